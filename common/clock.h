@@ -1,0 +1,30 @@
+// clock.h: time as every decision sees it: a value handed in, never read.
+//
+// Role:    Instant pairs the monotonic clock, which decides, with the wall clock, which is shown.
+// Threads: Clock implementations are thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace dt {
+
+struct Instant {
+  absl::Duration steady;  // since an arbitrary start; never goes back. Decisions use this alone.
+  int64_t wall_ms = 0;    // Unix time for display
+};
+
+// The door to the operating system's clocks.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Instant Now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  Instant Now() const override;
+};
+
+}  // namespace dt

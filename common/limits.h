@@ -1,0 +1,80 @@
+// limits.h: every bound of the control plane, with its reason. Nothing queues, retries, waits or
+// grows without one of these.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace dt::limits {
+
+// --- Time ---
+// A worker tells it lives this often; a lease tolerates several losses.
+inline constexpr absl::Duration kHeartbeat = absl::Seconds(1);
+// Silence after which an attempt is lost: ten heartbeats, so that a busy two-core host keeps its
+// trial.
+inline constexpr absl::Duration kLease = absl::Seconds(10);
+// After the coordinator's start no lease runs out before workers had time to reconnect with
+// backoff.
+inline constexpr absl::Duration kStartupGrace = absl::Seconds(15);
+// How long trainers go on without a coordinator, by default: longer than a reboot.
+inline constexpr absl::Duration kDisconnectGrace = absl::Minutes(30);
+// A rank told to abandon that is still inside a collective after this is killed.
+inline constexpr absl::Duration kAbandonGrace = absl::Seconds(2);
+// A prepared gang that does not train within this is ended as a hang: connecting takes seconds.
+inline constexpr absl::Duration kRendezvousTimeout = absl::Minutes(2);
+// Preparing reads shard headers and fingerprints; a network file system may be slow.
+inline constexpr absl::Duration kPrepareTimeout = absl::Minutes(10);
+// A running gang without a step for the larger of this and 20 × its longest step is hung. CPU steps
+// of a large model take minutes; evaluation and checkpoints count as progress.
+inline constexpr absl::Duration kHangFloor = absl::Minutes(10);
+// Reconnect backoff of a worker: first try soon, never a herd.
+inline constexpr absl::Duration kReconnectFirst = absl::Milliseconds(200);
+inline constexpr absl::Duration kReconnectMax = absl::Seconds(5);
+// Retry backoff doubles up to this.
+inline constexpr absl::Duration kRetryBackoffMax = absl::Minutes(5);
+// Every unary call a program makes.
+inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
+
+// --- Queues and messages ---
+// Events waiting for the core thread. A batch is drained in milliseconds; more means overload.
+inline constexpr size_t kMailboxEvents = 16384;
+// Of those, kept for control calls when reports fill the rest.
+inline constexpr size_t kMailboxReservedForControl = 1024;
+// Events of one drain, so that a commit stays in the tens of milliseconds.
+inline constexpr size_t kDrainEvents = 2048;
+inline constexpr size_t kControlMessageBytes = 8 << 20;  // a 10,000-trial expansion fits
+inline constexpr size_t kReportMessageBytes = 4 << 20;
+// A report carries at most this much; the rest follows in the next.
+inline constexpr size_t kReportItemsBytes = 1 << 20;
+inline constexpr size_t kReportItems = 1024;
+// Unacknowledged items a worker keeps before it thins step rows.
+inline constexpr size_t kWorkerBufferBytes = 64 << 20;
+inline constexpr size_t kRowsPerChunk = 256;
+inline constexpr size_t kPageDefault = 100;
+inline constexpr size_t kPageMax = 1000;
+inline constexpr size_t kMetricRowsPageMax = 20000;
+
+// --- Sizes of what people send ---
+inline constexpr size_t kExperimentFileBytes = 1 << 20;
+inline constexpr size_t kExperimentFileDepth = 64;
+inline constexpr size_t kExperimentFileNodes = 100000;
+inline constexpr size_t kTrialsPerExperiment = 10000;
+inline constexpr size_t kLiveExperiments = 10000;  // not yet ended, at once
+inline constexpr size_t kNameBytes = 256;          // experiment and worker names
+inline constexpr size_t kLabels = 64;
+inline constexpr size_t kTextBytes = 4096;  // messages, reasons, label values
+inline constexpr int32_t kWorldSizeMax = 16384;
+
+// --- Logs ---
+inline constexpr size_t kLogLineBytes = 8 << 10;
+inline constexpr int kLogLinesPerSecond = 200;  // a rank
+inline constexpr size_t kLogChunkBytes = 64 << 10;
+inline constexpr size_t kLogFirstBytes = 1 << 20;    // kept of each trial's start
+inline constexpr size_t kLogNewestBytes = 16 << 20;  // and of its end
+
+// --- Disk ---
+inline constexpr uint64_t kFreeBytesToSubmit = 1ull << 30;
+
+}  // namespace dt::limits

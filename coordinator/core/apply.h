@@ -1,0 +1,22 @@
+// apply.h: the one function that changes durable state.
+//
+// Role:      a fold: replaying the journal's records in order rebuilds DurableState byte for byte.
+// Errors:    FailedPrecondition names a record that the lifecycle table does not allow: a damaged
+// or
+//            foreign journal on replay, a bug when Step made it.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "coordinator/core/state.h"
+#include "dtrain/v1/record.pb.h"
+
+namespace dt {
+
+absl::Status Apply(DurableState& state, const v1::Record& record);
+
+// sha256, hex, over every durable field in a fixed order: equal states have equal hashes.
+std::string HashOf(const DurableState& state);
+
+}  // namespace dt

@@ -1,0 +1,55 @@
+// event.h: everything that can happen to the coordinator, as values.
+//
+// Role: the only input of Step. RPC threads, the store and the timer make events; the core thread
+//       alone consumes them. An event brings its own random bits: Step has none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "dtrain/v1/control.pb.h"
+#include "dtrain/v1/fleet.pb.h"
+
+namespace dt {
+
+namespace v1 = ::dtrain::v1;
+
+using ReplyId =
+    uint64_t;  // names a waiting caller; made by the RPC layer, unique within the process
+using StreamId = uint64_t;  // names a worker's stream; likewise
+
+// A unary call of the Control service. The answer is a Reply effect with the same id.
+struct ClientCall {
+  ReplyId reply = 0;
+  std::variant<v1::SubmitRequest, v1::ListExperimentsRequest, v1::GetExperimentRequest,
+               v1::ListTrialsRequest, v1::ListWorkersRequest, v1::ListCheckpointsRequest,
+               v1::ExplainTrialRequest, v1::CancelRequest, v1::RetryRequest, v1::DeleteRequest,
+               v1::GetStatusRequest>
+      request;
+  bool disk_low = false;  // free space under limits::kFreeBytesToSubmit when the call arrived
+};
+
+// A message from a worker. The first of a stream carries hello.
+struct ReportReceived {
+  StreamId stream = 0;
+  std::string peer;  // address, for messages to people
+  v1::WorkerReport report;
+};
+
+// A worker's stream ended: evidence, not a verdict; the lease decides.
+struct StreamClosed {
+  StreamId stream = 0;
+};
+
+// Time has passed; leases, backoffs and timeouts are looked at.
+struct Tick {};
+
+struct Event {
+  std::variant<ClientCall, ReportReceived, StreamClosed, Tick> what;
+  std::array<uint64_t, 2>
+      entropy{};  // fresh random bits; attempt tokens and seeds derive from them
+};
+
+}  // namespace dt

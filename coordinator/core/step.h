@@ -1,0 +1,34 @@
+// step.h: the coordinator's decisions.
+//
+// Role:      pure: the same state, event and now give the same state and effects. No I/O, clock,
+// lock,
+//            randomness, log line.
+// Ownership: mutates `state`; its durable half only through Apply(record), and every such record is
+// in
+//            the returned effects, in order.
+// Threads:   the core thread alone.
+// Errors:    a caller's mistake is a Reply with a Status; a broken invariant aborts.
+// Tests:     tests/coordinator/step_test.cc, lifecycle_test.cc, tests/sim.
+#pragma once
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/core/event.h"
+#include "coordinator/core/state.h"
+
+namespace dt {
+
+// Handles one event and then places what can be placed. Orders for every stream whose desired state
+// or acknowledgement changed are in the effects.
+Effects Step(State& state, Event&& event, Instant now);
+
+// Call once after the journal has been folded with Apply, before the first Step: starts every lease
+// and timeout anew.
+void Recover(State& state, Instant now);
+
+// When Step wants a Tick at the latest; absl::InfiniteDuration() when nothing is pending. Steady
+// time.
+absl::Duration NextDeadline(const State& state);
+
+}  // namespace dt
