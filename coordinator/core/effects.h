@@ -22,6 +22,7 @@ struct ChunkToStore {
   uint64_t last_step = 0;
   uint32_t count = 0;
   std::string rows;
+  RowTotals totals;  // as the event brought it; zeros when it brought none
 };
 
 struct LogToStore {

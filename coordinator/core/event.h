@@ -5,9 +5,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "dtrain/v1/control.pb.h"
 #include "dtrain/v1/fleet.pb.h"
@@ -31,11 +33,20 @@ struct ClientCall {
   bool disk_low = false;  // free space under limits::kFreeBytesToSubmit when the call arrived
 };
 
+// What the rows of one chunk add up to. The RPC layer makes it while it checks the rows, so that
+// the core thread never parses them; the metrics count it once the chunk is durable.
+struct RowTotals {
+  v1::StepRow sum;     // of the fields that add up: tokens, steps, seconds, bytes, counts
+  v1::StepRow newest;  // the last row
+};
+
 // A message from a worker. The first of a stream carries hello.
 struct ReportReceived {
   StreamId stream = 0;
   std::string peer;  // address, for messages to people
   v1::WorkerReport report;
+  // One for each item with rows, in the order of the items; empty where nobody looks at metrics.
+  std::vector<RowTotals> row_totals;
 };
 
 // A worker's stream ended: evidence, not a verdict; the lease decides.
@@ -49,7 +60,8 @@ struct Tick {};
 struct Event {
   std::variant<ClientCall, ReportReceived, StreamClosed, Tick> what;
   std::array<uint64_t, 2>
-      entropy{};  // fresh random bits; attempt tokens and seeds derive from them
+      entropy{};     // fresh random bits; attempt tokens and seeds derive from them
+  size_t bytes = 0;  // size on the wire: the mailbox is bounded in bytes too
 };
 
 }  // namespace dt
