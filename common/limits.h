@@ -34,6 +34,25 @@ inline constexpr absl::Duration kReconnectFirst = absl::Milliseconds(200);
 inline constexpr absl::Duration kReconnectMax = absl::Seconds(5);
 // Retry backoff doubles up to this.
 inline constexpr absl::Duration kRetryBackoffMax = absl::Minutes(5);
+// A trainer told to save and stop has this long to write the checkpoint of a large model; then it
+// is killed. A unit's stop timeout must be longer.
+inline constexpr absl::Duration kCheckpointStopGrace = absl::Minutes(2);
+// From the start of a trainer process to its hello: loading LibTorch from a cold disk takes
+// seconds, a predecessor still holding the slot's lock a little more.
+inline constexpr absl::Duration kTrainerStartTimeout = absl::Minutes(2);
+// From the end of an attempt to the trainer being idle: it frees memory, no more.
+inline constexpr absl::Duration kTrainerIdleGrace = absl::Seconds(30);
+// From being told to exit to being gone.
+inline constexpr absl::Duration kTrainerExitGrace = absl::Seconds(5);
+// Trainers that die before they say hello: tries for one attempt, and the pause between, doubling.
+inline constexpr int kTrainerStartTries = 3;
+inline constexpr absl::Duration kTrainerRestartFirst = absl::Seconds(1);
+inline constexpr absl::Duration kTrainerRestartMax = absl::Seconds(30);
+// A stopping worker waits this long for its last items to be acknowledged.
+inline constexpr absl::Duration kDrainAcknowledgeWait = absl::Seconds(10);
+// A worker whose name is held by another instance tries this long: a lease and the coordinator's
+// start-up grace have run out by then, so the holder is alive.
+inline constexpr absl::Duration kNameRefusedGrace = absl::Seconds(30);
 // Every unary call a program makes.
 inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 
@@ -51,6 +70,11 @@ inline constexpr size_t kReportItemsBytes = 1 << 20;
 inline constexpr size_t kReportItems = 1024;
 // Unacknowledged items a worker keeps before it thins step rows.
 inline constexpr size_t kWorkerBufferBytes = 64 << 20;
+// Of those bytes, what log text may fill: half a minute of a rank that prints all it may.
+inline constexpr size_t kWorkerLogBufferBytes = 16 << 20;
+// Attempts a worker remembers to have ended, so that orders in flight do not start them again. The
+// orders of one stream arrive in order, so that the newest alone would do.
+inline constexpr size_t kRememberedAttempts = 64;
 inline constexpr size_t kRowsPerChunk = 256;
 inline constexpr size_t kPageDefault = 100;
 inline constexpr size_t kPageMax = 1000;

@@ -1,0 +1,88 @@
+// agent_turn.h: one AgentStep, for agent*.cc alone: agent.cc has orders and stops, agent_trainer.cc
+// the trainer's frames, start and death, agent_report.cc what is told.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "worker/agent.h"
+
+namespace dt::agent_internal {
+
+inline std::string Seconds(absl::Duration duration) {
+  return absl::StrCat(absl::ToInt64Seconds(duration), " s");
+}
+
+// One AgentStep: the state, what is to be done, and the time, which does not change within it.
+class Turn {
+ public:
+  Turn(AgentState& state, Instant now) : s_(state), now_(now) {}
+
+  void Take(AgentEvent& event) {
+    std::visit([this](auto& what) { On(what); }, event);
+  }
+  // What follows from the state, whatever the event was.
+  void Reconcile();
+  Actions Done() { return std::move(actions_); }
+
+ private:
+  void On(const StreamConnected&);
+  void On(const StreamLost&);
+  void On(const OrdersReceived& event);
+  void On(const ReportWritten& event);
+  void On(const FrameReceived& event);
+  void On(const TrainerMisbehaved& event);
+  void On(const TrainerStartFailed& event);
+  void On(const TrainerExited& event);
+  void On(LogLines& event);
+  void On(const TimePassed&) {}
+  void On(const Terminate&);
+
+  void OnFrame(const frames::Hello& frame);
+  void OnFrame(const frames::Idle&);
+  void OnFrame(const frames::Prepared& frame);
+  void OnFrame(const frames::StoreUp& frame);
+  void OnFrame(const frames::Running& frame);
+  void OnFrame(const frames::StepDone& frame);
+  void OnFrame(const frames::Progress& frame);
+  void OnFrame(const frames::Eval& frame);
+  void OnFrame(const frames::CheckpointDone& frame);
+  void OnFrame(const frames::CheckpointRemoved& frame);
+  void OnFrame(const frames::End& frame);
+  // The attempt that a frame with this token speaks for, or null: frames of earlier attempts.
+  LocalAttempt* Current(const std::string& token);
+
+  void ForgetJournal();
+  void ForgetPending();
+  void FollowOrders();
+  void StopHeld(StopReason reason);
+  void EndHeld(v1::Cause cause, std::string_view message, int exit_status = 0);
+  void ReleaseHeld();
+  void EndOnDeath(const TrainerExited& event, const Trainer& dead);
+  void OnStartFailure(std::string message);
+  bool HasEnded(const AttemptToken& token) const;
+  void RememberEnded(const AttemptToken& token);
+
+  void KeepDeadlines();
+  void DriveTrainer();
+  void SendStart();
+  void LeaveTrainer();
+  void Kill(std::string reason);
+
+  v1::Item ItemFor(const AttemptToken& token) const;
+  void PushItem(v1::Item item);
+  void FlushRows();
+  void FlushLog();
+  void Report();
+  void FillHello(v1::WorkerReport& report);
+  void FillAttempts(v1::WorkerReport& report) const;
+  void GoWhenDrained();
+
+  AgentState& s_;
+  const Instant now_;
+  Actions actions_;
+};
+
+}  // namespace dt::agent_internal
