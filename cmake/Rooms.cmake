@@ -56,8 +56,11 @@ function(dt_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# The tests that run under TSan too: label tsan. Nothing that calls gRPC may take it.
+add_custom_target(tsan_tests)
+
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
-# Labels: unit, sim, e2e, torch, gpu.
+# Labels: unit, sim, e2e, torch, gpu; and tsan besides.
 function(dt_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
@@ -72,4 +75,11 @@ function(dt_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
+  if("tsan" IN_LIST TEST_LABELS)
+    add_dependencies(tsan_tests ${name})
+  endif()
+  # Whole programs that train would only slow each other down, and their deadlines are in seconds.
+  if("e2e" IN_LIST TEST_LABELS)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+  endif()
 endfunction()

@@ -1,0 +1,106 @@
+# shellcheck shell=bash
+# lint.sh: every check beside the tests. Each check runs even when one before it failed, so that one run
+# shows everything there is to fix.
+
+lint_failures=()
+lint_times=()
+
+# check NAME COMMAND…: runs it, times it, notes a failure.
+check() {
+  local name="$1" start=$SECONDS
+  shift
+  say "lint: $name"
+  # A subshell with errexit of its own: `if` and `||` would switch it off inside.
+  set +e
+  (
+    set -e
+    "$@"
+  ) >&2
+  local status=$?
+  set -e
+  lint_times+=("$(printf '%5d s  %s' $((SECONDS - start)) "$name")")
+  if [ "$status" -ne 0 ]; then lint_failures+=("$name"); fi
+}
+
+lint_format() {
+  cd "$root"
+  git ls-files -z -- '*.h' '*.cc' | xargs -0 --no-run-if-empty clang-format-14 --dry-run -Werror
+}
+
+lint_shell() {
+  cd "$root"
+  git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' | xargs -0 --no-run-if-empty shellcheck
+}
+
+# Thread-safety analysis, ASan and UBSan: everything without LibTorch.
+lint_asan() {
+  build_preset asan
+  ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^(unit|sim)$'
+}
+
+# TSan for the rooms that have threads of our own. The distribution's gRPC is not instrumented, so
+# nothing that calls it is built here: dt_test's label tsan says which tests take part.
+lint_tsan() {
+  build_preset tsan tsan_tests
+  TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
+    ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^tsan$'
+}
+
+# Files that differ from where this branch left main; on main itself, what the last commit changed.
+changed_sources() {
+  local base
+  base="$(git -C "$root" merge-base HEAD origin/main 2>/dev/null || git -C "$root" merge-base HEAD main 2>/dev/null || true)"
+  if [ -z "$base" ] || [ "$base" = "$(git -C "$root" rev-parse HEAD)" ]; then base=HEAD~1; fi
+  git -C "$root" diff --name-only --diff-filter=d "$base" -- '*.cc' 2>/dev/null || true
+}
+
+# A unit takes clang-tidy 5 to 20 s, so a large change is checked in part; --all does the rest.
+readonly lint_tidy_files_max=24
+
+# lint_clang_tidy all|changed
+lint_clang_tidy() {
+  local files=() file chosen=()
+  if [ "$1" = all ]; then
+    mapfile -t files < <(git -C "$root" ls-files -- '*.cc')
+  else
+    mapfile -t files < <(changed_sources)
+  fi
+  # Only what the clang build knows: LibTorch units are built by g++ with a precompiled header.
+  for file in "${files[@]}"; do
+    if grep -qF "\"$root/$file\"" "$root/build/asan/compile_commands.json"; then chosen+=("$root/$file"); fi
+  done
+  if [ "$1" = changed ] && [ "${#chosen[@]}" -gt "$lint_tidy_files_max" ]; then
+    echo "clang-tidy: ${#chosen[@]} files changed, the first $lint_tidy_files_max are checked; ./dev lint --all does all"
+    chosen=("${chosen[@]:0:$lint_tidy_files_max}")
+  fi
+  if [ "${#chosen[@]}" -eq 0 ]; then
+    echo "clang-tidy: no changed source"
+    return 0
+  fi
+  printf '%s\0' "${chosen[@]}" |
+    xargs -0 --max-args=1 --max-procs="$(nproc)" clang-tidy-14 --quiet -p "$root/build/asan"
+}
+
+# lint [--all]
+command_lint() {
+  local scope=changed
+  case "${1:-}" in
+    '') ;;
+    --all) scope=all ;;
+    *) die "lint: unknown option '$1'; known: --all" ;;
+  esac
+  setup_packages "${build_packages[@]}" "${check_packages[@]}"
+  check 'format' lint_format
+  check 'house rules' python3 "$root/tools/tidy.py"
+  check 'shell scripts' lint_shell
+  check 'clang: thread safety, ASan, UBSan' lint_asan
+  check 'TSan' lint_tsan
+  check "clang-tidy ($scope)" lint_clang_tidy "$scope"
+  printf '%s\n' "${lint_times[@]}" >&2
+  if [ "${#lint_failures[@]}" -gt 0 ]; then
+    printf 'lint: failed: %s\n' "${lint_failures[@]}" >&2
+    exit 1
+  fi
+  say 'lint: all clean'
+}

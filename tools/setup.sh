@@ -1,0 +1,140 @@
+# shellcheck shell=bash
+# setup.sh: brings what the build and the tests need. Every step is skipped when its result is there
+# already, so a second run takes a second. Sourced by ./dev after common.sh, whose variables it uses.
+# shellcheck disable=SC2154
+
+build_packages=(
+  ca-certificates git g++ cmake ninja-build ccache pkg-config python3 python3-pip openssl
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libabsl-dev
+  libsqlite3-dev prometheus-cpp-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
+  libspdlog-dev libfmt-dev libsystemd-dev libssl-dev libgtest-dev libgmock-dev googletest
+  libbenchmark-dev libgloo-dev
+)
+check_packages=(
+  clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev shellcheck prometheus systemd
+  sqlite3 python3-yaml
+)
+
+# missing_packages PACKAGE…: those that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
+      echo "$package"
+  done
+}
+
+# as_root COMMAND…: sudo only where it is needed.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -- "$@"; fi
+}
+
+# apt COMMAND…: another apt may hold a lock (on a fresh machine often the unattended upgrade), and a mirror
+# may hiccup, so up to five tries. DPkg::Lock::Timeout does not cover the lock on the package lists.
+apt() {
+  local try
+  for try in 1 2 3 4 5; do
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+      -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >&2 && return 0
+    say "apt-get $1 failed, try $try of 5"
+    sleep $((try * 3))
+  done
+  die "apt-get $1 failed five times; its messages are above"
+}
+
+setup_packages() {
+  command -v dpkg-query >/dev/null ||
+    die "this is not Debian or Ubuntu; install what tools/setup.sh lists by hand, then ./dev build"
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  if [ "${#missing[@]}" -eq 0 ]; then return 0; fi
+  say "installing ${#missing[@]} packages: ${missing[*]}"
+  apt update
+  apt install --no-install-recommends "${missing[@]}"
+  # The tests start a Prometheus of their own; the package's service is not wanted on a developer's machine.
+  if [[ " ${missing[*]} " == *" prometheus "* ]] && [ -d /run/systemd/system ]; then
+    as_root systemctl disable --now prometheus.service >&2 || true
+  fi
+}
+
+# fetch_wheels FILE: downloads the wheels of a requirements file into the cache; pip refuses any whose hash
+# differs. pip matches a platform's tag exactly, hence the list.
+fetch_wheels() {
+  local platforms=() minor
+  for minor in 17 18 24 25 26 27 28; do platforms+=(--platform "manylinux_2_${minor}_x86_64"); done
+  python3 -m pip --disable-pip-version-check download --quiet --no-cache-dir --require-hashes --no-deps \
+    --only-binary=:all: --python-version 3.11 --implementation cp "${platforms[@]}" \
+    --platform manylinux2014_x86_64 --dest "$cache_dir/wheels" --requirement "$1" >&2 ||
+    die "could not fetch the wheels of $1; behind a proxy or mirror, configure pip (pip config)"
+}
+
+# pins FILE: the lines that count, to compare with what is unpacked.
+pins() { grep -hv '^#' "$@" | sort; }
+
+# setup_libtorch REQUIREMENTS…: the folder appears whole or not at all, under the name of its version, and
+# keeps the list of wheels that it was made from.
+setup_libtorch() {
+  if [ -n "${DTRAIN_LIBTORCH:-}" ]; then
+    [ -e "$libtorch_dir/torch/lib/libtorch_cpu.so" ] ||
+      die "DTRAIN_LIBTORCH=$libtorch_dir has no torch/lib/libtorch_cpu.so"
+    return 0
+  fi
+  [ "$(uname -m)" = x86_64 ] ||
+    die "LibTorch wheels are pinned for x86-64 only; on $(uname -m) set DTRAIN_LIBTORCH"
+  mkdir -p "$cache_dir/wheels"
+  exec 8>"$cache_dir/setup.lock"
+  flock -w 1800 8 || die "another ./dev setup has held $cache_dir/setup.lock for 30 minutes"
+  # What has more than is asked for will do: --cuda adds to the same folder.
+  if [ -f "$libtorch_dir/.wheels" ] &&
+    [ -z "$(comm -23 <(pins "$@") "$libtorch_dir/.wheels")" ]; then
+    exec 8>&-
+    return 0
+  fi
+  local requirements
+  for requirements in "$@"; do
+    say "fetching the wheels of ${requirements#"$root"/} into $cache_dir (once)"
+    fetch_wheels "$requirements"
+  done
+  say "unpacking into $libtorch_dir"
+  local staging="$cache_dir/.unpack.$$"
+  rm -rf "$staging"
+  python3 "$root/tools/unpack_wheels.py" "$cache_dir/wheels" "$staging" "$@"
+  pins "$@" >"$staging/.wheels"
+  if [ -e "$libtorch_dir" ]; then mv "$libtorch_dir" "$staging.old"; fi
+  mv "$staging" "$libtorch_dir"
+  rm -rf "$staging.old"
+  exec 8>&-
+}
+
+# setup_bundle DIR: what the trainer needs besides LibTorch, for a machine with no package source. It is a
+# CMake prefix: ./dev gpu-test --bundle DIR.
+setup_bundle() {
+  local out="$1"
+  setup_packages nlohmann-json3-dev googletest libgloo-dev
+  mkdir -p "$out/include" "$out/src" "$out/lib/cmake/nlohmann_json" "$out/lib/cmake/GTest"
+  cp -r /usr/include/nlohmann /usr/include/gloo "$out/include/"
+  cp -r /usr/src/googletest "$out/src/"
+  cp "$root/tools/bundle/nlohmann_jsonConfig.cmake" "$out/lib/cmake/nlohmann_json/"
+  cp "$root/tools/bundle/GTestConfig.cmake" "$out/lib/cmake/GTest/"
+  say "bundle of $(du -sh "$out" | cut -f1) in $out; carry it along, then: ./dev gpu-test --bundle $out"
+}
+
+# setup [--cuda] [--no-check] [--bundle DIR]
+setup() {
+  local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}")
+  while [ "$#" -gt 0 ]; do
+    case "$1" in
+      --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
+      --no-check) packages=("${build_packages[@]}") ;;
+      --bundle)
+        [ "$#" -ge 2 ] || die "--bundle needs a folder"
+        setup_bundle "$2"
+        return
+        ;;
+      *) die "setup: unknown option '$1'; known: --cuda, --no-check, --bundle DIR" ;;
+    esac
+    shift
+  done
+  setup_packages "${packages[@]}"
+  setup_libtorch "${wheels[@]}"
+}

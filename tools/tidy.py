@@ -1,0 +1,126 @@
+"""The house rules that no compiler checks, as a check: line and file lengths, banned words, stray paths.
+
+usage: tidy.py [FILE…]    without arguments: every file that git tracks
+
+Prints `file:line: error: …` per finding and exits 1 when there is an error; warnings do not fail.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COLUMNS_MAX = 100
+OTHER_COLUMNS_MAX = 120
+FILE_LINES_MAX, FILE_LINES_WISH = 600, 500
+FUNCTION_LINES_WISH = 70
+
+CODE = {".cc", ".h"}
+TEXT = CODE | {".cmake", ".proto", ".sh", ".py", ".md", ".txt", ".yaml", ".yml", ".json", ".service"}
+# Written out in parts, so that this file does not report itself.
+OPEN_ENDS = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)(?:/|\b)(?![\w-]*\.(?:h|cc)\b)")
+REGISTRY_HOST = re.compile(r"\b(?:pypi|pythonhosted|deb\.debian|registry\.npmjs|pytorch)\.(?:org|com|io)\b")
+SLEEP = re.compile(r"\b(?:sleep|usleep|nanosleep|sleep_for|sleep_until|SleepFor)\s*\(")
+DEFAULT_LABEL = re.compile(r"^\s*default\s*:")
+HEADER = re.compile(r"^// [\w./-]+: ")
+ASSERTS_ON_LOGS = re.compile(r"\bCaptureStd(?:out|err)\b")
+
+
+class Findings:
+    def __init__(self) -> None:
+        self.errors = 0
+        self.warnings = 0
+
+    def error(self, path: str, line: int, text: str) -> None:
+        self.errors += 1
+        print(f"{path}:{line}: error: {text}")
+
+    def warning(self, path: str, line: int, text: str) -> None:
+        self.warnings += 1
+        print(f"{path}:{line}: warning: {text}")
+
+
+def tracked() -> list[str]:
+    output = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], check=True, capture_output=True)
+    return [name for name in output.stdout.decode().split("\0") if name]
+
+
+def check_functions(path: str, lines: list[str], found: Findings) -> None:
+    """Long bodies, told by the layout clang-format gives: one opens at column 0 and closes with a lone }."""
+    start = 0
+    for number, line in enumerate(lines, 1):
+        if line and not line[0].isspace() and line.endswith("{") and "namespace" not in line:
+            start = number if "(" in line or line.startswith("{") or ")" in line else 0
+        elif line.startswith("    ") and line.endswith(" {") and start == 0 and ")" in line:
+            # A signature over several lines opens its body on a continuation line.
+            start = number if number > 1 and lines[number - 2].endswith(("(", ",")) else 0
+        elif line == "}" and start:
+            if number - start > FUNCTION_LINES_WISH:
+                found.warning(path, start, f"function of {number - start} lines (wish: {FUNCTION_LINES_WISH})")
+            start = 0
+
+
+def check_code(path: str, lines: list[str], found: Findings) -> None:
+    # The header of a room tells its role; a source file without one, and not a test, tells its own.
+    alone = path.endswith(".h") or not (ROOT / path).with_suffix(".h").exists()
+    if alone and not path.endswith("_test.cc") and not (lines and HEADER.match(lines[0])):
+        found.error(path, 1, "a file opens with its role: '// name: what it is for.'")
+    if len(lines) > FILE_LINES_MAX:
+        found.error(path, 1, f"{len(lines)} lines (limit {FILE_LINES_MAX}): split it by what it does")
+    elif len(lines) > FILE_LINES_WISH:
+        found.warning(path, 1, f"{len(lines)} lines (wish: {FILE_LINES_WISH})")
+    is_test = path.startswith("tests/")
+    for number, line in enumerate(lines, 1):
+        if DEFAULT_LABEL.match(line):
+            # A switch over something that is no enum of ours says so.
+            if "not our enum" not in line and "not our enum" not in lines[max(0, number - 2)]:
+                found.error(path, number, "'default:' hides new enumerators; name them all, or say 'not our enum'")
+        if is_test and SLEEP.search(line):
+            found.error(path, number, "a test does not sleep: wait for the event, with a deadline")
+        if is_test and ASSERTS_ON_LOGS.search(line):
+            found.error(path, number, "a test does not assert on log text")
+    check_functions(path, lines, found)
+
+
+def check_file(path: str, found: Findings) -> None:
+    name = pathlib.Path(path)
+    if name.suffix not in TEXT and name.name not in {"dev", "run", "CMakeLists.txt"}:
+        return
+    try:
+        text = (ROOT / path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        found.error(path, 1, "not UTF-8")
+        return
+    lines = text.splitlines()
+    if text and not text.endswith("\n"):
+        found.error(path, len(lines), "no newline at the end of the file")
+    data = name.suffix in {".json", ".md"} or path.startswith(("tests/golden/", "tests/data/"))
+    for number, line in enumerate(lines, 1):
+        if len(line) > (COLUMNS_MAX if name.suffix in CODE else OTHER_COLUMNS_MAX) and not data:
+            if "://" not in line and "sha256:" not in line:
+                found.error(path, number, f"{len(line)} columns")
+        if OPEN_ENDS.search(line):
+            found.error(path, number, "an open end in the source: do it, or file an issue")
+        if MACHINE_PATH.search(line):
+            found.error(path, number, "a path of one machine")
+        if REGISTRY_HOST.search(line):
+            found.error(path, number, "a package registry's host: leave it to the client's configuration")
+        if line != line.rstrip() and name.suffix != ".md":
+            found.error(path, number, "trailing blanks")
+    if name.suffix in CODE:
+        check_code(path, lines, found)
+
+
+def main() -> int:
+    found = Findings()
+    for path in sys.argv[1:] or tracked():
+        if (ROOT / path).is_file():
+            check_file(path, found)
+    print(f"tidy: {found.errors} errors, {found.warnings} warnings")
+    return 1 if found.errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
