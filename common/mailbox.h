@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/mutex.h"
 
 namespace dt {
 
@@ -27,18 +28,25 @@ class Mailbox {
 
   // Returns false, leaving `value` untouched, when full for this class or closed.
   [[nodiscard]] bool Post(T&& value, PostClass post_class) {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     const size_t limit = post_class == PostClass::kControl ? capacity_ : capacity_ - reserved_;
     if (closed_ || queue_.size() >= limit) return false;
     queue_.push_back(std::move(value));
+    changed_.NotifyAll();
     return true;
   }
 
   // Waits until something is there, `deadline` passes or the mailbox is closed; takes at most
   // `max`.
   std::vector<T> Drain(size_t max, absl::Time deadline) {
-    absl::MutexLock lock(&mutex_);
-    mutex_.AwaitWithDeadline(absl::Condition(this, &Mailbox::Ready), deadline);
+    MutexLock lock(&mutex_);
+    // The time left is taken anew after each wake, so a step of the wall clock cannot stretch the
+    // wait beyond what it says now.
+    while (!Ready()) {
+      const absl::Duration left = deadline - absl::Now();
+      if (left <= absl::ZeroDuration()) break;
+      changed_.WaitFor(&mutex_, left);
+    }
     std::vector<T> taken;
     taken.reserve(std::min(max, queue_.size()));
     while (!queue_.empty() && taken.size() < max) {
@@ -50,15 +58,16 @@ class Mailbox {
 
   // Later posts fail; what is queued can still be drained.
   void Close() {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     closed_ = true;
+    changed_.NotifyAll();
   }
   bool Closed() const {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     return closed_;
   }
   size_t Size() const {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     return queue_.size();
   }
 
@@ -67,7 +76,8 @@ class Mailbox {
 
   const size_t capacity_;
   const size_t reserved_;
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
+  CondVar changed_;
   std::deque<T> queue_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # lint.sh: every check beside the tests. Each check runs even when one before it failed, so that one run
 # shows everything there is to fix.
 
@@ -50,7 +50,8 @@ lint_tsan() {
 # Files that differ from where this branch left main; on main itself, what the last commit changed.
 changed_sources() {
   local base
-  base="$(git -C "$root" merge-base HEAD origin/main 2>/dev/null || git -C "$root" merge-base HEAD main 2>/dev/null || true)"
+  base="$(git -C "$root" merge-base HEAD origin/main 2>/dev/null ||
+    git -C "$root" merge-base HEAD main 2>/dev/null || true)"
   if [ -z "$base" ] || [ "$base" = "$(git -C "$root" rev-parse HEAD)" ]; then base=HEAD~1; fi
   git -C "$root" diff --name-only --diff-filter=d "$base" -- '*.cc' 2>/dev/null || true
 }
@@ -71,7 +72,8 @@ lint_clang_tidy() {
     if grep -qF "\"$root/$file\"" "$root/build/asan/compile_commands.json"; then chosen+=("$root/$file"); fi
   done
   if [ "$1" = changed ] && [ "${#chosen[@]}" -gt "$lint_tidy_files_max" ]; then
-    echo "clang-tidy: ${#chosen[@]} files changed, the first $lint_tidy_files_max are checked; ./dev lint --all does all"
+    echo "clang-tidy: ${#chosen[@]} files changed, the first $lint_tidy_files_max are checked;" \
+      "./dev lint --all does all"
     chosen=("${chosen[@]:0:$lint_tidy_files_max}")
   fi
   if [ "${#chosen[@]}" -eq 0 ]; then
