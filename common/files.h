@@ -1,0 +1,95 @@
+// files.h: the few file operations that must be done right: reads that say what is missing, and
+// writes that are either whole on disk or not there.
+//
+// Role:    POSIX alone; shared by corpus/ and worker/trainer/.
+// Threads: thread-compatible; reads of one InputFile may run on several threads.
+// Errors:  kData for an absent or short input (the caller named it), kIo for a failing system. Each
+//          names the path.
+// Tests:   tests/corpus/files_test.cc
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/result.h"
+
+namespace dt {
+
+// A descriptor that closes itself.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~UniqueFd();
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  // Closes now and says what close(2) said: a network file system reports lost writes there.
+  Result<void> Close(const std::string& path);
+
+ private:
+  int fd_ = -1;
+};
+
+// "cannot WHAT PATH: reason", from errno.
+Error SystemError(std::string_view what, const std::string& path);
+
+// A file opened for reading at known offsets. Reads, not a mapping: a file that shrinks or a disk
+// that fails is an Error here, and would be a SIGBUS there.
+class InputFile {
+ public:
+  // Errors: kData when absent, not a regular file or not readable.
+  static Result<InputFile> Open(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  uint64_t bytes() const { return bytes_; }
+  // Reads exactly `bytes` at `offset`. Errors: kData when the file ends before.
+  Result<void> ReadAt(uint64_t offset, void* into, size_t bytes) const;
+
+ private:
+  UniqueFd fd_;
+  std::string path_;
+  uint64_t bytes_ = 0;
+};
+
+// The whole file. Errors: kData when it is larger than `bytes_max`.
+Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
+
+// A file written from start to end, then synced to disk. Nothing here renames.
+class OutputFile {
+ public:
+  // Creates it or empties what is there.
+  static Result<OutputFile> Create(const std::string& path);
+
+  Result<void> Append(const void* data, size_t bytes);
+  // Writes over bytes already appended.
+  Result<void> WriteAt(uint64_t offset, const void* data, size_t bytes);
+  // Flushes to disk and closes. Only after this may the file be renamed into its place.
+  Result<void> SyncAndClose();
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  UniqueFd fd_;
+  std::string path_;
+  uint64_t bytes_ = 0;
+};
+
+// Creates `path` and its missing parents.
+Result<void> MakeFolders(const std::string& path);
+// Makes entries created, renamed or removed in this folder survive a power loss.
+Result<void> SyncFolder(const std::string& path);
+Result<void> Rename(const std::string& from, const std::string& to);
+// Removes a file or a whole folder; absent is fine.
+Result<void> RemoveAll(const std::string& path);
+// Writes `PATH.tmp`, syncs, renames: readers see the old content or the new.
+Result<void> WriteFileAtomically(const std::string& path, std::string_view content);
+
+}  // namespace dt

@@ -1,0 +1,107 @@
+// documents.cc: see documents.h.
+#include "corpus/documents.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "common/files.h"
+
+namespace dt::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBinaryProbeBytes = 8192;
+constexpr int kFolderDepthMax = 64;  // deeper is a loop of mounts
+
+Result<void> AddFile(const std::string& path, DocumentList& list) {
+  DT_TRY_ASSIGN(const InputFile file, InputFile::Open(path));
+  std::array<char, kBinaryProbeBytes> probe;
+  const size_t probed = std::min<uint64_t>(file.bytes(), probe.size());
+  DT_TRY(file.ReadAt(0, probe.data(), probed));
+  if (probed == 0 ||
+      std::find(probe.begin(), probe.begin() + probed, '\0') != probe.begin() + probed) {
+    ++list.skipped;
+    return {};
+  }
+  if (list.documents.size() >= kDocumentsMax) {
+    return Error{ErrorKind::kConfig,
+                 "more than " + std::to_string(kDocumentsMax) + " files; name fewer folders"};
+  }
+  list.documents.push_back({path, file.bytes(), file.bytes()});
+  return {};
+}
+
+Result<void> AddFolder(const fs::path& folder, int depth, DocumentList& list) {
+  if (depth > kFolderDepthMax) {
+    return Error{ErrorKind::kConfig, "'" + folder.string() + "' is more than " +
+                                         std::to_string(kFolderDepthMax) + " folders deep"};
+  }
+  std::error_code code;
+  std::vector<fs::directory_entry> entries;
+  fs::directory_iterator entry(folder, code);
+  for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
+    entries.push_back(*entry);
+  }
+  if (code) {
+    return Error{ErrorKind::kConfig,
+                 "cannot read folder '" + folder.string() + "': " + code.message()};
+  }
+  std::sort(entries.begin(), entries.end());
+  for (const fs::directory_entry& item : entries) {
+    if (item.path().filename().string().starts_with('.') || item.is_symlink(code)) continue;
+    if (item.is_directory(code)) {
+      DT_TRY(AddFolder(item.path(), depth + 1, list));
+    } else if (item.is_regular_file(code)) {
+      DT_TRY(AddFile(item.path().string(), list));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DocumentList> CollectDocuments(const std::vector<std::string>& inputs) {
+  DocumentList list;
+  for (const std::string& input : inputs) {
+    std::error_code code;
+    const fs::file_status status = fs::status(input, code);
+    if (!fs::exists(status)) {
+      return Error{ErrorKind::kConfig, "no file or folder '" + input + "'"};
+    }
+    if (fs::is_directory(status)) {
+      DT_TRY(AddFolder(input, 0, list));
+    } else {
+      DT_TRY(AddFile(input, list));
+    }
+  }
+  if (list.documents.empty()) {
+    return Error{ErrorKind::kConfig, "no text found (" + std::to_string(list.skipped) +
+                                         " binary or empty files skipped); name text files or "
+                                         "folders with some"};
+  }
+  return list;
+}
+
+void AssignValidation(double fraction, std::vector<Document>& documents) {
+  uint64_t total = 0;
+  uint64_t chosen = 0;
+  for (Document& document : documents) {
+    total += document.bytes;
+    document.train_bytes = document.bytes;
+    if (static_cast<double>(chosen + document.bytes) <= fraction * static_cast<double>(total)) {
+      document.train_bytes = 0;
+      chosen += document.bytes;
+    }
+  }
+  const auto wanted = static_cast<uint64_t>(fraction * static_cast<double>(total));
+  if (wanted == 0 || chosen >= wanted / 2) return;
+  const auto largest = std::max_element(
+      documents.begin(), documents.end(),
+      [](const Document& a, const Document& b) { return a.train_bytes < b.train_bytes; });
+  largest->train_bytes -= std::min(wanted - chosen, largest->train_bytes);
+}
+
+}  // namespace dt::corpus

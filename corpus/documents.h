@@ -1,0 +1,36 @@
+// documents.h: which texts a tokenize run reads, and which of them are for validation.
+//
+// Tests: tests/corpus/tokenize_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+
+namespace dt::corpus {
+
+// A run that finds more than this walked somewhere it was not meant to.
+inline constexpr size_t kDocumentsMax = size_t{1} << 22;
+
+struct Document {
+  std::string path;
+  uint64_t bytes = 0;
+  uint64_t train_bytes = 0;  // the first so many are for training, the rest for validation
+};
+struct DocumentList {
+  std::vector<Document> documents;
+  uint64_t skipped = 0;
+};
+
+// Files as given, folders walked in sorted order. Hidden entries and links inside folders, binary
+// files (a zero byte in the first 8 KiB) and empty files are left out.
+// Errors: kConfig when an input is absent or none holds text.
+Result<DocumentList> CollectDocuments(const std::vector<std::string>& inputs);
+
+// Chooses about `fraction` of the bytes for validation: whole documents, evenly spread over the
+// list; when those give less than half of it, the rest is cut from the end of the largest document.
+void AssignValidation(double fraction, std::vector<Document>& documents);
+
+}  // namespace dt::corpus

@@ -1,0 +1,87 @@
+// glob.cc: see glob.h.
+#include "corpus/glob.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+namespace dt::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool HasWildcard(const std::string& component) {
+  return component.find_first_of("*?[") != std::string::npos;
+}
+
+// Appends what `component` matches under `folder`.
+Result<void> Expand(const fs::path& folder, const std::string& component,
+                    std::vector<fs::path>& matches) {
+  std::error_code code;
+  if (!HasWildcard(component)) {
+    fs::path path = folder / component;
+    if (fs::exists(path, code)) matches.push_back(std::move(path));
+    return {};
+  }
+  fs::directory_iterator entry(folder, code);
+  for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (::fnmatch(component.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
+    if (matches.size() >= kGlobFilesMax) {
+      return Error{ErrorKind::kConfig, "it matches more than " + std::to_string(kGlobFilesMax) +
+                                           " paths; make it narrower"};
+    }
+    matches.push_back(entry->path());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> ResolveGlob(const std::string& data_root,
+                                             const std::string& pattern) {
+  const std::string context = "data pattern '" + pattern + "'";
+  const fs::path wanted(pattern);
+  if (pattern.empty()) return Error{ErrorKind::kConfig, "data pattern is empty; name shard files"};
+  if (wanted.is_relative() && data_root.empty()) {
+    return Error{ErrorKind::kConfig,
+                 context + " is relative and this worker has no --data-root; give it one"};
+  }
+  std::vector<fs::path> matches = {wanted.is_absolute() ? wanted.root_path() : fs::path(data_root)};
+  for (const fs::path& part : wanted.relative_path()) {
+    const std::string component = part.string();
+    if (component.empty() || component == ".") continue;
+    if (component == "..") {
+      return Error{ErrorKind::kConfig,
+                   context + " has '..'; write it relative to the worker's --data-root"};
+    }
+    if (component == "**") {
+      return Error{ErrorKind::kConfig, context +
+                                           " has '**', which is not understood; name each "
+                                           "level with '*'"};
+    }
+    std::vector<fs::path> next;
+    for (const fs::path& folder : matches) {
+      if (Result<void> expanded = Expand(folder, component, next); !expanded.ok()) {
+        return std::move(expanded).error().Within(context);
+      }
+    }
+    matches = std::move(next);
+  }
+  std::vector<std::string> files;
+  for (const fs::path& path : matches) {
+    std::error_code code;
+    if (fs::is_regular_file(path, code)) files.push_back(path.string());
+  }
+  if (files.empty()) {
+    return Error{ErrorKind::kData,
+                 context + " matches no file" +
+                     (wanted.is_relative() ? " under the data root '" + data_root + "'" : "")};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace dt::corpus

@@ -1,0 +1,62 @@
+// tokenize.h: text files to token shards, as `dtctl data tokenize` does it.
+//
+// Role:      one document per file, each preceded by end-of-text; OUTPUT/train_000000.bin … and
+//            OUTPUT/val_000000.bin …
+// Invariant: OUTPUT has the shards of one run or those of another, never a mixture that a pattern
+//            would take for one: a run works in OUTPUT/.tokenize and moves its shards out at the
+//            end. The moves are not one step; a kill between them leaves whole shards only.
+// Errors:    kConfig for what the user should write differently, kData for unusable texts, kIo.
+// Tests:     tests/corpus/tokenize_test.cc
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+
+namespace dt::corpus {
+
+// Where validation tokens come from.
+enum class Validation {
+  kFraction,    // whole documents, evenly spread; the end of the largest when those are too coarse
+  kFirstShard,  // the first `shard_tokens` of the stream, as llm.c's scripts do
+  kFiles,       // the documents of `validation_inputs`
+};
+// What to do when the output folder already has shards.
+enum class Existing { kRefuse, kReplace };
+
+struct TokenizeOptions {
+  std::vector<std::string> inputs;             // files and folders; folders are walked in order
+  std::vector<std::string> validation_inputs;  // of Validation::kFiles
+  std::string output;
+  uint64_t shard_tokens = 100'000'000;
+  Validation validation = Validation::kFraction;
+  double validation_fraction = 0.05;  // of the text's bytes; 0: no validation shard
+  Existing existing = Existing::kRefuse;
+};
+
+struct TokenizeProgress {
+  uint64_t documents_done = 0;
+  uint64_t documents = 0;
+  uint64_t bytes_done = 0;
+  uint64_t bytes = 0;
+};
+
+struct TokenizeSummary {
+  uint64_t documents = 0;
+  uint64_t skipped = 0;  // binary or empty files
+  uint64_t bytes = 0;
+  uint64_t train_tokens = 0;
+  uint64_t val_tokens = 0;
+  std::vector<std::string> train_files;
+  std::vector<std::string> val_files;
+  int vocabulary = 0;
+};
+
+// Tokenises with the byte tokenizer. `progress` is called about once a MiB of text.
+Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
+                                      const std::function<void(const TokenizeProgress&)>& progress);
+
+}  // namespace dt::corpus

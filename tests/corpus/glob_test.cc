@@ -1,0 +1,86 @@
+#include "corpus/glob.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/testing/temp_folder.h"
+
+namespace dt::corpus {
+namespace {
+
+using ::dt::testing::TempFolder;
+
+class GlobTest : public ::testing::Test {
+ protected:
+  GlobTest() {
+    for (const char* name :
+         {"fine/train_000001.bin", "fine/train_000000.bin", "fine/val_000000.bin",
+          "fine/.hidden.bin", "other/train_000000.bin", "top.bin"}) {
+      folder_.Write(name, "x");
+    }
+    std::filesystem::create_directory(folder_ / "fine/train_folder.bin");
+  }
+  std::vector<std::string> Find(const std::string& pattern) {
+    const Result<std::vector<std::string>> found = ResolveGlob(folder_.path(), pattern);
+    EXPECT_TRUE(found.ok()) << found.error().message;
+    std::vector<std::string> relative;
+    for (const std::string& path : *found) {
+      relative.push_back(std::filesystem::relative(path, folder_.path()).string());
+    }
+    return relative;
+  }
+  Error Refused(const std::string& pattern) {
+    const Result<std::vector<std::string>> found = ResolveGlob(folder_.path(), pattern);
+    EXPECT_FALSE(found.ok()) << pattern;
+    return found.ok() ? Error{} : found.error();
+  }
+
+  TempFolder folder_;
+};
+
+using Paths = std::vector<std::string>;
+
+TEST_F(GlobTest, FindsRegularFilesInSortedOrder) {
+  EXPECT_EQ(Find("fine/train_*.bin"), (Paths{"fine/train_000000.bin", "fine/train_000001.bin"}));
+  EXPECT_EQ(Find("*/train_00000?.bin"),
+            (Paths{"fine/train_000000.bin", "fine/train_000001.bin", "other/train_000000.bin"}));
+  EXPECT_EQ(Find("./top.bin"), (Paths{"top.bin"}));
+  EXPECT_EQ(Find("fine/[tv]*_000000.bin"), (Paths{"fine/train_000000.bin", "fine/val_000000.bin"}));
+}
+
+TEST_F(GlobTest, LeavesHiddenFilesOutUnlessNamed) {
+  EXPECT_EQ(Find("fine/*.bin").size(), 3u);
+  EXPECT_EQ(Find("fine/.*.bin"), (Paths{"fine/.hidden.bin"}));
+}
+
+TEST_F(GlobTest, AnAbsolutePatternIgnoresTheDataRoot) {
+  const auto found = ResolveGlob("/nowhere", folder_ / "fine/val_*.bin");
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->size(), 1u);
+}
+
+TEST_F(GlobTest, RefusesToLeaveTheDataRootByDots) {
+  EXPECT_EQ(Refused("../x/*.bin").kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused("fine/../top.bin").kind, ErrorKind::kConfig);
+}
+
+TEST_F(GlobTest, ADataRootMayHoldWildcardCharacters) {
+  folder_.Write("odd[1]*/a.bin", "x");
+  const auto found = ResolveGlob(folder_ / "odd[1]*", "*.bin");
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->size(), 1u);
+}
+
+TEST_F(GlobTest, SaysWhatIsMissingAndWhere) {
+  const Error none = Refused("fine/none_*.bin");
+  EXPECT_EQ(none.kind, ErrorKind::kData);
+  EXPECT_NE(none.message.find("fine/none_*.bin"), std::string::npos);
+  EXPECT_NE(none.message.find(folder_.path()), std::string::npos);
+  EXPECT_EQ(Refused("").kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused("**/a.bin").kind, ErrorKind::kConfig);
+  EXPECT_EQ(ResolveGlob("", "a.bin").error().kind, ErrorKind::kConfig);
+}
+
+}  // namespace
+}  // namespace dt::corpus

@@ -1,0 +1,192 @@
+#include "corpus/tokenize.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+
+#include <filesystem>
+
+#include "common/files.h"
+#include "corpus/byte_tokenizer.h"
+#include "corpus/documents.h"
+#include "corpus/shard.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt::corpus {
+namespace {
+
+using ::dt::testing::TempFolder;
+
+class TokenizeTest : public ::testing::Test {
+ protected:
+  TokenizeTest() {
+    options_.output = folder_ / "out";
+    options_.shard_tokens = 1024;
+    options_.validation_fraction = 0;
+  }
+
+  TokenizeSummary Run() {
+    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    return summary.ok() ? *summary : TokenizeSummary{};
+  }
+  Error Refused() {
+    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+    EXPECT_FALSE(summary.ok());
+    return summary.ok() ? Error{} : summary.error();
+  }
+  // The ids of some shards as text, end-of-text as '|'.
+  static std::string Text(const std::vector<std::string>& paths) {
+    std::string text;
+    for (const std::string& path : paths) {
+      const Result<TokenShard> shard = TokenShard::Open(path);
+      EXPECT_TRUE(shard.ok());
+      std::vector<uint16_t> ids(shard->tokens());
+      EXPECT_TRUE(shard->Read(0, ids).ok());
+      for (const uint16_t id : ids) text += id == kByteEndOfText ? '|' : static_cast<char>(id);
+    }
+    return text;
+  }
+
+  TempFolder folder_;
+  TokenizeOptions options_;
+};
+
+TEST_F(TokenizeTest, PutsEndOfTextBeforeEachDocumentInSortedOrder) {
+  folder_.Write("in/b.txt", "second");
+  folder_.Write("in/a/z.txt", "first");
+  folder_.Write("in/c.txt", "\xc3\xa9\xff");
+  options_.inputs = {folder_ / "in"};
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(Text(summary.train_files), "|first|second|\xc3\xa9\xff");
+  EXPECT_EQ(summary.documents, 3u);
+  EXPECT_EQ(summary.train_tokens, 17u);
+  EXPECT_EQ(summary.vocabulary, 257);
+  EXPECT_EQ(summary.train_files, std::vector<std::string>{folder_ / "out/train_000000.bin"});
+  EXPECT_TRUE(summary.val_files.empty());
+}
+
+TEST_F(TokenizeTest, SkipsBinaryEmptyAndHiddenFiles) {
+  folder_.Write("in/a.txt", "text");
+  folder_.Write("in/b.bin", std::string("a\0b", 3));
+  folder_.Write("in/c.txt", "");
+  folder_.Write("in/.git/config", "hidden");
+  std::filesystem::create_directory_symlink(folder_ / "in", folder_ / "in/loop");
+  options_.inputs = {folder_ / "in"};
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(Text(summary.train_files), "|text");
+  EXPECT_EQ(summary.skipped, 2u);
+}
+
+TEST_F(TokenizeTest, CutsTheStreamIntoShardsWithoutLosingAToken) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += static_cast<char>('a' + i % 26);
+  options_.inputs = {folder_.Write("a.txt", text)};
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(summary.train_files.size(), 5u);
+  EXPECT_EQ(Text(summary.train_files), "|" + text);
+  EXPECT_EQ(TokenShard::Open(summary.train_files[0])->tokens(), 1024u);
+}
+
+TEST_F(TokenizeTest, TakesValidationFromWholeDocumentsSpreadOverTheList) {
+  for (int i = 0; i < 100; ++i) {
+    folder_.Write("in/" + std::to_string(100 + i),
+                  std::string(50, static_cast<char>('A' + i % 26)));
+  }
+  options_.inputs = {folder_ / "in"};
+  options_.validation_fraction = 0.1;
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(summary.val_tokens, 10u * 51);
+  EXPECT_EQ(summary.train_tokens, 90u * 51);
+  EXPECT_EQ(Text(summary.val_files).substr(0, 51), "|" + std::string(50, 'A' + 9));
+}
+
+TEST_F(TokenizeTest, CutsValidationFromTheEndOfASingleDocument) {
+  options_.inputs = {folder_.Write("a.txt", std::string(900, 'x') + std::string(100, 'y'))};
+  options_.validation_fraction = 0.1;
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(Text(summary.train_files), "|" + std::string(900, 'x'));
+  EXPECT_EQ(Text(summary.val_files), "|" + std::string(100, 'y'));
+}
+
+TEST_F(TokenizeTest, TheFirstShardCanBeValidation) {
+  options_.inputs = {folder_.Write("a.txt", std::string(1023, 'v') + std::string(500, 't'))};
+  options_.validation = Validation::kFirstShard;
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(Text(summary.val_files), "|" + std::string(1023, 'v'));
+  EXPECT_EQ(Text(summary.train_files), std::string(500, 't'));
+}
+
+TEST_F(TokenizeTest, ValidationCanHaveFilesOfItsOwn) {
+  options_.inputs = {folder_.Write("a.txt", "train")};
+  options_.validation_inputs = {folder_.Write("b.txt", "val")};
+  options_.validation = Validation::kFiles;
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(Text(summary.train_files), "|train");
+  EXPECT_EQ(Text(summary.val_files), "|val");
+}
+
+TEST_F(TokenizeTest, RefusesAFolderThatHasShardsAndReplacesThemAllWhenTold) {
+  options_.inputs = {folder_.Write("a.txt", std::string(3000, 'x'))};
+  EXPECT_EQ(Run().train_files.size(), 3u);
+  options_.inputs = {folder_.Write("b.txt", "small")};
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  options_.existing = Existing::kReplace;
+  Run();
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.output)) {
+    names.push_back(entry.path().filename().string());
+  }
+  EXPECT_EQ(names, std::vector<std::string>{"train_000000.bin"});
+}
+
+TEST_F(TokenizeTest, WhatAKilledRunLeftIsSweptAway) {
+  folder_.Write("out/.tokenize/train_000007.bin", "half");
+  options_.inputs = {folder_.Write("a.txt", "text")};
+  Run();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out/.tokenize"));
+}
+
+TEST_F(TokenizeTest, TwoRunsIntoOneFolderAreRefused) {
+  options_.inputs = {folder_.Write("a.txt", "text")};
+  std::filesystem::create_directory(options_.output);
+  const UniqueFd other(open(options_.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+}
+
+TEST_F(TokenizeTest, RefusesWhatCannotBeMeant) {
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);  // no inputs
+  options_.inputs = {folder_ / "absent"};
+  EXPECT_NE(Refused().message.find("absent"), std::string::npos);
+  options_.inputs = {folder_.Write("only.bin", std::string(10, '\0'))};
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  options_.inputs = {folder_.Write("a.txt", "text")};
+  options_.validation_fraction = 1;
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  options_.validation_fraction = 0;
+  options_.shard_tokens = 3;
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  options_.shard_tokens = 1024;
+  options_.validation = Validation::kFirstShard;  // would take everything
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+}
+
+TEST_F(TokenizeTest, ReportsProgressUpToTheWhole) {
+  options_.inputs = {folder_.Write("a.txt", std::string(3 << 20, 'x')),
+                     folder_.Write("b.txt", "y")};
+  options_.shard_tokens = 100 << 20;
+  TokenizeProgress last;
+  int calls = 0;
+  ASSERT_TRUE(TokenizeFiles(options_, [&](const TokenizeProgress& progress) {
+                EXPECT_GE(progress.bytes_done, last.bytes_done);
+                last = progress;
+                ++calls;
+              }).ok());
+  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(last.bytes_done, last.bytes);
+  EXPECT_EQ(last.documents, 2u);
+}
+
+}  // namespace
+}  // namespace dt::corpus
