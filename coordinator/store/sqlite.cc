@@ -1,0 +1,154 @@
+// sqlite.cc: opens and hardens connections; binds, steps and reads statements.
+#include "coordinator/store/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <initializer_list>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace dt {
+namespace {
+
+absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_view doing) {
+  const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle);
+  const std::string message =
+      absl::StrCat(path, ": ", std::string(doing), ": ",
+                   handle == nullptr ? "no memory" : sqlite3_errmsg(handle), " (SQLite ",
+                   handle == nullptr ? code : sqlite3_extended_errcode(handle), ")");
+  switch (code) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::DataLossError(message);
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+// Far above what we store in one value (a report's rows), far below what would exhaust memory.
+constexpr int kValueBytesMax = 64 << 20;
+constexpr int kStatementBytesMax = 16 << 10;
+
+absl::Status Harden(Database& database) {
+  sqlite3* handle = database.handle();
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kValueBytesMax);
+  sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, kStatementBytesMax);
+  sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  for (const auto& [option, value] :
+       std::initializer_list<std::pair<int, int>>{{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                                                  {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                                                  {SQLITE_DBCONFIG_ENABLE_FKEY, 1},
+                                                  {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}}) {
+    if (sqlite3_db_config(handle, option, value, nullptr) != SQLITE_OK) {
+      return database.LastError("configuring the connection");
+    }
+  }
+  return database.Execute("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;");
+}
+
+}  // namespace
+
+void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+
+absl::StatusOr<Database> Database::Open(const std::string& path, Access access) {
+  sqlite3* handle = nullptr;
+  const int flags = access == Access::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                                 : SQLITE_OPEN_READONLY;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(path, handle);
+  if (code != SQLITE_OK) return MakeError(handle, path, "opening");
+  if (absl::Status status = Harden(database); !status.ok()) return status;
+  return database;
+}
+
+absl::Status Database::Execute(const char* sql) {
+  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return LastError(sql);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Database::QueryText(const char* sql) {
+  auto statement = Statement::Prepare(*this, sql);
+  if (!statement.ok()) return statement.status();
+  auto row = statement->Step();
+  if (!row.ok()) return row.status();
+  if (!*row) return absl::NotFoundError(absl::StrCat(path_, ": no row for ", sql));
+  return std::string(statement->Blob(0));
+}
+
+absl::Status Database::LastError(std::string_view doing) const {
+  return MakeError(handle_.get(), path_, doing);
+}
+
+int Database::ChangedRows() const { return sqlite3_changes(handle_.get()); }
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+absl::StatusOr<Statement> Statement::Prepare(const Database& database, const char* sql) {
+  sqlite3_stmt* prepared = nullptr;
+  if (sqlite3_prepare_v3(database.handle(), sql, -1, SQLITE_PREPARE_PERSISTENT, &prepared,
+                         nullptr) != SQLITE_OK) {
+    return database.LastError(sql);
+  }
+  Statement statement;
+  statement.statement_.reset(prepared);
+  return statement;
+}
+
+Statement& Statement::Bind(int position, int64_t value) {
+  DT_CHECK(sqlite3_bind_int64(statement_.get(), position, value) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::BindText(int position, std::string_view value) {
+  DT_CHECK(sqlite3_bind_text64(statement_.get(), position, value.data(), value.size(),
+                               SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::BindBlob(int position, std::string_view value) {
+  // A null pointer would be NULL; an empty blob is not.
+  const char* data = value.empty() ? "" : value.data();
+  DT_CHECK(sqlite3_bind_blob64(statement_.get(), position, data, value.size(), SQLITE_STATIC) ==
+           SQLITE_OK);
+  return *this;
+}
+
+absl::StatusOr<bool> Statement::Step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  sqlite3* handle = sqlite3_db_handle(statement_.get());
+  const char* path = sqlite3_db_filename(handle, "main");
+  return MakeError(handle, path == nullptr ? "database" : path, sqlite3_sql(statement_.get()));
+}
+
+absl::Status Statement::Run() {
+  auto row = Step();
+  Reset();
+  if (!row.ok()) return row.status();
+  return absl::OkStatus();
+}
+
+void Statement::Reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+int64_t Statement::Integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string_view Statement::Blob(int column) const {
+  const void* data = sqlite3_column_blob(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return {static_cast<const char*>(data == nullptr ? "" : data), static_cast<size_t>(size)};
+}
+
+}  // namespace dt

@@ -1,0 +1,297 @@
+// sqlite_reader.cc: pages of metric rows, evaluations and log chunks.
+#include "coordinator/store/sqlite_reader.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace dt {
+namespace {
+
+constexpr int64_t kRowsPageDefault = 5000;
+// A page of logs ends after this many bytes, so that an answer stays far under the message limit.
+constexpr size_t kLogPageBytes = 1 << 20;
+constexpr uint64_t kAllSteps = std::numeric_limits<int64_t>::max();
+
+// Where a reading of metrics goes on: after this evaluation, or after this row.
+struct Position {
+  enum class Part { kEvaluations, kRows } part = Part::kEvaluations;
+  int64_t evaluation = 0;
+  uint32_t trial = 0;
+  uint64_t step = 0;
+  uint32_t attempt = 0;
+};
+
+std::string ToToken(const Position& position) {
+  if (position.part == Position::Part::kEvaluations) return absl::StrCat("e", position.evaluation);
+  return absl::StrCat("r", position.trial, ".", position.step, ".", position.attempt);
+}
+
+absl::StatusOr<Position> ParseToken(const std::string& token) {
+  Position position;
+  if (token.empty()) return position;
+  unsigned long long first = 0, second = 0, third = 0;
+  int used = 0;
+  if (std::sscanf(token.c_str(), "e%llu%n", &first, &used) == 1 &&
+      used == static_cast<int>(token.size())) {
+    position.evaluation = static_cast<int64_t>(first);
+    return position;
+  }
+  if (std::sscanf(token.c_str(), "r%llu.%llu.%llu%n", &first, &second, &third, &used) == 3 &&
+      used == static_cast<int>(token.size())) {
+    position.part = Position::Part::kRows;
+    position.trial = static_cast<uint32_t>(first);
+    position.step = second;
+    position.attempt = static_cast<uint32_t>(third);
+    return position;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "page_token '", token, "' is not one this method gave; start again without a token"));
+}
+
+int64_t PageSize(int32_t asked, int64_t by_default, size_t most) {
+  if (asked <= 0) return by_default;
+  return std::min<int64_t>(asked, static_cast<int64_t>(most));
+}
+
+// For each attempt that trained, the last of its steps that no later attempt made again.
+class Validity {
+ public:
+  void AddRun(uint32_t attempt, uint64_t resumed_step) { resumed_[attempt] = resumed_step; }
+  bool Superseded(uint32_t attempt, uint64_t step) const {
+    for (auto later = resumed_.upper_bound(attempt); later != resumed_.end(); ++later) {
+      if (later->second < step) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::map<uint32_t, uint64_t> resumed_;
+};
+
+absl::StatusOr<Validity> ReadValidity(Statement& runs, uint64_t experiment, uint32_t trial) {
+  Validity validity;
+  runs.Bind(1, static_cast<int64_t>(experiment)).Bind(2, trial);
+  while (true) {
+    auto row = runs.Step();
+    if (!row.ok() || !*row) {
+      runs.Reset();
+      if (!row.ok()) return row.status();
+      return validity;
+    }
+    validity.AddRun(static_cast<uint32_t>(runs.Integer(0)), static_cast<uint64_t>(runs.Integer(1)));
+  }
+}
+
+// Resets a statement on every way out, so that no snapshot outlives the call.
+class Using {
+ public:
+  explicit Using(Statement& statement) : statement_(statement) {}
+  ~Using() { statement_.Reset(); }
+  Using(const Using&) = delete;
+  Using& operator=(const Using&) = delete;
+
+ private:
+  Statement& statement_;
+};
+
+}  // namespace
+
+struct SqliteReader::Page {
+  Position from;
+  size_t room = 0;
+  v1::ReadMetricsResponse response;
+  bool Full() const { return room == 0; }
+};
+
+absl::StatusOr<std::unique_ptr<SqliteReader>> SqliteReader::Open(const std::string& directory) {
+  DT_ASSIGN_OR_RETURN(Database database,
+                      Database::Open(directory + "/journal.db", Access::kReadOnly));
+  DT_RETURN_IF_ERROR(database.Execute("PRAGMA query_only = ON; PRAGMA cache_size = -4096;"));
+  auto reader = std::unique_ptr<SqliteReader>(new SqliteReader(std::move(database)));
+  DT_RETURN_IF_ERROR(reader->PrepareStatements());
+  return reader;
+}
+
+absl::Status SqliteReader::PrepareStatements() {
+  const std::pair<Statement*, const char*> statements[] = {
+      {&runs_, "SELECT attempt, resumed_step FROM runs WHERE experiment = ? AND trial = ?"},
+      {&next_trial_, "SELECT min(trial) FROM chunks WHERE experiment = ? AND trial >= ?"},
+      {&chunks_,
+       "SELECT attempt, first_step, rows FROM chunks WHERE experiment = ? AND trial = ? "
+       "AND last_step >= ? ORDER BY first_step, attempt"},
+      {&evaluations_,
+       "SELECT id, trial, attempt, evaluation FROM evaluations "
+       "WHERE experiment = ?1 AND (?2 = 0 OR trial = ?2) AND id > ?3 ORDER BY id LIMIT ?4"},
+      {&logs_,
+       "SELECT id, attempt, rank, wall_time_ms, dropped, text FROM logs "
+       "WHERE experiment = ?1 AND trial = ?2 AND id > ?3 AND (?4 < 0 OR rank = ?4) ORDER BY id"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    DT_ASSIGN_OR_RETURN(*statement, Statement::Prepare(database_, sql));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ReadMetricsResponse> SqliteReader::ReadMetrics(
+    const v1::ReadMetricsRequest& request) {
+  Page page;
+  DT_ASSIGN_OR_RETURN(page.from, ParseToken(request.page_token()));
+  page.room = static_cast<size_t>(
+      PageSize(request.page_size(), kRowsPageDefault, limits::kMetricRowsPageMax));
+  if (page.from.part == Position::Part::kEvaluations) {
+    DT_RETURN_IF_ERROR(ReadEvaluations(request, page));
+    if (page.Full()) return std::move(page.response);
+  }
+  const uint32_t last =
+      request.trial() == 0 ? std::numeric_limits<uint32_t>::max() - 1 : request.trial();
+  uint32_t trial = std::max(request.trial(), page.from.trial);
+  while (trial <= last && !page.Full()) {
+    DT_ASSIGN_OR_RETURN(trial, NextTrial(request, trial));
+    if (trial == 0 || trial > last) return std::move(page.response);
+    DT_RETURN_IF_ERROR(ReadTrialRows(request, trial, page));
+    ++trial;
+  }
+  return std::move(page.response);
+}
+
+absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request, Page& page) {
+  std::map<uint32_t, Validity> validity;
+  Using guard(evaluations_);
+  evaluations_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, request.trial());
+  evaluations_.Bind(3, page.from.evaluation).Bind(4, static_cast<int64_t>(page.room));
+  int64_t last_id = page.from.evaluation;
+  while (true) {
+    DT_ASSIGN_OR_RETURN(const bool found, evaluations_.Step());
+    if (!found) break;
+    last_id = evaluations_.Integer(0);
+    --page.room;
+    v1::EvaluationRow row;
+    row.set_trial(static_cast<uint32_t>(evaluations_.Integer(1)));
+    row.set_attempt(static_cast<uint32_t>(evaluations_.Integer(2)));
+    const std::string_view blob = evaluations_.Blob(3);
+    if (!row.mutable_evaluation()->ParseFromArray(blob.data(), static_cast<int>(blob.size()))) {
+      return absl::DataLossError(absl::StrCat("evaluation ", last_id, " cannot be read"));
+    }
+    auto known = validity.find(row.trial());
+    if (known == validity.end()) {
+      DT_ASSIGN_OR_RETURN(Validity read, ReadValidity(runs_, request.experiment(), row.trial()));
+      known = validity.emplace(row.trial(), std::move(read)).first;
+    }
+    row.set_superseded(known->second.Superseded(row.attempt(), row.evaluation().step()));
+    if (row.superseded() && !request.all_attempts()) continue;
+    *page.response.add_evaluations() = std::move(row);
+  }
+  if (page.Full()) {
+    page.response.set_next_page_token(ToToken({Position::Part::kEvaluations, last_id, 0, 0, 0}));
+  }
+  return absl::OkStatus();
+}
+
+// The first trial from `at_least` on that has rows; 0: none.
+absl::StatusOr<uint32_t> SqliteReader::NextTrial(const v1::ReadMetricsRequest& request,
+                                                 uint32_t at_least) {
+  Using guard(next_trial_);
+  next_trial_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, at_least);
+  DT_RETURN_IF_ERROR(next_trial_.Step().status());
+  return static_cast<uint32_t>(next_trial_.Integer(0));
+}
+
+// Chunks come by first step; rows wait until no later chunk can hold an earlier one, which merges
+// the attempts of a trial in the memory of their overlap.
+absl::Status SqliteReader::ReadTrialRows(const v1::ReadMetricsRequest& request, uint32_t trial,
+                                         Page& page) {
+  DT_ASSIGN_OR_RETURN(const Validity validity, ReadValidity(runs_, request.experiment(), trial));
+  const bool goes_on = page.from.part == Position::Part::kRows && page.from.trial == trial;
+  const std::pair<uint64_t, uint32_t> after =
+      goes_on ? std::pair(page.from.step, page.from.attempt) : std::pair<uint64_t, uint32_t>(0, 0);
+  std::map<std::pair<uint64_t, uint32_t>, v1::MetricRow> waiting;
+  const auto emit_before = [&](uint64_t step) {
+    while (!waiting.empty() && waiting.begin()->first.first < step && !page.Full()) {
+      const auto [at_step, attempt] = waiting.begin()->first;
+      *page.response.add_rows() = std::move(waiting.begin()->second);
+      waiting.erase(waiting.begin());
+      if (--page.room == 0) {
+        page.response.set_next_page_token(
+            ToToken({Position::Part::kRows, 0, trial, at_step, attempt}));
+      }
+    }
+  };
+  Using guard(chunks_);
+  chunks_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, trial);
+  chunks_.Bind(3, static_cast<int64_t>(after.first));
+  v1::StepRows rows;
+  while (!page.Full()) {
+    DT_ASSIGN_OR_RETURN(const bool found, chunks_.Step());
+    if (!found) break;
+    const auto attempt = static_cast<uint32_t>(chunks_.Integer(0));
+    emit_before(static_cast<uint64_t>(chunks_.Integer(1)));
+    const std::string_view blob = chunks_.Blob(2);
+    if (!rows.ParseFromArray(blob.data(), static_cast<int>(blob.size()))) {
+      return absl::DataLossError(absl::StrCat("metric rows of trial ", request.experiment(), "/",
+                                              trial, " cannot be read"));
+    }
+    for (v1::StepRow& row : *rows.mutable_rows()) {
+      const bool superseded = validity.Superseded(attempt, row.step());
+      if (superseded && !request.all_attempts()) continue;
+      if (goes_on && std::pair(uint64_t{row.step()}, attempt) <= after) continue;
+      v1::MetricRow& kept = waiting[{row.step(), attempt}];
+      kept.set_trial(trial);
+      kept.set_attempt(attempt);
+      kept.set_superseded(superseded);
+      *kept.mutable_row() = std::move(row);
+    }
+  }
+  emit_before(kAllSteps);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ReadLogsResponse> SqliteReader::ReadLogs(const v1::ReadLogsRequest& request) {
+  if (request.trial() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("logs are read trial by trial; name one, such "
+                     "as ",
+                     request.experiment(), "/1"));
+  }
+  int64_t after = 0;
+  if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_token '", request.page_token(),
+                     "' is not one this method gave; start again without a token"));
+  }
+  Using guard(logs_);
+  logs_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, request.trial());
+  logs_.Bind(3, after).Bind(4, request.rank());
+  v1::ReadLogsResponse response;
+  const int64_t chunks = PageSize(request.page_size(), limits::kPageDefault, limits::kPageMax);
+  size_t bytes = 0;
+  while (response.chunks_size() < chunks && bytes < kLogPageBytes) {
+    DT_ASSIGN_OR_RETURN(const bool found, logs_.Step());
+    if (!found) {
+      response.set_at_end(true);
+      break;
+    }
+    after = logs_.Integer(0);
+    v1::LogLineChunk& chunk = *response.add_chunks();
+    chunk.set_attempt(static_cast<uint32_t>(logs_.Integer(1)));
+    auto& log = *chunk.mutable_log();
+    log.set_rank(static_cast<int32_t>(logs_.Integer(2)));
+    log.set_wall_time_ms(logs_.Integer(3));
+    log.set_dropped_lines(static_cast<uint64_t>(logs_.Integer(4)));
+    log.set_text(std::string(logs_.Blob(5)));
+    bytes += log.text().size();
+  }
+  response.set_next_page_token(absl::StrCat(after));
+  return response;
+}
+
+}  // namespace dt

@@ -1,0 +1,73 @@
+// memory_store.h: a Store in memory, for tests and the simulator.
+//
+// Role:    keeps what was committed as bytes, so that every record makes the round trip it makes on
+//          disk; fails on request.
+// Threads: thread-compatible, like the real one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/check.h"
+#include "coordinator/store/store.h"
+
+namespace dt {
+
+class MemoryStore final : public Store {
+ public:
+  absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) override {
+    v1::Record record;
+    for (const std::string& bytes : journal_) {
+      DT_CHECK(record.ParseFromString(bytes));
+      if (absl::Status status = visit(record); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<AckToStore>> ReadAcks() override {
+    std::vector<AckToStore> acks;
+    for (const auto& [key, sequence] : acks_) acks.push_back({key.first, key.second, sequence});
+    return acks;
+  }
+
+  absl::Status Commit(const Batch& batch) override {
+    if (commits_left_ == 0) return absl::UnavailableError("the test's disk is broken");
+    if (commits_left_ > 0) --commits_left_;
+    ++commits_;
+    for (const v1::Record* record : batch.records) journal_.push_back(record->SerializeAsString());
+    for (const ChunkToStore* chunk : batch.chunks) chunks_.push_back(*chunk);
+    for (const LogToStore* log : batch.logs) logs_.push_back(*log);
+    for (const AckToStore& ack : batch.acks) acks_[{ack.worker, ack.instance}] = ack.sequence;
+    for (const ExperimentId experiment : batch.deletions) {
+      std::erase_if(chunks_, [&](const ChunkToStore& chunk) {
+        return chunk.attempt.trial.experiment == experiment;
+      });
+      std::erase_if(
+          logs_, [&](const LogToStore& log) { return log.attempt.trial.experiment == experiment; });
+    }
+    return absl::OkStatus();
+  }
+
+  // After `commits` more, every Commit fails and keeps nothing.
+  void BreakAfter(int commits) { commits_left_ = commits; }
+
+  int commits() const { return commits_; }
+  size_t records() const { return journal_.size(); }
+  const std::vector<ChunkToStore>& chunks() const { return chunks_; }
+  const std::vector<LogToStore>& logs() const { return logs_; }
+
+ private:
+  std::vector<std::string> journal_;
+  std::vector<ChunkToStore> chunks_;
+  std::vector<LogToStore> logs_;
+  std::map<std::pair<std::string, InstanceId>, uint64_t> acks_;
+  int commits_ = 0;
+  int commits_left_ = -1;  // -1: no limit
+};
+
+}  // namespace dt
