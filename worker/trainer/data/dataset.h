@@ -1,0 +1,50 @@
+// dataset.h: the token shards of one split, seen as numbered windows of seq_len + 1 tokens.
+//
+// Role:    windows lie one seq_len apart within a shard and never cross into the next, as in llm.c;
+//          what is left at a shard's end is not used.
+// Threads: reading is thread-safe.
+// Errors:  kData naming the file; kConfig when the pattern cannot be meant.
+// Tests:   tests/trainer/data_test.cc
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "corpus/shard.h"
+#include "worker/trainer/result.h"
+
+namespace dt::trainer {
+
+struct DatasetOptions {
+  std::string data_root;
+  std::string pattern;     // data.train or data.val
+  int32_t vocab_size = 0;  // ids must be below
+  int64_t seq_len = 0;
+};
+
+class Dataset {
+ public:
+  static Result<Dataset> Open(const DatasetOptions& options);
+
+  uint64_t files() const { return shards_.size(); }
+  uint64_t tokens() const { return tokens_; }
+  uint64_t windows() const { return first_window_.back(); }
+  int64_t seq_len() const { return options_.seq_len; }
+  // Equal on two hosts when they have the same data; see corpus::Fingerprint.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+  // Reads the tokens of a window and checks each against the vocabulary.
+  // REQUIRES: window < windows(); ids.size() == seq_len + 1.
+  Result<void> ReadWindow(uint64_t window, std::span<uint16_t> ids) const;
+
+ private:
+  DatasetOptions options_;
+  std::vector<corpus::TokenShard> shards_;
+  std::vector<uint64_t> first_window_;  // of each shard, and one past the last
+  uint64_t tokens_ = 0;
+  std::string fingerprint_;
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,78 @@
+// sampler.cc: see sampler.h. The permutation is a Feistel network with cycle walking: no table, any
+// position at once, so that a resume costs nothing.
+#include "worker/trainer/data/sampler.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+namespace dt::trainer {
+namespace {
+
+// Fewer than four rounds show patterns; more than six cost time without effect on training.
+constexpr int kRounds = 6;
+
+// SplitMix64's finaliser.
+uint64_t Mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+Sampler::Sampler(SampleOrder order, uint64_t seed, uint64_t windows)
+    : order_(order), seed_(seed), windows_(windows) {
+  DT_CHECK(windows > 0);
+  half_bits_ = std::max(1, (static_cast<int>(std::bit_width(windows - 1)) + 1) / 2);
+}
+
+uint64_t Sampler::Window(uint64_t sample) const {
+  const uint64_t position = sample % windows_;
+  switch (order_) {
+    case SampleOrder::kSequential:
+      return position;
+    case SampleOrder::kShuffled:
+      return Permute(sample / windows_, position);
+  }
+  return position;
+}
+
+uint64_t Sampler::Permute(uint64_t epoch, uint64_t position) const {
+  const uint64_t key = Mix(Mix(seed_) ^ epoch);
+  const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
+  // The network permutes [0, 4^half_bits_), less than four times too many numbers; walking on from
+  // those outside keeps it a permutation of the windows and takes fewer than four turns on average.
+  uint64_t value = position;
+  do {
+    uint64_t left = value >> half_bits_;
+    uint64_t right = value & mask;
+    for (int round = 0; round < kRounds; ++round) {
+      const uint64_t next = left ^ (Mix(key ^ (static_cast<uint64_t>(round) << 48) ^ right) & mask);
+      left = right;
+      right = next;
+    }
+    value = left << half_bits_ | right;
+  } while (value >= windows_);
+  return value;
+}
+
+Result<void> BatchPlan::Check() const {
+  DT_CHECK(world_size > 0 && rank >= 0 && rank < world_size);
+  if (micro_batch <= 0 || global_batch <= 0 || global_batch % (micro_batch * world_size) != 0) {
+    return Error{ErrorKind::kConfig, "train.global_batch_size is " + std::to_string(global_batch) +
+                                         "; it must be a multiple of train.batch_size " +
+                                         std::to_string(micro_batch) + " × " +
+                                         std::to_string(world_size) + " ranks"};
+  }
+  return {};
+}
+
+uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch) {
+  const double steps = epochs * static_cast<double>(windows) / static_cast<double>(global_batch);
+  return static_cast<uint64_t>(std::max(1.0, std::floor(steps)));
+}
+
+}  // namespace dt::trainer

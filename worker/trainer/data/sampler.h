@@ -1,0 +1,63 @@
+// sampler.h: which samples a step trains on, as a pure function of (seed, sample number).
+//
+// Role:      pure. A sample is a number counted from 0 over the whole run, epoch after epoch; a
+//            window is a place in the data. Neither knows the world size, so that a trial may go on
+//            with another number of ranks and see the same data in the same order.
+// Units:     samples and windows are sequences of seq_len + 1 tokens.
+// Invariant: each window is seen exactly once an epoch.
+// Tests:     tests/trainer/data_test.cc
+#pragma once
+
+#include <cstdint>
+
+#include "worker/trainer/result.h"
+
+namespace dt::trainer {
+
+enum class SampleOrder {
+  kSequential,  // as the files lie there, like llm.c and nanoGPT
+  kShuffled,    // another permutation each epoch
+};
+
+class Sampler {
+ public:
+  // REQUIRES: windows > 0.
+  Sampler(SampleOrder order, uint64_t seed, uint64_t windows);
+
+  uint64_t windows() const { return windows_; }
+  // The window of sample number `sample`.
+  uint64_t Window(uint64_t sample) const;
+
+ private:
+  uint64_t Permute(uint64_t epoch, uint64_t position) const;
+
+  SampleOrder order_;
+  uint64_t seed_;
+  uint64_t windows_;
+  int half_bits_;  // the permutation works on numbers of 2 × half_bits_ bits
+};
+
+// How one optimizer step is cut into micro-steps and ranks.
+struct BatchPlan {
+  int64_t micro_batch = 1;   // sequences per rank and micro-step
+  int64_t global_batch = 1;  // sequences per optimizer step, all ranks
+  int32_t world_size = 1;
+  int32_t rank = 0;
+
+  // Errors: kConfig when the global batch is not a multiple of micro_batch × world_size.
+  Result<void> Check() const;
+  // REQUIRES: Check().
+  int64_t micro_steps() const { return global_batch / (micro_batch * world_size); }
+  // The first of the micro_batch consecutive samples of this rank. Step s of all ranks together
+  // has samples [s × global_batch, (s + 1) × global_batch), dealt to the ranks in order, micro-step
+  // by micro-step as llm.c does it.
+  uint64_t FirstSample(uint64_t step, int64_t micro_step) const {
+    return step * static_cast<uint64_t>(global_batch) +
+           static_cast<uint64_t>((micro_step * world_size + rank) * micro_batch);
+  }
+};
+
+// Optimizer steps of `epochs` passes over the windows: whole steps, at least one.
+uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch);
+
+}  // namespace dt::trainer
