@@ -1,0 +1,32 @@
+// convert_test.cc: frames to messages and back.
+#include "worker/convert.h"
+
+#include "gtest/gtest.h"
+
+namespace dt {
+namespace {
+
+TEST(ConvertTest, SpecificationHasOriginalNamesAndEveryField) {
+  v1::Spec spec;
+  spec.mutable_train()->set_batch_size(4);
+  spec.mutable_model();
+  const nlohmann::json json = SpecToJson(spec);
+  EXPECT_EQ(json.at("train").at("batch_size"), 4);
+  EXPECT_EQ(json.at("train").at("grad_clip"), 0.0);
+  EXPECT_EQ(json.at("model").at("tie_head"), false);
+}
+
+TEST(ConvertTest, CleanTextReplacesMalformedUtf8AndClips) {
+  EXPECT_EQ(CleanText("gr\xc3\xbc\xc3\x9f", 100), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_EQ(CleanText("a\xff\xc0\xaf", 100), "a???");
+  EXPECT_EQ(CleanText("ab\xc3\xbc", 3), "ab?") << "a character cut in two";
+  EXPECT_EQ(CleanText("\xed\xa0\x80", 100), "???") << "a surrogate";
+}
+
+TEST(ConvertTest, UnknownCauseIsACrash) {
+  EXPECT_EQ(CauseFromWord("oom"), v1::CAUSE_OOM);
+  EXPECT_EQ(CauseFromWord("sunspots"), v1::CAUSE_TRAINER_CRASH);
+}
+
+}  // namespace
+}  // namespace dt
