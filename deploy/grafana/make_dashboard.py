@@ -1,0 +1,216 @@
+"""Writes the Grafana dashboard from the table below, and checks it.
+
+usage: make_dashboard.py             writes dashboards/dtrain.json beside this file
+       make_dashboard.py --check     fails when that file is not what would be written
+       make_dashboard.py --queries   prints every expression with its variables filled in, one a line
+
+The dashboard is Classic JSON, which Grafana 9 and later read. It keeps the rules of Grafana's
+dashboard-linter: one data source variable, job and instance matchers in every target, $__rate_interval in
+every rate, a title, a description and a unit for every panel.
+"""
+
+import json
+import pathlib
+import sys
+
+OUT = pathlib.Path(__file__).resolve().parent / "dashboards" / "dtrain.json"
+FLEET = 'job=~"$job", instance=~"$instance"'
+EXPERIMENT = FLEET + ', experiment=~"$experiment"'
+TRIAL = EXPERIMENT + ', trial=~"$trial"'
+STEPS = f"rate(dtrain_trial_steps_total{{{TRIAL}}}[$__rate_interval])"
+ALL_REDUCE = TRIAL + ', op="all_reduce"'
+
+
+def rate(metric: str, labels: str) -> str:
+    return f"rate({metric}{{{labels}}}[$__rate_interval])"
+
+
+def quantile(q: float, metric: str, labels: str, by: str = "") -> str:
+    grouping = f"le, {by}" if by else "le"
+    return f"histogram_quantile({q}, sum by ({grouping}) ({rate(metric + '_bucket', labels)}))"
+
+
+# (title, what it tells, unit, width of 24, options, [(expression, legend)])
+ROWS = [
+    ("State", [
+        ("Trials by state", "How many trials of the chosen experiments are in each state.", "short", 8,
+         {"stack": True}, [(f"sum by (state) (dtrain_trials{{{EXPERIMENT}}})", "{{state}}")]),
+        ("Slots by state", "Slots of the fleet: a slot is a GPU, or a share of a CPU host.", "short", 8,
+         {"stack": True}, [(f"sum by (device, state) (dtrain_slots{{{FLEET}}})", "{{device}} {{state}}")]),
+        ("Progress", "Share of the experiment's steps that are done.", "percentunit", 8,
+         {"type": "bargauge"},
+         [(f"max by (experiment) (dtrain_experiment_progress_ratio{{{EXPERIMENT}}})", "{{experiment}}")]),
+    ]),
+    ("Learning", [
+        ("Loss", "Newest training and validation loss of each trial.", "short", 12, {},
+         [(f"dtrain_trial_loss{{{TRIAL}}}", "{{experiment}}/{{trial}} {{split}}")]),
+        ("Learning rate", "As the schedule gave it for the newest step.", "sci", 6, {},
+         [(f"dtrain_trial_learning_rate{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
+        ("Gradient norm", "Global norm before clipping.", "short", 6, {},
+         [(f"dtrain_trial_grad_norm{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
+    ]),
+    ("Speed", [
+        ("Tokens per second", "Over all ranks of a trial; repeated work counts.", "short", 12, {},
+         [(rate("dtrain_trial_tokens_total", TRIAL), "{{experiment}}/{{trial}}")]),
+        ("Step phases", "Seconds of a step by phase, averaged over the chosen trials.", "s", 12,
+         {"stack": True},
+         [(f"avg by (phase) ({rate('dtrain_trial_phase_seconds_total', TRIAL)} / ignoring (phase) "
+           f"group_left () {STEPS})", "{{phase}}")]),
+    ]),
+    ("Communication", [
+        ("All-reduce time per step", "Time of the gradient buckets' all-reduces, of the slowest rank.",
+         "s", 8, {},
+         [(f"{rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)} / ignoring (op) group_left () "
+           f"{STEPS}", "{{experiment}}/{{trial}}")]),
+        ("All-reduce bus bandwidth", "Bytes × 2(n−1)/n over busy time: comparable among world sizes.",
+         "Bps", 8, {},
+         [(f"{rate('dtrain_trial_collective_bus_bytes_total', ALL_REDUCE)} / "
+           f"{rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)}", "{{experiment}}/{{trial}}")]),
+        ("Exposed communication", "Share of a step spent waiting for the last bucket after backward.",
+         "percentunit", 8, {},
+         [(f"sum by (experiment, trial) (rate(dtrain_trial_phase_seconds_total{{{TRIAL}, "
+           'phase="comm_exposed"}[$__rate_interval])) / sum by (experiment, trial) '
+           f"({rate('dtrain_trial_phase_seconds_total', TRIAL)})", "{{experiment}}/{{trial}}")]),
+    ]),
+    ("Coordinator", [
+        ("Workers by state", "As the coordinator sees them.", "short", 6, {"stack": True},
+         [(f"sum by (state) (dtrain_workers{{{FLEET}}})", "{{state}}")]),
+        ("RPC rate", "Calls answered a second, by method.", "reqps", 6, {},
+         [(f"sum by (method) ({rate('dtrain_grpc_server_handled_total', FLEET)})", "{{method}}")]),
+        ("RPC latency, p99", "Of the calls that dtctl makes.", "s", 6, {},
+         [(quantile(0.99, "dtrain_grpc_server_handling_seconds", FLEET, "method"), "{{method}}")]),
+        ("Journal commit, p99", "Time until a batch of records and rows is on disk.", "s", 6, {},
+         [(quantile(0.99, "dtrain_journal_fsync_seconds", FLEET), "p99")]),
+    ]),
+]
+
+
+def panel(ident: int, x: int, y: int, spec: tuple) -> dict:
+    title, description, unit, width, options, targets = spec
+    custom = {"drawStyle": "line", "lineWidth": 1, "fillOpacity": 0, "showPoints": "auto"}
+    if options.get("stack"):
+        custom |= {"fillOpacity": 40, "stacking": {"mode": "normal", "group": "A"}}
+    kind = options.get("type", "timeseries")
+    return {
+        "id": ident,
+        "type": kind,
+        "title": title,
+        "description": description,
+        "datasource": {"type": "prometheus", "uid": "$datasource"},
+        "gridPos": {"x": x, "y": y, "w": width, "h": 8},
+        "fieldConfig": {
+            "defaults": {"unit": unit, "min": 0, "custom": custom} if kind == "timeseries"
+            else {"unit": unit, "min": 0, "max": 1},
+            "overrides": [],
+        },
+        "options": {"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+                    "tooltip": {"mode": "multi", "sort": "desc"}} if kind == "timeseries"
+        else {"reduceOptions": {"calcs": ["lastNotNull"]}, "orientation": "horizontal"},
+        "targets": [
+            {"refId": chr(ord("A") + i), "expr": expr, "legendFormat": legend,
+             "datasource": {"type": "prometheus", "uid": "$datasource"}}
+            for i, (expr, legend) in enumerate(targets)
+        ],
+    }
+
+
+def query_variable(name: str, label: str, query: str) -> dict:
+    return {
+        "name": name, "label": label, "type": "query",
+        "datasource": {"type": "prometheus", "uid": "$datasource"},
+        "query": {"query": query, "refId": name}, "definition": query,
+        "refresh": 2, "sort": 3, "multi": True, "includeAll": True, "allValue": ".+",
+        "current": {"selected": True, "text": ["All"], "value": ["$__all"]},
+    }
+
+
+def dashboard() -> dict:
+    panels, ident, y = [], 0, 0
+    for name, specs in ROWS:
+        ident += 1
+        panels.append({"id": ident, "type": "row", "title": name, "collapsed": False, "panels": [],
+                       "gridPos": {"x": 0, "y": y, "w": 24, "h": 1}})
+        x = 0
+        for spec in specs:
+            ident += 1
+            panels.append(panel(ident, x, y + 1, spec))
+            x += spec[3]
+        y += 9
+    job = 'label_values(dtrain_ready, job)'
+    instance = 'label_values(dtrain_ready{job=~"$job"}, instance)'
+    experiment = f"label_values(dtrain_trials{{{FLEET}}}, experiment)"
+    trial = f"label_values(dtrain_trial_step{{{EXPERIMENT}}}, trial)"
+    return {
+        "uid": "dtrain",
+        "title": "dtrain",
+        "description": "Trials of a dtrain coordinator: learning, speed, communication, and the fleet.",
+        "tags": ["dtrain"],
+        "schemaVersion": 39,
+        "editable": False,
+        "graphTooltip": 1,
+        "refresh": "5s",
+        "time": {"from": "now-30m", "to": "now"},
+        "timezone": "browser",
+        "templating": {"list": [
+            {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
+            query_variable("job", "Job", job),
+            query_variable("instance", "Instance", instance),
+            query_variable("experiment", "Experiment", experiment),
+            query_variable("trial", "Trial", trial),
+        ]},
+        "panels": panels,
+    }
+
+
+def queries(board: dict) -> list[str]:
+    """Every expression as Prometheus takes it, each variable set to everything."""
+    filled = []
+    for one in board["panels"]:
+        for target in one.get("targets", []):
+            expr = target["expr"].replace("$__rate_interval", "1m")
+            for variable in ("job", "instance", "experiment", "trial"):
+                expr = expr.replace(f'"${variable}"', '".+"')
+            filled.append(expr)
+    return filled
+
+
+def problems(board: dict) -> list[str]:
+    """What the dashboard-linter would say, as far as its rules can be told from the JSON."""
+    found = []
+    for one in board["panels"]:
+        if one["type"] == "row":
+            continue
+        name = one["title"]
+        if not (name and one["description"] and one["fieldConfig"]["defaults"].get("unit")):
+            found.append(f"panel '{name}': a title, a description and a unit are needed")
+        for target in one["targets"]:
+            expr = target["expr"]
+            if 'job=~"$job"' not in expr or 'instance=~"$instance"' not in expr:
+                found.append(f"panel '{name}': job and instance are not matched")
+            for word in expr.replace("{", " ").replace("(", " ").split():
+                # A counter is only ever seen through a rate.
+                if word.endswith("_total") and f"rate({word}{{" not in expr:
+                    found.append(f"panel '{name}': counter {word} outside a rate")
+    return found
+
+
+def main() -> int:
+    board = dashboard()
+    if "--queries" in sys.argv[1:]:
+        print("\n".join(queries(board)))
+        return 0
+    text = json.dumps(board, indent=2) + "\n"
+    for problem in (found := problems(board)):
+        print(f"{OUT}: error: {problem}")
+    if "--check" in sys.argv[1:]:
+        if not OUT.exists() or OUT.read_text() != text:
+            print(f"{OUT}: error: not what make_dashboard.py writes; run it and commit the result")
+            return 1
+        return 1 if found else 0
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(text)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
