@@ -1,0 +1,30 @@
+# shellcheck shell=bash disable=SC2154
+# bench.sh: the benchmarks, each a program that prints a table. README quotes them with the command.
+
+bench_names() {
+  local program
+  for program in "$root"/build/dev/bench/*; do
+    if [ -f "$program" ] && [ -x "$program" ]; then basename -- "$program"; fi
+  done
+}
+
+# bench [list | NAME [ARGUMENT…]]
+command_bench() {
+  setup --no-check
+  build_preset dev
+  local name="${1:-}"
+  if [ "$#" -gt 0 ]; then shift; fi
+  if [ "$name" = list ]; then
+    bench_names
+    return 0
+  fi
+  if [ -n "$name" ]; then
+    [ -x "$root/build/dev/bench/$name" ] || die "no benchmark '$name'; there are: $(bench_names | xargs)"
+    "$root/build/dev/bench/$name" "$@"
+    return 0
+  fi
+  for name in $(bench_names); do
+    say "bench $name"
+    "$root/build/dev/bench/$name"
+  done
+}
