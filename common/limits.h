@@ -53,6 +53,15 @@ inline constexpr absl::Duration kDrainAcknowledgeWait = absl::Seconds(10);
 // A worker whose name is held by another instance tries this long: a lease and the coordinator's
 // start-up grace have run out by then, so the holder is alive.
 inline constexpr absl::Duration kNameRefusedGrace = absl::Seconds(30);
+// A pending trial whose newest checkpoint lies on a storage that no connected worker sees waits
+// this long for one, a reboot of a worker's host, then goes on from an older checkpoint or from the
+// start.
+inline constexpr absl::Duration kStorageWait = absl::Minutes(1);
+// A timer that fires this much late means that the coordinator itself stood still: nobody's silence
+// of that time counts.
+inline constexpr absl::Duration kStallTolerance = absl::Seconds(2);
+// A lost worker is listed this long, then forgotten, so that renamed workers do not pile up.
+inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
 // Every unary call a program makes.
 inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 
@@ -90,6 +99,23 @@ inline constexpr size_t kNameBytes = 256;          // experiment and worker name
 inline constexpr size_t kLabels = 64;
 inline constexpr size_t kTextBytes = 4096;  // messages, reasons, label values
 inline constexpr int32_t kWorldSizeMax = 16384;
+
+// --- What is kept of one trial or worker ---
+// Evaluations of one trial in memory: the newest and the best; the journal has all.
+inline constexpr size_t kEvaluationsPerTrial = 1024;
+// Retention on the workers keeps few; a worker that registers without end pushes out its oldest.
+inline constexpr size_t kCheckpointsPerTrial = 256;
+// Attempts of one trial: progress renews the retry budget, this backstop does not.
+inline constexpr size_t kAttemptsPerTrial = 1000;
+// A slot holds one attempt, and while leaving it perhaps the one before; more is a broken worker.
+inline constexpr int kAttemptsPerReport = 8;
+// Workers the coordinator knows at once: twice what one coordinator is meant for.
+inline constexpr size_t kWorkers = 20000;
+// Instances of one worker name whose acknowledgements are remembered beside the newest. One that is
+// forgotten is refused because its numbers do not start at 1; nothing is counted twice.
+inline constexpr size_t kInstancesPerWorker = 4;
+// Checkpoints named in the answer to a delete, a message of some megabytes.
+inline constexpr size_t kLeftBehindMax = 10000;
 
 // --- Logs ---
 inline constexpr size_t kLogLineBytes = 8 << 10;

@@ -2,8 +2,9 @@
 //
 // Role:      a fold: replaying the journal's records in order rebuilds DurableState byte for byte.
 // Errors:    FailedPrecondition names a record that the lifecycle table does not allow: a damaged
-// or
-//            foreign journal on replay, a bug when Step made it.
+//            or foreign journal on replay, a bug when Step made it. The state is then half changed
+//            and must not be used.
+// Tests:     tests/coordinator/apply_test.cc
 #pragma once
 
 #include <string>

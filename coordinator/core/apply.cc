@@ -1,0 +1,356 @@
+// apply.cc: the fold over records. Nothing here decides; a record says what happened.
+#include "coordinator/core/apply.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "coordinator/core/lifecycle.h"
+
+namespace dt {
+namespace {
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status NotKnown(std::string_view fact, std::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("journal: ", View(fact), " names ", View(what), ", which is not known"));
+}
+
+Experiment* Find(DurableState& state, ExperimentId id) {
+  const auto found = state.experiments.find(id);
+  return found == state.experiments.end() ? nullptr : &found->second;
+}
+
+Trial* Find(DurableState& state, TrialId id) { return const_cast<Trial*>(FindTrial(state, id)); }
+
+// A trial with its experiment: most facts are about one.
+struct Subject {
+  Experiment& experiment;
+  Trial& trial;
+  TrialId id;
+};
+
+template <typename Fact>
+absl::StatusOr<Subject> SubjectOf(DurableState& state, const Fact& fact, std::string_view name) {
+  const TrialId id{fact.experiment(), fact.trial()};
+  Trial* trial = Find(state, id);
+  if (trial == nullptr) return NotKnown(name, ToString(id));
+  return Subject{*Find(state, id.experiment), *trial, id};
+}
+
+template <typename Fact>
+absl::StatusOr<Attempt*> AttemptOf(Trial& trial, const Fact& fact, std::string_view name) {
+  if (fact.attempt() == 0 || fact.attempt() > trial.attempts.size()) {
+    return NotKnown(name, ToString(AttemptId{{fact.experiment(), fact.trial()}, fact.attempt()}));
+  }
+  return &trial.attempts[fact.attempt() - 1];
+}
+
+uint32_t& CounterOf(Experiment& experiment, v1::TrialState state) {
+  if (state == v1::TRIAL_FINISHED) return experiment.finished;
+  if (state == v1::TRIAL_FAILED) return experiment.failed;
+  if (state == v1::TRIAL_CANCELLED) return experiment.cancelled;
+  return IsActive(state) ? experiment.active : experiment.pending;
+}
+
+absl::Status MoveTrial(Subject subject, TrialMove move) {
+  const auto next = Next(subject.trial.state, move);
+  if (!next.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat("trial ", ToString(subject.id), " is ",
+                                                      View(Name(subject.trial.state)), ": '",
+                                                      View(Name(move)), "' is not a legal move"));
+  }
+  --CounterOf(subject.experiment, subject.trial.state);
+  subject.trial.state = *next;
+  ++CounterOf(subject.experiment, subject.trial.state);
+  return absl::OkStatus();
+}
+
+absl::Status MoveAttempt(const AttemptId& id, Attempt& attempt, AttemptMove move) {
+  const auto next = Next(attempt.state, move);
+  if (!next.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat("attempt ", ToString(id), " is ",
+                                                      View(Name(attempt.state)), ": '",
+                                                      View(Name(move)), "' is not a legal move"));
+  }
+  attempt.state = *next;
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::JournalCreated& fact, int64_t) {
+  if (state.journal_id != 0 || fact.journal_id() == 0) {
+    return absl::FailedPreconditionError(
+        "journal: JournalCreated must be the first record and carry an id");
+  }
+  state.journal_id = fact.journal_id();
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::ExperimentSubmitted& fact, int64_t wall_ms) {
+  if (fact.experiment() < state.next_experiment || fact.trials().empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: experiment ", fact.experiment(), " with ", fact.trials_size(),
+                     " trials; the next id is ", state.next_experiment));
+  }
+  Experiment& experiment = state.experiments[fact.experiment()];
+  state.next_experiment = fact.experiment() + 1;
+  experiment.id = fact.experiment();
+  experiment.request_id = fact.request_id();
+  experiment.request_digest = fact.request_digest();
+  experiment.spec = fact.spec();
+  experiment.file_name = fact.file_name();
+  experiment.file_text = fact.file_text();
+  experiment.submitted_wall_ms = wall_ms;
+  experiment.pending = static_cast<uint32_t>(fact.trials_size());
+  experiment.trials.resize(fact.trials_size());
+  for (int i = 0; i < fact.trials_size(); ++i) {
+    if (fact.trials(i).trial() != static_cast<uint32_t>(i + 1)) {
+      return absl::FailedPreconditionError(absl::StrCat("journal: experiment ", fact.experiment(),
+                                                        " does not number its trials from 1"));
+    }
+    fact.trials(i).SerializeToString(&experiment.trials[i].expanded);
+  }
+  if (!fact.request_id().empty()) state.request_ids[fact.request_id()] = fact.experiment();
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::AttemptStarted& fact, int64_t wall_ms) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptStarted"));
+  const AttemptId id{subject.id, fact.attempt()};
+  DT_ASSIGN_OR_RETURN(AttemptToken token, AttemptToken::FromBytes(fact.token()));
+  if (fact.attempt() != subject.trial.attempts.size() + 1 || state.tokens.contains(token)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: attempt ", ToString(id), " must be number ",
+                     subject.trial.attempts.size() + 1, " of its trial, with a token of its own"));
+  }
+  DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kAttemptStarts));
+  Attempt& attempt = subject.trial.attempts.emplace_back();
+  attempt.token = token;
+  attempt.started_wall_ms = wall_ms;
+  attempt.reason = fact.reason();
+  attempt.members.reserve(fact.members_size());
+  for (const v1::Member& member : fact.members()) {
+    attempt.members.push_back({member.worker(), member.instance(), member.host(),
+                               member.device_name(), member.local_rank()});
+  }
+  if (fact.has_resume()) {
+    attempt.resume = fact.resume();
+    attempt.resumed_step = fact.resume().step();
+  }
+  subject.trial.retry_after_ms = 0;
+  ++subject.experiment.attempts;
+  state.tokens.emplace(token, id);
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::AttemptPrepared& fact, int64_t) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptPrepared"));
+  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "AttemptPrepared"));
+  DT_RETURN_IF_ERROR(MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kPrepares));
+  subject.trial.target_steps = fact.prepared().target_steps();
+  subject.trial.prepared = fact.prepared().SerializeAsString();
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::AttemptRunning& fact, int64_t wall_ms) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptRunning"));
+  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "AttemptRunning"));
+  DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kAttemptRuns));
+  DT_RETURN_IF_ERROR(MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kRuns));
+  attempt->ran = true;
+  attempt->resumed_step = fact.resumed_step();
+  attempt->running_wall_ms = wall_ms;
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::AttemptEnded& fact, int64_t wall_ms) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptEnded"));
+  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "AttemptEnded"));
+  const bool another = fact.retry_after_ms() >= 0;
+  DT_RETURN_IF_ERROR(MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kEnds));
+  DT_RETURN_IF_ERROR(MoveTrial(subject, another ? TrialMove::kAttemptEndsAndAnotherFollows
+                                                : TrialMove::kAttemptEndsForGood));
+  attempt->cause = fact.cause();
+  attempt->message = fact.message();
+  attempt->deciding_rank = fact.rank();
+  attempt->last_step = fact.step();
+  attempt->ended_wall_ms = wall_ms;
+  if (fact.has_last_row()) subject.trial.last_row = fact.last_row().SerializeAsString();
+  subject.trial.tries = CountEnd(subject.trial.tries, *attempt, fact.cause());
+  subject.trial.retry_after_ms = another ? fact.retry_after_ms() : 0;
+  return absl::OkStatus();
+}
+
+// Results count for the newest attempt alone: once another has started, older ones are fenced off.
+absl::Status CheckTakesResults(const Subject& subject, uint32_t attempt) {
+  if (attempt == subject.trial.attempts.size() && !IsTerminal(subject.trial.state)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat("journal: a result of attempt ",
+                                                    ToString(AttemptId{subject.id, attempt}),
+                                                    ", which is not the newest of a live trial"));
+}
+
+absl::Status On(DurableState& state, const v1::EvaluationRecorded& fact, int64_t) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "EvaluationRecorded"));
+  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "EvaluationRecorded"));
+  DT_RETURN_IF_ERROR(CheckTakesResults(subject, fact.attempt()));
+  DT_RETURN_IF_ERROR(
+      MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kReportsResult));
+  std::vector<KnownEvaluation>& all = subject.trial.evaluations;
+  all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss()});
+  if (all.size() > limits::kEvaluationsPerTrial) {
+    // The oldest goes, unless it is the best so far.
+    const bool first_is_best = !(all[1].loss < all[0].loss);
+    all.erase(all.begin() + (first_is_best ? 1 : 0));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::CheckpointRegistered& fact, int64_t) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "CheckpointRegistered"));
+  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "CheckpointRegistered"));
+  DT_RETURN_IF_ERROR(CheckTakesResults(subject, fact.attempt()));
+  DT_RETURN_IF_ERROR(
+      MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kReportsResult));
+  std::vector<KnownCheckpoint>& all = subject.trial.checkpoints;
+  std::erase_if(all, [&fact](const KnownCheckpoint& known) {
+    return known.ref.storage_id() == fact.checkpoint().storage_id() &&
+           known.ref.path() == fact.checkpoint().path();
+  });
+  if (all.size() >= limits::kCheckpointsPerTrial) all.erase(all.begin());
+  all.push_back({fact.attempt(), fact.checkpoint()});
+  if (fact.checkpoint().step() > attempt->resumed_step) {
+    attempt->progressed = true;
+    // An attempt that ended already has been counted; what it saved is progress all the same.
+    if (attempt->state == AttemptState::kEnded) {
+      Tries& tries = subject.trial.tries;
+      tries = {std::min(tries.crashes, 1u), std::min(tries.losses, 1u)};
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::CheckpointRemoved& fact, int64_t) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "CheckpointRemoved"));
+  std::erase_if(subject.trial.checkpoints, [&fact](const KnownCheckpoint& known) {
+    return known.ref.storage_id() == fact.storage_id() && known.ref.path() == fact.path();
+  });
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::CancelRequested& fact, int64_t) {
+  Experiment* experiment = Find(state, fact.experiment());
+  if (experiment == nullptr || fact.trial() > experiment->trials.size()) {
+    return NotKnown("CancelRequested", ToString(TrialId{fact.experiment(), fact.trial()}));
+  }
+  if (fact.trial() == 0) experiment->cancel_requested = true;
+  const uint32_t first = fact.trial() == 0 ? 1 : fact.trial();
+  const uint32_t last =
+      fact.trial() == 0 ? static_cast<uint32_t>(experiment->trials.size()) : first;
+  for (uint32_t number = first; number <= last; ++number) {
+    Trial& trial = experiment->trials[number - 1];
+    if (fact.trial() == 0 && IsTerminal(trial.state)) continue;
+    DT_RETURN_IF_ERROR(
+        MoveTrial({*experiment, trial, {fact.experiment(), number}}, TrialMove::kCancelRequested));
+    trial.message = fact.reason();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::TrialEnded& fact, int64_t wall_ms) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "TrialEnded"));
+  const std::vector<Attempt>& attempts = subject.trial.attempts;
+  if (!attempts.empty() && attempts.back().state != AttemptState::kEnded) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "journal: trial ", ToString(subject.id), " ends before its attempt ", attempts.size()));
+  }
+  TrialMove move = TrialMove::kEndsFailed;
+  if (fact.state() == v1::TRIAL_FINISHED) move = TrialMove::kEndsFinished;
+  if (fact.state() == v1::TRIAL_CANCELLED) move = TrialMove::kEndsCancelled;
+  DT_RETURN_IF_ERROR(MoveTrial(subject, move));
+  subject.trial.cause = fact.cause();
+  subject.trial.message = fact.message();
+  subject.trial.ended_wall_ms = wall_ms;
+  if (fact.cause() == v1::CAUSE_OOM) ++subject.experiment.oom;
+  if (subject.experiment.AllEnded()) subject.experiment.ended_wall_ms = wall_ms;
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::TrialRetried& fact, int64_t) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "TrialRetried"));
+  DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kRetriedByPerson));
+  Trial& trial = subject.trial;
+  if (trial.cause == v1::CAUSE_OOM) --subject.experiment.oom;
+  trial.cause = v1::CAUSE_UNSPECIFIED;
+  trial.message.clear();
+  trial.ended_wall_ms = 0;
+  trial.tries = Tries{};
+  trial.retry_after_ms = 0;
+  subject.experiment.ended_wall_ms = 0;
+  subject.experiment.cancel_requested = false;
+  return absl::OkStatus();
+}
+
+absl::Status On(DurableState& state, const v1::ExperimentDeleted& fact, int64_t) {
+  const Experiment* experiment = Find(state, fact.experiment());
+  if (experiment == nullptr) {
+    return NotKnown("ExperimentDeleted", absl::StrCat("experiment ", fact.experiment()));
+  }
+  if (!experiment->AllEnded()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: experiment ", fact.experiment(), " is deleted before its end"));
+  }
+  for (const Trial& trial : experiment->trials) {
+    for (const Attempt& attempt : trial.attempts) state.tokens.erase(attempt.token);
+  }
+  if (!experiment->request_id.empty()) state.request_ids.erase(experiment->request_id);
+  state.experiments.erase(fact.experiment());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Apply(DurableState& state, const v1::Record& record) {
+  const int64_t wall_ms = record.wall_time_ms();
+  if (state.journal_id == 0 && record.fact_case() != v1::Record::kJournalCreated) {
+    return absl::FailedPreconditionError("journal: the first record must be JournalCreated");
+  }
+  switch (record.fact_case()) {
+    case v1::Record::kJournalCreated:
+      return On(state, record.journal_created(), wall_ms);
+    case v1::Record::kExperimentSubmitted:
+      return On(state, record.experiment_submitted(), wall_ms);
+    case v1::Record::kAttemptStarted:
+      return On(state, record.attempt_started(), wall_ms);
+    case v1::Record::kAttemptPrepared:
+      return On(state, record.attempt_prepared(), wall_ms);
+    case v1::Record::kAttemptRunning:
+      return On(state, record.attempt_running(), wall_ms);
+    case v1::Record::kAttemptEnded:
+      return On(state, record.attempt_ended(), wall_ms);
+    case v1::Record::kEvaluation:
+      return On(state, record.evaluation(), wall_ms);
+    case v1::Record::kCheckpoint:
+      return On(state, record.checkpoint(), wall_ms);
+    case v1::Record::kCheckpointRemoved:
+      return On(state, record.checkpoint_removed(), wall_ms);
+    case v1::Record::kCancelRequested:
+      return On(state, record.cancel_requested(), wall_ms);
+    case v1::Record::kTrialEnded:
+      return On(state, record.trial_ended(), wall_ms);
+    case v1::Record::kTrialRetried:
+      return On(state, record.trial_retried(), wall_ms);
+    case v1::Record::kExperimentDeleted:
+      return On(state, record.experiment_deleted(), wall_ms);
+    case v1::Record::FACT_NOT_SET:
+      break;
+  }
+  return absl::FailedPreconditionError(
+      "journal: a record of a kind that this version does not know; a newer dtcoord wrote it");
+}
+
+}  // namespace dt

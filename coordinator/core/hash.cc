@@ -1,0 +1,105 @@
+// hash.cc: sha256 over durable state: the oracle of replay.
+#include <bit>
+#include <cstdint>
+
+#include "common/check.h"
+#include "common/sha256.h"
+#include "coordinator/core/apply.h"
+#include "coordinator/core/digest.h"
+
+namespace dt {
+namespace {
+
+class Digest {
+ public:
+  Digest& Add(uint64_t value) {
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<uint8_t>(value >> (8 * i));
+    hash_.Update(bytes, sizeof(bytes));
+    return *this;
+  }
+  // With its length, so that neighbours cannot flow into each other.
+  Digest& Add(std::string_view text) {
+    Add(text.size());
+    hash_.Update(text);
+    return *this;
+  }
+  Digest& Add(double value) { return Add(std::bit_cast<uint64_t>(value)); }
+  std::string TakeHex() { return hash_.FinishHex(); }
+
+ private:
+  Sha256 hash_;
+};
+
+void AddAttempt(Digest& digest, const Attempt& attempt) {
+  digest.Add(attempt.token.ToBytes());
+  digest.Add(static_cast<uint64_t>(attempt.state)).Add(static_cast<uint64_t>(attempt.cause));
+  digest.Add(static_cast<uint64_t>(attempt.deciding_rank)).Add(attempt.members.size());
+  for (const GangMember& member : attempt.members) {
+    digest.Add(member.worker).Add(member.instance).Add(member.host).Add(member.device_name);
+    digest.Add(static_cast<uint64_t>(member.local_rank));
+  }
+  digest.Add(attempt.resume.has_value() ? attempt.resume->SerializeAsString() : std::string());
+  digest.Add(attempt.resumed_step).Add(attempt.last_step);
+  digest.Add(attempt.reason).Add(attempt.message);
+  digest.Add(static_cast<uint64_t>(attempt.started_wall_ms));
+  digest.Add(static_cast<uint64_t>(attempt.running_wall_ms));
+  digest.Add(static_cast<uint64_t>(attempt.ended_wall_ms));
+  digest.Add(static_cast<uint64_t>(attempt.ran)).Add(static_cast<uint64_t>(attempt.progressed));
+}
+
+void AddTrial(Digest& digest, const Trial& trial) {
+  digest.Add(static_cast<uint64_t>(trial.state)).Add(static_cast<uint64_t>(trial.cause));
+  digest.Add(uint64_t{trial.tries.crashes})
+      .Add(uint64_t{trial.tries.losses})
+      .Add(trial.target_steps);
+  digest.Add(static_cast<uint64_t>(trial.retry_after_ms));
+  digest.Add(static_cast<uint64_t>(trial.ended_wall_ms));
+  digest.Add(trial.expanded).Add(trial.prepared).Add(trial.last_row).Add(trial.message);
+  digest.Add(trial.attempts.size());
+  for (const Attempt& attempt : trial.attempts) AddAttempt(digest, attempt);
+  digest.Add(trial.checkpoints.size());
+  for (const KnownCheckpoint& checkpoint : trial.checkpoints) {
+    digest.Add(uint64_t{checkpoint.attempt}).Add(checkpoint.ref.SerializeAsString());
+  }
+  digest.Add(trial.evaluations.size());
+  for (const KnownEvaluation& evaluation : trial.evaluations) {
+    digest.Add(uint64_t{evaluation.attempt}).Add(evaluation.step).Add(evaluation.loss);
+  }
+}
+
+void AddExperiment(Digest& digest, const Experiment& experiment) {
+  digest.Add(experiment.id).Add(experiment.request_id).Add(experiment.request_digest);
+  digest.Add(experiment.spec.SerializeAsString());
+  digest.Add(experiment.file_name).Add(experiment.file_text);
+  digest.Add(static_cast<uint64_t>(experiment.submitted_wall_ms));
+  digest.Add(static_cast<uint64_t>(experiment.ended_wall_ms));
+  digest.Add(static_cast<uint64_t>(experiment.cancel_requested));
+  for (uint32_t count :
+       {experiment.pending, experiment.active, experiment.finished, experiment.failed,
+        experiment.cancelled, experiment.oom, experiment.attempts}) {
+    digest.Add(uint64_t{count});
+  }
+  digest.Add(experiment.trials.size());
+  for (const Trial& trial : experiment.trials) AddTrial(digest, trial);
+}
+
+}  // namespace
+
+std::string HashOf(const DurableState& state) {
+  Digest digest;
+  digest.Add(state.journal_id).Add(state.next_experiment).Add(state.experiments.size());
+  for (const auto& [id, experiment] : state.experiments) AddExperiment(digest, experiment);
+  return digest.TakeHex();
+}
+
+AttemptToken MakeToken(const std::array<uint64_t, 2>& entropy, const AttemptId& id) {
+  Digest digest;
+  digest.Add(entropy[0]).Add(entropy[1]);
+  digest.Add(id.trial.experiment).Add(uint64_t{id.trial.trial}).Add(uint64_t{id.attempt});
+  const auto token = AttemptToken::FromHex(digest.TakeHex().substr(0, 32));
+  DT_CHECK(token.ok());
+  return *token;
+}
+
+}  // namespace dt

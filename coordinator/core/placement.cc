@@ -1,0 +1,192 @@
+// placement.cc: the pool's indices and the choice of a gang: on one host where it leaves the least
+// behind, else over the fewest hosts.
+#include "coordinator/core/placement.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace dt {
+namespace {
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+std::string_view Name(DeviceKind device) {
+  switch (device) {
+    case DeviceKind::kCpu:
+      return "cpu";
+    case DeviceKind::kCuda:
+      return "cuda";
+  }
+  return "unknown";
+}
+
+void SlotPool::Add(Slot slot, SlotUse use) {
+  const WorkerIndex worker = slot.worker;
+  const auto [place, inserted] = slots_.emplace(worker, Entry{std::move(slot), SlotUse::kBusy});
+  DT_CHECK(inserted);
+  ++storages_[place->second.slot.storage_id].connected;
+  SetUse(worker, use);
+}
+
+void SlotPool::Remove(WorkerIndex worker) {
+  SetUse(worker, SlotUse::kBusy);
+  const auto place = slots_.find(worker);
+  DT_CHECK(place != slots_.end());
+  const auto storage = storages_.find(place->second.slot.storage_id);
+  if (--storage->second.connected == 0) storages_.erase(storage);
+  slots_.erase(place);
+}
+
+void SlotPool::SetUse(WorkerIndex worker, SlotUse use) {
+  const auto place = slots_.find(worker);
+  DT_CHECK(place != slots_.end());
+  if (place->second.use == use) return;
+  place->second.use = use;
+  if (use == SlotUse::kFree) {
+    MarkFree(place->second);
+  } else {
+    MarkBusy(place->second);
+  }
+}
+
+void SlotPool::MarkFree(const Entry& entry) {
+  const NamedSlot named{entry.slot.name, entry.slot.worker};
+  const auto host = free_by_host_.try_emplace(entry.slot.host).first;
+  if (!host->second.empty()) hosts_by_free_.erase({host->second.size(), host->first});
+  host->second.insert(named);
+  hosts_by_free_.insert({host->second.size(), host->first});
+  storages_[entry.slot.storage_id].free.insert(named);
+  ++free_;
+}
+
+void SlotPool::MarkBusy(const Entry& entry) {
+  const NamedSlot named{entry.slot.name, entry.slot.worker};
+  const auto host = free_by_host_.find(entry.slot.host);
+  hosts_by_free_.erase({host->second.size(), host->first});
+  host->second.erase(named);
+  if (host->second.empty()) {
+    free_by_host_.erase(host);
+  } else {
+    hosts_by_free_.insert({host->second.size(), host->first});
+  }
+  storages_[entry.slot.storage_id].free.erase(named);
+  --free_;
+}
+
+bool SlotPool::IsFree(WorkerIndex worker) const {
+  const auto place = slots_.find(worker);
+  return place != slots_.end() && place->second.use == SlotUse::kFree;
+}
+
+size_t SlotPool::ConnectedWithStorage(const std::string& storage_id) const {
+  const auto found = storages_.find(storage_id);
+  return found == storages_.end() ? 0 : found->second.connected;
+}
+
+WorkerIndex SlotPool::FreeWithStorage(const std::string& storage_id) const {
+  const auto found = storages_.find(storage_id);
+  if (found == storages_.end() || found->second.free.empty()) return kNoWorker;
+  return found->second.free.begin()->second;
+}
+
+// Takes slots for one gang; REQUIRES: enough are free.
+class GangBuilder {
+ public:
+  GangBuilder(const SlotPool& pool, size_t size) : pool_(pool), size_(size) {}
+
+  // Over the fewest hosts; `anchor`, if any, becomes rank 0 and its host is used first.
+  std::vector<WorkerIndex> Build(WorkerIndex anchor) {
+    gang_.clear();
+    hosts_ = 0;
+    std::string_view anchor_host;
+    if (anchor != kNoWorker) {
+      anchor_host = pool_.slots_.at(anchor).slot.host;
+      gang_.push_back(anchor);
+      TakeFrom(anchor_host, anchor);
+    }
+    auto largest = pool_.hosts_by_free_.rbegin();
+    while (gang_.size() < size_) {
+      if (largest->second == anchor_host && anchor != kNoWorker) {
+        ++largest;
+        continue;
+      }
+      const size_t missing = size_ - gang_.size();
+      if (largest->first >= missing) {
+        TakeFrom(BestFit(missing, anchor == kNoWorker ? std::nullopt : std::optional(anchor_host)),
+                 kNoWorker);
+        break;
+      }
+      TakeFrom(largest->second, kNoWorker);
+      ++largest;
+    }
+    return gang_;
+  }
+
+  // The slot for rank 0: one that sees the storage where the gang would go anyway, else any free
+  // one. REQUIRES: there is a free one.
+  WorkerIndex Anchor(const std::string& storage_id) {
+    for (const WorkerIndex worker : Build(kNoWorker)) {
+      if (pool_.slots_.at(worker).slot.storage_id == storage_id) return worker;
+    }
+    return pool_.FreeWithStorage(storage_id);
+  }
+
+  size_t hosts() const { return hosts_; }
+
+ private:
+  // The host with the fewest free slots of those that have `missing`. REQUIRES: there is one.
+  std::string_view BestFit(size_t missing, std::optional<std::string_view> except) const {
+    auto found = pool_.hosts_by_free_.lower_bound({missing, std::string_view()});
+    if (except.has_value() && found->second == *except) ++found;
+    return found->second;
+  }
+
+  void TakeFrom(std::string_view host, WorkerIndex already) {
+    ++hosts_;
+    for (const auto& [name, worker] : pool_.free_by_host_.find(host)->second) {
+      if (gang_.size() == size_) return;
+      if (worker != already) gang_.push_back(worker);
+    }
+  }
+
+  const SlotPool& pool_;
+  const size_t size_;
+  std::vector<WorkerIndex> gang_;
+  size_t hosts_ = 0;
+};
+
+Decision Place(const SlotPool& pool, const Demand& demand) {
+  Decision decision;
+  const size_t wanted = static_cast<size_t>(demand.slots.slots);
+  const absl::string_view device = View(Name(demand.slots.device));
+  const bool anchored = !demand.storage_id.empty();
+  const WorkerIndex holder = anchored ? pool.FreeWithStorage(demand.storage_id) : kNoWorker;
+  if (wanted > pool.connected()) {
+    decision.verdict = Verdict::kNeverFits;
+  } else if (anchored && pool.ConnectedWithStorage(demand.storage_id) == 0) {
+    decision.verdict = Verdict::kStorageAbsent;
+  } else if (wanted > pool.free()) {
+    decision.verdict = Verdict::kNotEnoughFree;
+  } else if (anchored && holder == kNoWorker) {
+    decision.verdict = Verdict::kStorageBusy;
+  } else {
+    decision.verdict = Verdict::kPlaced;
+    GangBuilder builder(pool, wanted);
+    decision.gang = builder.Build(anchored ? builder.Anchor(demand.storage_id) : kNoWorker);
+    decision.reason = absl::StrCat(wanted, " ", device, wanted == 1 ? " slot" : " slots", " on ",
+                                   builder.hosts(), builder.hosts() == 1 ? " host" : " hosts");
+    return decision;
+  }
+  decision.reason = absl::StrCat(
+      "needs ", wanted, " ", device, wanted == 1 ? " slot; " : " slots; ", pool.connected(), " ",
+      device, pool.connected() == 1 ? " worker connected, " : " workers connected, ", pool.free(),
+      " free");
+  return decision;
+}
+
+}  // namespace dt

@@ -1,0 +1,108 @@
+// placement.h: chooses slots for a gang.
+//
+// Role:      pure: the same free slots and demand give the same Decision. No clock, no randomness.
+// Cost:      O(hosts used × log slots) a decision; the pool is kept up to date by Add and Remove.
+// Invariant: no slot twice; a gang is placed whole or not at all; ties go to the smaller name.
+// Errors:    none; what is not placed gets a reason that a person can read.
+// Tests:     tests/coordinator/placement_test.cc, tests/sim
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+
+namespace dt {
+
+using WorkerIndex = uint32_t;  // place of a worker in LiveState::workers
+inline constexpr WorkerIndex kNoWorker = UINT32_MAX;
+
+enum class DeviceKind : uint8_t { kCpu, kCuda };
+inline constexpr int kDeviceKinds = 2;
+std::string_view Name(DeviceKind device);  // "cpu", "cuda"
+
+// Trials that want the same: they wait in one queue.
+struct DemandClass {
+  DeviceKind device = DeviceKind::kCpu;
+  int32_t slots = 1;
+  auto operator<=>(const DemandClass&) const = default;
+};
+
+// One connected worker, as placement sees it.
+struct Slot {
+  WorkerIndex worker = kNoWorker;
+  std::string name;
+  std::string host;
+  std::string storage_id;
+};
+
+enum class SlotUse { kFree, kBusy };
+
+// The slots of one device kind: which are connected, and which of those are free.
+class SlotPool {
+ public:
+  // REQUIRES: the worker is not in the pool.
+  void Add(Slot slot, SlotUse use);
+  // REQUIRES: the worker is in the pool.
+  void Remove(WorkerIndex worker);
+  void SetUse(WorkerIndex worker, SlotUse use);
+
+  bool Contains(WorkerIndex worker) const { return slots_.count(worker) > 0; }
+  bool IsFree(WorkerIndex worker) const;
+  size_t connected() const { return slots_.size(); }
+  size_t free() const { return free_; }
+  size_t ConnectedWithStorage(const std::string& storage_id) const;
+  // The free slot that sees this storage with the smallest name, or kNoWorker.
+  WorkerIndex FreeWithStorage(const std::string& storage_id) const;
+
+ private:
+  friend class GangBuilder;
+  using NamedSlot = std::pair<std::string_view, WorkerIndex>;  // view into slots_
+  struct Entry {
+    Slot slot;
+    SlotUse use = SlotUse::kBusy;
+  };
+  struct Storage {
+    size_t connected = 0;
+    absl::btree_set<NamedSlot> free;
+  };
+  void MarkFree(const Entry& entry);
+  void MarkBusy(const Entry& entry);
+
+  std::map<WorkerIndex, Entry> slots_;  // nodes do not move: views point into them
+  std::map<std::string, absl::btree_set<NamedSlot>, std::less<>> free_by_host_;
+  absl::btree_set<std::pair<size_t, std::string_view>> hosts_by_free_;  // hosts with a free slot
+  std::map<std::string, Storage, std::less<>> storages_;
+  size_t free_ = 0;
+};
+
+// What one gang needs.
+struct Demand {
+  DemandClass slots;
+  std::string storage_id;  // rank 0 must see it; "": anywhere
+};
+
+enum class Verdict : uint8_t {
+  kPlaced,
+  kNeverFits,      // more slots than are connected
+  kNotEnoughFree,  // waits for slots
+  kStorageAbsent,  // no connected worker sees the storage
+  kStorageBusy,    // those that see it are busy
+};
+
+struct Decision {
+  Verdict verdict = Verdict::kNeverFits;
+  std::vector<WorkerIndex> gang;  // by rank; ranks of one host are neighbours
+  std::string reason;
+};
+
+Decision Place(const SlotPool& pool, const Demand& demand);
+
+}  // namespace dt

@@ -1,0 +1,173 @@
+// state.cc: look-ups and the facts that follow from durable state alone.
+#include "coordinator/core/state.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/limits.h"
+
+namespace dt {
+
+const Experiment* FindExperiment(const DurableState& state, ExperimentId id) {
+  const auto found = state.experiments.find(id);
+  return found == state.experiments.end() ? nullptr : &found->second;
+}
+
+const Trial* FindTrial(const DurableState& state, TrialId id) {
+  const Experiment* experiment = FindExperiment(state, id.experiment);
+  if (experiment == nullptr || id.trial == 0 || id.trial > experiment->trials.size()) {
+    return nullptr;
+  }
+  return &experiment->trials[id.trial - 1];
+}
+
+const Attempt* FindAttempt(const DurableState& state, const AttemptId& id) {
+  const Trial* trial = FindTrial(state, id.trial);
+  if (trial == nullptr || id.attempt == 0 || id.attempt > trial->attempts.size()) return nullptr;
+  return &trial->attempts[id.attempt - 1];
+}
+
+const Experiment& GetExperiment(const DurableState& state, ExperimentId id) {
+  const Experiment* experiment = FindExperiment(state, id);
+  DT_CHECK(experiment != nullptr);
+  return *experiment;
+}
+
+const Trial& GetTrial(const DurableState& state, TrialId id) {
+  const Trial* trial = FindTrial(state, id);
+  DT_CHECK(trial != nullptr);
+  return *trial;
+}
+
+ExperimentId NewestExperiment(const DurableState& state) {
+  return state.experiments.empty() ? 0 : state.experiments.rbegin()->first;
+}
+
+v1::ExperimentState StateOf(const Experiment& experiment) {
+  if (!experiment.AllEnded()) {
+    return experiment.attempts > 0 ? v1::EXPERIMENT_RUNNING : v1::EXPERIMENT_QUEUED;
+  }
+  if (experiment.cancel_requested && experiment.cancelled > 0) return v1::EXPERIMENT_CANCELLED;
+  // Running out of memory is a result, not a failure.
+  if (experiment.failed > experiment.oom) return v1::EXPERIMENT_FAILED;
+  if (experiment.finished > 0) return v1::EXPERIMENT_FINISHED;
+  return experiment.cancelled > 0 && experiment.oom == 0 ? v1::EXPERIMENT_CANCELLED
+                                                         : v1::EXPERIMENT_FAILED;
+}
+
+v1::ExpandedTrial ExpandedOf(const Trial& trial) {
+  v1::ExpandedTrial expanded;
+  DT_CHECK(expanded.ParseFromString(trial.expanded));
+  return expanded;
+}
+
+namespace {
+
+bool Sweeps(const Experiment& experiment, const char* path) {
+  return std::any_of(experiment.spec.parameters().begin(), experiment.spec.parameters().end(),
+                     [path](const v1::Parameter& parameter) { return parameter.path() == path; });
+}
+
+}  // namespace
+
+DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
+  const v1::Resources& base = experiment.spec.base().resources();
+  std::string device = base.device();
+  int64_t slots = base.gpus();
+  if (Sweeps(experiment, "resources.gpus") || Sweeps(experiment, "resources.device")) {
+    const v1::ExpandedTrial expanded = ExpandedOf(trial);
+    for (const v1::Assignment& assignment : expanded.assignments()) {
+      if (assignment.path() == "resources.gpus") slots = assignment.value().integer();
+      if (assignment.path() == "resources.device") device = assignment.value().text();
+    }
+  }
+  return {device == "cuda" ? DeviceKind::kCuda : DeviceKind::kCpu,
+          static_cast<int32_t>(std::clamp<int64_t>(slots, 1, limits::kWorldSizeMax))};
+}
+
+int64_t SeedOf(const Experiment& experiment, const Trial& trial) {
+  if (!Sweeps(experiment, "seed")) return experiment.spec.base().seed();
+  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  for (const v1::Assignment& assignment : expanded.assignments()) {
+    if (assignment.path() == "seed") return assignment.value().integer();
+  }
+  return experiment.spec.base().seed();
+}
+
+bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step) {
+  for (size_t later = attempt; later < trial.attempts.size(); ++later) {
+    const Attempt& other = trial.attempts[later];
+    if (other.ran && other.resumed_step < step) return false;
+  }
+  return true;
+}
+
+const KnownCheckpoint* NewestCheckpoint(const Trial& trial) {
+  const KnownCheckpoint* newest = nullptr;
+  for (const KnownCheckpoint& checkpoint : trial.checkpoints) {
+    if (newest != nullptr && checkpoint.ref.step() < newest->ref.step()) continue;
+    if (IsValid(trial, checkpoint.attempt, checkpoint.ref.step())) newest = &checkpoint;
+  }
+  return newest;
+}
+
+Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause) {
+  if (attempt.progressed) tries = Tries{};
+  const Consequence consequence = ConsequenceOf(cause);
+  if (consequence == Consequence::kRetriesCrash) ++tries.crashes;
+  if (consequence == Consequence::kRetriesLoss) ++tries.losses;
+  return tries;
+}
+
+LossSummary ValidationLosses(const Trial& trial) {
+  LossSummary summary;
+  for (const KnownEvaluation& evaluation : trial.evaluations) {
+    if (!IsValid(trial, evaluation.attempt, evaluation.step)) continue;
+    summary.newest = evaluation.loss;
+    // Written so that a number wins over NaN.
+    if (!(summary.lowest <= evaluation.loss)) summary.lowest = evaluation.loss;
+    if (!(summary.highest >= evaluation.loss)) summary.highest = evaluation.loss;
+  }
+  return summary;
+}
+
+void LoadAcks(State& state, const std::vector<AckToStore>& acks) {
+  for (const AckToStore& ack : acks) {
+    state.live.acks[ack.worker].emplace_back(ack.instance, ack.sequence);
+  }
+}
+
+const LiveAttempt* FindLiveAttempt(const State& state, TrialId id) {
+  const Trial* trial = FindTrial(state.durable, id);
+  if (trial == nullptr || trial->attempts.empty()) return nullptr;
+  const auto found = state.live.attempts.find(trial->attempts.back().token);
+  return found == state.live.attempts.end() ? nullptr : found->second.get();
+}
+
+const Worker* FindWorker(const LiveState& live, const std::string& name) {
+  const auto found = live.worker_names.find(name);
+  return found == live.worker_names.end() ? nullptr : &live.workers[found->second];
+}
+
+WorkerState StateOf(const Worker& worker) {
+  if (worker.presence == Presence::kLost) return WorkerState::kLost;
+  if (worker.draining) return WorkerState::kDraining;
+  return worker.attempt != nullptr || !worker.foreign.empty() ? WorkerState::kBusy
+                                                              : WorkerState::kIdle;
+}
+
+std::string_view Name(WorkerState state) {
+  switch (state) {
+    case WorkerState::kIdle:
+      return "idle";
+    case WorkerState::kBusy:
+      return "busy";
+    case WorkerState::kDraining:
+      return "draining";
+    case WorkerState::kLost:
+      return "lost";
+  }
+  return "unknown";
+}
+
+}  // namespace dt
