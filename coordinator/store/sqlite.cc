@@ -24,7 +24,7 @@ absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_vie
       return absl::DataLossError(message);
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(message);
-    default:
+    default:  // SQLite has more codes than are told apart here
       return absl::UnavailableError(message);
   }
 }
