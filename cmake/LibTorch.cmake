@@ -1,0 +1,134 @@
+# LibTorch.cmake: LibTorch from a torch wheel as imported targets, made by hand, since the wheel's own
+# CMake package wants a CUDA toolkit, Python and a protobuf of its own.
+#
+#   dt_torch       libtorch_cpu, libc10: everything on the CPU, and Gloo
+#   dt_torch_cuda  besides: libtorch_cuda, NCCL, the CUDA runtime (only where DTRAIN_CUDA_FOUND)
+#
+# Where LibTorch is looked for, in this order: -DDTRAIN_LIBTORCH=DIR, $DTRAIN_LIBTORCH,
+# ${XDG_CACHE_HOME:-~/.cache}/dtrain/libtorch-2.11.0 (where `./dev setup` unpacks it), the torch that
+# python3 imports. DIR is the folder that holds torch/ and, for CUDA's libraries as wheels, nvidia/.
+set(DTRAIN_LIBTORCH_VERSION 2.11.0)
+set(DTRAIN_LIBTORCH "" CACHE PATH "Folder holding torch/ of the unpacked torch wheel")
+set(DTRAIN_CUDA AUTO CACHE STRING "Build the trainer's CUDA part: AUTO, ON or OFF")
+set_property(CACHE DTRAIN_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+function(dt_find_libtorch result)
+  if(DTRAIN_LIBTORCH)
+    set(candidates ${DTRAIN_LIBTORCH})
+  elseif(DEFINED ENV{DTRAIN_LIBTORCH})
+    set(candidates $ENV{DTRAIN_LIBTORCH})
+  else()
+    if(DEFINED ENV{XDG_CACHE_HOME})
+      set(cache $ENV{XDG_CACHE_HOME})
+    else()
+      set(cache $ENV{HOME}/.cache)
+    endif()
+    set(candidates ${cache}/dtrain/libtorch-${DTRAIN_LIBTORCH_VERSION})
+    if(NOT EXISTS ${candidates}/torch/lib/libtorch_cpu.so)
+      execute_process(
+        COMMAND python3 -c
+          "import importlib.util as u, pathlib as p; print(p.Path(u.find_spec('torch').origin).parents[1])"
+        OUTPUT_VARIABLE from_python OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+      list(APPEND candidates ${from_python})
+    endif()
+  endif()
+  foreach(candidate IN LISTS candidates)
+    if(EXISTS ${candidate}/torch/lib/libtorch_cpu.so)
+      set(${result} ${candidate} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR
+    "LibTorch not found in: ${candidates}\nRun ./dev setup, or name the folder that holds torch/ with "
+    "-DDTRAIN_LIBTORCH=DIR, or leave the trainer out with -DDTRAIN_COMPONENTS=\"coordinator;worker;cli\".")
+endfunction()
+
+dt_find_libtorch(DTRAIN_LIBTORCH_DIR)
+set(torch_lib ${DTRAIN_LIBTORCH_DIR}/torch/lib)
+set(torch_include ${DTRAIN_LIBTORCH_DIR}/torch/include)
+file(GLOB nvidia_libs LIST_DIRECTORIES true ${DTRAIN_LIBTORCH_DIR}/nvidia/*/lib)
+file(GLOB nvidia_includes LIST_DIRECTORIES true ${DTRAIN_LIBTORCH_DIR}/nvidia/*/include)
+message(STATUS "LibTorch: ${DTRAIN_LIBTORCH_DIR}")
+
+# ProcessGroupGloo.hpp includes Gloo's headers, which the wheel leaves out; only declarations are used.
+find_path(DTRAIN_GLOO_INCLUDE gloo/context.h
+          DOC "Folder holding gloo/ (libgloo-dev, or the bundle of ./dev setup --bundle)" REQUIRED)
+
+add_library(dt_torch INTERFACE)
+target_include_directories(dt_torch SYSTEM INTERFACE
+  ${torch_include} ${torch_include}/torch/csrc/api/include ${DTRAIN_GLOO_INCLUDE})
+target_compile_definitions(dt_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
+# Private and transitive libraries (CUDA's own) are resolved when the program starts, not at link time.
+target_link_options(dt_torch INTERFACE -Wl,--allow-shlib-undefined
+  -Wl,--enable-new-dtags -Wl,-rpath,${torch_lib})
+target_link_libraries(dt_torch INTERFACE
+  ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so Threads::Threads ${CMAKE_DL_LIBS})
+
+# ---- CUDA: headers to compile against, and libraries to link and to start with ----
+set(DTRAIN_CUDA_FOUND OFF)      # the CUDA part compiles and links
+set(DTRAIN_CUDA_RUNS OFF)       # and every library it needs at start is here
+if(NOT DTRAIN_CUDA STREQUAL "OFF")
+  file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda /usr/local/cuda-13*)
+  set(toolkit_includes "")
+  set(toolkit_libs "")
+  foreach(toolkit IN LISTS toolkits)
+    list(APPEND toolkit_includes ${toolkit}/include)
+    list(APPEND toolkit_libs ${toolkit}/lib64 ${toolkit}/lib)
+  endforeach()
+  # The wheels come first: they are what LibTorch was built with.
+  find_path(DTRAIN_CUBLAS_INCLUDE cublas_v2.h HINTS ${nvidia_includes} ${toolkit_includes})
+  find_path(DTRAIN_CUSPARSE_INCLUDE cusparse.h HINTS ${nvidia_includes} ${toolkit_includes})
+  find_path(DTRAIN_CUSOLVER_INCLUDE cusolverDn.h HINTS ${nvidia_includes} ${toolkit_includes})
+  find_path(DTRAIN_CUDART_INCLUDE cuda_runtime_api.h
+            HINTS ${DTRAIN_CUBLAS_INCLUDE} ${nvidia_includes} ${toolkit_includes})
+  find_path(DTRAIN_CRT_INCLUDE crt/host_defines.h
+            HINTS ${DTRAIN_CUBLAS_INCLUDE} ${nvidia_includes} ${toolkit_includes})
+  find_path(DTRAIN_NCCL_INCLUDE nccl.h HINTS ${nvidia_includes} ${toolkit_includes})
+  find_library(DTRAIN_CUDART_LIBRARY NAMES libcudart.so.13 cudart
+               HINTS ${nvidia_libs} ${toolkit_libs})
+  find_library(DTRAIN_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${nvidia_libs} ${toolkit_libs})
+  set(cuda_missing "")
+  foreach(part DTRAIN_CUBLAS_INCLUDE DTRAIN_CUSPARSE_INCLUDE DTRAIN_CUSOLVER_INCLUDE
+               DTRAIN_CUDART_INCLUDE DTRAIN_CRT_INCLUDE DTRAIN_NCCL_INCLUDE DTRAIN_CUDART_LIBRARY
+               DTRAIN_NCCL_LIBRARY)
+    mark_as_advanced(${part})
+    if(NOT ${part})
+      list(APPEND cuda_missing ${part})
+    endif()
+  endforeach()
+  if(NOT EXISTS ${torch_lib}/libtorch_cuda.so)
+    list(APPEND cuda_missing ${torch_lib}/libtorch_cuda.so)
+  endif()
+  if(NOT cuda_missing)
+    set(DTRAIN_CUDA_FOUND ON)
+    execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so
+                    OUTPUT_VARIABLE needed ERROR_QUIET)
+    string(REGEX MATCHALL "[^\n\t ]+ => not found" absent "${needed}")
+    if(NOT absent)
+      set(DTRAIN_CUDA_RUNS ON)
+    endif()
+  elseif(DTRAIN_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "DTRAIN_CUDA=ON, but not found: ${cuda_missing}. Install a CUDA 13 toolkit with "
+                        "NCCL, or fetch the wheels with ./dev setup --cuda.")
+  endif()
+endif()
+
+if(DTRAIN_CUDA_FOUND)
+  add_library(dt_torch_cuda INTERFACE)
+  target_include_directories(dt_torch_cuda SYSTEM INTERFACE
+    ${DTRAIN_CUBLAS_INCLUDE} ${DTRAIN_CUSPARSE_INCLUDE} ${DTRAIN_CUSOLVER_INCLUDE}
+    ${DTRAIN_CUDART_INCLUDE} ${DTRAIN_CRT_INCLUDE} ${DTRAIN_NCCL_INCLUDE})
+  target_compile_definitions(dt_torch_cuda INTERFACE USE_C10D_NCCL)
+  target_link_libraries(dt_torch_cuda INTERFACE dt_torch
+    -Wl,--push-state,--no-as-needed ${torch_lib}/libtorch.so ${torch_lib}/libtorch_cuda.so
+    ${torch_lib}/libc10_cuda.so -Wl,--pop-state ${DTRAIN_NCCL_LIBRARY} ${DTRAIN_CUDART_LIBRARY})
+endif()
+if(DTRAIN_CUDA_RUNS)
+  message(STATUS "CUDA: yes; dttrain trains on GPUs")
+elseif(DTRAIN_CUDA_FOUND)
+  list(JOIN absent ", " absent_text)
+  message(STATUS "CUDA: compiles and links here; dttrain is built for CPUs, because at start it would "
+                 "miss: ${absent_text}")
+else()
+  message(STATUS "CUDA: no")
+endif()

@@ -1,0 +1,207 @@
+// group.cc: TCPStore on a socket of ours, the c10d wrapper around Gloo or NCCL, and the abort.
+#include "worker/trainer/comm/group.h"
+
+#include <dirent.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+namespace dt::trainer {
+namespace {
+
+constexpr size_t kBroadcastBufferBytes = 250 << 20;  // as PyTorch's DDP
+
+// Connected sockets of this process, sorted.
+std::vector<int> OpenSockets() {
+  std::vector<int> sockets;
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return sockets;
+  while (const dirent* entry = readdir(folder)) {
+    if (entry->d_name[0] == '.') continue;
+    const int fd = std::atoi(entry->d_name);
+    struct stat facts {};
+    if (fstat(fd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) continue;
+    int listening = 0;
+    socklen_t size = sizeof(listening);
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 && listening == 0) {
+      sockets.push_back(fd);
+    }
+  }
+  closedir(folder);
+  std::sort(sockets.begin(), sockets.end());
+  return sockets;
+}
+
+struct Listening {
+  int fd = -1;
+  uint16_t port = 0;
+};
+
+Result<Listening> Listen(const std::string& host, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) {
+    return Error{ErrorKind::kConfig, "data address '" + host + "': " + gai_strerror(failed) +
+                                         "; give an address of this host as --data-address"};
+  }
+  Listening listening;
+  std::string reason;
+  for (addrinfo* a = found; a != nullptr && listening.fd < 0; a = a->ai_next) {
+    const int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0) continue;
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_storage bound{};
+    socklen_t size = sizeof(bound);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0 ||
+        getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+      reason = std::strerror(errno);
+      close(fd);
+      continue;
+    }
+    listening.fd = fd;
+    listening.port =
+        ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
+                                          : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
+  }
+  freeaddrinfo(found);
+  if (listening.fd < 0) {
+    return Error{ErrorKind::kConfig, "cannot listen on data address '" + host + "': " + reason +
+                                         "; give an address of this host as --data-address"};
+  }
+  return listening;
+}
+
+}  // namespace
+
+Result<Rendezvous> HostStore(const std::string& host, uint16_t port) {
+  DT_TRY_ASSIGN(const Listening listening, Listen(host, port));
+  c10d::TCPStoreOptions options;
+  options.port = listening.port;
+  options.isServer = true;
+  options.waitWorkers = false;
+  options.timeout = kRendezvousTimeout;
+  options.masterListenFd = listening.fd;  // owned by the store from here on
+  try {
+    return Rendezvous{c10::make_intrusive<c10d::TCPStore>(host, options),
+                      host + ":" + std::to_string(listening.port)};
+  } catch (const std::exception& error) {
+    return Error{ErrorKind::kCollective,
+                 "opening the attempt's store on " + host + ": " + error.what()};
+  }
+}
+
+Result<Rendezvous> ConnectStore(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  if (port.empty() || port.size() > 5 ||
+      port.find_first_not_of("0123456789") != std::string::npos) {
+    return Error{ErrorKind::kConfig, "store address '" + address + "' is not host:port"};
+  }
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(std::stoi(port));
+  options.waitWorkers = false;
+  options.timeout = kRendezvousTimeout;
+  try {
+    return Rendezvous{c10::make_intrusive<c10d::TCPStore>(address.substr(0, colon), options),
+                      address};
+  } catch (const std::exception& error) {
+    return Error{ErrorKind::kCollective,
+                 "connecting to the attempt's store at " + address + ": " + error.what()};
+  }
+}
+
+Group::Group(Device& device, const GroupOptions& options)
+    : rank_(options.rank), size_(options.size), device_(device.Torch()) {}
+
+Result<std::shared_ptr<Group>> Group::Join(Device& device, const Rendezvous& meeting,
+                                           const GroupOptions& options) {
+  std::shared_ptr<Group> group(new Group(device, options));
+  const std::vector<int> before = OpenSockets();
+  try {
+    group->store_ = c10::make_intrusive<c10d::PrefixStore>(options.key_prefix, meeting.store);
+    BackendOptions backend;
+    backend.store = group->store_;
+    backend.rank = options.rank;
+    backend.size = options.size;
+    backend.listen_host = options.listen_host;
+    // Joining has the short timeout, training the long one.
+    backend.timeout = kRendezvousTimeout;
+    group->backend_ = device.JoinBackend(backend);
+    group->process_group_ =
+        c10::make_intrusive<c10d::ProcessGroup>(group->store_, options.rank, options.size);
+    group->process_group_->setDefaultBackend(device.BackendType());
+    group->process_group_->setBackend(group->device_.type(), device.BackendType(), group->backend_);
+    group->AllGather({0});  // everyone is here before anything of value begins
+    group->backend_->setTimeout(kCollectiveTimeout);
+  } catch (const std::exception& error) {
+    return Error{ErrorKind::kCollective, "joining " + std::to_string(options.size) +
+                                             " ranks through the store at " + meeting.address +
+                                             ": " + error.what()};
+  }
+  const std::vector<int> after = OpenSockets();
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                      std::back_inserter(group->sockets_));
+  return group;
+}
+
+Group::~Group() {
+  // NCCL wants a clean end on the healthy path; after an abort there is nothing to wait for.
+  bool aborted = false;
+  {
+    std::lock_guard lock(abort_mutex_);
+    aborted = aborted_;
+    aborted_ = true;
+  }
+  if (aborted || backend_ == nullptr) return;
+  try {
+    backend_->shutdown();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "closing the group: %s\n", error.what());
+  }
+}
+
+std::vector<std::vector<double>> Group::AllGather(const std::vector<double>& mine) {
+  const int64_t width = static_cast<int64_t>(mine.size());
+  at::NoGradGuard no_grad;
+  at::Tensor input = at::tensor(mine, at::kDouble).to(device_);
+  at::Tensor output = at::empty({size_ * width}, input.options());
+  process_group_->_allgather_base(output, input)->wait();
+  const at::Tensor host = output.cpu();
+  const double* values = host.const_data_ptr<double>();
+  std::vector<std::vector<double>> rows;
+  for (int r = 0; r < size_; ++r) {
+    rows.emplace_back(values + r * width, values + (r + 1) * width);
+  }
+  return rows;
+}
+
+void Group::BroadcastFromRoot(const std::vector<at::Tensor>& tensors) {
+  at::NoGradGuard no_grad;
+  c10d::broadcast_coalesced(process_group_, tensors, kBroadcastBufferBytes, 0);
+}
+
+void Group::Abort() {
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) return;
+  aborted_ = true;
+  // Gloo has no abort that wakes its waiters; their sockets do.
+  for (const int fd : sockets_) shutdown(fd, SHUT_RDWR);
+  try {
+    backend_->abort();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "aborting the group: %s\n", error.what());
+  }
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,77 @@
+// group.h: the ranks of one attempt: the store where they meet, and the group they reduce in.
+//
+// Ownership: a Group is shared by the training thread and by whoever may abort it.
+// Threads:   Abort from any thread; everything else from the training thread.
+// Errors:    joining returns them; collectives throw LibTorch's exceptions, which train.cc turns
+// into
+//            the outcome `collective`.
+// Tests:     tests/trainer/ranks_test.cc
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "worker/trainer/device.h"
+
+namespace dt::trainer {
+
+// Meeting takes seconds; the coordinator gives up on a gang after this long too.
+inline constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::minutes(2);
+// A peer that is silent in a collective for this long is hung: rank 0 may be writing a large
+// checkpoint to a slow disk meanwhile. The coordinator's own hang timer ends most cases earlier.
+inline constexpr std::chrono::milliseconds kCollectiveTimeout = std::chrono::minutes(10);
+
+struct Rendezvous {
+  c10::intrusive_ptr<c10d::Store> store;
+  std::string address;  // host:port
+};
+
+// Rank 0: a store that listens on `host` alone. `port` 0: the system chooses.
+Result<Rendezvous> HostStore(const std::string& host, uint16_t port);
+// Other ranks: the store at `address` (host:port).
+Result<Rendezvous> ConnectStore(const std::string& address);
+
+struct GroupOptions {
+  int rank = 0;
+  int size = 1;
+  std::string key_prefix;  // the attempt's token: a store never serves two attempts alike
+  std::string listen_host;
+};
+
+class Group {
+ public:
+  // Opens the store with `meet` and joins the other ranks.
+  static Result<std::shared_ptr<Group>> Join(Device& device, const Rendezvous& meeting,
+                                             const GroupOptions& options);
+  ~Group();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
+
+  // Every rank's row of numbers, in order of rank. All ranks give equally many.
+  std::vector<std::vector<double>> AllGather(const std::vector<double>& mine);
+  // Overwrites `tensors` with rank 0's.
+  void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
+  // Makes every collective of this group fail, here and on the peers, now.
+  void Abort();
+
+ private:
+  Group(Device& device, const GroupOptions& options);
+
+  const int rank_;
+  const int size_;
+  const c10::Device device_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
+  std::mutex abort_mutex_;
+  bool aborted_ = false;
+  std::vector<int> sockets_;  // that appeared while the backend was built
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,37 @@
+// conversation.h: how a running attempt talks with the outside: an agent over descriptor 3, or a
+// person's terminal.
+//
+// Role:    no LibTorch. agent_link.h and standalone.h implement it.
+// Threads: Say from the training thread; the rest may be asked from there while another thread
+//          receives.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "common/result.h"
+#include "worker/frames.h"
+
+namespace dt::trainer {
+
+enum class Wish {
+  kGoOn,
+  kStop,                // leave now
+  kStopAfterCheckpoint  // rank 0 saves first
+};
+
+class Conversation {
+ public:
+  virtual ~Conversation() = default;
+  virtual void Say(const frames::FromTrainer& frame) = 0;
+  virtual Wish CurrentWish() const = 0;
+  // Ranks > 0: where rank 0's store is. Errors: kCancelled when a stop comes first, kCollective
+  // after `limit`.
+  virtual Result<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) = 0;
+  // Calls `abort` from another thread when kStop arrives, so that a collective lets go; at once if
+  // it is already there. An empty function ends that; after it returns no call is under way.
+  virtual void AbortWith(std::function<void()> abort) = 0;
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,50 @@
+// eval.cc: the validation pass.
+#include "worker/trainer/eval/eval.h"
+
+#include <algorithm>
+
+#include "worker/trainer/precision/precision.h"
+
+namespace dt::trainer {
+
+Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Transformer& model,
+                            Device& device, Group* group) {
+  at::NoGradGuard no_grad;
+  const c10::DeviceType type = device.Torch().type();
+  const Compute compute = ResolveCompute(spec.compute, type);
+  const int rank = group == nullptr ? 0 : group->rank();
+  const int size = group == nullptr ? 1 : group->size();
+  const int64_t length = spec.train.seq_len;
+  std::vector<uint16_t> window(length + 1);
+  at::Tensor sum = at::zeros({}, at::TensorOptions(device.Torch()).dtype(at::kDouble));
+  double tokens = 0;
+  for (int64_t b = rank; b < spec.eval.batches; b += size) {
+    const uint64_t first = static_cast<uint64_t>(b) * spec.train.batch_size;
+    if (first >= data.windows()) break;
+    const int64_t sequences =
+        std::min<int64_t>(spec.train.batch_size, static_cast<int64_t>(data.windows() - first));
+    at::Tensor ids = at::empty({sequences, length + 1}, at::kLong);
+    int64_t* out = ids.mutable_data_ptr<int64_t>();
+    for (int64_t s = 0; s < sequences; ++s) {
+      DT_TRY(data.ReadWindow(first + s, window));
+      out = std::copy(window.begin(), window.end(), out);
+    }
+    ids = device.Upload(ids);
+    const AutocastScope autocast(compute, type);
+    const at::Tensor loss =
+        model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1), /*training=*/false);
+    sum += loss.to(at::kDouble) * static_cast<double>(sequences * length);
+    tokens += static_cast<double>(sequences * length);
+  }
+  std::vector<std::vector<double>> rows{{sum.item<double>(), tokens}};
+  if (group != nullptr) rows = group->AllGather(rows[0]);
+  Validation validation;
+  for (const std::vector<double>& row : rows) {
+    validation.loss += row[0];
+    validation.tokens += row[1];
+  }
+  if (validation.tokens > 0) validation.loss /= validation.tokens;
+  return validation;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,25 @@
+// eval.h: validation loss.
+//
+// Errors: those of Dataset::ReadWindow; LibTorch's exceptions pass through.
+// Tests:  tests/trainer/train_test.cc
+#pragma once
+
+#include "worker/trainer/comm/group.h"
+#include "worker/trainer/data/dataset.h"
+#include "worker/trainer/device.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/spec.h"
+
+namespace dt::trainer {
+
+struct Validation {
+  double loss = 0;  // mean over tokens
+  double tokens = 0;
+};
+// The first eval.batches micro-batches of the validation data, dealt to the ranks in turn, so that
+// the figure does not depend on how many there are. Every rank of `group` calls it and gets the
+// whole.
+Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Transformer& model,
+                            Device& device, Group* group);
+
+}  // namespace dt::trainer

@@ -1,0 +1,179 @@
+// transformer.cc: layers, initial values and the forward pass.
+#include "worker/trainer/model/transformer.h"
+
+#include <cmath>
+
+namespace dt::trainer {
+namespace {
+
+constexpr double kInitialDeviation = 0.02;
+constexpr double kNormEpsilon = 1e-5;
+
+// Makes parameters in order and keeps them by name.
+class ParameterMaker {
+ public:
+  ParameterMaker(uint64_t seed, c10::Device device, std::vector<NamedTensor>& parameters)
+      : generator_(at::detail::createCPUGenerator(seed)),
+        device_(device),
+        parameters_(parameters) {}
+
+  at::Tensor Normal(std::string name, at::IntArrayRef shape, double deviation) {
+    return Keep(std::move(name), at::empty(shape).normal_(0, deviation, generator_));
+  }
+  at::Tensor Filled(std::string name, int64_t size, double value) {
+    return Keep(std::move(name), at::full({size}, value));
+  }
+
+ private:
+  at::Tensor Keep(std::string name, const at::Tensor& initial) {
+    at::Tensor tensor = initial.to(device_).requires_grad_();
+    parameters_.push_back({std::move(name), tensor});
+    return tensor;
+  }
+
+  at::Generator generator_;
+  const c10::Device device_;
+  std::vector<NamedTensor>& parameters_;
+};
+
+// Attention Is All You Need, 3.5: sines in even columns, cosines in odd ones.
+at::Tensor SinusoidalPositions(int64_t positions, int64_t width) {
+  const at::Tensor position = at::arange(positions, at::kFloat).unsqueeze(1);
+  const at::Tensor rate = at::exp(at::arange(0, width, 2, at::kFloat) *
+                                  (-std::log(10000.0) / static_cast<double>(width)));
+  const at::Tensor angle = position * rate;
+  at::Tensor table = at::zeros({positions, width});
+  table.slice(1, 0, width, 2).copy_(at::sin(angle));
+  table.slice(1, 1, width, 2).copy_(at::cos(angle).slice(1, 0, width / 2));
+  return table;
+}
+
+}  // namespace
+
+uint64_t CountParameters(const ModelSpec& spec) {
+  const auto linear = [&](uint64_t in, uint64_t out, bool bias) {
+    return in * out + (bias ? out : 0);
+  };
+  const uint64_t width = spec.n_embd;
+  const uint64_t norm = spec.bias ? 2 * width : width;
+  const uint64_t block = 2 * norm + linear(width, 3 * width, spec.bias) +
+                         linear(width, width, spec.bias) + linear(width, spec.n_ff, spec.bias) +
+                         linear(spec.n_ff, width, spec.bias);
+  uint64_t count = spec.vocab_pad * width + spec.n_layer * block;
+  if (spec.positions == Positions::kLearned) count += spec.n_positions * width;
+  if (spec.norm == Norm::kPre) count += norm;
+  if (!spec.tie_head) count += spec.vocab_pad * width;
+  if (spec.head_bias) count += spec.vocab_pad;
+  return count;
+}
+
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device) : spec_(spec) {
+  ParameterMaker make(seed, device, parameters_);
+  const int64_t width = spec.n_embd;
+  const double residual_deviation =
+      kInitialDeviation / std::sqrt(2.0 * static_cast<double>(spec.n_layer));
+  const auto norm = [&](const std::string& name) {
+    NormWeights weights;
+    weights.weight = make.Filled(name + ".weight", width, 1);
+    if (spec.bias) weights.bias = make.Filled(name + ".bias", width, 0);
+    return weights;
+  };
+  const auto linear = [&](const std::string& name, int64_t in, int64_t out, double deviation) {
+    Linear weights;
+    weights.weight = make.Normal(name + ".weight", {out, in}, deviation);
+    if (spec.bias) weights.bias = make.Filled(name + ".bias", out, 0);
+    return weights;
+  };
+
+  token_embedding_ = make.Normal("wte.weight", {spec.vocab_pad, width}, kInitialDeviation);
+  if (spec.positions == Positions::kLearned) {
+    positions_ = make.Normal("wpe.weight", {spec.n_positions, width}, kInitialDeviation);
+  } else {
+    positions_ = SinusoidalPositions(spec.n_positions, width).to(device);
+  }
+  for (int64_t layer = 0; layer < spec.n_layer; ++layer) {
+    const std::string name = "h." + std::to_string(layer) + ".";
+    Block& block = blocks_.emplace_back();
+    block.norm1 = norm(name + "ln_1");
+    block.qkv = linear(name + "attn.c_attn", width, 3 * width, kInitialDeviation);
+    block.attention_out = linear(name + "attn.c_proj", width, width, residual_deviation);
+    block.norm2 = norm(name + "ln_2");
+    block.up = linear(name + "mlp.c_fc", width, spec.n_ff, kInitialDeviation);
+    block.down = linear(name + "mlp.c_proj", spec.n_ff, width, residual_deviation);
+  }
+  if (spec.norm == Norm::kPre) final_norm_ = norm("ln_f");
+  head_weight_ = spec.tie_head
+                     ? token_embedding_
+                     : make.Normal("lm_head.weight", {spec.vocab_pad, width}, kInitialDeviation);
+  if (spec.head_bias) head_bias_ = make.Filled("lm_head.bias", spec.vocab_pad, 0);
+}
+
+at::Tensor Transformer::Normed(const NormWeights& norm, const at::Tensor& x) const {
+  return at::layer_norm(x, {spec_.n_embd}, norm.weight, norm.bias, kNormEpsilon);
+}
+
+at::Tensor Transformer::Dropped(const at::Tensor& x, bool training) const {
+  return training && spec_.dropout > 0 ? at::dropout(x, spec_.dropout, true) : x;
+}
+
+at::Tensor Transformer::Attention(const Block& block, const at::Tensor& x, bool training) const {
+  const int64_t batch = x.size(0);
+  const int64_t length = x.size(1);
+  const int64_t head_width = spec_.n_embd / spec_.n_head;
+  const std::vector<at::Tensor> parts =
+      at::linear(x, block.qkv.weight, block.qkv.bias).split(spec_.n_embd, 2);
+  const auto heads = [&](const at::Tensor& part) {
+    return part.view({batch, length, spec_.n_head, head_width}).transpose(1, 2);
+  };
+  const at::Tensor mixed = at::scaled_dot_product_attention(
+      heads(parts[0]), heads(parts[1]), heads(parts[2]), {}, training ? spec_.dropout : 0.0,
+      /*is_causal=*/true);
+  return at::linear(mixed.transpose(1, 2).reshape({batch, length, spec_.n_embd}),
+                    block.attention_out.weight, block.attention_out.bias);
+}
+
+at::Tensor Transformer::FeedForward(const Block& block, const at::Tensor& x, bool training) const {
+  at::Tensor wide = at::linear(x, block.up.weight, block.up.bias);
+  switch (spec_.activation) {
+    case Activation::kGeluTanh:
+      wide = at::gelu(wide, "tanh");
+      break;
+    case Activation::kGelu:
+      wide = at::gelu(wide);
+      break;
+    case Activation::kRelu:
+      wide = at::relu(wide);
+      break;
+  }
+  return Dropped(at::linear(wide, block.down.weight, block.down.bias), training);
+}
+
+at::Tensor Transformer::Hidden(const at::Tensor& tokens, bool training) const {
+  at::Tensor x = at::embedding(token_embedding_, tokens);
+  // Sines have amplitude 1: without the scale they would drown the embeddings.
+  if (spec_.positions == Positions::kSinusoidal)
+    x = x * std::sqrt(static_cast<double>(spec_.n_embd));
+  x = Dropped(x + positions_.slice(0, 0, tokens.size(1)), training);
+  for (const Block& block : blocks_) {
+    if (spec_.norm == Norm::kPre) {
+      x = x + Dropped(Attention(block, Normed(block.norm1, x), training), training);
+      x = x + FeedForward(block, Normed(block.norm2, x), training);
+    } else {
+      x = Normed(block.norm1, x + Dropped(Attention(block, x, training), training));
+      x = Normed(block.norm2, x + FeedForward(block, x, training));
+    }
+  }
+  return spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x;
+}
+
+at::Tensor Transformer::Logits(const at::Tensor& tokens, bool training) const {
+  return at::linear(Hidden(tokens, training), head_weight_, head_bias_);
+}
+
+at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& targets,
+                             bool training) const {
+  const at::Tensor logits = Logits(tokens, training);
+  return at::cross_entropy_loss(logits.view({-1, spec_.vocab_pad}), targets.reshape({-1}));
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,68 @@
+// transformer.h: the one model: a causal transformer whose every size and style is a setting. GPT-2
+// is pre-norm, learned positions, tanh GELU, tied head; tiny_transformer post-norm, sinusoidal,
+// ReLU.
+//
+// Role:     parameters are plain tensors with names; the forward pass is ATen calls under autograd.
+// Threads:  thread-compatible; the training thread.
+// Errors:   LibTorch's exceptions (out of memory among them) pass through.
+// Tests:    tests/trainer/model_test.cc, against PyTorch's values
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/trainer/spec.h"
+#include "worker/trainer/torch_prefix.h"
+
+namespace dt::trainer {
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+// Without making the model.
+uint64_t CountParameters(const ModelSpec& spec);
+
+class Transformer {
+ public:
+  // Parameters are drawn on the CPU from `seed` and then moved, so that every device starts alike:
+  // normal with standard deviation 0.02, residual projections by 1/√(2·layers) less, biases 0.
+  Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device);
+
+  // Mean cross-entropy of next-token prediction. `tokens`, `targets`: [batch, seq] of int64.
+  // Dropout is on when `training`, and then follows the default generator of the device.
+  at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training) const;
+  // [batch, seq, vocab_pad]
+  at::Tensor Logits(const at::Tensor& tokens, bool training) const;
+
+  // In the order of use, each one once: a tied head is not listed again.
+  const std::vector<NamedTensor>& Parameters() const { return parameters_; }
+
+ private:
+  struct NormWeights {
+    at::Tensor weight, bias;
+  };
+  struct Linear {
+    at::Tensor weight, bias;
+  };
+  struct Block {
+    NormWeights norm1, norm2;
+    Linear qkv, attention_out, up, down;
+  };
+
+  at::Tensor Hidden(const at::Tensor& tokens, bool training) const;
+  at::Tensor Attention(const Block& block, const at::Tensor& x, bool training) const;
+  at::Tensor FeedForward(const Block& block, const at::Tensor& x, bool training) const;
+  at::Tensor Normed(const NormWeights& norm, const at::Tensor& x) const;
+  at::Tensor Dropped(const at::Tensor& x, bool training) const;
+
+  const ModelSpec spec_;
+  std::vector<NamedTensor> parameters_;
+  at::Tensor token_embedding_, positions_, head_weight_, head_bias_;
+  std::vector<Block> blocks_;
+  NormWeights final_norm_;
+};
+
+}  // namespace dt::trainer

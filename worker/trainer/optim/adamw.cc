@@ -1,0 +1,55 @@
+// adamw.cc: fused AdamW.
+#include "worker/trainer/optim/adamw.h"
+
+namespace dt::trainer {
+
+AdamW::AdamW(const std::vector<NamedTensor>& parameters, const OptimizerSpec& spec)
+    : spec_(spec), parameters_(parameters) {
+  groups_[0].weight_decay = spec.weight_decay;
+  for (const NamedTensor& parameter : parameters_) {
+    const at::Tensor m = at::zeros_like(parameter.tensor.detach());
+    const at::Tensor v = at::zeros_like(m);
+    Decay& group = groups_[parameter.tensor.dim() >= spec.decay_ndim_min ? 0 : 1];
+    group.parameters.push_back(parameter.tensor);
+    group.m.push_back(m);
+    group.v.push_back(v);
+    group.steps.push_back(at::zeros({}, m.options().dtype(at::kFloat)));
+    state_.push_back({"m." + parameter.name, m});
+    state_.push_back({"v." + parameter.name, v});
+  }
+}
+
+at::Tensor AdamW::GradientNorm() const {
+  at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients;
+  for (const NamedTensor& parameter : parameters_) gradients.push_back(parameter.tensor.grad());
+  return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
+}
+
+void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm) {
+  at::NoGradGuard no_grad;
+  // The kernel divides gradients by this, so clipping costs no pass of its own.
+  std::optional<at::Tensor> scale;
+  if (clip > 0) scale = at::clamp_min((norm + 1e-6) / clip, 1.0);
+  const at::Tensor not_finite = at::isfinite(norm).logical_not().to(at::kFloat);
+  for (Decay& group : groups_) {
+    if (group.parameters.empty()) continue;
+    std::vector<at::Tensor> gradients;
+    for (const at::Tensor& parameter : group.parameters) gradients.push_back(parameter.grad());
+    at::_foreach_add_(group.steps, 1);
+    at::_fused_adamw_(group.parameters, gradients, group.m, group.v, {}, group.steps, learning_rate,
+                      spec_.beta1, spec_.beta2, group.weight_decay, spec_.eps,
+                      /*amsgrad=*/false, /*maximize=*/false, scale, not_finite);
+  }
+}
+
+std::vector<NamedTensor> AdamW::State() const { return state_; }
+
+void AdamW::Resume(int64_t steps) {
+  at::NoGradGuard no_grad;
+  for (Decay& group : groups_) {
+    for (at::Tensor& count : group.steps) count.fill_(steps);
+  }
+}
+
+}  // namespace dt::trainer

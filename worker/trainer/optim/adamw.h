@@ -1,0 +1,42 @@
+// adamw.h: AdamW with decoupled weight decay on matrices alone, and clipping by the global norm, in
+// a few fused calls.
+//
+// Ownership: shares the parameters; owns the moments.
+// Errors:    LibTorch's exceptions pass through.
+// Tests:     tests/trainer/model_test.cc, against PyTorch's values
+#pragma once
+
+#include <vector>
+
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/spec.h"
+
+namespace dt::trainer {
+
+class AdamW {
+ public:
+  AdamW(const std::vector<NamedTensor>& parameters, const OptimizerSpec& spec);
+
+  // Norm of all gradients together, on the device: reading it waits for the device.
+  at::Tensor GradientNorm() const;
+  // One update. Gradients are first scaled so that their norm is at most `clip` (0: not scaled).
+  // Where `norm` is not finite nothing changes, decided on the device.
+  void Step(double learning_rate, double clip, const at::Tensor& norm);
+
+  // Moments by parameter, named "m.<parameter>" and "v.<parameter>", for checkpoints.
+  std::vector<NamedTensor> State() const;
+  // After the moments were overwritten by those of `steps` steps.
+  void Resume(int64_t steps);
+
+ private:
+  struct Decay {
+    double weight_decay = 0;
+    std::vector<at::Tensor> parameters, m, v, steps;
+  };
+  const OptimizerSpec spec_;
+  std::vector<NamedTensor> parameters_;
+  std::vector<NamedTensor> state_;
+  Decay groups_[2];  // decayed, not decayed
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,84 @@
+// ddp.cc: the Reducer, fed in the order of torch.nn.parallel.DistributedDataParallel.
+#include "worker/trainer/parallel/ddp.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace dt::trainer {
+namespace {
+
+constexpr int64_t kFirstBucketBytes = 1 << 20;  // small, so that communication starts early
+
+bool CoversExactly(const BucketLayout& layout, size_t parameters) {
+  std::vector<int> seen(parameters, 0);
+  for (const auto& bucket : layout) {
+    for (const int64_t index : bucket) {
+      if (index < 0 || static_cast<size_t>(index) >= parameters || seen[index]++ > 0) return false;
+    }
+  }
+  return std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; });
+}
+
+}  // namespace
+
+DataParallel::DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<Group> group,
+                           Timeline& timeline, const DataParallelOptions& options)
+    : parameters_(std::move(parameters)),
+      group_(std::move(group)),
+      times_(std::make_shared<BucketTimes>(timeline)) {
+  c10d::verify_params_across_processes(group_->process_group(), parameters_, std::nullopt);
+  std::vector<at::Tensor> detached;
+  for (const at::Tensor& parameter : parameters_) detached.push_back(parameter.detach());
+  group_->BroadcastFromRoot(detached);
+
+  const int64_t cap = std::max<int64_t>(static_cast<int64_t>(options.bucket_mb * 1024 * 1024), 1);
+  std::vector<std::vector<size_t>> buckets;
+  if (!options.layout.empty() && CoversExactly(options.layout, parameters_.size())) {
+    for (const auto& bucket : options.layout) buckets.emplace_back(bucket.begin(), bucket.end());
+  } else {
+    auto [by_size, limits] =
+        c10d::compute_bucket_assignment_by_size(parameters_, {static_cast<size_t>(cap)});
+    // Gradients arrive from the last layer to the first.
+    std::reverse(by_size.begin(), by_size.end());
+    buckets = std::move(by_size);
+  }
+  reducer_ = std::make_shared<c10d::Reducer>(
+      parameters_, std::move(buckets), group_->process_group(),
+      std::vector<bool>(parameters_.size(), false), cap,
+      /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true,
+      std::unordered_map<size_t, std::string>{}, std::min(kFirstBucketBytes, cap),
+      /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
+      std::vector<int64_t>{});
+  reducer_->register_comm_hook(MakeTimedAllReduce(group_->process_group(), times_));
+}
+
+DataParallel::~DataParallel() = default;
+
+void DataParallel::BeginStep() {
+  times_->Restart();
+  reducer_->prepare_for_forward();
+}
+
+// Acts once, after the first step: buckets follow the order in which gradients became ready.
+// PyTorch does it as the next step begins; here a checkpoint written between steps holds the next
+// one's layout.
+void DataParallel::EndStep() { reducer_->rebuild_buckets(); }
+
+void DataParallel::CommunicateInNextBackward() { reducer_->prepare_for_backward({}); }
+
+BucketLayout DataParallel::Layout() const {
+  std::unordered_map<const c10::TensorImpl*, int64_t> index;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    index[parameters_[i].unsafeGetTensorImpl()] = static_cast<int64_t>(i);
+  }
+  BucketLayout layout;
+  for (const c10d::GradBucket& bucket : reducer_->get_grad_buckets(true)) {
+    auto& indices = layout.emplace_back();
+    for (const at::Tensor& parameter : bucket.getParameters()) {
+      indices.push_back(index.at(parameter.unsafeGetTensorImpl()));
+    }
+  }
+  return layout;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,54 @@
+// ddp.h: data parallel training: every rank holds the whole model, gradients are averaged in
+// buckets that are reduced while the backward pass goes on. c10d's own Reducer, as PyTorch's DDP
+// runs it.
+//
+// Ownership: borrows parameters and time line; shares the group.
+// Threads:   the training thread.
+// Errors:    LibTorch's exceptions pass through; a failed collective leaves gradients half reduced,
+//            parameters untouched.
+// Tests:     tests/trainer/ranks_test.cc, tests/gpu
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "worker/trainer/comm/bucket_timer.h"
+#include "worker/trainer/comm/group.h"
+
+namespace dt::trainer {
+
+// Which parameters share a bucket, in the order of reduction. Part of a checkpoint: with another
+// layout sums round differently, and a resume would not equal the uninterrupted run.
+using BucketLayout = std::vector<std::vector<int64_t>>;
+
+struct DataParallelOptions {
+  double bucket_mb = 25;
+  BucketLayout layout;  // of the checkpoint resumed from; empty: by size
+};
+
+class DataParallel {
+ public:
+  // Every rank calls this with the same parameters in the same order; rank 0's values win.
+  DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<Group> group, Timeline& timeline,
+               const DataParallelOptions& options);
+  ~DataParallel();
+
+  // Once a step, before its first forward pass.
+  void BeginStep();
+  // Between the last micro-step's forward and backward passes: this backward communicates. Earlier
+  // ones only accumulate.
+  void CommunicateInNextBackward();
+  // Once a step, when the gradients have been used.
+  void EndStep();
+  // Of the newest step. REQUIRES: the device synchronised since.
+  AllReduceTotals Totals() const { return times_->Totals(); }
+  BucketLayout Layout() const;
+
+ private:
+  std::vector<at::Tensor> parameters_;
+  std::shared_ptr<Group> group_;
+  std::shared_ptr<BucketTimes> times_;
+  std::shared_ptr<c10d::Reducer> reducer_;
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,50 @@
+// precision.h: what precision.compute means on a device, and the scope of autocast.
+//
+// Threads: the settings are of the calling thread (autocast) and of the process (TF32).
+// Tests:   tests/trainer/model_test.cc, tests/gpu
+#pragma once
+
+#include "worker/trainer/spec.h"
+#include "worker/trainer/torch_prefix.h"
+
+namespace dt::trainer {
+
+// `auto` is bf16 on a GPU and fp32 on a CPU, where bf16 without AMX is many times slower.
+inline Compute ResolveCompute(Compute compute, c10::DeviceType device) {
+  if (compute != Compute::kAuto) return compute;
+  return device == c10::kCUDA ? Compute::kBf16 : Compute::kFp32;
+}
+
+// Matrix products of fp32 values on a GPU: TF32 unless fp32 was asked for. Once a trial.
+inline void SetMatmulPrecision(Compute resolved, c10::DeviceType device) {
+  if (device != c10::kCUDA) return;
+  at::globalContext().setFloat32MatmulPrecision(resolved == Compute::kFp32 ? "highest" : "high");
+}
+
+// Autocast to bf16 while it lives; nothing for the other kinds.
+class AutocastScope {
+ public:
+  AutocastScope(Compute resolved, c10::DeviceType device)
+      : device_(device), active_(resolved == Compute::kBf16) {
+    if (!active_) return;
+    was_enabled_ = at::autocast::is_autocast_enabled(device_);
+    at::autocast::set_autocast_enabled(device_, true);
+    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::increment_nesting();
+  }
+  ~AutocastScope() {
+    if (!active_) return;
+    // The casts of weights are kept within the outermost scope only: the next step has new weights.
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(device_, was_enabled_);
+  }
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  const c10::DeviceType device_;
+  const bool active_;
+  bool was_enabled_ = false;
+};
+
+}  // namespace dt::trainer

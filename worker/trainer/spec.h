@@ -1,0 +1,107 @@
+// spec.h: what one trial trains, as the trainer reads it from v1::Spec written as protobuf JSON.
+//
+// Role:   pure; no LibTorch. Field names, order and meaning are those of
+// proto/dtrain/v1/model.proto. Errors: kConfig, naming field, value and what is allowed. The
+// coordinator has checked all this
+//         before; a file given to `dttrain --spec` has not been seen by anyone.
+// Tests:  tests/trainer/spec_test.cc
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/result.h"
+#include "worker/trainer/data/sampler.h"
+
+namespace dt::trainer {
+
+enum class Norm { kPre, kPost };
+enum class Activation { kGeluTanh, kGelu, kRelu };
+enum class Positions { kLearned, kSinusoidal };
+enum class ScheduleType { kCosine, kLinear, kConstant };
+enum class Compute { kAuto, kBf16, kFp32, kTf32 };
+
+struct DataSpec {
+  std::string train;
+  std::string val;
+  std::string format = "auto";
+  bool shuffle = false;
+};
+struct ModelSpec {
+  int64_t n_layer = 12;
+  int64_t n_head = 12;
+  int64_t n_embd = 768;
+  int64_t n_ff = 3072;
+  int64_t n_positions = 1024;
+  int64_t vocab_size = 50257;
+  int64_t vocab_pad = 50304;  // rows of the embedding, >= vocab_size
+  bool tie_head = true;
+  bool head_bias = false;
+  bool bias = true;
+  Norm norm = Norm::kPre;
+  Activation activation = Activation::kGeluTanh;
+  Positions positions = Positions::kLearned;
+  double dropout = 0;
+};
+struct TrainSpec {
+  int64_t batch_size = 8;  // sequences per rank and micro-step
+  int64_t seq_len = 1024;
+  int64_t global_batch_size = 0;  // sequences per step over all ranks; 0: batch_size × ranks
+  int64_t max_steps = 0;          // at most one of these three is above 0
+  int64_t max_tokens = 0;
+  double epochs = 0;
+  double grad_clip = 1.0;  // 0: off
+};
+struct OptimizerSpec {
+  double lr = 6e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double eps = 1e-8;
+  double weight_decay = 0.1;
+  int64_t decay_ndim_min = 2;
+};
+struct ScheduleSpec {
+  ScheduleType type = ScheduleType::kCosine;
+  int64_t warmup_steps = -1;  // -1: from warmup_ratio
+  double warmup_ratio = 0.02;
+  double min_lr_ratio = 0.1;
+};
+struct EvalSpec {
+  int64_t every = 250;  // steps; 0: only at the end
+  int64_t batches = 20;
+};
+struct CheckpointSpec {
+  int64_t every_steps = 0;   // 0: not by steps
+  double every_seconds = 0;  // 0: not by time; neither: only at the end
+  int64_t keep_latest = 1;
+  int64_t keep_best = 1;
+};
+struct TrialSpec {
+  int64_t seed = 0;
+  DataSpec data;
+  ModelSpec model;
+  TrainSpec train;
+  OptimizerSpec optimizer;
+  ScheduleSpec schedule;
+  Compute compute = Compute::kAuto;
+  double bucket_mb = 25;
+  EvalSpec eval;
+  CheckpointSpec checkpoint;
+  int64_t logging_every = 1;
+};
+
+// Absent fields take the defaults of the experiment file (those of model.preset for the model).
+Result<TrialSpec> ParseTrialSpec(const nlohmann::json& spec);
+
+// How many steps there are, and how each is cut into ranks and micro-steps.
+struct StepPlan {
+  BatchPlan batch;
+  int64_t tokens_per_step = 0;
+  int64_t target_steps = 0;
+  int64_t warmup_steps = 0;
+};
+// Errors: kConfig when the global batch cannot be dealt to the ranks.
+Result<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size, uint64_t train_windows);
+
+}  // namespace dt::trainer

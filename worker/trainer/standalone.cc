@@ -1,0 +1,72 @@
+// standalone.cc: the specification file, and the torchrun convention.
+#include "worker/trainer/standalone.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+namespace dt::trainer {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Result<int32_t> EnvironmentNumber(const char* name, int32_t absent, int32_t max) {
+  const std::string text = Environment(name);
+  if (text.empty()) return absent;
+  if (text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos ||
+      std::stoi(text) > max) {
+    return Error{ErrorKind::kConfig, std::string(name) + "=" + text +
+                                         " is not a number from 0 to " + std::to_string(max)};
+  }
+  return std::stoi(text);
+}
+
+}  // namespace
+
+Result<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
+  std::ifstream in(options.spec_file);
+  if (!in) return Error{ErrorKind::kConfig, "--spec " + options.spec_file + " cannot be read"};
+  StandaloneRun run;
+  run.start.spec = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (run.start.spec.is_discarded()) {
+    return Error{ErrorKind::kConfig, "--spec " + options.spec_file + " is not JSON"};
+  }
+  run.start.data_root = options.data_root;
+  run.start.storage = options.storage;
+  run.start.experiment = run.start.trial = run.start.attempt = 1;
+  run.start.token = "standalone";
+  DT_TRY_ASSIGN(run.start.world_size, EnvironmentNumber("WORLD_SIZE", 1, 16384));
+  DT_TRY_ASSIGN(run.start.rank, EnvironmentNumber("RANK", 0, run.start.world_size - 1));
+  DT_TRY_ASSIGN(run.start.local_rank, EnvironmentNumber("LOCAL_RANK", 0, 16384));
+  if (run.start.world_size == 1) return run;
+
+  const std::string host = Environment("MASTER_ADDR");
+  DT_TRY_ASSIGN(const int32_t port, EnvironmentNumber("MASTER_PORT", 0, 65535));
+  if (host.empty() || port == 0) {
+    return Error{ErrorKind::kConfig,
+                 "WORLD_SIZE is " + std::to_string(run.start.world_size) +
+                     ", so MASTER_ADDR and MASTER_PORT must say where the ranks meet"};
+  }
+  // torchrun's own process serves the store, and ranks are its clients; otherwise rank 0 serves it.
+  const bool served = Environment("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  if (run.start.rank == 0 && !served) {
+    run.start.data_address = host;
+    run.options.store_port = static_cast<uint16_t>(port);
+  } else {
+    run.start.store_address = host + ":" + std::to_string(port);
+  }
+  // A restart by torchrun meets in the same store, under other keys.
+  run.start.token += "-" + Environment("TORCHELASTIC_RESTART_COUNT");
+  return run;
+}
+
+void PrintedConversation::Say(const frames::FromTrainer& frame) {
+  std::puts(frames::ToLine(frame).c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,44 @@
+// standalone.h: dttrain without an agent: `--spec trial.json`, alone or as one of torchrun's ranks.
+// What an agent would be told is printed as JSON lines.
+//
+// Tests: tests/trainer/standalone_test.cc
+#pragma once
+
+#include <string>
+
+#include "common/result.h"
+#include "worker/trainer/conversation.h"
+#include "worker/trainer/train.h"
+
+namespace dt::trainer {
+
+struct StandaloneOptions {
+  std::string spec_file;
+  std::string data_root = ".";
+  std::string storage = ".";
+};
+struct StandaloneRun {
+  frames::Start start;
+  AttemptOptions options;
+};
+// Reads the file and RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT.
+// Errors: kConfig.
+Result<StandaloneRun> ReadStandalone(const StandaloneOptions& options);
+
+// Prints frames to stdout; has no wishes.
+class PrintedConversation final : public Conversation {
+ public:
+  explicit PrintedConversation(std::string store_address)
+      : store_address_(std::move(store_address)) {}
+  void Say(const frames::FromTrainer& frame) override;
+  Wish CurrentWish() const override { return Wish::kGoOn; }
+  Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
+    return store_address_;
+  }
+  void AbortWith(std::function<void()>) override {}
+
+ private:
+  const std::string store_address_;
+};
+
+}  // namespace dt::trainer

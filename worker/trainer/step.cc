@@ -1,0 +1,132 @@
+// step.cc: data, forward, backward, optimizer.
+#include "worker/trainer/step.h"
+
+#include <cmath>
+
+#include "worker/trainer/optim/schedule.h"
+#include "worker/trainer/precision/precision.h"
+
+namespace dt::trainer {
+namespace {
+
+// SplitMix64: turns a counter into well spread bits.
+uint64_t Mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+Error NotFinite(int64_t step) {
+  return {ErrorKind::kNonFinite,
+          "the gradient of step " + std::to_string(step) +
+              " is not finite; the parameters were not touched. Lower optimizer.lr, or look at the "
+              "data of that step"};
+}
+
+}  // namespace
+
+Stepper::Stepper(const Parts& parts)
+    : p_(parts), compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())) {
+  left_out_ = at::zeros({}, at::TensorOptions(p_.device.Torch()).dtype(at::kFloat));
+}
+
+void Stepper::EndPhase(Phase phase) {
+  const Timeline::Moment now = p_.timeline.Now();
+  segments_.push_back({phase, last_, now});
+  last_ = now;
+}
+
+void Stepper::ClearGradients() {
+  at::NoGradGuard no_grad;
+  std::vector<at::Tensor> gradients;
+  for (const NamedTensor& parameter : p_.model.Parameters()) {
+    if (p_.parallel == nullptr) {
+      parameter.tensor.mutable_grad().reset();  // the backward pass then writes instead of adding
+    } else if (parameter.tensor.grad().defined()) {
+      gradients.push_back(parameter.tensor.grad());  // views into the buckets: they must stay
+    }
+  }
+  if (!gradients.empty()) at::_foreach_zero_(gradients);
+}
+
+// Dropout is a function of (seed, step, micro-step, rank), so a resume continues it.
+void Stepper::SeedDropout(int64_t step, int64_t micro_step) {
+  if (p_.spec.model.dropout == 0) return;
+  uint64_t seed = Mixed(static_cast<uint64_t>(p_.spec.seed));
+  for (const int64_t part : {step, micro_step, static_cast<int64_t>(p_.plan.batch.rank)}) {
+    seed = Mixed(seed ^ static_cast<uint64_t>(part));
+  }
+  at::Generator generator = at::globalContext().defaultGenerator(p_.device.Torch());
+  std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+Result<void> Stepper::MicroStep(int64_t step, int64_t micro_step) {
+  const int64_t micro_steps = p_.plan.batch.micro_steps();
+  DT_TRY_ASSIGN(HostBatch batch, p_.loader.Next());
+  const std::vector<int64_t> shape{p_.plan.batch.micro_batch, p_.spec.train.seq_len};
+  const at::Tensor inputs = p_.device.Upload(at::from_blob(batch.inputs.data(), shape, at::kLong));
+  const at::Tensor targets =
+      p_.device.Upload(at::from_blob(batch.targets.data(), shape, at::kLong));
+  EndPhase(kData);
+
+  SeedDropout(step, micro_step);
+  at::Tensor loss;
+  {
+    const AutocastScope autocast(compute_, p_.device.Torch().type());
+    loss = p_.model.Loss(inputs, targets, /*training=*/true);
+  }
+  if (micro_steps > 1) loss = loss / static_cast<double>(micro_steps);
+  loss_ = micro_step == 0 ? loss.detach() : loss_ + loss.detach();
+  EndPhase(kForward);
+
+  if (p_.parallel != nullptr && micro_step == micro_steps - 1) {
+    p_.parallel->CommunicateInNextBackward();
+  }
+  loss.backward();
+  EndPhase(kBackward);
+  return {};
+}
+
+Result<void> Stepper::Run(int64_t step) {
+  step_ = step;
+  learning_rate_ = LearningRate(p_.spec.schedule, p_.plan, p_.spec.optimizer.lr, step);
+  p_.timeline.Restart();
+  segments_.clear();
+  last_ = p_.timeline.Now();
+  ClearGradients();
+  if (p_.parallel != nullptr) p_.parallel->BeginStep();
+  EndPhase(kOptimizer);
+  for (int64_t m = 0; m < p_.plan.batch.micro_steps(); ++m) DT_TRY(MicroStep(step, m));
+
+  norm_ = p_.optimizer.GradientNorm();
+  // Every rank has the same averaged gradient, so every rank decides alike without asking.
+  if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) return NotFinite(step);
+  p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_);
+  if (!norm_.is_cpu()) left_out_ += at::isfinite(norm_).logical_not();
+  if (p_.parallel != nullptr) p_.parallel->EndStep();
+  EndPhase(kOptimizer);
+  return {};
+}
+
+Result<StepMeasures> Stepper::Measure() {
+  p_.device.Synchronize();
+  if (!norm_.is_cpu() && left_out_.item<float>() > 0) return NotFinite(step_);
+  StepMeasures measures;
+  measures.loss = loss_.item<float>();
+  measures.grad_norm = norm_.item<float>();
+  double seconds[kPhases] = {};
+  for (const Segment& segment : segments_) {
+    seconds[segment.phase] += p_.timeline.Seconds(segment.from, segment.to);
+  }
+  if (p_.parallel != nullptr) measures.allreduce = p_.parallel->Totals();
+  measures.phases.data = seconds[kData];
+  measures.phases.forward = seconds[kForward];
+  measures.phases.comm_exposed = std::min(measures.allreduce.exposed_seconds, seconds[kBackward]);
+  measures.phases.backward = seconds[kBackward] - measures.phases.comm_exposed;
+  measures.phases.optimizer = seconds[kOptimizer];
+  return measures;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,78 @@
+// step.h: one optimizer step of one rank, and what it cost.
+//
+// Ownership: borrows everything; the attempt owns it.
+// Errors:    those of the Loader; kNonFinite; LibTorch's exceptions pass through.
+// Tests:     tests/trainer/train_test.cc
+#pragma once
+
+#include <vector>
+
+#include "worker/trainer/comm/bucket_timer.h"
+#include "worker/trainer/data/loader.h"
+#include "worker/trainer/device.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/optim/adamw.h"
+#include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/spec.h"
+
+namespace dt::trainer {
+
+// Seconds of one step by what they went into.
+struct PhaseTimes {
+  double data = 0;
+  double forward = 0;
+  double backward = 0;      // without exposed communication
+  double comm_exposed = 0;  // waiting for all-reduces that no computation hid
+  double optimizer = 0;
+  double Sum() const { return data + forward + backward + comm_exposed + optimizer; }
+};
+
+struct StepMeasures {
+  double loss = 0;  // mean over this rank's share
+  double grad_norm = 0;
+  PhaseTimes phases;
+  AllReduceTotals allreduce;
+};
+
+class Stepper {
+ public:
+  struct Parts {
+    const TrialSpec& spec;
+    const StepPlan& plan;
+    Device& device;
+    Timeline& timeline;
+    Transformer& model;
+    AdamW& optimizer;
+    Loader& loader;
+    DataParallel* parallel = nullptr;  // none: one rank
+  };
+  explicit Stepper(const Parts& parts);
+
+  // Step number `step`, from 1. Errors: kNonFinite where the norm is known at once (on a CPU),
+  // before the optimizer has seen it.
+  Result<void> Run(int64_t step);
+  // Waits for the device. Errors: kNonFinite when a step since the last call had to be left out.
+  Result<StepMeasures> Measure();
+  double learning_rate() const { return learning_rate_; }
+
+ private:
+  enum Phase { kData, kForward, kBackward, kOptimizer, kPhases };
+  void EndPhase(Phase phase);
+  void ClearGradients();
+  void SeedDropout(int64_t step, int64_t micro_step);
+  Result<void> MicroStep(int64_t step, int64_t micro_step);
+
+  const Parts p_;
+  const Compute compute_;
+  double learning_rate_ = 0;
+  int64_t step_ = 0;
+  at::Tensor loss_, norm_, left_out_;
+  Timeline::Moment last_ = 0;
+  struct Segment {
+    Phase phase;
+    Timeline::Moment from, to;
+  };
+  std::vector<Segment> segments_;
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,248 @@
+// train.cc: the life of an attempt.
+#include "worker/trainer/train.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "worker/trainer/comm/group.h"
+#include "worker/trainer/eval/eval.h"
+#include "worker/trainer/failure.h"
+#include "worker/trainer/precision/precision.h"
+#include "worker/trainer/result.h"
+#include "worker/trainer/row.h"
+#include "worker/trainer/step.h"
+
+namespace dt::trainer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+int64_t WallTimeMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class Attempt {
+ public:
+  Attempt(const frames::Start& start, Device& device, Conversation& conversation,
+          const AttemptOptions& options)
+      : start_(start), device_(device), conversation_(conversation), options_(options) {}
+  ~Attempt();
+
+  Result<void> Run() {
+    DT_TRY(Prepare());
+    DT_TRY(Meet());
+    DT_TRY(Build());
+    return Train();
+  }
+  int64_t step() const { return step_; }
+  void AbortGroup() {
+    if (group_ != nullptr) group_->Abort();
+  }
+
+ private:
+  Result<void> Prepare();
+  Result<void> Meet();
+  Result<void> Build();
+  Result<void> Train();
+
+  Result<void> Report(Stepper& stepper);
+  Result<void> Evaluate();
+  bool IsRoot() const { return start_.rank == 0; }
+
+  const frames::Start& start_;
+  Device& device_;
+  Conversation& conversation_;
+  const AttemptOptions options_;
+
+  TrialSpec spec_;
+  StepPlan plan_;
+  std::optional<Dataset> train_data_, val_data_;
+  std::shared_ptr<Group> group_;  // null: no peers and none wanted
+  std::unique_ptr<Timeline> timeline_;
+  std::unique_ptr<Transformer> model_;
+  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<DataParallel> parallel_;
+
+  int64_t step_ = 0;  // complete ones
+  int64_t evaluated_step_ = -1;
+  SinceLastRow since_;
+  Clock::time_point row_time_, step_time_, progress_time_;
+};
+
+Attempt::~Attempt() {
+  conversation_.AbortWith({});
+  // The Reducer first: its hooks hold the group.
+  parallel_.reset();
+}
+
+Result<void> Attempt::Prepare() {
+  DT_TRY_ASSIGN(spec_, ParseTrialSpec(start_.spec));
+  const auto open = [&](const std::string& pattern) {
+    return Dataset::Open({.data_root = start_.data_root,
+                          .pattern = pattern,
+                          .vocab_size = static_cast<int32_t>(spec_.model.vocab_size),
+                          .seq_len = spec_.train.seq_len});
+  };
+  DT_TRY_ASSIGN(train_data_, open(spec_.data.train));
+  if (!spec_.data.val.empty()) {
+    DT_TRY_ASSIGN(val_data_, open(spec_.data.val));
+  }
+  DT_TRY_ASSIGN(plan_, PlanSteps(spec_, start_.rank, start_.world_size, train_data_->windows()));
+
+  frames::Prepared prepared;
+  prepared.token = start_.token;
+  prepared.target_steps = plan_.target_steps;
+  prepared.train_files = train_data_->files();
+  prepared.train_tokens = train_data_->tokens();
+  prepared.val_tokens = val_data_ ? val_data_->tokens() : 0;
+  prepared.data_fingerprint = train_data_->fingerprint();
+  if (val_data_) prepared.data_fingerprint += "-" + val_data_->fingerprint();
+  prepared.model_parameters = CountParameters(spec_.model);
+  prepared.tokens_per_step = plan_.tokens_per_step;
+  conversation_.Say(prepared);
+  return {};
+}
+
+Result<void> Attempt::Meet() {
+  if (start_.world_size == 1 && options_.alone == AttemptOptions::Alone::kPlain) return {};
+  const std::string listen = start_.data_address.empty() ? "127.0.0.1" : start_.data_address;
+  Rendezvous meeting;
+  if (IsRoot() && start_.store_address.empty()) {
+    DT_TRY_ASSIGN(meeting, HostStore(listen, options_.store_port));
+    conversation_.Say(frames::StoreUp{start_.token, meeting.address});
+  } else {
+    DT_TRY_ASSIGN(const std::string address, conversation_.AwaitStoreAddress(kRendezvousTimeout));
+    DT_TRY_ASSIGN(meeting, ConnectStore(address));
+  }
+  DT_TRY_ASSIGN(group_, Group::Join(device_, meeting,
+                                    {.rank = start_.rank,
+                                     .size = start_.world_size,
+                                     .key_prefix = start_.token,
+                                     .listen_host = listen}));
+  conversation_.AbortWith([group = group_] { group->Abort(); });
+  return {};
+}
+
+Result<void> Attempt::Build() {
+  const c10::Device torch = device_.Torch();
+  SetMatmulPrecision(ResolveCompute(spec_.compute, torch.type()), torch.type());
+  device_.RestartPeak();
+  timeline_ = device_.NewTimeline();
+  model_ = std::make_unique<Transformer>(spec_.model, static_cast<uint64_t>(spec_.seed), torch);
+  optimizer_ = std::make_unique<AdamW>(model_->Parameters(), spec_.optimizer);
+  if (group_ == nullptr) return {};
+  std::vector<at::Tensor> parameters;
+  for (const NamedTensor& parameter : model_->Parameters()) parameters.push_back(parameter.tensor);
+  DataParallelOptions options;
+  options.bucket_mb = spec_.bucket_mb;
+  parallel_ = std::make_unique<DataParallel>(std::move(parameters), group_, *timeline_, options);
+  return {};
+}
+
+Result<void> Attempt::Train() {
+  LoaderOptions reading;
+  reading.first_step = static_cast<uint64_t>(step_);
+  reading.end_step = static_cast<uint64_t>(plan_.target_steps);
+  const Sampler sampler(spec_.data.shuffle ? SampleOrder::kShuffled : SampleOrder::kSequential,
+                        static_cast<uint64_t>(spec_.seed), train_data_->windows());
+  Loader loader(*train_data_, sampler, plan_.batch, reading);
+  Stepper stepper(
+      {spec_, plan_, device_, *timeline_, *model_, *optimizer_, loader, parallel_.get()});
+  conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
+  row_time_ = step_time_ = progress_time_ = Clock::now();
+
+  while (step_ < plan_.target_steps) {
+    if (conversation_.CurrentWish() == Wish::kStop) {
+      return Error{ErrorKind::kCancelled, "stopped at step " + std::to_string(step_)};
+    }
+    DT_TRY(stepper.Run(step_ + 1));
+    ++step_;
+    DT_TRY(Report(stepper));
+    if (spec_.eval.every > 0 && step_ % spec_.eval.every == 0) DT_TRY(Evaluate());
+  }
+  return Evaluate();
+}
+
+Result<void> Attempt::Report(Stepper& stepper) {
+  since_.steps += 1;
+  since_.tokens += static_cast<double>(plan_.tokens_per_step);
+  const bool logged = step_ % spec_.logging_every == 0 || step_ == plan_.target_steps;
+  RankMeasures mine;
+  if (logged) {
+    DT_TRY_ASSIGN(mine.step, stepper.Measure());
+  }
+  const Clock::time_point now = Clock::now();
+  mine.step_seconds = SecondsBetween(step_time_, now);
+  step_time_ = now;
+  if (!IsRoot() && SecondsBetween(progress_time_, now) >= 1) {
+    progress_time_ = now;
+    conversation_.Say(
+        frames::Progress{start_.token, static_cast<uint64_t>(step_), device_.PeakBytes()});
+  }
+  if (!logged) return {};
+  mine.memory_peak_bytes = static_cast<double>(device_.PeakBytes());
+  const std::vector<RankMeasures> ranks = Gathered(group_.get(), mine);
+  if (!IsRoot()) return {};
+  since_.seconds = SecondsBetween(row_time_, now);
+  row_time_ = now;
+  conversation_.Say(frames::StepDone{
+      start_.token, MakeRow(step_, stepper.learning_rate(), ranks, since_, WallTimeMs())});
+  since_ = {};
+  return {};
+}
+
+Result<void> Attempt::Evaluate() {
+  if (!val_data_ || evaluated_step_ == step_) return {};
+  const Clock::time_point before = Clock::now();
+  DT_TRY_ASSIGN(const Validation validation,
+                Validate(spec_, *val_data_, *model_, device_, group_.get()));
+  const Clock::time_point after = Clock::now();
+  evaluated_step_ = step_;
+  since_.eval_seconds += SecondsBetween(before, after);
+  step_time_ += after - before;
+  if (IsRoot()) {
+    frames::Eval eval;
+    eval.token = start_.token;
+    eval.step = static_cast<uint64_t>(step_);
+    eval.loss = validation.loss;
+    eval.tokens = validation.tokens;
+    eval.seconds = SecondsBetween(before, after);
+    conversation_.Say(eval);
+  }
+  return {};
+}
+
+}  // namespace
+
+frames::End RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
+                       const AttemptOptions& options) {
+  frames::End end;
+  end.token = start.token;
+  {
+    Attempt attempt(start, device, conversation, options);
+    const Result<void> result = Guarded([&] { return attempt.Run(); });
+    end.step = static_cast<uint64_t>(attempt.step());
+    if (result.ok()) {
+      end.cause = "finished";
+    } else if (conversation.CurrentWish() != Wish::kGoOn &&
+               result.error().kind == ErrorKind::kCollective) {
+      end.cause = "cancelled";
+      end.message = "stopped inside a collective";
+    } else {
+      end.cause = CauseWord(result.error().kind);
+      end.message = result.error().message;
+      // Peers would wait for this rank until their timeout.
+      attempt.AbortGroup();
+    }
+  }
+  device.ReleaseMemory();
+  return end;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,29 @@
+// train.h: one attempt of one rank, from its start frame to its end frame.
+//
+// Role:    prepare (read the data, size the model), meet the other ranks, build, train. The loop a
+//          reader wants to see first is Attempt::Train in train.cc.
+// Errors:  every failure becomes the End's cause; LibTorch's exceptions stop here.
+// Tests:   tests/trainer/, tests/gpu/
+#pragma once
+
+#include <string>
+
+#include "worker/frames.h"
+#include "worker/trainer/conversation.h"
+#include "worker/trainer/device.h"
+
+namespace dt::trainer {
+
+struct AttemptOptions {
+  uint16_t store_port = 0;  // where rank 0's store listens; 0: the system chooses
+  // What a rank without peers does. Through the Reducer it costs a copy of the gradients; tests
+  // compare the two.
+  enum class Alone { kPlain, kDataParallel } alone = Alone::kPlain;
+};
+
+// Runs to the end; says everything but the end itself, which is returned. All memory of the attempt
+// is free again then.
+frames::End RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
+                       const AttemptOptions& options);
+
+}  // namespace dt::trainer
