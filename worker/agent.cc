@@ -14,6 +14,7 @@ namespace agent_internal {
 
 void Turn::On(const StreamConnected&) {
   s_.connected = true;
+  s_.contact = false;
   ++s_.session;
   s_.hello_sent = false;
   s_.report_in_flight = false;
@@ -23,7 +24,8 @@ void Turn::On(const StreamConnected&) {
 }
 
 void Turn::On(const StreamLost&) {
-  if (s_.connected) s_.lost_since = now_.steady;
+  if (s_.contact) s_.lost_since = now_.steady;
+  s_.contact = false;
   s_.connected = false;
   s_.report_in_flight = false;
 }
@@ -35,6 +37,7 @@ void Turn::On(const ReportWritten& event) {
 void Turn::On(const OrdersReceived& event) {
   if (!s_.connected || event.session != s_.session) return;
   const v1::Orders& orders = event.orders;
+  s_.contact = true;
   if (orders.journal_id() != 0 && orders.journal_id() != s_.journal_id) {
     if (s_.journal_id != 0) ForgetJournal();
     s_.journal_id = orders.journal_id();
@@ -200,7 +203,7 @@ Actions AgentStep(AgentState& state, AgentEvent event, Instant now) {
 absl::Duration NextDeadline(const AgentState& state) {
   absl::Duration next = state.trainer.kill_at;
   if (state.connected && !state.report_in_flight) next = std::min(next, state.next_report);
-  if (state.attempt && !state.connected && state.attempt->stop == StopReason::kNone) {
+  if (state.attempt && !state.contact && state.attempt->stop == StopReason::kNone) {
     next = std::min(next, state.lost_since + state.options.disconnect_grace);
   }
   const bool waiting = state.attempt && state.attempt->stage == AttemptStage::kWaiting;

@@ -13,6 +13,8 @@
 // The shell's promises:
 //   - one trainer at a time; the frames of a dead trainer are fed before its TrainerExited;
 //   - a report that it was given is answered by ReportWritten (another may be sent) or StreamLost;
+//   - a stream counts as connected from the moment its first report may be written; contact is made
+//     by orders, which the coordinator sends at once on every new stream;
 //   - orders carry the session of the stream they came on, in the stream's order.
 #pragma once
 
@@ -164,11 +166,12 @@ struct AgentState {
   // The stream.
   uint64_t session = 0;
   bool connected = false;
+  bool contact = false;  // orders came on this stream: somebody is there
   bool hello_sent = false;
   bool report_in_flight = false;
   bool report_urgent = false;  // something to tell that does not wait for the heartbeat
   absl::Duration next_report;  // steady time of the next heartbeat
-  absl::Duration lost_since;   // steady time since when no stream is up
+  absl::Duration lost_since;   // steady time since when there is no contact
 
   // What should be, as last ordered, and what is.
   std::optional<DesiredAttempt> desired;

@@ -164,7 +164,7 @@ void Turn::OnFrame(const frames::End& frame) {
 }
 
 void Turn::On(const TrainerMisbehaved& event) {
-  Kill(absl::StrCat("was killed for a frame nobody can read: ", event.reason));
+  Kill(absl::StrCat("was killed for what it said over its link: ", event.reason));
 }
 
 void Turn::On(const TrainerStartFailed& event) {
@@ -264,7 +264,7 @@ void Turn::Kill(std::string reason) {
 
 void Turn::KeepDeadlines() {
   if (now_.steady >= s_.trainer.kill_at) Kill(s_.trainer.kill_reason);
-  if (!s_.connected && s_.attempt && now_.steady - s_.lost_since >= s_.options.disconnect_grace) {
+  if (!s_.contact && s_.attempt && now_.steady - s_.lost_since >= s_.options.disconnect_grace) {
     StopHeld(StopReason::kGrace);
   }
 }

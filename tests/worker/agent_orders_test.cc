@@ -272,6 +272,20 @@ TEST_F(AgentTest, TrainingGoesOnWhileTheCoordinatorIsAwayAndThenSaves) {
   EXPECT_FALSE(Holds(1));
 }
 
+TEST_F(AgentTest, StreamsThatBringNoOrdersDoNotProlongTheGrace) {
+  ReachTraining();
+  Feed(StreamLost{});
+  for (int i = 0; i < 3; ++i) {
+    Advance(limits::kDisconnectGrace / 4);
+    Connect();
+    Feed(StreamLost{});
+  }
+  EXPECT_FALSE(Take<SendFrame>());
+  Connect();
+  Advance(limits::kDisconnectGrace / 4);
+  EXPECT_TRUE(TakeFrame<frames::Stop>());
+}
+
 TEST_F(AgentTest, ATrainerThatDoesNotSaveInTimeIsKilled) {
   ReachTraining();
   Feed(Terminate{});

@@ -1,0 +1,133 @@
+// child_process.h: a program under test: started, signalled, awaited, and never left behind.
+//
+// Ownership: the process; the destructor kills and reaps it. It also dies with the test program.
+// Threads:   the thread that started it, for the life of the process.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/testing/await.h"
+
+extern char** environ;
+
+namespace dt::testing {
+
+class ChildProcess {
+ public:
+  ChildProcess() = default;
+  // Output of both kinds goes to the end of `log`.
+  ChildProcess(const std::vector<std::string>& command, const std::string& log,
+               const std::map<std::string, std::string>& env = {}) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    std::vector<std::string> variables;
+    for (char** entry = environ; *entry != nullptr; ++entry) variables.push_back(*entry);
+    for (const auto& [name, value] : env) variables.push_back(name + "=" + value);
+    std::vector<std::string> words = command;
+    const auto pointers = [](std::vector<std::string>& texts) {
+      std::vector<char*> result;
+      for (std::string& text : texts) result.push_back(text.data());
+      result.push_back(nullptr);
+      return result;
+    };
+    const int error = posix_spawn(&pid_, words[0].c_str(), &actions, nullptr,
+                                  pointers(words).data(), pointers(variables).data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+      pid_ = -1;
+      ADD_FAILURE() << "starting " << words[0] << ": " << strerror(error);
+    }
+  }
+  ~ChildProcess() { KillAndReap(); }
+  ChildProcess(ChildProcess&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), wait_status_(other.wait_status_) {}
+  ChildProcess& operator=(ChildProcess&& other) noexcept {
+    if (this != &other) {
+      KillAndReap();
+      pid_ = std::exchange(other.pid_, -1);
+      wait_status_ = other.wait_status_;
+    }
+    return *this;
+  }
+
+  pid_t pid() const { return pid_; }
+  void Signal(int number) const {
+    if (pid_ > 0) kill(pid_, number);
+  }
+  bool Running() {
+    if (pid_ > 0) {
+      int status = 0;
+      if (waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        wait_status_ = status;
+      }
+    }
+    return pid_ > 0;
+  }
+  // The wait status, or nothing when it still runs at the deadline.
+  std::optional<int> AwaitExit(std::chrono::milliseconds limit = kPatience) {
+    if (!Await([this] { return !Running(); }, limit)) return std::nullopt;
+    return wait_status_;
+  }
+  void KillAndReap() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, &wait_status_, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int wait_status_ = 0;
+};
+
+// True while a process of this number exists and has not ended.
+inline bool ProcessAlive(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  const size_t after_name = text.rfind(')');
+  return after_name != std::string::npos && text.size() > after_name + 2 &&
+         text[after_name + 2] != 'Z' && text[after_name + 2] != 'X';
+}
+
+// Processes started by `parent` that live.
+inline std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const pid_t pid = atoi(entry.path().filename().c_str());
+    if (pid <= 0) continue;
+    std::ifstream stat(entry.path() / "stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    const size_t after_name = text.rfind(')');
+    if (after_name == std::string::npos) continue;
+    char state = 0;
+    int found = 0;
+    if (sscanf(text.c_str() + after_name + 1, " %c %d", &state, &found) == 2 && found == parent &&
+        state != 'Z') {
+      children.push_back(pid);
+    }
+  }
+  return children;
+}
+
+}  // namespace dt::testing

@@ -1,0 +1,366 @@
+// fake_trainer.cc: a trainer that computes nothing: it speaks frames over descriptor 3, keeps the
+// pace it is told, writes small checkpoints and misbehaves on demand. For tests of what surrounds a
+// trainer.
+//
+// Steps to make: train.max_steps. The rest is asked for in resources.env:
+//   FAKE_STEP_MS=1           time of a step
+//   FAKE_CHECKPOINT_EVERY=N  steps between checkpoints; 0: none but when told to save and stop
+//   FAKE_EVAL_EVERY=N        steps between evaluations
+//   FAKE_RANK=R              the misconduct below is this rank's alone (default 0)
+//   FAKE_ATTEMPTS=N          … and of the first N attempts alone (default 1)
+//   FAKE_CRASH_AT=N          abort() at this step
+//   FAKE_HANG_AT=N           at this step go silent and deaf
+//   FAKE_END_AT=N FAKE_END_CAUSE=oom   end with this cause at this step
+//   FAKE_IGNORE_STOP=1       go on when told to stop
+//   FAKE_NONSENSE_AT=N       say something that is no frame
+//   FAKE_SPEW=N              lines on standard output at the start
+//   FAKE_FINGERPRINT=text    of the data this rank sees
+// In the worker's own environment: FAKE_DIE_EARLY=1 exits with status 3 before saying hello.
+//
+// Ranks of a gang hold a TCP connection to rank 0; one that breaks ends the attempt as
+// `collective`.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/frames.h"
+
+namespace dt {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kAgentFd = 3;
+
+// Protobuf's JSON has 64-bit integers as text.
+int64_t Integer(const nlohmann::json& value) {
+  return value.is_string() ? std::stoll(value.get<std::string>()) : value.get<int64_t>();
+}
+
+class Script {
+ public:
+  explicit Script(const frames::Start& start) : start_(start) {}
+
+  std::string Text(const std::string& name, const std::string& otherwise) const {
+    for (const nlohmann::json& variable :
+         start_.spec.at("resources").value("env", nlohmann::json::array())) {
+      if (variable.at("key") == name) return variable.at("value").get<std::string>();
+    }
+    return otherwise;
+  }
+  uint64_t Number(const std::string& name, uint64_t otherwise = 0) const {
+    return std::stoull(Text(name, std::to_string(otherwise)));
+  }
+  // Whether this rank and attempt is one that misbehaves in the way `name` says, at `step`.
+  bool MisbehavesAt(const std::string& name, uint64_t step) const {
+    return Number(name) != 0 && Number(name) == step && Misbehaves();
+  }
+  bool Misbehaves() const {
+    return Number("FAKE_RANK", 0) == static_cast<uint64_t>(start_.rank) &&
+           start_.attempt <= Number("FAKE_ATTEMPTS", 1);
+  }
+
+ private:
+  const frames::Start& start_;
+};
+
+class FakeTrainer {
+ public:
+  int Run() {
+    frames::Hello hello;
+    hello.pid = getpid();
+    hello.program_version = "fake";
+    hello.device = "cpu";
+    hello.device_name = "fake";
+    hello.threads = 1;
+    Say(hello);
+    Say(frames::Idle{});
+    for (;;) {
+      const frames::ToTrainer frame = NextFrame();
+      if (std::holds_alternative<frames::Exit>(frame)) return 0;
+      const auto* start = std::get_if<frames::Start>(&frame);
+      if (start == nullptr) continue;
+      Train(*start);
+      Say(frames::Idle{});
+    }
+  }
+
+ private:
+  enum class News { kNone, kStop, kSave, kPeerGone };
+
+  void Say(const frames::FromTrainer& frame) { SayLine(frames::ToLine(frame)); }
+  void SayLine(std::string line) {
+    line += '\n';
+    for (size_t put = 0; put < line.size();) {
+      const ssize_t n = send(kAgentFd, line.data() + put, line.size() - put, MSG_NOSIGNAL);
+      if (n <= 0) _exit(1);  // the agent is gone
+      put += static_cast<size_t>(n);
+    }
+  }
+  // Waits for descriptor 3 or a peer until `until`; false at that time.
+  bool Listen(SteadyClock::time_point until) {
+    std::vector<pollfd> fds = {{kAgentFd, POLLIN, 0}, {listener_, POLLIN, 0}};
+    for (const int peer : peers_) fds.push_back({peer, POLLIN, 0});
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now());
+    if (left.count() <= 0) return false;
+    if (poll(fds.data(), fds.size(), static_cast<int>(left.count())) <= 0) return false;
+    if (fds[0].revents != 0) ReadAgent();
+    if (fds[1].revents != 0) peers_.push_back(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    for (size_t i = 2; i < fds.size(); ++i) {
+      char done = 0;
+      if (fds[i].revents == 0) continue;
+      if (recv(fds[i].fd, &done, 1, 0) == 1) {
+        ++peers_done_;
+      } else {
+        peer_gone_ = true;
+      }
+    }
+    return true;
+  }
+  void ReadAgent() {
+    char chunk[65536];
+    const ssize_t got = recv(kAgentFd, chunk, sizeof(chunk), 0);
+    if (got <= 0) _exit(1);
+    unread_.append(chunk, static_cast<size_t>(got));
+    for (size_t end; (end = unread_.find('\n')) != std::string::npos; unread_.erase(0, end + 1)) {
+      auto parsed = frames::ParseToTrainer(unread_.substr(0, end));
+      if (auto* frame = std::get_if<frames::ToTrainer>(&parsed)) frames_.push_back(*frame);
+    }
+  }
+  frames::ToTrainer NextFrame() {
+    while (frames_.empty()) Listen(SteadyClock::now() + std::chrono::hours(1));
+    frames::ToTrainer frame = std::move(frames_.front());
+    frames_.pop_front();
+    return frame;
+  }
+  // What came for the running attempt; an exit ends the process.
+  News Pending(const frames::Start& start) {
+    while (!frames_.empty()) {
+      const frames::ToTrainer frame = NextFrame();
+      if (std::holds_alternative<frames::Exit>(frame)) _exit(0);
+      if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
+        if (connect->token == start.token) store_address_ = connect->store_address;
+      }
+      const auto* stop = std::get_if<frames::Stop>(&frame);
+      if (stop != nullptr && stop->token == start.token) {
+        return stop->checkpoint ? News::kSave : News::kStop;
+      }
+    }
+    return peer_gone_ ? News::kPeerGone : News::kNone;
+  }
+  News WaitUntil(const frames::Start& start, SteadyClock::time_point until) {
+    for (;;) {
+      const News news = Pending(start);
+      if (news != News::kNone || !Listen(until)) return news;
+    }
+  }
+
+  void Train(const frames::Start& start) {
+    const Script script(start);
+    peer_gone_ = false;
+    peers_done_ = 0;
+    store_address_ = start.store_address;
+    const uint64_t target = static_cast<uint64_t>(Integer(start.spec.at("train").at("max_steps")));
+    for (uint64_t i = 0; i < script.Number("FAKE_SPEW"); ++i) std::printf("line %zu\n", size_t{i});
+    std::fflush(stdout);
+    frames::Prepared prepared;
+    prepared.token = start.token;
+    prepared.target_steps = target;
+    prepared.train_files = 1;
+    prepared.data_fingerprint =
+        script.Misbehaves() ? script.Text("FAKE_FINGERPRINT", "same") : "same";
+    prepared.tokens_per_step = 64;
+    Say(prepared);
+    uint64_t step = start.resume ? start.resume->step : 0;
+    if (start.resume && start.rank == 0 &&
+        !std::filesystem::exists(start.storage + "/" + start.resume->path + "/manifest.json")) {
+      return End(start, "data", "no checkpoint at " + start.resume->path, step);
+    }
+    const News met = Rendezvous(start);
+    if (met != News::kNone) return EndOn(met, start, step);
+    Say(frames::Running{start.token, step});
+    while (step < target) {
+      const auto step_time = std::chrono::milliseconds(script.Number("FAKE_STEP_MS", 1));
+      News news = WaitUntil(start, SteadyClock::now() + step_time);
+      if ((news == News::kStop || news == News::kSave) && script.Number("FAKE_IGNORE_STOP") != 0) {
+        news = News::kNone;
+      }
+      if (news != News::kNone) return EndOn(news, start, step);
+      Step(start, script, ++step);
+      if (script.MisbehavesAt("FAKE_END_AT", step)) {
+        return End(start, script.Text("FAKE_END_CAUSE", "oom"), "as asked for", step);
+      }
+    }
+    const News last = Meet(start);
+    if (last != News::kNone) return EndOn(last, start, step);
+    if (start.rank == 0) Save(start, step);
+    End(start, "finished", "", step);
+  }
+
+  void Step(const frames::Start& start, const Script& script, uint64_t step) {
+    if (script.MisbehavesAt("FAKE_CRASH_AT", step)) {
+      std::fprintf(stderr, "crash asked for at step %zu\n", size_t{step});
+      abort();
+    }
+    if (script.MisbehavesAt("FAKE_HANG_AT", step)) {
+      for (;;) pause();
+    }
+    if (script.MisbehavesAt("FAKE_NONSENSE_AT", step)) SayLine("nonsense");
+    const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    const double loss = 4.0 * std::exp(-0.01 * static_cast<double>(step)) + 1.0;
+    if (start.rank != 0) {
+      Say(frames::Progress{start.token, step, 1 << 20});
+      return;
+    }
+    Say(frames::StepDone{start.token,
+                         {{"step", step},
+                          {"loss", loss},
+                          {"learning_rate", 1e-3},
+                          {"grad_norm", 1.0},
+                          {"tokens", 64.0},
+                          {"seconds", 0.001},
+                          {"steps", 1.0},
+                          {"wall_time_ms", wall.count()}}});
+    const uint64_t eval_every = script.Number("FAKE_EVAL_EVERY");
+    if (eval_every != 0 && step % eval_every == 0) {
+      Say(frames::Eval{start.token, step, "val", loss + 0.1, 64, 0.001});
+    }
+    const uint64_t save_every = script.Number("FAKE_CHECKPOINT_EVERY");
+    if (save_every != 0 && step % save_every == 0) Save(start, step);
+  }
+
+  void Save(const frames::Start& start, uint64_t step) {
+    frames::CheckpointDone done;
+    done.token = start.token;
+    done.step = step;
+    done.path = std::to_string(start.experiment) + "/" + std::to_string(start.trial) + "/a" +
+                std::to_string(start.attempt) + "/step-" + std::to_string(step);
+    done.manifest_hash = std::string(64, 'a');
+    const std::filesystem::path folder = std::filesystem::path(start.storage) / done.path;
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "manifest.json") << "{\"step\": " << step << "}\n";
+    done.bytes = std::filesystem::file_size(folder / "manifest.json");
+    Say(done);
+  }
+
+  // All ranks connected to rank 0, or what came instead.
+  News Rendezvous(const frames::Start& start) {
+    if (start.world_size == 1) return News::kNone;
+    const auto limit = SteadyClock::now() + std::chrono::seconds(60);
+    return start.rank == 0 ? Gather(start, limit) : Join(start, limit);
+  }
+  News Gather(const frames::Start& start, SteadyClock::time_point limit) {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        listen(listener, 128) != 0 ||
+        getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      _exit(4);
+    }
+    Say(frames::StoreUp{start.token, "127.0.0.1:" + std::to_string(ntohs(address.sin_port))});
+    listener_ = listener;
+    News news = News::kNone;
+    while (news == News::kNone && peers_.size() + 1 < static_cast<size_t>(start.world_size)) {
+      news = Pending(start);
+      if (news == News::kNone && !Listen(limit)) news = News::kPeerGone;
+    }
+    close(std::exchange(listener_, -1));
+    return news;
+  }
+  News Join(const frames::Start& start, SteadyClock::time_point limit) {
+    while (store_address_.empty()) {
+      const News news = Pending(start);
+      if (news != News::kNone) return news;
+      if (store_address_.empty() && !Listen(limit)) return News::kPeerGone;
+    }
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const size_t colon = store_address_.find(':');
+    address.sin_port = htons(static_cast<uint16_t>(std::stoi(store_address_.substr(colon + 1))));
+    const int peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(peer, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+      return News::kPeerGone;
+    }
+    peers_ = {peer};
+    return News::kNone;
+  }
+
+  // Every rank waits here for the last one, so that none takes another's end for its death.
+  News Meet(const frames::Start& start) {
+    const auto limit = SteadyClock::now() + std::chrono::seconds(60);
+    const auto tell = [this] {
+      for (const int peer : peers_) send(peer, "d", 1, MSG_NOSIGNAL);
+    };
+    if (start.rank != 0) tell();
+    const size_t awaited = start.rank == 0 ? peers_.size() : 1;
+    while (start.world_size > 1 && peers_done_ < awaited) {
+      const News news = Pending(start);
+      if (news != News::kNone) return news;
+      if (!Listen(limit)) return News::kPeerGone;
+    }
+    if (start.rank == 0) tell();
+    return News::kNone;
+  }
+
+  void EndOn(News news, const frames::Start& start, uint64_t step) {
+    if (news == News::kSave && start.rank == 0) Save(start, step);
+    if (news == News::kPeerGone) return End(start, "collective", "a peer is gone", step);
+    End(start, "cancelled", "told to stop", step);
+  }
+  void End(const frames::Start& start, const std::string& cause, const std::string& message,
+           uint64_t step) {
+    Say(frames::End{start.token, cause, message, step});
+    for (const int peer : peers_) close(peer);
+    peers_.clear();
+  }
+
+  std::string unread_;
+  std::deque<frames::ToTrainer> frames_;
+  std::vector<int> peers_;
+  std::string store_address_;
+  int listener_ = -1;
+  bool peer_gone_ = false;
+  size_t peers_done_ = 0;
+};
+
+int Main(int argc, char** argv) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getenv("FAKE_DIE_EARLY") != nullptr) {
+    std::fprintf(stderr, "dying early, as asked for\n");
+    return 3;
+  }
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--lock") != 0) continue;
+    const int lock = open(argv[i + 1], O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (lock < 0 || flock(lock, LOCK_EX) != 0) return 5;
+  }
+  return FakeTrainer().Run();
+}
+
+}  // namespace
+}  // namespace dt
+
+int main(int argc, char** argv) { return dt::Main(argc, argv); }

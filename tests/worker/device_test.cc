@@ -1,0 +1,82 @@
+// device_test.cc: slots, GPUs from the driver's files, the storage marker.
+#include "worker/device.h"
+
+#include <sys/stat.h>
+
+#include "gtest/gtest.h"
+#include "tests/testing/temp_folder.h"
+#include "worker/storage.h"
+
+namespace dt {
+namespace {
+
+using testing::TempFolder;
+
+TEST(DeviceTest, SlotsAreReadAsWritten) {
+  EXPECT_EQ(ParseSlot("cpu")->kind, DeviceKind::kCpu);
+  EXPECT_EQ(ParseSlot("cpu:3")->index, 3);
+  EXPECT_EQ(ParseSlot("cuda:1")->kind, DeviceKind::kCuda);
+  EXPECT_EQ(ParseSlot("cuda:1")->index, 1);
+}
+
+TEST(DeviceTest, WordsThatAreNoSlotAreRefused) {
+  for (const char* text : {"", "gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cpu:1x", "cuda:0 "}) {
+    EXPECT_EQ(ParseSlot(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(DeviceTest, GpusWithoutADeviceFileAreNotOurs) {
+  TempFolder root;
+  for (const auto& [bus, minor] :
+       {std::pair{"0000:01:00.0", "0"}, {"0000:02:00.0", "1"}, {"0000:03:00.0", "2"}}) {
+    root.Write(std::string("proc/driver/nvidia/gpus/") + bus + "/information",
+               std::string("Model: \t\t NVIDIA H100\nGPU UUID: \t GPU-") + minor +
+                   "\nDevice Minor: \t " + minor + "\n");
+  }
+  root.Write("dev/nvidia1", "");
+  root.Write("dev/nvidia2", "");
+  const std::vector<Gpu> gpus = FindGpus(root.path());
+  ASSERT_EQ(gpus.size(), 2u);
+  EXPECT_EQ(gpus[0].index, 0);
+  EXPECT_EQ(gpus[0].uuid, "GPU-1");
+  EXPECT_EQ(gpus[0].name, "NVIDIA H100");
+  EXPECT_EQ(gpus[1].uuid, "GPU-2");
+}
+
+TEST(DeviceTest, HostsWithoutADriverHaveNone) {
+  TempFolder root;
+  EXPECT_TRUE(FindGpus(root.path()).empty());
+}
+
+TEST(DeviceTest, HostFactsAreThere) {
+  const HostFacts facts = ReadHostFacts();
+  EXPECT_FALSE(facts.host.empty());
+  EXPECT_GE(facts.cores, 1);
+  EXPECT_GT(facts.memory_bytes, 1u << 20);
+}
+
+TEST(StorageTest, TheFolderKeepsItsId) {
+  TempFolder root;
+  const auto first = OpenStorage(root / "a/b");
+  const auto again = OpenStorage(root / "a/b");
+  const auto other = OpenStorage(root / "c");
+  ASSERT_TRUE(first.ok() && again.ok() && other.ok());
+  EXPECT_EQ(first->size(), 32u);
+  EXPECT_EQ(*first, *again);
+  EXPECT_NE(*first, *other);
+}
+
+TEST(StorageTest, AMarkerThatIsNoneIsRefusedByName) {
+  TempFolder root;
+  root.Write("dtrain-storage-id", "short\n");
+  EXPECT_EQ(OpenStorage(root.path()).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(StorageTest, AFolderThatCannotBeMadeIsRefused) {
+  TempFolder root;
+  const std::string file = root.Write("file", "");
+  EXPECT_EQ(OpenStorage(file + "/x").status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace dt

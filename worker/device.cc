@@ -1,0 +1,92 @@
+// device.cc: the NVIDIA driver's files in /proc, and the system's own.
+#include "worker/device.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace dt {
+namespace {
+
+// The text after "key:" in a file of such lines, or "".
+std::string FieldOf(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.compare(0, key.size(), key) != 0) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<Slot> ParseSlot(std::string_view text) {
+  Slot slot;
+  slot.name = std::string(text);
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  bool good = kind == "cpu" || kind == "cuda";
+  slot.kind = kind == "cuda" ? DeviceKind::kCuda : DeviceKind::kCpu;
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = text.substr(colon + 1);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), slot.index);
+    good = good && error == std::errc() && end == digits.data() + digits.size() && slot.index >= 0;
+  } else if (slot.kind == DeviceKind::kCuda) {
+    good = false;
+  }
+  if (!good) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--slot '", slot.name, "' is none; write cpu, cpu:K or cuda:N"));
+  }
+  return slot;
+}
+
+std::vector<Gpu> FindGpus(const std::string& root) {
+  std::error_code ignored;  // no driver: no folder
+  std::vector<std::filesystem::path> folders;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(root + "/proc/driver/nvidia/gpus", ignored)) {
+    folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());  // their names are PCI addresses
+  std::vector<Gpu> gpus;
+  for (const auto& folder : folders) {
+    const std::string information = folder / "information";
+    const std::string minor = FieldOf(information, "Device Minor");
+    if (minor.empty() || !std::filesystem::exists(root + "/dev/nvidia" + minor, ignored)) continue;
+    gpus.push_back({static_cast<int>(gpus.size()), FieldOf(information, "Model"),
+                    FieldOf(information, "GPU UUID")});
+  }
+  return gpus;
+}
+
+HostFacts ReadHostFacts() {
+  HostFacts facts;
+  char name[256] = {};
+  if (gethostname(name, sizeof(name) - 1) == 0) facts.host = name;
+  if (facts.host.empty()) facts.host = "localhost";
+  facts.cpu_name = FieldOf("/proc/cpuinfo", "model name");
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  if (sched_getaffinity(0, sizeof(usable), &usable) == 0) facts.cores = CPU_COUNT(&usable);
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && page_size > 0) {
+    facts.memory_bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_size);
+  }
+  return facts;
+}
+
+}  // namespace dt

@@ -1,0 +1,311 @@
+// main.cc: dtworker: flags to configuration, then the shell (one slot) or the supervisor (--all).
+#include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/credentials.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "common/version.h"
+#include "worker/device.h"
+#include "worker/shell.h"
+#include "worker/storage.h"
+#include "worker/supervisor.h"
+
+namespace dt {
+namespace {
+
+struct Flags {
+  std::string coordinator = "127.0.0.1:7600";
+  std::string name;
+  std::string slot = "cpu";
+  bool all = false;
+  std::string data_root = ".";
+  std::string storage;
+  std::string data_address = "127.0.0.1";
+  std::string run_dir;
+  int threads = 0;
+  std::string memory_limit;
+  std::string disconnect_grace = "30m";
+  std::string trainer;
+  std::vector<std::string> labels;
+  TlsFiles tls;
+  pid_t exit_with_parent = 0;  // the supervisor that started this process
+};
+
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  dtworker --slot cuda:0 --data-root /data --storage /checkpoints\n"
+    "  dtworker --name a --slot cpu:0 --threads 1 --memory-limit 2G\n"
+    "  dtworker --all --coordinator train.example:7600 --data-address 10.0.0.7 \\\n"
+    "           --tls-ca ca.crt --tls-cert worker.crt --tls-key worker.key\n"
+    "SIGTERM saves a checkpoint, reports and exits; a second one exits at once.";
+
+void Declare(CLI::App& app, Flags& flags) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", absl::StrCat("dtworker ", kVersion, " (", kRevision, ")"));
+  app.add_option("--coordinator", flags.coordinator, "host:port or unix:/path of dtcoord")
+      ->capture_default_str();
+  app.add_option("--name", flags.name, "This worker's name, one alive at a time [host/slot]");
+  auto* slot = app.add_option("--slot", flags.slot, "cpu, cpu:K or cuda:N")->capture_default_str();
+  app.add_flag("--all", flags.all, "One worker per GPU of this host")->excludes(slot);
+  app.add_option("--data-root", flags.data_root, "Folder that relative data paths start at")
+      ->capture_default_str();
+  app.add_option("--storage", flags.storage,
+                 "Folder for checkpoints; share it among hosts to resume anywhere "
+                 "[storage in the state folder]");
+  app.add_option("--data-address", flags.data_address,
+                 "Host or IP where the other ranks of a gang reach this worker")
+      ->capture_default_str();
+  app.add_option("--threads", flags.threads, "CPU threads of the trainer [all cores]")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--memory-limit", flags.memory_limit,
+                 "Memory of a trainer on a CPU slot, as 512M or 2G [none]");
+  app.add_option("--disconnect-grace", flags.disconnect_grace,
+                 "How long training goes on without a coordinator, as 90s or 30m")
+      ->capture_default_str();
+  app.add_option("--trainer", flags.trainer, "Path of dttrain [beside this program]");
+  app.add_option("--run-dir", flags.run_dir,
+                 "Folder for slot locks [$RUNTIME_DIRECTORY, else one in the temporary folder]");
+  app.add_option("--label", flags.labels, "k=v, shown with the worker; repeatable");
+  app.add_option("--tls-ca", flags.tls.ca, "Certificate authority, PEM");
+  app.add_option("--tls-cert", flags.tls.cert, "This worker's certificate, PEM");
+  app.add_option("--tls-key", flags.tls.key, "Its key, PEM");
+  app.add_option("--exit-with-parent", flags.exit_with_parent, "")->group("");
+}
+
+absl::StatusOr<uint64_t> ParseBytes(const std::string& text) {
+  uint64_t unit = 1;
+  absl::string_view digits = text;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'K':
+        unit = 1ull << 10;
+        break;
+      case 'M':
+        unit = 1ull << 20;
+        break;
+      case 'G':
+        unit = 1ull << 30;
+        break;
+      default:
+        break;
+    }
+  }
+  if (unit > 1) digits.remove_suffix(1);
+  uint64_t count = 0;
+  if (!absl::SimpleAtoi(digits, &count) || count == 0 || count > UINT64_MAX / unit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--memory-limit '", text, "' is no size; write bytes, 512M or 2G"));
+  }
+  return count * unit;
+}
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string DefaultStorage() {
+  if (const std::string state = Variable("STATE_DIRECTORY"); !state.empty()) {
+    return state.substr(0, state.find(':')) + "/storage";
+  }
+  if (const std::string state = Variable("XDG_STATE_HOME"); !state.empty()) {
+    return state + "/dtrain/storage";
+  }
+  return Variable("HOME") + "/.local/state/dtrain/storage";
+}
+
+std::string RunFolder(const Flags& flags) {
+  if (!flags.run_dir.empty()) return flags.run_dir;
+  if (const std::string run = Variable("RUNTIME_DIRECTORY"); !run.empty()) {
+    return run.substr(0, run.find(':'));
+  }
+  std::error_code ignored;
+  const auto temporary = std::filesystem::temp_directory_path(ignored);
+  return absl::StrCat(temporary.string(), "/dtrain-", getuid());
+}
+
+// A GPU is one on its host; CPU slots are as many as there are names.
+std::string LockName(const Slot& slot, const std::string& worker) {
+  std::string name = slot.kind == DeviceKind::kCuda ? slot.name : worker;
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain && c != '-') c = '_';
+  }
+  return "slot-" + name + ".lock";
+}
+
+absl::Status FillHello(const Flags& flags, const Slot& slot, v1::Hello& hello) {
+  const HostFacts facts = ReadHostFacts();
+  hello.set_host(facts.host);
+  hello.set_worker(flags.name.empty() ? facts.host + "/" + slot.name : flags.name);
+  if (hello.worker().size() > limits::kNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--name has ", hello.worker().size(), " bytes, at most ", limits::kNameBytes));
+  }
+  hello.set_device(slot.kind == DeviceKind::kCuda ? "cuda" : "cpu");
+  hello.set_device_name(facts.cpu_name);
+  hello.set_memory_bytes(facts.memory_bytes);
+  if (slot.kind == DeviceKind::kCuda) {
+    const std::vector<Gpu> gpus = FindGpus();
+    if (static_cast<size_t>(slot.index) >= gpus.size()) {
+      return absl::NotFoundError(absl::StrCat("--slot ", slot.name, ": this host shows ",
+                                              gpus.size(),
+                                              " GPUs to this process; check the "
+                                              "NVIDIA driver, or use --slot cpu"));
+    }
+    hello.set_device_name(gpus[slot.index].name);
+    hello.set_gpu_uuid(gpus[slot.index].uuid);
+    hello.set_memory_bytes(0);  // the trainer asks the driver
+  }
+  hello.set_threads(flags.threads > 0 ? flags.threads : facts.cores);
+  hello.set_data_address(flags.data_address);
+  hello.set_program_version(kVersion);
+  uint64_t instance = 0;
+  if (getentropy(&instance, sizeof(instance)) != 0) {
+    return absl::UnavailableError("the system gives no random bits");
+  }
+  hello.set_instance(instance);
+  if (flags.labels.size() > limits::kLabels) {
+    return absl::InvalidArgumentError(absl::StrCat("more than ", limits::kLabels, " --label"));
+  }
+  for (const std::string& label : flags.labels) {
+    const size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos || label.size() > limits::kTextBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("--label '", label, "' must be k=v"));
+    }
+    v1::Label& added = *hello.add_labels();
+    added.set_key(label.substr(0, equals));
+    added.set_value(label.substr(equals + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Slot& slot,
+                                                  const v1::Hello& hello) {
+  TrainerCommand command;
+  command.path = flags.trainer;
+  if (command.path.empty()) {
+    std::error_code ignored;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+    command.path = (self.parent_path() / "dttrain").string();
+  }
+  const std::string run = RunFolder(flags);
+  std::error_code code;
+  std::filesystem::create_directories(run, code);
+  if (code) {
+    return absl::FailedPreconditionError(absl::StrCat("--run-dir ", run, ": ", code.message(),
+                                                      "; name a folder this worker can write to"));
+  }
+  const bool cuda = slot.kind == DeviceKind::kCuda;
+  command.arguments = {"--fd",
+                       "3",
+                       "--agent",
+                       "--device",
+                       cuda ? slot.name : "cpu",
+                       "--threads",
+                       absl::StrCat(hello.threads()),
+                       "--lock",
+                       run + "/" + LockName(slot, hello.worker())};
+  if (!flags.memory_limit.empty()) {
+    DT_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(flags.memory_limit));
+    command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(bytes)});
+  }
+  // Otherwise CUDA numbers GPUs by speed, and we by bus.
+  if (cuda) command.env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  return command;
+}
+
+absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
+  WorkerConfig config;
+  config.coordinator = flags.coordinator;
+  DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
+  DT_ASSIGN_OR_RETURN(const Slot slot, ParseSlot(flags.slot));
+  AgentOptions& agent = config.agent;
+  DT_RETURN_IF_ERROR(FillHello(flags, slot, agent.hello));
+  agent.storage = flags.storage.empty() ? DefaultStorage() : flags.storage;
+  DT_ASSIGN_OR_RETURN(std::string storage_id, OpenStorage(agent.storage));
+  agent.hello.set_storage_id(std::move(storage_id));
+  // Trainers run elsewhere; what they are told must not depend on where we are.
+  std::error_code code;
+  agent.storage = std::filesystem::absolute(agent.storage, code).string();
+  agent.data_root = std::filesystem::absolute(flags.data_root, code).string();
+  if (!absl::ParseDuration(flags.disconnect_grace, &agent.disconnect_grace) ||
+      agent.disconnect_grace < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat("--disconnect-grace '", flags.disconnect_grace,
+                                                   "' is no duration; write 90s or 30m"));
+  }
+  DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, agent.hello));
+  agent.trainer_path = config.trainer.path;
+  if (!IsLocalAddress(flags.coordinator) && IsLocalAddress(flags.data_address + ":1")) {
+    spdlog::warn("--data-address {}: gangs over several hosts cannot reach this one",
+                 flags.data_address);
+  }
+  return config;
+}
+
+// The commands of one worker per GPU: our own flags, with the slot, and the name made distinct.
+std::vector<AgentCommand> CommandsForAll(int argc, char** argv, const Flags& flags) {
+  std::vector<AgentCommand> commands;
+  for (const Gpu& gpu : FindGpus()) {
+    AgentCommand command;
+    command.name = absl::StrCat("cuda:", gpu.index);
+    for (int i = 1; i < argc; ++i) {
+      const std::string argument = argv[i];
+      if (argument == "--name") ++i;
+      if (argument == "--all" || argument.rfind("--name", 0) == 0) continue;
+      command.arguments.push_back(argument);
+    }
+    command.arguments.insert(command.arguments.end(), {"--slot", command.name, "--exit-with-parent",
+                                                       absl::StrCat(getpid())});
+    if (!flags.name.empty()) {
+      command.arguments.insert(command.arguments.end(),
+                               {"--name", absl::StrCat(flags.name, "/", command.name)});
+    }
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Runs training on one slot, a GPU or a share of the CPU, as dtcoord orders.");
+  Flags flags;
+  Declare(app, flags);
+  CLI11_PARSE(app, argc, argv);
+  spdlog::set_default_logger(spdlog::stderr_color_st("dtworker"));
+  BlockWorkerSignals();
+  if (flags.all) {
+    const std::vector<AgentCommand> commands = CommandsForAll(argc, argv, flags);
+    if (commands.empty()) {
+      spdlog::error("--all: this host shows no GPU; check the NVIDIA driver, or use --slot cpu");
+      return 1;
+    }
+    return Supervise("/proc/self/exe", commands);
+  }
+  if (flags.exit_with_parent > 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != flags.exit_with_parent) return 1;  // it died before we asked
+  }
+  auto config = MakeConfig(flags);
+  if (!config.ok()) {
+    spdlog::error("{}", std::string(config.status().message()));
+    return 1;
+  }
+  return Shell(*std::move(config)).Run();
+}
+
+}  // namespace
+}  // namespace dt
+
+int main(int argc, char** argv) { return dt::Main(argc, argv); }

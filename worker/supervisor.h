@@ -1,0 +1,22 @@
+// supervisor.h: dtworker --all: one agent process per GPU of this host, restarted when it dies.
+//
+// Role:    starts, restarts and stops agents; holds no stream and no trainer.
+// Threads: the main thread alone, the only one of this process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dt {
+
+// One agent's command line, after the program's name.
+struct AgentCommand {
+  std::string name;
+  std::vector<std::string> arguments;
+};
+
+// Runs until told to stop by SIGTERM or SIGINT and all agents have ended; returns the exit status.
+// REQUIRES: BlockWorkerSignals() was called.
+int Supervise(const std::string& program, const std::vector<AgentCommand>& commands);
+
+}  // namespace dt
