@@ -59,8 +59,7 @@ target_include_directories(dt_torch SYSTEM INTERFACE
   ${torch_include} ${torch_include}/torch/csrc/api/include ${DTRAIN_GLOO_INCLUDE})
 target_compile_definitions(dt_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
 # Private and transitive libraries (CUDA's own) are resolved when the program starts, not at link time.
-target_link_options(dt_torch INTERFACE -Wl,--allow-shlib-undefined
-  -Wl,--enable-new-dtags -Wl,-rpath,${torch_lib})
+target_link_options(dt_torch INTERFACE -Wl,--allow-shlib-undefined)
 target_link_libraries(dt_torch INTERFACE
   ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so Threads::Threads ${CMAKE_DL_LIBS})
 
@@ -132,3 +131,28 @@ elseif(DTRAIN_CUDA_FOUND)
 else()
   message(STATUS "CUDA: no")
 endif()
+
+# ---- Installing ----
+# The trainer's LibTorch goes along, since an account that runs a service cannot read a builder's cache. The
+# libraries find each other by the layout of the wheels, which is kept.
+option(DTRAIN_INSTALL_LIBTORCH "Install LibTorch's libraries with the trainer" ON)
+function(dt_install_libtorch program)
+  if(NOT DTRAIN_INSTALL_LIBTORCH)
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH ${torch_lib})
+    return()
+  endif()
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/dtrain/torch/lib")
+  if(DTRAIN_CUDA_RUNS)
+    file(GLOB_RECURSE libraries RELATIVE ${DTRAIN_LIBTORCH_DIR}
+         ${DTRAIN_LIBTORCH_DIR}/torch/lib/*.so* ${DTRAIN_LIBTORCH_DIR}/nvidia/*.so*)
+    list(FILTER libraries EXCLUDE REGEX "libtorch_python")
+  else()
+    file(GLOB libraries RELATIVE ${DTRAIN_LIBTORCH_DIR}
+         ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so ${torch_lib}/libgomp*.so*
+         ${DTRAIN_LIBTORCH_DIR}/nvidia/*/lib/libcudart.so* ${DTRAIN_LIBTORCH_DIR}/nvidia/*/lib/libcupti.so*)
+  endif()
+  foreach(library IN LISTS libraries)
+    get_filename_component(folder ${library} DIRECTORY)
+    install(PROGRAMS ${DTRAIN_LIBTORCH_DIR}/${library} DESTINATION lib/dtrain/${folder})
+  endforeach()
+endfunction()

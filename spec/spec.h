@@ -1,13 +1,14 @@
 // spec.h: the experiment file's meaning: one table of fields, and the pure functions over it.
 //
 // Role:    pure. dtctl uses it to read files, the coordinator to check other clients and to expand
-// grids,
-//          documents and the JSON Schema are printed from it.
+//          grids; the manual and the JSON Schema are printed from it.
 // Source:  field_table.cc is the only place that knows a field's type, range, default, help and
-// since when. Errors:  all problems at once, as Issues; each names path, value, limit and fix.
+//          since when.
+// Errors:  all problems at once, as Issues; each names path, value, limit and fix.
 // Tests:   tests/spec/
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,27 +34,46 @@ enum class FieldType {
   kLabels
 };
 
+// Where a field's value comes from when the file does not say.
+enum class DefaultKind {
+  kFixed,      // default_text, always
+  kDependent,  // from other fields of the trial, in ResolveTrial (default_text says how)
+  kNone,       // empty
+  kRequired    // the file must say
+};
+
 struct Field {
-  std::string path;  // "train.batch_size", of v1::Spec
+  std::string path;  // "train.batch_size", of v1::Spec; or "search.metric", of v1::ExperimentSpec
   FieldType type = FieldType::kText;
-  double min = 0;  // of numbers, inclusive; min == max == 0: no range
+  double min = 0;  // of numbers (of seconds in a duration), inclusive; min == max == 0: no range
   double max = 0;
   bool min_exclusive = false;
+  bool max_exclusive = false;
+  int count = 0;                     // of kNumbers: how many there must be
   std::vector<std::string> choices;  // of kChoice, those that work now
   std::vector<std::string> later;    // words reserved and refused as not yet available
-  std::string default_text;          // as one would write it; "" when the default depends on others
-  std::string help;                  // one sentence, with the unit
+  DefaultKind default_kind = DefaultKind::kFixed;
+  std::string default_text;  // as one would write it, when kFixed; in words when kDependent
+  std::string help;          // one sentence, with the unit
   std::string since = "0.1";
   bool sweepable = true;  // may stand under `parameters`
 };
 
-// Ordered as the manual lists them.
+// Every field of v1::Spec, ordered as the manual lists them.
 const std::vector<Field>& FieldTable();
 const Field* FindField(std::string_view path);
+// What the file says besides: version, name, description, labels, search.*. Not sweepable.
+const std::vector<Field>& ExperimentFieldTable();
+const Field* FindExperimentField(std::string_view path);
 // Section and field words of the planned format that are not built yet ("search.asha", "seeds", …).
 const std::vector<std::string>& ReservedPaths();
+bool IsReserved(std::string_view path);
+// What an experiment file may hold under its top: "train", "search", "parameters", "name", …
+const std::vector<std::string>& TopWords();
 // The nearest known path or word, or "" when nothing is near.
 std::string Suggest(std::string_view wrong, const std::vector<std::string>& known);
+// The same among every path that a file may set; knows other systems' names ("learning_rate").
+std::string SuggestPath(std::string_view wrong);
 
 struct Issue {
   std::string path;  // "train.batch_size", "parameters.optimizer.lr[2]", "" for the whole
@@ -61,17 +81,45 @@ struct Issue {
   std::string message;
   std::string hint;  // the fix, or ""
 };
+// "train.batch_size: message; hint", one line.
+std::string ToString(const Issue& issue);
+
+// --- Values ---
+// A duration is text with its unit ("60s"), `every` is that or an integer (steps).
+struct ReadValue {
+  std::optional<v1::Value> value;
+  Issue issue;  // when there is no value
+};
+enum class Quoting { kPlain, kQuoted };
+// Reads "8", "1e-3", "true", "[0.9, 0.95]", "60s" as the field's type, within its range.
+ReadValue ReadText(const Field& field, std::string_view text, Quoting quoting = Quoting::kPlain);
+absl::StatusOr<v1::Value> ParseValue(const Field& field, std::string_view text);
+// The value in the one form that ReadText gives (an integer for a number becomes a number,
+// "60000ms" becomes "60s"), so that equal values compare equal; or what is wrong with it.
+ReadValue Canonical(const Field& field, const v1::Value& value);
+bool SameValue(const v1::Value& a, const v1::Value& b);
+std::string ValueText(const v1::Value& value);
+// 0.0006, 1.0e-5, 25: the shortest text that reads back the same.
+std::string NumberText(double number);
 
 // Writes one value into `spec`. Errors: InvalidArgument as one Issue's message.
 absl::Status SetField(v1::Spec& spec, std::string_view path, const v1::Value& value);
-// The value at `path`, as a person would write it. REQUIRES: FindField(path).
+// The value at `path`. REQUIRES: FindField(path), not of kLabels.
+v1::Value GetField(const v1::Spec& spec, std::string_view path);
+// The same as a person would write it; of kLabels: {A: b, C: d}. REQUIRES: FindField(path).
 std::string FieldText(const v1::Spec& spec, std::string_view path);
-std::string ValueText(const v1::Value& value);
-// Reads "8", "1e-3", "true", "[0.9, 0.95]", "60s" as the field's type.
-absl::StatusOr<v1::Value> ParseValue(const Field& field, std::string_view text);
+
+// --- Experiments ---
+// The same for fields of ExperimentFieldTable (labels aside). REQUIRES: FindExperimentField(path).
+absl::Status SetExperimentField(v1::ExperimentSpec& spec, std::string_view path,
+                                const v1::Value& value);
+v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view path);
 
 // A base with every default that does not depend on other fields.
 v1::Spec DefaultSpec();
+// The same with the experiment's own defaults, version 1 and no name.
+v1::ExperimentSpec DefaultExperiment();
+bool IsExplicit(const v1::ExperimentSpec& spec, std::string_view path);
 
 // Everything wrong with an experiment: fields, ranges, combinations of every trial of the grid.
 // An empty result means that Expand and ResolveTrial succeed. `auto` device is allowed.
@@ -82,13 +130,24 @@ std::vector<Issue> Validate(const v1::ExperimentSpec& spec);
 absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec);
 
 // The specification of one trial: base, assignments, preset sizes, dependent defaults (global
-// batch, warm-up steps stay symbolic until target steps are known). Pure.
+// batch; warm-up steps stay symbolic until target steps are known). Precision `auto` becomes a
+// precision once the device is known. Pure.
+// Errors: InvalidArgument when an assignment cannot be made; combinations are Validate's.
 absl::StatusOr<v1::Spec> ResolveTrial(const v1::ExperimentSpec& spec,
                                       const std::vector<v1::Assignment>& assignments);
 
+// What the coordinator settles at submit: `auto` becomes `device` (cuda or cpu), and an experiment
+// that names no seed gets `seed` (0 … 2^53-1). Both count as explicit from then on.
+void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed);
+
+// --- Printing ---
 // The resolved experiment as a YAML file that would submit the same again.
 std::string ToYaml(const v1::ExperimentSpec& spec);
+// One trial's resolved specification in the same words.
+std::string ToYaml(const v1::Spec& spec);
 // JSON Schema (draft 2020-12) of the file, for editors.
 std::string JsonSchema();
+// The manual's tables of fields, as Markdown: docs/experiment-file.md holds them.
+std::string ManualTable();
 
 }  // namespace dt::spec

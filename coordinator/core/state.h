@@ -8,6 +8,7 @@
 // Tests:     tests/coordinator/
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -241,7 +242,8 @@ struct Timer {
   Kind kind = Kind::kLease;
   WorkerIndex worker = kNoWorker;  // kLease, kForget
   AttemptId attempt;               // kAttempt; of kParked only the trial
-  auto operator<=>(const Timer&) const = default;
+  // Spelt out: absl::Duration has no <=> of its own, and `auto` would silently delete this one.
+  std::strong_ordering operator<=>(const Timer&) const = default;
 };
 
 struct LiveState {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,10 +14,15 @@
 
 namespace dt::testing {
 
+// kMemory: a file system in memory where there is one, for tests that sync or rewrite files by the
+// thousand and do not care whether a disk does.
+enum class Medium { kDefault, kMemory };
+
 class TempFolder {
  public:
-  TempFolder() {
-    std::string pattern = ::testing::TempDir() + "dtrain-XXXXXX";
+  explicit TempFolder(Medium medium = Medium::kDefault) {
+    const bool in_memory = medium == Medium::kMemory && ::access("/dev/shm", W_OK) == 0;
+    std::string pattern = (in_memory ? "/dev/shm/" : ::testing::TempDir()) + "dtrain-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) ADD_FAILURE() << "no temporary folder " << pattern;
     path_ = pattern;
   }

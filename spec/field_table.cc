@@ -1,0 +1,442 @@
+// field_table.cc: the one list of what an experiment file may say. Reading, checking, defaults,
+// the manual and the JSON Schema all follow it; a field added here and in model.proto is complete.
+//
+// Invariant: every leaf of v1::Spec stands here once, and nothing else (tests/spec asserts it).
+#include <algorithm>
+#include <map>
+
+#include "common/limits.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+// Sizes beyond which a number is a slip of the pen: far above any model of today, far below what
+// would overflow a product of two of them.
+constexpr double kSizeMax = 1 << 20;
+// Counts of steps and tokens, and seeds: whole numbers that a double still holds exactly.
+constexpr double kCountMax = 9007199254740991.0;
+
+// Builds one row: Row("path", type).Range(1, 8).Default("1").Help("…").
+struct Row {
+  Field field;
+  Row(const char* path, FieldType type) {
+    field.path = path;
+    field.type = type;
+  }
+  Row& Range(double min, double max) {
+    field.min = min;
+    field.max = max;
+    return *this;
+  }
+  Row& Above(double min, double max) {
+    field.min_exclusive = true;
+    return Range(min, max);
+  }
+  Row& Below(double min, double max) {
+    field.max_exclusive = true;
+    return Range(min, max);
+  }
+  Row& Count(int count) {
+    field.count = count;
+    return *this;
+  }
+  Row& Choices(std::vector<std::string> choices, std::vector<std::string> later = {}) {
+    field.choices = std::move(choices);
+    field.later = std::move(later);
+    return *this;
+  }
+  Row& Default(const char* text) {
+    field.default_text = text;
+    return *this;
+  }
+  Row& Depends(const char* how) {
+    field.default_kind = DefaultKind::kDependent;
+    field.default_text = how;
+    return *this;
+  }
+  Row& None() {
+    field.default_kind = DefaultKind::kNone;
+    return *this;
+  }
+  Row& Required() {
+    field.default_kind = DefaultKind::kRequired;
+    return *this;
+  }
+  Row& Fixed() {
+    field.sweepable = false;
+    return *this;
+  }
+  Row& Help(const char* help) {
+    field.help = help;
+    return *this;
+  }
+  operator Field() const { return field; }
+};
+
+using enum FieldType;
+
+void AddRun(std::vector<Field>& t) {
+  t.push_back(Row("seed", kInteger)
+                  .Range(0, kCountMax)
+                  .Depends("chosen at submit and recorded")
+                  .Help("Seed of weights, order of samples and dropout."));
+  t.push_back(Row("resources.gpus", kInteger)
+                  .Range(1, limits::kWorldSizeMax)
+                  .Default("1")
+                  .Help("Slots of each trial: GPUs, or CPU slots; one rank runs on each."));
+  t.push_back(Row("resources.device", kChoice)
+                  .Choices({"auto", "cuda", "cpu"})
+                  .Default("auto")
+                  .Fixed()
+                  .Help("Kind of slot; auto is settled at submit: cuda where a worker has offered "
+                        "it, else cpu."));
+  t.push_back(Row("resources.env", kLabels)
+                  .None()
+                  .Fixed()
+                  .Help("Environment variables of the trainers, such as NCCL_DEBUG."));
+  t.push_back(Row("data.train", kText)
+                  .Required()
+                  .Help("Glob of training token shards, relative to the worker's --data-root."));
+  t.push_back(Row("data.val", kText)
+                  .Required()
+                  .Help("Glob of validation token shards, relative to the worker's --data-root."));
+  t.push_back(Row("data.format", kChoice)
+                  .Choices({"auto", "llmc"}, {"npy", "megatron", "raw_u16"})
+                  .Default("auto")
+                  .Help("Format of the shards; auto reads it from their header."));
+  t.push_back(Row("data.shuffle", kFlag)
+                  .Default("false")
+                  .Help("Draw samples in an order given by the seed instead of in sequence."));
+  t.push_back(Row("data.tokenizer", kChoice)
+                  .Choices({"gpt2", "byte"})
+                  .Default("gpt2")
+                  .Help("Tokenizer that made the shards; byte has ids 0–255 for bytes and 256 for "
+                        "end of text."));
+}
+
+void AddModel(std::vector<Field>& t) {
+  t.push_back(Row("model.preset", kChoice)
+                  .Choices({"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tiny_transformer"})
+                  .Default("gpt2")
+                  .Help("Shape to start from; every other field of model changes one size of it."));
+  t.push_back(
+      Row("model.n_layer", kInteger).Range(1, 1024).Depends("of the preset").Help("Layers."));
+  t.push_back(Row("model.n_head", kInteger)
+                  .Range(1, 1024)
+                  .Depends("of the preset")
+                  .Help("Attention heads; they divide n_embd."));
+  t.push_back(Row("model.n_embd", kInteger)
+                  .Range(1, kSizeMax)
+                  .Depends("of the preset")
+                  .Help("Width of the model."));
+  t.push_back(Row("model.n_ff", kInteger)
+                  .Range(1, kSizeMax)
+                  .Depends("4 × n_embd; tiny_transformer: 2048")
+                  .Help("Width of the feed-forward layers."));
+  t.push_back(Row("model.n_positions", kInteger)
+                  .Range(1, 1 << 24)
+                  .Depends("of the preset")
+                  .Help("Longest sequence that learned positions can tell apart, in tokens."));
+  t.push_back(Row("model.vocab_size", kInteger)
+                  .Range(2, kSizeMax)
+                  .Depends("50257; tokenizer byte: 257")
+                  .Help("Token ids that may occur: 0 … vocab_size - 1."));
+  t.push_back(Row("model.vocab_pad", kInteger)
+                  .Range(2, 2 * kSizeMax)
+                  .Depends("vocab_size up to a multiple of 64; tiny_transformer: vocab_size")
+                  .Help("Rows of the embedding; those beyond vocab_size are never a target."));
+  t.push_back(Row("model.tie_head", kFlag)
+                  .Depends("true; tiny_transformer: false")
+                  .Help("Share one matrix between token embedding and output head."));
+  t.push_back(Row("model.head_bias", kFlag)
+                  .Depends("false; tiny_transformer: true")
+                  .Help("Give the output head a bias."));
+  t.push_back(
+      Row("model.bias", kFlag).Depends("true").Help("Give linear layers and layer norms a bias."));
+  t.push_back(Row("model.norm", kChoice)
+                  .Choices({"pre", "post"})
+                  .Depends("pre; tiny_transformer: post")
+                  .Help("Layer norm before each sub-layer, with a final one, or after it."));
+  t.push_back(Row("model.activation", kChoice)
+                  .Choices({"gelu_tanh", "gelu", "relu"})
+                  .Depends("gelu_tanh; tiny_transformer: relu")
+                  .Help("Non-linearity of the feed-forward layers."));
+  t.push_back(Row("model.positions", kChoice)
+                  .Choices({"learned", "sinusoidal"})
+                  .Depends("learned; tiny_transformer: sinusoidal")
+                  .Help("How positions are told apart."));
+  t.push_back(Row("model.dropout", kNumber)
+                  .Below(0, 1)
+                  .Depends("0; tiny_transformer: 0.1")
+                  .Help("Share of activations dropped in training."));
+}
+
+void AddTraining(std::vector<Field>& t) {
+  t.push_back(Row("train.batch_size", kInteger)
+                  .Range(1, kSizeMax)
+                  .Default("8")
+                  .Help("Sequences per rank and micro-step."));
+  t.push_back(Row("train.seq_len", kInteger)
+                  .Range(1, 1 << 24)
+                  .Default("1024")
+                  .Help("Length of a sequence, in tokens."));
+  t.push_back(Row("train.global_batch_size", kInteger)
+                  .Range(0, 1ull << 32)
+                  .Depends("batch_size × gpus")
+                  .Help("Sequences per optimizer step over all ranks; a multiple of batch_size × "
+                        "gpus, reached by accumulation."));
+  t.push_back(Row("train.max_steps", kInteger)
+                  .Range(0, kCountMax)
+                  .Default("0")
+                  .Help("Optimizer steps to make; 0: not limited in steps."));
+  t.push_back(Row("train.max_tokens", kInteger)
+                  .Range(0, kCountMax)
+                  .Default("0")
+                  .Help("Tokens to train on, over all ranks; 0: not limited in tokens."));
+  t.push_back(Row("train.epochs", kNumber)
+                  .Range(0, 1e9)
+                  .Depends("1 unless max_steps or max_tokens is set")
+                  .Help("Passes over the training data."));
+  t.push_back(Row("train.grad_clip", kNumber)
+                  .Range(0, 1e9)
+                  .Default("1")
+                  .Help("Largest global norm of the gradient; 0: no clipping."));
+  t.push_back(Row("optimizer.type", kChoice)
+                  .Choices({"adamw"}, {"sgd", "lion"})
+                  .Default("adamw")
+                  .Help("Optimizer."));
+  t.push_back(Row("optimizer.lr", kNumber)
+                  .Above(0, 1000)
+                  .Default("0.0006")
+                  .Help("Highest learning rate of the schedule."));
+  t.push_back(Row("optimizer.betas", kNumbers)
+                  .Below(0, 1)
+                  .Count(2)
+                  .Default("[0.9, 0.95]")
+                  .Help("Decay of the two moments of AdamW."));
+  t.push_back(Row("optimizer.eps", kNumber)
+                  .Above(0, 1)
+                  .Default("1.0e-8")
+                  .Help("Added to the root of AdamW's second moment."));
+  t.push_back(Row("optimizer.weight_decay", kNumber)
+                  .Range(0, 1000)
+                  .Default("0.1")
+                  .Help("Decoupled weight decay."));
+  t.push_back(Row("optimizer.decay_ndim_min", kInteger)
+                  .Range(0, 8)
+                  .Default("2")
+                  .Help("Tensors of at least so many dimensions are decayed."));
+  t.push_back(Row("schedule.type", kChoice)
+                  .Choices({"cosine", "linear", "constant"}, {"wsd"})
+                  .Default("cosine")
+                  .Help("Course of the learning rate after the warm-up."));
+  t.push_back(Row("schedule.warmup_steps", kInteger)
+                  .Range(-1, kCountMax)
+                  .Default("-1")
+                  .Help("Steps of linear warm-up; -1: from warmup_ratio."));
+  t.push_back(Row("schedule.warmup_ratio", kNumber)
+                  .Range(0, 1)
+                  .Default("0.02")
+                  .Help("Warm-up as a share of all steps, when warmup_steps is not set."));
+  t.push_back(Row("schedule.min_lr_ratio", kNumber)
+                  .Range(0, 1)
+                  .Default("0.1")
+                  .Help("Last learning rate as a share of optimizer.lr."));
+}
+
+void AddConduct(std::vector<Field>& t) {
+  t.push_back(Row("precision.compute", kChoice)
+                  .Choices({"auto", "bf16", "fp32", "tf32"}, {"fp16"})
+                  .Default("auto")
+                  .Help("Arithmetic of forward and backward; auto: bf16 on cuda, fp32 on cpu."));
+  t.push_back(Row("precision.reduce", kChoice)
+                  .Choices({"fp32"}, {"bf16"})
+                  .Default("fp32")
+                  .Help("Arithmetic of the gradients' all-reduce."));
+  t.push_back(
+      Row("parallel.strategy", kChoice)
+          .Choices({"ddp"}, {"zero1", "zero2", "zero3", "fsdp", "hsdp", "local_sgd", "gossip"})
+          .Default("ddp")
+          .Help("How ranks share the work; ddp: a full copy of the model on each."));
+  t.push_back(Row("parallel.bucket_mb", kNumber)
+                  .Above(0, 4096)
+                  .Default("25")
+                  .Help("Size of a gradient bucket, in MiB."));
+  t.push_back(Row("eval.every", kInteger)
+                  .Range(0, kCountMax)
+                  .Default("250")
+                  .Help("Steps between validations; 0: only at the end, which always has one."));
+  t.push_back(Row("eval.batches", kInteger)
+                  .Range(1, 1e9)
+                  .Default("20")
+                  .Help("Micro-batches of each rank in a validation."));
+  t.push_back(Row("checkpoint.every", kEvery)
+                  .Default("60s")
+                  .Help("Time (60s) or steps (500) between checkpoints; 0: only at the end, which "
+                        "always has one."));
+  t.push_back(Row("checkpoint.keep_latest", kInteger)
+                  .Range(1, 1000)
+                  .Default("1")
+                  .Help("Newest checkpoints kept of a trial."));
+  t.push_back(Row("checkpoint.keep_best", kInteger)
+                  .Range(0, 1000)
+                  .Default("1")
+                  .Help("Checkpoints kept of a trial for their validation loss."));
+  t.push_back(Row("stop.nonfinite", kChoice)
+                  .Choices({"fail"}, {"skip", "rollback"})
+                  .Default("fail")
+                  .Help("What a loss or gradient that is NaN or infinite does to the trial."));
+  t.push_back(Row("retries.max", kInteger)
+                  .Range(0, 1000)
+                  .Default("5")
+                  .Fixed()
+                  .Help("Attempts after the first, without progress between them; lost workers "
+                        "and crashed trainers are counted apart."));
+  t.push_back(Row("retries.backoff", kDuration)
+                  .Range(0, absl::ToDoubleSeconds(limits::kRetryBackoffMax))
+                  .Default("10s")
+                  .Fixed()
+                  .Help("Wait before the next attempt; doubles with each."));
+  t.push_back(Row("logging.every", kInteger)
+                  .Range(1, kCountMax)
+                  .Default("1")
+                  .Help("Steps between recorded rows of metrics."));
+}
+
+std::vector<Field> MakeFieldTable() {
+  std::vector<Field> table;
+  AddRun(table);
+  AddModel(table);
+  AddTraining(table);
+  AddConduct(table);
+  return table;
+}
+
+std::vector<Field> MakeExperimentFieldTable() {
+  return {
+      Row("version", kInteger).Range(1, 1).Required().Fixed().Help("Version of the format: 1."),
+      Row("name", kText).Required().Fixed().Help("Name of the experiment, for people."),
+      Row("description", kText).None().Fixed().Help("What it is for."),
+      Row("labels", kLabels).None().Fixed().Help("Keys and values to select experiments by."),
+      Row("search.method", kChoice)
+          .Choices({"grid"}, {"random", "bayes", "asha"})
+          .Default("grid")
+          .Fixed()
+          .Help("How trials are made of parameters; grid: every combination."),
+      Row("search.metric", kChoice)
+          .Choices({"val_loss", "loss"})
+          .Default("val_loss")
+          .Fixed()
+          .Help("Metric by which trials are compared."),
+      Row("search.goal", kChoice)
+          .Choices({"minimize", "maximize"})
+          .Default("minimize")
+          .Fixed()
+          .Help("Which end of the metric is best."),
+      Row("search.max_concurrent", kInteger)
+          .Range(0, limits::kTrialsPerExperiment)
+          .Default("0")
+          .Fixed()
+          .Help("Trials at once; 0: as many as fit."),
+  };
+}
+
+const Field* FindIn(const std::vector<Field>& table, std::string_view path) {
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const Field& field) { return field.path == path; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const std::vector<Field>& FieldTable() {
+  static const auto* table = new std::vector<Field>(MakeFieldTable());
+  return *table;
+}
+
+const std::vector<Field>& ExperimentFieldTable() {
+  static const auto* table = new std::vector<Field>(MakeExperimentFieldTable());
+  return *table;
+}
+
+const Field* FindField(std::string_view path) {
+  static const auto* index = [] {
+    auto* map = new std::map<std::string, const Field*, std::less<>>();
+    for (const Field& field : FieldTable()) (*map)[field.path] = &field;
+    return map;
+  }();
+  const auto found = index->find(path);
+  return found == index->end() ? nullptr : found->second;
+}
+
+const Field* FindExperimentField(std::string_view path) {
+  return FindIn(ExperimentFieldTable(), path);
+}
+
+const std::vector<std::string>& ReservedPaths() {
+  static const auto* paths = new std::vector<std::string>{
+      "seeds",
+      "include",
+      "search.sampler",
+      "search.target",
+      "search.max_trials",
+      "search.max_failed_trials",
+      "search.asha",
+      "resources.min_gpus",
+      "resources.max_gpus",
+      "resources.max_gpus_total",
+      "resources.single_node",
+      "resources.accelerator",
+      "resources.priority",
+      "model.init_from",
+      "model.activation_checkpointing",
+      "train.global_batch_tokens",
+      "train.max_time",
+      "train.hash_every",
+      "optimizer.scale_lr",
+      "parallel.tensor",
+      "parallel.pipeline",
+      "parallel.microbatches",
+      "parallel.compression",
+      "eval.hellaswag",
+      "eval.samples",
+      "checkpoint.async",
+      "checkpoint.export",
+      "stop.patience",
+      "stop.max_loss",
+      "logging.tensorboard",
+      "logging.jsonl",
+      "logging.mlflow",
+  };
+  return *paths;
+}
+
+bool IsReserved(std::string_view path) {
+  for (const std::string& reserved : ReservedPaths()) {
+    if (path == reserved) return true;
+    if (path.size() > reserved.size() && path.substr(0, reserved.size()) == reserved &&
+        path[reserved.size()] == '.') {
+      return true;
+    }
+  }
+  return false;
+}
+
+const std::vector<std::string>& TopWords() {
+  static const auto* words = [] {
+    auto* list = new std::vector<std::string>();
+    const auto add = [list](const std::string& path) {
+      const std::string word = path.substr(0, path.find('.'));
+      if (std::find(list->begin(), list->end(), word) == list->end()) list->push_back(word);
+    };
+    for (const Field& field : ExperimentFieldTable()) add(field.path);
+    add("parameters");
+    add("exclude");
+    for (const Field& field : FieldTable()) add(field.path);
+    return list;
+  }();
+  return *words;
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,192 @@
+// fields.cc: reaching the fields of v1::Spec, and of v1::ExperimentSpec around it, by their path,
+// through protobuf reflection.
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/check.h"
+#include "spec/internal.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using internal::DurationSeconds;
+using internal::DurationText;
+
+// The section ("" for none) and field that a path names. "retries.backoff" is the field
+// backoff_seconds: units are part of a value in the file and part of a name in messages.
+struct Place {
+  const FieldDescriptor* section;  // null: the field is the whole message's own
+  const FieldDescriptor* field;
+};
+
+// REQUIRES: a path of the field tables.
+Place Locate(const google::protobuf::Descriptor* descriptor, std::string_view path) {
+  Place place{nullptr, nullptr};
+  std::string name(path);
+  if (const size_t dot = path.find('.'); dot != std::string_view::npos) {
+    place.section = descriptor->FindFieldByName(std::string(path.substr(0, dot)));
+    DT_CHECK(place.section != nullptr);
+    descriptor = place.section->message_type();
+    name = path.substr(dot + 1);
+  }
+  place.field = descriptor->FindFieldByName(name);
+  if (place.field == nullptr) place.field = descriptor->FindFieldByName(name + "_seconds");
+  DT_CHECK(place.field != nullptr);
+  return place;
+}
+
+void Store(google::protobuf::Message& whole, const Field& field, const v1::Value& value) {
+  const Place place = Locate(whole.GetDescriptor(), field.path);
+  google::protobuf::Message* message = &whole;
+  if (place.section != nullptr) {
+    message = whole.GetReflection()->MutableMessage(&whole, place.section);
+  }
+  const auto* to = message->GetReflection();
+  switch (field.type) {
+    case FieldType::kInteger:
+      if (place.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+        to->SetInt32(message, place.field, static_cast<int32_t>(value.integer()));
+      } else {
+        to->SetInt64(message, place.field, value.integer());
+      }
+      return;
+    case FieldType::kNumber:
+      to->SetDouble(message, place.field, value.number());
+      return;
+    case FieldType::kText:
+    case FieldType::kChoice:
+      to->SetString(message, place.field, value.text());
+      return;
+    case FieldType::kFlag:
+      to->SetBool(message, place.field, value.flag());
+      return;
+    case FieldType::kNumbers:
+      to->ClearField(message, place.field);
+      for (const double number : value.numbers().values()) {
+        to->AddDouble(message, place.field, number);
+      }
+      return;
+    case FieldType::kDuration:
+      to->SetDouble(message, place.field, DurationSeconds(value.text()).value_or(0));
+      return;
+    case FieldType::kEvery: {
+      v1::Every every;
+      if (value.kind_case() == v1::Value::kInteger) {
+        every.set_steps(static_cast<uint64_t>(value.integer()));
+      } else {
+        every.set_seconds(DurationSeconds(value.text()).value_or(0));
+      }
+      to->MutableMessage(message, place.field)->CopyFrom(every);
+      return;
+    }
+    case FieldType::kLabels:
+      return;  // not a Value: Canonical has refused it
+  }
+}
+
+v1::Value EveryValue(const v1::Every& every) {
+  v1::Value value;
+  if (every.steps() > 0) {
+    value.set_integer(static_cast<int64_t>(every.steps()));
+  } else if (every.seconds() != 0) {
+    value.set_text(DurationText(every.seconds()));
+  } else {
+    value.set_integer(0);
+  }
+  return value;
+}
+
+v1::Value Load(const google::protobuf::Message& whole, const Field& field) {
+  const Place place = Locate(whole.GetDescriptor(), field.path);
+  const google::protobuf::Message* message = &whole;
+  if (place.section != nullptr) message = &whole.GetReflection()->GetMessage(whole, place.section);
+  const auto* from = message->GetReflection();
+  v1::Value value;
+  switch (field.type) {
+    case FieldType::kInteger:
+      value.set_integer(place.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32
+                            ? from->GetInt32(*message, place.field)
+                            : from->GetInt64(*message, place.field));
+      break;
+    case FieldType::kNumber:
+      value.set_number(from->GetDouble(*message, place.field));
+      break;
+    case FieldType::kText:
+    case FieldType::kChoice:
+      value.set_text(from->GetString(*message, place.field));
+      break;
+    case FieldType::kFlag:
+      value.set_flag(from->GetBool(*message, place.field));
+      break;
+    case FieldType::kNumbers:
+      value.mutable_numbers();
+      for (int i = 0; i < from->FieldSize(*message, place.field); ++i) {
+        value.mutable_numbers()->add_values(from->GetRepeatedDouble(*message, place.field, i));
+      }
+      break;
+    case FieldType::kDuration:
+      value.set_text(DurationText(from->GetDouble(*message, place.field)));
+      break;
+    case FieldType::kEvery:
+      value = EveryValue(static_cast<const v1::Every&>(from->GetMessage(*message, place.field)));
+      break;
+    case FieldType::kLabels:
+      break;
+  }
+  return value;
+}
+
+}  // namespace
+
+absl::Status SetField(v1::Spec& spec, std::string_view path, const v1::Value& value) {
+  const Field* field = FindField(path);
+  if (field == nullptr) {
+    const std::string near = SuggestPath(path);
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown field ", internal::Quote(path),
+                     near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?")));
+  }
+  const ReadValue read = Canonical(*field, value);
+  if (!read.value) return absl::InvalidArgumentError(ToString(read.issue));
+  Store(spec, *field, *read.value);
+  return absl::OkStatus();
+}
+
+v1::Value GetField(const v1::Spec& spec, std::string_view path) {
+  const Field* field = FindField(path);
+  DT_CHECK(field != nullptr);
+  return Load(spec, *field);
+}
+
+absl::Status SetExperimentField(v1::ExperimentSpec& spec, std::string_view path,
+                                const v1::Value& value) {
+  const Field* field = FindExperimentField(path);
+  DT_CHECK(field != nullptr);
+  const ReadValue read = Canonical(*field, value);
+  if (!read.value) return absl::InvalidArgumentError(ToString(read.issue));
+  Store(spec, *field, *read.value);
+  return absl::OkStatus();
+}
+
+v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view path) {
+  const Field* field = FindExperimentField(path);
+  DT_CHECK(field != nullptr);
+  return Load(spec, *field);
+}
+
+std::string FieldText(const v1::Spec& spec, std::string_view path) {
+  const Field* field = FindField(path);
+  DT_CHECK(field != nullptr);
+  if (field->type != FieldType::kLabels) return ValueText(GetField(spec, path));
+  std::vector<std::string> parts;
+  for (const v1::Label& label : spec.resources().env()) {
+    parts.push_back(absl::StrCat(label.key(), ": ", label.value()));
+  }
+  return absl::StrCat("{", absl::StrJoin(parts, ", "), "}");
+}
+
+}  // namespace dt::spec

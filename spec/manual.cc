@@ -1,0 +1,88 @@
+// manual.cc: the manual's tables of fields, printed from the field tables.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spec/internal.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+std::string Section(const std::string& path) {
+  const size_t dot = path.find('.');
+  return dot == std::string::npos ? "" : path.substr(0, dot);
+}
+
+std::string Kind(const Field& field) {
+  const std::string range = internal::RangeText(field);
+  switch (field.type) {
+    case FieldType::kInteger:
+      return absl::StrCat("integer", range.empty() ? "" : ", ", range);
+    case FieldType::kNumber:
+      return absl::StrCat("number", range.empty() ? "" : ", ", range);
+    case FieldType::kText:
+      return "text";
+    case FieldType::kFlag:
+      return "`true` or `false`";
+    case FieldType::kChoice:
+      return absl::StrCat("`", absl::StrJoin(field.choices, "`, `"), "`");
+    case FieldType::kNumbers:
+      return absl::StrCat("list of ", field.count, " numbers, each ", range);
+    case FieldType::kEvery:
+      return "steps, or a time";
+    case FieldType::kDuration:
+      return absl::StrCat("time, ", range);
+    case FieldType::kLabels:
+      return "map of text";
+  }
+  return "";
+}
+
+std::string Default(const Field& field) {
+  switch (field.default_kind) {
+    case DefaultKind::kFixed:
+      return absl::StrCat("`", field.default_text, "`");
+    case DefaultKind::kDependent:
+      return field.default_text;
+    case DefaultKind::kNone:
+      return "none";
+    case DefaultKind::kRequired:
+      return "**required**";
+  }
+  return "";
+}
+
+std::string RowOf(const Field& field) {
+  std::string help = field.help;
+  if (!field.later.empty()) {
+    absl::StrAppend(&help, " Not yet available: `", absl::StrJoin(field.later, "`, `"), "`.");
+  }
+  if (!field.sweepable && FindField(field.path) != nullptr) help += " Not in `parameters`.";
+  return absl::StrCat("| `", field.path, "` | ", Kind(field), " | ", Default(field), " | ", help,
+                      " |\n");
+}
+
+}  // namespace
+
+std::string ManualTable() {
+  std::string out;
+  const std::string head = "| field | value | default | meaning |\n|---|---|---|---|\n";
+  std::string section = "none yet";
+  for (const auto* table : {&ExperimentFieldTable(), &FieldTable()}) {
+    for (const Field& field : *table) {
+      if (Section(field.path) != section) {
+        section = Section(field.path);
+        const bool top = section.empty();
+        absl::StrAppend(&out, out.empty() ? "" : "\n", "### ",
+                        top ? (table == &FieldTable() ? "Seed" : "The experiment")
+                            : absl::StrCat("`", section, "`"),
+                        "\n\n", head);
+      }
+      out += RowOf(field);
+    }
+  }
+  absl::StrAppend(&out, "\n### Words kept for later\n\n`", absl::StrJoin(ReservedPaths(), "`, `"),
+                  "`: refused by name as not yet available.\n");
+  return out;
+}
+
+}  // namespace dt::spec

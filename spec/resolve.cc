@@ -1,0 +1,164 @@
+// resolve.cc: from an experiment and a trial's assignments to the one specification that is
+// trained.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/status.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+enum class Family { kGpt2, kTinyTransformer };
+
+struct Preset {
+  std::string_view name;
+  Family family;
+  int32_t n_layer, n_head, n_embd;
+};
+
+// GPT-2's four published sizes; and the transformer of the batch-size study: PyTorch's
+// TransformerEncoderLayer with its defaults (post-norm, ReLU, feed-forward 2048, dropout 0.1), an
+// untied head with bias, and positions that have no parameters: 38.2M in all.
+constexpr std::array<Preset, 5> kPresets{{
+    {"gpt2", Family::kGpt2, 12, 12, 768},
+    {"gpt2-medium", Family::kGpt2, 24, 16, 1024},
+    {"gpt2-large", Family::kGpt2, 36, 20, 1280},
+    {"gpt2-xl", Family::kGpt2, 48, 25, 1600},
+    {"tiny_transformer", Family::kTinyTransformer, 5, 5, 300},
+}};
+constexpr int32_t kGpt2Vocabulary = 50257;
+constexpr int32_t kByteVocabulary = 257;  // 256 bytes and end of text
+// Rows of the embedding come in such steps: matrix products are fastest at multiples of it.
+constexpr int32_t kVocabularyStep = 64;
+
+// What a person has set: by the file, or by the trial's assignments.
+using PathSet = std::set<std::string, std::less<>>;
+
+void FillGpt2(const PathSet& set, v1::Model& model) {
+  if (!set.contains("model.n_ff")) model.set_n_ff(4 * model.n_embd());
+  if (!set.contains("model.n_positions")) model.set_n_positions(1024);
+  if (!set.contains("model.tie_head")) model.set_tie_head(true);
+  if (!set.contains("model.head_bias")) model.set_head_bias(false);
+  if (!set.contains("model.norm")) model.set_norm("pre");
+  if (!set.contains("model.activation")) model.set_activation("gelu_tanh");
+  if (!set.contains("model.positions")) model.set_positions("learned");
+  if (!set.contains("model.dropout")) model.set_dropout(0);
+}
+
+void FillTinyTransformer(const PathSet& set, v1::Model& model) {
+  if (!set.contains("model.n_ff")) model.set_n_ff(2048);
+  if (!set.contains("model.n_positions")) model.set_n_positions(2048);
+  if (!set.contains("model.tie_head")) model.set_tie_head(false);
+  if (!set.contains("model.head_bias")) model.set_head_bias(true);
+  if (!set.contains("model.norm")) model.set_norm("post");
+  if (!set.contains("model.activation")) model.set_activation("relu");
+  if (!set.contains("model.positions")) model.set_positions("sinusoidal");
+  if (!set.contains("model.dropout")) model.set_dropout(0.1);
+}
+
+void FillModel(const PathSet& set, v1::Spec& spec) {
+  v1::Model& model = *spec.mutable_model();
+  const auto preset = std::find_if(kPresets.begin(), kPresets.end(),
+                                   [&](const Preset& p) { return p.name == model.preset(); });
+  if (preset == kPresets.end()) return;  // Validate refuses the name
+  if (!set.contains("model.n_layer")) model.set_n_layer(preset->n_layer);
+  if (!set.contains("model.n_head")) model.set_n_head(preset->n_head);
+  if (!set.contains("model.n_embd")) model.set_n_embd(preset->n_embd);
+  if (!set.contains("model.bias")) model.set_bias(true);
+  if (!set.contains("model.vocab_size")) {
+    model.set_vocab_size(spec.data().tokenizer() == "byte" ? kByteVocabulary : kGpt2Vocabulary);
+  }
+  int32_t step = 1;
+  switch (preset->family) {
+    case Family::kGpt2:
+      FillGpt2(set, model);
+      step = kVocabularyStep;
+      break;
+    case Family::kTinyTransformer:
+      FillTinyTransformer(set, model);
+      break;
+  }
+  if (!set.contains("model.vocab_pad")) {
+    model.set_vocab_pad((model.vocab_size() + step - 1) / step * step);
+  }
+}
+
+void FillTraining(const PathSet& set, v1::Spec& spec) {
+  v1::Train& train = *spec.mutable_train();
+  if (!set.contains("train.global_batch_size") || train.global_batch_size() == 0) {
+    train.set_global_batch_size(int64_t{train.batch_size()} * spec.resources().gpus());
+  }
+  if (!set.contains("train.epochs") || train.epochs() == 0) {
+    train.set_epochs(train.max_steps() == 0 && train.max_tokens() == 0 ? 1 : 0);
+  }
+  v1::Precision& precision = *spec.mutable_precision();
+  if (precision.compute() == "auto") {
+    if (spec.resources().device() == "cuda") precision.set_compute("bf16");
+    if (spec.resources().device() == "cpu") precision.set_compute("fp32");
+  }
+}
+
+}  // namespace
+
+v1::Spec DefaultSpec() {
+  static const auto* defaults = [] {
+    auto* spec = new v1::Spec();
+    for (const Field& field : FieldTable()) {
+      if (field.default_kind != DefaultKind::kFixed) continue;
+      const absl::StatusOr<v1::Value> value = ParseValue(field, field.default_text);
+      DT_CHECK(value.ok() && SetField(*spec, field.path, *value).ok());
+    }
+    return spec;
+  }();
+  return *defaults;
+}
+
+v1::ExperimentSpec DefaultExperiment() {
+  v1::ExperimentSpec spec;
+  spec.set_version(1);
+  *spec.mutable_base() = DefaultSpec();
+  for (const Field& field : ExperimentFieldTable()) {
+    if (field.default_kind != DefaultKind::kFixed) continue;
+    const absl::StatusOr<v1::Value> value = ParseValue(field, field.default_text);
+    DT_CHECK(value.ok() && SetExperimentField(spec, field.path, *value).ok());
+  }
+  return spec;
+}
+
+bool IsExplicit(const v1::ExperimentSpec& spec, std::string_view path) {
+  const auto& paths = spec.explicit_paths();
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+absl::StatusOr<v1::Spec> ResolveTrial(const v1::ExperimentSpec& spec,
+                                      const std::vector<v1::Assignment>& assignments) {
+  v1::Spec trial = spec.base();
+  PathSet set(spec.explicit_paths().begin(), spec.explicit_paths().end());
+  for (const v1::Assignment& assignment : assignments) {
+    DT_RETURN_IF_ERROR(SetField(trial, assignment.path(), assignment.value()));
+    set.insert(assignment.path());
+  }
+  FillModel(set, trial);
+  FillTraining(set, trial);
+  return trial;
+}
+
+void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
+  v1::Resources& resources = *spec.mutable_base()->mutable_resources();
+  if (resources.device() == "auto" || resources.device().empty()) {
+    resources.set_device(std::string(device));
+    if (!IsExplicit(spec, "resources.device")) spec.add_explicit_paths("resources.device");
+  }
+  const bool swept = std::any_of(spec.parameters().begin(), spec.parameters().end(),
+                                 [](const v1::Parameter& p) { return p.path() == "seed"; });
+  if (!swept && !IsExplicit(spec, "seed")) {
+    spec.mutable_base()->set_seed(seed);
+    spec.add_explicit_paths("seed");
+  }
+}
+
+}  // namespace dt::spec

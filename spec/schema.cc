@@ -1,0 +1,148 @@
+// schema.cc: JSON Schema (draft 2020-12) of the experiment file, for editors that complete and
+// check as one types. It is looser than Validate: combinations of fields are beyond it.
+#include <nlohmann/json.hpp>
+
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+using nlohmann::ordered_json;
+
+void AddBound(ordered_json& schema, const char* name, double bound, FieldType type) {
+  if (type == FieldType::kInteger) {
+    schema[name] = static_cast<int64_t>(bound);
+  } else {
+    schema[name] = bound;
+  }
+}
+
+void AddRange(const Field& field, ordered_json& schema) {
+  if (field.min == 0 && field.max == 0) return;
+  AddBound(schema, field.min_exclusive ? "exclusiveMinimum" : "minimum", field.min, field.type);
+  AddBound(schema, field.max_exclusive ? "exclusiveMaximum" : "maximum", field.max, field.type);
+}
+
+ordered_json Schema(const Field& field) {
+  ordered_json schema;
+  constexpr const char* kDurationPattern = "^([0-9.]+(ms|s|m|h))+$";
+  switch (field.type) {
+    case FieldType::kInteger:
+      schema["type"] = "integer";
+      AddRange(field, schema);
+      break;
+    case FieldType::kNumber:
+      schema["type"] = "number";
+      AddRange(field, schema);
+      break;
+    case FieldType::kText:
+      schema["type"] = {"string", "number"};  // `name: 12` is text here
+      break;
+    case FieldType::kFlag:
+      schema["type"] = "boolean";
+      break;
+    case FieldType::kChoice:
+      schema["enum"] = field.choices;
+      break;
+    case FieldType::kNumbers: {
+      ordered_json items{{"type", "number"}};
+      AddRange(field, items);
+      schema = {{"type", "array"}, {"items", items}};
+      if (field.count > 0) schema["minItems"] = schema["maxItems"] = field.count;
+      break;
+    }
+    case FieldType::kEvery:
+      schema["anyOf"] = {{{"type", "integer"}, {"minimum", 0}},
+                         {{"type", "string"}, {"pattern", kDurationPattern}}};
+      break;
+    case FieldType::kDuration:
+      schema = {{"type", "string"}, {"pattern", kDurationPattern}};
+      break;
+    case FieldType::kLabels:
+      schema = {{"type", "object"},
+                {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
+      break;
+  }
+  return schema;
+}
+
+ordered_json Described(const Field& field) {
+  ordered_json schema = Schema(field);
+  schema["description"] = field.help;
+  return schema;
+}
+
+// What may stand under `parameters` for one field.
+ordered_json Sweep(const Field& field) {
+  const ordered_json value = Schema(field);
+  const ordered_json values{{"type", "array"}, {"items", value}, {"minItems", 1}};
+  ordered_json forms = ordered_json::array({values});
+  forms.push_back({{"type", "object"},
+                   {"properties", {{"values", values}}},
+                   {"required", {"values"}},
+                   {"additionalProperties", false}});
+  forms.push_back({{"type", "object"},
+                   {"properties", {{"value", value}}},
+                   {"required", {"value"}},
+                   {"additionalProperties", false}});
+  if (field.type == FieldType::kInteger || field.type == FieldType::kNumber) {
+    forms.push_back({{"type", "object"},
+                     {"properties",
+                      {{"min", value},
+                       {"max", value},
+                       {"scale", {{"enum", {"linear", "log"}}}},
+                       {"count", {{"type", "integer"}, {"minimum", 2}}}}},
+                     {"required", {"min", "max", "count"}},
+                     {"additionalProperties", false}});
+  }
+  return {{"anyOf", forms}, {"description", field.help}};
+}
+
+void Place(const Field& field, ordered_json& properties) {
+  const size_t dot = field.path.find('.');
+  if (dot == std::string::npos) {
+    properties[field.path] = Described(field);
+    return;
+  }
+  ordered_json& section = properties[field.path.substr(0, dot)];
+  if (section.is_null()) {
+    section = {{"type", "object"},
+               {"additionalProperties", false},
+               {"properties", ordered_json::object()}};
+  }
+  section["properties"][field.path.substr(dot + 1)] = Described(field);
+}
+
+}  // namespace
+
+std::string JsonSchema() {
+  ordered_json properties, parameters, excluded;
+  for (const Field& field : ExperimentFieldTable()) Place(field, properties);
+  for (const Field& field : FieldTable()) {
+    Place(field, properties);
+    if (!field.sweepable) continue;
+    parameters[field.path] = Sweep(field);
+    excluded[field.path] = Schema(field);
+  }
+  properties["parameters"] = {
+      {"type", "object"},
+      {"description", "What varies between trials: a field and its values."},
+      {"properties", parameters},
+      {"additionalProperties", false}};
+  properties["exclude"] = {{"type", "array"},
+                           {"description", "Combinations of parameters to leave out."},
+                           {"items",
+                            {{"type", "object"},
+                             {"properties", excluded},
+                             {"minProperties", 1},
+                             {"additionalProperties", false}}}};
+  const ordered_json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                            {"title", "dtrain experiment file"},
+                            {"type", "object"},
+                            {"properties", properties},
+                            {"required", {"version", "name"}},
+                            {"additionalProperties", false}};
+  return schema.dump(2) + "\n";
+}
+
+}  // namespace dt::spec

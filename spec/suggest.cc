@@ -1,0 +1,121 @@
+// suggest.cc: "did you mean …?": the nearest known word by edits, and other systems' names for
+// ours.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+// Words longer than this are compared by their first part: a wrong key of a megabyte is no typo.
+constexpr size_t kLongestCompared = 64;
+
+// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
+size_t Edits(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) previous[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    current[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replace = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        current[j] = std::min(current[j], before[j - 2] + 1);
+      }
+    }
+    before.swap(previous);
+    previous.swap(current);
+  }
+  return previous[b.size()];
+}
+
+std::string_view Last(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+// What other systems call our fields.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kOtherNames{{
+    {"learning_rate", "optimizer.lr"},
+    {"max_lr", "optimizer.lr"},
+    {"beta1", "optimizer.betas"},
+    {"beta2", "optimizer.betas"},
+    {"wd", "optimizer.weight_decay"},
+    {"epsilon", "optimizer.eps"},
+    {"batch", "train.batch_size"},
+    {"micro_batch_size", "train.batch_size"},
+    {"per_device_train_batch_size", "train.batch_size"},
+    {"gradient_accumulation_steps", "train.global_batch_size"},
+    {"sequence_length", "train.seq_len"},
+    {"block_size", "train.seq_len"},
+    {"context_length", "train.seq_len"},
+    {"max_iters", "train.max_steps"},
+    {"steps", "train.max_steps"},
+    {"num_epochs", "train.epochs"},
+    {"num_train_epochs", "train.epochs"},
+    {"max_grad_norm", "train.grad_clip"},
+    {"clip", "train.grad_clip"},
+    {"num_layers", "model.n_layer"},
+    {"layers", "model.n_layer"},
+    {"num_heads", "model.n_head"},
+    {"heads", "model.n_head"},
+    {"hidden_size", "model.n_embd"},
+    {"d_model", "model.n_embd"},
+    {"d_ff", "model.n_ff"},
+    {"warmup", "schedule.warmup_steps"},
+    {"lr_decay", "schedule.type"},
+    {"world_size", "resources.gpus"},
+    {"slots_per_trial", "resources.gpus"},
+    {"nproc_per_node", "resources.gpus"},
+    {"dtype", "precision.compute"},
+    {"max_restarts", "retries.max"},
+    {"max_concurrent_trials", "search.max_concurrent"},
+}};
+
+}  // namespace
+
+std::string Suggest(std::string_view wrong, const std::vector<std::string>& known) {
+  wrong = wrong.substr(0, kLongestCompared);
+  // Half of a short word, or a third of a long one, may be wrong; more is another word.
+  const size_t allowed = std::max<size_t>(wrong.size() <= 4 ? wrong.size() / 2 : 2,
+                                          std::min<size_t>(wrong.size() / 3, 4));
+  size_t best = allowed + 1;
+  std::string nearest;
+  for (const std::string& word : known) {
+    const size_t shorter = std::min(word.size(), wrong.size());
+    if (std::max(word.size(), wrong.size()) - shorter > allowed) continue;
+    const size_t edits = Edits(wrong, word);
+    if (edits < best) {
+      best = edits;
+      nearest = word;
+    }
+  }
+  return nearest;
+}
+
+std::string SuggestPath(std::string_view wrong) {
+  std::vector<std::string> known = TopWords();
+  for (const auto* table : {&ExperimentFieldTable(), &FieldTable()}) {
+    for (const Field& field : *table) known.push_back(field.path);
+  }
+  if (std::string near = Suggest(wrong, known); !near.empty()) return near;
+  // The right word under the wrong section, or a section forgotten: "train.lr", "batch_size".
+  const std::string_view last = Last(wrong);
+  for (const std::string& path : known) {
+    if (Last(path) == last && last != "every" && last != "type" && last != "max") return path;
+  }
+  for (const auto& [theirs, ours] : kOtherNames) {
+    if (theirs == last) return std::string(ours);
+  }
+  std::vector<std::string> lasts;
+  for (const std::string& path : known) lasts.emplace_back(Last(path));
+  const std::string near = last.size() < 4 ? "" : Suggest(last, lasts);
+  for (size_t i = 0; !near.empty() && i < lasts.size(); ++i) {
+    if (lasts[i] == near) return known[i];
+  }
+  return "";
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,122 @@
+// trial_rules.cc: combinations of fields that cannot work together, checked for each trial.
+//
+// Each rule leaves fields alone that are out of range by themselves: Validate names those already.
+#include "absl/strings/str_cat.h"
+#include "spec/internal.h"
+
+namespace dt::spec::internal {
+namespace {
+
+using PathSet = std::set<std::string>;
+
+void CheckShape(const v1::Model& model, std::vector<Violation>& out) {
+  if (model.n_head() > 0 && model.n_embd() > 0 && model.n_embd() % model.n_head() != 0) {
+    const int32_t per_head = model.n_embd() / model.n_head();
+    out.push_back({"heads",
+                   {"model.n_head", "model.n_embd", "model.preset"},
+                   absl::StrCat("model.n_embd ", model.n_embd(),
+                                " is not divisible by model.n_head ", model.n_head()),
+                   absl::StrCat("n_embd ", model.n_head() * (per_head + 1), " is")});
+  }
+  if (model.positions() == "sinusoidal" && model.n_embd() % 2 != 0) {
+    out.push_back(
+        {"sinusoidal_width",
+         {"model.n_embd", "model.positions"},
+         absl::StrCat("sinusoidal positions need an even model.n_embd, not ", model.n_embd()),
+         "use learned positions or an even width"});
+  }
+  if (model.vocab_pad() > 0 && model.vocab_pad() < model.vocab_size()) {
+    out.push_back({"vocab_pad",
+                   {"model.vocab_pad", "model.vocab_size", "data.tokenizer", "model.preset"},
+                   absl::StrCat("model.vocab_pad ", model.vocab_pad(),
+                                " is below model.vocab_size ", model.vocab_size()),
+                   "leave vocab_pad out, or raise it"});
+  }
+}
+
+void CheckSequence(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Model& model = trial.model();
+  if (model.positions() == "learned" && model.n_positions() > 0 &&
+      trial.train().seq_len() > model.n_positions()) {
+    out.push_back({"positions",
+                   {"train.seq_len", "model.n_positions", "model.positions", "model.preset"},
+                   absl::StrCat("train.seq_len ", trial.train().seq_len(), " is beyond the ",
+                                model.n_positions(), " learned positions of the model"),
+                   absl::StrCat("set model.n_positions to ", trial.train().seq_len())});
+  }
+}
+
+void CheckBatch(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Train& train = trial.train();
+  const int64_t step = int64_t{train.batch_size()} * trial.resources().gpus();
+  if (step <= 0 || train.global_batch_size() <= 0) return;
+  if (train.global_batch_size() % step != 0) {
+    const int64_t above = (train.global_batch_size() / step + 1) * step;
+    out.push_back({"global_batch",
+                   {"train.global_batch_size", "train.batch_size", "resources.gpus"},
+                   absl::StrCat("train.global_batch_size ", train.global_batch_size(),
+                                " is not a multiple of train.batch_size ", train.batch_size(),
+                                " × resources.gpus ", trial.resources().gpus()),
+                   above - step > 0 ? absl::StrCat("use ", above - step, " or ", above)
+                                    : absl::StrCat("use ", above)});
+  }
+  const double tokens =
+      static_cast<double>(train.global_batch_size()) * static_cast<double>(train.seq_len());
+  if (train.max_tokens() > 0 && static_cast<double>(train.max_tokens()) < tokens) {
+    out.push_back({"max_tokens",
+                   {"train.max_tokens", "train.global_batch_size", "train.batch_size",
+                    "train.seq_len", "resources.gpus"},
+                   absl::StrCat("train.max_tokens ", train.max_tokens(), " is less than the ",
+                                NumberText(tokens), " tokens of one step"),
+                   "raise it, or use max_steps"});
+  }
+}
+
+void CheckLength(const v1::Spec& trial, const PathSet& set, std::vector<Violation>& out) {
+  const v1::Train& train = trial.train();
+  const int limits = (train.max_steps() > 0) + (train.max_tokens() > 0) + (train.epochs() > 0);
+  if (limits > 1) {
+    out.push_back({"length",
+                   {"train.epochs", "train.max_tokens", "train.max_steps"},
+                   "at most one of train.max_steps, train.max_tokens and train.epochs may be set",
+                   "keep one"});
+  }
+  const v1::Schedule& schedule = trial.schedule();
+  if (schedule.warmup_steps() >= 0 && set.contains("schedule.warmup_steps") &&
+      set.contains("schedule.warmup_ratio")) {
+    out.push_back({"warmup",
+                   {"schedule.warmup_ratio", "schedule.warmup_steps"},
+                   "schedule.warmup_steps and schedule.warmup_ratio are two ways to say one thing",
+                   "keep one"});
+  }
+  if (train.max_steps() > 0 && schedule.warmup_steps() > train.max_steps()) {
+    out.push_back({"warmup_length",
+                   {"schedule.warmup_steps", "train.max_steps"},
+                   absl::StrCat("schedule.warmup_steps ", schedule.warmup_steps(),
+                                " is beyond train.max_steps ", train.max_steps()),
+                   "warm up for fewer steps"});
+  }
+}
+
+void CheckDevice(const v1::Spec& trial, std::vector<Violation>& out) {
+  if (trial.resources().device() == "cpu" && trial.precision().compute() == "tf32") {
+    out.push_back({"tf32",
+                   {"precision.compute", "resources.device"},
+                   "precision.compute tf32 is arithmetic of CUDA devices; resources.device is cpu",
+                   "use fp32"});
+  }
+}
+
+}  // namespace
+
+std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
+  std::vector<Violation> out;
+  CheckShape(trial.model(), out);
+  CheckSequence(trial, out);
+  CheckBatch(trial, out);
+  CheckLength(trial, set, out);
+  CheckDevice(trial, out);
+  return out;
+}
+
+}  // namespace dt::spec::internal

@@ -1,0 +1,356 @@
+// validate.cc: everything wrong with an experiment, at once: its words, its parameters, and what
+// its trials would break.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/limits.h"
+#include "spec/internal.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+using internal::kExclusionsMax;
+using internal::kParametersMax;
+
+std::string Indexed(const std::string& path, int index) {
+  return absl::StrCat("parameters.", path, "[", index, "]");
+}
+
+// Variables of the libraries a trainer runs on. Others could make it load foreign code (LD_PRELOAD)
+// or break the placement of ranks.
+constexpr std::array<const char*, 13> kEnvPrefixes{
+    "NCCL_", "GLOO_", "TORCH_", "PYTORCH_", "CUDA_", "CUBLAS_", "CUDNN_",
+    "OMP_",  "MKL_",  "KMP_",   "UCX_",     "FI_",   "DTRAIN_"};
+constexpr std::array<const char*, 2> kEnvRefused{"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"};
+
+class Validator {
+ public:
+  explicit Validator(const v1::ExperimentSpec& spec) : spec_(spec) {
+    for (const v1::Parameter& parameter : spec.parameters()) swept_.insert(parameter.path());
+    explicit_.insert(spec.explicit_paths().begin(), spec.explicit_paths().end());
+  }
+
+  std::vector<Issue> Run() {
+    CheckExperimentFields();
+    CheckLabels("labels", spec_.labels());
+    CheckEnv();
+    CheckBase();
+    const size_t before = issues_.size();
+    CheckParameters();
+    CheckExclusions();
+    // Trials of a grid that cannot be read would only repeat what was said.
+    if (issues_.size() == before || OnlyExclusionsFailed(before)) CheckTrials();
+    return std::move(issues_);
+  }
+
+ private:
+  void Add(Issue issue) { issues_.push_back(std::move(issue)); }
+  void Add(std::string path, std::string code, std::string message, std::string hint = "") {
+    Add(Issue{std::move(path), std::move(code), std::move(message), std::move(hint)});
+  }
+  bool OnlyExclusionsFailed(size_t before) const {
+    return std::all_of(issues_.begin() + static_cast<std::ptrdiff_t>(before), issues_.end(),
+                       [](const Issue& issue) { return absl::StartsWith(issue.path, "exclude"); });
+  }
+
+  void CheckExperimentFields() {
+    for (const Field& field : ExperimentFieldTable()) {
+      if (field.type == FieldType::kLabels) continue;
+      const v1::Value value = GetExperimentField(spec_, field.path);
+      const bool unset =
+          field.path == "version" ? value.integer() == 0 : value.has_text() && value.text().empty();
+      if (unset && field.default_kind == DefaultKind::kNone) continue;
+      if (unset) {
+        Add(field.path, "missing", absl::StrCat(field.path, " is missing"),
+            field.path == "version" ? "add: version: 1" : absl::StrCat("add: ", field.path, ": …"));
+        continue;
+      }
+      if (ReadValue read = Canonical(field, value); !read.value) Add(std::move(read.issue));
+    }
+  }
+
+  template <typename Labels>
+  void CheckLabels(const std::string& path, const Labels& labels) {
+    if (labels.size() > static_cast<int>(limits::kLabels)) {
+      Add(path, "too_many",
+          absl::StrCat(path, " has ", labels.size(), " entries; at most ", limits::kLabels,
+                       " are allowed"));
+    }
+    std::set<std::string> seen;
+    for (const v1::Label& label : labels) {
+      if (!seen.insert(label.key()).second) {
+        Add(path, "duplicate_key", absl::StrCat(path, " names '", label.key(), "' twice"));
+      }
+      if (label.key().empty()) Add(path, "empty", absl::StrCat(path, " has an empty key"));
+      const std::string where = absl::StrCat(path, ".", label.key());
+      using internal::Lines;
+      for (const auto& [what, text, limit] :
+           {std::tuple{"key", &label.key(), limits::kNameBytes},
+            std::tuple{"value", &label.value(), limits::kTextBytes}}) {
+        const std::string problem = internal::TextProblem(*text, limit, Lines::kOne);
+        if (!problem.empty()) {
+          Add(where, "bad_text", absl::StrCat("a ", what, " of ", path, " ", problem));
+        }
+      }
+    }
+  }
+
+  void CheckEnv() {
+    const auto& env = spec_.base().resources().env();
+    CheckLabels("resources.env", env);
+    for (const v1::Label& label : env) {
+      const std::string& name = label.key();
+      const auto begins = [&](const char* prefix) { return absl::StartsWith(name, prefix); };
+      const bool word = std::all_of(name.begin(), name.end(), [](char c) {
+        return c == '_' || absl::ascii_isdigit(c) || absl::ascii_isupper(c);
+      });
+      const bool refused =
+          std::find(kEnvRefused.begin(), kEnvRefused.end(), name) != kEnvRefused.end();
+      if (!word || refused || std::none_of(kEnvPrefixes.begin(), kEnvPrefixes.end(), begins)) {
+        Add(absl::StrCat("resources.env.", name), "bad_name",
+            absl::StrCat("resources.env ", internal::Quote(name), " may not be set",
+                         refused ? ": the worker decides it" : ""),
+            absl::StrCat("names begin with ", absl::StrJoin(kEnvPrefixes, ", ")));
+      }
+    }
+  }
+
+  // Values that the file set, and defaults that another client may have left out.
+  void CheckBase() {
+    for (const std::string& path : explicit_) {
+      if (FindField(path) == nullptr) Unknown(path, path);
+    }
+    for (const Field& field : FieldTable()) {
+      const bool set = explicit_.contains(field.path);
+      if (swept_.contains(field.path)) {
+        if (set) {
+          Add(field.path, "conflict",
+              absl::StrCat(field.path, " is set, and swept under parameters"),
+              "keep one of the two");
+        }
+        continue;
+      }
+      if (field.type == FieldType::kLabels) continue;
+      if (field.default_kind == DefaultKind::kDependent && !set) continue;
+      const v1::Value value = GetField(spec_.base(), field.path);
+      if (field.default_kind == DefaultKind::kRequired && value.text().empty()) {
+        Add(field.path, "missing", absl::StrCat(field.path, " is missing"),
+            absl::StrCat("add it: ", field.help));
+        continue;
+      }
+      if (ReadValue read = Canonical(field, value); !read.value) Add(std::move(read.issue));
+    }
+  }
+
+  // A path that may not be set or swept.
+  void Unknown(const std::string& where, const std::string& path) {
+    if (IsReserved(path)) {
+      Add(where, "not_available", absl::StrCat("'", path, "' is not yet available"));
+      return;
+    }
+    const std::string near = SuggestPath(path);
+    Add(where, "unknown_key", absl::StrCat("unknown field ", internal::Quote(path)),
+        near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
+  }
+
+  void CheckParameters() {
+    if (spec_.parameters_size() > kParametersMax) {
+      Add("parameters", "too_many",
+          absl::StrCat("parameters has ", spec_.parameters_size(), " entries; at most ",
+                       kParametersMax, " are allowed"));
+    }
+    std::set<std::string> seen;
+    for (const v1::Parameter& parameter : spec_.parameters()) {
+      const std::string where = absl::StrCat("parameters.", parameter.path());
+      const Field* field = FindField(parameter.path());
+      if (field == nullptr) {
+        Unknown(where, parameter.path());
+        continue;
+      }
+      if (!seen.insert(parameter.path()).second) {
+        Add(where, "duplicate_key", absl::StrCat(where, " stands twice"));
+      }
+      if (!field->sweepable) {
+        Add(where, "conflict",
+            absl::StrCat(parameter.path(), " is the same for all trials and cannot be swept"),
+            "move it out of parameters");
+        continue;
+      }
+      CheckParameterValues(*field, parameter, where);
+    }
+  }
+
+  void CheckParameterValues(const Field& field, const v1::Parameter& parameter,
+                            const std::string& where) {
+    if (parameter.values().empty()) {
+      Add(where, "empty", absl::StrCat(where, " has no values"), "list at least one");
+    }
+    std::map<std::string, int> seen;
+    for (int i = 0; i < parameter.values_size(); ++i) {
+      ReadValue read = Canonical(field, parameter.values(i));
+      if (!read.value) {
+        read.issue.path = Indexed(parameter.path(), i);
+        Add(std::move(read.issue));
+        continue;
+      }
+      const auto [first, is_new] = seen.emplace(ValueText(*read.value), i);
+      if (!is_new) {
+        Add(Indexed(parameter.path(), i), "duplicate_value",
+            absl::StrCat(where, " has the value ", first->first, " twice"), "remove one");
+      }
+    }
+  }
+
+  void CheckExclusions() {
+    if (spec_.exclude_size() > kExclusionsMax) {
+      Add("exclude", "too_many",
+          absl::StrCat("exclude has ", spec_.exclude_size(), " entries; at most ", kExclusionsMax,
+                       " are allowed"));
+      return;
+    }
+    std::map<std::string, std::set<std::string>> values;
+    for (const v1::Parameter& parameter : spec_.parameters()) {
+      const Field* field = FindField(parameter.path());
+      for (int i = 0; field != nullptr && i < parameter.values_size(); ++i) {
+        const ReadValue read = Canonical(*field, parameter.values(i));
+        if (read.value) values[parameter.path()].insert(ValueText(*read.value));
+      }
+    }
+    for (int e = 0; e < spec_.exclude_size(); ++e) {
+      const std::string entry = absl::StrCat("exclude[", e, "]");
+      if (spec_.exclude(e).where().empty()) {
+        Add(entry, "empty", absl::StrCat(entry, " names no parameter"), "name one, or remove it");
+      }
+      std::set<std::string> seen;
+      for (const v1::Assignment& where : spec_.exclude(e).where()) {
+        if (!seen.insert(where.path()).second) {
+          Add(entry, "duplicate_key", absl::StrCat(entry, " names ", where.path(), " twice"));
+        }
+        CheckExcluded(absl::StrCat(entry, ".", where.path()), where, values);
+      }
+    }
+  }
+
+  void CheckExcluded(const std::string& at, const v1::Assignment& where,
+                     const std::map<std::string, std::set<std::string>>& values) {
+    const auto swept = values.find(where.path());
+    if (swept == values.end()) {
+      if (swept_.contains(where.path())) return;  // its own values are wrong already
+      std::vector<std::string> known(swept_.begin(), swept_.end());
+      const std::string near = Suggest(where.path(), known);
+      Add(at, "unknown_parameter",
+          absl::StrCat(at, ": ", internal::Quote(where.path()), " is not among parameters"),
+          near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
+      return;
+    }
+    ReadValue read = Canonical(*FindField(where.path()), where.value());
+    if (!read.value) {
+      read.issue.path = at;
+      Add(std::move(read.issue));
+    } else if (!swept->second.contains(ValueText(*read.value))) {
+      Add(at, "excludes_nothing",
+          absl::StrCat(at, ": ", ValueText(*read.value), " is not a value of ", where.path()),
+          "remove it, or write one of the values");
+    }
+  }
+
+  // --- Trials ---
+  struct Finding {
+    internal::Violation violation;
+    std::vector<v1::Assignment> assignments;
+    std::vector<size_t> at;
+    size_t trials = 0;
+  };
+
+  void CheckTrials() {
+    const internal::Grid grid = internal::MakeGrid(spec_);
+    if (grid.combinations >= internal::kTooMany) {
+      Add("parameters", "too_many_trials",
+          absl::StrCat("the grid has ", internal::kTooMany, " combinations or more; at most ",
+                       limits::kTrialsPerExperiment, " trials are allowed"),
+          "give fewer values");
+      return;
+    }
+    size_t trials = 0;
+    std::map<std::string, Finding> findings;
+    internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
+      if (++trials > limits::kTrialsPerExperiment) return false;
+      CheckOneTrial(at, findings);
+      return true;
+    });
+    if (trials > limits::kTrialsPerExperiment) {
+      Add("parameters", "too_many_trials",
+          absl::StrCat("the grid has more than ", limits::kTrialsPerExperiment, " trials"),
+          "give fewer values, or exclude some");
+    }
+    if (trials == 0) {
+      Add("exclude", "no_trials", "exclude removes every combination of parameters",
+          "exclude fewer");
+    }
+    for (auto& [rule, finding] : findings) Report(std::move(finding), trials);
+  }
+
+  void CheckOneTrial(const std::vector<size_t>& at, std::map<std::string, Finding>& findings) {
+    std::vector<v1::Assignment> assignments = internal::AssignmentsAt(spec_, at);
+    const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, assignments);
+    if (!trial.ok()) return;  // every value was checked above
+    std::set<std::string> set = explicit_;
+    set.insert(swept_.begin(), swept_.end());
+    for (internal::Violation& violation : internal::CheckTrial(*trial, set)) {
+      Finding& finding = findings[violation.rule];
+      if (finding.trials++ == 0) {
+        finding.violation = std::move(violation);
+        finding.assignments = assignments;
+        finding.at = at;
+      }
+    }
+  }
+
+  bool HasIssue(const std::string& path) const {
+    return std::any_of(issues_.begin(), issues_.end(),
+                       [&](const Issue& issue) { return issue.path == path; });
+  }
+
+  // One issue for a rule, at the place a person would change.
+  void Report(Finding finding, size_t trials) {
+    const std::vector<std::string>& paths = finding.violation.paths;
+    if (std::any_of(paths.begin(), paths.end(), [&](const auto& p) { return HasIssue(p); })) return;
+    Issue issue{"", "conflict", finding.violation.message, finding.violation.hint};
+    std::vector<std::string> combination;
+    for (const std::string& path : paths) {
+      if (issue.path.empty() && explicit_.contains(path)) issue.path = path;
+      for (size_t p = 0; p < finding.assignments.size(); ++p) {
+        if (finding.assignments[p].path() != path) continue;
+        if (combination.empty()) issue.path = Indexed(path, static_cast<int>(finding.at[p]));
+        combination.push_back(absl::StrCat(path, ": ", ValueText(finding.assignments[p].value())));
+      }
+    }
+    if (issue.path.empty()) issue.path = paths.front();
+    if (!combination.empty()) {
+      absl::StrAppend(&issue.message, " (trials with ", absl::StrJoin(combination, ", "),
+                      finding.trials < 2 ? ""
+                                         : absl::StrCat("; ", finding.trials, " of ", trials,
+                                                        " trials have this problem"),
+                      ")");
+    }
+    Add(std::move(issue));
+  }
+
+  const v1::ExperimentSpec& spec_;
+  std::set<std::string> swept_;
+  std::set<std::string> explicit_;
+  std::vector<Issue> issues_;
+};
+
+}  // namespace
+
+std::vector<Issue> Validate(const v1::ExperimentSpec& spec) { return Validator(spec).Run(); }
+
+}  // namespace dt::spec

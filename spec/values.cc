@@ -1,0 +1,503 @@
+// values.cc: reading, checking and writing single values.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "common/limits.h"
+#include "spec/internal.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+using internal::DurationSeconds;
+using internal::DurationText;
+using internal::Quote;
+using internal::RangeText;
+using internal::TypeText;
+
+// Shorter intervals would checkpoint without end; longer than a month is a slip.
+constexpr double kShortestEvery = 0.01;
+constexpr double kLongestEvery = 30 * 24 * 3600.0;
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+ReadValue Wrong(const Field& field, std::string code, std::string message, std::string hint = "") {
+  return {std::nullopt, {field.path, std::move(code), std::move(message), std::move(hint)}};
+}
+ReadValue WrongType(const Field& field, std::string_view text, std::string hint = "") {
+  return Wrong(field, "wrong_type",
+               absl::StrCat(field.path, " is ", Quote(text), "; it must be ", TypeText(field)),
+               std::move(hint));
+}
+
+ReadValue OfInteger(int64_t integer) {
+  ReadValue read;
+  read.value.emplace().set_integer(integer);
+  return read;
+}
+ReadValue OfNumber(double number) {
+  ReadValue read;
+  read.value.emplace().set_number(number);
+  return read;
+}
+ReadValue OfText(std::string text) {
+  ReadValue read;
+  read.value.emplace().set_text(std::move(text));
+  return read;
+}
+
+bool InRange(const Field& field, double number) {
+  if (field.min == 0 && field.max == 0) return true;
+  if (field.min_exclusive ? number <= field.min : number < field.min) return false;
+  return field.max_exclusive ? number < field.max : number <= field.max;
+}
+ReadValue OutOfRange(const Field& field, std::string_view text) {
+  return Wrong(field, "out_of_range",
+               absl::StrCat(field.path, " is ", Absl(text), "; it must be ", RangeText(field)));
+}
+
+// --- Numbers as text ---
+enum class Shape { kInteger, kNumber, kLeadingZero, kNotFinite, kOther };
+
+// What a plain scalar is: YAML 1.1's octal, sexagesimal and underscores are no numbers here.
+Shape ShapeOf(std::string_view text) {
+  std::string_view rest = text;
+  if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
+  const std::string lower = absl::AsciiStrToLower(Absl(rest));
+  for (const char* word : {".nan", ".inf", "nan", "inf", "infinity"}) {
+    if (lower == word) return Shape::kNotFinite;
+  }
+  const auto digits = [&rest] {
+    size_t n = 0;
+    while (n < rest.size() && absl::ascii_isdigit(rest[n])) ++n;
+    rest.remove_prefix(n);
+    return n;
+  };
+  const bool zero_first = !rest.empty() && rest[0] == '0';
+  const size_t whole = digits();
+  const bool leading_zero = zero_first && whole > 1;
+  if (whole > 0 && rest.empty()) return leading_zero ? Shape::kLeadingZero : Shape::kInteger;
+  size_t fraction = 0;
+  if (!rest.empty() && rest[0] == '.') {
+    rest.remove_prefix(1);
+    fraction = digits();
+  }
+  if (whole + fraction == 0) return Shape::kOther;
+  if (!rest.empty() && (rest[0] == 'e' || rest[0] == 'E')) {
+    rest.remove_prefix(1);
+    if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
+    if (digits() == 0) return Shape::kOther;
+  }
+  if (!rest.empty()) return Shape::kOther;
+  return leading_zero ? Shape::kLeadingZero : Shape::kNumber;
+}
+
+double ToDouble(std::string_view text) {
+  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  double number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  // Too large or too small for a double: both are outside every range, or zero.
+  if (result.ec == std::errc::result_out_of_range) {
+    const size_t e = text.find_first_of("eE");
+    return e != std::string_view::npos && text[e + 1] == '-' ? 0 : 1e308;
+  }
+  return number;
+}
+
+// A shape that is no number, as an error.
+ReadValue NotANumber(const Field& field, std::string_view text, Shape shape) {
+  if (shape == Shape::kLeadingZero) {
+    const std::string trimmed(
+        text.substr(std::min(text.find_first_not_of("+-0"), text.size() - 1)));
+    return Wrong(field, "leading_zero",
+                 absl::StrCat(field.path, " is ", Absl(text),
+                              "; a leading zero means octal to some readers"),
+                 absl::StrCat("write ", trimmed));
+  }
+  if (shape == Shape::kNotFinite) {
+    return Wrong(field, "not_finite",
+                 absl::StrCat(field.path, " is ", Absl(text), "; it must be a finite number"));
+  }
+  return WrongType(field, text);
+}
+
+ReadValue ReadInteger(const Field& field, std::string_view text) {
+  const Shape shape = ShapeOf(text);
+  if (shape == Shape::kNumber) {
+    // 1e9 is how people write large counts; 8.0 and 1.5 are not counts.
+    const double number = ToDouble(text);
+    const bool exponent = text.find_first_of("eE") != std::string_view::npos;
+    if (!exponent || number != std::floor(number)) return WrongType(field, text);
+    if (std::abs(number) > 9007199254740991.0 || !InRange(field, number)) {
+      return OutOfRange(field, text);
+    }
+    return OfInteger(static_cast<int64_t>(number));
+  }
+  if (shape != Shape::kInteger) return NotANumber(field, text, shape);
+  std::string_view digits = text;
+  if (digits[0] == '+') digits.remove_prefix(1);
+  int64_t integer = 0;
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
+  if (result.ec != std::errc()) return OutOfRange(field, text);
+  if (!InRange(field, static_cast<double>(integer))) return OutOfRange(field, text);
+  return OfInteger(integer);
+}
+
+ReadValue ReadNumber(const Field& field, std::string_view text) {
+  const Shape shape = ShapeOf(text);
+  if (shape != Shape::kNumber && shape != Shape::kInteger) return NotANumber(field, text, shape);
+  const double number = ToDouble(text);
+  if (!InRange(field, number)) return OutOfRange(field, text);
+  return OfNumber(number == 0 ? 0.0 : number);
+}
+
+ReadValue ReadFlag(const Field& field, std::string_view text) {
+  if (text == "true" || text == "false") {
+    ReadValue read;
+    read.value.emplace().set_flag(text == "true");
+    return read;
+  }
+  const std::string lower = absl::AsciiStrToLower(Absl(text));
+  if (lower == "yes" || lower == "on" || lower == "true" || lower == "1") {
+    return WrongType(field, text, "write true");
+  }
+  if (lower == "no" || lower == "off" || lower == "false" || lower == "0") {
+    return WrongType(field, text, "write false");
+  }
+  return WrongType(field, text);
+}
+
+ReadValue ReadChoice(const Field& field, std::string_view text) {
+  const auto has = [text](const std::vector<std::string>& words) {
+    return std::find(words.begin(), words.end(), text) != words.end();
+  };
+  if (has(field.choices)) return OfText(std::string(text));
+  const std::string known = absl::StrJoin(field.choices, ", ");
+  if (has(field.later)) {
+    return Wrong(field, "not_available",
+                 absl::StrCat(field.path, " ", Quote(text), " is not yet available"),
+                 absl::StrCat("available: ", known));
+  }
+  const std::string near = Suggest(text, field.choices);
+  return Wrong(field, "unknown_choice",
+               absl::StrCat(field.path, " is ", Quote(text), "; it must be one of: ", known),
+               near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
+}
+
+ReadValue ReadDuration(const Field& field, std::string_view text) {
+  const auto seconds = DurationSeconds(text);
+  if (!seconds) {
+    const bool unitless = ShapeOf(text) == Shape::kInteger || ShapeOf(text) == Shape::kNumber;
+    return WrongType(field, text,
+                     unitless && text[0] != '-' ? absl::StrCat("write ", Absl(text), "s") : "");
+  }
+  if (!InRange(field, *seconds)) return OutOfRange(field, text);
+  return OfText(DurationText(*seconds));
+}
+
+ReadValue ReadEvery(const Field& field, std::string_view text) {
+  const Shape shape = ShapeOf(text);
+  if (shape == Shape::kInteger || shape == Shape::kLeadingZero) {
+    Field steps = field;
+    steps.max = 9007199254740991.0;
+    return ReadInteger(steps, text);
+  }
+  const auto seconds = DurationSeconds(text);
+  if (!seconds) return WrongType(field, text);
+  if (*seconds == 0) return OfInteger(0);
+  if (*seconds < kShortestEvery || *seconds > kLongestEvery) {
+    return Wrong(field, "out_of_range",
+                 absl::StrCat(field.path, " is ", Absl(text),
+                              "; a time must be from 10ms to 720h; 0 is only at the end"));
+  }
+  return OfText(DurationText(*seconds));
+}
+
+ReadValue CheckNumbers(const Field& field, const std::vector<double>& numbers) {
+  if (field.count > 0 && static_cast<int>(numbers.size()) != field.count) {
+    return Wrong(
+        field, "wrong_type",
+        absl::StrCat(field.path, " has ", numbers.size(), " numbers; it must have ", field.count));
+  }
+  ReadValue read;
+  auto* list = read.value.emplace().mutable_numbers();
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) {
+      return Wrong(field, "not_finite", absl::StrCat(field.path, " must hold finite numbers"));
+    }
+    if (!InRange(field, number)) return OutOfRange(field, NumberText(number));
+    list->add_values(number);
+  }
+  return read;
+}
+
+ReadValue ReadNumbers(const Field& field, std::string_view text) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return WrongType(field, text);
+  Field element = field;
+  element.type = FieldType::kNumber;
+  std::vector<double> numbers;
+  const std::string_view inner = text.substr(1, text.size() - 2);
+  for (absl::string_view part : absl::StrSplit(Absl(inner), ',')) {
+    part = absl::StripAsciiWhitespace(part);
+    ReadValue read = ReadNumber(element, {part.data(), part.size()});
+    if (!read.value) return read;
+    numbers.push_back(read.value->number());
+  }
+  return CheckNumbers(field, numbers);
+}
+
+ReadValue ReadPlainText(const Field& field, std::string_view text) {
+  if (text.empty()) {
+    return Wrong(field, "empty", absl::StrCat(field.path, " is empty"), "write some text");
+  }
+  const size_t limit = field.path == "name" ? limits::kNameBytes : limits::kTextBytes;
+  const auto lines = field.path == "description" ? internal::Lines::kMany : internal::Lines::kOne;
+  if (std::string problem = internal::TextProblem(text, limit, lines); !problem.empty()) {
+    return Wrong(field, "bad_text", absl::StrCat(field.path, " ", problem));
+  }
+  return OfText(std::string(text));
+}
+
+}  // namespace
+
+std::string ToString(const Issue& issue) {
+  std::string text = issue.message;
+  // Most messages begin with their path; those of parameters and of the whole file do not.
+  if (!issue.path.empty() && text.find(issue.path) == std::string::npos) {
+    text = absl::StrCat(issue.path, ": ", text);
+  }
+  if (!issue.hint.empty()) absl::StrAppend(&text, "; ", issue.hint);
+  return text;
+}
+
+ReadValue ReadText(const Field& field, std::string_view text, Quoting quoting) {
+  const bool textual = field.type == FieldType::kText || field.type == FieldType::kChoice ||
+                       field.type == FieldType::kEvery || field.type == FieldType::kDuration;
+  if (quoting == Quoting::kQuoted && !textual) {
+    return Wrong(
+        field, "wrong_type",
+        absl::StrCat(field.path, " is the text ", Quote(text), "; it must be ", TypeText(field)),
+        "write it without quotes");
+  }
+  switch (field.type) {
+    case FieldType::kInteger:
+      return ReadInteger(field, text);
+    case FieldType::kNumber:
+      return ReadNumber(field, text);
+    case FieldType::kText:
+      return ReadPlainText(field, text);
+    case FieldType::kFlag:
+      return ReadFlag(field, text);
+    case FieldType::kChoice:
+      return ReadChoice(field, text);
+    case FieldType::kNumbers:
+      return ReadNumbers(field, text);
+    case FieldType::kEvery:
+      return ReadEvery(field, text);
+    case FieldType::kDuration:
+      return ReadDuration(field, text);
+    case FieldType::kLabels:
+      return WrongType(field, text);
+  }
+  return WrongType(field, text);
+}
+
+absl::StatusOr<v1::Value> ParseValue(const Field& field, std::string_view text) {
+  ReadValue read = ReadText(field, text);
+  if (!read.value) return absl::InvalidArgumentError(ToString(read.issue));
+  return *std::move(read.value);
+}
+
+ReadValue Canonical(const Field& field, const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kInteger:
+      if (field.type == FieldType::kInteger || field.type == FieldType::kNumber ||
+          field.type == FieldType::kEvery) {
+        return ReadText(field, absl::StrCat(value.integer()));
+      }
+      break;
+    case v1::Value::kNumber:
+      if (field.type == FieldType::kNumber || field.type == FieldType::kInteger) {
+        const double number = value.number();
+        if (!std::isfinite(number)) return NotANumber(field, ValueText(value), Shape::kNotFinite);
+        if (field.type == FieldType::kInteger) {
+          if (number != std::floor(number)) return WrongType(field, ValueText(value));
+          if (std::abs(number) > 9007199254740991.0) return OutOfRange(field, ValueText(value));
+          return ReadInteger(field, absl::StrCat(static_cast<int64_t>(number)));
+        }
+        return InRange(field, number) ? OfNumber(number == 0 ? 0.0 : number)
+                                      : OutOfRange(field, NumberText(number));
+      }
+      break;
+    case v1::Value::kText:
+      if (field.type == FieldType::kText || field.type == FieldType::kChoice ||
+          field.type == FieldType::kEvery || field.type == FieldType::kDuration) {
+        return ReadText(field, value.text(), Quoting::kQuoted);
+      }
+      break;
+    case v1::Value::kFlag:
+      if (field.type == FieldType::kFlag) return {value, {}};
+      break;
+    case v1::Value::kNumbers:
+      if (field.type == FieldType::kNumbers) {
+        const auto& numbers = value.numbers().values();
+        return CheckNumbers(field, {numbers.begin(), numbers.end()});
+      }
+      break;
+    case v1::Value::KIND_NOT_SET:
+      return Wrong(field, "missing", absl::StrCat(field.path, " has no value"));
+  }
+  return WrongType(field, ValueText(value));
+}
+
+bool SameValue(const v1::Value& a, const v1::Value& b) {
+  if (a.kind_case() != b.kind_case()) return false;
+  switch (a.kind_case()) {
+    case v1::Value::kInteger:
+      return a.integer() == b.integer();
+    case v1::Value::kNumber:
+      return a.number() == b.number();
+    case v1::Value::kText:
+      return a.text() == b.text();
+    case v1::Value::kFlag:
+      return a.flag() == b.flag();
+    case v1::Value::kNumbers:
+      return std::equal(a.numbers().values().begin(), a.numbers().values().end(),
+                        b.numbers().values().begin(), b.numbers().values().end());
+    case v1::Value::KIND_NOT_SET:
+      return true;
+  }
+  return false;
+}
+
+std::string NumberText(double number) {
+  if (std::isnan(number)) return ".nan";
+  if (std::isinf(number)) return number > 0 ? ".inf" : "-.inf";
+  char buffer[64];
+  const double size = std::abs(number);
+  if (size == 0 || (size >= 1e-4 && size < 1e15)) {
+    const auto end =
+        std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::fixed);
+    return {buffer, end.ptr};
+  }
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::scientific);
+  // "1e-05" → "1.0e-5": readers that follow YAML 1.1 take "1e-05" for text.
+  std::string text(buffer, end.ptr);
+  const size_t e = text.find('e');
+  std::string mantissa = text.substr(0, e);
+  if (mantissa.find('.') == std::string::npos) mantissa += ".0";
+  int exponent = 0;
+  const size_t digits = e + (text[e + 1] == '+' ? 2 : 1);
+  std::from_chars(text.data() + digits, text.data() + text.size(), exponent);
+  return absl::StrCat(mantissa, "e", exponent < 0 ? "" : "+", exponent);
+}
+
+std::string ValueText(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kInteger:
+      return absl::StrCat(value.integer());
+    case v1::Value::kNumber:
+      return NumberText(value.number());
+    case v1::Value::kText:
+      return value.text();
+    case v1::Value::kFlag:
+      return value.flag() ? "true" : "false";
+    case v1::Value::kNumbers: {
+      std::vector<std::string> parts;
+      for (const double number : value.numbers().values()) parts.push_back(NumberText(number));
+      return absl::StrCat("[", absl::StrJoin(parts, ", "), "]");
+    }
+    case v1::Value::KIND_NOT_SET:
+      return "";
+  }
+  return "";
+}
+
+namespace internal {
+
+std::string Quote(std::string_view text) {
+  constexpr size_t kShown = 64;
+  return text.size() <= kShown ? absl::StrCat("'", Absl(text), "'")
+                               : absl::StrCat("'", Absl(text.substr(0, kShown)), "…'");
+}
+
+std::string DurationText(double seconds) {
+  if (seconds >= 3600 && std::fmod(seconds, 3600) == 0) return NumberText(seconds / 3600) + "h";
+  if (seconds >= 120 && std::fmod(seconds, 60) == 0) return NumberText(seconds / 60) + "m";
+  return NumberText(seconds) + "s";
+}
+
+std::optional<double> DurationSeconds(std::string_view text) {
+  absl::Duration duration;
+  if (text.size() > 64 || !absl::ParseDuration(Absl(text), &duration)) return std::nullopt;
+  const double seconds = absl::ToDoubleSeconds(duration);
+  if (!std::isfinite(seconds) || seconds < 0) return std::nullopt;
+  return seconds;
+}
+
+std::string RangeText(const Field& field) {
+  if (field.min == 0 && field.max == 0) return "";
+  const auto text = [&field](double bound) {
+    if (field.type == FieldType::kDuration) return DurationText(bound);
+    return NumberText(bound);
+  };
+  if (field.min == field.max) return text(field.min);
+  if (!field.min_exclusive && !field.max_exclusive) {
+    return absl::StrCat("from ", text(field.min), " to ", text(field.max));
+  }
+  return absl::StrCat(field.min_exclusive ? "above " : "at least ", text(field.min), " and ",
+                      field.max_exclusive ? "below " : "at most ", text(field.max));
+}
+
+std::string TypeText(const Field& field) {
+  switch (field.type) {
+    case FieldType::kInteger:
+      return "an integer";
+    case FieldType::kNumber:
+      return "a number";
+    case FieldType::kText:
+      return "text";
+    case FieldType::kFlag:
+      return "true or false";
+    case FieldType::kChoice:
+      return absl::StrCat("one of: ", absl::StrJoin(field.choices, ", "));
+    case FieldType::kNumbers:
+      return absl::StrCat("a list of ", field.count, " numbers");
+    case FieldType::kEvery:
+      return "a number of steps or a time such as 60s";
+    case FieldType::kDuration:
+      return "a time with its unit, such as 10s, 5m or 1h";
+    case FieldType::kLabels:
+      return "a map of names to text";
+  }
+  return "";
+}
+
+std::string TextProblem(std::string_view text, size_t limit_bytes, Lines lines) {
+  if (text.size() > limit_bytes) {
+    return absl::StrCat("has ", text.size(), " bytes; at most ", limit_bytes, " are allowed");
+  }
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (lines == Lines::kMany && (byte == '\n' || byte == '\t')) continue;
+    // C1 controls are two bytes in UTF-8; terminals obey them as they do escape sequences.
+    const bool c1 =
+        byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (byte < 0x20 || byte == 0x7f || c1) {
+      return absl::StrCat(
+          "holds the control character U+",
+          absl::Hex(c1 ? static_cast<unsigned char>(text[i + 1]) : byte, absl::kZeroPad4));
+    }
+  }
+  return "";
+}
+
+}  // namespace internal
+}  // namespace dt::spec

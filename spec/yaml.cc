@@ -1,0 +1,162 @@
+// yaml.cc: printing experiments and trials as the YAML that a person would write.
+//
+// Invariant: reading ToYaml(spec) gives the same trials. So defaults that depend on other fields
+// are left out (they would become fixed), and so is the half of a pair that the file did not use.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+// Plain where no reader could take it for something else, else in double quotes.
+std::string Text(const std::string& text) {
+  static const auto* words = new std::set<std::string>{"true", "false", "null", "yes", "no", "on",
+                                                       "off",  "y",     "n",    "nan", "inf"};
+  const bool plain =
+      !text.empty() && (absl::ascii_isalpha(text[0]) || text[0] == '_') &&
+      std::all_of(text.begin(), text.end(),
+                  [](char c) {
+                    return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.' || c == '/';
+                  }) &&
+      !words->contains(absl::AsciiStrToLower(text));
+  if (plain) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      absl::StrAppend(&quoted, "\\", std::string(1, c));
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (c == '\t') {
+      quoted += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      absl::StrAppend(&quoted, "\\x", absl::Hex(byte, absl::kZeroPad2));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string Written(const Field& field, const v1::Value& value) {
+  const bool text = field.type == FieldType::kText || field.type == FieldType::kChoice;
+  return text ? Text(value.text()) : ValueText(value);
+}
+
+template <typename Labels>
+std::string Map(const Labels& labels) {
+  std::vector<std::string> parts;
+  for (const v1::Label& label : labels) {
+    parts.push_back(absl::StrCat(Text(label.key()), ": ", Text(label.value())));
+  }
+  return absl::StrCat("{", absl::StrJoin(parts, ", "), "}");
+}
+
+// Writes "section:" before the first field of it.
+class Writer {
+ public:
+  void Line(const std::string& path, const std::string& value) {
+    const size_t dot = path.find('.');
+    const std::string section = dot == std::string::npos ? "" : path.substr(0, dot);
+    if (section != section_ && !section.empty()) absl::StrAppend(&out_, section, ":\n");
+    section_ = section;
+    absl::StrAppend(&out_, section.empty() ? "" : "  ",
+                    section.empty() ? path : path.substr(dot + 1), ": ", value, "\n");
+  }
+  void Raw(const std::string& text) {
+    section_.clear();
+    out_ += text;
+  }
+  std::string Take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+  std::string section_;
+};
+
+std::string Parameters(const v1::ExperimentSpec& spec) {
+  std::string out;
+  if (spec.parameters_size() > 0) out += "parameters:\n";
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    const Field* field = FindField(parameter.path());
+    std::vector<std::string> values;
+    for (const v1::Value& value : parameter.values()) {
+      values.push_back(field == nullptr ? Text(ValueText(value)) : Written(*field, value));
+    }
+    absl::StrAppend(&out, "  ", parameter.path(), ": [", absl::StrJoin(values, ", "), "]\n");
+  }
+  if (spec.exclude_size() > 0) out += "exclude:\n";
+  for (const v1::Exclusion& exclusion : spec.exclude()) {
+    std::vector<std::string> parts;
+    for (const v1::Assignment& where : exclusion.where()) {
+      const Field* field = FindField(where.path());
+      parts.push_back(absl::StrCat(
+          where.path(), ": ",
+          field == nullptr ? Text(ValueText(where.value())) : Written(*field, where.value())));
+    }
+    absl::StrAppend(&out, "  - {", absl::StrJoin(parts, ", "), "}\n");
+  }
+  return out;
+}
+
+// Whether a field of the base is printed; see the invariant at the top.
+bool Printed(const v1::ExperimentSpec& spec, const Field& field, const std::set<std::string>& swept,
+             const std::set<std::string>& set) {
+  if (swept.contains(field.path)) return false;
+  if (set.contains(field.path)) return true;
+  if (field.default_kind == DefaultKind::kDependent) return false;
+  if (field.path == "schedule.warmup_ratio") {
+    return !swept.contains("schedule.warmup_steps") && spec.base().schedule().warmup_steps() < 0;
+  }
+  if (field.path == "schedule.warmup_steps") return spec.base().schedule().warmup_steps() >= 0;
+  if (field.path == "train.max_steps") return spec.base().train().max_steps() > 0;
+  if (field.path == "train.max_tokens") return spec.base().train().max_tokens() > 0;
+  return true;
+}
+
+}  // namespace
+
+std::string ToYaml(const v1::ExperimentSpec& spec) {
+  std::set<std::string> swept;
+  for (const v1::Parameter& parameter : spec.parameters()) swept.insert(parameter.path());
+  const std::set<std::string> set(spec.explicit_paths().begin(), spec.explicit_paths().end());
+  Writer writer;
+  for (const Field& field : ExperimentFieldTable()) {
+    if (field.type == FieldType::kLabels) {
+      if (!spec.labels().empty()) writer.Line(field.path, Map(spec.labels()));
+      continue;
+    }
+    const v1::Value value = GetExperimentField(spec, field.path);
+    if (value.has_text() && value.text().empty()) continue;
+    writer.Line(field.path, Written(field, value));
+  }
+  writer.Raw(Parameters(spec));
+  for (const Field& field : FieldTable()) {
+    if (field.type == FieldType::kLabels) {
+      const auto& env = spec.base().resources().env();
+      if (!env.empty()) writer.Line(field.path, Map(env));
+    } else if (Printed(spec, field, swept, set)) {
+      writer.Line(field.path, Written(field, GetField(spec.base(), field.path)));
+    }
+  }
+  return writer.Take();
+}
+
+std::string ToYaml(const v1::Spec& spec) {
+  Writer writer;
+  for (const Field& field : FieldTable()) {
+    if (field.type == FieldType::kLabels) {
+      if (!spec.resources().env().empty()) writer.Line(field.path, Map(spec.resources().env()));
+    } else {
+      writer.Line(field.path, Written(field, GetField(spec, field.path)));
+    }
+  }
+  return writer.Take();
+}
+
+}  // namespace dt::spec

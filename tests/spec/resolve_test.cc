@@ -1,0 +1,137 @@
+// resolve_test.cc: what a trial is trained with when the file leaves things out.
+#include <gtest/gtest.h>
+
+#include "spec/spec.h"
+#include "tests/spec/experiment_builder.h"
+
+namespace dt::spec {
+namespace {
+
+// Parameters of a model without positions, as the trainer counts them.
+int64_t Weights(const v1::Model& m) {
+  const int64_t width = m.n_embd(), ff = m.n_ff(), rows = m.vocab_pad();
+  const int64_t attention = 4 * width * width + 4 * width;
+  const int64_t feed_forward = 2 * width * ff + ff + width;
+  const int64_t norms = 4 * width;
+  const int64_t head = (m.tie_head() ? 0 : rows * width) + (m.head_bias() ? rows : 0);
+  const int64_t last_norm = m.norm() == "pre" ? 2 * width : 0;
+  return rows * width + m.n_layer() * (attention + feed_forward + norms) + last_norm + head;
+}
+
+TEST(ResolveTest, TheDefaultModelIsGpt2) {
+  const v1::Spec spec = ExperimentBuilder().Resolve();
+  EXPECT_EQ(spec.model().n_layer(), 12);
+  EXPECT_EQ(spec.model().n_ff(), 3072);
+  EXPECT_EQ(spec.model().vocab_pad(), 50304);
+  EXPECT_TRUE(spec.model().tie_head());
+  EXPECT_EQ(spec.model().norm(), "pre");
+  const double millions =
+      static_cast<double>(Weights(spec.model()) + 1024 * spec.model().n_embd()) / 1e6;
+  EXPECT_NEAR(millions, 124.4, 0.2);
+}
+
+TEST(ResolveTest, TinyTransformerHasTheStudysParameters) {
+  const v1::Spec spec = ExperimentBuilder().Set("model.preset", "tiny_transformer").Resolve();
+  EXPECT_EQ(spec.model().n_embd(), 300);
+  EXPECT_EQ(spec.model().vocab_pad(), 50257);
+  EXPECT_EQ(spec.model().norm(), "post");
+  EXPECT_EQ(spec.model().positions(), "sinusoidal");
+  EXPECT_NEAR(static_cast<double>(Weights(spec.model())) / 1e6, 38.2, 0.05);
+}
+
+TEST(ResolveTest, LargerPresetsHaveTheirPublishedSizes) {
+  const std::vector<std::pair<std::string, double>> sizes{
+      {"gpt2-medium", 354.8}, {"gpt2-large", 774.0}, {"gpt2-xl", 1557.6}};
+  for (const auto& [preset, millions] : sizes) {
+    const v1::Spec spec = ExperimentBuilder().Set("model.preset", preset).Resolve();
+    const int64_t positions = int64_t{1024} * spec.model().n_embd();
+    EXPECT_NEAR(static_cast<double>(Weights(spec.model()) + positions) / 1e6, millions, 0.5)
+        << preset;
+  }
+}
+
+TEST(ResolveTest, WhatTheFileSetsWinsOverThePreset) {
+  const v1::Spec spec = ExperimentBuilder()
+                            .Set("model.n_layer", "2")
+                            .Set("model.n_embd", "64")
+                            .Set("model.tie_head", "false")
+                            .Resolve();
+  EXPECT_EQ(spec.model().n_layer(), 2);
+  EXPECT_EQ(spec.model().n_ff(), 256) << "follows n_embd";
+  EXPECT_FALSE(spec.model().tie_head());
+  EXPECT_EQ(spec.model().n_head(), 12);
+}
+
+TEST(ResolveTest, WhatATrialIsAssignedWinsOverThePresetToo) {
+  ExperimentBuilder builder;
+  builder.Sweep("model.n_layer", {"3"}).Sweep("model.preset", {"gpt2-medium"});
+  const v1::Spec spec = builder.Resolve();
+  EXPECT_EQ(spec.model().n_layer(), 3);
+  EXPECT_EQ(spec.model().n_embd(), 1024);
+}
+
+TEST(ResolveTest, TheByteTokenizerBringsItsVocabulary) {
+  const v1::Spec spec = ExperimentBuilder().Set("data.tokenizer", "byte").Resolve();
+  EXPECT_EQ(spec.model().vocab_size(), 257);
+  EXPECT_EQ(spec.model().vocab_pad(), 320);
+  const v1::Spec own =
+      ExperimentBuilder().Set("data.tokenizer", "byte").Set("model.vocab_size", "256").Resolve();
+  EXPECT_EQ(own.model().vocab_size(), 256);
+  EXPECT_EQ(own.model().vocab_pad(), 256);
+}
+
+TEST(ResolveTest, TheGlobalBatchFollowsBatchAndRanksUnlessGiven) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "4").Sweep("train.batch_size", {"16"});
+  EXPECT_EQ(builder.Resolve().train().global_batch_size(), 64);
+  builder.Set("train.global_batch_size", "256");
+  EXPECT_EQ(builder.Resolve().train().global_batch_size(), 256);
+}
+
+TEST(ResolveTest, OneEpochIsTheLengthUnlessAnotherIsGiven) {
+  EXPECT_EQ(ExperimentBuilder().Resolve().train().epochs(), 1);
+  EXPECT_EQ(ExperimentBuilder().Set("train.max_steps", "10").Resolve().train().epochs(), 0);
+  EXPECT_EQ(ExperimentBuilder().Set("train.max_tokens", "1e6").Resolve().train().epochs(), 0);
+  EXPECT_EQ(ExperimentBuilder().Set("train.epochs", "2.5").Resolve().train().epochs(), 2.5);
+}
+
+TEST(ResolveTest, AutomaticPrecisionFollowsTheDeviceOnceItIsKnown) {
+  EXPECT_EQ(ExperimentBuilder().Resolve().precision().compute(), "auto");
+  ExperimentBuilder builder;
+  Freeze(builder.spec(), "cpu", 7);
+  EXPECT_EQ(builder.Resolve().precision().compute(), "fp32");
+  ExperimentBuilder cuda;
+  Freeze(cuda.spec(), "cuda", 7);
+  EXPECT_EQ(cuda.Resolve().precision().compute(), "bf16");
+}
+
+TEST(FreezeTest, SettlesOnlyWhatTheFileLeftOpen) {
+  ExperimentBuilder open;
+  Freeze(open.spec(), "cpu", 7);
+  EXPECT_EQ(open.spec().base().resources().device(), "cpu");
+  EXPECT_EQ(open.spec().base().seed(), 7);
+  EXPECT_TRUE(IsExplicit(open.spec(), "seed"));
+
+  ExperimentBuilder closed;
+  closed.Set("resources.device", "cuda").Set("seed", "0");
+  Freeze(closed.spec(), "cpu", 7);
+  EXPECT_EQ(closed.spec().base().resources().device(), "cuda");
+  EXPECT_EQ(closed.spec().base().seed(), 0);
+
+  ExperimentBuilder swept;
+  swept.Sweep("seed", {"1", "2"});
+  Freeze(swept.spec(), "cpu", 7);
+  EXPECT_FALSE(IsExplicit(swept.spec(), "seed"));
+  EXPECT_TRUE(Validate(swept.spec()).empty());
+}
+
+TEST(ResolveTest, AnAssignmentThatCannotBeMadeIsAnError) {
+  v1::Assignment assignment;
+  assignment.set_path("train.batch_size");
+  assignment.mutable_value()->set_integer(0);
+  const auto trial = ResolveTrial(ExperimentBuilder().spec(), {assignment});
+  EXPECT_EQ(trial.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace dt::spec

@@ -1,0 +1,237 @@
+// validate_test.cc: every way an experiment can be wrong, as any client could send it.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "spec/spec.h"
+#include "tests/spec/experiment_builder.h"
+
+namespace dt::spec {
+namespace {
+
+// "path code" of each issue.
+std::vector<std::string> Found(const v1::ExperimentSpec& spec) {
+  std::vector<std::string> out;
+  for (const Issue& issue : Validate(spec)) {
+    EXPECT_FALSE(issue.message.empty());
+    out.push_back(issue.path + " " + issue.code);
+  }
+  return out;
+}
+using Strings = std::vector<std::string>;
+
+TEST(ValidateTest, TheSmallestExperimentIsValid) {
+  EXPECT_EQ(Found(ExperimentBuilder().spec()), Strings{});
+}
+
+TEST(ValidateTest, AnEmptyMessageNamesEverythingThatIsMissing) {
+  const Strings found = Found(v1::ExperimentSpec());
+  for (const char* expected : {"version missing", "name missing", "data.train missing",
+                               "data.val missing", "train.batch_size out_of_range"}) {
+    EXPECT_NE(std::find(found.begin(), found.end(), expected), found.end()) << expected;
+  }
+}
+
+struct Case {
+  const char* what;
+  std::function<void(ExperimentBuilder&)> change;
+  const char* found;
+};
+
+class CombinationTest : public testing::TestWithParam<Case> {};
+
+TEST_P(CombinationTest, IsFoundWhereAPersonWouldChangeIt) {
+  ExperimentBuilder builder;
+  GetParam().change(builder);
+  EXPECT_EQ(Found(builder.spec()), Strings{GetParam().found});
+}
+
+using B = ExperimentBuilder;
+INSTANTIATE_TEST_SUITE_P(
+    All, CombinationTest,
+    testing::Values(
+        Case{"heads", [](B& b) { b.Set("model.n_embd", "100"); }, "model.n_embd conflict"},
+        Case{"sinusoidal",
+             [](B& b) {
+               b.Set("model.n_embd", "63")
+                   .Set("model.n_head", "1")
+                   .Set("model.positions", "sinusoidal");
+             },
+             "model.n_embd conflict"},
+        Case{"positions", [](B& b) { b.Set("train.seq_len", "2048"); }, "train.seq_len conflict"},
+        Case{"vocab_pad", [](B& b) { b.Set("model.vocab_pad", "50000"); },
+             "model.vocab_pad conflict"},
+        Case{"global_batch",
+             [](B& b) { b.Set("train.global_batch_size", "100").Set("resources.gpus", "8"); },
+             "train.global_batch_size conflict"},
+        Case{"two_lengths", [](B& b) { b.Set("train.max_steps", "10").Set("train.epochs", "1"); },
+             "train.epochs conflict"},
+        Case{"tokens_and_steps",
+             [](B& b) { b.Set("train.max_steps", "10").Set("train.max_tokens", "1e6"); },
+             "train.max_tokens conflict"},
+        Case{"too_few_tokens", [](B& b) { b.Set("train.max_tokens", "100"); },
+             "train.max_tokens conflict"},
+        Case{"two_warmups",
+             [](B& b) { b.Set("schedule.warmup_steps", "10").Set("schedule.warmup_ratio", "0.1"); },
+             "schedule.warmup_ratio conflict"},
+        Case{"long_warmup",
+             [](B& b) { b.Set("schedule.warmup_steps", "10").Set("train.max_steps", "5"); },
+             "schedule.warmup_steps conflict"},
+        Case{"tf32_on_cpu",
+             [](B& b) { b.Set("resources.device", "cpu").Set("precision.compute", "tf32"); },
+             "precision.compute conflict"},
+        Case{"set_and_swept",
+             [](B& b) {
+               b.Set("train.batch_size", "8").Sweep("train.batch_size", {"8", "16"});
+             },
+             "train.batch_size conflict"},
+        Case{"not_sweepable",
+             [](B& b) {
+               b.Sweep("resources.device", {"cpu", "cuda"});
+             },
+             "parameters.resources.device conflict"},
+        Case{"unknown_parameter", [](B& b) { b.Sweep("train.batchsize", {"8"}); },
+             "parameters.train.batchsize unknown_key"},
+        Case{"reserved_parameter", [](B& b) { b.Sweep("parallel.tensor", {"1"}); },
+             "parameters.parallel.tensor not_available"},
+        Case{"empty_parameter", [](B& b) { b.Sweep("train.batch_size", {}); },
+             "parameters.train.batch_size empty"},
+        Case{"duplicate_value",
+             [](B& b) {
+               b.Sweep("optimizer.lr", {"1e-3", "0.1", "0.001"});
+             },
+             "parameters.optimizer.lr[2] duplicate_value"},
+        Case{"value_out_of_range",
+             [](B& b) {
+               b.Sweep("optimizer.lr", {"1e-3", "-1"});
+             },
+             "parameters.optimizer.lr[1] wrong_type"},
+        Case{"duplicate_parameter",
+             [](B& b) { b.Sweep("optimizer.lr", {"1e-3"}).Sweep("optimizer.lr", {"1e-2"}); },
+             "parameters.optimizer.lr duplicate_key"},
+        Case{"excludes_everything",
+             [](B& b) {
+               b.Sweep("optimizer.lr", {"1e-3"}).Exclude({{"optimizer.lr", "1e-3"}});
+             },
+             "exclude no_trials"},
+        Case{"excludes_nothing",
+             [](B& b) {
+               b.Sweep("optimizer.lr", {"1e-3"}).Exclude({{"optimizer.lr", "1e-2"}});
+             },
+             "exclude[0].optimizer.lr excludes_nothing"},
+        Case{"excludes_unknown",
+             [](B& b) {
+               b.Sweep("optimizer.lr", {"1e-3"}).Exclude({{"train.seq_len", "64"}});
+             },
+             "exclude[0].train.seq_len unknown_parameter"},
+        Case{"excludes_no_parameter", [](B& b) { b.Sweep("optimizer.lr", {"1e-3"}).Exclude({}); },
+             "exclude[0] empty"}),
+    [](const testing::TestParamInfo<Case>& test) { return std::string(test.param.what); });
+
+TEST(ValidateTest, AProblemOfSomeTrialsIsReportedOnceAndNamesTheCombination) {
+  ExperimentBuilder builder;
+  builder.Set("train.global_batch_size", "64")
+      .Sweep("train.batch_size", {"8", "12", "24"})
+      .Sweep("optimizer.lr", {"1e-3", "1e-4"});
+  const std::vector<Issue> issues = Validate(builder.spec());
+  ASSERT_EQ(issues.size(), 1u);
+  EXPECT_EQ(issues[0].path, "parameters.train.batch_size[1]");
+  EXPECT_NE(issues[0].message.find("trials with train.batch_size: 12"), std::string::npos)
+      << issues[0].message;
+  EXPECT_NE(issues[0].message.find("4 of 6 trials"), std::string::npos) << issues[0].message;
+  EXPECT_EQ(issues[0].hint, "use 60 or 72");
+}
+
+TEST(ValidateTest, ExcludedCombinationsNeedNotWork) {
+  ExperimentBuilder builder;
+  builder.Sweep("train.seq_len", {"1024", "2048"})
+      .Sweep("model.n_positions", {"1024", "2048"})
+      .Exclude({{"train.seq_len", "2048"}, {"model.n_positions", "1024"}});
+  EXPECT_EQ(Found(builder.spec()), Strings{});
+}
+
+TEST(ValidateTest, AllProblemsAreReportedAtOnce) {
+  ExperimentBuilder builder;
+  builder.Set("model.n_embd", "100").Set("train.seq_len", "4096");
+  builder.Sweep("train.batchsize", {"8"});
+  builder.spec().mutable_base()->mutable_optimizer()->set_lr(-1);
+  builder.spec().mutable_search()->set_metric("accuracy");
+  builder.spec().clear_name();
+  const Strings found = Found(builder.spec());
+  EXPECT_EQ(found, (Strings{"name missing", "search.metric unknown_choice",
+                            "optimizer.lr out_of_range", "parameters.train.batchsize unknown_key"}))
+      << "combinations wait until the grid can be read";
+}
+
+TEST(ValidateTest, CombinationsAreCheckedBesideOtherErrorsOfTheBase) {
+  ExperimentBuilder builder;
+  builder.Set("model.n_embd", "100");
+  builder.spec().mutable_base()->mutable_train()->set_batch_size(0);
+  EXPECT_EQ(Found(builder.spec()),
+            (Strings{"train.batch_size out_of_range", "model.n_embd conflict"}));
+}
+
+TEST(ValidateTest, RequiredTextMayBeSwept) {
+  v1::ExperimentSpec spec = DefaultExperiment();
+  spec.set_name("test");
+  ExperimentBuilder builder;
+  builder.spec() = spec;
+  builder.Set("data.val", "val.bin").Sweep("data.train", {"a.bin", "b.bin"});
+  EXPECT_EQ(Found(builder.spec()), Strings{});
+}
+
+TEST(ValidateTest, TooManyTrialsAreRefused) {
+  ExperimentBuilder builder;
+  std::vector<std::string> values;
+  for (int i = 1; i <= 200; ++i) values.push_back(std::to_string(i));
+  builder.Sweep("train.batch_size", values).Sweep("model.n_layer", values);
+  EXPECT_EQ(Found(builder.spec()), Strings{"parameters too_many_trials"});
+  builder.Sweep("eval.batches", values);
+  EXPECT_EQ(Found(builder.spec()), Strings{"parameters too_many_trials"});
+}
+
+TEST(ValidateTest, EnvironmentIsOfTheTrainersLibrariesOnly) {
+  for (const char* name : {"NCCL_DEBUG", "GLOO_SOCKET_IFNAME", "DTRAIN_X"}) {
+    ExperimentBuilder builder;
+    auto* label = builder.spec().mutable_base()->mutable_resources()->add_env();
+    label->set_key(name);
+    label->set_value("1");
+    EXPECT_EQ(Found(builder.spec()), Strings{}) << name;
+  }
+  for (const char* name : {"LD_PRELOAD", "PATH", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",
+                           "NCCL_a b", "RANK", "nccl_debug"}) {
+    ExperimentBuilder builder;
+    builder.spec().mutable_base()->mutable_resources()->add_env()->set_key(name);
+    EXPECT_EQ(Found(builder.spec()), Strings{std::string("resources.env.") + name + " bad_name"});
+  }
+}
+
+TEST(ValidateTest, LabelsAreBounded) {
+  ExperimentBuilder builder;
+  for (int i = 0; i < 65; ++i) builder.spec().add_labels()->set_key("k" + std::to_string(i));
+  EXPECT_EQ(Found(builder.spec()), Strings{"labels too_many"});
+  ExperimentBuilder twice;
+  twice.spec().add_labels()->set_key("team");
+  twice.spec().add_labels()->set_key("team");
+  EXPECT_EQ(Found(twice.spec()), Strings{"labels duplicate_key"});
+  ExperimentBuilder escape;
+  escape.spec().add_labels()->set_key("a\x1b[2J");
+  EXPECT_EQ(Found(escape.spec()), Strings{"labels.a\x1b[2J bad_text"});
+}
+
+TEST(ValidateTest, ValidExperimentsExpandAndResolve) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "2")
+      .Sweep("train.batch_size", {"8", "16"})
+      .Sweep("model.preset", {"gpt2", "tiny_transformer"});
+  ASSERT_EQ(Found(builder.spec()), Strings{});
+  const auto trials = Expand(builder.spec());
+  ASSERT_TRUE(trials.ok());
+  for (const v1::ExpandedTrial& trial : *trials) {
+    const auto& assignments = trial.assignments();
+    EXPECT_TRUE(ResolveTrial(builder.spec(), {assignments.begin(), assignments.end()}).ok());
+  }
+}
+
+}  // namespace
+}  // namespace dt::spec

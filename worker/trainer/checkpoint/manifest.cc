@@ -1,0 +1,205 @@
+// manifest.cc: see manifest.h.
+#include "worker/trainer/checkpoint/manifest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "common/sha256.h"
+
+namespace dt::trainer {
+namespace {
+
+using nlohmann::json;
+
+Error Malformed(const std::string& reason) {
+  return Error{ErrorKind::kDamaged, std::string(kManifestName) + ": " + reason};
+}
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Reads fields; remembers the first that is absent or of the wrong kind.
+class Fields {
+ public:
+  explicit Fields(const json& object) : object_(object) {}
+
+  template <typename T>
+  T Unsigned(const char* name) {
+    const json& value = At(name);
+    if (value.is_number_unsigned() && value.get<uint64_t>() <= std::numeric_limits<T>::max()) {
+      return value.get<T>();
+    }
+    return Wrong<T>(name);
+  }
+  int64_t Signed(const char* name) {
+    const json& value = At(name);
+    // An unsigned above the range of int64_t would wrap.
+    if (value.is_number_integer() &&
+        (!value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t{INT64_MAX})) {
+      return value.get<int64_t>();
+    }
+    return Wrong<int64_t>(name);
+  }
+  std::string Text(const char* name) {
+    const json& value = At(name);
+    return value.is_string() ? value.get<std::string>() : Wrong<std::string>(name);
+  }
+  const json& List(const char* name) {
+    static const json kEmpty = json::array();
+    const json& value = At(name);
+    if (value.is_array()) return value;
+    Wrong<int>(name);
+    return kEmpty;
+  }
+  const json& At(const char* name) {
+    static const json kAbsent;
+    const auto found = object_.is_object() ? object_.find(name) : object_.end();
+    return found == object_.end() ? kAbsent : *found;
+  }
+  template <typename T>
+  T Wrong(const char* name) {
+    if (wrong_.empty()) wrong_ = name;
+    return T{};
+  }
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  const json& object_;
+  std::string wrong_;
+};
+
+// The deepest place of a manifest is a bucket's index. Writing JSON again recurses, so deeper ones
+// must not get that far.
+constexpr int kDepthMax = 5;
+
+bool IsTooDeep(std::string_view text) {
+  int depth = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDepthMax) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+json BodyOf(const Manifest& manifest) {
+  json body = {{"version", kManifestVersion},
+               {"step", manifest.step},
+               {"seed", manifest.seed},
+               {"world_size", manifest.world_size},
+               {"threads", manifest.threads},
+               {"next_sample", manifest.next_sample},
+               {"buckets", manifest.buckets},
+               {"spec_hash", manifest.spec_hash},
+               {"loss", nullptr},
+               {"provenance", manifest.provenance},
+               {"files", json::array()}};
+  if (manifest.loss && std::isfinite(*manifest.loss)) body["loss"] = *manifest.loss;
+  for (const ManifestFile& file : manifest.files) {
+    body["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  }
+  return body;
+}
+
+std::string TextOf(const json& body) {
+  return Dump({{"checkpoint", body}, {"sha256", Sha256Hex(Dump(body))}}) + "\n";
+}
+
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos && !name.starts_with('.') && name != kManifestName;
+}
+
+Result<std::vector<ManifestFile>> FilesOf(const json& list) {
+  std::vector<ManifestFile> files;
+  for (const json& item : list) {
+    Fields fields(item);
+    ManifestFile file{fields.Text("name"), fields.Unsigned<uint64_t>("bytes"),
+                      fields.Text("sha256")};
+    if (!fields.wrong().empty()) return Malformed("a file has no valid '" + fields.wrong() + "'");
+    const bool known = std::any_of(files.begin(), files.end(), [&](const ManifestFile& other) {
+      return other.name == file.name;
+    });
+    if (!IsPlainName(file.name) || known) return Malformed("a file has an unusable name");
+    files.push_back(std::move(file));
+  }
+  if (files.empty()) return Malformed("it names no files");
+  return files;
+}
+
+Result<std::vector<std::vector<uint32_t>>> BucketsOf(const json& list) {
+  std::vector<std::vector<uint32_t>> buckets;
+  for (const json& bucket : list) {
+    if (!bucket.is_array()) return Malformed("a bucket is not a list");
+    std::vector<uint32_t> indices;
+    for (const json& index : bucket) {
+      if (!index.is_number_unsigned() || index.get<uint64_t>() > UINT32_MAX) {
+        return Malformed("a bucket holds something other than indices");
+      }
+      indices.push_back(index.get<uint32_t>());
+    }
+    buckets.push_back(std::move(indices));
+  }
+  return buckets;
+}
+
+Result<std::map<std::string, std::string>> ProvenanceOf(const json& object) {
+  std::map<std::string, std::string> provenance;
+  if (!object.is_object()) return Malformed("it has no provenance");
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_string()) return Malformed("provenance holds something other than texts");
+    provenance[key] = value.get<std::string>();
+  }
+  return provenance;
+}
+
+}  // namespace
+
+std::string ManifestText(const Manifest& manifest) { return TextOf(BodyOf(manifest)); }
+
+Result<Manifest> ParseManifest(std::string_view text) {
+  if (text.size() > kManifestBytesMax) return Malformed("it is too large");
+  if (IsTooDeep(text)) return Malformed("it is nested too deeply");
+  const json whole = json::parse(text.begin(), text.end(), nullptr, false);
+  if (whole.is_discarded()) return Malformed("it is not JSON");
+  const json& body = Fields(whole).At("checkpoint");
+  if (TextOf(body) != text) return Malformed("its content does not fit its hash");
+  Fields fields(body);
+  if (const auto version = fields.Unsigned<int>("version"); version != kManifestVersion) {
+    return Malformed("it has version " + std::to_string(version) + "; only version " +
+                     std::to_string(kManifestVersion) + " is read");
+  }
+  Manifest manifest;
+  manifest.step = fields.Unsigned<uint64_t>("step");
+  manifest.seed = fields.Signed("seed");
+  manifest.world_size = fields.Unsigned<int32_t>("world_size");
+  manifest.threads = fields.Unsigned<int32_t>("threads");
+  manifest.next_sample = fields.Unsigned<uint64_t>("next_sample");
+  manifest.spec_hash = fields.Text("spec_hash");
+  if (const json& loss = fields.At("loss"); loss.is_number()) {
+    manifest.loss = loss.get<double>();
+  } else if (!loss.is_null()) {
+    fields.Wrong<int>("loss");
+  }
+  const json& buckets = fields.List("buckets");
+  const json& files = fields.List("files");
+  if (!fields.wrong().empty()) return Malformed("it has no valid '" + fields.wrong() + "'");
+  DT_TRY_ASSIGN(manifest.buckets, BucketsOf(buckets));
+  DT_TRY_ASSIGN(manifest.files, FilesOf(files));
+  DT_TRY_ASSIGN(manifest.provenance, ProvenanceOf(fields.At("provenance")));
+  return manifest;
+}
+
+}  // namespace dt::trainer

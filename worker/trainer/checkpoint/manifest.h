@@ -1,0 +1,50 @@
+// manifest.h: what a checkpoint is and which files make it whole.
+//
+// Role:   pure text in, text out. manifest.json carries a hash of its own content, and its bytes
+// are
+//         one canonical form: any changed bit is noticed without knowing the hash beforehand.
+// Errors: kDamaged.
+// Tests:  tests/trainer/checkpoint_test.cc
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "worker/trainer/result.h"
+
+namespace dt::trainer {
+
+inline constexpr char kManifestName[] = "manifest.json";
+inline constexpr int kManifestVersion = 1;
+// The bucket layout is the largest part: a few numbers for each parameter.
+inline constexpr uint64_t kManifestBytesMax = 4 << 20;
+
+struct ManifestFile {
+  std::string name;  // within the checkpoint's folder, no path
+  uint64_t bytes = 0;
+  std::string sha256;
+};
+
+struct Manifest {
+  uint64_t step = 0;  // optimizer steps done
+  int64_t seed = 0;
+  int32_t world_size = 1;    // of the attempt that wrote it
+  int32_t threads = 0;       // a rank's; other numbers change the arithmetic
+  uint64_t next_sample = 0;  // where the sampler goes on
+  // Indices of parameters, bucket by bucket, as the Reducer had them: a resume with the same layout
+  // gives the same bits.
+  std::vector<std::vector<uint32_t>> buckets;
+  std::string spec_hash;       // of what must not differ for the numbers to mean the same
+  std::optional<double> loss;  // validation loss at this step, when known
+  std::map<std::string, std::string> provenance;  // program, LibTorch, device, host, …
+  std::vector<ManifestFile> files;
+};
+
+std::string ManifestText(const Manifest& manifest);
+Result<Manifest> ParseManifest(std::string_view text);
+
+}  // namespace dt::trainer
