@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -115,17 +116,32 @@ Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
 class Run {
  public:
   Run(const TokenizeOptions& options, const std::string& folder,
-      const std::function<void(const TokenizeProgress&)>& progress)
+      const std::function<Go(const TokenizeProgress&)>& progress)
       : options_(options),
         progress_(progress),
         train_(folder, "train", options.shard_tokens),
         val_(folder, "val", options.shard_tokens) {}
 
-  void Expect(const std::vector<Document>& documents) {
-    state_.documents += documents.size();
-    for (const Document& document : documents) state_.bytes += document.bytes;
+  Result<void> All(std::initializer_list<const DocumentList*> lists) {
+    for (const DocumentList* list : lists) {
+      state_.documents += list->documents.size();
+      for (const Document& document : list->documents) state_.bytes += document.bytes;
+    }
+    for (const DocumentList* list : lists) {
+      for (const Document& document : list->documents) DT_TRY(Add(document));
+    }
+    DT_TRY(train_.Finish());
+    DT_TRY(val_.Finish());
+    if (train_.tokens() > 0) return {};
+    return Error{ErrorKind::kConfig, "validation took all " + std::to_string(val_.tokens()) +
+                                         " tokens; use less for it"};
   }
 
+  const TokenizeProgress& state() const { return state_; }
+  const Split& train() const { return train_; }
+  const Split& val() const { return val_; }
+
+ private:
   Result<void> Add(const Document& document) {
     DT_TRY_ASSIGN(const InputFile file, InputFile::Open(document.path));
     std::string piece;
@@ -142,22 +158,14 @@ class Run {
       DT_TRY(Deal(training));
       offset += piece.size();
       state_.bytes_done += piece.size();
-      if (progress_) progress_(state_);
+      if (progress_ && progress_(state_) == Go::kStop) {
+        return Error{ErrorKind::kCancelled, "stopped before the end; no shard was written"};
+      }
     }
     ++state_.documents_done;
     return {};
   }
 
-  Result<void> Finish() {
-    DT_TRY(train_.Finish());
-    return val_.Finish();
-  }
-
-  const TokenizeProgress& state() const { return state_; }
-  const Split& train() const { return train_; }
-  const Split& val() const { return val_; }
-
- private:
   Result<void> Deal(bool training) {
     std::span<const uint16_t> ids = ids_;
     if (options_.validation == Validation::kFirstShard) {
@@ -170,7 +178,7 @@ class Run {
   }
 
   const TokenizeOptions& options_;
-  const std::function<void(const TokenizeProgress&)>& progress_;
+  const std::function<Go(const TokenizeProgress&)>& progress_;
   Split train_;
   Split val_;
   TokenizeProgress state_;
@@ -231,21 +239,16 @@ std::vector<std::string> PathsOf(const std::string& folder, const std::vector<st
 
 }  // namespace
 
-Result<TokenizeSummary> TokenizeFiles(
-    const TokenizeOptions& options, const std::function<void(const TokenizeProgress&)>& progress) {
+Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
+                                      const std::function<Go(const TokenizeProgress&)>& progress) {
   DT_TRY(CheckOptions(options));
   DT_TRY_ASSIGN(const auto plan, Plan(options));
   DT_TRY_ASSIGN(const Workshop workshop, OpenWorkshop(options));
   Run run(options, workshop.folder, progress);
-  for (const DocumentList* list : {&plan.first, &plan.second}) run.Expect(list->documents);
-  for (const DocumentList* list : {&plan.first, &plan.second}) {
-    for (const Document& document : list->documents) DT_TRY(run.Add(document));
-  }
-  DT_TRY(run.Finish());
-  if (run.train().tokens() == 0) {
+  const Result<void> ran = run.All({&plan.first, &plan.second});
+  if (!ran.ok()) {
     DT_TRY(RemoveAll(workshop.folder));
-    return Error{ErrorKind::kConfig, "validation took all " + std::to_string(run.val().tokens()) +
-                                         " tokens; use less for it"};
+    return ran.error();
   }
   std::vector<std::string> names = run.train().names();
   names.insert(names.end(), run.val().names().begin(), run.val().names().end());

@@ -55,8 +55,11 @@ struct TokenizeSummary {
   int vocabulary = 0;
 };
 
-// Tokenises with the byte tokenizer. `progress` is called about once a MiB of text.
+enum class Go { kOn, kStop };
+
+// Tokenises with the byte tokenizer. `progress` may be empty; it is called about once a MiB of text
+// and may end the run, which then leaves nothing. Errors: kCancelled in that case.
 Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
-                                      const std::function<void(const TokenizeProgress&)>& progress);
+                                      const std::function<Go(const TokenizeProgress&)>& progress);
 
 }  // namespace dt::corpus

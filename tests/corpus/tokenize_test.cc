@@ -182,10 +182,20 @@ TEST_F(TokenizeTest, ReportsProgressUpToTheWhole) {
                 EXPECT_GE(progress.bytes_done, last.bytes_done);
                 last = progress;
                 ++calls;
+                return Go::kOn;
               }).ok());
   EXPECT_EQ(calls, 4);
   EXPECT_EQ(last.bytes_done, last.bytes);
   EXPECT_EQ(last.documents, 2u);
+}
+
+TEST_F(TokenizeTest, AStoppedRunLeavesNothing) {
+  options_.inputs = {folder_.Write("a.txt", std::string(3 << 20, 'x'))};
+  const Result<TokenizeSummary> summary =
+      TokenizeFiles(options_, [](const TokenizeProgress&) { return Go::kStop; });
+  ASSERT_FALSE(summary.ok());
+  EXPECT_EQ(summary.error().kind, ErrorKind::kCancelled);
+  EXPECT_TRUE(std::filesystem::is_empty(options_.output));
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// shard_fuzz.cc: any bytes as a token shard: refused, or readable to the last token.
+//
+// The header is parsed against the length of the input; lengths that no file here has are tried
+// too.
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "corpus/shard.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using dt::corpus::kShardHeaderBytes;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const dt::Result<uint64_t> tokens =
+      dt::corpus::ParseShardHeader(text.substr(0, kShardHeaderBytes), size);
+  if (tokens.ok() && kShardHeaderBytes + 2 * *tokens != size) std::abort();
+  if (size >= sizeof(uint64_t)) {
+    uint64_t claimed = 0;
+    std::memcpy(&claimed, data + size - sizeof claimed, sizeof claimed);
+    const dt::Result<uint64_t> of_claimed =
+        dt::corpus::ParseShardHeader(text.substr(0, kShardHeaderBytes), claimed);
+    if (of_claimed.ok() && kShardHeaderBytes + 2 * *of_claimed != claimed) std::abort();
+  }
+  return 0;
+}
