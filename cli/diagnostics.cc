@@ -1,0 +1,84 @@
+// diagnostics.cc: what is wrong with a file, as compilers print it.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/experiment_file.h"
+
+namespace dt::cli {
+namespace {
+
+// Of a long source line, what fits beside the caret on a terminal.
+constexpr size_t kShownBefore = 60;
+constexpr size_t kShown = 110;
+
+// Terminals obey control characters; a file must not.
+std::string Printable(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool c1 =
+        byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (byte < 0x20 || byte == 0x7f || c1) {
+      absl::StrAppend(&out, "\\x", absl::Hex(byte, absl::kZeroPad2));
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+bool Continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// The field or section that holds `path`.
+std::string Enclosing(const std::string& path) {
+  const size_t end = path.find_last_of(".[");
+  if (end == std::string::npos) return "";
+  std::string parent = path.substr(0, end);
+  // Names under parameters hold dots: "parameters.optimizer.lr" stands in "parameters".
+  if (path[end] == '.' && parent.compare(0, 11, "parameters.") == 0) return "parameters";
+  return parent;
+}
+
+void AppendSource(const Diagnostic& diagnostic, std::string& out) {
+  std::string line = diagnostic.source_line;
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  size_t column = std::min(static_cast<size_t>(std::max(diagnostic.column, 1)) - 1, line.size());
+  if (line.size() > kShown && column > kShownBefore) {
+    size_t cut = column - kShownBefore;
+    while (cut < line.size() && Continues(line[cut])) ++cut;
+    line = line.substr(cut);
+    column -= cut;
+  }
+  if (line.size() > kShown) {
+    size_t end = kShown;
+    while (end > 0 && Continues(line[end])) --end;
+    line.resize(end);
+  }
+  const size_t before = static_cast<size_t>(std::count_if(
+      line.begin(), line.begin() + static_cast<std::ptrdiff_t>(std::min(column, line.size())),
+      [](char c) { return !Continues(c); }));
+  const std::string enclosing = Enclosing(diagnostic.path);
+  absl::StrAppend(&out, absl::StrFormat("%5d | ", diagnostic.line), Printable(line), "\n      | ",
+                  std::string(before, ' '), "^",
+                  enclosing.empty() ? "" : absl::StrCat(" in ", Printable(enclosing)), "\n");
+}
+
+}  // namespace
+
+std::string RenderDiagnostics(const std::vector<Diagnostic>& diagnostics) {
+  std::string out;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    out += Printable(diagnostic.file);
+    if (diagnostic.line > 0) {
+      absl::StrAppend(&out, ":", diagnostic.line, ":", diagnostic.column);
+    }
+    absl::StrAppend(&out, ": error: ", Printable(diagnostic.message));
+    if (!diagnostic.hint.empty()) absl::StrAppend(&out, "; ", Printable(diagnostic.hint));
+    out += "\n";
+    if (diagnostic.line > 0) AppendSource(diagnostic, out);
+  }
+  return out;
+}
+
+}  // namespace dt::cli
