@@ -130,7 +130,7 @@ void Turn::Report() {
   report.set_buffered_bytes(s_.buffer.Bytes());
   report.set_draining(s_.draining);
   report.set_session(s_.session);
-  s_.drained_told = s_.draining && !s_.attempt;
+  s_.drained_told = s_.draining && !s_.attempt && s_.trainer.phase == TrainerPhase::kNone;
   s_.report_in_flight = true;
   // What did not fit follows as soon as this is written.
   s_.report_urgent = s_.buffer.HasUnsent();

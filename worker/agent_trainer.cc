@@ -174,6 +174,7 @@ void Turn::On(const TrainerStartFailed& event) {
 
 void Turn::On(const TrainerExited& event) {
   const Trainer dead = std::exchange(s_.trainer, Trainer{.env = s_.trainer.env});
+  if (s_.draining) s_.report_urgent = true;
   if (s_.attempt && s_.attempt->stage != AttemptStage::kWaiting) {
     if (s_.attempt->stage != AttemptStage::kEnded) EndOnDeath(event, dead);
     ReleaseHeld();

@@ -53,6 +53,8 @@ constexpr char kFooter[] =
 
 void Declare(CLI::App& app, Flags& flags) {
   app.footer(kFooter);
+  // A unit's flags are followed by those of its environment file: the last word holds.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", absl::StrCat("dtworker ", kVersion, " (", kRevision, ")"));
   app.add_option("--coordinator", flags.coordinator, "host:port or unix:/path of dtcoord")
       ->capture_default_str();
@@ -77,7 +79,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--trainer", flags.trainer, "Path of dttrain [beside this program]");
   app.add_option("--run-dir", flags.run_dir,
                  "Folder for slot locks [$RUNTIME_DIRECTORY, else one in the temporary folder]");
-  app.add_option("--label", flags.labels, "k=v, shown with the worker; repeatable");
+  app.add_option("--label", flags.labels, "k=v, shown with the worker; repeatable")->take_all();
   app.add_option("--tls-ca", flags.tls.ca, "Certificate authority, PEM");
   app.add_option("--tls-cert", flags.tls.cert, "This worker's certificate, PEM");
   app.add_option("--tls-key", flags.tls.key, "Its key, PEM");

@@ -1,0 +1,241 @@
+// dtworker_test.cc: the program itself, with a fake coordinator and the fake trainer.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <map>
+
+#include "gtest/gtest.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/fake_fleet.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+using testing::Await;
+using testing::ChildProcess;
+using testing::ChildrenOf;
+using testing::FakeFleet;
+using testing::ProcessAlive;
+namespace v1 = ::dtrain::v1;
+
+class DtworkerTest : public ::testing::Test {
+ protected:
+  void StartWorker(std::vector<std::string> more = {},
+                   std::map<std::string, std::string> env = {}) {
+    std::vector<std::string> command = {
+        DTWORKER,    "--coordinator", address_,    "--name",        "w",
+        "--storage", folder_ / "st",  "--run-dir", folder_ / "run", "--slot",
+        "cpu:1",     "--threads",     "1",         "--trainer",     FAKE_TRAINER};
+    command.insert(command.end(), more.begin(), more.end());
+    worker_ = ChildProcess(command, folder_ / "worker.log", env);
+  }
+  void Order(int steps, const std::map<std::string, std::string>& env = {}, uint8_t token = 1) {
+    v1::Orders orders;
+    v1::Assigned& assigned = *orders.mutable_attempt();
+    assigned.set_experiment(1);
+    assigned.set_trial(1);
+    assigned.set_attempt(1);
+    assigned.set_attempt_token(std::string(16, static_cast<char>(token)));
+    assigned.set_world_size(1);
+    assigned.mutable_spec()->mutable_train()->set_max_steps(steps);
+    for (const auto& [name, value] : env) {
+      v1::Label& variable = *assigned.mutable_spec()->mutable_resources()->add_env();
+      variable.set_key(name);
+      variable.set_value(value);
+    }
+    assigned.mutable_spec()->mutable_resources();
+    orders_ = orders;
+    fleet_.Order(orders);
+  }
+  // How often each step's row arrived.
+  std::map<uint64_t, int> Rows() const {
+    std::map<uint64_t, int> count;
+    for (const v1::Item& item : fleet_.Items()) {
+      v1::StepRows rows;
+      rows.ParseFromString(item.rows().rows());
+      for (const v1::StepRow& row : rows.rows()) ++count[row.step()];
+    }
+    return count;
+  }
+  void ExpectEachRowOnce(uint64_t steps) const {
+    const auto rows = Rows();
+    EXPECT_EQ(rows.size(), steps);
+    for (const auto& [step, count] : rows) EXPECT_EQ(count, 1) << "step " << step;
+  }
+  pid_t AwaitTrainer() {
+    pid_t trainer = -1;
+    EXPECT_TRUE(Await([&] {
+      const auto children = ChildrenOf(worker_.pid());
+      if (!children.empty()) trainer = children[0];
+      return trainer > 0;
+    }));
+    return trainer;
+  }
+  bool AwaitSteps(uint64_t steps) {
+    return Await([&] { return fleet_.LatestStep() >= steps; });
+  }
+  bool AwaitEnd() {
+    return Await([&] { return fleet_.EndCause() != v1::CAUSE_UNSPECIFIED; });
+  }
+
+  testing::TempFolder folder_;
+  const std::string address_ = "unix:" + folder_.path() + "/coordinator";
+  FakeFleet fleet_{address_};
+  v1::Orders orders_;
+  ChildProcess worker_;
+};
+
+TEST_F(DtworkerTest, TrainsWhatItIsToldAndReportsEachStepOnce) {
+  StartWorker({"--label", "rack=7"});
+  Order(700);
+  ASSERT_TRUE(AwaitEnd());
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_FINISHED);
+  ExpectEachRowOnce(700);
+  const v1::Hello hello = fleet_.Hellos().at(0);
+  EXPECT_EQ(hello.worker(), "w");
+  EXPECT_EQ(hello.device(), "cpu");
+  EXPECT_EQ(hello.storage_id().size(), 32u);
+  EXPECT_EQ(hello.labels(0).value(), "7");
+}
+
+TEST_F(DtworkerTest, OneTrainerServesManyAttempts) {
+  StartWorker();
+  const pid_t trainer = AwaitTrainer();
+  for (uint8_t token = 1; token <= 3; ++token) {
+    Order(5, {}, token);
+    ASSERT_TRUE(Await([&] {
+      const auto items = fleet_.Items();
+      return !items.empty() && items.back().has_ended() &&
+             items.back().attempt_token() == orders_.attempt().attempt_token();
+    }));
+  }
+  EXPECT_EQ(AwaitTrainer(), trainer);
+}
+
+TEST_F(DtworkerTest, KillingTheWorkerEndsItsTrainer) {
+  StartWorker();
+  Order(100000, {{"FAKE_HANG_AT", "20"}});
+  ASSERT_TRUE(AwaitSteps(19));
+  const pid_t trainer = AwaitTrainer();
+  worker_.Signal(SIGKILL);
+  ASSERT_TRUE(worker_.AwaitExit());
+  EXPECT_TRUE(Await([&] { return !ProcessAlive(trainer); }, std::chrono::seconds(2)));
+}
+
+TEST_F(DtworkerTest, KillingTheTrainerIsACrashAndTheNextAttemptRuns) {
+  StartWorker();
+  Order(100000);
+  ASSERT_TRUE(AwaitSteps(10));
+  const pid_t trainer = AwaitTrainer();
+  kill(trainer, SIGKILL);
+  ASSERT_TRUE(AwaitEnd());
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_TRAINER_CRASH);
+  Order(10, {}, 2);
+  EXPECT_TRUE(Await([&] { return fleet_.EndCause() == v1::CAUSE_FINISHED; }));
+}
+
+TEST_F(DtworkerTest, TrainingOutlivesTheCoordinatorAndNothingIsLostOrDoubled) {
+  StartWorker();
+  Order(3000);
+  ASSERT_TRUE(AwaitSteps(50));
+  const pid_t trainer = AwaitTrainer();
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t before = fleet_.LatestStep();
+    fleet_.Stop();
+    fleet_.Serve();
+    ASSERT_TRUE(Await([&] {
+      return fleet_.LatestStep() > before || fleet_.EndCause() != v1::CAUSE_UNSPECIFIED;
+    }));
+  }
+  ASSERT_TRUE(AwaitEnd());
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_FINISHED);
+  ExpectEachRowOnce(3000);
+  EXPECT_EQ(AwaitTrainer(), trainer);
+  const auto hellos = fleet_.Hellos();
+  ASSERT_GE(hellos.size(), 4u);
+  EXPECT_EQ(hellos.front().instance(), hellos.back().instance());
+  EXPECT_GT(hellos.back().session(), hellos.front().session());
+}
+
+TEST_F(DtworkerTest, CancelEndsEvenADeafTrainerWithinTwoSeconds) {
+  StartWorker();
+  Order(100000, {{"FAKE_HANG_AT", "20"}});
+  ASSERT_TRUE(AwaitSteps(19));
+  const pid_t trainer = AwaitTrainer();
+  orders_.mutable_attempt()->set_kill(true);
+  fleet_.Order(orders_);
+  EXPECT_TRUE(Await([&] { return !ProcessAlive(trainer); }, std::chrono::seconds(2)));
+  ASSERT_TRUE(AwaitEnd());
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_CANCELLED);
+}
+
+TEST_F(DtworkerTest, TerminateSavesReportsAndLeaves) {
+  StartWorker();
+  Order(100000);
+  ASSERT_TRUE(AwaitSteps(10));
+  const pid_t trainer = AwaitTrainer();
+  worker_.Signal(SIGTERM);
+  const auto status = worker_.AwaitExit();
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) == 0) << *status;
+  EXPECT_FALSE(ProcessAlive(trainer));
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_PREEMPTED);
+  bool saved = false;
+  for (const v1::Item& item : fleet_.Items()) saved = saved || item.has_checkpoint();
+  EXPECT_TRUE(saved);
+  EXPECT_TRUE(fleet_.Latest().draining());
+  EXPECT_EQ(fleet_.Latest().trainer(), v1::WorkerReport::TRAINER_NONE);
+}
+
+TEST_F(DtworkerTest, AMissingTrainerIsNamedInTheEnd) {
+  StartWorker({"--trainer", "/nowhere/dttrain"});
+  Order(10);
+  ASSERT_TRUE(AwaitEnd());
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_NE(fleet_.EndMessage().find("/nowhere/dttrain"), std::string::npos);
+}
+
+TEST_F(DtworkerTest, ATrainerThatDiesEarlyIsReportedWithItsLastLine) {
+  StartWorker({}, {{"FAKE_DIE_EARLY", "1"}});
+  Order(10);
+  ASSERT_TRUE(AwaitEnd());
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_NE(fleet_.EndMessage().find("dying early"), std::string::npos);
+}
+
+TEST_F(DtworkerTest, OutputOfTheTrainerArrivesAsLog) {
+  StartWorker();
+  Order(10, {{"FAKE_SPEW", "20"}});
+  ASSERT_TRUE(AwaitEnd());
+  std::string text;
+  for (const v1::Item& item : fleet_.Items()) text += item.log().text();
+  EXPECT_NE(text.find("line 0\n"), std::string::npos);
+  EXPECT_NE(text.find("line 19\n"), std::string::npos);
+}
+
+TEST_F(DtworkerTest, ARefusedNameIsTriedAgainUntilItIsFree) {
+  fleet_.Refuse({grpc::StatusCode::ALREADY_EXISTS, "worker w is held by another"});
+  StartWorker();
+  ASSERT_TRUE(Await([&] { return fleet_.Hellos().size() >= 2; }));
+  fleet_.Refuse(grpc::Status::OK);
+  Order(5);
+  EXPECT_TRUE(AwaitEnd());
+}
+
+TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"--slot", "gpu"},          {"--coordinator", "train.example:7600"},
+      {"--memory-limit", "lots"}, {"--disconnect-grace", "soon"},
+      {"--label", "novalue"},     {"--slot", "cuda:99"},
+      {"--storage", "/dev/null"}};
+  for (const auto& flags : wrong) {
+    StartWorker(flags);
+    const auto status = worker_.AwaitExit();
+    ASSERT_TRUE(status) << flags[0];
+    EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) != 0) << flags[0] << " " << flags[1];
+  }
+}
+
+}  // namespace
+}  // namespace dt
