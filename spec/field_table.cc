@@ -121,7 +121,7 @@ void AddModel(std::vector<Field>& t) {
                   .Default("gpt2")
                   .Help("Shape to start from; every other field of model changes one size of it."));
   t.push_back(
-      Row("model.n_layer", kInteger).Range(1, 1024).Depends("of the preset").Help("Layers."));
+      Row("model.n_layer", kInteger).Range(1, 1000).Depends("of the preset").Help("Layers."));
   t.push_back(Row("model.n_head", kInteger)
                   .Range(1, 1024)
                   .Depends("of the preset")
@@ -167,7 +167,7 @@ void AddModel(std::vector<Field>& t) {
                   .Depends("learned; tiny_transformer: sinusoidal")
                   .Help("How positions are told apart."));
   t.push_back(Row("model.dropout", kNumber)
-                  .Below(0, 1)
+                  .Range(0, 0.99)
                   .Depends("0; tiny_transformer: 0.1")
                   .Help("Share of activations dropped in training."));
 }
@@ -260,7 +260,7 @@ void AddConduct(std::vector<Field>& t) {
           .Default("ddp")
           .Help("How ranks share the work; ddp: a full copy of the model on each."));
   t.push_back(Row("parallel.bucket_mb", kNumber)
-                  .Above(0, 4096)
+                  .Range(0.001, 4096)
                   .Default("25")
                   .Help("Size of a gradient bucket, in MiB."));
   t.push_back(Row("eval.every", kInteger)

@@ -1,0 +1,30 @@
+// experiment_file_fuzz.cc: any bytes as an experiment file, some of them as a --set. Refused with
+// diagnostics that have a place, or valid: then printing it and reading that again must work too.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "cli/experiment_file.h"
+#include "spec/spec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  // What follows a 0x01, which no file may hold, is an argument of --set.
+  const size_t split = text.find('\x01');
+  std::vector<std::string> overrides;
+  if (split != std::string_view::npos) overrides.emplace_back(text.substr(split + 1));
+  const auto file = dt::cli::ReadExperimentFile(text.substr(0, split), "fuzz.yaml", overrides);
+  for (const dt::cli::Diagnostic& one : file.diagnostics) {
+    if (one.code.empty() || one.message.empty() || one.line < 0 || one.column < 0) std::abort();
+  }
+  const std::string shown = dt::cli::RenderDiagnostics(file.diagnostics);
+  if (shown.find('\x1b') != std::string::npos) std::abort();
+  if (!file.diagnostics.empty()) return 0;
+  if (!dt::spec::Validate(file.spec).empty() || !dt::spec::Expand(file.spec).ok()) std::abort();
+  const std::string printed = dt::spec::ToYaml(file.spec);
+  const auto again = dt::cli::ReadExperimentFile(printed, "printed.yaml");
+  if (!again.diagnostics.empty() || dt::spec::ToYaml(again.spec) != printed) std::abort();
+  const auto effective = dt::cli::ReadExperimentFile(file.effective_text, "effective.yaml");
+  if (effective.spec.SerializeAsString() != file.spec.SerializeAsString()) std::abort();
+  return 0;
+}
