@@ -178,7 +178,10 @@ absl::Status On(DurableState& state, const v1::AttemptEnded& fact, int64_t wall_
   attempt->deciding_rank = fact.rank();
   attempt->last_step = fact.step();
   attempt->ended_wall_ms = wall_ms;
-  if (fact.has_last_row()) subject.trial.last_row = fact.last_row().SerializeAsString();
+  if (fact.has_last_row()) {
+    subject.trial.last_row = fact.last_row().SerializeAsString();
+    subject.trial.last_loss = fact.last_row().loss();
+  }
   subject.trial.tries = CountEnd(subject.trial.tries, *attempt, fact.cause());
   subject.trial.retry_after_ms = another ? fact.retry_after_ms() : 0;
   return absl::OkStatus();

@@ -86,14 +86,15 @@ struct Trial {
   v1::TrialState state = v1::TRIAL_PENDING;
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
   Tries tries;
-  uint64_t target_steps = 0;      // 0: not known yet
-  int64_t retry_after_ms = 0;     // backoff before the next attempt, from the last end
-  int64_t ended_wall_ms = 0;      // 0: not ended
-  std::string expanded;           // serialized v1::ExpandedTrial
-  std::string prepared;           // serialized v1::Prepared of the newest attempt that had one
-  std::string last_row;           // serialized v1::StepRow, newest of the last ended attempt
-  std::string message;            // of the end, or of the cancel
-  std::vector<Attempt> attempts;  // by number, from 1
+  uint64_t target_steps = 0;       // 0: not known yet
+  int64_t retry_after_ms = 0;      // backoff before the next attempt, from the last end
+  int64_t ended_wall_ms = 0;       // 0: not ended
+  std::string expanded;            // serialized v1::ExpandedTrial
+  std::string prepared;            // serialized v1::Prepared of the newest attempt that had one
+  double last_loss = kNotANumber;  // of last_row
+  std::string last_row;            // serialized v1::StepRow, newest of the last ended attempt
+  std::string message;             // of the end, or of the cancel
+  std::vector<Attempt> attempts;   // by number, from 1
   std::vector<KnownCheckpoint> checkpoints;  // in order of registration
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
 };
@@ -198,6 +199,7 @@ struct RankState {
   v1::AttemptStatus::Phase phase = v1::AttemptStatus::PHASE_UNSPECIFIED;
   v1::Cause end = v1::CAUSE_UNSPECIFIED;  // set once this rank has ended
   bool prepared = false;
+  bool seen = false;  // its worker has reported it
   uint64_t memory_peak_bytes = 0;
   std::string data_fingerprint;
   std::string end_message;
@@ -220,8 +222,10 @@ struct LiveAttempt {
   absl::Duration last_progress;
   absl::Duration longest_step;
   absl::Duration settle_at = absl::InfiniteDuration();  // a symptom waits for its cause until then
-  absl::Duration timer = absl::InfiniteDuration();      // when the armed timer fires
-  double seconds_per_step = kNotANumber;                // smoothed, for display
+  absl::Duration absent_since = absl::InfiniteDuration();  // rank 0's worker does not hold it
+  absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
+  std::optional<v1::StepRow> latest;                       // newest logged step
+  double seconds_per_step = kNotANumber;                   // smoothed, for display
 };
 
 struct LiveExperiment {
@@ -262,11 +266,12 @@ struct LiveState {
   absl::btree_map<DemandClass, WaitingTrials> queues;
   absl::btree_map<TrialId, ParkedTrial> parked;
   absl::btree_map<std::string, absl::btree_set<TrialId>> waiting_for_storage;
+  // Waited long enough for their newest checkpoint's storage: an older one, or none, will do.
+  absl::btree_set<TrialId> without_storage;
   bool placement_due = false;
 
   absl::flat_hash_map<AttemptToken, std::unique_ptr<LiveAttempt>> attempts;
   absl::btree_map<ExperimentId, LiveExperiment> experiments;
-  absl::flat_hash_map<TrialId, v1::StepRow> latest_rows;  // of trials with a live attempt
   absl::btree_set<Timer> timers;
 
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers

@@ -1,14 +1,14 @@
 // step.h: the coordinator's decisions.
 //
 // Role:      pure: the same state, event and now give the same state and effects. No I/O, clock,
-// lock,
-//            randomness, log line.
+//            lock, randomness, log line.
 // Ownership: mutates `state`; its durable half only through Apply(record), and every such record is
-// in
-//            the returned effects, in order.
+//            in the returned effects, in order.
 // Threads:   the core thread alone.
-// Errors:    a caller's mistake is a Reply with a Status; a broken invariant aborts.
-// Tests:     tests/coordinator/step_test.cc, lifecycle_test.cc, tests/sim.
+// Errors:    a caller's mistake is a Reply with a Status, a worker's the end of its stream; a
+// broken
+//            invariant aborts.
+// Tests:     tests/coordinator/, tests/sim
 #pragma once
 
 #include "absl/time/time.h"

@@ -1,0 +1,354 @@
+// attempts.cc: from a rank's end to the attempt's and the trial's.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/check.h"
+#include "common/limits.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+// Weight of the newest row in the smoothed time of a step, for display.
+constexpr double kNewestRowWeight = 0.3;
+
+template <typename Fact>
+void SetId(Fact& fact, const AttemptId& id) {
+  fact.set_experiment(id.trial.experiment);
+  fact.set_trial(id.trial.trial);
+  if constexpr (requires { fact.set_attempt(id.attempt); }) fact.set_attempt(id.attempt);
+}
+
+void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
+              const std::string& message) {
+  v1::Record record;
+  v1::TrialEnded& fact = *record.mutable_trial_ended();
+  SetId(fact, {id, 0});
+  fact.set_state(state);
+  fact.set_cause(cause);
+  fact.set_message(message);
+  Journal(turn, std::move(record));
+}
+
+void ForgetIfLeft(LiveState& live, LiveAttempt& attempt) {
+  if (!attempt.ended || attempt.holders > 0) return;
+  DisarmAttempt(live, attempt);
+  const AttemptToken token = attempt.token;
+  live.attempts.erase(token);
+}
+
+// The backoff before the next attempt; nullopt: none follows.
+std::optional<absl::Duration> BackoffOf(const Trial& trial, const Tries& tries,
+                                        const v1::Retries& retries, Consequence consequence) {
+  const bool crash = consequence == Consequence::kRetriesCrash;
+  if (!crash && consequence != Consequence::kRetriesLoss) return std::nullopt;
+  const uint32_t ends = crash ? tries.crashes : tries.losses;
+  if (ends > static_cast<uint32_t>(std::max(0, retries.max()))) return std::nullopt;
+  if (trial.attempts.size() >= limits::kAttemptsPerTrial) return std::nullopt;
+  absl::Duration backoff = absl::Seconds(std::max(0.0, retries.backoff_seconds()));
+  for (uint32_t n = 1; n < ends && backoff < limits::kRetryBackoffMax; ++n) backoff *= 2;
+  return std::min(backoff, limits::kRetryBackoffMax);
+}
+
+v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, const RankEnd& end,
+                        std::optional<absl::Duration> backoff) {
+  v1::Record record;
+  v1::AttemptEnded& fact = *record.mutable_attempt_ended();
+  SetId(fact, attempt.id);
+  fact.set_cause(end.cause);
+  fact.set_message(end.message.substr(0, limits::kTextBytes));
+  fact.set_rank(end.rank);
+  if (end.rank >= 0) fact.set_worker(recorded.members[end.rank].worker);
+  fact.set_step(std::max(attempt.step, end.step));
+  fact.set_retry_after_ms(backoff.has_value() ? absl::ToInt64Milliseconds(*backoff) : -1);
+  if (attempt.latest.has_value()) *fact.mutable_last_row() = *attempt.latest;
+  return record;
+}
+
+void LogEnd(Turn& turn, const LiveAttempt& attempt, const RankEnd& end,
+            std::optional<absl::Duration> backoff) {
+  turn.effects.log_lines.push_back(absl::StrCat(
+      "attempt ", ToString(attempt.id), " ended: ", View(Name(end.cause)),
+      end.rank >= 0 ? absl::StrCat(" on rank ", end.rank) : std::string(),
+      end.message.empty() ? "" : ": ", end.message,
+      backoff.has_value() ? absl::StrCat("; next attempt in ", absl::FormatDuration(*backoff))
+                          : std::string()));
+}
+
+void FinishCancel(Turn& turn, LiveAttempt& attempt) {
+  const TrialId id = attempt.id.trial;
+  const RankEnd end{.rank = -1,
+                    .cause = v1::CAUSE_CANCELLED,
+                    .message = GetTrial(turn.durable(), id).message,
+                    .step = attempt.step};
+  const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
+  LogEnd(turn, attempt, end, std::nullopt);
+  Journal(turn, EndOfAttempt(attempt, recorded, end, std::nullopt));
+  EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, end.message);
+  attempt.ended = true;
+  OnTrialInactive(turn.state, id);
+  ForgetIfLeft(turn.live(), attempt);
+}
+
+bool AllRanksEnded(const LiveAttempt& attempt) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
+                     [](const RankState& rank) { return rank.end != v1::CAUSE_UNSPECIFIED; });
+}
+
+// Ranks must train on the same data. Returns whether the attempt was ended over it.
+void CompareData(Turn& turn, LiveAttempt& attempt, int32_t rank) {
+  const auto first = std::find_if(attempt.ranks.begin(), attempt.ranks.end(),
+                                  [](const RankState& other) { return other.prepared; });
+  if (first == attempt.ranks.end()) return;
+  const RankState& mine = attempt.ranks[rank];
+  if (first->data_fingerprint == mine.data_fingerprint) return;
+  const auto& members = FindAttempt(turn.durable(), attempt.id)->members;
+  const size_t other = first - attempt.ranks.begin();
+  Settle(turn, attempt,
+         {.rank = rank,
+          .cause = v1::CAUSE_DATA,
+          .message = absl::StrCat("the training data differ between hosts: ", members[other].host,
+                                  " (rank ", other, ") has fingerprint ", first->data_fingerprint,
+                                  ", ", members[rank].host, " (rank ", rank, ") has ",
+                                  mine.data_fingerprint, "; copy the same files to both"),
+          .step = 0});
+}
+
+void OnPrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prepared& prepared) {
+  RankState& mine = attempt.ranks[rank];
+  if (mine.prepared || attempt.ended || attempt.cancelling) return;
+  mine.prepared = true;
+  mine.data_fingerprint = prepared.data_fingerprint();
+  const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
+                               [](const RankState& other) { return other.prepared; });
+  if (all) {
+    attempt.prepared_at = turn.now.steady;
+    ArmAttempt(turn.live(), turn.durable(), attempt);
+  }
+  CompareData(turn, attempt, rank);
+}
+
+// What a timeout says: what was waited for, how long, and on whom.
+std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attempt,
+                           absl::Duration now) {
+  const Attempt& recorded = *FindAttempt(durable, attempt.id);
+  if (recorded.state == AttemptState::kRunning) {
+    return absl::StrCat("no step for ", absl::FormatDuration(now - attempt.last_progress),
+                        " after step ", attempt.step);
+  }
+  if (attempt.prepared_at < absl::InfiniteDuration()) {
+    return absl::StrCat("the gang was prepared but did not train within ",
+                        absl::FormatDuration(limits::kRendezvousTimeout),
+                        "; can the hosts reach each other's --data-address?");
+  }
+  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
+    if (attempt.ranks[rank].prepared) continue;
+    return absl::StrCat("rank ", rank, " on ", recorded.members[rank].worker,
+                        " did not prepare its data and model within ",
+                        absl::FormatDuration(limits::kPrepareTimeout));
+  }
+  return "timed out";
+}
+
+// A member that has gone quiet may be the cause that its peers' symptom points at.
+const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, absl::Duration now) {
+  for (const RankState& rank : attempt.ranks) {
+    if (rank.worker == kNoWorker || rank.end != v1::CAUSE_UNSPECIFIED) continue;
+    const Worker& worker = live.workers[rank.worker];
+    if (worker.stream == 0 || now - worker.last_heard >= 3 * limits::kHeartbeat) return &worker;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now) {
+  if (step > attempt.step) {
+    const absl::Duration each =
+        (now - attempt.last_progress) / static_cast<double>(step - attempt.step);
+    if (attempt.running_at < absl::InfiniteDuration()) {
+      attempt.longest_step = std::max(attempt.longest_step, each);
+    }
+    attempt.step = step;
+  }
+  attempt.last_progress = now;
+}
+
+void NoteRow(LiveAttempt& attempt, const v1::StepRow& row) {
+  if (attempt.latest.has_value() && row.step() <= attempt.latest->step()) return;
+  attempt.latest = row;
+  if (row.steps() <= 0 || row.seconds() <= 0) return;
+  const double each = row.seconds() / row.steps();
+  const bool first = !(attempt.seconds_per_step > 0);
+  attempt.seconds_per_step =
+      first ? each
+            : attempt.seconds_per_step + kNewestRowWeight * (each - attempt.seconds_per_step);
+}
+
+void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
+  const TrialId id = attempt.id.trial;
+  const Trial& trial = GetTrial(turn.durable(), id);
+  const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
+  const Consequence consequence = ConsequenceOf(end.cause);
+  const Tries tries = CountEnd(trial.tries, recorded, end.cause);
+  const std::optional<absl::Duration> backoff =
+      BackoffOf(trial, tries, attempt.spec.retries(), consequence);
+  LogEnd(turn, attempt, end, backoff);
+  Journal(turn, EndOfAttempt(attempt, recorded, end, backoff));
+  if (!backoff.has_value()) {
+    const bool finished = consequence == Consequence::kFinishes;
+    const bool retried =
+        consequence == Consequence::kRetriesCrash || consequence == Consequence::kRetriesLoss;
+    EndTrial(turn, id, finished ? v1::TRIAL_FINISHED : v1::TRIAL_FAILED, end.cause,
+             retried ? absl::StrCat(end.message, end.message.empty() ? "" : "; ", "retries.max ",
+                                    attempt.spec.retries().max(), " is used up")
+                     : end.message);
+  }
+  attempt.ended = true;
+  DisarmAttempt(turn.live(), attempt);
+  MarkMembersDue(turn.live(), attempt);
+  OnTrialInactive(turn.state, id);
+  if (backoff.has_value()) {
+    if (*backoff > absl::ZeroDuration()) {
+      Park(turn.state, id,
+           {.why = ParkedTrial::Why::kBackoff,
+            .until = turn.now.steady + *backoff,
+            .storage_id = {}});
+    } else {
+      Enqueue(turn.state, id);
+    }
+  }
+  ForgetIfLeft(turn.live(), attempt);
+}
+
+void OnRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
+  RankState& rank = attempt.ranks[end.rank];
+  if (rank.end != v1::CAUSE_UNSPECIFIED) return;
+  // Nobody cancelled this trial: the trainer was stopped from outside, as when its host shuts down.
+  if (end.cause == v1::CAUSE_CANCELLED && !attempt.cancelling) end.cause = v1::CAUSE_PREEMPTED;
+  rank.end = end.cause;
+  rank.end_message = end.message;
+  if (attempt.ended || attempt.cancelling) return;
+  const Consequence consequence = ConsequenceOf(end.cause);
+  if (consequence == Consequence::kFinishes) {
+    // Rank 0 alone decides; the others leave with it.
+    if (end.rank == 0) Settle(turn, attempt, end);
+  } else if (end.cause != v1::CAUSE_COLLECTIVE) {
+    Settle(turn, attempt, end);
+  } else if (attempt.settle_at == absl::InfiniteDuration()) {
+    attempt.settle_at = turn.now.steady + limits::kAbandonGrace;
+    ArmAttempt(turn.live(), turn.durable(), attempt);
+  }
+  if (!attempt.ended && attempt.settle_at < absl::InfiniteDuration() && AllRanksEnded(attempt)) {
+    attempt.settle_at = turn.now.steady;
+    OnAttemptTimer(turn, attempt);
+  }
+}
+
+void OnAttemptTimer(Turn& turn, LiveAttempt& attempt) {
+  if (attempt.settle_at == absl::InfiniteDuration() &&
+      attempt.absent_since + limits::kLease <= turn.now.steady) {
+    OnRankEnd(turn, attempt,
+              {.rank = 0,
+               .cause = v1::CAUSE_TRAINER_CRASH,
+               .message = absl::StrCat("worker ", turn.live().workers[attempt.ranks[0].worker].name,
+                                       " does not hold the attempt and does not tell why"),
+               .step = attempt.step});
+    return;
+  }
+  if (attempt.settle_at == absl::InfiniteDuration()) {
+    Settle(turn, attempt,
+           {.rank = -1,
+            .cause = v1::CAUSE_HANG,
+            .message = TimeoutMessage(turn.durable(), attempt, turn.now.steady),
+            .step = attempt.step});
+    return;
+  }
+  if (const Worker* quiet = QuietMember(turn.live(), attempt, turn.now.steady)) {
+    // Its lease decides, within limits::kLease; this looks again just after.
+    attempt.settle_at =
+        std::max(LeaseEnd(turn.live(), *quiet), turn.now.steady) + absl::Milliseconds(1);
+    ArmAttempt(turn.live(), turn.durable(), attempt);
+    return;
+  }
+  int32_t first = 0;
+  while (attempt.ranks[first].end != v1::CAUSE_COLLECTIVE) ++first;
+  Settle(turn, attempt,
+         {.rank = first,
+          .cause = v1::CAUSE_COLLECTIVE,
+          .message = attempt.ranks[first].end_message,
+          .step = attempt.step});
+}
+
+void OnAttemptStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
+  LiveAttempt& attempt = *worker.attempt;
+  RankState& rank = attempt.ranks[worker.rank];
+  rank.phase = status.phase();
+  rank.seen = true;
+  if (worker.rank == 0) attempt.absent_since = absl::InfiniteDuration();
+  rank.memory_peak_bytes = status.memory_peak_bytes();
+  if (attempt.ended) return;
+  if (worker.rank == 0) {
+    if (status.store_address() != attempt.store_address) {
+      attempt.store_address = status.store_address();
+      MarkMembersDue(turn.live(), attempt);
+    }
+    if (status.has_latest()) NoteRow(attempt, status.latest());
+  }
+  if (status.step() > attempt.step) NoteProgress(attempt, status.step(), turn.now.steady);
+  // Last: unequal data end the attempt.
+  if (status.has_prepared()) OnPrepared(turn, attempt, worker.rank, status.prepared());
+}
+
+void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence) {
+  LiveAttempt& attempt = *worker.attempt;
+  RankState& rank = attempt.ranks[worker.rank];
+  if (attempt.ended || attempt.cancelling) {
+    if (absence == Absence::kGone || rank.seen) ReleaseRank(turn, worker);
+    return;
+  }
+  // Orders may be on their way, or the item that tells the end behind others. But an end that was
+  // taken just before a restart of the coordinator is not told again.
+  if (worker.rank > 0 || rank.end != v1::CAUSE_UNSPECIFIED) return;
+  if (attempt.absent_since < absl::InfiniteDuration()) return;
+  attempt.absent_since = turn.now.steady;
+  ArmAttempt(turn.live(), turn.durable(), attempt);
+}
+
+void ReleaseRank(Turn& turn, Worker& worker) {
+  LiveAttempt& attempt = *worker.attempt;
+  DT_CHECK(attempt.holders > 0);
+  attempt.ranks[worker.rank].worker = kNoWorker;
+  --attempt.holders;
+  worker.attempt = nullptr;
+  worker.rank = 0;
+  MarkOrdersDue(turn.live(), worker);
+  if (attempt.cancelling && !attempt.ended && attempt.holders == 0) {
+    FinishCancel(turn, attempt);  // forgets it
+  } else {
+    ForgetIfLeft(turn.live(), attempt);
+  }
+}
+
+void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
+  const Trial& trial = GetTrial(turn.durable(), id);
+  if (trial.state == v1::TRIAL_PENDING) {
+    Withdraw(turn.state, id);
+    turn.live().without_storage.erase(id);
+    EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, reason);
+    return;
+  }
+  const auto found = turn.live().attempts.find(trial.attempts.back().token);
+  DT_CHECK(found != turn.live().attempts.end());
+  LiveAttempt& attempt = *found->second;
+  if (attempt.cancelling) return;
+  attempt.cancelling = true;
+  DisarmAttempt(turn.live(), attempt);
+  MarkMembersDue(turn.live(), attempt);
+  if (attempt.holders == 0) FinishCancel(turn, attempt);
+}
+
+}  // namespace dt

@@ -1,0 +1,122 @@
+// explain.cc: why a trial waits, or what is happening to it, in sentences.
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+const SlotPool& PoolOf(const LiveState& live, DeviceKind device) {
+  return live.pools[static_cast<int>(device)];
+}
+
+std::string WholeSeconds(absl::Duration duration) {
+  return absl::StrCat(absl::ToInt64Seconds(absl::Ceil(duration, absl::Seconds(1))), " s");
+}
+
+// The first trial in line of this device kind that could be placed at all.
+std::optional<TrialId> HeadOf(const LiveState& live, DeviceKind device) {
+  std::optional<TrialId> head;
+  for (const auto& [demand, queue] : live.queues) {
+    if (demand.device != device) continue;
+    if (static_cast<size_t>(demand.slots) > PoolOf(live, device).connected()) continue;
+    const std::optional<TrialId> first = queue.Head();
+    if (first.has_value() && (!head.has_value() || *first < *head)) head = first;
+  }
+  return head;
+}
+
+std::string WhyParked(const ParkedTrial& parked, const Trial& trial, absl::Duration now) {
+  switch (parked.why) {
+    case ParkedTrial::Why::kBackoff:
+      return absl::StrCat("backs off ", WholeSeconds(parked.until - now), " before attempt ",
+                          trial.attempts.size() + 1);
+    case ParkedTrial::Why::kStorageAbsent:
+      return absl::StrCat("its newest checkpoint is on storage ", parked.storage_id,
+                          ", which no connected worker sees; waits ",
+                          WholeSeconds(parked.until - now),
+                          " for one, then goes on from an older checkpoint or from the start");
+    case ParkedTrial::Why::kStorageBusy:
+      return absl::StrCat("its newest checkpoint is on storage ", parked.storage_id,
+                          ", and the workers that see it are busy");
+  }
+  return {};
+}
+
+std::string DescribeRanks(const LiveState& live, const LiveAttempt& attempt) {
+  std::string text;
+  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
+    const RankState& state = attempt.ranks[rank];
+    if (state.worker == kNoWorker) continue;
+    const Worker& worker = live.workers[state.worker];
+    if (worker.stream != 0) continue;
+    absl::StrAppend(&text, "; worker ", worker.name, " of rank ", rank, " is not connected");
+  }
+  return text;
+}
+
+std::string ExplainActive(const State& state, const Trial& trial, const LiveAttempt& live,
+                          absl::Duration now) {
+  const Attempt& recorded = trial.attempts.back();
+  std::string text = absl::StrCat("attempt ", trial.attempts.size(), ": ");
+  if (trial.state == v1::TRIAL_STOPPING) {
+    absl::StrAppend(&text, "being cancelled; ", live.holders,
+                    live.holders == 1 ? " worker has" : " workers have", " not left it yet");
+  } else if (live.settle_at < absl::InfiniteDuration()) {
+    absl::StrAppend(&text, "a collective failed; waiting for the rank that caused it");
+  } else if (recorded.state == AttemptState::kRunning) {
+    absl::StrAppend(&text, "training, at step ", live.step);
+    if (trial.target_steps > 0) absl::StrAppend(&text, " of ", trial.target_steps);
+    absl::StrAppend(&text, "; last progress ", WholeSeconds(now - live.last_progress), " ago");
+  } else if (live.prepared_at < absl::InfiniteDuration()) {
+    absl::StrAppend(&text, "all ranks are prepared and connect to each other");
+  } else {
+    size_t prepared = 0;
+    for (const RankState& rank : live.ranks) prepared += rank.prepared ? 1 : 0;
+    absl::StrAppend(&text, "preparing data and model: ", prepared, " of ", live.ranks.size(),
+                    " ranks are ready");
+  }
+  return absl::StrCat(text, DescribeRanks(state.live, live));
+}
+
+}  // namespace
+
+std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  const Trial& trial = GetTrial(state.durable, id);
+  const auto parked = state.live.parked.find(id);
+  if (parked != state.live.parked.end()) return WhyParked(parked->second, trial, now);
+  const DemandClass demand = DemandOf(experiment, trial);
+  const Decision decision = Place(PoolOf(state.live, demand.device), {demand, {}});
+  if (decision.verdict == Verdict::kNeverFits) return decision.reason;
+  if (GateOf(experiment) == Gate::kClosed) {
+    return absl::StrCat("experiment runs ", experiment.active, " of at most ",
+                        experiment.spec.search().max_concurrent(),
+                        " trials at once (search.max_concurrent)");
+  }
+  const std::optional<TrialId> head = HeadOf(state.live, demand.device);
+  if (head.has_value() && *head != id) {
+    return absl::StrCat(decision.reason, "; its place in the queue is behind trial ",
+                        ToString(*head));
+  }
+  return absl::StrCat(decision.reason, "; it is next");
+}
+
+std::string ExplainSentences(const State& state, TrialId id, absl::Duration now) {
+  const Trial& trial = GetTrial(state.durable, id);
+  if (trial.state == v1::TRIAL_PENDING) {
+    return absl::StrCat("waits: ", WhyWaiting(state, id, now));
+  }
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  if (IsActive(trial.state) && live != nullptr) return ExplainActive(state, trial, *live, now);
+  const std::string attempts = absl::StrCat("after ", trial.attempts.size(),
+                                            trial.attempts.size() == 1 ? " attempt" : " attempts");
+  if (trial.state == v1::TRIAL_FINISHED) return absl::StrCat("finished ", attempts);
+  if (trial.state == v1::TRIAL_CANCELLED) {
+    return absl::StrCat("cancelled ", attempts, ": ", trial.message);
+  }
+  return absl::StrCat("failed ", attempts, ": ", View(Name(trial.cause)),
+                      trial.message.empty() ? "" : ": ", trial.message);
+}
+
+}  // namespace dt

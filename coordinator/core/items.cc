@@ -1,0 +1,200 @@
+// items.cc: what happened on a worker, taken once each and in order.
+//
+// Fences: an item counts for the attempt whose token it carries, from the worker and instance that
+// the attempt was given to. Rows and results count for the newest attempt of a trial alone; until
+// the next one starts that may be one that has ended.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+// The sender of an item as a member of the attempt that it names.
+struct Sender {
+  AttemptId id;
+  const Trial* trial = nullptr;
+  const Attempt* recorded = nullptr;
+  LiveAttempt* live = nullptr;  // while it is what the worker's orders say
+  int32_t rank = 0;
+
+  bool Newest() const { return id.attempt == trial->attempts.size(); }
+};
+
+// Returns false when the token names no attempt, or one that was never this instance's.
+bool FindSender(Turn& turn, Worker& worker, const std::string& token_bytes, Sender& sender) {
+  const AttemptToken token = *AttemptToken::FromBytes(token_bytes);
+  const auto found = turn.durable().tokens.find(token);
+  if (found == turn.durable().tokens.end()) return false;
+  sender.id = found->second;
+  sender.trial = FindTrial(turn.durable(), sender.id.trial);
+  sender.recorded = FindAttempt(turn.durable(), sender.id);
+  if (worker.attempt != nullptr && worker.attempt->token == token) {
+    sender.live = worker.attempt;
+    sender.rank = worker.rank;
+    return sender.recorded->members[sender.rank].instance == worker.instance;
+  }
+  for (size_t rank = 0; rank < sender.recorded->members.size(); ++rank) {
+    const GangMember& member = sender.recorded->members[rank];
+    if (member.instance != worker.instance || member.worker != worker.name) continue;
+    sender.rank = static_cast<int32_t>(rank);
+    return true;
+  }
+  return false;
+}
+
+bool TakesResults(const Sender& sender) {
+  return sender.rank == 0 && sender.Newest() && !IsTerminal(sender.trial->state) &&
+         Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
+}
+
+template <typename Fact>
+void SetId(Fact& fact, const AttemptId& id) {
+  fact.set_experiment(id.trial.experiment);
+  fact.set_trial(id.trial.trial);
+  fact.set_attempt(id.attempt);
+}
+
+void On(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
+  if (sender.rank != 0 || sender.live == nullptr || sender.live->ended) return;
+  if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
+  v1::Record record;
+  SetId(*record.mutable_attempt_prepared(), sender.id);
+  record.mutable_attempt_prepared()->mutable_prepared()->Swap(&prepared);
+  Journal(turn, std::move(record));
+}
+
+void On(Turn& turn, const Sender& sender, const v1::Running& running) {
+  if (sender.rank != 0 || sender.live == nullptr) return;
+  if (!Next(sender.recorded->state, AttemptMove::kRuns).has_value()) return;
+  if (!Next(sender.trial->state, TrialMove::kAttemptRuns).has_value()) return;
+  v1::Record record;
+  SetId(*record.mutable_attempt_running(), sender.id);
+  record.mutable_attempt_running()->set_resumed_step(running.resumed_step());
+  Journal(turn, std::move(record));
+  sender.live->step = running.resumed_step();
+  sender.live->running_at = turn.now.steady;
+  sender.live->last_progress = turn.now.steady;
+  ArmAttempt(turn.live(), turn.durable(), *sender.live);
+}
+
+void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* totals) {
+  if (sender.rank != 0 || !sender.Newest() || !sender.recorded->ran) return;
+  ChunkToStore& out = turn.effects.chunks.emplace_back();
+  out.attempt = sender.id;
+  out.first_step = chunk.first_step();
+  out.last_step = chunk.last_step();
+  out.count = chunk.count();
+  out.rows = std::move(*chunk.mutable_rows());
+  if (totals != nullptr) out.totals = std::move(*totals);
+  if (sender.live == nullptr || sender.live->ended) return;
+  if (totals != nullptr) NoteRow(*sender.live, out.totals.newest);
+  NoteProgress(*sender.live, chunk.last_step(), turn.now.steady);
+}
+
+void On(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
+  if (!TakesResults(sender)) return;
+  if (sender.live != nullptr) NoteProgress(*sender.live, evaluation.step(), turn.now.steady);
+  v1::Record record;
+  SetId(*record.mutable_evaluation(), sender.id);
+  record.mutable_evaluation()->mutable_evaluation()->Swap(&evaluation);
+  Journal(turn, std::move(record));
+}
+
+void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {
+  if (!TakesResults(sender) || checkpoint.storage_id().empty() || checkpoint.path().empty()) return;
+  if (sender.live != nullptr) NoteProgress(*sender.live, checkpoint.step(), turn.now.steady);
+  v1::Record record;
+  SetId(*record.mutable_checkpoint(), sender.id);
+  record.mutable_checkpoint()->mutable_checkpoint()->Swap(&checkpoint);
+  Journal(turn, std::move(record));
+}
+
+// The files are gone, whichever attempt says so: a resume from them must not be tried.
+void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
+  for (const KnownCheckpoint& known : sender.trial->checkpoints) {
+    if (known.ref.storage_id() != removed.storage_id() || known.ref.path() != removed.path()) {
+      continue;
+    }
+    v1::Record record;
+    v1::CheckpointRemoved& fact = *record.mutable_checkpoint_removed();
+    fact.set_experiment(sender.id.trial.experiment);
+    fact.set_trial(sender.id.trial.trial);
+    fact.set_storage_id(removed.storage_id());
+    fact.set_path(removed.path());
+    Journal(turn, std::move(record));
+    return;
+  }
+}
+
+void On(Turn& turn, const Sender& sender, v1::Ended& ended) {
+  if (sender.live == nullptr || ended.cause() == v1::CAUSE_UNSPECIFIED) return;
+  OnRankEnd(turn, *sender.live,
+            {.rank = sender.rank,
+             .cause = ended.cause(),
+             .message = std::move(*ended.mutable_message()),
+             .step = ended.step()});
+}
+
+void On(Turn& turn, const Sender& sender, v1::LogChunk& log) {
+  LogToStore& out = turn.effects.logs.emplace_back();
+  out.attempt = sender.id;
+  out.rank = sender.rank;
+  out.wall_time_ms = log.wall_time_ms();
+  out.text = std::move(*log.mutable_text());
+  out.dropped_lines = log.dropped_lines();
+}
+
+void TakeItem(Turn& turn, Worker& worker, v1::Item& item, RowTotals* totals) {
+  Sender sender;
+  if (!FindSender(turn, worker, item.attempt_token(), sender)) return;
+  if (sender.live != nullptr) sender.live->ranks[sender.rank].seen = true;
+  switch (item.what_case()) {
+    case v1::Item::kPrepared:
+      return On(turn, sender, *item.mutable_prepared());
+    case v1::Item::kRunning:
+      return On(turn, sender, item.running());
+    case v1::Item::kRows:
+      return TakeRows(turn, sender, *item.mutable_rows(), totals);
+    case v1::Item::kEvaluation:
+      return On(turn, sender, *item.mutable_evaluation());
+    case v1::Item::kCheckpoint:
+      return TakeCheckpoint(turn, sender, *item.mutable_checkpoint());
+    case v1::Item::kCheckpointRemoved:
+      return TakeRemoval(turn, sender, *item.mutable_checkpoint_removed());
+    case v1::Item::kEnded:
+      return On(turn, sender, *item.mutable_ended());
+    case v1::Item::kLog:
+      return On(turn, sender, *item.mutable_log());
+    case v1::Item::kDropped:
+      turn.live().dropped_rows += item.dropped().count();
+      return;
+    case v1::Item::WHAT_NOT_SET:
+      return;
+  }
+}
+
+}  // namespace
+
+void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
+  v1::WorkerReport& report = received.report;
+  if (report.items().empty()) return;
+  const uint64_t before = worker.acked;
+  size_t chunk = 0;
+  for (v1::Item& item : *report.mutable_items()) {
+    RowTotals* totals = nullptr;
+    if (item.what_case() == v1::Item::kRows && chunk < received.row_totals.size()) {
+      totals = &received.row_totals[chunk++];
+    }
+    if (item.sequence() <= worker.acked) continue;  // sent again: it was taken before
+    worker.acked = item.sequence();
+    TakeItem(turn, worker, item, totals);
+  }
+  if (worker.acked > before) {
+    turn.effects.acks.push_back({worker.name, worker.instance, worker.acked});
+  }
+  MarkOrdersDue(turn.live(), worker);
+}
+
+}  // namespace dt

@@ -1,0 +1,60 @@
+// orders.cc: what each worker should hold now, as one message.
+#include <utility>
+
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
+  const LiveAttempt& attempt = *worker.attempt;
+  v1::Assigned assigned;
+  assigned.set_experiment(attempt.id.trial.experiment);
+  assigned.set_trial(attempt.id.trial.trial);
+  assigned.set_attempt(attempt.id.attempt);
+  assigned.set_attempt_token(attempt.token.ToBytes());
+  assigned.set_rank(worker.rank);
+  assigned.set_world_size(static_cast<int32_t>(attempt.ranks.size()));
+  *assigned.mutable_spec() = attempt.spec;
+  if (const Attempt* recorded = FindAttempt(durable, attempt.id)) {
+    assigned.set_local_rank(recorded->members[worker.rank].local_rank);
+    if (recorded->resume.has_value()) *assigned.mutable_resume() = *recorded->resume;
+  }
+  if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
+  assigned.set_kill(attempt.cancelling);
+  assigned.set_abandon(attempt.ended && !attempt.cancelling);
+  return assigned;
+}
+
+}  // namespace
+
+void MarkOrdersDue(LiveState& live, Worker& worker) {
+  if (worker.orders_due) return;
+  worker.orders_due = true;
+  live.orders_due.push_back(worker.index);
+}
+
+void MarkMembersDue(LiveState& live, const LiveAttempt& attempt) {
+  for (const RankState& rank : attempt.ranks) {
+    if (rank.worker != kNoWorker) MarkOrdersDue(live, live.workers[rank.worker]);
+  }
+}
+
+void PublishOrders(Turn& turn) {
+  for (const WorkerIndex index : turn.live().orders_due) {
+    Worker& worker = turn.live().workers[index];
+    worker.orders_due = false;
+    if (worker.stream == 0) continue;
+    OrdersOut& out = turn.effects.orders.emplace_back();
+    out.stream = worker.stream;
+    out.orders.set_journal_id(turn.durable().journal_id);
+    out.orders.set_acked_sequence(worker.acked);
+    for (const std::string& token : worker.unknown_tokens) out.orders.add_unknown_tokens(token);
+    if (worker.attempt != nullptr) {
+      *out.orders.mutable_attempt() = AssignedTo(turn.durable(), worker);
+    }
+  }
+  turn.live().orders_due.clear();
+}
+
+}  // namespace dt

@@ -1,0 +1,284 @@
+// queries.cc: the lists, page by page.
+#include "coordinator/core/queries.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "common/version.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+// Names of workers that see a checkpoint: enough to find one.
+constexpr size_t kSeenByShown = 16;
+
+absl::StatusOr<uint64_t> ReadToken(const std::string& token) {
+  uint64_t value = 0;
+  if (token.empty()) return value;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
+  if (error != std::errc() || end != token.data() + token.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_token '", token.substr(0, 64), "' is not one that a list has given"));
+  }
+  return value;
+}
+
+int PageSize(int32_t asked) {
+  if (asked <= 0) return limits::kPageDefault;
+  return std::min<int>(asked, limits::kPageMax);
+}
+
+bool HasLabels(const Experiment& experiment,
+               const google::protobuf::RepeatedPtrField<v1::Label>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&experiment](const v1::Label& label) {
+    const auto& has = experiment.spec.labels();
+    return std::any_of(has.begin(), has.end(), [&label](const v1::Label& other) {
+      return other.key() == label.key() && other.value() == label.value();
+    });
+  });
+}
+
+// Where a list of checkpoints goes on: the first trial of the next page, and how many of its
+// checkpoints were shown.
+struct CheckpointCursor {
+  TrialId trial;
+  size_t shown = 0;
+};
+
+absl::StatusOr<CheckpointCursor> ReadCheckpointToken(const std::string& token) {
+  CheckpointCursor cursor;
+  if (token.empty()) return cursor;
+  const size_t first = token.find('/');
+  const size_t second = token.find('/', first == std::string::npos ? first : first + 1);
+  if (second == std::string::npos) return ReadToken("?" + token).status();
+  DT_ASSIGN_OR_RETURN(cursor.trial.experiment, ReadToken(token.substr(0, first)));
+  DT_ASSIGN_OR_RETURN(uint64_t trial, ReadToken(token.substr(first + 1, second - first - 1)));
+  cursor.trial.trial = static_cast<uint32_t>(trial);
+  DT_ASSIGN_OR_RETURN(cursor.shown, ReadToken(token.substr(second + 1)));
+  return cursor;
+}
+
+using SeenBy = std::map<std::string, std::vector<const std::string*>>;
+
+SeenBy WorkersByStorage(const LiveState& live) {
+  SeenBy seen;
+  for (const auto& [name, index] : live.worker_names) {
+    const Worker& worker = live.workers[index];
+    if (worker.presence == Presence::kLost || worker.hello.storage_id().empty()) continue;
+    auto& names = seen[worker.hello.storage_id()];
+    if (names.size() < kSeenByShown) names.push_back(&worker.name);
+  }
+  return seen;
+}
+
+void AddCheckpoint(v1::ListCheckpointsResponse& response, TrialId id, const KnownCheckpoint& known,
+                   const SeenBy& seen) {
+  v1::CheckpointSummary& summary = *response.add_checkpoints();
+  summary.set_experiment(id.experiment);
+  summary.set_trial(id.trial);
+  summary.set_attempt(known.attempt);
+  *summary.mutable_checkpoint() = known.ref;
+  const auto found = seen.find(known.ref.storage_id());
+  if (found == seen.end()) return;
+  for (const std::string* name : found->second) summary.add_seen_by(*name);
+}
+
+v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const LiveAttempt* live) {
+  v1::AttemptSummary summary;
+  summary.set_attempt(number);
+  for (size_t rank = 0; rank < attempt.members.size(); ++rank) {
+    const GangMember& from = attempt.members[rank];
+    v1::Member& member = *summary.add_members();
+    member.set_rank(static_cast<int32_t>(rank));
+    member.set_worker(from.worker);
+    member.set_instance(from.instance);
+    member.set_host(from.host);
+    member.set_local_rank(from.local_rank);
+    member.set_device_name(from.device_name);
+  }
+  summary.set_started_wall_ms(attempt.started_wall_ms);
+  summary.set_running_wall_ms(attempt.running_wall_ms);
+  summary.set_ended_wall_ms(attempt.ended_wall_ms);
+  summary.set_resumed_step(attempt.resumed_step);
+  const bool of_live = live != nullptr && live->id.attempt == number && !live->ended;
+  summary.set_last_step(of_live ? live->step : attempt.last_step);
+  summary.set_cause(attempt.cause);
+  summary.set_message(attempt.message);
+  summary.set_reason(attempt.reason);
+  summary.set_rank(attempt.deciding_rank);
+  return summary;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
+                                                  const v1::ListExperimentsRequest& request,
+                                                  absl::Duration) {
+  v1::ListExperimentsResponse response;
+  const auto& all = state.durable.experiments;
+  if (request.last() || request.experiment() != 0) {
+    DT_ASSIGN_OR_RETURN(ExperimentId id,
+                        ResolveExperiment(state.durable, request.experiment(), request.last()));
+    const Experiment& experiment = GetExperiment(state.durable, id);
+    if (HasLabels(experiment, request.labels())) {
+      *response.add_experiments() = Summarize(state, experiment);
+    }
+    return response;
+  }
+  DT_ASSIGN_OR_RETURN(uint64_t after, ReadToken(request.page_token()));
+  const int size = PageSize(request.page_size());
+  for (auto it = all.upper_bound(after); it != all.end(); ++it) {
+    if (!HasLabels(it->second, request.labels())) continue;
+    if (response.experiments_size() == size) {
+      response.set_next_page_token(absl::StrCat(response.experiments(size - 1).experiment()));
+      break;
+    }
+    *response.add_experiments() = Summarize(state, it->second);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::GetExperimentResponse> Query(const State& state,
+                                                const v1::GetExperimentRequest& request,
+                                                absl::Duration) {
+  DT_ASSIGN_OR_RETURN(ExperimentId id,
+                      ResolveExperiment(state.durable, request.experiment(), request.last()));
+  const Experiment& experiment = GetExperiment(state.durable, id);
+  v1::GetExperimentResponse response;
+  *response.mutable_summary() = Summarize(state, experiment);
+  *response.mutable_spec() = experiment.spec;
+  response.set_file_name(experiment.file_name);
+  response.set_file_text(experiment.file_text);
+  return response;
+}
+
+absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
+                                             const v1::ListTrialsRequest& request,
+                                             absl::Duration now) {
+  DT_ASSIGN_OR_RETURN(ExperimentId id,
+                      ResolveExperiment(state.durable, request.experiment(), request.last()));
+  const Experiment& experiment = GetExperiment(state.durable, id);
+  DT_ASSIGN_OR_RETURN(uint64_t after, ReadToken(request.page_token()));
+  uint64_t last = experiment.trials.size();
+  if (request.trial() != 0) {
+    if (request.trial() > last) {
+      return absl::NotFoundError(absl::StrCat("trial ", id, "/", request.trial(),
+                                              " does not exist; experiment ", id, " has ", last,
+                                              " trials"));
+    }
+    after = request.trial() - 1;
+    last = request.trial();
+  }
+  v1::ListTrialsResponse response;
+  const int size = PageSize(request.page_size());
+  for (uint64_t number = after + 1; number <= last; ++number) {
+    const Trial& trial = experiment.trials[number - 1];
+    const auto& states = request.states();
+    if (!states.empty() && std::find(states.begin(), states.end(), trial.state) == states.end()) {
+      continue;
+    }
+    if (response.trials_size() == size) {
+      response.set_next_page_token(absl::StrCat(response.trials(size - 1).trial()));
+      break;
+    }
+    *response.add_trials() = Summarize(state, {id, static_cast<uint32_t>(number)}, now);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ListWorkersResponse> Query(const State& state,
+                                              const v1::ListWorkersRequest& request,
+                                              absl::Duration now) {
+  v1::ListWorkersResponse response;
+  const int size = PageSize(request.page_size());
+  const auto& names = state.live.worker_names;  // the token is the last name shown
+  auto it = request.page_token().empty() ? names.begin() : names.upper_bound(request.page_token());
+  for (; it != names.end(); ++it) {
+    if (response.workers_size() == size) {
+      response.set_next_page_token(response.workers(size - 1).worker());
+      break;
+    }
+    *response.add_workers() = Summarize(state.live.workers[it->second], now);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
+                                                  const v1::ListCheckpointsRequest& request,
+                                                  absl::Duration) {
+  DT_ASSIGN_OR_RETURN(CheckpointCursor cursor, ReadCheckpointToken(request.page_token()));
+  const auto& all = state.durable.experiments;
+  auto it = all.lower_bound(cursor.trial.experiment);
+  const bool one = request.last() || request.experiment() != 0;
+  if (one) {
+    DT_ASSIGN_OR_RETURN(ExperimentId id,
+                        ResolveExperiment(state.durable, request.experiment(), request.last()));
+    it = all.find(id);
+  }
+  v1::ListCheckpointsResponse response;
+  const int size = PageSize(request.page_size());
+  const SeenBy seen = WorkersByStorage(state.live);
+  for (; it != all.end(); ++it) {
+    const Experiment& experiment = it->second;
+    for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+      const TrialId id{it->first, number};
+      if (id < cursor.trial || (request.trial() != 0 && request.trial() != number)) continue;
+      const std::vector<KnownCheckpoint>& known = experiment.trials[number - 1].checkpoints;
+      for (size_t i = id == cursor.trial ? cursor.shown : 0; i < known.size(); ++i) {
+        if (response.checkpoints_size() == size) {
+          response.set_next_page_token(absl::StrCat(it->first, "/", number, "/", i));
+          return response;
+        }
+        AddCheckpoint(response, id, known[i], seen);
+      }
+    }
+    if (one) break;
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
+                                               const v1::ExplainTrialRequest& request,
+                                               absl::Duration now) {
+  DT_ASSIGN_OR_RETURN(ExperimentId experiment,
+                      ResolveExperiment(state.durable, request.experiment(), request.last()));
+  const TrialId id{experiment, request.trial()};
+  const Trial* trial = FindTrial(state.durable, id);
+  if (trial == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("trial ", ToString(id), " does not exist; experiment ", experiment, " has ",
+                     GetExperiment(state.durable, experiment).trials.size(), " trials"));
+  }
+  v1::ExplainTrialResponse response;
+  *response.mutable_trial() = Summarize(state, id, now);
+  response.set_explanation(ExplainSentences(state, id, now));
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  for (size_t i = 0; i < trial->attempts.size(); ++i) {
+    *response.add_attempts() = Summarize(trial->attempts[i], static_cast<uint32_t>(i + 1), live);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::GetStatusResponse> Query(const State& state, const v1::GetStatusRequest&,
+                                            absl::Duration) {
+  v1::GetStatusResponse response;
+  response.set_program_version(kVersion);
+  response.set_program_revision(kRevision);
+  response.set_journal_id(state.durable.journal_id);
+  response.set_started_wall_ms(state.live.started_wall_ms);
+  response.set_experiments(static_cast<uint32_t>(state.durable.experiments.size()));
+  uint32_t connected = 0;
+  for (const auto& [name, index] : state.live.worker_names) {
+    connected += state.live.workers[index].presence != Presence::kLost ? 1 : 0;
+  }
+  response.set_workers(connected);
+  return response;
+}
+
+}  // namespace dt

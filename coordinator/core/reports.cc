@@ -1,0 +1,309 @@
+// reports.cc: workers' streams: who speaks, whether it may, and what it holds.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/limits.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+DeviceKind KindOf(const v1::Hello& hello) {
+  return hello.device() == "cuda" ? DeviceKind::kCuda : DeviceKind::kCpu;
+}
+
+SlotPool& PoolOf(LiveState& live, const Worker& worker) {
+  return live.pools[static_cast<int>(KindOf(worker.hello))];
+}
+
+void Refuse(Turn& turn, StreamId stream, absl::Status status) {
+  turn.effects.log_lines.push_back(absl::StrCat("stream ended: ", status.ToString()));
+  turn.effects.stream_ends.push_back({stream, std::move(status)});
+}
+
+absl::Status CheckHello(const v1::Hello& hello) {
+  if (hello.worker().empty() || hello.worker().size() > limits::kNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("hello: the worker's name has ",
+                                                   hello.worker().size(), " bytes; 1 to ",
+                                                   limits::kNameBytes));
+  }
+  if (hello.instance() == 0) return absl::InvalidArgumentError("hello: instance must not be 0");
+  if (hello.device() != "cpu" && hello.device() != "cuda") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("hello: device '", hello.device(), "' is neither cpu nor cuda"));
+  }
+  return absl::OkStatus();
+}
+
+// A place in the table for a name that is not in it, or nullptr when the table is full.
+Worker* AddWorker(LiveState& live, const std::string& name) {
+  if (live.worker_names.size() >= limits::kWorkers) return nullptr;
+  WorkerIndex index = static_cast<WorkerIndex>(live.workers.size());
+  if (live.unused_workers.empty()) {
+    live.workers.emplace_back();
+  } else {
+    index = live.unused_workers.back();
+    live.unused_workers.pop_back();
+  }
+  Worker& worker = live.workers[index];
+  worker.index = index;
+  worker.name = name;
+  live.worker_names.emplace(name, index);
+  return &worker;
+}
+
+// Another life of the process takes a name whose lease is gone.
+void TakeName(LiveState& live, Worker& worker, InstanceId instance) {
+  auto& remembered = live.acks[worker.name];
+  if (worker.instance != 0 && worker.acked > 0) {
+    remembered.emplace_back(worker.instance, worker.acked);
+  }
+  worker.instance = instance;
+  worker.session = 0;
+  worker.acked = 0;
+  const auto mine = std::find_if(remembered.begin(), remembered.end(),
+                                 [instance](const auto& ack) { return ack.first == instance; });
+  if (mine != remembered.end()) {
+    worker.acked = mine->second;
+    remembered.erase(mine);
+  }
+  if (remembered.size() > limits::kInstancesPerWorker) remembered.erase(remembered.begin());
+  if (remembered.empty()) live.acks.erase(worker.name);
+}
+
+// Who may speak as this worker on a new stream.
+absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Duration now) {
+  if (worker.instance == hello.instance()) {
+    if (hello.session() > worker.session) return absl::OkStatus();
+    return absl::AbortedError(absl::StrCat("worker ", worker.name, ": session ", hello.session(),
+                                           " is not newer than ", worker.session));
+  }
+  if (worker.presence == Presence::kLost) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat("worker name '", worker.name, "' is held by another process, at ",
+                   worker.peer.empty() ? worker.hello.host() : worker.peer, ", last heard ",
+                   absl::FormatDuration(absl::Floor(now - worker.last_heard, absl::Seconds(1))),
+                   " ago; stop that one, wait until its lease of ",
+                   absl::FormatDuration(limits::kLease), " is over, or choose another --name"));
+}
+
+// The worker that this stream's first report introduces, or nullptr: the stream has been ended.
+Worker* Join(Turn& turn, ReportReceived& received) {
+  const v1::Hello& hello = received.report.hello();
+  if (absl::Status status = CheckHello(hello); !status.ok()) {
+    Refuse(turn, received.stream, std::move(status));
+    return nullptr;
+  }
+  const auto found = turn.live().worker_names.find(hello.worker());
+  const bool known = found != turn.live().worker_names.end();
+  Worker* worker =
+      known ? &turn.live().workers[found->second] : AddWorker(turn.live(), hello.worker());
+  if (worker == nullptr) {
+    Refuse(turn, received.stream,
+           absl::ResourceExhaustedError(absl::StrCat(
+               "worker '", hello.worker(), "' is one too many; the limit is ", limits::kWorkers)));
+    return nullptr;
+  }
+  if (absl::Status status = CheckMayJoin(*worker, hello, turn.now.steady); known && !status.ok()) {
+    Refuse(turn, received.stream, std::move(status));
+    return nullptr;
+  }
+  if (worker->stream != 0) {
+    EndStream(turn, *worker, absl::AbortedError("superseded by a newer session of this worker"));
+  }
+  if (worker->instance != hello.instance() || !known) {
+    TakeName(turn.live(), *worker, hello.instance());
+  } else if (worker->acked == 0) {
+    TakeName(turn.live(), *worker, hello.instance());  // known from the journal alone
+  }
+  const bool back = worker->presence == Presence::kLost;
+  // Its device and storage may be others than before.
+  SlotPool& pool = PoolOf(turn.live(), *worker);
+  if (pool.Contains(worker->index)) pool.Remove(worker->index);
+  worker->hello = hello;
+  worker->session = hello.session();
+  worker->stream = received.stream;
+  worker->peer = received.peer;
+  worker->presence = Presence::kConnected;
+  worker->last_heard = turn.now.steady;
+  if (worker->attempt != nullptr) worker->attempt->absent_since = absl::InfiniteDuration();
+  if (back) ArmLease(turn.live(), *worker);
+  turn.live().streams[received.stream] = worker->index;
+  MarkOrdersDue(turn.live(), *worker);
+  if (back) {
+    turn.effects.log_lines.push_back(
+        absl::StrCat("worker ", worker->name, " connected from ", received.peer));
+  }
+  return worker;
+}
+
+absl::Status CheckShape(const Worker& worker, const v1::WorkerReport& report, bool foreign) {
+  for (const v1::AttemptStatus& status : report.attempts()) {
+    if (status.attempt_token().size() != sizeof(AttemptToken::bytes)) {
+      return absl::InvalidArgumentError("report: an attempt's token must have 16 bytes");
+    }
+  }
+  if (report.attempts_size() > limits::kAttemptsPerReport) {
+    return absl::InvalidArgumentError(absl::StrCat("report: ", report.attempts_size(),
+                                                   " attempts; a slot has at most ",
+                                                   limits::kAttemptsPerReport));
+  }
+  uint64_t expected = worker.acked + 1;
+  for (const v1::Item& item : report.items()) {
+    const bool last_known = item.sequence() < expected;
+    if (item.sequence() == 0 || (!foreign && !last_known && item.sequence() != expected)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("report: item ", item.sequence(), " where ", expected,
+                       " was next; what lies between is lost: restart worker ", worker.name));
+    }
+    if (!last_known) ++expected;
+    if (item.attempt_token().size() != sizeof(AttemptToken::bytes) ||
+        item.what_case() == v1::Item::WHAT_NOT_SET) {
+      return absl::InvalidArgumentError(absl::StrCat("report: item ", item.sequence(),
+                                                     " has no token of 16 bytes or no content"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The whole set of attempts that the worker holds.
+void TakeHeld(Turn& turn, Worker& worker, v1::WorkerReport& report) {
+  worker.foreign.clear();
+  worker.unknown_tokens.clear();
+  Absence absence = Absence::kLeftOut;
+  bool held = false;
+  for (v1::AttemptStatus& status : *report.mutable_attempts()) {
+    const AttemptToken token = *AttemptToken::FromBytes(status.attempt_token());
+    const bool gone = status.phase() == v1::AttemptStatus::GONE;
+    if (worker.attempt != nullptr && token == worker.attempt->token) {
+      held = !gone;
+      if (gone) absence = Absence::kGone;
+      if (held) OnAttemptStatus(turn, worker, status);
+    } else if (!gone) {
+      worker.foreign.push_back(token);
+      if (!turn.durable().tokens.contains(token)) {
+        worker.unknown_tokens.push_back(status.attempt_token());
+      }
+    }
+  }
+  // Orders that were lost are healed by sending them again.
+  const bool differs = !worker.foreign.empty() || (worker.attempt != nullptr && !held);
+  if (differs) MarkOrdersDue(turn.live(), worker);
+  if (worker.attempt != nullptr && !held) OnAttemptAbsent(turn, worker, absence);
+}
+
+}  // namespace
+
+absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
+  return std::max(worker.last_heard + limits::kLease, live.lease_floor);
+}
+
+void EndStream(Turn& turn, Worker& worker, absl::Status status) {
+  if (worker.stream == 0) return;
+  turn.live().streams.erase(worker.stream);
+  Refuse(turn, worker.stream, std::move(status));
+  worker.stream = 0;
+  if (worker.presence == Presence::kConnected) worker.presence = Presence::kSilent;
+  UpdateSlot(turn.state, worker);
+}
+
+void UpdateSlot(State& state, Worker& worker) {
+  SlotPool& pool = PoolOf(state.live, worker);
+  const bool member = worker.presence != Presence::kLost && !worker.draining;
+  if (!member) {
+    if (pool.Contains(worker.index)) pool.Remove(worker.index);
+    return;
+  }
+  const SlotUse use =
+      worker.presence == Presence::kConnected && worker.attempt == nullptr && worker.foreign.empty()
+          ? SlotUse::kFree
+          : SlotUse::kBusy;
+  const bool joins = !pool.Contains(worker.index);
+  if (!joins && pool.IsFree(worker.index) == (use == SlotUse::kFree)) return;
+  if (joins) {
+    pool.Add({worker.index, worker.name, worker.hello.host(), worker.hello.storage_id()}, use);
+  } else {
+    pool.SetUse(worker.index, use);
+  }
+  if (use == SlotUse::kFree) {
+    WakeStorageWaiters(state, worker.hello.storage_id());
+    state.live.placement_due = true;
+  }
+}
+
+void LoseWorker(Turn& turn, Worker& worker) {
+  const std::string silence =
+      absl::StrCat("nothing heard from worker ", worker.name, " for ",
+                   absl::FormatDuration(
+                       absl::Floor(turn.now.steady - worker.last_heard, absl::Milliseconds(100))));
+  turn.effects.log_lines.push_back(silence);
+  worker.presence = Presence::kLost;
+  worker.foreign.clear();
+  worker.unknown_tokens.clear();
+  EndStream(turn, worker, absl::UnavailableError(absl::StrCat(silence, "; connect again")));
+  UpdateSlot(turn.state, worker);
+  if (worker.attempt != nullptr) {
+    OnRankEnd(turn, *worker.attempt,
+              {.rank = worker.rank,
+               .cause = v1::CAUSE_WORKER_LOST,
+               .message = silence,
+               .step = worker.attempt->step});
+    ReleaseRank(turn, worker);
+  }
+  turn.live().timers.insert({.at = turn.now.steady + limits::kForgetWorker,
+                             .kind = Timer::Kind::kForget,
+                             .worker = worker.index,
+                             .attempt = {}});
+}
+
+void OnStreamClosed(Turn& turn, StreamId stream) {
+  const auto found = turn.live().streams.find(stream);
+  if (found == turn.live().streams.end()) return;
+  Worker& worker = turn.live().workers[found->second];
+  turn.live().streams.erase(found);
+  worker.stream = 0;
+  worker.presence = Presence::kSilent;
+  UpdateSlot(turn.state, worker);
+}
+
+void OnReport(Turn& turn, ReportReceived& received) {
+  v1::WorkerReport& report = received.report;
+  const auto found = turn.live().streams.find(received.stream);
+  Worker* worker = nullptr;
+  if (found != turn.live().streams.end()) {
+    worker = &turn.live().workers[found->second];
+    if (report.has_hello()) {
+      EndStream(turn, *worker, absl::InvalidArgumentError("report: hello comes once a stream"));
+      return;
+    }
+  } else if (report.has_hello()) {
+    worker = Join(turn, received);
+    if (worker == nullptr) return;
+  } else {
+    // Also what was still on its way when the stream was ended.
+    turn.effects.stream_ends.push_back(
+        {received.stream,
+         absl::InvalidArgumentError("the first report of a stream must carry hello")});
+    return;
+  }
+  // Items of another journal were numbered for another coordinator's database.
+  const bool foreign = report.journal_id() != 0 && report.journal_id() != turn.durable().journal_id;
+  if (absl::Status status = CheckShape(*worker, report, foreign); !status.ok()) {
+    EndStream(turn, *worker, std::move(status));
+    return;
+  }
+  worker->last_heard = turn.now.steady;
+  worker->draining = report.draining();
+  worker->trainer = report.trainer();
+  if (foreign) {
+    MarkOrdersDue(turn.live(), *worker);
+  } else {
+    TakeItems(turn, *worker, received);
+  }
+  TakeHeld(turn, *worker, report);
+  UpdateSlot(turn.state, *worker);
+}
+
+}  // namespace dt

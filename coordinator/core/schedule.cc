@@ -1,0 +1,265 @@
+// schedule.cc: which trial goes next, from which checkpoint, and on which slots.
+//
+// First come, first served within a device kind. A trial that fits the connected workers but not
+// the free ones holds its place: nothing overtakes it, so large gangs do not starve. Passed over
+// are trials that the connected workers could never fit, those of an experiment at its
+// max_concurrent, and those that wait for the storage of their checkpoint.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "coordinator/core/digest.h"
+#include "coordinator/core/turn.h"
+#include "spec/spec.h"
+
+namespace dt {
+namespace {
+
+SlotPool& PoolOf(LiveState& live, DeviceKind device) {
+  return live.pools[static_cast<int>(device)];
+}
+
+void SetGates(State& state, ExperimentId id) {
+  const Experiment* experiment = FindExperiment(state.durable, id);
+  if (experiment == nullptr || experiment->spec.search().max_concurrent() == 0) return;
+  for (auto& [demand, queue] : state.live.queues) queue.SetGate(id, GateOf(*experiment));
+}
+
+// The first trial in line for this device kind that the connected workers could fit.
+std::optional<TrialId> HeadOf(LiveState& live, DeviceKind device) {
+  std::optional<TrialId> head;
+  const size_t connected = PoolOf(live, device).connected();
+  for (auto queue = live.queues.lower_bound(DemandClass{device, 0}); queue != live.queues.end();
+       ++queue) {
+    if (queue->first.device != device) break;
+    if (static_cast<size_t>(queue->first.slots) > connected) break;  // the rest is larger still
+    const std::optional<TrialId> first = queue->second.Head();
+    if (first.has_value() && (!head.has_value() || *first < *head)) head = first;
+  }
+  return head;
+}
+
+// Where a trial goes on from, and why there.
+struct ResumePoint {
+  const v1::CheckpointRef* checkpoint = nullptr;  // nullptr: from the start
+  std::string reason;
+};
+
+ResumePoint ChooseResume(const State& state, TrialId id, const SlotPool& pool) {
+  const Trial& trial = GetTrial(state.durable, id);
+  const KnownCheckpoint* newest = NewestCheckpoint(trial);
+  if (newest == nullptr) return {};
+  const auto from = [](const KnownCheckpoint& known) {
+    return absl::StrCat("; resumes from step ", known.ref.step());
+  };
+  if (!state.live.without_storage.contains(id)) return {&newest->ref, from(*newest)};
+  const KnownCheckpoint* seen = nullptr;
+  for (const KnownCheckpoint& known : trial.checkpoints) {
+    if (seen != nullptr && known.ref.step() < seen->ref.step()) continue;
+    if (!IsValid(trial, known.attempt, known.ref.step())) continue;
+    if (pool.ConnectedWithStorage(known.ref.storage_id()) > 0) seen = &known;
+  }
+  if (seen == newest) return {&newest->ref, from(*newest)};
+  const std::string lost =
+      absl::StrCat(": the checkpoint of step ", newest->ref.step(), " is on storage ",
+                   newest->ref.storage_id(), ", which no connected worker sees");
+  if (seen == nullptr) return {nullptr, absl::StrCat("; starts over", lost)};
+  return {&seen->ref, absl::StrCat(from(*seen), lost)};
+}
+
+v1::AttemptStarted& FillStarted(Turn& turn, TrialId id, const Decision& decision,
+                                const ResumePoint& resume, v1::AttemptStarted& fact) {
+  const Trial& trial = GetTrial(turn.durable(), id);
+  const AttemptId attempt{id, static_cast<uint32_t>(trial.attempts.size() + 1)};
+  fact.set_experiment(id.experiment);
+  fact.set_trial(id.trial);
+  fact.set_attempt(attempt.attempt);
+  fact.set_token(MakeToken(turn.entropy, attempt).ToBytes());
+  fact.set_reason(absl::StrCat(decision.reason, resume.reason));
+  if (resume.checkpoint != nullptr) *fact.mutable_resume() = *resume.checkpoint;
+  for (size_t rank = 0; rank < decision.gang.size(); ++rank) {
+    const Worker& worker = turn.live().workers[decision.gang[rank]];
+    v1::Member& member = *fact.add_members();
+    member.set_rank(static_cast<int32_t>(rank));
+    member.set_worker(worker.name);
+    member.set_instance(worker.instance);
+    member.set_host(worker.hello.host());
+    member.set_device_name(worker.hello.device_name());
+    // Ranks of one host are neighbours in a gang.
+    const bool same_host =
+        rank > 0 && fact.members(static_cast<int>(rank) - 1).host() == worker.hello.host();
+    member.set_local_rank(same_host ? fact.members(static_cast<int>(rank) - 1).local_rank() + 1
+                                    : 0);
+  }
+  return fact;
+}
+
+void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const ResumePoint& resume) {
+  v1::Record record;
+  const v1::AttemptStarted& fact =
+      FillStarted(turn, id, decision, resume, *record.mutable_attempt_started());
+  auto attempt = std::make_unique<LiveAttempt>();
+  attempt->id = {id, fact.attempt()};
+  Withdraw(turn.state, id);
+  turn.live().without_storage.erase(id);
+  Journal(turn, std::move(record));
+
+  const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
+  const Trial& trial = GetTrial(turn.durable(), id);
+  attempt->token = trial.attempts.back().token;
+  attempt->started = turn.now.steady;
+  attempt->last_progress = turn.now.steady;
+  attempt->step = trial.attempts.back().resumed_step;
+  attempt->ranks.resize(decision.gang.size());
+  attempt->holders = static_cast<uint32_t>(decision.gang.size());
+  for (size_t rank = 0; rank < decision.gang.size(); ++rank) {
+    Worker& worker = turn.live().workers[decision.gang[rank]];
+    attempt->ranks[rank].worker = worker.index;
+    worker.attempt = attempt.get();
+    worker.rank = static_cast<int32_t>(rank);
+    UpdateSlot(turn.state, worker);
+    MarkOrdersDue(turn.live(), worker);
+  }
+  turn.live().experiments[id.experiment].active.insert(id.trial);
+  SetGates(turn.state, id.experiment);
+
+  LiveAttempt& placed = *attempt;
+  turn.live().attempts.emplace(placed.token, std::move(attempt));
+  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  absl::StatusOr<v1::Spec> spec = spec::ResolveTrial(
+      experiment.spec, {expanded.assignments().begin(), expanded.assignments().end()});
+  if (!spec.ok()) {
+    // It was checked at submission: only a version with other rules can come to this.
+    Settle(
+        turn, placed,
+        {.rank = -1, .cause = v1::CAUSE_CONFIG, .message = std::string(spec.status().message())});
+    return;
+  }
+  placed.spec = *std::move(spec);
+  ArmAttempt(turn.live(), turn.durable(), placed);
+}
+
+enum class Outcome { kMoved, kHolds };
+
+// Places the trial, parks it, or says that it holds its place.
+Outcome TryPlace(Turn& turn, TrialId id) {
+  const DemandClass demand =
+      DemandOf(GetExperiment(turn.durable(), id.experiment), GetTrial(turn.durable(), id));
+  const SlotPool& pool = PoolOf(turn.live(), demand.device);
+  const ResumePoint resume = ChooseResume(turn.state, id, pool);
+  const std::string storage =
+      resume.checkpoint == nullptr ? std::string() : resume.checkpoint->storage_id();
+  const Decision decision = Place(pool, {demand, storage});
+  switch (decision.verdict) {
+    case Verdict::kPlaced:
+      StartAttempt(turn, id, decision, resume);
+      return Outcome::kMoved;
+    case Verdict::kStorageAbsent:
+    case Verdict::kStorageBusy:
+      Park(turn.state, id,
+           {.why = decision.verdict == Verdict::kStorageBusy ? ParkedTrial::Why::kStorageBusy
+                                                             : ParkedTrial::Why::kStorageAbsent,
+            .until = turn.now.steady + limits::kStorageWait,
+            .storage_id = storage});
+      return Outcome::kMoved;
+    case Verdict::kNeverFits:
+    case Verdict::kNotEnoughFree:
+      break;
+  }
+  return Outcome::kHolds;
+}
+
+}  // namespace
+
+Gate GateOf(const Experiment& experiment) {
+  const int32_t most = experiment.spec.search().max_concurrent();
+  return most == 0 || experiment.active < static_cast<uint32_t>(most) ? Gate::kOpen : Gate::kClosed;
+}
+
+void Enqueue(State& state, TrialId id) {
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  const DemandClass demand = DemandOf(experiment, GetTrial(state.durable, id));
+  state.live.queues[demand].Insert(id, GateOf(experiment));
+  state.live.placement_due = true;
+}
+
+void Park(State& state, TrialId id, ParkedTrial parked) {
+  Withdraw(state, id);
+  if (!parked.storage_id.empty()) state.live.waiting_for_storage[parked.storage_id].insert(id);
+  state.live.timers.insert(
+      {.at = parked.until, .kind = Timer::Kind::kParked, .worker = kNoWorker, .attempt = {id, 0}});
+  state.live.parked.insert_or_assign(id, std::move(parked));
+}
+
+void Withdraw(State& state, TrialId id) {
+  LiveState& live = state.live;
+  const auto parked = live.parked.find(id);
+  if (parked != live.parked.end()) {
+    const auto waiting = live.waiting_for_storage.find(parked->second.storage_id);
+    if (waiting != live.waiting_for_storage.end()) {
+      waiting->second.erase(id);
+      if (waiting->second.empty()) live.waiting_for_storage.erase(waiting);
+    }
+    live.timers.erase({.at = parked->second.until,
+                       .kind = Timer::Kind::kParked,
+                       .worker = kNoWorker,
+                       .attempt = {id, 0}});
+    live.parked.erase(parked);
+  }
+  const DemandClass demand =
+      DemandOf(GetExperiment(state.durable, id.experiment), GetTrial(state.durable, id));
+  const auto queue = live.queues.find(demand);
+  if (queue == live.queues.end()) return;
+  queue->second.Erase(id);
+  if (queue->second.size() == 0) live.queues.erase(queue);
+}
+
+void OnParkedTimer(Turn& turn, TrialId id) {
+  const auto found = turn.live().parked.find(id);
+  if (found == turn.live().parked.end()) return;
+  const ParkedTrial parked = found->second;
+  const DemandClass demand =
+      DemandOf(GetExperiment(turn.durable(), id.experiment), GetTrial(turn.durable(), id));
+  const SlotPool& pool = PoolOf(turn.live(), demand.device);
+  Withdraw(turn.state, id);
+  if (parked.why == ParkedTrial::Why::kStorageAbsent &&
+      pool.ConnectedWithStorage(parked.storage_id) == 0) {
+    turn.live().without_storage.insert(id);
+  }
+  Enqueue(turn.state, id);
+}
+
+void WakeStorageWaiters(State& state, const std::string& storage_id) {
+  const auto found = state.live.waiting_for_storage.find(storage_id);
+  if (found == state.live.waiting_for_storage.end()) return;
+  const absl::btree_set<TrialId> waiting = found->second;
+  for (const TrialId id : waiting) {
+    Withdraw(state, id);
+    Enqueue(state, id);
+  }
+}
+
+void OnTrialInactive(State& state, TrialId id) {
+  const auto found = state.live.experiments.find(id.experiment);
+  if (found != state.live.experiments.end()) {
+    found->second.active.erase(id.trial);
+    if (found->second.active.empty()) state.live.experiments.erase(found);
+  }
+  SetGates(state, id.experiment);
+  state.live.placement_due = true;
+}
+
+void PlacePending(Turn& turn) {
+  if (!turn.live().placement_due) return;
+  turn.live().placement_due = false;
+  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+    while (PoolOf(turn.live(), device).free() > 0) {
+      const std::optional<TrialId> head = HeadOf(turn.live(), device);
+      if (!head.has_value() || TryPlace(turn, *head) == Outcome::kHolds) break;
+    }
+  }
+}
+
+}  // namespace dt

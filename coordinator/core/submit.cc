@@ -1,0 +1,172 @@
+// submit.cc: an experiment is checked, expanded and queued.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/limits.h"
+#include "common/sha256.h"
+#include "common/status.h"
+#include "coordinator/core/turn.h"
+#include "spec/spec.h"
+
+namespace dt {
+namespace {
+
+// A request id is a short random text.
+constexpr size_t kRequestIdBytes = 64;
+// A grid gone wrong repeats one mistake in every trial; this many lines show it.
+constexpr size_t kIssuesShown = 50;
+constexpr int kDryRunTrialsShown = 100;
+// A seed that was left to chance; readable, and exact in every language's numbers.
+constexpr uint64_t kSeedRange = 1u << 31;
+
+absl::Status CheckSizes(const v1::SubmitRequest& request) {
+  const auto check = [](absl::string_view what, size_t size, size_t limit) {
+    return size <= limit ? absl::OkStatus()
+                         : absl::InvalidArgumentError(
+                               absl::StrCat(what, " has ", size, " bytes; the limit is ", limit));
+  };
+  DT_RETURN_IF_ERROR(check("request_id", request.request_id().size(), kRequestIdBytes));
+  DT_RETURN_IF_ERROR(check("file_name", request.file_name().size(), limits::kTextBytes));
+  DT_RETURN_IF_ERROR(check("file_text", request.file_text().size(), limits::kExperimentFileBytes));
+  DT_RETURN_IF_ERROR(check("name", request.spec().name().size(), limits::kNameBytes));
+  if (request.spec().labels_size() > static_cast<int>(limits::kLabels)) {
+    return absl::InvalidArgumentError(absl::StrCat("labels: ", request.spec().labels_size(),
+                                                   " given; the limit is ", limits::kLabels));
+  }
+  return absl::OkStatus();
+}
+
+std::string DigestOf(const v1::SubmitRequest& request) {
+  v1::SubmitRequest payload = request;
+  payload.clear_request_id();
+  payload.clear_dry_run();
+  return Sha256Hex(payload.SerializeAsString());
+}
+
+absl::Status CheckSpec(const v1::ExperimentSpec& spec) {
+  const std::vector<spec::Issue> issues = spec::Validate(spec);
+  if (issues.empty()) return absl::OkStatus();
+  std::string message = "the experiment is refused:";
+  for (size_t i = 0; i < std::min(issues.size(), kIssuesShown); ++i) {
+    const spec::Issue& issue = issues[i];
+    absl::StrAppend(&message, "\n", issue.path, issue.path.empty() ? "" : ": ", issue.message,
+                    issue.hint.empty() ? "" : "; ", issue.hint);
+  }
+  if (issues.size() > kIssuesShown) {
+    absl::StrAppend(&message, "\nand ", issues.size() - kIssuesShown, " more");
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+absl::Status CheckRoom(const DurableState& durable, bool disk_low) {
+  if (disk_low) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the coordinator's state directory has less than ",
+                     limits::kFreeBytesToSubmit >> 30, " GiB free; make room, then submit again"));
+  }
+  const auto live = std::count_if(durable.experiments.begin(), durable.experiments.end(),
+                                  [](const auto& entry) { return !entry.second.AllEnded(); });
+  if (static_cast<size_t>(live) >= limits::kLiveExperiments) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(live, " experiments have not ended; the limit is ", limits::kLiveExperiments));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, ExperimentId id,
+                                               const v1::SubmitRequest& request) {
+  const Experiment& known = GetExperiment(durable, id);
+  if (known.request_digest != DigestOf(request)) {
+    return absl::AlreadyExistsError(absl::StrCat("request id '", request.request_id(),
+                                                 "' was used for experiment ", id,
+                                                 " with other content; use a new request id"));
+  }
+  v1::SubmitResponse response;
+  response.set_experiment(id);
+  response.set_trials(static_cast<uint32_t>(known.trials.size()));
+  response.set_existed(true);
+  response.set_device(known.spec.base().resources().device());
+  return response;
+}
+
+// `auto` becomes what is connected, once and for all: a gang and its successors never mix kinds.
+std::string FreezeDevice(const LiveState& live, v1::ExperimentSpec& spec) {
+  v1::Resources& resources = *spec.mutable_base()->mutable_resources();
+  const size_t cuda = live.pools[static_cast<int>(DeviceKind::kCuda)].connected();
+  const size_t cpu = live.pools[static_cast<int>(DeviceKind::kCpu)].connected();
+  const std::string frozen(Name(cuda > 0 ? DeviceKind::kCuda : DeviceKind::kCpu));
+  for (v1::Parameter& parameter : *spec.mutable_parameters()) {
+    if (parameter.path() != "resources.device") continue;
+    for (v1::Value& value : *parameter.mutable_values()) {
+      if (value.text() == "auto") value.set_text(frozen);
+    }
+  }
+  const bool is_auto = resources.device() == "auto" || resources.device().empty();
+  if (!is_auto) return {};
+  resources.set_device(frozen);
+  if (cuda + cpu > 0) return {};
+  return absl::StrCat("no worker is connected yet, so resources.device auto means ", frozen,
+                      "; set it to cuda to wait for GPUs");
+}
+
+std::string NoteOf(const LiveState& live, const Experiment& shape, std::string note) {
+  const DemandClass demand = DemandOf(shape, shape.trials.front());
+  const Decision decision = Place(live.pools[static_cast<int>(demand.device)], {demand, {}});
+  if (!note.empty() || decision.verdict != Verdict::kNeverFits) return note;
+  return absl::StrCat("no connected worker could run this yet: ", decision.reason);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, v1::SubmitRequest& request, bool disk_low) {
+  DT_RETURN_IF_ERROR(CheckSizes(request));
+  if (!request.request_id().empty()) {
+    const auto known = turn.durable().request_ids.find(request.request_id());
+    if (known != turn.durable().request_ids.end()) {
+      return AnswerKnown(turn.durable(), known->second, request);
+    }
+  }
+  if (!request.dry_run()) DT_RETURN_IF_ERROR(CheckRoom(turn.durable(), disk_low));
+  const std::string digest = DigestOf(request);
+  v1::ExperimentSpec& spec = *request.mutable_spec();
+  DT_RETURN_IF_ERROR(CheckSpec(spec));
+  const std::string note = FreezeDevice(turn.live(), spec);
+  if (spec.base().seed() == 0) {
+    spec.mutable_base()->set_seed(1 + static_cast<int64_t>(turn.entropy[0] % (kSeedRange - 1)));
+  }
+  DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> trials, spec::Expand(spec));
+
+  v1::SubmitResponse response;
+  response.set_trials(static_cast<uint32_t>(trials.size()));
+  response.set_device(spec.base().resources().device());
+  Experiment shape;
+  shape.spec = spec;
+  shape.trials.emplace_back().expanded = trials.front().SerializeAsString();
+  response.set_note(NoteOf(turn.live(), shape, note));
+  if (request.dry_run()) {
+    for (const v1::ExpandedTrial& trial : trials) {
+      if (response.expanded_size() == kDryRunTrialsShown) break;
+      *response.add_expanded() = trial;
+    }
+    return response;
+  }
+
+  v1::Record record;
+  v1::ExperimentSubmitted& fact = *record.mutable_experiment_submitted();
+  const ExperimentId id = turn.durable().next_experiment;
+  fact.set_experiment(id);
+  fact.set_request_id(request.request_id());
+  fact.set_request_digest(digest);
+  fact.mutable_spec()->Swap(&spec);
+  fact.mutable_file_name()->swap(*request.mutable_file_name());
+  fact.mutable_file_text()->swap(*request.mutable_file_text());
+  for (v1::ExpandedTrial& trial : trials) fact.add_trials()->Swap(&trial);
+  Journal(turn, std::move(record));
+  for (uint32_t trial = 1; trial <= response.trials(); ++trial) Enqueue(turn.state, {id, trial});
+  response.set_experiment(id);
+  return response;
+}
+
+}  // namespace dt

@@ -1,0 +1,207 @@
+// summaries.cc: one experiment, trial or worker as lists and metrics show it.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/queries.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+bool Maximizes(const Experiment& experiment) {
+  return experiment.spec.search().goal() == "maximize";
+}
+
+double LatestLoss(const Trial& trial, const LiveAttempt* live) {
+  return live != nullptr && live->latest.has_value() ? live->latest->loss() : trial.last_loss;
+}
+
+double SecondsToTarget(const Trial& trial, const LiveAttempt& live) {
+  if (trial.target_steps == 0 || !(live.seconds_per_step > 0)) return -1;
+  const uint64_t left = trial.target_steps - std::min(trial.target_steps, live.step);
+  return static_cast<double>(left) * live.seconds_per_step;
+}
+
+// Rough, for people: what is left of the running trials, and the rest at the pace of those seen.
+double ExperimentEta(const State& state, const Experiment& experiment) {
+  if (experiment.AllEnded()) return 0;
+  const auto found = state.live.experiments.find(experiment.id);
+  if (found == state.live.experiments.end()) return -1;
+  double left = 0;
+  double longest = 0;
+  double whole = 0;
+  int known = 0;
+  for (const uint32_t number : found->second.active) {
+    const TrialId id{experiment.id, number};
+    const LiveAttempt* live = FindLiveAttempt(state, id);
+    const Trial& trial = experiment.trials[number - 1];
+    const double eta = live == nullptr ? -1 : SecondsToTarget(trial, *live);
+    if (eta < 0) continue;
+    left += eta;
+    longest = std::max(longest, eta);
+    whole += static_cast<double>(trial.target_steps) * live->seconds_per_step;
+    ++known;
+  }
+  if (known == 0) return -1;
+  left += experiment.pending * whole / known;
+  return std::max(longest, left / static_cast<double>(found->second.active.size()));
+}
+
+double Progress(const State& state, const Experiment& experiment) {
+  double done = experiment.Ended();
+  const auto found = state.live.experiments.find(experiment.id);
+  if (found != state.live.experiments.end()) {
+    for (const uint32_t number : found->second.active) {
+      const Trial& trial = experiment.trials[number - 1];
+      if (trial.target_steps == 0) continue;
+      const double step = static_cast<double>(ValidStep(state, {experiment.id, number}));
+      done += std::min(1.0, step / static_cast<double>(trial.target_steps));
+    }
+  }
+  return done / static_cast<double>(experiment.trials.size());
+}
+
+void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSummary& summary) {
+  summary.set_best_value(kNotANumber);
+  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+    const double value = MetricOf(state, experiment, number);
+    if (!std::isfinite(value)) continue;
+    const double best = summary.best_value();
+    const bool better = Maximizes(experiment) ? value > best : value < best;
+    if (summary.best_trial() != 0 && !better) continue;
+    summary.set_best_trial(number);
+    summary.set_best_value(value);
+  }
+}
+
+void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {
+  if (live != nullptr && live->latest.has_value()) {
+    *summary.mutable_latest() = *live->latest;
+  } else if (!trial.last_row.empty()) {
+    summary.mutable_latest()->ParseFromString(trial.last_row);
+  }
+  const v1::StepRow& row = summary.latest();
+  if (row.seconds() > 0) summary.set_tokens_per_second(row.tokens() / row.seconds());
+}
+
+void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
+  if (trial.prepared.empty()) return;
+  v1::Prepared prepared;
+  prepared.ParseFromString(trial.prepared);
+  summary.set_data_fingerprint(prepared.data_fingerprint());
+  summary.set_model_parameters(prepared.model_parameters());
+  *summary.mutable_provenance() = prepared.provenance();
+}
+
+}  // namespace
+
+double MetricOf(const State& state, const Experiment& experiment, uint32_t trial) {
+  const Trial& it = experiment.trials[trial - 1];
+  if (experiment.spec.search().metric() == "loss") {
+    return LatestLoss(it, FindLiveAttempt(state, {experiment.id, trial}));
+  }
+  const LossSummary losses = ValidationLosses(it);
+  return Maximizes(experiment) ? losses.highest : losses.lowest;
+}
+
+uint64_t ValidStep(const State& state, TrialId id) {
+  const Trial& trial = GetTrial(state.durable, id);
+  if (IsActive(trial.state)) {
+    const LiveAttempt* live = FindLiveAttempt(state, id);
+    return live == nullptr ? 0 : live->step;
+  }
+  if (IsTerminal(trial.state)) return trial.attempts.empty() ? 0 : trial.attempts.back().last_step;
+  const KnownCheckpoint* newest = NewestCheckpoint(trial);
+  return newest == nullptr ? 0 : newest->ref.step();
+}
+
+double EtaSeconds(const State& state, TrialId id) {
+  const Trial& trial = GetTrial(state.durable, id);
+  if (IsTerminal(trial.state)) return 0;
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  return live == nullptr || live->ended ? -1 : SecondsToTarget(trial, *live);
+}
+
+v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment) {
+  v1::ExperimentSummary summary;
+  summary.set_experiment(experiment.id);
+  summary.set_name(experiment.spec.name());
+  summary.set_state(StateOf(experiment));
+  summary.set_trials(static_cast<uint32_t>(experiment.trials.size()));
+  summary.set_pending(experiment.pending);
+  summary.set_running(experiment.active);
+  summary.set_finished(experiment.finished);
+  summary.set_failed(experiment.failed);
+  summary.set_cancelled(experiment.cancelled);
+  summary.set_oom(experiment.oom);
+  summary.set_progress_ratio(Progress(state, experiment));
+  summary.set_submitted_wall_ms(experiment.submitted_wall_ms);
+  summary.set_ended_wall_ms(experiment.ended_wall_ms);
+  FillBest(state, experiment, summary);
+  summary.set_metric(experiment.spec.search().metric());
+  summary.set_goal(experiment.spec.search().goal());
+  *summary.mutable_labels() = experiment.spec.labels();
+  summary.set_eta_seconds(ExperimentEta(state, experiment));
+  return summary;
+}
+
+v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  const Trial& trial = GetTrial(state.durable, id);
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  const DemandClass demand = DemandOf(experiment, trial);
+  v1::TrialSummary summary;
+  summary.set_experiment(id.experiment);
+  summary.set_trial(id.trial);
+  summary.set_state(trial.state);
+  summary.set_cause(trial.cause);
+  summary.set_message(trial.message);
+  summary.set_attempts(static_cast<uint32_t>(trial.attempts.size()));
+  summary.set_step(ValidStep(state, id));
+  summary.set_target_steps(trial.target_steps);
+  *summary.mutable_assignments() = ExpandedOf(trial).assignments();
+  FillLatest(trial, live, summary);
+  const LossSummary losses = ValidationLosses(trial);
+  summary.set_val_loss(losses.newest);
+  summary.set_best_val_loss(losses.lowest);
+  summary.set_metric_value(MetricOf(state, experiment, id.trial));
+  summary.set_world_size(demand.slots);
+  summary.set_device(std::string(Name(demand.device)));
+  summary.set_eta_seconds(EtaSeconds(state, id));
+  summary.set_seed(SeedOf(experiment, trial));
+  if (!trial.attempts.empty()) {
+    summary.set_started_wall_ms(trial.attempts.front().started_wall_ms);
+    for (const GangMember& member : trial.attempts.back().members) {
+      summary.add_workers(member.worker);
+    }
+  }
+  if (const KnownCheckpoint* newest = NewestCheckpoint(trial)) {
+    *summary.mutable_last_checkpoint() = newest->ref;
+  }
+  FillPrepared(trial, summary);
+  summary.set_ended_wall_ms(trial.ended_wall_ms);
+  if (trial.state == v1::TRIAL_PENDING) summary.set_waiting(WhyWaiting(state, id, now));
+  return summary;
+}
+
+v1::WorkerSummary Summarize(const Worker& worker, absl::Duration now) {
+  v1::WorkerSummary summary;
+  summary.set_worker(worker.name);
+  summary.set_host(worker.hello.host());
+  summary.set_device(worker.hello.device());
+  summary.set_device_name(worker.hello.device_name());
+  summary.set_state(std::string(Name(StateOf(worker))));
+  if (worker.attempt != nullptr) {
+    summary.set_doing(absl::StrCat(worker.attempt->ended ? "leaving " : "",
+                                   ToString(worker.attempt->id), " rank ", worker.rank));
+  }
+  summary.set_silence_seconds(absl::ToDoubleSeconds(now - worker.last_heard));
+  summary.set_program_version(worker.hello.program_version());
+  summary.set_storage_id(worker.hello.storage_id());
+  summary.set_peer(worker.peer);
+  *summary.mutable_labels() = worker.hello.labels();
+  return summary;
+}
+
+}  // namespace dt

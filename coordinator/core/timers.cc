@@ -1,0 +1,128 @@
+// timers.cc: leases, backoffs and timeouts.
+//
+// Every worker and every live attempt has at most one armed timer. A deadline that moves later (a
+// heartbeat, a step) leaves its timer where it is; on firing, the timer looks and arms again. So a
+// heartbeat costs no timer operation.
+#include <algorithm>
+
+#include "common/limits.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+namespace {
+
+Timer LeaseTimer(const Worker& worker) {
+  return {
+      .at = worker.lease_timer, .kind = Timer::Kind::kLease, .worker = worker.index, .attempt = {}};
+}
+
+Timer AttemptTimer(const LiveAttempt& attempt) {
+  return {.at = attempt.timer,
+          .kind = Timer::Kind::kAttempt,
+          .worker = kNoWorker,
+          .attempt = attempt.id};
+}
+
+// When a gang that makes no progress is given up.
+absl::Duration ProgressDeadline(const DurableState& durable, const LiveAttempt& attempt) {
+  const Attempt* recorded = FindAttempt(durable, attempt.id);
+  if (recorded != nullptr && recorded->state == AttemptState::kRunning) {
+    return attempt.last_progress + std::max(limits::kHangFloor, 20 * attempt.longest_step);
+  }
+  if (attempt.prepared_at < absl::InfiniteDuration()) {
+    return attempt.prepared_at + limits::kRendezvousTimeout;
+  }
+  return attempt.started + limits::kPrepareTimeout;
+}
+
+// When the attempt is looked at next: a symptom settles, or it takes too long.
+absl::Duration AttemptDeadline(const DurableState& durable, const LiveAttempt& attempt) {
+  if (attempt.ended || attempt.cancelling) return absl::InfiniteDuration();
+  if (attempt.settle_at < absl::InfiniteDuration()) return attempt.settle_at;
+  return std::min(attempt.absent_since + limits::kLease, ProgressDeadline(durable, attempt));
+}
+
+void OnLeaseTimer(Turn& turn, Worker& worker) {
+  if (worker.presence == Presence::kLost) return;
+  if (LeaseEnd(turn.live(), worker) > turn.now.steady) {
+    ArmLease(turn.live(), worker);
+  } else {
+    LoseWorker(turn, worker);
+  }
+}
+
+void OnForgetTimer(Turn& turn, Worker& worker) {
+  if (worker.name.empty() || worker.presence != Presence::kLost) return;
+  if (worker.last_heard + limits::kForgetWorker > turn.now.steady) return;  // came back meanwhile
+  const WorkerIndex index = worker.index;
+  if (worker.acked > 0) {
+    turn.live().acks[worker.name].emplace_back(worker.instance, worker.acked);
+  }
+  turn.live().worker_names.erase(worker.name);
+  turn.live().workers[index] = Worker{};
+  turn.live().unused_workers.push_back(index);
+}
+
+void OnAttemptDue(Turn& turn, const AttemptId& id) {
+  const Attempt* recorded = FindAttempt(turn.durable(), id);
+  if (recorded == nullptr) return;
+  const auto found = turn.live().attempts.find(recorded->token);
+  if (found == turn.live().attempts.end()) return;
+  LiveAttempt& attempt = *found->second;
+  attempt.timer = absl::InfiniteDuration();
+  if (AttemptDeadline(turn.durable(), attempt) <= turn.now.steady) {
+    OnAttemptTimer(turn, attempt);
+  } else {
+    ArmAttempt(turn.live(), turn.durable(), attempt);
+  }
+}
+
+}  // namespace
+
+void ArmLease(LiveState& live, Worker& worker) {
+  live.timers.erase(LeaseTimer(worker));
+  worker.lease_timer = LeaseEnd(live, worker);
+  live.timers.insert(LeaseTimer(worker));
+}
+
+void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt) {
+  const absl::Duration deadline = AttemptDeadline(durable, attempt);
+  if (deadline >= attempt.timer) return;
+  DisarmAttempt(live, attempt);
+  attempt.timer = deadline;
+  live.timers.insert(AttemptTimer(attempt));
+}
+
+void DisarmAttempt(LiveState& live, LiveAttempt& attempt) {
+  if (attempt.timer == absl::InfiniteDuration()) return;
+  live.timers.erase(AttemptTimer(attempt));
+  attempt.timer = absl::InfiniteDuration();
+}
+
+void OnTick(Turn& turn) {
+  LiveState& live = turn.live();
+  if (live.timers.empty()) return;
+  if (turn.now.steady - live.timers.begin()->at > limits::kStallTolerance) {
+    live.lease_floor = std::max(live.lease_floor, turn.now.steady + limits::kLease);
+  }
+  while (!live.timers.empty() && live.timers.begin()->at <= turn.now.steady) {
+    const Timer timer = *live.timers.begin();
+    live.timers.erase(live.timers.begin());
+    switch (timer.kind) {
+      case Timer::Kind::kLease:
+        OnLeaseTimer(turn, live.workers[timer.worker]);
+        break;
+      case Timer::Kind::kForget:
+        OnForgetTimer(turn, live.workers[timer.worker]);
+        break;
+      case Timer::Kind::kAttempt:
+        OnAttemptDue(turn, timer.attempt);
+        break;
+      case Timer::Kind::kParked:
+        OnParkedTimer(turn, timer.attempt.trial);
+        break;
+    }
+  }
+}
+
+}  // namespace dt
