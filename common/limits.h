@@ -65,6 +65,12 @@ inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
 // Every unary call a program makes.
 inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 
+// dtctl submits again, with the same request id, while a coordinator restarts; longer than this it
+// is down, and the person should know.
+inline constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
+// A waiting or watching dtctl outlives a restart of the coordinator and a reboot of its host.
+inline constexpr absl::Duration kFollowPatience = absl::Minutes(5);
+
 // --- Queues and messages ---
 // Events waiting for the core thread. A batch is drained in milliseconds; more means overload.
 inline constexpr size_t kMailboxEvents = 16384;
