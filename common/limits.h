@@ -65,17 +65,22 @@ inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
 // Every unary call a program makes.
 inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 
-// dtctl submits again, with the same request id, while a coordinator restarts; longer than this it
-// is down, and the person should know.
-inline constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
-// A waiting or watching dtctl outlives a restart of the coordinator and a reboot of its host.
-inline constexpr absl::Duration kFollowPatience = absl::Minutes(5);
+// A unary call without a deadline, or with a longer one, is refused: nothing waits for ever.
+inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
+// The core loop answers within this, or /healthz fails and the watchdog restarts the process.
+inline constexpr absl::Duration kLoopLate = absl::Seconds(5);
+// Calls under way at a stop get this long to end by themselves.
+inline constexpr absl::Duration kShutdownDrain = absl::Seconds(10);
 
 // --- Queues and messages ---
 // Events waiting for the core thread. A batch is drained in milliseconds; more means overload.
 inline constexpr size_t kMailboxEvents = 16384;
 // Of those, kept for control calls when reports fill the rest.
 inline constexpr size_t kMailboxReservedForControl = 1024;
+// Bytes of reports among them, so that a thousand full reports do not fill the memory.
+inline constexpr size_t kMailboxBytes = 64 << 20;
+// Pages of metrics and logs waiting for the one reader thread; each takes milliseconds.
+inline constexpr size_t kReadsWaiting = 256;
 // Events of one drain, so that a commit stays in the tens of milliseconds.
 inline constexpr size_t kDrainEvents = 2048;
 inline constexpr size_t kControlMessageBytes = 8 << 20;  // a 10,000-trial expansion fits

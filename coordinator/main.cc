@@ -1,0 +1,285 @@
+// main.cc: dtcoord: reads flags, replays the journal, wires the parts and waits for a signal.
+#include <fcntl.h>
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "common/version.h"
+#include "coordinator/http.h"
+#include "coordinator/logging.h"
+#include "coordinator/loop.h"
+#include "coordinator/metrics.h"
+#include "coordinator/reader_thread.h"
+#include "coordinator/rpc/server.h"
+#include "coordinator/store/sqlite_reader.h"
+#include "coordinator/store/sqlite_store.h"
+#include "nlohmann/json.hpp"
+#include "spdlog/spdlog.h"
+
+namespace dt {
+namespace {
+
+struct Flags {
+  std::string listen = "127.0.0.1:7600";
+  std::string http = "127.0.0.1:7601";
+  std::string state_dir;
+  std::string addresses_file;
+  size_t metrics_max_trials = 500;
+  TlsFiles tls;
+};
+
+std::string DefaultStateDir() {
+  if (const char* directory = std::getenv("STATE_DIRECTORY")) return directory;
+  if (const char* state = std::getenv("XDG_STATE_HOME")) return absl::StrCat(state, "/dtrain");
+  const char* home = std::getenv("HOME");
+  return absl::StrCat(home == nullptr ? "." : home, "/.local/state/dtrain");
+}
+
+void DescribeFlags(CLI::App& app, Flags& flags) {
+  flags.state_dir = DefaultStateDir();
+  app.add_option("--listen", flags.listen,
+                 "Where workers and dtctl connect: host:port, [v6]:port or unix:/path; port 0 lets "
+                 "the system choose")
+      ->capture_default_str();
+  app.add_option("--http", flags.http, "Where /metrics, /healthz and /readyz are: host:port")
+      ->capture_default_str();
+  app.add_option("--state-dir", flags.state_dir, "Where the journal is kept, on a local disk")
+      ->capture_default_str();
+  app.add_option("--addresses-file", flags.addresses_file,
+                 "Written once calls are answered: {\"grpc\": ADDRESS, \"http\": ADDRESS}");
+  app.add_option("--metrics-max-trials", flags.metrics_max_trials,
+                 "Trials with series of their own in /metrics")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--tls-ca", flags.tls.ca, "PEM file of who may sign clients' certificates");
+  app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
+  app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
+  app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
+  app.footer(
+      "Examples:\n"
+      "  dtcoord\n"
+      "      serves this machine, with its journal under ~/.local/state/dtrain\n"
+      "  dtcoord --listen 0.0.0.0:7600 --tls-ca ca.pem --tls-cert coord.pem --tls-key coord.key\n"
+      "      serves other machines too, with certificates on both sides\n"
+      "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json");
+}
+
+// A terminal gets a line that counts up while a long journal is read.
+class Progress {
+ public:
+  explicit Progress(int64_t total) : total_(isatty(STDERR_FILENO) == 1 ? total : 0) {}
+  void Count() {
+    if (total_ < kWorthShowing || ++done_ % kEvery != 0) return;
+    std::fprintf(stderr, "\rreading the journal: %lld of %lld records",
+                 static_cast<long long>(done_), static_cast<long long>(total_));
+    shown_ = true;
+  }
+  ~Progress() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  static constexpr int64_t kWorthShowing = 50000;
+  static constexpr int64_t kEvery = 10000;
+  int64_t total_;
+  int64_t done_ = 0;
+  bool shown_ = false;
+};
+
+absl::Status WriteAddresses(const std::string& path, const std::string& grpc,
+                            const std::string& http) {
+  const std::string text = nlohmann::json{{"grpc", grpc}, {"http", http}}.dump() + "\n";
+  // Readers see the whole file or none: written beside, then renamed.
+  const std::string draft = path + ".new";
+  FILE* file = std::fopen(draft.c_str(), "w");
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr && std::fclose(file) == 0 && written &&
+      std::rename(draft.c_str(), path.c_str()) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("--addresses-file ", path,
+                   " cannot be written; name a file in a folder that "
+                   "this user may write"));
+}
+
+// Every part of a running coordinator, in the order in which they start.
+class Coordinator {
+ public:
+  explicit Coordinator(const Flags& flags)
+      : flags_(flags),
+        mailbox_(limits::kMailboxEvents, limits::kMailboxReservedForControl),
+        model_(flags.metrics_max_trials),
+        metrics_(stats_, [this] { return Reports(); }) {}
+
+  absl::Status Start() {
+    DT_ASSIGN_OR_RETURN(store_, SqliteStore::Open(flags_.state_dir, kVersion));
+    if (store_->stopped_uncleanly()) {
+      spdlog::warn("the last stop was not clean; {} was checked and is whole", store_->path());
+    }
+    Progress progress(store_->RecordCount());
+    DT_ASSIGN_OR_RETURN(
+        State state, Restore(*store_, clock_.Now(), [&](const State& so_far, const auto& record) {
+          model_.OnRecord(so_far, record);
+          progress.Count();
+        }));
+    DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
+    reader_thread_ = std::make_unique<ReaderThread>(*reader_);
+    DT_ASSIGN_OR_RETURN(http_,
+                        HttpServer::Start(flags_.http, metrics_, [this] { return LoopHealth(); }));
+    const ServerOptions options{
+        flags_.listen, flags_.tls, {flags_.state_dir, http_->address(), clock_.Now().wall_ms}};
+    DT_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options, mailbox_, *reader_thread_, stats_));
+    server_ = std::move(server);
+    loop_ = std::make_unique<CoreLoop>(
+        std::move(state), LoopPorts{mailbox_, *store_, *server_, clock_, model_,
+                                    [this](auto snapshot) { metrics_.SetSnapshot(snapshot); }});
+    serving_.store(true);
+    return absl::OkStatus();
+  }
+
+  // Returns once the core loop ended: after `Stop`, or with the reason why it had to.
+  absl::Status Serve() {
+    std::thread loop([this] {
+      loop_status_ = loop_->Run();
+      loop_ended_.store(true);
+      kill(getpid(), SIGTERM);  // wakes the thread that waits for signals
+    });
+    if (absl::Status status = Announce(); !status.ok()) {
+      mailbox_.Close();
+      loop.join();
+      return status;
+    }
+    WaitForSignal();
+    sd_notify(0, "STOPPING=1");
+    metrics_.SetReadiness(Metrics::Readiness::kNotReady);
+    server_->SetHealth(RpcServer::Health::kNotServing);
+    mailbox_.Close();
+    loop.join();
+    return loop_status_;
+  }
+
+  absl::Status Stop() {
+    reader_thread_->Stop();
+    server_->Shutdown();
+    return store_->Close();
+  }
+
+ private:
+  absl::Status Announce() {
+    metrics_.SetReadiness(Metrics::Readiness::kReady);
+    server_->SetHealth(RpcServer::Health::kServing);
+    if (!flags_.addresses_file.empty()) {
+      DT_RETURN_IF_ERROR(
+          WriteAddresses(flags_.addresses_file, server_->address(), http_->address()));
+    }
+    spdlog::info("dtcoord {} serves {} and http://{}/metrics; journal {}", kVersion,
+                 server_->address(), http_->address(), store_->path());
+    sd_notify(0, "READY=1");
+    return absl::OkStatus();
+  }
+
+  // SIGTERM and SIGINT are blocked in every thread; here one is taken, and the watchdog fed
+  // between.
+  void WaitForSignal() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    uint64_t watchdog_us = 0;
+    const bool watched = sd_watchdog_enabled(0, &watchdog_us) > 0;
+    const timespec pause{1, 0};
+    while (sigtimedwait(&signals, nullptr, &pause) < 0) {
+      if (loop_ended_.load()) return;
+      if (watched && LoopHealth().ok()) sd_notify(0, "WATCHDOG=1");
+    }
+  }
+
+  absl::Status LoopHealth() const {
+    if (!serving_.load()) return absl::OkStatus();  // replaying is progress, seen in readyz
+    const absl::Duration late = clock_.Now().steady - loop_->Heartbeat();
+    if (late < limits::kLoopLate) return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat("the core loop is late by ", absl::ToInt64Seconds(late), " s"));
+  }
+  ReportCounts Reports() const {
+    if (!serving_.load()) return {};
+    return {server_->fleet().reports(), server_->fleet().refused_reports()};
+  }
+
+  const Flags flags_;
+  SystemClock clock_;
+  RpcStats stats_;
+  Mailbox<Event> mailbox_;
+  MetricsModel model_;
+  Metrics metrics_;
+  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<SqliteReader> reader_;
+  std::unique_ptr<ReaderThread> reader_thread_;
+  std::unique_ptr<RpcServer> server_;
+  std::unique_ptr<CoreLoop> loop_;
+  std::atomic<bool> serving_{false};  // set after server_ and loop_, before HTTP threads look
+  std::atomic<bool> loop_ended_{false};
+  absl::Status loop_status_;
+  std::unique_ptr<HttpServer> http_;  // last: its threads look at the others
+};
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "The coordinator: keeps experiments, places their trials on workers, and records "
+      "what comes of them.",
+      "dtcoord");
+  DescribeFlags(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  SetUpLogging();
+  // The distribution's Abseil looks for deadlocks at every lock, which costs a fifth of the calls.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  Coordinator coordinator(flags);
+  if (absl::Status status = coordinator.Start(); !status.ok()) {
+    spdlog::critical("{}", std::string(status.message()));
+    return 1;
+  }
+  const absl::Status served = coordinator.Serve();
+  if (!served.ok()) {
+    // Whatever was not committed was not sent either; the next start goes on from the journal.
+    spdlog::critical("stopping at once: {}", std::string(served.message()));
+    std::_Exit(1);
+  }
+  if (absl::Status status = coordinator.Stop(); !status.ok()) {
+    spdlog::error("closing the journal: {}", std::string(status.message()));
+    return 1;
+  }
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace
+}  // namespace dt
+
+int main(int argc, char** argv) { return dt::Main(argc, argv); }

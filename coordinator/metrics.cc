@@ -1,0 +1,334 @@
+// metrics.cc: names, help and labels of every exported series.
+#include "coordinator/metrics.h"
+
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <sstream>
+#include <utility>
+
+#include "common/version.h"
+#include "prometheus/text_serializer.h"
+
+namespace dt {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+MetricFamily Family(const char* name, const char* help, MetricType type) {
+  return {std::string("dtrain_") + name, help, type, {}};
+}
+MetricFamily Gauge(const char* name, const char* help) {
+  return Family(name, help, MetricType::Gauge);
+}
+MetricFamily Counter(const char* name, const char* help) {
+  return Family(name, help, MetricType::Counter);
+}
+
+void Put(MetricFamily& family, LabelPairs labels, double value) {
+  ClientMetric& metric = family.metric.emplace_back();
+  for (auto& [name, text] : labels) metric.label.push_back({std::move(name), std::move(text)});
+  if (family.type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+}
+
+template <size_t kBounds, typename Counts>
+void PutHistogram(MetricFamily& family, LabelPairs labels,
+                  const std::array<double, kBounds>& bounds, const Counts& counts, double sum) {
+  ClientMetric& metric = family.metric.emplace_back();
+  for (auto& [name, text] : labels) metric.label.push_back({std::move(name), std::move(text)});
+  uint64_t total = 0;
+  for (size_t i = 0; i < kBounds; ++i) {
+    total += counts[i];
+    metric.histogram.bucket.push_back({total, bounds[i]});
+  }
+  total += counts[kBounds];
+  metric.histogram.bucket.push_back({total, INFINITY});
+  metric.histogram.sample_count = total;
+  metric.histogram.sample_sum = sum;
+}
+
+MetricFamily OneHistogram(const char* name, const char* help, const Histogram& histogram,
+                          LabelPairs labels = {}) {
+  MetricFamily family = Family(name, help, MetricType::Histogram);
+  PutHistogram(family, std::move(labels), Histogram::kBounds, histogram.counts(), histogram.sum());
+  return family;
+}
+
+MetricFamily OneValue(MetricFamily family, double value) {
+  Put(family, {}, value);
+  return family;
+}
+
+using Families = std::vector<MetricFamily>;
+
+void AddFleet(const MetricsSnapshot& snapshot, Families& families) {
+  MetricFamily workers = Gauge("workers", "Workers the coordinator knows, by state.");
+  for (const auto& [state, count] : snapshot.workers_by_state) {
+    Put(workers, {{"state", state}}, static_cast<double>(count));
+  }
+  MetricFamily slots = Gauge("slots", "Slots of connected workers, by device and state.");
+  for (const auto& [key, count] : snapshot.slots) {
+    Put(slots, {{"device", key.first}, {"state", key.second}}, static_cast<double>(count));
+  }
+  MetricFamily losses = Counter("worker_losses_total", "Workers whose lease ran out.");
+  Put(losses, {{"reason", "lease"}}, static_cast<double>(snapshot.worker_losses));
+  families.insert(families.end(), {std::move(workers), std::move(slots), std::move(losses)});
+}
+
+void AddLatencies(const MetricsSnapshot& snapshot, Families& families) {
+  families.push_back(OneHistogram("queue_wait_seconds",
+                                  "From when a trial could start to the choice of its slots.",
+                                  snapshot.queue_wait));
+  families.push_back(OneHistogram("rendezvous_seconds",
+                                  "From the choice of an attempt's slots to its training.",
+                                  snapshot.rendezvous));
+  families.push_back(OneHistogram(
+      "scheduler_cycle_seconds", "Decisions of the core for one batch of events.", snapshot.cycle));
+  families.push_back(OneHistogram("journal_fsync_seconds",
+                                  "One commit of a batch to the journal, its sync included.",
+                                  snapshot.fsync));
+  families.push_back(OneHistogram("checkpoint_seconds", "Time to write one checkpoint.",
+                                  snapshot.checkpoint, {{"op", "write"}}));
+}
+
+void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
+  MetricFamily by_state = Gauge("experiments", "Experiments in the journal, by state.");
+  for (const auto& [state, count] : snapshot.experiments_by_state) {
+    Put(by_state, {{"state", state}}, static_cast<double>(count));
+  }
+  MetricFamily trials = Gauge("trials", "Trials of live experiments, by state.");
+  MetricFamily finished = Counter("trials_finished_total", "Ends of trials, by outcome.");
+  MetricFamily restarts =
+      Counter("trial_restarts_total", "Attempts that ended and were followed by another.");
+  MetricFamily progress =
+      Gauge("experiment_progress_ratio", "Part of an experiment's work that is done, 0 to 1.");
+  MetricFamily eta =
+      Gauge("experiment_eta_timestamp_seconds", "When an experiment is expected to end.");
+  MetricFamily best = Gauge("experiment_best_value", "Best value of the experiment's metric.");
+  MetricFamily best_trial = Gauge("experiment_best_trial", "Number of the trial that reached it.");
+  for (const ExperimentSample& sample : snapshot.experiments) {
+    const std::string id = std::to_string(sample.id);
+    for (const auto& [state, count] : sample.trials_by_state) {
+      Put(trials, {{"experiment", id}, {"state", state}}, static_cast<double>(count));
+    }
+    for (const auto& [outcome, count] : sample.finished_by_outcome) {
+      Put(finished, {{"experiment", id}, {"outcome", outcome}}, static_cast<double>(count));
+    }
+    for (const auto& [reason, count] : sample.restarts_by_reason) {
+      Put(restarts, {{"experiment", id}, {"reason", reason}}, static_cast<double>(count));
+    }
+    Put(progress, {{"experiment", id}}, sample.progress_ratio);
+    if (!std::isnan(sample.eta_wall_seconds)) {
+      Put(eta, {{"experiment", id}}, sample.eta_wall_seconds);
+    }
+    if (sample.best_trial == 0) continue;
+    Put(best, {{"experiment", id}}, sample.best_value);
+    Put(best_trial, {{"experiment", id}}, sample.best_trial);
+  }
+  for (MetricFamily* family :
+       {&by_state, &trials, &finished, &restarts, &progress, &eta, &best, &best_trial}) {
+    families.push_back(std::move(*family));
+  }
+}
+
+LabelPairs LabelsOf(const TrialSample& sample) {
+  return {{"experiment", std::to_string(sample.id.experiment)},
+          {"trial", std::to_string(sample.id.trial)}};
+}
+LabelPairs With(LabelPairs labels, const char* name, const char* value) {
+  labels.emplace_back(name, value);
+  return labels;
+}
+
+// A family with one series per trial, and where its value comes from.
+struct TrialColumn {
+  const char* name;
+  MetricType type;
+  const char* help;
+  double (*value)(const TrialSample&);
+  enum class Needs { kNothing, kRow, kCheckpoint } needs;
+};
+
+constexpr TrialColumn kTrialColumns[] = {
+    {"trial_step", MetricType::Gauge, "Optimizer steps made that still hold.",
+     [](const TrialSample& s) { return static_cast<double>(s.step); },
+     TrialColumn::Needs::kNothing},
+    {"trial_target_steps", MetricType::Gauge, "Optimizer steps at which the trial ends.",
+     [](const TrialSample& s) { return static_cast<double>(s.target_steps); },
+     TrialColumn::Needs::kNothing},
+    {"trial_attempt", MetricType::Gauge, "Number of the trial's newest attempt.",
+     [](const TrialSample& s) { return static_cast<double>(s.attempt); },
+     TrialColumn::Needs::kNothing},
+    {"trial_world_size", MetricType::Gauge, "Ranks of the newest attempt.",
+     [](const TrialSample& s) { return static_cast<double>(s.world_size); },
+     TrialColumn::Needs::kNothing},
+    {"trial_learning_rate", MetricType::Gauge, "Learning rate at the newest logged step.",
+     [](const TrialSample& s) { return s.newest.learning_rate(); }, TrialColumn::Needs::kRow},
+    {"trial_grad_norm", MetricType::Gauge, "Norm of the gradient before clipping.",
+     [](const TrialSample& s) { return s.newest.grad_norm(); }, TrialColumn::Needs::kRow},
+    {"trial_tokens_total", MetricType::Counter, "Tokens trained, repeated work included.",
+     [](const TrialSample& s) { return s.totals.tokens(); }, TrialColumn::Needs::kNothing},
+    {"trial_steps_total", MetricType::Counter, "Optimizer steps made, repeated work included.",
+     [](const TrialSample& s) { return s.totals.steps(); }, TrialColumn::Needs::kNothing},
+    {"trial_nonfinite_steps_total", MetricType::Counter, "Steps with a loss that is no number.",
+     [](const TrialSample& s) { return s.totals.nonfinite_steps(); }, TrialColumn::Needs::kNothing},
+    {"trial_gpu_memory_peak_bytes", MetricType::Gauge,
+     "Peak memory of the device, GPU or CPU slot, of the rank that used most.",
+     [](const TrialSample& s) { return s.newest.memory_peak_bytes(); }, TrialColumn::Needs::kRow},
+    {"trial_rank_skew_seconds", MetricType::Gauge,
+     "Compute time of the slowest rank minus that of the fastest.",
+     [](const TrialSample& s) { return s.newest.rank_skew_seconds(); }, TrialColumn::Needs::kRow},
+    {"trial_slowest_rank", MetricType::Gauge, "Number of the slowest rank.",
+     [](const TrialSample& s) { return static_cast<double>(s.newest.slowest_rank()); },
+     TrialColumn::Needs::kRow},
+    {"trial_last_checkpoint_timestamp_seconds", MetricType::Gauge,
+     "When the newest checkpoint was registered.",
+     [](const TrialSample& s) { return s.checkpoint_wall_seconds; },
+     TrialColumn::Needs::kCheckpoint},
+    {"trial_checkpoint_bytes", MetricType::Gauge, "Size of the newest checkpoint.",
+     [](const TrialSample& s) { return s.checkpoint_bytes; }, TrialColumn::Needs::kCheckpoint},
+};
+
+bool Has(const TrialSample& sample, TrialColumn::Needs needs) {
+  switch (needs) {
+    case TrialColumn::Needs::kNothing:
+      return true;
+    case TrialColumn::Needs::kRow:
+      return sample.has_row;
+    case TrialColumn::Needs::kCheckpoint:
+      return sample.checkpoint_wall_seconds > 0;
+  }
+  return false;
+}
+
+void AddPhases(const TrialSample& sample, MetricFamily& phases) {
+  const v1::StepRow& totals = sample.totals;
+  const std::initializer_list<std::pair<const char*, double>> values = {
+      {"data", totals.data_seconds()},
+      {"forward", totals.forward_seconds()},
+      {"backward", totals.backward_seconds()},
+      {"comm_exposed", totals.comm_exposed_seconds()},
+      {"optimizer", totals.optimizer_seconds()},
+      {"eval", totals.eval_seconds()},
+      {"checkpoint", totals.checkpoint_seconds()},
+      {"other", totals.other_seconds()}};
+  for (const auto& [phase, value] : values) {
+    Put(phases, With(LabelsOf(sample), "phase", phase), value);
+  }
+}
+
+void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
+  families.push_back(OneValue(Gauge("exported_trials", "Trials with series of their own here."),
+                              static_cast<double>(snapshot.trials.size())));
+  families.push_back(OneValue(Gauge("omitted_trials", "Trials left out by --metrics-max-trials."),
+                              static_cast<double>(snapshot.omitted_trials)));
+  for (const TrialColumn& column : kTrialColumns) {
+    MetricFamily family = Family(column.name, column.help, column.type);
+    for (const TrialSample& sample : snapshot.trials) {
+      if (Has(sample, column.needs)) Put(family, LabelsOf(sample), column.value(sample));
+    }
+    families.push_back(std::move(family));
+  }
+  MetricFamily info = Gauge("trial_info", "What a trial is, with its swept parameters.");
+  MetricFamily loss = Gauge("trial_loss", "Newest loss, by split.");
+  MetricFamily phases =
+      Counter("trial_phase_seconds_total", "Time of steps by phase, of the slowest rank.");
+  MetricFamily seconds = Counter("trial_collective_seconds_total",
+                                 "Time in collectives, of the slowest rank, by operation.");
+  MetricFamily bytes =
+      Counter("trial_collective_bytes_total", "Bytes of one rank's buffers, by operation.");
+  MetricFamily bus = Counter("trial_collective_bus_bytes_total",
+                             "Bytes over the wires of one rank, by operation.");
+  MetricFamily count = Counter("trial_collectives_total", "Collectives, by operation.");
+  for (const TrialSample& sample : snapshot.trials) {
+    const LabelPairs labels = LabelsOf(sample);
+    LabelPairs described = labels;
+    if (sample.info != nullptr) {
+      described.insert(described.end(), sample.info->begin(), sample.info->end());
+    }
+    Put(info, std::move(described), 1);
+    if (sample.has_row) Put(loss, With(labels, "split", "train"), sample.newest.loss());
+    if (!std::isnan(sample.val_loss)) Put(loss, With(labels, "split", "val"), sample.val_loss);
+    AddPhases(sample, phases);
+    const LabelPairs with_op = With(labels, "op", "all_reduce");
+    Put(seconds, with_op, sample.totals.allreduce_seconds());
+    Put(bytes, with_op, sample.totals.allreduce_bytes());
+    Put(bus, with_op, sample.bus_bytes);
+    Put(count, with_op, sample.totals.allreduce_count());
+  }
+  for (MetricFamily* family : {&info, &loss, &phases, &seconds, &bytes, &bus, &count}) {
+    families.push_back(std::move(*family));
+  }
+}
+
+void AddCalls(const RpcStats& stats, const ReportCounts& reports, uint64_t dropped_rows,
+              Families& families) {
+  MetricFamily handled = Counter("grpc_server_handled_total", "Calls ended, by method and code.");
+  MetricFamily handling =
+      Family("grpc_server_handling_seconds", "Time to answer a unary call.", MetricType::Histogram);
+  for (size_t i = 0; i < kMethodNames.size(); ++i) {
+    const auto method = static_cast<Method>(i);
+    const RpcStats::PerMethod& of = stats.of(method);
+    for (size_t code = 0; code < kCodeNames.size(); ++code) {
+      // OK is there from the start, so that a rate is never absent; errors once they happened.
+      if (code != 0 && of.handled[code] == 0) continue;
+      Put(handled, {{"method", kMethodNames[i]}, {"code", kCodeNames[code]}},
+          static_cast<double>(of.handled[code]));
+    }
+    if (method == Method::kSession) continue;  // lasts for days
+    PutHistogram(handling, {{"method", kMethodNames[i]}}, kHandlingBounds, of.buckets,
+                 static_cast<double>(of.handling_ns.load()) / 1e9);
+  }
+  families.push_back(std::move(handled));
+  families.push_back(std::move(handling));
+  families.push_back(OneValue(Counter("reports_total", "Reports of workers taken."),
+                              static_cast<double>(reports.reports)));
+  MetricFamily dropped = Counter("reports_dropped_total",
+                                 "Reports refused as malformed, and step rows that workers "
+                                 "dropped from full buffers.");
+  Put(dropped, {{"reason", "refused"}}, static_cast<double>(reports.refused));
+  Put(dropped, {{"reason", "buffer_full"}}, static_cast<double>(dropped_rows));
+  families.push_back(std::move(dropped));
+}
+
+}  // namespace
+
+void Metrics::SetSnapshot(std::shared_ptr<const MetricsSnapshot> snapshot) {
+  MutexLock lock(&mutex_);
+  snapshot_.swap(snapshot);  // the old one goes outside the lock, with the argument
+}
+
+std::shared_ptr<const MetricsSnapshot> Metrics::Snapshot() const {
+  MutexLock lock(&mutex_);
+  return snapshot_;
+}
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  const std::shared_ptr<const MetricsSnapshot> snapshot = Snapshot();
+  Families families;
+  MetricFamily build = Gauge("build_info", "Which build of the coordinator this is.");
+  Put(build, {{"version", kVersion}, {"revision", kRevision}}, 1);
+  families.push_back(std::move(build));
+  families.push_back(OneValue(
+      Gauge("ready", "1 once the journal is replayed and calls are answered."), Ready() ? 1 : 0));
+  AddFleet(*snapshot, families);
+  AddExperiments(*snapshot, families);
+  AddTrials(*snapshot, families);
+  AddLatencies(*snapshot, families);
+  AddCalls(stats_, reports_(), snapshot->dropped_rows, families);
+  return families;
+}
+
+std::string Metrics::Render() const {
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, Collect());
+  return out.str();
+}
+
+}  // namespace dt

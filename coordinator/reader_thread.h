@@ -1,0 +1,52 @@
+// reader_thread.h: the one thread that reads metric history and logs, so that large reads never
+// hold up the core.
+//
+// Ownership: borrows the Reader.
+// Threads:   Post from any thread; the work runs on the thread this owns.
+// Errors:    Post returns false when limits::kReadsWaiting reads wait already, or after Stop.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "common/limits.h"
+#include "common/mailbox.h"
+#include "coordinator/store/store.h"
+
+namespace dt {
+
+using ReadWork = std::function<void(Reader&)>;
+
+class ReaderThread {
+ public:
+  explicit ReaderThread(Reader& reader)
+      : waiting_(limits::kReadsWaiting, 0), thread_([this, &reader] { Run(reader); }) {}
+  ~ReaderThread() { Stop(); }
+  ReaderThread(const ReaderThread&) = delete;
+  ReaderThread& operator=(const ReaderThread&) = delete;
+
+  [[nodiscard]] bool Post(ReadWork&& work) {
+    return waiting_.Post(std::move(work), PostClass::kControl);
+  }
+
+  // Does what was accepted and ends.
+  void Stop() {
+    waiting_.Close();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void Run(Reader& reader) {
+    while (true) {
+      // The wait ends with work or with Stop; the minute only bounds it.
+      auto works = waiting_.Drain(limits::kReadsWaiting, absl::Now() + absl::Minutes(1));
+      if (works.empty() && waiting_.Closed()) return;
+      for (ReadWork& work : works) work(reader);
+    }
+  }
+
+  Mailbox<ReadWork> waiting_;
+  std::thread thread_;
+};
+
+}  // namespace dt

@@ -1,0 +1,54 @@
+// acceptor.h: listens and accepts for gRPC, whose own listener in Debian 12 never accepts again
+// after the process ran out of descriptors once (CVE-2023-4785).
+//
+// Ownership: owns the listening socket and the thread; hands accepted sockets to gRPC.
+// Threads:   one of its own.
+// Errors:    InvalidArgument for an address it cannot read; FailedPrecondition when it is taken.
+//            Out of descriptors, it closes the newest connection and goes on.
+// Tests:     tests/coordinator/rpc_test.cc
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/server_builder.h"
+
+namespace dt {
+
+class Acceptor {
+ public:
+  using Sink = grpc::experimental::ExternalConnectionAcceptor;
+
+  // `address` is host:port, [v6]:port or unix:/path; port 0 lets the system choose.
+  static absl::StatusOr<std::unique_ptr<Acceptor>> Listen(const std::string& address);
+  ~Acceptor();
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // As clients may dial it, with the port that was chosen.
+  const std::string& address() const { return address_; }
+
+  // Starts accepting. REQUIRES: the server of `sink` runs, and outlives Stop.
+  void Start(std::unique_ptr<Sink> sink);
+  // Accepts no more. Idempotent.
+  void Stop();
+
+ private:
+  Acceptor(int listener, int wake, int reserve, std::string address)
+      : listener_(listener), wake_(wake), reserve_(reserve), address_(std::move(address)) {}
+  void Run();
+  void AcceptAll();
+  void Shed();
+
+  const int listener_;
+  const int wake_;  // an eventfd: Stop was called
+  int reserve_;     // a descriptor given up to accept, and close, when none is left
+  const std::string address_;
+  std::string socket_path_;  // of a Unix socket, removed at the end
+  std::unique_ptr<Sink> sink_;
+  std::thread thread_;
+};
+
+}  // namespace dt

@@ -1,0 +1,219 @@
+// fleet_service.cc: the reactor of one stream, and the table of all.
+#include "coordinator/rpc/fleet_service.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/grpc_settings.h"
+#include "common/limits.h"
+#include "coordinator/entropy.h"
+#include "coordinator/rpc/report_check.h"
+
+namespace dt {
+namespace {
+
+constexpr char kStopping[] = "the coordinator is stopping; connect again in a moment";
+
+}  // namespace
+
+// The life of one stream. gRPC calls OnReadDone, OnWriteDone and OnDone, one of each kind at a
+// time.
+class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>,
+                                   public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(FleetService& service, StreamId id, std::string peer)
+      : service_(service), id_(id), peer_(std::move(peer)) {}
+
+  void Start() { StartRead(&report_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return OnNoMoreReports();
+    const size_t bytes = report_.ByteSizeLong();
+    if (bytes > limits::kReportMessageBytes) {
+      return Refuse(absl::InvalidArgumentError(
+          absl::StrCat("report refused: it has ", bytes, " bytes; the limit is ",
+                       limits::kReportMessageBytes, "; send the rest with the next")));
+    }
+    auto totals = CheckReport(report_, opened_ ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
+    if (!totals.ok()) return Refuse(totals.status());
+    opened_ = true;
+    service_.reports_.fetch_add(1, std::memory_order_relaxed);
+    unposted_.emplace(Event{ReportReceived{id_, peer_, std::move(report_), *std::move(totals)},
+                            FreshEntropy(), bytes});
+    report_ = v1::WorkerReport();
+    PostUnposted();
+  }
+
+  // Posts what waits, and goes on reading once it was taken. Called again by OnDrained otherwise.
+  void PostUnposted() {
+    if (service_.closing_.load()) {
+      unposted_.reset();
+      return FinishOnce({grpc::StatusCode::UNAVAILABLE, kStopping});
+    }
+    const bool closing = std::holds_alternative<StreamClosed>(unposted_->what);
+    const PostClass post_class = closing ? PostClass::kControl : PostClass::kBulk;
+    if (!service_.PostOrPark(std::move(*unposted_), post_class, shared_from_this())) return;
+    unposted_.reset();
+    if (closing) return FinishOnce(grpc::Status::OK);
+    if (!ReadNext()) OnNoMoreReports();
+  }
+
+  void SendOrders(v1::Orders&& orders) {
+    MutexLock lock(&mutex_);
+    if (finished_ || ending_.has_value()) return;
+    next_orders_ = std::move(orders);
+    WriteNext();
+  }
+
+  // Ends the stream once the write under way is done.
+  void FinishOnce(const grpc::Status& status) {
+    MutexLock lock(&mutex_);
+    if (finished_ || ending_.has_value()) return;
+    ending_ = status;
+    if (!writing_) FinishNow();
+  }
+
+  void OnWriteDone(bool) override {
+    // A failed write means that the stream is broken, which the pending read says too.
+    MutexLock lock(&mutex_);
+    writing_ = false;
+    if (ending_.has_value()) return FinishNow();
+    WriteNext();
+  }
+
+  void OnDone() override { service_.Remove(id_); }  // may delete this
+
+ private:
+  void OnNoMoreReports() {
+    if (!opened_) return FinishOnce(grpc::Status::OK);
+    unposted_.emplace(Event{StreamClosed{id_}, FreshEntropy()});
+    PostUnposted();
+  }
+
+  // False once the stream is finished: nothing may be started on it any more.
+  bool ReadNext() {
+    MutexLock lock(&mutex_);
+    if (finished_) return false;
+    StartRead(&report_);
+    return true;
+  }
+
+  // No read is started again, so its end cannot say that the stream is closed: this does.
+  void Refuse(const absl::Status& status) {
+    service_.refused_.fetch_add(1, std::memory_order_relaxed);
+    FinishOnce(ToGrpcStatus(status));
+    if (opened_) OnNoMoreReports();
+  }
+
+  void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (writing_ || finished_ || !next_orders_.has_value()) return;
+    writing_ = true;
+    orders_ = *std::move(next_orders_);
+    next_orders_.reset();
+    StartWrite(&orders_);
+  }
+  void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    finished_ = true;
+    service_.stats_.CountEnd(Method::kSession, ending_->error_code());
+    Finish(*ending_);
+  }
+
+  FleetService& service_;
+  const StreamId id_;
+  const std::string peer_;
+  // Touched by the one read callback at a time, or by the core thread while the stream is parked.
+  v1::WorkerReport report_;
+  std::optional<Event> unposted_;
+  bool opened_ = false;
+
+  Mutex mutex_;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mutex_);
+  v1::Orders orders_ ABSL_GUARDED_BY(mutex_);  // being written
+  std::optional<v1::Orders> next_orders_ ABSL_GUARDED_BY(mutex_);
+};
+
+FleetService::~FleetService() = default;
+
+grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>* FleetService::Session(
+    grpc::CallbackServerContext* context) {
+  const StreamId id = ++last_stream_;
+  auto stream = std::make_shared<Stream>(*this, id, context->peer());
+  {
+    MutexLock lock(&mutex_);
+    streams_.emplace(id, stream);
+  }
+  stream->Start();
+  return stream.get();
+}
+
+FleetService::StreamRef FleetService::Find(StreamId id) {
+  MutexLock lock(&mutex_);
+  auto found = streams_.find(id);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
+void FleetService::Remove(StreamId id) {
+  StreamRef removed;  // let go of outside the lock
+  MutexLock lock(&mutex_);
+  auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  removed = std::move(found->second);
+  streams_.erase(found);
+}
+
+void FleetService::SendOrders(OrdersOut&& out) {
+  if (StreamRef stream = Find(out.stream)) stream->SendOrders(std::move(out.orders));
+}
+
+void FleetService::EndStream(StreamEnd&& end) {
+  if (StreamRef stream = Find(end.stream)) stream->FinishOnce(ToGrpcStatus(end.status));
+}
+
+void FleetService::EndAll() {
+  closing_.store(true);
+  std::vector<StreamRef> all;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, stream] : streams_) all.push_back(stream);
+  }
+  for (const StreamRef& stream : all) {
+    stream->FinishOnce({grpc::StatusCode::UNAVAILABLE, kStopping});
+  }
+}
+
+bool FleetService::Admit(Event&& event, PostClass post_class) {
+  const int64_t bytes = static_cast<int64_t>(event.bytes);
+  // One report always fits, however large; the sum of the others is what is bounded.
+  if (bytes > 0 && waiting_bytes_.load() > static_cast<int64_t>(limits::kMailboxBytes))
+    return false;
+  if (!mailbox_.Post(std::move(event), post_class)) return false;
+  waiting_bytes_ += bytes;
+  return true;
+}
+
+bool FleetService::PostOrPark(Event&& event, PostClass post_class, StreamRef stream) {
+  if (Admit(std::move(event), post_class)) return true;
+  // Once more under the lock that OnDrained takes: what is refused here is refused before the next
+  // drain, which then finds the stream parked.
+  MutexLock lock(&mutex_);
+  if (Admit(std::move(event), post_class)) return true;
+  parked_.push_back(std::move(stream));
+  return false;
+}
+
+void FleetService::OnDrained(size_t bytes) {
+  waiting_bytes_ -= static_cast<int64_t>(bytes);
+  std::vector<StreamRef> parked;
+  {
+    MutexLock lock(&mutex_);
+    parked.swap(parked_);
+  }
+  for (const StreamRef& stream : parked) stream->PostUnposted();
+}
+
+}  // namespace dt

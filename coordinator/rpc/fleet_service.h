@@ -1,0 +1,72 @@
+// fleet_service.h: the workers' streams: reports in, whole orders out.
+//
+// Role:      checks reports and posts them; reads a stream's next report only after the last was
+//            accepted, so that HTTP/2 flow control pushes back; keeps the newest unsent Orders.
+// Ownership: borrows the mailbox. A session is owned by the table until its stream is done.
+// Threads:   gRPC's threads run the sessions; SendOrders, EndStream and OnDrained come from the
+//            core thread.
+// Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT.
+// Invariant: every stream that posted a report posts StreamClosed after it, once.
+// Tests:     tests/coordinator/rpc_test.cc
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "common/mailbox.h"
+#include "common/mutex.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/rpc/rpc_stats.h"
+#include "dtrain/v1/fleet.grpc.pb.h"
+
+namespace dt {
+
+class FleetService final : public v1::Fleet::CallbackService {
+ public:
+  FleetService(Mailbox<Event>& mailbox, RpcStats& stats) : mailbox_(mailbox), stats_(stats) {}
+  ~FleetService() override;
+
+  grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>* Session(
+      grpc::CallbackServerContext* context) override;
+
+  void SendOrders(OrdersOut&& out);
+  void EndStream(StreamEnd&& end);
+  // Lets sessions whose events found no place try again.
+  void OnDrained(size_t bytes);
+  // Ends every stream, now and from now on; what could not be posted yet is dropped,
+  // unacknowledged.
+  void EndAll();
+
+  uint64_t reports() const { return reports_.load(std::memory_order_relaxed); }
+  uint64_t refused_reports() const { return refused_.load(std::memory_order_relaxed); }
+
+ private:
+  class Stream;
+  // Shared between the table, which is the owner, and whoever is just calling in from the core
+  // thread; the last one to let go deletes it, after gRPC is done with it.
+  using StreamRef = std::shared_ptr<Stream>;
+
+  StreamRef Find(StreamId id);
+  // Takes the event, or keeps `stream` for the next OnDrained and leaves the event alone.
+  [[nodiscard]] bool PostOrPark(Event&& event, PostClass post_class, StreamRef stream);
+  bool Admit(Event&& event, PostClass post_class);
+  void Remove(StreamId id);
+
+  Mailbox<Event>& mailbox_;
+  RpcStats& stats_;
+  std::atomic<StreamId> last_stream_{0};
+  std::atomic<int64_t> waiting_bytes_{0};  // of reports in the mailbox
+  std::atomic<uint64_t> reports_{0};
+  std::atomic<uint64_t> refused_{0};
+  std::atomic<bool> closing_{false};
+  Mutex mutex_;
+  absl::flat_hash_map<StreamId, StreamRef> streams_ ABSL_GUARDED_BY(mutex_);
+  std::vector<StreamRef> parked_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace dt

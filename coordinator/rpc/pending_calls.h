@@ -1,0 +1,61 @@
+// pending_calls.h: callers waiting for the core's answer.
+//
+// Threads:   thread-safe. A continuation runs on the thread that answers, outside the lock.
+// Invariant: every continuation added runs exactly once, or is taken back by who added it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "common/mutex.h"
+#include "coordinator/core/effects.h"
+
+namespace dt {
+
+using Continuation =
+    std::function<void(absl::Status, std::unique_ptr<google::protobuf::Message> response)>;
+
+class PendingCalls {
+ public:
+  ReplyId Add(Continuation continuation) {
+    MutexLock lock(&mutex_);
+    waiting_.emplace(++last_, std::move(continuation));
+    return last_;
+  }
+  // Takes the continuation away without running it.
+  std::optional<Continuation> Take(ReplyId id) {
+    MutexLock lock(&mutex_);
+    auto found = waiting_.find(id);
+    if (found == waiting_.end()) return std::nullopt;
+    Continuation continuation = std::move(found->second);
+    waiting_.erase(found);
+    return continuation;
+  }
+  void Answer(Reply&& reply) {
+    if (auto continuation = Take(reply.id)) {
+      (*continuation)(std::move(reply.status), std::move(reply.response));
+    }
+  }
+  // At the end: nobody will answer any more.
+  void FailAll(const absl::Status& status) {
+    absl::flat_hash_map<ReplyId, Continuation> waiting;
+    {
+      MutexLock lock(&mutex_);
+      waiting.swap(waiting_);
+    }
+    for (auto& [id, continuation] : waiting) continuation(status, nullptr);
+  }
+
+ private:
+  Mutex mutex_;
+  ReplyId last_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<ReplyId, Continuation> waiting_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace dt

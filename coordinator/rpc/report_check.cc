@@ -1,0 +1,167 @@
+// report_check.cc: sizes, tokens, order of sequences, and the rows of every chunk.
+#include "coordinator/rpc/report_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace dt {
+namespace {
+
+constexpr size_t kTokenBytes = 16;
+
+absl::Status Refuse(const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("report refused: ", what));
+}
+
+absl::Status CheckSize(const char* what, size_t size, size_t limit) {
+  if (size <= limit) return absl::OkStatus();
+  return Refuse(absl::StrCat(what, " has ", size, " bytes; the limit is ", limit));
+}
+
+absl::Status CheckHello(const v1::Hello& hello) {
+  if (hello.worker().empty()) return Refuse("hello names no worker");
+  if (hello.instance() == 0) return Refuse("hello has no instance");
+  DT_RETURN_IF_ERROR(CheckSize("hello.worker", hello.worker().size(), limits::kNameBytes));
+  if (hello.device() != "cpu" && hello.device() != "cuda") {
+    return Refuse(absl::StrCat("hello.device is '", hello.device(), "'; it is cpu or cuda"));
+  }
+  for (const std::string* text :
+       {&hello.host(), &hello.device_name(), &hello.gpu_uuid(), &hello.storage_id(),
+        &hello.data_address(), &hello.program_version()}) {
+    DT_RETURN_IF_ERROR(CheckSize("a text of hello", text->size(), limits::kNameBytes));
+  }
+  if (hello.labels_size() > static_cast<int>(limits::kLabels)) {
+    return Refuse(
+        absl::StrCat("hello has ", hello.labels_size(), " labels; the limit is ", limits::kLabels));
+  }
+  for (const v1::Label& label : hello.labels()) {
+    DT_RETURN_IF_ERROR(CheckSize("a label's key", label.key().size(), limits::kNameBytes));
+    DT_RETURN_IF_ERROR(CheckSize("a label's value", label.value().size(), limits::kTextBytes));
+  }
+  return absl::OkStatus();
+}
+
+// Counters built from these must never fall or become NaN, whatever a trainer measured.
+double Grown(double sum, double by) { return std::isfinite(by) && by > 0 ? sum + by : sum; }
+
+// Some fields tell of everything since the row before, some of the logged step alone; the latter
+// stand for all the steps in between.
+void AddRow(const v1::StepRow& row, v1::StepRow& sum) {
+  const double steps = std::max(1.0, row.steps());
+  sum.set_tokens(Grown(sum.tokens(), row.tokens()));
+  sum.set_seconds(Grown(sum.seconds(), row.seconds()));
+  sum.set_eval_seconds(Grown(sum.eval_seconds(), row.eval_seconds()));
+  sum.set_checkpoint_seconds(Grown(sum.checkpoint_seconds(), row.checkpoint_seconds()));
+  sum.set_steps(Grown(sum.steps(), row.steps()));
+  sum.set_nonfinite_steps(Grown(sum.nonfinite_steps(), row.nonfinite_steps()));
+  sum.set_data_seconds(Grown(sum.data_seconds(), steps * row.data_seconds()));
+  sum.set_forward_seconds(Grown(sum.forward_seconds(), steps * row.forward_seconds()));
+  sum.set_backward_seconds(Grown(sum.backward_seconds(), steps * row.backward_seconds()));
+  sum.set_comm_exposed_seconds(
+      Grown(sum.comm_exposed_seconds(), steps * row.comm_exposed_seconds()));
+  sum.set_optimizer_seconds(Grown(sum.optimizer_seconds(), steps * row.optimizer_seconds()));
+  sum.set_other_seconds(Grown(sum.other_seconds(), steps * row.other_seconds()));
+  sum.set_allreduce_seconds(Grown(sum.allreduce_seconds(), steps * row.allreduce_seconds()));
+  sum.set_allreduce_bytes(Grown(sum.allreduce_bytes(), steps * row.allreduce_bytes()));
+  sum.set_allreduce_count(Grown(sum.allreduce_count(), steps * row.allreduce_count()));
+}
+
+absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
+  if (chunk.count() == 0 || chunk.count() > limits::kRowsPerChunk) {
+    return Refuse(
+        absl::StrCat("a chunk has ", chunk.count(), " rows; it has 1 to ", limits::kRowsPerChunk));
+  }
+  v1::StepRows rows;
+  if (!rows.ParseFromString(chunk.rows())) return Refuse("a chunk's rows cannot be read");
+  if (rows.rows_size() != static_cast<int>(chunk.count()) ||
+      rows.rows(0).step() != chunk.first_step() ||
+      rows.rows(rows.rows_size() - 1).step() != chunk.last_step()) {
+    return Refuse(absl::StrCat("a chunk says ", chunk.count(), " rows of steps ",
+                               chunk.first_step(), " to ", chunk.last_step(), " and holds others"));
+  }
+  RowTotals totals;
+  uint64_t previous = 0;
+  for (const v1::StepRow& row : rows.rows()) {
+    if (row.step() <= previous) {
+      return Refuse(absl::StrCat("a chunk's step ", row.step(), " follows step ", previous));
+    }
+    previous = row.step();
+    AddRow(row, totals.sum);
+  }
+  totals.newest = rows.rows(rows.rows_size() - 1);
+  return totals;
+}
+
+absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
+  if (item.attempt_token().size() != kTokenBytes) {
+    return Refuse(absl::StrCat("an item's attempt token has ", item.attempt_token().size(),
+                               " bytes; it has ", kTokenBytes));
+  }
+  switch (item.what_case()) {
+    case v1::Item::kRows: {
+      DT_ASSIGN_OR_RETURN(RowTotals of_chunk, CheckRows(item.rows()));
+      totals.push_back(std::move(of_chunk));
+      return absl::OkStatus();
+    }
+    case v1::Item::kLog:
+      return CheckSize("a log chunk", item.log().text().size(), limits::kLogChunkBytes);
+    case v1::Item::kEnded:
+      return CheckSize("an end's message", item.ended().message().size(), limits::kTextBytes);
+    case v1::Item::kCheckpoint:
+      return CheckSize("a checkpoint's path", item.checkpoint().path().size(), limits::kTextBytes);
+    case v1::Item::kCheckpointRemoved:
+      return CheckSize("a checkpoint's path", item.checkpoint_removed().path().size(),
+                       limits::kTextBytes);
+    case v1::Item::kPrepared:
+    case v1::Item::kRunning:
+    case v1::Item::kEvaluation:
+    case v1::Item::kDropped:
+      return absl::OkStatus();
+    case v1::Item::WHAT_NOT_SET:
+      return Refuse("an item of a kind that this coordinator does not know; upgrade it first");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RowTotals>> CheckReport(const v1::WorkerReport& report,
+                                                   ReportPlace place) {
+  if (place == ReportPlace::kFirstOfStream && !report.has_hello()) {
+    return Refuse("the first report of a stream must carry hello");
+  }
+  if (report.has_hello()) DT_RETURN_IF_ERROR(CheckHello(report.hello()));
+  if (report.items_size() > static_cast<int>(limits::kReportItems)) {
+    return Refuse(absl::StrCat("it has ", report.items_size(), " items; the limit is ",
+                               limits::kReportItems));
+  }
+  if (report.attempts_size() > static_cast<int>(limits::kAttemptsPerReport)) {
+    return Refuse(absl::StrCat("it has ", report.attempts_size(), " attempts; the limit is ",
+                               limits::kAttemptsPerReport));
+  }
+  for (const v1::AttemptStatus& attempt : report.attempts()) {
+    if (attempt.attempt_token().size() != kTokenBytes) {
+      return Refuse("an attempt's token has not 16 bytes");
+    }
+    DT_RETURN_IF_ERROR(
+        CheckSize("a store address", attempt.store_address().size(), limits::kNameBytes));
+  }
+  std::vector<RowTotals> totals;
+  uint64_t previous = 0;
+  for (const v1::Item& item : report.items()) {
+    if (item.sequence() <= previous) {
+      return Refuse(absl::StrCat("item ", item.sequence(), " follows item ", previous));
+    }
+    previous = item.sequence();
+    DT_RETURN_IF_ERROR(CheckItem(item, totals));
+  }
+  return totals;
+}
+
+}  // namespace dt

@@ -1,0 +1,103 @@
+// server.cc: the settings of the server (the reasons are in docs and reliability notes), start,
+// stop.
+#include "coordinator/rpc/server.h"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/limits.h"
+#include "common/status.h"
+#include "grpc/impl/codegen/grpc_types.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/impl/server_builder_option.h"
+#include "grpcpp/server_builder.h"
+
+namespace dt {
+namespace {
+
+// Linking the reflection library switches it on for every server of the process; this takes it out
+// again where strangers could ask.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const std::unique_ptr<grpc::ServerBuilderPlugin>& plugin) {
+      return plugin->name() == "proto_server_reflection";
+    });
+  }
+};
+
+void Configure(grpc::ServerBuilder& builder, const ServerOptions& options) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kControlMessageBytes));
+  builder.SetMaxSendMessageSize(static_cast<int>(limits::kControlMessageBytes));
+  // A dead peer's socket is freed in eight seconds; leases, not this, decide about workers.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 5000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Clients ping every five seconds; more than that is abuse and ends the connection.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 4000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2);
+  // One host's agents may share a connection: a stream each, and their calls.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 64);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
+  // Idle sockets that never speak are dropped.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  if (!options.tls.None()) {
+    // Peers come back hourly, and so show their newest certificate; streams get ten seconds to end.
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 3600 * 1000);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 10 * 1000);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& options,
+                                                            Mailbox<Event>& mailbox,
+                                                            ReaderThread& reader, RpcStats& stats) {
+  DT_ASSIGN_OR_RETURN(auto credentials, MakeServerCredentials(options.tls, options.listen));
+  DT_ASSIGN_OR_RETURN(auto acceptor, Acceptor::Listen(options.listen));
+  auto server = std::unique_ptr<RpcServer>(new RpcServer(options.facts, mailbox, reader, stats));
+  server->acceptor_ = std::move(acceptor);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  Configure(builder, options);
+  if (!IsLocalAddress(options.listen)) builder.SetOption(std::make_unique<WithoutReflection>());
+  builder.RegisterService(&server->control_);
+  builder.RegisterService(&server->fleet_);
+  auto sink = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "gRPC did not start; its own message above says why (a TLS file that is no certificate "
+        "or no key, most often)");
+  }
+  server->SetHealth(Health::kNotServing);
+  server->acceptor_->Start(std::move(sink));
+  return server;
+}
+
+RpcServer::~RpcServer() {
+  if (server_ != nullptr) Shutdown();
+}
+
+void RpcServer::SetHealth(Health health) {
+  server_->GetHealthCheckService()->SetServingStatus(health == Health::kServing);
+}
+
+void RpcServer::Shutdown() {
+  acceptor_->Stop();
+  fleet_.EndAll();
+  control_.FailAll(absl::UnavailableError("the coordinator is stopping; try again in a moment"));
+  server_->Shutdown(std::chrono::system_clock::now() +
+                    absl::ToChronoSeconds(limits::kShutdownDrain));
+}
+
+}  // namespace dt

@@ -1,0 +1,59 @@
+// server.h: the coordinator's gRPC server: Control, Fleet, health, and reflection on this machine.
+//
+// Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread and stats.
+// Threads:   gRPC's own; the Publisher side is called by the core thread.
+// Errors:    Start: InvalidArgument or FailedPrecondition naming the address and the fix.
+// Tests:     tests/coordinator/rpc_test.cc
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/credentials.h"
+#include "coordinator/publisher.h"
+#include "coordinator/rpc/acceptor.h"
+#include "coordinator/rpc/control_service.h"
+#include "coordinator/rpc/fleet_service.h"
+#include "grpcpp/server.h"
+
+namespace dt {
+
+struct ServerOptions {
+  std::string listen;
+  TlsFiles tls;
+  ProcessFacts facts;
+};
+
+class RpcServer final : public Publisher {
+ public:
+  // Listens and serves; health says NOT_SERVING until SetServing.
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
+                                                          Mailbox<Event>& mailbox,
+                                                          ReaderThread& reader, RpcStats& stats);
+  ~RpcServer() override;
+
+  void Answer(Reply&& reply) override { control_.Answer(std::move(reply)); }
+  void SendOrders(OrdersOut&& orders) override { fleet_.SendOrders(std::move(orders)); }
+  void EndStream(StreamEnd&& end) override { fleet_.EndStream(std::move(end)); }
+  void OnDrained(size_t bytes) override { fleet_.OnDrained(bytes); }
+
+  enum class Health { kServing, kNotServing };
+  void SetHealth(Health health);
+  // Ends streams and calls; returns within limits::kShutdownDrain. Call after the core loop ended.
+  void Shutdown();
+
+  const std::string& address() const { return acceptor_->address(); }
+  const FleetService& fleet() const { return fleet_; }
+
+ private:
+  RpcServer(ProcessFacts facts, Mailbox<Event>& mailbox, ReaderThread& reader, RpcStats& stats)
+      : control_(mailbox, reader, stats, std::move(facts)), fleet_(mailbox, stats) {}
+
+  ControlService control_;
+  FleetService fleet_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace dt

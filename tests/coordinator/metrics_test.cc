@@ -1,0 +1,234 @@
+// metrics_test.cc: what the model counts, how it reads, and that Prometheus' own tool accepts it.
+#include "coordinator/metrics.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "coordinator/http.h"
+#include "tests/testing/loop_fixture.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+class MetricsTest : public testing::LoopFixture {
+ protected:
+  void Show() {
+    clock_.Advance(absl::Seconds(1));
+    Report();  // a heartbeat
+    TurnOk();
+    ASSERT_NE(snapshot_, nullptr);
+    metrics_.SetSnapshot(snapshot_);
+  }
+  // One trial trained on the fixture's worker up to its newest row, not ended yet.
+  void Train() {
+    Connect();
+    Call(1, Grid("a", 2));
+    TurnOk();
+    clock_.Advance(absl::Seconds(2));
+    token_ = Token();
+    Run(token_);
+    AddRows(token_, 1, 3.5);
+    AddRows(token_, 2, 3.25);
+    AddItem(token_).mutable_evaluation()->set_split("val");
+    report_.mutable_items()->rbegin()->mutable_evaluation()->set_loss(3.125);
+    v1::CheckpointRef& checkpoint = *AddItem(token_).mutable_checkpoint();
+    checkpoint.set_step(2);
+    checkpoint.set_storage_id("disk");
+    checkpoint.set_path("1/1/a1/step-2");
+    checkpoint.set_bytes(4096);
+    checkpoint.set_seconds(0.5);
+    Hold(token_, v1::AttemptStatus::TRAINING);
+    Report();
+    TurnOk();
+    Hold(token_, v1::AttemptStatus::TRAINING);
+    Show();
+  }
+  void ExpectLine(const std::string& line) {
+    const std::string text = metrics_.Render();
+    EXPECT_TRUE(absl::StrContains(text, line + "\n")) << line << "\nis not in\n" << text;
+  }
+  void ExpectNoLine(const std::string& part) {
+    EXPECT_FALSE(absl::StrContains(metrics_.Render(), part)) << part;
+  }
+
+  std::string token_;
+  RpcStats stats_;
+  Metrics metrics_{stats_, [] { return ReportCounts{11, 1}; }};
+};
+
+TEST_F(MetricsTest, ARunningTrialHasItsCountersAndGauges) {
+  Train();
+  const std::string id = "{experiment=\"1\",trial=\"1\"";
+  ExpectLine("dtrain_trial_loss" + id + ",split=\"train\"} 3.25");
+  ExpectLine("dtrain_trial_loss" + id + ",split=\"val\"} 3.125");
+  ExpectLine("dtrain_trial_tokens_total" + id + "} 200");
+  ExpectLine("dtrain_trial_steps_total" + id + "} 2");
+  ExpectLine("dtrain_trial_step" + id + "} 2");
+  ExpectLine("dtrain_trial_target_steps" + id + "} 10");
+  ExpectLine("dtrain_trial_attempt" + id + "} 1");
+  ExpectLine("dtrain_trial_world_size" + id + "} 1");
+  ExpectLine("dtrain_trial_learning_rate" + id + "} 0.5");
+  ExpectLine("dtrain_trial_phase_seconds_total" + id + ",phase=\"forward\"} 0.5");
+  ExpectLine("dtrain_trial_collective_bytes_total" + id + ",op=\"all_reduce\"} 2000");
+  ExpectLine("dtrain_trial_checkpoint_bytes" + id + "} 4096");
+  ExpectLine("dtrain_trials{experiment=\"1\",state=\"running\"} 1");
+  ExpectLine("dtrain_trials{experiment=\"1\",state=\"pending\"} 1");
+  ExpectLine("dtrain_experiments{state=\"running\"} 1");
+  ExpectLine("dtrain_workers{state=\"busy\"} 1");
+  ExpectLine("dtrain_slots{device=\"cpu\",state=\"busy\"} 1");
+  ExpectLine("dtrain_slots{device=\"cuda\",state=\"free\"} 0");
+  ExpectLine("dtrain_rendezvous_seconds_count 1");
+  ExpectLine("dtrain_rendezvous_seconds_sum 2");
+  ExpectLine("dtrain_reports_total 11");
+  ExpectLine("dtrain_exported_trials 1");
+  EXPECT_TRUE(absl::StrContains(metrics_.Render(), "optimizer_lr=\"0.0001\""));
+}
+
+TEST_F(MetricsTest, AnEndedTrialStaysTenMinutesAndThenLeaves) {
+  Train();
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_FINISHED);
+  ended.set_step(10);
+  Report();
+  TurnOk();
+  Show();
+  ExpectLine("dtrain_trials_finished_total{experiment=\"1\",outcome=\"finished\"} 1");
+  ExpectLine("dtrain_trial_step{experiment=\"1\",trial=\"1\"} 10");
+  clock_.Advance(absl::Minutes(9));
+  Show();
+  ExpectLine("dtrain_trial_step{experiment=\"1\",trial=\"1\"} 10");
+  clock_.Advance(absl::Minutes(2));
+  Show();
+  ExpectNoLine("dtrain_trial_step{experiment=\"1\",trial=\"1\"}");
+}
+
+TEST_F(MetricsTest, AnAttemptThatIsFollowedByAnotherCountsAsARestart) {
+  Train();
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_TRAINER_CRASH);
+  Report();
+  TurnOk();
+  Show();
+  ExpectLine("dtrain_trial_restarts_total{experiment=\"1\",reason=\"trainer_crash\"} 1");
+}
+
+TEST_F(MetricsTest, ASilentWorkerIsCountedLostOnce) {
+  Connect();
+  Pass(limits::kStartupGrace + limits::kLease + absl::Seconds(4));
+  metrics_.SetSnapshot(snapshot_);
+  ExpectLine("dtrain_workers{state=\"lost\"} 1");
+  ExpectLine("dtrain_worker_losses_total{reason=\"lease\"} 1");
+}
+
+TEST_F(MetricsTest, CountersOfTheLifeCycleSurviveARestart) {
+  Train();
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_TRAINER_CRASH);
+  Report();
+  TurnOk();
+  Restart();
+  clock_.Advance(absl::Seconds(1));
+  TurnOk();
+  metrics_.SetSnapshot(snapshot_);
+  ExpectLine("dtrain_trial_restarts_total{experiment=\"1\",reason=\"trainer_crash\"} 1");
+}
+
+TEST_F(MetricsTest, OverTheCapTheBestAndTheNewestTrialsStay) {
+  MetricsModel model(2);
+  Call(1, Grid("a", 5));
+  TurnOk();
+  const State& state = loop_->state();
+  for (uint32_t trial = 1; trial <= 5; ++trial) {
+    v1::Record record;
+    record.set_wall_time_ms(1000 * trial);
+    record.mutable_attempt_started()->set_experiment(1);
+    record.mutable_attempt_started()->set_trial(trial);
+    model.OnRecord(state, record);
+  }
+  const auto snapshot = model.TakeSnapshot(state, clock_.Now());
+  ASSERT_EQ(snapshot->trials.size(), 2u);
+  EXPECT_EQ(snapshot->omitted_trials, 3u);
+  EXPECT_EQ(snapshot->trials[0].id.trial, 5u);
+  EXPECT_EQ(snapshot->trials[1].id.trial, 4u);
+}
+
+TEST_F(MetricsTest, PromtoolFindsNothingToSayAboutARendering) {
+  Train();
+  stats_.CountEnd(Method::kSubmit, grpc::StatusCode::OK);
+  stats_.CountEnd(Method::kSubmit, grpc::StatusCode::NOT_FOUND);
+  stats_.CountTime(Method::kSubmit, absl::Milliseconds(3));
+  metrics_.SetReadiness(Metrics::Readiness::kReady);
+  if (std::system("promtool --version >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "promtool is not installed (package prometheus)";
+  }
+  const testing::TempFolder folder;
+  const std::string file = folder.Write("metrics", metrics_.Render());
+  const std::string said = folder / "said";
+  const int code =
+      std::system(("promtool check metrics < " + file + " > " + said + " 2>&1").c_str());
+  EXPECT_EQ(code, 0) << testing::Slurp(said);
+}
+
+// The answer to one GET, head and body.
+std::string Get(const std::string& address, const std::string& path) {
+  int port = 0;
+  if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) return "no port";
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const timeval patience{20, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(static_cast<uint16_t>(port));
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string answer;
+  if (connect(fd, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0) {
+    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    if (write(fd, request.data(), request.size()) > 0) {
+      char buffer[4096];
+      for (ssize_t got; (got = read(fd, buffer, sizeof(buffer))) > 0;) {
+        answer.append(buffer, static_cast<size_t>(got));
+      }
+    }
+  }
+  close(fd);
+  return answer;
+}
+
+TEST_F(MetricsTest, HttpServesMetricsHealthAndReadiness) {
+  std::atomic<bool> alive{true};
+  auto http = HttpServer::Start("127.0.0.1:0", metrics_, [&] {
+    return alive.load() ? absl::OkStatus() : absl::UnavailableError("the core loop is late");
+  });
+  ASSERT_TRUE(http.ok()) << http.status();
+  const std::string& address = (*http)->address();
+  EXPECT_TRUE(absl::StrContains(Get(address, "/metrics"), "dtrain_ready 0\n"));
+  EXPECT_TRUE(absl::StartsWith(Get(address, "/readyz"), "HTTP/1.1 503"));
+  metrics_.SetReadiness(Metrics::Readiness::kReady);
+  EXPECT_TRUE(absl::StartsWith(Get(address, "/readyz"), "HTTP/1.1 200"));
+  EXPECT_TRUE(absl::StrContains(Get(address, "/metrics"), "dtrain_ready 1\n"));
+  EXPECT_TRUE(absl::StartsWith(Get(address, "/healthz"), "HTTP/1.1 200"));
+  alive.store(false);
+  EXPECT_TRUE(absl::StartsWith(Get(address, "/healthz"), "HTTP/1.1 503"));
+  EXPECT_TRUE(absl::StartsWith(Get(address, "/other"), "HTTP/1.1 404"));
+}
+
+TEST_F(MetricsTest, ATakenHttpPortIsAnErrorThatNamesIt) {
+  auto first = HttpServer::Start("127.0.0.1:0", metrics_, [] { return absl::OkStatus(); });
+  ASSERT_TRUE(first.ok()) << first.status();
+  auto second = HttpServer::Start((*first)->address(), metrics_, [] { return absl::OkStatus(); });
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.status().message().find((*first)->address()), absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,175 @@
+// report_check_test.cc: what the core never gets to see, and what rows add up to.
+#include "coordinator/rpc/report_check.h"
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "common/limits.h"
+#include "gtest/gtest.h"
+
+namespace dt {
+namespace {
+
+v1::WorkerReport Opening() {
+  v1::WorkerReport report;
+  report.mutable_hello()->set_worker("host/0");
+  report.mutable_hello()->set_instance(1);
+  report.mutable_hello()->set_device("cuda");
+  return report;
+}
+
+v1::Item* AddItem(v1::WorkerReport& report) {
+  v1::Item* item = report.add_items();
+  item->set_sequence(static_cast<uint64_t>(report.items_size()));
+  item->set_attempt_token(std::string(16, 't'));
+  return item;
+}
+
+void SetRows(v1::Item* item, const v1::StepRows& rows) {
+  v1::RowChunk& chunk = *item->mutable_rows();
+  chunk.set_count(static_cast<uint32_t>(rows.rows_size()));
+  chunk.set_first_step(rows.rows(0).step());
+  chunk.set_last_step(rows.rows(rows.rows_size() - 1).step());
+  chunk.set_rows(rows.SerializeAsString());
+}
+
+v1::StepRows Rows(uint64_t first, uint64_t last) {
+  v1::StepRows rows;
+  for (uint64_t step = first; step <= last; ++step) {
+    v1::StepRow& row = *rows.add_rows();
+    row.set_step(step);
+    row.set_tokens(100);
+    row.set_steps(1);
+    row.set_forward_seconds(0.5);
+    row.set_loss(static_cast<double>(step));
+  }
+  return rows;
+}
+
+absl::StatusCode CodeOf(const v1::WorkerReport& report, ReportPlace place = ReportPlace::kLater) {
+  return CheckReport(report, place).status().code();
+}
+
+TEST(ReportCheckTest, RowsAreSummedAndTheNewestKept) {
+  v1::WorkerReport report = Opening();
+  SetRows(AddItem(report), Rows(1, 3));
+  AddItem(report)->mutable_running();
+  SetRows(AddItem(report), Rows(4, 4));
+  const auto totals = CheckReport(report, ReportPlace::kFirstOfStream);
+  ASSERT_TRUE(totals.ok()) << totals.status();
+  ASSERT_EQ(totals->size(), 2u);
+  EXPECT_EQ((*totals)[0].sum.tokens(), 300);
+  EXPECT_EQ((*totals)[0].sum.forward_seconds(), 1.5);
+  EXPECT_EQ((*totals)[0].newest.step(), 3u);
+  EXPECT_EQ((*totals)[0].newest.loss(), 3);
+  EXPECT_EQ((*totals)[1].sum.steps(), 1);
+}
+
+TEST(ReportCheckTest, ALoggedStepStandsForTheStepsSinceTheRowBefore) {
+  v1::WorkerReport report;
+  v1::StepRows rows = Rows(10, 10);
+  rows.mutable_rows(0)->set_steps(10);
+  SetRows(AddItem(report), rows);
+  const auto totals = CheckReport(report, ReportPlace::kLater);
+  ASSERT_TRUE(totals.ok());
+  EXPECT_EQ((*totals)[0].sum.forward_seconds(), 5.0);  // of one step alone, ten times
+  EXPECT_EQ((*totals)[0].sum.tokens(), 100);           // since the row before already
+}
+
+TEST(ReportCheckTest, CountersNeitherFallNorBecomeNaN) {
+  v1::WorkerReport report;
+  v1::StepRows rows = Rows(1, 3);
+  rows.mutable_rows(0)->set_tokens(NAN);
+  rows.mutable_rows(1)->set_tokens(-5);
+  rows.mutable_rows(1)->set_forward_seconds(INFINITY);
+  rows.mutable_rows(2)->set_steps(NAN);
+  SetRows(AddItem(report), rows);
+  const auto totals = CheckReport(report, ReportPlace::kLater);
+  ASSERT_TRUE(totals.ok());
+  EXPECT_EQ((*totals)[0].sum.tokens(), 100);
+  EXPECT_EQ((*totals)[0].sum.forward_seconds(), 1.0);
+}
+
+TEST(ReportCheckTest, TheFirstReportOfAStreamMustIntroduceTheWorker) {
+  EXPECT_EQ(CodeOf(v1::WorkerReport()), absl::StatusCode::kOk);
+  EXPECT_EQ(CodeOf(v1::WorkerReport(), ReportPlace::kFirstOfStream),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(Opening(), ReportPlace::kFirstOfStream), absl::StatusCode::kOk);
+}
+
+TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
+  const std::vector<std::pair<const char*, std::function<void(v1::WorkerReport&)>>> damages = {
+      {"no worker", [](auto& r) { r.mutable_hello()->clear_worker(); }},
+      {"no instance", [](auto& r) { r.mutable_hello()->clear_instance(); }},
+      {"odd device", [](auto& r) { r.mutable_hello()->set_device("tpu"); }},
+      {"long name",
+       [](auto& r) { r.mutable_hello()->set_worker(std::string(limits::kNameBytes + 1, 'x')); }},
+      {"short token", [](auto& r) { AddItem(r)->set_attempt_token("t"); }},
+      {"no kind", [](auto& r) { AddItem(r); }},
+      {"sequence 0",
+       [](auto& r) {
+         v1::Item* item = AddItem(r);
+         item->set_sequence(0);
+         item->mutable_running();
+       }},
+      {"sequence falls",
+       [](auto& r) {
+         AddItem(r)->mutable_running();
+         v1::Item* item = AddItem(r);
+         item->set_sequence(1);
+         item->mutable_running();
+       }},
+      {"too many items",
+       [](auto& r) {
+         for (size_t i = 0; i <= limits::kReportItems; ++i) AddItem(r)->mutable_running();
+       }},
+      {"too many attempts",
+       [](auto& r) {
+         for (size_t i = 0; i <= limits::kAttemptsPerReport; ++i) {
+           r.add_attempts()->set_attempt_token(std::string(16, 't'));
+         }
+       }},
+      {"attempt token", [](auto& r) { r.add_attempts()->set_attempt_token("t"); }},
+      {"long log",
+       [](auto& r) {
+         AddItem(r)->mutable_log()->set_text(std::string(limits::kLogChunkBytes + 1, 'x'));
+       }},
+      {"no rows", [](auto& r) { AddItem(r)->mutable_rows(); }},
+      {"rows no message",
+       [](auto& r) {
+         SetRows(AddItem(r), Rows(1, 2));
+         r.mutable_items(0)->mutable_rows()->set_rows("\xff\xff");
+       }},
+      {"count lies",
+       [](auto& r) {
+         SetRows(AddItem(r), Rows(1, 2));
+         r.mutable_items(0)->mutable_rows()->set_count(3);
+       }},
+      {"first step lies",
+       [](auto& r) {
+         SetRows(AddItem(r), Rows(1, 2));
+         r.mutable_items(0)->mutable_rows()->set_first_step(2);
+       }},
+      {"last step lies",
+       [](auto& r) {
+         SetRows(AddItem(r), Rows(1, 2));
+         r.mutable_items(0)->mutable_rows()->set_last_step(9);
+       }},
+      {"too many rows", [](auto& r) { SetRows(AddItem(r), Rows(1, limits::kRowsPerChunk + 1)); }},
+      {"steps fall",
+       [](auto& r) {
+         v1::StepRows rows = Rows(1, 3);
+         rows.mutable_rows(1)->set_step(5);
+         SetRows(AddItem(r), rows);
+       }},
+  };
+  for (const auto& [name, damage] : damages) {
+    v1::WorkerReport report = Opening();
+    damage(report);
+    EXPECT_EQ(CodeOf(report), absl::StatusCode::kInvalidArgument) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dt

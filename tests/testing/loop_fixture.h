@@ -1,0 +1,216 @@
+// loop_fixture.h: the core loop with a clock, a store and a way out of the test's own, and one
+// simulated worker to talk to it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "common/limits.h"
+#include "coordinator/loop.h"
+#include "gtest/gtest.h"
+#include "spec/spec.h"
+#include "tests/testing/memory_store.h"
+
+namespace dt::testing {
+
+class ManualClock final : public Clock {
+ public:
+  Instant Now() const override { return now_; }
+  void Advance(absl::Duration by) {
+    now_.steady += by;
+    now_.wall_ms += absl::ToInt64Milliseconds(by);
+  }
+
+ private:
+  Instant now_{absl::Seconds(1000), 1'700'000'000'000};
+};
+
+// What left the loop, and in which order with the commits.
+class RecordingPublisher final : public Publisher {
+ public:
+  explicit RecordingPublisher(std::vector<std::string>& order) : order_(order) {}
+  void Answer(Reply&& reply) override {
+    order_.push_back("reply");
+    replies.push_back(std::move(reply));
+  }
+  void SendOrders(OrdersOut&& out) override {
+    order_.push_back("orders");
+    orders.push_back(std::move(out));
+  }
+  void EndStream(StreamEnd&& end) override { stream_ends.push_back(std::move(end)); }
+  void OnDrained(size_t bytes) override { drained_bytes += bytes; }
+
+  std::vector<Reply> replies;
+  std::vector<OrdersOut> orders;
+  std::vector<StreamEnd> stream_ends;
+  size_t drained_bytes = 0;
+
+ private:
+  std::vector<std::string>& order_;
+};
+
+class OrderedStore final : public Store {
+ public:
+  OrderedStore(MemoryStore& store, std::vector<std::string>& order)
+      : store_(store), order_(order) {}
+  absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) override {
+    return store_.Replay(visit);
+  }
+  absl::StatusOr<std::vector<AckToStore>> ReadAcks() override { return store_.ReadAcks(); }
+  absl::Status Commit(const Batch& batch) override {
+    order_.push_back("commit");
+    return store_.Commit(batch);
+  }
+
+ private:
+  MemoryStore& store_;
+  std::vector<std::string>& order_;
+};
+
+class LoopFixture : public ::testing::Test {
+ protected:
+  static constexpr StreamId kStream = 5;
+
+  void SetUp() override { Restart(); }
+
+  // A new process over the same store.
+  void Restart() {
+    loop_.reset();
+    model_ = std::make_unique<MetricsModel>(max_trials_);
+    auto state = Restore(ordered_store_, clock_.Now(),
+                         [this](const State& so_far, const v1::Record& record) {
+                           model_->OnRecord(so_far, record);
+                         });
+    ASSERT_TRUE(state.ok()) << state.status();
+    order_.clear();
+    loop_ = std::make_unique<CoreLoop>(
+        *std::move(state),
+        LoopPorts{mailbox_, ordered_store_, publisher_, clock_, *model_, [this](auto snapshot) {
+                    snapshot_ = std::move(snapshot);
+                    ++snapshots_;
+                  }});
+  }
+
+  absl::Status Turn() { return loop_->Turn(absl::InfinitePast()); }
+  void TurnOk() {
+    const absl::Status status = Turn();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  // Time goes by while the loop turns as it does for real: a long jump would be its own stall.
+  void Pass(absl::Duration time) {
+    for (absl::Duration passed; passed < time; passed += absl::Seconds(1)) {
+      clock_.Advance(absl::Seconds(1));
+      TurnOk();
+    }
+  }
+  void Post(Event event) { ASSERT_TRUE(mailbox_.Post(std::move(event), PostClass::kControl)); }
+
+  static v1::SubmitRequest Grid(const std::string& request_id, int trials = 1) {
+    v1::SubmitRequest request;
+    request.set_request_id(request_id);
+    v1::ExperimentSpec& spec = *request.mutable_spec();
+    spec.set_version(1);
+    spec.set_name("grid");
+    *spec.mutable_base() = spec::DefaultSpec();
+    spec.mutable_base()->mutable_data()->set_train("*_train_*.bin");
+    spec.mutable_base()->mutable_data()->set_val("*_val_*.bin");
+    spec.mutable_base()->mutable_resources()->set_device("cpu");
+    spec.mutable_base()->mutable_train()->set_max_steps(10);
+    spec.mutable_search()->set_method("grid");
+    spec.mutable_search()->set_metric("val_loss");
+    spec.mutable_search()->set_goal("minimize");
+    v1::Parameter& parameter = *spec.add_parameters();
+    parameter.set_path("optimizer.lr");
+    for (int i = 1; i <= trials; ++i) parameter.add_values()->set_number(1e-4 * i);
+    return request;
+  }
+  void Call(ReplyId reply, decltype(ClientCall::request) request) {
+    ClientCall call;
+    call.reply = reply;
+    call.request = std::move(request);
+    Post(Event{std::move(call), {reply, 17}});
+  }
+
+  // The next report of the worker, with the items added so far.
+  void Report() {
+    Post(Event{ReportReceived{kStream, "peer", std::move(report_), std::move(totals_)},
+               {++entropy_, 1},
+               100});
+    report_ = v1::WorkerReport();
+    totals_.clear();
+  }
+  void Connect() {
+    v1::Hello& hello = *report_.mutable_hello();
+    hello.set_worker("host/0");
+    hello.set_host("host");
+    hello.set_instance(9);
+    hello.set_session(1);
+    hello.set_device("cpu");
+    hello.set_storage_id("disk");
+    Report();
+    TurnOk();
+  }
+  // Of the attempt in the newest orders.
+  const std::string& Token() const {
+    return publisher_.orders.back().orders.attempt().attempt_token();
+  }
+  v1::Item& AddItem(const std::string& token) {
+    v1::Item& item = *report_.add_items();
+    item.set_sequence(++sequence_);
+    item.set_attempt_token(token);
+    return item;
+  }
+  void AddRows(const std::string& token, uint64_t step, double loss) {
+    v1::StepRows rows;
+    v1::StepRow& row = *rows.add_rows();
+    row.set_step(step);
+    row.set_loss(loss);
+    row.set_steps(1);
+    row.set_tokens(100);
+    row.set_forward_seconds(0.25);
+    row.set_allreduce_bytes(1000);
+    row.set_learning_rate(0.5);
+    v1::RowChunk& chunk = *AddItem(token).mutable_rows();
+    chunk.set_first_step(step);
+    chunk.set_last_step(step);
+    chunk.set_count(1);
+    chunk.set_rows(rows.SerializeAsString());
+    totals_.push_back({row, row});
+  }
+  void Hold(const std::string& token, v1::AttemptStatus::Phase phase) {
+    v1::AttemptStatus& status = *report_.add_attempts();
+    status.set_attempt_token(token);
+    status.set_phase(phase);
+    status.set_trainer_alive(true);
+  }
+  // Through preparation to training.
+  void Run(const std::string& token) {
+    v1::Item& prepared = AddItem(token);
+    prepared.mutable_prepared()->set_target_steps(10);
+    AddItem(token).mutable_running()->set_resumed_step(0);
+    Hold(token, v1::AttemptStatus::TRAINING);
+    Report();
+    TurnOk();
+  }
+
+  const size_t max_trials_ = 500;
+  std::vector<std::string> order_;
+  ManualClock clock_;
+  MemoryStore store_;
+  OrderedStore ordered_store_{store_, order_};
+  RecordingPublisher publisher_{order_};
+  Mailbox<Event> mailbox_{1024, 16};
+  std::unique_ptr<MetricsModel> model_;
+  std::unique_ptr<CoreLoop> loop_;
+  std::shared_ptr<const MetricsSnapshot> snapshot_;
+  int snapshots_ = 0;
+  v1::WorkerReport report_;
+  std::vector<RowTotals> totals_;
+  uint64_t sequence_ = 0;
+  uint64_t entropy_ = 100;
+};
+
+}  // namespace dt::testing
