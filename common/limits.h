@@ -65,6 +65,11 @@ inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
 // Every unary call a program makes.
 inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 
+// dtctl submits again, with the same request id, while a coordinator restarts; longer than this it
+// is down, and the person should know.
+inline constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
+// A waiting or watching dtctl outlives a restart of the coordinator and a reboot of its host.
+inline constexpr absl::Duration kFollowPatience = absl::Minutes(5);
 // A unary call without a deadline, or with a longer one, is refused: nothing waits for ever.
 inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
 // The core loop answers within this, or /healthz fails and the watchdog restarts the process.

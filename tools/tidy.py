@@ -99,7 +99,9 @@ def check_file(path: str, found: Findings) -> None:
     data = name.suffix in {".json", ".md", ".svg", ".yml"} or path.startswith(("tests/golden/", "tests/data/"))
     for number, line in enumerate(lines, 1):
         if len(line) > (COLUMNS_MAX if name.suffix in CODE else OTHER_COLUMNS_MAX) and not data:
-            if "://" not in line and "sha256:" not in line:
+            # clang-format leaves a long literal alone, and so does this.
+            literal = name.suffix in CODE and '"' in line
+            if "://" not in line and "sha256:" not in line and not literal:
                 found.error(path, number, f"{len(line)} columns")
         if OPEN_ENDS.search(line):
             found.error(path, number, "an open end in the source: do it, or file an issue")

@@ -77,7 +77,7 @@ void Turn::OnFrame(const frames::Prepared& frame) {
 void Turn::OnFrame(const frames::StoreUp& frame) {
   LocalAttempt* attempt = Current(frame.token);
   if (!attempt) return;
-  attempt->store_address = frame.address;
+  attempt->store_address = CleanText(frame.address, limits::kNameBytes);
   s_.report_urgent = true;
 }
 
@@ -97,12 +97,20 @@ void Turn::OnFrame(const frames::Running& frame) {
 void Turn::OnFrame(const frames::StepDone& frame) {
   LocalAttempt* attempt = Current(frame.token);
   if (!attempt) return;
-  attempt->latest = RowFromJson(frame.row);
-  attempt->step = std::max(attempt->step, attempt->latest->step());
+  v1::StepRow row = RowFromJson(frame.row);
+  const uint64_t before = attempt->latest ? attempt->latest->step() : 0;
+  if (row.step() <= before) {
+    // The coordinator would refuse the row, and with it everything after it.
+    Kill(absl::StrCat("was killed: its step ", row.step(), " followed step ", before));
+    return;
+  }
+  attempt->step = std::max(attempt->step, row.step());
   attempt->memory_peak_bytes =
       std::max(attempt->memory_peak_bytes,
-               static_cast<uint64_t>(std::clamp(attempt->latest->memory_peak_bytes(), 0.0, 1e18)));
-  s_.pending_rows.push_back(*attempt->latest);
+               static_cast<uint64_t>(
+                   row.memory_peak_bytes() > 0 ? std::min(row.memory_peak_bytes(), 1e18) : 0));
+  attempt->latest = row;
+  s_.pending_rows.push_back(std::move(row));
   if (s_.pending_rows.size() >= limits::kRowsPerChunk) FlushRows();
 }
 
@@ -136,7 +144,7 @@ void Turn::OnFrame(const frames::CheckpointRemoved& frame) {
   v1::Item item = ItemFor(attempt->token);
   v1::CheckpointRef& removed = *item.mutable_checkpoint_removed();
   removed.set_step(frame.step);
-  removed.set_path(frame.path);
+  removed.set_path(CleanText(frame.path, limits::kTextBytes));
   removed.set_storage_id(s_.options.hello.storage_id());
   PushItem(std::move(item));
 }
@@ -240,9 +248,10 @@ void Turn::On(LogLines& event) {
   if (!s_.attempt || s_.attempt->stage == AttemptStage::kEnded) return;
   s_.pending_log_dropped += event.dropped;
   for (const std::string& line : event.lines) {
-    s_.pending_log += CleanText(line, limits::kLogLineBytes);
+    const std::string clean = CleanText(line, limits::kLogLineBytes);
+    if (s_.pending_log.size() + clean.size() >= limits::kLogChunkBytes) FlushLog();
+    s_.pending_log += clean;
     s_.pending_log += '\n';
-    if (s_.pending_log.size() >= limits::kLogChunkBytes) FlushLog();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/limits.h"
 
 namespace dt {
 
@@ -70,16 +71,16 @@ v1::Prepared ToMessage(const frames::Prepared& frame, const frames::Hello& train
   message.set_train_files(frame.train_files);
   message.set_train_tokens(frame.train_tokens);
   message.set_val_tokens(frame.val_tokens);
-  message.set_data_fingerprint(frame.data_fingerprint);
+  message.set_data_fingerprint(CleanText(frame.data_fingerprint, limits::kNameBytes));
   message.set_model_parameters(frame.model_parameters);
   message.set_tokens_per_step(frame.tokens_per_step);
   v1::Provenance& provenance = *message.mutable_provenance();
-  provenance.set_program_version(trainer.program_version);
-  provenance.set_program_revision(trainer.program_revision);
-  provenance.set_torch_version(trainer.torch_version);
-  provenance.set_nccl_version(trainer.nccl_version);
-  provenance.set_cuda_version(trainer.cuda_version);
-  provenance.set_device_name(trainer.device_name);
+  provenance.set_program_version(CleanText(trainer.program_version, limits::kNameBytes));
+  provenance.set_program_revision(CleanText(trainer.program_revision, limits::kNameBytes));
+  provenance.set_torch_version(CleanText(trainer.torch_version, limits::kNameBytes));
+  provenance.set_nccl_version(CleanText(trainer.nccl_version, limits::kNameBytes));
+  provenance.set_cuda_version(CleanText(trainer.cuda_version, limits::kNameBytes));
+  provenance.set_device_name(CleanText(trainer.device_name, limits::kNameBytes));
   provenance.set_host(std::string(host));
   provenance.set_threads(trainer.threads);
   return message;
@@ -89,8 +90,8 @@ v1::CheckpointRef ToMessage(const frames::CheckpointDone& frame, std::string_vie
   v1::CheckpointRef message;
   message.set_step(frame.step);
   message.set_storage_id(std::string(storage_id));
-  message.set_path(frame.path);
-  message.set_manifest_hash(frame.manifest_hash);
+  message.set_path(CleanText(frame.path, limits::kTextBytes));
+  message.set_manifest_hash(CleanText(frame.manifest_hash, limits::kNameBytes));
   message.set_bytes(frame.bytes);
   message.set_seconds(frame.seconds);
   message.set_loss(frame.loss.value_or(std::numeric_limits<double>::quiet_NaN()));
@@ -101,7 +102,7 @@ v1::CheckpointRef ToMessage(const frames::CheckpointDone& frame, std::string_vie
 v1::Evaluation ToMessage(const frames::Eval& frame) {
   v1::Evaluation message;
   message.set_step(frame.step);
-  message.set_split(frame.split);
+  message.set_split(CleanText(frame.split, limits::kNameBytes));
   message.set_loss(frame.loss);
   message.set_tokens(frame.tokens);
   message.set_seconds(frame.seconds);

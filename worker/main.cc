@@ -100,7 +100,7 @@ absl::StatusOr<uint64_t> ParseBytes(const std::string& text) {
       case 'G':
         unit = 1ull << 30;
         break;
-      default:
+      default:  // a character: bytes
         break;
     }
   }
@@ -157,7 +157,7 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, v1::Hello& hello) {
         absl::StrCat("--name has ", hello.worker().size(), " bytes, at most ", limits::kNameBytes));
   }
   hello.set_device(slot.kind == DeviceKind::kCuda ? "cuda" : "cpu");
-  hello.set_device_name(facts.cpu_name);
+  hello.set_device_name(facts.cpu_name.substr(0, limits::kNameBytes));
   hello.set_memory_bytes(facts.memory_bytes);
   if (slot.kind == DeviceKind::kCuda) {
     const std::vector<Gpu> gpus = FindGpus();
@@ -172,6 +172,10 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, v1::Hello& hello) {
     hello.set_memory_bytes(0);  // the trainer asks the driver
   }
   hello.set_threads(flags.threads > 0 ? flags.threads : facts.cores);
+  if (flags.data_address.empty() || flags.data_address.size() > limits::kNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("--data-address must have 1 to ",
+                                                   limits::kNameBytes, " bytes: a host or an IP"));
+  }
   hello.set_data_address(flags.data_address);
   hello.set_program_version(kVersion);
   uint64_t instance = 0;

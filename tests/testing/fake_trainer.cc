@@ -2,19 +2,20 @@
 // pace it is told, writes small checkpoints and misbehaves on demand. For tests of what surrounds a
 // trainer.
 //
-// Steps to make: train.max_steps. The rest is asked for in resources.env:
-//   FAKE_STEP_MS=1           time of a step
-//   FAKE_CHECKPOINT_EVERY=N  steps between checkpoints; 0: none but when told to save and stop
-//   FAKE_EVAL_EVERY=N        steps between evaluations
-//   FAKE_RANK=R              the misconduct below is this rank's alone (default 0)
-//   FAKE_ATTEMPTS=N          … and of the first N attempts alone (default 1)
-//   FAKE_CRASH_AT=N          abort() at this step
-//   FAKE_HANG_AT=N           at this step go silent and deaf
-//   FAKE_END_AT=N FAKE_END_CAUSE=oom   end with this cause at this step
-//   FAKE_IGNORE_STOP=1       go on when told to stop
-//   FAKE_NONSENSE_AT=N       say something that is no frame
-//   FAKE_SPEW=N              lines on standard output at the start
-//   FAKE_FINGERPRINT=text    of the data this rank sees
+// Steps to make: train.max_steps. The rest is asked for in data.train, as words with blanks
+// between:
+//   step_ms=1            time of a step
+//   checkpoint_every=N   steps between checkpoints; 0: none but the last, or when told to save
+//   eval_every=N         steps between evaluations
+//   rank=R               the misconduct below is this rank's alone (default 0)
+//   attempts=N           … and of the first N attempts alone (default 1)
+//   crash_at=N           abort() at this step
+//   hang_at=N            at this step go silent and deaf
+//   end_at=N end_cause=oom   end with this cause at this step
+//   ignore_stop=1        go on when told to stop
+//   nonsense_at=N        say something that is no frame
+//   spew=N               lines on standard output at the start
+//   fingerprint=text     of the data this rank sees
 // In the worker's own environment: FAKE_DIE_EARLY=1 exits with status 3 before saying hello.
 //
 // Ranks of a gang hold a TCP connection to rank 0; one that breaks ends the attempt as
@@ -37,6 +38,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,9 +62,9 @@ class Script {
   explicit Script(const frames::Start& start) : start_(start) {}
 
   std::string Text(const std::string& name, const std::string& otherwise) const {
-    for (const nlohmann::json& variable :
-         start_.spec.at("resources").value("env", nlohmann::json::array())) {
-      if (variable.at("key") == name) return variable.at("value").get<std::string>();
+    std::istringstream words(start_.spec.at("data").value("train", ""));
+    for (std::string word; words >> word;) {
+      if (word.rfind(name + "=", 0) == 0) return word.substr(name.size() + 1);
     }
     return otherwise;
   }
@@ -74,8 +76,8 @@ class Script {
     return Number(name) != 0 && Number(name) == step && Misbehaves();
   }
   bool Misbehaves() const {
-    return Number("FAKE_RANK", 0) == static_cast<uint64_t>(start_.rank) &&
-           start_.attempt <= Number("FAKE_ATTEMPTS", 1);
+    return Number("rank", 0) == static_cast<uint64_t>(start_.rank) &&
+           start_.attempt <= Number("attempts", 1);
   }
 
  private:
@@ -179,14 +181,13 @@ class FakeTrainer {
     peers_done_ = 0;
     store_address_ = start.store_address;
     const uint64_t target = static_cast<uint64_t>(Integer(start.spec.at("train").at("max_steps")));
-    for (uint64_t i = 0; i < script.Number("FAKE_SPEW"); ++i) std::printf("line %zu\n", size_t{i});
+    for (uint64_t i = 0; i < script.Number("spew"); ++i) std::printf("line %zu\n", size_t{i});
     std::fflush(stdout);
     frames::Prepared prepared;
     prepared.token = start.token;
     prepared.target_steps = target;
     prepared.train_files = 1;
-    prepared.data_fingerprint =
-        script.Misbehaves() ? script.Text("FAKE_FINGERPRINT", "same") : "same";
+    prepared.data_fingerprint = script.Misbehaves() ? script.Text("fingerprint", "same") : "same";
     prepared.tokens_per_step = 64;
     Say(prepared);
     uint64_t step = start.resume ? start.resume->step : 0;
@@ -198,15 +199,15 @@ class FakeTrainer {
     if (met != News::kNone) return EndOn(met, start, step);
     Say(frames::Running{start.token, step});
     while (step < target) {
-      const auto step_time = std::chrono::milliseconds(script.Number("FAKE_STEP_MS", 1));
+      const auto step_time = std::chrono::milliseconds(script.Number("step_ms", 1));
       News news = WaitUntil(start, SteadyClock::now() + step_time);
-      if ((news == News::kStop || news == News::kSave) && script.Number("FAKE_IGNORE_STOP") != 0) {
+      if ((news == News::kStop || news == News::kSave) && script.Number("ignore_stop") != 0) {
         news = News::kNone;
       }
       if (news != News::kNone) return EndOn(news, start, step);
       Step(start, script, ++step);
-      if (script.MisbehavesAt("FAKE_END_AT", step)) {
-        return End(start, script.Text("FAKE_END_CAUSE", "oom"), "as asked for", step);
+      if (script.MisbehavesAt("end_at", step)) {
+        return End(start, script.Text("end_cause", "oom"), "as asked for", step);
       }
     }
     const News last = Meet(start);
@@ -216,14 +217,14 @@ class FakeTrainer {
   }
 
   void Step(const frames::Start& start, const Script& script, uint64_t step) {
-    if (script.MisbehavesAt("FAKE_CRASH_AT", step)) {
+    if (script.MisbehavesAt("crash_at", step)) {
       std::fprintf(stderr, "crash asked for at step %zu\n", size_t{step});
       abort();
     }
-    if (script.MisbehavesAt("FAKE_HANG_AT", step)) {
+    if (script.MisbehavesAt("hang_at", step)) {
       for (;;) pause();
     }
-    if (script.MisbehavesAt("FAKE_NONSENSE_AT", step)) SayLine("nonsense");
+    if (script.MisbehavesAt("nonsense_at", step)) SayLine("nonsense");
     const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::system_clock::now().time_since_epoch());
     const double loss = 4.0 * std::exp(-0.01 * static_cast<double>(step)) + 1.0;
@@ -240,11 +241,11 @@ class FakeTrainer {
                           {"seconds", 0.001},
                           {"steps", 1.0},
                           {"wall_time_ms", wall.count()}}});
-    const uint64_t eval_every = script.Number("FAKE_EVAL_EVERY");
+    const uint64_t eval_every = script.Number("eval_every");
     if (eval_every != 0 && step % eval_every == 0) {
       Say(frames::Eval{start.token, step, "val", loss + 0.1, 64, 0.001});
     }
-    const uint64_t save_every = script.Number("FAKE_CHECKPOINT_EVERY");
+    const uint64_t save_every = script.Number("checkpoint_every");
     if (save_every != 0 && step % save_every == 0) Save(start, step);
   }
 

@@ -138,10 +138,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadHeader{"HugeNumber",
                   R"({"a":{"dtype":"U8","shape":[99999999999999999999],"data_offsets":[0,1]}})", 1,
                   "fraction"},
-        BadHeader{
-            "ManyDims",
-            R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}})",
-            1, "dimensions"},
+        BadHeader{"ManyDims",
+                  R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],)"
+                  R"("data_offsets":[0,1]}})",
+                  1, "dimensions"},
         BadHeader{"ShapeOverflows",
                   R"({"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0]}})", 0,
                   "dtype and shape"},
@@ -157,10 +157,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "outside"},
         BadHeader{"PastTheEnd", R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", 1,
                   "outside"},
-        BadHeader{
-            "FarPastTheEnd",
-            R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[18446744073709551614,18446744073709551615]}})",
-            1, "outside"},
+        BadHeader{"FarPastTheEnd",
+                  R"({"a":{"dtype":"U8","shape":[1],)"
+                  R"("data_offsets":[18446744073709551614,18446744073709551615]}})",
+                  1, "outside"},
         BadHeader{"GapAtStart", R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", 2,
                   "begins at 1"},
         BadHeader{"Gap",

@@ -190,6 +190,16 @@ TEST_F(AgentTest, UnreadableFrameKillsTheTrainer) {
   EXPECT_NE(end.message().find("not JSON"), std::string::npos);
 }
 
+TEST_F(AgentTest, StepsThatGoBackKillTheTrainerAndAreNotTold) {
+  ReachTraining();
+  Train(5, 6);
+  Train(6, 6);
+  EXPECT_TRUE(Take<KillTrainer>());
+  TrainerDies(Signalled(SIGKILL));
+  EXPECT_EQ(OnlyEnd().cause(), v1::CAUSE_TRAINER_CRASH);
+  for (const v1::Item& item : items_) EXPECT_LE(item.rows().count(), 2u);
+}
+
 TEST_F(AgentTest, TrainerThatIsNotIdleAfterItsEndIsKilled) {
   ReachTraining();
   EndsAs("finished");
@@ -272,6 +282,20 @@ TEST_F(AgentTest, LogLinesTravelWithTheirRankAndCounts) {
   EXPECT_EQ(items_[0].log().rank(), 1);
   EXPECT_EQ(items_[0].log().text(), "one\ntwo ?\n");
   EXPECT_EQ(items_[0].log().dropped_lines(), 3u);
+}
+
+TEST_F(AgentTest, LogChunksHoldNoMoreThanTheirBound) {
+  ReachTraining();
+  items_.clear();
+  Feed(LogLines{std::vector<std::string>(40, std::string(limits::kLogLineBytes, 'x')), 0});
+  EndsAs("finished");
+  DeliverReports();
+  size_t bytes = 0;
+  for (const v1::Item& item : items_) {
+    EXPECT_LE(item.log().text().size(), limits::kLogChunkBytes);
+    bytes += item.log().text().size();
+  }
+  EXPECT_EQ(bytes, 40 * (limits::kLogLineBytes + 1));
 }
 
 TEST_F(AgentTest, BufferStaysBoundedThroughALongAbsence) {

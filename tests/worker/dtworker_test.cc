@@ -30,7 +30,8 @@ class DtworkerTest : public ::testing::Test {
     command.insert(command.end(), more.begin(), more.end());
     worker_ = ChildProcess(command, folder_ / "worker.log", env);
   }
-  void Order(int steps, const std::map<std::string, std::string>& env = {}, uint8_t token = 1) {
+  // `script` is the fake trainer's.
+  void Order(int steps, const std::string& script = "", uint8_t token = 1) {
     v1::Orders orders;
     v1::Assigned& assigned = *orders.mutable_attempt();
     assigned.set_experiment(1);
@@ -39,12 +40,7 @@ class DtworkerTest : public ::testing::Test {
     assigned.set_attempt_token(std::string(16, static_cast<char>(token)));
     assigned.set_world_size(1);
     assigned.mutable_spec()->mutable_train()->set_max_steps(steps);
-    for (const auto& [name, value] : env) {
-      v1::Label& variable = *assigned.mutable_spec()->mutable_resources()->add_env();
-      variable.set_key(name);
-      variable.set_value(value);
-    }
-    assigned.mutable_spec()->mutable_resources();
+    assigned.mutable_spec()->mutable_data()->set_train(script);
     orders_ = orders;
     fleet_.Order(orders);
   }
@@ -103,7 +99,7 @@ TEST_F(DtworkerTest, OneTrainerServesManyAttempts) {
   StartWorker();
   const pid_t trainer = AwaitTrainer();
   for (uint8_t token = 1; token <= 3; ++token) {
-    Order(5, {}, token);
+    Order(5, "", token);
     ASSERT_TRUE(Await([&] {
       const auto items = fleet_.Items();
       return !items.empty() && items.back().has_ended() &&
@@ -115,7 +111,7 @@ TEST_F(DtworkerTest, OneTrainerServesManyAttempts) {
 
 TEST_F(DtworkerTest, KillingTheWorkerEndsItsTrainer) {
   StartWorker();
-  Order(100000, {{"FAKE_HANG_AT", "20"}});
+  Order(100000, "hang_at=20");
   ASSERT_TRUE(AwaitSteps(19));
   const pid_t trainer = AwaitTrainer();
   worker_.Signal(SIGKILL);
@@ -131,7 +127,7 @@ TEST_F(DtworkerTest, KillingTheTrainerIsACrashAndTheNextAttemptRuns) {
   kill(trainer, SIGKILL);
   ASSERT_TRUE(AwaitEnd());
   EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_TRAINER_CRASH);
-  Order(10, {}, 2);
+  Order(10, "", 2);
   EXPECT_TRUE(Await([&] { return fleet_.EndCause() == v1::CAUSE_FINISHED; }));
 }
 
@@ -160,7 +156,7 @@ TEST_F(DtworkerTest, TrainingOutlivesTheCoordinatorAndNothingIsLostOrDoubled) {
 
 TEST_F(DtworkerTest, CancelEndsEvenADeafTrainerWithinTwoSeconds) {
   StartWorker();
-  Order(100000, {{"FAKE_HANG_AT", "20"}});
+  Order(100000, "hang_at=20");
   ASSERT_TRUE(AwaitSteps(19));
   const pid_t trainer = AwaitTrainer();
   orders_.mutable_attempt()->set_kill(true);
@@ -206,7 +202,7 @@ TEST_F(DtworkerTest, ATrainerThatDiesEarlyIsReportedWithItsLastLine) {
 
 TEST_F(DtworkerTest, OutputOfTheTrainerArrivesAsLog) {
   StartWorker();
-  Order(10, {{"FAKE_SPEW", "20"}});
+  Order(10, "spew=20");
   ASSERT_TRUE(AwaitEnd());
   std::string text;
   for (const v1::Item& item : fleet_.Items()) text += item.log().text();

@@ -56,11 +56,11 @@ class ProcessTest : public ::testing::Test {
       return exited_.has_value();
     });
   }
-  static frames::Start StartFrame(int steps, nlohmann::json env = nlohmann::json::array()) {
+  static frames::Start StartFrame(int steps) {
     frames::Start start;
     start.token = std::string(32, 'a');
     start.attempt = 1;
-    start.spec = {{"train", {{"max_steps", std::to_string(steps)}}}, {"resources", {{"env", env}}}};
+    start.spec = {{"train", {{"max_steps", std::to_string(steps)}}}, {"data", {{"train", ""}}}};
     return start;
   }
 

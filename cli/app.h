@@ -1,0 +1,75 @@
+// app.h: the tree of commands and the running of one.
+//
+// Role:   main.cc and the tests call Run; completion and the documents' test walk the tree.
+// Errors: Run prints them: as text, or as one JSON object with -o json, on stderr.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "cli/session.h"
+
+namespace dt::cli {
+
+struct Command {
+  // Options are in the closure, which owns them together with the parser's references.
+  std::function<absl::StatusOr<ExitCode>(Session&)> run;
+  // What -o accepts; the first is the default. Empty: -o is refused.
+  std::vector<Format> formats;
+};
+
+// The parser and what each leaf of it does.
+class CommandTree {
+ public:
+  CommandTree();
+
+  // `examples` are whole command lines, one a line, with "  # comment" allowed.
+  CLI::App* AddGroup(const std::string& name, const std::string& help, const std::string& examples);
+  CLI::App* Add(CLI::App* parent, const std::string& name, const std::string& help,
+                const std::string& examples);
+  void OnRun(CLI::App* app, Command command) { commands_[app] = std::move(command); }
+
+  CLI::App& app() { return app_; }
+  const CLI::App& app() const { return app_; }
+  const Command* Find(const CLI::App* app) const;
+
+  // Values of the options that every command takes.
+  struct Shared {
+    std::string address = "127.0.0.1:7600";
+    TlsFiles tls;
+    std::string output;
+    bool no_color = false;
+    bool no_input = false;
+    bool quiet = false;
+  };
+  const Shared& shared() const { return shared_; }
+
+ private:
+  CLI::App app_;
+  std::map<const CLI::App*, Command> commands_;
+  Shared shared_;
+};
+
+// Every command, one call per family; each is in the file of its name.
+void AddSubmitCommands(CommandTree& tree);
+void AddGetCommands(CommandTree& tree);
+void AddDescribeCommands(CommandTree& tree);
+void AddStreamCommands(CommandTree& tree);
+void AddFollowCommands(CommandTree& tree);
+void AddControlCommands(CommandTree& tree);
+void AddVersionCommands(CommandTree& tree);
+std::unique_ptr<CommandTree> MakeCommandTree();
+
+// The page that --help prints of `app`.
+std::string HelpText(const CLI::App* app);
+
+// Parses and runs one command line, without the program's name. Returns the exit code.
+int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Interrupt& interrupt,
+        const Pace& pace);
+
+}  // namespace dt::cli

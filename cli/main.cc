@@ -1,0 +1,64 @@
+// main.cc: dtctl as a process: streams, Ctrl-C, the terminal. Everything else is in app.cc.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/app.h"
+#include "cli/interrupt.h"
+#include "cli/terminal.h"
+
+namespace {
+
+// Set before the handler is installed and never again; it lives as long as the process.
+dt::cli::Interrupt* interrupt = nullptr;
+
+void OnInterrupt(int) { interrupt->Trigger(); }
+
+// The first Ctrl-C asks, the second ends: SA_RESETHAND. A blocked read ends too: no SA_RESTART.
+void CatchInterrupt() {
+  struct sigaction action = {};
+  action.sa_handler = OnInterrupt;
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+dt::cli::TerminalSize SizeOfTerminal() {
+  winsize size = {};
+  dt::cli::TerminalSize result;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    result.columns = size.ws_col;
+    result.rows = size.ws_row;
+  }
+  return result;
+}
+
+std::string Environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  interrupt = new dt::cli::Interrupt();
+  CatchInterrupt();
+  std::ios::sync_with_stdio(false);
+  // gRPC's own lines would stand between ours; what matters of them comes back as a status.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  dt::cli::Terminal terminal;
+  terminal.out = &std::cout;
+  terminal.err = &std::cerr;
+  terminal.in = &std::cin;
+  terminal.out_is_tty = isatty(STDOUT_FILENO) == 1;
+  terminal.err_is_tty = isatty(STDERR_FILENO) == 1;
+  terminal.in_is_tty = isatty(STDIN_FILENO) == 1;
+  terminal.environment = Environment;
+  terminal.size = SizeOfTerminal;
+  return dt::cli::Run(std::vector<std::string>(argv + 1, argv + argc), terminal, *interrupt,
+                      dt::cli::Pace());
+}

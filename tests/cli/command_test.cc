@@ -1,0 +1,556 @@
+// command_test.cc: whole command lines against a fake coordinator over loopback.
+#include "tests/cli/fixture.h"
+
+#include <cmath>
+#include <limits>
+
+#include "nlohmann/json.hpp"
+
+namespace dt::cli {
+
+void CommandTest::AddExperiment(uint64_t id, uint32_t trials) {
+  control_.Edit([&](FakeControl::World& world) {
+    FakeControl::Experiment& one = world.experiments[id];
+    v1::ExperimentSummary& summary = *one.found.mutable_summary();
+    summary.set_experiment(id);
+    summary.set_name("quickstart");
+    summary.set_state(v1::EXPERIMENT_QUEUED);
+    summary.set_trials(trials);
+    summary.set_pending(trials);
+    summary.set_metric("val_loss");
+    summary.set_goal("minimize");
+    summary.set_eta_seconds(-1);
+    summary.set_submitted_wall_ms(1700000000000);
+    one.found.set_file_name("grid.yaml");
+    one.found.set_file_text("version: 1\nname: quickstart\n");
+    one.found.mutable_spec()->set_name("quickstart");
+    for (uint32_t i = 1; i <= trials; ++i) {
+      v1::TrialSummary& trial = one.trials.emplace_back();
+      trial.set_experiment(id);
+      trial.set_trial(i);
+      trial.set_state(v1::TRIAL_PENDING);
+      trial.set_waiting("both slots are taken");
+      trial.set_val_loss(std::numeric_limits<double>::quiet_NaN());
+      trial.set_best_val_loss(std::numeric_limits<double>::quiet_NaN());
+      trial.set_metric_value(std::numeric_limits<double>::quiet_NaN());
+      trial.set_eta_seconds(-1);
+      v1::Assignment& assignment = *trial.add_assignments();
+      assignment.set_path("train.batch_size");
+      assignment.mutable_value()->set_integer(8 * i);
+    }
+  });
+}
+
+void CommandTest::FinishAll(FakeControl::World& world, uint64_t experiment) {
+  FakeControl::Experiment& one = world.experiments.at(experiment);
+  for (v1::TrialSummary& trial : one.trials) {
+    trial.set_state(v1::TRIAL_FINISHED);
+    trial.set_cause(v1::CAUSE_FINISHED);
+    trial.set_step(200);
+    trial.set_target_steps(200);
+    trial.set_val_loss(2.0 + trial.trial());
+    trial.set_best_val_loss(2.0 + trial.trial());
+    trial.set_metric_value(2.0 + trial.trial());
+  }
+  v1::ExperimentSummary& summary = *one.found.mutable_summary();
+  summary.set_state(v1::EXPERIMENT_FINISHED);
+  summary.set_pending(0);
+  summary.set_finished(summary.trials());
+  summary.set_progress_ratio(1);
+  summary.set_best_trial(1);
+  summary.set_best_value(3.0);
+  summary.set_ended_wall_ms(summary.submitted_wall_ms() + 90000);
+}
+
+namespace {
+
+using ::testing::Test;
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// --- Usage ---
+
+TEST_F(CommandTest, AMistypedCommandIsCorrectedAndExitsTwo) {
+  const Ran ran = Run({"submti", "grid.yaml"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "did you mean 'submit'?")) << ran.err;
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(CommandTest, AMistypedOptionIsCorrectedAndExitsTwo) {
+  const Ran ran = Run({"wait", "12", "--timout", "5s"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "did you mean '--timeout'?")) << ran.err;
+}
+
+TEST_F(CommandTest, AMissingArgumentExitsTwoAndPointsAtHelp) {
+  const Ran ran = Run({"describe"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "SEL is required")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "dtctl describe --help")) << ran.err;
+}
+
+TEST_F(CommandTest, HelpOfEveryCommandLeadsWithExamplesOnStdout) {
+  const auto tree = MakeCommandTree();
+  for (const CLI::App* command : tree->app().get_subcommands({})) {
+    const Ran ran = Run({command->get_name(), "--help"});
+    EXPECT_EQ(ran.code, 0) << command->get_name();
+    EXPECT_TRUE(Has(ran.out, "Examples:\n  dtctl ") || Has(ran.out, "Examples:\n  source "))
+        << ran.out;
+  }
+}
+
+TEST_F(CommandTest, AFormatThatACommandDoesNotHaveIsRefusedWithThoseItHas) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"describe", "12", "-o", "csv"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "use table, json, yaml")) << ran.err;
+}
+
+TEST_F(CommandTest, SharedOptionsStandBeforeOrAfterTheCommand) {
+  AddExperiment(12, 1);
+  EXPECT_EQ(Run({"-o", "name", "get", "trials", "12"}).out, "12/1\n");
+  EXPECT_EQ(Run({"get", "trials", "12", "-o", "name"}).out, "12/1\n");
+}
+
+TEST_F(CommandTest, ASelectorThatIsNoneExitsTwo) {
+  EXPECT_EQ(Run({"describe", "twelve"}).code, 2);
+  EXPECT_EQ(Run({"explain", "12"}).code, 2);
+  EXPECT_EQ(Run({"follow", "12/3"}).code, 2);
+}
+
+// --- Connection ---
+
+TEST_F(CommandTest, NoCoordinatorExitsThreeAndNamesTheAddress) {
+  const Ran ran =
+      RunAsWritten({"get", "experiments", "--address", "unix:/nonexistent/dtrain.sock"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_TRUE(Has(ran.err, "unix:/nonexistent/dtrain.sock")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "--address")) << ran.err;
+}
+
+TEST_F(CommandTest, AnotherHostWithoutTlsIsRefusedBeforeConnecting) {
+  const Ran ran = RunAsWritten({"get", "experiments", "--address", "gpu07:7600"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "--tls-ca")) << ran.err;
+}
+
+TEST_F(CommandTest, ErrorsAreOneJsonObjectOnStderrWithJsonOutput) {
+  const Ran ran = Run({"describe", "12", "-o", "json"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_EQ(ran.out, "");
+  const auto error = nlohmann::json::parse(ran.err);
+  EXPECT_EQ(error["apiVersion"], "dtrain/v1");
+  EXPECT_EQ(error["kind"], "Error");
+  EXPECT_EQ(error["code"], "not_found");
+}
+
+// --- get ---
+
+TEST_F(CommandTest, ListsAreGatheredFromAllPagesInOrder) {
+  AddExperiment(12, 7);
+  control_.Edit([](FakeControl::World& world) { world.page_limit = 3; });
+  EXPECT_EQ(Run({"get", "trials", "12", "-o", "name"}).out,
+            "12/1\n12/2\n12/3\n12/4\n12/5\n12/6\n12/7\n");
+}
+
+TEST_F(CommandTest, GetTrialsShowsTheNewestExperimentWhenNoneIsWritten) {
+  AddExperiment(3, 1);
+  AddExperiment(4, 1);
+  EXPECT_EQ(Run({"get", "trials", "-o", "name"}).out, "4/1\n");
+}
+
+TEST_F(CommandTest, GetTrialsHasAColumnForEachSweptParameter) {
+  AddExperiment(12, 2);
+  const Ran ran = Run({"get", "trials", "12"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out,
+            "TRIAL  batch_size  STATE    STEP  LOSS  VAL LOSS  TOKENS/S  LEFT  NOTE\n"
+            "12/1            8  waiting     -     -         -         -     -  both slots are "
+            "taken\n"
+            "12/2           16  waiting     -     -         -         -     -  both slots are "
+            "taken\n");
+}
+
+TEST_F(CommandTest, JsonListsAreVersionedAndSayUnknownAsNull) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"get", "trials", "12", "-o", "json"});
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["apiVersion"], "dtrain/v1");
+  EXPECT_EQ(json["kind"], "TrialList");
+  const auto& trial = json["items"][0];
+  EXPECT_EQ(trial["id"], "12/1");
+  EXPECT_EQ(trial["state"], "pending");
+  EXPECT_EQ(trial["assignments"]["train.batch_size"], 8);
+  EXPECT_TRUE(trial["val_loss"].is_null());
+  EXPECT_TRUE(trial["eta_seconds"].is_null());
+  EXPECT_TRUE(trial["latest"].is_null());
+}
+
+TEST_F(CommandTest, LabelsChooseExperimentsAndTheirTrials) {
+  AddExperiment(1, 1);
+  AddExperiment(2, 2);
+  control_.Edit([](FakeControl::World& world) {
+    v1::Label& label = *world.experiments[2].found.mutable_summary()->add_labels();
+    label.set_key("team");
+    label.set_value("vision");
+  });
+  EXPECT_EQ(Run({"get", "experiments", "-l", "team=vision", "-o", "name"}).out, "2\n");
+  EXPECT_EQ(Run({"get", "trials", "-l", "team=vision", "-o", "name"}).out, "2/1\n2/2\n");
+  EXPECT_EQ(Run({"get", "experiments", "-l", "team"}).code, 2);
+}
+
+TEST_F(CommandTest, StatesChooseTrialsAndAnUnknownStateIsRefused) {
+  AddExperiment(12, 3);
+  control_.Edit(
+      [&](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_FAILED); });
+  EXPECT_EQ(Run({"get", "trials", "12", "--state", "failed", "-o", "name"}).out, "12/2\n");
+  EXPECT_EQ(Run({"get", "trials", "12", "--state", "sad"}).code, 2);
+}
+
+TEST_F(CommandTest, NamesOfOthersCannotSendEscapeCodesToTheTerminal) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_name("evil\x1b[2J");
+  });
+  tty_ = true;
+  environment_["NO_COLOR"] = "1";
+  const Ran ran = Run({"get", "experiments"});
+  EXPECT_FALSE(Has(ran.out, "\x1b[2J")) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "evil\\x1b[2J")) << ran.out;
+}
+
+TEST_F(CommandTest, AnEmptyListIsSaidOnStderrAndLeavesStdoutEmpty) {
+  const Ran ran = Run({"get", "workers"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_TRUE(Has(ran.err, "dtworker")) << ran.err;
+}
+
+TEST_F(CommandTest, WatchLooksAgainUntilCtrlC) {
+  AddExperiment(12, 1);
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
+    if (method == "ListTrials" && count == 3) interrupt_.Trigger();
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"get", "trials", "12", "--watch", "-o", "name"});
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_TRUE(Has(ran.out, "12/1\n12/1\n")) << ran.out;
+}
+
+// --- describe, explain ---
+
+TEST_F(CommandTest, DescribeAsYamlGivesTheSubmittedFileAndTheResolvedOne) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"describe", "12", "-o", "yaml"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(Has(ran.out, "from grid.yaml\nversion: 1\nname: quickstart\n---\n")) << ran.out;
+  EXPECT_TRUE(Has(ran.out.substr(ran.out.find("---")), "name: quickstart")) << ran.out;
+}
+
+TEST_F(CommandTest, DescribeShowsTheProvenanceOfEachTrial) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::TrialSummary& trial = Trial(world, 12, 1);
+    v1::Provenance& provenance = *trial.mutable_provenance();
+    provenance.set_program_version("0.1.0");
+    provenance.set_program_revision("abc123");
+    provenance.set_torch_version("2.11.0");
+    provenance.set_device_name("a CPU");
+    provenance.set_host("gpu07");
+    trial.set_data_fingerprint("f00d");
+    trial.set_seed(1337);
+    *world.experiments[12].explanations[1].mutable_trial() = trial;
+  });
+  for (const char* selector : {"12", "last/1"}) {
+    const Ran ran = Run({"describe", selector});
+    for (const char* part : {"0.1.0 (abc123)", "2.11.0", "a CPU", "gpu07", "f00d", "1337"}) {
+      EXPECT_TRUE(Has(ran.out, part)) << selector << " lacks " << part << "\n" << ran.out;
+    }
+  }
+}
+
+TEST_F(CommandTest, ExplainTellsEachAttemptWithItsCauseAndPlacement) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+    *found.mutable_trial() = Trial(world, 12, 1);
+    found.set_explanation("waits 10 s after attempt 1");
+    v1::AttemptSummary& attempt = *found.add_attempts();
+    attempt.set_attempt(1);
+    attempt.set_cause(v1::CAUSE_WORKER_LOST);
+    attempt.set_message("worker gpu07/1 was silent for 10 s");
+    attempt.set_reason("the only two free slots");
+    attempt.set_ended_wall_ms(1700000000000);
+    attempt.set_last_step(120);
+    attempt.set_rank(1);
+    v1::Member& member = *attempt.add_members();
+    member.set_worker("gpu07/0");
+    member.set_host("gpu07");
+  });
+  const Ran ran = Run({"explain", "12/1"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* part : {"waits 10 s after attempt 1", "12/1#1", "worker_lost", "silent for 10 s",
+                           "the only two free slots", "from 0 to 120", "gpu07/0 on gpu07"}) {
+    EXPECT_TRUE(Has(ran.out, part)) << "lacks " << part << "\n" << ran.out;
+  }
+}
+
+// --- logs, metrics ---
+
+v1::LogLineChunk LogChunk(int rank, const std::string& text) {
+  v1::LogLineChunk chunk;
+  chunk.set_attempt(1);
+  chunk.mutable_log()->set_rank(rank);
+  chunk.mutable_log()->set_text(text);
+  return chunk;
+}
+
+TEST_F(CommandTest, LogsPrintEachLineWithItsRank) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    world.page_limit = 1;
+    world.experiments[12].logs = {LogChunk(0, "one\ntwo\n"), LogChunk(1, "three\n")};
+  });
+  EXPECT_EQ(Run({"logs", "12/1"}).out, "#1 rank 0 | one\n#1 rank 0 | two\n#1 rank 1 | three\n");
+  EXPECT_EQ(Run({"logs", "12/1", "--rank", "1"}).out, "#1 rank 1 | three\n");
+}
+
+TEST_F(CommandTest, FollowedLogsEndWithTheTrialAndMissNothing) {
+  AddExperiment(12, 1);
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
+    // The last line and the end arrive together, after the trial was seen running.
+    if (method == "ListTrials" && count == 2) {
+      world.experiments[12].logs.push_back(LogChunk(0, "the end\n"));
+      FinishAll(world, 12);
+    }
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"logs", "12/1", "-f"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "#1 rank 0 | the end\n");
+}
+
+TEST_F(CommandTest, MetricsStreamsAllPagesWithEvaluationsAtTheirSteps) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    world.page_limit = 2;
+    for (uint64_t step : {1, 2, 3}) {
+      v1::MetricRow& row = world.experiments[12].rows.emplace_back();
+      row.set_trial(1);
+      row.set_attempt(1);
+      row.mutable_row()->set_step(step);
+      row.mutable_row()->set_loss(4.5 - static_cast<double>(step));
+    }
+    v1::EvaluationRow& evaluation = world.experiments[12].evaluations.emplace_back();
+    evaluation.set_trial(1);
+    evaluation.set_attempt(1);
+    evaluation.mutable_evaluation()->set_step(2);
+    evaluation.mutable_evaluation()->set_split("val");
+    evaluation.mutable_evaluation()->set_loss(2.75);
+  });
+  const Ran ran = Run({"metrics", "last", "--metric", "loss", "--metric", "val_loss"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out,
+            "experiment,trial,attempt,step,loss,val_loss\n"
+            "12,1,1,1,3.5,\n"
+            "12,1,1,2,2.5,2.75\n"
+            "12,1,1,3,1.5,\n");
+}
+
+TEST_F(CommandTest, AnUnknownMetricIsRefusedWithTheNearest) {
+  const Ran ran = Run({"metrics", "12", "--metric", "los"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "did you mean 'loss'?")) << ran.err;
+}
+
+// --- follow, wait, best ---
+
+TEST_F(CommandTest, WaitExitsByWhatBecameOfTheExperiment) {
+  const std::vector<std::pair<v1::ExperimentState, int>> cases = {
+      {v1::EXPERIMENT_FINISHED, 0}, {v1::EXPERIMENT_FAILED, 10}, {v1::EXPERIMENT_CANCELLED, 11}};
+  AddExperiment(12, 1);
+  for (const auto& [state, code] : cases) {
+    const v1::ExperimentState end = state;
+    control_.OnCall([this, end](std::string_view method, int, FakeControl::World& world) {
+      v1::ExperimentSummary& summary = *world.experiments[12].found.mutable_summary();
+      // Looked at once while it runs, then it ends.
+      if (method == "ListExperiments") {
+        summary.set_state(calls_++ % 3 == 0 ? v1::EXPERIMENT_RUNNING : end);
+      }
+      return grpc::Status::OK;
+    });
+    calls_ = 0;
+    const Ran ran = Run({"wait", "last"});
+    EXPECT_EQ(ran.code, code);
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+TEST_F(CommandTest, WaitTimesOutWithEight) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"wait", "12", "--timeout", "20ms"});
+  EXPECT_EQ(ran.code, 8);
+  EXPECT_TRUE(Has(ran.err, "goes on")) << ran.err;
+}
+
+TEST_F(CommandTest, WaitForTheFirstStepReturnsBeforeTheEnd) {
+  AddExperiment(12, 2);
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
+    if (method == "ListTrials" && count == 2) {
+      Trial(world, 12, 2).set_state(v1::TRIAL_RUNNING);
+      Trial(world, 12, 2).set_step(1);
+    }
+    return grpc::Status::OK;
+  });
+  EXPECT_EQ(Run({"wait", "12", "--for", "first-step"}).code, 0);
+  EXPECT_EQ(Run({"wait", "12", "--for", "nothing"}).code, 2);
+}
+
+TEST_F(CommandTest, WaitOutlivesACoordinatorThatRestarts) {
+  AddExperiment(12, 1);
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    if (method == "ListExperiments" && count == 2) {
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
+    }
+    if (method == "ListExperiments" && count == 3) FinishAll(world, 12);
+    return grpc::Status::OK;
+  });
+  EXPECT_EQ(Run({"wait", "12"}).code, 0);
+}
+
+TEST_F(CommandTest, CtrlCDetachesAndSaysHowToCancel) {
+  AddExperiment(12, 1);
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
+    if (method == "ListExperiments" && count == 3) interrupt_.Trigger();
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"follow", "12"});
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_TRUE(Has(ran.err, "dtctl cancel 12")) << ran.err;
+  EXPECT_TRUE(control_.Snapshot().cancellations.empty());
+}
+
+TEST_F(CommandTest, FollowWritesALinePerChangeAndThenTheResults) {
+  AddExperiment(12, 2);
+  control_.Edit([](FakeControl::World& world) {
+    world.status.set_http_address("127.0.0.1:7601");
+    v1::CheckpointSummary& checkpoint = world.experiments[12].checkpoints.emplace_back();
+    checkpoint.set_experiment(12);
+    checkpoint.set_trial(1);
+    checkpoint.set_attempt(1);
+    checkpoint.mutable_checkpoint()->set_step(200);
+    checkpoint.mutable_checkpoint()->set_path("12/1/a1/step-200");
+    checkpoint.add_seen_by("gpu07/0");
+  });
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
+    if (method == "ListTrials" && count == 2) {
+      Trial(world, 12, 1).set_state(v1::TRIAL_RUNNING);
+      Trial(world, 12, 1).set_attempts(1);
+    }
+    if (method == "ListExperiments" && count == 4) FinishAll(world, 12);
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"follow", "last"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* part :
+       {"12/1 running", "12/1 finished at step 200/200", "Best trial:  12/1  val_loss 3.0000",
+        "Checkpoint:  12/1/a1/step-200", "dtctl describe 12/1", "http://127.0.0.1:7601/metrics"}) {
+    EXPECT_TRUE(Has(ran.out, part)) << "lacks " << part << "\n" << ran.out;
+  }
+  EXPECT_FALSE(Has(ran.out, "\x1b[")) << ran.out;
+}
+
+TEST_F(CommandTest, FollowRedrawsInPlaceOnATerminalAndShowsTheCursorAgain) {
+  AddExperiment(12, 1);
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    if (method == "ListExperiments" && count == 3) FinishAll(world, 12);
+    return grpc::Status::OK;
+  });
+  tty_ = true;
+  const Ran ran = Run({"follow", "12"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(Has(ran.out, "\x1b[?25l"));
+  EXPECT_GT(ran.out.rfind("\x1b[?25h"), ran.out.rfind("\x1b[?25l"));
+  EXPECT_TRUE(Has(ran.out, "F"));  // the cursor goes back up
+}
+
+TEST_F(CommandTest, ADumbTerminalGetsLinesAndNoEscapeCodes) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  tty_ = true;
+  environment_["TERM"] = "dumb";
+  EXPECT_FALSE(Has(Run({"follow", "12"}).out, "\x1b["));
+}
+
+TEST_F(CommandTest, ColourIsOffWithNoColorInTheEnvironmentOrOnTheCommandLine) {
+  AddExperiment(12, 1);
+  tty_ = true;
+  EXPECT_TRUE(Has(Run({"get", "trials", "12"}).out, "\x1b["));
+  EXPECT_FALSE(Has(Run({"get", "trials", "12", "--no-color"}).out, "\x1b["));
+  environment_["NO_COLOR"] = "1";
+  EXPECT_FALSE(Has(Run({"get", "trials", "12"}).out, "\x1b["));
+}
+
+TEST_F(CommandTest, BestListsTrialsByTheMetricWithTheirCheckpoints) {
+  AddExperiment(12, 3);
+  control_.Edit([this](FakeControl::World& world) {
+    FinishAll(world, 12);
+    Trial(world, 12, 3).set_metric_value(1.0);
+  });
+  EXPECT_EQ(Run({"best", "12", "-k", "2", "-o", "name"}).out, "12/3\n12/1\n");
+}
+
+TEST_F(CommandTest, BestOfAnExperimentWithoutAnEvaluationExitsFour) {
+  AddExperiment(12, 1);
+  EXPECT_EQ(Run({"best", "12"}).code, 4);
+}
+
+// --- cancel, retry, delete ---
+
+TEST_F(CommandTest, CancelSendsTheSelectorAndCountsWhatItStops) {
+  AddExperiment(12, 3);
+  EXPECT_EQ(Run({"cancel", "12/2"}).out, "trial 12/2: cancelling 1 trial\n");
+  EXPECT_EQ(Run({"cancel", "last"}).out, "experiment 12: cancelling 2 trials\n");
+  EXPECT_EQ(Run({"cancel", "12"}).out, "experiment 12 had ended already\n");
+  EXPECT_EQ(control_.Snapshot().cancellations.at(0).trial(), 2u);
+}
+
+TEST_F(CommandTest, RetryNeedsToKnowWhichTrials) {
+  AddExperiment(12, 2);
+  control_.Edit(
+      [this](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_FAILED); });
+  EXPECT_EQ(Run({"retry", "12"}).code, 2);
+  EXPECT_EQ(Run({"retry", "12", "--failed"}).out, "experiment 12: 1 trial waiting to run again\n");
+  EXPECT_TRUE(control_.Snapshot().retries.at(0).failed());
+}
+
+TEST_F(CommandTest, DeleteAsksOnATerminalAndNeedsYesElsewhere) {
+  AddExperiment(12, 1);
+  EXPECT_EQ(Run({"delete", "12", "--yes"}).code, 6) << "it has not ended";
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  EXPECT_EQ(Run({"delete", "12"}).code, 2) << "nobody to ask";
+  tty_ = true;
+  input_ = "n\n";
+  EXPECT_EQ(Run({"delete", "12"}).code, 6) << "not confirmed";
+  EXPECT_TRUE(control_.Snapshot().deletions.empty());
+  input_ = "y\n";
+  EXPECT_EQ(Run({"delete", "12"}).code, 0);
+  EXPECT_EQ(control_.Snapshot().deletions.size(), 1u);
+}
+
+// --- version ---
+
+TEST_F(CommandTest, VersionNamesBothSidesAndExitsThreeWithoutACoordinator) {
+  control_.Edit([](FakeControl::World& world) { world.status.set_program_version("9.9.9"); });
+  EXPECT_TRUE(Has(Run({"version"}).out, "9.9.9"));
+  const Ran alone = RunAsWritten({"version", "--address", "unix:/nonexistent/dtrain.sock"});
+  EXPECT_EQ(alone.code, 3);
+  EXPECT_TRUE(Has(alone.out, "dtctl"));
+  EXPECT_EQ(RunAsWritten({"version", "--client"}).code, 0);
+}
+
+}  // namespace
+}  // namespace dt::cli

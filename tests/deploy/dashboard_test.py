@@ -1,0 +1,124 @@
+"""A real Prometheus scrapes a live run; every expression of the dashboard returns data.
+
+usage: dashboard_test.py PROGRAMS_DIR     exits 77, saying why, where there is no Prometheus
+"""
+
+import json
+import math
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from live_run import LiveRun, TooLate, listening_port, until
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77
+# Training goes on for longer than Prometheus needs for its rates; the test ends it.
+EXPERIMENT = """
+version: 1
+name: live
+parameters: {optimizer.lr: [3.0e-4, 1.0e-3]}
+resources: {gpus: 2, device: cpu}
+data: {train: "live/train_*.bin", val: "live/val_*.bin", tokenizer: byte}
+model: {preset: gpt2, n_layer: 1, n_head: 2, n_embd: 32, n_ff: 64, n_positions: 32}
+train: {batch_size: 2, seq_len: 32, max_steps: 1000000}
+eval: {every: 50, batches: 1}
+checkpoint: {every: 200}
+"""
+
+
+def get(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read()
+
+
+class Prometheus:
+    """Debian's Prometheus with the repository's configuration, for one target, once a second."""
+
+    def __init__(self, run: LiveRun, target: str):
+        text = (ROOT / "deploy/prometheus/prometheus.yml").read_text()
+        text = text.replace("127.0.0.1:7601", target).replace("scrape_interval: 5s", "scrape_interval: 1s")
+        (run.path / "prometheus.yml").write_text(text)
+        shutil.copy(ROOT / "deploy/prometheus/rules.yml", run.path / "rules.yml")
+        process = run.start("prometheus", "prometheus", f"--config.file={run.path / 'prometheus.yml'}",
+                            f"--storage.tsdb.path={run.path / 'tsdb'}", "--web.listen-address=127.0.0.1:0")
+        port = until("Prometheus listens", 30, lambda: run.check_alive() or listening_port(process))
+        self.address = f"http://127.0.0.1:{port}"
+
+    def query(self, expression: str) -> list[float]:
+        """The values of an instant query that are numbers; empty while Prometheus is starting."""
+        url = f"{self.address}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+        try:
+            answer = json.loads(get(url))
+        except urllib.error.HTTPError as error:
+            if error.code == 400:
+                raise AssertionError(f"{expression}: {error.read().decode()}") from error
+            return []
+        except OSError:
+            return []
+        values = (float(sample["value"][1]) for sample in answer["data"]["result"])
+        return [value for value in values if not math.isnan(value)]
+
+
+class DashboardTest(unittest.TestCase):
+    programs: pathlib.Path
+
+    def test_a_live_scrape_is_clean_and_fills_every_panel(self) -> None:
+        with LiveRun(self.programs) as run:
+            run.start_coordinator()
+            run.start_workers(2)
+            run.make_corpus()
+            (run.path / "live.yaml").write_text(EXPERIMENT)
+            run.dtctl("submit", str(run.path / "live.yaml"))
+            page = self.wait_for_training(run)
+            self.check_page(page)
+            self.check_dashboard(run)
+            run.dtctl("cancel", "last")
+
+    def wait_for_training(self, run: LiveRun) -> bytes:
+        url = f"http://{run.addresses['http']}/metrics"
+
+        def trained() -> bytes | None:
+            run.check_alive()
+            page = get(url)
+            return page if b'dtrain_trial_loss{' in page and b'split="val"' in page else None
+
+        return until("a validation loss at /metrics", 90, trained)
+
+    def check_page(self, page: bytes) -> None:
+        checked = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, timeout=30,
+                                 check=False)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""))
+
+    def check_dashboard(self, run: LiveRun) -> None:
+        prometheus = Prometheus(run, run.addresses["http"])
+        script = ROOT / "deploy/grafana/make_dashboard.py"
+        listed = subprocess.run([sys.executable, str(script), "--queries"], capture_output=True, text=True,
+                                timeout=30, check=True).stdout
+        waiting = listed.splitlines()
+        self.assertGreater(len(waiting), 10)
+
+        def all_answer() -> bool:
+            run.check_alive()
+            waiting[:] = [expression for expression in waiting if not prometheus.query(expression)]
+            return not waiting
+
+        try:
+            until("every expression returns data", 90, all_answer)
+        except TooLate as late:
+            self.fail(f"{late}; still without data:\n" + "\n".join(waiting))
+        # Within sample_limit and the limits on labels, or the scrape would have failed.
+        self.assertEqual(prometheus.query('up{job="dtrain"}'), [1.0])
+
+
+if __name__ == "__main__":
+    if not (shutil.which("prometheus") and shutil.which("promtool")):
+        print("skipped: no prometheus and promtool on the PATH (Debian's package prometheus has both)")
+        sys.exit(SKIPPED)
+    DashboardTest.programs = pathlib.Path(sys.argv.pop(1))
+    unittest.main()
