@@ -191,6 +191,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddDescribeCommands(*tree);
   AddStreamCommands(*tree);
   AddControlCommands(*tree);
+  AddDataCommands(*tree);
   AddVersionCommands(*tree);
   return tree;
 }

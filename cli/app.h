@@ -62,6 +62,7 @@ void AddDescribeCommands(CommandTree& tree);
 void AddStreamCommands(CommandTree& tree);
 void AddFollowCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
+void AddDataCommands(CommandTree& tree);
 void AddVersionCommands(CommandTree& tree);
 std::unique_ptr<CommandTree> MakeCommandTree();
 

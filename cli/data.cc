@@ -1,0 +1,72 @@
+// data.cc: see data.h.
+#include "cli/data.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "cli/format.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr int kBarCells = 24;
+
+std::string Split(uint64_t tokens, const std::vector<std::string>& files) {
+  if (files.empty()) return "none";
+  const std::string& first = files.front();
+  return absl::StrCat(FormatCount(tokens), " tokens in ", Plural(files.size(), "file"), ", ",
+                      Printable(first.substr(0, first.rfind('_'))), "_*.bin");
+}
+
+}  // namespace
+
+std::string TokenizeBar(const corpus::TokenizeProgress& progress) {
+  const double done = progress.bytes == 0 ? 1
+                                          : static_cast<double>(progress.bytes_done) /
+                                                static_cast<double>(progress.bytes);
+  const int cells = static_cast<int>(std::clamp(done, 0.0, 1.0) * kBarCells);
+  return absl::StrCat(
+      "[", std::string(cells, '#'), std::string(kBarCells - cells, '-'), "] ",
+      PadLeft(FormatRatio(done), 4), "  ", FormatBytes(static_cast<double>(progress.bytes_done)),
+      " of ", FormatBytes(static_cast<double>(progress.bytes)), "  ",
+      FormatCount(progress.documents_done), " of ", Plural(progress.documents, "document"));
+}
+
+std::string TokenizeText(const corpus::TokenizeOptions& options,
+                         const corpus::TokenizeSummary& summary) {
+  std::string text = absl::StrCat("documents   ", FormatCount(summary.documents), ", ",
+                                  FormatBytes(static_cast<double>(summary.bytes)));
+  if (summary.skipped > 0) {
+    absl::StrAppend(&text, "; ", Plural(summary.skipped, "binary or empty file"), " skipped");
+  }
+  absl::StrAppend(&text, "\ntrain       ", Split(summary.train_tokens, summary.train_files),
+                  "\nvalidation  ", Split(summary.val_tokens, summary.val_files), "\nvocabulary  ",
+                  summary.vocabulary, "\nfolder      ", Printable(options.output), "\n");
+  return text;
+}
+
+Json TokenizeJson(const corpus::TokenizeSummary& summary) {
+  return {{"documents", summary.documents},   {"skipped", summary.skipped},
+          {"bytes", summary.bytes},           {"train_tokens", summary.train_tokens},
+          {"val_tokens", summary.val_tokens}, {"train_files", summary.train_files},
+          {"val_files", summary.val_files},   {"vocabulary", summary.vocabulary}};
+}
+
+absl::Status StatusOf(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::kConfig:
+    case ErrorKind::kData:
+    case ErrorKind::kDamaged:
+      return absl::InvalidArgumentError(error.message);
+    case ErrorKind::kCancelled:
+      return absl::CancelledError(error.message);
+    case ErrorKind::kIo:
+    case ErrorKind::kOutOfMemory:
+    case ErrorKind::kNonFinite:
+    case ErrorKind::kCollective:
+      return absl::InternalError(error.message);
+  }
+  return absl::InternalError(error.message);
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,24 @@
+// data.h: `dtctl data tokenize` without the command line around it: progress and result as text.
+//
+// Role:  pure, over corpus/tokenize.h. Tests: tests/cli/data_test.cc
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "cli/json.h"
+#include "corpus/tokenize.h"
+
+namespace dt::cli {
+
+// "[#####-----]  50%  1.5 GiB of 3.0 GiB  12 of 40 documents"
+std::string TokenizeBar(const corpus::TokenizeProgress& progress);
+// What was written, as lines for a person.
+std::string TokenizeText(const corpus::TokenizeOptions& options,
+                         const corpus::TokenizeSummary& summary);
+Json TokenizeJson(const corpus::TokenizeSummary& summary);
+// The code says what to do: InvalidArgument, change the command or the texts; Internal, see to the
+// machine.
+absl::Status StatusOf(const Error& error);
+
+}  // namespace dt::cli

@@ -1,0 +1,122 @@
+// data_commands.cc: dtctl data tokenize: text to token shards, on this machine alone.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/app.h"
+#include "cli/data.h"
+#include "cli/format.h"
+
+namespace dt::cli {
+namespace {
+
+// Often enough to look alive, seldom enough to cost nothing.
+constexpr absl::Duration kRedraw = absl::Milliseconds(100);
+
+// One line on stderr, rewritten in place; only where a person watches.
+class Bar {
+ public:
+  explicit Bar(Session& session)
+      : terminal_(session.terminal()),
+        shown_(terminal_.err_is_tty && terminal_.environment("TERM") != "dumb" &&
+               !session.options().quiet) {}
+  ~Bar() {
+    if (drawn_) *terminal_.err << "\r\x1b[K" << std::flush;
+  }
+
+  void Show(const corpus::TokenizeProgress& progress) {
+    const absl::Time now = absl::Now();
+    if (!shown_ || now < next_) return;
+    next_ = now + kRedraw;
+    drawn_ = true;
+    *terminal_.err << "\r" << Truncate(TokenizeBar(progress), terminal_.size().columns - 1)
+                   << "\x1b[K" << std::flush;
+  }
+
+ private:
+  const Terminal& terminal_;
+  const bool shown_;
+  bool drawn_ = false;
+  absl::Time next_ = absl::InfinitePast();
+};
+
+absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOptions& options) {
+  const Result<corpus::TokenizeSummary> summary = [&] {
+    Bar bar(session);
+    return corpus::TokenizeFiles(options, [&](const corpus::TokenizeProgress& progress) {
+      bar.Show(progress);
+      return session.interrupt().Triggered() ? corpus::Go::kStop : corpus::Go::kOn;
+    });
+  }();
+  if (!summary.ok()) return StatusOf(summary.error());
+  if (session.format() == Format::kTable) {
+    session.out() << TokenizeText(options, *summary) << std::flush;
+    session.Note(
+        "In an experiment file, name the shards relative to the workers' --data-root: "
+        "data.train: FOLDER/train_*.bin");
+  } else {
+    PrintDocument(session, "TokenizedData", TokenizeJson(*summary));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddDataCommands(CommandTree& tree) {
+  CLI::App* group =
+      tree.AddGroup("data", "Prepare training data", "dtctl data tokenize --output DIR texts/");
+  CLI::App* app =
+      tree.Add(group, "tokenize", "Turn text files into token shards, one document a file",
+               "dtctl data tokenize --output data/notes ~/notes\n"
+               "dtctl data tokenize --output data/wiki --val valid.txt train.txt\n"
+               "dtctl data tokenize --output data/big --shard-tokens 500000000 --val-first-shard "
+               "texts/");
+  auto options = std::make_shared<corpus::TokenizeOptions>();
+  app->add_option("PATH", options->inputs,
+                  "Text files, or folders of them; hidden and binary files are left out")
+      ->required();
+  app->add_option("--output", options->output,
+                  "The folder for train_000000.bin, val_000000.bin and so on")
+      ->option_text("DIR")
+      ->required();
+  auto tokenizer = std::make_shared<std::string>("byte");
+  app->add_option("--tokenizer", *tokenizer,
+                  "byte: ids 0 to 255 are the bytes, 256 stands before each document")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"byte"}));
+  app->add_option(
+         "--shard-tokens", options->shard_tokens,
+         absl::StrCat("Tokens of a shard; ", FormatCount(options->shard_tokens), " unless given"))
+      ->option_text("N");
+  CLI::Option* fraction =
+      app->add_option("--val-fraction", options->validation_fraction,
+                      "The share of the text kept for validation, spread over the documents; 0.05 "
+                      "unless given")
+          ->option_text("F");
+  auto first_shard = std::make_shared<bool>(false);
+  CLI::Option* first = app->add_flag("--val-first-shard", *first_shard,
+                                     "The first shard is for validation, as with llm.c")
+                           ->excludes(fraction);
+  app->add_option("--val", options->validation_inputs,
+                  "A text file or folder for validation; may be repeated")
+      ->option_text("PATH")
+      ->allow_extra_args(false)
+      ->excludes(fraction)
+      ->excludes(first);
+  auto overwrite = std::make_shared<bool>(false);
+  app->add_flag("--overwrite", *overwrite, "Replace the shards that the folder has");
+  tree.OnRun(app, {[=](Session& session) {
+                     corpus::TokenizeOptions chosen = *options;
+                     if (*first_shard) chosen.validation = corpus::Validation::kFirstShard;
+                     if (!chosen.validation_inputs.empty()) {
+                       chosen.validation = corpus::Validation::kFiles;
+                     }
+                     if (*overwrite) chosen.existing = corpus::Existing::kReplace;
+                     return Tokenize(session, chosen);
+                   },
+                   {Format::kTable, Format::kJson, Format::kYaml}});
+}
+
+}  // namespace dt::cli
