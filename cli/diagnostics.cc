@@ -1,13 +1,17 @@
 // diagnostics.cc: what is wrong with a file, as compilers print it.
+#include "cli/diagnostics.h"
+
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/experiment_file.h"
 
 namespace dt::cli {
 namespace {
 
+// A screen or two; a file with more is wrong in the same way again and again.
+constexpr size_t kDiagnosticsMax = 100;
 // Of a long source line, what fits beside the caret on a terminal.
 constexpr size_t kShownBefore = 60;
 constexpr size_t kShown = 110;
@@ -64,7 +68,55 @@ void AppendSource(const Diagnostic& diagnostic, std::string& out) {
                   enclosing.empty() ? "" : absl::StrCat(" in ", Printable(enclosing)), "\n");
 }
 
+std::string SourceLine(std::string_view text, int line) {
+  for (int i = 1; i < line; ++i) {
+    const size_t newline = text.find('\n');
+    if (newline == std::string_view::npos) return "";
+    text.remove_prefix(newline + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+  return std::string(text);
+}
+
 }  // namespace
+
+std::vector<Diagnostic> ToDiagnostics(std::vector<YamlProblem> problems, std::string_view text,
+                                      std::string_view file_name,
+                                      const std::vector<std::string>& overrides) {
+  std::stable_sort(problems.begin(), problems.end(),
+                   [](const YamlProblem& a, const YamlProblem& b) {
+                     return std::tie(a.mark.source, a.mark.line, a.mark.column) <
+                            std::tie(b.mark.source, b.mark.line, b.mark.column);
+                   });
+  std::vector<Diagnostic> out;
+  for (YamlProblem& problem : problems) {
+    if (out.size() == kDiagnosticsMax) {
+      out.push_back({std::string(file_name), 0, 0, "", "too_many",
+                     absl::StrCat(problems.size() - kDiagnosticsMax, " more errors are not shown"),
+                     "", ""});
+      break;
+    }
+    Diagnostic diagnostic{std::string(file_name),
+                          0,
+                          0,
+                          std::move(problem.path),
+                          std::move(problem.code),
+                          std::move(problem.message),
+                          std::move(problem.hint),
+                          ""};
+    if (problem.mark.source > 0) {
+      diagnostic.file =
+          absl::StrCat("--set ", overrides[static_cast<size_t>(problem.mark.source) - 1]);
+    } else {
+      diagnostic.line = problem.mark.line;
+      diagnostic.column = problem.mark.column;
+      diagnostic.source_line = SourceLine(text, problem.mark.line);
+    }
+    out.push_back(std::move(diagnostic));
+  }
+  return out;
+}
 
 std::string RenderDiagnostics(const std::vector<Diagnostic>& diagnostics) {
   std::string out;

@@ -2,16 +2,15 @@
 #include "cli/experiment_file.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/diagnostics.h"
 #include "cli/override.h"
+#include "cli/range.h"
 #include "cli/yaml_tree.h"
 #include "common/limits.h"
 #include "spec/spec.h"
@@ -23,9 +22,6 @@ namespace v1 = ::dtrain::v1;
 using spec::Field;
 using spec::FieldType;
 using Kind = YamlNode::Kind;
-
-// A screen or two; a file with more is wrong in the same way again and again.
-constexpr size_t kDiagnosticsMax = 100;
 
 std::string KindText(const YamlNode& node) {
   switch (node.kind) {
@@ -370,43 +366,17 @@ class Reader {
     const bool integer = field.type == FieldType::kInteger;
     const double low = integer ? static_cast<double>(min->integer()) : min->number();
     const double high = integer ? static_cast<double>(max->integer()) : max->number();
-    const bool log = scale && scale->text() == "log";
+    const Scaling scaling = scale && scale->text() == "log" ? Scaling::kLog : Scaling::kLinear;
     if (low >= high) {
       refuse(words.at("max")->value.mark, "conflict",
              absl::StrCat("'", path, "' has max at or below min"));
-    } else if (log && low <= 0) {
+    } else if (scaling == Scaling::kLog && low <= 0) {
       refuse(words.at("min")->value.mark, "conflict",
              absl::StrCat("'", path, "' has scale log; its min must be above 0"));
     } else {
-      FillRange(field, node, path, {low, high, count->integer(), log}, parameter);
-    }
-  }
-
-  struct Range {
-    double low, high;
-    int64_t count;
-    bool log;
-  };
-  void FillRange(const Field& field, const YamlNode& node, const std::string& path,
-                 const Range& range, v1::Parameter& parameter) {
-    for (int64_t i = 0; i < range.count; ++i) {
-      const double share = static_cast<double>(i) / static_cast<double>(range.count - 1);
-      double number = range.log ? range.low * std::pow(range.high / range.low, share)
-                                : range.low + (range.high - range.low) * share;
-      // Six digits are what a person would have written; the ends are exact.
-      if (i == 0) number = range.low;
-      if (i == range.count - 1) number = range.high;
-      if (i > 0 && i < range.count - 1) {
-        char buffer[32];
-        std::snprintf(buffer, sizeof(buffer), "%.6g", number);
-        number = std::strtod(buffer, nullptr);
-      }
-      marks_[Indexed(path, static_cast<size_t>(i))] = node.mark;
-      v1::Value& value = *parameter.add_values();
-      if (field.type == FieldType::kInteger) {
-        value.set_integer(std::llround(number));
-      } else {
-        value.set_number(number);
+      for (v1::Value& value : RangeValues({field.type, low, high, count->integer(), scaling})) {
+        marks_[Indexed(path, static_cast<size_t>(parameter.values_size()))] = node.mark;
+        *parameter.add_values() = std::move(value);
       }
     }
   }
@@ -486,54 +456,6 @@ class Reader {
   std::set<std::string> refused_;
   std::set<std::string> shortened_;  // parameters that lost a value
 };
-
-std::string SourceLine(std::string_view text, int line) {
-  for (int i = 1; i < line; ++i) {
-    const size_t newline = text.find('\n');
-    if (newline == std::string_view::npos) return "";
-    text.remove_prefix(newline + 1);
-  }
-  text = text.substr(0, text.find('\n'));
-  if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-  return std::string(text);
-}
-
-std::vector<Diagnostic> ToDiagnostics(std::vector<YamlProblem> problems, std::string_view text,
-                                      std::string_view file_name,
-                                      const std::vector<std::string>& overrides) {
-  std::stable_sort(problems.begin(), problems.end(),
-                   [](const YamlProblem& a, const YamlProblem& b) {
-                     return std::tie(a.mark.source, a.mark.line, a.mark.column) <
-                            std::tie(b.mark.source, b.mark.line, b.mark.column);
-                   });
-  std::vector<Diagnostic> out;
-  for (YamlProblem& problem : problems) {
-    if (out.size() == kDiagnosticsMax) {
-      out.push_back({std::string(file_name), 0, 0, "", "too_many",
-                     absl::StrCat(problems.size() - kDiagnosticsMax, " more errors are not shown"),
-                     "", ""});
-      break;
-    }
-    Diagnostic diagnostic{std::string(file_name),
-                          0,
-                          0,
-                          std::move(problem.path),
-                          std::move(problem.code),
-                          std::move(problem.message),
-                          std::move(problem.hint),
-                          ""};
-    if (problem.mark.source > 0) {
-      diagnostic.file =
-          absl::StrCat("--set ", overrides[static_cast<size_t>(problem.mark.source) - 1]);
-    } else {
-      diagnostic.line = problem.mark.line;
-      diagnostic.column = problem.mark.column;
-      diagnostic.source_line = SourceLine(text, problem.mark.line);
-    }
-    out.push_back(std::move(diagnostic));
-  }
-  return out;
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "common/limits.h"
+#include "spec/internal.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -14,8 +15,8 @@ namespace {
 // Sizes beyond which a number is a slip of the pen: far above any model of today, far below what
 // would overflow a product of two of them.
 constexpr double kSizeMax = 1 << 20;
-// Counts of steps and tokens, and seeds: whole numbers that a double still holds exactly.
-constexpr double kCountMax = 9007199254740991.0;
+// Counts of steps and tokens, and seeds.
+constexpr double kCountMax = internal::kWholeMax;
 
 // Builds one row: Row("path", type).Range(1, 8).Default("1").Help("…").
 struct Row {

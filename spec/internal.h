@@ -12,6 +12,10 @@
 
 namespace dt::spec::internal {
 
+// The largest whole number that a double, and JSON with it, holds exactly with all below it. A
+// field with this as its max has no upper bound that a person needs to know.
+inline constexpr double kWholeMax = 9007199254740991.0;
+
 // "from 1 to 8", "above 0 and at most 1000", "at least 0 and below 1"; "" without a range.
 std::string RangeText(const Field& field);
 // "an integer", "a number", …: completes "must be".

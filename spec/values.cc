@@ -17,6 +17,7 @@ namespace {
 
 using internal::DurationSeconds;
 using internal::DurationText;
+using internal::kWholeMax;
 using internal::Quote;
 using internal::RangeText;
 using internal::TypeText;
@@ -134,7 +135,7 @@ ReadValue ReadInteger(const Field& field, std::string_view text) {
     const double number = ToDouble(text);
     const bool exponent = text.find_first_of("eE") != std::string_view::npos;
     if (!exponent || number != std::floor(number)) return WrongType(field, text);
-    if (std::abs(number) > 9007199254740991.0 || !InRange(field, number)) {
+    if (std::abs(number) > kWholeMax || !InRange(field, number)) {
       return OutOfRange(field, text);
     }
     return OfInteger(static_cast<int64_t>(number));
@@ -205,7 +206,7 @@ ReadValue ReadEvery(const Field& field, std::string_view text) {
   const Shape shape = ShapeOf(text);
   if (shape == Shape::kInteger || shape == Shape::kLeadingZero) {
     Field steps = field;
-    steps.max = 9007199254740991.0;
+    steps.max = kWholeMax;
     return ReadInteger(steps, text);
   }
   const auto seconds = DurationSeconds(text);
@@ -328,7 +329,7 @@ ReadValue Canonical(const Field& field, const v1::Value& value) {
         if (!std::isfinite(number)) return NotANumber(field, ValueText(value), Shape::kNotFinite);
         if (field.type == FieldType::kInteger) {
           if (number != std::floor(number)) return WrongType(field, ValueText(value));
-          if (std::abs(number) > 9007199254740991.0) return OutOfRange(field, ValueText(value));
+          if (std::abs(number) > kWholeMax) return OutOfRange(field, ValueText(value));
           return ReadInteger(field, absl::StrCat(static_cast<int64_t>(number)));
         }
         return InRange(field, number) ? OfNumber(number == 0 ? 0.0 : number)
@@ -446,6 +447,7 @@ std::string RangeText(const Field& field) {
   if (field.min == 0 && field.max == 0) return "";
   const auto text = [&field](double bound) {
     if (field.type == FieldType::kDuration) return DurationText(bound);
+    if (field.type == FieldType::kInteger) return absl::StrCat(static_cast<int64_t>(bound));
     return NumberText(bound);
   };
   if (field.min == field.max) return text(field.min);
