@@ -105,7 +105,6 @@ Result<void> Stepper::Run(int64_t step) {
   if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) return NotFinite(step);
   p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_);
   if (!norm_.is_cpu()) left_out_ += at::isfinite(norm_).logical_not();
-  if (p_.parallel != nullptr) p_.parallel->EndStep();
   EndPhase(kOptimizer);
   return {};
 }

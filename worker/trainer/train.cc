@@ -1,13 +1,18 @@
 // train.cc: the life of an attempt.
 #include "worker/trainer/train.h"
 
+#include <torch/version.h>
+
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 
+#include "common/version.h"
 #include "worker/trainer/comm/group.h"
 #include "worker/trainer/eval/eval.h"
 #include "worker/trainer/failure.h"
+#include "worker/trainer/keeper.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/result.h"
 #include "worker/trainer/row.h"
@@ -27,6 +32,15 @@ int64_t WallTimeMs() {
       .count();
 }
 
+std::map<std::string, std::string> Provenance(const Device& device) {
+  const DeviceFacts facts = device.Facts();
+  return {{"program", std::string(kVersion) + " (" + kRevision + ")"},
+          {"libtorch", TORCH_VERSION},
+          {"device", facts.name},
+          {"nccl", facts.nccl_version},
+          {"cuda", facts.cuda_version}};
+}
+
 class Attempt {
  public:
   Attempt(const frames::Start& start, Device& device, Conversation& conversation,
@@ -34,18 +48,10 @@ class Attempt {
       : start_(start), device_(device), conversation_(conversation), options_(options) {}
   ~Attempt();
 
-  Result<void> Run() {
-    DT_TRY(Prepare());
-    DT_TRY(Meet());
-    DT_TRY(Build());
-    return Train();
-  }
-  int64_t step() const { return step_; }
-  void AbortGroup() {
-    if (group_ != nullptr) group_->Abort();
-  }
+  frames::End Run();
 
  private:
+  Result<void> Go();
   Result<void> Prepare();
   Result<void> Meet();
   Result<void> Build();
@@ -53,6 +59,7 @@ class Attempt {
 
   Result<void> Report(Stepper& stepper);
   Result<void> Evaluate();
+  Result<void> Save();
   bool IsRoot() const { return start_.rank == 0; }
 
   const frames::Start& start_;
@@ -68,6 +75,7 @@ class Attempt {
   std::unique_ptr<Transformer> model_;
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<DataParallel> parallel_;
+  std::unique_ptr<CheckpointKeeper> keeper_;  // of rank 0, once training began
 
   int64_t step_ = 0;  // complete ones
   int64_t evaluated_step_ = -1;
@@ -79,6 +87,37 @@ Attempt::~Attempt() {
   conversation_.AbortWith({});
   // The Reducer first: its hooks hold the group.
   parallel_.reset();
+}
+
+frames::End Attempt::Run() {
+  Result<void> result = Guarded([&] { return Go(); });
+  // Peers would wait for this rank until their timeout.
+  if (!result.ok() && group_ != nullptr) group_->Abort();
+  // A stop may be seen first as the failure of a collective, because a peer was quicker. The
+  // parameters are those of the last complete step all the same.
+  const Wish wish = conversation_.CurrentWish();
+  if (!result.ok() && wish != Wish::kGoOn &&
+      (result.error().kind == ErrorKind::kCancelled ||
+       result.error().kind == ErrorKind::kCollective)) {
+    result = Error{ErrorKind::kCancelled, "stopped at step " + std::to_string(step_)};
+    if (wish == Wish::kStopAfterCheckpoint) {
+      Result<void> saved = Guarded([&] { return Save(); });
+      if (!saved.ok()) result = std::move(saved);
+    }
+  }
+  frames::End end;
+  end.token = start_.token;
+  end.step = static_cast<uint64_t>(step_);
+  end.cause = result.ok() ? "finished" : CauseWord(result.error().kind);
+  if (!result.ok()) end.message = result.error().message;
+  return end;
+}
+
+Result<void> Attempt::Go() {
+  DT_TRY(Prepare());
+  DT_TRY(Meet());
+  DT_TRY(Build());
+  return Train();
 }
 
 Result<void> Attempt::Prepare() {
@@ -136,11 +175,17 @@ Result<void> Attempt::Build() {
   timeline_ = device_.NewTimeline();
   model_ = std::make_unique<Transformer>(spec_.model, static_cast<uint64_t>(spec_.seed), torch);
   optimizer_ = std::make_unique<AdamW>(model_->Parameters(), spec_.optimizer);
+  Restored restored;
+  if (start_.resume) {
+    DT_TRY_ASSIGN(restored, RestoreSnapshot(start_, group_.get(), *model_, *optimizer_));
+    step_ = restored.step;
+  }
   if (group_ == nullptr) return {};
   std::vector<at::Tensor> parameters;
   for (const NamedTensor& parameter : model_->Parameters()) parameters.push_back(parameter.tensor);
   DataParallelOptions options;
   options.bucket_mb = spec_.bucket_mb;
+  options.layout = std::move(restored.layout);
   parallel_ = std::make_unique<DataParallel>(std::move(parameters), group_, *timeline_, options);
   return {};
 }
@@ -154,19 +199,30 @@ Result<void> Attempt::Train() {
   Loader loader(*train_data_, sampler, plan_.batch, reading);
   Stepper stepper(
       {spec_, plan_, device_, *timeline_, *model_, *optimizer_, loader, parallel_.get()});
+  if (IsRoot()) {
+    keeper_ = std::make_unique<CheckpointKeeper>(
+        CheckpointKeeper::Parts{start_, spec_, plan_, conversation_, *model_, *optimizer_,
+                                parallel_.get(), Provenance(device_)},
+        step_);
+  }
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
   row_time_ = step_time_ = progress_time_ = Clock::now();
 
   while (step_ < plan_.target_steps) {
-    if (conversation_.CurrentWish() == Wish::kStop) {
+    // Peers that are to stop after a checkpoint go on until rank 0 has it and leaves.
+    const Wish wish = conversation_.CurrentWish();
+    if (wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && IsRoot())) {
       return Error{ErrorKind::kCancelled, "stopped at step " + std::to_string(step_)};
     }
     DT_TRY(stepper.Run(step_ + 1));
     ++step_;
+    if (parallel_ != nullptr) parallel_->EndStep();
     DT_TRY(Report(stepper));
-    if (spec_.eval.every > 0 && step_ % spec_.eval.every == 0) DT_TRY(Evaluate());
+    const bool last = step_ == plan_.target_steps;
+    if (last || (spec_.eval.every > 0 && step_ % spec_.eval.every == 0)) DT_TRY(Evaluate());
+    if (keeper_ != nullptr && (last || keeper_->Due(step_))) DT_TRY(Save());
   }
-  return Evaluate();
+  return {};
 }
 
 Result<void> Attempt::Report(Stepper& stepper) {
@@ -214,7 +270,16 @@ Result<void> Attempt::Evaluate() {
     eval.tokens = validation.tokens;
     eval.seconds = SecondsBetween(before, after);
     conversation_.Say(eval);
+    keeper_->OnValidated(step_, validation.loss);
   }
+  return {};
+}
+
+Result<void> Attempt::Save() {
+  if (keeper_ == nullptr) return {};
+  DT_TRY_ASSIGN(const double seconds, keeper_->Save(step_));
+  since_.checkpoint_seconds += seconds;
+  step_time_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   return {};
 }
 
@@ -223,23 +288,9 @@ Result<void> Attempt::Evaluate() {
 frames::End RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
                        const AttemptOptions& options) {
   frames::End end;
-  end.token = start.token;
   {
     Attempt attempt(start, device, conversation, options);
-    const Result<void> result = Guarded([&] { return attempt.Run(); });
-    end.step = static_cast<uint64_t>(attempt.step());
-    if (result.ok()) {
-      end.cause = "finished";
-    } else if (conversation.CurrentWish() != Wish::kGoOn &&
-               result.error().kind == ErrorKind::kCollective) {
-      end.cause = "cancelled";
-      end.message = "stopped inside a collective";
-    } else {
-      end.cause = CauseWord(result.error().kind);
-      end.message = result.error().message;
-      // Peers would wait for this rank until their timeout.
-      attempt.AbortGroup();
-    }
+    end = attempt.Run();
   }
   device.ReleaseMemory();
   return end;

@@ -12,8 +12,8 @@ constexpr int64_t kFirstBucketBytes = 1 << 20;  // small, so that communication 
 bool CoversExactly(const BucketLayout& layout, size_t parameters) {
   std::vector<int> seen(parameters, 0);
   for (const auto& bucket : layout) {
-    for (const int64_t index : bucket) {
-      if (index < 0 || static_cast<size_t>(index) >= parameters || seen[index]++ > 0) return false;
+    for (const uint32_t index : bucket) {
+      if (index >= parameters || seen[index]++ > 0) return false;
     }
   }
   return std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; });
@@ -67,9 +67,9 @@ void DataParallel::EndStep() { reducer_->rebuild_buckets(); }
 void DataParallel::CommunicateInNextBackward() { reducer_->prepare_for_backward({}); }
 
 BucketLayout DataParallel::Layout() const {
-  std::unordered_map<const c10::TensorImpl*, int64_t> index;
+  std::unordered_map<const c10::TensorImpl*, uint32_t> index;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    index[parameters_[i].unsafeGetTensorImpl()] = static_cast<int64_t>(i);
+    index[parameters_[i].unsafeGetTensorImpl()] = static_cast<uint32_t>(i);
   }
   BucketLayout layout;
   for (const c10d::GradBucket& bucket : reducer_->get_grad_buckets(true)) {

@@ -19,7 +19,7 @@ namespace dt::trainer {
 
 // Which parameters share a bucket, in the order of reduction. Part of a checkpoint: with another
 // layout sums round differently, and a resume would not equal the uninterrupted run.
-using BucketLayout = std::vector<std::vector<int64_t>>;
+using BucketLayout = std::vector<std::vector<uint32_t>>;
 
 struct DataParallelOptions {
   double bucket_mb = 25;

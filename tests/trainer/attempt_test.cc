@@ -1,0 +1,419 @@
+// attempt_test.cc: what dttrain does with attempts, told by real processes: numbers that do not
+// depend on how the work is cut, resumes that leave no trace, and every way to end.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "tests/trainer/trainer_gang.h"
+
+namespace dt::testing {
+namespace {
+
+class AttemptTest : public ::testing::Test {
+ protected:
+  AttemptTest() {
+    WriteShard(folder_, "data/train.bin", 20000);
+    WriteShard(folder_, "data/val.bin", 3000);
+  }
+
+  frames::Start Start(nlohmann::json spec) {
+    frames::Start start;
+    start.token = "token";
+    start.experiment = 7;
+    start.trial = 2;
+    start.attempt = 1;
+    start.spec = std::move(spec);
+    start.data_root = folder_ / "data";
+    return start;
+  }
+  frames::Start StoredStart(nlohmann::json spec) {
+    frames::Start start = Start(std::move(spec));
+    std::filesystem::create_directories(folder_ / "storage");
+    start.storage = folder_ / "storage";
+    return start;
+  }
+  static frames::Resume ResumeOf(const frames::CheckpointDone& checkpoint) {
+    return {checkpoint.step, checkpoint.path, checkpoint.manifest_hash};
+  }
+  static double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double largest = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      largest = std::max(largest, std::abs(a[i] - b[i]));
+    }
+    return largest;
+  }
+
+  TempFolder folder_;
+};
+
+// ---- The same numbers ----
+
+TEST_F(AttemptTest, TwoRanksGiveTheLossesOfOneAtTheSameGlobalBatch) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "50";
+  spec["train"]["batch_size"] = 8;
+  const Told one = TrainerGang(1).Run(Start(spec));
+  spec["train"]["batch_size"] = 4;
+  const Told two = TrainerGang(2).Run(Start(spec));
+  ASSERT_EQ(one.Cause(), "finished");
+  ASSERT_EQ(two.Cause(0), "finished");
+  EXPECT_EQ(two.Cause(1), "finished");
+  ASSERT_EQ(one.rows.size(), 50u);
+  EXPECT_LE(LargestDifference(one.Losses(), two.Losses()), 1e-5);
+  EXPECT_LE(LargestDifference(one.Column("grad_norm"), two.Column("grad_norm")), 1e-4);
+  EXPECT_LT(one.Losses().back(), one.Losses().front() - 0.1) << "it learns";
+  ASSERT_EQ(two.evals.size(), 1u);
+  EXPECT_NEAR(one.evals[0].loss, two.evals[0].loss, 1e-5);
+  EXPECT_EQ(two.prepared.size(), 2u);
+  EXPECT_EQ(two.prepared[0].data_fingerprint, two.prepared[1].data_fingerprint);
+}
+
+TEST_F(AttemptTest, AccumulationGivesTheLossesOfOneLargeBatch) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "20";
+  spec["train"]["global_batch_size"] = "16";
+  spec["train"]["batch_size"] = 16;
+  const Told large = TrainerGang(1).Run(Start(spec));
+  spec["train"]["batch_size"] = 4;
+  const Told cut = TrainerGang(1).Run(Start(spec));
+  const Told cut_and_dealt = TrainerGang(2).Run(Start(spec));
+  ASSERT_EQ(large.rows.size(), 20u);
+  EXPECT_LE(LargestDifference(large.Losses(), cut.Losses()), 1e-5);
+  EXPECT_LE(LargestDifference(large.Losses(), cut_and_dealt.Losses()), 1e-5);
+  // Two micro-steps, one communication: each bucket is reduced once.
+  EXPECT_EQ(cut_and_dealt.Column("allreduce_bytes").back(),
+            4.0 * static_cast<double>(cut_and_dealt.prepared[0].model_parameters));
+}
+
+class ResumeTest : public AttemptTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(ResumeTest, EqualsTheUninterruptedRunBitForBit) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["model"]["dropout"] = 0.1;
+  spec["checkpoint"]["every"]["steps"] = "1";
+  spec["checkpoint"]["keep_latest"] = 100;
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(GetParam());
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.Cause(), "finished");
+  ASSERT_EQ(whole.checkpoints.size(), 12u);
+  // After the first step the bucket layout changes; by the seventh it has long settled.
+  for (const size_t step : {1, 7}) {
+    start.attempt = 1 + static_cast<uint32_t>(step);
+    start.resume = ResumeOf(whole.checkpoints.at(step - 1));
+    const Told rest = gang.Run(start);
+    ASSERT_EQ(rest.Cause(), "finished") << rest.ends[0]->message;
+    EXPECT_EQ(rest.resumed_step, step);
+    ASSERT_EQ(rest.rows.size(), 12 - step);
+    for (size_t i = 0; i < rest.rows.size(); ++i) {
+      EXPECT_EQ(rest.rows[i]["step"], whole.rows[i + step]["step"]);
+      EXPECT_EQ(rest.rows[i]["loss"], whole.rows[i + step]["loss"]) << "step " << step + i + 1;
+      EXPECT_EQ(rest.rows[i]["grad_norm"], whole.rows[i + step]["grad_norm"]);
+    }
+    EXPECT_EQ(rest.evals.back().loss, whole.evals.back().loss);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ResumeTest, ::testing::Values(1, 2, 3));
+
+TEST_F(AttemptTest, AnotherNumberOfRanksResumesWithTheSameDataAndNearlyTheSameLosses) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["train"]["global_batch_size"] = "8";
+  spec["checkpoint"]["every"]["steps"] = "6";
+  spec["checkpoint"]["keep_latest"] = 100;
+  frames::Start start = StoredStart(spec);
+  const Told whole = TrainerGang(1).Run(start);
+  start.attempt = 2;
+  start.resume = ResumeOf(whole.checkpoints.at(0));
+  const Told rest = TrainerGang(2).Run(start);
+  ASSERT_EQ(rest.rows.size(), 6u);
+  const std::vector<double> losses = whole.Losses();
+  EXPECT_LE(LargestDifference({losses.begin() + 6, losses.end()}, rest.Losses()), 1e-5);
+}
+
+// ---- Measures ----
+
+TEST_F(AttemptTest, EveryStepReportsWhereItsTimeWentAndWhatWasReduced) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["global_batch_size"] = "16";
+  const Told told = TrainerGang(2).Run(Start(spec));
+  ASSERT_EQ(told.rows.size(), 8u);
+  for (const nlohmann::json& row : told.rows) {
+    const auto value = [&](const char* field) { return row.at(field).get<double>(); };
+    EXPECT_GT(value("forward_seconds"), 0);
+    EXPECT_GT(value("backward_seconds"), 0);
+    EXPECT_GT(value("optimizer_seconds"), 0);
+    EXPECT_GE(value("comm_exposed_seconds"), 0);
+    EXPECT_GT(value("allreduce_seconds"), 0);
+    EXPECT_GE(value("allreduce_count"), 2) << "bucket_mb asks for several buckets";
+    EXPECT_EQ(value("allreduce_bytes"),
+              4.0 * static_cast<double>(told.prepared[0].model_parameters));
+    EXPECT_EQ(value("tokens"), 16 * 32);
+    EXPECT_EQ(value("steps"), 1);
+    EXPECT_GT(value("memory_peak_bytes"), 1 << 20);
+    const double phases = value("data_seconds") + value("forward_seconds") +
+                          value("backward_seconds") + value("comm_exposed_seconds") +
+                          value("optimizer_seconds") + value("other_seconds");
+    EXPECT_LE(phases, value("seconds") * 1.5 + 0.01);
+  }
+}
+
+TEST_F(AttemptTest, RowsCoverTheStepsBetweenThem) {
+  nlohmann::json spec = SmallSpec();
+  spec["logging"] = {{"every", "3"}};
+  const Told told = TrainerGang(1).Run(Start(spec));
+  EXPECT_EQ(told.Column("step"), (std::vector<double>{3, 6, 8})) << "the last is always there";
+  EXPECT_EQ(told.Column("steps"), (std::vector<double>{3, 3, 2}));
+  EXPECT_EQ(told.Column("tokens"), (std::vector<double>{3 * 128, 3 * 128, 2 * 128}));
+}
+
+// ---- Checkpoints ----
+
+TEST_F(AttemptTest, KeepsTheNewestAndTheBestCheckpointAndSaysWhichItRemoved) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["eval"]["every"] = "4";
+  spec["checkpoint"]["every"]["steps"] = "2";
+  const Told told = TrainerGang(1).Run(StoredStart(spec));
+  ASSERT_EQ(told.Cause(), "finished");
+  EXPECT_EQ(told.evals.size(), 3u);
+  EXPECT_EQ(told.checkpoints.size(), 6u);
+  EXPECT_EQ(told.checkpoints.back().step, 12u);
+  EXPECT_TRUE(told.checkpoints.back().best) << "the loss falls";
+  EXPECT_EQ(told.checkpoints.back().loss, told.evals.back().loss);
+  size_t folders = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "storage/7/2/a1")) {
+    folders += entry.is_directory() ? 1 : 0;
+  }
+  EXPECT_EQ(folders, told.checkpoints.size() - told.removed.size());
+  EXPECT_LE(folders, 2u);
+}
+
+TEST_F(AttemptTest, ADamagedCheckpointEndsTheAttemptAndIsNotTrainedFrom) {
+  nlohmann::json spec = SmallSpec();
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(2);
+  const Told told = gang.Run(start);
+  start.attempt = 2;
+  start.resume = ResumeOf(told.checkpoints.back());
+  const std::string file = start.storage + "/" + start.resume->path + "/model.safetensors";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 4);
+  const Told rest = gang.Run(start);
+  EXPECT_EQ(rest.Cause(0), "trainer_crash");
+  EXPECT_EQ(rest.Cause(1), "collective");
+  EXPECT_TRUE(rest.rows.empty());
+}
+
+// ---- Ends ----
+
+TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProcess) {
+  TrainerGang gang(1, {"--threads", "1", "--memory-limit", "1G"});
+  nlohmann::json large = SmallSpec();
+  large["train"]["batch_size"] = 500;
+  large["model"]["vocab_pad"] = 50304;  // 3.2 GB of logits
+  const Told first = gang.Run(Start(large));
+  EXPECT_EQ(first.Cause(), "oom");
+  EXPECT_NE(first.ends[0]->message, "");
+  const Told second = gang.Run(Start(SmallSpec()));
+  EXPECT_EQ(second.Cause(), "finished");
+  EXPECT_EQ(gang.Run(Start(large)).Cause(), "oom");
+  EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
+TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
+  nlohmann::json spec = SmallSpec();
+  spec["model"]["n_embd"] = 4096;  // 400 MB of parameters and moments
+  spec["model"]["n_ff"] = 4096;
+  // Both are short of memory, and whichever notices first takes the other along.
+  TrainerGang gang(2, {"--threads", "1", "--memory-limit", "1G"});
+  const Told told = gang.Run(Start(spec));
+  EXPECT_TRUE(told.Cause(0) == "oom" || told.Cause(1) == "oom");
+  for (const int rank : {0, 1}) {
+    EXPECT_TRUE(told.Cause(rank) == "oom" || told.Cause(rank) == "collective");
+  }
+  EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
+TEST_F(AttemptTest, ANonFiniteGradientEndsEveryRankBeforeTheParametersSeeIt) {
+  nlohmann::json spec = SmallSpec();
+  spec["optimizer"]["lr"] = 1e30;
+  spec["schedule"]["type"] = "constant";
+  spec["schedule"]["warmup_steps"] = "0";
+  spec["train"]["max_steps"] = "50";
+  const Told told = TrainerGang(2).Run(Start(spec));
+  EXPECT_EQ(told.Cause(0), "nonfinite");
+  EXPECT_EQ(told.Cause(1), "nonfinite");
+  EXPECT_EQ(told.ends[0]->step, told.ends[1]->step);
+  for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
+}
+
+TEST_F(AttemptTest, UnusableDataAndSpecificationsAreToldApart) {
+  TrainerGang gang(1);
+  nlohmann::json spec = SmallSpec();
+  spec["data"]["train"] = "absent_*.bin";
+  EXPECT_EQ(gang.Run(Start(spec)).Cause(), "data");
+  spec = SmallSpec();
+  spec["model"]["vocab_size"] = 8;  // ids go up to 63
+  EXPECT_EQ(gang.Run(Start(spec)).Cause(), "data");
+  spec = SmallSpec();
+  spec["train"]["global_batch_size"] = "5";
+  EXPECT_EQ(gang.Run(Start(spec)).Cause(), "config");
+  EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
+TEST_F(AttemptTest, AStopEndsEveryRankEvenInsideACollective) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "1000000";
+  TrainerGang gang(2);
+  bool stopped = false;
+  // Rank 0 alone leaves; rank 1 is then inside an all-reduce that nobody joins.
+  const Told told = gang.Run(Start(spec), [&](TrainerGang& g, const frames::FromTrainer& frame) {
+    if (stopped || !std::holds_alternative<frames::StepDone>(frame)) return;
+    stopped = true;
+    g.Stop(0, /*checkpoint=*/false);
+  });
+  EXPECT_EQ(told.Cause(0), "cancelled");
+  EXPECT_EQ(told.Cause(1), "collective");
+  EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
+TEST_F(AttemptTest, AStoppedRankLeavesACollectiveThatAHungPeerNeverJoins) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "1000000";
+  TrainerGang gang(2);
+  int steps = 0;
+  const Told told = gang.Run(Start(spec), [&](TrainerGang& g, const frames::FromTrainer& frame) {
+    if (!std::holds_alternative<frames::StepDone>(frame) || ++steps != 3) return;
+    kill(g.rank(1).pid(), SIGSTOP);
+    g.Stop(0, /*checkpoint=*/false);
+    // Only now may the hung rank notice anything; rank 0 must get out by itself.
+    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+    bool out = false;
+    while (!out && std::chrono::steady_clock::now() < until) {
+      pollfd waiting{g.rank(0).fd(), POLLIN, 0};
+      poll(&waiting, 1, 100);
+      char peeked[65536];
+      const ssize_t got = recv(g.rank(0).fd(), peeked, sizeof(peeked), MSG_PEEK | MSG_DONTWAIT);
+      out = got > 0 && std::string_view(peeked, got).find("\"end\"") != std::string_view::npos;
+    }
+    EXPECT_TRUE(out);
+    kill(g.rank(1).pid(), SIGCONT);
+  });
+  EXPECT_EQ(told.Cause(0), "cancelled");
+}
+
+TEST_F(AttemptTest, AStopWithCheckpointSavesTheNewestStepFirst) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "1000000";
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(2);
+  int steps = 0;
+  const Told told = gang.Run(start, [&](TrainerGang& g, const frames::FromTrainer& frame) {
+    if (!std::holds_alternative<frames::StepDone>(frame) || ++steps != 5) return;
+    g.Stop(1, /*checkpoint=*/true);
+    g.Stop(0, /*checkpoint=*/true);
+  });
+  EXPECT_EQ(told.Cause(0), "cancelled");
+  EXPECT_EQ(told.Cause(1), "cancelled");
+  ASSERT_EQ(told.checkpoints.size(), 1u);
+  EXPECT_EQ(told.checkpoints[0].step, told.ends[0]->step);
+  EXPECT_EQ(told.checkpoints[0].step, told.rows.back()["step"].get<uint64_t>());
+
+  start.spec["train"]["max_steps"] = "1000000";
+  start.attempt = 2;
+  start.resume = ResumeOf(told.checkpoints[0]);
+  bool stopped = false;
+  const Told rest = gang.Run(start, [&](TrainerGang& g, const frames::FromTrainer& frame) {
+    if (stopped || !std::holds_alternative<frames::StepDone>(frame)) return;
+    stopped = true;
+    g.Stop(0, false);
+    g.Stop(1, false);
+  });
+  EXPECT_EQ(rest.resumed_step, told.checkpoints[0].step);
+}
+
+TEST_F(AttemptTest, TheSurvivorOfAKilledPeerTrainsTheNextTrial) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "1000000";
+  TrainerProcess survivor;
+  {
+    TrainerProcess doomed;
+    bool killed = false;
+    std::optional<frames::End> end;
+    frames::Start start = Start(spec);
+    start.world_size = 2;
+    start.data_address = "127.0.0.1";
+    survivor.Send(start);
+    start.rank = 1;
+    doomed.Send(start);
+    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+    while (!end && std::chrono::steady_clock::now() < until) {
+      pollfd waiting{survivor.fd(), POLLIN, 0};
+      poll(&waiting, 1, 100);
+      for (const frames::FromTrainer& frame : survivor.Receive()) {
+        if (const auto* store = std::get_if<frames::StoreUp>(&frame)) {
+          doomed.Send(frames::Connect{start.token, store->address});
+        } else if (std::holds_alternative<frames::StepDone>(frame) && !killed) {
+          killed = true;
+          kill(doomed.pid(), SIGKILL);
+        } else if (const auto* ended = std::get_if<frames::End>(&frame)) {
+          end = *ended;
+        }
+      }
+    }
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->cause, "collective") << end->message;
+  }
+  frames::Start next = Start(SmallSpec());
+  next.token = "next";
+  survivor.Send(next);
+  std::optional<frames::End> end;
+  const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+  while (!end && std::chrono::steady_clock::now() < until) {
+    pollfd waiting{survivor.fd(), POLLIN, 0};
+    poll(&waiting, 1, 100);
+    for (const frames::FromTrainer& frame : survivor.Receive()) {
+      if (const auto* ended = std::get_if<frames::End>(&frame)) end = *ended;
+    }
+  }
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->cause, "finished");
+}
+
+// ---- The process ----
+
+TEST_F(AttemptTest, LeavesWhenToldToAndWhenItsAgentIsGone) {
+  TrainerProcess told;
+  told.Send(frames::Exit{});
+  const std::optional<int> exited = told.AwaitExit();
+  ASSERT_TRUE(exited);
+  EXPECT_TRUE(WIFEXITED(*exited) && WEXITSTATUS(*exited) == 0);
+
+  TrainerProcess orphan;
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "1000000";
+  orphan.Send(Start(spec));
+  orphan.CloseSocket();
+  EXPECT_TRUE(orphan.AwaitExit());
+}
+
+TEST_F(AttemptTest, WaitsForTheLastTrainerOfItsSlotToBeGone) {
+  const std::vector<std::string> flags{"--threads", "1", "--lock", folder_ / "slot.lock"};
+  auto first = std::make_unique<TrainerProcess>(flags);
+  const auto await_frame = [](TrainerProcess& trainer, std::chrono::milliseconds limit) {
+    pollfd waiting{trainer.fd(), POLLIN, 0};
+    return poll(&waiting, 1, static_cast<int>(limit.count())) > 0;
+  };
+  ASSERT_TRUE(await_frame(*first, kTrainingPatience));
+  TrainerProcess second(flags);
+  EXPECT_FALSE(await_frame(second, std::chrono::milliseconds(1500)));
+  first.reset();
+  EXPECT_TRUE(await_frame(second, kTrainingPatience));
+}
+
+}  // namespace
+}  // namespace dt::testing

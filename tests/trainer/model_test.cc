@@ -1,0 +1,195 @@
+// model_test.cc: the model, the optimizer and their sizes, against values that PyTorch gave
+// (reference/make_reference.py).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "worker/trainer/failure.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/optim/adamw.h"
+#include "worker/trainer/precision/precision.h"
+#include "worker/trainer/spec.h"
+
+namespace dt::trainer {
+namespace {
+
+// Sizes and formulas of make_reference.py.
+constexpr int64_t kVocab = 61, kLength = 16, kBatch = 3;
+
+ModelSpec SmallGpt() {
+  ModelSpec spec;
+  spec.n_layer = 2;
+  spec.n_head = 3;
+  spec.n_embd = 24;
+  spec.n_ff = 40;
+  spec.n_positions = kLength;
+  spec.vocab_size = kVocab;
+  spec.vocab_pad = 64;
+  return spec;
+}
+
+ModelSpec SmallTinyTransformer() {
+  ModelSpec spec = SmallGpt();
+  spec.vocab_pad = kVocab;
+  spec.tie_head = false;
+  spec.head_bias = true;
+  spec.norm = Norm::kPost;
+  spec.activation = Activation::kRelu;
+  spec.positions = Positions::kSinusoidal;
+  return spec;
+}
+
+void FillByFormula(const Transformer& model) {
+  at::NoGradGuard no_grad;
+  int64_t k = 0;
+  for (const NamedTensor& parameter : model.Parameters()) {
+    const at::Tensor i = at::arange(parameter.tensor.numel(), at::kDouble);
+    at::Tensor values = 0.1 * at::sin(0.7 * i + static_cast<double>(k++));
+    const bool is_norm_weight = parameter.name.find("ln_") != std::string::npos &&
+                                parameter.name.find(".weight") != std::string::npos;
+    if (is_norm_weight) values = values + 1;
+    parameter.tensor.detach().copy_(values.view(parameter.tensor.sizes()));
+  }
+}
+
+at::Tensor Tokens(int64_t step) {
+  const at::Tensor i = at::arange(kBatch * (kLength + 1), at::kLong).view({kBatch, kLength + 1});
+  return (i * i * 7 + i * 3 + step * 11).remainder(kVocab);
+}
+
+struct Curve {
+  std::vector<double> losses, norms;
+};
+
+Curve TrainByFormula(const ModelSpec& spec) {
+  at::set_num_threads(1);
+  const Transformer model(spec, /*seed=*/1, at::kCPU);
+  FillByFormula(model);
+  OptimizerSpec optimizer_spec;
+  AdamW optimizer(model.Parameters(), optimizer_spec);
+  Curve curve;
+  for (int64_t step = 0; step < 5; ++step) {
+    const at::Tensor ids = Tokens(step);
+    const at::Tensor loss =
+        model.Loss(ids.slice(1, 0, kLength), ids.slice(1, 1, kLength + 1), /*training=*/true);
+    for (const NamedTensor& parameter : model.Parameters()) parameter.tensor.mutable_grad().reset();
+    loss.backward();
+    const at::Tensor norm = optimizer.GradientNorm();
+    optimizer.Step(/*learning_rate=*/3e-3, /*clip=*/1.0, norm);
+    curve.losses.push_back(loss.item<double>());
+    curve.norms.push_back(norm.item<double>());
+  }
+  return curve;
+}
+
+void ExpectNear(const std::vector<double>& got, const std::vector<double>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-5) << "step " << i;
+}
+
+TEST(TransformerTest, PreNormTrainsToPyTorchsLosses) {
+  const Curve curve = TrainByFormula(SmallGpt());
+  ExpectNear(curve.losses, {4.6097741, 4.4219346, 4.2008033, 4.2332149, 4.1632352});
+  ExpectNear(curve.norms, {2.9869812, 2.0707779, 0.9165499, 0.9785269, 0.7970266});
+}
+
+TEST(TransformerTest, PostNormTrainsToPyTorchsLosses) {
+  const Curve curve = TrainByFormula(SmallTinyTransformer());
+  ExpectNear(curve.losses, {4.2795272, 4.2026148, 4.2275681, 4.1513171, 4.1728330});
+  ExpectNear(curve.norms, {0.9331390, 0.8601122, 0.8190634, 0.7872860, 0.7585350});
+}
+
+TEST(TransformerTest, SizesAreThoseOfThePublishedModels) {
+  const auto count = [](const char* preset) {
+    const Result<TrialSpec> spec =
+        ParseTrialSpec({{"data", {{"train", "x"}}}, {"model", {{"preset", preset}}}});
+    EXPECT_TRUE(spec.ok());
+    return CountParameters(spec->model);
+  };
+  EXPECT_EQ(count("tiny_transformer"), 38'172'197u);  // the study's 38.2M
+  EXPECT_EQ(count("gpt2"), 124'475'904u);  // 124,439,808 with 50,257 rows, 50,304 are stored
+  EXPECT_EQ(count("gpt2-medium") / 1'000'000, 354u);
+}
+
+TEST(TransformerTest, CountsTheParametersItMakes) {
+  for (ModelSpec spec : {SmallGpt(), SmallTinyTransformer()}) {
+    for (const bool bias : {true, false}) {
+      spec.bias = bias;
+      uint64_t made = 0;
+      for (const NamedTensor& parameter : Transformer(spec, 1, at::kCPU).Parameters()) {
+        made += static_cast<uint64_t>(parameter.tensor.numel());
+      }
+      EXPECT_EQ(made, CountParameters(spec));
+    }
+  }
+}
+
+TEST(TransformerTest, DrawsItsParametersFromTheSeedAlone) {
+  const Transformer one(SmallGpt(), 5, at::kCPU), same(SmallGpt(), 5, at::kCPU),
+      other(SmallGpt(), 6, at::kCPU);
+  EXPECT_TRUE(at::equal(one.Parameters()[0].tensor, same.Parameters()[0].tensor));
+  EXPECT_FALSE(at::equal(one.Parameters()[0].tensor, other.Parameters()[0].tensor));
+}
+
+TEST(TransformerTest, SeesNoTokenOfTheFuture) {
+  const Transformer model(SmallGpt(), 3, at::kCPU);
+  const at::Tensor ids = Tokens(0).slice(1, 0, kLength).contiguous();
+  at::Tensor changed = ids.clone();
+  changed.select(1, kLength - 1).fill_(1);
+  const at::Tensor before = model.Logits(ids, false).slice(1, 0, kLength - 1);
+  const at::Tensor after = model.Logits(changed, false).slice(1, 0, kLength - 1);
+  EXPECT_TRUE(at::equal(before, after));
+}
+
+TEST(TransformerTest, DropsOnlyInTraining) {
+  ModelSpec spec = SmallGpt();
+  spec.dropout = 0.5;
+  const Transformer model(spec, 3, at::kCPU);
+  const at::Tensor ids = Tokens(0).slice(1, 0, kLength);
+  EXPECT_TRUE(at::equal(model.Logits(ids, false), model.Logits(ids, false)));
+  EXPECT_FALSE(at::equal(model.Logits(ids, true), model.Logits(ids, true)));
+}
+
+TEST(PrecisionTest, Bf16AutocastStaysNearFp32) {
+  const Transformer model(SmallGpt(), 3, at::kCPU);
+  const at::Tensor ids = Tokens(0);
+  const auto loss = [&](Compute compute) {
+    const AutocastScope autocast(compute, at::kCPU);
+    return model.Loss(ids.slice(1, 0, kLength), ids.slice(1, 1, kLength + 1), false).item<double>();
+  };
+  EXPECT_NE(loss(Compute::kBf16), loss(Compute::kFp32));
+  EXPECT_NEAR(loss(Compute::kBf16), loss(Compute::kFp32), 0.02);
+  EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+}
+
+TEST(AdamWTest, LeavesEverythingAsItIsWhenTheNormIsNotFinite) {
+  at::Tensor parameter = at::ones({4, 4}).requires_grad_();
+  AdamW optimizer({{"p", parameter}}, OptimizerSpec{});
+  parameter.mutable_grad() = at::full({4, 4}, std::nan(""));
+  optimizer.Step(1e-3, 1.0, optimizer.GradientNorm());
+  EXPECT_TRUE(at::equal(parameter.detach(), at::ones({4, 4})));
+  for (const NamedTensor& state : optimizer.State()) {
+    EXPECT_TRUE(at::equal(state.tensor, at::zeros({4, 4}))) << state.name;
+  }
+}
+
+TEST(FailureTest, TellsLibTorchsExceptionsApart) {
+  const auto kind_of = [](auto&& thrower) {
+    return Guarded([&]() -> Result<void> {
+             thrower();
+             return {};
+           })
+        .error()
+        .kind;
+  };
+  EXPECT_EQ(kind_of([] { at::empty({int64_t{1} << 50}); }), ErrorKind::kOutOfMemory);
+  EXPECT_EQ(kind_of([] { throw std::bad_alloc(); }), ErrorKind::kOutOfMemory);
+  EXPECT_EQ(kind_of([] { throw std::runtime_error("[gloo/pair.cc:1] Connection closed by peer"); }),
+            ErrorKind::kCollective);
+  EXPECT_EQ(kind_of([] { at::zeros({2}).view({3}); }), ErrorKind::kIo);
+}
+
+}  // namespace
+}  // namespace dt::trainer

@@ -1,0 +1,264 @@
+// trainer_gang.h: real dttrain processes under a test that plays their agents: it starts them,
+// relays the store's address, and keeps what they said.
+//
+// Ownership: the processes; they are killed and reaped with the object.
+// Threads:   thread-compatible.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/testing/temp_folder.h"
+#include "worker/frames.h"
+
+extern char** environ;
+
+namespace dt::testing {
+
+// Generous: several ranks share few cores with other tests.
+inline constexpr std::chrono::seconds kTrainingPatience{120};
+
+// dttrain as an agent starts it: a socket as descriptor 3.
+class TrainerProcess {
+ public:
+  explicit TrainerProcess(std::vector<std::string> flags = {"--threads", "1"}) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+      ADD_FAILURE() << "socketpair";
+      return;
+    }
+    fd_ = pair[0];
+    std::vector<std::string> words{DTTRAIN_PROGRAM, "--agent"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    // dup2 onto itself would keep close-on-exec; 3 is never the test's end here.
+    if (pair[1] == 3) pair[1] = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], 3);
+    if (posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, arguments.data(), environ) != 0) {
+      ADD_FAILURE() << "cannot start " << words[0];
+      pid_ = -1;
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[1]);
+  }
+  ~TrainerProcess() {
+    if (fd_ >= 0) close(fd_);
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+  }
+  TrainerProcess(const TrainerProcess&) = delete;
+  TrainerProcess& operator=(const TrainerProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  int fd() const { return fd_; }
+  void Send(const frames::ToTrainer& frame) { SendText(frames::ToLine(frame) + "\n"); }
+  void SendText(const std::string& text) {
+    EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  }
+  void CloseSocket() {
+    close(fd_);
+    fd_ = -1;
+  }
+  // The frames that are there now. `ended`: the process closed its end.
+  std::vector<frames::FromTrainer> Receive() {
+    std::vector<frames::FromTrainer> frames;
+    char chunk[65536];
+    const ssize_t got = recv(fd_, chunk, sizeof(chunk), MSG_DONTWAIT);
+    if (got == 0) ended_ = true;
+    if (got <= 0) return frames;
+    buffer_.append(chunk, static_cast<size_t>(got));
+    for (size_t end; (end = buffer_.find('\n')) != std::string::npos; buffer_.erase(0, end + 1)) {
+      auto parsed = frames::ParseFromTrainer(std::string_view(buffer_).substr(0, end));
+      if (auto* frame = std::get_if<frames::FromTrainer>(&parsed)) {
+        frames.push_back(std::move(*frame));
+      } else {
+        ADD_FAILURE() << std::get<frames::InvalidFrame>(parsed).reason;
+      }
+    }
+    return frames;
+  }
+  bool ended() const { return ended_; }
+  // The wait status, or nothing when it lives at the deadline.
+  std::optional<int> AwaitExit() {
+    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+    while (std::chrono::steady_clock::now() < until) {
+      int status = 0;
+      if (waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return status;
+      }
+      poll(nullptr, 0, 5);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int fd_ = -1;
+  bool ended_ = false;
+  std::string buffer_;
+};
+
+// What came of one attempt.
+struct Told {
+  std::vector<frames::Prepared> prepared;  // of every rank, in the order they came
+  std::vector<nlohmann::json> rows;
+  std::vector<frames::Eval> evals;
+  std::vector<frames::CheckpointDone> checkpoints;
+  std::vector<frames::CheckpointRemoved> removed;
+  std::vector<std::optional<frames::End>> ends;  // by rank; nothing: the process ended without one
+  uint64_t resumed_step = 0;
+
+  std::vector<double> Losses() const { return Column("loss"); }
+  std::vector<double> Column(const char* field) const {
+    std::vector<double> values;
+    for (const nlohmann::json& row : rows) values.push_back(row.at(field).get<double>());
+    return values;
+  }
+  std::string Cause(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->cause : "gone"; }
+};
+
+// Processes that train one attempt after another.
+class TrainerGang {
+ public:
+  explicit TrainerGang(int ranks, const std::vector<std::string>& flags = {"--threads", "1"}) {
+    for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<TrainerProcess>(flags));
+  }
+
+  TrainerProcess& rank(int r) { return *ranks_.at(r); }
+
+  // Called for every frame of rank 0, to interfere.
+  using Watch = std::function<void(TrainerGang&, const frames::FromTrainer&)>;
+  Told Run(const frames::Start& start, const Watch& watch = {}) {
+    token_ = start.token + "-" + std::to_string(++attempts_);
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      frames::Start mine = start;
+      mine.token = token_;
+      mine.rank = static_cast<int32_t>(r);
+      mine.world_size = static_cast<int32_t>(ranks_.size());
+      mine.data_address = "127.0.0.1";
+      ranks_[r]->Send(mine);
+    }
+    Told told;
+    told.ends.resize(ranks_.size());
+    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+    while (Pending(told) && std::chrono::steady_clock::now() < until) Turn(told, watch);
+    EXPECT_FALSE(Pending(told)) << "the attempt did not end in time";
+    return told;
+  }
+  // Within Run: a word to one rank about the attempt under way.
+  void Stop(int r, bool checkpoint) { ranks_.at(r)->Send(frames::Stop{token_, checkpoint}); }
+
+ private:
+  bool Pending(const Told& told) const {
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      if (!told.ends[r] && !ranks_[r]->ended()) return true;
+    }
+    return false;
+  }
+  void Turn(Told& told, const Watch& watch) {
+    std::vector<pollfd> waiting;
+    for (const auto& rank : ranks_) {
+      waiting.push_back({rank->ended() ? -1 : rank->fd(), POLLIN, 0});
+    }
+    poll(waiting.data(), waiting.size(), 100);
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      for (const frames::FromTrainer& frame : ranks_[r]->Receive()) {
+        Note(static_cast<int>(r), frame, told);
+        if (r == 0 && watch) watch(*this, frame);
+      }
+    }
+  }
+  void Note(int r, const frames::FromTrainer& frame, Told& told) {
+    if (const auto* store = std::get_if<frames::StoreUp>(&frame)) {
+      for (size_t peer = 1; peer < ranks_.size(); ++peer) {
+        if (!ranks_[peer]->ended()) ranks_[peer]->Send(frames::Connect{token_, store->address});
+      }
+    } else if (const auto* end = std::get_if<frames::End>(&frame)) {
+      EXPECT_FALSE(told.ends[r]) << "two ends of one attempt";
+      EXPECT_EQ(end->token, token_);
+      told.ends[r] = *end;
+    } else if (const auto* prepared = std::get_if<frames::Prepared>(&frame)) {
+      told.prepared.push_back(*prepared);
+    } else if (const auto* running = std::get_if<frames::Running>(&frame)) {
+      told.resumed_step = running->resumed_step;
+    } else if (const auto* step = std::get_if<frames::StepDone>(&frame)) {
+      EXPECT_EQ(r, 0);
+      told.rows.push_back(step->row);
+    } else if (const auto* eval = std::get_if<frames::Eval>(&frame)) {
+      told.evals.push_back(*eval);
+    } else if (const auto* checkpoint = std::get_if<frames::CheckpointDone>(&frame)) {
+      told.checkpoints.push_back(*checkpoint);
+    } else if (const auto* removed = std::get_if<frames::CheckpointRemoved>(&frame)) {
+      told.removed.push_back(*removed);
+    }
+  }
+
+  std::vector<std::unique_ptr<TrainerProcess>> ranks_;
+  std::string token_;
+  int attempts_ = 0;
+};
+
+// llm.c shards of text-like bytes, made by a formula: learnable, and the same everywhere.
+inline void WriteShard(const TempFolder& folder, const std::string& name, int tokens) {
+  std::string bytes(1024 + 2 * static_cast<size_t>(tokens), '\0');
+  const int32_t header[3] = {20240520, 1, tokens};
+  bytes.replace(0, sizeof(header), reinterpret_cast<const char*>(header), sizeof(header));
+  uint32_t state = 12345;
+  for (int i = 0; i < tokens; ++i) {
+    state = state * 1664525u + 1013904223u;
+    // Mostly a pattern, sometimes noise.
+    const uint16_t id = (state >> 24) < 64 ? static_cast<uint16_t>((state >> 16) & 63)
+                                           : static_cast<uint16_t>((i * 7 + i / 5) % 61);
+    bytes.replace(1024 + 2 * static_cast<size_t>(i), 2, reinterpret_cast<const char*>(&id), 2);
+  }
+  folder.Write(name, bytes);
+}
+
+// A model that trains dozens of steps a second, with everything given, so that no default matters.
+inline nlohmann::json SmallSpec() {
+  return {
+      {"seed", "11"},
+      {"data", {{"train", "train.bin"}, {"val", "val.bin"}, {"shuffle", true}}},
+      {"model",
+       {{"preset", "gpt2"},
+        {"n_layer", 2},
+        {"n_head", 2},
+        {"n_embd", 32},
+        {"n_ff", 64},
+        {"n_positions", 32},
+        {"vocab_size", 64},
+        {"vocab_pad", 64}}},
+      {"train", {{"batch_size", 4}, {"seq_len", 32}, {"max_steps", "8"}, {"grad_clip", 1.0}}},
+      {"optimizer", {{"lr", 6e-4}}},
+      {"schedule", {{"type", "cosine"}, {"warmup_steps", "4"}}},
+      {"precision", {{"compute", "fp32"}}},
+      {"parallel", {{"bucket_mb", 0.02}}},  // several buckets even here
+      {"eval", {{"every", "0"}, {"batches", 4}}},
+      {"checkpoint", {{"every", {{"steps", "0"}, {"seconds", 0}}}}},
+  };
+}
+
+}  // namespace dt::testing

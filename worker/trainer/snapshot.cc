@@ -1,0 +1,131 @@
+// snapshot.cc: tensors to files and back.
+#include "worker/trainer/snapshot.h"
+
+#include "common/sha256.h"
+
+namespace dt::trainer {
+namespace {
+
+constexpr char kModelFile[] = "model.safetensors";
+constexpr char kOptimizerFile[] = "optimizer.safetensors";
+
+Result<void> AddFile(CheckpointWriter& writer, const std::string& name,
+                     const std::vector<NamedTensor>& tensors) {
+  std::vector<at::Tensor> host;  // alive until written
+  std::vector<TensorRef> refs;
+  for (const NamedTensor& named : tensors) {
+    host.push_back(named.tensor.detach().cpu().contiguous());
+    refs.push_back(
+        {named.name, DType::kF32, host.back().sizes().vec(), host.back().const_data_ptr<float>()});
+  }
+  return writer.AddTensors(name, std::move(refs));
+}
+
+Result<void> ReadFile(const Checkpoint& checkpoint, const std::string& name,
+                      const std::vector<NamedTensor>& tensors) {
+  DT_TRY_ASSIGN(const SafetensorsFile file, checkpoint.OpenTensors(name));
+  for (const NamedTensor& named : tensors) {
+    const TensorEntry* entry = file.Find(named.name);
+    if (entry == nullptr || entry->dtype != DType::kF32 ||
+        entry->shape != named.tensor.sizes().vec()) {
+      return Error{ErrorKind::kDamaged, checkpoint.folder + "/" + name + " has no fp32 tensor '" +
+                                            named.name + "' of the shape that the model has"};
+    }
+    at::Tensor host = at::empty(named.tensor.sizes(), at::kFloat);
+    DT_TRY(file.Read(*entry, host.mutable_data_ptr<float>()));
+    named.tensor.detach().copy_(host);
+  }
+  return {};
+}
+
+// One number for each parameter in the order of reduction, and one that says which bucket it is in;
+// before them the step. Always the same size, so that it can be broadcast.
+at::Tensor Packed(const Restored& restored, size_t parameters) {
+  at::Tensor packed = at::full({static_cast<int64_t>(1 + 2 * parameters)}, -1, at::kLong);
+  int64_t* out = packed.mutable_data_ptr<int64_t>();
+  *out++ = restored.step;
+  for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
+    for (const uint32_t index : restored.layout[bucket]) {
+      *out++ = index;
+      *out++ = static_cast<int64_t>(bucket);
+    }
+  }
+  return packed;
+}
+
+Restored Unpacked(const at::Tensor& packed) {
+  const int64_t* in = packed.const_data_ptr<int64_t>();
+  const int64_t* end = in + packed.numel();
+  Restored restored;
+  restored.step = *in++;
+  for (; in < end && *in >= 0; in += 2) {
+    if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
+    restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
+  }
+  return restored;
+}
+
+Result<Restored> Read(const frames::Start& start, const Transformer& model,
+                      const AdamW& optimizer) {
+  const std::optional<CheckpointId> id = ParseCheckpointPath(start.resume->path);
+  if (!id) {
+    return Error{ErrorKind::kConfig,
+                 "'" + start.resume->path + "' is not the path of a checkpoint"};
+  }
+  DT_TRY_ASSIGN(const Checkpoint checkpoint,
+                OpenCheckpoint(start.storage, *id, start.resume->manifest_hash));
+  if (checkpoint.manifest.spec_hash != SpecHash(start.spec)) {
+    return Error{ErrorKind::kDamaged,
+                 checkpoint.folder + " was written for another model, data, batch or optimizer"};
+  }
+  DT_TRY(ReadFile(checkpoint, kModelFile, model.Parameters()));
+  DT_TRY(ReadFile(checkpoint, kOptimizerFile, optimizer.State()));
+  Restored restored{static_cast<int64_t>(checkpoint.manifest.step), checkpoint.manifest.buckets};
+  size_t listed = 0;
+  for (const auto& bucket : restored.layout) listed += bucket.size();
+  // A layout of another set of parameters says nothing about this one.
+  if (listed != model.Parameters().size()) restored.layout.clear();
+  return restored;
+}
+
+}  // namespace
+
+std::string SpecHash(const nlohmann::json& spec) {
+  nlohmann::json kept = nlohmann::json::object();
+  for (const char* part : {"seed", "data", "model", "train", "optimizer", "schedule"}) {
+    if (spec.contains(part)) kept[part] = spec[part];
+  }
+  return Sha256Hex(kept.dump());
+}
+
+Result<SavedCheckpoint> SaveSnapshot(const std::string& storage, const CheckpointId& id,
+                                     const Transformer& model, const AdamW& optimizer,
+                                     Manifest manifest) {
+  DT_TRY_ASSIGN(CheckpointWriter writer, CheckpointWriter::Begin(storage, id));
+  DT_TRY(AddFile(writer, kModelFile, model.Parameters()));
+  DT_TRY(AddFile(writer, kOptimizerFile, optimizer.State()));
+  return writer.Commit(std::move(manifest));
+}
+
+Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const Transformer& model,
+                                 AdamW& optimizer) {
+  at::NoGradGuard no_grad;
+  Restored restored;
+  if (start.rank == 0) {
+    DT_TRY_ASSIGN(restored, Read(start, model, optimizer));
+  }
+  if (group != nullptr) {
+    const size_t parameters = model.Parameters().size();
+    at::Tensor packed = Packed(restored, parameters).to(model.Parameters()[0].tensor.device());
+    std::vector<at::Tensor> tensors;
+    for (const NamedTensor& named : model.Parameters()) tensors.push_back(named.tensor.detach());
+    for (const NamedTensor& named : optimizer.State()) tensors.push_back(named.tensor);
+    group->BroadcastFromRoot(tensors);
+    group->BroadcastFromRoot({packed});
+    restored = Unpacked(packed.cpu());
+  }
+  optimizer.Resume(restored.step);
+  return restored;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,40 @@
+// snapshot.h: a training state as a checkpoint, and a checkpoint as a training state on every rank.
+//
+// Role:    model.safetensors has the parameters by name, optimizer.safetensors their moments. What
+//          differs by rank (random numbers, position in the data) is a function of seed, step and
+//          rank, so it needs no saving.
+// Errors:  those of the checkpoint room; LibTorch's exceptions pass through.
+// Tests:   tests/trainer/resume_test.cc
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/frames.h"
+#include "worker/trainer/checkpoint/checkpoint.h"
+#include "worker/trainer/comm/group.h"
+#include "worker/trainer/device.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/optim/adamw.h"
+#include "worker/trainer/parallel/ddp.h"
+
+namespace dt::trainer {
+
+// The parts of a specification without which the numbers of a checkpoint mean something else.
+std::string SpecHash(const nlohmann::json& spec);
+
+// Rank 0. `manifest` says everything that is not a tensor.
+Result<SavedCheckpoint> SaveSnapshot(const std::string& storage, const CheckpointId& id,
+                                     const Transformer& model, const AdamW& optimizer,
+                                     Manifest manifest);
+
+struct Restored {
+  int64_t step = 0;
+  BucketLayout layout;
+};
+// Every rank: rank 0 reads and verifies, the others get it from there; `group` null: one rank.
+Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const Transformer& model,
+                                 AdamW& optimizer);
+
+}  // namespace dt::trainer
