@@ -64,8 +64,6 @@ TEST_F(AttemptTest, TwoRanksGiveTheLossesOfOneAtTheSameGlobalBatch) {
   EXPECT_LE(LargestDifference(one.Losses(), two.Losses()), 1e-5);
   EXPECT_LE(LargestDifference(one.Column("grad_norm"), two.Column("grad_norm")), 1e-4);
   EXPECT_LT(one.Losses().back(), one.Losses().front() - 0.1) << "it learns";
-  ASSERT_EQ(two.evals.size(), 1u);
-  EXPECT_NEAR(one.evals[0].loss, two.evals[0].loss, 1e-5);
   EXPECT_EQ(two.prepared.size(), 2u);
   EXPECT_EQ(two.prepared[0].data_fingerprint, two.prepared[1].data_fingerprint);
 }
@@ -82,6 +80,10 @@ TEST_F(AttemptTest, AccumulationGivesTheLossesOfOneLargeBatch) {
   ASSERT_EQ(large.rows.size(), 20u);
   EXPECT_LE(LargestDifference(large.Losses(), cut.Losses()), 1e-5);
   EXPECT_LE(LargestDifference(large.Losses(), cut_and_dealt.Losses()), 1e-5);
+  ASSERT_EQ(cut.evals.size(), 1u);
+  ASSERT_EQ(cut_and_dealt.evals.size(), 1u);
+  EXPECT_NEAR(cut.evals[0].loss, cut_and_dealt.evals[0].loss, 1e-5);
+  EXPECT_EQ(cut_and_dealt.evals[0].tokens, 4 * 4 * 32);
   // Two micro-steps, one communication: each bucket is reduced once.
   EXPECT_EQ(cut_and_dealt.Column("allreduce_bytes").back(),
             4.0 * static_cast<double>(cut_and_dealt.prepared[0].model_parameters));
@@ -240,14 +242,15 @@ TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
 
 TEST_F(AttemptTest, ANonFiniteGradientEndsEveryRankBeforeTheParametersSeeIt) {
   nlohmann::json spec = SmallSpec();
-  spec["optimizer"]["lr"] = 1e30;
-  spec["schedule"]["type"] = "constant";
-  spec["schedule"]["warmup_steps"] = "0";
+  // Tokens absent from the first batch get 0/0 as their update; a later batch has them.
+  spec["optimizer"]["eps"] = 0;
+  spec["model"]["tie_head"] = false;
   spec["train"]["max_steps"] = "50";
   const Told told = TrainerGang(2).Run(Start(spec));
   EXPECT_EQ(told.Cause(0), "nonfinite");
   EXPECT_EQ(told.Cause(1), "nonfinite");
   EXPECT_EQ(told.ends[0]->step, told.ends[1]->step);
+  EXPECT_EQ(told.rows.size(), told.ends[0]->step) << "the step that failed has no row";
   for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
 }
 
@@ -339,49 +342,24 @@ TEST_F(AttemptTest, AStopWithCheckpointSavesTheNewestStepFirst) {
 TEST_F(AttemptTest, TheSurvivorOfAKilledPeerTrainsTheNextTrial) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "1000000";
-  TrainerProcess survivor;
-  {
-    TrainerProcess doomed;
+  // Gloo leaves a rank waiting when its peer dies while it sends: now and then, and then the agent
+  // kills it. Three times in a row is a fault of ours.
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    TrainerGang gang(2);
     bool killed = false;
-    std::optional<frames::End> end;
-    frames::Start start = Start(spec);
-    start.world_size = 2;
-    start.data_address = "127.0.0.1";
-    survivor.Send(start);
-    start.rank = 1;
-    doomed.Send(start);
-    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
-    while (!end && std::chrono::steady_clock::now() < until) {
-      pollfd waiting{survivor.fd(), POLLIN, 0};
-      poll(&waiting, 1, 100);
-      for (const frames::FromTrainer& frame : survivor.Receive()) {
-        if (const auto* store = std::get_if<frames::StoreUp>(&frame)) {
-          doomed.Send(frames::Connect{start.token, store->address});
-        } else if (std::holds_alternative<frames::StepDone>(frame) && !killed) {
-          killed = true;
-          kill(doomed.pid(), SIGKILL);
-        } else if (const auto* ended = std::get_if<frames::End>(&frame)) {
-          end = *ended;
-        }
-      }
-    }
-    ASSERT_TRUE(end);
-    EXPECT_EQ(end->cause, "collective") << end->message;
+    const Told told = gang.Run(Start(spec), [&](TrainerGang& g, const frames::FromTrainer& frame) {
+      if (killed || !std::holds_alternative<frames::StepDone>(frame)) return;
+      killed = true;
+      kill(g.rank(1).pid(), SIGKILL);
+    });
+    EXPECT_EQ(told.Cause(1), "gone");
+    if (told.Cause(0) == "gone") continue;
+    EXPECT_EQ(told.Cause(0), "collective") << told.ends[0]->message;
+    gang.DropRank(1);
+    EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+    return;
   }
-  frames::Start next = Start(SmallSpec());
-  next.token = "next";
-  survivor.Send(next);
-  std::optional<frames::End> end;
-  const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
-  while (!end && std::chrono::steady_clock::now() < until) {
-    pollfd waiting{survivor.fd(), POLLIN, 0};
-    poll(&waiting, 1, 100);
-    for (const frames::FromTrainer& frame : survivor.Receive()) {
-      if (const auto* ended = std::get_if<frames::End>(&frame)) end = *ended;
-    }
-  }
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->cause, "finished");
+  ADD_FAILURE() << "no survivor left by itself";
 }
 
 // ---- The process ----

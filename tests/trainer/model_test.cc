@@ -117,8 +117,9 @@ TEST(TransformerTest, CountsTheParametersItMakes) {
   for (ModelSpec spec : {SmallGpt(), SmallTinyTransformer()}) {
     for (const bool bias : {true, false}) {
       spec.bias = bias;
+      const Transformer model(spec, 1, at::kCPU);
       uint64_t made = 0;
-      for (const NamedTensor& parameter : Transformer(spec, 1, at::kCPU).Parameters()) {
+      for (const NamedTensor& parameter : model.Parameters()) {
         made += static_cast<uint64_t>(parameter.tensor.numel());
       }
       EXPECT_EQ(made, CountParameters(spec));

@@ -34,6 +34,10 @@ namespace dt::testing {
 // Generous: several ranks share few cores with other tests.
 inline constexpr std::chrono::seconds kTrainingPatience{120};
 
+// How long the others of a broken attempt may take to leave by themselves. An agent gives two
+// seconds; here the machine may be busy with other tests.
+inline constexpr std::chrono::seconds kAbandonPatience{15};
+
 // dttrain as an agent starts it: a socket as descriptor 3.
 class TrainerProcess {
  public:
@@ -152,6 +156,7 @@ class TrainerGang {
   // Called for every frame of rank 0, to interfere.
   using Watch = std::function<void(TrainerGang&, const frames::FromTrainer&)>;
   Told Run(const frames::Start& start, const Watch& watch = {}) {
+    broken_.reset();
     token_ = start.token + "-" + std::to_string(++attempts_);
     for (size_t r = 0; r < ranks_.size(); ++r) {
       frames::Start mine = start;
@@ -164,14 +169,37 @@ class TrainerGang {
     Told told;
     told.ends.resize(ranks_.size());
     const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
-    while (Pending(told) && std::chrono::steady_clock::now() < until) Turn(told, watch);
+    while (Pending(told) && std::chrono::steady_clock::now() < until) {
+      Turn(told, watch);
+      KillThoseLeftBehind(told);
+    }
     EXPECT_FALSE(Pending(told)) << "the attempt did not end in time";
     return told;
   }
+  void DropRank(int r) { ranks_.erase(ranks_.begin() + r); }
   // Within Run: a word to one rank about the attempt under way.
   void Stop(int r, bool checkpoint) { ranks_.at(r)->Send(frames::Stop{token_, checkpoint}); }
 
  private:
+  // As an agent does: once a member has failed, the others must leave soon.
+  void KillThoseLeftBehind(const Told& told) {
+    const auto now = std::chrono::steady_clock::now();
+    bool broken = false;
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      broken = broken || ranks_[r]->ended() || (told.ends[r] && told.ends[r]->cause != "finished");
+    }
+    if (!broken) {
+      broken_.reset();
+      return;
+    }
+    if (!broken_) {
+      broken_ = now;
+    } else if (now > *broken_ + kAbandonPatience) {
+      for (size_t r = 0; r < ranks_.size(); ++r) {
+        if (!told.ends[r] && !ranks_[r]->ended()) kill(ranks_[r]->pid(), SIGKILL);
+      }
+    }
+  }
   bool Pending(const Told& told) const {
     for (size_t r = 0; r < ranks_.size(); ++r) {
       if (!told.ends[r] && !ranks_[r]->ended()) return true;
@@ -219,6 +247,7 @@ class TrainerGang {
   std::vector<std::unique_ptr<TrainerProcess>> ranks_;
   std::string token_;
   int attempts_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> broken_;
 };
 
 // llm.c shards of text-like bytes, made by a formula: learnable, and the same everywhere.

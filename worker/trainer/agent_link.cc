@@ -12,6 +12,9 @@
 namespace dt::trainer {
 namespace {
 
+// Well below the two seconds after which an agent kills.
+constexpr std::chrono::milliseconds kLeaveByItself{300};
+
 // Ends the process without running destructors: the training thread may be inside a collective that
 // never returns.
 [[noreturn]] void Leave(int status, const char* reason) {
@@ -57,9 +60,11 @@ class AgentLink::Attempt final : public Conversation {
     return store_address_;
   }
   void AbortWith(std::function<void()> abort) override {
-    std::lock_guard lock(abort_mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !aborting_; });
     abort_ = std::move(abort);
-    if (abort_ && CurrentWish() == Wish::kStop) abort_();
+    changed_.notify_all();
+    if (abort_ && wish_ == Wish::kStop) abort_();
   }
 
   void OnConnect(const std::string& address) {
@@ -68,15 +73,20 @@ class AgentLink::Attempt final : public Conversation {
     changed_.notify_all();
   }
   void OnStop(Wish wish) {
-    {
-      std::lock_guard lock(mutex_);
-      if (wish_ == Wish::kStop) return;
-      wish_ = wish;
-      changed_.notify_all();
-    }
-    if (wish != Wish::kStop) return;
-    std::lock_guard lock(abort_mutex_);
-    if (abort_) abort_();
+    std::unique_lock lock(mutex_);
+    if (wish_ == Wish::kStop) return;
+    wish_ = wish;
+    changed_.notify_all();
+    if (wish != Wish::kStop || !abort_) return;
+    // A rank that leaves between two steps disturbs nobody; only one that cannot is torn out.
+    if (changed_.wait_for(lock, kLeaveByItself, [&] { return !abort_; })) return;
+    aborting_ = true;
+    const std::function<void()> abort = abort_;
+    lock.unlock();
+    abort();
+    lock.lock();
+    aborting_ = false;
+    changed_.notify_all();
   }
 
  private:
@@ -86,8 +96,8 @@ class AgentLink::Attempt final : public Conversation {
   std::condition_variable changed_;
   Wish wish_ = Wish::kGoOn;
   std::string store_address_;
-  std::mutex abort_mutex_;
   std::function<void()> abort_;
+  bool aborting_ = false;
 };
 
 AgentLink::AgentLink(int fd) : fd_(fd), reader_([this] { Read(); }) {}

@@ -29,8 +29,9 @@ class Conversation {
   // Ranks > 0: where rank 0's store is. Errors: kCancelled when a stop comes first, kCollective
   // after `limit`.
   virtual Result<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) = 0;
-  // Calls `abort` from another thread when kStop arrives, so that a collective lets go; at once if
-  // it is already there. An empty function ends that; after it returns no call is under way.
+  // Calls `abort` from another thread when kStop arrives and the training thread does not leave
+  // soon, so that a collective lets go; at once if kStop is already there. An empty function ends
+  // that; after it returns no call is under way.
   virtual void AbortWith(std::function<void()> abort) = 0;
 };
 

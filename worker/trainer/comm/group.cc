@@ -195,8 +195,10 @@ void Group::Abort() {
   std::lock_guard lock(abort_mutex_);
   if (aborted_) return;
   aborted_ = true;
-  // Gloo has no abort that wakes its waiters; their sockets do.
-  for (const int fd : sockets_) shutdown(fd, SHUT_RDWR);
+  // Gloo has no abort that wakes its waiters; an end of file on their sockets does, and then it
+  // closes them, which the peers see. Only a buffer of which Gloo has sent a part stays unwoken
+  // until the group's timeout: for that one the agent has its kill.
+  for (const int fd : sockets_) shutdown(fd, SHUT_RD);
   try {
     backend_->abort();
   } catch (const std::exception& error) {
