@@ -156,6 +156,8 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
   const bool swept = std::any_of(spec.parameters().begin(), spec.parameters().end(),
                                  [](const v1::Parameter& p) { return p.path() == "seed"; });
   if (!swept && !IsExplicit(spec, "seed")) {
+    // Another client may set a seed without listing it; 0 is what a message holds that sets none.
+    if (spec.base().seed() != 0) seed = spec.base().seed();
     spec.mutable_base()->set_seed(seed);
     spec.add_explicit_paths("seed");
   }

@@ -35,6 +35,8 @@ class Validator {
   explicit Validator(const v1::ExperimentSpec& spec) : spec_(spec) {
     for (const v1::Parameter& parameter : spec.parameters()) swept_.insert(parameter.path());
     explicit_.insert(spec.explicit_paths().begin(), spec.explicit_paths().end());
+    set_ = explicit_;
+    set_.insert(swept_.begin(), swept_.end());
   }
 
   std::vector<Issue> Run() {
@@ -301,9 +303,7 @@ class Validator {
     std::vector<v1::Assignment> assignments = internal::AssignmentsAt(spec_, at);
     const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, assignments);
     if (!trial.ok()) return;  // every value was checked above
-    std::set<std::string> set = explicit_;
-    set.insert(swept_.begin(), swept_.end());
-    for (internal::Violation& violation : internal::CheckTrial(*trial, set)) {
+    for (internal::Violation& violation : internal::CheckTrial(*trial, set_)) {
       Finding& finding = findings[violation.rule];
       if (finding.trials++ == 0) {
         finding.violation = std::move(violation);
@@ -346,6 +346,7 @@ class Validator {
   const v1::ExperimentSpec& spec_;
   std::set<std::string> swept_;
   std::set<std::string> explicit_;
+  std::set<std::string> set_;  // either
   std::vector<Issue> issues_;
 };
 

@@ -91,22 +91,15 @@ absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, Expe
   return response;
 }
 
-// `auto` becomes what is connected, once and for all: a gang and its successors never mix kinds.
-std::string FreezeDevice(const LiveState& live, v1::ExperimentSpec& spec) {
-  v1::Resources& resources = *spec.mutable_base()->mutable_resources();
+// `auto` becomes what is connected, once and for all: a gang and its successors never mix kinds. A
+// seed that the file leaves to chance is chosen. Returns what the submitter should know, or "".
+std::string Freeze(const LiveState& live, uint64_t entropy, v1::ExperimentSpec& spec) {
   const size_t cuda = live.pools[static_cast<int>(DeviceKind::kCuda)].connected();
   const size_t cpu = live.pools[static_cast<int>(DeviceKind::kCpu)].connected();
   const std::string frozen(Name(cuda > 0 ? DeviceKind::kCuda : DeviceKind::kCpu));
-  for (v1::Parameter& parameter : *spec.mutable_parameters()) {
-    if (parameter.path() != "resources.device") continue;
-    for (v1::Value& value : *parameter.mutable_values()) {
-      if (value.text() == "auto") value.set_text(frozen);
-    }
-  }
-  const bool is_auto = resources.device() == "auto" || resources.device().empty();
-  if (!is_auto) return {};
-  resources.set_device(frozen);
-  if (cuda + cpu > 0) return {};
+  const bool is_auto = spec.base().resources().device() == "auto";
+  spec::Freeze(spec, frozen, 1 + static_cast<int64_t>(entropy % (kSeedRange - 1)));
+  if (!is_auto || cuda + cpu > 0) return {};
   return absl::StrCat("no worker is connected yet, so resources.device auto means ", frozen,
                       "; set it to cuda to wait for GPUs");
 }
@@ -131,11 +124,9 @@ absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, v1::SubmitRequest& request
   if (!request.dry_run()) DT_RETURN_IF_ERROR(CheckRoom(turn.durable(), disk_low));
   const std::string digest = DigestOf(request);
   v1::ExperimentSpec& spec = *request.mutable_spec();
+  const std::string note = Freeze(turn.live(), turn.entropy[0], spec);
+  // What is wrong on the device it will run on is wrong.
   DT_RETURN_IF_ERROR(CheckSpec(spec));
-  const std::string note = FreezeDevice(turn.live(), spec);
-  if (spec.base().seed() == 0) {
-    spec.mutable_base()->set_seed(1 + static_cast<int64_t>(turn.entropy[0] % (kSeedRange - 1)));
-  }
   DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> trials, spec::Expand(spec));
 
   v1::SubmitResponse response;
