@@ -63,6 +63,12 @@ std::string LossOf(const v1::TrialSummary& trial) {
   return trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone;
 }
 
+// A gang's share of a step that goes to all-reduce; one rank alone has none.
+std::string AllReduceText(const v1::TrialSummary& trial) {
+  if (!trial.has_latest() || trial.world_size() < 2) return kNone;
+  return FormatRatio(AllReduceShare(trial.latest()));
+}
+
 // Those that fit, live ones first, in order of number.
 std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>& trials,
                                              size_t count) {
@@ -154,7 +160,6 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
     const Cell word = StateCell(*trial);
     std::vector<Cell> row = {{TrialName(*trial), quiet ? Style::kDim : Style::kBold}};
     for (const Swept& one : swept) row.push_back({AssignmentText(*trial, one.path)});
-    const bool gang = running && trial->has_latest() && trial->world_size() > 1;
     row.insert(row.end(),
                {{StateGlyph(trial->state(), options.glyphs) + word.text, word.style},
                 {Bar(Progress(*trial), bar, options.glyphs), word.style},
@@ -162,7 +167,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
                 {LossOf(*trial)},
                 {FormatLoss(trial->val_loss())},
                 {trial->tokens_per_second() > 0 ? FormatRate(trial->tokens_per_second()) : kNone},
-                {gang ? FormatRatio(AllReduceShare(trial->latest())) : kNone},
+                {AllReduceText(*trial)},
                 {running ? FormatDuration(std::ceil(trial->eta_seconds())) : kNone}});
     table.rows.push_back(std::move(row));
   }
@@ -320,6 +325,7 @@ Table ResultTable(const LiveState& state, size_t count) {
                                                   {"LOSS", Align::kRight},
                                                   {"STEP", Align::kRight},
                                                   {"TOKENS/S", Align::kRight},
+                                                  {"ALL-REDUCE", Align::kRight, Shown::kAlways, 4},
                                                   {"TIME", Align::kRight},
                                                   {"STATE", Align::kLeft, Shown::kAlways, 9}}) {
     table.columns.push_back(column);
@@ -339,6 +345,7 @@ Table ResultTable(const LiveState& state, size_t count) {
          {LossOf(trial), style},
          {StepText(trial), style},
          {trial.tokens_per_second() > 0 ? FormatRate(trial.tokens_per_second()) : kNone, style},
+         {AllReduceText(trial), style},
          {FormatDuration(RunSeconds(trial)), style},
          StateCell(trial)});
     table.rows.push_back(std::move(row));
