@@ -118,6 +118,11 @@ TEST(FreezeTest, SettlesOnlyWhatTheFileLeftOpen) {
   EXPECT_EQ(closed.spec().base().resources().device(), "cuda");
   EXPECT_EQ(closed.spec().base().seed(), 0);
 
+  ExperimentBuilder unlisted;  // as another client may send it
+  unlisted.spec().mutable_base()->set_seed(9);
+  Freeze(unlisted.spec(), "cpu", 7);
+  EXPECT_EQ(unlisted.spec().base().seed(), 9);
+
   ExperimentBuilder swept;
   swept.Sweep("seed", {"1", "2"});
   Freeze(swept.spec(), "cpu", 7);
