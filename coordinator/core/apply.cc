@@ -120,8 +120,9 @@ absl::Status On(DurableState& state, const v1::ExperimentSubmitted& fact, int64_
 absl::Status On(DurableState& state, const v1::AttemptStarted& fact, int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptStarted"));
   const AttemptId id{subject.id, fact.attempt()};
-  DT_ASSIGN_OR_RETURN(AttemptToken token, AttemptToken::FromBytes(fact.token()));
-  if (fact.attempt() != subject.trial.attempts.size() + 1 || state.tokens.contains(token)) {
+  const AttemptToken token = AttemptToken::FromBytes(fact.token()).value_or(AttemptToken{});
+  if (token == AttemptToken{} || fact.attempt() != subject.trial.attempts.size() + 1 ||
+      state.tokens.contains(token)) {
     return absl::FailedPreconditionError(
         absl::StrCat("journal: attempt ", ToString(id), " must be number ",
                      subject.trial.attempts.size() + 1, " of its trial, with a token of its own"));

@@ -2,7 +2,7 @@
 // behind, else over the fewest hosts.
 #include "coordinator/core/placement.h"
 
-#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -103,26 +103,23 @@ class GangBuilder {
   std::vector<WorkerIndex> Build(WorkerIndex anchor) {
     gang_.clear();
     hosts_ = 0;
-    std::string_view anchor_host;
+    anchor_host_.reset();
     if (anchor != kNoWorker) {
-      anchor_host = pool_.slots_.at(anchor).slot.host;
+      anchor_host_ = pool_.slots_.at(anchor).slot.host;
       gang_.push_back(anchor);
-      TakeFrom(anchor_host, anchor);
+      TakeFrom(*anchor_host_, anchor);
     }
-    auto largest = pool_.hosts_by_free_.rbegin();
-    while (gang_.size() < size_) {
-      if (largest->second == anchor_host && anchor != kNoWorker) {
-        ++largest;
-        continue;
+    // From the hosts with the most free slots down; of equal ones the smaller name first.
+    const auto& hosts = pool_.hosts_by_free_;
+    for (auto group_end = hosts.end(); gang_.size() < size_;) {
+      const size_t count = std::prev(group_end)->first;
+      const auto group = hosts.lower_bound({count, std::string_view()});
+      for (auto host = group; host != group_end && gang_.size() < size_; ++host) {
+        if (host->second == anchor_host_) continue;
+        const bool rest_fits = count >= size_ - gang_.size();
+        TakeFrom(rest_fits ? BestFit(*host) : host->second, kNoWorker);
       }
-      const size_t missing = size_ - gang_.size();
-      if (largest->first >= missing) {
-        TakeFrom(BestFit(missing, anchor == kNoWorker ? std::nullopt : std::optional(anchor_host)),
-                 kNoWorker);
-        break;
-      }
-      TakeFrom(largest->second, kNoWorker);
-      ++largest;
+      group_end = group;
     }
     return gang_;
   }
@@ -139,11 +136,12 @@ class GangBuilder {
   size_t hosts() const { return hosts_; }
 
  private:
-  // The host with the fewest free slots of those that have `missing`. REQUIRES: there is one.
-  std::string_view BestFit(size_t missing, std::optional<std::string_view> except) const {
-    auto found = pool_.hosts_by_free_.lower_bound({missing, std::string_view()});
-    if (except.has_value() && found->second == *except) ++found;
-    return found->second;
+  // The host with the fewest free slots that has room for the rest of the gang. `candidate` has;
+  // hosts with fewer slots than it are untouched yet.
+  std::string_view BestFit(const std::pair<size_t, std::string_view>& candidate) const {
+    auto found = pool_.hosts_by_free_.lower_bound({size_ - gang_.size(), std::string_view()});
+    if (found->second == anchor_host_) ++found;
+    return found->first < candidate.first ? found->second : candidate.second;
   }
 
   void TakeFrom(std::string_view host, WorkerIndex already) {
@@ -157,6 +155,7 @@ class GangBuilder {
   const SlotPool& pool_;
   const size_t size_;
   std::vector<WorkerIndex> gang_;
+  std::optional<std::string_view> anchor_host_;
   size_t hosts_ = 0;
 };
 

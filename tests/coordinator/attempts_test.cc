@@ -1,0 +1,380 @@
+// attempts_test.cc: from orders to the end of an attempt, and what its end means for the trial.
+#include <gtest/gtest.h>
+
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class AttemptTest : public CoreTest {
+ protected:
+  // One trial on two slots of two hosts, in training.
+  TrialId TrainPair(v1::ExperimentSpec spec = OnSlots(2)) {
+    AddWorker("a", {.host = "host-a"});
+    AddWorker("b", {.host = "host-b"});
+    const TrialId id{Submit(std::move(spec)), 1};
+    Train({"a", "b"});
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+    return id;
+  }
+  uint32_t AttemptsOf(TrialId id) { return static_cast<uint32_t>(TrialOf(id).attempts.size()); }
+  v1::Cause CauseOf(TrialId id) { return TrialOf(id).attempts.back().cause; }
+};
+
+TEST_F(AttemptTest, OneStepTrialFromSubmitToFinished) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  ExpectOrders("a", id, 0);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STARTING);
+  Train({"a"});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  SendItems("a", {Rows("a", 1, 1), Evaluation("a", 1, 3.5), Checkpoint("a", 1)});
+  Finish({"a"}, 1);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+  EXPECT_EQ(chunks_.size(), 1u);
+  ExpectIdle("a");
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 6u);
+}
+
+TEST_F(AttemptTest, TheStoresAddressReachesThePeersOnly) {
+  AddWorker("a", {.host = "host-a"});
+  AddWorker("b", {.host = "host-b"});
+  Submit(OnSlots(2));
+  EXPECT_EQ(AssignedTo("b")->store_address(), "");
+  Follow("a");
+  workers_.at("a").holding.begin()->second.set_store_address("10.0.0.1:29500");
+  Heartbeat("a");
+  EXPECT_EQ(AssignedTo("b")->store_address(), "10.0.0.1:29500");
+  EXPECT_EQ(AssignedTo("a")->store_address(), "");
+  EXPECT_EQ(AssignedTo("b")->world_size(), 2);
+}
+
+TEST_F(AttemptTest, UnequalDataEndItNamingTheHosts) {
+  AddWorker("a", {.host = "host-a"});
+  AddWorker("b", {.host = "host-b"});
+  const TrialId id{Submit(OnSlots(2)), 1};
+  for (const char* name : {"a", "b"}) {
+    Follow(name);
+    workers_.at(name).holding.begin()->second.mutable_prepared()->set_data_fingerprint(
+        absl::StrCat("data of ", name));
+    Heartbeat(name);
+  }
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+  EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_DATA);
+  EXPECT_NE(TrialOf(id).message.find("host-a"), std::string::npos);
+  EXPECT_NE(TrialOf(id).message.find("host-b"), std::string::npos);
+}
+
+TEST_F(AttemptTest, ACrashIsRetriedAfterABackoffThatDoubles) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};  // retries.max 2, backoff 1 s
+  for (uint32_t attempt = 1; attempt <= 3; ++attempt) {
+    ASSERT_EQ(AttemptsOf(id), attempt);
+    Train({"a"});
+    SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+    Leave("a");
+    if (attempt == 3) break;
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+    const absl::Duration backoff = absl::Seconds(attempt == 1 ? 1 : 2);
+    Advance(backoff - absl::Milliseconds(10));
+    EXPECT_EQ(AttemptsOf(id), attempt) << "too early";
+    Advance(absl::Milliseconds(20));
+  }
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+  EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_TRAINER_CRASH);
+  EXPECT_NE(TrialOf(id).message.find("retries.max 2 is used up"), std::string::npos);
+}
+
+TEST_F(AttemptTest, LostWorkersDoNotUseUpTheBudgetOfCrashes) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = OneTrial();
+  spec.mutable_base()->mutable_retries()->set_max(1);
+  const TrialId id{Submit(spec), 1};
+  Train({"a"});
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+  Leave("a");
+  Advance(absl::Seconds(2));
+  Train({"a"});
+  SendItems("a", {Ended("a", v1::CAUSE_PREEMPTED)});
+  Leave("a");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+}
+
+TEST_F(AttemptTest, TheNextAttemptResumesFromTheNewestCheckpoint) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  SendItems("a",
+            {Checkpoint("a", 10), Checkpoint("a", 20), Ended("a", v1::CAUSE_TRAINER_CRASH, 25)});
+  Leave("a");
+  Advance(absl::Seconds(2));
+  ExpectOrders("a", id, 0);
+  EXPECT_EQ(AssignedTo("a")->attempt(), 2u);
+  EXPECT_EQ(AssignedTo("a")->resume().step(), 20u);
+}
+
+TEST_F(AttemptTest, ACheckpointToldAfterTheGangsEndStillCounts) {
+  const TrialId id = TrainPair();
+  SendItems("b", {Ended("b", v1::CAUSE_TRAINER_CRASH, 12)});
+  ASSERT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  SendItems("a", {Rows("a", 1, 10), Checkpoint("a", 10), Ended("a", v1::CAUSE_COLLECTIVE, 12)});
+  EXPECT_EQ(chunks_.size(), 1u);
+  Leave("a");
+  Leave("b");
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(AssignedTo("a")->resume().step(), 10u);
+}
+
+TEST_F(AttemptTest, FatalCausesAreNotRetried) {
+  AddWorker("a");
+  for (const v1::Cause cause :
+       {v1::CAUSE_OOM, v1::CAUSE_NONFINITE, v1::CAUSE_CONFIG, v1::CAUSE_DATA}) {
+    const TrialId id{Submit(OneTrial()), 1};
+    Train({"a"});
+    SendItems("a", {Ended("a", cause)});
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED) << Name(cause);
+    EXPECT_EQ(TrialOf(id).cause, cause);
+    Leave("a");
+  }
+}
+
+TEST_F(AttemptTest, ABrokenCollectiveWaitsForItsCause) {
+  const TrialId id = TrainPair();
+  SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE)});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  SendItems("b", {Ended("b", v1::CAUSE_OOM)});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+  EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_OOM);
+  EXPECT_EQ(TrialOf(id).attempts.back().deciding_rank, 1);
+}
+
+TEST_F(AttemptTest, ABrokenCollectiveWithoutACauseSettlesAfterTwoSeconds) {
+  const TrialId id = TrainPair();
+  SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE)});
+  Advance(absl::Milliseconds(1900));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(absl::Milliseconds(200));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_COLLECTIVE);
+}
+
+TEST_F(AttemptTest, ABrokenCollectiveOfAllRanksSettlesAtOnce) {
+  const TrialId id = TrainPair();
+  SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE)});
+  SendItems("b", {Ended("b", v1::CAUSE_COLLECTIVE)});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+}
+
+TEST_F(AttemptTest, ABrokenCollectiveBesideASilentWorkerIsALostWorker) {
+  const TrialId id = TrainPair();
+  Disconnect("b");
+  SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE)});
+  Advance(absl::Seconds(5));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(limits::kLease);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST);
+}
+
+TEST_F(AttemptTest, TheSurvivorsOfABrokenGangAreToldToAbandonAndKeepTheirSlotsUntilTheyHave) {
+  const TrialId id = TrainPair();
+  SendItems("b", {Ended("b", v1::CAUSE_TRAINER_CRASH)});
+  EXPECT_TRUE(AssignedTo("a")->abandon());
+  EXPECT_FALSE(AssignedTo("a")->kill());
+  Leave("b");
+  ExpectIdle("b");
+  Advance(absl::Seconds(5));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING) << "a still holds its slot";
+  EXPECT_TRUE(AssignedTo("a")->abandon());
+  Leave("a");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STARTING);
+  ExpectOrders("a", id, 0);
+}
+
+TEST_F(AttemptTest, RankZeroAloneDecidesThatItFinished) {
+  const TrialId id = TrainPair();
+  SendItems("b", {Ended("b", v1::CAUSE_FINISHED)});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  SendItems("a", {Ended("a", v1::CAUSE_FINISHED)});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+}
+
+TEST_F(AttemptTest, AMemberThatLeavesEarlyKeepsItsSlotUntilTheGangIsThrough) {
+  const TrialId id = TrainPair();
+  Submit(OneTrial());
+  SendItems("b", {Ended("b", v1::CAUSE_FINISHED)});
+  Leave("b");
+  ExpectOrders("b", id, 1);
+  Finish({"a"});
+  Heartbeat("b");
+  EXPECT_NE((TrialId{AssignedTo("a")->experiment(), 1}), id);
+}
+
+TEST_F(AttemptTest, RowsAndResultsOfOtherRanksAreNotTaken) {
+  TrainPair();
+  SendItems("b", {Rows("b", 1, 5), Evaluation("b", 5, 1.0), Checkpoint("b", 5)});
+  EXPECT_TRUE(chunks_.empty());
+  EXPECT_TRUE(last_.records.empty());
+  EXPECT_EQ(last_.acks.size(), 1u) << "taken, though without effect";
+}
+
+TEST_F(AttemptTest, PreparingTooLongIsAHang) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Follow("a");
+  Advance(limits::kPrepareTimeout - absl::Seconds(1));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STARTING);
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_HANG);
+  EXPECT_NE(TrialOf(id).attempts[0].message.find("rank 0 on a"), std::string::npos);
+}
+
+TEST_F(AttemptTest, APreparedGangThatDoesNotConnectIsAHang) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Follow("a");
+  workers_.at("a").holding.begin()->second.mutable_prepared()->set_data_fingerprint("x");
+  Heartbeat("a");
+  Advance(limits::kRendezvousTimeout + absl::Seconds(1));
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_HANG);
+}
+
+TEST_F(AttemptTest, TrainingWithoutAStepIsAHangAndProgressPutsItOff) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Advance(limits::kHangFloor - absl::Seconds(5));
+  workers_.at("a").holding.begin()->second.set_step(1);
+  Heartbeat("a");
+  Advance(limits::kHangFloor - absl::Seconds(5));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  // That step took almost ten minutes: twenty times as long is allowed now.
+  Advance(20 * limits::kHangFloor);
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_HANG);
+}
+
+TEST_F(AttemptTest, EvaluationsAndCheckpointsAreProgress) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  for (int i = 0; i < 3; ++i) {
+    Advance(limits::kHangFloor - absl::Seconds(5));
+    SendItems("a", {Evaluation("a", 0, 3.0)});
+  }
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+}
+
+TEST_F(AttemptTest, CancellingATrialKillsItAndEndsItWhenEveryMemberIsGone) {
+  const TrialId id = TrainPair();
+  EXPECT_EQ(Cancel(id.experiment), 1u);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STOPPING);
+  EXPECT_TRUE(AssignedTo("a")->kill());
+  EXPECT_TRUE(AssignedTo("b")->kill());
+  SendItems("a", {Ended("a", v1::CAUSE_CANCELLED)});
+  Leave("a");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STOPPING);
+  Leave("b");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_CANCELLED);
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_CANCELLED);
+  ExpectIdle("a");
+  ExpectIdle("b");
+}
+
+TEST_F(AttemptTest, ACancelThatWasAcceptedWinsOverAFinish) {
+  const TrialId id = TrainPair();
+  Cancel(id.experiment, 1);
+  Finish({"a", "b"});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_CANCELLED);
+}
+
+TEST_F(AttemptTest, ACancelledGangWithALostMemberEndsWithItsLease) {
+  const TrialId id = TrainPair();
+  Cancel(id.experiment);
+  Disconnect("b");
+  Leave("a");
+  Advance(limits::kStartupGrace + absl::Seconds(1));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_CANCELLED);
+}
+
+TEST_F(AttemptTest, CancellingAnExperimentEndsWhatWaitsAtOnce) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Trials(3));
+  EXPECT_EQ(Cancel(id), 3u);
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_STOPPING);
+  EXPECT_EQ(StateOfTrial({id, 2}), v1::TRIAL_CANCELLED);
+  EXPECT_EQ(StateOfTrial({id, 3}), v1::TRIAL_CANCELLED);
+  EXPECT_EQ(Cancel(id), 1u) << "one has not ended yet";
+  Follow("a");
+  Leave("a");
+  EXPECT_EQ(StateOf(GetExperiment(state_.durable, id)), v1::EXPERIMENT_CANCELLED);
+  EXPECT_EQ(Cancel(id), 0u);
+}
+
+TEST_F(AttemptTest, AKillOrderOutlivesTheCoordinator) {
+  const TrialId id = TrainPair();
+  Cancel(id.experiment);
+  RestartCoordinator();
+  Connect("a");
+  EXPECT_TRUE(AssignedTo("a")->kill());
+  Connect("b");
+  Leave("a");
+  Leave("b");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_CANCELLED);
+}
+
+TEST_F(AttemptTest, TrainersGoOnWhileTheCoordinatorIsAway) {
+  const TrialId id = TrainPair();
+  RestartCoordinator();
+  Connect("a");
+  Connect("b");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  EXPECT_EQ(AssignedTo("b")->store_address(), "10.0.0.1:29500");
+  Advance(absl::Seconds(60));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Finish({"a", "b"});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+  EXPECT_EQ(AttemptsOf(id), 1u);
+}
+
+TEST_F(AttemptTest, AnEndThatWasTakenJustBeforeARestartIsNotWaitedForForever) {
+  const TrialId id = TrainPair();
+  SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE)});
+  workers_.at("a").holding.begin()->second.set_phase(v1::AttemptStatus::GONE);
+  RestartCoordinator();
+  Connect("a");
+  Connect("b");
+  Advance(limits::kLease + absl::Seconds(3));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+}
+
+TEST_F(AttemptTest, ABackoffStartsAnewWithTheCoordinator) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+  Leave("a");
+  Pass(absl::Milliseconds(900));
+  RestartCoordinator();
+  Connect("a");
+  Advance(absl::Milliseconds(900));
+  EXPECT_EQ(AttemptsOf(id), 1u);
+  Advance(absl::Milliseconds(200));
+  EXPECT_EQ(AttemptsOf(id), 2u);
+}
+
+TEST_F(AttemptTest, FailedTrialsComeBackOnlyWhenAPersonRetriesThem) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  SendItems("a", {Ended("a", v1::CAUSE_NONFINITE)});
+  Leave("a");
+  ASSERT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+  EXPECT_EQ(RetryFailed(id.experiment), 1u);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STARTING);
+  ExpectOrders("a", id, 0);
+  EXPECT_EQ(AttemptsOf(id), 2u);
+  EXPECT_EQ(RetryFailed(id.experiment), 0u);
+}
+
+}  // namespace
+}  // namespace dt

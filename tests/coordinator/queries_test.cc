@@ -1,0 +1,263 @@
+// queries_test.cc: lists, pages, summaries and explanations.
+#include "coordinator/core/queries.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class QueryTest : public CoreTest {
+ protected:
+  v1::TrialSummary SummaryOf(TrialId id) { return Summarize(state_, id, now_.steady); }
+  v1::ExperimentSummary SummaryOf(ExperimentId id) {
+    return Summarize(state_, GetExperiment(state_.durable, id));
+  }
+  void ExpectExplained(TrialId id, const std::string& part) {
+    EXPECT_NE(Explain(id).find(part), std::string::npos) << Explain(id);
+  }
+};
+
+TEST_F(QueryTest, ListsArePagedToTheirEnd) {
+  for (int i = 0; i < 5; ++i) Submit(OneTrial());
+  v1::ListExperimentsRequest request;
+  request.set_page_size(2);
+  std::vector<uint64_t> seen;
+  for (int page = 0; page < 3; ++page) {
+    const auto response = Call<v1::ListExperimentsResponse>(request);
+    ASSERT_TRUE(response.ok());
+    for (const auto& experiment : response->experiments()) seen.push_back(experiment.experiment());
+    EXPECT_EQ(response->next_page_token().empty(), page == 2);
+    request.set_page_token(response->next_page_token());
+  }
+  EXPECT_EQ(seen, (std::vector<uint64_t>{1, 2, 3, 4, 5}));
+  request.set_page_token("nonsense");
+  EXPECT_EQ(Call<v1::ListExperimentsResponse>(request).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(QueryTest, ExperimentsAreFoundByLabelAndByBeingLast) {
+  v1::ExperimentSpec spec = OneTrial();
+  v1::Label& label = *spec.add_labels();
+  label.set_key("team");
+  label.set_value("vision");
+  Submit(spec);
+  Submit(OneTrial());
+  v1::ListExperimentsRequest request;
+  *request.add_labels() = label;
+  EXPECT_EQ(Call<v1::ListExperimentsResponse>(request)->experiments_size(), 1);
+  v1::ListExperimentsRequest last;
+  last.set_last(true);
+  EXPECT_EQ(Call<v1::ListExperimentsResponse>(last)->experiments(0).experiment(), 2u);
+}
+
+TEST_F(QueryTest, TrialsAreListedByStateAndPage) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Trials(4));
+  v1::ListTrialsRequest request;
+  request.set_experiment(id);
+  request.add_states(v1::TRIAL_PENDING);
+  request.set_page_size(2);
+  auto response = Call<v1::ListTrialsResponse>(request);
+  ASSERT_EQ(response->trials_size(), 2);
+  EXPECT_EQ(response->trials(0).trial(), 2u);
+  request.set_page_token(response->next_page_token());
+  response = Call<v1::ListTrialsResponse>(request);
+  ASSERT_EQ(response->trials_size(), 1);
+  EXPECT_EQ(response->trials(0).trial(), 4u);
+  EXPECT_EQ(response->next_page_token(), "");
+}
+
+TEST_F(QueryTest, ATrialsSummaryShowsHowFarItIs) {
+  AddWorker("a");
+  const TrialId id{Submit(Trials(1)), 1};
+  Train({"a"});
+  v1::AttemptStatus& status = workers_.at("a").holding.begin()->second;
+  status.set_step(40);
+  v1::StepRow& row = *status.mutable_latest();
+  row.set_step(40);
+  row.set_loss(2.5);
+  row.set_tokens(1000);
+  row.set_seconds(2);
+  row.set_steps(10);
+  SendItems("a", {Evaluation("a", 20, 3.0), Evaluation("a", 40, 3.2), Checkpoint("a", 40)});
+  const v1::TrialSummary summary = SummaryOf(id);
+  EXPECT_EQ(summary.state(), v1::TRIAL_RUNNING);
+  EXPECT_EQ(summary.step(), 40u);
+  EXPECT_EQ(summary.target_steps(), 100u);
+  EXPECT_EQ(summary.latest().loss(), 2.5);
+  EXPECT_EQ(summary.tokens_per_second(), 500);
+  EXPECT_NEAR(summary.eta_seconds(), 60 * 0.2, 1e-9);
+  EXPECT_EQ(summary.val_loss(), 3.2);
+  EXPECT_EQ(summary.best_val_loss(), 3.0);
+  EXPECT_EQ(summary.metric_value(), 3.0);
+  EXPECT_EQ(summary.last_checkpoint().step(), 40u);
+  EXPECT_EQ(summary.workers(0), "a");
+  EXPECT_EQ(summary.data_fingerprint(), "data-1");
+  EXPECT_EQ(summary.seed(), 7);
+  ASSERT_EQ(summary.assignments_size(), 1);
+  EXPECT_EQ(summary.assignments(0).path(), "optimizer.lr");
+  EXPECT_NEAR(SummaryOf(id.experiment).progress_ratio(), 0.4, 1e-9);
+}
+
+TEST_F(QueryTest, TheLastRowSurvivesTheEndAndARestart) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = OneTrial();
+  spec.mutable_search()->set_metric("loss");
+  const TrialId id{Submit(spec), 1};
+  Train({"a"});
+  v1::StepRow& row = *workers_.at("a").holding.begin()->second.mutable_latest();
+  row.set_step(100);
+  row.set_loss(1.25);
+  Heartbeat("a");
+  Finish({"a"}, 100);
+  RestartCoordinator();
+  EXPECT_EQ(SummaryOf(id).latest().loss(), 1.25);
+  EXPECT_EQ(SummaryOf(id).step(), 100u);
+  EXPECT_EQ(SummaryOf(id.experiment).best_trial(), 1u);
+  EXPECT_EQ(SummaryOf(id.experiment).best_value(), 1.25);
+}
+
+TEST_F(QueryTest, TheBestTrialFollowsMetricAndGoal) {
+  for (const char* goal : {"minimize", "maximize"}) {
+    v1::ExperimentSpec spec = Trials(3);
+    spec.mutable_search()->set_goal(goal);
+    const ExperimentId id = Submit(spec);
+    EXPECT_EQ(SummaryOf(id).best_trial(), 0u);
+    EXPECT_TRUE(std::isnan(SummaryOf(id).best_value()));
+    const std::string name = absl::StrCat("worker-", goal);
+    AddWorker(name);
+    for (const double loss : {2.0, 1.0, 3.0}) {
+      Train({name});
+      SendItems(name, {Evaluation(name, 1, loss)});
+      Finish({name});
+    }
+    EXPECT_EQ(SummaryOf(id).best_trial(), goal[1] == 'i' ? 2u : 3u);
+    Disconnect(name);
+  }
+}
+
+TEST_F(QueryTest, AnExperimentWithoutRunningTrialsHasNoEta) {
+  const ExperimentId id = Submit(OneTrial());
+  EXPECT_LT(SummaryOf(id).eta_seconds(), 0);
+  Cancel(id);
+  EXPECT_EQ(SummaryOf(id).eta_seconds(), 0);
+}
+
+TEST_F(QueryTest, WorkersAreListedWithWhatTheyDo) {
+  AddWorker("a");
+  AddWorker("b").draining = true;
+  Heartbeat("b");
+  const ExperimentId id = Submit(OneTrial());
+  auto response = Call<v1::ListWorkersResponse>(v1::ListWorkersRequest());
+  ASSERT_EQ(response->workers_size(), 2);
+  EXPECT_EQ(response->workers(0).state(), "busy");
+  EXPECT_EQ(response->workers(0).doing(), absl::StrCat(id, "/1#1 rank 0"));
+  EXPECT_EQ(response->workers(1).state(), "draining");
+  Disconnect("a");
+  Advance(absl::Seconds(30));
+  response = Call<v1::ListWorkersResponse>(v1::ListWorkersRequest());
+  EXPECT_EQ(response->workers(0).state(), "lost");
+  EXPECT_GT(response->workers(0).silence_seconds(), 25);
+}
+
+TEST_F(QueryTest, CheckpointsAreListedPageByPageWithWhoSeesThem) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  Train({"a"});
+  SendItems("a", {Checkpoint("a", 1), Checkpoint("a", 2), Checkpoint("a", 3)});
+  v1::ListCheckpointsRequest request;
+  request.set_page_size(2);
+  auto response = Call<v1::ListCheckpointsResponse>(request);
+  ASSERT_EQ(response->checkpoints_size(), 2);
+  EXPECT_EQ(response->checkpoints(0).seen_by(0), "a");
+  request.set_page_token(response->next_page_token());
+  request.set_experiment(id);
+  response = Call<v1::ListCheckpointsResponse>(request);
+  ASSERT_EQ(response->checkpoints_size(), 1);
+  EXPECT_EQ(response->checkpoints(0).checkpoint().step(), 3u);
+  EXPECT_EQ(response->next_page_token(), "");
+  for (const char* token : {"x", "1/2", "1/2/x"}) {
+    request.set_page_token(token);
+    EXPECT_EQ(Call<v1::ListCheckpointsResponse>(request).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << token;
+  }
+}
+
+TEST_F(QueryTest, ExplainsWhyATrialWaits) {
+  const ExperimentId large = Submit(OnSlots(4));
+  ExpectExplained({large, 1}, "needs 4 cpu slots; 0 cpu workers connected, 0 free");
+  AddWorker("a");
+  AddWorker("b");
+  ExpectExplained({large, 1}, "2 cpu workers connected, 2 free");
+  const ExperimentId bounded = Submit(AtMost(1, Trials(2)));
+  ExpectExplained({bounded, 2}, "experiment runs 1 of at most 1 trials at once");
+  const ExperimentId pair = Submit(OnSlots(2));
+  ExpectExplained({pair, 1}, "needs 2 cpu slots; 2 cpu workers connected, 1 free; it is next");
+  const ExperimentId behind = Submit(OneTrial());
+  ExpectExplained({behind, 1}, absl::StrCat("its place in the queue is behind trial ", pair, "/1"));
+}
+
+TEST_F(QueryTest, ExplainsABackoff) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  Train({"a"});
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+  ExpectExplained({id, 1}, "backs off 1 s before attempt 2");
+}
+
+TEST_F(QueryTest, ExplainsWhatHappensAndWhatHappened) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  ExpectExplained({id, 1}, "preparing data and model: 0 of 1 ranks are ready");
+  Train({"a"});
+  ExpectExplained({id, 1}, "training, at step 0 of 100");
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+  Leave("a");
+  Advance(absl::Seconds(2));
+  Train({"a"});
+  Cancel(id);
+  ExpectExplained({id, 1}, "being cancelled; 1 worker has not left it yet");
+  Leave("a");
+  ExpectExplained({id, 1}, "cancelled after 2 attempts");
+  v1::ExplainTrialRequest request;
+  request.set_experiment(id);
+  request.set_trial(1);
+  const auto response = Call<v1::ExplainTrialResponse>(request);
+  ASSERT_EQ(response->attempts_size(), 2);
+  EXPECT_EQ(response->attempts(0).cause(), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_EQ(response->attempts(0).members(0).worker(), "a");
+  EXPECT_EQ(response->attempts(0).reason(), "1 cpu slot on 1 host");
+  EXPECT_EQ(response->attempts(1).cause(), v1::CAUSE_CANCELLED);
+}
+
+TEST_F(QueryTest, StatusCountsWhatIsConnected) {
+  AddWorker("a");
+  Submit(OneTrial());
+  const auto response = Call<v1::GetStatusResponse>(v1::GetStatusRequest());
+  ASSERT_TRUE(response.ok());
+  EXPECT_EQ(response->journal_id(), kTestJournal);
+  EXPECT_EQ(response->experiments(), 1u);
+  EXPECT_EQ(response->workers(), 1u);
+}
+
+TEST_F(QueryTest, AnExperimentComesBackAsItWasSubmitted) {
+  v1::SubmitRequest submit;
+  *submit.mutable_spec() = OneTrial();
+  submit.set_file_name("grid.yaml");
+  submit.set_file_text("version: 1\n");
+  ASSERT_TRUE(Call<v1::SubmitResponse>(submit).ok());
+  v1::GetExperimentRequest request;
+  request.set_last(true);
+  const auto response = Call<v1::GetExperimentResponse>(request);
+  EXPECT_EQ(response->file_name(), "grid.yaml");
+  EXPECT_EQ(response->file_text(), "version: 1\n");
+  EXPECT_EQ(response->spec().name(), "test");
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,381 @@
+// reports_test.cc: streams, sessions, leases, and items that come twice, late or broken.
+#include <gtest/gtest.h>
+
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class ReportTest : public CoreTest {
+ protected:
+  Presence PresenceOf(const std::string& name) { return FindWorker(state_.live, name)->presence; }
+};
+
+TEST_F(ReportTest, AHelloIsAnsweredWithTheJournalsId) {
+  AddWorker("a");
+  ASSERT_TRUE(workers_.at("a").orders.has_value());
+  EXPECT_EQ(workers_.at("a").orders->journal_id(), kTestJournal);
+  ExpectIdle("a");
+}
+
+TEST_F(ReportTest, AHeartbeatWithoutNewsHasNoEffect) {
+  AddWorker("a");
+  Heartbeat("a");
+  ExpectNothingElse();
+}
+
+TEST_F(ReportTest, AStreamMustBeginWithHello) {
+  SendOn(99, {});
+  ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ReportTest, HelloComesOnceAStream) {
+  AddWorker("a");
+  v1::WorkerReport report;
+  *report.mutable_hello() = workers_.at("a").hello;
+  SendOn(workers_.at("a").stream, report);
+  ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ReportTest, HelloNeedsANameAnInstanceAndAKnownDevice) {
+  v1::Hello good;
+  good.set_worker("a");
+  good.set_instance(1);
+  good.set_device("cpu");
+  std::vector<v1::Hello> bad(4, good);
+  bad[0].clear_worker();
+  bad[1].clear_instance();
+  bad[2].set_device("tpu");
+  bad[3].set_worker(std::string(limits::kNameBytes + 1, 'x'));
+  StreamId stream = 500;
+  for (const v1::Hello& hello : bad) {
+    v1::WorkerReport report;
+    *report.mutable_hello() = hello;
+    const size_t before = ends_.size();
+    SendOn(++stream, report);
+    EXPECT_EQ(ends_.size(), before + 1);
+    ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(state_.live.worker_names.empty());
+}
+
+TEST_F(ReportTest, ANewerSessionSupersedesAndAnOlderOneIsRefused) {
+  AddWorker("a");
+  const StreamId first = workers_.at("a").stream;
+  Connect("a");
+  ExpectStreamEnded(absl::StatusCode::kAborted);
+  EXPECT_EQ(ends_.back().stream, first);
+  v1::WorkerReport late;
+  *late.mutable_hello() = workers_.at("a").hello;
+  late.mutable_hello()->set_session(1);
+  SendOn(900, late);
+  EXPECT_EQ(ends_.back().stream, 900u);
+  ExpectStreamEnded(absl::StatusCode::kAborted);
+  EXPECT_EQ(PresenceOf("a"), Presence::kConnected);
+}
+
+TEST_F(ReportTest, ALiveNameIsRefusedToASecondInstanceNamingTheHolder) {
+  AddWorker("a");
+  v1::WorkerReport report;
+  *report.mutable_hello() = workers_.at("a").hello;
+  report.mutable_hello()->set_instance(77);
+  SendOn(900, report);
+  ExpectStreamEnded(absl::StatusCode::kAlreadyExists);
+  EXPECT_NE(ends_.back().status.message().find("10.0.0.1:1"), absl::string_view::npos);
+  EXPECT_EQ(ends_.back().stream, 900u);
+  EXPECT_EQ(FindWorker(state_.live, "a")->instance, workers_.at("a").hello.instance());
+}
+
+TEST_F(ReportTest, TheEndOfAStreamIsNoVerdictTheLeaseIs) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Disconnect("a");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(limits::kLease - absl::Seconds(1));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Connect("a");
+  Advance(absl::Minutes(1));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+}
+
+TEST_F(ReportTest, ALeaseThatRunsOutEndsTheAttemptAndTakesTheSlotOutOfThePool) {
+  Advance(limits::kStartupGrace);
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Disconnect("a");
+  Advance(limits::kLease + absl::Milliseconds(10));
+  EXPECT_EQ(PresenceOf("a"), Presence::kLost);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_WORKER_LOST);
+  EXPECT_EQ(state_.live.pools[0].connected(), 0u);
+}
+
+TEST_F(ReportTest, AnInstanceThatReturnsAfterItsLeaseLeavesWhatItHeldFirst) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Disconnect("a");
+  Advance(absl::Seconds(30));
+  ASSERT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  Connect("a");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING) << "it still holds the old attempt";
+  ExpectIdle("a");
+  EXPECT_EQ(workers_.at("a").orders->unknown_tokens_size(), 0) << "the attempt is known";
+  Leave("a");
+  ExpectOrders("a", id, 0);
+}
+
+TEST_F(ReportTest, ANewInstanceTakesTheNameOnceTheLeaseIsGone) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Disconnect("a");
+  Restart("a");
+  ExpectStreamEnded(absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(absl::Seconds(20));
+  workers_.at("a").hello.set_session(0);
+  Connect("a");
+  EXPECT_EQ(PresenceOf("a"), Presence::kConnected);
+  ExpectOrders("a", id, 0);
+  EXPECT_EQ(TrialOf(id).attempts.size(), 2u);
+}
+
+TEST_F(ReportTest, NoLeaseRunsOutSoonAfterTheCoordinatorsStart) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  RestartCoordinator();
+  Advance(limits::kStartupGrace - absl::Milliseconds(100));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(absl::Milliseconds(200));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_WORKER_LOST);
+}
+
+TEST_F(ReportTest, ACoordinatorThatStoodStillBlamesNobodyForSilence) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Pass(absl::Minutes(3));  // no event at all, not even a tick
+  Tick();
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(absl::Seconds(30));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+}
+
+TEST_F(ReportTest, ItemsThatComeTwiceCountOnce) {
+  AddWorker("a");
+  Submit(OneTrial());
+  Train({"a"});
+  SendItems("a", {Rows("a", 1, 5)});
+  ASSERT_EQ(chunks_.size(), 1u);
+  workers_.at("a").next_sequence = 1;
+  SendItems("a", {Prepared("a"), Running("a"), Rows("a", 1, 5), Rows("a", 6, 7)});
+  EXPECT_EQ(chunks_.size(), 2u);
+  EXPECT_EQ(chunks_[1].first_step, 6u);
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 4u);
+}
+
+TEST_F(ReportTest, ALostAcknowledgementIsGivenAgain) {
+  AddWorker("a");
+  Submit(OneTrial());
+  Train({"a"});
+  workers_.at("a").orders->clear_acked_sequence();
+  workers_.at("a").next_sequence = 1;
+  SendItems("a", {Prepared("a"), Running("a")});
+  EXPECT_TRUE(last_.NothingDurable());
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 2u);
+}
+
+TEST_F(ReportTest, AHoleInTheSequenceEndsTheStreamAndHarmsNobodyElse) {
+  AddWorker("a");
+  AddWorker("b");
+  const ExperimentId id = Submit(Trials(2));
+  Train({"a"});
+  Train({"b"});
+  workers_.at("a").next_sequence += 1;
+  SendItems("a", {Rows("a", 1, 5)});
+  ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(chunks_.empty());
+  EXPECT_EQ(PresenceOf("b"), Presence::kConnected);
+  EXPECT_EQ(StateOfTrial({id, 2}), v1::TRIAL_RUNNING);
+}
+
+TEST_F(ReportTest, BrokenItemsAndStatusesEndTheStream) {
+  for (int kind = 0; kind < 4; ++kind) {
+    const std::string name = absl::StrCat("w", kind);
+    AddWorker(name);
+    v1::WorkerReport report;
+    if (kind == 0) report.add_attempts()->set_attempt_token("short");
+    if (kind == 1) report.add_items()->set_sequence(1);
+    if (kind == 2) {
+      v1::Item& item = *report.add_items();
+      item.set_sequence(1);
+      item.set_attempt_token(std::string(16, 'x'));  // no content
+    }
+    if (kind == 3) {
+      for (int i = 0; i <= limits::kAttemptsPerReport; ++i) {
+        report.add_attempts()->set_attempt_token(std::string(16, static_cast<char>(i)));
+      }
+    }
+    const size_t before = ends_.size();
+    Send(name, report);
+    EXPECT_EQ(ends_.size(), before + 1) << kind;
+    ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(last_.NothingDurable());
+  }
+}
+
+TEST_F(ReportTest, ItemsAreRememberedAcrossARestartOfTheCoordinator) {
+  AddWorker("a");
+  Submit(OneTrial());
+  Train({"a"});
+  SendItems("a", {Rows("a", 1, 5)});
+  RestartCoordinator();
+  Connect("a");
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 3u);
+  workers_.at("a").next_sequence = 3;
+  SendItems("a", {Rows("a", 1, 5), Rows("a", 6, 9)});
+  EXPECT_EQ(chunks_.size(), 2u);
+}
+
+TEST_F(ReportTest, AnUnknownTokenIsAnsweredWithStop) {
+  AddWorker("a");
+  v1::WorkerReport report;
+  report.add_attempts()->set_attempt_token(std::string(16, 'z'));
+  report.mutable_attempts(0)->set_phase(v1::AttemptStatus::TRAINING);
+  Send("a", report);
+  ASSERT_EQ(workers_.at("a").orders->unknown_tokens_size(), 1);
+  EXPECT_EQ(workers_.at("a").orders->unknown_tokens(0), std::string(16, 'z'));
+  const ExperimentId id = Submit(OneTrial());
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_PENDING) << "the slot is not free";
+  Heartbeat("a");
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_STARTING);
+}
+
+TEST_F(ReportTest, ItemsOfAnotherWorkersAttemptHaveNoEffect) {
+  AddWorker("a");
+  AddWorker("b");
+  const ExperimentId id = Submit(OneTrial());
+  Train({"a"});
+  v1::Item stolen = Ended("a", v1::CAUSE_FINISHED);
+  SendItems("b", {stolen});
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_RUNNING);
+  EXPECT_EQ(workers_.at("b").orders->acked_sequence(), 1u);
+}
+
+TEST_F(ReportTest, AZombiesItemsAreFencedOff) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  const v1::Item late_rows = Rows("a", 1, 5);
+  const v1::Item late_checkpoint = Checkpoint("a", 5);
+  const v1::Item late_end = Ended("a", v1::CAUSE_FINISHED);
+  Disconnect("a");
+  AddWorker("b");
+  Advance(limits::kStartupGrace + absl::Seconds(2));
+  ASSERT_EQ(TrialOf(id).attempts.size(), 2u);
+  Follow("b");
+  Connect("a");
+  SendItems("a", {late_rows, late_checkpoint, late_end});
+  EXPECT_TRUE(chunks_.empty());
+  EXPECT_TRUE(TrialOf(id).checkpoints.empty());
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STARTING);
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 5u) << "so that it forgets them";
+}
+
+TEST_F(ReportTest, WhatBelongsToAnotherJournalIsNotTakenAndIsToBeDropped) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  Train({"a"});
+  workers_.at("a").journal = 12345;
+  SendItems("a", {Ended("a", v1::CAUSE_FINISHED)});
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_RUNNING);
+  EXPECT_TRUE(last_.NothingDurable());
+  EXPECT_EQ(workers_.at("a").orders->journal_id(), kTestJournal);
+}
+
+TEST_F(ReportTest, AWorkerThatNeverTakesUpItsOrdersLosesThem) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Advance(limits::kLease - absl::Seconds(1));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STARTING);
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  EXPECT_NE(TrialOf(id).attempts[0].message.find("worker a does not hold"), std::string::npos);
+}
+
+TEST_F(ReportTest, LostOrdersAreSentAgain) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  workers_.at("a").orders.reset();
+  Heartbeat("a");  // does not hold what it should
+  ExpectOrders("a", {id, 1}, 0);
+}
+
+TEST_F(ReportTest, AHeartbeatSentBeforeTheOrdersArrivedDoesNotFreeTheSlot) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Trials(2));
+  Cancel(id, 1);
+  Heartbeat("a");  // knows nothing of the attempt yet
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_STOPPING);
+  Follow("a");
+  Leave("a");
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_CANCELLED);
+  ExpectOrders("a", {id, 2}, 0);
+}
+
+TEST_F(ReportTest, ALostWorkerIsForgottenAfterAWhileButNotItsAcknowledgement) {
+  AddWorker("a");
+  Submit(OneTrial());
+  Train({"a"});
+  Finish({"a"});
+  Disconnect("a");
+  Advance(limits::kLease + limits::kStartupGrace);
+  EXPECT_NE(FindWorker(state_.live, "a"), nullptr);
+  Advance(limits::kForgetWorker + absl::Seconds(1));
+  EXPECT_EQ(FindWorker(state_.live, "a"), nullptr);
+  Connect("a");
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 3u);
+  EXPECT_EQ(state_.live.workers.size(), 1u) << "its place is used again";
+}
+
+TEST_F(ReportTest, TheSameEventsGiveTheSameEffects) {
+  AddWorker("a");
+  Submit(Trials(3));
+  State twin;
+  twin.durable = Replay();
+  Recover(twin, now_);
+  State other;
+  other.durable = Replay();
+  Recover(other, now_);
+  const auto feed = [this](State& state) {
+    ReportReceived received;
+    received.stream = 4;
+    *received.report.mutable_hello() = workers_.at("a").hello;
+    received.report.mutable_hello()->set_session(9);
+    Effects effects = Step(state, {.what = received, .entropy = {5, 6}}, now_);
+    std::string text;
+    for (const v1::Record& record : effects.records) text += record.SerializeAsString();
+    for (const OrdersOut& out : effects.orders) text += out.orders.SerializeAsString();
+    return text;
+  };
+  EXPECT_EQ(feed(twin), feed(other));
+}
+
+TEST_F(ReportTest, TheWallClockDecidesNothing) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  now_.wall_ms -= absl::ToInt64Milliseconds(absl::Hours(24 * 365));
+  Advance(absl::Seconds(30));
+  now_.wall_ms += absl::ToInt64Milliseconds(absl::Hours(24 * 365 * 10));
+  Advance(absl::Seconds(30));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,406 @@
+// core_fixture.h: a core with an invented clock and invented workers, in the words of the domain.
+//
+// Every event in and every record, order and reply out makes the round trip through its wire form.
+// After every test the journal is replayed: the durable state must come out the same.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "coordinator/core/apply.h"
+#include "coordinator/core/queries.h"
+#include "coordinator/core/step.h"
+#include "tests/testing/experiments.h"
+
+namespace dt {
+
+constexpr JournalId kTestJournal = 0x10C0FFEE;
+
+// A worker as the wire shows it. It holds what its orders say until it is told otherwise.
+struct TestWorker {
+  v1::Hello hello;
+  StreamId stream = 0;
+  uint64_t next_sequence = 1;
+  JournalId journal = 0;
+  bool draining = false;
+  std::optional<v1::Orders> orders;  // newest
+  // What it holds: token → status.
+  std::map<std::string, v1::AttemptStatus> holding;
+};
+
+class CoreTest : public testing::Test {
+ protected:
+  CoreTest() {
+    v1::Record created;
+    created.mutable_journal_created()->set_journal_id(kTestJournal);
+    created.set_wall_time_ms(now_.wall_ms);
+    journal_.push_back(created.SerializeAsString());
+    EXPECT_TRUE(Apply(state_.durable, created).ok());
+    Recover(state_, now_);
+  }
+  void TearDown() override { EXPECT_EQ(HashOf(state_.durable), HashOf(Replay())); }
+
+  // ---- the coordinator ----
+  void Feed(Event event) {
+    event.entropy = {++entropy_, 0};
+    last_ = Step(state_, std::move(event), now_);
+    for (v1::Record& record : last_.records) journal_.push_back(record.SerializeAsString());
+    for (const AckToStore& ack : last_.acks) acks_[{ack.worker, ack.instance}] = ack.sequence;
+    for (ChunkToStore& chunk : last_.chunks) chunks_.push_back(chunk);
+    for (OrdersOut& out : last_.orders) {
+      const auto found = by_stream_.find(out.stream);
+      ASSERT_NE(found, by_stream_.end());
+      v1::Orders orders;
+      ASSERT_TRUE(orders.ParseFromString(out.orders.SerializeAsString()));
+      workers_.at(found->second).orders = std::move(orders);
+      ++orders_sent_[found->second];
+    }
+    for (const StreamEnd& end : last_.stream_ends) {
+      ends_.push_back(end);
+      const auto found = by_stream_.find(end.stream);
+      if (found == by_stream_.end()) continue;
+      if (workers_.at(found->second).stream == end.stream) workers_.at(found->second).stream = 0;
+      by_stream_.erase(found);
+    }
+    CheckInvariants();
+  }
+  void Tick() { Feed({.what = dt::Tick{}}); }
+
+  // Time passes in heartbeats: connected workers report, due timers fire.
+  void Advance(absl::Duration time) {
+    const absl::Duration end = now_.steady + time;
+    while (now_.steady < end) {
+      const absl::Duration next =
+          std::min({end, now_.steady + limits::kHeartbeat,
+                    std::max(now_.steady + absl::Milliseconds(1), NextDeadline(state_))});
+      Pass(next - now_.steady);
+      if (now_.steady - beat_ >= limits::kHeartbeat) {
+        beat_ = now_.steady;
+        for (auto& [name, worker] : workers_) {
+          if (worker.stream != 0) Heartbeat(name);
+        }
+      }
+      if (NextDeadline(state_) <= now_.steady) Tick();
+    }
+  }
+  // The clock alone.
+  void Pass(absl::Duration time) {
+    now_.steady += time;
+    now_.wall_ms += absl::ToInt64Milliseconds(time);
+  }
+
+  // The process dies and comes back with its journal; streams are gone.
+  void RestartCoordinator() {
+    state_ = State{};
+    state_.durable = Replay();
+    std::vector<AckToStore> acks;
+    for (const auto& [key, sequence] : acks_) acks.push_back({key.first, key.second, sequence});
+    LoadAcks(state_, acks);
+    Recover(state_, now_);
+    for (auto& [name, worker] : workers_) worker.stream = 0;
+    by_stream_.clear();
+  }
+  DurableState Replay() const {
+    DurableState replayed;
+    v1::Record record;
+    for (const std::string& bytes : journal_) {
+      EXPECT_TRUE(record.ParseFromString(bytes));
+      EXPECT_TRUE(Apply(replayed, record).ok()) << record.ShortDebugString();
+    }
+    return replayed;
+  }
+
+  // ---- people ----
+  template <typename Response, typename Request>
+  absl::StatusOr<Response> Call(Request request, bool disk_low = false) {
+    ClientCall call;
+    call.reply = ++reply_;
+    call.request = std::move(request);
+    call.disk_low = disk_low;
+    Feed({.what = std::move(call)});
+    EXPECT_EQ(last_.replies.size(), 1u);
+    if (!last_.replies[0].status.ok()) return last_.replies[0].status;
+    EXPECT_EQ(last_.replies[0].id, reply_);
+    Response response;
+    EXPECT_TRUE(response.ParseFromString(last_.replies[0].response->SerializeAsString()));
+    return response;
+  }
+  absl::StatusOr<v1::SubmitResponse> TrySubmit(v1::ExperimentSpec spec,
+                                               const std::string& request_id = "") {
+    v1::SubmitRequest request;
+    *request.mutable_spec() = std::move(spec);
+    request.set_request_id(request_id);
+    return Call<v1::SubmitResponse>(std::move(request));
+  }
+  ExperimentId Submit(v1::ExperimentSpec spec) {
+    const auto response = TrySubmit(std::move(spec));
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->experiment() : 0;
+  }
+  uint32_t Cancel(ExperimentId experiment, uint32_t trial = 0) {
+    v1::CancelRequest request;
+    request.set_experiment(experiment);
+    request.set_trial(trial);
+    const auto response = Call<v1::CancelResponse>(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->trials() : 0;
+  }
+  uint32_t RetryFailed(ExperimentId experiment) {
+    v1::RetryRequest request;
+    request.set_experiment(experiment);
+    request.set_failed(true);
+    const auto response = Call<v1::RetryResponse>(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->trials() : 0;
+  }
+  std::string Explain(TrialId id) {
+    v1::ExplainTrialRequest request;
+    request.set_experiment(id.experiment);
+    request.set_trial(id.trial);
+    const auto response = Call<v1::ExplainTrialResponse>(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->explanation() : "";
+  }
+
+  // ---- workers ----
+  struct Where {
+    std::string host = "host-a";
+    std::string device = "cpu";
+    std::string storage = "storage-a";
+  };
+  TestWorker& AddWorker(const std::string& name, Where where) {
+    TestWorker& worker = workers_[name];
+    worker.hello.set_worker(name);
+    worker.hello.set_instance(1000 + workers_.size());
+    worker.hello.set_host(where.host);
+    worker.hello.set_device(where.device);
+    worker.hello.set_storage_id(where.storage);
+    Connect(name);
+    return worker;
+  }
+  TestWorker& AddWorker(const std::string& name) { return AddWorker(name, Where()); }
+  // A new stream of the same process.
+  void Connect(const std::string& name) {
+    TestWorker& worker = workers_.at(name);
+    worker.stream = ++stream_;
+    by_stream_[worker.stream] = name;
+    worker.hello.set_session(worker.hello.session() + 1);
+    worker.hello.set_journal_id(worker.journal);
+    v1::WorkerReport report;
+    *report.mutable_hello() = worker.hello;
+    Send(name, std::move(report));
+  }
+  // Another process takes the name.
+  void Restart(const std::string& name) {
+    TestWorker& worker = workers_.at(name);
+    worker.hello.set_instance(worker.hello.instance() + 100000);
+    worker.hello.set_session(0);
+    worker.next_sequence = 1;
+    worker.holding.clear();
+    worker.orders.reset();
+    Connect(name);
+  }
+  void Disconnect(const std::string& name) {
+    TestWorker& worker = workers_.at(name);
+    by_stream_.erase(worker.stream);
+    const StreamId stream = std::exchange(worker.stream, 0);
+    Feed({.what = StreamClosed{stream}});
+  }
+  void Heartbeat(const std::string& name) { Send(name, {}); }
+  // Sends `report` with what the worker holds, on its stream.
+  void Send(const std::string& name, v1::WorkerReport report) {
+    TestWorker& worker = workers_.at(name);
+    report.set_journal_id(worker.journal);
+    report.set_draining(worker.draining);
+    for (const auto& [token, status] : worker.holding) *report.add_attempts() = status;
+    SendOn(worker.stream, std::move(report));
+  }
+  void SendOn(StreamId stream, v1::WorkerReport report) {
+    ReportReceived received;
+    received.stream = stream;
+    received.peer = "10.0.0.1:1";
+    ASSERT_TRUE(received.report.ParseFromString(report.SerializeAsString()));
+    Feed({.what = std::move(received)});
+  }
+  // Takes the orders: journal, and holds what they say.
+  void Follow(const std::string& name) {
+    TestWorker& worker = workers_.at(name);
+    ASSERT_TRUE(worker.orders.has_value()) << name << " has no orders";
+    worker.journal = worker.orders->journal_id();
+    if (!worker.orders->has_attempt()) {
+      worker.holding.clear();
+      return;
+    }
+    const v1::Assigned& assigned = worker.orders->attempt();
+    if (worker.holding.contains(assigned.attempt_token())) return;
+    worker.holding.clear();
+    v1::AttemptStatus& status = worker.holding[assigned.attempt_token()];
+    status.set_attempt_token(assigned.attempt_token());
+    status.set_phase(v1::AttemptStatus::PREPARING);
+    status.set_rank(assigned.rank());
+  }
+  // The processes of its attempt are gone.
+  void Leave(const std::string& name) {
+    TestWorker& worker = workers_.at(name);
+    for (auto& [token, status] : worker.holding) status.set_phase(v1::AttemptStatus::GONE);
+    Heartbeat(name);
+    worker.holding.clear();
+  }
+
+  // An item for the attempt of this worker's orders.
+  v1::Item ItemOf(const std::string& name) {
+    v1::Item item;
+    item.set_attempt_token(workers_.at(name).orders->attempt().attempt_token());
+    return item;
+  }
+  void SendItems(const std::string& name, std::vector<v1::Item> items) {
+    TestWorker& worker = workers_.at(name);
+    v1::WorkerReport report;
+    for (v1::Item& item : items) {
+      item.set_sequence(worker.next_sequence++);
+      *report.add_items() = item;
+    }
+    Send(name, std::move(report));
+  }
+  v1::Item Prepared(const std::string& name, uint64_t target_steps = 100) {
+    v1::Item item = ItemOf(name);
+    item.mutable_prepared()->set_target_steps(target_steps);
+    item.mutable_prepared()->set_data_fingerprint("data-1");
+    return item;
+  }
+  v1::Item Running(const std::string& name, uint64_t resumed_step = 0) {
+    v1::Item item = ItemOf(name);
+    item.mutable_running()->set_resumed_step(resumed_step);
+    return item;
+  }
+  v1::Item Ended(const std::string& name, v1::Cause cause, uint64_t step = 0) {
+    v1::Item item = ItemOf(name);
+    item.mutable_ended()->set_cause(cause);
+    item.mutable_ended()->set_step(step);
+    item.mutable_ended()->set_message(absl::StrCat("because of ", std::string(Name(cause))));
+    return item;
+  }
+  v1::Item Checkpoint(const std::string& name, uint64_t step) {
+    v1::Item item = ItemOf(name);
+    item.mutable_checkpoint()->set_step(step);
+    item.mutable_checkpoint()->set_storage_id(workers_.at(name).hello.storage_id());
+    item.mutable_checkpoint()->set_path(
+        absl::StrCat("a", workers_.at(name).orders->attempt().attempt(), "/step-", step));
+    return item;
+  }
+  v1::Item Evaluation(const std::string& name, uint64_t step, double loss) {
+    v1::Item item = ItemOf(name);
+    item.mutable_evaluation()->set_step(step);
+    item.mutable_evaluation()->set_split("val");
+    item.mutable_evaluation()->set_loss(loss);
+    return item;
+  }
+  v1::Item Rows(const std::string& name, uint64_t first, uint64_t last) {
+    v1::Item item = ItemOf(name);
+    v1::StepRows rows;
+    for (uint64_t step = first; step <= last; ++step) {
+      v1::StepRow& row = *rows.add_rows();
+      row.set_step(step);
+      row.set_loss(10.0 / static_cast<double>(step));
+    }
+    item.mutable_rows()->set_first_step(first);
+    item.mutable_rows()->set_last_step(last);
+    item.mutable_rows()->set_count(static_cast<uint32_t>(last - first + 1));
+    item.mutable_rows()->set_rows(rows.SerializeAsString());
+    return item;
+  }
+
+  // Brings the gang of these workers, by rank, from its orders to training.
+  void Train(const std::vector<std::string>& gang, uint64_t resumed_step = 0) {
+    for (const std::string& name : gang) {
+      Follow(name);
+      for (auto& [token, status] : workers_.at(name).holding) {
+        status.set_phase(v1::AttemptStatus::TRAINING);
+        status.set_step(resumed_step);
+        status.mutable_prepared()->set_data_fingerprint("data-1");
+        if (name == gang[0]) status.set_store_address("10.0.0.1:29500");
+      }
+      Heartbeat(name);
+    }
+    SendItems(gang[0], {Prepared(gang[0]), Running(gang[0], resumed_step)});
+  }
+  // Rank 0 finishes, everybody leaves.
+  void Finish(const std::vector<std::string>& gang, uint64_t step = 100) {
+    SendItems(gang[0], {Ended(gang[0], v1::CAUSE_FINISHED, step)});
+    for (const std::string& name : gang) Leave(name);
+  }
+
+  // ---- what is expected ----
+  const Trial& TrialOf(TrialId id) { return GetTrial(state_.durable, id); }
+  v1::TrialState StateOfTrial(TrialId id) { return TrialOf(id).state; }
+  const v1::Assigned* AssignedTo(const std::string& name) {
+    const auto& orders = workers_.at(name).orders;
+    return orders.has_value() && orders->has_attempt() ? &orders->attempt() : nullptr;
+  }
+  // The newest orders of this worker give it this rank of this trial.
+  void ExpectOrders(const std::string& name, TrialId id, int rank) {
+    const v1::Assigned* assigned = AssignedTo(name);
+    ASSERT_NE(assigned, nullptr) << name;
+    EXPECT_EQ((TrialId{assigned->experiment(), assigned->trial()}), id) << name;
+    EXPECT_EQ(assigned->rank(), rank) << name;
+  }
+  void ExpectIdle(const std::string& name) { EXPECT_EQ(AssignedTo(name), nullptr) << name; }
+  // The last event had no effect that leaves the process, and none to keep.
+  void ExpectNothingElse() {
+    EXPECT_TRUE(last_.NothingDurable());
+    EXPECT_TRUE(last_.orders.empty());
+    EXPECT_TRUE(last_.replies.empty());
+    EXPECT_TRUE(last_.stream_ends.empty());
+  }
+  void ExpectStreamEnded(absl::StatusCode code) {
+    ASSERT_FALSE(ends_.empty());
+    EXPECT_EQ(ends_.back().status.code(), code) << ends_.back().status;
+  }
+
+  // Holds after every event: a slot has one attempt at most, gangs are whole, pools agree.
+  void CheckInvariants() {
+    std::map<std::string, int> members;
+    for (const auto& [number, experiment] : state_.durable.experiments) {
+      for (const Trial& trial : experiment.trials) {
+        if (!IsActive(trial.state)) continue;
+        for (const GangMember& member : trial.attempts.back().members) {
+          EXPECT_EQ(++members[member.worker], 1) << member.worker << " is given twice";
+        }
+      }
+    }
+    for (const Worker& worker : state_.live.workers) {
+      if (worker.name.empty()) continue;
+      bool free = false;
+      for (const SlotPool& pool : state_.live.pools) free = free || pool.IsFree(worker.index);
+      const bool may = worker.presence == Presence::kConnected && !worker.draining &&
+                       worker.attempt == nullptr && worker.foreign.empty();
+      EXPECT_EQ(free, may) << worker.name;
+    }
+  }
+
+  Instant now_{absl::Seconds(1000), 1700000000000};
+  absl::Duration beat_ = now_.steady;
+  State state_;
+  Effects last_;
+  std::map<std::string, TestWorker> workers_;
+  std::map<StreamId, std::string> by_stream_;
+  std::map<std::string, int> orders_sent_;
+  std::vector<StreamEnd> ends_;
+  std::vector<std::string> journal_;
+  std::vector<ChunkToStore> chunks_;
+  std::map<std::pair<std::string, InstanceId>, uint64_t> acks_;
+  uint64_t entropy_ = 0;
+  ReplyId reply_ = 0;
+  StreamId stream_ = 0;
+};
+
+}  // namespace dt
