@@ -6,7 +6,7 @@
 build_packages=(
   ca-certificates git g++ cmake ninja-build ccache pkg-config python3 python3-pip openssl
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libabsl-dev
-  libsqlite3-dev prometheus-cpp-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
+  libsqlite3-dev prometheus-cpp-dev libcivetweb-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libspdlog-dev libfmt-dev libsystemd-dev libssl-dev libgtest-dev libgmock-dev googletest
   libbenchmark-dev libgloo-dev
 )
