@@ -81,9 +81,10 @@ void AddDataCommands(CommandTree& tree) {
                   "The folder for train_000000.bin, val_000000.bin and so on")
       ->option_text("DIR")
       ->required();
-  auto tokenizer = std::make_shared<std::string>("byte");
-  app->add_option("--tokenizer", *tokenizer,
-                  "byte: ids 0 to 255 are the bytes, 256 stands before each document")
+  // There is one tokenizer; the option lets scripts name it.
+  app->add_option_function<std::string>(
+         "--tokenizer", [](const std::string&) {},
+         "byte: ids 0 to 255 are the bytes, 256 stands before each document")
       ->option_text("NAME")
       ->check(CLI::IsMember({"byte"}));
   app->add_option(

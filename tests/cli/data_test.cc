@@ -87,7 +87,7 @@ TEST_F(DataCommandTest, ValidationFilesMayBeRepeatedAndLeaveThePathsAlone) {
 
 TEST_F(DataCommandTest, DrawsABarOnlyOnATerminal) {
   const std::string text = folder_.Write("a.txt", "hello");
-  EXPECT_EQ(Run({"--output", folder_ / "plain", text}), 0);
+  EXPECT_EQ(Run({"--output", folder_ / "plain", "--tokenizer", "byte", text}), 0);
   EXPECT_EQ(err_.str().find('\r'), std::string::npos);
   tty_ = true;
   EXPECT_EQ(Run({"--output", folder_ / "tty", text}), 0);
