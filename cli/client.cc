@@ -47,6 +47,19 @@ std::string LastCause(const std::string& message) {
   return colon == std::string::npos ? message : message.substr(colon + 2);
 }
 
+// "last" is settled by the first page, so that a newer experiment cannot take over on the way.
+template <typename Item, typename Request>
+void SettleLast(const std::vector<Item>& first_page, Request& request) {
+  if constexpr (requires {
+                  request.set_last(false);
+                  first_page.front().experiment();
+                }) {
+    if (!request.last() || first_page.empty()) return;
+    request.set_last(false);
+    request.set_experiment(first_page.front().experiment());
+  }
+}
+
 // Gathers every page of a list. `call` answers one request; `take` moves its entries out.
 template <typename Item, typename Request, typename Call, typename Take>
 absl::StatusOr<std::vector<Item>> AllPages(Request request, const Call& call, const Take& take) {
@@ -56,6 +69,7 @@ absl::StatusOr<std::vector<Item>> AllPages(Request request, const Call& call, co
     DT_ASSIGN_OR_RETURN(auto response, call(request));
     for (Item& item : *take(response)) all.push_back(std::move(item));
     if (response.next_page_token().empty()) return all;
+    SettleLast(all, request);
     request.set_page_token(response.next_page_token());
   }
 }

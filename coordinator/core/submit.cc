@@ -104,11 +104,16 @@ std::string Freeze(const LiveState& live, uint64_t entropy, v1::ExperimentSpec& 
                       "; set it to cuda to wait for GPUs");
 }
 
-std::string NoteOf(const LiveState& live, const Experiment& shape, std::string note) {
+// Says what the submitter should know: `note`, or that nothing connected could run it.
+void AddNote(const LiveState& live, const Experiment& shape, const std::string& note,
+             v1::SubmitResponse& response) {
   const DemandClass demand = DemandOf(shape, shape.trials.front());
   const Decision decision = Place(live.pools[static_cast<int>(demand.device)], {demand, {}});
-  if (!note.empty() || decision.verdict != Verdict::kNeverFits) return note;
-  return absl::StrCat("no connected worker could run this yet: ", decision.reason);
+  response.set_cannot_be_placed(decision.verdict == Verdict::kNeverFits);
+  response.set_note(note);
+  if (note.empty() && response.cannot_be_placed()) {
+    response.set_note(absl::StrCat("no connected worker could run this yet: ", decision.reason));
+  }
 }
 
 }  // namespace
@@ -135,7 +140,7 @@ absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, v1::SubmitRequest& request
   Experiment shape;
   shape.spec = spec;
   shape.trials.emplace_back().expanded = trials.front().SerializeAsString();
-  response.set_note(NoteOf(turn.live(), shape, note));
+  AddNote(turn.live(), shape, note, response);
   if (request.dry_run()) {
     for (const v1::ExpandedTrial& trial : trials) {
       if (response.expanded_size() == kDryRunTrialsShown) break;
