@@ -228,10 +228,10 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
 
 TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
   nlohmann::json spec = SmallSpec();
-  spec["model"]["n_embd"] = 4096;  // 400 MB of parameters and moments
+  spec["model"]["n_embd"] = 2048;  // 500 MB of parameters and moments
   spec["model"]["n_ff"] = 4096;
   // Both are short of memory, and whichever notices first takes the other along.
-  TrainerGang gang(2, {"--threads", "1", "--memory-limit", "1G"});
+  TrainerGang gang(2, {"--threads", "1", "--memory-limit", "700M"});
   const Told told = gang.Run(Start(spec));
   EXPECT_TRUE(told.Cause(0) == "oom" || told.Cause(1) == "oom");
   for (const int rank : {0, 1}) {

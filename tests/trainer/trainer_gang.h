@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/testing/temp_folder.h"
+#include "tests/trainer/small_trial.h"
 #include "worker/frames.h"
 
 extern char** environ;
@@ -125,25 +125,6 @@ class TrainerProcess {
   std::string buffer_;
 };
 
-// What came of one attempt.
-struct Told {
-  std::vector<frames::Prepared> prepared;  // of every rank, in the order they came
-  std::vector<nlohmann::json> rows;
-  std::vector<frames::Eval> evals;
-  std::vector<frames::CheckpointDone> checkpoints;
-  std::vector<frames::CheckpointRemoved> removed;
-  std::vector<std::optional<frames::End>> ends;  // by rank; nothing: the process ended without one
-  uint64_t resumed_step = 0;
-
-  std::vector<double> Losses() const { return Column("loss"); }
-  std::vector<double> Column(const char* field) const {
-    std::vector<double> values;
-    for (const nlohmann::json& row : rows) values.push_back(row.at(field).get<double>());
-    return values;
-  }
-  std::string Cause(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->cause : "gone"; }
-};
-
 // Processes that train one attempt after another.
 class TrainerGang {
  public:
@@ -224,24 +205,11 @@ class TrainerGang {
       for (size_t peer = 1; peer < ranks_.size(); ++peer) {
         if (!ranks_[peer]->ended()) ranks_[peer]->Send(frames::Connect{token_, store->address});
       }
-    } else if (const auto* end = std::get_if<frames::End>(&frame)) {
-      EXPECT_FALSE(told.ends[r]) << "two ends of one attempt";
-      EXPECT_EQ(end->token, token_);
-      told.ends[r] = *end;
-    } else if (const auto* prepared = std::get_if<frames::Prepared>(&frame)) {
-      told.prepared.push_back(*prepared);
-    } else if (const auto* running = std::get_if<frames::Running>(&frame)) {
-      told.resumed_step = running->resumed_step;
-    } else if (const auto* step = std::get_if<frames::StepDone>(&frame)) {
-      EXPECT_EQ(r, 0);
-      told.rows.push_back(step->row);
-    } else if (const auto* eval = std::get_if<frames::Eval>(&frame)) {
-      told.evals.push_back(*eval);
-    } else if (const auto* checkpoint = std::get_if<frames::CheckpointDone>(&frame)) {
-      told.checkpoints.push_back(*checkpoint);
-    } else if (const auto* removed = std::get_if<frames::CheckpointRemoved>(&frame)) {
-      told.removed.push_back(*removed);
     }
+    if (const auto* end = std::get_if<frames::End>(&frame)) {
+      EXPECT_EQ(end->token, token_);
+    }
+    told.Note(r, frame);
   }
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks_;
@@ -249,45 +217,5 @@ class TrainerGang {
   int attempts_ = 0;
   std::optional<std::chrono::steady_clock::time_point> broken_;
 };
-
-// llm.c shards of text-like bytes, made by a formula: learnable, and the same everywhere.
-inline void WriteShard(const TempFolder& folder, const std::string& name, int tokens) {
-  std::string bytes(1024 + 2 * static_cast<size_t>(tokens), '\0');
-  const int32_t header[3] = {20240520, 1, tokens};
-  bytes.replace(0, sizeof(header), reinterpret_cast<const char*>(header), sizeof(header));
-  uint32_t state = 12345;
-  for (int i = 0; i < tokens; ++i) {
-    state = state * 1664525u + 1013904223u;
-    // Mostly a pattern, sometimes noise.
-    const uint16_t id = (state >> 24) < 64 ? static_cast<uint16_t>((state >> 16) & 63)
-                                           : static_cast<uint16_t>((i * 7 + i / 5) % 61);
-    bytes.replace(1024 + 2 * static_cast<size_t>(i), 2, reinterpret_cast<const char*>(&id), 2);
-  }
-  folder.Write(name, bytes);
-}
-
-// A model that trains dozens of steps a second, with everything given, so that no default matters.
-inline nlohmann::json SmallSpec() {
-  return {
-      {"seed", "11"},
-      {"data", {{"train", "train.bin"}, {"val", "val.bin"}, {"shuffle", true}}},
-      {"model",
-       {{"preset", "gpt2"},
-        {"n_layer", 2},
-        {"n_head", 2},
-        {"n_embd", 32},
-        {"n_ff", 64},
-        {"n_positions", 32},
-        {"vocab_size", 64},
-        {"vocab_pad", 64}}},
-      {"train", {{"batch_size", 4}, {"seq_len", 32}, {"max_steps", "8"}, {"grad_clip", 1.0}}},
-      {"optimizer", {{"lr", 6e-4}}},
-      {"schedule", {{"type", "cosine"}, {"warmup_steps", "4"}}},
-      {"precision", {{"compute", "fp32"}}},
-      {"parallel", {{"bucket_mb", 0.02}}},  // several buckets even here
-      {"eval", {{"every", "0"}, {"batches", 4}}},
-      {"checkpoint", {{"every", {{"steps", "0"}, {"seconds", 0}}}}},
-  };
-}
 
 }  // namespace dt::testing

@@ -109,10 +109,7 @@ void CalmAllocator(uint64_t memory_limit) {
 std::unique_ptr<Device> OpenCpu() { return std::make_unique<CpuDevice>(); }
 
 Result<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options) {
-  if (options.threads > 0) {
-    at::set_num_threads(options.threads);
-    at::set_num_interop_threads(1);
-  }
+  if (options.threads > 0) at::set_num_threads(options.threads);
   if (options.word == "cpu") {
     CalmAllocator(options.memory_limit);
     if (options.memory_limit > 0) {

@@ -2,7 +2,7 @@
 //
 // Role:    rank 0 alone decides and writes; the other ranks wait for it in their next collective.
 // Errors:  those of the checkpoint room.
-// Tests:   tests/trainer/resume_test.cc
+// Tests:   tests/trainer/attempt_test.cc
 #pragma once
 
 #include <chrono>

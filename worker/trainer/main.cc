@@ -182,15 +182,21 @@ int RunUnderAgent(const Flags& flags) {
   }
 }
 
-int RunAlone(const Flags& flags) {
-  DeviceOptions options = flags.device;
-  if (!flags.device_given && std::getenv("LOCAL_RANK") != nullptr) {
-    options.word = std::string("cuda:") + std::getenv("LOCAL_RANK");
-    if (!OpenDevice(options).ok()) options.word = "cpu";
+// torchrun gives each process of a host its own GPU; a host without one trains on its CPU.
+Result<std::unique_ptr<Device>> OpenDeviceAlone(const Flags& flags) {
+  const char* local_rank = std::getenv("LOCAL_RANK");
+  if (!flags.device_given && local_rank != nullptr) {
+    DeviceOptions own_gpu = flags.device;
+    own_gpu.word = std::string("cuda:") + local_rank;
+    if (Result<std::unique_ptr<Device>> gpu = OpenDevice(own_gpu); gpu.ok()) return gpu;
   }
+  return OpenDevice(flags.device);
+}
+
+int RunAlone(const Flags& flags) {
   Result<StandaloneRun> run = ReadStandalone(flags.standalone);
   if (!run.ok()) Refuse(run.error().message);
-  Result<std::unique_ptr<Device>> device = OpenDevice(options);
+  Result<std::unique_ptr<Device>> device = OpenDeviceAlone(flags);
   if (!device.ok()) Refuse(device.error().message);
   PrintedConversation conversation(run->start.store_address);
   conversation.Say(MakeHello(**device));

@@ -2,7 +2,7 @@
 // v1::StepRow.
 //
 // Role:    pure, but for the one small all-gather of Gathered.
-// Tests:   tests/trainer/train_test.cc
+// Tests:   tests/trainer/attempt_test.cc
 #pragma once
 
 #include <nlohmann/json.hpp>

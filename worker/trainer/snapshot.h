@@ -4,7 +4,7 @@
 //          differs by rank (random numbers, position in the data) is a function of seed, step and
 //          rank, so it needs no saving.
 // Errors:  those of the checkpoint room; LibTorch's exceptions pass through.
-// Tests:   tests/trainer/resume_test.cc
+// Tests:   tests/trainer/attempt_test.cc, tests/gpu
 #pragma once
 
 #include <optional>

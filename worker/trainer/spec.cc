@@ -167,7 +167,7 @@ void ReadModel(const json& spec, std::optional<Error>& error, ModelSpec& model) 
     return;
   }
   model = *sizes;
-  section.Integer("n_layer", 1, 1000, model.n_layer);
+  section.Integer("n_layer", 1, 1024, model.n_layer);
   section.Integer("n_head", 1, 1024, model.n_head);
   section.Integer("n_embd", 1, 1 << 20, model.n_embd);
   section.Integer("n_ff", 1, 1 << 22, model.n_ff);

@@ -19,9 +19,9 @@ uint64_t Mixed(uint64_t x) {
 
 Error NotFinite(int64_t step) {
   return {ErrorKind::kNonFinite,
-          "the gradient of step " + std::to_string(step) +
-              " is not finite; the parameters were not touched. Lower optimizer.lr, or look at the "
-              "data of that step"};
+          "the gradient is not finite by step " + std::to_string(step) +
+              "; the parameters were left as they were before. Lower optimizer.lr, or look at the "
+              "data"};
 }
 
 }  // namespace
@@ -109,9 +109,14 @@ Result<void> Stepper::Run(int64_t step) {
   return {};
 }
 
-Result<StepMeasures> Stepper::Measure() {
+Result<void> Stepper::CheckFinite() {
   p_.device.Synchronize();
-  if (!norm_.is_cpu() && left_out_.item<float>() > 0) return NotFinite(step_);
+  if (left_out_.is_cpu() || left_out_.item<float>() == 0) return {};
+  return NotFinite(step_);
+}
+
+Result<StepMeasures> Stepper::Measure() {
+  DT_TRY(CheckFinite());
   StepMeasures measures;
   measures.loss = loss_.item<float>();
   measures.grad_norm = norm_.item<float>();

@@ -2,7 +2,7 @@
 //
 // Ownership: borrows everything; the attempt owns it.
 // Errors:    those of the Loader; kNonFinite; LibTorch's exceptions pass through.
-// Tests:     tests/trainer/train_test.cc
+// Tests:     tests/trainer/attempt_test.cc, tests/gpu
 #pragma once
 
 #include <vector>
@@ -51,7 +51,10 @@ class Stepper {
   // Step number `step`, from 1. Errors: kNonFinite where the norm is known at once (on a CPU),
   // before the optimizer has seen it.
   Result<void> Run(int64_t step);
-  // Waits for the device. Errors: kNonFinite when a step since the last call had to be left out.
+  // Waits for the device. Errors: kNonFinite when a step so far had to be left out, which a GPU
+  // decides without telling.
+  Result<void> CheckFinite();
+  // Of the newest step. Waits and fails like CheckFinite.
   Result<StepMeasures> Measure();
   double learning_rate() const { return learning_rate_; }
 

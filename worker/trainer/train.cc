@@ -3,7 +3,9 @@
 
 #include <torch/version.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +42,9 @@ std::map<std::string, std::string> Provenance(const Device& device) {
           {"nccl", facts.nccl_version},
           {"cuda", facts.cuda_version}};
 }
+
+// Lines of `dtctl logs` come this often at most; every step is in the metrics.
+constexpr double kLogSeconds = 5;
 
 class Attempt {
  public:
@@ -80,7 +85,7 @@ class Attempt {
   int64_t step_ = 0;  // complete ones
   int64_t evaluated_step_ = -1;
   SinceLastRow since_;
-  Clock::time_point row_time_, step_time_, progress_time_;
+  Clock::time_point row_time_, step_time_, progress_time_, log_time_;
 };
 
 Attempt::~Attempt() {
@@ -110,6 +115,8 @@ frames::End Attempt::Run() {
   end.step = static_cast<uint64_t>(step_);
   end.cause = result.ok() ? "finished" : CauseWord(result.error().kind);
   if (!result.ok()) end.message = result.error().message;
+  std::fprintf(stderr, "%s at step %lld%s%s\n", end.cause.c_str(), static_cast<long long>(step_),
+               end.message.empty() ? "" : ": ", end.message.c_str());
   return end;
 }
 
@@ -144,6 +151,14 @@ Result<void> Attempt::Prepare() {
   if (val_data_) prepared.data_fingerprint += "-" + val_data_->fingerprint();
   prepared.model_parameters = CountParameters(spec_.model);
   prepared.tokens_per_step = plan_.tokens_per_step;
+  std::fprintf(stderr,
+               "trial %llu/%u attempt %u, rank %d of %d: %.1fM parameters, %.2fM training tokens, "
+               "%lld steps of %lld tokens\n",
+               static_cast<unsigned long long>(start_.experiment), start_.trial, start_.attempt,
+               start_.rank, start_.world_size, static_cast<double>(prepared.model_parameters) / 1e6,
+               static_cast<double>(prepared.train_tokens) / 1e6,
+               static_cast<long long>(plan_.target_steps),
+               static_cast<long long>(plan_.tokens_per_step));
   conversation_.Say(prepared);
   return {};
 }
@@ -179,6 +194,7 @@ Result<void> Attempt::Build() {
   if (start_.resume) {
     DT_TRY_ASSIGN(restored, RestoreSnapshot(start_, group_.get(), *model_, *optimizer_));
     step_ = restored.step;
+    std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
   }
   if (group_ == nullptr) return {};
   std::vector<at::Tensor> parameters;
@@ -220,7 +236,10 @@ Result<void> Attempt::Train() {
     DT_TRY(Report(stepper));
     const bool last = step_ == plan_.target_steps;
     if (last || (spec_.eval.every > 0 && step_ % spec_.eval.every == 0)) DT_TRY(Evaluate());
-    if (keeper_ != nullptr && (last || keeper_->Due(step_))) DT_TRY(Save());
+    if (keeper_ != nullptr && (last || keeper_->Due(step_))) {
+      DT_TRY(stepper.CheckFinite());
+      DT_TRY(Save());
+    }
   }
   return {};
 }
@@ -247,8 +266,16 @@ Result<void> Attempt::Report(Stepper& stepper) {
   if (!IsRoot()) return {};
   since_.seconds = SecondsBetween(row_time_, now);
   row_time_ = now;
-  conversation_.Say(frames::StepDone{
-      start_.token, MakeRow(step_, stepper.learning_rate(), ranks, since_, WallTimeMs())});
+  frames::StepDone done{start_.token,
+                        MakeRow(step_, stepper.learning_rate(), ranks, since_, WallTimeMs())};
+  if (SecondsBetween(log_time_, now) >= kLogSeconds || step_ == plan_.target_steps) {
+    log_time_ = now;
+    std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
+                 static_cast<long long>(step_), static_cast<long long>(plan_.target_steps),
+                 done.row["loss"].get<double>(), stepper.learning_rate(),
+                 since_.tokens / std::max(since_.seconds, 1e-9));
+  }
+  conversation_.Say(done);
   since_ = {};
   return {};
 }
@@ -269,6 +296,8 @@ Result<void> Attempt::Evaluate() {
     eval.loss = validation.loss;
     eval.tokens = validation.tokens;
     eval.seconds = SecondsBetween(before, after);
+    std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),
+                 validation.loss);
     conversation_.Say(eval);
     keeper_->OnValidated(step_, validation.loss);
   }

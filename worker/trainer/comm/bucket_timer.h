@@ -6,7 +6,7 @@
 // Threads: written by the backward pass and by the backend's thread; read between steps.
 // Why it divides itself: the Reducer's own path multiplies by 1/world in one case and divides in
 //          another, so a resume would not equal the uninterrupted run bit for bit.
-// Tests:   tests/trainer/ranks_test.cc, tests/gpu
+// Tests:   tests/trainer/attempt_test.cc, tests/gpu
 #pragma once
 
 #include <memory>

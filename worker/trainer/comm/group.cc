@@ -165,6 +165,7 @@ Group::~Group() {
   }
   if (aborted || backend_ == nullptr) return;
   try {
+    if (device_.is_cuda()) backend_->waitForPendingWorks();
     backend_->shutdown();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "closing the group: %s\n", error.what());
@@ -195,10 +196,13 @@ void Group::Abort() {
   std::lock_guard lock(abort_mutex_);
   if (aborted_) return;
   aborted_ = true;
-  // Gloo has no abort that wakes its waiters; an end of file on their sockets does, and then it
-  // closes them, which the peers see. Only a buffer of which Gloo has sent a part stays unwoken
-  // until the group's timeout: for that one the agent has its kill.
-  for (const int fd : sockets_) shutdown(fd, SHUT_RD);
+  if (device_.is_cpu()) {
+    // Gloo has no abort that wakes its waiters; an end of file on their sockets does, and then it
+    // closes them, which the peers see. Only a buffer of which Gloo has sent a part stays unwoken
+    // until the group's timeout: for that one the agent has its kill.
+    for (const int fd : sockets_) shutdown(fd, SHUT_RD);
+    return;
+  }
   try {
     backend_->abort();
   } catch (const std::exception& error) {

@@ -5,7 +5,7 @@
 // Errors:    joining returns them; collectives throw LibTorch's exceptions, which train.cc turns
 // into
 //            the outcome `collective`.
-// Tests:     tests/trainer/ranks_test.cc
+// Tests:     tests/trainer/attempt_test.cc, tests/gpu
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // eval.h: validation loss.
 //
 // Errors: those of Dataset::ReadWindow; LibTorch's exceptions pass through.
-// Tests:  tests/trainer/train_test.cc
+// Tests:  tests/trainer/attempt_test.cc
 #pragma once
 
 #include "worker/trainer/comm/group.h"

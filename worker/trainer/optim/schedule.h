@@ -1,7 +1,7 @@
 // schedule.h: the learning rate of a step.
 //
 // Role:  pure; no LibTorch.
-// Tests: tests/trainer/schedule_test.cc
+// Tests: tests/trainer/spec_test.cc
 #pragma once
 
 #include <cstdint>

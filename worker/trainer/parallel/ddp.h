@@ -6,7 +6,7 @@
 // Threads:   the training thread.
 // Errors:    LibTorch's exceptions pass through; a failed collective leaves gradients half reduced,
 //            parameters untouched.
-// Tests:     tests/trainer/ranks_test.cc, tests/gpu
+// Tests:     tests/trainer/attempt_test.cc, tests/gpu
 #pragma once
 
 #include <memory>

@@ -1,0 +1,172 @@
+// gpu_test.cc: the same attempts on every kind of device. On a machine without a GPU the cases for
+// one say so and are skipped; those for the CPU run everywhere, so that the cases themselves are
+// known to work.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/trainer/small_trial.h"
+#include "worker/trainer/train.h"
+
+namespace dt::trainer {
+namespace {
+
+using testing::SmallSpec;
+using testing::Told;
+
+class RecordedConversation final : public Conversation {
+ public:
+  RecordedConversation() { told.ends.resize(1); }
+  void Say(const frames::FromTrainer& frame) override { told.Note(0, frame); }
+  Wish CurrentWish() const override { return Wish::kGoOn; }
+  Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
+    return Error{ErrorKind::kCollective, "there is one rank"};
+  }
+  void AbortWith(std::function<void()>) override {}
+
+  Told told;
+};
+
+// Devices are opened once, as in dttrain: the process stays warm.
+const Result<std::unique_ptr<Device>>& Opened(const std::string& word) {
+  static const Result<std::unique_ptr<Device>> cpu = OpenDevice({.word = "cpu", .threads = 1});
+  static const Result<std::unique_ptr<Device>> cuda = OpenDevice({.word = "cuda:0"});
+  return word == "cpu" ? cpu : cuda;
+}
+
+class DeviceTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const auto& opened = Opened(GetParam());
+    if (!opened.ok()) GTEST_SKIP() << opened.error().message;
+    device_ = (*opened).get();
+    testing::WriteShard(folder_, "train.bin", 20000);
+    testing::WriteShard(folder_, "val.bin", 3000);
+  }
+
+  Told Train(const nlohmann::json& spec,
+             AttemptOptions::Alone alone = AttemptOptions::Alone::kPlain) {
+    frames::Start start;
+    start.token = "token" + std::to_string(++attempts_);
+    start.experiment = start.trial = 1;
+    start.attempt = static_cast<uint32_t>(attempts_);
+    start.spec = spec;
+    start.data_root = folder_.path();
+    start.data_address = "127.0.0.1";
+    start.storage = storage_;
+    start.resume = resume_;
+    RecordedConversation conversation;
+    const frames::End end = RunAttempt(start, *device_, conversation, {.alone = alone});
+    conversation.told.Note(0, end);
+    return conversation.told;
+  }
+
+  static double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double largest = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      largest = std::max(largest, std::abs(a[i] - b[i]));
+    }
+    return largest;
+  }
+
+  testing::TempFolder folder_;
+  Device* device_ = nullptr;
+  std::string storage_;
+  std::optional<frames::Resume> resume_;
+  int attempts_ = 0;
+};
+
+TEST_P(DeviceTest, DataParallelOfOneRankEqualsThePlainRun) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "30";
+  spec["train"]["global_batch_size"] = "8";
+  const Told plain = Train(spec);
+  const Told parallel = Train(spec, AttemptOptions::Alone::kDataParallel);
+  ASSERT_EQ(plain.Cause(), "finished") << plain.ends[0]->message;
+  ASSERT_EQ(parallel.Cause(), "finished") << parallel.ends[0]->message;
+  ASSERT_EQ(plain.rows.size(), 30u);
+  EXPECT_LE(LargestDifference(plain.Losses(), parallel.Losses()), 1e-5);
+  EXPECT_EQ(plain.Column("allreduce_bytes").back(), 0);
+}
+
+TEST_P(DeviceTest, EveryBucketsAllReduceIsTimed) {
+  const Told told = Train(SmallSpec(), AttemptOptions::Alone::kDataParallel);
+  ASSERT_EQ(told.rows.size(), 8u);
+  const double parameters = static_cast<double>(told.prepared[0].model_parameters);
+  for (const nlohmann::json& row : told.rows) {
+    const auto value = [&](const char* field) { return row.at(field).get<double>(); };
+    EXPECT_GE(value("allreduce_count"), 2) << "bucket_mb asks for several buckets";
+    EXPECT_EQ(value("allreduce_bytes"), 4 * parameters);
+    EXPECT_GT(value("allreduce_seconds"), 0);
+    EXPECT_LT(value("allreduce_seconds"), value("seconds"));
+    EXPECT_GE(value("comm_exposed_seconds"), 0);
+    EXPECT_GT(value("forward_seconds"), 0);
+    EXPECT_GT(value("backward_seconds"), 0);
+    EXPECT_GT(value("optimizer_seconds"), 0);
+    EXPECT_GT(value("memory_peak_bytes"), 1 << 20);
+  }
+}
+
+TEST_P(DeviceTest, Bf16AutocastTrainsNearlyAsFp32Does) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "60";
+  spec["optimizer"]["lr"] = 3e-3;
+  const Told fp32 = Train(spec);
+  spec["precision"]["compute"] = "bf16";
+  const Told bf16 = Train(spec);
+  ASSERT_EQ(bf16.Cause(), "finished") << bf16.ends[0]->message;
+  EXPECT_LT(bf16.Losses().back(), bf16.Losses().front() - 0.3) << "it learns";
+  EXPECT_NE(bf16.Losses().back(), fp32.Losses().back());
+  EXPECT_LE(LargestDifference(bf16.Losses(), fp32.Losses()), 0.1);
+}
+
+TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {
+  nlohmann::json spec = SmallSpec();
+  // Tokens absent from the first batch get 0/0 as their update; a later batch has them.
+  spec["optimizer"]["eps"] = 0;
+  spec["model"]["tie_head"] = false;
+  spec["train"]["max_steps"] = "50";
+  spec["logging"] = {{"every", "5"}};
+  const Told told = Train(spec);
+  EXPECT_EQ(told.Cause(), "nonfinite");
+  for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
+}
+
+TEST_P(DeviceTest, AResumeGoesOnWithTheLossesOfTheUninterruptedRun) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["model"]["dropout"] = 0.1;
+  spec["checkpoint"]["every"]["steps"] = "6";
+  spec["checkpoint"]["keep_latest"] = 10;
+  storage_ = folder_.path();
+  const Told whole = Train(spec);
+  ASSERT_EQ(whole.checkpoints.size(), 2u);
+  resume_ = frames::Resume{6, whole.checkpoints[0].path, whole.checkpoints[0].manifest_hash};
+  const Told rest = Train(spec);
+  ASSERT_EQ(rest.rows.size(), 6u) << rest.ends[0]->message;
+  const std::vector<double> losses = whole.Losses();
+  EXPECT_LE(LargestDifference({losses.begin() + 6, losses.end()}, rest.Losses()), 1e-5);
+}
+
+TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
+  if (!device_->Torch().is_cuda()) GTEST_SKIP() << "tests/trainer shows it under --memory-limit";
+  const uint64_t sequences = device_->Facts().memory_bytes / (4 * 50304 * 32);
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["batch_size"] = sequences;  // the logits alone fill the memory
+  spec["model"]["vocab_pad"] = 50304;
+  const Told first = Train(spec);
+  EXPECT_EQ(first.Cause(), "oom") << first.ends[0]->message;
+  EXPECT_EQ(Train(SmallSpec()).Cause(), "finished");
+  EXPECT_EQ(Train(spec).Cause(), "oom");
+  EXPECT_EQ(Train(SmallSpec(), AttemptOptions::Alone::kDataParallel).Cause(), "finished");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    On, DeviceTest, ::testing::Values("cpu", "cuda:0"), [](const auto& device) {
+      return std::string(device.param).substr(0, device.param[1] == 'p' ? 3 : 4);
+    });
+
+}  // namespace
+}  // namespace dt::trainer
