@@ -1,0 +1,125 @@
+// kill_test.cc: when trainers or the coordinator die, at several moments, and when a worker leaves.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tests/e2e/fleet_fixture.h"
+
+namespace dt {
+namespace {
+
+using KillTest = FleetTest;
+
+// A lease, and then some.
+constexpr std::chrono::seconds kLoss{45};
+
+TEST_F(KillTest, AKilledTrainerResumesFromItsLastCheckpoint) {
+  Start({"w0"});
+  const uint64_t experiment =
+      cluster_.Submit(Training(800, "step_ms=2 checkpoint_every=100").spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 250));
+  const pid_t trainer = cluster_.AwaitTrainerOf("w0");
+  kill(trainer, SIGKILL);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  ExpectEachStepOnce(experiment, 800);
+  const auto explained = cluster_.Explain(experiment);
+  ASSERT_EQ(explained.attempts_size(), 2);
+  EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_GE(explained.attempts(1).resumed_step(), 200u);
+  EXPECT_EQ(explained.attempts(1).resumed_step() % 100, 0u);
+}
+
+TEST_F(KillTest, ATrainerKilledBeforeItsFirstStepStartsAgain) {
+  Start({"w0"});
+  const pid_t trainer = cluster_.AwaitTrainerOf("w0");
+  const uint64_t experiment = cluster_.Submit(Training(100).spec());
+  kill(trainer, SIGKILL);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  ExpectEachStepOnce(experiment, 100);
+}
+
+TEST_F(KillTest, ARankThatDiesTakesItsGangToTheNextAttempt) {
+  Start({"w0", "w1"});
+  const uint64_t experiment =
+      cluster_.Submit(Training(600, "step_ms=2 checkpoint_every=100", 2).spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 150));
+  const std::string peer = WorkerOf(experiment, 1);
+  const std::string survivor = WorkerOf(experiment, 0);
+  const pid_t kept = cluster_.AwaitTrainerOf(survivor);
+  kill(cluster_.AwaitTrainerOf(peer), SIGKILL);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  ExpectEachStepOnce(experiment, 600);
+  const auto explained = cluster_.Explain(experiment);
+  ASSERT_EQ(explained.attempts_size(), 2);
+  EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_TRAINER_CRASH) << "not its symptom";
+  EXPECT_EQ(cluster_.TrainerOf(survivor), kept) << "the survivor's process stays warm";
+}
+
+TEST_F(KillTest, AKilledCoordinatorComesBackWhileTrainersGoOn) {
+  Start({"w0", "w1"});
+  const uint64_t experiment =
+      cluster_.Submit(Training(3000, "step_ms=2 checkpoint_every=300 eval_every=100", 2).spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 50));
+  const pid_t first = cluster_.AwaitTrainerOf("w0");
+  const pid_t second = cluster_.AwaitTrainerOf("w1");
+  for (uint64_t step = 300; step <= 1200; step += 300) {
+    cluster_.KillCoordinator();
+    cluster_.StartCoordinator();
+    ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, step));
+  }
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  ExpectEachStepOnce(experiment, 3000);
+  EXPECT_EQ(cluster_.Trial(experiment).attempts(), 1u);
+  EXPECT_EQ(cluster_.TrainerOf("w0"), first);
+  EXPECT_EQ(cluster_.TrainerOf("w1"), second);
+}
+
+TEST_F(KillTest, ATrialThatEndsWhileTheCoordinatorIsAwayIsToldLater) {
+  Start({"w0"});
+  const uint64_t experiment = cluster_.Submit(Training(300, "step_ms=2").spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 10));
+  const std::string last = cluster_.storage() + "/" + std::to_string(experiment) + "/1/a1/step-300";
+  cluster_.KillCoordinator();
+  ASSERT_TRUE(Await([&] { return std::filesystem::exists(last); }));
+  cluster_.StartCoordinator();
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  ExpectEachStepOnce(experiment, 300);
+  EXPECT_EQ(cluster_.Trial(experiment).attempts(), 1u);
+}
+
+TEST_F(KillTest, WhatWasAcknowledgedSurvivesTheCoordinator) {
+  Start({"w0"});
+  std::map<std::string, uint64_t> acknowledged;
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      const std::string request = "r" + std::to_string(round) + "-" + std::to_string(i);
+      acknowledged[request] = cluster_.Submit(Training(3).spec(), request);
+    }
+    cluster_.KillCoordinator();
+    cluster_.StartCoordinator();
+  }
+  for (const auto& [request, experiment] : acknowledged) {
+    EXPECT_EQ(cluster_.Submit(Training(3).spec(), request), experiment) << "the same request";
+    ASSERT_TRUE(cluster_.AwaitEnd(experiment));
+    ExpectEachStepOnce(experiment, 3);
+  }
+}
+
+TEST_F(KillTest, ADrainingWorkerSavesAndAnotherGoesOnFromThere) {
+  Start({"w0", "w1"});
+  const uint64_t experiment = cluster_.Submit(Training(800, "step_ms=2").spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 100));
+  const std::string leaving = WorkerOf(experiment, 0);
+  cluster_.worker(leaving).Signal(SIGTERM);
+  const auto status = cluster_.worker(leaving).AwaitExit();
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  ExpectEachStepOnce(experiment, 800);
+  const auto explained = cluster_.Explain(experiment);
+  ASSERT_EQ(explained.attempts_size(), 2);
+  EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_PREEMPTED);
+  EXPECT_GE(explained.attempts(1).resumed_step(), 100u);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,62 @@
+// tls_test.cc: certificates on both sides, and who is kept out.
+#include "tests/e2e/fleet_fixture.h"
+
+namespace dt {
+namespace {
+
+class TlsTest : public ::testing::Test {
+ protected:
+  grpc::StatusCode StatusOf(v1::Control::Stub& control) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    v1::GetStatusResponse response;
+    return control.GetStatus(&context, v1::GetStatusRequest(), &response).error_code();
+  }
+
+  static v1::ExperimentSpec Training() {
+    spec::ExperimentBuilder builder;
+    builder.Set("train.max_steps", "20")
+        .Set("data.train", "step_ms=1")
+        .Set("resources.device", "cpu");
+    return builder.spec();
+  }
+
+  Cluster cluster_{FakePrograms(), Transport::kTls, OPENSSL_PROGRAM};
+};
+
+TEST_F(TlsTest, WorkersAndClientsWithCertificatesAreServed) {
+  cluster_.StartCoordinator();
+  cluster_.StartWorker("w0");
+  const uint64_t experiment = cluster_.Submit(Training());
+  EXPECT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+}
+
+TEST_F(TlsTest, StrangersAreKeptOut) {
+  cluster_.StartCoordinator();
+  EXPECT_EQ(StatusOf(cluster_.control()), grpc::StatusCode::OK);
+  const auto stranger = cluster_.ControlWith(cluster_.certificates().stranger());
+  EXPECT_EQ(StatusOf(*stranger), grpc::StatusCode::UNAVAILABLE);
+  testing::CertificateFiles nobody = cluster_.certificates().client();
+  nobody.cert = nobody.key = "/dev/null";
+  const auto anonymous = cluster_.ControlWith(nobody);
+  EXPECT_EQ(StatusOf(*anonymous), grpc::StatusCode::UNAVAILABLE);
+  // The last flag holds: a worker of another authority.
+  cluster_.StartWorker("stranger", cluster_.certificates().stranger().Flags());
+  cluster_.StartWorker("w0");
+  ASSERT_TRUE(cluster_.AwaitTrial(cluster_.Submit(Training()), 1, v1::TRIAL_FINISHED));
+  ASSERT_EQ(cluster_.Workers().size(), 1u);
+  EXPECT_EQ(cluster_.Workers()[0].worker(), "w0");
+  EXPECT_TRUE(cluster_.worker("stranger").Running()) << "it goes on trying";
+}
+
+TEST_F(TlsTest, AddressesOfOtherHostsNeedCertificates) {
+  testing::ChildProcess coordinator({DTCOORD, "--listen", "0.0.0.0:0", "--http", "127.0.0.1:0",
+                                     "--state-dir", cluster_.folder() / "state"},
+                                    cluster_.folder() / "open.log");
+  const auto status = coordinator.AwaitExit();
+  ASSERT_TRUE(status);
+  EXPECT_NE(*status, 0);
+}
+
+}  // namespace
+}  // namespace dt
