@@ -1,0 +1,84 @@
+// child.cc: starts the program, waits for its addresses, reads /proc.
+#include "bench/coordinator/child.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "nlohmann/json.hpp"
+
+extern char** environ;
+
+namespace dt::bench {
+namespace {
+
+constexpr absl::Duration kStartPatience = absl::Seconds(20);
+
+double StatusMib(pid_t pid, const std::string& field) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(field, 0) == 0) return std::atof(line.c_str() + field.size() + 1) / 1024;
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::Status Child::Start(const std::string& program, const std::string& folder) {
+  const std::string addresses = folder + "/addresses.json";
+  std::vector<std::string> words = {program,           "--listen",         "127.0.0.1:0",
+                                    "--http",          "127.0.0.1:0",      "--state-dir",
+                                    folder + "/state", "--addresses-file", addresses};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  if (posix_spawn(&pid_, program.c_str(), nullptr, nullptr, argv.data(), environ) != 0) {
+    return absl::NotFoundError(absl::StrCat("cannot start ", program, "; build dtcoord first"));
+  }
+  for (const absl::Time end = absl::Now() + kStartPatience; absl::Now() < end;) {
+    std::ifstream file(addresses);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_discarded()) {
+      address_ = json.value("grpc", "");
+      http_ = json.value("http", "");
+      return absl::OkStatus();
+    }
+    if (waitpid(pid_, nullptr, WNOHANG) != 0) break;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  return absl::UnavailableError(absl::StrCat(program, " did not start serving; see its messages"));
+}
+
+Child::~Child() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGTERM);
+  waitpid(pid_, nullptr, 0);
+}
+
+Child::Usage Child::Measure() const {
+  Usage usage;
+  std::ifstream file(absl::StrCat("/proc/", pid_, "/stat"));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  // After the name in parentheses: state, ten fields, then user and system ticks.
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  usage.cpu = absl::Seconds((user + system) / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  usage.resident_mib = StatusMib(pid_, "VmRSS:");
+  usage.peak_mib = StatusMib(pid_, "VmHWM:");
+  return usage;
+}
+
+}  // namespace dt::bench

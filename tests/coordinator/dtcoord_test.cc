@@ -1,0 +1,154 @@
+// dtcoord_test.cc: the program itself: start, refusal, stop, kill and return.
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/grpc_settings.h"
+#include "dtrain/v1/control.grpc.pb.h"
+#include "grpcpp/create_channel.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "spec/spec.h"
+#include "tests/testing/await.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+using testing::Await;
+using testing::ChildProcess;
+namespace v1 = ::dtrain::v1;
+
+std::unique_ptr<grpc::ClientContext> Deadline() {
+  auto context = std::make_unique<grpc::ClientContext>();
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  return context;
+}
+
+class DtcoordTest : public ::testing::Test {
+ protected:
+  ChildProcess Start(const std::string& name, const std::map<std::string, std::string>& env = {}) {
+    return ChildProcess({DTCOORD, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state-dir",
+                         folder_ / "state", "--addresses-file", folder_ / name},
+                        folder_ / (name + ".log"), env);
+  }
+  // Waits for the addresses file and dials.
+  std::unique_ptr<v1::Control::Stub> Dial(const std::string& name) {
+    std::string address;
+    EXPECT_TRUE(Await([&] {
+      const auto json = nlohmann::json::parse(testing::Slurp(folder_ / name), nullptr, false);
+      if (json.is_discarded()) return false;
+      address = json.value("grpc", "");
+      return true;
+    })) << testing::Slurp(folder_ / (name + ".log"));
+    return v1::Control::NewStub(grpc::CreateCustomChannel(
+        address, grpc::InsecureChannelCredentials(), ClientChannelArguments()));
+  }
+  // The exit code, or -1: ended by a signal, or not at all.
+  static int ExitCode(ChildProcess& child) {
+    const std::optional<int> status = child.AwaitExit();
+    return status.has_value() && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
+  }
+  static v1::GetStatusResponse Status(v1::Control::Stub& stub) {
+    v1::GetStatusResponse response;
+    const grpc::Status status = stub.GetStatus(Deadline().get(), {}, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  static uint64_t Submit(v1::Control::Stub& stub, const std::string& request_id) {
+    v1::SubmitRequest request;
+    request.set_request_id(request_id);
+    v1::ExperimentSpec& spec = *request.mutable_spec();
+    spec.set_version(1);
+    spec.set_name("one");
+    *spec.mutable_base() = spec::DefaultSpec();
+    spec.mutable_base()->mutable_data()->set_train("*_train_*.bin");
+    spec.mutable_base()->mutable_data()->set_val("*_val_*.bin");
+    spec.mutable_base()->mutable_resources()->set_device("cpu");
+    spec.mutable_base()->mutable_train()->set_max_steps(1);
+    spec.mutable_search()->set_method("grid");
+    spec.mutable_search()->set_metric("val_loss");
+    spec.mutable_search()->set_goal("minimize");
+    v1::SubmitResponse response;
+    const grpc::Status status = stub.Submit(Deadline().get(), request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.experiment();
+  }
+
+  testing::TempFolder folder_;
+};
+
+TEST_F(DtcoordTest, ATermEndsItCleanlyAndTheNextStartKnowsTheExperiments) {
+  ChildProcess first = Start("first");
+  auto stub = Dial("first");
+  const v1::GetStatusResponse before = Status(*stub);
+  EXPECT_FALSE(before.http_address().empty());
+  EXPECT_EQ(Submit(*stub, "a"), 1u);
+  first.Signal(SIGTERM);
+  EXPECT_EQ(ExitCode(first), 0) << testing::Slurp(folder_ / "first.log");
+  ChildProcess second = Start("second");
+  stub = Dial("second");
+  EXPECT_EQ(Status(*stub).journal_id(), before.journal_id());
+  EXPECT_EQ(Status(*stub).experiments(), 1u);
+  EXPECT_EQ(Submit(*stub, "a"), 1u);  // the same request: the same experiment
+}
+
+TEST_F(DtcoordTest, WhatWasAcknowledgedSurvivesAKill) {
+  ChildProcess first = Start("first");
+  auto stub = Dial("first");
+  for (int i = 0; i < 20; ++i) Submit(*stub, "request " + std::to_string(i));
+  first.KillAndReap();
+  ChildProcess second = Start("second");
+  stub = Dial("second");
+  EXPECT_EQ(Status(*stub).experiments(), 20u);
+}
+
+TEST_F(DtcoordTest, ASecondOneOnTheSameStateIsRefused) {
+  ChildProcess first = Start("first");
+  auto stub = Dial("first");
+  ChildProcess second = Start("second");
+  EXPECT_EQ(ExitCode(second), 1);
+  Status(*stub);
+}
+
+TEST_F(DtcoordTest, SystemdIsToldWhenItServesAndWhenItStops) {
+  const std::string path = folder_ / "notify";
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(name.sun_path));
+  path.copy(name.sun_path, path.size());
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
+  const timeval patience{20, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  const auto receive = [fd] {
+    char buffer[256];
+    const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
+    return got < 0 ? std::string("nothing") : std::string(buffer, static_cast<size_t>(got));
+  };
+  ChildProcess child = Start("first", {{"NOTIFY_SOCKET", path}});
+  EXPECT_EQ(receive(), "READY=1");
+  Status(*Dial("first"));
+  child.Signal(SIGTERM);
+  EXPECT_EQ(receive(), "STOPPING=1");
+  EXPECT_EQ(ExitCode(child), 0);
+  close(fd);
+}
+
+TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
+  ChildProcess child({DTCOORD, "--listne", "x"}, folder_ / "log");
+  EXPECT_EQ(ExitCode(child), 2);
+}
+
+}  // namespace
+}  // namespace dt
