@@ -74,8 +74,9 @@ inline constexpr absl::Duration kFollowPatience = absl::Minutes(5);
 inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
 // The core loop answers within this, or /healthz fails and the watchdog restarts the process.
 inline constexpr absl::Duration kLoopLate = absl::Seconds(5);
-// Calls under way at a stop get this long to end by themselves.
-inline constexpr absl::Duration kShutdownDrain = absl::Seconds(10);
+// At a stop every call and stream is ended by us; idle clients that look at their connection only
+// now and then are not waited for longer than this.
+inline constexpr absl::Duration kShutdownDrain = absl::Seconds(1);
 
 // --- Queues and messages ---
 // Events waiting for the core thread. A batch is drained in milliseconds; more means overload.

@@ -2,8 +2,14 @@
 #include "coordinator/http.h"
 
 #include <CivetServer.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include <mutex>
+#include <atomic>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,10 +41,36 @@ class Handler final : public CivetHandler {
   std::function<Answer()> answer_;
 };
 
+void Knock(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return;
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(static_cast<uint16_t>(port));
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  // Whether it gets through does not matter: two seconds later the server looks by itself.
+  if (connect(fd, reinterpret_cast<sockaddr*>(&name), sizeof(name)) != 0) poll(nullptr, 0, 1);
+  close(fd);
+}
+
 }  // namespace
 
 HttpServer::HttpServer() = default;
-HttpServer::~HttpServer() = default;
+
+HttpServer::~HttpServer() {
+  if (server_ == nullptr) return;
+  std::atomic<bool> closed{false};
+  std::thread closer([&] {
+    server_->close();
+    closed.store(true);
+  });
+  // civetweb looks whether it should stop between connections, or every two seconds.
+  while (!closed.load()) {
+    Knock(port_);
+    poll(nullptr, 0, 5);
+  }
+  closer.join();
+}
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     const std::string& address, const Metrics& metrics, std::function<absl::Status()> health) {
@@ -72,6 +104,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
   if (ports.empty()) {
     return absl::FailedPreconditionError(absl::StrCat("cannot serve HTTP on ", address));
   }
+  server->port_ = ports.front();
   server->address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", ports.front());
   return server;
 }

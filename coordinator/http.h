@@ -40,6 +40,7 @@ class HttpServer {
   HttpServer();
 
   std::string address_;
+  int port_ = 0;
   std::unique_ptr<CivetHandler> metrics_, healthz_, readyz_;
   std::unique_ptr<CivetServer> server_;  // last: stops before the handlers go
 };

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "spdlog/async.h"
 #include "spdlog/pattern_formatter.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/sinks/stdout_sinks.h"
@@ -52,17 +53,25 @@ class JournalPriority final : public spdlog::custom_flag_formatter {
   }
 };
 
+// More lines than this at once, and the oldest go.
+constexpr size_t kLinesWaiting = 8192;
+
+std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
+  return std::make_shared<spdlog::async_logger>("dtcoord", std::move(sink), spdlog::thread_pool(),
+                                                spdlog::async_overflow_policy::overrun_oldest);
+}
+
 }  // namespace
 
 void SetUpLogging() {
+  // Written by a thread of its own: whoever reads stderr slowly must not hold up the core loop.
+  spdlog::init_thread_pool(kLinesWaiting, 1);
   if (isatty(STDERR_FILENO) == 1) {
-    auto logger = std::make_shared<spdlog::logger>(
-        "dtcoord", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    auto logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     logger->set_pattern("%H:%M:%S %^%l%$ %v");
     return spdlog::set_default_logger(std::move(logger));
   }
-  auto logger = std::make_shared<spdlog::logger>("dtcoord",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<JsonText>('J').add_flag<JournalPriority>('Q');
   // systemd says so when stderr goes to its journal.
@@ -72,5 +81,7 @@ void SetUpLogging() {
   logger->set_formatter(std::move(formatter));
   spdlog::set_default_logger(std::move(logger));
 }
+
+void FinishLogging() { spdlog::shutdown(); }
 
 }  // namespace dt

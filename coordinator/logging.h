@@ -6,5 +6,7 @@ namespace dt {
 
 // Sets spdlog's default logger, which writes to stderr. Call once, before other threads start.
 void SetUpLogging();
+// Writes what waits. Nothing may be logged afterwards.
+void FinishLogging();
 
 }  // namespace dt

@@ -238,6 +238,27 @@ class Coordinator {
   std::unique_ptr<HttpServer> http_;  // last: its threads look at the others
 };
 
+// Returns the exit code.
+int Coordinate(const Flags& flags) {
+  Coordinator coordinator(flags);
+  if (absl::Status status = coordinator.Start(); !status.ok()) {
+    spdlog::critical("{}", std::string(status.message()));
+    return 1;
+  }
+  if (absl::Status served = coordinator.Serve(); !served.ok()) {
+    // Whatever was not committed was not sent either; the next start goes on from the journal.
+    spdlog::critical("stopping at once: {}", std::string(served.message()));
+    FinishLogging();
+    std::_Exit(1);
+  }
+  if (absl::Status status = coordinator.Stop(); !status.ok()) {
+    spdlog::error("closing the journal: {}", std::string(status.message()));
+    return 1;
+  }
+  spdlog::info("stopped");
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
@@ -250,7 +271,6 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  SetUpLogging();
   // The distribution's Abseil looks for deadlocks at every lock, which costs a fifth of the calls.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   sigset_t signals;
@@ -260,23 +280,10 @@ int Main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  Coordinator coordinator(flags);
-  if (absl::Status status = coordinator.Start(); !status.ok()) {
-    spdlog::critical("{}", std::string(status.message()));
-    return 1;
-  }
-  const absl::Status served = coordinator.Serve();
-  if (!served.ok()) {
-    // Whatever was not committed was not sent either; the next start goes on from the journal.
-    spdlog::critical("stopping at once: {}", std::string(served.message()));
-    std::_Exit(1);
-  }
-  if (absl::Status status = coordinator.Stop(); !status.ok()) {
-    spdlog::error("closing the journal: {}", std::string(status.message()));
-    return 1;
-  }
-  spdlog::info("stopped");
-  return 0;
+  SetUpLogging();  // starts a thread, which inherits the blocked signals
+  const int code = Coordinate(flags);
+  FinishLogging();
+  return code;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // child.cc: starts the program, waits for its addresses, reads /proc.
 #include "bench/coordinator/child.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -41,7 +42,14 @@ absl::Status Child::Start(const std::string& program, const std::string& folder)
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  if (posix_spawn(&pid_, program.c_str(), nullptr, nullptr, argv.data(), environ) != 0) {
+  // Its log is its own; the table is ours.
+  const std::string log = folder + "/log";
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT, 0600);
+  const int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
     return absl::NotFoundError(absl::StrCat("cannot start ", program, "; build dtcoord first"));
   }
   for (const absl::Time end = absl::Now() + kStartPatience; absl::Now() < end;) {
