@@ -271,7 +271,7 @@ void AddConduct(std::vector<Field>& t) {
   t.push_back(Row("eval.batches", kInteger)
                   .Range(1, 1e9)
                   .Default("20")
-                  .Help("Micro-batches of each rank in a validation."));
+                  .Help("Micro-batches in a validation, dealt to the ranks."));
   t.push_back(Row("checkpoint.every", kEvery)
                   .Default("60s")
                   .Help("Time (60s) or steps (500) between checkpoints; 0: only at the end, which "
