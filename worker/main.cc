@@ -138,9 +138,13 @@ std::string RunFolder(const Flags& flags) {
   return absl::StrCat(temporary.string(), "/dtrain-", getuid());
 }
 
-// A GPU is one on its host; CPU slots are as many as there are names.
-std::string LockName(const Slot& slot, const std::string& worker) {
-  std::string name = slot.kind == DeviceKind::kCuda ? slot.name : worker;
+// A GPU is one on its host. CPU slots are as many as there are names, and two fleets on one host
+// may use the same names: they differ in their storage.
+std::string LockName(const Slot& slot, const v1::Hello& hello) {
+  constexpr size_t kNameInPath = 160;  // a file's name has at most 255 bytes
+  std::string name = slot.kind == DeviceKind::kCuda
+                         ? slot.name
+                         : hello.worker().substr(0, kNameInPath) + "-" + hello.storage_id();
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     if (!plain && c != '-') c = '_';
@@ -223,7 +227,7 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Slot
                        "--threads",
                        absl::StrCat(hello.threads()),
                        "--lock",
-                       run + "/" + LockName(slot, hello.worker())};
+                       run + "/" + LockName(slot, hello)};
   if (!flags.memory_limit.empty()) {
     DT_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(flags.memory_limit));
     command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(bytes)});
