@@ -9,9 +9,6 @@ namespace {
 
 using KillTest = FleetTest;
 
-// A lease, and then some.
-constexpr std::chrono::seconds kLoss{45};
-
 TEST_F(KillTest, AKilledTrainerResumesFromItsLastCheckpoint) {
   Start({"w0"});
   const uint64_t experiment =

@@ -1,0 +1,91 @@
+// dtctl_test.cc: a person's way through: the real dtctl against the real coordinator.
+#include <sys/wait.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/fleet_fixture.h"
+
+namespace dt {
+namespace {
+
+class DtctlTest : public FleetTest {
+ protected:
+  struct Outcome {
+    int status = -1;
+    std::string output;  // of both kinds
+  };
+  Outcome Dtctl(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), DTCTL);
+    for (const std::string& flag : cluster_.ClientFlags()) arguments.push_back(flag);
+    const std::string log = cluster_.folder() / ("dtctl-" + std::to_string(++runs_) + ".log");
+    testing::ChildProcess process(arguments, log);
+    const auto status = process.AwaitExit();
+    EXPECT_TRUE(status.has_value()) << arguments[1] << " does not end";
+    Outcome outcome;
+    if (status && WIFEXITED(*status)) outcome.status = WEXITSTATUS(*status);
+    outcome.output = testing::Slurp(log);
+    return outcome;
+  }
+  std::string WriteFile(const std::string& script, int steps) {
+    return cluster_.folder().Write("grid.yaml",
+                                   "version: 1\n"
+                                   "name: from-a-file\n"
+                                   "parameters:\n"
+                                   "  optimizer.lr: [1.0e-3, 3.0e-4]\n"
+                                   "resources: {device: cpu}\n"
+                                   "data: {train: \"" +
+                                       script +
+                                       "\", val: none}\n"
+                                       "train: {max_steps: " +
+                                       std::to_string(steps) + "}\n");
+  }
+
+  int runs_ = 0;
+};
+
+TEST_F(DtctlTest, AFileIsSubmittedWaitedForAndReadBack) {
+  Start({"w0"});
+  const std::string file = WriteFile("step_ms=1 eval_every=20", 60);
+  EXPECT_EQ(Dtctl({"validate", file}).status, 0);
+  const Outcome submitted = Dtctl({"submit", file, "--id-only"});
+  ASSERT_EQ(submitted.status, 0) << submitted.output;
+  const std::string id = submitted.output.substr(0, submitted.output.find('\n'));
+  EXPECT_EQ(Dtctl({"wait", id}).status, 0);
+  const Outcome trials = Dtctl({"get", "trials", id, "-o", "json"});
+  EXPECT_EQ(trials.status, 0) << trials.output;
+  EXPECT_TRUE(nlohmann::json::accept(trials.output)) << trials.output;
+  const Outcome metrics = Dtctl({"metrics", id, "-o", "csv"});
+  EXPECT_EQ(metrics.status, 0);
+  EXPECT_GE(std::count(metrics.output.begin(), metrics.output.end(), '\n'), 121);
+  EXPECT_EQ(Dtctl({"best", id}).status, 0);
+  EXPECT_EQ(Dtctl({"explain", id + "/1"}).status, 0);
+}
+
+TEST_F(DtctlTest, ExitStatusSaysWhatCameOfIt) {
+  Start({"w0"});
+  EXPECT_EQ(Dtctl({"submit", WriteFile("end_at=3 end_cause=nonfinite", 10), "--wait"}).status, 10);
+  const Outcome endless = Dtctl({"submit", WriteFile("step_ms=1", 1000000), "--id-only"});
+  const std::string id = endless.output.substr(0, endless.output.find('\n'));
+  ASSERT_EQ(endless.status, 0);
+  ASSERT_TRUE(cluster_.AwaitStep(std::stoull(id), 1, 10));
+  EXPECT_EQ(Dtctl({"cancel", id}).status, 0);
+  EXPECT_EQ(Dtctl({"wait", id}).status, 11);
+  EXPECT_EQ(Dtctl({"wait", "999"}).status, 4);
+  EXPECT_EQ(Dtctl({"submit", cluster_.folder().Write("bad.yaml", "version: 1\nnmae: x\n")}).status,
+            2);
+  cluster_.KillCoordinator();
+  EXPECT_EQ(Dtctl({"get", "experiments"}).status, 3);
+}
+
+TEST_F(DtctlTest, AnExperimentNothingCouldRunIsAcceptedAndWaits) {
+  Start({});
+  const Outcome submitted = Dtctl({"submit", WriteFile("step_ms=1", 10), "--id-only"});
+  ASSERT_EQ(submitted.status, 0) << submitted.output;
+  const std::string id = submitted.output.substr(0, submitted.output.find('\n'));
+  EXPECT_EQ(Dtctl({"submit", WriteFile("step_ms=1", 10), "-n"}).status, 7);
+  cluster_.StartWorker("late");
+  EXPECT_EQ(Dtctl({"wait", id}).status, 0);
+}
+
+}  // namespace
+}  // namespace dt
