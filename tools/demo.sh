@@ -85,19 +85,16 @@ demo_address() {
     "$demo_dir/addresses.json" "$1"
 }
 
+# What --follow has not said: how to reach this coordinator from another shell, and how to stop it.
 demo_show() {
   local address="$1" http="$2"
-  local dtctl="build/dev/bin/dtctl --address $address"
-  "$demo_bin/dtctl" --address "$address" get trials last
-  echo
-  "$demo_bin/dtctl" --address "$address" best last
   cat <<SHOWN
 
-metrics    http://$http/metrics
-look       $dtctl describe last
-further    $dtctl explain last/1
-           $dtctl metrics last -o csv
-           $dtctl get checkpoints last
+The coordinator and its workers are still here:
+  metrics   http://$http/metrics
+  look on   export PATH="$demo_bin:\$PATH" DTCTL_ADDRESS=$address
+            dtctl get trials last; dtctl explain last/1; dtctl metrics last -o csv
+  stop      ./dev demo --stop
 SHOWN
 }
 
@@ -129,12 +126,11 @@ command_demo() {
   http="$(demo_address http)"
   say "dtctl submit examples/quickstart.yaml --follow"
   "$demo_bin/dtctl" --address "$address" submit "$root/examples/quickstart.yaml" --follow
-  demo_show "$address" "$http"
   if [ "$stay" = no ]; then
     demo_stop
-    say "stopped; the state and checkpoints are in ${demo_dir#"$root"/}"
+    say "stopped; the state and checkpoints are in ${demo_dir#"$root"/}; /metrics was at http://$http/metrics"
   else
     trap - EXIT
-    echo "stop       ./dev demo --stop"
+    demo_show "$address" "$http"
   fi
 }
