@@ -98,22 +98,26 @@ bool AllRanksEnded(const LiveAttempt& attempt) {
                      [](const RankState& rank) { return rank.end != v1::CAUSE_UNSPECIFIED; });
 }
 
-// Ranks must train on the same data. Returns whether the attempt was ended over it.
+// Ranks must train on the same data. They report in any order, so each is held against all others.
 void CompareData(Turn& turn, LiveAttempt& attempt, int32_t rank) {
-  const auto first = std::find_if(attempt.ranks.begin(), attempt.ranks.end(),
-                                  [](const RankState& other) { return other.prepared; });
-  if (first == attempt.ranks.end()) return;
   const RankState& mine = attempt.ranks[rank];
-  if (first->data_fingerprint == mine.data_fingerprint) return;
+  const auto differs =
+      std::find_if(attempt.ranks.begin(), attempt.ranks.end(), [&mine](const RankState& other) {
+        return other.prepared && other.data_fingerprint != mine.data_fingerprint;
+      });
+  if (differs == attempt.ranks.end()) return;
   const auto& members = FindAttempt(turn.durable(), attempt.id)->members;
-  const size_t other = first - attempt.ranks.begin();
+  const size_t other = differs - attempt.ranks.begin();
+  const auto named = [&members](size_t index) {
+    return absl::StrCat(members[index].host, " (rank ", index, ", worker ", members[index].worker,
+                        ")");
+  };
   Settle(turn, attempt,
          {.rank = rank,
           .cause = v1::CAUSE_DATA,
-          .message = absl::StrCat("the training data differ between hosts: ", members[other].host,
-                                  " (rank ", other, ") has fingerprint ", first->data_fingerprint,
-                                  ", ", members[rank].host, " (rank ", rank, ") has ",
-                                  mine.data_fingerprint, "; copy the same files to both"),
+          .message = absl::StrCat("the training data differ between hosts: ", named(other),
+                                  " has fingerprint ", differs->data_fingerprint, ", ", named(rank),
+                                  " has ", mine.data_fingerprint, "; copy the same files to both"),
           .step = 0});
 }
 
