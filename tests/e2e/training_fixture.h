@@ -1,0 +1,152 @@
+// training_fixture.h: a cluster with the real trainer, used as a person does: through dtctl, with
+// files. Models are tiny, and one thread a rank makes runs equal to the bit.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "tests/testing/cluster.h"
+
+namespace dt {
+
+using testing::Await;
+using testing::Cluster;
+using testing::ProcessAlive;
+namespace v1 = ::dtrain::v1;
+
+// What an experiment file says; members are YAML values.
+struct FileOf {
+  std::string name = "e2e";
+  std::string parameters;  // "parameters: {…}" or nothing
+  std::string train = "text/train_*.bin";
+  std::string val = "text/val_*.bin";
+  int ranks = 1;
+  int batch_size = 4;
+  int steps = 60;
+  int vocab_size = 257;
+  std::string checkpoint = "{every: 20}";
+
+  std::string Text() const {
+    return "version: 1\nname: " + name + "\nseed: 7\n" + parameters +
+           "\nresources: {gpus: " + std::to_string(ranks) + ", device: cpu}\ndata: {train: \"" +
+           train + "\", val: \"" + val +
+           "\", tokenizer: byte, shuffle: true}\n"
+           "model: {preset: gpt2, n_layer: 2, n_head: 2, n_embd: 48, n_ff: 96, n_positions: 64, "
+           "vocab_size: " +
+           std::to_string(vocab_size) + "}\ntrain: {" +
+           (parameters.find("batch_size") == std::string::npos
+                ? "batch_size: " + std::to_string(batch_size) + ", "
+                : "") +
+           "seq_len: 64, max_steps: " + std::to_string(steps) +
+           "}\noptimizer: {lr: 3.0e-3}\nschedule: {warmup_steps: 5}\n"
+           "precision: {compute: fp32}\neval: {every: 50, batches: 2}\ncheckpoint: " +
+           checkpoint + "\nretries: {max: 5, backoff: 100ms}\n";
+  }
+};
+
+struct Ran {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+class TrainingTest : public ::testing::Test {
+ protected:
+  ~TrainingTest() override {
+    if (!HasFailure()) return;
+    for (const auto& entry : std::filesystem::directory_iterator(cluster_.folder().path())) {
+      if (entry.path().extension() != ".log") continue;
+      const std::string text = testing::Slurp(entry.path());
+      std::cerr << "---- " << entry.path().filename().string() << ", its end:\n"
+                << text.substr(text.size() - std::min<size_t>(text.size(), 4000)) << "\n";
+    }
+  }
+
+  // Runs `dtctl ARGUMENTS…`, for a minute at most.
+  Ran Dtctl(const std::vector<std::string>& arguments) {
+    const std::string err = cluster_.folder() / "dtctl.err";
+    std::string command = "timeout 60 '" DTCTL "'";
+    for (const std::string& argument : arguments) command += " '" + argument + "'";
+    for (const std::string& flag : cluster_.ClientFlags()) command += " '" + flag + "'";
+    Ran ran;
+    FILE* pipe = popen((command + " 2> '" + err + "'").c_str(), "r");
+    char buffer[4096];
+    for (size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+      ran.out.append(buffer, got);
+    }
+    const int status = pclose(pipe);
+    ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    ran.err = testing::Slurp(err);
+    return ran;
+  }
+  Ran MustDtctl(const std::vector<std::string>& arguments) {
+    Ran ran = Dtctl(arguments);
+    EXPECT_EQ(ran.code, 0) << "dtctl " << arguments[0] << ": " << ran.err;
+    return ran;
+  }
+
+  void Start(const std::vector<std::string>& workers) {
+    cluster_.StartCoordinator();
+    for (const std::string& name : workers) cluster_.StartWorker(name);
+    ASSERT_TRUE(cluster_.AwaitWorkers(workers.size()));
+  }
+
+  // Text that can be learned: words in an order that depends on the word before. `seed` makes
+  // another text of the same words.
+  static std::string MakeText(uint32_t seed) {
+    static const char* const kWords[] = {"one ",   "worker ", "trains ", "while ",      "another ",
+                                         "waits ", "for ",    "its ",    "gradients.\n"};
+    std::string text;
+    for (uint32_t state = seed, word = 0; text.size() < 100000;) {
+      state = state * 1664525 + 1013904223;
+      word = (2 * word + 1 + (state >> 30)) % 9;
+      text += kWords[word];
+    }
+    return text;
+  }
+  // Tokenises a text into DATA_ROOT/`name`.
+  void MakeData(const std::string& name, uint32_t seed = 1) {
+    const std::string text = cluster_.folder().Write("texts/" + name + ".txt", MakeText(seed));
+    MustDtctl({"data", "tokenize", "--output", cluster_.folder() / ("data/" + name), text});
+  }
+
+  std::string WriteFile(const FileOf& file) {
+    return cluster_.folder().Write(file.name + ".yaml", file.Text());
+  }
+  uint64_t Submit(const FileOf& file) {
+    const Ran ran = MustDtctl({"submit", WriteFile(file), "--id-only"});
+    return strtoull(ran.out.c_str(), nullptr, 10);
+  }
+  // "step,loss,val_loss" of every valid row, digit by digit as dtctl prints it: the shortest text
+  // that reads back as the same number.
+  std::vector<std::string> Losses(uint64_t experiment, uint32_t trial = 1) {
+    const Ran ran = MustDtctl({"metrics", std::to_string(experiment) + "/" + std::to_string(trial),
+                               "--metric", "loss", "--metric", "val_loss", "-o", "csv"});
+    std::vector<std::string> rows;
+    for (size_t at = ran.out.find('\n') + 1; at != 0 && at < ran.out.size();) {
+      const size_t end = std::min(ran.out.find('\n', at), ran.out.size());
+      std::string line = ran.out.substr(at, end - at);
+      for (int field = 0; field < 3; ++field) line.erase(0, line.find(',') + 1);
+      rows.push_back(line);
+      at = end + 1;
+    }
+    return rows;
+  }
+  static double LossOf(const std::string& row) {
+    return strtod(row.c_str() + row.find(',') + 1, nullptr);
+  }
+  // The worker that has this rank now.
+  std::string WorkerOf(uint64_t experiment, int rank) {
+    const v1::TrialSummary summary = cluster_.Trial(experiment);
+    return rank < summary.workers_size() ? summary.workers(rank) : "";
+  }
+
+  Cluster cluster_{{DTCOORD, DTWORKER, DTTRAIN}};
+};
+
+}  // namespace dt

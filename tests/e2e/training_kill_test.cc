@@ -1,0 +1,109 @@
+// training_kill_test.cc: real training, killed: what comes after equals, bit for bit, what would
+// have come without.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/e2e/training_fixture.h"
+#include "worker/trainer/checkpoint/checkpoint.h"
+
+namespace dt {
+namespace {
+
+constexpr std::chrono::seconds kTraining{50};
+// A lease of ten seconds, and then the rest of the training.
+constexpr std::chrono::seconds kLoss{58};
+
+class TrainingKillTest : public TrainingTest {
+ protected:
+  static FileOf Gang(const std::string& name) {
+    FileOf file;
+    file.name = name;
+    file.ranks = 2;
+    file.steps = 400;
+    return file;
+  }
+  // The losses of a run that nobody disturbs.
+  std::vector<std::string> Undisturbed() {
+    const uint64_t experiment = Submit(Gang("undisturbed"));
+    EXPECT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
+    std::vector<std::string> losses = Losses(experiment);
+    EXPECT_EQ(losses.size(), 400u);
+    return losses;
+  }
+  // Starts the run that will be disturbed, and waits until a checkpoint of it is known.
+  uint64_t StartedAndSaved() {
+    const uint64_t experiment = Submit(Gang("disturbed"));
+    EXPECT_TRUE(Await([&] { return !cluster_.Checkpoints(experiment).empty(); }, kTraining));
+    return experiment;
+  }
+  void ExpectResumed(uint64_t experiment, int attempts) {
+    const auto explained = cluster_.Explain(experiment);
+    ASSERT_EQ(explained.attempts_size(), attempts);
+    EXPECT_GT(explained.attempts(attempts - 1).resumed_step(), 0u);
+    EXPECT_EQ(explained.attempts(attempts - 1).resumed_step() % 20, 0u);
+  }
+};
+
+TEST_F(TrainingKillTest, AKilledRankOfEitherKindChangesNoLoss) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  const std::vector<std::string> expected = Undisturbed();
+  for (const int rank : {0, 1}) {
+    const uint64_t experiment = StartedAndSaved();
+    kill(cluster_.AwaitTrainerOf(WorkerOf(experiment, rank)), SIGKILL);
+    ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
+    ExpectResumed(experiment, 2);
+    EXPECT_EQ(cluster_.Explain(experiment).attempts(0).cause(), v1::CAUSE_TRAINER_CRASH);
+    EXPECT_EQ(Losses(experiment), expected) << "killed rank " << rank;
+  }
+}
+
+TEST_F(TrainingKillTest, AKilledWorkerChangesNoLossAndLeavesNoTrainer) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  const std::vector<std::string> expected = Undisturbed();
+  const uint64_t experiment = StartedAndSaved();
+  const std::string victim = WorkerOf(experiment, 1);
+  const pid_t orphan = cluster_.AwaitTrainerOf(victim);
+  cluster_.StartWorker("spare");
+  cluster_.worker(victim).KillAndReap();
+  EXPECT_TRUE(Await([&] { return !ProcessAlive(orphan); }, std::chrono::seconds(2)));
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kLoss));
+  ExpectResumed(experiment, 2);
+  EXPECT_EQ(Losses(experiment), expected);
+}
+
+TEST_F(TrainingKillTest, AKilledCoordinatorIsNotNoticedByTheTraining) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  const std::vector<std::string> expected = Undisturbed();
+  const uint64_t experiment = StartedAndSaved();
+  const pid_t trainer = cluster_.AwaitTrainerOf("w0");
+  cluster_.KillCoordinator();
+  cluster_.StartCoordinator();
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
+  EXPECT_EQ(cluster_.Explain(experiment).attempts_size(), 1);
+  EXPECT_EQ(cluster_.TrainerOf("w0"), trainer);
+  EXPECT_EQ(Losses(experiment), expected) << "each row once, none lost";
+}
+
+TEST_F(TrainingKillTest, EverythingKilledAtOnceGoesOnFromTheCheckpoint) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  const std::vector<std::string> expected = Undisturbed();
+  const uint64_t experiment = StartedAndSaved();
+  const std::vector<pid_t> trainers = cluster_.LivingTrainers();
+  cluster_.KillCoordinator();
+  cluster_.worker("w0").KillAndReap();
+  cluster_.worker("w1").KillAndReap();
+  for (const pid_t trainer : trainers) {
+    EXPECT_TRUE(Await([&] { return !ProcessAlive(trainer); }, std::chrono::seconds(2)));
+  }
+  Start({"w0", "w1"});
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kLoss));
+  ExpectResumed(experiment, 2);
+  EXPECT_EQ(Losses(experiment), expected);
+}
+
+}  // namespace
+}  // namespace dt

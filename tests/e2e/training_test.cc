@@ -1,0 +1,169 @@
+// training_test.cc: the real programs train, from a file to results, and say what was wrong with
+// files, data and sizes.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/training_fixture.h"
+#include "worker/trainer/checkpoint/checkpoint.h"
+
+namespace dt {
+namespace {
+
+// A trial of these tests alone takes a few seconds; machines under test are busy.
+constexpr std::chrono::seconds kTraining{50};
+
+TEST_F(TrainingTest, AGridIsTrainedFromAFileAndReported) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  FileOf file;
+  file.parameters = "parameters: {optimizer.lr: [3.0e-3, 1.0e-6]}\n";
+  std::string text = file.Text();
+  text.replace(text.find("optimizer: {lr: 3.0e-3}\n"), 24, "");
+  const std::string path = cluster_.folder().Write("grid.yaml", text);
+  const Ran submitted = Dtctl({"submit", path, "--wait"});
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+
+  const std::vector<std::string> learned = Losses(1, 1);
+  ASSERT_EQ(learned.size(), 60u);
+  EXPECT_NEAR(LossOf(learned.front()), 5.55, 0.4);  // ln 257, about
+  EXPECT_LT(LossOf(learned.back()), 3.5);
+  EXPECT_GT(LossOf(Losses(1, 2).back()), 5.0) << "a rate of 1e-6 learns nothing";
+  const Ran best = MustDtctl({"best", "1", "-k", "1", "-o", "json"});
+  const auto json = nlohmann::json::parse(best.out, nullptr, false);
+  EXPECT_NE(best.out.find("1/1"), std::string::npos) << json.dump(1);
+
+  const auto checkpoints = cluster_.Checkpoints(1);
+  EXPECT_FALSE(checkpoints.empty());
+  for (const v1::CheckpointSummary& one : checkpoints) {
+    const auto id = trainer::ParseCheckpointPath(one.checkpoint().path());
+    ASSERT_TRUE(id) << one.ShortDebugString();
+    const auto opened =
+        trainer::OpenCheckpoint(cluster_.storage(), *id, one.checkpoint().manifest_hash());
+    EXPECT_TRUE(opened.ok()) << opened.error().message;
+  }
+}
+
+TEST_F(TrainingTest, WikiText2TrainsOnTwoRanksThroughTheByteTokenizer) {
+  const char* shared = std::getenv("DTRAIN_SHARED_DATA");
+  const std::string folder = (shared != nullptr ? shared : DTRAIN_SOURCE_DIR "/../shared/data") +
+                             std::string("/wikitext-2");
+  if (!std::filesystem::exists(folder + "/train.txt")) {
+    GTEST_SKIP() << "no WikiText-2 at " << folder << " (DTRAIN_SHARED_DATA names another place)";
+  }
+  Start({"w0", "w1"});
+  const Ran tokenized =
+      MustDtctl({"data", "tokenize", "--output", cluster_.folder() / "data/wiki", "--val",
+                 folder + "/valid.txt", folder + "/train.txt", "-o", "json"});
+  const auto json = nlohmann::json::parse(tokenized.out, nullptr, false);
+  EXPECT_EQ(json.value("train_tokens", 0), 10797149);  // 10,797,148 bytes and one end-of-text
+  FileOf file;
+  file.train = "wiki/train_*.bin";
+  file.val = "wiki/val_*.bin";
+  file.ranks = 2;
+  file.steps = 100;
+  const uint64_t experiment = Submit(file);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
+  const std::vector<std::string> losses = Losses(experiment);
+  EXPECT_LT(LossOf(losses.back()), 3.6) << "bytes of English";
+}
+
+TEST_F(TrainingTest, CancellingEndsEveryTrainerOfTheGangWithinTwoSeconds) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  FileOf file;
+  file.ranks = 2;
+  file.steps = 1000000;
+  const uint64_t experiment = Submit(file);
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 20, kTraining));
+  const pid_t first = cluster_.AwaitTrainerOf("w0");
+  const pid_t second = cluster_.AwaitTrainerOf("w1");
+  MustDtctl({"cancel", std::to_string(experiment)});
+  EXPECT_TRUE(Await([&] { return !ProcessAlive(first) && !ProcessAlive(second); },
+                    std::chrono::seconds(2)));
+  EXPECT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_CANCELLED));
+  EXPECT_EQ(Dtctl({"wait", std::to_string(experiment)}).code, 11);
+}
+
+TEST_F(TrainingTest, RunningOutOfMemoryIsAResultAndTheSameTrainerGoesOn) {
+  cluster_.StartCoordinator();
+  cluster_.StartWorker("w0", {"--memory-limit", "1G"});
+  ASSERT_TRUE(cluster_.AwaitWorkers(1));
+  MakeData("text");
+  const pid_t trainer = cluster_.AwaitTrainerOf("w0");
+  FileOf file;
+  file.parameters = "parameters: {train.batch_size: [16384, 4]}\n";
+  file.steps = 5;
+  const uint64_t experiment = Submit(file);
+  const Ran waited = Dtctl({"wait", std::to_string(experiment)});
+  EXPECT_EQ(waited.code, 0) << "a configuration that does not fit is a result: " << waited.err;
+  EXPECT_EQ(cluster_.Trial(experiment, 1).cause(), v1::CAUSE_OOM)
+      << cluster_.Trial(experiment, 1).ShortDebugString();
+  EXPECT_EQ(cluster_.Explain(experiment, 1).attempts_size(), 1) << "not tried again";
+  EXPECT_EQ(cluster_.Trial(experiment, 2).state(), v1::TRIAL_FINISHED);
+  EXPECT_EQ(cluster_.TrainerOf("w0"), trainer) << "the process stays";
+}
+
+TEST_F(TrainingTest, UnusableDataEndsATrialAtOnceNamingTheFile) {
+  Start({"w0"});
+  MakeData("text");
+  std::string shard = testing::Slurp(cluster_.folder() / "data/text/train_000000.bin");
+  cluster_.folder().Write("data/cut/train_000000.bin", shard.substr(0, shard.size() - 2));
+  FileOf absent;
+  absent.name = "absent";
+  absent.train = "nowhere/train_*.bin";
+  FileOf cut;
+  cut.name = "cut";
+  cut.train = "cut/train_*.bin";
+  FileOf outside;
+  outside.name = "outside";
+  outside.vocab_size = 64;
+  const std::vector<std::pair<FileOf, std::string>> cases = {{absent, "nowhere/train_*.bin"},
+                                                             {cut, "cut/train_000000.bin"},
+                                                             {outside, "text/train_000000.bin"}};
+  for (const auto& [file, named] : cases) {
+    const uint64_t experiment = Submit(file);
+    ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FAILED, kTraining)) << file.name;
+    const v1::TrialSummary trial = cluster_.Trial(experiment);
+    EXPECT_EQ(trial.cause(), v1::CAUSE_DATA) << trial.ShortDebugString();
+    EXPECT_NE(trial.message().find(named), std::string::npos) << trial.message();
+    EXPECT_EQ(cluster_.Explain(experiment).attempts_size(), 1) << "not tried again";
+    EXPECT_EQ(Dtctl({"wait", std::to_string(experiment)}).code, 10);
+  }
+}
+
+TEST_F(TrainingTest, RanksWithDifferentDataAreRefusedAndNamed) {
+  cluster_.StartCoordinator();
+  MakeData("text");
+  const std::string other = cluster_.folder().Write("texts/other.txt", MakeText(2));
+  MustDtctl({"data", "tokenize", "--output", cluster_.folder() / "elsewhere/text", other});
+  cluster_.StartWorker("w0");
+  cluster_.StartWorker("w1", {"--data-root", cluster_.folder() / "elsewhere"});
+  ASSERT_TRUE(cluster_.AwaitWorkers(2));
+  FileOf file;
+  file.ranks = 2;
+  const uint64_t experiment = Submit(file);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FAILED, kTraining));
+  const v1::TrialSummary trial = cluster_.Trial(experiment);
+  EXPECT_EQ(trial.cause(), v1::CAUSE_DATA) << trial.ShortDebugString();
+  EXPECT_NE(trial.message().find("w0"), std::string::npos) << trial.message();
+  EXPECT_NE(trial.message().find("w1"), std::string::npos) << trial.message();
+}
+
+TEST_F(TrainingTest, ABadFileIsToldWithAllItsErrorsAndSubmitsNothing) {
+  cluster_.StartCoordinator();
+  std::string text = FileOf().Text();
+  text.replace(text.find("n_layer: 2"), 10, "n_layer: two");
+  text.replace(text.find("batch_size: 4"), 13, "batchsize: 4");
+  const Ran ran = Dtctl({"submit", cluster_.folder().Write("bad.yaml", text)});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("bad.yaml:7:"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("model.n_layer"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("did you mean 'train.batch_size'"), std::string::npos) << ran.err;
+  const Ran listed = MustDtctl({"get", "experiments", "-o", "name"});
+  EXPECT_EQ(listed.out, "");
+}
+
+}  // namespace
+}  // namespace dt
