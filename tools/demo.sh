@@ -12,22 +12,29 @@ demo_alive() {
   [[ "$program" == "$demo_bin"/* ]]
 }
 
-# demo_stop: ends what an earlier or this run started, workers first, and waits until it is gone.
-demo_stop() {
-  [ -f "$demo_dir/pids" ] || return 0
-  local pid waited
-  # Workers were started last; each ends its own trainer.
-  for pid in $(tac "$demo_dir/pids"); do
+# demo_end PID…: asks all of them to end, waits until they are gone, and kills what is left after 10 s.
+demo_end() {
+  local pid waited=0
+  for pid in "$@"; do
     if demo_alive "$pid"; then kill -TERM "$pid" 2>/dev/null || true; fi
   done
-  for pid in $(tac "$demo_dir/pids"); do
-    waited=0
+  for pid in "$@"; do
     while demo_alive "$pid"; do
       if [ "$waited" -ge 100 ]; then kill -KILL "$pid" 2>/dev/null || true; fi
       sleep 0.1
       waited=$((waited + 1))
     done
   done
+}
+
+# demo_stop: ends what an earlier or this run started. The workers go first (each ends its own trainer), while
+# the coordinator is there to take their last reports; it was started first.
+demo_stop() {
+  [ -f "$demo_dir/pids" ] || return 0
+  local pids
+  mapfile -t pids <"$demo_dir/pids"
+  demo_end "${pids[@]:1}"
+  demo_end "${pids[0]}"
   rm -f "$demo_dir/pids"
 }
 
