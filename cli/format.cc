@@ -62,8 +62,12 @@ std::string Scaled(double value, double step, const std::array<const char*, 6>& 
 }  // namespace
 
 std::string FormatDuration(double seconds) {
+  if (seconds >= 0 && seconds < 9.95) return absl::StrFormat("%.1f s", seconds);
+  return FormatElapsed(seconds);
+}
+
+std::string FormatElapsed(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return kNone;
-  if (seconds < 9.95) return absl::StrFormat("%.1f s", seconds);
   const auto whole = static_cast<int64_t>(std::llround(std::min(seconds, 1e15)));
   if (whole < 60) return absl::StrFormat("%d s", whole);
   if (whole < 3600) return absl::StrFormat("%d min %02d s", whole / 60, whole % 60);
