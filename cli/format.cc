@@ -56,7 +56,8 @@ std::string Scaled(double value, double step, const std::array<const char*, 6>& 
     ++unit;
   }
   if (unit == 0) return absl::StrFormat("%.0f%s", shown, units[0]);
-  return absl::StrFormat(std::abs(shown) < 9.995 ? "%.2f%s" : "%.1f%s", shown, units[unit]);
+  const int decimals = std::abs(shown) < 9.995 ? 2 : 1;
+  return absl::StrFormat("%.*f%s", decimals, shown, units[unit]);
 }
 
 }  // namespace
