@@ -250,9 +250,12 @@ void LoseWorker(Turn& turn, Worker& worker) {
                .cause = v1::CAUSE_WORKER_LOST,
                .message = silence,
                .step = worker.attempt->step});
-    OnRankGone(turn, worker);
+    ReleaseRank(turn, worker);
   }
-  ArmForget(turn.live(), worker, turn.now.steady);
+  turn.live().timers.insert({.at = turn.now.steady + limits::kForgetWorker,
+                             .kind = Timer::Kind::kForget,
+                             .worker = worker.index,
+                             .attempt = {}});
 }
 
 void OnStreamClosed(Turn& turn, StreamId stream) {

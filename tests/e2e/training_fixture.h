@@ -30,6 +30,7 @@ struct FileOf {
   int steps = 60;
   int vocab_size = 257;
   std::string checkpoint = "{every: 20}";
+  std::string backoff = "100ms";
 
   std::string Text() const {
     return "version: 1\nname: " + name + "\nseed: 7\n" + parameters +
@@ -45,7 +46,7 @@ struct FileOf {
            "seq_len: 64, max_steps: " + std::to_string(steps) +
            "}\noptimizer: {lr: 3.0e-3}\nschedule: {warmup_steps: 5}\n"
            "precision: {compute: fp32}\neval: {every: 50, batches: 2}\ncheckpoint: " +
-           checkpoint + "\nretries: {max: 5, backoff: 100ms}\n";
+           checkpoint + "\nretries: {max: 5, backoff: " + backoff + "}\n";
   }
 };
 

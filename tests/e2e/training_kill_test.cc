@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <fstream>
+
 #include "tests/e2e/training_fixture.h"
-#include "worker/trainer/checkpoint/checkpoint.h"
 
 namespace dt {
 namespace {
@@ -102,6 +103,33 @@ TEST_F(TrainingKillTest, EverythingKilledAtOnceGoesOnFromTheCheckpoint) {
   Start({"w0", "w1"});
   ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kLoss));
   ExpectResumed(experiment, 2);
+  EXPECT_EQ(Losses(experiment), expected);
+}
+
+TEST_F(TrainingKillTest, ADamagedCheckpointIsSkippedForTheOneBefore) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  const std::vector<std::string> expected = Undisturbed();
+  FileOf file = Gang("damaged");
+  file.checkpoint = "{every: 20, keep_latest: 2, keep_best: 0}";
+  file.backoff = "3s";  // time enough to do the damage
+  const uint64_t experiment = Submit(file);
+  ASSERT_TRUE(Await([&] { return cluster_.Checkpoints(experiment).size() >= 2; }, kTraining));
+  kill(cluster_.AwaitTrainerOf(WorkerOf(experiment, 0)), SIGKILL);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_PENDING));
+  v1::CheckpointRef newest;
+  for (const v1::CheckpointSummary& one : cluster_.Checkpoints(experiment)) {
+    if (one.checkpoint().step() > newest.step()) newest = one.checkpoint();
+  }
+  std::fstream tensors(cluster_.storage() + "/" + newest.path() + "/model.safetensors",
+                       std::ios::in | std::ios::out | std::ios::binary);
+  tensors.seekp(-1, std::ios::end);
+  tensors.put('\x55');
+  tensors.close();
+  ASSERT_TRUE(tensors.good());
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
+  ExpectResumed(experiment, 2);
+  EXPECT_LT(cluster_.Explain(experiment).attempts(1).resumed_step(), newest.step());
   EXPECT_EQ(Losses(experiment), expected);
 }
 

@@ -195,19 +195,32 @@ TEST_F(AttemptTest, KeepsTheNewestAndTheBestCheckpointAndSaysWhichItRemoved) {
   EXPECT_LE(folders, 2u);
 }
 
-TEST_F(AttemptTest, ADamagedCheckpointEndsTheAttemptAndIsNotTrainedFrom) {
+TEST_F(AttemptTest, ADamagedCheckpointIsSkippedForTheOneBeforeAndThenForTheStart) {
   nlohmann::json spec = SmallSpec();
+  spec["checkpoint"] = {{"every", {{"steps", 2}}}, {"keep_latest", 2}, {"keep_best", 0}};
   frames::Start start = StoredStart(spec);
   TrainerGang gang(2);
   const Told told = gang.Run(start);
+  ASSERT_GE(told.checkpoints.size(), 2u);
+  const auto& last = told.checkpoints.back();
+  const auto& before = told.checkpoints[told.checkpoints.size() - 2];
+  start.resume = ResumeOf(last);
   start.attempt = 2;
-  start.resume = ResumeOf(told.checkpoints.back());
-  const std::string file = start.storage + "/" + start.resume->path + "/model.safetensors";
+  const std::string file = start.storage + "/" + last.path + "/model.safetensors";
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 4);
   const Told rest = gang.Run(start);
-  EXPECT_EQ(rest.Cause(0), "trainer_crash");
-  EXPECT_EQ(rest.Cause(1), "collective");
-  EXPECT_TRUE(rest.rows.empty());
+  EXPECT_EQ(rest.Cause(0), "finished");
+  EXPECT_EQ(rest.Cause(1), "finished");
+  EXPECT_EQ(rest.resumed_step, before.step);
+  ASSERT_FALSE(rest.rows.empty());
+  EXPECT_EQ(rest.Losses().back(), told.Losses().back());
+
+  std::filesystem::remove_all(start.storage + "/7");
+  start.attempt = 3;
+  const Told anew = gang.Run(start);
+  EXPECT_EQ(anew.Cause(0), "finished");
+  EXPECT_EQ(anew.resumed_step, 0u);
+  EXPECT_EQ(anew.Losses(), told.Losses());
 }
 
 // ---- Ends ----

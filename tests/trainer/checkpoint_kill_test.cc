@@ -34,8 +34,8 @@ class CheckpointKillTest : public ::testing::Test {
   // Either step 10 or step 20 is there and whole; nothing that carries a name is damaged. Then a
   // next attempt can go on.
   void ExpectWholeAndUsable() {
-    const std::optional<Checkpoint> newest =
-        FindNewestGood(folder_.path(), kTrial, [](const CheckpointId& id, const Error& error) {
+    const std::optional<Checkpoint> newest = FindNewestGood(
+        folder_.path(), kTrial, UINT64_MAX, [](const CheckpointId& id, const Error& error) {
           ADD_FAILURE() << id.Path() << ": " << error.message;
         });
     ASSERT_TRUE(newest);

@@ -99,11 +99,12 @@ class CheckpointTest : public ::testing::Test {
     const Result<SavedCheckpoint> saved = Save(folder_.path(), IdOf(step, attempt), loss);
     ASSERT_TRUE(saved.ok()) << saved.error().message;
   }
-  std::optional<Checkpoint> Newest() {
+  std::optional<Checkpoint> Newest(uint64_t last_step = UINT64_MAX) {
     damaged_.clear();
-    return FindNewestGood(folder_.path(), kTrial, [&](const CheckpointId& id, const Error& error) {
-      damaged_.push_back(id.Path() + ": " + error.message);
-    });
+    return FindNewestGood(folder_.path(), kTrial, last_step,
+                          [&](const CheckpointId& id, const Error& error) {
+                            damaged_.push_back(id.Path() + ": " + error.message);
+                          });
   }
   std::string File(uint64_t step, const std::string& name) {
     return folder_ / (IdOf(step).Path() + "/" + name);
@@ -143,6 +144,8 @@ TEST_F(CheckpointTest, TheNewestStepWinsAndThenTheNewestAttempt) {
   MustSave(20, 2);
   MustSave(30, 2);
   EXPECT_EQ(Newest()->id.Path(), "12/3/a2/step-30");
+  EXPECT_EQ(Newest(29)->id.Path(), "12/3/a2/step-20");
+  EXPECT_FALSE(Newest(9));
   EXPECT_TRUE(damaged_.empty());
   EXPECT_EQ(ListCheckpoints(folder_.path(), {12, 4}).size(), 0u);
 }

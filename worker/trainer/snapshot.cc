@@ -1,6 +1,8 @@
 // snapshot.cc: tensors to files and back.
 #include "worker/trainer/snapshot.h"
 
+#include <cstdio>
+
 #include "common/sha256.h"
 
 namespace dt::trainer {
@@ -65,15 +67,31 @@ Restored Unpacked(const at::Tensor& packed) {
   return restored;
 }
 
-Result<Restored> Read(const frames::Start& start, const Transformer& model,
-                      const AdamW& optimizer) {
+// The checkpoint that the orders name. When that is damaged or gone, the newest good one before it;
+// nothing when there is none: training begins anew. A newer one would leave out rows that nobody
+// has.
+Result<std::optional<Checkpoint>> Choose(const frames::Start& start) {
   const std::optional<CheckpointId> id = ParseCheckpointPath(start.resume->path);
   if (!id) {
     return Error{ErrorKind::kConfig,
                  "'" + start.resume->path + "' is not the path of a checkpoint"};
   }
-  DT_TRY_ASSIGN(const Checkpoint checkpoint,
-                OpenCheckpoint(start.storage, *id, start.resume->manifest_hash));
+  Result<Checkpoint> named = OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
+  if (named.ok()) return std::optional<Checkpoint>(*std::move(named));
+  if (named.error().kind == ErrorKind::kIo) return std::move(named).error();
+  const auto skip = [](const CheckpointId& skipped, const Error& error) {
+    std::fprintf(stderr, "skipping checkpoint %s: %s\n", skipped.Path().c_str(),
+                 error.message.c_str());
+  };
+  skip(*id, named.error());
+  return FindNewestGood(start.storage, id->trial, id->step, skip);
+}
+
+Result<Restored> Read(const frames::Start& start, const Transformer& model,
+                      const AdamW& optimizer) {
+  DT_TRY_ASSIGN(const std::optional<Checkpoint> chosen, Choose(start));
+  if (!chosen) return Restored{};
+  const Checkpoint& checkpoint = *chosen;
   if (checkpoint.manifest.spec_hash != SpecHash(start.spec)) {
     return Error{ErrorKind::kDamaged,
                  checkpoint.folder + " was written for another model, data, batch or optimizer"};

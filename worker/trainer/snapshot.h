@@ -34,6 +34,8 @@ struct Restored {
   BucketLayout layout;
 };
 // Every rank: rank 0 reads and verifies, the others get it from there; `group` null: one rank.
+// Where the checkpoint of the orders is damaged or gone, the newest good one before it is used, or
+// step 0; each one skipped is said on stderr, which becomes the trial's log.
 Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const Transformer& model,
                                  AdamW& optimizer);
 

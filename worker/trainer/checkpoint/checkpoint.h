@@ -92,10 +92,10 @@ Result<Checkpoint> OpenCheckpoint(const std::string& storage, const CheckpointId
 // Checkpoints of a trial by name, not verified; newest step first, then newest attempt.
 std::vector<CheckpointId> ListCheckpoints(const std::string& storage, const TrialId& trial);
 
-// The newest checkpoint that verifies; nothing when there is none. Each damaged one is passed to
-// `on_damaged`, with the reason, and skipped.
+// The newest checkpoint up to `last_step` that verifies; nothing when there is none. Each damaged
+// one is passed to `on_damaged`, with the reason, and skipped.
 std::optional<Checkpoint> FindNewestGood(
-    const std::string& storage, const TrialId& trial,
+    const std::string& storage, const TrialId& trial, uint64_t last_step,
     const std::function<void(const CheckpointId&, const Error&)>& on_damaged);
 
 // --- Which ones stay ---

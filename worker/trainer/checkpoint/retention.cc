@@ -45,9 +45,10 @@ std::vector<CheckpointId> ListCheckpoints(const std::string& storage, const Tria
 }
 
 std::optional<Checkpoint> FindNewestGood(
-    const std::string& storage, const TrialId& trial,
+    const std::string& storage, const TrialId& trial, uint64_t last_step,
     const std::function<void(const CheckpointId&, const Error&)>& on_damaged) {
   for (const CheckpointId& id : ListCheckpoints(storage, trial)) {
+    if (id.step > last_step) continue;
     Result<Checkpoint> checkpoint = OpenCheckpoint(storage, id);
     if (checkpoint.ok()) return *std::move(checkpoint);
     on_damaged(id, checkpoint.error());
