@@ -16,6 +16,7 @@ namespace {
 
 constexpr char kAbout[] =
     "dtctl submits experiments to a dtrain coordinator and shows what came of them.";
+constexpr char kDefaultAddress[] = "127.0.0.1:7600";
 constexpr char kRootExamples[] =
     "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
     "dtctl get experiments               # what there is\n"
@@ -81,22 +82,29 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
   return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
 }
 
-void PrintError(const Terminal& terminal, Format format, std::string_view code,
-                std::string_view message) {
+void PrintError(const Terminal& terminal, const CommandTree::Shared& shared, Format format,
+                std::string_view code, std::string_view message) {
   if (format == Format::kJson || format == Format::kJsonl) {
     const Json fields = {{"code", code}, {"message", message}};
     *terminal.err << JsonLine(Document("Error", fields)) << std::flush;
     return;
   }
   const Line line = {{"error: ", Style::kBad}, {Printable(message, Newlines::kKeep)}};
-  *terminal.err << "dtctl: " << RenderLine(line, terminal.ColourOfErr()) << std::endl;
+  *terminal.err << "dtctl: "
+                << RenderLine(line, shared.no_color ? Colour::kOff : terminal.ColourOfErr())
+                << std::endl;
 }
 
 // Errors: InvalidArgument naming the formats of this command.
-absl::StatusOr<Format> ChooseFormat(const CommandTree::Shared& shared, const CLI::App* app,
-                                    const Command& command) {
+absl::StatusOr<Format> ChooseFormat(const CommandTree::Shared& shared, const Terminal& terminal,
+                                    const CLI::App* app, const Command& command) {
+  const Format usual = command.formats.empty() ? Format::kTable : command.formats.front();
   if (shared.output.empty()) {
-    return command.formats.empty() ? Format::kTable : command.formats.front();
+    // A wish for every command: those that cannot, print as usual.
+    const std::string wish = terminal.environment("DTCTL_OUTPUT");
+    const auto found = std::find_if(command.formats.begin(), command.formats.end(),
+                                    [&](Format format) { return FormatWord(format) == wish; });
+    return found == command.formats.end() ? usual : *found;
   }
   std::vector<std::string> words;
   for (Format format : command.formats) {
@@ -119,18 +127,20 @@ int RunCommand(const CommandTree& tree, const Terminal& terminal, Interrupt& int
   const CommandTree::Shared& shared = tree.shared();
   Session session(terminal, interrupt, pace);
   SharedOptions& options = session.options();
-  options.client = {shared.address, shared.tls};
+  std::string address = shared.address;
+  if (address.empty()) address = terminal.environment("DTCTL_ADDRESS");
+  options.client = {address.empty() ? kDefaultAddress : address, shared.tls};
   options.colour = shared.no_color ? Colour::kOff : terminal.ColourOfOut();
   options.no_input = shared.no_input;
   options.quiet = shared.quiet;
   const auto run = [&]() -> absl::StatusOr<ExitCode> {
-    DT_ASSIGN_OR_RETURN(options.format, ChooseFormat(shared, chosen, *command));
+    DT_ASSIGN_OR_RETURN(options.format, ChooseFormat(shared, terminal, chosen, *command));
     return command->run(session);
   };
   const absl::StatusOr<ExitCode> result = run();
   if (result.ok()) return static_cast<int>(*result);
   if (!interrupt.Triggered()) {
-    PrintError(terminal, options.format, CodeWord(result.status()),
+    PrintError(terminal, shared, options.format, CodeWord(result.status()),
                std::string(result.status().message()));
   }
   return static_cast<int>(ExitCodeOf(result.status()));
@@ -148,12 +158,13 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
   app_.fallthrough();
   app_.add_option(
           "-o,--output", shared_.output,
-          "How to print: table, wide, json, yaml, csv, jsonl or name, as the command has it")
-      ->option_text("FORMAT")
-      ->envname("DTCTL_OUTPUT");
-  app_.add_option("--address", shared_.address, "The coordinator: host:port or unix:/path")
-      ->option_text("ADDR")
-      ->envname("DTCTL_ADDRESS");
+          "How to print: table, wide, json, yaml, csv, jsonl or name, as the command has it "
+          "[DTCTL_OUTPUT]")
+      ->option_text("FORMAT");
+  app_.add_option(
+          "--address", shared_.address,
+          "The coordinator: host:port or unix:/path; 127.0.0.1:7600 unless given [DTCTL_ADDRESS]")
+      ->option_text("ADDR");
   app_.add_option("--tls-ca", shared_.tls.ca, "Whom to trust; all three --tls flags, or none")
       ->option_text("FILE");
   app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate")->option_text("FILE");
@@ -214,8 +225,9 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
     *terminal.out << version.what() << std::endl;
     return static_cast<int>(ExitCode::kOk);
   } catch (const CLI::ParseError& error) {
-    PrintError(terminal, tree->shared().output == "json" ? Format::kJson : Format::kTable,
-               "invalid_argument", UsageMessage(app, error));
+    PrintError(terminal, tree->shared(),
+               tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
+               UsageMessage(app, error));
     *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
     return static_cast<int>(ExitCode::kUsage);
   }

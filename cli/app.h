@@ -40,7 +40,7 @@ class CommandTree {
 
   // Values of the options that every command takes.
   struct Shared {
-    std::string address = "127.0.0.1:7600";
+    std::string address;  // "": DTCTL_ADDRESS, else the default
     TlsFiles tls;
     std::string output;
     bool no_color = false;

@@ -30,10 +30,17 @@ void AppendTitle(std::vector<Line>& lines, const std::string& title) {
 }
 
 void AppendTable(std::vector<Line>& lines, const Table& table, int width) {
-  for (Line& line : LayOut(table, {width})) {
-    line.insert(line.begin(), {"  "});
+  constexpr int kIndent = 2;
+  for (Line& line : LayOut(table, {width == 0 ? 0 : std::max(1, width - kIndent)})) {
+    line.insert(line.begin(), {std::string(kIndent, ' ')});
     lines.push_back(std::move(line));
   }
+}
+
+// Enough of a fingerprint to see whether two are the same; JSON has it whole.
+std::string ShortFingerprint(const std::string& fingerprint) {
+  constexpr size_t kShown = 12;
+  return Printable(fingerprint.size() > kShown ? fingerprint.substr(0, kShown) + "…" : fingerprint);
 }
 
 std::string BuildText(const v1::Provenance& provenance) {
@@ -59,7 +66,7 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
                    {"LIBTORCH", Align::kLeft, Shown::kAlways, 8},
                    {"DEVICE", Align::kLeft, Shown::kAlways, 8},
                    {"HOST", Align::kLeft, Shown::kAlways, 6},
-                   {"DATA", Align::kLeft, Shown::kAlways, 12},
+                   {"DATA"},
                    {"SEED", Align::kRight}};
   for (const v1::TrialSummary& trial : trials) {
     const v1::Provenance& provenance = trial.provenance();
@@ -69,7 +76,7 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
                           {TorchText(provenance)},
                           {Printable(provenance.device_name())},
                           {Printable(provenance.host())},
-                          {Printable(trial.data_fingerprint())},
+                          {ShortFingerprint(trial.data_fingerprint())},
                           {absl::StrCat(trial.seed())}});
   }
   return table;

@@ -31,7 +31,7 @@ class Patience {
     const absl::Duration away = absl::Now() - since_;
     if (!MayPass(status) || away > limits::kFollowPatience) return status;
     return absl::StrCat("No answer from the coordinator for ",
-                        FormatDuration(std::floor(absl::ToDoubleSeconds(away))),
+                        FormatElapsed(std::floor(absl::ToDoubleSeconds(away))),
                         "; trying again. The trials go on.");
   }
 
@@ -49,8 +49,8 @@ absl::StatusOr<v1::ExperimentSummary> FetchSummary(Client& client, const Selecto
                                    "; 'dtctl get experiments' lists them"));
 }
 
-// Replaces what is known of live trials; those that ended meanwhile keep their row until the next
-// whole list.
+// Replaces what is known of live trials; those that ended meanwhile come back with the next whole
+// list.
 absl::Status Refresh(Client& client, LiveState& state, int frame) {
   const Selector selector{false, state.experiment.experiment()};
   DT_ASSIGN_OR_RETURN(state.experiment, FetchSummary(client, selector));
@@ -67,10 +67,20 @@ absl::Status Refresh(Client& client, LiveState& state, int frame) {
     state.trials = std::move(trials);
     return absl::OkStatus();
   }
+  std::erase_if(state.trials, [&trials](const v1::TrialSummary& known) {
+    const bool live = !Ended(known.state()) && known.state() != v1::TRIAL_PENDING;
+    return live && std::none_of(trials.begin(), trials.end(), [&known](const auto& fresh) {
+             return fresh.trial() == known.trial();
+           });
+  });
   for (v1::TrialSummary& fresh : trials) {
     const auto known = std::find_if(state.trials.begin(), state.trials.end(),
                                     [&](const auto& t) { return t.trial() == fresh.trial(); });
-    if (known != state.trials.end()) *known = std::move(fresh);
+    if (known != state.trials.end()) {
+      *known = std::move(fresh);
+    } else {
+      state.trials.push_back(std::move(fresh));
+    }
   }
   return absl::OkStatus();
 }

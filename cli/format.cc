@@ -56,14 +56,19 @@ std::string Scaled(double value, double step, const std::array<const char*, 6>& 
     ++unit;
   }
   if (unit == 0) return absl::StrFormat("%.0f%s", shown, units[0]);
-  return absl::StrFormat(std::abs(shown) < 9.995 ? "%.2f%s" : "%.1f%s", shown, units[unit]);
+  const int decimals = std::abs(shown) < 9.995 ? 2 : 1;
+  return absl::StrFormat("%.*f%s", decimals, shown, units[unit]);
 }
 
 }  // namespace
 
 std::string FormatDuration(double seconds) {
+  if (seconds >= 0 && seconds < 9.95) return absl::StrFormat("%.1f s", seconds);
+  return FormatElapsed(seconds);
+}
+
+std::string FormatElapsed(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return kNone;
-  if (seconds < 9.95) return absl::StrFormat("%.1f s", seconds);
   const auto whole = static_cast<int64_t>(std::llround(std::min(seconds, 1e15)));
   if (whole < 60) return absl::StrFormat("%d s", whole);
   if (whole < 3600) return absl::StrFormat("%d min %02d s", whole / 60, whole % 60);

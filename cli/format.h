@@ -18,6 +18,7 @@ namespace dt::cli {
 inline constexpr char kNone[] = "-";
 
 std::string FormatDuration(double seconds);    // "0.8 s", "42 s", "3 min 20 s", "2 h 05 min"
+std::string FormatElapsed(double seconds);     // the same in whole seconds: "0 s", "42 s"
 std::string FormatRate(double per_second);     // "950", "12.3k", "1.20M"
 std::string FormatBytes(double bytes);         // "512 B", "1.5 GiB"
 std::string FormatRatio(double ratio);         // "12%"

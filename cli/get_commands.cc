@@ -62,7 +62,7 @@ std::string LabelsText(const Labels& labels) {
 std::string AgeText(int64_t wall_ms) {
   if (wall_ms <= 0) return kNone;
   const double seconds = static_cast<double>(absl::ToUnixMillis(absl::Now()) - wall_ms) / 1000;
-  return FormatDuration(std::max(0.0, std::floor(seconds)));
+  return FormatElapsed(std::max(0.0, std::floor(seconds)));
 }
 
 absl::StatusOr<std::vector<v1::ExperimentSummary>> FindExperiments(Session& session,

@@ -56,9 +56,7 @@ void AppendOptions(std::string& page, const std::string& title, const CLI::App* 
     // --help is one option of every command.
     const bool repeated = app->get_parent() != nullptr && option == app->get_help_ptr();
     if (option->get_positional() || repeated) continue;
-    std::string help = option->get_description();
-    if (!option->get_envname().empty()) absl::StrAppend(&help, " [", option->get_envname(), "]");
-    AppendEntry(entries, OptionName(option), help);
+    AppendEntry(entries, OptionName(option), option->get_description());
   }
   if (!entries.empty()) absl::StrAppend(&page, "\n", title, ":\n", entries);
 }

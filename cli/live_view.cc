@@ -122,10 +122,10 @@ std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
   if (experiment.failed() > 0) {
     first.push_back({absl::StrCat(dot, experiment.failed(), " failed"), Style::kBad});
   }
-  std::string times = absl::StrCat(
-      "  ", FormatDuration(ElapsedSeconds(experiment, options.now_wall_ms)), " so far");
+  std::string times =
+      absl::StrCat("  ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)), " so far");
   if (!Ended(experiment.state()) && experiment.eta_seconds() >= 0) {
-    absl::StrAppend(&times, dot, "about ", FormatDuration(std::ceil(experiment.eta_seconds())),
+    absl::StrAppend(&times, dot, "about ", FormatElapsed(std::ceil(experiment.eta_seconds())),
                     " left");
   }
   const int bar = std::clamp(options.width - DisplayWidth(times) - 8, 10, 50);
@@ -168,7 +168,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
                 {FormatLoss(trial->val_loss())},
                 {trial->tokens_per_second() > 0 ? FormatRate(trial->tokens_per_second()) : kNone},
                 {AllReduceText(*trial)},
-                {running ? FormatDuration(std::ceil(trial->eta_seconds())) : kNone}});
+                {running ? FormatElapsed(std::ceil(trial->eta_seconds())) : kNone}});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -201,8 +201,7 @@ std::string SummaryText(const LiveState& state) {
                                   FormatCount(DoneCount(experiment)), " of ",
                                   Plural(experiment.trials(), "trial"), " done");
   if (experiment.eta_seconds() >= 0) {
-    absl::StrAppend(&text, ", about ", FormatDuration(std::ceil(experiment.eta_seconds())),
-                    " left");
+    absl::StrAppend(&text, ", about ", FormatElapsed(std::ceil(experiment.eta_seconds())), " left");
   }
   for (const v1::TrialSummary& trial : state.trials) {
     if (trial.state() != v1::TRIAL_RUNNING) continue;
@@ -305,7 +304,7 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
   }
   notice_ = state.notice;
   const std::string stamp =
-      absl::StrCat("[", FormatDuration(ElapsedSeconds(state.experiment, now_wall_ms)), "] ");
+      absl::StrCat("[", FormatElapsed(ElapsedSeconds(state.experiment, now_wall_ms)), "] ");
   for (std::string& text : texts) text = stamp + text;
   return texts;
 }
@@ -362,7 +361,7 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
                      ": "),
         Style::kBold},
        {word.text, word.style},
-       {absl::StrCat(" after ", FormatDuration(ElapsedSeconds(experiment, options.now_wall_ms)))}},
+       {absl::StrCat(" after ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)))}},
       {}};
   const Table table = ResultTable(results.state, kRowsShown);
   for (Line& line : LayOut(table, {options.width})) lines.push_back(std::move(line));

@@ -41,7 +41,7 @@ void Session::Note(std::string_view text) {
 }
 
 void Session::Print(const std::vector<Line>& lines) {
-  for (const Line& line : lines) out() << RenderLine(line, colour(), width()) << "\n";
+  for (const Line& line : lines) out() << RenderLine(line, colour()) << "\n";
   out() << std::flush;
 }
 

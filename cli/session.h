@@ -60,6 +60,7 @@ class Session {
 
   // A message to the person, on stderr; --quiet drops it.
   void Note(std::string_view text);
+  // Nothing is cut: tables were laid out for width(), and a terminal wraps what people wrote.
   void Print(const std::vector<Line>& lines);
 
   // Asks on the terminal. Errors: InvalidArgument when there is nobody to ask; Cancelled when the

@@ -156,13 +156,15 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
   const std::string text =
       absl::StrCat("experiment ", response.experiment(), ": ", Plural(response.trials(), "trial"),
                    " on ", Printable(response.device()), response.existed() ? " (known)" : "");
-  if (options.id_only) {
+  Json fields = ToJson(response);
+  fields.erase("expanded");
+  if (options.id_only || session.format() == Format::kName) {
     session.out() << response.experiment() << std::endl;
   } else if (session.format() == Format::kTable) {
     session.out() << text << std::endl;
+  } else if (session.format() == Format::kCsv) {
+    session.out() << CsvText({fields}) << std::flush;
   } else {
-    Json fields = ToJson(response);
-    fields.erase("expanded");
     PrintDocument(session, "Submitted", fields);
   }
   if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
@@ -182,7 +184,11 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
   request.set_file_text(loaded.content.effective_text);
   request.set_dry_run(options.dry_run);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  DT_ASSIGN_OR_RETURN(const auto response, SubmitPatiently(session, *client, request));
+  const auto answer = SubmitPatiently(session, *client, request);
+  if (session.interrupt().Triggered() && !options.dry_run) {
+    session.Note("Interrupted; it may have been submitted: 'dtctl get experiments' tells.");
+  }
+  DT_ASSIGN_OR_RETURN(const auto response, answer);
   if (options.dry_run) return ShowDryRun(session, loaded, response);
   ShowSubmitted(session, options, response);
   const Selector selector{false, response.experiment()};

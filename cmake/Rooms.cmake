@@ -66,6 +66,8 @@ endfunction()
 
 # The tests that run under TSan too: label tsan. Nothing that calls gRPC may take it.
 add_custom_target(tsan_tests)
+# What the sanitizer build of everything runs: labels unit and sim.
+add_custom_target(fast_tests)
 
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
 # Labels: unit, sim, e2e, torch, gpu; and tsan besides.
@@ -85,6 +87,9 @@ function(dt_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
   if("tsan" IN_LIST TEST_LABELS)
     add_dependencies(tsan_tests ${name})
+  endif()
+  if("unit" IN_LIST TEST_LABELS OR "sim" IN_LIST TEST_LABELS)
+    add_dependencies(fast_tests ${name})
   endif()
   # Whole programs that train would only slow each other down, and their deadlines are in seconds.
   if("e2e" IN_LIST TEST_LABELS)

@@ -84,11 +84,12 @@ inline constexpr size_t kMailboxEvents = 16384;
 // Of those, kept for control calls when reports fill the rest.
 inline constexpr size_t kMailboxReservedForControl = 1024;
 // Bytes of reports among them, so that a thousand full reports do not fill the memory.
-inline constexpr size_t kMailboxBytes = 64 << 20;
+inline constexpr size_t kMailboxBytes = 16 << 20;
 // Pages of metrics and logs waiting for the one reader thread; each takes milliseconds.
 inline constexpr size_t kReadsWaiting = 256;
-// Events of one drain, so that a commit stays in the tens of milliseconds.
-inline constexpr size_t kDrainEvents = 2048;
+// Events of one drain, so that a commit takes milliseconds, and a call waits for two of them at
+// most.
+inline constexpr size_t kDrainEvents = 128;
 inline constexpr size_t kControlMessageBytes = 8 << 20;  // a 10,000-trial expansion fits
 inline constexpr size_t kReportMessageBytes = 4 << 20;
 // A report carries at most this much; the rest follows in the next.

@@ -34,7 +34,7 @@ lint_shell() {
 
 # Thread-safety analysis, ASan and UBSan: everything without LibTorch.
 lint_asan() {
-  build_preset asan
+  build_preset asan dtcoord dtworker dtctl fast_tests
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^(unit|sim)$'
 }

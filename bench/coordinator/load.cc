@@ -155,7 +155,6 @@ class Load {
     fleet_.conduct.store(Conduct::kStreamRows);
     const uint64_t experiment = Submit(flags_.workers, 1'000'000'000);
     Await("the trials to train", [&] { return fleet_.training.load() >= flags_.workers; });
-    Latencies();
     Begin();
     absl::SleepFor(absl::Seconds(flags_.seconds));
     Row("rows", static_cast<double>(fleet_.rows_acked.load() - rows_before_), "rows/s",
@@ -246,8 +245,10 @@ class Load {
     Await("the trials to stop", [&] { return fleet_.training.load() == 0; });
   }
 
+  // What was under way before counts for nothing from here on.
   void Begin() {
     probe_.Take();
+    Latencies();
     before_ = child_.Measure();
     rows_before_ = fleet_.rows_acked.load();
     started_ = absl::Now();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -78,6 +79,15 @@ void LogEnd(Turn& turn, const LiveAttempt& attempt, const RankEnd& end,
                           : std::string()));
 }
 
+// Members of an ended attempt that had left before its end. The attempt may be gone afterwards.
+void ReleaseGone(Turn& turn, LiveAttempt& attempt) {
+  std::vector<WorkerIndex> gone;
+  for (const RankState& rank : attempt.ranks) {
+    if (rank.gone && rank.worker != kNoWorker) gone.push_back(rank.worker);
+  }
+  for (const WorkerIndex member : gone) ReleaseRank(turn, turn.live().workers[member]);
+}
+
 void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   const TrialId id = attempt.id.trial;
   const RankEnd end{.rank = -1,
@@ -90,7 +100,7 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, end.message);
   attempt.ended = true;
   OnTrialInactive(turn.state, id);
-  ForgetIfLeft(turn.live(), attempt);
+  ReleaseGone(turn, attempt);
 }
 
 bool AllRanksEnded(const LiveAttempt& attempt) {
@@ -225,7 +235,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
       Enqueue(turn.state, id);
     }
   }
-  ForgetIfLeft(turn.live(), attempt);
+  ReleaseGone(turn, attempt);
 }
 
 void OnRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
@@ -237,16 +247,15 @@ void OnRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   rank.end_message = end.message;
   if (attempt.ended || attempt.cancelling) return;
   const Consequence consequence = ConsequenceOf(end.cause);
-  if (consequence == Consequence::kFinishes) {
-    // Rank 0 alone decides; the others leave with it.
-    if (end.rank == 0) Settle(turn, attempt, end);
-  } else if (end.cause != v1::CAUSE_COLLECTIVE) {
-    Settle(turn, attempt, end);
-  } else if (attempt.settle_at == absl::InfiniteDuration()) {
+  // That it finished, rank 0 alone decides; the others leave with it.
+  const bool decides =
+      consequence == Consequence::kFinishes ? end.rank == 0 : end.cause != v1::CAUSE_COLLECTIVE;
+  if (decides) return Settle(turn, attempt, end);
+  if (end.cause == v1::CAUSE_COLLECTIVE && attempt.settle_at == absl::InfiniteDuration()) {
     attempt.settle_at = turn.now.steady + limits::kAbandonGrace;
     ArmAttempt(turn.live(), turn.durable(), attempt);
   }
-  if (!attempt.ended && attempt.settle_at < absl::InfiniteDuration() && AllRanksEnded(attempt)) {
+  if (attempt.settle_at < absl::InfiniteDuration() && AllRanksEnded(attempt)) {
     attempt.settle_at = turn.now.steady;
     OnAttemptTimer(turn, attempt);
   }
@@ -311,7 +320,7 @@ void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence) {
   LiveAttempt& attempt = *worker.attempt;
   RankState& rank = attempt.ranks[worker.rank];
   if (attempt.ended || attempt.cancelling) {
-    if (absence == Absence::kGone || rank.seen) ReleaseRank(turn, worker);
+    if (absence == Absence::kGone || rank.seen) OnRankGone(turn, worker);
     return;
   }
   // Orders may be on their way, or the item that tells the end behind others. But an end that was
@@ -322,19 +331,27 @@ void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence) {
   ArmAttempt(turn.live(), turn.durable(), attempt);
 }
 
+void OnRankGone(Turn& turn, Worker& worker) {
+  LiveAttempt& attempt = *worker.attempt;
+  if (attempt.ended) return ReleaseRank(turn, worker);
+  // A gang that is being cancelled keeps all its slots until the last member has left: until then
+  // the attempt has not ended, and a slot is never given to two attempts that have not.
+  attempt.ranks[worker.rank].gone = true;
+  const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
+                               [](const RankState& rank) { return rank.gone; });
+  if (attempt.cancelling && all) FinishCancel(turn, attempt);
+}
+
 void ReleaseRank(Turn& turn, Worker& worker) {
   LiveAttempt& attempt = *worker.attempt;
-  DT_CHECK(attempt.holders > 0);
+  DT_CHECK(attempt.ended && attempt.holders > 0);
   attempt.ranks[worker.rank].worker = kNoWorker;
   --attempt.holders;
   worker.attempt = nullptr;
   worker.rank = 0;
   MarkOrdersDue(turn.live(), worker);
-  if (attempt.cancelling && !attempt.ended && attempt.holders == 0) {
-    FinishCancel(turn, attempt);  // forgets it
-  } else {
-    ForgetIfLeft(turn.live(), attempt);
-  }
+  UpdateSlot(turn.state, worker);
+  ForgetIfLeft(turn.live(), attempt);
 }
 
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
@@ -352,7 +369,6 @@ void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
   attempt.cancelling = true;
   DisarmAttempt(turn.live(), attempt);
   MarkMembersDue(turn.live(), attempt);
-  if (attempt.holders == 0) FinishCancel(turn, attempt);
 }
 
 }  // namespace dt

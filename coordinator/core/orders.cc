@@ -15,14 +15,15 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   assigned.set_attempt_token(attempt.token.ToBytes());
   assigned.set_rank(worker.rank);
   assigned.set_world_size(static_cast<int32_t>(attempt.ranks.size()));
+  assigned.set_kill(attempt.cancelling);
+  assigned.set_abandon(attempt.ended && !attempt.cancelling);
+  if (attempt.ended || attempt.cancelling) return assigned;  // who leaves needs no more
   *assigned.mutable_spec() = attempt.spec;
   if (const Attempt* recorded = FindAttempt(durable, attempt.id)) {
     assigned.set_local_rank(recorded->members[worker.rank].local_rank);
     if (recorded->resume.has_value()) *assigned.mutable_resume() = *recorded->resume;
   }
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
-  assigned.set_kill(attempt.cancelling);
-  assigned.set_abandon(attempt.ended && !attempt.cancelling);
   return assigned;
 }
 

@@ -250,12 +250,9 @@ void LoseWorker(Turn& turn, Worker& worker) {
                .cause = v1::CAUSE_WORKER_LOST,
                .message = silence,
                .step = worker.attempt->step});
-    ReleaseRank(turn, worker);
+    OnRankGone(turn, worker);
   }
-  turn.live().timers.insert({.at = turn.now.steady + limits::kForgetWorker,
-                             .kind = Timer::Kind::kForget,
-                             .worker = worker.index,
-                             .attempt = {}});
+  ArmForget(turn.live(), worker, turn.now.steady);
 }
 
 void OnStreamClosed(Turn& turn, StreamId stream) {

@@ -184,8 +184,9 @@ struct Worker {
   v1::WorkerReport::TrainerState trainer = v1::WorkerReport::TRAINER_STATE_UNSPECIFIED;
   v1::Hello hello;  // of the newest stream; after a restart, only what the journal knows
   std::string peer;
-  absl::Duration last_heard;       // steady time
-  absl::Duration lease_timer;      // when the armed timer fires; may be before the lease ends
+  absl::Duration last_heard;   // steady time
+  absl::Duration lease_timer;  // when the armed timer fires; may be before the lease ends
+  absl::Duration forget_timer = absl::InfiniteDuration();
   uint64_t acked = 0;              // newest item of this instance that was taken
   LiveAttempt* attempt = nullptr;  // what its orders say; may be an ended attempt it has to leave
   int32_t rank = 0;                // in `attempt`
@@ -200,6 +201,7 @@ struct RankState {
   v1::Cause end = v1::CAUSE_UNSPECIFIED;  // set once this rank has ended
   bool prepared = false;
   bool seen = false;  // its worker has reported it
+  bool gone = false;  // its worker has left it, or was lost
   uint64_t memory_peak_bytes = 0;
   std::string data_fingerprint;
   std::string end_message;

@@ -52,8 +52,11 @@ void OnLeaseTimer(Turn& turn, Worker& worker) {
 }
 
 void OnForgetTimer(Turn& turn, Worker& worker) {
+  worker.forget_timer = absl::InfiniteDuration();
   if (worker.name.empty() || worker.presence != Presence::kLost) return;
-  if (worker.last_heard + limits::kForgetWorker > turn.now.steady) return;  // came back meanwhile
+  const bool due = worker.last_heard + limits::kForgetWorker <= turn.now.steady;
+  // It may have to be told yet to leave what it held, should it come back.
+  if (!due || worker.attempt != nullptr) return ArmForget(turn.live(), worker, turn.now.steady);
   const WorkerIndex index = worker.index;
   if (worker.acked > 0) {
     turn.live().acks[worker.name].emplace_back(worker.instance, worker.acked);
@@ -83,6 +86,15 @@ void ArmLease(LiveState& live, Worker& worker) {
   live.timers.erase(LeaseTimer(worker));
   worker.lease_timer = LeaseEnd(live, worker);
   live.timers.insert(LeaseTimer(worker));
+}
+
+void ArmForget(LiveState& live, Worker& worker, absl::Duration now) {
+  if (worker.forget_timer < absl::InfiniteDuration()) return;
+  worker.forget_timer = now + limits::kForgetWorker;
+  live.timers.insert({.at = worker.forget_timer,
+                      .kind = Timer::Kind::kForget,
+                      .worker = worker.index,
+                      .attempt = {}});
 }
 
 void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt) {

@@ -70,7 +70,9 @@ void OnAttemptStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status);
 // it out, which may also mean that the orders have not arrived.
 enum class Absence { kGone, kLeftOut };
 void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence);
-// The worker holds nothing of its attempt any more. The attempt may be gone afterwards.
+// The worker holds nothing of its attempt any more, or is lost. The attempt may be gone afterwards.
+void OnRankGone(Turn& turn, Worker& worker);
+// REQUIRES: the worker's attempt has ended. The attempt may be gone afterwards.
 void ReleaseRank(Turn& turn, Worker& worker);
 // Ends the attempt and perhaps its trial. The attempt may be gone afterwards.
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end);
@@ -82,6 +84,7 @@ void NoteRow(LiveAttempt& attempt, const v1::StepRow& row);
 // ---- timers ----
 void OnTick(Turn& turn);
 void ArmLease(LiveState& live, Worker& worker);
+void ArmForget(LiveState& live, Worker& worker, absl::Duration now);
 // Brings the attempt's timer forward where its deadline is earlier; a later one is seen on firing.
 void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt);
 void DisarmAttempt(LiveState& live, LiveAttempt& attempt);

@@ -54,8 +54,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
       return FinishOnce({grpc::StatusCode::UNAVAILABLE, kStopping});
     }
     const bool closing = std::holds_alternative<StreamClosed>(unposted_->what);
-    const PostClass post_class = closing ? PostClass::kControl : PostClass::kBulk;
-    if (!service_.PostOrPark(std::move(*unposted_), post_class, shared_from_this())) return;
+    if (!service_.PostOrPark(std::move(*unposted_), shared_from_this())) return;
     unposted_.reset();
     if (closing) return FinishOnce(grpc::Status::OK);
     if (!ReadNext()) OnNoMoreReports();
@@ -186,22 +185,22 @@ void FleetService::EndAll() {
   }
 }
 
-bool FleetService::Admit(Event&& event, PostClass post_class) {
+bool FleetService::Admit(Event&& event) {
   const int64_t bytes = static_cast<int64_t>(event.bytes);
   // One report always fits, however large; the sum of the others is what is bounded.
   if (bytes > 0 && waiting_bytes_.load() > static_cast<int64_t>(limits::kMailboxBytes))
     return false;
-  if (!mailbox_.Post(std::move(event), post_class)) return false;
+  if (!mailbox_.Post(std::move(event), PostClass::kBulk)) return false;
   waiting_bytes_ += bytes;
   return true;
 }
 
-bool FleetService::PostOrPark(Event&& event, PostClass post_class, StreamRef stream) {
-  if (Admit(std::move(event), post_class)) return true;
+bool FleetService::PostOrPark(Event&& event, StreamRef stream) {
+  if (Admit(std::move(event))) return true;
   // Once more under the lock that OnDrained takes: what is refused here is refused before the next
   // drain, which then finds the stream parked.
   MutexLock lock(&mutex_);
-  if (Admit(std::move(event), post_class)) return true;
+  if (Admit(std::move(event))) return true;
   parked_.push_back(std::move(stream));
   return false;
 }

@@ -53,8 +53,9 @@ class FleetService final : public v1::Fleet::CallbackService {
 
   StreamRef Find(StreamId id);
   // Takes the event, or keeps `stream` for the next OnDrained and leaves the event alone.
-  [[nodiscard]] bool PostOrPark(Event&& event, PostClass post_class, StreamRef stream);
-  bool Admit(Event&& event, PostClass post_class);
+  // Everything of a stream is posted as bulk, its closing too, so that nothing overtakes.
+  [[nodiscard]] bool PostOrPark(Event&& event, StreamRef stream);
+  bool Admit(Event&& event);
   void Remove(StreamId id);
 
   Mailbox<Event>& mailbox_;

@@ -2,6 +2,7 @@
 #include "coordinator/store/sqlite_store.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,15 +30,20 @@ constexpr char kForgetOldInstances[] =
     "instance, row_number() OVER (PARTITION BY worker ORDER BY touched DESC) AS age FROM acks) "
     "WHERE age > 8)";
 
-// page_size holds before the first table; the log is folded back every 16 MiB, and cut to 64 MiB.
+// page_size holds before the first table. A log that grew beyond 64 MiB is cut when it starts
+// again.
 constexpr char kSettings[] = R"sql(
 PRAGMA page_size = 8192;
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA cache_size = -8192;
-PRAGMA wal_autocheckpoint = 2048;
 PRAGMA journal_size_limit = 67108864;
 )sql";
+
+int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
+  *static_cast<int*>(pages) = count;
+  return SQLITE_OK;
+}
 
 int KindOf(const v1::Record& record) { return static_cast<int>(record.fact_case()); }
 
@@ -189,6 +195,8 @@ absl::Status SqliteStore::PrepareStatements() {
     DT_ASSIGN_OR_RETURN(*statement, Statement::Prepare(database_, sql));
   }
   DT_ASSIGN_OR_RETURN(logs_, LogTable::Open(database_));
+  DT_ASSIGN_OR_RETURN(keeper_, WalKeeper::Start(path_));
+  sqlite3_wal_hook(database_.handle(), NoteWalPages, &wal_pages_);
   return absl::OkStatus();
 }
 
@@ -255,11 +263,10 @@ absl::Status SqliteStore::Commit(const Batch& batch) {
   DT_RETURN_IF_ERROR(begin_.Run());
   absl::Status status = WriteBatch(batch);
   if (status.ok()) status = commit_.Run();
-  if (!status.ok()) {
-    // The caller exits; rolling back only keeps the file tidy for whoever looks at it meanwhile.
-    logs_->Forget();
-    rollback_.Run().IgnoreError();
-  }
+  if (status.ok()) return keeper_->OnCommit(database_, wal_pages_);
+  // The caller exits; rolling back only keeps the file tidy for whoever looks at it meanwhile.
+  logs_->Forget();
+  rollback_.Run().IgnoreError();
   return status;
 }
 
@@ -334,6 +341,7 @@ absl::Status SqliteStore::ClearDeleted() {
 
 absl::Status SqliteStore::Close() {
   if (std::exchange(closed_, true)) return absl::OkStatus();
+  keeper_.reset();
   DT_RETURN_IF_ERROR(database_.Execute("UPDATE in_use SET flag = 0"));
   return database_.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }

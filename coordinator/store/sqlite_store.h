@@ -17,6 +17,7 @@
 #include "coordinator/store/log_table.h"
 #include "coordinator/store/sqlite.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/wal_keeper.h"
 
 namespace dt {
 
@@ -82,6 +83,8 @@ class SqliteStore final : public Store {
   Statement insert_deleting_, delete_deleting_;
   std::array<Statement, 4> clear_;  // side tables of a deleted experiment
   std::unique_ptr<LogTable> logs_;
+  int wal_pages_ = 0;  // after the newest commit
+  std::unique_ptr<WalKeeper> keeper_;
 };
 
 }  // namespace dt

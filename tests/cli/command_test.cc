@@ -63,6 +63,33 @@ TEST_F(CommandTest, ASelectorThatIsNoneExitsTwo) {
 
 // --- Connection ---
 
+TEST_F(CommandTest, TheEnvironmentNamesTheCoordinatorAndAFlagOverrulesIt) {
+  environment_["DTCTL_ADDRESS"] = control_.address();
+  EXPECT_EQ(RunAsWritten({"version"}).code, 0);
+  EXPECT_EQ(RunAsWritten({"version", "--address", "unix:/nonexistent/dtrain.sock"}).code, 3);
+}
+
+TEST_F(CommandTest, TheEnvironmentsFormatIsAWishOfEveryCommandThatHasIt) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  environment_["DTCTL_OUTPUT"] = "json";
+  EXPECT_TRUE(Has(Run({"get", "trials"}).out, "TrialList"));
+  EXPECT_EQ(Run({"wait", "12"}).code, 0) << "has no JSON";
+  EXPECT_EQ(Run({"get", "trials", "-o", "name"}).out, "12/1\n");
+}
+
+TEST_F(CommandTest, LongMessagesAreNotCutOnATerminal) {
+  AddExperiment(12, 1);
+  const std::string message = std::string(150, 'x') + " the end";
+  control_.Edit([&](FakeControl::World& world) {
+    v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+    *found.mutable_trial() = Trial(world, 12, 1);
+    found.set_explanation(message);
+  });
+  tty_ = true;
+  EXPECT_TRUE(Has(Run({"explain", "12/1"}).out, message));
+}
+
 TEST_F(CommandTest, NoCoordinatorExitsThreeAndNamesTheAddress) {
   const Ran ran =
       RunAsWritten({"get", "experiments", "--address", "unix:/nonexistent/dtrain.sock"});
@@ -432,6 +459,26 @@ TEST_F(CommandTest, ColourIsOffWithNoColorInTheEnvironmentOrOnTheCommandLine) {
   EXPECT_FALSE(Has(Run({"get", "trials", "12", "--no-color"}).out, "\x1b["));
   environment_["NO_COLOR"] = "1";
   EXPECT_FALSE(Has(Run({"get", "trials", "12"}).out, "\x1b["));
+}
+
+TEST_F(CommandTest, OfAVeryLargeExperimentOnlyLiveTrialsAreAskedForInBetween) {
+  AddExperiment(12, 1001);
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
+    if (method == "ListExperiments" && count == 2) {
+      Trial(world, 12, 1001).set_state(v1::TRIAL_RUNNING);
+    }
+    if (method == "ListExperiments" && count == 5) FinishAll(world, 12);
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"follow", "12"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(Has(ran.out, "12/1001 running")) << ran.out.substr(0, 2000);
+  EXPECT_TRUE(Has(ran.out, "12/1001 finished"));
+  const auto lists = control_.Snapshot().trial_lists;
+  ASSERT_GE(lists.size(), 4u);
+  EXPECT_EQ(lists.front().states_size(), 0) << "the first list is whole";
+  EXPECT_EQ(lists.at(2).states_size(), 3);
+  EXPECT_EQ(lists.back().states_size(), 0) << "and so is the last";
 }
 
 TEST_F(CommandTest, BestListsTrialsByTheMetricWithTheirCheckpoints) {

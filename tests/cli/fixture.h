@@ -22,7 +22,6 @@ class CommandTest : public ::testing::Test {
  protected:
   // Runs `dtctl ARGUMENTS…` against the fake.
   Ran Run(std::vector<std::string> arguments) {
-    environment_["DTCTL_ADDRESS"] = "";
     arguments.insert(arguments.end(), {"--address", control_.address()});
     return RunAsWritten(arguments);
   }

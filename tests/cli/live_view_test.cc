@@ -185,21 +185,21 @@ TEST(LiveViewTest, OffATerminalEveryChangeIsOneLineAndASummaryComesEveryTenSecon
   LiveLog log;
   LiveState state = HalfWay();
   state.trials.resize(2);
-  EXPECT_EQ(log.Update(state, kStart + 1000),
-            (std::vector<std::string>{
-                "[1.0 s] 12/1 finished at step 200/200, loss 2.3456, val loss 2.4100",
-                "[1.0 s] 12/2 running",
-                "[1.0 s] 12 running: 61%, 2 of 4 trials done, about 48 s left; 12/2 step 90/200 "
-                "loss 3.1042 12.3k tokens/s"}));
+  EXPECT_EQ(
+      log.Update(state, kStart + 1000),
+      (std::vector<std::string>{
+          "[1 s] 12/1 finished at step 200/200, loss 2.3456, val loss 2.4100", "[1 s] 12/2 running",
+          "[1 s] 12 running: 61%, 2 of 4 trials done, about 48 s left; 12/2 step 90/200 "
+          "loss 3.1042 12.3k tokens/s"}));
   EXPECT_TRUE(log.Update(state, kStart + 2000).empty()) << "nothing has changed";
   state.trials[1].set_state(v1::TRIAL_PENDING);
   state.trials[1].set_waiting("10 s after worker_lost");
   EXPECT_EQ(log.Update(state, kStart + 3000),
-            (std::vector<std::string>{"[3.0 s] 12/2 waiting: 10 s after worker_lost"}));
+            (std::vector<std::string>{"[3 s] 12/2 waiting: 10 s after worker_lost"}));
   state.trials[1].set_state(v1::TRIAL_RUNNING);
   state.trials[1].set_attempts(2);
   EXPECT_EQ(log.Update(state, kStart + 4000),
-            (std::vector<std::string>{"[4.0 s] 12/2 running, attempt 2"}));
+            (std::vector<std::string>{"[4 s] 12/2 running, attempt 2"}));
   EXPECT_EQ(log.Update(state, kStart + 12000).size(), 1u);
 }
 

@@ -17,7 +17,16 @@ TEST(MailboxTest, KeepsPlacesForControlWhenBulkFillsIt) {
   EXPECT_FALSE(mailbox.Post(3, PostClass::kBulk));
   EXPECT_TRUE(mailbox.Post(4, PostClass::kControl));
   EXPECT_FALSE(mailbox.Post(5, PostClass::kControl));
-  EXPECT_EQ(mailbox.Drain(10, absl::Now()), (std::vector<int>{1, 2, 4}));
+  EXPECT_EQ(mailbox.Drain(10, absl::Now()), (std::vector<int>{4, 1, 2}));
+}
+
+TEST(MailboxTest, ControlGoesFirstAndLeavesHalfOfADrainToBulk) {
+  Mailbox<int> mailbox(16, 0);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(mailbox.Post(int{i}, PostClass::kBulk));
+  for (int i = 10; i < 15; ++i) ASSERT_TRUE(mailbox.Post(int{i}, PostClass::kControl));
+  EXPECT_EQ(mailbox.Drain(4, absl::Now()), (std::vector<int>{10, 11, 0, 1}));
+  EXPECT_EQ(mailbox.Drain(4, absl::Now()), (std::vector<int>{12, 13, 2, 3}));
+  EXPECT_EQ(mailbox.Drain(4, absl::Now()), (std::vector<int>{14}));
 }
 
 TEST(MailboxTest, DrainsAtMostWhatIsAsked) {

@@ -300,6 +300,16 @@ TEST_F(AttemptTest, ACancelledGangWithALostMemberEndsWithItsLease) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_CANCELLED);
 }
 
+TEST_F(AttemptTest, ACancelledGangKeepsItsSlotsUntilTheLastMemberHasLeft) {
+  const TrialId id = TrainPair();
+  const ExperimentId next = Submit(OneTrial());
+  Cancel(id.experiment);
+  Leave("a");
+  EXPECT_EQ(StateOfTrial({next, 1}), v1::TRIAL_PENDING);
+  Leave("b");
+  EXPECT_EQ(StateOfTrial({next, 1}), v1::TRIAL_STARTING);
+}
+
 TEST_F(AttemptTest, CancellingAnExperimentEndsWhatWaitsAtOnce) {
   AddWorker("a");
   const ExperimentId id = Submit(Trials(3));

@@ -389,6 +389,12 @@ TEST_F(SqliteStoreTest, LongLogsKeepTheirBeginningAndTheirEndAndCountTheGap) {
   EXPECT_EQ(dropped, 2 * removed);
 }
 
+TEST_F(SqliteStoreTest, TheWriteAheadLogStaysBoundedUnderWritesWithoutAPause) {
+  for (int i = 0; i < 100; ++i) Commit({Cancel(std::string(1 << 20, 'x'))});
+  EXPECT_LT(std::filesystem::file_size(directory_ + "/journal.db-wal"), 64u << 20);
+  EXPECT_EQ(Reasons(*store_).size(), 100u);
+}
+
 TEST_F(SqliteStoreTest, ADeletedExperimentsRowsGoAFewWithEachCommit) {
   Run(1, 1, 0);
   for (uint64_t step = 1; step <= 600; ++step) Rows(1, 1, step, step);

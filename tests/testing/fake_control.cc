@@ -137,6 +137,7 @@ grpc::Status FakeControl::GetExperiment(Context*, const v1::GetExperimentRequest
 grpc::Status FakeControl::ListTrials(Context*, const v1::ListTrialsRequest* request,
                                      v1::ListTrialsResponse* response) {
   absl::MutexLock lock(&mutex_);
+  world_.trial_lists.push_back(*request);
   if (grpc::Status status = Begin("ListTrials"); !status.ok()) return status;
   Experiment* found = Find(*request);
   if (found == nullptr) return NotFound(absl::StrCat("experiment ", request->experiment()));

@@ -1,0 +1,69 @@
+// wal_keeper.cc: passive checkpoints, on a thread of their own.
+#include "coordinator/store/wal_keeper.h"
+
+#include <sqlite3.h>
+
+#include "absl/time/time.h"
+#include "common/status.h"
+
+namespace dt {
+namespace {
+
+// Pages of 8 KiB. Folding begins at 8 MiB; at 32 MiB the writer folds the rest and the log starts
+// again, which also bounds what a start after a crash has to read.
+constexpr int kFoldBesidePages = 1024;
+constexpr int kFoldInPlacePages = 4096;
+
+// Copies what no reader needs any more. Busy: another is at it, which is as good.
+int Fold(Database& database) {
+  const int code = sqlite3_wal_checkpoint_v2(database.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
+                                             nullptr, nullptr);
+  return code == SQLITE_BUSY || code == SQLITE_LOCKED ? SQLITE_OK : code;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WalKeeper>> WalKeeper::Start(const std::string& path) {
+  DT_ASSIGN_OR_RETURN(Database database, Database::Open(path, Access::kReadWrite));
+  DT_RETURN_IF_ERROR(database.Execute("PRAGMA synchronous = FULL; PRAGMA cache_size = -256;"));
+  auto keeper = std::unique_ptr<WalKeeper>(new WalKeeper(std::move(database)));
+  keeper->thread_ = std::thread([keeper = keeper.get()] { keeper->Run(); });
+  return keeper;
+}
+
+WalKeeper::~WalKeeper() {
+  {
+    MutexLock lock(&mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+  thread_.join();
+}
+
+absl::Status WalKeeper::OnCommit(Database& writer, int pages) {
+  if (pages >= kFoldInPlacePages) {
+    return Fold(writer) == SQLITE_OK ? absl::OkStatus() : writer.LastError("folding the log");
+  }
+  if (pages >= kFoldBesidePages) {
+    MutexLock lock(&mutex_);
+    due_ = true;
+    changed_.NotifyAll();
+  }
+  return absl::OkStatus();
+}
+
+void WalKeeper::Run() {
+  while (true) {
+    {
+      MutexLock lock(&mutex_);
+      // The minute only bounds the wait; commits and the end wake it.
+      while (!due_ && !stopped_) changed_.WaitFor(&mutex_, absl::Minutes(1));
+      if (stopped_) return;
+      due_ = false;
+    }
+    // A failure here is left to the writer, whose own folding meets it and tells.
+    Fold(database_);
+  }
+}
+
+}  // namespace dt

@@ -1,0 +1,228 @@
+// checker.cc: the invariants as code.
+#include "tests/sim/checker.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "coordinator/core/apply.h"
+
+namespace dt::sim {
+namespace {
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+void Checker::CheckLeases(const State& state) {
+  std::map<std::string, TrialId> holder;
+  for (const auto& [number, experiment] : state.durable.experiments) {
+    for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+      const Trial& trial = experiment.trials[i - 1];
+      if (!IsActive(trial.state)) continue;
+      const TrialId id{number, i};
+      const Attempt& attempt = trial.attempts.back();
+      const DemandClass demand = DemandOf(experiment, trial);
+      if (attempt.members.size() != static_cast<size_t>(demand.slots)) {
+        Complain(absl::StrCat("4: trial ", ToString(id), " has a gang of ", attempt.members.size(),
+                              " and asked for ", demand.slots));
+      }
+      for (const GangMember& member : attempt.members) {
+        const auto [place, inserted] = holder.emplace(member.worker, id);
+        if (!inserted) {
+          Complain(absl::StrCat("1: worker ", member.worker, " is leased to ", ToString(id),
+                                " and to ", ToString(place->second)));
+        }
+      }
+    }
+  }
+  for (const Worker& worker : state.live.workers) {
+    if (worker.name.empty()) continue;
+    const bool free = state.live.pools[0].IsFree(worker.index);
+    if (free && (worker.attempt != nullptr || worker.stream == 0)) {
+      Complain(absl::StrCat("1: worker ", worker.name, " is free and is not"));
+    }
+  }
+}
+
+void Checker::CheckBounds(const State& state) {
+  size_t trials = 0;
+  for (const auto& [number, experiment] : state.durable.experiments) {
+    trials += experiment.trials.size();
+  }
+  const size_t workers = state.live.workers.size();
+  // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial.
+  if (state.live.timers.size() > 2 * workers + state.live.attempts.size() + trials) {
+    Complain(absl::StrCat("10: ", state.live.timers.size(), " timers for ", workers,
+                          " workers and ", trials, " trials"));
+  }
+  if (state.live.attempts.size() > workers + trials) {
+    Complain(absl::StrCat("10: ", state.live.attempts.size(), " live attempts"));
+  }
+  if (!state.live.orders_due.empty()) Complain("10: orders are due after a step");
+}
+
+void Checker::AfterStep(const State& state, const Effects& effects) {
+  CheckLeases(state);
+  CheckBounds(state);
+  std::set<ReplyId> replies;
+  for (const Reply& reply : effects.replies) {
+    if (!replies.insert(reply.id).second) Complain("7: a call was answered twice");
+  }
+}
+
+void Checker::CheckRecord(const v1::Record& record) {
+  const auto of = [this](const auto& fact) -> Seen& {
+    return seen_[{fact.experiment(), fact.trial()}];
+  };
+  const auto live = [this](const Seen& seen, const char* what) {
+    if (IsTerminal(seen.state)) {
+      Complain(absl::StrCat("3: ", what, " for a trial that is ", View(Name(seen.state))));
+    }
+  };
+  if (record.has_attempt_started()) {
+    Seen& seen = of(record.attempt_started());
+    live(seen, "an attempt");
+    if (record.attempt_started().attempt() != seen.attempts + 1) {
+      Complain(absl::StrCat("3: attempt ", record.attempt_started().attempt(), " follows attempt ",
+                            seen.attempts));
+    }
+    seen.attempts = record.attempt_started().attempt();
+  } else if (record.has_attempt_running()) {
+    live(of(record.attempt_running()), "running");
+    if (record.attempt_running().attempt() != of(record.attempt_running()).attempts) {
+      Complain("5: an attempt that is not the newest runs");
+    }
+  } else if (record.has_attempt_ended()) {
+    live(of(record.attempt_ended()), "an end");
+  } else if (record.has_evaluation()) {
+    live(of(record.evaluation()), "an evaluation");
+  } else if (record.has_checkpoint()) {
+    live(of(record.checkpoint()), "a checkpoint");
+    if (record.checkpoint().attempt() != of(record.checkpoint()).attempts) {
+      Complain("5: an attempt that is not the newest registers a checkpoint");
+    }
+  } else if (record.has_trial_ended()) {
+    Seen& seen = of(record.trial_ended());
+    live(seen, "a second end");
+    seen.state = record.trial_ended().state();
+  } else if (record.has_trial_retried()) {
+    Seen& seen = of(record.trial_retried());
+    if (!IsTerminal(seen.state)) Complain("3: a trial is retried that has not ended");
+    seen.state = v1::TRIAL_PENDING;
+  }
+}
+
+void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
+                          const Storages& storages) {
+  for (const Effects& effects : batch) {
+    for (const v1::Record& record : effects.records) {
+      CheckRecord(record);
+      if (!record.has_checkpoint()) continue;
+      const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
+      const auto storage = storages.find(ref.storage_id());
+      if (storage == storages.end() || !storage->second.contains(ref.path())) {
+        Complain(absl::StrCat("8: the registry names ", ref.path(), ", which does not exist"));
+      }
+    }
+    for (const ChunkToStore& chunk : effects.chunks) {
+      const Trial* trial = FindTrial(state.durable, chunk.attempt.trial);
+      if (trial != nullptr && !trial->attempts[chunk.attempt.attempt - 1].ran) {
+        Complain("5: rows of an attempt that never ran");
+      }
+      v1::StepRows rows;
+      if (!rows.ParseFromString(chunk.rows)) Complain("6: rows that cannot be read");
+      for (const v1::StepRow& row : rows.rows()) {
+        ++rows_stored_;
+        if (!rows_[chunk.attempt].insert(row.step()).second) {
+          Complain(absl::StrCat("6: step ", row.step(), " of ", ToString(chunk.attempt),
+                                " is stored twice"));
+        }
+      }
+    }
+  }
+}
+
+void Checker::OnPublishedOrders(const Worker& worker, const v1::Orders& orders,
+                                MemoryStore& store) {
+  if (orders.acked_sequence() == 0) return;
+  uint64_t durable = 0;
+  const auto acks = store.ReadAcks();
+  for (const AckToStore& ack : *acks) {
+    if (ack.worker == worker.name && ack.instance == worker.instance) durable = ack.sequence;
+  }
+  if (orders.acked_sequence() > durable) {
+    Complain(absl::StrCat("7: worker ", worker.name, " is told that item ", orders.acked_sequence(),
+                          " is durable; the store has ", durable));
+  }
+}
+
+void Checker::CheckCounts(const Experiment& experiment) {
+  std::map<v1::TrialState, uint32_t> states;
+  for (const Trial& trial : experiment.trials) ++states[trial.state];
+  const uint32_t active =
+      states[v1::TRIAL_STARTING] + states[v1::TRIAL_RUNNING] + states[v1::TRIAL_STOPPING];
+  if (experiment.pending != states[v1::TRIAL_PENDING] || experiment.active != active ||
+      experiment.finished != states[v1::TRIAL_FINISHED] ||
+      experiment.failed != states[v1::TRIAL_FAILED] ||
+      experiment.cancelled != states[v1::TRIAL_CANCELLED]) {
+    Complain(absl::StrCat("2: the counts of experiment ", experiment.id, " are wrong"));
+  }
+}
+
+void Checker::OnReplayed(const DurableState& replayed, const DurableState* memory) {
+  if (memory != nullptr && HashOf(replayed) != HashOf(*memory)) {
+    Complain("9: the replayed journal differs from the state in memory");
+  }
+  for (const auto& [id, trials] : acknowledged_) {
+    const Experiment* experiment = FindExperiment(replayed, id);
+    if (experiment == nullptr || experiment->trials.size() != trials) {
+      Complain(absl::StrCat("7: experiment ", id, " was acknowledged and is not in the journal"));
+    }
+  }
+  for (const auto& [id, experiment] : replayed.experiments) CheckCounts(experiment);
+}
+
+void Checker::CheckRequeues(const Experiment& experiment) {
+  const auto most = static_cast<size_t>(experiment.spec.base().retries().max());
+  for (const Trial& trial : experiment.trials) {
+    size_t without_progress = 0;
+    for (const Attempt& attempt : trial.attempts) {
+      without_progress = attempt.progressed ? 0 : without_progress + 1;
+      // Crashes and losses have a budget each; a person's retry starts both anew, at most twice.
+      if (without_progress > 3 * (2 * most + 2)) {
+        Complain(absl::StrCat("12: ", without_progress, " attempts without progress"));
+      }
+    }
+  }
+}
+
+void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
+  for (const auto& [id, experiment] : state.durable.experiments) {
+    CheckCounts(experiment);
+    CheckRequeues(experiment);
+    for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+      const Trial& trial = experiment.trials[i - 1];
+      if (!IsTerminal(trial.state)) {
+        Complain(absl::StrCat("2: trial ", ToString(TrialId{id, i}), " is still ",
+                              View(Name(trial.state)), " long after the last fault"));
+      }
+      if (trial.state != v1::TRIAL_FINISHED) continue;
+      // The attempt that finished told of every step it made, and none of it is lost.
+      const Attempt& last = trial.attempts.back();
+      const auto told = trainers.logged().find(last.token.ToHex());
+      const AttemptId attempt{{id, i}, static_cast<uint32_t>(trial.attempts.size())};
+      const std::set<uint64_t>& stored = rows_[attempt];
+      if (told != trainers.logged().end() && told->second.size() != stored.size()) {
+        Complain(absl::StrCat("6: attempt ", ToString(attempt), " told of ", told->second.size(),
+                              " rows; ", stored.size(), " are stored"));
+      }
+      if (!stored.empty() && *stored.rbegin() != trial.target_steps) {
+        Complain(absl::StrCat("6: ", ToString(attempt), " finished at step ", trial.target_steps,
+                              "; its last row is of step ", *stored.rbegin()));
+      }
+    }
+  }
+}
+
+}  // namespace dt::sim

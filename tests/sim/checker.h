@@ -1,0 +1,65 @@
+// checker.h: what must hold after every event, whatever fails (the invariants of ARCHITECTURE.md).
+//
+// Numbers in the names of its parts are those of the list there: 1 one lease a slot; 2 no trial
+// lost; 3 states monotone; 4 gangs whole; 5 fences; 6 rows once; 7 acknowledged means durable;
+// 8 checkpoints exist; 9 replay; 10 bounds; 12 requeues bounded.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/effects.h"
+#include "coordinator/core/state.h"
+#include "tests/sim/trainers.h"
+#include "tests/testing/memory_store.h"
+
+namespace dt::sim {
+
+class Checker {
+ public:
+  // The first thing that did not hold; "" while everything does.
+  const std::string& violation() const { return violation_; }
+  void Complain(const std::string& what) {
+    if (violation_.empty()) violation_ = what;
+  }
+
+  // After one Step, before its commit: 1, 4, 10.
+  void AfterStep(const State& state, const Effects& effects);
+  // After a commit: 3, 5, 6, 8 on what it added.
+  void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
+  // As orders leave: 7 for items.
+  void OnPublishedOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store);
+  // A person has an answer: 7 for submissions.
+  void OnAcknowledged(ExperimentId experiment, uint32_t trials) {
+    acknowledged_[experiment] = trials;
+  }
+  void OnDeleted(ExperimentId experiment) { acknowledged_.erase(experiment); }
+  // 2: every acknowledged submission is there, each trial in one state. 9: replay gives the same.
+  void OnReplayed(const DurableState& replayed, const DurableState* memory);
+  // When nothing fails any more and all has ended: 2, 6, 12 to the end.
+  void AtTheEnd(const State& state, const Trainers& trainers);
+
+  uint64_t rows_stored() const { return rows_stored_; }
+
+ private:
+  struct Seen {
+    v1::TrialState state = v1::TRIAL_PENDING;
+    uint32_t attempts = 0;
+  };
+
+  void CheckRecord(const v1::Record& record);
+  void CheckLeases(const State& state);
+  void CheckBounds(const State& state);
+  void CheckCounts(const Experiment& experiment);
+  void CheckRequeues(const Experiment& experiment);
+
+  std::string violation_;
+  std::map<TrialId, Seen> seen_;
+  std::map<AttemptId, std::set<uint64_t>> rows_;  // steps stored
+  std::map<ExperimentId, uint32_t> acknowledged_;
+  uint64_t rows_stored_ = 0;
+};
+
+}  // namespace dt::sim

@@ -1,0 +1,195 @@
+// coordinator.cc: drain, step, commit, publish, as the real loop does it, and dying in between.
+#include "tests/sim/coordinator.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "common/check.h"
+#include "common/limits.h"
+#include "common/sha256.h"
+#include "coordinator/core/apply.h"
+
+namespace dt::sim {
+namespace {
+
+constexpr JournalId kJournal = 0xD7;
+constexpr size_t kEventsPerDrain = 8;
+constexpr double kReplayChecked = 0.02;  // of commits, besides every crash and the end
+
+}  // namespace
+
+Coordinator::Coordinator(Scheduler& scheduler, Dice& dice, const Options& options, Checker& checker,
+                         const Trainers& trainers, Ports ports)
+    : scheduler_(scheduler),
+      dice_(dice),
+      options_(options),
+      checker_(checker),
+      trainers_(trainers),
+      ports_(std::move(ports)) {
+  v1::Record created;
+  created.mutable_journal_created()->set_journal_id(kJournal);
+  Batch batch;
+  batch.records.push_back(&created);
+  DT_CHECK(store_.Commit(batch).ok());
+  Start();
+}
+
+DurableState Coordinator::Replay() {
+  DurableState durable;
+  const absl::Status status =
+      store_.Replay([&durable](const v1::Record& record) { return Apply(durable, record); });
+  if (!status.ok()) checker_.Complain(std::string("9: ") + std::string(status.message()));
+  return durable;
+}
+
+void Coordinator::Start() {
+  state_ = std::make_unique<State>();
+  state_->durable = Replay();
+  checker_.OnReplayed(state_->durable, nullptr);
+  LoadAcks(*state_, *store_.ReadAcks());
+  Recover(*state_, scheduler_.Now());
+  Wake();
+}
+
+void Coordinator::Kill() {
+  if (!up()) return;
+  state_.reset();
+  inbox_.clear();
+  waiting_.clear();
+  drain_due_ = false;
+  wake_at_ = absl::InfiniteDuration();
+  const int life = ++life_;
+  ports_.died();
+  scheduler_.After(dice_.Between(absl::Milliseconds(50), absl::Seconds(20)), [this, life] {
+    if (life == life_) Start();
+  });
+}
+
+void Coordinator::Post(Event event) {
+  if (!up()) return;
+  event.entropy = {dice_.Bits(), dice_.Bits()};
+  inbox_.push_back(std::move(event));
+  if (drain_due_) return;
+  drain_due_ = true;
+  scheduler_.After(dice_.Between(absl::Microseconds(50), absl::Milliseconds(5)),
+                   [this, life = life_] {
+                     if (life == life_ && up()) Drain();
+                   });
+}
+
+void Coordinator::Wake() {
+  const absl::Duration next = NextDeadline(*state_);
+  if (next >= wake_at_) return;
+  wake_at_ = next;
+  const absl::Duration now = scheduler_.Now().steady;
+  scheduler_.After(std::max(absl::ZeroDuration(), next - now), [this, next, life = life_] {
+    if (life != life_ || !up() || wake_at_ != next) return;
+    wake_at_ = absl::InfiniteDuration();
+    Post({.what = Tick{}});
+  });
+}
+
+void Coordinator::Drain() {
+  drain_due_ = false;
+  std::vector<Effects> batch;
+  while (!inbox_.empty() && batch.size() < kEventsPerDrain) {
+    Event event = std::move(inbox_.front());
+    inbox_.pop_front();
+    if (options_.canary == Canary::kForgottenAck) ForgetAck(event);
+    batch.push_back(Step(*state_, std::move(event), scheduler_.Now()));
+    checker_.AfterStep(*state_, batch.back());
+  }
+  PlantCanary(batch);
+  const double kill = options_.faults.kills_at_commit;
+  if (dice_.Chance(kill)) return Kill();  // the batch is lost
+  if (options_.canary == Canary::kEarlyReply && dice_.Chance(0.5)) {
+    Publish(batch);
+    return Kill();
+  }
+  if (!Commit(batch)) return;
+  if (dice_.Chance(kill)) return Kill();  // durable, and nobody was told
+  Publish(batch);
+  if (!inbox_.empty() && !drain_due_) {
+    drain_due_ = true;
+    scheduler_.After(absl::Microseconds(50), [this, life = life_] {
+      if (life == life_ && up()) Drain();
+    });
+  }
+  Wake();
+}
+
+bool Coordinator::Commit(const std::vector<Effects>& effects) {
+  Batch batch;
+  std::map<std::pair<std::string, InstanceId>, uint64_t> acks;
+  for (const Effects& each : effects) {
+    for (const v1::Record& record : each.records) batch.records.push_back(&record);
+    for (const ChunkToStore& chunk : each.chunks) batch.chunks.push_back(&chunk);
+    for (const LogToStore& log : each.logs) batch.logs.push_back(&log);
+    for (const AckToStore& ack : each.acks) acks[{ack.worker, ack.instance}] = ack.sequence;
+    for (const ExperimentId id : each.deletions) batch.deletions.push_back(id);
+  }
+  for (const auto& [key, sequence] : acks) batch.acks.push_back({key.first, key.second, sequence});
+  if (options_.canary == Canary::kLostRecord && !batch.records.empty() && dice_.Chance(0.1)) {
+    batch.records.pop_back();
+  }
+  DT_CHECK(store_.Commit(batch).ok());
+  for (const Effects& each : effects) {
+    for (v1::Record record : each.records) {
+      record.clear_wall_time_ms();
+      history_ = Sha256Hex(history_ + record.SerializeAsString());
+    }
+  }
+  checker_.AfterCommit(*state_, effects, trainers_.storages());
+  if (dice_.Chance(kReplayChecked)) CheckReplay();
+  return true;
+}
+
+void Coordinator::CheckReplay() {
+  const DurableState replayed = Replay();
+  checker_.OnReplayed(replayed, &state_->durable);
+}
+
+void Coordinator::Publish(std::vector<Effects>& batch) {
+  for (Effects& effects : batch) {
+    for (const Reply& reply : effects.replies) {
+      const auto found = waiting_.find(reply.id);
+      if (found == waiting_.end()) continue;
+      const Answered answered = std::move(found->second);
+      waiting_.erase(found);
+      answered(reply);
+    }
+    for (const OrdersOut& out : effects.orders) {
+      const auto stream = state_->live.streams.find(out.stream);
+      if (stream != state_->live.streams.end()) {
+        checker_.OnPublishedOrders(state_->live.workers[stream->second], out.orders, store_);
+      }
+      ports_.send_orders(out.stream, out.orders);
+    }
+    for (const StreamEnd& end : effects.stream_ends) ports_.end_stream(end.stream);
+  }
+}
+
+// As if the report's items had never been seen.
+void Coordinator::ForgetAck(const Event& event) {
+  const auto* received = std::get_if<ReportReceived>(&event.what);
+  if (received == nullptr || received->report.items().empty()) return;
+  const auto stream = state_->live.streams.find(received->stream);
+  if (stream == state_->live.streams.end()) return;
+  Worker& worker = state_->live.workers[stream->second];
+  worker.acked = std::min(worker.acked, received->report.items(0).sequence() - 1);
+}
+
+// Plants the fault that this run is to be caught at.
+void Coordinator::PlantCanary(std::vector<Effects>& batch) {
+  if (options_.canary == Canary::kNone || batch.empty()) return;
+  for (Worker& worker : state_->live.workers) {
+    if (options_.canary == Canary::kDoubleLease && worker.attempt != nullptr &&
+        worker.stream != 0 && dice_.Chance(0.05)) {
+      state_->live.pools[0].SetUse(worker.index, SlotUse::kFree);
+      state_->live.placement_due = true;
+    }
+  }
+}
+
+}  // namespace dt::sim

@@ -1,0 +1,82 @@
+// coordinator.h: the real core between a fake wire and a store in memory, killed at any commit.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/step.h"
+#include "tests/sim/checker.h"
+#include "tests/sim/options.h"
+#include "tests/sim/scheduler.h"
+#include "tests/testing/memory_store.h"
+
+namespace dt::sim {
+
+class Coordinator {
+ public:
+  // What leaves the process.
+  struct Ports {
+    std::function<void(StreamId, const v1::Orders&)> send_orders;
+    std::function<void(StreamId)> end_stream;
+    std::function<void()> died;  // every stream and waiting call is gone
+  };
+  using Answered = std::function<void(const Reply&)>;
+
+  Coordinator(Scheduler& scheduler, Dice& dice, const Options& options, Checker& checker,
+              const Trainers& trainers, Ports ports);
+
+  bool up() const { return state_ != nullptr; }
+  // REQUIRES: up.
+  const State& state() const { return *state_; }
+  // Lost when the process is down.
+  void Post(Event event);
+  template <typename Request>
+  void Call(Request request, Answered answered) {
+    if (!up()) return;
+    ClientCall call;
+    call.reply = ++next_reply_;
+    call.request = std::move(request);
+    waiting_[call.reply] = std::move(answered);
+    Post({.what = std::move(call)});
+  }
+  // kill -9, and back again after a while.
+  void Kill();
+  // Hashes of what was committed, wall clock left out: two runs are the same if these are.
+  const std::string& history() const { return history_; }
+  // Compares memory with the journal as it is now.
+  void CheckReplay();
+
+ private:
+  void Start();
+  void Drain();
+  void Wake();
+  bool Commit(const std::vector<Effects>& batch);
+  void Publish(std::vector<Effects>& batch);
+  void ForgetAck(const Event& event);
+  void PlantCanary(std::vector<Effects>& batch);
+  DurableState Replay();
+
+  Scheduler& scheduler_;
+  Dice& dice_;
+  const Options& options_;
+  Checker& checker_;
+  const Trainers& trainers_;
+  const Ports ports_;
+  MemoryStore store_;
+  std::unique_ptr<State> state_;
+  int life_ = 0;
+  std::deque<Event> inbox_;
+  bool drain_due_ = false;
+  absl::Duration wake_at_ = absl::InfiniteDuration();
+  ReplyId next_reply_ = 0;
+  std::map<ReplyId, Answered> waiting_;
+  std::string history_;
+  int canaries_ = 0;
+};
+
+}  // namespace dt::sim

@@ -1,0 +1,263 @@
+// fleet.cc: agents' actions, streams and their faults.
+#include "tests/sim/fleet.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+
+namespace dt::sim {
+
+void Fleet::Begin(Coordinator& coordinator, Trainers& trainers) {
+  coordinator_ = &coordinator;
+  trainers_ = &trainers;
+  for (int host = 0; host < options_.hosts; ++host) {
+    for (int slot = 0; slot < options_.slots_per_host; ++slot) {
+      Host worker;
+      worker.host = absl::StrCat("host", host);
+      worker.name = absl::StrCat(worker.host, "/", slot);
+      worker.storage_id = options_.shared_storage ? "shared" : absl::StrCat("disk", host);
+      workers_.push_back(std::move(worker));
+    }
+  }
+  for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) StartWorker(worker);
+}
+
+void Fleet::StartWorker(int worker) {
+  Host& self = workers_[static_cast<size_t>(worker)];
+  if (self.up) return;
+  self.up = true;
+  self.instance = 1 + dice_.Bits() / 2;
+  self.refusals = 0;
+  self.timer = absl::InfiniteDuration();
+  AgentOptions options;
+  options.hello.set_worker(self.name);
+  options.hello.set_instance(self.instance);
+  options.hello.set_host(self.host);
+  options.hello.set_device("cpu");
+  options.hello.set_storage_id(self.storage_id);
+  options.hello.set_data_address("127.0.0.1");
+  options.trainer_path = "dttrain";
+  options.disconnect_grace = options_.disconnect_grace;
+  self.agent = MakeAgent(std::move(options), scheduler_.Now());
+  Feed(worker, TimePassed{});
+  Connect(worker);
+}
+
+// The process dies with its trainer and everything it had not told.
+void Fleet::StopWorker(int worker) {
+  Host& self = workers_[static_cast<size_t>(worker)];
+  if (!self.up) return;
+  self.up = false;
+  trainers_->Vanish(worker);
+  if (self.stream != 0) Break(self.stream);
+  self.stream = 0;
+  const InstanceId instance = self.instance;
+  scheduler_.After(dice_.Between(absl::Milliseconds(100), absl::Seconds(25)),
+                   [this, worker, instance] {
+                     if (workers_[static_cast<size_t>(worker)].instance == instance) {
+                       StartWorker(worker);
+                     }
+                   });
+}
+
+void Fleet::Connect(int worker) {
+  Host& self = workers_[static_cast<size_t>(worker)];
+  absl::Duration backoff = limits::kReconnectFirst * std::min(1 << std::min(self.refusals, 5), 25);
+  backoff = dice_.Between(backoff / 2, std::min(backoff, limits::kReconnectMax));
+  ++self.refusals;
+  scheduler_.After(backoff, [this, worker, instance = self.instance] {
+    Host& again = workers_[static_cast<size_t>(worker)];
+    if (!again.up || again.instance != instance || again.stream != 0) return;
+    if (!coordinator_->up()) return Connect(worker);
+    const StreamId id = ++next_stream_;
+    streams_[id].worker = worker;
+    again.stream = id;
+    Feed(worker, StreamConnected{});
+  });
+}
+
+void Fleet::Feed(int worker, AgentEvent event) {
+  Host& self = workers_[static_cast<size_t>(worker)];
+  if (!self.up) return;
+  Actions actions = AgentStep(self.agent, std::move(event), scheduler_.Now());
+  if (self.agent.buffer.Bytes() > limits::kWorkerBufferBytes) {
+    checker_.Complain("10: a worker's buffer is over its bound");
+  }
+  const InstanceId instance = self.instance;
+  for (AgentAction& action : actions) {
+    if (!self.up || self.instance != instance) return;  // an action ended the process
+    Perform(worker, action);
+  }
+  if (self.up) Rearm(worker);
+}
+
+void Fleet::Perform(int worker, AgentAction& action) {
+  Host& self = workers_[static_cast<size_t>(worker)];
+  if (std::holds_alternative<SpawnTrainer>(action)) {
+    trainers_->Spawn(worker, self.storage_id);
+  } else if (auto* frame = std::get_if<SendFrame>(&action)) {
+    trainers_->Send(worker, frame->frame);
+  } else if (std::holds_alternative<KillTrainer>(action)) {
+    trainers_->Kill(worker);
+  } else if (auto* report = std::get_if<SendReport>(&action)) {
+    if (self.stream == 0) return;
+    const StreamId stream = self.stream;
+    const uint64_t session = self.agent.session;
+    streams_[stream].session = session;
+    SendUp(stream, std::move(report->report));
+    scheduler_.After(absl::Milliseconds(1), [this, worker, session, instance = self.instance] {
+      if (workers_[static_cast<size_t>(worker)].instance != instance) return;
+      Feed(worker, ReportWritten{session});
+    });
+  } else if (std::holds_alternative<ExitProcess>(action)) {
+    StopWorker(worker);
+  }
+}
+
+// One timer a process: an earlier deadline replaces it, a later one is found when it fires.
+void Fleet::Rearm(int worker) {
+  Host& self = workers_[static_cast<size_t>(worker)];
+  const absl::Duration next = NextDeadline(self.agent);
+  if (next >= self.timer) return;
+  self.timer = next;
+  const absl::Duration wait = std::max(absl::ZeroDuration(), next - scheduler_.Now().steady);
+  scheduler_.After(wait, [this, worker, next, instance = self.instance] {
+    Host& again = workers_[static_cast<size_t>(worker)];
+    if (again.instance != instance || again.timer != next) return;
+    again.timer = absl::InfiniteDuration();
+    Feed(worker, TimePassed{});
+  });
+}
+
+// ---- the wire ----
+
+void Fleet::SendUp(StreamId id, v1::WorkerReport report) {
+  Stream& stream = streams_[id];
+  const absl::Duration now = scheduler_.Now().steady;
+  stream.up_free = std::max(stream.up_free, now + Delay());
+  const bool twice = !report.has_hello() && dice_.Chance(faults_.duplicates);
+  for (int i = 0; i < (twice ? 2 : 1); ++i) {
+    scheduler_.After(stream.up_free - now, [this, id, report] { ArriveUp(id, report); });
+  }
+}
+
+void Fleet::ArriveUp(StreamId id, const v1::WorkerReport& report) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || !found->second.coordinator_open) return;
+  if (scheduler_.Now().steady > found->second.cut) return;
+  ReportReceived received;
+  received.stream = id;
+  received.peer = workers_[static_cast<size_t>(found->second.worker)].host;
+  received.report = report;
+  coordinator_->Post({.what = std::move(received)});
+}
+
+void Fleet::OnOrders(StreamId id, const v1::Orders& orders) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || !found->second.worker_open) return;
+  Stream& stream = found->second;
+  Host& self = workers_[static_cast<size_t>(stream.worker)];
+  self.refusals = 0;
+  const absl::Duration now = scheduler_.Now().steady;
+  stream.down_free = std::max(stream.down_free, now + Delay());
+  const int times = dice_.Chance(faults_.duplicates) ? 2 : 1;
+  for (int i = 0; i < times; ++i) {
+    scheduler_.After(stream.down_free - now, [this, id, orders] {
+      const auto again = streams_.find(id);
+      if (again == streams_.end() || !again->second.worker_open) return;
+      Feed(again->second.worker, OrdersReceived{again->second.session, orders});
+    });
+  }
+}
+
+void Fleet::LoseOnWorkerSide(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || !found->second.worker_open) return;
+  found->second.worker_open = false;
+  const int worker = found->second.worker;
+  Host& self = workers_[static_cast<size_t>(worker)];
+  if (!self.up || self.stream != id) return;
+  self.stream = 0;
+  Feed(worker, StreamLost{});
+  if (self.up) Connect(worker);
+}
+
+// The connection dies. Each side notices in its own time; of what is on its way, some arrives.
+void Fleet::Break(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  const absl::Duration now = scheduler_.Now().steady;
+  const absl::Duration late = dice_.Between(absl::ZeroDuration(), absl::Seconds(3));
+  found->second.cut = std::min(found->second.cut, now + late);
+  const Host& self = workers_[static_cast<size_t>(found->second.worker)];
+  if (self.up && self.stream == id) {
+    scheduler_.After(dice_.Between(absl::ZeroDuration(), absl::Seconds(2)),
+                     [this, id] { LoseOnWorkerSide(id); });
+  } else {
+    found->second.worker_open = false;
+  }
+  scheduler_.After(late + dice_.Between(absl::Milliseconds(1), absl::Seconds(12)), [this, id] {
+    const auto again = streams_.find(id);
+    if (again == streams_.end()) return;
+    if (again->second.coordinator_open) coordinator_->Post({.what = StreamClosed{id}});
+    again->second.coordinator_open = false;
+  });
+}
+
+void Fleet::OnStreamEnded(StreamId id) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  found->second.coordinator_open = false;
+  scheduler_.After(Delay(), [this, id] { LoseOnWorkerSide(id); });
+}
+
+void Fleet::OnCoordinatorDied() {
+  for (auto& [id, stream] : streams_) {
+    if (!stream.coordinator_open) continue;
+    stream.coordinator_open = false;
+    scheduler_.After(dice_.Between(absl::Milliseconds(1), absl::Seconds(2)),
+                     [this, id = id] { LoseOnWorkerSide(id); });
+  }
+}
+
+// ---- faults ----
+
+std::optional<StreamId> Fleet::PickStream() {
+  std::vector<StreamId> open;
+  for (const Host& worker : workers_) {
+    if (worker.up && worker.stream != 0) open.push_back(worker.stream);
+  }
+  if (open.empty()) return std::nullopt;
+  return open[dice_.Pick(open.size())];
+}
+
+void Fleet::BreakOneStream() {
+  if (const auto stream = PickStream()) Break(*stream);
+}
+
+void Fleet::ClogOneStream() {
+  const auto picked = PickStream();
+  if (!picked.has_value()) return;
+  Stream& stream = streams_[*picked];
+  const absl::Duration until =
+      scheduler_.Now().steady + dice_.Between(absl::Milliseconds(100), absl::Seconds(14));
+  if (dice_.Chance(0.7)) stream.up_free = std::max(stream.up_free, until);
+  if (dice_.Chance(0.7)) stream.down_free = std::max(stream.down_free, until);
+}
+
+void Fleet::CrashOneWorker() { StopWorker(static_cast<int>(dice_.Pick(workers_.size()))); }
+
+void Fleet::DrainOneWorker() { Feed(static_cast<int>(dice_.Pick(workers_.size())), Terminate{}); }
+
+void Fleet::Heal() {
+  for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) StartWorker(worker);
+  for (auto& [id, stream] : streams_) {
+    const absl::Duration now = scheduler_.Now().steady;
+    stream.up_free = std::min(stream.up_free, now);
+    stream.down_free = std::min(stream.down_free, now);
+  }
+}
+
+}  // namespace dt::sim

@@ -1,0 +1,86 @@
+// fleet.h: worker processes with the real agent, and the wire between them and the coordinator.
+//
+// The wire keeps the order of one stream, as HTTP/2 does. It delays, breaks (what is on its way
+// arrives late or never, and each side notices in its own time), stands still, and delivers twice.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/sim/coordinator.h"
+#include "tests/sim/trainers.h"
+#include "worker/agent.h"
+
+namespace dt::sim {
+
+class Fleet {
+ public:
+  Fleet(Scheduler& scheduler, Dice& dice, const Options& options, const Faults& faults,
+        Checker& checker)
+      : scheduler_(scheduler), dice_(dice), options_(options), faults_(faults), checker_(checker) {}
+
+  void Begin(Coordinator& coordinator, Trainers& trainers);
+
+  // ---- from the coordinator ----
+  void OnOrders(StreamId stream, const v1::Orders& orders);
+  void OnStreamEnded(StreamId stream);
+  void OnCoordinatorDied();
+  // ---- from trainers ----
+  void Feed(int worker, AgentEvent event);
+  // ---- faults ----
+  void BreakOneStream();
+  void ClogOneStream();
+  void CrashOneWorker();
+  void DrainOneWorker();
+  void Heal();
+
+ private:
+  struct Host {  // a worker's name, and the process that has it now
+    std::string name;
+    std::string host;
+    std::string storage_id;
+    bool up = false;
+    InstanceId instance = 0;
+    AgentState agent;
+    StreamId stream = 0;
+    int refusals = 0;  // in a row, for the backoff
+    absl::Duration timer = absl::InfiniteDuration();
+  };
+  struct Stream {
+    int worker = 0;
+    uint64_t session = 0;
+    bool worker_open = true;
+    bool coordinator_open = true;
+    absl::Duration up_free;  // earliest next arrival, by order
+    absl::Duration down_free;
+    absl::Duration cut = absl::InfiniteDuration();  // later arrivals are lost
+  };
+
+  void StartWorker(int worker);
+  void StopWorker(int worker);
+  void Connect(int worker);
+  void Perform(int worker, AgentAction& action);
+  void SendUp(StreamId stream, v1::WorkerReport report);
+  void ArriveUp(StreamId stream, const v1::WorkerReport& report);
+  void Break(StreamId stream);
+  void LoseOnWorkerSide(StreamId stream);
+  void Rearm(int worker);
+  std::optional<StreamId> PickStream();
+  absl::Duration Delay() { return dice_.Between(absl::Microseconds(100), faults_.delay); }
+
+  Scheduler& scheduler_;
+  Dice& dice_;
+  const Options& options_;
+  const Faults& faults_;
+  Checker& checker_;
+  Coordinator* coordinator_ = nullptr;  // owned by the world, as is the next
+  Trainers* trainers_ = nullptr;
+  std::vector<Host> workers_;
+  std::map<StreamId, Stream> streams_;
+  StreamId next_stream_ = 0;
+};
+
+}  // namespace dt::sim

@@ -1,0 +1,81 @@
+// options.h: what one simulated run is made of; drawn from its seed, so that runs differ in kind
+// and not only in luck.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "tests/sim/scheduler.h"
+
+namespace dt::sim {
+
+// How often things go wrong. Rates are per simulated second of the whole world, or per occasion.
+struct Faults {
+  double stream_breaks = 0;        // per second
+  double worker_crashes = 0;       // per second
+  double trainer_crashes = 0;      // per second
+  double coordinator_kills = 0;    // per second
+  double kills_at_commit = 0;      // per drained batch
+  double clogs = 0;                // per second: a stream stands still for a while
+  double duplicates = 0;           // per message
+  double drains = 0;               // per second: a worker gets SIGTERM
+  double bad_starts = 0;           // per trainer start or attempt: it fails, or runs out of memory
+  double stuck_in_collective = 0;  // per broken gang: a rank that hangs until it is killed
+  absl::Duration delay = absl::Milliseconds(5);  // of a message, at most
+};
+
+// A fault planted in the harness, to show that the checker can fail.
+enum class Canary {
+  kNone,
+  kDoubleLease,   // the pool forgets that a slot is taken
+  kForgottenAck,  // the coordinator takes items again that it has taken
+  kLostRecord,    // a commit drops a record that it reported as durable
+  kEarlyReply,    // replies leave before their commit
+};
+
+struct Options {
+  uint64_t seed = 0;
+  uint64_t wall_seed = 0;
+  int hosts = 2;
+  int slots_per_host = 2;
+  bool shared_storage = false;
+  int experiments = 2;
+  int trials_most = 4;
+  int gang_most = 3;
+  absl::Duration safety = absl::Seconds(90);  // faults until then; afterwards all must end well
+  absl::Duration disconnect_grace = absl::Seconds(20);
+  Faults faults;
+  bool meddle = true;  // people cancel and retry
+  Canary canary = Canary::kNone;
+};
+
+inline Options Draw(uint64_t seed) {
+  Dice dice(seed ^ 0x9E3779B97F4A7C15ull);
+  Options options;
+  options.seed = seed;
+  options.wall_seed = seed;
+  options.hosts = dice.Between(1, 3);
+  options.slots_per_host = dice.Between(1, 3);
+  options.shared_storage = dice.Chance(0.3);
+  options.experiments = dice.Between(1, 3);
+  options.trials_most = dice.Between(1, 5);
+  options.gang_most = dice.Between(1, 3);
+  options.safety = absl::Seconds(dice.Between(30, 100));
+  options.disconnect_grace = absl::Seconds(dice.Between(5, 60));
+  Faults& faults = options.faults;
+  const auto some = [&dice](double rate) { return dice.Chance(0.5) ? 0 : rate; };
+  faults.stream_breaks = some(0.3);
+  faults.worker_crashes = some(0.05);
+  faults.trainer_crashes = some(0.05);
+  faults.coordinator_kills = some(0.05);
+  faults.kills_at_commit = some(0.002);
+  faults.clogs = some(0.1);
+  faults.duplicates = some(0.1);
+  faults.drains = some(0.01);
+  faults.bad_starts = some(0.03);
+  faults.stuck_in_collective = some(0.1);
+  faults.delay = absl::Milliseconds(dice.Chance(0.5) ? 5 : dice.Between(5, 1500));
+  return options;
+}
+
+}  // namespace dt::sim

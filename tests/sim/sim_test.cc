@@ -1,0 +1,99 @@
+// sim_test.cc: many seeds, each a small world with faults of its own; every violation prints its
+// seed. `sim_test --seed N` runs that one again; `--seeds N` runs the first N.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "tests/sim/world.h"
+
+namespace dt::sim {
+namespace {
+
+uint64_t first_seed = 1;
+uint64_t seed_count = 200;
+
+TEST(SimulationTest, WhateverFailsNothingIsLostAndEverythingEnds) {
+  size_t finished = 0;
+  size_t attempts = 0;
+  uint64_t rows = 0;
+  absl::Duration simulated;
+  for (uint64_t seed = first_seed; seed < first_seed + seed_count; ++seed) {
+    const Outcome outcome = World(Draw(seed)).Run();
+    ASSERT_EQ(outcome.violation, "") << "run again: sim_test --seed " << seed;
+    finished += outcome.finished;
+    attempts += outcome.attempts;
+    rows += outcome.rows;
+    simulated += outcome.simulated;
+  }
+  std::printf("%llu seeds: %s simulated, %zu trials finished, %zu attempts, %llu rows\n",
+              static_cast<unsigned long long>(seed_count), absl::FormatDuration(simulated).c_str(),
+              finished, attempts, static_cast<unsigned long long>(rows));
+  EXPECT_GT(finished, 0u);
+  EXPECT_GT(rows, 0u);
+}
+
+TEST(SimulationTest, TheSameSeedGivesTheSameHistory) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    EXPECT_EQ(World(Draw(seed)).Run().history, World(Draw(seed)).Run().history) << seed;
+  }
+}
+
+TEST(SimulationTest, TheWallClockChangesNoDecision) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Options other = Draw(seed);
+    other.wall_seed += 12345;
+    EXPECT_EQ(World(Draw(seed)).Run().history, World(other).Run().history) << seed;
+  }
+}
+
+TEST(SimulationTest, WithoutFaultsEveryTrialFinishesAtItsFirstAttempt) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Options options = Draw(seed);
+    options.faults = Faults{};
+    options.meddle = false;
+    const Outcome outcome = World(options).Run();
+    EXPECT_EQ(outcome.violation, "") << seed;
+    EXPECT_EQ(outcome.ended_otherwise, 0u) << seed;
+    EXPECT_EQ(outcome.attempts, outcome.finished) << seed;
+  }
+}
+
+// A checker that cannot fail proves nothing: each planted fault must be seen, by its own part.
+void ExpectCaught(Canary canary, const std::string& by) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Options options = Draw(seed);
+    options.canary = canary;
+    options.faults.duplicates = 0.2;
+    const std::string violation = World(options).Run().violation;
+    if (violation.empty()) continue;
+    EXPECT_NE(by.find(violation[0]), std::string::npos) << violation;
+    return;
+  }
+  ADD_FAILURE() << "nothing was noticed in 40 runs";
+}
+
+TEST(CanaryTest, ASlotGivenTwiceIsCaught) { ExpectCaught(Canary::kDoubleLease, "1"); }
+TEST(CanaryTest, ItemsTakenTwiceAreCaught) { ExpectCaught(Canary::kForgottenAck, "6"); }
+TEST(CanaryTest, ARecordThatTheDiskLosesIsCaught) { ExpectCaught(Canary::kLostRecord, "79"); }
+TEST(CanaryTest, AnAnswerBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyReply, "7"); }
+
+}  // namespace
+}  // namespace dt::sim
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--seed") == 0) {
+      dt::sim::first_seed = std::strtoull(argv[i + 1], nullptr, 10);
+      dt::sim::seed_count = 1;
+    }
+    if (std::strcmp(argv[i], "--seeds") == 0) {
+      dt::sim::seed_count = std::strtoull(argv[i + 1], nullptr, 10);
+    }
+  }
+  return RUN_ALL_TESTS();
+}

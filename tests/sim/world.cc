@@ -1,0 +1,214 @@
+// world.cc: people, faults, and when a run is over.
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "coordinator/core/step.h"
+#include "tests/testing/experiments.h"
+
+namespace dt::sim {
+namespace {
+
+constexpr absl::Duration kFaultPeriod = absl::Milliseconds(200);
+// A stuck gang is given up after limits::kHangFloor, some trials several times.
+constexpr absl::Duration kPatience = absl::Hours(3);
+
+}  // namespace
+
+World::World(const Options& options)
+    : options_(options),
+      faults_(options.faults),
+      scheduler_(options.wall_seed),
+      dice_(options.seed),
+      fleet_(scheduler_, dice_, options_, faults_, checker_),
+      trainers_(
+          scheduler_, dice_, faults_,
+          [this](int worker, AgentEvent event) { fleet_.Feed(worker, std::move(event)); },
+          [this](const std::string& what) { checker_.Complain(what); }),
+      coordinator_(
+          scheduler_, dice_, options_, checker_, trainers_,
+          {.send_orders = [this](StreamId stream,
+                                 const v1::Orders& orders) { fleet_.OnOrders(stream, orders); },
+           .end_stream = [this](StreamId stream) { fleet_.OnStreamEnded(stream); },
+           .died = [this] { fleet_.OnCoordinatorDied(); }}) {}
+
+Outcome World::Run() {
+  fleet_.Begin(coordinator_, trainers_);
+  MakeWishes();
+  InjectFaults();
+  WatchOrphans();
+  Every(absl::Seconds(3), [this] {
+    if (options_.meddle && !healed_) Meddle();
+  });
+  scheduler_.After(options_.safety, [this] { Heal(); });
+  const absl::Duration limit = scheduler_.Now().steady + options_.safety + kPatience;
+  while (checker_.violation().empty() && scheduler_.Now().steady < limit) {
+    if (healed_ && AllEnded()) break;
+    if (!scheduler_.RunNext()) break;
+  }
+  Outcome outcome;
+  if (coordinator_.up() && checker_.violation().empty()) {
+    coordinator_.CheckReplay();
+    checker_.AtTheEnd(coordinator_.state(), trainers_);
+    for (const auto& [id, experiment] : coordinator_.state().durable.experiments) {
+      outcome.finished += experiment.finished;
+      outcome.ended_otherwise += experiment.failed + experiment.cancelled;
+      outcome.attempts += experiment.attempts;
+    }
+  }
+  if (!AllEnded()) checker_.Complain("2: not everything has ended long after the last fault");
+  outcome.violation = checker_.violation();
+  outcome.history = coordinator_.history();
+  outcome.simulated = scheduler_.Now().steady - absl::Seconds(1000);
+  outcome.rows = checker_.rows_stored();
+  return outcome;
+}
+
+void World::MakeWishes() {
+  const int slots = options_.hosts * options_.slots_per_host;
+  for (int i = 0; i < options_.experiments; ++i) {
+    v1::ExperimentSpec spec = Trials(dice_.Between(1, options_.trials_most));
+    v1::Spec& base = *spec.mutable_base();
+    base.mutable_resources()->set_gpus(dice_.Between(1, std::min(slots, options_.gang_most)));
+    base.mutable_train()->set_max_steps(dice_.Between(1, 40));
+    base.mutable_retries()->set_max(dice_.Between(0, 3));
+    base.mutable_retries()->set_backoff_seconds(dice_.Chance(0.3) ? 0 : 0.5);
+    if (dice_.Chance(0.3)) spec.mutable_search()->set_max_concurrent(dice_.Between(1, 2));
+    Wish wish;
+    *wish.request.mutable_spec() = std::move(spec);
+    wish.request.set_request_id(absl::StrCat("wish-", i));
+    wishes_.push_back(std::move(wish));
+    const absl::Duration when = dice_.Between(absl::ZeroDuration(), options_.safety / 2);
+    scheduler_.After(when, [this, i] { Submit(static_cast<size_t>(i)); });
+  }
+}
+
+// Sends the submission, and again until there is an answer.
+void World::Submit(size_t index) {
+  if (wishes_[index].experiment != 0) return;
+  coordinator_.Call(wishes_[index].request,
+                    [this, index](const Reply& reply) { OnSubmitted(index, reply); });
+  scheduler_.After(absl::Seconds(2), [this, index] { Submit(index); });
+}
+
+void World::OnSubmitted(size_t index, const Reply& reply) {
+  if (!reply.status.ok()) {
+    checker_.Complain(absl::StrCat("a submission was refused: ", reply.status.ToString()));
+    return;
+  }
+  const auto& response = static_cast<const v1::SubmitResponse&>(*reply.response);
+  ExperimentId& known = wishes_[index].experiment;
+  if (known != 0 && known != response.experiment()) {
+    checker_.Complain(
+        absl::StrCat("7: one request id gave experiments ", known, " and ", response.experiment()));
+  }
+  known = response.experiment();
+  checker_.OnAcknowledged(known, response.trials());
+}
+
+// A person cancels, retries, repeats a submission, or asks.
+void World::Meddle() {
+  Wish& wish = wishes_[dice_.Pick(wishes_.size())];
+  if (wish.experiment == 0) return;
+  const size_t index = static_cast<size_t>(&wish - wishes_.data());
+  switch (dice_.Pick(12)) {
+    case 0: {
+      v1::CancelRequest request;
+      request.set_experiment(wish.experiment);
+      request.set_trial(static_cast<uint32_t>(dice_.Pick(3)));
+      coordinator_.Call(request, [](const Reply&) {});
+      return;
+    }
+    case 1: {
+      v1::RetryRequest request;
+      request.set_experiment(wish.experiment);
+      request.set_failed(true);
+      coordinator_.Call(request, [](const Reply&) {});
+      return;
+    }
+    case 2:
+      coordinator_.Call(wish.request,
+                        [this, index](const Reply& reply) { OnSubmitted(index, reply); });
+      return;
+    default: {
+      v1::ExplainTrialRequest request;
+      request.set_experiment(wish.experiment);
+      request.set_trial(1);
+      coordinator_.Call(request, [this](const Reply& reply) {
+        if (!reply.status.ok()) checker_.Complain("an acknowledged trial cannot be explained");
+      });
+    }
+  }
+}
+
+void World::Every(absl::Duration period, std::function<void()> what) {
+  scheduler_.After(period, [this, period, what = std::move(what)] {
+    what();
+    Every(period, what);
+  });
+}
+
+void World::InjectFaults() {
+  Every(kFaultPeriod, [this] {
+    const double share = absl::FDivDuration(kFaultPeriod, absl::Seconds(1));
+    if (dice_.Chance(faults_.stream_breaks * share)) fleet_.BreakOneStream();
+    if (dice_.Chance(faults_.clogs * share)) fleet_.ClogOneStream();
+    if (dice_.Chance(faults_.worker_crashes * share)) fleet_.CrashOneWorker();
+    if (dice_.Chance(faults_.drains * share)) fleet_.DrainOneWorker();
+    if (dice_.Chance(faults_.trainer_crashes * share)) trainers_.CrashOne();
+    if (dice_.Chance(faults_.coordinator_kills * share)) coordinator_.Kill();
+  });
+}
+
+void World::Heal() {
+  healed_ = true;
+  faults_ = Faults{};
+  options_.faults = Faults{};
+  options_.canary = Canary::kNone;
+  fleet_.Heal();
+}
+
+bool World::AllEnded() const {
+  if (!coordinator_.up()) return false;
+  for (const Wish& wish : wishes_) {
+    if (wish.experiment == 0) return false;
+    const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);
+    if (experiment == nullptr || !experiment->AllEnded()) return false;
+  }
+  return trainers_.Working().empty();
+}
+
+// 4: nobody works for long on an attempt that is over. Without a word from the coordinator that is
+// the grace of the worker, and the time it gives a trainer to save.
+void World::CheckOrphans() {
+  if (!coordinator_.up()) return;
+  const absl::Duration now = scheduler_.Now().steady;
+  const absl::Duration bound =
+      options_.disconnect_grace + limits::kCheckpointStopGrace + limits::kLease + absl::Seconds(20);
+  std::map<std::pair<int, std::string>, absl::Duration> still;
+  for (const auto& [worker, token] : trainers_.Working()) {
+    const auto& tokens = coordinator_.state().durable.tokens;
+    const auto found = tokens.find(*AttemptToken::FromHex(token));
+    if (found != tokens.end()) {
+      const Attempt* attempt = FindAttempt(coordinator_.state().durable, found->second);
+      if (attempt->state != AttemptState::kEnded) continue;
+    }
+    const auto known = orphans_.find({worker, token});
+    const absl::Duration since = known == orphans_.end() ? now : known->second;
+    still[{worker, token}] = since;
+    if (now - since > bound) {
+      checker_.Complain(absl::StrCat("4: worker ", worker, " still works on ", token, " ",
+                                     absl::FormatDuration(now - since), " after its end"));
+    }
+  }
+  orphans_ = std::move(still);
+}
+
+void World::WatchOrphans() {
+  Every(absl::Seconds(1), [this] { CheckOrphans(); });
+}
+
+}  // namespace dt::sim

@@ -1,0 +1,62 @@
+// world.h: a coordinator, its workers, their trainers and some people, until everything has ended.
+//
+// Role: one simulated run: a time of faults, then a time without, in which every trial must end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/sim/coordinator.h"
+#include "tests/sim/fleet.h"
+#include "tests/sim/options.h"
+
+namespace dt::sim {
+
+struct Outcome {
+  std::string violation;  // "" if all went well
+  std::string history;    // what was decided, as a hash
+  absl::Duration simulated;
+  size_t finished = 0;
+  size_t ended_otherwise = 0;
+  size_t attempts = 0;
+  uint64_t rows = 0;
+};
+
+class World {
+ public:
+  explicit World(const Options& options);
+  Outcome Run();
+
+ private:
+  // One experiment that a person wants, submitted until it is acknowledged.
+  struct Wish {
+    v1::SubmitRequest request;
+    ExperimentId experiment = 0;  // 0: no answer yet
+  };
+
+  void MakeWishes();
+  void Submit(size_t wish);
+  void OnSubmitted(size_t wish, const Reply& reply);
+  void Meddle();
+  void Every(absl::Duration period, std::function<void()> what);
+  void InjectFaults();
+  void Heal();
+  bool AllEnded() const;
+  void CheckOrphans();
+  void WatchOrphans();
+
+  Options options_;
+  Faults faults_;
+  Scheduler scheduler_;
+  Dice dice_;
+  Checker checker_;
+  Fleet fleet_;
+  Trainers trainers_;
+  Coordinator coordinator_;
+  std::vector<Wish> wishes_;
+  bool healed_ = false;
+  // When a token that some process works on was first seen to be over.
+  std::map<std::pair<int, std::string>, absl::Duration> orphans_;
+};
+
+}  // namespace dt::sim
