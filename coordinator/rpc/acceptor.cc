@@ -174,18 +174,12 @@ void Acceptor::AcceptAll() {
       sink_->HandleNewConnection(&connection);
       continue;
     }
-    switch (errno) {
-      case EMFILE:
-      case ENFILE:
-      case ENOBUFS:
-      case ENOMEM:
-        return Shed();
-      case ECONNABORTED:
-      case EINTR:
-        continue;
-      default:
-        return;  // EAGAIN: all accepted
-    }
+    const int reason = errno;
+    if (reason == ECONNABORTED || reason == EINTR) continue;
+    const bool exhausted =
+        reason == EMFILE || reason == ENFILE || reason == ENOBUFS || reason == ENOMEM;
+    if (exhausted) Shed();
+    return;  // or EAGAIN: all accepted
   }
 }
 

@@ -29,6 +29,16 @@ absl::Status CheckDeadline(const grpc::CallbackServerContext& context) {
                                                  " s; set a shorter one"));
 }
 
+// What the process adds to an answer of the core.
+template <typename Response>
+void AddFacts(const ProcessFacts&, Response&) {}
+void AddFacts(const ProcessFacts& facts, v1::GetStatusResponse& response) {
+  response.set_program_version(kVersion);
+  response.set_program_revision(kRevision);
+  response.set_http_address(facts.http_address);
+  response.set_started_wall_ms(facts.started_wall_ms);
+}
+
 absl::Status Busy(const char* what) {
   return absl::ResourceExhaustedError(
       absl::StrCat("the coordinator is busy: ", what, "; try again in a second"));
@@ -83,12 +93,7 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
   Ask(std::move(event), [this, call, response](absl::Status status, auto message) {
     if (status.ok() && message != nullptr) {
       *response = std::move(static_cast<Response&>(*message));
-      if constexpr (std::is_same_v<Response, v1::GetStatusResponse>) {
-        response->set_program_version(kVersion);
-        response->set_program_revision(kRevision);
-        response->set_http_address(facts_.http_address);
-        response->set_started_wall_ms(facts_.started_wall_ms);
-      }
+      AddFacts(facts_, *response);
     }
     call.Finish(status);
   });
