@@ -76,7 +76,6 @@ class Coordinator {
   ReplyId next_reply_ = 0;
   std::map<ReplyId, Answered> waiting_;
   std::string history_;
-  int canaries_ = 0;
 };
 
 }  // namespace dt::sim
