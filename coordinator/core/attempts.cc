@@ -69,8 +69,10 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, con
   return record;
 }
 
+// Only ends that an operator may want to act on: thousands a second may finish.
 void LogEnd(Turn& turn, const LiveAttempt& attempt, const RankEnd& end,
             std::optional<absl::Duration> backoff) {
+  if (ConsequenceOf(end.cause) == Consequence::kFinishes) return;
   turn.effects.log_lines.push_back(absl::StrCat(
       "attempt ", ToString(attempt.id), " ended: ", View(Name(end.cause)),
       end.rank >= 0 ? absl::StrCat(" on rank ", end.rank) : std::string(),

@@ -76,7 +76,8 @@ void TakeName(LiveState& live, Worker& worker, InstanceId instance) {
 // Who may speak as this worker on a new stream.
 absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Duration now) {
   if (worker.instance == hello.instance()) {
-    if (hello.session() > worker.session) return absl::OkStatus();
+    const bool heard_since_start = worker.session > 0;
+    if (!heard_since_start || hello.session() > worker.session) return absl::OkStatus();
     return absl::AbortedError(absl::StrCat("worker ", worker.name, ": session ", hello.session(),
                                            " is not newer than ", worker.session));
   }

@@ -45,7 +45,8 @@ struct Options {
   absl::Duration safety = absl::Seconds(90);  // faults until then; afterwards all must end well
   absl::Duration disconnect_grace = absl::Seconds(20);
   Faults faults;
-  bool meddle = true;  // people cancel and retry
+  bool meddle = true;   // people cancel and retry
+  bool prompt = false;  // nothing fails: cancels must be carried out in two seconds
   Canary canary = Canary::kNone;
 };
 

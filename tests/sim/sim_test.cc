@@ -14,7 +14,7 @@ namespace dt::sim {
 namespace {
 
 uint64_t first_seed = 1;
-uint64_t seed_count = 200;
+uint64_t seed_count = 500;
 
 TEST(SimulationTest, WhateverFailsNothingIsLostAndEverythingEnds) {
   size_t finished = 0;
@@ -60,6 +60,19 @@ TEST(SimulationTest, WithoutFaultsEveryTrialFinishesAtItsFirstAttempt) {
     EXPECT_EQ(outcome.ended_otherwise, 0u) << seed;
     EXPECT_EQ(outcome.attempts, outcome.finished) << seed;
   }
+}
+
+TEST(SimulationTest, ACancelIsCarriedOutWithinTwoSeconds) {
+  size_t cancelled = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Options options = Draw(seed);
+    options.faults = Faults{};
+    options.prompt = true;
+    const Outcome outcome = World(options).Run();
+    EXPECT_EQ(outcome.violation, "") << seed;
+    cancelled += outcome.ended_otherwise;
+  }
+  EXPECT_GT(cancelled, 10u);
 }
 
 // A checker that cannot fail proves nothing: each planted fault must be seen, by its own part.

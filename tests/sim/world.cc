@@ -207,8 +207,30 @@ void World::CheckOrphans() {
   orphans_ = std::move(still);
 }
 
+// From the acceptance of a cancel to its processes gone: two seconds, where nothing else fails.
+void World::CheckCancels() {
+  if (!coordinator_.up()) return;
+  const DurableState& durable = coordinator_.state().durable;
+  const absl::Duration now = scheduler_.Now().steady;
+  std::map<TrialId, absl::Duration> still;
+  for (const auto& [worker, token] : trainers_.Working()) {
+    const auto found = durable.tokens.find(*AttemptToken::FromHex(token));
+    if (found == durable.tokens.end()) continue;
+    const TrialId id = found->second.trial;
+    const v1::TrialState state = GetTrial(durable, id).state;
+    if (state != v1::TRIAL_STOPPING && state != v1::TRIAL_CANCELLED) continue;
+    const auto known = dying_.find(id);
+    still[id] = known == dying_.end() ? now : known->second;
+    if (now - still[id] > absl::Seconds(2)) {
+      checker_.Complain(absl::StrCat("trial ", ToString(id), " still trains 2 s after its cancel"));
+    }
+  }
+  dying_ = std::move(still);
+}
+
 void World::WatchOrphans() {
   Every(absl::Seconds(1), [this] { CheckOrphans(); });
+  if (options_.prompt) Every(absl::Milliseconds(50), [this] { CheckCancels(); });
 }
 
 }  // namespace dt::sim

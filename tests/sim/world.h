@@ -43,6 +43,7 @@ class World {
   void Heal();
   bool AllEnded() const;
   void CheckOrphans();
+  void CheckCancels();
   void WatchOrphans();
 
   Options options_;
@@ -57,6 +58,8 @@ class World {
   bool healed_ = false;
   // When a token that some process works on was first seen to be over.
   std::map<std::pair<int, std::string>, absl::Duration> orphans_;
+  // When a trial that is being cancelled was first seen with a process at work on it.
+  std::map<TrialId, absl::Duration> dying_;
 };
 
 }  // namespace dt::sim
