@@ -217,10 +217,14 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found) {
     AppendTitle(lines, "provenance");
     AppendFact(lines, "build", {Printable(BuildText(provenance))});
     AppendFact(lines, "LibTorch", {TorchText(provenance)});
-    AppendFact(lines, "device",
-               {absl::StrCat(Printable(trial.device()), ", ", Printable(provenance.device_name()),
-                             ", ", Plural(provenance.threads(), "thread"), " a rank, ",
-                             Plural(trial.world_size(), "rank"))});
+    AppendFact(
+        lines, "device",
+        {absl::StrCat(Printable(trial.device()), ", ", Printable(provenance.device_name()), ", ",
+                      Plural(provenance.threads(), "thread"), " a rank",
+                      provenance.cores().empty()
+                          ? ""
+                          : absl::StrCat(" (rank 0 on cores ", Printable(provenance.cores()), ")"),
+                      ", ", Plural(trial.world_size(), "rank"))});
     AppendFact(lines, "host", {Printable(provenance.host())});
     AppendFact(lines, "data", {Printable(trial.data_fingerprint())});
     AppendFact(lines, "seed", {absl::StrCat(trial.seed())});

@@ -81,7 +81,7 @@ demo_begin() {
   local slot
   for slot in cpu:0 cpu:1; do
     demo_start "dtworker-${slot/:/}" "$demo_bin/dtworker" --coordinator "$(demo_address grpc)" --slot "$slot" \
-      --name "local/${slot/:/}" --threads "$demo_threads" --data-root "$demo_dir/data" \
+      --slots 2 --name "local/${slot/:/}" --data-root "$demo_dir/data" \
       --storage "$demo_dir/storage"
   done
 }
@@ -120,9 +120,6 @@ command_demo() {
   esac
   setup --no-check
   build_preset dev dtcoord dtworker dtctl dttrain
-  # One rank a worker; the cores are dealt out between the two.
-  demo_threads=$(($(nproc) / 2))
-  [ "$demo_threads" -ge 1 ] || demo_threads=1
   # Whatever happens from here on, an interrupted or failed demo leaves nothing behind.
   trap 'demo_stop' EXIT
   trap 'exit 130' INT

@@ -36,6 +36,7 @@ lint_shell() {
 lint_asan() {
   build_preset asan dtcoord dtworker dtctl fast_tests
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
     ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^(unit|sim)$'
 }
 

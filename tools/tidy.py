@@ -51,10 +51,14 @@ def tracked() -> list[str]:
 def check_functions(path: str, lines: list[str], found: Findings) -> None:
     """Long bodies, told by the layout clang-format gives: one opens at column 0 and closes with a lone }."""
     start = 0
+    in_type = False  # of a class the members' bodies are indented: not looked at
     for number, line in enumerate(lines, 1):
         if line and not line[0].isspace() and line.endswith("{") and "namespace" not in line:
             start = number if "(" in line or line.startswith("{") or ")" in line else 0
-        elif line.startswith("    ") and line.endswith(" {") and start == 0 and ")" in line:
+            in_type = start == 0
+        elif line == "};":
+            in_type = False
+        elif not in_type and line.startswith("    ") and line.endswith(" {") and start == 0 and ")" in line:
             # A signature over several lines opens its body on a continuation line.
             start = number if number > 1 and lines[number - 2].endswith(("(", ",")) else 0
         elif line == "}" and start:

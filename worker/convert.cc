@@ -83,6 +83,7 @@ v1::Prepared ToMessage(const frames::Prepared& frame, const frames::Hello& train
   provenance.set_device_name(CleanText(trainer.device_name, limits::kNameBytes));
   provenance.set_host(std::string(host));
   provenance.set_threads(trainer.threads);
+  provenance.set_cores(CleanText(trainer.cores, limits::kNameBytes));
   return message;
 }
 

@@ -80,13 +80,29 @@ HostFacts ReadHostFacts() {
   facts.cpu_name = FieldOf("/proc/cpuinfo", "model name");
   cpu_set_t usable;
   CPU_ZERO(&usable);
-  if (sched_getaffinity(0, sizeof(usable), &usable) == 0) facts.cores = CPU_COUNT(&usable);
+  if (sched_getaffinity(0, sizeof(usable), &usable) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &usable)) facts.cores.push_back(core);
+    }
+  }
+  if (facts.cores.empty()) facts.cores = {0};
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_size = sysconf(_SC_PAGE_SIZE);
   if (pages > 0 && page_size > 0) {
     facts.memory_bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_size);
   }
   return facts;
+}
+
+CpuShare ShareOfCores(const Slot& slot, int slots, int threads, const std::vector<int>& cores) {
+  const int count = static_cast<int>(cores.size());
+  CpuShare share;
+  share.threads = threads > 0 ? threads : std::max(1, count / slots);
+  if (slot.kind != DeviceKind::kCpu || slot.index < 0) return share;
+  const int64_t first = int64_t{slot.index} * share.threads;
+  if (first + share.threads > count) return share;
+  share.cores.assign(cores.begin() + first, cores.begin() + first + share.threads);
+  return share;
 }
 
 }  // namespace dt

@@ -37,9 +37,21 @@ std::vector<Gpu> FindGpus(const std::string& root = "");
 struct HostFacts {
   std::string host;
   std::string cpu_name;
-  int cores = 1;  // that this process may use
+  std::vector<int> cores;  // that this process may use, ascending; never empty
   uint64_t memory_bytes = 0;
 };
 HostFacts ReadHostFacts();
+
+// What a slot's trainer may use of its host's cores.
+struct CpuShare {
+  int threads = 1;         // of its CPU kernels
+  std::vector<int> cores;  // it is pinned to these; empty: not pinned
+};
+// Slot cpu:K of `slots` gets the K-th run of `threads` cores, so that equal slots compute at equal
+// speed and none moves into another's cache. `threads` 0 means cores ÷ slots. Not pinned: "cpu"
+// without a number, which may be one of many; cuda:N, whose work is elsewhere; and a slot whose
+// run goes beyond the last core.
+// REQUIRES: slots >= 1, threads >= 0, `cores` not empty.
+CpuShare ShareOfCores(const Slot& slot, int slots, int threads, const std::vector<int>& cores);
 
 }  // namespace dt

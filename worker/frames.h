@@ -79,6 +79,7 @@ struct Hello {
   std::string device_name;
   std::string gpu_uuid;
   int32_t threads = 0;
+  std::string cores;  // "0,1": pinned to these; "": to none
   uint64_t memory_bytes = 0;
 };
 struct Idle {};

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/credentials.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -35,6 +37,7 @@ struct Flags {
   std::string data_address = "127.0.0.1";
   std::string run_dir;
   int threads = 0;
+  int slots = 0;
   std::string memory_limit;
   std::string disconnect_grace = "30m";
   std::string trainer;
@@ -46,7 +49,7 @@ struct Flags {
 constexpr char kFooter[] =
     "Examples:\n"
     "  dtworker --slot cuda:0 --data-root /data --storage /checkpoints\n"
-    "  dtworker --name a --slot cpu:0 --threads 1 --memory-limit 2G\n"
+    "  dtworker --slot cpu:0 --slots 2 --memory-limit 2G\n"
     "  dtworker --all --coordinator train.example:7600 --data-address 10.0.0.7 \\\n"
     "           --tls-ca ca.crt --tls-cert worker.crt --tls-key worker.key\n"
     "SIGTERM saves a checkpoint, reports and exits; a second one exits at once.";
@@ -69,7 +72,11 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--data-address", flags.data_address,
                  "Host or IP where the other ranks of a gang reach this worker")
       ->capture_default_str();
-  app.add_option("--threads", flags.threads, "CPU threads of the trainer [all cores]")
+  app.add_option("--threads", flags.threads, "CPU threads of the trainer [cores / slots]")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--slots", flags.slots,
+                 "CPU slots that share this host; each cpu:K is pinned to its own cores "
+                 "[1; with cuda:N: its GPUs]")
       ->check(CLI::Range(1, 4096));
   app.add_option("--memory-limit", flags.memory_limit,
                  "Memory of a trainer on a CPU slot, as 512M or 2G [none]");
@@ -152,8 +159,27 @@ std::string LockName(const Slot& slot, const v1::Hello& hello) {
   return "slot-" + name + ".lock";
 }
 
-absl::Status FillHello(const Flags& flags, const Slot& slot, v1::Hello& hello) {
-  const HostFacts facts = ReadHostFacts();
+absl::StatusOr<CpuShare> FindShare(const Flags& flags, const Slot& slot, const HostFacts& facts) {
+  const bool cuda = slot.kind == DeviceKind::kCuda;
+  if (!cuda && flags.slots > 0 && slot.index >= flags.slots) {
+    return absl::InvalidArgumentError(absl::StrCat("--slot ", slot.name, " with --slots ",
+                                                   flags.slots,
+                                                   ": the last one is cpu:", flags.slots - 1));
+  }
+  int slots = flags.slots;
+  if (slots == 0) slots = cuda ? std::max<int>(1, FindGpus().size()) : 1;
+  CpuShare share = ShareOfCores(slot, slots, flags.threads, facts.cores);
+  if (!cuda && slot.index >= 0 && share.cores.empty()) {
+    spdlog::warn(
+        "--slot {}: slots of {} threads go beyond this host's {} cores, so it is not pinned; "
+        "give --slots, the number of CPU slots here",
+        slot.name, share.threads, facts.cores.size());
+  }
+  return share;
+}
+
+absl::Status FillHello(const Flags& flags, const Slot& slot, const HostFacts& facts,
+                       v1::Hello& hello) {
   hello.set_host(facts.host);
   hello.set_worker(flags.name.empty() ? facts.host + "/" + slot.name : flags.name);
   if (hello.worker().size() > limits::kNameBytes) {
@@ -175,7 +201,6 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, v1::Hello& hello) {
     hello.set_gpu_uuid(gpus[slot.index].uuid);
     hello.set_memory_bytes(0);  // the trainer asks the driver
   }
-  hello.set_threads(flags.threads > 0 ? flags.threads : facts.cores);
   if (flags.data_address.empty() || flags.data_address.size() > limits::kNameBytes) {
     return absl::InvalidArgumentError(absl::StrCat("--data-address must have 1 to ",
                                                    limits::kNameBytes, " bytes: a host or an IP"));
@@ -203,7 +228,7 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, v1::Hello& hello) {
 }
 
 absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Slot& slot,
-                                                  const v1::Hello& hello) {
+                                                  const CpuShare& share, const v1::Hello& hello) {
   TrainerCommand command;
   command.path = flags.trainer;
   if (command.path.empty()) {
@@ -228,6 +253,9 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Slot
                        absl::StrCat(hello.threads()),
                        "--lock",
                        run + "/" + LockName(slot, hello)};
+  if (!share.cores.empty()) {
+    command.arguments.insert(command.arguments.end(), {"--cores", absl::StrJoin(share.cores, ",")});
+  }
   if (!flags.memory_limit.empty()) {
     DT_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(flags.memory_limit));
     command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(bytes)});
@@ -243,7 +271,10 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
   DT_ASSIGN_OR_RETURN(const Slot slot, ParseSlot(flags.slot));
   AgentOptions& agent = config.agent;
-  DT_RETURN_IF_ERROR(FillHello(flags, slot, agent.hello));
+  const HostFacts facts = ReadHostFacts();
+  DT_RETURN_IF_ERROR(FillHello(flags, slot, facts, agent.hello));
+  DT_ASSIGN_OR_RETURN(const CpuShare share, FindShare(flags, slot, facts));
+  agent.hello.set_threads(share.threads);
   agent.storage = flags.storage.empty() ? DefaultStorage() : flags.storage;
   DT_ASSIGN_OR_RETURN(std::string storage_id, OpenStorage(agent.storage));
   agent.hello.set_storage_id(std::move(storage_id));
@@ -256,7 +287,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
     return absl::InvalidArgumentError(absl::StrCat("--disconnect-grace '", flags.disconnect_grace,
                                                    "' is no duration; write 90s or 30m"));
   }
-  DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, agent.hello));
+  DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, share, agent.hello));
   agent.trainer_path = config.trainer.path;
   if (!IsLocalAddress(flags.coordinator) && IsLocalAddress(flags.data_address + ":1")) {
     spdlog::warn("--data-address {}: gangs over several hosts cannot reach this one",

@@ -239,6 +239,19 @@ TEST_F(CommandTest, DescribeShowsTheProvenanceOfEachTrial) {
   }
 }
 
+TEST_F(CommandTest, DescribeShowsTheThreadsOfARankAndWhereTheyRan) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::TrialSummary& trial = Trial(world, 12, 1);
+    trial.mutable_provenance()->set_program_version("0.1.0");
+    trial.mutable_provenance()->set_threads(2);
+    trial.mutable_provenance()->set_cores("2,3");
+    *world.experiments[12].explanations[1].mutable_trial() = trial;
+  });
+  const Ran ran = Run({"describe", "12/1"});
+  EXPECT_TRUE(Has(ran.out, "2 threads a rank (rank 0 on cores 2,3)")) << ran.out;
+}
+
 TEST_F(CommandTest, ExplainTellsEachAttemptWithItsCauseAndPlacement) {
   AddExperiment(12, 1);
   control_.Edit([&](FakeControl::World& world) {

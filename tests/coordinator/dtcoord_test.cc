@@ -1,7 +1,5 @@
 // dtcoord_test.cc: the program itself: start, refusal, stop, kill and return.
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +18,7 @@
 #include "spec/spec.h"
 #include "tests/testing/await.h"
 #include "tests/testing/child_process.h"
+#include "tests/testing/notify_socket.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt {
@@ -27,6 +26,7 @@ namespace {
 
 using testing::Await;
 using testing::ChildProcess;
+using testing::NotifySocket;
 namespace v1 = ::dtrain::v1;
 
 std::unique_ptr<grpc::ClientContext> Deadline() {
@@ -122,27 +122,20 @@ TEST_F(DtcoordTest, ASecondOneOnTheSameStateIsRefused) {
 }
 
 TEST_F(DtcoordTest, SystemdIsToldWhenItServesAndWhenItStops) {
-  const std::string path = folder_ / "notify";
-  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  ASSERT_LT(path.size(), sizeof(name.sun_path));
-  path.copy(name.sun_path, path.size());
-  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
-  const timeval patience{20, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  const auto receive = [fd] {
-    char buffer[256];
-    const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
-    return got < 0 ? std::string("nothing") : std::string(buffer, static_cast<size_t>(got));
-  };
-  ChildProcess child = Start("first", {{"NOTIFY_SOCKET", path}});
-  EXPECT_EQ(receive(), "READY=1");
+  NotifySocket manager(folder_ / "notify");
+  ChildProcess child = Start("first", {{"NOTIFY_SOCKET", manager.path()}});
+  EXPECT_EQ(manager.Receive(), "READY=1");
   Status(*Dial("first"));
   child.Signal(SIGTERM);
-  EXPECT_EQ(receive(), "STOPPING=1");
+  EXPECT_EQ(manager.Receive(), "STOPPING=1");
   EXPECT_EQ(ExitCode(child), 0);
-  close(fd);
+}
+
+TEST_F(DtcoordTest, TheWatchdogIsFedWhileTheLoopTurns) {
+  NotifySocket manager(folder_ / "notify");
+  ChildProcess child =
+      Start("first", {{"NOTIFY_SOCKET", manager.path()}, {"WATCHDOG_USEC", "400000"}});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(manager.ReceiveUntil("WATCHDOG=1"), "WATCHDOG=1");
 }
 
 TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {

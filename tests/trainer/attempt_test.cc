@@ -1,6 +1,7 @@
 // attempt_test.cc: what dttrain does with attempts, told by real processes: numbers that do not
 // depend on how the work is cut, resumes that leave no trace, and every way to end.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cmath>
 #include <filesystem>
@@ -390,6 +391,20 @@ TEST_F(AttemptTest, LeavesWhenToldToAndWhenItsAgentIsGone) {
   orphan.Send(Start(spec));
   orphan.CloseSocket();
   EXPECT_TRUE(orphan.AwaitExit());
+}
+
+TEST_F(AttemptTest, RunsOnTheCoresItIsToldAlone) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &usable)) ++core;
+  TrainerProcess trainer({"--threads", "1", "--cores", std::to_string(core)});
+  pollfd hello{trainer.fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&hello, 1, static_cast<int>(kTrainingPatience / std::chrono::milliseconds(1))), 1);
+  cpu_set_t pinned;
+  ASSERT_EQ(sched_getaffinity(trainer.pid(), sizeof(pinned), &pinned), 0);
+  EXPECT_EQ(CPU_COUNT(&pinned), 1);
+  EXPECT_TRUE(CPU_ISSET(core, &pinned));
 }
 
 TEST_F(AttemptTest, WaitsForTheLastTrainerOfItsSlotToBeGone) {

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <set>
+
 #include "gtest/gtest.h"
 #include "tests/testing/temp_folder.h"
 #include "worker/storage.h"
@@ -51,8 +53,40 @@ TEST(DeviceTest, HostsWithoutADriverHaveNone) {
 TEST(DeviceTest, HostFactsAreThere) {
   const HostFacts facts = ReadHostFacts();
   EXPECT_FALSE(facts.host.empty());
-  EXPECT_GE(facts.cores, 1);
+  EXPECT_GE(facts.cores.size(), 1u);
   EXPECT_GT(facts.memory_bytes, 1u << 20);
+}
+
+TEST(CpuShareTest, EqualSlotsGetDisjointRunsOfTheUsableCores) {
+  const std::vector<int> cores = {0, 1, 4, 5, 6, 7, 9};
+  std::set<int> seen;
+  for (const char* slot : {"cpu:0", "cpu:1", "cpu:2"}) {
+    const CpuShare share = ShareOfCores(*ParseSlot(slot), 3, 0, cores);
+    EXPECT_EQ(share.threads, 2);
+    ASSERT_EQ(share.cores.size(), 2u);
+    seen.insert(share.cores.begin(), share.cores.end());
+  }
+  EXPECT_EQ(seen, (std::set<int>{0, 1, 4, 5, 6, 7}));
+}
+
+TEST(CpuShareTest, AThreadCountThatWasGivenHolds) {
+  const CpuShare share = ShareOfCores(*ParseSlot("cpu:1"), 2, 3, {0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_EQ(share.threads, 3);
+  EXPECT_EQ(share.cores, (std::vector<int>{3, 4, 5}));
+}
+
+TEST(CpuShareTest, MoreSlotsThanCoresGetAThreadEachAndTheLastOnesNoCore) {
+  EXPECT_EQ(ShareOfCores(*ParseSlot("cpu:1"), 4, 0, {0, 1}).cores, std::vector<int>{1});
+  const CpuShare share = ShareOfCores(*ParseSlot("cpu:2"), 4, 0, {0, 1});
+  EXPECT_EQ(share.threads, 1);
+  EXPECT_TRUE(share.cores.empty());
+}
+
+TEST(CpuShareTest, SlotsThatSayNotWhichTheyAreAreNotPinned) {
+  EXPECT_EQ(ShareOfCores(*ParseSlot("cpu"), 1, 0, {0, 1}).threads, 2);
+  EXPECT_TRUE(ShareOfCores(*ParseSlot("cpu"), 1, 0, {0, 1}).cores.empty());
+  EXPECT_EQ(ShareOfCores(*ParseSlot("cuda:3"), 4, 0, {0, 1, 2, 3, 4, 5, 6, 7}).threads, 2);
+  EXPECT_TRUE(ShareOfCores(*ParseSlot("cuda:0"), 4, 0, {0, 1, 2, 3}).cores.empty());
 }
 
 TEST(StorageTest, TheFolderKeepsItsId) {

@@ -2,12 +2,17 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "gtest/gtest.h"
 #include "tests/testing/child_process.h"
 #include "tests/testing/fake_fleet.h"
+#include "tests/testing/notify_socket.h"
 #include "tests/testing/temp_folder.h"
+#include "worker/device.h"
 
 namespace dt {
 namespace {
@@ -219,12 +224,36 @@ TEST_F(DtworkerTest, ARefusedNameIsTriedAgainUntilItIsFree) {
   EXPECT_TRUE(AwaitEnd());
 }
 
+TEST_F(DtworkerTest, TheServiceManagerHearsOfReadinessLifeAndTheEnd) {
+  testing::NotifySocket manager(folder_ / "notify");
+  StartWorker({}, {{"NOTIFY_SOCKET", manager.path()}, {"WATCHDOG_USEC", "400000"}});
+  EXPECT_EQ(manager.ReceiveUntil("READY=1"), "READY=1");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(manager.ReceiveUntil("WATCHDOG=1"), "WATCHDOG=1");
+  worker_.Signal(SIGTERM);
+  EXPECT_EQ(manager.ReceiveUntil("STOPPING=1"), "STOPPING=1");
+}
+
+TEST_F(DtworkerTest, TheCoresOfAHostAreDealtOutAmongItsSlots) {
+  StartWorker({"--slot", "cpu:0", "--slots", "1", "--threads", "1"});
+  const pid_t trainer = AwaitTrainer();
+  std::ifstream file("/proc/" + std::to_string(trainer) + "/cmdline");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  const int first = ReadHostFacts().cores.front();
+  EXPECT_NE(text.find("--cores " + std::to_string(first) + " "), std::string::npos) << text;
+  EXPECT_NE(text.find("--threads 1 "), std::string::npos) << text;
+}
+
 TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
-  const std::vector<std::vector<std::string>> wrong = {
-      {"--slot", "gpu"},          {"--coordinator", "train.example:7600"},
-      {"--memory-limit", "lots"}, {"--disconnect-grace", "soon"},
-      {"--label", "novalue"},     {"--slot", "cuda:99"},
-      {"--storage", "/dev/null"}};
+  const std::vector<std::vector<std::string>> wrong = {{"--slot", "gpu"},
+                                                       {"--coordinator", "train.example:7600"},
+                                                       {"--memory-limit", "lots"},
+                                                       {"--disconnect-grace", "soon"},
+                                                       {"--label", "novalue"},
+                                                       {"--slot", "cuda:99"},
+                                                       {"--storage", "/dev/null"},
+                                                       {"--slot", "cpu:2", "--slots", "2"},
+                                                       {"--all"}};
   for (const auto& flags : wrong) {
     StartWorker(flags);
     const auto status = worker_.AwaitExit();

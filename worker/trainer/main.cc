@@ -1,6 +1,7 @@
 // main.cc: dttrain: under an agent, or alone.
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <torch/version.h>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,7 @@ constexpr char kHelp[] =
     "  --device cpu|cuda:N    default: cpu alone, cuda:$LOCAL_RANK when that is set and a GPU is "
     "here\n"
     "  --threads N            of CPU kernels\n"
+    "  --cores 0,1            run on these alone\n"
     "  --memory-limit BYTES   of a CPU process's data; 512M and 2G are understood\n"
     "  --version, --help\n"
     "\n"
@@ -49,6 +52,7 @@ struct Flags {
   bool agent = false;
   int fd = 3;
   std::string lock;
+  std::string cores;
   DeviceOptions device;
   bool device_given = false;
   StandaloneOptions standalone;
@@ -111,6 +115,8 @@ Flags ParseFlags(int argc, char** argv) {
       flags.device_given = true;
     } else if (flag == "--threads") {
       flags.device.threads = ParseNumber(flag, value, 4096);
+    } else if (flag == "--cores") {
+      flags.cores = value;
     } else if (flag == "--memory-limit") {
       flags.device.memory_limit = ParseBytes(flag, value);
     } else if (flag == "--spec") {
@@ -129,6 +135,21 @@ Flags ParseFlags(int argc, char** argv) {
   return flags;
 }
 
+// Before LibTorch starts threads, which inherit it.
+void PinTo(const std::string& cores) {
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::istringstream words(cores);
+  for (std::string word; std::getline(words, word, ',');) {
+    CPU_SET(ParseNumber("--cores", word, CPU_SETSIZE - 1), &set);
+  }
+  if (sched_setaffinity(0, sizeof(set), &set) != 0) {
+    Refuse("--cores " + cores + ": " + std::strerror(errno) +
+           "; this process may not use them, restart its dtworker to deal them out anew");
+  }
+}
+
 // One trainer per slot: the lock is free only when the last one is gone. The descriptor stays open
 // until the process ends.
 void HoldLock(const std::string& path, int agent_fd) {
@@ -145,7 +166,7 @@ void HoldLock(const std::string& path, int agent_fd) {
   }
 }
 
-frames::Hello MakeHello(Device& device) {
+frames::Hello MakeHello(Device& device, const std::string& cores) {
   const DeviceFacts facts = device.Facts();
   frames::Hello hello;
   hello.pid = getpid();
@@ -158,6 +179,7 @@ frames::Hello MakeHello(Device& device) {
   hello.device_name = facts.name;
   hello.gpu_uuid = facts.gpu_uuid;
   hello.threads = facts.threads;
+  hello.cores = cores;
   hello.memory_bytes = facts.memory_bytes;
   return hello;
 }
@@ -170,7 +192,7 @@ int RunUnderAgent(const Flags& flags) {
   if (!device.ok()) Refuse(device.error().message);
   // Never destroyed: its reading thread ends the process.
   AgentLink& link = *new AgentLink(flags.fd);
-  link.Say(MakeHello(**device));
+  link.Say(MakeHello(**device, flags.cores));
   for (;;) {
     link.Say(frames::Idle{});
     const AgentLink::Order order = link.AwaitStart();
@@ -199,7 +221,7 @@ int RunAlone(const Flags& flags) {
   Result<std::unique_ptr<Device>> device = OpenDeviceAlone(flags);
   if (!device.ok()) Refuse(device.error().message);
   PrintedConversation conversation(run->start.store_address);
-  conversation.Say(MakeHello(**device));
+  conversation.Say(MakeHello(**device, flags.cores));
   const frames::End end = RunAttempt(run->start, **device, conversation, run->options);
   conversation.Say(end);
   return end.cause == "finished" ? 0 : 1;
@@ -212,6 +234,7 @@ int main(int argc, char** argv) {
   // A peer that dies while we write to it must not take us along.
   std::signal(SIGPIPE, SIG_IGN);
   const dt::trainer::Flags flags = dt::trainer::ParseFlags(argc, argv);
+  dt::trainer::PinTo(flags.cores);
   const int status = flags.agent ? dt::trainer::RunUnderAgent(flags) : dt::trainer::RunAlone(flags);
   std::fflush(nullptr);
   // LibTorch's static destructors gain nothing and can wait for threads that are stuck.

@@ -1,0 +1,52 @@
+// notify_socket.h: the service manager's end of sd_notify(3).
+//
+// Ownership: the socket; its file lies in a folder of the test.
+// Errors:    a message that does not come within 20 s reads as "nothing".
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace dt::testing {
+
+class NotifySocket {
+ public:
+  explicit NotifySocket(const std::string& path)
+      : path_(path), fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    EXPECT_LT(path.size(), sizeof(name.sun_path));
+    path.copy(name.sun_path, sizeof(name.sun_path) - 1);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
+    const timeval patience{20, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  }
+  ~NotifySocket() { close(fd_); }
+  NotifySocket(const NotifySocket&) = delete;
+  NotifySocket& operator=(const NotifySocket&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string Receive() {
+    char buffer[512];
+    const ssize_t got = recv(fd_, buffer, sizeof(buffer), 0);
+    return got < 0 ? "nothing" : std::string(buffer, static_cast<size_t>(got));
+  }
+  // Reads until a message that begins so, past others; "nothing" when they end.
+  std::string ReceiveUntil(const std::string& start) {
+    for (;;) {
+      const std::string message = Receive();
+      if (message == "nothing" || message.rfind(start, 0) == 0) return message;
+    }
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+}  // namespace dt::testing
