@@ -39,7 +39,7 @@ if(DTRAIN_SANITIZE)
   add_link_options(-fsanitize=${DTRAIN_SANITIZE})
 endif()
 
-# Which commit this is, for provenance. Only version.h depends on it.
+# Which commit this is, for provenance. Only version.cc depends on it.
 execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE DTRAIN_REVISION OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT DTRAIN_REVISION)
