@@ -240,6 +240,15 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
 }
 
+TEST_F(AttemptTest, TokensThatOutgrowTheLimitAreOutOfMemoryToo) {
+  TrainerGang gang(1, {"--threads", "1", "--memory-limit", "600M"});
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["batch_size"] = 1 << 21;  // 1 GB of ids, read ahead by a thread of its own
+  const Told told = gang.Run(Start(spec));
+  EXPECT_EQ(told.Cause(), "oom");
+  EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
 TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_embd"] = 2048;  // 500 MB of parameters and moments
@@ -405,6 +414,16 @@ TEST_F(AttemptTest, RunsOnTheCoresItIsToldAlone) {
   ASSERT_EQ(sched_getaffinity(trainer.pid(), sizeof(pinned), &pinned), 0);
   EXPECT_EQ(CPU_COUNT(&pinned), 1);
   EXPECT_TRUE(CPU_ISSET(core, &pinned));
+}
+
+TEST_F(AttemptTest, TakesMemoryLimitsOfAnySizeInEveryUnit) {
+  // An agent writes bytes.
+  for (const char* limit : {"17179869184", "16777216K", "16384Mi", "16G"}) {
+    TrainerGang gang(1, {"--threads", "1", "--memory-limit", limit});
+    nlohmann::json spec = SmallSpec();
+    spec["train"]["max_steps"] = "1";
+    EXPECT_EQ(gang.Run(Start(spec)).Cause(), "finished") << limit;
+  }
 }
 
 TEST_F(AttemptTest, WaitsForTheLastTrainerOfItsSlotToBeGone) {

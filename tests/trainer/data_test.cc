@@ -250,6 +250,24 @@ TEST_F(DataTest, AFileThatShrinksWhileTrainingIsADataError) {
   EXPECT_EQ(batch.error().kind, ErrorKind::kData);
 }
 
+TEST_F(DataTest, ABatchThatDoesNotFitInMemoryIsAnOutcomeNotACrash) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer ends the process when an allocation fails";
+#endif
+  Shard("train_0.bin", 0, 9);
+  const Dataset dataset = Open();
+  const Sampler sampler(SampleOrder::kSequential, 1, dataset.windows());
+  constexpr int64_t kSequences = int64_t{1} << 45;  // beyond what a process can address
+  Loader loader(dataset, sampler, BatchPlan{kSequences, kSequences, 1, 0},
+                {.first_step = 0, .end_step = 1000});
+  const Result<HostBatch> batch = loader.Next();
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.error().kind, ErrorKind::kOutOfMemory);
+  EXPECT_NE(batch.error().message.find("35184372088832 × 4 tokens"), std::string::npos)
+      << batch.error().message;
+  EXPECT_FALSE(loader.Next().ok());
+}
+
 TEST_F(DataTest, ALoaderThatIsNotEmptiedStopsAtOnce) {
   Shard("train_0.bin", 0, 900);
   const Dataset dataset = Open();

@@ -94,6 +94,11 @@ TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
   EXPECT_EQ(Code(no_rank.AwaitExit()), 2);
   ChildProcess no_flag({DTTRAIN_PROGRAM, "--speck", "x"}, folder_ / "refused.log");
   EXPECT_EQ(Code(no_flag.AwaitExit()), 2);
+  for (const char* limit : {"2X", "-1", " 1", "", "G", "17179869184G", "99999999999999999999"}) {
+    ChildProcess no_limit({DTTRAIN_PROGRAM, "--agent", "--memory-limit", limit},
+                          folder_ / "refused.log");
+    EXPECT_EQ(Code(no_limit.AwaitExit()), 2) << limit;
+  }
 }
 
 }  // namespace

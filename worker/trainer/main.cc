@@ -7,6 +7,7 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -65,6 +66,7 @@ struct Flags {
 
 uint64_t ParseBytes(const std::string& flag, const std::string& text) {
   char* end = nullptr;
+  errno = 0;
   const unsigned long long number = std::strtoull(text.c_str(), &end, 10);
   const std::string_view unit(end);
   const int shift = unit.empty()                  ? 0
@@ -72,7 +74,9 @@ uint64_t ParseBytes(const std::string& flag, const std::string& text) {
                     : unit == "M" || unit == "Mi" ? 20
                     : unit == "G" || unit == "Gi" ? 30
                                                   : -1;
-  if (end == text.c_str() || shift < 0 || text[0] == '-' || number > (UINT64_MAX >> 31)) {
+  // strtoull takes "-1" and " 1" as well.
+  const bool digit = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  if (!digit || errno == ERANGE || shift < 0 || number > (UINT64_MAX >> shift)) {
     Refuse(flag + " " + text + " is not a number of bytes like 512M or 2G");
   }
   return static_cast<uint64_t>(number) << shift;

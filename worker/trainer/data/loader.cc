@@ -2,6 +2,8 @@
 #include "worker/trainer/data/loader.h"
 
 #include <algorithm>
+#include <new>
+#include <string>
 
 namespace dt::trainer {
 
@@ -42,6 +44,20 @@ Result<HostBatch> Loader::Next() {
 }
 
 void Loader::Read() {
+  // Made beforehand: when memory is out there may be none for a message.
+  Error out_of_memory{ErrorKind::kOutOfMemory,
+                      "out of memory: no room to read ahead a micro-batch of " +
+                          std::to_string(plan_.micro_batch) + " × " +
+                          std::to_string(dataset_.seq_len()) +
+                          " tokens; lower train.batch_size or train.seq_len"};
+  try {
+    ReadAll();
+  } catch (const std::bad_alloc&) {
+    Push(std::move(out_of_memory));
+  }
+}
+
+void Loader::ReadAll() {
   for (uint64_t step = options_.first_step; step < options_.end_step; ++step) {
     for (int64_t micro_step = 0; micro_step < plan_.micro_steps(); ++micro_step) {
       Result<HostBatch> batch = ReadBatch(step, micro_step);

@@ -4,7 +4,9 @@
 //            gives what a run from step 0 would have had there.
 // Ownership: borrows the Dataset, which must outlive the Loader.
 // Threads:   Next is called by one thread; the reading thread is joined by the destructor.
-// Errors:    those of Dataset::ReadWindow; after the first, Next repeats it.
+// Errors:    those of Dataset::ReadWindow, and kOutOfMemory when there is no room for a batch;
+// after
+//            the first, Next repeats it.
 // Tests:     tests/trainer/data_test.cc
 #pragma once
 
@@ -52,6 +54,7 @@ class Loader {
 
  private:
   void Read();
+  void ReadAll();
   Result<HostBatch> ReadBatch(uint64_t step, int64_t micro_step);
   // Waits for room and puts the batch in line; false when the Loader is being destroyed.
   bool Push(Result<HostBatch> batch);
