@@ -1,6 +1,8 @@
 // frames.cc: frames to and from JSON.
 #include "worker/frames.h"
 
+#include <limits>
+
 namespace nlohmann {
 template <typename T>
 struct adl_serializer<std::optional<T>> {
@@ -39,7 +41,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StoreUp, token, address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Running, token, resumed_step)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepDone, token, row)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Progress, token, step, memory_peak_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Eval, token, step, split, loss, tokens, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointDone, token, step, path, manifest_hash,
                                                 bytes, seconds, loss, best)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointRemoved, token, step, path)
@@ -52,6 +53,23 @@ static void to_json(json& j, const Exit&) { j = json::object(); }
 static void from_json(const json&, Exit&) {}
 static void to_json(json& j, const Idle&) { j = json::object(); }
 static void from_json(const json&, Idle&) {}
+
+// JSON has no NaN: it is written as null.
+static void to_json(json& j, const Eval& eval) {
+  j = {{"token", eval.token}, {"step", eval.step},     {"split", eval.split},
+       {"loss", eval.loss},   {"tokens", eval.tokens}, {"seconds", eval.seconds}};
+}
+static void from_json(const json& j, Eval& eval) {
+  const Eval absent;
+  eval.token = j.value("token", absent.token);
+  eval.step = j.value("step", absent.step);
+  eval.split = j.value("split", absent.split);
+  eval.tokens = j.value("tokens", absent.tokens);
+  eval.seconds = j.value("seconds", absent.seconds);
+  const auto loss = j.find("loss");
+  if (loss == j.end()) return;
+  eval.loss = loss->is_null() ? std::numeric_limits<double>::quiet_NaN() : loss->get<double>();
+}
 
 namespace {
 

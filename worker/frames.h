@@ -116,7 +116,7 @@ struct Eval {
   std::string token;
   uint64_t step = 0;
   std::string split = "val";
-  double loss = 0;
+  double loss = 0;  // may be NaN
   double tokens = 0;
   double seconds = 0;
 };

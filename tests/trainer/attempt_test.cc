@@ -277,6 +277,27 @@ TEST_F(AttemptTest, ANonFiniteGradientEndsEveryRankBeforeTheParametersSeeIt) {
   for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
 }
 
+TEST_F(AttemptTest, ANonFiniteValidationLossEndsEveryRankAndIsNeverABestCheckpoint) {
+  std::vector<uint16_t> seen(4000), unseen(4000, 40);
+  for (size_t i = 0; i < seen.size(); ++i) seen[i] = static_cast<uint16_t>(i % 8);
+  WriteTokens(folder_, "data/train.bin", seen);
+  WriteTokens(folder_, "data/val.bin", unseen);
+  nlohmann::json spec = SmallSpec();
+  // The embeddings of tokens that no batch has get 0/0 as their update; only validation has them.
+  spec["optimizer"]["eps"] = 0;
+  spec["model"]["tie_head"] = false;
+  spec["model"]["bias"] = false;  // a bias of keys has no gradient either
+  spec["eval"]["every"] = "3";
+  const Told told = TrainerGang(2).Run(StoredStart(spec));
+  EXPECT_EQ(told.Cause(0), "nonfinite");
+  EXPECT_EQ(told.Cause(1), "nonfinite");
+  EXPECT_EQ(told.ends[0]->step, 3u);
+  EXPECT_EQ(told.rows.size(), 3u) << "training itself was finite";
+  EXPECT_NE(told.ends[0]->message.find("validation loss"), std::string::npos);
+  EXPECT_TRUE(told.evals.empty());
+  EXPECT_TRUE(told.checkpoints.empty());
+}
+
 TEST_F(AttemptTest, UnusableDataAndSpecificationsAreToldApart) {
   TrainerGang gang(1);
   nlohmann::json spec = SmallSpec();

@@ -52,20 +52,27 @@ struct Told {
   std::string Cause(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->cause : "gone"; }
 };
 
-// llm.c shards of text-like bytes, made by a formula: learnable, and the same everywhere.
-inline void WriteShard(const TempFolder& folder, const std::string& name, int tokens) {
-  std::string bytes(1024 + 2 * static_cast<size_t>(tokens), '\0');
-  const int32_t header[3] = {20240520, 1, tokens};
+// An llm.c shard.
+inline void WriteTokens(const TempFolder& folder, const std::string& name,
+                        const std::vector<uint16_t>& tokens) {
+  std::string bytes(1024, '\0');
+  const int32_t header[3] = {20240520, 1, static_cast<int32_t>(tokens.size())};
   bytes.replace(0, sizeof(header), reinterpret_cast<const char*>(header), sizeof(header));
+  bytes.append(reinterpret_cast<const char*>(tokens.data()), 2 * tokens.size());
+  folder.Write(name, bytes);
+}
+
+// Text-like tokens, made by a formula: learnable, and the same everywhere.
+inline void WriteShard(const TempFolder& folder, const std::string& name, int count) {
+  std::vector<uint16_t> tokens;
   uint32_t state = 12345;
-  for (int i = 0; i < tokens; ++i) {
+  for (int i = 0; i < count; ++i) {
     state = state * 1664525u + 1013904223u;
     // Mostly a pattern, sometimes noise.
-    const uint16_t id = (state >> 24) < 64 ? static_cast<uint16_t>((state >> 16) & 63)
-                                           : static_cast<uint16_t>((i * 7 + i / 5) % 61);
-    bytes.replace(1024 + 2 * static_cast<size_t>(i), 2, reinterpret_cast<const char*>(&id), 2);
+    tokens.push_back((state >> 24) < 64 ? static_cast<uint16_t>((state >> 16) & 63)
+                                        : static_cast<uint16_t>((i * 7 + i / 5) % 61));
   }
-  folder.Write(name, bytes);
+  WriteTokens(folder, name, tokens);
 }
 
 // A model that trains dozens of steps a second, with everything given, so that no default matters.

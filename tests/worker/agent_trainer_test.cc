@@ -80,6 +80,20 @@ TEST_F(AgentTest, NullInARowIsNaN) {
   EXPECT_EQ(row.slowest_rank(), 1);
 }
 
+TEST_F(AgentTest, AnEvaluationThatIsNotFiniteIsToldAndKillsNothing) {
+  ReachTraining();
+  items_.clear();
+  Say(frames::Eval{.token = Hex(1), .step = 2, .loss = std::nan(""), .tokens = 64});
+  Advance(limits::kHeartbeat);
+  DeliverReports();
+  ASSERT_EQ(items_.size(), 1u);
+  EXPECT_TRUE(std::isnan(items_[0].evaluation().loss()));
+  EXPECT_EQ(items_[0].evaluation().step(), 2u);
+  EXPECT_EQ(items_[0].evaluation().tokens(), 64);
+  EXPECT_EQ(items_[0].evaluation().split(), "val");
+  EXPECT_FALSE(Take<KillTrainer>());
+}
+
 TEST_F(AgentTest, ItemsKeepTheOrderInWhichThingsHappened) {
   ReachTraining();
   items_.clear();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -285,6 +286,12 @@ Result<void> Attempt::Evaluate() {
   const Clock::time_point before = Clock::now();
   DT_TRY_ASSIGN(const Validation validation,
                 Validate(spec_, *val_data_, *model_, device_, group_.get()));
+  // Every rank has the same figure, so all end here.
+  if (!std::isfinite(validation.loss)) {
+    return Error{ErrorKind::kNonFinite, "the validation loss is not finite at step " +
+                                            std::to_string(step_) +
+                                            ". Lower optimizer.lr, or look at the data"};
+  }
   const Clock::time_point after = Clock::now();
   evaluated_step_ = step_;
   since_.eval_seconds += SecondsBetween(before, after);
