@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tests/trainer/small_trial.h"
 #include "worker/trainer/train.h"
@@ -19,13 +20,26 @@ class RecordedConversation final : public Conversation {
  public:
   RecordedConversation() { told.ends.resize(1); }
   void Say(const frames::FromTrainer& frame) override { told.Note(0, frame); }
-  Wish CurrentWish() const override { return Wish::kGoOn; }
+  // The attempt asks before each step.
+  Wish CurrentWish() const override { return ++asked_ < stop_at ? Wish::kGoOn : Interfere(); }
   Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
     return Error{ErrorKind::kCollective, "there is one rank"};
   }
-  void AbortWith(std::function<void()>) override {}
+  void AbortWith(std::function<void()> abort) override { abort_ = std::move(abort); }
 
   Told told;
+  // At this question the attempt is to save and stop, and its group may break first.
+  int stop_at = std::numeric_limits<int>::max();
+  bool breaks_group = false;
+
+ private:
+  Wish Interfere() const {
+    if (breaks_group && asked_ == stop_at) abort_();
+    return Wish::kStopAfterCheckpoint;
+  }
+
+  mutable int asked_ = 0;
+  std::function<void()> abort_;
 };
 
 // Devices are opened once, as in dttrain: the process stays warm.
@@ -47,6 +61,11 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
 
   Told Train(const nlohmann::json& spec,
              AttemptOptions::Alone alone = AttemptOptions::Alone::kPlain) {
+    RecordedConversation conversation;
+    return Train(spec, alone, conversation);
+  }
+  Told Train(const nlohmann::json& spec, AttemptOptions::Alone alone,
+             RecordedConversation& conversation) {
     frames::Start start;
     start.token = "token" + std::to_string(++attempts_);
     start.experiment = start.trial = 1;
@@ -56,7 +75,6 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
     start.data_address = "127.0.0.1";
     start.storage = storage_;
     start.resume = resume_;
-    RecordedConversation conversation;
     const frames::End end = RunAttempt(start, *device_, conversation, {.alone = alone});
     conversation.told.Note(0, end);
     return conversation.told;
@@ -132,6 +150,34 @@ TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {
   const Told told = Train(spec);
   EXPECT_EQ(told.Cause(), "nonfinite");
   for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
+}
+
+TEST_P(DeviceTest, AStopNeverSavesAStateWhoseGradientsWereNotFinite) {
+  nlohmann::json spec = SmallSpec();
+  spec["optimizer"]["eps"] = 0;
+  spec["model"]["tie_head"] = false;
+  spec["train"]["max_steps"] = "50";
+  spec["logging"] = {{"every", "1000"}};  // a GPU is not asked before the stop
+  storage_ = folder_.path();
+  RecordedConversation conversation;
+  conversation.stop_at = 40;
+  const Told told = Train(spec, AttemptOptions::Alone::kPlain, conversation);
+  EXPECT_EQ(told.Cause(), "nonfinite") << told.ends[0]->message;
+  EXPECT_TRUE(told.checkpoints.empty());
+}
+
+TEST_P(DeviceTest, AGpuWhoseGroupWasAbortedSavesNothing) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "50";
+  storage_ = folder_.path();
+  RecordedConversation conversation;
+  conversation.stop_at = 5;
+  conversation.breaks_group = true;
+  const Told told = Train(spec, AttemptOptions::Alone::kDataParallel, conversation);
+  EXPECT_EQ(told.Cause(), "cancelled") << told.ends[0]->message;
+  // A CPU's collectives throw before the optimizer runs, so its parameters are those of a step.
+  EXPECT_EQ(told.checkpoints.size(), device_->Torch().is_cuda() ? 0 : 1);
+  EXPECT_EQ(Train(SmallSpec(), AttemptOptions::Alone::kDataParallel).Cause(), "finished");
 }
 
 TEST_P(DeviceTest, AResumeGoesOnWithTheLossesOfTheUninterruptedRun) {

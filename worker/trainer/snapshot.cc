@@ -140,7 +140,9 @@ Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const
     for (const NamedTensor& named : optimizer.State()) tensors.push_back(named.tensor);
     group->BroadcastFromRoot(tensors);
     group->BroadcastFromRoot({packed});
-    restored = Unpacked(packed.cpu());
+    packed = packed.cpu();
+    group->RequireIntact();
+    restored = Unpacked(packed);
   }
   optimizer.Resume(restored.step);
   return restored;

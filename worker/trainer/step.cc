@@ -20,7 +20,7 @@ uint64_t Mixed(uint64_t x) {
 Error NotFinite(int64_t step) {
   return {ErrorKind::kNonFinite,
           "the gradient is not finite by step " + std::to_string(step) +
-              "; the parameters were left as they were before. Lower optimizer.lr, or look at the "
+              "; no step with such a gradient was applied. Lower optimizer.lr, or look at the "
               "data"};
 }
 
@@ -111,6 +111,7 @@ Result<void> Stepper::Run(int64_t step) {
 
 Result<void> Stepper::CheckFinite() {
   p_.device.Synchronize();
+  if (p_.parallel != nullptr) p_.parallel->RequireIntact();
   if (left_out_.is_cpu() || left_out_.item<float>() == 0) return {};
   return NotFinite(step_);
 }

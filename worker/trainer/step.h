@@ -52,7 +52,8 @@ class Stepper {
   // before the optimizer has seen it.
   Result<void> Run(int64_t step);
   // Waits for the device. Errors: kNonFinite when a step so far had to be left out, which a GPU
-  // decides without telling.
+  // decides without telling; throws when a step so far used what a failed collective left. A
+  // checkpoint is written only after this.
   Result<void> CheckFinite();
   // Of the newest step. Waits and fails like CheckFinite.
   Result<StepMeasures> Measure();

@@ -99,14 +99,16 @@ frames::End Attempt::Run() {
   Result<void> result = Guarded([&] { return Go(); });
   // Peers would wait for this rank until their timeout.
   if (!result.ok() && group_ != nullptr) group_->Abort();
-  // A stop may be seen first as the failure of a collective, because a peer was quicker. The
-  // parameters are those of the last complete step all the same.
+  // A stop may be seen first as the failure of a collective, because a peer was quicker. On a CPU
+  // the parameters are those of the last complete step all the same; a GPU may have taken a step
+  // with what the failure left of the gradients.
   const Wish wish = conversation_.CurrentWish();
   if (!result.ok() && wish != Wish::kGoOn &&
       (result.error().kind == ErrorKind::kCancelled ||
        result.error().kind == ErrorKind::kCollective)) {
+    const bool intact = device_.Torch().is_cpu() || result.error().kind == ErrorKind::kCancelled;
     result = Error{ErrorKind::kCancelled, "stopped at step " + std::to_string(step_)};
-    if (wish == Wish::kStopAfterCheckpoint) {
+    if (wish == Wish::kStopAfterCheckpoint && intact) {
       Result<void> saved = Guarded([&] { return Save(); });
       if (!saved.ok()) result = std::move(saved);
     }
@@ -229,6 +231,8 @@ Result<void> Attempt::Train() {
     // Peers that are to stop after a checkpoint go on until rank 0 has it and leaves.
     const Wish wish = conversation_.CurrentWish();
     if (wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && IsRoot())) {
+      // What is saved next must be known to be good while the peers are still there.
+      if (wish == Wish::kStopAfterCheckpoint) DT_TRY(stepper.CheckFinite());
       return Error{ErrorKind::kCancelled, "stopped at step " + std::to_string(step_)};
     }
     DT_TRY(stepper.Run(step_ + 1));

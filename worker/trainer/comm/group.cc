@@ -179,6 +179,7 @@ std::vector<std::vector<double>> Group::AllGather(const std::vector<double>& min
   at::Tensor output = at::empty({size_ * width}, input.options());
   process_group_->_allgather_base(output, input)->wait();
   const at::Tensor host = output.cpu();
+  RequireIntact();
   const double* values = host.const_data_ptr<double>();
   std::vector<std::vector<double>> rows;
   for (int r = 0; r < size_; ++r) {
@@ -190,6 +191,15 @@ std::vector<std::vector<double>> Group::AllGather(const std::vector<double>& min
 void Group::BroadcastFromRoot(const std::vector<at::Tensor>& tensors) {
   at::NoGradGuard no_grad;
   c10d::broadcast_coalesced(process_group_, tensors, kBroadcastBufferBytes, 0);
+}
+
+void Group::RequireIntact() {
+  if (device_.is_cpu()) return;
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) C10_THROW_ERROR(DistError, "the group was aborted");
+  if (backend_->getError() != c10d::ErrorType::SUCCESS) {
+    C10_THROW_ERROR(DistError, "a collective of NCCL has failed: a peer is gone or hung");
+  }
 }
 
 void Group::Abort() {

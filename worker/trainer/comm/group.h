@@ -57,6 +57,11 @@ class Group {
   std::vector<std::vector<double>> AllGather(const std::vector<double>& mine);
   // Overwrites `tensors` with rank 0's.
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
+  // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
+  // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:
+  // what it computed is good only when this passes after the device was synchronised. On a CPU the
+  // collectives themselves throw.
+  void RequireIntact();
   // Makes every collective of this group fail, here and on the peers, now.
   void Abort();
 

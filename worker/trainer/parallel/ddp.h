@@ -43,6 +43,8 @@ class DataParallel {
   // Of the newest step. REQUIRES: the device synchronised since.
   AllReduceTotals Totals() const { return times_->Totals(); }
   BucketLayout Layout() const;
+  // Group::RequireIntact.
+  void RequireIntact() { group_->RequireIntact(); }
 
  private:
   std::vector<at::Tensor> parameters_;
