@@ -88,6 +88,7 @@ void Checker::CheckRecord(const v1::Record& record) {
                             seen.attempts));
     }
     seen.attempts = record.attempt_started().attempt();
+    started_.insert(record.attempt_started().token());
   } else if (record.has_attempt_running()) {
     live(of(record.attempt_running()), "running");
     if (record.attempt_running().attempt() != of(record.attempt_running()).attempts) {
@@ -97,6 +98,9 @@ void Checker::CheckRecord(const v1::Record& record) {
     live(of(record.attempt_ended()), "an end");
   } else if (record.has_evaluation()) {
     live(of(record.evaluation()), "an evaluation");
+    if (record.evaluation().attempt() != of(record.evaluation()).attempts) {
+      Complain("5: an attempt that is not the newest registers an evaluation");
+    }
   } else if (record.has_checkpoint()) {
     live(of(record.checkpoint()), "a checkpoint");
     if (record.checkpoint().attempt() != of(record.checkpoint()).attempts) {
@@ -110,22 +114,19 @@ void Checker::CheckRecord(const v1::Record& record) {
     Seen& seen = of(record.trial_retried());
     if (!IsTerminal(seen.state)) Complain("3: a trial is retried that has not ended");
     seen.state = v1::TRIAL_PENDING;
+  } else if (record.has_experiment_deleted()) {
+    deleted_.insert(record.experiment_deleted().experiment());
   }
 }
 
 void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
                           const Storages& storages) {
   for (const Effects& effects : batch) {
-    for (const v1::Record& record : effects.records) {
-      CheckRecord(record);
-      if (!record.has_checkpoint()) continue;
-      const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
-      const auto storage = storages.find(ref.storage_id());
-      if (storage == storages.end() || !storage->second.contains(ref.path())) {
-        Complain(absl::StrCat("8: the registry names ", ref.path(), ", which does not exist"));
-      }
-    }
+    // Before the records: what one event adds for an attempt comes before it starts another.
     for (const ChunkToStore& chunk : effects.chunks) {
+      if (chunk.attempt.attempt != seen_[chunk.attempt.trial].attempts) {
+        Complain("5: an attempt that is not the newest has rows stored");
+      }
       const Trial* trial = FindTrial(state.durable, chunk.attempt.trial);
       if (trial != nullptr && !trial->attempts[chunk.attempt.attempt - 1].ran) {
         Complain("5: rows of an attempt that never ran");
@@ -140,11 +141,25 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
         }
       }
     }
+    for (const v1::Record& record : effects.records) {
+      CheckRecord(record);
+      if (!record.has_checkpoint()) continue;
+      const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
+      const auto storage = storages.find(ref.storage_id());
+      if (storage == storages.end() || !storage->second.contains(ref.path())) {
+        Complain(absl::StrCat("8: the registry names ", ref.path(), ", which does not exist"));
+      }
+    }
   }
 }
 
 void Checker::OnPublishedOrders(const Worker& worker, const v1::Orders& orders,
                                 MemoryStore& store) {
+  if (orders.has_attempt() && !orders.attempt().abandon() && !orders.attempt().kill() &&
+      !started_.contains(orders.attempt().attempt_token())) {
+    Complain(absl::StrCat("7: worker ", worker.name, " is told of an attempt whose start is not ",
+                          "durable"));
+  }
   if (orders.acked_sequence() == 0) return;
   uint64_t durable = 0;
   const auto acks = store.ReadAcks();
@@ -170,12 +185,13 @@ void Checker::CheckCounts(const Experiment& experiment) {
   }
 }
 
-void Checker::OnReplayed(const DurableState& replayed, const DurableState* memory) {
-  if (memory != nullptr && HashOf(replayed) != HashOf(*memory)) {
+void Checker::OnReplayed(const DurableState& replayed, const std::string& hash) {
+  if (HashOf(replayed) != hash) {
     Complain("9: the replayed journal differs from the state in memory");
   }
   for (const auto& [id, trials] : acknowledged_) {
     const Experiment* experiment = FindExperiment(replayed, id);
+    if (Deleted(id) && experiment == nullptr) continue;
     if (experiment == nullptr || experiment->trials.size() != trials) {
       Complain(absl::StrCat("7: experiment ", id, " was acknowledged and is not in the journal"));
     }

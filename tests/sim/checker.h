@@ -29,15 +29,17 @@ class Checker {
   void AfterStep(const State& state, const Effects& effects);
   // After a commit: 3, 5, 6, 8 on what it added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
-  // As orders leave: 7 for items.
+  // As orders leave: 7 for items, and for attempts that they name.
   void OnPublishedOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store);
   // A person has an answer: 7 for submissions.
   void OnAcknowledged(ExperimentId experiment, uint32_t trials) {
     acknowledged_[experiment] = trials;
   }
-  void OnDeleted(ExperimentId experiment) { acknowledged_.erase(experiment); }
+  // Its deletion is durable.
+  bool Deleted(ExperimentId experiment) const { return deleted_.contains(experiment); }
   // 2: every acknowledged submission is there, each trial in one state. 9: replay gives the same.
-  void OnReplayed(const DurableState& replayed, const DurableState* memory);
+  // `hash`: of the state in memory at the last commit.
+  void OnReplayed(const DurableState& replayed, const std::string& hash);
   // When nothing fails any more and all has ended: 2, 6, 12 to the end.
   void AtTheEnd(const State& state, const Trainers& trainers);
 
@@ -57,8 +59,10 @@ class Checker {
 
   std::string violation_;
   std::map<TrialId, Seen> seen_;
+  std::set<std::string> started_;                 // tokens of attempts whose start is durable
   std::map<AttemptId, std::set<uint64_t>> rows_;  // steps stored
   std::map<ExperimentId, uint32_t> acknowledged_;
+  std::set<ExperimentId> deleted_;
   uint64_t rows_stored_ = 0;
 };
 

@@ -32,6 +32,7 @@ Coordinator::Coordinator(Scheduler& scheduler, Dice& dice, const Options& option
   Batch batch;
   batch.records.push_back(&created);
   DT_CHECK(store_.Commit(batch).ok());
+  committed_ = HashOf(Replay());
   Start();
 }
 
@@ -46,7 +47,7 @@ DurableState Coordinator::Replay() {
 void Coordinator::Start() {
   state_ = std::make_unique<State>();
   state_->durable = Replay();
-  checker_.OnReplayed(state_->durable, nullptr);
+  checker_.OnReplayed(state_->durable, committed_);
   LoadAcks(*state_, *store_.ReadAcks());
   Recover(*state_, scheduler_.Now());
   Wake();
@@ -107,7 +108,12 @@ void Coordinator::Drain() {
     Publish(batch);
     return Kill();
   }
-  if (!Commit(batch)) return;
+  if (options_.canary == Canary::kEarlyOrders && dice_.Chance(0.5)) {
+    for (Effects& effects : batch) effects.replies.clear();
+    Publish(batch);
+    return Kill();
+  }
+  Commit(batch);
   if (dice_.Chance(kill)) return Kill();  // durable, and nobody was told
   Publish(batch);
   if (!inbox_.empty() && !drain_due_) {
@@ -119,7 +125,7 @@ void Coordinator::Drain() {
   Wake();
 }
 
-bool Coordinator::Commit(const std::vector<Effects>& effects) {
+void Coordinator::Commit(const std::vector<Effects>& effects) {
   Batch batch;
   std::map<std::pair<std::string, InstanceId>, uint64_t> acks;
   for (const Effects& each : effects) {
@@ -140,15 +146,12 @@ bool Coordinator::Commit(const std::vector<Effects>& effects) {
       history_ = Sha256Hex(history_ + record.SerializeAsString());
     }
   }
+  committed_ = HashOf(state_->durable);
   checker_.AfterCommit(*state_, effects, trainers_.storages());
   if (dice_.Chance(kReplayChecked)) CheckReplay();
-  return true;
 }
 
-void Coordinator::CheckReplay() {
-  const DurableState replayed = Replay();
-  checker_.OnReplayed(replayed, &state_->durable);
-}
+void Coordinator::CheckReplay() { checker_.OnReplayed(Replay(), HashOf(state_->durable)); }
 
 void Coordinator::Publish(std::vector<Effects>& batch) {
   for (Effects& effects : batch) {

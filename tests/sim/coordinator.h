@@ -55,7 +55,7 @@ class Coordinator {
   void Start();
   void Drain();
   void Wake();
-  bool Commit(const std::vector<Effects>& batch);
+  void Commit(const std::vector<Effects>& batch);
   void Publish(std::vector<Effects>& batch);
   void ForgetAck(const Event& event);
   void PlantCanary(std::vector<Effects>& batch);
@@ -76,6 +76,7 @@ class Coordinator {
   ReplyId next_reply_ = 0;
   std::map<ReplyId, Answered> waiting_;
   std::string history_;
+  std::string committed_;  // the hash of the durable state as of the last commit
 };
 
 }  // namespace dt::sim

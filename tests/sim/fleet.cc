@@ -2,12 +2,19 @@
 #include "tests/sim/fleet.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 
 namespace dt::sim {
+namespace {
+
+constexpr size_t kPastStreams = 64;
+constexpr size_t kPastReports = 4;  // of a stream, from its hello on
+
+}  // namespace
 
 void Fleet::Begin(Coordinator& coordinator, Trainers& trainers) {
   coordinator_ = &coordinator;
@@ -135,6 +142,8 @@ void Fleet::Rearm(int worker) {
 
 void Fleet::SendUp(StreamId id, v1::WorkerReport report) {
   Stream& stream = streams_[id];
+  if (auto& begun = past_[id]; begun.size() < kPastReports) begun.push_back(report);
+  if (past_.size() > kPastStreams) past_.erase(past_.begin());
   const absl::Duration now = scheduler_.Now().steady;
   stream.up_free = std::max(stream.up_free, now + Delay());
   const bool twice = !report.has_hello() && dice_.Chance(faults_.duplicates);
@@ -250,6 +259,28 @@ void Fleet::ClogOneStream() {
 void Fleet::CrashOneWorker() { StopWorker(static_cast<int>(dice_.Pick(workers_.size()))); }
 
 void Fleet::DrainOneWorker() { Feed(static_cast<int>(dice_.Pick(workers_.size())), Terminate{}); }
+
+void Fleet::ReplayAnOldStream() {
+  if (past_.empty() || !coordinator_->up()) return;
+  const auto old = std::next(past_.begin(), static_cast<std::ptrdiff_t>(dice_.Pick(past_.size())));
+  const auto known = streams_.find(old->first);
+  const StreamId id = ++next_stream_;
+  streams_[id].worker = known->second.worker;
+  streams_[id].worker_open = false;  // nobody hears what is answered
+  const bool other_journal = dice_.Chance(0.3);
+  absl::Duration when = absl::ZeroDuration();
+  for (v1::WorkerReport report : old->second) {
+    if (other_journal) report.set_journal_id(report.journal_id() + 1);
+    when += Delay();
+    scheduler_.After(when, [this, id, report] { ArriveUp(id, report); });
+  }
+  when += dice_.Between(absl::Milliseconds(1), absl::Seconds(12));
+  scheduler_.After(when, [this, id] {
+    Stream& stream = streams_[id];
+    if (stream.coordinator_open) coordinator_->Post({.what = StreamClosed{id}});
+    stream.coordinator_open = false;
+  });
+}
 
 void Fleet::Heal() {
   for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) StartWorker(worker);

@@ -35,6 +35,9 @@ class Fleet {
   void ClogOneStream();
   void CrashOneWorker();
   void DrainOneWorker();
+  // A stream of the past comes again, late: of a process that is gone, of a session that was
+  // superseded, or with the id of another journal.
+  void ReplayAnOldStream();
   void Heal();
 
  private:
@@ -81,6 +84,7 @@ class Fleet {
   std::vector<Host> workers_;
   std::map<StreamId, Stream> streams_;
   StreamId next_stream_ = 0;
+  std::map<StreamId, std::vector<v1::WorkerReport>> past_;  // how the newest streams began
 };
 
 }  // namespace dt::sim

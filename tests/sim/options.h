@@ -18,6 +18,7 @@ struct Faults {
   double kills_at_commit = 0;      // per drained batch
   double clogs = 0;                // per second: a stream stands still for a while
   double duplicates = 0;           // per message
+  double old_streams = 0;          // per second: the beginning of a past stream arrives again
   double drains = 0;               // per second: a worker gets SIGTERM
   double bad_starts = 0;           // per trainer start or attempt: it fails, or runs out of memory
   double stuck_in_collective = 0;  // per broken gang: a rank that hangs until it is killed
@@ -31,6 +32,7 @@ enum class Canary {
   kForgottenAck,  // the coordinator takes items again that it has taken
   kLostRecord,    // a commit drops a record that it reported as durable
   kEarlyReply,    // replies leave before their commit
+  kEarlyOrders,   // orders do
 };
 
 struct Options {
@@ -47,6 +49,8 @@ struct Options {
   Faults faults;
   bool meddle = true;   // people cancel and retry
   bool prompt = false;  // nothing fails: cancels must be carried out in two seconds
+  // Messages arrive: of a gang that broke, nobody may work on for longer than this.
+  absl::Duration torn_down_within = absl::InfiniteDuration();
   Canary canary = Canary::kNone;
 };
 
@@ -72,6 +76,7 @@ inline Options Draw(uint64_t seed) {
   faults.kills_at_commit = some(0.002);
   faults.clogs = some(0.1);
   faults.duplicates = some(0.1);
+  faults.old_streams = some(0.1);
   faults.drains = some(0.01);
   faults.bad_starts = some(0.03);
   faults.stuck_in_collective = some(0.1);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "common/limits.h"
 #include "tests/sim/world.h"
 
 namespace dt::sim {
@@ -75,6 +76,24 @@ TEST(SimulationTest, ACancelIsCarriedOutWithinTwoSeconds) {
   EXPECT_GT(cancelled, 10u);
 }
 
+TEST(SimulationTest, ABrokenGangIsTornDownWithinOneLease) {
+  size_t attempts = 0;
+  size_t finished = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Options options = Draw(seed);
+    options.faults = Faults{};
+    options.faults.trainer_crashes = 0.2;
+    options.faults.stuck_in_collective = 0.3;
+    options.gang_most = 3;
+    options.torn_down_within = limits::kLease;
+    const Outcome outcome = World(options).Run();
+    EXPECT_EQ(outcome.violation, "") << seed;
+    attempts += outcome.attempts;
+    finished += outcome.finished;
+  }
+  EXPECT_GT(attempts, finished + 20) << "gangs did break";
+}
+
 // A checker that cannot fail proves nothing: each planted fault must be seen, by its own part.
 void ExpectCaught(Canary canary, const std::string& by) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
@@ -92,6 +111,7 @@ void ExpectCaught(Canary canary, const std::string& by) {
 TEST(CanaryTest, ASlotGivenTwiceIsCaught) { ExpectCaught(Canary::kDoubleLease, "1"); }
 TEST(CanaryTest, ItemsTakenTwiceAreCaught) { ExpectCaught(Canary::kForgottenAck, "6"); }
 TEST(CanaryTest, ARecordThatTheDiskLosesIsCaught) { ExpectCaught(Canary::kLostRecord, "79"); }
+TEST(CanaryTest, AnOrderBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyOrders, "7"); }
 TEST(CanaryTest, AnAnswerBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyReply, "7"); }
 
 }  // namespace

@@ -95,6 +95,7 @@ void World::Submit(size_t index) {
 }
 
 void World::OnSubmitted(size_t index, const Reply& reply) {
+  if (checker_.Deleted(wishes_[index].experiment)) return;  // said twice, answered after its end
   if (!reply.status.ok()) {
     checker_.Complain(absl::StrCat("a submission was refused: ", reply.status.ToString()));
     return;
@@ -112,7 +113,7 @@ void World::OnSubmitted(size_t index, const Reply& reply) {
 // A person cancels, retries, repeats a submission, or asks.
 void World::Meddle() {
   Wish& wish = wishes_[dice_.Pick(wishes_.size())];
-  if (wish.experiment == 0) return;
+  if (wish.experiment == 0 || checker_.Deleted(wish.experiment)) return;
   const size_t index = static_cast<size_t>(&wish - wishes_.data());
   switch (dice_.Pick(12)) {
     case 0: {
@@ -126,10 +127,14 @@ void World::Meddle() {
       v1::RetryRequest request;
       request.set_experiment(wish.experiment);
       request.set_failed(true);
+      request.set_cancelled(dice_.Chance(0.5));
       coordinator_.Call(request, [](const Reply&) {});
       return;
     }
     case 2:
+      DeleteWhenEnded(wish.experiment);
+      return;
+    case 3:
       coordinator_.Call(wish.request,
                         [this, index](const Reply& reply) { OnSubmitted(index, reply); });
       return;
@@ -137,11 +142,19 @@ void World::Meddle() {
       v1::ExplainTrialRequest request;
       request.set_experiment(wish.experiment);
       request.set_trial(1);
-      coordinator_.Call(request, [this](const Reply& reply) {
-        if (!reply.status.ok()) checker_.Complain("an acknowledged trial cannot be explained");
+      coordinator_.Call(request, [this, id = wish.experiment](const Reply& reply) {
+        if (!reply.status.ok() && !checker_.Deleted(id))
+          checker_.Complain("an acknowledged trial cannot be explained");
       });
     }
   }
+}
+
+// Refused, and without a trace, while a trial of it has not ended.
+void World::DeleteWhenEnded(ExperimentId experiment) {
+  v1::DeleteRequest request;
+  request.set_experiment(experiment);
+  coordinator_.Call(request, [](const Reply&) {});
 }
 
 void World::Every(absl::Duration period, std::function<void()> what) {
@@ -157,6 +170,7 @@ void World::InjectFaults() {
     if (dice_.Chance(faults_.stream_breaks * share)) fleet_.BreakOneStream();
     if (dice_.Chance(faults_.clogs * share)) fleet_.ClogOneStream();
     if (dice_.Chance(faults_.worker_crashes * share)) fleet_.CrashOneWorker();
+    if (dice_.Chance(faults_.old_streams * share)) fleet_.ReplayAnOldStream();
     if (dice_.Chance(faults_.drains * share)) fleet_.DrainOneWorker();
     if (dice_.Chance(faults_.trainer_crashes * share)) trainers_.CrashOne();
     if (dice_.Chance(faults_.coordinator_kills * share)) coordinator_.Kill();
@@ -175,6 +189,7 @@ bool World::AllEnded() const {
   if (!coordinator_.up()) return false;
   for (const Wish& wish : wishes_) {
     if (wish.experiment == 0) return false;
+    if (checker_.Deleted(wish.experiment)) continue;
     const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);
     if (experiment == nullptr || !experiment->AllEnded()) return false;
   }
@@ -187,7 +202,8 @@ void World::CheckOrphans() {
   if (!coordinator_.up()) return;
   const absl::Duration now = scheduler_.Now().steady;
   const absl::Duration bound =
-      options_.disconnect_grace + limits::kCheckpointStopGrace + limits::kLease + absl::Seconds(20);
+      std::min(options_.torn_down_within, options_.disconnect_grace + limits::kCheckpointStopGrace +
+                                              limits::kLease + absl::Seconds(20));
   std::map<std::pair<int, std::string>, absl::Duration> still;
   for (const auto& [worker, token] : trainers_.Working()) {
     const auto& tokens = coordinator_.state().durable.tokens;
