@@ -105,6 +105,8 @@ inline constexpr size_t kRememberedAttempts = 64;
 inline constexpr size_t kRowsPerChunk = 256;
 inline constexpr size_t kPageDefault = 100;
 inline constexpr size_t kPageMax = 1000;
+// The entries of one page of a list: half of kControlMessageBytes, far from what a client refuses.
+inline constexpr size_t kPageBytes = 4 << 20;
 inline constexpr size_t kMetricRowsPageMax = 20000;
 
 // --- Sizes of what people send ---

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/version.h"
@@ -18,21 +19,43 @@ namespace {
 // Names of workers that see a checkpoint: enough to find one.
 constexpr size_t kSeenByShown = 16;
 
-absl::StatusOr<uint64_t> ReadToken(const std::string& token) {
+absl::Status NotAToken(absl::string_view token) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("page_token '", token.substr(0, 64),
+                   "' is not one that this list has given; start again without a token"));
+}
+
+// The number in a token; `most` is the largest that the list could have given.
+absl::StatusOr<uint64_t> ReadToken(absl::string_view token, uint64_t most) {
   uint64_t value = 0;
   if (token.empty()) return value;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-  if (error != std::errc() || end != token.data() + token.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("page_token '", token.substr(0, 64), "' is not one that a list has given"));
+  if (error != std::errc() || end != token.data() + token.size() || value > most) {
+    return NotAToken(token);
   }
   return value;
 }
 
-int PageSize(int32_t asked) {
-  if (asked <= 0) return limits::kPageDefault;
-  return std::min<int>(asked, limits::kPageMax);
-}
+// What a page still has room for: a count of entries, and bytes.
+class PageRoom {
+ public:
+  explicit PageRoom(int32_t asked)
+      : entries_(asked <= 0 ? limits::kPageDefault : std::min<size_t>(asked, limits::kPageMax)) {}
+
+  // Takes the room of this entry; false: it belongs on the next page. The first always fits.
+  bool Take(const google::protobuf::Message& entry) {
+    const size_t bytes = entry.ByteSizeLong();
+    if (taken_ == entries_ || (taken_ > 0 && bytes > bytes_)) return false;
+    ++taken_;
+    bytes_ -= std::min(bytes, bytes_);
+    return true;
+  }
+
+ private:
+  size_t entries_;
+  size_t taken_ = 0;
+  size_t bytes_ = limits::kPageBytes;
+};
 
 bool HasLabels(const Experiment& experiment,
                const google::protobuf::RepeatedPtrField<v1::Label>& wanted) {
@@ -51,16 +74,16 @@ struct CheckpointCursor {
   size_t shown = 0;
 };
 
-absl::StatusOr<CheckpointCursor> ReadCheckpointToken(const std::string& token) {
+absl::StatusOr<CheckpointCursor> ReadCheckpointToken(const DurableState& durable,
+                                                     const std::string& token) {
   CheckpointCursor cursor;
   if (token.empty()) return cursor;
-  const size_t first = token.find('/');
-  const size_t second = token.find('/', first == std::string::npos ? first : first + 1);
-  if (second == std::string::npos) return ReadToken("?" + token).status();
-  DT_ASSIGN_OR_RETURN(cursor.trial.experiment, ReadToken(token.substr(0, first)));
-  DT_ASSIGN_OR_RETURN(uint64_t trial, ReadToken(token.substr(first + 1, second - first - 1)));
+  const std::vector<absl::string_view> parts = absl::StrSplit(token, '/');
+  if (parts.size() != 3) return NotAToken(token);
+  DT_ASSIGN_OR_RETURN(cursor.trial.experiment, ReadToken(parts[0], durable.next_experiment - 1));
+  DT_ASSIGN_OR_RETURN(uint64_t trial, ReadToken(parts[1], limits::kTrialsPerExperiment));
   cursor.trial.trial = static_cast<uint32_t>(trial);
-  DT_ASSIGN_OR_RETURN(cursor.shown, ReadToken(token.substr(second + 1)));
+  DT_ASSIGN_OR_RETURN(cursor.shown, ReadToken(parts[2], limits::kCheckpointsPerTrial));
   return cursor;
 }
 
@@ -77,16 +100,16 @@ SeenBy WorkersByStorage(const LiveState& live) {
   return seen;
 }
 
-void AddCheckpoint(v1::ListCheckpointsResponse& response, TrialId id, const KnownCheckpoint& known,
-                   const SeenBy& seen) {
-  v1::CheckpointSummary& summary = *response.add_checkpoints();
+v1::CheckpointSummary Summarize(TrialId id, const KnownCheckpoint& known, const SeenBy& seen) {
+  v1::CheckpointSummary summary;
   summary.set_experiment(id.experiment);
   summary.set_trial(id.trial);
   summary.set_attempt(known.attempt);
   *summary.mutable_checkpoint() = known.ref;
   const auto found = seen.find(known.ref.storage_id());
-  if (found == seen.end()) return;
+  if (found == seen.end()) return summary;
   for (const std::string* name : found->second) summary.add_seen_by(*name);
+  return summary;
 }
 
 v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const LiveAttempt* live) {
@@ -131,15 +154,17 @@ absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
     }
     return response;
   }
-  DT_ASSIGN_OR_RETURN(uint64_t after, ReadToken(request.page_token()));
-  const int size = PageSize(request.page_size());
+  DT_ASSIGN_OR_RETURN(uint64_t after,
+                      ReadToken(request.page_token(), state.durable.next_experiment - 1));
+  PageRoom room(request.page_size());
   for (auto it = all.upper_bound(after); it != all.end(); ++it) {
     if (!HasLabels(it->second, request.labels())) continue;
-    if (response.experiments_size() == size) {
-      response.set_next_page_token(absl::StrCat(response.experiments(size - 1).experiment()));
+    v1::ExperimentSummary summary = Summarize(state, it->second);
+    if (!room.Take(summary)) {
+      response.set_next_page_token(absl::StrCat(response.experiments().rbegin()->experiment()));
       break;
     }
-    *response.add_experiments() = Summarize(state, it->second);
+    *response.add_experiments() = std::move(summary);
   }
   return response;
 }
@@ -164,8 +189,8 @@ absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
   DT_ASSIGN_OR_RETURN(ExperimentId id,
                       ResolveExperiment(state.durable, request.experiment(), request.last()));
   const Experiment& experiment = GetExperiment(state.durable, id);
-  DT_ASSIGN_OR_RETURN(uint64_t after, ReadToken(request.page_token()));
   uint64_t last = experiment.trials.size();
+  DT_ASSIGN_OR_RETURN(uint64_t after, ReadToken(request.page_token(), last));
   if (request.trial() != 0) {
     if (request.trial() > last) {
       return absl::NotFoundError(absl::StrCat("trial ", id, "/", request.trial(),
@@ -176,18 +201,19 @@ absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
     last = request.trial();
   }
   v1::ListTrialsResponse response;
-  const int size = PageSize(request.page_size());
+  PageRoom room(request.page_size());
   for (uint64_t number = after + 1; number <= last; ++number) {
     const Trial& trial = experiment.trials[number - 1];
     const auto& states = request.states();
     if (!states.empty() && std::find(states.begin(), states.end(), trial.state) == states.end()) {
       continue;
     }
-    if (response.trials_size() == size) {
-      response.set_next_page_token(absl::StrCat(response.trials(size - 1).trial()));
+    v1::TrialSummary summary = Summarize(state, {id, static_cast<uint32_t>(number)}, now);
+    if (!room.Take(summary)) {
+      response.set_next_page_token(absl::StrCat(response.trials().rbegin()->trial()));
       break;
     }
-    *response.add_trials() = Summarize(state, {id, static_cast<uint32_t>(number)}, now);
+    *response.add_trials() = std::move(summary);
   }
   return response;
 }
@@ -195,16 +221,19 @@ absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
 absl::StatusOr<v1::ListWorkersResponse> Query(const State& state,
                                               const v1::ListWorkersRequest& request,
                                               absl::Duration now) {
+  // The token is the last name shown, of a worker that may be gone by now.
+  if (request.page_token().size() > limits::kNameBytes) return NotAToken(request.page_token());
   v1::ListWorkersResponse response;
-  const int size = PageSize(request.page_size());
-  const auto& names = state.live.worker_names;  // the token is the last name shown
+  PageRoom room(request.page_size());
+  const auto& names = state.live.worker_names;
   auto it = request.page_token().empty() ? names.begin() : names.upper_bound(request.page_token());
   for (; it != names.end(); ++it) {
-    if (response.workers_size() == size) {
-      response.set_next_page_token(response.workers(size - 1).worker());
+    v1::WorkerSummary summary = Summarize(state.live.workers[it->second], now);
+    if (!room.Take(summary)) {
+      response.set_next_page_token(response.workers().rbegin()->worker());
       break;
     }
-    *response.add_workers() = Summarize(state.live.workers[it->second], now);
+    *response.add_workers() = std::move(summary);
   }
   return response;
 }
@@ -212,7 +241,8 @@ absl::StatusOr<v1::ListWorkersResponse> Query(const State& state,
 absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
                                                   const v1::ListCheckpointsRequest& request,
                                                   absl::Duration) {
-  DT_ASSIGN_OR_RETURN(CheckpointCursor cursor, ReadCheckpointToken(request.page_token()));
+  DT_ASSIGN_OR_RETURN(CheckpointCursor cursor,
+                      ReadCheckpointToken(state.durable, request.page_token()));
   const auto& all = state.durable.experiments;
   auto it = all.lower_bound(cursor.trial.experiment);
   const bool one = request.last() || request.experiment() != 0;
@@ -222,7 +252,7 @@ absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
     it = all.find(id);
   }
   v1::ListCheckpointsResponse response;
-  const int size = PageSize(request.page_size());
+  PageRoom room(request.page_size());
   const SeenBy seen = WorkersByStorage(state.live);
   for (; it != all.end(); ++it) {
     const Experiment& experiment = it->second;
@@ -231,11 +261,12 @@ absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
       if (id < cursor.trial || (request.trial() != 0 && request.trial() != number)) continue;
       const std::vector<KnownCheckpoint>& known = experiment.trials[number - 1].checkpoints;
       for (size_t i = id == cursor.trial ? cursor.shown : 0; i < known.size(); ++i) {
-        if (response.checkpoints_size() == size) {
+        v1::CheckpointSummary summary = Summarize(id, known[i], seen);
+        if (!room.Take(summary)) {
           response.set_next_page_token(absl::StrCat(it->first, "/", number, "/", i));
           return response;
         }
-        AddCheckpoint(response, id, known[i], seen);
+        *response.add_checkpoints() = std::move(summary);
       }
     }
     if (one) break;
@@ -259,9 +290,17 @@ absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
   *response.mutable_trial() = Summarize(state, id, now);
   response.set_explanation(ExplainSentences(state, id, now));
   const LiveAttempt* live = FindLiveAttempt(state, id);
-  for (size_t i = 0; i < trial->attempts.size(); ++i) {
-    *response.add_attempts() = Summarize(trial->attempts[i], static_cast<uint32_t>(i + 1), live);
+  // The newest, as many as fit one answer, oldest first.
+  PageRoom room(static_cast<int32_t>(limits::kPageMax));
+  std::vector<v1::AttemptSummary> newest;
+  for (size_t number = trial->attempts.size(); number > 0; --number) {
+    v1::AttemptSummary summary =
+        Summarize(trial->attempts[number - 1], static_cast<uint32_t>(number), live);
+    if (!room.Take(summary)) break;
+    newest.push_back(std::move(summary));
   }
+  std::move(newest.rbegin(), newest.rend(),
+            google::protobuf::RepeatedFieldBackInserter(response.mutable_attempts()));
   return response;
 }
 

@@ -42,12 +42,13 @@ absl::StatusOr<Position> ParseToken(const std::string& token) {
   unsigned long long first = 0, second = 0, third = 0;
   int used = 0;
   if (std::sscanf(token.c_str(), "e%llu%n", &first, &used) == 1 &&
-      used == static_cast<int>(token.size())) {
+      used == static_cast<int>(token.size()) && first <= kAllSteps) {
     position.evaluation = static_cast<int64_t>(first);
     return position;
   }
   if (std::sscanf(token.c_str(), "r%llu.%llu.%llu%n", &first, &second, &third, &used) == 3 &&
-      used == static_cast<int>(token.size())) {
+      used == static_cast<int>(token.size()) && first <= limits::kTrialsPerExperiment &&
+      second <= kAllSteps && third <= limits::kAttemptsPerTrial) {
     position.part = Position::Part::kRows;
     position.trial = static_cast<uint32_t>(first);
     position.step = second;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "absl/strings/substitute.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -37,6 +38,69 @@ TEST_F(QueryTest, ListsArePagedToTheirEnd) {
   request.set_page_token("nonsense");
   EXPECT_EQ(Call<v1::ListExperimentsResponse>(request).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(QueryTest, ATokenBeyondTheEndOfAListIsRefused) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Trials(3));
+  const auto code_of = [this](auto response, auto request, const std::string& token) {
+    request.set_page_token(token);
+    return Call<decltype(response)>(request).status().code();
+  };
+  v1::ListTrialsRequest trials;
+  trials.set_experiment(id);
+  v1::ListCheckpointsRequest checkpoints;
+  const auto refused = absl::StatusCode::kInvalidArgument;
+  for (const std::string max : {"18446744073709551615", "18446744073709551614", "4294967296"}) {
+    EXPECT_EQ(code_of(v1::ListExperimentsResponse(), v1::ListExperimentsRequest(), max), refused);
+    EXPECT_EQ(code_of(v1::ListTrialsResponse(), trials, max), refused);
+    for (const char* token : {"$0/1/0", "1/$0/0", "1/1/$0", "$0", "$0/$0"}) {
+      EXPECT_EQ(code_of(v1::ListCheckpointsResponse(), checkpoints, absl::Substitute(token, max)),
+                refused);
+    }
+    EXPECT_TRUE(Call<v1::ListWorkersResponse>(v1::ListWorkersRequest()).ok());
+  }
+  EXPECT_EQ(code_of(v1::ListWorkersResponse(), v1::ListWorkersRequest(), std::string(257, 'x')),
+            refused);
+  // From the beginning, and where the end has been reached.
+  for (const char* token : {"0", "3"}) {
+    EXPECT_EQ(code_of(v1::ListTrialsResponse(), trials, token), absl::StatusCode::kOk);
+  }
+  for (const char* token : {"0", "1"}) {
+    EXPECT_EQ(code_of(v1::ListExperimentsResponse(), v1::ListExperimentsRequest(), token),
+              absl::StatusCode::kOk);
+  }
+  EXPECT_EQ(code_of(v1::ListTrialsResponse(), trials, "4"), refused);
+  EXPECT_EQ(code_of(v1::ListCheckpointsResponse(), checkpoints, "0/0/0"), absl::StatusCode::kOk);
+  EXPECT_EQ(code_of(v1::ListWorkersResponse(), v1::ListWorkersRequest(), "\x7f"),
+            absl::StatusCode::kOk);
+}
+
+TEST_F(QueryTest, APageEndsBeforeItGetsTooLargeForAMessage) {
+  v1::ExperimentSpec spec = OneTrial();
+  for (int i = 0; i < 64; ++i) {
+    v1::Label& label = *spec.add_labels();
+    label.set_key(absl::StrCat("label-", i));
+    label.set_value(std::string(limits::kTextBytes, 'x'));
+  }
+  constexpr int kExperiments = 40;
+  for (int i = 0; i < kExperiments; ++i) Submit(spec);
+  v1::ListExperimentsRequest request;
+  request.set_page_size(limits::kPageMax);
+  int seen = 0;
+  int pages = 0;
+  do {
+    const auto response = Call<v1::ListExperimentsResponse>(request);
+    ASSERT_TRUE(response.ok()) << response.status();
+    EXPECT_LE(response->ByteSizeLong(), limits::kPageBytes + 64);
+    for (const auto& experiment : response->experiments()) {
+      EXPECT_EQ(experiment.experiment(), static_cast<uint64_t>(++seen));
+    }
+    request.set_page_token(response->next_page_token());
+    ++pages;
+  } while (!request.page_token().empty() && pages < kExperiments);
+  EXPECT_EQ(seen, kExperiments);
+  EXPECT_EQ(pages, 3);
 }
 
 TEST_F(QueryTest, ExperimentsAreFoundByLabelAndByBeingLast) {

@@ -312,7 +312,8 @@ TEST_F(SqliteStoreTest, AForeignPageTokenIsAnInvalidArgument) {
   v1::ReadMetricsRequest metrics;
   v1::ReadLogsRequest logs;
   logs.set_trial(1);
-  for (const char* token : {"x", "e", "r1.2", "r1.2.3.4", "e5 ", "-"}) {
+  for (const char* token : {"x", "e", "r1.2", "r1.2.3.4", "e5 ", "-", "e18446744073709551615",
+                            "r4294967297.1.1", "r1.18446744073709551615.1"}) {
     metrics.set_page_token(token);
     logs.set_page_token(token);
     EXPECT_EQ((*reader)->ReadMetrics(metrics).status().code(), absl::StatusCode::kInvalidArgument)
