@@ -103,6 +103,11 @@ inline constexpr size_t kWorkerLogBufferBytes = 16 << 20;
 // orders of one stream arrive in order, so that the newest alone would do.
 inline constexpr size_t kRememberedAttempts = 64;
 inline constexpr size_t kRowsPerChunk = 256;
+// One row on average: some 200 bytes, and room for what a newer worker adds.
+inline constexpr size_t kRowBytes = 1 << 10;
+// The status of an attempt, or an item without rows and log text: their texts within kTextBytes
+// and kNameBytes, and room for what a newer worker adds.
+inline constexpr size_t kReportEntryBytes = 16 << 10;
 inline constexpr size_t kPageDefault = 100;
 inline constexpr size_t kPageMax = 1000;
 // The entries of one page of a list: half of kControlMessageBytes, far from what a client refuses.

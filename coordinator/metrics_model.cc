@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/text.h"
 #include "coordinator/core/queries.h"
 #include "spec/spec.h"
 
@@ -67,9 +68,9 @@ LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Sp
   for (const v1::Assignment& assignment : expanded.assignments()) {
     if (++parameters > kInfoParameters) break;
     labels.emplace_back(LabelName(assignment.path()),
-                        spec::ValueText(assignment.value()).substr(0, kInfoValueBytes));
+                        CleanText(spec::ValueText(assignment.value()), kInfoValueBytes));
   }
-  labels.emplace_back("name", experiment.spec.name().substr(0, kInfoValueBytes));
+  labels.emplace_back("name", CleanText(experiment.spec.name(), kInfoValueBytes));
   return labels;
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/text.h"
 #include "worker/agent_turn.h"
-#include "worker/convert.h"
 
 namespace dt {
 namespace agent_internal {

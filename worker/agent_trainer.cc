@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/text.h"
 #include "worker/agent_turn.h"
 #include "worker/convert.h"
 

@@ -26,7 +26,5 @@ v1::CheckpointRef ToMessage(const frames::CheckpointDone& frame, std::string_vie
 v1::Evaluation ToMessage(const frames::Eval& frame);
 // The word of an `end` frame. A word that is none of them is a trainer we do not know: a crash.
 v1::Cause CauseFromWord(std::string_view word);
-// At most `bytes_max` bytes, malformed UTF-8 replaced by '?': protobuf refuses other strings.
-std::string CleanText(std::string_view text, size_t bytes_max);
 
 }  // namespace dt

@@ -18,6 +18,7 @@
 #include "common/credentials.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "worker/device.h"
 #include "worker/shell.h"
@@ -187,7 +188,7 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, const HostFacts& fa
         absl::StrCat("--name has ", hello.worker().size(), " bytes, at most ", limits::kNameBytes));
   }
   hello.set_device(slot.kind == DeviceKind::kCuda ? "cuda" : "cpu");
-  hello.set_device_name(facts.cpu_name.substr(0, limits::kNameBytes));
+  hello.set_device_name(CleanText(facts.cpu_name, limits::kNameBytes));
   hello.set_memory_bytes(facts.memory_bytes);
   if (slot.kind == DeviceKind::kCuda) {
     const std::vector<Gpu> gpus = FindGpus();

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "coordinator/core/turn.h"
 
 namespace dt {
@@ -30,7 +31,7 @@ void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   SetId(fact, {id, 0});
   fact.set_state(state);
   fact.set_cause(cause);
-  fact.set_message(message);
+  fact.set_message(CleanText(message, limits::kTextBytes));
   Journal(turn, std::move(record));
 }
 
@@ -54,13 +55,23 @@ std::optional<absl::Duration> BackoffOf(const Trial& trial, const Tries& tries,
   return std::min(backoff, limits::kRetryBackoffMax);
 }
 
+// The message of an end that would have been followed by another attempt: why none follows.
+std::string WithLimit(const std::string& message, size_t attempts, const v1::Retries& retries) {
+  const std::string limit =
+      attempts >= limits::kAttemptsPerTrial
+          ? absl::StrCat("the trial has had ", attempts, " attempts, and may have no more")
+          : absl::StrCat("retries.max ", retries.max(), " is used up");
+  if (message.empty()) return limit;
+  return absl::StrCat(CleanText(message, limits::kTextBytes - limit.size() - 2), "; ", limit);
+}
+
 v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, const RankEnd& end,
                         std::optional<absl::Duration> backoff) {
   v1::Record record;
   v1::AttemptEnded& fact = *record.mutable_attempt_ended();
   SetId(fact, attempt.id);
   fact.set_cause(end.cause);
-  fact.set_message(end.message.substr(0, limits::kTextBytes));
+  fact.set_message(CleanText(end.message, limits::kTextBytes));
   fact.set_rank(end.rank);
   if (end.rank >= 0) fact.set_worker(recorded.members[end.rank].worker);
   fact.set_step(std::max(attempt.step, end.step));
@@ -219,8 +230,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
     const bool retried =
         consequence == Consequence::kRetriesCrash || consequence == Consequence::kRetriesLoss;
     EndTrial(turn, id, finished ? v1::TRIAL_FINISHED : v1::TRIAL_FAILED, end.cause,
-             retried ? absl::StrCat(end.message, end.message.empty() ? "" : "; ", "retries.max ",
-                                    attempt.spec.retries().max(), " is used up")
+             retried ? WithLimit(end.message, trial.attempts.size(), attempt.spec.retries())
                      : end.message);
   }
   attempt.ended = true;

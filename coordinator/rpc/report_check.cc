@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "common/text.h"
 
 namespace dt {
 namespace {
@@ -24,25 +25,32 @@ absl::Status CheckSize(const char* what, size_t size, size_t limit) {
   return Refuse(absl::StrCat(what, " has ", size, " bytes; the limit is ", limit));
 }
 
+// A text that the journal may keep: bounded, and such that protobuf reads it back.
+absl::Status CheckText(const char* what, const std::string& text,
+                       size_t limit = limits::kNameBytes) {
+  DT_RETURN_IF_ERROR(CheckSize(what, text.size(), limit));
+  return IsUtf8(text) ? absl::OkStatus() : Refuse(absl::StrCat(what, " is not UTF-8"));
+}
+
 absl::Status CheckHello(const v1::Hello& hello) {
   if (hello.worker().empty()) return Refuse("hello names no worker");
   if (hello.instance() == 0) return Refuse("hello has no instance");
-  DT_RETURN_IF_ERROR(CheckSize("hello.worker", hello.worker().size(), limits::kNameBytes));
+  DT_RETURN_IF_ERROR(CheckText("hello.worker", hello.worker()));
   if (hello.device() != "cpu" && hello.device() != "cuda") {
     return Refuse(absl::StrCat("hello.device is '", hello.device(), "'; it is cpu or cuda"));
   }
   for (const std::string* text :
        {&hello.host(), &hello.device_name(), &hello.gpu_uuid(), &hello.storage_id(),
         &hello.data_address(), &hello.program_version()}) {
-    DT_RETURN_IF_ERROR(CheckSize("a text of hello", text->size(), limits::kNameBytes));
+    DT_RETURN_IF_ERROR(CheckText("a text of hello", *text));
   }
   if (hello.labels_size() > static_cast<int>(limits::kLabels)) {
     return Refuse(
         absl::StrCat("hello has ", hello.labels_size(), " labels; the limit is ", limits::kLabels));
   }
   for (const v1::Label& label : hello.labels()) {
-    DT_RETURN_IF_ERROR(CheckSize("a label's key", label.key().size(), limits::kNameBytes));
-    DT_RETURN_IF_ERROR(CheckSize("a label's value", label.value().size(), limits::kTextBytes));
+    DT_RETURN_IF_ERROR(CheckText("a label's key", label.key()));
+    DT_RETURN_IF_ERROR(CheckText("a label's value", label.value(), limits::kTextBytes));
   }
   return absl::OkStatus();
 }
@@ -77,6 +85,7 @@ absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
     return Refuse(
         absl::StrCat("a chunk has ", chunk.count(), " rows; it has 1 to ", limits::kRowsPerChunk));
   }
+  DT_RETURN_IF_ERROR(CheckSize("a chunk", chunk.rows().size(), chunk.count() * limits::kRowBytes));
   v1::StepRows rows;
   if (!rows.ParseFromString(chunk.rows())) return Refuse("a chunk's rows cannot be read");
   if (rows.rows_size() != static_cast<int>(chunk.count()) ||
@@ -98,10 +107,42 @@ absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
   return totals;
 }
 
+absl::Status CheckPrepared(const v1::Prepared& prepared) {
+  DT_RETURN_IF_ERROR(CheckText("a data fingerprint", prepared.data_fingerprint()));
+  const v1::Provenance& from = prepared.provenance();
+  for (const std::string* text : {&from.program_version(), &from.program_revision(),
+                                  &from.torch_version(), &from.nccl_version(), &from.cuda_version(),
+                                  &from.device_name(), &from.host(), &from.cores()}) {
+    DT_RETURN_IF_ERROR(CheckText("a text of the provenance", *text));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCheckpoint(const v1::CheckpointRef& checkpoint) {
+  DT_RETURN_IF_ERROR(CheckText("a checkpoint's path", checkpoint.path(), limits::kTextBytes));
+  DT_RETURN_IF_ERROR(CheckText("a checkpoint's storage id", checkpoint.storage_id()));
+  return CheckText("a checkpoint's manifest hash", checkpoint.manifest_hash());
+}
+
+absl::Status CheckAttemptStatus(const v1::AttemptStatus& status) {
+  if (status.attempt_token().size() != kTokenBytes) {
+    return Refuse(absl::StrCat("an attempt's token has ", status.attempt_token().size(),
+                               " bytes; it has ", kTokenBytes));
+  }
+  // With fields that only a newer worker knows.
+  DT_RETURN_IF_ERROR(
+      CheckSize("the status of an attempt", status.ByteSizeLong(), limits::kReportEntryBytes));
+  DT_RETURN_IF_ERROR(CheckText("a store address", status.store_address()));
+  return CheckPrepared(status.prepared());
+}
+
 absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
   if (item.attempt_token().size() != kTokenBytes) {
     return Refuse(absl::StrCat("an item's attempt token has ", item.attempt_token().size(),
                                " bytes; it has ", kTokenBytes));
+  }
+  if (!item.has_rows() && !item.has_log()) {
+    DT_RETURN_IF_ERROR(CheckSize("an item", item.ByteSizeLong(), limits::kReportEntryBytes));
   }
   switch (item.what_case()) {
     case v1::Item::kRows: {
@@ -110,17 +151,18 @@ absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
       return absl::OkStatus();
     }
     case v1::Item::kLog:
-      return CheckSize("a log chunk", item.log().text().size(), limits::kLogChunkBytes);
+      return CheckText("a log chunk", item.log().text(), limits::kLogChunkBytes);
     case v1::Item::kEnded:
-      return CheckSize("an end's message", item.ended().message().size(), limits::kTextBytes);
+      return CheckText("an end's message", item.ended().message(), limits::kTextBytes);
     case v1::Item::kCheckpoint:
-      return CheckSize("a checkpoint's path", item.checkpoint().path().size(), limits::kTextBytes);
+      return CheckCheckpoint(item.checkpoint());
     case v1::Item::kCheckpointRemoved:
-      return CheckSize("a checkpoint's path", item.checkpoint_removed().path().size(),
-                       limits::kTextBytes);
+      return CheckCheckpoint(item.checkpoint_removed());
     case v1::Item::kPrepared:
-    case v1::Item::kRunning:
+      return CheckPrepared(item.prepared());
     case v1::Item::kEvaluation:
+      return CheckText("an evaluation's split", item.evaluation().split());
+    case v1::Item::kRunning:
     case v1::Item::kDropped:
       return absl::OkStatus();
     case v1::Item::WHAT_NOT_SET:
@@ -146,11 +188,7 @@ absl::StatusOr<std::vector<RowTotals>> CheckReport(const v1::WorkerReport& repor
                                limits::kAttemptsPerReport));
   }
   for (const v1::AttemptStatus& attempt : report.attempts()) {
-    if (attempt.attempt_token().size() != kTokenBytes) {
-      return Refuse("an attempt's token has not 16 bytes");
-    }
-    DT_RETURN_IF_ERROR(
-        CheckSize("a store address", attempt.store_address().size(), limits::kNameBytes));
+    DT_RETURN_IF_ERROR(CheckAttemptStatus(attempt));
   }
   std::vector<RowTotals> totals;
   uint64_t previous = 0;

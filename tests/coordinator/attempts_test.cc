@@ -1,6 +1,7 @@
 // attempts_test.cc: from orders to the end of an attempt, and what its end means for the trial.
 #include <gtest/gtest.h>
 
+#include "common/text.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -87,6 +88,44 @@ TEST_F(AttemptTest, ACrashIsRetriedAfterABackoffThatDoubles) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
   EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_TRAINER_CRASH);
   EXPECT_NE(TrialOf(id).message.find("retries.max 2 is used up"), std::string::npos);
+}
+
+TEST_F(AttemptTest, ALongMessageIsCutBetweenCharactersAndKeepsTheReasonForTheEnd) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = OneTrial();
+  spec.mutable_base()->mutable_retries()->set_max(0);
+  for (const size_t odd : {0, 1}) {
+    std::string message(odd, 'x');
+    while (message.size() < 2 * limits::kTextBytes) message += "\xc3\xbc";
+    const TrialId id{Submit(spec), 1};
+    Train({"a"});
+    v1::Item ended = Ended("a", v1::CAUSE_TRAINER_CRASH);
+    ended.mutable_ended()->set_message(message);
+    SendItems("a", {ended});  // every record is parsed again when the test ends
+    Leave("a");
+    EXPECT_LE(TrialOf(id).message.size(), limits::kTextBytes);
+    EXPECT_GT(TrialOf(id).message.size(), limits::kTextBytes - 4);
+    EXPECT_TRUE(IsUtf8(TrialOf(id).message));
+    EXPECT_NE(TrialOf(id).message.find("; retries.max 0 is used up"), std::string::npos);
+    EXPECT_LE(TrialOf(id).attempts[0].message.size(), limits::kTextBytes);
+    EXPECT_TRUE(IsUtf8(TrialOf(id).attempts[0].message));
+  }
+}
+
+TEST_F(AttemptTest, ATrialThatMayHaveNoMoreAttemptsSaysSo) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = OneTrial();
+  spec.mutable_base()->mutable_retries()->set_backoff_seconds(0);
+  const TrialId id{Submit(spec), 1};
+  for (uint64_t attempt = 1; attempt <= limits::kAttemptsPerTrial; ++attempt) {
+    ASSERT_EQ(AttemptsOf(id), attempt);
+    Train({"a"}, attempt - 1);
+    SendItems("a", {Checkpoint("a", attempt), Ended("a", v1::CAUSE_TRAINER_CRASH)});
+    Leave("a");
+  }
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+  EXPECT_NE(TrialOf(id).message.find("the trial has had 1000 attempts"), std::string::npos)
+      << TrialOf(id).message;
 }
 
 TEST_F(AttemptTest, LostWorkersDoNotUseUpTheBudgetOfCrashes) {

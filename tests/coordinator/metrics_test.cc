@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "common/text.h"
 #include "coordinator/http.h"
 #include "tests/testing/loop_fixture.h"
 #include "tests/testing/temp_folder.h"
@@ -160,6 +161,25 @@ TEST_F(MetricsTest, OverTheCapTheBestAndTheNewestTrialsStay) {
   EXPECT_EQ(snapshot->omitted_trials, 3u);
   EXPECT_EQ(snapshot->trials[0].id.trial, 5u);
   EXPECT_EQ(snapshot->trials[1].id.trial, 4u);
+}
+
+TEST_F(MetricsTest, LongNamesInAnyScriptAreCutBetweenCharacters) {
+  std::string name;
+  while (name.size() < 120) name += "\xe8\xae\xad\xe7\xbb\x83";  // three bytes each
+  Connect();
+  v1::SubmitRequest request = Grid("a");
+  request.mutable_spec()->set_name(name);
+  v1::Parameter& parameter = *request.mutable_spec()->add_parameters();
+  parameter.set_path("data.train");
+  parameter.add_values()->set_text("x" + name);
+  Call(1, request);
+  TurnOk();
+  Run(Token());
+  Hold(Token(), v1::AttemptStatus::TRAINING);
+  Show();
+  EXPECT_TRUE(IsUtf8(metrics_.Render()));
+  ExpectLine("dtrain_exported_trials 1");
+  EXPECT_TRUE(absl::StrContains(metrics_.Render(), "name=\"" + name.substr(0, 63) + "\""));
 }
 
 TEST_F(MetricsTest, PromtoolFindsNothingToSayAboutARendering) {

@@ -171,5 +171,65 @@ TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
   }
 }
 
+// Sets every text of a message, also of those inside it, to `text`, one at a time.
+void ForEachText(google::protobuf::Message& message, const std::string& text,
+                 const std::function<void(const std::string& path)>& visit) {
+  using google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    if (field->is_repeated()) continue;
+    const bool was_set = field->has_presence() && reflection.HasField(message, field);
+    if (field->type() == FieldDescriptor::TYPE_MESSAGE) {
+      ForEachText(*reflection.MutableMessage(&message, field), text, visit);
+      if (!was_set) reflection.ClearField(&message, field);
+    } else if (field->type() == FieldDescriptor::TYPE_STRING) {
+      const std::string before = reflection.GetString(message, field);
+      reflection.SetString(&message, field, text);
+      visit(field->full_name());
+      reflection.SetString(&message, field, before);
+    }
+  }
+}
+
+TEST(ReportCheckTest, EveryTextOfAReportIsBoundedAndUtf8) {
+  for (const std::string& text :
+       {std::string(limits::kLogChunkBytes + 1, 'x'), std::string("cut \xc3")}) {
+    v1::WorkerReport report = Opening();
+    report.add_attempts()->set_attempt_token(std::string(16, 't'));
+    v1::Item* item = AddItem(report);
+    int texts = 0;
+    const auto expect_refused = [&](const std::string& path) {
+      EXPECT_EQ(CodeOf(report), absl::StatusCode::kInvalidArgument) << path;
+      ++texts;
+    };
+    ForEachText(*report.mutable_hello(), text, expect_refused);
+    item->mutable_running();
+    ForEachText(*report.mutable_attempts(0), text, expect_refused);
+    ForEachText(*item, text, expect_refused);
+    EXPECT_GT(texts, 30);
+  }
+}
+
+TEST(ReportCheckTest, WhatANewerWorkerAddsIsBoundedToo) {
+  const auto grow = [](google::protobuf::Message& message) {
+    message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(
+        1000, std::string(limits::kReportEntryBytes, 'x'));
+  };
+  v1::WorkerReport item = Opening();
+  grow(*AddItem(item)->mutable_evaluation());
+  EXPECT_EQ(CodeOf(item), absl::StatusCode::kInvalidArgument);
+  v1::WorkerReport status = Opening();
+  status.add_attempts()->set_attempt_token(std::string(16, 't'));
+  EXPECT_EQ(CodeOf(status), absl::StatusCode::kOk);
+  grow(*status.mutable_attempts(0)->mutable_latest());
+  EXPECT_EQ(CodeOf(status), absl::StatusCode::kInvalidArgument);
+  v1::WorkerReport rows = Opening();
+  v1::StepRows large = Rows(1, 2);
+  grow(*large.mutable_rows(1));
+  SetRows(AddItem(rows), large);
+  EXPECT_EQ(CodeOf(rows), absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace dt

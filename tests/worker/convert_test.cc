@@ -16,13 +16,6 @@ TEST(ConvertTest, SpecificationHasOriginalNamesAndEveryField) {
   EXPECT_EQ(json.at("model").at("tie_head"), false);
 }
 
-TEST(ConvertTest, CleanTextReplacesMalformedUtf8AndClips) {
-  EXPECT_EQ(CleanText("gr\xc3\xbc\xc3\x9f", 100), "gr\xc3\xbc\xc3\x9f");
-  EXPECT_EQ(CleanText("a\xff\xc0\xaf", 100), "a???");
-  EXPECT_EQ(CleanText("ab\xc3\xbc", 3), "ab?") << "a character cut in two";
-  EXPECT_EQ(CleanText("\xed\xa0\x80", 100), "???") << "a surrogate";
-}
-
 TEST(ConvertTest, UnknownCauseIsACrash) {
   EXPECT_EQ(CauseFromWord("oom"), v1::CAUSE_OOM);
   EXPECT_EQ(CauseFromWord("sunspots"), v1::CAUSE_TRAINER_CRASH);

@@ -1,0 +1,19 @@
+// text.h: text as protobuf and Prometheus take it: well-formed UTF-8 of a bounded length.
+//
+// Role:  pure functions.
+// Tests: tests/common/text_test.cc
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dt {
+
+bool IsUtf8(std::string_view text);
+
+// The longest front of `text` that has at most `bytes_max` bytes and cuts no character in two.
+// Malformed UTF-8 is replaced by '?', a byte each.
+std::string CleanText(std::string_view text, size_t bytes_max);
+
+}  // namespace dt

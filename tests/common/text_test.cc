@@ -1,0 +1,38 @@
+// text_test.cc: cleaning and cutting.
+#include "common/text.h"
+
+#include <gtest/gtest.h>
+
+namespace dt {
+namespace {
+
+TEST(TextTest, MalformedUtf8IsReplacedByteByByte) {
+  EXPECT_EQ(CleanText("gr\xc3\xbc\xc3\x9f", 100), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_EQ(CleanText("a\xff\xc0\xaf", 100), "a???");
+  EXPECT_EQ(CleanText("\xed\xa0\x80", 100), "???") << "a surrogate";
+  EXPECT_EQ(CleanText("ab\xc3", 100), "ab?") << "an unfinished character";
+}
+
+TEST(TextTest, ACutNeverGoesThroughACharacter) {
+  EXPECT_EQ(CleanText("ab\xc3\xbc", 3), "ab");
+  EXPECT_EQ(CleanText("ab\xc3\xbc", 4), "ab\xc3\xbc");
+  EXPECT_EQ(CleanText("abc", 0), "");
+  const std::string text = "a\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80\xff z";
+  for (size_t bytes = 0; bytes <= text.size(); ++bytes) {
+    EXPECT_LE(CleanText(text, bytes).size(), bytes);
+    EXPECT_TRUE(IsUtf8(CleanText(text, bytes))) << bytes;
+  }
+}
+
+TEST(TextTest, WhatIsUtf8IsToldFromWhatIsNot) {
+  for (const char* good : {"", "plain", "gr\xc3\xbc\xc3\x9f", "\xf0\x9f\x98\x80"}) {
+    EXPECT_TRUE(IsUtf8(good)) << good;
+  }
+  for (const char* bad :
+       {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\x80"}) {
+    EXPECT_FALSE(IsUtf8(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace dt
