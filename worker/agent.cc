@@ -91,6 +91,8 @@ void Turn::FollowOrders() {
       StopHeld(StopReason::kKill);
     } else if (s_.desired->assigned.abandon()) {
       StopHeld(StopReason::kAbandon);
+    } else if (s_.desired->assigned.checkpoint_stop()) {
+      StopHeld(StopReason::kGangSaves);
     }
     if (s_.draining) StopHeld(StopReason::kDraining);
   }
@@ -115,9 +117,8 @@ void Turn::StopHeld(StopReason reason) {
   LocalAttempt& attempt = *s_.attempt;
   const StopReason before = std::exchange(attempt.stop, reason);
   s_.report_urgent = true;
-  const bool save = reason == StopReason::kGrace || reason == StopReason::kDraining;
   if (attempt.stage == AttemptStage::kWaiting) {
-    EndHeld(save ? v1::CAUSE_PREEMPTED : v1::CAUSE_CANCELLED, "stopped before it started");
+    EndHeld(Saves(reason) ? v1::CAUSE_PREEMPTED : v1::CAUSE_CANCELLED, "stopped before it started");
     ReleaseHeld();
     return;
   }
@@ -125,8 +126,9 @@ void Turn::StopHeld(StopReason reason) {
     case StopReason::kNone:
       return;
     case StopReason::kGrace:
+    case StopReason::kGangSaves:
     case StopReason::kDraining:
-      if (attempt.stage == AttemptStage::kEnded || before == StopReason::kGrace) return;
+      if (attempt.stage == AttemptStage::kEnded || Saves(before)) return;
       actions_.push_back(SendFrame{frames::Stop{attempt.token.ToHex(), true}});
       s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + limits::kCheckpointStopGrace);
       s_.trainer.kill_reason =

@@ -127,11 +127,12 @@ struct Trainer {
 // Why an attempt is to end here; later ones are stronger.
 enum class StopReason {
   kNone,
-  kGrace,     // the coordinator was away too long: save and stop
-  kDraining,  // this worker is to go: save and stop
-  kAbandon,   // the gang is broken, or the attempt is no longer ordered
-  kKill,      // cancelled
-  kForget,    // the coordinator does not know it: kill, and tell nothing
+  kGrace,      // the coordinator was away too long: save and stop
+  kGangSaves,  // another worker of the gang is to go: save and stop
+  kDraining,   // this worker is to go: save and stop
+  kAbandon,    // the gang is broken, or the attempt is no longer ordered
+  kKill,       // cancelled
+  kForget,     // the coordinator does not know it: kill, and tell nothing
 };
 enum class AttemptStage {
   kWaiting,    // for a trainer; no `start` sent

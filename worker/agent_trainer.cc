@@ -150,19 +150,21 @@ void Turn::OnFrame(const frames::CheckpointRemoved& frame) {
   PushItem(std::move(item));
 }
 
+std::string Turn::WhySaved(const LocalAttempt& attempt) const {
+  if (attempt.stop == StopReason::kDraining) return "the worker was told to shut down";
+  if (attempt.stop == StopReason::kGangSaves) return "another worker of the gang shuts down";
+  return absl::StrCat("no coordinator for ", Seconds(s_.options.disconnect_grace));
+}
+
 void Turn::OnFrame(const frames::End& frame) {
   LocalAttempt* attempt = Current(frame.token);
   if (!attempt) return;
   attempt->step = std::max(attempt->step, frame.step);
   v1::Cause cause = CauseFromWord(frame.cause);
   std::string message = frame.message;
-  const bool saving = attempt->stop == StopReason::kGrace || attempt->stop == StopReason::kDraining;
-  if (saving && cause == v1::CAUSE_CANCELLED) {
+  if (Saves(attempt->stop) && cause == v1::CAUSE_CANCELLED) {
     cause = v1::CAUSE_PREEMPTED;
-    message = attempt->stop == StopReason::kDraining
-                  ? "the worker was told to shut down; the trainer saved and stopped"
-                  : absl::StrCat("no coordinator for ", Seconds(s_.options.disconnect_grace),
-                                 "; the trainer saved and stopped");
+    message = absl::StrCat(WhySaved(*attempt), "; the trainer saved and stopped");
   }
   EndHeld(cause, message);
   if (s_.trainer.phase == TrainerPhase::kBusy) {
@@ -213,6 +215,7 @@ void Turn::EndOnDeath(const TrainerExited& event, const Trainer& dead) {
       }
       break;
     case StopReason::kGrace:
+    case StopReason::kGangSaves:
     case StopReason::kDraining:
       cause = v1::CAUSE_PREEMPTED;
       break;

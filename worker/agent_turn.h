@@ -15,6 +15,12 @@ inline std::string Seconds(absl::Duration duration) {
   return absl::StrCat(absl::ToInt64Seconds(duration), " s");
 }
 
+// The trainer is asked to save before it stops.
+inline bool Saves(StopReason reason) {
+  return reason == StopReason::kGrace || reason == StopReason::kGangSaves ||
+         reason == StopReason::kDraining;
+}
+
 // One AgentStep: the state, what is to be done, and the time, which does not change within it.
 class Turn {
  public:
@@ -60,6 +66,8 @@ class Turn {
   void StopHeld(StopReason reason);
   void EndHeld(v1::Cause cause, std::string_view message, int exit_status = 0);
   void ReleaseHeld();
+  // REQUIRES: Saves(attempt.stop).
+  std::string WhySaved(const LocalAttempt& attempt) const;
   void EndOnDeath(const TrainerExited& event, const Trainer& dead);
   void OnStartFailure(std::string message);
   bool HasEnded(const AttemptToken& token) const;

@@ -343,6 +343,13 @@ void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence) {
   ArmAttempt(turn.live(), turn.durable(), attempt);
 }
 
+void OnDraining(Turn& turn, Worker& worker) {
+  LiveAttempt* attempt = worker.attempt;
+  if (attempt == nullptr || attempt->ended || attempt->cancelling || attempt->saving) return;
+  attempt->saving = true;
+  MarkMembersDue(turn.live(), *attempt);
+}
+
 void OnRankGone(Turn& turn, Worker& worker) {
   LiveAttempt& attempt = *worker.attempt;
   if (attempt.ended) return ReleaseRank(turn, worker);

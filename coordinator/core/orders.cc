@@ -18,6 +18,7 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   assigned.set_kill(attempt.cancelling);
   assigned.set_abandon(attempt.ended && !attempt.cancelling);
   if (attempt.ended || attempt.cancelling) return assigned;  // who leaves needs no more
+  assigned.set_checkpoint_stop(attempt.saving);
   *assigned.mutable_spec() = attempt.spec;
   if (const Attempt* recorded = FindAttempt(durable, attempt.id)) {
     assigned.set_local_rank(recorded->members[worker.rank].local_rank);

@@ -301,6 +301,7 @@ void OnReport(Turn& turn, ReportReceived& received) {
     TakeItems(turn, *worker, received);
   }
   TakeHeld(turn, *worker, report);
+  if (worker->draining) OnDraining(turn, *worker);
   UpdateSlot(turn.state, *worker);
 }
 

@@ -216,6 +216,7 @@ struct LiveAttempt {
   std::string store_address;
   bool ended = false;       // its end is recorded: members are to leave
   bool cancelling = false;  // members are to be killed
+  bool saving = false;      // a member's worker shuts down: members are to save and stop
   uint32_t holders = 0;     // ranks whose worker still has it as its attempt
   uint64_t step = 0;        // newest known
   absl::Duration started;

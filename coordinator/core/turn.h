@@ -70,6 +70,9 @@ void OnAttemptStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status);
 // it out, which may also mean that the orders have not arrived.
 enum class Absence { kGone, kLeftOut };
 void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence);
+// The worker shuts down. Its attempt needs all members to save: rank 0 writes the checkpoint, and
+// the others keep it company until then.
+void OnDraining(Turn& turn, Worker& worker);
 // The worker holds nothing of its attempt any more, or is lost. The attempt may be gone afterwards.
 void OnRankGone(Turn& turn, Worker& worker);
 // REQUIRES: the worker's attempt has ended. The attempt may be gone afterwards.

@@ -234,6 +234,44 @@ TEST_F(AttemptTest, TheSurvivorsOfABrokenGangAreToldToAbandonAndKeepTheirSlotsUn
   ExpectOrders("a", id, 0);
 }
 
+TEST_F(AttemptTest, AMemberThatDrainsHasTheWholeGangSaveFirst) {
+  const TrialId id = TrainPair();
+  AddWorker("c");
+  workers_.at("b").draining = true;
+  Heartbeat("b");
+  for (const char* member : {"a", "b"}) {
+    EXPECT_TRUE(AssignedTo(member)->checkpoint_stop()) << member;
+    EXPECT_FALSE(AssignedTo(member)->abandon()) << member;
+    EXPECT_GT(AssignedTo(member)->world_size(), 0) << "it is still theirs";
+  }
+  const int told = orders_sent_["a"];
+  Heartbeat("b");
+  EXPECT_EQ(orders_sent_["a"], told) << "once is enough";
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  SendItems("a", {Checkpoint("a", 40), Ended("a", v1::CAUSE_PREEMPTED, 40)});
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_PREEMPTED);
+  EXPECT_EQ(TrialOf(id).attempts.back().deciding_rank, 0);
+  Leave("a");
+  Leave("b");
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_STARTING);
+  ExpectIdle("b");
+  for (const char* member : {"a", "c"}) {
+    EXPECT_EQ(AssignedTo(member)->resume().step(), 40u) << member;
+    EXPECT_FALSE(AssignedTo(member)->checkpoint_stop()) << member;
+  }
+}
+
+TEST_F(AttemptTest, ADrainThatARestartedCoordinatorHearsOfStillReachesTheGang) {
+  TrainPair();
+  workers_.at("b").draining = true;
+  RestartCoordinator();
+  Connect("a");
+  EXPECT_FALSE(AssignedTo("a")->checkpoint_stop());
+  Connect("b");
+  EXPECT_TRUE(AssignedTo("a")->checkpoint_stop());
+}
+
 TEST_F(AttemptTest, RankZeroAloneDecidesThatItFinished) {
   const TrialId id = TrainPair();
   SendItems("b", {Ended("b", v1::CAUSE_FINISHED)});

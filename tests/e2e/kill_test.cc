@@ -118,5 +118,28 @@ TEST_F(KillTest, ADrainingWorkerSavesAndAnotherGoesOnFromThere) {
   EXPECT_GE(explained.attempts(1).resumed_step(), 100u);
 }
 
+TEST_F(KillTest, ADrainingWorkerOfAnyRankHasItsGangSaveWithoutLosingAStep) {
+  for (const int rank : {1, 0}) {
+    const std::string spare = "spare" + std::to_string(rank);
+    if (rank == 1) {
+      Start({"w0", "w1"});
+    }
+    const uint64_t experiment = cluster_.Submit(Training(800, "step_ms=2", 2).spec());
+    ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 100));
+    cluster_.StartWorker(spare);
+    const std::string leaving = WorkerOf(experiment, rank);
+    cluster_.worker(leaving).Signal(SIGTERM);
+    const auto status = cluster_.worker(leaving).AwaitExit();
+    ASSERT_TRUE(status);
+    EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+    ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+    ExpectEachStepOnce(experiment, 800);
+    const auto explained = cluster_.Explain(experiment);
+    ASSERT_EQ(explained.attempts_size(), 2) << "rank " << rank;
+    EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_PREEMPTED) << "rank " << rank;
+    EXPECT_GE(explained.attempts(1).resumed_step(), 100u) << "rank " << rank;
+  }
+}
+
 }  // namespace
 }  // namespace dt

@@ -61,7 +61,7 @@ void Trainers::On(Process& process, const frames::Start& start) {
   }
   process.busy = true;
   process.start = start;
-  process.prepared = false;
+  process.prepared = process.leaving = false;
   process.address = start.store_address;
   if (start.resume.has_value() && start.rank == 0) {
     const auto& files = storages_[process.storage_id];
@@ -214,7 +214,10 @@ void Trainers::Break(const std::string& token) {
     Process* member = Rank(gang, rank);
     if (member == nullptr || dice_.Chance(faults_.stuck_in_collective)) continue;
     Later(*member, dice_.Between(absl::Milliseconds(5), absl::Milliseconds(1500)),
-          [this](Process& self) { End(self, "collective", "connection closed by peer"); });
+          [this](Process& self) {
+            if (self.leaving) return End(self, "cancelled", "stopped");
+            End(self, "collective", "connection closed by peer");
+          });
   }
 }
 
@@ -224,9 +227,13 @@ void Trainers::On(Process& process, const frames::Stop& stop) {
   Later(process, dice_.Between(absl::Milliseconds(1), absl::Milliseconds(300)),
         [this, save = stop.checkpoint](Process& self) {
           Gang& gang = gangs_[self.start.token];
-          const bool saves = save && self.start.rank == 0 && gang.running && !gang.broken;
+          const bool trains = gang.running && !gang.broken;
+          if (save && trains && self.start.rank > 0) {
+            self.leaving = true;
+            return;
+          }
           const int id = self.id;
-          if (saves && gang.step > 0) Save(gang, self);
+          if (save && trains && gang.step > 0) Save(gang, self);
           if (Process* left = Find(id)) End(*left, "cancelled", "stopped");
         });
 }

@@ -55,6 +55,7 @@ class Trainers {
     bool busy = false;  // between start and end
     frames::Start start;
     bool prepared = false;
+    bool leaving = false;  // told to, and waits for rank 0 to save
     std::string address;
   };
   struct Gang {

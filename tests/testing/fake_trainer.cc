@@ -177,7 +177,7 @@ class FakeTrainer {
 
   void Train(const frames::Start& start) {
     const Script script(start);
-    peer_gone_ = false;
+    peer_gone_ = leaving_ = false;
     peers_done_ = 0;
     store_address_ = start.store_address;
     const uint64_t target = static_cast<uint64_t>(Integer(start.spec.at("train").at("max_steps")));
@@ -202,6 +202,10 @@ class FakeTrainer {
       const auto step_time = std::chrono::milliseconds(script.Number("step_ms", 1));
       News news = WaitUntil(start, SteadyClock::now() + step_time);
       if ((news == News::kStop || news == News::kSave) && script.Number("ignore_stop") != 0) {
+        news = News::kNone;
+      }
+      if (news == News::kSave && start.rank != 0) {
+        leaving_ = true;  // with rank 0, once that has saved
         news = News::kNone;
       }
       if (news != News::kNone) return EndOn(news, start, step);
@@ -328,7 +332,8 @@ class FakeTrainer {
 
   void EndOn(News news, const frames::Start& start, uint64_t step) {
     if (news == News::kSave && start.rank == 0) Save(start, step);
-    if (news == News::kPeerGone) return End(start, "collective", "a peer is gone", step);
+    if (news == News::kPeerGone && !leaving_)
+      return End(start, "collective", "a peer is gone", step);
     End(start, "cancelled", "told to stop", step);
   }
   void End(const frames::Start& start, const std::string& cause, const std::string& message,
@@ -344,6 +349,7 @@ class FakeTrainer {
   std::string store_address_;
   int listener_ = -1;
   bool peer_gone_ = false;
+  bool leaving_ = false;  // told to, and waits for rank 0 to save
   size_t peers_done_ = 0;
 };
 

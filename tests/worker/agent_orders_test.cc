@@ -286,6 +286,39 @@ TEST_F(AgentTest, StreamsThatBringNoOrdersDoNotProlongTheGrace) {
   EXPECT_TRUE(TakeFrame<frames::Stop>());
 }
 
+TEST_F(AgentTest, AGangWhoseMemberLeavesSavesAndStopsHereToo) {
+  ReachTraining(0, 2);
+  v1::Orders orders = Holding(1, 0, 2);
+  orders.mutable_attempt()->set_checkpoint_stop(true);
+  Order(orders);
+  const auto stop = TakeFrame<frames::Stop>();
+  ASSERT_TRUE(stop);
+  EXPECT_TRUE(stop->checkpoint);
+  Order(orders);
+  EXPECT_FALSE(Take<SendFrame>()) << "it was told";
+  Advance(limits::kAbandonGrace * 2);
+  EXPECT_FALSE(Take<KillTrainer>()) << "saving takes its time";
+  Say(frames::CheckpointDone{.token = Hex(1), .step = 5, .path = "p"});
+  EndsAs("cancelled");
+  Say(frames::Idle{});
+  const v1::Ended end = OnlyEnd();
+  EXPECT_EQ(end.cause(), v1::CAUSE_PREEMPTED);
+  EXPECT_NE(end.message().find("another worker of the gang"), std::string::npos) << end.message();
+  EXPECT_FALSE(LastReport().draining());
+}
+
+TEST_F(AgentTest, ATrainerIsToldOnceToSaveWhenItsOwnWorkerDrainsAndTheGangIsToldToo) {
+  ReachTraining(1, 2);
+  Feed(Terminate{});
+  EXPECT_TRUE(TakeFrame<frames::Stop>());
+  v1::Orders orders = Holding(1, 1, 2);
+  orders.mutable_attempt()->set_checkpoint_stop(true);
+  Order(orders);
+  EXPECT_FALSE(Take<SendFrame>());
+  EndsAs("cancelled");
+  EXPECT_NE(OnlyEnd().message().find("told to shut down"), std::string::npos);
+}
+
 TEST_F(AgentTest, ATrainerThatDoesNotSaveInTimeIsKilled) {
   ReachTraining();
   Feed(Terminate{});

@@ -97,8 +97,6 @@ Attempt::~Attempt() {
 
 frames::End Attempt::Run() {
   Result<void> result = Guarded([&] { return Go(); });
-  // Peers would wait for this rank until their timeout.
-  if (!result.ok() && group_ != nullptr) group_->Abort();
   // A stop may be seen first as the failure of a collective, because a peer was quicker. On a CPU
   // the parameters are those of the last complete step all the same; a GPU may have taken a step
   // with what the failure left of the gradients.
@@ -113,6 +111,9 @@ frames::End Attempt::Run() {
       if (!saved.ok()) result = std::move(saved);
     }
   }
+  // Peers would wait for this rank until their timeout. Not before the checkpoint is safe: with the
+  // first member that leaves, the gang is over, and the others are killed soon.
+  if (!result.ok() && group_ != nullptr) group_->Abort();
   frames::End end;
   end.token = start_.token;
   end.step = static_cast<uint64_t>(step_);
