@@ -75,8 +75,8 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
     start.data_address = "127.0.0.1";
     start.storage = storage_;
     start.resume = resume_;
-    const frames::End end = RunAttempt(start, *device_, conversation, {.alone = alone});
-    conversation.told.Note(0, end);
+    const Outcome outcome = RunAttempt(start, *device_, conversation, {.alone = alone});
+    EXPECT_TRUE(outcome.freed.ok()) << outcome.freed.error().message;
     return conversation.told;
   }
 

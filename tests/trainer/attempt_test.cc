@@ -233,7 +233,10 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
   large["model"]["vocab_pad"] = 50304;  // 3.2 GB of logits
   const Told first = gang.Run(Start(large));
   EXPECT_EQ(first.Cause(), "oom");
-  EXPECT_NE(first.ends[0]->message, "");
+  const std::string& told = first.ends[0]->message;
+  EXPECT_NE(told.find("3.0 GiB more do not fit into the 1.0 GiB that --memory-limit allows"),
+            std::string::npos)
+      << told;
   const Told second = gang.Run(Start(SmallSpec()));
   EXPECT_EQ(second.Cause(), "finished");
   EXPECT_EQ(gang.Run(Start(large)).Cause(), "oom");
@@ -261,6 +264,45 @@ TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
     EXPECT_TRUE(told.Cause(rank) == "oom" || told.Cause(rank) == "collective");
   }
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
+TEST_F(AttemptTest, TheCauseIsToldBeforeAnyPeerCanTellItsSymptom) {
+  nlohmann::json spec = SmallSpec();
+  spec["model"]["n_embd"] = 2048;  // 500 MB of parameters and moments
+  spec["model"]["n_ff"] = 4096;
+  TrainerProcess short_of_memory({"--threads", "1", "--memory-limit", "700M"});
+  TrainerProcess peer;
+  frames::Start start = Start(spec);
+  start.world_size = 2;
+  start.data_address = "127.0.0.1";
+  short_of_memory.Send(start);
+  start.rank = 1;
+  peer.Send(start);
+  const auto end_in = [](const std::vector<frames::FromTrainer>& said) {
+    std::optional<frames::End> end;
+    for (const frames::FromTrainer& frame : said) {
+      if (const auto* found = std::get_if<frames::End>(&frame)) end = *found;
+    }
+    return end;
+  };
+  std::optional<frames::End> cause, symptom;
+  const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+  while (!symptom && std::chrono::steady_clock::now() < until) {
+    pollfd waiting[] = {{peer.fd(), POLLIN, 0}, {cause ? -1 : short_of_memory.fd(), POLLIN, 0}};
+    poll(waiting, 2, 100);
+    // The peer first: what it has said by now, the other must have said before.
+    symptom = end_in(peer.Receive());
+    const std::vector<frames::FromTrainer> said = short_of_memory.Receive();
+    if (!cause) cause = end_in(said);
+    for (const frames::FromTrainer& frame : said) {
+      const auto* store = std::get_if<frames::StoreUp>(&frame);
+      if (store != nullptr) peer.Send(frames::Connect{start.token, store->address});
+    }
+  }
+  ASSERT_TRUE(symptom);
+  EXPECT_EQ(symptom->cause, "collective");
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->cause, "oom");
 }
 
 TEST_F(AttemptTest, ANonFiniteGradientEndsEveryRankBeforeTheParametersSeeIt) {

@@ -190,6 +190,43 @@ TEST(FailureTest, TellsLibTorchsExceptionsApart) {
   EXPECT_EQ(kind_of([] { throw std::runtime_error("[gloo/pair.cc:1] Connection closed by peer"); }),
             ErrorKind::kCollective);
   EXPECT_EQ(kind_of([] { at::zeros({2}).view({3}); }), ErrorKind::kIo);
+  // Whatever fails in the backward pass of a gang has c10d in its stack, some of it twice.
+  const std::string frames = "Exception raised from f at g.cpp:1\nframe #2: c10d::Reducer::f()";
+  const auto stack = std::make_shared<c10::PrecomputedLazyValue<std::string>>(frames);
+  EXPECT_EQ(kind_of([&] { throw c10::Error("shape is wrong", stack); }), ErrorKind::kIo);
+  EXPECT_EQ(kind_of([&] { throw c10::Error("failed: shape is wrong\n" + frames, stack); }),
+            ErrorKind::kIo);
+  EXPECT_EQ(kind_of([&] { throw std::runtime_error("shape is wrong\n" + frames); }),
+            ErrorKind::kIo);
+  // Libraries with allocators of their own.
+  for (const char* words : {"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate",
+                            "cuDNN error: CUDNN_STATUS_ALLOC_FAILED"}) {
+    EXPECT_EQ(kind_of([&] { throw c10::Error(words, stack); }), ErrorKind::kOutOfMemory);
+  }
+  const c10::SourceLocation here{__func__, __FILE__, __LINE__};
+  EXPECT_EQ(kind_of([&] { throw c10::AcceleratorError(here, 2, "CUDA error: out of memory"); }),
+            ErrorKind::kOutOfMemory);
+  EXPECT_EQ(kind_of([&] { throw c10::AcceleratorError(here, 700, "illegal memory access, NCCL"); }),
+            ErrorKind::kIo);
+}
+
+TEST(FailureTest, SaysHowMuchMemoryWasMissingAndWhatToChange) {
+  const std::string bound = "the 700 MiB that --memory-limit allows";
+  const auto starts_with = [&](const std::string& raw, const std::string& start) {
+    const std::string told = DescribeOutOfMemory(raw, bound);
+    EXPECT_EQ(told.rfind(start + " not fit into " + bound, 0), 0u) << told;
+    EXPECT_NE(told.find("train.batch_size"), std::string::npos);
+    EXPECT_NE(told.find(raw), std::string::npos);
+  };
+  starts_with(
+      "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+      "134217728 bytes. Error code 12",
+      "out of memory: 128 MiB more do");
+  starts_with("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of",
+              "out of memory: 2.00 GiB more do");
+  starts_with("an allocation failed", "out of memory: it does");
+  EXPECT_EQ(BinaryBytes(uint64_t{3} << 29), "1.5 GiB");
+  EXPECT_EQ(BinaryBytes(uint64_t{1} << 52), "4096 TiB");
 }
 
 }  // namespace

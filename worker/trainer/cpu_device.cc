@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "worker/trainer/device.h"
+#include "worker/trainer/failure.h"
 
 namespace dt::trainer {
 namespace {
@@ -61,9 +62,11 @@ class CpuDevice final : public Device {
     rlimit limit{};
     if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
       facts.memory_bytes = limit.rlim_cur;
+      facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " that --memory-limit allows";
     } else {
       struct sysinfo info {};
       if (sysinfo(&info) == 0) facts.memory_bytes = uint64_t{info.totalram} * info.mem_unit;
+      facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " of this host";
     }
     return facts;
   }

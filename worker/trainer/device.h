@@ -37,6 +37,7 @@ struct DeviceFacts {
   std::string cuda_version;
   int32_t threads = 0;
   uint64_t memory_bytes = 0;
+  std::string memory_bound;  // in words: "the 700 MiB that --memory-limit allows"
 };
 
 struct BackendOptions {

@@ -1,5 +1,10 @@
 // failure.h: LibTorch's exceptions as our errors. Every try of the trainer ends here.
+//
+// Tests: tests/trainer/model_test.cc
 #pragma once
+
+#include <cstdint>
+#include <string>
 
 #include "common/result.h"
 
@@ -17,5 +22,11 @@ auto Guarded(Body&& body) -> decltype(body()) {
     return ErrorOfException();
   }
 }
+
+// "700 MiB", "1.5 GiB".
+std::string BinaryBytes(uint64_t bytes);
+// What a person is told of an allocation that failed with the words `raw`: how much it was, what
+// there is, what to change. `bound` as in "the 700 MiB that --memory-limit allows".
+std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound);
 
 }  // namespace dt::trainer

@@ -200,11 +200,15 @@ int RunUnderAgent(const Flags& flags) {
   for (;;) {
     link.Say(frames::Idle{});
     const AgentLink::Order order = link.AwaitStart();
-    const frames::End end = RunAttempt(order.start, **device, *order.conversation, {});
-    link.Say(end);
+    const Outcome outcome = RunAttempt(order.start, **device, *order.conversation, {});
+    if (!outcome.freed.ok()) {
+      std::fprintf(stderr, "dttrain: leaving, because freeing the attempt failed: %s\n",
+                   outcome.freed.error().message.c_str());
+      return 1;
+    }
     // After an error of unknown kind on a GPU its context may be lost; a fresh process has a new
     // one.
-    if (end.cause == "trainer_crash" && (*device)->Torch().is_cuda()) return 1;
+    if (outcome.end.cause == "trainer_crash" && (*device)->Torch().is_cuda()) return 1;
   }
 }
 
@@ -226,9 +230,8 @@ int RunAlone(const Flags& flags) {
   if (!device.ok()) Refuse(device.error().message);
   PrintedConversation conversation(run->start.store_address);
   conversation.Say(MakeHello(**device, flags.cores));
-  const frames::End end = RunAttempt(run->start, **device, conversation, run->options);
-  conversation.Say(end);
-  return end.cause == "finished" ? 0 : 1;
+  const Outcome outcome = RunAttempt(run->start, **device, conversation, run->options);
+  return outcome.end.cause == "finished" ? 0 : 1;
 }
 
 }  // namespace

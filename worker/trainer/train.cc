@@ -76,8 +76,8 @@ class Attempt {
   TrialSpec spec_;
   StepPlan plan_;
   std::optional<Dataset> train_data_, val_data_;
-  std::shared_ptr<Group> group_;  // null: no peers and none wanted
-  std::unique_ptr<Timeline> timeline_;
+  std::shared_ptr<Group> group_;        // null: no peers and none wanted
+  std::shared_ptr<Timeline> timeline_;  // shared with what times the all-reduces
   std::unique_ptr<Transformer> model_;
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<DataParallel> parallel_;
@@ -111,9 +111,10 @@ frames::End Attempt::Run() {
       if (!saved.ok()) result = std::move(saved);
     }
   }
-  // Peers would wait for this rank until their timeout. Not before the checkpoint is safe: with the
-  // first member that leaves, the gang is over, and the others are killed soon.
-  if (!result.ok() && group_ != nullptr) group_->Abort();
+  if (!result.ok() && result.error().kind == ErrorKind::kOutOfMemory) {
+    result = Error{ErrorKind::kOutOfMemory,
+                   DescribeOutOfMemory(result.error().message, device_.Facts().memory_bound)};
+  }
   frames::End end;
   end.token = start_.token;
   end.step = static_cast<uint64_t>(step_);
@@ -121,6 +122,11 @@ frames::End Attempt::Run() {
   if (!result.ok()) end.message = result.error().message;
   std::fprintf(stderr, "%s at step %lld%s%s\n", end.cause.c_str(), static_cast<long long>(step_),
                end.message.empty() ? "" : ": ", end.message.c_str());
+  // Before the group ends, which the peers take for a failure, and which may take long: the cause
+  // must not come after its symptom.
+  conversation_.Say(end);
+  // Peers would wait for this rank until their timeout.
+  if (!result.ok() && group_ != nullptr) group_->Abort();
   return end;
 }
 
@@ -206,7 +212,7 @@ Result<void> Attempt::Build() {
   DataParallelOptions options;
   options.bucket_mb = spec_.bucket_mb;
   options.layout = std::move(restored.layout);
-  parallel_ = std::make_unique<DataParallel>(std::move(parameters), group_, *timeline_, options);
+  parallel_ = std::make_unique<DataParallel>(std::move(parameters), group_, timeline_, options);
   return {};
 }
 
@@ -326,15 +332,18 @@ Result<void> Attempt::Save() {
 
 }  // namespace
 
-frames::End RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
-                       const AttemptOptions& options) {
-  frames::End end;
-  {
-    Attempt attempt(start, device, conversation, options);
-    end = attempt.Run();
-  }
-  device.ReleaseMemory();
-  return end;
+Outcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
+                   const AttemptOptions& options) {
+  auto attempt = std::make_unique<Attempt>(start, device, conversation, options);
+  Outcome outcome{attempt->Run(), {}};
+  outcome.freed = Guarded([&]() -> Result<void> {
+    attempt.reset();
+    // A device whose context is lost says so only when asked.
+    if (outcome.end.cause != "finished") device.Synchronize();
+    device.ReleaseMemory();
+    return {};
+  });
+  return outcome;
 }
 
 }  // namespace dt::trainer

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "common/result.h"
 #include "worker/frames.h"
 #include "worker/trainer/conversation.h"
 #include "worker/trainer/device.h"
@@ -21,9 +22,12 @@ struct AttemptOptions {
   enum class Alone { kPlain, kDataParallel } alone = Alone::kPlain;
 };
 
-// Runs to the end; says everything but the end itself, which is returned. All memory of the attempt
-// is free again then.
-frames::End RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
-                       const AttemptOptions& options);
+struct Outcome {
+  frames::End end;     // as it was said
+  Result<void> freed;  // an error: this process is good for no other attempt
+};
+// Runs to the end and says it, then frees all memory of the attempt.
+Outcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
+                   const AttemptOptions& options);
 
 }  // namespace dt::trainer

@@ -43,7 +43,7 @@ void BucketTimes::Restart() {
 }
 
 void BucketTimes::OnReady(size_t bucket, size_t bytes) {
-  const Timeline::Moment now = timeline_.Now();
+  const Timeline::Moment now = timeline_->Now();
   std::lock_guard lock(mutex_);
   if (buckets_.size() <= bucket) buckets_.resize(bucket + 1);
   buckets_[bucket].bytes = bytes;
@@ -51,7 +51,7 @@ void BucketTimes::OnReady(size_t bucket, size_t bytes) {
 }
 
 void BucketTimes::OnComplete(size_t bucket) {
-  const Timeline::Moment now = timeline_.Now();
+  const Timeline::Moment now = timeline_->Now();
   std::lock_guard lock(mutex_);
   buckets_[bucket].complete = now;
 }
@@ -62,10 +62,10 @@ AllReduceTotals BucketTimes::Totals() const {
   const Bucket* before = nullptr;
   for (const Bucket& bucket : buckets_) {
     if (bucket.ready < 0 || bucket.complete < 0) continue;
-    double seconds = timeline_.Seconds(bucket.ready, bucket.complete);
+    double seconds = timeline_->Seconds(bucket.ready, bucket.complete);
     // Buckets are reduced one after another: one that was ready early waited for its turn.
     if (before != nullptr) {
-      seconds = std::min(seconds, timeline_.Seconds(before->complete, bucket.complete));
+      seconds = std::min(seconds, timeline_->Seconds(before->complete, bucket.complete));
     }
     totals.seconds += std::max(seconds, 0.0);
     totals.bytes += static_cast<double>(bucket.bytes);
@@ -73,7 +73,7 @@ AllReduceTotals BucketTimes::Totals() const {
     before = &bucket;
   }
   if (before != nullptr) {
-    totals.exposed_seconds = std::max(timeline_.Seconds(before->ready, before->complete), 0.0);
+    totals.exposed_seconds = std::max(timeline_->Seconds(before->ready, before->complete), 0.0);
   }
   return totals;
 }

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "worker/trainer/comm/group.h"
@@ -28,7 +29,7 @@ struct AllReduceTotals {
 
 class BucketTimes {
  public:
-  explicit BucketTimes(Timeline& timeline) : timeline_(timeline) {}
+  explicit BucketTimes(std::shared_ptr<Timeline> timeline) : timeline_(std::move(timeline)) {}
   void Restart();
   void OnReady(size_t bucket, size_t bytes);
   void OnComplete(size_t bucket);
@@ -41,7 +42,8 @@ class BucketTimes {
     Timeline::Moment ready = -1;
     Timeline::Moment complete = -1;
   };
-  Timeline& timeline_;
+  // A bucket may complete while the attempt is torn down around it.
+  const std::shared_ptr<Timeline> timeline_;
   mutable std::mutex mutex_;
   std::vector<Bucket> buckets_;  // by index, which is the order in which they are reduced
 };

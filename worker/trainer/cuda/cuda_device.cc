@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "worker/trainer/device.h"
+#include "worker/trainer/failure.h"
 
 namespace dt::trainer {
 namespace {
@@ -85,6 +86,7 @@ class CudaDevice final : public Device {
     facts.gpu_uuid = uuid;
     facts.threads = at::get_num_threads();
     facts.memory_bytes = properties.totalGlobalMem;
+    facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " of this GPU";
     int version = 0;
     if (cudaRuntimeGetVersion(&version) == cudaSuccess) {
       facts.cuda_version = DottedVersion(version, 1000, 10);

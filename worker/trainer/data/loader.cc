@@ -45,11 +45,9 @@ Result<HostBatch> Loader::Next() {
 
 void Loader::Read() {
   // Made beforehand: when memory is out there may be none for a message.
-  Error out_of_memory{ErrorKind::kOutOfMemory,
-                      "out of memory: no room to read ahead a micro-batch of " +
-                          std::to_string(plan_.micro_batch) + " × " +
-                          std::to_string(dataset_.seq_len()) +
-                          " tokens; lower train.batch_size or train.seq_len"};
+  Error out_of_memory{ErrorKind::kOutOfMemory, "no room to read ahead a micro-batch of " +
+                                                   std::to_string(plan_.micro_batch) + " × " +
+                                                   std::to_string(dataset_.seq_len()) + " tokens"};
   try {
     ReadAll();
   } catch (const std::bad_alloc&) {

@@ -22,10 +22,10 @@ bool CoversExactly(const BucketLayout& layout, size_t parameters) {
 }  // namespace
 
 DataParallel::DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<Group> group,
-                           Timeline& timeline, const DataParallelOptions& options)
+                           std::shared_ptr<Timeline> timeline, const DataParallelOptions& options)
     : parameters_(std::move(parameters)),
       group_(std::move(group)),
-      times_(std::make_shared<BucketTimes>(timeline)) {
+      times_(std::make_shared<BucketTimes>(std::move(timeline))) {
   c10d::verify_params_across_processes(group_->process_group(), parameters_, std::nullopt);
   std::vector<at::Tensor> detached;
   for (const at::Tensor& parameter : parameters_) detached.push_back(parameter.detach());

@@ -2,7 +2,7 @@
 // buckets that are reduced while the backward pass goes on. c10d's own Reducer, as PyTorch's DDP
 // runs it.
 //
-// Ownership: borrows parameters and time line; shares the group.
+// Ownership: borrows parameters; shares time line and group.
 // Threads:   the training thread.
 // Errors:    LibTorch's exceptions pass through; a failed collective leaves gradients half reduced,
 //            parameters untouched.
@@ -29,8 +29,8 @@ struct DataParallelOptions {
 class DataParallel {
  public:
   // Every rank calls this with the same parameters in the same order; rank 0's values win.
-  DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<Group> group, Timeline& timeline,
-               const DataParallelOptions& options);
+  DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<Group> group,
+               std::shared_ptr<Timeline> timeline, const DataParallelOptions& options);
   ~DataParallel();
 
   // Once a step, before its first forward pass.
