@@ -8,14 +8,15 @@ void WaitingTrials::Insert(TrialId trial, Gate gate) {
   SetGate(trial.experiment, gate);
 }
 
-void WaitingTrials::Erase(TrialId trial) {
+bool WaitingTrials::Erase(TrialId trial) {
   const auto found = trials_.find(trial.experiment);
-  if (found == trials_.end() || found->second.erase(trial.trial) == 0) return;
+  if (found == trials_.end() || found->second.erase(trial.trial) == 0) return false;
   --size_;
   if (found->second.empty()) {
     trials_.erase(found);
     open_.erase(trial.experiment);
   }
+  return true;
 }
 
 void WaitingTrials::SetGate(ExperimentId experiment, Gate gate) {

@@ -22,8 +22,8 @@ class WaitingTrials {
  public:
   // `gate` says whether the trial's experiment may start another trial now.
   void Insert(TrialId trial, Gate gate);
-  // Does nothing when absent.
-  void Erase(TrialId trial);
+  // False: it was not here.
+  bool Erase(TrialId trial);
   void SetGate(ExperimentId experiment, Gate gate);
 
   bool Contains(TrialId trial) const;

@@ -18,6 +18,14 @@ SlotPool& PoolOf(LiveState& live, const Worker& worker) {
   return live.pools[static_cast<int>(KindOf(worker.hello))];
 }
 
+// A gang that is too large for the slots that are left holds up nobody any more.
+void RemoveSlot(LiveState& live, const Worker& worker) {
+  SlotPool& pool = PoolOf(live, worker);
+  if (!pool.Contains(worker.index)) return;
+  pool.Remove(worker.index);
+  live.placement_due = true;
+}
+
 void Refuse(Turn& turn, StreamId stream, absl::Status status) {
   turn.effects.log_lines.push_back(absl::StrCat("stream ended: ", status.ToString()));
   turn.effects.stream_ends.push_back({stream, std::move(status)});
@@ -121,8 +129,7 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   }
   const bool back = worker->presence == Presence::kLost;
   // Its device and storage may be others than before.
-  SlotPool& pool = PoolOf(turn.live(), *worker);
-  if (pool.Contains(worker->index)) pool.Remove(worker->index);
+  RemoveSlot(turn.live(), *worker);
   worker->hello = hello;
   worker->session = hello.session();
   worker->stream = received.stream;
@@ -214,7 +221,7 @@ void UpdateSlot(State& state, Worker& worker) {
   SlotPool& pool = PoolOf(state.live, worker);
   const bool member = worker.presence != Presence::kLost && !worker.draining;
   if (!member) {
-    if (pool.Contains(worker.index)) pool.Remove(worker.index);
+    RemoveSlot(state.live, worker);
     return;
   }
   const SlotUse use =

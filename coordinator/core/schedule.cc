@@ -212,8 +212,9 @@ void Withdraw(State& state, TrialId id) {
       DemandOf(GetExperiment(state.durable, id.experiment), GetTrial(state.durable, id));
   const auto queue = live.queues.find(demand);
   if (queue == live.queues.end()) return;
-  queue->second.Erase(id);
+  if (!queue->second.Erase(id)) return;
   if (queue->second.size() == 0) live.queues.erase(queue);
+  live.placement_due = true;  // what it held up may go
 }
 
 void OnParkedTimer(Turn& turn, TrialId id) {
@@ -252,12 +253,13 @@ void OnTrialInactive(State& state, TrialId id) {
 }
 
 void PlacePending(Turn& turn) {
-  if (!turn.live().placement_due) return;
-  turn.live().placement_due = false;
-  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kCuda}) {
-    while (PoolOf(turn.live(), device).free() > 0) {
-      const std::optional<TrialId> head = HeadOf(turn.live(), device);
-      if (!head.has_value() || TryPlace(turn, *head) == Outcome::kHolds) break;
+  // Again until nothing moves: what one trial does may let another go.
+  while (std::exchange(turn.live().placement_due, false)) {
+    for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+      while (PoolOf(turn.live(), device).free() > 0) {
+        const std::optional<TrialId> head = HeadOf(turn.live(), device);
+        if (!head.has_value() || TryPlace(turn, *head) == Outcome::kHolds) break;
+      }
     }
   }
 }

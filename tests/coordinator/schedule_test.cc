@@ -36,6 +36,29 @@ TEST_F(ScheduleTest, ALargeGangThatFitsTheFleetIsNotOvertaken) {
   EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING);
 }
 
+TEST_F(ScheduleTest, CancellingTheFirstInLineLetsTheNextOneGo) {
+  AddWorker("a");
+  AddWorker("b");
+  Submit(OneTrial());
+  const ExperimentId large = Submit(OnSlots(2));
+  const ExperimentId small = Submit(OneTrial());
+  EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING) << "behind the large gang";
+  Cancel(large);
+  EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_STARTING);
+}
+
+TEST_F(ScheduleTest, AGangThatALostWorkerMakesTooLargeLetsTheNextOneGo) {
+  for (const char* name : {"a", "b", "c"}) AddWorker(name);
+  Submit(OnSlots(2));
+  const ExperimentId large = Submit(OnSlots(3));
+  const ExperimentId small = Submit(OneTrial());
+  EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING) << "behind the large gang";
+  workers_.at("b").draining = true;
+  Heartbeat("b");
+  EXPECT_EQ(StateOfTrial({large, 1}), v1::TRIAL_PENDING);
+  EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_STARTING);
+}
+
 TEST_F(ScheduleTest, AGangThatCouldNeverFitIsPassedOver) {
   AddWorker("a");
   const ExperimentId large = Submit(OnSlots(2));

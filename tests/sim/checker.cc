@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "coordinator/core/apply.h"
+#include "tests/testing/queue_check.h"
 
 namespace dt::sim {
 namespace {
@@ -65,6 +66,7 @@ void Checker::CheckBounds(const State& state) {
 void Checker::AfterStep(const State& state, const Effects& effects) {
   CheckLeases(state);
   CheckBounds(state);
+  Complain(MisplacedIn(state));
   std::set<ReplyId> replies;
   for (const Reply& reply : effects.replies) {
     if (!replies.insert(reply.id).second) Complain("7: a call was answered twice");
@@ -172,19 +174,6 @@ void Checker::OnPublishedOrders(const Worker& worker, const v1::Orders& orders,
   }
 }
 
-void Checker::CheckCounts(const Experiment& experiment) {
-  std::map<v1::TrialState, uint32_t> states;
-  for (const Trial& trial : experiment.trials) ++states[trial.state];
-  const uint32_t active =
-      states[v1::TRIAL_STARTING] + states[v1::TRIAL_RUNNING] + states[v1::TRIAL_STOPPING];
-  if (experiment.pending != states[v1::TRIAL_PENDING] || experiment.active != active ||
-      experiment.finished != states[v1::TRIAL_FINISHED] ||
-      experiment.failed != states[v1::TRIAL_FAILED] ||
-      experiment.cancelled != states[v1::TRIAL_CANCELLED]) {
-    Complain(absl::StrCat("2: the counts of experiment ", experiment.id, " are wrong"));
-  }
-}
-
 void Checker::OnReplayed(const DurableState& replayed, const std::string& hash) {
   if (HashOf(replayed) != hash) {
     Complain("9: the replayed journal differs from the state in memory");
@@ -196,7 +185,7 @@ void Checker::OnReplayed(const DurableState& replayed, const std::string& hash) 
       Complain(absl::StrCat("7: experiment ", id, " was acknowledged and is not in the journal"));
     }
   }
-  for (const auto& [id, experiment] : replayed.experiments) CheckCounts(experiment);
+  for (const auto& [id, experiment] : replayed.experiments) Complain(MiscountOf(experiment));
 }
 
 void Checker::CheckRequeues(const Experiment& experiment) {
@@ -215,7 +204,7 @@ void Checker::CheckRequeues(const Experiment& experiment) {
 
 void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
   for (const auto& [id, experiment] : state.durable.experiments) {
-    CheckCounts(experiment);
+    Complain(MiscountOf(experiment));
     CheckRequeues(experiment);
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const Trial& trial = experiment.trials[i - 1];

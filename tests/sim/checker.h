@@ -21,11 +21,12 @@ class Checker {
  public:
   // The first thing that did not hold; "" while everything does.
   const std::string& violation() const { return violation_; }
+  // "" is no complaint.
   void Complain(const std::string& what) {
     if (violation_.empty()) violation_ = what;
   }
 
-  // After one Step, before its commit: 1, 4, 10.
+  // After every Step, before its commit: 1, 2, 4, 10.
   void AfterStep(const State& state, const Effects& effects);
   // After a commit: 3, 5, 6, 8 on what it added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
@@ -54,7 +55,6 @@ class Checker {
   void CheckRecord(const v1::Record& record);
   void CheckLeases(const State& state);
   void CheckBounds(const State& state);
-  void CheckCounts(const Experiment& experiment);
   void CheckRequeues(const Experiment& experiment);
 
   std::string violation_;

@@ -20,6 +20,7 @@
 #include "coordinator/core/queries.h"
 #include "coordinator/core/step.h"
 #include "tests/testing/experiments.h"
+#include "tests/testing/queue_check.h"
 
 namespace dt {
 
@@ -366,8 +367,10 @@ class CoreTest : public testing::Test {
     EXPECT_EQ(ends_.back().status.code(), code) << ends_.back().status;
   }
 
-  // Holds after every event: a slot has one attempt at most, gangs are whole, pools agree.
+  // Holds after every event: a slot has one attempt at most, gangs are whole, pools agree, and
+  // nothing waits that could go.
   void CheckInvariants() {
+    EXPECT_EQ(MisplacedIn(state_), "");
     std::map<std::string, int> members;
     for (const auto& [number, experiment] : state_.durable.experiments) {
       for (const Trial& trial : experiment.trials) {
