@@ -43,7 +43,7 @@ void Turn::On(const OrdersReceived& event) {
     s_.journal_id = orders.journal_id();
     s_.report_urgent = true;
   }
-  s_.buffer.Acknowledge(orders.acked_sequence());
+  const std::vector<v1::Item> durable = s_.buffer.Acknowledge(orders.acked_sequence());
   s_.desired.reset();
   if (orders.has_attempt()) {
     // A token that is none names nothing that could be held.
@@ -56,6 +56,23 @@ void Turn::On(const OrdersReceived& event) {
   for (const std::string& token : orders.unknown_tokens()) {
     if (s_.attempt && s_.attempt->token.ToBytes() == token) StopHeld(StopReason::kForget);
   }
+  TellRegistered(durable);
+}
+
+// Rank 0 keeps the checkpoint that a resume would begin from. Of an attempt that is no longer
+// ordered the coordinator may have refused what it acknowledged, so nothing is said of it.
+void Turn::TellRegistered(const std::vector<v1::Item>& durable) {
+  if (!s_.attempt || s_.attempt->stage == AttemptStage::kEnded || !s_.desired ||
+      s_.desired->token != s_.attempt->token || s_.desired->assigned.kill() ||
+      s_.desired->assigned.abandon()) {
+    return;
+  }
+  std::optional<uint64_t> step;
+  for (const v1::Item& item : durable) {
+    if (!item.has_checkpoint() || item.attempt_token() != s_.attempt->token.ToBytes()) continue;
+    step = std::max(step.value_or(0), item.checkpoint().step());
+  }
+  if (step) actions_.push_back(SendFrame{frames::Registered{s_.attempt->token.ToHex(), *step}});
 }
 
 // The database was replaced: nothing this worker holds or has to tell means anything there.

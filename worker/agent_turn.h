@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "worker/agent.h"
@@ -62,6 +63,7 @@ class Turn {
 
   void ForgetJournal();
   void ForgetPending();
+  void TellRegistered(const std::vector<v1::Item>& durable);
   void FollowOrders();
   void StopHeld(StopReason reason);
   void EndHeld(v1::Cause cause, std::string_view message, int exit_status = 0);

@@ -31,6 +31,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial,
                                                 data_address, resume, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Hello, pid, program_version, program_revision,
                                                 torch_version, nccl_version, cuda_version, device,
                                                 device_name, gpu_uuid, threads, cores, memory_bytes)
@@ -84,6 +85,7 @@ struct TypeName;
 DT_FRAME_TYPE(Start, "start");
 DT_FRAME_TYPE(Connect, "connect");
 DT_FRAME_TYPE(Stop, "stop");
+DT_FRAME_TYPE(Registered, "registered");
 DT_FRAME_TYPE(Exit, "exit");
 DT_FRAME_TYPE(Hello, "hello");
 DT_FRAME_TYPE(Idle, "idle");

@@ -16,6 +16,7 @@
 //   → connect                      ranks > 0: that address (may also be in `start`)
 //   ← running                      the first step begins, from `resumed_step`
 //   ← step, eval, checkpoint, …    progress
+//   → registered                   rank 0: a checkpoint is durable with the coordinator
 //   → stop                         leave the attempt; `checkpoint` true: save first
 //   ← end                          exactly once for each start, unless the process dies
 //   ← idle                         memory freed; ready for the next start
@@ -64,6 +65,11 @@ struct Connect {
 struct Stop {
   std::string token;
   bool checkpoint = false;
+};
+// Rank 0: the checkpoint of this step is durable with the coordinator, which resumes from it now.
+struct Registered {
+  std::string token;
+  uint64_t step = 0;
 };
 struct Exit {};
 
@@ -143,7 +149,7 @@ struct End {
   uint64_t step = 0;
 };
 
-using ToTrainer = std::variant<Start, Connect, Stop, Exit>;
+using ToTrainer = std::variant<Start, Connect, Stop, Registered, Exit>;
 using FromTrainer = std::variant<Hello, Idle, Prepared, StoreUp, Running, StepDone, Progress, Eval,
                                  CheckpointDone, CheckpointRemoved, End>;
 

@@ -87,12 +87,15 @@ uint64_t ItemBuffer::ThinRows() {
   return dropped;
 }
 
-void ItemBuffer::Acknowledge(uint64_t sequence) {
+std::vector<v1::Item> ItemBuffer::Acknowledge(uint64_t sequence) {
+  std::vector<v1::Item> durable;
   while (!items_.empty() && items_.front().item.sequence() <= sequence) {
     Forget(items_.front());
+    durable.push_back(std::move(items_.front().item));
     items_.pop_front();
     if (sent_ > 0) --sent_;
   }
+  return durable;
 }
 
 void ItemBuffer::Rewind() { sent_ = 0; }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "common/limits.h"
 #include "dtrain/v1/fleet.pb.h"
@@ -27,8 +28,9 @@ class ItemBuffer {
 
   // Gives `item` the next sequence and keeps it.
   void Push(v1::Item item);
-  // Items up to `sequence` are durable and are dropped. One beyond the newest counts as the newest.
-  void Acknowledge(uint64_t sequence);
+  // Items up to `sequence` are durable: they are handed out, in order, and dropped here. One beyond
+  // the newest counts as the newest.
+  std::vector<v1::Item> Acknowledge(uint64_t sequence);
   // A new stream: nothing has been sent on it.
   void Rewind();
   // Copies the next unsent items into `report`, within kReportItems and kReportItemsBytes (at least

@@ -189,7 +189,7 @@ void Trainers::Save(Gang& gang, Process& process) {
   const std::string path =
       absl::StrCat(start.experiment, "/", start.trial, "/a", start.attempt, "/step-", gang.step);
   storages_[process.storage_id][path] = gang.step;
-  gang.saved.push_back(path);
+  gang.saved.emplace_back(gang.step, path);
   frames::CheckpointDone done;
   done.token = start.token;
   done.step = gang.step;
@@ -199,8 +199,11 @@ void Trainers::Save(Gang& gang, Process& process) {
   if (gang.saved.size() <= kCheckpointsKept) return;
   Process* self = Find(id);
   if (self == nullptr || !self->busy) return;
-  const std::string old = gang.saved.front();
+  // The newest registered one stays: a resume begins there.
+  if (gang.saved.front().first >= gang.registered) return;
+  const std::string old = gang.saved.front().second;
   gang.saved.erase(gang.saved.begin());
+  storages_[self->storage_id].erase(old);
   frames::CheckpointRemoved removed;
   removed.token = self->start.token;
   removed.path = old;
@@ -236,6 +239,12 @@ void Trainers::On(Process& process, const frames::Stop& stop) {
           if (save && trains && gang.step > 0) Save(gang, self);
           if (Process* left = Find(id)) End(*left, "cancelled", "stopped");
         });
+}
+
+void Trainers::On(Process& process, const frames::Registered& registered) {
+  if (!process.busy || process.start.token != registered.token) return;
+  Gang& gang = gangs_[registered.token];
+  gang.registered = std::max(gang.registered, registered.step);
 }
 
 void Trainers::On(Process& process, const frames::Exit&) { Reap(process, 0); }

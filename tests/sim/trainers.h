@@ -66,12 +66,14 @@ class Trainers {
     bool broken = false;
     uint64_t step = 0;
     uint64_t target = 0;
-    std::vector<std::string> saved;
+    std::vector<std::pair<uint64_t, std::string>> saved;  // steps and paths of what is there
+    uint64_t registered = 0;
   };
 
   void On(Process& process, const frames::Start& start);
   void On(Process& process, const frames::Connect& connect);
   void On(Process& process, const frames::Stop& stop);
+  void On(Process& process, const frames::Registered& registered);
   void On(Process& process, const frames::Exit&);
   void Prepare(Process& process);
   void Join(Process& process);

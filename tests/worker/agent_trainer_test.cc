@@ -119,6 +119,29 @@ TEST_F(AgentTest, ItemsKeepTheOrderInWhichThingsHappened) {
   }
 }
 
+TEST_F(AgentTest, TheTrainerHearsWhichCheckpointIsRegistered) {
+  ReachTraining();
+  Say(frames::CheckpointDone{.token = Hex(1), .step = 2, .path = "p"});
+  Say(frames::CheckpointDone{.token = Hex(1), .step = 4, .path = "q"});
+  DeliverReports();
+  EXPECT_TRUE(actions_.empty()) << "nobody has acknowledged it";
+  Acknowledge(Holding(1));
+  const auto registered = TakeFrame<frames::Registered>();
+  ASSERT_TRUE(registered);
+  EXPECT_EQ(registered->token, Hex(1));
+  EXPECT_EQ(registered->step, 4u);
+  Acknowledge(Holding(1));
+  ExpectNothingElse();
+}
+
+TEST_F(AgentTest, NothingIsSaidOfTheCheckpointsOfAnAttemptThatIsNoLongerOrdered) {
+  ReachTraining();
+  Say(frames::CheckpointDone{.token = Hex(1), .step = 2, .path = "p"});
+  Acknowledge(HoldingNothing());
+  EXPECT_TRUE(TakeFrame<frames::Stop>());
+  ExpectNothingElse();
+}
+
 TEST_F(AgentTest, FramesOfAnEarlierAttemptAreIgnored) {
   ReachTraining();
   EndsAs("finished");
