@@ -237,6 +237,18 @@ TEST_F(ApplyTest, RowsBeyondWhereALaterAttemptResumedDoNotCount) {
   EXPECT_TRUE(IsValid(trial(), 2, 5));
 }
 
+TEST_F(ApplyTest, AnAttemptMayResumeBeyondTheCheckpointItWasToldOf) {
+  Fold({Created(), Submitted(), Started(), Prepared(), Running(), Saved(4), Evaluated(6, 2.0),
+        Ended(v1::CAUSE_WORKER_LOST, 0)});
+  Fold({Started(2), Prepared(2), Running(2, 7)});
+  EXPECT_EQ(trial().attempts[1].resumed_step, 7u);
+  EXPECT_TRUE(IsValid(trial(), 1, 6)) << "the first attempt went on to step 7";
+  EXPECT_FALSE(IsValid(trial(), 1, 8));
+  EXPECT_EQ(NewestCheckpoint(trial())->ref.step(), 4u) << "until the second registers one";
+  Fold({Saved(7, 2)});
+  EXPECT_EQ(NewestCheckpoint(trial())->attempt, 2u);
+}
+
 TEST_F(ApplyTest, EvaluationsAndCheckpointsInMemoryAreBoundedAndTheBestStays) {
   Fold({Created(), Submitted(), Started(), Prepared(), Running()});
   Fold({Evaluated(1, 0.5)});

@@ -106,6 +106,36 @@ TEST_F(TrainingKillTest, EverythingKilledAtOnceGoesOnFromTheCheckpoint) {
   EXPECT_EQ(Losses(experiment), expected);
 }
 
+// The trainer replaces its checkpoints while nobody registers them: the one that the coordinator
+// knows must still be there when everybody is back.
+TEST_F(TrainingKillTest, CheckpointsMadeWithoutACoordinatorDoNotCostTheKnownOne) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  FileOf file = Gang("unregistered");
+  file.steps = 600;
+  file.checkpoint = "{every: 20, keep_latest: 1, keep_best: 0}";
+  const uint64_t experiment = Submit(file);
+  ASSERT_TRUE(Await([&] { return !cluster_.Checkpoints(experiment).empty(); }, kTraining));
+  cluster_.KillCoordinator();
+  const std::filesystem::path folder =
+      cluster_.storage() + "/" + std::to_string(experiment) + "/1/a1";
+  const auto newest = [&] {
+    uint64_t step = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("step-")) step = std::max<uint64_t>(step, std::stoull(name.substr(5)));
+    }
+    return step;
+  };
+  const uint64_t before = newest();
+  ASSERT_TRUE(Await([&] { return newest() >= before + 80; }, kTraining));
+  cluster_.worker("w0").KillAndReap();
+  cluster_.worker("w1").KillAndReap();
+  Start({"w0", "w1"});
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kLoss));
+  ExpectResumed(experiment, 2);
+}
+
 TEST_F(TrainingKillTest, ADamagedCheckpointIsSkippedForTheOneBefore) {
   Start({"w0", "w1"});
   MakeData("text");

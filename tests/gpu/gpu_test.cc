@@ -20,6 +20,10 @@ class RecordedConversation final : public Conversation {
  public:
   RecordedConversation() { told.ends.resize(1); }
   void Say(const frames::FromTrainer& frame) override { told.Note(0, frame); }
+  std::optional<uint64_t> RegisteredStep() const override {
+    return told.checkpoints.empty() ? std::nullopt : std::optional(told.checkpoints.back().step);
+  }
+  void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
   // The attempt asks before each step.
   Wish CurrentWish() const override { return ++asked_ < stop_at ? Wish::kGoOn : Interfere(); }
   Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {

@@ -176,26 +176,6 @@ TEST_F(AttemptTest, RowsCoverTheStepsBetweenThem) {
 
 // ---- Checkpoints ----
 
-TEST_F(AttemptTest, KeepsTheNewestAndTheBestCheckpointAndSaysWhichItRemoved) {
-  nlohmann::json spec = SmallSpec();
-  spec["train"]["max_steps"] = "12";
-  spec["eval"]["every"] = "4";
-  spec["checkpoint"]["every"]["steps"] = "2";
-  const Told told = TrainerGang(1).Run(StoredStart(spec));
-  ASSERT_EQ(told.Cause(), "finished");
-  EXPECT_EQ(told.evals.size(), 3u);
-  EXPECT_EQ(told.checkpoints.size(), 6u);
-  EXPECT_EQ(told.checkpoints.back().step, 12u);
-  EXPECT_TRUE(told.checkpoints.back().best) << "the loss falls";
-  EXPECT_EQ(told.checkpoints.back().loss, told.evals.back().loss);
-  size_t folders = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "storage/7/2/a1")) {
-    folders += entry.is_directory() ? 1 : 0;
-  }
-  EXPECT_EQ(folders, told.checkpoints.size() - told.removed.size());
-  EXPECT_LE(folders, 2u);
-}
-
 TEST_F(AttemptTest, ADamagedCheckpointIsSkippedForTheOneBeforeAndThenForTheStart) {
   nlohmann::json spec = SmallSpec();
   spec["checkpoint"] = {{"every", {{"steps", 2}}}, {"keep_latest", 2}, {"keep_best", 0}};

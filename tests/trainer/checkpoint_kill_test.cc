@@ -9,6 +9,7 @@
 
 #include <filesystem>
 
+#include "common/files.h"
 #include "tests/testing/temp_folder.h"
 #include "tests/trainer/checkpoint_builder.h"
 
@@ -21,8 +22,11 @@ using ::dt::testing::TempFolder;
 // What a trainer does each time: save, then let the older ones go.
 bool SaveAndRetire(const std::string& storage, const CheckpointId& id) {
   if (!Save(storage, id, std::nullopt, kWeights).ok()) return false;
-  for (const CheckpointId& old : ChooseToRemove(RankCheckpoints(storage, id.trial), {1, 0})) {
-    if (!RemoveCheckpoint(storage, old).ok()) return false;
+  const Retention newest_alone{.keep_latest = 1, .keep_best = 0};
+  for (const CheckpointId& old :
+       ChooseToRemove(RankCheckpoints(storage, id.trial, "spec"), newest_alone)) {
+    const Result<std::string> left = TakeNameAway(storage, old);
+    if (!left.ok() || !RemoveAll(*left).ok()) return false;
   }
   return true;
 }
@@ -35,13 +39,14 @@ class CheckpointKillTest : public ::testing::Test {
   // next attempt can go on.
   void ExpectWholeAndUsable() {
     const std::optional<Checkpoint> newest = FindNewestGood(
-        folder_.path(), kTrial, UINT64_MAX, [](const CheckpointId& id, const Error& error) {
+        folder_.path(), kTrial, "spec", [](const CheckpointId&) { return true; },
+        [](const CheckpointId& id, const Error& error) {
           ADD_FAILURE() << id.Path() << ": " << error.message;
         });
     ASSERT_TRUE(newest);
     EXPECT_TRUE(newest->id.step == 10 || newest->id.step == 20) << newest->id.step;
     ExpectWhole(*newest);
-    ASSERT_TRUE(SweepLeftovers(folder_.path(), kTrial).ok());
+    ASSERT_TRUE(SweepLeftovers(folder_.path(), kTrial, 2).ok());
     for (const auto& entry :
          std::filesystem::directory_iterator(std::filesystem::path(folder_.path()) / "12/3/a1")) {
       EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();

@@ -101,10 +101,12 @@ class CheckpointTest : public ::testing::Test {
   }
   std::optional<Checkpoint> Newest(uint64_t last_step = UINT64_MAX) {
     damaged_.clear();
-    return FindNewestGood(folder_.path(), kTrial, last_step,
-                          [&](const CheckpointId& id, const Error& error) {
-                            damaged_.push_back(id.Path() + ": " + error.message);
-                          });
+    return FindNewestGood(
+        folder_.path(), kTrial, "spec",
+        [&](const CheckpointId& id) { return id.step <= last_step; },
+        [&](const CheckpointId& id, const Error& error) {
+          damaged_.push_back(id.Path() + ": " + error.message);
+        });
   }
   std::string File(uint64_t step, const std::string& name) {
     return folder_ / (IdOf(step).Path() + "/" + name);
@@ -214,18 +216,36 @@ TEST_F(CheckpointTest, AWriterThatIsGivenUpLeavesNothing) {
 TEST_F(CheckpointTest, RemovingTakesTheWholeCheckpointAndSweepingTakesLeftovers) {
   MustSave(10);
   MustSave(20);
-  ASSERT_TRUE(RemoveCheckpoint(folder_.path(), IdOf(10)).ok());
+  const Result<std::string> left = TakeNameAway(folder_.path(), IdOf(10));
+  ASSERT_TRUE(left.ok());
+  EXPECT_TRUE(std::filesystem::exists(*left));
   EXPECT_EQ(ListCheckpoints(folder_.path(), kTrial).size(), 1u);
   folder_.Write("12/3/a1/.tmp-step-30/model.safetensors", "half");
   folder_.Write("12/3/a0/.removed-step-5/model.safetensors", "half");
-  ASSERT_TRUE(SweepLeftovers(folder_.path(), kTrial).ok());
+  folder_.Write("12/3/a2/.tmp-step-30/model.safetensors", "a later attempt writes");
+  ASSERT_TRUE(SweepLeftovers(folder_.path(), kTrial, 1).ok());
+  EXPECT_FALSE(std::filesystem::exists(*left));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "12/3/a1/.tmp-step-30"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "12/3/a0/.removed-step-5"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "12/3/a2/.tmp-step-30"));
   EXPECT_EQ(Newest()->id.step, 20u);
 }
 
+TEST_F(CheckpointTest, AWriterThatIsSweptAwayLeavesNoCheckpoint) {
+  Result<CheckpointWriter> zombie = CheckpointWriter::Begin(folder_.path(), IdOf(10, 1));
+  ASSERT_TRUE(zombie.ok());
+  const float value = 1;
+  const std::vector<TensorRef> tensors{{"a", DType::kF32, {1}, &value}};
+  ASSERT_TRUE(zombie->AddTensors("model.safetensors", tensors).ok());
+  ASSERT_TRUE(SweepLeftovers(folder_.path(), kTrial, 2).ok());
+  EXPECT_FALSE(zombie->AddTensors("optimizer.safetensors", tensors).ok());
+  EXPECT_FALSE(zombie->Commit(Manifest{}).ok());
+  EXPECT_TRUE(ListCheckpoints(folder_.path(), kTrial).empty());
+}
+
 std::vector<uint64_t> Removed(const std::vector<std::pair<uint64_t, std::optional<double>>>& all,
-                              const Retention& retention) {
+                              int32_t keep_latest, int32_t keep_best) {
+  const Retention retention{.keep_latest = keep_latest, .keep_best = keep_best};
   std::vector<RankedCheckpoint> ranked;
   for (const auto& [step, loss] : all) ranked.push_back({IdOf(step), loss});
   std::vector<uint64_t> steps;
@@ -238,29 +258,74 @@ TEST(RetentionTest, KeepsTheNewestAndTheBest) {
   const std::vector<std::pair<uint64_t, std::optional<double>>> all = {
       {10, 3.0}, {20, 1.0}, {30, 2.0}, {40, std::nullopt}, {50, 4.0}};
   using Steps = std::vector<uint64_t>;
-  EXPECT_EQ(Removed(all, {1, 1}), (Steps{10, 30, 40}));
-  EXPECT_EQ(Removed(all, {2, 0}), (Steps{10, 20, 30}));
-  EXPECT_EQ(Removed(all, {1, 2}), (Steps{10, 40}));
-  EXPECT_EQ(Removed(all, {9, 9}), (Steps{}));
-  EXPECT_EQ(Removed({}, {1, 1}), (Steps{}));
+  EXPECT_EQ(Removed(all, 1, 1), (Steps{10, 30, 40}));
+  EXPECT_EQ(Removed(all, 2, 0), (Steps{10, 20, 30}));
+  EXPECT_EQ(Removed(all, 1, 2), (Steps{10, 40}));
+  EXPECT_EQ(Removed(all, 9, 9), (Steps{}));
+  EXPECT_EQ(Removed({}, 1, 1), (Steps{}));
 }
 
 TEST(RetentionTest, NeverRemovesTheLastOne) {
-  EXPECT_TRUE(Removed({{10, std::nullopt}}, {0, 0}).empty());
-  EXPECT_EQ(Removed({{10, 1.0}, {20, 2.0}}, {0, 0}), (std::vector<uint64_t>{10}));
+  EXPECT_TRUE(Removed({{10, std::nullopt}}, 0, 0).empty());
+  EXPECT_EQ(Removed({{10, 1.0}, {20, 2.0}}, 0, 0), (std::vector<uint64_t>{10}));
+}
+
+// Paths without the trial: "a1/step-10".
+std::vector<std::string> RemovedOf(const std::vector<CheckpointId>& all,
+                                   const Retention& retention) {
+  std::vector<RankedCheckpoint> ranked;
+  for (const CheckpointId& id : all) ranked.push_back({id, std::nullopt});
+  std::vector<std::string> paths;
+  for (const CheckpointId& id : ChooseToRemove(ranked, retention)) {
+    paths.push_back(id.Path().substr(5));
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+using Paths = std::vector<std::string>;
+
+TEST(RetentionTest, AnOrphanOfAnEarlierAttemptNeverCountsWhateverStepItReached) {
+  const Retention second{.attempt = 2, .resumed_step = 40};
+  EXPECT_EQ(RemovedOf({IdOf(40, 1), IdOf(100, 1), IdOf(50, 2)}, second),
+            (Paths{"a1/step-100", "a1/step-40"}));
+  EXPECT_EQ(RemovedOf({IdOf(40, 1), IdOf(100, 1)}, second), (Paths{"a1/step-100"}));
+}
+
+TEST(RetentionTest, LaterAttemptsNeitherCountNorGo) {
+  const Retention zombie{.attempt = 1};
+  EXPECT_EQ(RemovedOf({IdOf(30, 1), IdOf(40, 1), IdOf(35, 2), IdOf(90, 2)}, zombie),
+            (Paths{"a1/step-30"}));
+}
+
+TEST(RetentionTest, TheRegisteredOneStaysUntilALaterOneIs) {
+  Retention retention{.attempt = 2, .resumed_step = 10, .registered = IdOf(10, 1)};
+  const std::vector<CheckpointId> all{IdOf(10, 1), IdOf(20, 2), IdOf(30, 2)};
+  EXPECT_EQ(RemovedOf(all, retention), (Paths{"a2/step-20"}));
+  retention.registered = IdOf(20, 2);
+  EXPECT_EQ(RemovedOf(all, retention), (Paths{"a1/step-10"}));
+  retention.registered = IdOf(30, 2);
+  EXPECT_EQ(RemovedOf(all, retention), (Paths{"a1/step-10", "a2/step-20"}));
 }
 
 TEST(RetentionTest, OfEquallyGoodOnesTheNewerStays) {
-  EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 2.0}}, {1, 1}), (std::vector<uint64_t>{10}));
+  EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 2.0}}, 1, 1), (std::vector<uint64_t>{10}));
 }
 
 TEST_F(CheckpointTest, RanksOverAttemptsByTheLossOfTheManifest) {
   MustSave(10, 1, 1.5);
   MustSave(20, 2);
-  const std::vector<RankedCheckpoint> ranked = RankCheckpoints(folder_.path(), kTrial);
+  const std::vector<RankedCheckpoint> ranked = RankCheckpoints(folder_.path(), kTrial, "spec");
   ASSERT_EQ(ranked.size(), 2u);
   EXPECT_EQ(ranked[0].id.Path(), "12/3/a2/step-20");
   EXPECT_EQ(ranked[1].loss, 1.5);
+  EXPECT_TRUE(RankCheckpoints(folder_.path(), kTrial, "another").empty());
+}
+
+TEST_F(CheckpointTest, ACheckpointOfAnotherSpecificationIsSkipped) {
+  MustSave(10);
+  EXPECT_FALSE(FindNewestGood(
+      folder_.path(), kTrial, "another", [](const CheckpointId&) { return true; },
+      [](const CheckpointId&, const Error&) {}));
 }
 
 }  // namespace

@@ -68,6 +68,23 @@ TEST_F(StandaloneTest, TrainsAloneAndPrintsOneLineAFrame) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / (told.checkpoints[0].path + "/manifest.json")));
 }
 
+TEST_F(StandaloneTest, RunsInOneStorageKeepTheirCheckpointsApart) {
+  nlohmann::json spec = SmallSpec();
+  spec["checkpoint"]["every"]["steps"] = "2";
+  spec["train"]["max_steps"] = "8";
+  ChildProcess first = Start(spec.dump(), "first.log");
+  EXPECT_EQ(Code(first.AwaitExit()), 0);
+  spec["train"]["max_steps"] = "6";
+  ChildProcess second = Start(spec.dump(), "second.log");
+  EXPECT_EQ(Code(second.AwaitExit()), 0);
+  for (const char* log : {"first.log", "second.log"}) {
+    const Told told = Read(log);
+    ASSERT_FALSE(told.checkpoints.empty());
+    const std::string newest = told.checkpoints.back().path;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / (newest + "/manifest.json"))) << newest;
+  }
+}
+
 TEST_F(StandaloneTest, IsOneOfManyRanksUnderTorchrunsVariables) {
   const std::string port = FreePort();
   const auto variables = [&](const char* rank) {

@@ -160,6 +160,8 @@ class TrainerGang {
   void DropRank(int r) { ranks_.erase(ranks_.begin() + r); }
   // Within Run: a word to one rank about the attempt under way.
   void Stop(int r, bool checkpoint) { ranks_.at(r)->Send(frames::Stop{token_, checkpoint}); }
+  // Checkpoints beyond this step are not registered: the coordinator is away.
+  void RegisterUpTo(uint64_t step) { register_up_to_ = step; }
 
  private:
   // As an agent does: once a member has failed, the others must leave soon.
@@ -206,6 +208,11 @@ class TrainerGang {
         if (!ranks_[peer]->ended()) ranks_[peer]->Send(frames::Connect{token_, store->address});
       }
     }
+    if (const auto* saved = std::get_if<frames::CheckpointDone>(&frame)) {
+      if (saved->step <= register_up_to_) {
+        ranks_[r]->Send(frames::Registered{token_, saved->step});
+      }
+    }
     if (const auto* end = std::get_if<frames::End>(&frame)) {
       EXPECT_EQ(end->token, token_);
     }
@@ -215,6 +222,7 @@ class TrainerGang {
   std::vector<std::unique_ptr<TrainerProcess>> ranks_;
   std::string token_;
   int attempts_ = 0;
+  uint64_t register_up_to_ = UINT64_MAX;
   std::optional<std::chrono::steady_clock::time_point> broken_;
 };
 

@@ -67,6 +67,21 @@ class AgentLink::Attempt final : public Conversation {
     if (abort_ && wish_ == Wish::kStop) abort_();
   }
 
+  std::optional<uint64_t> RegisteredStep() const override {
+    std::lock_guard lock(mutex_);
+    return registered_;
+  }
+  void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(
+        lock, limit, [&] { return (registered_ && *registered_ >= step) || wish_ != Wish::kGoOn; });
+  }
+
+  void OnRegistered(uint64_t step) {
+    std::lock_guard lock(mutex_);
+    if (!registered_ || *registered_ < step) registered_ = step;
+    changed_.notify_all();
+  }
   void OnConnect(const std::string& address) {
     std::lock_guard lock(mutex_);
     store_address_ = address;
@@ -96,6 +111,7 @@ class AgentLink::Attempt final : public Conversation {
   std::condition_variable changed_;
   Wish wish_ = Wish::kGoOn;
   std::string store_address_;
+  std::optional<uint64_t> registered_;
   std::function<void()> abort_;
   bool aborting_ = false;
 };
@@ -156,6 +172,8 @@ void AgentLink::OnLine(std::string_view line) {
   // Words for another attempt are late: that one has ended here.
   if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
     if (connect->token == current->token()) current->OnConnect(connect->store_address);
+  } else if (const auto* registered = std::get_if<frames::Registered>(&frame)) {
+    if (registered->token == current->token()) current->OnRegistered(registered->step);
   } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
     if (stop->token == current->token()) {
       current->OnStop(stop->checkpoint ? Wish::kStopAfterCheckpoint : Wish::kStop);

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "common/result.h"
@@ -33,6 +34,11 @@ class Conversation {
   // soon, so that a collective lets go; at once if kStop is already there. An empty function ends
   // that; after it returns no call is under way.
   virtual void AbortWith(std::function<void()> abort) = 0;
+  // The newest step of this attempt whose checkpoint is registered for good: a resume may begin
+  // there, so it must stay until a later one is.
+  virtual std::optional<uint64_t> RegisteredStep() const = 0;
+  // Waits until RegisteredStep() is at least `step`, for `limit` at most; a stop ends it too.
+  virtual void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) = 0;
 };
 
 }  // namespace dt::trainer

@@ -1,28 +1,46 @@
 // keeper.cc: due, save, retain.
 #include "worker/trainer/keeper.h"
 
+#include <algorithm>
 #include <cstdio>
+
+#include "common/files.h"
 
 namespace dt::trainer {
 namespace {
 
 constexpr double kBestCheckpointCostShare = 0.1;
+// A registration takes two messages and a commit, some tens of milliseconds; without a coordinator
+// the end of a trial should not wait noticeably.
+constexpr std::chrono::milliseconds kRegistrationWait{2000};
 
-TrialId TrialOf(const frames::Start& start) { return {start.experiment, start.trial}; }
+void Complain(const Error& error) { std::fprintf(stderr, "%s\n", error.message.c_str()); }
 
 }  // namespace
 
 CheckpointKeeper::CheckpointKeeper(Parts parts, int64_t step)
-    : parts_(std::move(parts)), saved_step_(step), saved_time_(Clock::now()) {
+    : parts_(std::move(parts)),
+      trial_{parts_.start.experiment, parts_.start.trial},
+      spec_hash_(SpecHash(parts_.start.spec)),
+      resumed_step_(step),
+      saved_step_(step),
+      saved_time_(Clock::now()) {
   if (parts_.start.storage.empty()) return;
-  const TrialId trial = TrialOf(parts_.start);
-  const Result<void> swept = SweepLeftovers(parts_.start.storage, trial);
-  if (!swept.ok()) std::fprintf(stderr, "%s\n", swept.error().message.c_str());
-  for (const RankedCheckpoint& ranked : RankCheckpoints(parts_.start.storage, trial)) {
-    if (ranked.loss && (!best_saved_loss_ || *ranked.loss < *best_saved_loss_)) {
-      best_saved_loss_ = ranked.loss;
-    }
+  for (const CheckpointId& id : ListCheckpoints(parts_.start.storage, trial_)) {
+    if (id.attempt == parts_.start.attempt) strangers_.push_back(id);
   }
+  const Retention retention = CurrentRetention();
+  for (const RankedCheckpoint& ranked : Ranked()) {
+    if (!ranked.loss || IsSuperseded(ranked.id, retention)) continue;
+    if (!best_saved_loss_ || *ranked.loss < *best_saved_loss_) best_saved_loss_ = ranked.loss;
+  }
+}
+
+void CheckpointKeeper::ClearUp() {
+  if (parts_.start.storage.empty()) return;
+  const Result<void> swept = SweepLeftovers(parts_.start.storage, trial_, parts_.start.attempt);
+  if (!swept.ok()) Complain(swept.error());
+  Retain();
 }
 
 void CheckpointKeeper::OnValidated(int64_t step, double loss) {
@@ -55,12 +73,13 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
   manifest.threads = at::get_num_threads();
   manifest.next_sample = static_cast<uint64_t>(step * parts_.plan.batch.global_batch);
   if (parts_.parallel != nullptr) manifest.buckets = parts_.parallel->Layout();
-  manifest.spec_hash = SpecHash(start.spec);
+  manifest.spec_hash = spec_hash_;
   if (validated_step_ == step) manifest.loss = validated_loss_;
   manifest.provenance = parts_.provenance;
-  const CheckpointId id{TrialOf(start), start.attempt, static_cast<uint64_t>(step)};
+  const CheckpointId id{trial_, start.attempt, static_cast<uint64_t>(step)};
   DT_TRY_ASSIGN(const SavedCheckpoint saved,
                 SaveSnapshot(start.storage, id, parts_.model, parts_.optimizer, manifest));
+  std::erase(strangers_, id);
 
   frames::CheckpointDone done;
   done.token = start.token;
@@ -80,14 +99,55 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
                static_cast<double>(done.bytes) / 1e6, done.seconds);
   parts_.conversation.Say(done);
 
-  const Retention retention{static_cast<int32_t>(parts_.spec.checkpoint.keep_latest),
-                            static_cast<int32_t>(parts_.spec.checkpoint.keep_best)};
-  for (const CheckpointId& old :
-       ChooseToRemove(RankCheckpoints(start.storage, TrialOf(start)), retention)) {
-    DT_TRY(RemoveCheckpoint(start.storage, old));
-    parts_.conversation.Say(frames::CheckpointRemoved{start.token, old.step, old.Path()});
-  }
+  Retain();
   return std::chrono::duration<double>(Clock::now() - before).count();
+}
+
+void CheckpointKeeper::Tend() {
+  if (parts_.conversation.RegisteredStep() != registered_step_) Retain();
+}
+
+void CheckpointKeeper::Finish() {
+  if (saved_step_ == resumed_step_ || parts_.start.storage.empty()) return;
+  parts_.conversation.AwaitRegistered(static_cast<uint64_t>(saved_step_), kRegistrationWait);
+  Tend();
+}
+
+Retention CheckpointKeeper::CurrentRetention() const {
+  Retention retention;
+  retention.attempt = parts_.start.attempt;
+  retention.resumed_step = static_cast<uint64_t>(resumed_step_);
+  retention.registered = parts_.resumed_from;
+  if (registered_step_) {
+    retention.registered = CheckpointId{trial_, retention.attempt, *registered_step_};
+  }
+  retention.keep_latest = static_cast<int32_t>(parts_.spec.checkpoint.keep_latest);
+  retention.keep_best = static_cast<int32_t>(parts_.spec.checkpoint.keep_best);
+  return retention;
+}
+
+std::vector<RankedCheckpoint> CheckpointKeeper::Ranked() const {
+  std::vector<RankedCheckpoint> ranked = RankCheckpoints(parts_.start.storage, trial_, spec_hash_);
+  std::erase_if(ranked, [&](const RankedCheckpoint& checkpoint) {
+    return checkpoint.id.attempt > parts_.start.attempt ||
+           std::count(strangers_.begin(), strangers_.end(), checkpoint.id) > 0;
+  });
+  return ranked;
+}
+
+void CheckpointKeeper::Retain() {
+  const frames::Start& start = parts_.start;
+  registered_step_ = parts_.conversation.RegisteredStep();
+  for (const CheckpointId& old : ChooseToRemove(Ranked(), CurrentRetention())) {
+    const Result<std::string> left = TakeNameAway(start.storage, old);
+    if (!left.ok()) {
+      Complain(left.error());
+      continue;
+    }
+    parts_.conversation.Say(frames::CheckpointRemoved{start.token, old.step, old.Path()});
+    const Result<void> removed = RemoveAll(*left);
+    if (!removed.ok()) Complain(removed.error());
+  }
 }
 
 }  // namespace dt::trainer

@@ -1,8 +1,10 @@
 // keeper.h: when rank 0 writes checkpoints, and which of them stay.
 //
-// Role:    rank 0 alone decides and writes; the other ranks wait for it in their next collective.
-// Errors:  those of the checkpoint room.
-// Tests:   tests/trainer/attempt_test.cc
+// Role:      rank 0 alone decides and writes; the others wait for it in their next collective.
+// Errors:    those of the checkpoint room. What cannot be removed is said on stderr, no more.
+// Invariant: the newest registered checkpoint, from which a resume would begin, goes only after a
+//            later one is registered. At most keep_latest + keep_best + 1 stay.
+// Tests:     tests/trainer/attempt_test.cc, tests/trainer/retention_test.cc
 #pragma once
 
 #include <chrono>
@@ -26,9 +28,12 @@ class CheckpointKeeper {
     const AdamW& optimizer;
     const DataParallel* parallel = nullptr;
     std::map<std::string, std::string> provenance;
+    std::optional<CheckpointId> resumed_from;
   };
   // `step`: where the attempt begins; what is there needs no second checkpoint.
   CheckpointKeeper(Parts parts, int64_t step);
+  // Removes what killed attempts left and what this one supersedes. Once it said that it runs.
+  void ClearUp();
 
   void OnValidated(int64_t step, double loss);
   // After `step`: whether one is due by steps, by time, or for a validation loss that is the best
@@ -37,11 +42,25 @@ class CheckpointKeeper {
   // Writes, reports, and removes what need not stay. Returns the seconds it took; 0 when the step
   // is saved already or there is no storage.
   Result<double> Save(int64_t step);
+  // Between steps: removes what need not stay since another checkpoint was registered.
+  void Tend();
+  // After the last step: waits a moment for its registration, so that what it replaces can go.
+  void Finish();
 
  private:
   bool BestSoFar(int64_t step) const;
+  Retention CurrentRetention() const;
+  // Of this attempt and of those it goes on from.
+  std::vector<RankedCheckpoint> Ranked() const;
+  void Retain();
 
   const Parts parts_;
+  const TrialId trial_;
+  const std::string spec_hash_;
+  const int64_t resumed_step_;
+  std::optional<uint64_t> registered_step_;  // of this attempt, when last looked at
+  // In this attempt's folder before it began: of another coordinator's trial of the same number.
+  std::vector<CheckpointId> strangers_;
   int64_t saved_step_;
   Clock::time_point saved_time_;
   double seconds_to_save_ = 0;

@@ -67,9 +67,9 @@ Restored Unpacked(const at::Tensor& packed) {
   return restored;
 }
 
-// The checkpoint that the orders name. When that is damaged or gone, the newest good one before it;
-// nothing when there is none: training begins anew. A newer one would leave out rows that nobody
-// has.
+// The checkpoint that the orders name. When that is damaged or gone, the newest good one that the
+// same attempt wrote after it (nobody may have the rows in between, but the training is not lost);
+// then the newest good one before it; nothing when there is none: training begins anew.
 Result<std::optional<Checkpoint>> Choose(const frames::Start& start) {
   const std::optional<CheckpointId> id = ParseCheckpointPath(start.resume->path);
   if (!id) {
@@ -84,7 +84,11 @@ Result<std::optional<Checkpoint>> Choose(const frames::Start& start) {
                  error.message.c_str());
   };
   skip(*id, named.error());
-  return FindNewestGood(start.storage, id->trial, id->step, skip);
+  const auto eligible = [&](const CheckpointId& other) {
+    if (other == *id || other.attempt >= start.attempt) return false;
+    return other.step <= id->step || other.attempt == id->attempt;
+  };
+  return FindNewestGood(start.storage, id->trial, SpecHash(start.spec), eligible, skip);
 }
 
 Result<Restored> Read(const frames::Start& start, const Transformer& model,
@@ -98,7 +102,8 @@ Result<Restored> Read(const frames::Start& start, const Transformer& model,
   }
   DT_TRY(ReadFile(checkpoint, kModelFile, model.Parameters()));
   DT_TRY(ReadFile(checkpoint, kOptimizerFile, optimizer.State()));
-  Restored restored{static_cast<int64_t>(checkpoint.manifest.step), checkpoint.manifest.buckets};
+  Restored restored{static_cast<int64_t>(checkpoint.manifest.step), checkpoint.id,
+                    checkpoint.manifest.buckets};
   size_t listed = 0;
   for (const auto& bucket : restored.layout) listed += bucket.size();
   // A layout of another set of parameters says nothing about this one.
@@ -142,7 +147,9 @@ Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const
     group->BroadcastFromRoot({packed});
     packed = packed.cpu();
     group->RequireIntact();
+    const std::optional<CheckpointId> from = restored.from;
     restored = Unpacked(packed);
+    restored.from = from;
   }
   optimizer.Resume(restored.step);
   return restored;

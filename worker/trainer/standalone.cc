@@ -1,10 +1,15 @@
 // standalone.cc: the specification file, and the torchrun convention.
 #include "worker/trainer/standalone.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+
+#include "common/files.h"
 
 namespace dt::trainer {
 namespace {
@@ -25,6 +30,18 @@ Result<int32_t> EnvironmentNumber(const char* name, int32_t absent, int32_t max)
   return std::stoi(text);
 }
 
+// The number of the first folder <storage>/1/<number> that was not there: making it is what two
+// runs that start at once cannot both do.
+Result<uint32_t> NewTrial(const std::string& storage) {
+  DT_TRY(MakeFolders(storage + "/1"));
+  for (uint32_t number = 1; number != 0; ++number) {
+    const std::string folder = storage + "/1/" + std::to_string(number);
+    if (mkdir(folder.c_str(), 0777) == 0) return number;
+    if (errno != EEXIST) return SystemError("make", folder);
+  }
+  return Error{ErrorKind::kIo, "--storage " + storage + " has no room for another run"};
+}
+
 }  // namespace
 
 Result<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
@@ -42,6 +59,10 @@ Result<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
   DT_TRY_ASSIGN(run.start.world_size, EnvironmentNumber("WORLD_SIZE", 1, 16384));
   DT_TRY_ASSIGN(run.start.rank, EnvironmentNumber("RANK", 0, run.start.world_size - 1));
   DT_TRY_ASSIGN(run.start.local_rank, EnvironmentNumber("LOCAL_RANK", 0, 16384));
+  // The other ranks write nothing.
+  if (run.start.rank == 0) {
+    DT_TRY_ASSIGN(run.start.trial, NewTrial(options.storage));
+  }
   if (run.start.world_size == 1) return run;
 
   const std::string host = Environment("MASTER_ADDR");
@@ -67,6 +88,7 @@ Result<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
 void PrintedConversation::Say(const frames::FromTrainer& frame) {
   std::puts(frames::ToLine(frame).c_str());
   std::fflush(stdout);
+  if (const auto* done = std::get_if<frames::CheckpointDone>(&frame)) registered_ = done->step;
 }
 
 }  // namespace dt::trainer

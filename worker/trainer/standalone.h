@@ -1,5 +1,6 @@
 // standalone.h: dttrain without an agent: `--spec trial.json`, alone or as one of torchrun's ranks.
-// What an agent would be told is printed as JSON lines.
+// What an agent would be told is printed as JSON lines. Checkpoints of a run lie in a folder of its
+// own, <storage>/1/<number>: nothing of another run counts for it or is removed by it.
 //
 // Tests: tests/trainer/standalone_test.cc
 #pragma once
@@ -21,11 +22,11 @@ struct StandaloneRun {
   frames::Start start;
   AttemptOptions options;
 };
-// Reads the file and RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT.
-// Errors: kConfig.
+// Reads the file and RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT; rank 0 makes the run's
+// folder. Errors: kConfig; kIo when there can be no folder.
 Result<StandaloneRun> ReadStandalone(const StandaloneOptions& options);
 
-// Prints frames to stdout; has no wishes.
+// Prints frames to stdout; has no wishes; what is printed counts as registered.
 class PrintedConversation final : public Conversation {
  public:
   explicit PrintedConversation(std::string store_address)
@@ -36,9 +37,12 @@ class PrintedConversation final : public Conversation {
     return store_address_;
   }
   void AbortWith(std::function<void()>) override {}
+  std::optional<uint64_t> RegisteredStep() const override { return registered_; }
+  void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
 
  private:
   const std::string store_address_;
+  std::optional<uint64_t> registered_;
 };
 
 }  // namespace dt::trainer

@@ -83,7 +83,8 @@ class Attempt {
   std::unique_ptr<DataParallel> parallel_;
   std::unique_ptr<CheckpointKeeper> keeper_;  // of rank 0, once training began
 
-  int64_t step_ = 0;  // complete ones
+  std::optional<CheckpointId> resumed_from_;  // known to rank 0
+  int64_t step_ = 0;                          // complete ones
   int64_t evaluated_step_ = -1;
   SinceLastRow since_;
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;
@@ -204,6 +205,7 @@ Result<void> Attempt::Build() {
   if (start_.resume) {
     DT_TRY_ASSIGN(restored, RestoreSnapshot(start_, group_.get(), *model_, *optimizer_));
     step_ = restored.step;
+    resumed_from_ = restored.from;
     std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
   }
   if (group_ == nullptr) return {};
@@ -228,10 +230,11 @@ Result<void> Attempt::Train() {
   if (IsRoot()) {
     keeper_ = std::make_unique<CheckpointKeeper>(
         CheckpointKeeper::Parts{start_, spec_, plan_, conversation_, *model_, *optimizer_,
-                                parallel_.get(), Provenance(device_)},
+                                parallel_.get(), Provenance(device_), resumed_from_},
         step_);
   }
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
+  if (keeper_ != nullptr) keeper_->ClearUp();
   row_time_ = step_time_ = progress_time_ = Clock::now();
 
   while (step_ < plan_.target_steps) {
@@ -252,7 +255,9 @@ Result<void> Attempt::Train() {
       DT_TRY(stepper.CheckFinite());
       DT_TRY(Save());
     }
+    if (keeper_ != nullptr) keeper_->Tend();
   }
+  if (keeper_ != nullptr) keeper_->Finish();
   return {};
 }
 

@@ -28,12 +28,14 @@ namespace dt::trainer {
 struct TrialId {
   uint64_t experiment = 0;
   uint32_t trial = 0;
+  bool operator==(const TrialId&) const = default;
 };
 struct CheckpointId {
   TrialId trial;
   uint32_t attempt = 0;
   uint64_t step = 0;
 
+  bool operator==(const CheckpointId&) const = default;
   // Relative to the storage folder: "12/3/a1/step-500".
   std::string Path() const;
 };
@@ -92,29 +94,45 @@ Result<Checkpoint> OpenCheckpoint(const std::string& storage, const CheckpointId
 // Checkpoints of a trial by name, not verified; newest step first, then newest attempt.
 std::vector<CheckpointId> ListCheckpoints(const std::string& storage, const TrialId& trial);
 
-// The newest checkpoint up to `last_step` that verifies; nothing when there is none. Each damaged
-// one is passed to `on_damaged`, with the reason, and skipped.
+// The first of ListCheckpoints that is `eligible`, of this specification, and verifies; nothing
+// when there is none. Each one that fails is passed to `on_damaged`, with the reason, and skipped.
 std::optional<Checkpoint> FindNewestGood(
-    const std::string& storage, const TrialId& trial, uint64_t last_step,
+    const std::string& storage, const TrialId& trial, const std::string& spec_hash,
+    const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const Error&)>& on_damaged);
 
 // --- Which ones stay ---
+// An attempt decides about its own checkpoints and about those of earlier attempts, whose line it
+// goes on with from the step where it resumed. Whatever later attempts wrote means that this one is
+// a zombie: it neither counts nor goes.
 struct RankedCheckpoint {
   CheckpointId id;
   std::optional<double> loss;  // lower is better; without one it is never among the best
 };
 struct Retention {
+  uint32_t attempt = 1;
+  uint64_t resumed_step = 0;
+  // What a resume would begin from: it stays.
+  std::optional<CheckpointId> registered;
   int32_t keep_latest = 1;  // at least one is kept whatever this says
   int32_t keep_best = 1;
 };
-// Pure: those that are neither among the newest nor the best. Never all of them.
+// Whether it is of an earlier attempt and lies beyond where this one resumed: it has no successor.
+bool IsSuperseded(const CheckpointId& id, const Retention& retention);
+// Pure: those superseded, and those that are neither among the newest (by attempt, then by step)
+// nor among the best nor registered. Never all.
 std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoints,
                                          const Retention& retention);
-// ListCheckpoints with the losses of their manifests; one with an unreadable manifest is left out,
+// ListCheckpoints with the losses of their manifests, of this specification alone: another
+// coordinator may have had a trial of the same number. One with an unreadable manifest is left out,
 // so that it neither counts as the newest nor is removed unseen.
-std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial);
-Result<void> RemoveCheckpoint(const std::string& storage, const CheckpointId& id);
-// Removes what killed writers and removals left of this trial. REQUIRES: no other writer of it.
-Result<void> SweepLeftovers(const std::string& storage, const TrialId& trial);
+std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
+                                              const std::string& spec_hash);
+// Takes the checkpoint's name away and returns the folder that is left, for RemoveAll. After that
+// it is no checkpoint any more, whatever becomes of the folder.
+Result<std::string> TakeNameAway(const std::string& storage, const CheckpointId& id);
+// Removes what killed writers and removals of this attempt and earlier ones left. A living writer
+// of an earlier attempt, a zombie, fails and leaves no checkpoint.
+Result<void> SweepLeftovers(const std::string& storage, const TrialId& trial, uint32_t attempt);
 
 }  // namespace dt::trainer

@@ -1,7 +1,7 @@
 // retention.cc: finding a trial's checkpoints, choosing which stay, removing the others.
 #include <algorithm>
 #include <filesystem>
-#include <limits>
+#include <optional>
 #include <system_error>
 #include <tuple>
 
@@ -25,8 +25,10 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   return names;
 }
 
-bool NewerThan(const CheckpointId& a, const CheckpointId& b) {
-  return std::tie(a.step, a.attempt) > std::tie(b.step, b.attempt);
+// The number of a folder "a<attempt>".
+std::optional<uint32_t> AttemptOf(const std::string& name) {
+  const auto id = ParseCheckpointPath("0/0/" + name + "/step-0");
+  return id ? std::optional(id->attempt) : std::nullopt;
 }
 
 }  // namespace
@@ -40,31 +42,48 @@ std::vector<CheckpointId> ListCheckpoints(const std::string& storage, const Tria
       if (auto id = ParseCheckpointPath(prefix + attempt + "/" + step)) found.push_back(*id);
     }
   }
-  std::sort(found.begin(), found.end(), NewerThan);
+  std::sort(found.begin(), found.end(), [](const CheckpointId& a, const CheckpointId& b) {
+    return std::tie(a.step, a.attempt) > std::tie(b.step, b.attempt);
+  });
   return found;
 }
 
 std::optional<Checkpoint> FindNewestGood(
-    const std::string& storage, const TrialId& trial, uint64_t last_step,
+    const std::string& storage, const TrialId& trial, const std::string& spec_hash,
+    const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const Error&)>& on_damaged) {
   for (const CheckpointId& id : ListCheckpoints(storage, trial)) {
-    if (id.step > last_step) continue;
+    if (!eligible(id)) continue;
     Result<Checkpoint> checkpoint = OpenCheckpoint(storage, id);
-    if (checkpoint.ok()) return *std::move(checkpoint);
-    on_damaged(id, checkpoint.error());
+    if (checkpoint.ok() && checkpoint->manifest.spec_hash == spec_hash) {
+      return *std::move(checkpoint);
+    }
+    on_damaged(id, checkpoint.ok() ? Error{ErrorKind::kDamaged, "it is of another specification"}
+                                   : checkpoint.error());
   }
   return std::nullopt;
 }
 
+bool IsSuperseded(const CheckpointId& id, const Retention& retention) {
+  return id.attempt < retention.attempt && id.step > retention.resumed_step;
+}
+
 std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoints,
                                          const Retention& retention) {
-  std::sort(
-      checkpoints.begin(), checkpoints.end(),
-      [](const RankedCheckpoint& a, const RankedCheckpoint& b) { return NewerThan(a.id, b.id); });
+  std::vector<CheckpointId> removed;
+  std::erase_if(checkpoints, [&](const RankedCheckpoint& checkpoint) {
+    const bool superseded = IsSuperseded(checkpoint.id, retention);
+    if (superseded) removed.push_back(checkpoint.id);
+    return superseded || checkpoint.id.attempt > retention.attempt;
+  });
+  std::sort(checkpoints.begin(), checkpoints.end(),
+            [](const RankedCheckpoint& a, const RankedCheckpoint& b) {
+              return std::tie(a.id.attempt, a.id.step) > std::tie(b.id.attempt, b.id.step);
+            });
   const auto latest =
       std::min<size_t>(checkpoints.size(), static_cast<size_t>(std::max(retention.keep_latest, 1)));
-  std::vector<RankedCheckpoint> others(checkpoints.begin() + static_cast<std::ptrdiff_t>(latest),
-                                       checkpoints.end());
+  const std::vector<RankedCheckpoint> others(
+      checkpoints.begin() + static_cast<std::ptrdiff_t>(latest), checkpoints.end());
   // The newest also count among the best, so that keeping one of each keeps one where it is both.
   std::vector<RankedCheckpoint> best;
   for (const RankedCheckpoint& checkpoint : checkpoints) {
@@ -74,42 +93,51 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
       best.begin(), best.end(),
       [](const RankedCheckpoint& a, const RankedCheckpoint& b) { return *a.loss < *b.loss; });
   best.resize(std::min<size_t>(best.size(), static_cast<size_t>(std::max(retention.keep_best, 0))));
-  std::vector<CheckpointId> removed;
   for (const RankedCheckpoint& checkpoint : others) {
-    const bool stays = std::any_of(best.begin(), best.end(), [&](const RankedCheckpoint& other) {
-      return other.id.step == checkpoint.id.step && other.id.attempt == checkpoint.id.attempt;
+    const bool good = std::any_of(best.begin(), best.end(), [&](const RankedCheckpoint& other) {
+      return other.id == checkpoint.id;
     });
-    if (!stays) removed.push_back(checkpoint.id);
+    if (!good && retention.registered != checkpoint.id) removed.push_back(checkpoint.id);
   }
   return removed;
 }
 
-std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial) {
+std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
+                                              const std::string& spec_hash) {
   std::vector<RankedCheckpoint> ranked;
   for (const CheckpointId& id : ListCheckpoints(storage, trial)) {
     const Result<std::string> text =
         ReadFile(storage + "/" + id.Path() + "/" + kManifestName, kManifestBytesMax);
     if (!text.ok()) continue;
     const Result<Manifest> manifest = ParseManifest(*text);
-    if (manifest.ok()) ranked.push_back({id, manifest->loss});
+    if (manifest.ok() && manifest->spec_hash == spec_hash) ranked.push_back({id, manifest->loss});
   }
   return ranked;
 }
 
-Result<void> RemoveCheckpoint(const std::string& storage, const CheckpointId& id) {
+Result<std::string> TakeNameAway(const std::string& storage, const CheckpointId& id) {
   const std::string folder = AttemptFolder(storage, id.trial, id.attempt);
-  const std::string removed = folder + "/" + kRemovedPrefix + std::to_string(id.step);
-  DT_TRY(RemoveAll(removed));
-  DT_TRY(Rename(storage + "/" + id.Path(), removed));
-  return RemoveAll(removed);
+  const std::string left = folder + "/" + kRemovedPrefix + std::to_string(id.step);
+  DT_TRY(RemoveAll(left));
+  DT_TRY(Rename(storage + "/" + id.Path(), left));
+  return left;
 }
 
-Result<void> SweepLeftovers(const std::string& storage, const TrialId& trial) {
-  for (const std::string& attempt : NamesIn(TrialFolder(storage, trial))) {
-    const std::string folder = TrialFolder(storage, trial) + "/" + attempt;
-    for (const std::string& name : NamesIn(folder)) {
-      if (name.starts_with(kTemporaryPrefix) || name.starts_with(kRemovedPrefix)) {
-        DT_TRY(RemoveAll(folder + "/" + name));
+Result<void> SweepLeftovers(const std::string& storage, const TrialId& trial, uint32_t attempt) {
+  for (const std::string& name : NamesIn(TrialFolder(storage, trial))) {
+    const std::optional<uint32_t> owner = AttemptOf(name);
+    if (!owner || *owner > attempt) continue;
+    const std::string folder = TrialFolder(storage, trial) + "/" + name;
+    for (const std::string& entry : NamesIn(folder)) {
+      if (entry.starts_with(kTemporaryPrefix)) {
+        // Away from under its writer first: one that lives must not complete what is half removed.
+        const std::string left =
+            folder + "/" + kRemovedPrefix + entry.substr(sizeof(kTemporaryPrefix) - 1);
+        DT_TRY(RemoveAll(left));
+        DT_TRY(Rename(folder + "/" + entry, left));
+        DT_TRY(RemoveAll(left));
+      } else if (entry.starts_with(kRemovedPrefix)) {
+        DT_TRY(RemoveAll(folder + "/" + entry));
       }
     }
   }
