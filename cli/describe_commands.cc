@@ -183,13 +183,11 @@ void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (trial.has_latest()) AppendFact(lines, "loss", {FormatLoss(trial.latest().loss())});
   AppendFact(lines, "val loss", {FormatLoss(trial.val_loss())});
   AppendFact(lines, "best val loss", {FormatLoss(trial.best_val_loss())});
-  if (trial.tokens_per_second() > 0) {
-    AppendFact(lines, "tokens/s", {FormatRate(trial.tokens_per_second())});
-  }
-  if (trial.has_latest() && trial.world_size() > 1) {
+  AppendFact(lines, "tokens/s", {RateText(trial)});
+  if (const std::string share = AllReduceText(trial); share != kNone) {
     AppendFact(lines, "all-reduce",
-               {absl::StrCat(FormatRatio(AllReduceShare(trial.latest())), " of a step, ",
-                             FormatRatio(ExposedShare(trial.latest())), " not hidden behind it")});
+               {absl::StrCat(share, " of a step, ", FormatRatio(trial.comm_exposed_ratio()),
+                             " not hidden behind computing")});
   }
   if (trial.model_parameters() > 0) {
     AppendFact(lines, "parameters", {FormatRate(static_cast<double>(trial.model_parameters()))});

@@ -63,12 +63,6 @@ std::string LossOf(const v1::TrialSummary& trial) {
   return trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone;
 }
 
-// A gang's share of a step that goes to all-reduce; one rank alone has none.
-std::string AllReduceText(const v1::TrialSummary& trial) {
-  if (!trial.has_latest() || trial.world_size() < 2) return kNone;
-  return FormatRatio(AllReduceShare(trial.latest()));
-}
-
 // Those that fit, live ones first, in order of number.
 std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>& trials,
                                              size_t count) {
@@ -160,15 +154,14 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
     const Cell word = StateCell(*trial);
     std::vector<Cell> row = {{TrialName(*trial), quiet ? Style::kDim : Style::kBold}};
     for (const Swept& one : swept) row.push_back({AssignmentText(*trial, one.path)});
-    row.insert(row.end(),
-               {{StateGlyph(trial->state(), options.glyphs) + word.text, word.style},
-                {Bar(Progress(*trial), bar, options.glyphs), word.style},
-                {StepText(*trial)},
-                {LossOf(*trial)},
-                {FormatLoss(trial->val_loss())},
-                {trial->tokens_per_second() > 0 ? FormatRate(trial->tokens_per_second()) : kNone},
-                {AllReduceText(*trial)},
-                {running ? FormatElapsed(std::ceil(trial->eta_seconds())) : kNone}});
+    row.insert(row.end(), {{StateGlyph(trial->state(), options.glyphs) + word.text, word.style},
+                           {Bar(Progress(*trial), bar, options.glyphs), word.style},
+                           {StepText(*trial)},
+                           {LossOf(*trial)},
+                           {FormatLoss(trial->val_loss())},
+                           {RateText(*trial)},
+                           {AllReduceText(*trial)},
+                           {running ? FormatElapsed(std::ceil(trial->eta_seconds())) : kNone}});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -200,7 +193,7 @@ std::string SummaryText(const LiveState& state) {
                                   FormatRatio(experiment.progress_ratio()), ", ",
                                   FormatCount(DoneCount(experiment)), " of ",
                                   Plural(experiment.trials(), "trial"), " done");
-  if (experiment.eta_seconds() >= 0) {
+  if (!Ended(experiment.state()) && experiment.eta_seconds() >= 0) {
     absl::StrAppend(&text, ", about ", FormatElapsed(std::ceil(experiment.eta_seconds())), " left");
   }
   for (const v1::TrialSummary& trial : state.trials) {
@@ -224,7 +217,7 @@ std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before) 
   } else if (trial.state() == v1::TRIAL_PENDING && !trial.waiting().empty()) {
     absl::StrAppend(&text, ": ", Printable(trial.waiting()));
   } else if (Ended(trial.state())) {
-    absl::StrAppend(&text, " at step ", StepText(trial));
+    if (StepText(trial) != kNone) absl::StrAppend(&text, " at step ", StepText(trial));
     if (trial.has_latest()) absl::StrAppend(&text, ", loss ", LossOf(trial));
     if (std::isfinite(trial.val_loss())) {
       absl::StrAppend(&text, ", val loss ", FormatLoss(trial.val_loss()));
@@ -338,15 +331,13 @@ Table ResultTable(const LiveState& state, size_t count) {
     if (other_metric) row.push_back({FormatLoss(trial.metric_value()), style});
     const double val =
         std::isfinite(trial.best_val_loss()) ? trial.best_val_loss() : trial.val_loss();
-    row.insert(
-        row.end(),
-        {{FormatLoss(val), style},
-         {LossOf(trial), style},
-         {StepText(trial), style},
-         {trial.tokens_per_second() > 0 ? FormatRate(trial.tokens_per_second()) : kNone, style},
-         {AllReduceText(trial), style},
-         {FormatDuration(RunSeconds(trial)), style},
-         StateCell(trial)});
+    row.insert(row.end(), {{FormatLoss(val), style},
+                           {LossOf(trial), style},
+                           {StepText(trial), style},
+                           {RateText(trial), style},
+                           {AllReduceText(trial), style},
+                           {FormatDuration(RunSeconds(trial)), style},
+                           StateCell(trial)});
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -33,6 +33,11 @@ Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor*
   }
 }
 
+// As in the lists: evaluations and checkpoints aside.
+double TrainingSeconds(const v1::StepRow& row) {
+  return row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
+}
+
 }  // namespace
 
 struct MetricRows::Key {
@@ -119,8 +124,8 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
     for (const std::string& name : metrics_) {
       if (const auto* field = type->FindFieldByName(name)) {
         row[name] = FieldValue(one.row(), field);
-      } else if (name == kRate && one.row().seconds() > 0) {
-        row[name] = one.row().tokens() / one.row().seconds();
+      } else if (const double seconds = TrainingSeconds(one.row()); name == kRate && seconds > 0) {
+        row[name] = one.row().tokens() / seconds;
       }
     }
     if (next_evaluation_ < evaluations_.size()) {

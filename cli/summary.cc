@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "cli/format.h"
@@ -50,19 +49,6 @@ Style StyleOf(v1::ExperimentState state) {
       return Style::kDim;
   }
   return Style::kPlain;
-}
-
-// Seconds of one optimizer step, evaluation and checkpoints aside.
-double StepSeconds(const v1::StepRow& row) {
-  const double phases = row.data_seconds() + row.forward_seconds() + row.backward_seconds() +
-                        row.comm_exposed_seconds() + row.optimizer_seconds() + row.other_seconds();
-  if (phases > 0) return phases;
-  return row.seconds() / std::max(1.0, row.steps());
-}
-
-double ShareOf(double part, double whole) {
-  if (!(whole > 0) || !std::isfinite(part)) return std::numeric_limits<double>::quiet_NaN();
-  return std::min(1.0, part / whole);
 }
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -158,12 +144,12 @@ std::string AssignmentsText(const v1::TrialSummary& trial) {
   return text.empty() ? kNone : text;
 }
 
-double AllReduceShare(const v1::StepRow& row) {
-  return ShareOf(row.allreduce_seconds(), StepSeconds(row));
+std::string RateText(const v1::TrialSummary& trial) {
+  return trial.tokens_per_second() > 0 ? FormatRate(trial.tokens_per_second()) : kNone;
 }
 
-double ExposedShare(const v1::StepRow& row) {
-  return ShareOf(row.comm_exposed_seconds(), StepSeconds(row));
+std::string AllReduceText(const v1::TrialSummary& trial) {
+  return trial.world_size() < 2 ? kNone : FormatRatio(trial.allreduce_ratio());
 }
 
 Goal GoalOf(const std::string& word) {

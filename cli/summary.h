@@ -39,9 +39,10 @@ std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials);
 std::string AssignmentText(const v1::TrialSummary& trial, const std::string& path);  // "-" if none
 std::string AssignmentsText(const v1::TrialSummary& trial);  // "batch_size=8 lr=0.001"
 
-// All-reduce's part of an optimizer step, and the part that nothing hides; NaN when not known.
-double AllReduceShare(const v1::StepRow& row);
-double ExposedShare(const v1::StepRow& row);
+// Means over the trial so far.
+std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
+// Part of an optimizer step that all-reduce takes; "-" for a rank alone, which has none.
+std::string AllReduceText(const v1::TrialSummary& trial);
 
 enum class Goal { kMinimize, kMaximize };
 Goal GoalOf(const std::string& word);

@@ -183,6 +183,13 @@ absl::Status On(DurableState& state, const v1::AttemptEnded& fact, int64_t wall_
     subject.trial.last_row = fact.last_row().SerializeAsString();
     subject.trial.last_loss = fact.last_row().loss();
   }
+  const v1::Pace& pace = fact.pace();
+  subject.trial.pace =
+      subject.trial.pace + Pace{.tokens = pace.tokens(),
+                                .seconds = pace.seconds(),
+                                .step_seconds = pace.step_seconds(),
+                                .allreduce_seconds = pace.allreduce_seconds(),
+                                .comm_exposed_seconds = pace.comm_exposed_seconds()};
   subject.trial.tries = CountEnd(subject.trial.tries, *attempt, fact.cause());
   subject.trial.retry_after_ms = another ? fact.retry_after_ms() : 0;
   return absl::OkStatus();

@@ -65,6 +65,14 @@ std::string WithLimit(const std::string& message, size_t attempts, const v1::Ret
   return absl::StrCat(CleanText(message, limits::kTextBytes - limit.size() - 2), "; ", limit);
 }
 
+void SetPace(const Pace& pace, v1::Pace& fact) {
+  fact.set_tokens(pace.tokens);
+  fact.set_seconds(pace.seconds);
+  fact.set_step_seconds(pace.step_seconds);
+  fact.set_allreduce_seconds(pace.allreduce_seconds);
+  fact.set_comm_exposed_seconds(pace.comm_exposed_seconds);
+}
+
 v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, const RankEnd& end,
                         std::optional<absl::Duration> backoff) {
   v1::Record record;
@@ -77,6 +85,7 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, con
   fact.set_step(std::max(attempt.step, end.step));
   fact.set_retry_after_ms(backoff.has_value() ? absl::ToInt64Milliseconds(*backoff) : -1);
   if (attempt.latest.has_value()) *fact.mutable_last_row() = *attempt.latest;
+  if (attempt.pace.tokens > 0) SetPace(attempt.pace, *fact.mutable_pace());
   return record;
 }
 

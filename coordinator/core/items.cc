@@ -89,7 +89,10 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   out.rows = std::move(*chunk.mutable_rows());
   if (totals != nullptr) out.totals = std::move(*totals);
   if (sender.live == nullptr || sender.live->ended) return;
-  if (totals != nullptr) NoteRow(*sender.live, out.totals.newest);
+  if (totals != nullptr) {
+    NoteRow(*sender.live, out.totals.newest);
+    sender.live->pace = sender.live->pace + PaceOf(out.totals.sum);
+  }
   NoteProgress(*sender.live, chunk.last_step(), turn.now.steady);
 }
 

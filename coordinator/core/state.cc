@@ -119,6 +119,24 @@ Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause) {
   return tries;
 }
 
+Pace PaceOf(const v1::StepRow& rows) {
+  return {
+      .tokens = rows.tokens(),
+      .seconds = std::max(0.0, rows.seconds() - rows.eval_seconds() - rows.checkpoint_seconds()),
+      .step_seconds = rows.data_seconds() + rows.forward_seconds() + rows.backward_seconds() +
+                      rows.comm_exposed_seconds() + rows.optimizer_seconds() + rows.other_seconds(),
+      .allreduce_seconds = rows.allreduce_seconds(),
+      .comm_exposed_seconds = rows.comm_exposed_seconds()};
+}
+
+Pace operator+(const Pace& a, const Pace& b) {
+  return {.tokens = a.tokens + b.tokens,
+          .seconds = a.seconds + b.seconds,
+          .step_seconds = a.step_seconds + b.step_seconds,
+          .allreduce_seconds = a.allreduce_seconds + b.allreduce_seconds,
+          .comm_exposed_seconds = a.comm_exposed_seconds + b.comm_exposed_seconds};
+}
+
 LossSummary ValidationLosses(const Trial& trial) {
   LossSummary summary;
   for (const KnownEvaluation& evaluation : trial.evaluations) {

@@ -82,6 +82,15 @@ struct Tries {
   uint32_t losses = 0;
 };
 
+// What training took, summed over rows; see v1::Pace.
+struct Pace {
+  double tokens = 0;
+  double seconds = 0;
+  double step_seconds = 0;
+  double allreduce_seconds = 0;
+  double comm_exposed_seconds = 0;
+};
+
 struct Trial {
   v1::TrialState state = v1::TRIAL_PENDING;
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
@@ -93,6 +102,7 @@ struct Trial {
   std::string prepared;            // serialized v1::Prepared of the newest attempt that had one
   double last_loss = kNotANumber;  // of last_row
   std::string last_row;            // serialized v1::StepRow, newest of the last ended attempt
+  Pace pace;                       // of the ended attempts
   std::string message;             // of the end, or of the cancel
   std::vector<Attempt> attempts;   // by number, from 1
   std::vector<KnownCheckpoint> checkpoints;  // in order of registration
@@ -156,6 +166,9 @@ bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step);
 const KnownCheckpoint* NewestCheckpoint(const Trial& trial);
 // The counters once `attempt` has ended so; progress empties them first.
 Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause);
+// Sums of `rows`, a row or a sum of rows.
+Pace PaceOf(const v1::StepRow& rows);
+Pace operator+(const Pace& a, const Pace& b);
 struct LossSummary {
   double newest = kNotANumber;
   double lowest = kNotANumber;
@@ -229,6 +242,7 @@ struct LiveAttempt {
   absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
   std::optional<v1::StepRow> latest;                       // newest logged step
   double seconds_per_step = kNotANumber;                   // smoothed, for display
+  Pace pace;                                               // of the rows taken
 };
 
 struct LiveExperiment {

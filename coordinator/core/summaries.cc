@@ -48,16 +48,19 @@ double ExperimentEta(const State& state, const Experiment& experiment) {
   return std::max(longest, left / static_cast<double>(found->second.active.size()));
 }
 
+// Of one trial's target, the steps that count; a finished one has made all it was to make.
+double Progress(const State& state, TrialId id) {
+  const Trial& trial = GetTrial(state.durable, id);
+  if (trial.state == v1::TRIAL_FINISHED) return 1;
+  if (trial.target_steps == 0) return 0;
+  return std::min(
+      1.0, static_cast<double>(ValidStep(state, id)) / static_cast<double>(trial.target_steps));
+}
+
 double Progress(const State& state, const Experiment& experiment) {
-  double done = experiment.Ended();
-  const auto found = state.live.experiments.find(experiment.id);
-  if (found != state.live.experiments.end()) {
-    for (const uint32_t number : found->second.active) {
-      const Trial& trial = experiment.trials[number - 1];
-      if (trial.target_steps == 0) continue;
-      const double step = static_cast<double>(ValidStep(state, {experiment.id, number}));
-      done += std::min(1.0, step / static_cast<double>(trial.target_steps));
-    }
+  double done = 0;
+  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+    done += Progress(state, TrialId{experiment.id, number});
   }
   return done / static_cast<double>(experiment.trials.size());
 }
@@ -81,8 +84,18 @@ void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& s
   } else if (!trial.last_row.empty()) {
     summary.mutable_latest()->ParseFromString(trial.last_row);
   }
-  const v1::StepRow& row = summary.latest();
-  if (row.seconds() > 0) summary.set_tokens_per_second(row.tokens() / row.seconds());
+}
+
+// Means over the trial; of its newest row while no chunk of rows has come.
+void FillPace(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {
+  // Once ended, the live attempt's part is in the trial's.
+  Pace pace = live == nullptr || live->ended ? trial.pace : trial.pace + live->pace;
+  if (!(pace.tokens > 0)) pace = PaceOf(summary.latest());
+  const bool timed = pace.step_seconds > 0;
+  if (pace.seconds > 0) summary.set_tokens_per_second(pace.tokens / pace.seconds);
+  summary.set_allreduce_ratio(timed ? pace.allreduce_seconds / pace.step_seconds : kNotANumber);
+  summary.set_comm_exposed_ratio(timed ? pace.comm_exposed_seconds / pace.step_seconds
+                                       : kNotANumber);
 }
 
 void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
@@ -162,6 +175,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_target_steps(trial.target_steps);
   *summary.mutable_assignments() = ExpandedOf(trial).assignments();
   FillLatest(trial, live, summary);
+  FillPace(trial, live, summary);
   const LossSummary losses = ValidationLosses(trial);
   summary.set_val_loss(losses.newest);
   summary.set_best_val_loss(losses.lowest);

@@ -20,6 +20,7 @@ v1::TrialSummary MakeTrial(uint32_t number, v1::TrialState state, int64_t batch_
   trial.set_target_steps(200);
   trial.set_eta_seconds(-1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
+  trial.set_allreduce_ratio(nan);
   trial.set_val_loss(nan);
   trial.set_best_val_loss(nan);
   trial.set_metric_value(nan);
@@ -40,10 +41,7 @@ v1::TrialSummary Running(v1::TrialSummary trial, uint64_t step, double loss) {
   v1::StepRow& row = *trial.mutable_latest();
   row.set_step(step);
   row.set_loss(loss);
-  row.set_forward_seconds(0.4);
-  row.set_backward_seconds(0.5);
-  row.set_comm_exposed_seconds(0.1);
-  row.set_allreduce_seconds(0.25);
+  trial.set_allreduce_ratio(0.25);
   return trial;
 }
 
@@ -201,6 +199,18 @@ TEST(LiveViewTest, OffATerminalEveryChangeIsOneLineAndASummaryComesEveryTenSecon
   EXPECT_EQ(log.Update(state, kStart + 4000),
             (std::vector<std::string>{"[4 s] 12/2 running, attempt 2"}));
   EXPECT_EQ(log.Update(state, kStart + 12000).size(), 1u);
+}
+
+TEST(LiveViewTest, WhatHasEndedHasNoTimeLeftAndNoStepThatItNeverMade) {
+  LiveLog log;
+  LiveState state = HalfWay();
+  state.experiment.set_state(v1::EXPERIMENT_CANCELLED);
+  state.experiment.set_eta_seconds(0);
+  state.trials = {MakeTrial(4, v1::TRIAL_CANCELLED, 16, 0.003)};
+  state.trials[0].set_target_steps(0);
+  EXPECT_EQ(log.Update(state, kStart + 1000),
+            (std::vector<std::string>{"[1 s] 12/4 cancelled",
+                                      "[1 s] 12 cancelled: 61%, 2 of 4 trials done"}));
 }
 
 TEST(LiveViewTest, AnAbsentCoordinatorIsSaidOnceAndSoIsItsReturn) {

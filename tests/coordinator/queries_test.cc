@@ -167,6 +167,67 @@ TEST_F(QueryTest, ATrialsSummaryShowsHowFarItIs) {
   EXPECT_NEAR(SummaryOf(id.experiment).progress_ratio(), 0.4, 1e-9);
 }
 
+v1::StepRow RowOf(uint64_t step, double tokens, double seconds) {
+  v1::StepRow row;
+  row.set_step(step);
+  row.set_steps(1);
+  row.set_tokens(tokens);
+  row.set_seconds(seconds);
+  row.set_forward_seconds(seconds - 1);
+  row.set_comm_exposed_seconds(1);
+  row.set_allreduce_seconds(seconds / 2);
+  return row;
+}
+
+TEST_F(QueryTest, TokensPerSecondIsTheMeanOverTheTrialAndSurvivesARestart) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  v1::StepRow usual = RowOf(10, 1000, 2);
+  usual.set_seconds(5);
+  usual.set_eval_seconds(3);
+  SendRows("a", usual);
+  EXPECT_EQ(SummaryOf(id).tokens_per_second(), 500) << "evaluations are not training";
+  SendRows("a", RowOf(20, 1000, 6));  // one slow step
+  v1::TrialSummary summary = SummaryOf(id);
+  EXPECT_EQ(summary.latest().step(), 20u);
+  EXPECT_EQ(summary.tokens_per_second(), 2000.0 / 8);
+  EXPECT_EQ(summary.allreduce_ratio(), 4.0 / 8);
+  EXPECT_EQ(summary.comm_exposed_ratio(), 2.0 / 8);
+  // A second attempt adds to the first.
+  SendItems("a", {Checkpoint("a", 20), Ended("a", v1::CAUSE_TRAINER_CRASH, 20)});
+  Leave("a");
+  EXPECT_EQ(SummaryOf(id).tokens_per_second(), 2000.0 / 8);
+  Advance(absl::Seconds(2));
+  Train({"a"}, 20);
+  SendRows("a", RowOf(30, 2000, 2));
+  EXPECT_EQ(SummaryOf(id).tokens_per_second(), 4000.0 / 10);
+  Finish({"a"}, 100);
+  EXPECT_EQ(SummaryOf(id).tokens_per_second(), 4000.0 / 10);
+  RestartCoordinator();
+  summary = SummaryOf(id);
+  EXPECT_EQ(summary.tokens_per_second(), 4000.0 / 10);
+  EXPECT_EQ(summary.allreduce_ratio(), 5.0 / 10);
+}
+
+TEST_F(QueryTest, ATrialThatNeverTrainedHasNoRate) {
+  const TrialId id{Submit(OneTrial()), 1};
+  EXPECT_EQ(SummaryOf(id).tokens_per_second(), 0);
+  EXPECT_TRUE(std::isnan(SummaryOf(id).allreduce_ratio()));
+}
+
+TEST_F(QueryTest, ProgressCountsTheStepsThatTrialsMadeHoweverTheyEnded) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Trials(2));
+  Train({"a"});
+  workers_.at("a").holding.begin()->second.set_step(40);
+  Heartbeat("a");
+  Cancel(id);
+  Leave("a");
+  EXPECT_EQ(SummaryOf(id).state(), v1::EXPERIMENT_CANCELLED);
+  EXPECT_NEAR(SummaryOf(id).progress_ratio(), 0.2, 1e-9) << "40 of 100 steps, and none";
+}
+
 TEST_F(QueryTest, TheLastRowSurvivesTheEndAndARestart) {
   AddWorker("a");
   v1::ExperimentSpec spec = OneTrial();

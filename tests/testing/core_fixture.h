@@ -229,6 +229,7 @@ class CoreTest : public testing::Test {
     ReportReceived received;
     received.stream = stream;
     received.peer = "10.0.0.1:1";
+    received.row_totals = std::exchange(row_totals_, {});
     ASSERT_TRUE(received.report.ParseFromString(report.SerializeAsString()));
     Feed({.what = std::move(received)});
   }
@@ -270,6 +271,16 @@ class CoreTest : public testing::Test {
       item.set_sequence(worker.next_sequence++);
       *report.add_items() = item;
     }
+    Send(name, std::move(report));
+  }
+  // One row, with what the RPC layer makes of it.
+  void SendRows(const std::string& name, const v1::StepRow& row) {
+    TestWorker& worker = workers_.at(name);
+    v1::Item item = Rows(name, row.step(), row.step());
+    item.set_sequence(worker.next_sequence++);
+    row_totals_ = {{row, row}};
+    v1::WorkerReport report;
+    *report.add_items() = item;
     Send(name, std::move(report));
   }
   v1::Item Prepared(const std::string& name, uint64_t target_steps = 100) {
@@ -400,6 +411,7 @@ class CoreTest : public testing::Test {
   std::vector<StreamEnd> ends_;
   std::vector<std::string> journal_;
   std::vector<ChunkToStore> chunks_;
+  std::vector<RowTotals> row_totals_;  // of the next report
   std::map<std::pair<std::string, InstanceId>, uint64_t> acks_;
   uint64_t entropy_ = 0;
   ReplyId reply_ = 0;
