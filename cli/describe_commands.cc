@@ -63,9 +63,9 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
   Table table;
   table.columns = {{"TRIAL"},
                    {"BUILD"},
-                   {"LIBTORCH", Align::kLeft, Shown::kAlways, 8},
-                   {"DEVICE", Align::kLeft, Shown::kAlways, 8},
-                   {"HOST", Align::kLeft, Shown::kAlways, 6},
+                   {"LIBTORCH", Align::kLeft, Shown::kAlways, "", 8},
+                   {"DEVICE", Align::kLeft, Shown::kAlways, "", 8},
+                   {"HOST", Align::kLeft, Shown::kAlways, "", 6},
                    {"DATA"},
                    {"SEED", Align::kRight}};
   for (const v1::TrialSummary& trial : trials) {
@@ -116,7 +116,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
       {absl::StrCat(FormatRatio(experiment.progress_ratio()), "; ",
                     Plural(experiment.trials(), "trial"), ": ", experiment.running(), " running, ",
                     experiment.pending(), " waiting, ", experiment.finished(), " finished, ",
-                    experiment.failed(), " failed, ", experiment.cancelled(), " cancelled")});
+                    experiment.cancelled(), " cancelled, ", FailedText(experiment))});
   AppendFact(lines, "description", {Printable(found.spec().description())});
   for (const v1::Label& label : experiment.labels()) {
     AppendFact(lines, "label", {Printable(absl::StrCat(label.key(), "=", label.value()))});
@@ -240,14 +240,31 @@ std::string EndedLine(std::string text) {
   return text;
 }
 
+// Fields that have no one value for all trials, as a comment; "" when there is none.
+std::string DifferingComment(const v1::ExperimentSpec& filled) {
+  std::vector<std::string> paths;
+  for (const spec::Field& field : spec::FieldTable()) {
+    const bool swept = std::any_of(filled.parameters().begin(), filled.parameters().end(),
+                                   [&](const auto& one) { return one.path() == field.path; });
+    if (field.default_kind == spec::DefaultKind::kDependent && !swept &&
+        !spec::IsExplicit(filled, field.path)) {
+      paths.push_back(field.path);
+    }
+  }
+  return paths.empty() ? ""
+                       : AsComment(absl::StrCat("left out, as they differ between trials: ",
+                                                absl::StrJoin(paths, ", ")));
+}
+
 // The file as it was written and as it was understood: two documents, each of which can be
 // submitted again.
 std::string ExperimentFiles(const v1::GetExperimentResponse& found) {
+  const v1::ExperimentSpec filled = spec::FilledIn(found.spec());
   return absl::StrCat(
       AsComment(absl::StrCat("submitted as experiment ", found.summary().experiment(), " from ",
                              Printable(found.file_name()))),
       EndedLine(found.file_text()), "---\n", AsComment("resolved: every default filled in"),
-      EndedLine(spec::ToYaml(found.spec())));
+      DifferingComment(filled), EndedLine(spec::ToYaml(filled)));
 }
 
 // A file that would run this one trial alone.
@@ -257,10 +274,11 @@ absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
   const std::vector<v1::Assignment> assignments(trial.assignments().begin(),
                                                 trial.assignments().end());
   DT_ASSIGN_OR_RETURN(*alone.mutable_base(), spec::ResolveTrial(found.spec(), assignments));
+  for (const v1::Assignment& one : assignments) alone.add_explicit_paths(one.path());
   alone.clear_parameters();
   alone.clear_exclude();
   return absl::StrCat(AsComment(absl::StrCat("trial ", TrialName(trial), " alone, resolved")),
-                      EndedLine(spec::ToYaml(alone)));
+                      EndedLine(spec::ToYaml(spec::FilledIn(alone))));
 }
 
 absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,

@@ -38,6 +38,10 @@ struct Row {
     field.max_exclusive = true;
     return Range(min, max);
   }
+  Row& Glob() {
+    field.glob = true;
+    return *this;
+  }
   Row& Count(int count) {
     field.count = count;
     return *this;
@@ -98,9 +102,11 @@ void AddRun(std::vector<Field>& t) {
                   .Help("Environment variables of the trainers, such as NCCL_DEBUG."));
   t.push_back(Row("data.train", kText)
                   .Required()
+                  .Glob()
                   .Help("Glob of training token shards, relative to the worker's --data-root."));
   t.push_back(Row("data.val", kText)
                   .Required()
+                  .Glob()
                   .Help("Glob of validation token shards, relative to the worker's --data-root."));
   t.push_back(Row("data.format", kChoice)
                   .Choices({"auto", "llmc"}, {"npy", "megatron", "raw_u16"})

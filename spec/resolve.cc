@@ -147,6 +147,35 @@ absl::StatusOr<v1::Spec> ResolveTrial(const v1::ExperimentSpec& spec,
   return trial;
 }
 
+v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
+  const absl::StatusOr<std::vector<v1::ExpandedTrial>> expanded = Expand(spec);
+  if (!expanded.ok()) return spec;
+  std::vector<v1::Spec> trials;
+  for (const v1::ExpandedTrial& one : *expanded) {
+    absl::StatusOr<v1::Spec> trial =
+        ResolveTrial(spec, {one.assignments().begin(), one.assignments().end()});
+    if (!trial.ok()) return spec;
+    trials.push_back(*std::move(trial));
+  }
+  PathSet swept;
+  for (const v1::Parameter& parameter : spec.parameters()) swept.insert(parameter.path());
+  const bool warms_for_steps = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
+    return trial.schedule().warmup_steps() >= 0;
+  });
+  v1::ExperimentSpec filled = spec;
+  for (const Field& field : FieldTable()) {
+    if (field.type == FieldType::kLabels || swept.contains(field.path)) continue;
+    if (field.path == "schedule.warmup_ratio" && warms_for_steps) continue;
+    const v1::Value value = GetField(trials.front(), field.path);
+    const bool shared = std::all_of(trials.begin(), trials.end(), [&](const v1::Spec& trial) {
+      return SameValue(GetField(trial, field.path), value);
+    });
+    if (!shared || !SetField(*filled.mutable_base(), field.path, value).ok()) continue;
+    if (!IsExplicit(filled, field.path)) filled.add_explicit_paths(field.path);
+  }
+  return filled;
+}
+
 void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
   v1::Resources& resources = *spec.mutable_base()->mutable_resources();
   if (resources.device() == "auto" || resources.device().empty()) {

@@ -57,6 +57,7 @@ struct Field {
   std::string help;          // one sentence, with the unit
   std::string since = "0.1";
   bool sweepable = true;  // may stand under `parameters`
+  bool glob = false;      // of kText: a pattern of files, as corpus/glob.h understands it
 };
 
 // Every field of v1::Spec, ordered as the manual lists them.
@@ -135,6 +136,11 @@ absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& 
 // Errors: InvalidArgument when an assignment cannot be made; combinations are Validate's.
 absl::StatusOr<v1::Spec> ResolveTrial(const v1::ExperimentSpec& spec,
                                       const std::vector<v1::Assignment>& assignments);
+
+// `spec` with the values that all its trials share written out as if the file had set them, those
+// that follow from other fields included. Expand and ResolveTrial give the same trials. Left out is
+// what differs between trials, and the half of a pair that is not used.
+v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec);
 
 // What the coordinator settles at submit: `auto` becomes `device` (cuda or cpu), and an experiment
 // that names no seed gets `seed` (0 … 2^53-1). Both count as explicit from then on.

@@ -105,6 +105,40 @@ TEST(ResolveTest, AutomaticPrecisionFollowsTheDeviceOnceItIsKnown) {
   EXPECT_EQ(cuda.Resolve().precision().compute(), "bf16");
 }
 
+TEST(FilledInTest, GivesTheSameTrialsFromAFileThatSaysEverythingTheyShare) {
+  ExperimentBuilder one;
+  one.Set("resources.gpus", "2").Set("train.max_steps", "10").Set("data.tokenizer", "byte");
+  Freeze(one.spec(), "cpu", 7);
+  const v1::ExperimentSpec filled = FilledIn(one.spec());
+  for (const Field& field : FieldTable()) {
+    EXPECT_EQ(IsExplicit(filled, field.path), field.type != FieldType::kLabels) << field.path;
+  }
+  EXPECT_TRUE(Validate(filled).empty());
+  EXPECT_EQ(filled.base().train().global_batch_size(), 16);
+  EXPECT_EQ(filled.base().precision().compute(), "fp32");
+  EXPECT_EQ(filled.base().model().vocab_pad(), 320);
+  const auto again = ResolveTrial(filled, {});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->SerializeAsString(), one.Resolve().SerializeAsString());
+}
+
+TEST(FilledInTest, LeavesOutWhatDiffersBetweenTrialsAndTheOtherHalfOfAPair) {
+  ExperimentBuilder grid;
+  grid.Sweep("train.batch_size", {"8", "16"}).Sweep("schedule.warmup_steps", {"5", "6"});
+  Freeze(grid.spec(), "cpu", 7);
+  const v1::ExperimentSpec filled = FilledIn(grid.spec());
+  EXPECT_TRUE(Validate(filled).empty());
+  EXPECT_FALSE(IsExplicit(filled, "train.global_batch_size"));
+  EXPECT_FALSE(IsExplicit(filled, "schedule.warmup_ratio"));
+  EXPECT_TRUE(IsExplicit(filled, "model.n_layer"));
+  const auto trials = Expand(grid.spec());
+  for (const v1::ExpandedTrial& trial : *trials) {
+    const std::vector<v1::Assignment> at(trial.assignments().begin(), trial.assignments().end());
+    EXPECT_EQ(ResolveTrial(filled, at)->SerializeAsString(),
+              ResolveTrial(grid.spec(), at)->SerializeAsString());
+  }
+}
+
 TEST(FreezeTest, SettlesOnlyWhatTheFileLeftOpen) {
   ExperimentBuilder open;
   Freeze(open.spec(), "cpu", 7);

@@ -42,6 +42,16 @@ TEST(ValuesTest, IntegersAreDecimal) {
   EXPECT_EQ(Refused("train.batch_size", "8", Quoting::kQuoted), "wrong_type");
 }
 
+TEST(ValuesTest, DataPatternsStayBelowTheDataRootAndNameEachLevel) {
+  EXPECT_EQ(Accepted("data.train", "fineweb/*_train_*.bin"), "fineweb/*_train_*.bin");
+  EXPECT_EQ(Accepted("data.val", "a..b/**.bin"), "a..b/**.bin");
+  for (const char* path : {"data.train", "data.val"}) {
+    for (const char* wrong : {"../x", "a/../b", "..", "**/x.bin", "a/**"}) {
+      EXPECT_EQ(Refused(path, wrong), "bad_glob") << wrong;
+    }
+  }
+}
+
 TEST(ValuesTest, NumbersMayHaveExponentsOfEitherSpelling) {
   EXPECT_EQ(Accepted("optimizer.lr", "1e-3"), "0.001");
   EXPECT_EQ(Accepted("optimizer.lr", "1.0e-3"), "0.001");
