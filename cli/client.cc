@@ -83,12 +83,13 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Make(const ClientOptions& option
   // A proxy for the web is not meant for a coordinator on this host or this cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   auto channel = grpc::CreateCustomChannel(options.address, credentials, arguments);
-  return std::unique_ptr<Client>(new Client(options.address, interrupt, std::move(channel)));
+  return std::unique_ptr<Client>(new Client(options, interrupt, std::move(channel)));
 }
 
-Client::Client(std::string address, const Interrupt& interrupt,
+Client::Client(const ClientOptions& options, const Interrupt& interrupt,
                std::shared_ptr<grpc::Channel> channel)
-    : address_(std::move(address)),
+    : address_(options.address),
+      tls_(!options.tls.None()),
       interrupt_(interrupt),
       stub_(v1::Control::NewStub(std::move(channel))) {}
 
@@ -118,12 +119,25 @@ absl::StatusOr<Response> Client::Call(
 
 absl::Status Client::Explain(const grpc::Status& status) const {
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    const bool tls = absl::StrContains(status.error_message(), "andshake") ||
-                     absl::StrContains(status.error_message(), "SSL");
-    return absl::UnavailableError(absl::StrCat(
-        "no coordinator answers at ", address_, " (", LastCause(status.error_message()), "); ",
-        tls ? "check --tls-ca, --tls-cert and --tls-key against the coordinator's"
-            : "start dtcoord, or name another with --address or DTCTL_ADDRESS"));
+    const std::string cause = LastCause(status.error_message());
+    const auto says = [&](absl::string_view word) {
+      return absl::StrContains(status.error_message(), word);
+    };
+    // A listener that closes at once wants TLS where there is none, or another certificate.
+    const bool closed = says("Socket closed") || says("Connection reset") || cause.empty();
+    const char* hint = "start dtcoord, or name another with --address or DTCTL_ADDRESS";
+    if (says("andshake") || says("SSL")) {
+      hint = "check --tls-ca, --tls-cert and --tls-key against the coordinator's";
+    } else if (closed) {
+      hint = tls_
+                 ? "it closed the connection: check --tls-ca, --tls-cert and --tls-key against the "
+                   "coordinator's, and that it has TLS at all"
+                 : "something there closed the connection: if the coordinator has TLS, give "
+                   "--tls-ca, --tls-cert and --tls-key";
+    }
+    return absl::UnavailableError(absl::StrCat("no coordinator answers at ", address_,
+                                               cause.empty() ? "" : absl::StrCat(" (", cause, ")"),
+                                               "; ", hint));
   }
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return absl::DeadlineExceededError(

@@ -53,7 +53,8 @@ class Client {
   const std::string& address() const { return address_; }
 
  private:
-  Client(std::string address, const Interrupt& interrupt, std::shared_ptr<grpc::Channel> channel);
+  Client(const ClientOptions& options, const Interrupt& interrupt,
+         std::shared_ptr<grpc::Channel> channel);
 
   // Starts a call on the async stub and waits for it, for Ctrl-C, or for the deadline.
   template <typename Response>
@@ -63,6 +64,7 @@ class Client {
   absl::Status Explain(const grpc::Status& status) const;
 
   const std::string address_;
+  const bool tls_;
   const Interrupt& interrupt_;
   std::unique_ptr<v1::Control::Stub> stub_;
 };

@@ -1,5 +1,9 @@
 #include "common/credentials.h"
 
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -30,6 +34,41 @@ absl::StatusOr<std::string> ReadPem(std::string_view flag, const std::string& pa
   return text.str();
 }
 
+template <typename T, void (*Free)(T*)>
+struct Freed {
+  void operator()(T* it) const { Free(it); }
+};
+void FreeBio(BIO* bio) { BIO_free(bio); }
+using Bio = std::unique_ptr<BIO, Freed<BIO, FreeBio>>;
+
+Bio BioOf(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// gRPC takes any two files, and then closes every connection without a word.
+absl::Status CheckPair(const TlsFiles& files, const Pem& pem) {
+  const std::unique_ptr<X509, Freed<X509, X509_free>> cert(
+      PEM_read_bio_X509(BioOf(pem.cert).get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, EVP_PKEY_free>> key(PEM_read_bio_PrivateKey(
+      BioOf(pem.key).get(), nullptr,
+      [](char*, int, int, void*) { return 0; },  // never asks for a password on the terminal
+      nullptr));
+  ERR_clear_error();
+  if (cert == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tls-cert ", files.cert, " holds no certificate that can be read"));
+  }
+  if (key == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--tls-key ", files.key, " holds no private key that can be read without a password"));
+  }
+  if (X509_check_private_key(cert.get(), key.get()) == 1) return absl::OkStatus();
+  ERR_clear_error();
+  return absl::InvalidArgumentError(absl::StrCat("--tls-key ", files.key,
+                                                 " is not the key of the certificate --tls-cert ",
+                                                 files.cert, "; give the two of one pair"));
+}
+
 absl::StatusOr<Pem> ReadFiles(const TlsFiles& files) {
   if (files.ca.empty() || files.cert.empty() || files.key.empty()) {
     return absl::InvalidArgumentError(
@@ -40,6 +79,7 @@ absl::StatusOr<Pem> ReadFiles(const TlsFiles& files) {
   DT_ASSIGN_OR_RETURN(pem.ca, ReadPem("--tls-ca", files.ca));
   DT_ASSIGN_OR_RETURN(pem.cert, ReadPem("--tls-cert", files.cert));
   DT_ASSIGN_OR_RETURN(pem.key, ReadPem("--tls-key", files.key));
+  DT_RETURN_IF_ERROR(CheckPair(files, pem));
   return pem;
 }
 

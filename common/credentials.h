@@ -2,7 +2,8 @@
 //
 // Role:   turns --tls-ca, --tls-cert and --tls-key into gRPC credentials; the same rule on every
 //         program. Room dt_credentials, apart from dt_common because it links gRPC.
-// Errors: InvalidArgument naming the flag, the file or the address and the fix.
+// Errors: InvalidArgument naming the flag, the file or the address and the fix; also where a key is
+//         not that of its certificate.
 // Tests:  tests/common/credentials_test.cc
 #pragma once
 

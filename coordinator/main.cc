@@ -173,6 +173,15 @@ class Coordinator {
     return loop_status_;
   }
 
+  // After a `Start` that failed: the journal is as it was, and the next start need not check it.
+  void GiveUp() {
+    if (reader_thread_ != nullptr) reader_thread_->Stop();
+    if (store_ == nullptr) return;
+    if (absl::Status status = store_->Close(); !status.ok()) {
+      spdlog::error("closing the journal: {}", std::string(status.message()));
+    }
+  }
+
   absl::Status Stop() {
     reader_thread_->Stop();
     server_->Shutdown();
@@ -243,7 +252,8 @@ int Coordinate(const Flags& flags) {
   Coordinator coordinator(flags);
   if (absl::Status status = coordinator.Start(); !status.ok()) {
     spdlog::critical("{}", std::string(status.message()));
-    return 1;
+    coordinator.GiveUp();
+    return absl::IsInvalidArgument(status) ? 2 : 1;
   }
   if (absl::Status served = coordinator.Serve(); !served.ok()) {
     // Whatever was not committed was not sent either; the next start goes on from the journal.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/grpc_settings.h"
+#include "coordinator/store/sqlite_store.h"
 #include "dtrain/v1/control.grpc.pb.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
@@ -141,6 +142,17 @@ TEST_F(DtcoordTest, TheWatchdogIsFedWhileTheLoopTurns) {
 TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
   ChildProcess child({DTCOORD, "--listne", "x"}, folder_ / "log");
   EXPECT_EQ(ExitCode(child), 2);
+}
+
+TEST_F(DtcoordTest, AStartThatFailsLeavesTheJournalClean) {
+  ChildProcess wrong(
+      {DTCOORD, "--listen", "nonsense", "--http", "127.0.0.1:0", "--state-dir", folder_ / "state"},
+      folder_ / "wrong.log");
+  EXPECT_EQ(ExitCode(wrong), 2);
+  const auto store = SqliteStore::Open(folder_ / "state", "test");
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_FALSE((*store)->stopped_uncleanly());
+  EXPECT_TRUE((*store)->Close().ok());
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // tls_test.cc: certificates on both sides, and who is kept out.
+#include <sys/wait.h>
+
+#include "common/credentials.h"
 #include "tests/e2e/fleet_fixture.h"
 
 namespace dt {
@@ -47,6 +50,33 @@ TEST_F(TlsTest, StrangersAreKeptOut) {
   ASSERT_EQ(cluster_.Workers().size(), 1u);
   EXPECT_EQ(cluster_.Workers()[0].worker(), "w0");
   EXPECT_TRUE(cluster_.worker("stranger").Running()) << "it goes on trying";
+}
+
+TEST_F(TlsTest, AKeyOfAnotherCertificateIsRefusedAtTheStart) {
+  const testing::CertificateFiles& server = cluster_.certificates().server();
+  testing::CertificateFiles mixed = server;
+  mixed.key = cluster_.certificates().client().key;
+  std::vector<std::string> command = {DTCOORD,
+                                      "--listen",
+                                      "127.0.0.1:0",
+                                      "--http",
+                                      "127.0.0.1:0",
+                                      "--state-dir",
+                                      cluster_.folder() / "state"};
+  for (const std::string& flag : mixed.Flags()) command.push_back(flag);
+  testing::ChildProcess coordinator(command, cluster_.folder() / "mixed.log");
+  const auto status = coordinator.AwaitExit();
+  ASSERT_TRUE(status && WIFEXITED(*status));
+  EXPECT_EQ(WEXITSTATUS(*status), 2);
+
+  const TlsFiles wrong{mixed.ca, mixed.cert, mixed.key};
+  const absl::Status refused = MakeChannelCredentials(wrong, "gpu07:7600").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  const std::string message(refused.message());
+  EXPECT_NE(message.find(mixed.cert), std::string::npos) << message;
+  EXPECT_NE(message.find(mixed.key), std::string::npos) << message;
+  const TlsFiles right{server.ca, server.cert, server.key};
+  EXPECT_TRUE(MakeChannelCredentials(right, "gpu07:7600").ok());
 }
 
 TEST_F(TlsTest, AddressesOfOtherHostsNeedCertificates) {
