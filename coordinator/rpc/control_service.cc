@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/check.h"
 #include "common/grpc_settings.h"
 #include "common/limits.h"
 #include "common/version.h"
@@ -100,7 +101,8 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
   return call.reactor();
 }
 
-// The core says which experiment is meant and that it exists; then the reader thread reads.
+// The core says which experiment is meant, and that it and its trial exist; then the reader thread
+// reads.
 template <typename Request, typename Response, typename Read>
 ControlService::Reactor* ControlService::ReadThrough(Method method, Context* context,
                                                      const Request* request, Response* response,
@@ -110,22 +112,20 @@ ControlService::Reactor* ControlService::ReadThrough(Method method, Context* con
     call.Finish(status);
     return call.reactor();
   }
-  v1::ListExperimentsRequest which;
+  // One trial, of the one that is meant or the first: what is asked for here is its number.
+  v1::ListTrialsRequest which;
   which.set_experiment(request->experiment());
   which.set_last(request->last());
+  which.set_trial(request->trial());
+  which.set_page_size(1);
   ClientCall event;
   event.request = which;
   Ask(std::move(event),
       [this, call, request = *request, response, read](absl::Status status, auto message) mutable {
         if (!status.ok()) return call.Finish(status);
-        const auto& found = static_cast<const v1::ListExperimentsResponse&>(*message);
-        if (found.experiments_size() != 1) {
-          return call.Finish(absl::NotFoundError(
-              request.last() ? std::string("there is no experiment yet; submit one")
-                             : absl::StrCat("experiment ", request.experiment(),
-                                            " is not known; `dtctl get experiments` lists them")));
-        }
-        request.set_experiment(found.experiments(0).experiment());
+        const auto& found = static_cast<const v1::ListTrialsResponse&>(*message);
+        DT_CHECK(!found.trials().empty());  // no experiment is without trials
+        request.set_experiment(found.trials(0).experiment());
         ReadWork work = [call, request, response, read](Reader& reader) {
           auto answer = read(reader, request);
           if (answer.ok()) *response = *std::move(answer);

@@ -221,13 +221,14 @@ TEST_F(RpcTest, AFullMailboxRefusesCallsAtOnce) {
   EXPECT_EQ(GetStatus(&response).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(RpcTest, AReadOfTheNewestExperimentIsResolvedByTheCoreFirst) {
+TEST_F(RpcTest, TheCoreSaysFirstWhatIsReadAndThatItExists) {
   Serve();
   Script([](Event& event, Publisher& publisher) {
     const auto& call = std::get<ClientCall>(event.what);
-    const auto& request = std::get<v1::ListExperimentsRequest>(call.request);
-    auto response = std::make_unique<v1::ListExperimentsResponse>();
-    if (request.last()) response->add_experiments()->set_experiment(42);
+    const auto& request = std::get<v1::ListTrialsRequest>(call.request);
+    if (request.trial() == 77) return publisher.Answer({call.reply, absl::NotFoundError(""), {}});
+    auto response = std::make_unique<v1::ListTrialsResponse>();
+    response->add_trials()->set_experiment(42);
     publisher.Answer({call.reply, absl::OkStatus(), std::move(response)});
   });
   v1::ReadMetricsRequest request;
@@ -239,8 +240,7 @@ TEST_F(RpcTest, AReadOfTheNewestExperimentIsResolvedByTheCoreFirst) {
   ASSERT_EQ(response.rows_size(), 1);
   EXPECT_EQ(response.rows(0).trial(), 42u);
 
-  request.set_last(false);
-  request.set_experiment(9);
+  request.set_trial(77);
   grpc::ClientContext unknown;
   SetDeadline(unknown);
   EXPECT_EQ(control_->ReadMetrics(&unknown, request, &response).error_code(),
