@@ -79,6 +79,10 @@ void AddFleet(const MetricsSnapshot& snapshot, Families& families) {
   MetricFamily losses = Counter("worker_losses_total", "Workers whose lease ran out.");
   Put(losses, {{"reason", "lease"}}, static_cast<double>(snapshot.worker_losses));
   families.insert(families.end(), {std::move(workers), std::move(slots), std::move(losses)});
+  if (std::isnan(snapshot.oldest_heartbeat_wall_seconds)) return;
+  families.push_back(OneValue(Gauge("worker_oldest_heartbeat_timestamp_seconds",
+                                    "When the worker that has been silent longest was heard."),
+                              snapshot.oldest_heartbeat_wall_seconds));
 }
 
 void AddLatencies(const MetricsSnapshot& snapshot, Families& families) {
@@ -112,8 +116,13 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
       Gauge("experiment_eta_timestamp_seconds", "When an experiment is expected to end.");
   MetricFamily best = Gauge("experiment_best_value", "Best value of the experiment's metric.");
   MetricFamily best_trial = Gauge("experiment_best_trial", "Number of the trial that reached it.");
+  MetricFamily used = Counter("experiment_gpu_seconds_total",
+                              "Time of slots, GPU or CPU, that ended attempts held, by use.");
   for (const ExperimentSample& sample : snapshot.experiments) {
     const std::string id = std::to_string(sample.id);
+    for (const auto& [use, seconds] : sample.slot_seconds_by_use) {
+      Put(used, {{"experiment", id}, {"use", use}}, seconds);
+    }
     for (const auto& [state, count] : sample.trials_by_state) {
       Put(trials, {{"experiment", id}, {"state", state}}, static_cast<double>(count));
     }
@@ -132,7 +141,7 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
     Put(best_trial, {{"experiment", id}}, sample.best_trial);
   }
   for (MetricFamily* family :
-       {&by_state, &trials, &finished, &restarts, &progress, &eta, &best, &best_trial}) {
+       {&by_state, &trials, &finished, &restarts, &used, &progress, &eta, &best, &best_trial}) {
     families.push_back(std::move(*family));
   }
 }

@@ -50,6 +50,28 @@ double BusFactor(size_t ranks) {
   return ranks < 2 ? 0 : 2.0 * (static_cast<double>(ranks) - 1) / static_cast<double>(ranks);
 }
 
+// Of the gang, from `from_wall_ms` to the attempt's end; clocks may step back.
+double SlotSeconds(const Attempt& attempt, int64_t from_wall_ms) {
+  if (from_wall_ms == 0) return 0;
+  return static_cast<double>(attempt.members.size()) *
+         static_cast<double>(std::max<int64_t>(0, attempt.ended_wall_ms - from_wall_ms)) / 1000;
+}
+
+// Time in training whose steps hold: after an attempt that another follows, those up to the newest
+// checkpoint.
+double ProductiveSeconds(const Trial& trial, const Attempt& attempt, bool another_follows) {
+  if (attempt.last_step <= attempt.resumed_step) return 0;
+  uint64_t kept = attempt.last_step;
+  if (another_follows) {
+    const KnownCheckpoint* newest = NewestCheckpoint(trial);
+    kept = std::clamp(newest == nullptr ? 0 : newest->ref.step(), attempt.resumed_step,
+                      attempt.last_step);
+  }
+  return SlotSeconds(attempt, attempt.running_wall_ms) *
+         static_cast<double>(kept - attempt.resumed_step) /
+         static_cast<double>(attempt.last_step - attempt.resumed_step);
+}
+
 std::string LabelName(std::string path) {
   for (char& c : path) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
@@ -97,7 +119,7 @@ void MetricsModel::OnRecord(const State& state, const v1::Record& record) {
       return rendezvous_.Observe(static_cast<double>(std::max<int64_t>(0, waited_ms)) / 1000);
     }
     case v1::Record::kAttemptEnded:
-      return OnAttemptEnded(record);
+      return OnAttemptEnded(state, record);
     case v1::Record::kEvaluation: {
       const v1::EvaluationRecorded& recorded = record.evaluation();
       if (recorded.evaluation().split() == "val") {
@@ -141,8 +163,17 @@ void MetricsModel::OnAttemptStarted(const State& state, const v1::Record& record
   queue_wait_.Observe(static_cast<double>(std::max<int64_t>(0, waited_ms)) / 1000);
 }
 
-void MetricsModel::OnAttemptEnded(const v1::Record& record) {
+void MetricsModel::OnAttemptEnded(const State& state, const v1::Record& record) {
   const v1::AttemptEnded& ended = record.attempt_ended();
+  const Trial* trial = FindTrial(state.durable, IdOf(ended));
+  const Attempt* attempt = FindAttempt(state.durable, {IdOf(ended), ended.attempt()});
+  if (attempt != nullptr) {
+    const double held = SlotSeconds(*attempt, attempt->started_wall_ms);
+    const double productive = ProductiveSeconds(*trial, *attempt, ended.retry_after_ms() >= 0);
+    std::map<std::string, double>& uses = counts_[ended.experiment()].slot_seconds_by_use;
+    uses["productive"] += productive;
+    uses["restart"] += std::max(0.0, held - productive);
+  }
   if (ended.retry_after_ms() < 0) return;
   trials_[IdOf(ended)].ready_wall_ms = record.wall_time_ms() + ended.retry_after_ms();
   ++counts_[ended.experiment()].restarts_by_reason[std::string(Name(ended.cause()))];
@@ -167,7 +198,7 @@ void MetricsModel::OnChunk(const State& state, const ChunkToStore& chunk) {
 std::shared_ptr<const MetricsSnapshot> MetricsModel::TakeSnapshot(const State& state, Instant now) {
   Forget(state, now.wall_ms);
   auto snapshot = std::make_shared<MetricsSnapshot>();
-  CountWorkers(state, *snapshot);
+  CountWorkers(state, now, *snapshot);
   SampleExperiments(state, now, *snapshot);
   SampleTrials(state, *snapshot);
   snapshot->dropped_rows = state.live.dropped_rows;
@@ -192,25 +223,33 @@ void MetricsModel::Forget(const State& state, int64_t now_wall_ms) {
   }
 }
 
-void MetricsModel::CountWorkers(const State& state, MetricsSnapshot& snapshot) {
+void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot) {
   for (const WorkerState known :
        {WorkerState::kIdle, WorkerState::kBusy, WorkerState::kDraining, WorkerState::kLost}) {
     snapshot.workers_by_state[std::string(Name(known))] = 0;
   }
   absl::btree_map<std::string, bool> lost;
+  absl::Duration longest_silence = -absl::InfiniteDuration();
   for (const auto& [name, index] : state.live.worker_names) {
     const Worker& worker = state.live.workers[index];
     ++snapshot.workers_by_state[std::string(Name(StateOf(worker)))];
-    if (worker.presence != Presence::kLost) continue;
+    if (worker.presence != Presence::kLost) {
+      longest_silence = std::max(longest_silence, now.steady - worker.last_heard);
+      continue;
+    }
     lost[name] = true;
     if (!lost_workers_.contains(name)) ++worker_losses_;
+  }
+  if (longest_silence > -absl::InfiniteDuration()) {
+    snapshot.oldest_heartbeat_wall_seconds =
+        static_cast<double>(now.wall_ms) / 1000 - absl::ToDoubleSeconds(longest_silence);
   }
   lost_workers_ = std::move(lost);
   snapshot.worker_losses = worker_losses_;
   for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kCuda}) {
     const SlotPool& pool = state.live.pools[static_cast<size_t>(device)];
     const std::string name(Name(device));
-    snapshot.slots[{name, "free"}] = pool.free();
+    snapshot.slots[{name, "idle"}] = pool.free();
     snapshot.slots[{name, "busy"}] = pool.connected() - pool.free();
   }
 }
@@ -247,6 +286,7 @@ void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSna
     if (summary.best_trial() != 0) sample.best_value = summary.best_value();
     sample.finished_by_outcome = counts_[id].finished_by_outcome;
     sample.restarts_by_reason = counts_[id].restarts_by_reason;
+    sample.slot_seconds_by_use = counts_[id].slot_seconds_by_use;
   }
 }
 

@@ -69,6 +69,7 @@ struct ExperimentSample {
   uint32_t best_trial = 0;
   std::map<std::string, uint64_t> finished_by_outcome;
   std::map<std::string, uint64_t> restarts_by_reason;
+  std::map<std::string, double> slot_seconds_by_use;
 };
 
 struct MetricsSnapshot {
@@ -79,6 +80,7 @@ struct MetricsSnapshot {
   std::map<std::string, uint64_t> workers_by_state;
   std::map<std::pair<std::string, std::string>, uint64_t> slots;  // (device, state)
   uint64_t worker_losses = 0;
+  double oldest_heartbeat_wall_seconds = kNotANumber;  // of workers that are not lost
   uint64_t dropped_rows = 0;
   Histogram queue_wait, rendezvous, cycle, fsync, checkpoint;
 };
@@ -104,14 +106,15 @@ class MetricsModel {
   struct Counts {
     std::map<std::string, uint64_t> finished_by_outcome;
     std::map<std::string, uint64_t> restarts_by_reason;
+    std::map<std::string, double> slot_seconds_by_use = {{"productive", 0}, {"restart", 0}};
   };
 
   void OnAttemptStarted(const State& state, const v1::Record& record);
-  void OnAttemptEnded(const v1::Record& record);
+  void OnAttemptEnded(const State& state, const v1::Record& record);
   void OnTrialEnded(const v1::TrialEnded& ended);
   void OnChunk(const State& state, const ChunkToStore& chunk);
   void Forget(const State& state, int64_t now_wall_ms);
-  void CountWorkers(const State& state, MetricsSnapshot& snapshot);
+  void CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot);
   void SampleExperiments(const State& state, Instant now, MetricsSnapshot& snapshot);
   void SampleTrials(const State& state, MetricsSnapshot& snapshot);
   void Refresh(const State& state, Known& known);

@@ -87,12 +87,35 @@ TEST_F(MetricsTest, ARunningTrialHasItsCountersAndGauges) {
   ExpectLine("dtrain_experiments{state=\"running\"} 1");
   ExpectLine("dtrain_workers{state=\"busy\"} 1");
   ExpectLine("dtrain_slots{device=\"cpu\",state=\"busy\"} 1");
-  ExpectLine("dtrain_slots{device=\"cuda\",state=\"free\"} 0");
+  ExpectLine("dtrain_slots{device=\"cuda\",state=\"idle\"} 0");
   ExpectLine("dtrain_rendezvous_seconds_count 1");
   ExpectLine("dtrain_rendezvous_seconds_sum 2");
   ExpectLine("dtrain_reports_total 11");
   ExpectLine("dtrain_exported_trials 1");
+  ExpectLine("dtrain_experiment_gpu_seconds_total{experiment=\"1\",use=\"productive\"} 0");
   EXPECT_TRUE(absl::StrContains(metrics_.Render(), "optimizer_lr=\"0.0001\""));
+}
+
+TEST_F(MetricsTest, SlotSecondsTellTrainingThatHoldsFromPreparingAndRepeating) {
+  Train();  // two seconds from the choice of the slot to training
+  clock_.Advance(absl::Seconds(3));
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_TRAINER_CRASH);
+  ended.set_step(4);  // half of the steps lie before the checkpoint
+  Report();
+  TurnOk();
+  Show();
+  ExpectLine("dtrain_experiment_gpu_seconds_total{experiment=\"1\",use=\"productive\"} 2");
+  ExpectLine("dtrain_experiment_gpu_seconds_total{experiment=\"1\",use=\"restart\"} 4");
+}
+
+TEST_F(MetricsTest, TheHeartbeatOfTheMostSilentWorkerIsATimestamp) {
+  Show();
+  ExpectNoLine("worker_oldest_heartbeat");
+  Train();
+  EXPECT_FALSE(std::isnan(snapshot_->oldest_heartbeat_wall_seconds));
+  EXPECT_NEAR(snapshot_->oldest_heartbeat_wall_seconds,
+              static_cast<double>(clock_.Now().wall_ms) / 1000, 1e-3);
 }
 
 TEST_F(MetricsTest, AnEndedTrialStaysTenMinutesAndThenLeaves) {
