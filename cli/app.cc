@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/format.h"
 #include "common/status.h"
 #include "common/version.h"
@@ -59,12 +61,36 @@ std::string DidYouMean(const std::string& wrong, const std::vector<std::string>&
   return near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?");
 }
 
+// What CLI11 found wrong, in words of ours where its own need some knowledge of it.
+std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (text == "A subcommand is required") {
+    return absl::StrCat("which command? There is ", absl::StrJoin(CommandNames(&chosen), ", "));
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    const std::vector<std::string> names = absl::StrSplit(text, " excludes ");
+    return absl::StrCat(absl::StrJoin(names, " and "), " cannot be given together; keep one");
+  }
+  constexpr absl::string_view kUnread = "Could not convert: ";
+  if (absl::StartsWith(text, kUnread)) {
+    const std::vector<std::string> parts =
+        absl::StrSplit(text.substr(kUnread.size()), absl::MaxSplits(" = ", 1));
+    if (parts.size() == 2) {
+      return absl::StrCat(parts[0], " is '", Printable(parts[1]), "'; it must be a number");
+    }
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return absl::StrCat(text.substr(0, text.find(':')), " needs a value after it");
+  }
+  return text;
+}
+
 // What was wrong with the command line, and the nearest that is right.
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* chosen = Chosen(app);
   const std::vector<std::string> rest = app.remaining(true);
-  if (rest.empty()) return error.what();
   const bool wants_command = !chosen->get_subcommands({}).empty();
+  if (rest.empty()) return PlainMessage(*chosen, error);
   const auto option = std::find_if(rest.begin(), rest.end(),
                                    [](const std::string& word) { return word.rfind('-', 0) == 0; });
   if (wants_command && rest.front().rfind('-', 0) != 0) {

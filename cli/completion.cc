@@ -1,11 +1,14 @@
 #include "cli/completion.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cli/format.h"
+#include "cli/json.h"
+#include "cli/session.h"
 
 namespace dt::cli {
 namespace {
@@ -38,6 +41,25 @@ std::vector<std::string> Options(const CLI::App* app) {
   return words;
 }
 
+// Options that take one of a few words, and the words.
+struct Choices {
+  std::string option;  // its long name
+  std::vector<std::string> words;
+};
+
+std::vector<Choices> AllChoices() {
+  Choices formats{"output", {}};
+  for (const Format format : {Format::kTable, Format::kWide, Format::kJson, Format::kYaml,
+                              Format::kCsv, Format::kJsonl, Format::kName}) {
+    formats.words.emplace_back(FormatWord(format));
+  }
+  Choices states{"state", {}};
+  for (int number = v1::TrialState_MIN + 1; number <= v1::TrialState_MAX; ++number) {
+    states.words.push_back(Word(static_cast<v1::TrialState>(number)));
+  }
+  return {formats, states, {"for", {"done", "running", "first-step"}}, {"tokenizer", {"byte"}}};
+}
+
 std::string Join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) absl::StrAppend(&text, text.empty() ? "" : " ", word);
@@ -53,11 +75,19 @@ std::string BashScript(const CLI::App& root) {
     for (const CLI::App* sub : entry.app->get_subcommands({})) words.push_back(sub->get_name());
     for (std::string& word : Options(entry.app)) words.push_back(std::move(word));
     if (entry.app != &root) {
-      for (std::string& word : Options(&root)) words.push_back(std::move(word));
+      for (std::string& word : Options(&root)) {
+        const bool known = std::find(words.begin(), words.end(), word) != words.end();
+        if (!known) words.push_back(std::move(word));
+      }
     }
     absl::StrAppend(&cases, "    '", entry.path, "') words='", Join(words), "' ;;\n");
     if (!entry.path.empty())
       absl::StrAppend(&known, known.empty() ? "" : "|", "'", entry.path, "'");
+  }
+  std::string values;
+  for (const Choices& one : AllChoices()) {
+    absl::StrAppend(&values, "    ", one.option == "output" ? "-o|" : "", "--", one.option,
+                    ") words='", Join(one.words), "' ;;\n");
   }
   return absl::StrCat(
       "# Completion of dtctl for bash. Load it with: source <(dtctl completion bash)\n"
@@ -72,6 +102,9 @@ std::string BashScript(const CLI::App& root) {
       "  done\n"
       "  case \"$path\" in\n",
       cases,
+      "  esac\n"
+      "  case \"${COMP_WORDS[COMP_CWORD-1]}\" in\n",
+      values,
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "  case \"$path:$current\" in\n"
@@ -119,6 +152,11 @@ std::string FishScript(const CLI::App& root) {
       }
       for (const std::string& name : option->get_lnames()) absl::StrAppend(&script, " -l ", name);
       if (option->get_type_size() != 0) script += " -r";
+      for (const Choices& one : AllChoices()) {
+        if (option->check_lname(one.option)) {
+          absl::StrAppend(&script, " -a ", FishText(Join(one.words)));
+        }
+      }
       absl::StrAppend(&script, " -d ", FishText(option->get_description()), "\n");
     }
   }

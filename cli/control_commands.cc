@@ -95,7 +95,9 @@ absl::StatusOr<ExitCode> Delete(Session& session, const DeleteOptions& options) 
   DT_ASSIGN_OR_RETURN(const v1::DeleteResponse response, client->Delete(request));
   Json fields = Json::object();
   fields["experiment"] = experiment.experiment();
-  fields.update(ToJson(response));
+  fields["left_behind"] = Json::array();
+  for (const auto& one : response.left_behind())
+    fields["left_behind"].push_back(CheckpointJson(one));
   Report(session, "Deleted", fields,
          absl::StrCat("experiment ", experiment.experiment(), " deleted"));
   if (response.left_behind_size() > 0 && session.format() == Format::kTable) {

@@ -86,7 +86,11 @@ void AddDataCommands(CommandTree& tree) {
          "--tokenizer", [](const std::string&) {},
          "byte: ids 0 to 255 are the bytes, 256 stands before each document")
       ->option_text("NAME")
-      ->check(CLI::IsMember({"byte"}));
+      ->check([](const std::string& name) -> std::string {
+        if (name == "byte") return {};
+        return absl::StrCat("'", Printable(name), "' is ",
+                            name == "gpt2" ? "not yet available" : "unknown", "; use byte");
+      });
   app->add_option(
          "--shard-tokens", options->shard_tokens,
          absl::StrCat("Tokens of a shard; ", FormatCount(options->shard_tokens), " unless given"))

@@ -48,23 +48,27 @@ void AppendSource(const Diagnostic& diagnostic, std::string& out) {
   std::string line = diagnostic.source_line;
   std::replace(line.begin(), line.end(), '\t', ' ');
   size_t column = std::min(static_cast<size_t>(std::max(diagnostic.column, 1)) - 1, line.size());
+  std::string ahead;  // marks what is cut off on the left; one column wide
   if (line.size() > kShown && column > kShownBefore) {
     size_t cut = column - kShownBefore;
     while (cut < line.size() && Continues(line[cut])) ++cut;
     line = line.substr(cut);
     column -= cut;
+    ahead = "…";
   }
+  std::string behind;
   if (line.size() > kShown) {
     size_t end = kShown;
     while (end > 0 && Continues(line[end])) --end;
     line.resize(end);
+    behind = "…";
   }
   const size_t before = static_cast<size_t>(std::count_if(
       line.begin(), line.begin() + static_cast<std::ptrdiff_t>(std::min(column, line.size())),
       [](char c) { return !Continues(c); }));
   const std::string enclosing = Enclosing(diagnostic.path);
-  absl::StrAppend(&out, absl::StrFormat("%5d | ", diagnostic.line), Printable(line), "\n      | ",
-                  std::string(before, ' '), "^",
+  absl::StrAppend(&out, absl::StrFormat("%5d | ", diagnostic.line), ahead, Printable(line), behind,
+                  "\n      | ", std::string(before + (ahead.empty() ? 0 : 1), ' '), "^",
                   enclosing.empty() ? "" : absl::StrCat(" in ", Printable(enclosing)), "\n");
 }
 

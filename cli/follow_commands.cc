@@ -35,7 +35,7 @@ absl::StatusOr<ExitCode> Wait(Session& session, const WaitOptions& options) {
 
 struct BestOptions {
   std::string selector;
-  size_t count = 1;
+  int64_t count = 1;
 };
 
 Json BestJson(const v1::TrialSummary& trial,
@@ -47,6 +47,8 @@ Json BestJson(const v1::TrialSummary& trial,
 
 absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
   DT_ASSIGN_OR_RETURN(const Selector selector, ParseExperiment(options.selector));
+  DT_RETURN_IF_ERROR(CheckAtLeast("-k", options.count, 1));
+  const auto count = static_cast<size_t>(options.count);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(LiveState state, FetchExperiment(*client, selector));
   const v1::ExperimentSummary& experiment = state.experiment;
@@ -58,10 +60,11 @@ absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
   }
   Listing listing;
   listing.kind = "BestTrialList";
-  listing.table = ResultTable(state, options.count);
-  listing.table.columns.push_back({"CHECKPOINT UNDER --storage", Align::kLeft, Shown::kAlways, 20});
+  listing.table = ResultTable(state, count);
+  listing.table.columns.push_back(
+      {"CHECKPOINT UNDER --storage", Align::kLeft, Shown::kAlways, "CHECKPOINT"});
   const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()));
-  for (size_t i = 0; i < ranked.size() && i < options.count; ++i) {
+  for (size_t i = 0; i < ranked.size() && i < count; ++i) {
     DT_ASSIGN_OR_RETURN(const auto checkpoint,
                         FindBestCheckpoint(*client, experiment.experiment(), ranked[i]->trial()));
     listing.table.rows[i].push_back(
@@ -105,9 +108,9 @@ void AddFollowCommands(CommandTree& tree) {
   app = tree.Add(&tree.app(), "best", "The best trials by the experiment's metric",
                  "dtctl best last\n"
                  "dtctl best 12 -k 5\n"
-                 "dtctl best 12 -o json | jq -r '.items[0].checkpoint.checkpoint.path'");
+                 "dtctl best 12 -o json | jq -r '.items[0].checkpoint.path'");
   app->add_option("EXP", best->selector, "12, or last for the newest")->required();
-  app->add_option("-k", best->count, "How many")->option_text("N")->check(CLI::PositiveNumber);
+  app->add_option("-k", best->count, "How many")->option_text("N");
   tree.OnRun(app, {[best](Session& session) { return Best(session, *best); }, kListFormats});
 }
 

@@ -76,6 +76,19 @@ std::string FormatElapsed(double seconds) {
   return absl::StrFormat("%d d %d h", whole / 86400, whole % 86400 / 3600);
 }
 
+std::string FormatShort(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return kNone;
+  const auto whole = static_cast<int64_t>(std::llround(std::min(seconds, 1e15)));
+  if (whole < 60) return absl::StrFormat("%ds", whole);
+  if (whole < 600) return absl::StrFormat("%dm%02ds", whole / 60, whole % 60);
+  const int64_t minutes = (whole + 30) / 60;
+  if (minutes < 60) return absl::StrFormat("%dm", minutes);
+  if (minutes < 24 * 60) return absl::StrFormat("%dh%02dm", minutes / 60, minutes % 60);
+  const int64_t hours = minutes / 60;
+  if (hours < 10 * 24) return absl::StrFormat("%dd%dh", hours / 24, hours % 24);
+  return absl::StrFormat("%dd", hours / 24);
+}
+
 std::string FormatRate(double per_second) {
   if (!std::isfinite(per_second)) return kNone;
   return Scaled(per_second, 1000, {"", "k", "M", "G", "T", "P"});
@@ -113,7 +126,7 @@ std::string FormatCount(uint64_t value) {
 
 std::string FormatLocalTime(int64_t wall_ms) {
   if (wall_ms <= 0) return kNone;
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMillis(wall_ms),
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S %Z", absl::FromUnixMillis(wall_ms),
                           absl::LocalTimeZone());
 }
 

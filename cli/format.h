@@ -17,15 +17,17 @@ namespace dt::cli {
 // What stands where a value is not known.
 inline constexpr char kNone[] = "-";
 
-std::string FormatDuration(double seconds);    // "0.8 s", "42 s", "3 min 20 s", "2 h 05 min"
-std::string FormatElapsed(double seconds);     // the same in whole seconds: "0 s", "42 s"
+std::string FormatDuration(double seconds);  // "0.8 s", "42 s", "3 min 20 s", "2 h 05 min"
+std::string FormatElapsed(double seconds);   // the same in whole seconds: "0 s", "42 s"
+std::string FormatShort(
+    double seconds);  // for tables: "42s", "2m05s", "14m", "2h05m", "3d4h", "42d"
 std::string FormatRate(double per_second);     // "950", "12.3k", "1.20M"
 std::string FormatBytes(double bytes);         // "512 B", "1.5 GiB"
 std::string FormatRatio(double ratio);         // "12%"
 std::string FormatLoss(double value);          // "3.0142"
 std::string FormatExact(double value);         // the shortest text that reads back the same
 std::string FormatCount(uint64_t value);       // "10,000"
-std::string FormatLocalTime(int64_t wall_ms);  // "2025-11-21 07:40:12", in the user's zone
+std::string FormatLocalTime(int64_t wall_ms);  // "2025-11-21 07:40:12 CET", in the user's zone
 std::string FormatIso(int64_t wall_ms);        // "2025-11-21T07:40:12.345Z"
 std::string Plural(uint64_t n, std::string_view noun);  // "1 trial", "10,000 trials"
 

@@ -62,7 +62,7 @@ std::string LabelsText(const Labels& labels) {
 std::string AgeText(int64_t wall_ms) {
   if (wall_ms <= 0) return kNone;
   const double seconds = static_cast<double>(absl::ToUnixMillis(absl::Now()) - wall_ms) / 1000;
-  return FormatElapsed(std::max(0.0, std::floor(seconds)));
+  return FormatShort(std::max(0.0, std::floor(seconds)));
 }
 
 absl::StatusOr<std::vector<v1::ExperimentSummary>> FindExperiments(Session& session,
@@ -82,15 +82,16 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
   DT_ASSIGN_OR_RETURN(const auto experiments, FindExperiments(session, options));
   Listing listing;
   listing.kind = "ExperimentList";
-  listing.empty = "No experiments yet; start one with 'dtctl submit FILE'.";
-  listing.table.columns = {{"EXPERIMENT", Align::kRight},
-                           {"NAME", Align::kLeft, Shown::kAlways, 8},
+  listing.empty = options.labels.empty() ? "No experiments yet; start one with 'dtctl submit FILE'."
+                                         : "No such experiments.";
+  listing.table.columns = {{"EXPERIMENT", Align::kRight, Shown::kAlways, "EXP"},
+                           {"NAME", Align::kLeft, Shown::kAlways, "", 12},
                            {"STATE"},
                            {"TRIALS", Align::kRight},
-                           {"RUNNING", Align::kRight},
+                           {"RUNNING", Align::kRight, Shown::kAlways, "RUN", 0, 2},
                            {"WAITING", Align::kRight, Shown::kWide},
-                           {"FINISHED", Align::kRight},
-                           {"FAILED", Align::kRight},
+                           {"FINISHED", Align::kRight, Shown::kAlways, "FIN", 0, 1},
+                           {"FAILED", Align::kRight, Shown::kAlways, "FAIL"},
                            {"CANCELLED", Align::kRight, Shown::kWide},
                            {"DONE", Align::kRight},
                            {"LEFT", Align::kRight},
@@ -111,7 +112,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
          {FormatCount(one.failed()), one.failed() > 0 ? Style::kBad : Style::kPlain},
          {FormatCount(one.cancelled())},
          {FormatRatio(one.progress_ratio())},
-         {Ended(one.state()) ? kNone : FormatDuration(one.eta_seconds())},
+         {Ended(one.state()) ? kNone : FormatShort(one.eta_seconds())},
          {has_best
               ? absl::StrCat(FormatLoss(one.best_value()), " (", id, "/", one.best_trial(), ")")
               : kNone},
@@ -168,7 +169,7 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
                 {FormatLoss(trial.best_val_loss())},
                 {RateText(trial)},
                 {AllReduceText(trial)},
-                {live ? FormatDuration(trial.eta_seconds()) : kNone},
+                {live ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
                 {absl::StrCat(trial.attempts())},
                 {absl::StrJoin(trial.workers(), ",")},
                 {Printable(trial.waiting().empty() ? trial.message() : trial.waiting())}});
@@ -182,20 +183,19 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   listing.empty = "No such trials.";
   const std::vector<Swept> swept = SweptParameters(trials);
   listing.table.columns = {{"TRIAL"}};
-  for (const Swept& one : swept) listing.table.columns.push_back({one.header, Align::kRight});
-  for (const Column& column : std::vector<Column>{{"STATE"},
-                                                  {"STEP", Align::kRight},
-                                                  {"LOSS", Align::kRight},
-                                                  {"VAL LOSS", Align::kRight},
-                                                  {"BEST", Align::kRight, Shown::kWide},
-                                                  {"TOKENS/S", Align::kRight},
-                                                  {"ALL-REDUCE", Align::kRight, Shown::kWide},
-                                                  {"LEFT", Align::kRight},
-                                                  {"ATTEMPTS", Align::kRight, Shown::kWide},
-                                                  {"WORKERS", Align::kLeft, Shown::kWide},
-                                                  {"NOTE", Align::kLeft, Shown::kAlways, 12}}) {
-    listing.table.columns.push_back(column);
+  for (const Swept& one : swept) {
+    listing.table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
+  listing.table.columns.push_back({"STATE"});
+  AddColumns(listing.table, {kStep, kLoss, kValLoss});
+  listing.table.columns.push_back({"BEST", Align::kRight, Shown::kWide});
+  AddColumns(listing.table, {kRate});
+  listing.table.columns.push_back({"ALL-REDUCE", Align::kRight, Shown::kWide});
+  AddColumns(listing.table, {kLeft});
+  listing.table.columns.insert(listing.table.columns.end(),
+                               {{"ATTEMPTS", Align::kRight, Shown::kWide},
+                                {"WORKERS", Align::kLeft, Shown::kWide},
+                                {"NOTE", Align::kLeft, Shown::kAlways, "", 12}});
   for (const v1::TrialSummary& trial : trials) {
     listing.table.rows.push_back(TrialCells(trial, swept));
     listing.items.push_back(TrialJson(trial));
@@ -210,14 +210,15 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
   DT_ASSIGN_OR_RETURN(const auto workers, client->ListWorkers());
   Listing listing;
   listing.kind = "WorkerList";
-  listing.empty = "No workers have reported; start one with 'dtworker'.";
-  listing.table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, 10},
+  listing.empty =
+      workers.empty() ? "No workers have reported; start one with 'dtworker'." : "No such workers.";
+  listing.table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, "", 10},
                            {"STATE"},
                            {"DEVICE"},
-                           {"DEVICE NAME", Align::kLeft, Shown::kWide, 10},
-                           {"DOING", Align::kLeft, Shown::kAlways, 10},
+                           {"DEVICE NAME", Align::kLeft, Shown::kWide, "", 10},
+                           {"DOING", Align::kLeft, Shown::kAlways, "", 10},
                            {"SILENT", Align::kRight},
-                           {"HOST", Align::kLeft, Shown::kAlways, 8},
+                           {"HOST", Align::kLeft, Shown::kAlways, "", 8},
                            {"VERSION", Align::kLeft, Shown::kWide},
                            {"STORAGE", Align::kLeft, Shown::kWide},
                            {"PEER", Align::kLeft, Shown::kWide},
@@ -233,7 +234,7 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
                                   {Printable(one.device())},
                                   {Printable(one.device_name())},
                                   {one.doing().empty() ? kNone : Printable(one.doing())},
-                                  {FormatDuration(one.silence_seconds())},
+                                  {FormatShort(one.silence_seconds())},
                                   {Printable(one.host())},
                                   {Printable(one.program_version())},
                                   {Printable(one.storage_id())},
@@ -259,9 +260,9 @@ absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options)
                            {"VAL LOSS", Align::kRight},
                            {"SIZE", Align::kRight},
                            {"BEST"},
-                           {"PATH UNDER --storage", Align::kLeft, Shown::kAlways, 20},
+                           {"PATH UNDER --storage", Align::kLeft, Shown::kAlways, "PATH", 0},
                            {"STORAGE", Align::kLeft, Shown::kWide},
-                           {"SEEN BY", Align::kLeft, Shown::kAlways, 8}};
+                           {"SEEN BY", Align::kLeft, Shown::kAlways, "", 8}};
   for (const v1::CheckpointSummary& one : checkpoints) {
     const v1::CheckpointRef& ref = one.checkpoint();
     const std::string seen = absl::StrJoin(one.seen_by(), ",");

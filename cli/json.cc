@@ -35,6 +35,17 @@ std::string EnumWord(const EnumValueDescriptor* value) {
 
 Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+// A message has "" where nothing is known.
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// "ended_wall_ms" → "ended_at"; a row's "wall_time_ms" → "logged_at"; "" for what is no time.
+std::string TimeName(const std::string& field) {
+  constexpr absl::string_view kSuffix = "_wall_ms";
+  if (field == "wall_time_ms") return "logged_at";
+  if (!absl::EndsWith(field, kSuffix)) return "";
+  return absl::StrCat(field.substr(0, field.size() - kSuffix.size()), "_at");
+}
+
 Json ValueJson(const v1::Value& value) {
   switch (value.kind_case()) {
     case v1::Value::kInteger:
@@ -92,8 +103,8 @@ Json FieldJson(const Message& message, const FieldDescriptor* field, int index) 
       return word.empty() ? Json(nullptr) : Json(word);
     }
     case FieldDescriptor::CPPTYPE_STRING:
-      return repeated ? reflection->GetRepeatedString(message, field, index)
-                      : reflection->GetString(message, field);
+      if (repeated) return reflection->GetRepeatedString(message, field, index);
+      return TextOrNull(reflection->GetString(message, field));
     case FieldDescriptor::CPPTYPE_MESSAGE:
       if (!repeated && !reflection->HasField(message, field)) return nullptr;
       return ToJson(repeated ? reflection->GetRepeatedMessage(message, field, index)
@@ -228,6 +239,8 @@ v1::TrialState TrialStateFromWord(std::string_view word) {
   return v1::TRIAL_STATE_UNSPECIFIED;
 }
 
+Json TimeJson(int64_t wall_ms) { return wall_ms == 0 ? Json(nullptr) : Json(FormatIso(wall_ms)); }
+
 Json ToJson(const Message& message) {
   if (message.GetDescriptor() == v1::Value::descriptor()) {
     return ValueJson(static_cast<const v1::Value&>(message));
@@ -236,13 +249,12 @@ Json ToJson(const Message& message) {
   const auto* type = message.GetDescriptor();
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
-    std::string name = field->name();
+    const std::string& name = field->name();
+    const std::string time_name = TimeName(name);
     if (field->is_repeated()) {
       json[name] = RepeatedJson(message, field);
-    } else if (absl::EndsWith(name, "_wall_ms")) {
-      const int64_t wall_ms = message.GetReflection()->GetInt64(message, field);
-      name = absl::StrCat(name.substr(0, name.size() - std::string("_wall_ms").size()), "_at");
-      json[name] = wall_ms == 0 ? Json(nullptr) : Json(FormatIso(wall_ms));
+    } else if (!time_name.empty()) {
+      json[time_name] = TimeJson(message.GetReflection()->GetInt64(message, field));
     } else {
       json[name] = FieldJson(message, field, -1);
     }
@@ -265,9 +277,12 @@ Json TrialJson(const v1::TrialSummary& trial) {
 }
 
 Json CheckpointJson(const v1::CheckpointSummary& checkpoint) {
-  return WithId(
+  Json json = WithId(
       absl::StrCat(checkpoint.experiment(), "/", checkpoint.trial(), "#", checkpoint.attempt()),
       ToJson(checkpoint));
+  json.erase("checkpoint");
+  json.update(ToJson(checkpoint.checkpoint()));
+  return json;
 }
 
 Json WorkerJson(const v1::WorkerSummary& worker) { return WithId(worker.worker(), ToJson(worker)); }

@@ -32,6 +32,7 @@ v1::TrialState TrialStateFromWord(std::string_view word);
 
 // Generic rules above; the overloads add "id" and say "unknown" as null.
 Json ToJson(const google::protobuf::Message& message);
+Json TimeJson(int64_t wall_ms);  // ISO 8601; 0: null
 Json ExperimentJson(const v1::ExperimentSummary& experiment);
 Json TrialJson(const v1::TrialSummary& trial);
 Json CheckpointJson(const v1::CheckpointSummary& checkpoint);

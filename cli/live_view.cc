@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kSummaryEveryMs = 10000;
 constexpr size_t kProblemsShown = 3;
+constexpr int kBarFromWidth = 90;  // columns of a terminal that has room for bars
 // Lines of a frame that are not trials: two of header, the table's own header, blanks, the line of
 // those left out, one that says who waits, problems, the notice.
 constexpr int kOtherLines = 8 + static_cast<int>(kProblemsShown);
@@ -114,7 +115,7 @@ std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
                 {absl::StrCat(dot, FormatCount(DoneCount(experiment)), " of ",
                               Plural(experiment.trials(), "trial"), " done")}};
   if (experiment.failed() > 0) {
-    first.push_back({absl::StrCat(dot, experiment.failed(), " failed"), Style::kBad});
+    first.push_back({absl::StrCat(dot, FailedText(experiment)), Style::kBad});
   }
   std::string times =
       absl::StrCat("  ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)), " so far");
@@ -134,34 +135,27 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
   Table table;
   table.columns = {{"TRIAL"}};
   for (const Swept& one : swept) {
-    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, 4});
+    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
-  // The bar gives way first, down to nothing useful; then the parameters do.
-  const int bar = options.width >= 110 ? 20 : options.width >= 90 ? 14 : 8;
-  for (const Column& column : std::vector<Column>{{"STATE", Align::kLeft, Shown::kAlways, 9},
-                                                  {"PROGRESS"},
-                                                  {"STEP", Align::kRight},
-                                                  {"LOSS", Align::kRight},
-                                                  {"VAL LOSS", Align::kRight},
-                                                  {"TOKENS/S", Align::kRight},
-                                                  {"ALL-REDUCE", Align::kRight, Shown::kAlways, 4},
-                                                  {"LEFT", Align::kRight}}) {
-    table.columns.push_back(column);
-  }
+  // Narrow terminals have STEP alone to tell it.
+  const int bar = options.width >= 110 ? 20 : options.width >= kBarFromWidth ? 14 : 0;
+  table.columns.push_back({.header = "STATE", .min_width = 9});
+  if (bar > 0) table.columns.push_back({.header = "PROGRESS", .leave_out = 1});
+  AddColumns(table, {kStep, kLoss, kValLoss, kRate, kAllReduce, kLeft});
   for (const v1::TrialSummary* trial : shown) {
     const bool running = trial->state() == v1::TRIAL_RUNNING;
     const bool quiet = trial->state() == v1::TRIAL_PENDING;
     const Cell word = StateCell(*trial);
     std::vector<Cell> row = {{TrialName(*trial), quiet ? Style::kDim : Style::kBold}};
     for (const Swept& one : swept) row.push_back({AssignmentText(*trial, one.path)});
-    row.insert(row.end(), {{StateGlyph(trial->state(), options.glyphs) + word.text, word.style},
-                           {Bar(Progress(*trial), bar, options.glyphs), word.style},
-                           {StepText(*trial)},
+    row.push_back({StateGlyph(trial->state(), options.glyphs) + word.text, word.style});
+    if (bar > 0) row.push_back({Bar(Progress(*trial), bar, options.glyphs), word.style});
+    row.insert(row.end(), {{StepText(*trial)},
                            {LossOf(*trial)},
                            {FormatLoss(trial->val_loss())},
                            {RateText(*trial)},
                            {AllReduceText(*trial)},
-                           {running ? FormatElapsed(std::ceil(trial->eta_seconds())) : kNone}});
+                           {running ? FormatShort(std::ceil(trial->eta_seconds())) : kNone}});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -310,18 +304,11 @@ Table ResultTable(const LiveState& state, size_t count) {
   Table table;
   table.columns = {{"TRIAL"}};
   for (const Swept& one : swept) {
-    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, 4});
+    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
   if (other_metric) table.columns.push_back({Printable(experiment.metric()), Align::kRight});
-  for (const Column& column : std::vector<Column>{{"VAL LOSS", Align::kRight},
-                                                  {"LOSS", Align::kRight},
-                                                  {"STEP", Align::kRight},
-                                                  {"TOKENS/S", Align::kRight},
-                                                  {"ALL-REDUCE", Align::kRight, Shown::kAlways, 4},
-                                                  {"TIME", Align::kRight},
-                                                  {"STATE", Align::kLeft, Shown::kAlways, 9}}) {
-    table.columns.push_back(column);
-  }
+  AddColumns(table, {kValLoss, kLoss, kStep, kRate, kAllReduce, kTime});
+  table.columns.push_back({.header = "STATE", .min_width = 9});
   for (size_t i = 0; i < ranked.size() && i < count; ++i) {
     const v1::TrialSummary& trial = *ranked[i];
     const Style style =
@@ -336,7 +323,7 @@ Table ResultTable(const LiveState& state, size_t count) {
                            {StepText(trial), style},
                            {RateText(trial), style},
                            {AllReduceText(trial), style},
-                           {FormatDuration(RunSeconds(trial)), style},
+                           {FormatShort(RunSeconds(trial)), style},
                            StateCell(trial)});
     table.rows.push_back(std::move(row));
   }

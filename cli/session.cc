@@ -47,8 +47,9 @@ void Session::Print(const std::vector<Line>& lines) {
 
 absl::Status Session::Confirm(std::string_view question) {
   if (!terminal_.in_is_tty || options_.no_input) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(question), " There is no terminal to ask; add --yes to go on"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("not confirmed, and there is no terminal to ask '", std::string(question),
+                     "'; add --yes to go on"));
   }
   *terminal_.err << question << " [y/N] " << std::flush;
   std::string answer;
@@ -92,6 +93,12 @@ void Print(Session& session, const Listing& listing) {
       break;
   }
   session.out() << std::flush;
+}
+
+absl::Status CheckAtLeast(std::string_view option, int64_t value, int64_t least) {
+  if (value >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(option), " is ", value, "; it must be at least ", least));
 }
 
 void PrintDocument(Session& session, std::string_view kind, const Json& fields) {

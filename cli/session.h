@@ -90,6 +90,8 @@ void Print(Session& session, const Listing& listing);
 std::vector<Line> ListingLines(Session& session, const Listing& listing);
 
 // One thing as json or yaml. REQUIRES: format() is one of these.
+// Errors: InvalidArgument "-k is 0; it must be at least 1".
+absl::Status CheckAtLeast(std::string_view option, int64_t value, int64_t least);
 void PrintDocument(Session& session, std::string_view kind, const Json& fields);
 
 }  // namespace dt::cli

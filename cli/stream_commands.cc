@@ -1,5 +1,7 @@
 // stream_commands.cc: dtctl logs | metrics: what is read page by page and printed as it comes.
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +23,7 @@ constexpr int kLogChunksPerPage = 64;
 struct LogOptions {
   std::string selector;
   bool follow = false;
-  int rank = -1;
+  std::optional<int64_t> rank;
 };
 
 void PrintChunk(Session& session, const v1::LogLineChunk& chunk) {
@@ -51,32 +53,58 @@ void PrintChunk(Session& session, const v1::LogLineChunk& chunk) {
   }
 }
 
-absl::StatusOr<bool> TrialHasEnded(Client& client, const Selector& selector) {
-  DT_ASSIGN_OR_RETURN(const auto trials,
-                      client.ListTrials(Select<v1::ListTrialsRequest>(selector)));
-  return trials.empty() || Ended(trials.front().state());
+// Errors: NotFound.
+absl::StatusOr<v1::TrialSummary> FetchTrial(Client& client, const Selector& selector) {
+  DT_ASSIGN_OR_RETURN(auto trials, client.ListTrials(Select<v1::ListTrialsRequest>(selector)));
+  if (!trials.empty()) return std::move(trials.front());
+  return absl::NotFoundError(
+      absl::StrCat("there is no trial ", selector.trial, "; 'dtctl get trials ",
+                   selector.last ? "last" : absl::StrCat(selector.experiment), "' lists them"));
+}
+
+// The ranks of a trial are numbered from 0; -1 stands for all. Errors: InvalidArgument, NotFound.
+absl::StatusOr<int> ChosenRank(const LogOptions& options, const v1::TrialSummary& trial) {
+  if (!options.rank.has_value()) return -1;
+  DT_RETURN_IF_ERROR(CheckAtLeast("--rank", *options.rank, 0));
+  if (*options.rank < std::max(1, trial.world_size())) return static_cast<int>(*options.rank);
+  return absl::NotFoundError(
+      absl::StrCat("trial ", TrialName(trial), " has ", Plural(trial.world_size(), "rank"),
+                   ", from 0 to ", trial.world_size() - 1, "; there is no rank ", *options.rank));
 }
 
 absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
   DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(options.selector));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  v1::ReadLogsRequest request = Select<v1::ReadLogsRequest>(selector);
-  request.set_rank(options.rank);
+  DT_ASSIGN_OR_RETURN(v1::TrialSummary trial, FetchTrial(*client, selector));
+  v1::ReadLogsRequest request;
+  request.set_experiment(trial.experiment());  // "last" is settled
+  request.set_trial(trial.trial());
+  DT_ASSIGN_OR_RETURN(const int rank, ChosenRank(options, trial));
+  request.set_rank(rank);
   request.set_page_size(kLogChunksPerPage);
+  const Selector fixed{false, trial.experiment(), trial.trial()};
   bool ended = !options.follow;
+  bool printed = false;
   while (true) {
     DT_ASSIGN_OR_RETURN(const v1::ReadLogsResponse page, client->ReadLogs(request));
+    printed = printed || !page.chunks().empty();
     for (const v1::LogLineChunk& chunk : page.chunks()) PrintChunk(session, chunk);
     session.out() << std::flush;
     request.set_page_token(page.next_page_token());
     if (!page.at_end()) continue;
     // What the trial wrote before it ended has arrived before its end; one more look shows it.
-    if (ended) return ExitCode::kOk;
-    DT_ASSIGN_OR_RETURN(ended, TrialHasEnded(*client, selector));
+    if (ended) break;
+    DT_ASSIGN_OR_RETURN(trial, FetchTrial(*client, fixed));
+    ended = Ended(trial.state());
     if (!ended && session.interrupt().Wait(session.pace().poll) == Interrupt::Woken::kByInterrupt) {
       return ExitCode::kInterrupted;
     }
   }
+  if (!printed) {
+    session.Note(absl::StrCat("no lines of ", rank < 0 ? "" : absl::StrCat("rank ", rank, " of "),
+                              "trial ", TrialName(trial), " are kept"));
+  }
+  return ExitCode::kOk;
 }
 
 struct MetricOptions {
@@ -84,6 +112,15 @@ struct MetricOptions {
   std::vector<std::string> metrics;
   bool all_attempts = false;
 };
+
+// As in every JSON of ours: a time is ISO 8601, not a number.
+Json WithIsoTime(Json row) {
+  const auto found = row.find("wall_time_ms");
+  if (found == row.end()) return row;
+  row["logged_at"] = TimeJson(found->get<int64_t>());
+  row.erase("wall_time_ms");
+  return row;
+}
 
 absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options) {
   DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
@@ -102,12 +139,15 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   MetricRows rows(request.experiment(), options.metrics,
                   options.all_attempts ? Attempts::kAll : Attempts::kValidOnly);
   const bool csv = session.format() == Format::kCsv;
-  if (csv) session.out() << rows.CsvHeader();
+  bool headed = !csv;
   const auto print = [&](const std::vector<Json>& ready) {
-    for (const Json& row : ready) session.out() << (csv ? rows.CsvLine(row) : JsonLine(row));
+    for (const Json& row : ready) {
+      session.out() << (csv ? rows.CsvLine(row) : JsonLine(WithIsoTime(row)));
+    }
   };
   while (true) {
     DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client->ReadMetrics(request));
+    if (!std::exchange(headed, true)) session.out() << rows.CsvHeader();
     print(rows.Add(page));
     if (page.next_page_token().empty()) break;
     request.set_page_token(page.next_page_token());
@@ -126,9 +166,7 @@ void AddStreamCommands(CommandTree& tree) {
                            "dtctl logs 12/3 -f --rank 0");
   app->add_option("TRIAL", logs->selector, "12/3 or last/3")->required();
   app->add_flag("-f,--follow", logs->follow, "Go on until the trial has ended");
-  app->add_option("--rank", logs->rank, "Only this rank; all when left out")
-      ->option_text("N")
-      ->check(CLI::NonNegativeNumber);
+  app->add_option("--rank", logs->rank, "Only this rank; all when left out")->option_text("N");
   tree.OnRun(app, {[logs](Session& session) { return Logs(session, *logs); },
                    {Format::kTable, Format::kJsonl}});
 

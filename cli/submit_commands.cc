@@ -1,8 +1,11 @@
 // submit_commands.cc: dtctl submit | validate: from a file to an experiment.
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -25,24 +28,31 @@ constexpr size_t kTrialsShown = 100;  // of a dry run's table; -o csv has all
 struct SubmitOptions {
   std::string file;
   std::vector<std::string> assignments;
-  int max_concurrent = 0;
+  std::optional<int64_t> max_concurrent;
   bool dry_run = false;
   bool follow = false;
   bool wait = false;
   bool id_only = false;
 };
 
-// Errors: NotFound, naming the file. One byte over the limit is read, for the reader to refuse.
+// Errors: NotFound or FailedPrecondition, with the file and the system's reason. One byte over the
+// limit is read, for the reader to refuse.
 absl::StatusOr<std::string> ReadText(Session& session, const std::string& path) {
+  const auto refuse = [&path](int error) {
+    const std::string message =
+        absl::StrCat("the file '", Printable(path), "' cannot be read: ", std::strerror(error),
+                     "; check its name, or use - for "
+                     "stdin");
+    return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
+  };
   std::ifstream file;
+  errno = 0;
   if (path != "-") file.open(path, std::ios::binary);
+  if (path != "-" && !file.is_open()) return refuse(errno);
   std::istream& in = path == "-" ? *session.terminal().in : file;
   std::string text(limits::kExperimentFileBytes + 1, '\0');
-  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (path != "-" && !file.is_open())) {
-    return absl::NotFoundError(absl::StrCat(
-        "the file '", Printable(path), "' cannot be read; check its name, or use - for stdin"));
-  }
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return refuse(errno == 0 ? EIO : errno);  // a folder can be opened, but not read
   text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
   return text;
 }
@@ -57,15 +67,17 @@ absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) 
   loaded.name = options.file == "-" ? "stdin" : options.file;
   DT_ASSIGN_OR_RETURN(const std::string text, ReadText(session, options.file));
   std::vector<std::string> overrides = options.assignments;
-  if (options.max_concurrent > 0) {
-    overrides.push_back(absl::StrCat("search.max_concurrent=", options.max_concurrent));
+  if (options.max_concurrent.has_value()) {
+    DT_RETURN_IF_ERROR(CheckAtLeast("--max-concurrent", *options.max_concurrent, 0));
+    overrides.push_back(absl::StrCat("search.max_concurrent=", *options.max_concurrent));
   }
   loaded.content = ReadExperimentFile(text, loaded.name, overrides);
   return loaded;
 }
 
 // Everything wrong with the file, on stderr. Returns kUsage.
-ExitCode ShowProblems(Session& session, const LoadedFile& loaded) {
+enum class Purpose { kSubmit, kCheck };
+ExitCode ShowProblems(Session& session, const LoadedFile& loaded, Purpose purpose) {
   const auto& diagnostics = loaded.content.diagnostics;
   std::ostream& err = *session.terminal().err;
   if (session.format() == Format::kJson) {
@@ -82,8 +94,11 @@ ExitCode ShowProblems(Session& session, const LoadedFile& loaded) {
     err << JsonText(List("DiagnosticList", items)) << std::flush;
     return ExitCode::kUsage;
   }
-  err << RenderDiagnostics(diagnostics) << Plural(diagnostics.size(), "error") << " in "
-      << Printable(loaded.name) << "; nothing was submitted." << std::endl;
+  const bool in_file = std::all_of(diagnostics.begin(), diagnostics.end(),
+                                   [&](const auto& one) { return one.file == loaded.name; });
+  err << RenderDiagnostics(diagnostics) << Plural(diagnostics.size(), "error");
+  if (in_file) err << " in " << Printable(loaded.name);
+  err << (purpose == Purpose::kSubmit ? "; nothing was submitted." : ".") << std::endl;
   return ExitCode::kUsage;
 }
 
@@ -176,7 +191,7 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
 
 absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) {
   DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
-  if (!loaded.content.diagnostics.empty()) return ShowProblems(session, loaded);
+  if (!loaded.content.diagnostics.empty()) return ShowProblems(session, loaded, Purpose::kSubmit);
   v1::SubmitRequest request;
   request.set_request_id(RandomRequestId());
   *request.mutable_spec() = loaded.content.spec;
@@ -201,7 +216,7 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
 
 absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options) {
   DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
-  if (!loaded.content.diagnostics.empty()) return ShowProblems(session, loaded);
+  if (!loaded.content.diagnostics.empty()) return ShowProblems(session, loaded, Purpose::kCheck);
   DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(loaded.content.spec));
   if (session.format() == Format::kTable) {
     session.out() << Printable(loaded.name) << ": valid, " << Plural(expanded.size(), "trial")
@@ -232,9 +247,9 @@ void AddSubmitCommands(CommandTree& tree) {
                "dtctl submit grid.yaml -n          # what it would run, nothing started\n"
                "id=$(dtctl submit grid.yaml --id-only) && dtctl wait $id");
   AddFileOptions(app, submit);
-  app->add_option("--max-concurrent", submit->max_concurrent, "At most this many trials at once")
-      ->option_text("N")
-      ->check(CLI::PositiveNumber);
+  app->add_option("--max-concurrent", submit->max_concurrent,
+                  "At most this many trials at once; 0: as many as fit")
+      ->option_text("N");
   app->add_flag("-n,--dry-run", submit->dry_run,
                 "Let the coordinator check it and print the trials; exit 7 when nothing connected "
                 "could run them");

@@ -76,6 +76,13 @@ Cell StateCell(v1::ExperimentState state) {
   return {word.empty() ? kNone : word, StyleOf(state)};
 }
 
+std::string FailedText(const v1::ExperimentSummary& experiment) {
+  std::string text = absl::StrCat(FormatCount(experiment.failed()), " failed");
+  if (experiment.oom() == 0) return text;
+  if (experiment.oom() == experiment.failed()) return text + ": oom";
+  return absl::StrCat(text, ", ", FormatCount(experiment.oom()), " of them oom");
+}
+
 std::string Bar(double ratio, int width, Glyphs glyphs) {
   const double clamped = std::isfinite(ratio) ? std::clamp(ratio, 0.0, 1.0) : 0.0;
   std::string bar;
@@ -142,6 +149,40 @@ std::string AssignmentsText(const v1::TrialSummary& trial) {
                     AssignmentText(trial, one.path));
   }
   return text.empty() ? kNone : text;
+}
+
+void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
+  const auto number = [](const char* header, const char* short_header, int leave_out) {
+    return Column{.header = header,
+                  .align = Align::kRight,
+                  .short_header = short_header,
+                  .leave_out = leave_out};
+  };
+  for (const TrialColumn column : columns) {
+    switch (column) {
+      case kStep:
+        table.columns.push_back(number("STEP", "", 0));
+        break;
+      case kLoss:
+        table.columns.push_back(number("LOSS", "", 4));
+        break;
+      case kValLoss:
+        table.columns.push_back(number("VAL LOSS", "VAL", 0));
+        break;
+      case kRate:
+        table.columns.push_back(number("TOKENS/S", "TOK/S", 5));
+        break;
+      case kAllReduce:
+        table.columns.push_back(number("ALL-REDUCE", "COMM", 2));
+        break;
+      case kLeft:
+        table.columns.push_back(number("LEFT", "", 0));
+        break;
+      case kTime:
+        table.columns.push_back(number("TIME", "", 3));
+        break;
+    }
+  }
 }
 
 std::string RateText(const v1::TrialSummary& trial) {

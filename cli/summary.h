@@ -23,6 +23,9 @@ bool Ended(v1::ExperimentState state);
 Cell StateCell(const v1::TrialSummary& trial);
 Cell StateCell(v1::ExperimentState state);
 
+// "3 failed", "3 failed: oom", "3 failed, 1 of them oom": running out of memory is a result.
+std::string FailedText(const v1::ExperimentSummary& experiment);
+
 // `ratio` of a bar `width` columns wide; 0 to 1, anything else is clamped.
 std::string Bar(double ratio, int width, Glyphs glyphs);
 double Progress(const v1::TrialSummary& trial);       // 0 to 1
@@ -38,6 +41,10 @@ struct Swept {
 std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials);
 std::string AssignmentText(const v1::TrialSummary& trial, const std::string& path);  // "-" if none
 std::string AssignmentsText(const v1::TrialSummary& trial);  // "batch_size=8 lr=0.001"
+
+// Columns that several tables of trials have, and how they give way on a narrow terminal.
+enum TrialColumn { kStep, kLoss, kValLoss, kRate, kAllReduce, kLeft, kTime };
+void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
 
 // Means over the trial so far.
 std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known

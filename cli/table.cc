@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/format.h"
 #include "common/check.h"
@@ -9,6 +10,7 @@ namespace dt::cli {
 namespace {
 
 constexpr int kGap = 2;
+constexpr int kHeaderMin = 4;  // of a header that gives way: less tells nothing
 
 const char* Escape(Style style) {
   switch (style) {
@@ -30,21 +32,84 @@ const char* Escape(Style style) {
   return "";
 }
 
-// Takes columns from the widest shrinkable column until everything fits or none can shrink.
-void Shrink(std::vector<int>& widths, const std::vector<Column>& columns,
-            const std::vector<size_t>& shown, int limit) {
-  int total = kGap * (static_cast<int>(shown.size()) - 1);
-  for (size_t column : shown) total += widths[column];
-  while (total > limit) {
-    size_t widest = columns.size();
-    for (size_t column : shown) {
-      const int least = columns[column].min_width;
-      if (least == 0 || widths[column] <= least) continue;
-      if (widest == columns.size() || widths[column] > widths[widest]) widest = column;
+// A table as wide as its terminal: which columns, and how wide.
+struct Fitted {
+  std::vector<size_t> shown;
+  std::vector<int> widths;  // by column, shown or not
+  bool short_headers = false;
+
+  int Total() const {
+    int total = kGap * (static_cast<int>(shown.size()) - 1);
+    for (size_t column : shown) total += widths[column];
+    return total;
+  }
+};
+
+const std::string& HeaderOf(const Column& column, bool short_headers) {
+  const bool shorter =
+      short_headers && !column.short_header.empty() && column.short_header != kCutHeader;
+  return shorter ? column.short_header : column.header;
+}
+
+void SetWidths(const Table& table, Fitted& fitted) {
+  fitted.widths.assign(table.columns.size(), 0);
+  for (const size_t i : fitted.shown) {
+    fitted.widths[i] = DisplayWidth(HeaderOf(table.columns[i], fitted.short_headers));
+    for (const auto& row : table.rows) {
+      fitted.widths[i] = std::max(fitted.widths[i], DisplayWidth(row[i].text));
     }
-    if (widest == columns.size()) return;
-    --widths[widest];
-    --total;
+  }
+}
+
+// Takes columns from the widest that has any to give until everything fits or none has.
+template <typename Least>
+void Shrink(int limit, const Least& least_of, Fitted& fitted) {
+  for (int total = fitted.Total(); total > limit; --total) {
+    int* widest = nullptr;
+    for (const size_t column : fitted.shown) {
+      int& width = fitted.widths[column];
+      if (width > least_of(column) && (widest == nullptr || width > *widest)) widest = &width;
+    }
+    if (widest == nullptr) return;
+    --*widest;
+  }
+}
+
+// Headers give way before any value does, then long texts, then whole columns.
+Fitted Fit(const Table& table, std::vector<size_t> shown, int limit) {
+  Fitted fitted{std::move(shown), {}, false};
+  SetWidths(table, fitted);
+  if (limit <= 0 || fitted.Total() <= limit) return fitted;
+  fitted.short_headers = true;
+  while (true) {
+    SetWidths(table, fitted);
+    Shrink(
+        limit,
+        [&](size_t column) {
+          if (table.columns[column].short_header != kCutHeader) return fitted.widths[column];
+          int least = kHeaderMin;
+          for (const auto& row : table.rows) {
+            least = std::max(least, DisplayWidth(row[column].text));
+          }
+          return least;
+        },
+        fitted);
+    Shrink(
+        limit,
+        [&](size_t column) {
+          const int least = table.columns[column].min_width;
+          return least == 0 ? fitted.widths[column] : least;
+        },
+        fitted);
+    if (fitted.Total() <= limit) return fitted;
+    size_t first = table.columns.size();
+    for (const size_t column : fitted.shown) {
+      const int rank = table.columns[column].leave_out;
+      if (rank == 0) continue;
+      if (first == table.columns.size() || rank < table.columns[first].leave_out) first = column;
+    }
+    if (first == table.columns.size()) return fitted;
+    std::erase(fitted.shown, first);
   }
 }
 
@@ -67,19 +132,16 @@ std::string RenderLine(const Line& line, Colour colour, int width) {
 }
 
 std::vector<Line> LayOut(const Table& table, const TableOptions& options) {
-  std::vector<size_t> shown;
-  std::vector<int> widths(table.columns.size(), 0);
+  std::vector<size_t> wanted;
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    const Column& column = table.columns[i];
-    if (column.shown == Shown::kWide && options.detail != Shown::kWide) continue;
-    shown.push_back(i);
-    widths[i] = DisplayWidth(column.header);
-    for (const auto& row : table.rows) {
-      DT_CHECK(row.size() == table.columns.size());
-      widths[i] = std::max(widths[i], DisplayWidth(row[i].text));
+    if (table.columns[i].shown == Shown::kAlways || options.detail == Shown::kWide) {
+      wanted.push_back(i);
     }
   }
-  if (options.width > 0) Shrink(widths, table.columns, shown, options.width);
+  for (const auto& row : table.rows) DT_CHECK(row.size() == table.columns.size());
+  const Fitted fitted = Fit(table, std::move(wanted), options.width);
+  const std::vector<size_t>& shown = fitted.shown;
+  const std::vector<int>& widths = fitted.widths;
 
   const auto make_line = [&](const auto& cell_of) {
     Line line;
@@ -97,7 +159,9 @@ std::vector<Line> LayOut(const Table& table, const TableOptions& options) {
     return line;
   };
   std::vector<Line> lines;
-  lines.push_back(make_line([&](size_t i) { return Cell{table.columns[i].header, Style::kDim}; }));
+  lines.push_back(make_line([&](size_t i) {
+    return Cell{HeaderOf(table.columns[i], fitted.short_headers), Style::kDim};
+  }));
   for (const auto& row : table.rows) {
     lines.push_back(make_line([&](size_t i) { return row[i]; }));
   }

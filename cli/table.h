@@ -26,12 +26,18 @@ enum class Align { kLeft, kRight };
 // kWide columns are shown with -o wide alone.
 enum class Shown { kAlways, kWide };
 
+// A short header that is the header itself, cut to what the cells need.
+inline constexpr char kCutHeader[] = "…";
+
 struct Column {
   std::string header;
   Align align = Align::kLeft;
   Shown shown = Shown::kAlways;
-  // A column may shrink to this when the terminal is narrow; 0: it keeps its width.
+  // On a narrow terminal: a shorter header, where there is one; cells may be cut down to min_width
+  // (0: never); and the column is left out, 1 first (0: never).
+  std::string short_header = {};
   int min_width = 0;
+  int leave_out = 0;
 };
 
 struct Cell {

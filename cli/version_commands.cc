@@ -23,7 +23,7 @@ absl::StatusOr<ExitCode> Version(Session& session, bool client_only) {
     if (status.ok()) {
       fields["server"] = ToJson(*status);
       absl::StrAppend(&text, "dtcoord  ", Printable(status->program_version()), " (",
-                      Printable(status->program_revision()), ") at ", client->address(), ", up ",
+                      Printable(status->program_revision()), ") at ", client->address(), ", since ",
                       FormatLocalTime(status->started_wall_ms()), "\n");
     } else {
       fields["server"] = nullptr;

@@ -81,6 +81,11 @@ void TakeName(LiveState& live, Worker& worker, InstanceId instance) {
   if (remembered.empty()) live.acks.erase(worker.name);
 }
 
+std::string Ago(absl::Duration silence) {
+  if (silence < absl::Seconds(1)) return "just now";
+  return absl::StrCat(absl::FormatDuration(absl::Floor(silence, absl::Seconds(1))), " ago");
+}
+
 // Who may speak as this worker on a new stream.
 absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Duration now) {
   if (worker.instance == hello.instance()) {
@@ -93,8 +98,7 @@ absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Du
   return absl::AlreadyExistsError(
       absl::StrCat("worker name '", worker.name, "' is held by another process, at ",
                    worker.peer.empty() ? worker.hello.host() : worker.peer, ", last heard ",
-                   absl::FormatDuration(absl::Floor(now - worker.last_heard, absl::Seconds(1))),
-                   " ago; stop that one, wait until its lease of ",
+                   Ago(now - worker.last_heard), "; stop that one, wait until its lease of ",
                    absl::FormatDuration(limits::kLease), " is over, or choose another --name"));
 }
 

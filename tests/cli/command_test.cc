@@ -1,5 +1,8 @@
 // command_test.cc: whole command lines against a fake coordinator over loopback.
+#include "cli/diagnostics.h"
+#include "cli/experiment_file.h"
 #include "nlohmann/json.hpp"
+#include "spec/spec.h"
 #include "tests/cli/fixture.h"
 
 namespace dt::cli {
@@ -59,6 +62,23 @@ TEST_F(CommandTest, ASelectorThatIsNoneExitsTwo) {
   EXPECT_EQ(Run({"describe", "twelve"}).code, 2);
   EXPECT_EQ(Run({"explain", "12"}).code, 2);
   EXPECT_EQ(Run({"follow", "12/3"}).code, 2);
+}
+
+TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
+  AddExperiment(12, 1);
+  const auto said = [this](const std::vector<std::string>& words, const std::string& text) {
+    const Ran ran = Run(words);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_TRUE(Has(ran.err, text)) << ran.err;
+  };
+  said({"best", "12", "-k", "0"}, "-k is 0; it must be at least 1");
+  said({"best", "12", "-k", "many"}, "-k is 'many'; it must be a number");
+  said({"logs", "12/1", "--rank", "-1"}, "--rank is -1; it must be at least 0");
+  said({"submit", "-", "--max-concurrent", "-1"}, "--max-concurrent is -1; it must be at least 0");
+  said({"get"}, "which command? There is experiments, trials");
+  said({"submit", "-", "--follow", "--wait"}, "cannot be given together; keep one");
+  said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "not yet available");
+  EXPECT_TRUE(Has(RunAsWritten({"wait", "12", "--timeout"}).err, "--timeout needs a value"));
 }
 
 // --- Connection ---
@@ -196,6 +216,26 @@ TEST_F(CommandTest, AnEmptyListIsSaidOnStderrAndLeavesStdoutEmpty) {
   EXPECT_TRUE(Has(ran.err, "dtworker")) << ran.err;
 }
 
+TEST_F(CommandTest, NoWorkersWithALabelIsNotNoWorkers) {
+  control_.Edit([](FakeControl::World& world) { world.workers.emplace_back().set_worker("a"); });
+  EXPECT_TRUE(Has(Run({"get", "workers", "-l", "rack=7"}).err, "No such workers."));
+}
+
+TEST_F(CommandTest, ListsOfExperimentsFitNarrowTerminals) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  tty_ = true;
+  for (columns_ = 80; columns_ <= 120; columns_ += 20) {
+    const std::string out = Run({"get", "experiments", "--no-color"}).out;
+    EXPECT_FALSE(Has(out, "…")) << out;
+    EXPECT_TRUE(Has(out, "AGE")) << out;
+    size_t longest = 0;
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+    EXPECT_LE(longest, static_cast<size_t>(columns_)) << out;
+  }
+}
+
 TEST_F(CommandTest, WatchLooksAgainUntilCtrlC) {
   AddExperiment(12, 1);
   control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
@@ -215,6 +255,34 @@ TEST_F(CommandTest, DescribeAsYamlGivesTheSubmittedFileAndTheResolvedOne) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_TRUE(Has(ran.out, "from grid.yaml\nversion: 1\nname: quickstart\n---\n")) << ran.out;
   EXPECT_TRUE(Has(ran.out.substr(ran.out.find("---")), "name: quickstart")) << ran.out;
+}
+
+TEST_F(CommandTest, DescribedAsYamlATrialIsAFileThatRunsTheSameTrialAlone) {
+  AddExperiment(12, 2);
+  constexpr char kGrid[] =
+      "version: 1\nname: g\nparameters: {model.n_layer: [2, 3]}\nresources: {gpus: 2, device: "
+      "cpu}\n"
+      "data: {train: t, val: v, tokenizer: byte}\ntrain: {max_steps: 10}\n";
+  const v1::ExperimentSpec spec = ReadExperimentFile(kGrid, "grid.yaml").spec;
+  const auto trials = spec::Expand(spec);
+  const std::vector<v1::Assignment> second(trials->at(1).assignments().begin(),
+                                           trials->at(1).assignments().end());
+  control_.Edit([&](FakeControl::World& world) {
+    *world.experiments[12].found.mutable_spec() = spec;
+    v1::TrialSummary& trial = *world.experiments[12].explanations[2].mutable_trial();
+    trial.set_experiment(12);
+    trial.set_trial(2);
+    *trial.mutable_assignments() = {second.begin(), second.end()};
+  });
+  const std::string file = Run({"describe", "12/2", "-o", "yaml"}).out;
+  const ExperimentFile again = ReadExperimentFile(file, "again.yaml");
+  EXPECT_TRUE(again.diagnostics.empty()) << RenderDiagnostics(again.diagnostics) << file;
+  EXPECT_EQ(spec::ResolveTrial(again.spec, {})->SerializeAsString(),
+            spec::ResolveTrial(spec, second)->SerializeAsString());
+  for (const char* line : {"global_batch_size: 16", "n_layer: 3", "vocab_pad: 320", "compute: fp32",
+                           "dropout: 0", "warmup_steps: -1"}) {
+    EXPECT_TRUE(Has(file, line)) << line << "\n" << file;
+  }
 }
 
 TEST_F(CommandTest, DescribeShowsTheProvenanceOfEachTrial) {
@@ -313,6 +381,37 @@ TEST_F(CommandTest, FollowedLogsEndWithTheTrialAndMissNothing) {
   EXPECT_EQ(ran.out, "#1 rank 0 | the end\n");
 }
 
+TEST_F(CommandTest, LogsOfATrialOrRankThatDoesNotExistExitFour) {
+  AddExperiment(12, 1);
+  EXPECT_EQ(Run({"logs", "12/77"}).code, 4);
+  const Ran rank = Run({"logs", "12/1", "--rank", "7"});
+  EXPECT_EQ(rank.code, 4);
+  EXPECT_TRUE(Has(rank.err, "there is no rank 7")) << rank.err;
+  const Ran quiet = Run({"logs", "12/1", "--rank", "1"});
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out, "");
+  EXPECT_TRUE(Has(quiet.err, "no lines of rank 1")) << quiet.err;
+}
+
+TEST_F(CommandTest, MetricsOfWhatDoesNotExistPrintNoHeader) {
+  const Ran ran = Run({"metrics", "99"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(CommandTest, JsonLinesOfMetricsSayTheTimeInIso) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    v1::MetricRow& row = world.experiments[12].rows.emplace_back();
+    row.set_trial(1);
+    row.mutable_row()->set_step(1);
+    row.mutable_row()->set_wall_time_ms(1700000000000);
+  });
+  EXPECT_TRUE(Has(Run({"metrics", "12", "--metric", "wall_time_ms", "-o", "jsonl"}).out,
+                  "\"logged_at\":\"2023-11-14T22:13:20.000Z\""));
+  EXPECT_TRUE(Has(Run({"metrics", "12", "--metric", "wall_time_ms"}).out, "1700000000000"));
+}
+
 TEST_F(CommandTest, MetricsStreamsAllPagesWithEvaluationsAtTheirSteps) {
   AddExperiment(12, 1);
   control_.Edit([](FakeControl::World& world) {
@@ -369,7 +468,7 @@ TEST_F(CommandTest, DeleteAsksOnATerminalAndNeedsYesElsewhere) {
   AddExperiment(12, 1);
   EXPECT_EQ(Run({"delete", "12", "--yes"}).code, 6) << "it has not ended";
   control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
-  EXPECT_EQ(Run({"delete", "12"}).code, 2) << "nobody to ask";
+  EXPECT_EQ(Run({"delete", "12"}).code, 6) << "nobody to ask";
   tty_ = true;
   input_ = "n\n";
   EXPECT_EQ(Run({"delete", "12"}).code, 6) << "not confirmed";

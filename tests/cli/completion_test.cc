@@ -43,6 +43,17 @@ TEST_F(CompletionTest, BashCompletesOptionsOfTheCommandAndOfAll) {
   EXPECT_EQ(Offered("dtctl wait 12 --max"), "\n") << "an option of another command";
 }
 
+TEST_F(CompletionTest, BashCompletesTheFewWordsThatAnOptionTakes) {
+  EXPECT_EQ(Offered("dtctl get trials -o y"), "yaml\n");
+  EXPECT_EQ(Offered("dtctl get trials --output js"), "json\njsonl\n");
+  EXPECT_EQ(Offered("dtctl get trials --state fa"), "failed\n");
+  EXPECT_EQ(Offered("dtctl wait last --for fi"), "first-step\n");
+}
+
+TEST_F(CompletionTest, BashOffersEachOptionOnce) {
+  EXPECT_EQ(Offered("dtctl wait 12 --hel"), "--help\n");
+}
+
 TEST_F(CompletionTest, ZshAndFishHaveEveryCommand) {
   const auto tree = MakeCommandTree();
   for (const char* shell : {"zsh", "fish"}) {

@@ -339,6 +339,18 @@ TEST(RenderTest, LongLinesAreCutAroundTheCaret) {
   const std::string text = RenderDiagnostics(file.diagnostics);
   EXPECT_LT(text.size(), 400u);
   EXPECT_NE(text.find("b: [], c: d}"), std::string::npos) << text;
+  // Both ends that are cut say so, and the caret stays below its character.
+  const size_t source = text.find(" | …"), caret = text.find('^');
+  ASSERT_NE(source, std::string::npos) << text;
+  const size_t marked = text.find("[]", source) - std::string("…").size() + 1;
+  const size_t below = text.rfind('\n', caret);
+  EXPECT_EQ(caret - below, marked - text.rfind('\n', source)) << text;
+}
+
+TEST(RenderTest, ALineThatIsCutBehindTheCaretSaysSo) {
+  const ExperimentFile file =
+      Read(std::string(kHead) + "labels: {b: [], a: " + std::string(3000, 'x') + "}\n");
+  EXPECT_NE(RenderDiagnostics(file.diagnostics).find("xxx…\n"), std::string::npos);
 }
 
 TEST(RenderTest, ControlCharactersDoNotReachTheTerminal) {

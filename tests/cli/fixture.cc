@@ -30,6 +30,7 @@ void CommandTest::AddExperiment(uint64_t id, uint32_t trials) {
       trial.set_best_val_loss(std::numeric_limits<double>::quiet_NaN());
       trial.set_metric_value(std::numeric_limits<double>::quiet_NaN());
       trial.set_eta_seconds(-1);
+      trial.set_world_size(2);
       v1::Assignment& assignment = *trial.add_assignments();
       assignment.set_path("train.batch_size");
       assignment.mutable_value()->set_integer(8 * i);

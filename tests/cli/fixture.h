@@ -37,7 +37,7 @@ class CommandTest : public ::testing::Test {
     terminal.in = &in;
     terminal.out_is_tty = terminal.in_is_tty = terminal.err_is_tty = tty_;
     terminal.environment = [this](const std::string& name) { return environment_[name]; };
-    terminal.size = [] { return TerminalSize{100, 30}; };
+    terminal.size = [this] { return TerminalSize{columns_, 30}; };
     const Pace pace{absl::Milliseconds(1), absl::Milliseconds(1), absl::Milliseconds(1)};
     Ran ran;
     ran.code = dt::cli::Run(arguments, terminal, interrupt_, pace);
@@ -59,6 +59,7 @@ class CommandTest : public ::testing::Test {
   std::map<std::string, std::string> environment_ = {{"TERM", "xterm"}, {"LANG", "C.UTF-8"}};
   std::string input_;
   bool tty_ = false;
+  int columns_ = 100;
   int calls_ = 0;  // for hooks that count
 };
 

@@ -163,6 +163,15 @@ TEST_F(FollowTest, BestListsTrialsByTheMetricWithTheirCheckpoints) {
     Trial(world, 12, 3).set_metric_value(1.0);
   });
   EXPECT_EQ(Run({"best", "12", "-k", "2", "-o", "name"}).out, "12/3\n12/1\n");
+  control_.Edit([](FakeControl::World& world) {
+    v1::CheckpointSummary& one = world.experiments[12].checkpoints.emplace_back();
+    one.set_experiment(12);
+    one.set_trial(3);
+    one.mutable_checkpoint()->set_path("12/3/a1/step-200");
+  });
+  const auto best = nlohmann::json::parse(Run({"best", "12", "-o", "json"}).out);
+  EXPECT_EQ(best["items"][0]["checkpoint"]["path"], "12/3/a1/step-200");
+  EXPECT_TRUE(best["items"][0]["message"].is_null()) << "nothing is known of it";
 }
 
 TEST_F(FollowTest, BestOfAnExperimentWithoutAnEvaluationExitsFour) {

@@ -33,6 +33,8 @@ TEST(FormatTest, WhatIsNotKnownIsADash) {
   EXPECT_EQ(FormatRatio(kNan), kNone);
   EXPECT_EQ(FormatRate(kNan), kNone);
   EXPECT_EQ(FormatLocalTime(0), kNone);
+  EXPECT_GT(FormatLocalTime(1700000000000).size(), std::string("2023-11-14 22:13:20").size())
+      << "says its zone";
 }
 
 TEST(FormatTest, SizesAndRatesKeepThreeFigures) {
@@ -93,6 +95,18 @@ TEST(FormatTest, TruncatedTextFitsAndSaysSo) {
   EXPECT_EQ(Truncate("abc", 0), "");
   EXPECT_EQ(PadLeft("大", 4), "  大");
   EXPECT_EQ(PadRight("ä", 3), "ä  ");
+}
+
+TEST(FormatTest, TablesHaveShortTimes) {
+  EXPECT_EQ(FormatShort(-1), kNone);
+  EXPECT_EQ(FormatShort(0.4), "0s");
+  EXPECT_EQ(FormatShort(59.4), "59s");
+  EXPECT_EQ(FormatShort(125), "2m05s");
+  EXPECT_EQ(FormatShort(13 * 60 + 49), "14m");
+  EXPECT_EQ(FormatShort(3599), "1h00m");
+  EXPECT_EQ(FormatShort(7500), "2h05m");
+  EXPECT_EQ(FormatShort(100 * 3600), "4d4h");
+  EXPECT_EQ(FormatShort(1102.6 * 86400), "1102d");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "cli/format.h"
 #include "gtest/gtest.h"
 
 namespace dt::cli {
@@ -76,6 +77,7 @@ LiveState HalfWay() {
   experiment.set_pending(1);
   experiment.set_finished(1);
   experiment.set_failed(1);
+  experiment.set_oom(1);
   experiment.set_progress_ratio(0.6125);
   experiment.set_eta_seconds(47.2);
   experiment.set_metric("val_loss");
@@ -99,18 +101,40 @@ std::string Text(const std::vector<Line>& lines, Colour colour = Colour::kOff) {
 
 TEST(LiveViewTest, AFrameShowsTheBarEveryTrialAndWhatWaitsOrWentWrong) {
   EXPECT_EQ(Text(LiveFrame(HalfWay(), Wide())), R"(
-experiment 12  quickstart  running · 2 of 4 trials done · 1 failed
+experiment 12  quickstart  running · 2 of 4 trials done · 1 failed: oom
 ██████████████████████████████▋░░░░░░░░░░░░░░░░░░░  61%  1 min 12 s so far · about 48 s left
 
 TRIAL  batch_size     lr  STATE          PROGRESS                 STEP    LOSS  VAL LOSS  TOKENS/S  ALL-REDUCE  LEFT
 12/1            8  0.001  ✔ finished     ████████████████████  200/200  2.3456    2.4100     12.3k         25%     -
-12/2            8  0.003  ● running      █████████░░░░░░░░░░░   90/200  3.1042         -     12.3k         25%  23 s
+12/2            8  0.003  ● running      █████████░░░░░░░░░░░   90/200  3.1042         -     12.3k         25%   23s
 12/3           16  0.001  ✘ failed: oom  ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
 12/4           16  0.003  ○ waiting      ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
 
 12/3 rank 0 asked for 2.1 GiB of 1.0 GiB at step 0
 12/4 waits: both slots are taken by 12/2
 )");
+}
+
+TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftWhole) {
+  LiveState state = HalfWay();
+  for (v1::TrialSummary& trial : state.trials) {
+    trial.mutable_assignments(1)->mutable_value()->set_number(0.00025);
+  }
+  state.trials[1].set_eta_seconds(829);
+  for (const int width : {80, 100, 120}) {
+    LiveOptions options = Wide();
+    options.width = width;
+    const std::vector<Line> lines = LiveFrame(state, options);
+    for (size_t i = 3; i < 8; ++i) {  // the table
+      EXPECT_LE(DisplayWidth(RenderLine(lines[i], Colour::kOff)), width);
+    }
+    const std::string header = RenderLine(lines[3], Colour::kOff);
+    const std::string running = RenderLine(lines[5], Colour::kOff);
+    EXPECT_NE(header.find("LEFT"), std::string::npos) << header;
+    EXPECT_NE(running.find("0.00025"), std::string::npos) << running;
+    EXPECT_NE(running.find("14m"), std::string::npos) << running;
+    EXPECT_EQ(header.find("PROGRESS") != std::string::npos, width >= 90) << header;
+  }
 }
 
 TEST(LiveViewTest, WithoutUtf8TheFrameIsAscii) {
@@ -133,7 +157,7 @@ TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
 Experiment 12 quickstart: running after 1 min 12 s
 
 TRIAL  batch_size     lr  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME  STATE
-12/1            8  0.001    2.4100  2.3456  200/200     12.3k         25%  41 s  finished
+12/1            8  0.001    2.4100  2.3456  200/200     12.3k         25%   41s  finished
 12/2            8  0.003         -  3.1042   90/200     12.3k         25%     -  running
 12/3           16  0.001         -       -    0/200         -           -     -  failed: oom
 12/4           16  0.003         -       -    0/200         -           -     -  waiting

@@ -141,6 +141,27 @@ TEST_F(SubmitTest, AFileThatIsNotThereExitsFour) {
   EXPECT_TRUE(Has(ran.err, "/nonexistent/grid.yaml")) << ran.err;
 }
 
+TEST_F(SubmitTest, AFolderIsNoFileAndTheSystemSaysWhy) {
+  const Ran ran = Run({"validate", "/"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "directory")) << ran.err;
+}
+
+TEST_F(SubmitTest, ValidateSaysNothingOfSubmittingAndErrorsOfSetAreNotInTheFile) {
+  Ran ran = Run({"validate", "-", "--set", "train.batch_size=0"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "\n1 error.\n")) << ran.err;
+  input_ = "version: 1\nname: x\ndata: {train: ../x, val: v}\n";
+  ran = Run({"validate", "-"});
+  EXPECT_TRUE(Has(ran.err, "stdin:3:15: error: data.train '../x' has '..'")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "\n1 error in stdin.\n")) << ran.err;
+  EXPECT_TRUE(Has(Run({"submit", "-"}).err, "nothing was submitted"));
+}
+
+TEST_F(SubmitTest, MaxConcurrentZeroIsAsManyAsFit) {
+  EXPECT_EQ(Run({"submit", "-", "--max-concurrent", "0"}).code, 0);
+}
+
 TEST_F(SubmitTest, ValidateNeedsNoCoordinator) {
   const Ran ran = RunAsWritten({"validate", "-", "--address", "unix:/nonexistent/dtrain.sock"});
   EXPECT_EQ(ran.code, 0) << ran.err;

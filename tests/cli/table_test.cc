@@ -10,10 +10,10 @@ namespace {
 
 Table Fleet() {
   Table table;
-  table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, 6},
+  table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, "", 6},
                    {"STEP", Align::kRight},
                    {"PEER", Align::kLeft, Shown::kWide},
-                   {"NOTE", Align::kLeft, Shown::kAlways, 6}};
+                   {"NOTE", Align::kLeft, Shown::kAlways, "", 6}};
   table.rows = {{{"gpu07.example/0"}, {"7"}, {"10.0.0.7"}, {"reads its shards", Style::kBusy}},
                 {{"b"}, {"12000"}, {"10.0.0.8"}, {""}}};
   return table;
@@ -47,6 +47,26 @@ TEST(TableTest, ANarrowTerminalShrinksTheWidestColumnsFirst) {
 WORKER      STEP  NOTE|
 gpu07.ex…      7  reads it…|
 b          12000  |
+)");
+}
+
+TEST(TableTest, HeadersGiveWayBeforeColumnsAndValuesNever) {
+  Table table;
+  table.columns = {{"batch_size", Align::kRight, Shown::kAlways, kCutHeader},
+                   {"BAR", Align::kLeft, Shown::kAlways, "", 0, 1},
+                   {"TOKENS/S", Align::kRight, Shown::kAlways, "TOK/S"}};
+  table.rows.push_back({{"0.0001"}, {"#########"}, {"12.3k"}});
+  EXPECT_EQ(Text(LayOut(table, {.width = 31})), R"(
+batch_size  BAR        TOKENS/S|
+    0.0001  #########     12.3k|
+)");
+  EXPECT_EQ(Text(LayOut(table, {.width = 26})), R"(
+batch_s…  BAR        TOK/S|
+  0.0001  #########  12.3k|
+)");
+  EXPECT_EQ(Text(LayOut(table, {.width = 20})), R"(
+batch_size  TOK/S|
+    0.0001  12.3k|
 )");
 }
 

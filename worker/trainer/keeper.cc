@@ -94,9 +94,9 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
   seconds_to_save_ = std::chrono::duration<double>(saved_time_ - before).count();
   done.seconds = seconds_to_save_;
   if (done.best) best_saved_loss_ = validated_loss_;
-  std::fprintf(stderr, "step %lld  checkpoint %s, %.1f MB in %.2f s\n",
+  std::fprintf(stderr, "step %lld  checkpoint %s, %.1f MiB in %.2f s\n",
                static_cast<long long>(step), done.path.c_str(),
-               static_cast<double>(done.bytes) / 1e6, done.seconds);
+               static_cast<double>(done.bytes) / (1 << 20), done.seconds);
   parts_.conversation.Say(done);
 
   Retain();
