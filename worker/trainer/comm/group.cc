@@ -140,6 +140,8 @@ Result<std::shared_ptr<Group>> Group::Join(Device& device, const Rendezvous& mee
     group->backend_ = device.JoinBackend(backend);
     group->process_group_ =
         c10::make_intrusive<c10d::ProcessGroup>(group->store_, options.rank, options.size);
+    // First, so that every backend of the group is bound to it.
+    if (!group->device_.is_cpu()) group->process_group_->setBoundDeviceId(group->device_);
     group->process_group_->setDefaultBackend(device.BackendType());
     group->process_group_->setBackend(group->device_.type(), device.BackendType(), group->backend_);
     group->AllGather({0});  // everyone is here before anything of value begins

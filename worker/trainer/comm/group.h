@@ -3,8 +3,7 @@
 // Ownership: a Group is shared by the training thread and by whoever may abort it.
 // Threads:   Abort from any thread; everything else from the training thread.
 // Errors:    joining returns them; collectives throw LibTorch's exceptions, which train.cc turns
-// into
-//            the outcome `collective`.
+//            into the outcome `collective`.
 // Tests:     tests/trainer/attempt_test.cc, tests/gpu
 #pragma once
 
@@ -44,7 +43,7 @@ struct GroupOptions {
 
 class Group {
  public:
-  // Opens the store with `meet` and joins the other ranks.
+  // Joins the other ranks through the store of `meeting`; all of them call it.
   static Result<std::shared_ptr<Group>> Join(Device& device, const Rendezvous& meeting,
                                              const GroupOptions& options);
   ~Group();

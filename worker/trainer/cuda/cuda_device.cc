@@ -13,6 +13,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <vector>
 
+#include "worker/trainer/comm/interface.h"
 #include "worker/trainer/device.h"
 #include "worker/trainer/failure.h"
 
@@ -66,6 +67,14 @@ void LetCollectivesFailInPlace() {
   setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 0);
 }
 
+// NCCL chooses an interface by itself; --data-address names one. It looks at the first group of a
+// process, and the address is the same for all.
+void UseInterfaceOf(const std::string& host) {
+  const std::string name = InterfaceOf(host);
+  // "=": this one, not all that begin so. What a person has set holds.
+  if (!name.empty()) setenv("NCCL_SOCKET_IFNAME", ("=" + name).c_str(), 0);
+}
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int index) : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)) {
@@ -75,7 +84,6 @@ class CudaDevice final : public Device {
   DeviceFacts Facts() const override {
     const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(device_.index());
     DeviceFacts facts;
-    facts.kind = "cuda";
     facts.name = properties.name;
     char uuid[41] = "GPU-";
     for (int i = 0, at = 4; i < 16; ++i) {
@@ -102,6 +110,7 @@ class CudaDevice final : public Device {
     return c10d::ProcessGroup::BackendType::NCCL;
   }
   c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
+    UseInterfaceOf(options.listen_host);
     auto nccl = c10d::ProcessGroupNCCL::Options::create();
     nccl->timeout = options.timeout;
     auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(options.store, options.rank,
