@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/address.h"
 #include "common/check.h"
 #include "common/grpc_settings.h"
 #include "common/limits.h"
@@ -78,6 +79,7 @@ absl::StatusOr<std::vector<Item>> AllPages(Request request, const Call& call, co
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Make(const ClientOptions& options,
                                                      const Interrupt& interrupt) {
+  DT_RETURN_IF_ERROR(CheckAddress("--address", options.address, PortZero::kRefused));
   DT_ASSIGN_OR_RETURN(auto credentials, MakeChannelCredentials(options.tls, options.address));
   grpc::ChannelArguments arguments = ClientChannelArguments();
   // A proxy for the web is not meant for a coordinator on this host or this cluster.

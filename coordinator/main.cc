@@ -15,11 +15,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "common/address.h"
 #include "common/limits.h"
+#include "common/logging.h"
 #include "common/status.h"
 #include "common/version.h"
 #include "coordinator/http.h"
-#include "coordinator/logging.h"
 #include "coordinator/loop.h"
 #include "coordinator/metrics.h"
 #include "coordinator/reader_thread.h"
@@ -280,6 +281,12 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  for (const absl::Status& status : {CheckAddress("--listen", flags.listen, PortZero::kAllowed),
+                                     CheckHostAndPort("--http", flags.http, PortZero::kAllowed)}) {
+    if (status.ok()) continue;
+    std::fprintf(stderr, "dtcoord: %s\n", std::string(status.message()).c_str());
+    return 2;
   }
   // Reports are made on one thread and freed on another: few arenas, and freed memory given back,
   // keep a fleet's worth of them from staying resident.

@@ -142,6 +142,14 @@ TEST_F(DtcoordTest, TheWatchdogIsFedWhileTheLoopTurns) {
 TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
   ChildProcess child({DTCOORD, "--listne", "x"}, folder_ / "log");
   EXPECT_EQ(ExitCode(child), 2);
+  for (const char* address : {"foo", "127.0.0.1:99999"}) {
+    for (const char* flag : {"--listen", "--http"}) {
+      ChildProcess wrong({DTCOORD, flag, address, "--state-dir", folder_ / "none"},
+                         folder_ / "log");
+      EXPECT_EQ(ExitCode(wrong), 2) << flag << " " << address;
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
 }
 
 TEST_F(DtcoordTest, AStartThatFailsLeavesTheJournalClean) {

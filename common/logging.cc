@@ -1,5 +1,5 @@
 // logging.cc: three sinks of one shape.
-#include "coordinator/logging.h"
+#include "common/logging.h"
 
 #include <unistd.h>
 
@@ -57,14 +57,14 @@ class JournalPriority final : public spdlog::custom_flag_formatter {
 constexpr size_t kLinesWaiting = 8192;
 
 std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
-  return std::make_shared<spdlog::async_logger>("dtcoord", std::move(sink), spdlog::thread_pool(),
+  return std::make_shared<spdlog::async_logger>("dtrain", std::move(sink), spdlog::thread_pool(),
                                                 spdlog::async_overflow_policy::overrun_oldest);
 }
 
 }  // namespace
 
 void SetUpLogging() {
-  // Written by a thread of its own: whoever reads stderr slowly must not hold up the core loop.
+  // Written by a thread of its own: whoever reads stderr slowly must hold up no loop.
   spdlog::init_thread_pool(kLinesWaiting, 1);
   if (isatty(STDERR_FILENO) == 1) {
     auto logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_color_sink_mt>());

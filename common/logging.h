@@ -1,5 +1,7 @@
-// logging.h: how dtcoord writes its log: text for a person at a terminal, lines with a priority for
-// journald, JSON otherwise.
+// logging.h: how dtcoord and dtworker write their logs: text for a person at a terminal, lines with
+// a priority for journald, JSON otherwise. Room dt_logging.
+//
+// Tests: tests/coordinator/dtcoord_test.cc, tests/worker/dtworker_test.cc
 #pragma once
 
 namespace dt {
