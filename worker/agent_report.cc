@@ -83,6 +83,8 @@ void Turn::FlushLog() {
 void Turn::FillHello(v1::WorkerReport& report) {
   v1::Hello& hello = *report.mutable_hello();
   hello = s_.options.hello;
+  // The driver knows; the agent links no CUDA.
+  if (hello.memory_bytes() == 0) hello.set_memory_bytes(s_.trainer.hello.memory_bytes);
   hello.set_session(s_.session);
   hello.set_journal_id(s_.journal_id);
   hello.set_last_sequence(s_.buffer.LastSequence());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "common/text.h"
 #include "worker/agent_turn.h"
 #include "worker/convert.h"
@@ -22,6 +23,13 @@ std::map<std::string, std::string> EnvOf(const v1::Assigned& assigned) {
     env[variable.key()] = variable.value();
   }
   return env;
+}
+
+// The driver, CUDA and people write a GPU's UUID with and without "GPU-".
+std::string BareUuid(std::string_view uuid) {
+  std::string bare = absl::AsciiStrToLower(CleanText(uuid, limits::kNameBytes));
+  if (bare.rfind("gpu-", 0) == 0) bare.erase(0, 4);
+  return bare;
 }
 
 std::string DescribeExit(int wait_status) {
@@ -46,7 +54,14 @@ LocalAttempt* Turn::Current(const std::string& token) {
   return s_.attempt->token.ToHex() == token ? &*s_.attempt : nullptr;
 }
 
-void Turn::OnFrame(const frames::Hello& frame) { s_.trainer.hello = frame; }
+void Turn::OnFrame(const frames::Hello& frame) {
+  s_.trainer.hello = frame;
+  const std::string mine = BareUuid(s_.options.hello.gpu_uuid());
+  const std::string opened = BareUuid(frame.gpu_uuid);
+  if (mine.empty() || opened.empty() || mine == opened) return;
+  Kill(absl::StrCat("was killed: it opened GPU ", opened, ", and this worker's is ", mine,
+                    "; does resources.env or a wrapper of --trainer set CUDA_VISIBLE_DEVICES?"));
+}
 
 void Turn::OnFrame(const frames::Idle&) {
   if (s_.attempt && s_.attempt->stage != AttemptStage::kWaiting) {

@@ -1,6 +1,7 @@
 // device.cc: the NVIDIA driver's files in /proc, and the system's own.
 #include "worker/device.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,7 +11,12 @@
 #include <fstream>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "worker/file_descriptor.h"
 
 namespace dt {
 namespace {
@@ -65,11 +71,34 @@ std::vector<Gpu> FindGpus(const std::string& root) {
   for (const auto& folder : folders) {
     const std::string information = folder / "information";
     const std::string minor = FieldOf(information, "Device Minor");
-    if (minor.empty() || !std::filesystem::exists(root + "/dev/nvidia" + minor, ignored)) continue;
-    gpus.push_back({static_cast<int>(gpus.size()), FieldOf(information, "Model"),
-                    FieldOf(information, "GPU UUID")});
+    if (minor.empty()) continue;
+    // A control group may forbid what the file's mode allows. Kept open while the rest is read: the
+    // driver does not know the UUID of a GPU that nobody uses.
+    const FileDescriptor opened(open((root + "/dev/nvidia" + minor).c_str(), O_RDWR | O_CLOEXEC));
+    if (!opened.open()) continue;
+    std::string uuid = FieldOf(information, "GPU UUID");
+    if (uuid.find('?') != std::string::npos) uuid.clear();
+    gpus.push_back({static_cast<int>(gpus.size()), FieldOf(information, "Model"), uuid});
   }
   return gpus;
+}
+
+std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) {
+  if (visible == nullptr) return gpus;
+  std::vector<Gpu> seen;
+  for (const absl::string_view word : absl::StrSplit(visible, ',')) {
+    const std::string name(absl::StripAsciiWhitespace(word));
+    int index = -1;
+    const bool number = absl::SimpleAtoi(name, &index);
+    const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+      return number ? gpu.index == index
+                    : name.size() > 4 && absl::StartsWithIgnoreCase(gpu.uuid, name);
+    });
+    if (found == gpus.end()) break;
+    Gpu& added = seen.emplace_back(*found);
+    added.index = static_cast<int>(seen.size()) - 1;
+  }
+  return seen;
 }
 
 HostFacts ReadHostFacts() {

@@ -28,11 +28,15 @@ absl::StatusOr<Slot> ParseSlot(std::string_view text);
 struct Gpu {
   int index = 0;  // in the order of the PCI bus, among those that this process may open
   std::string name;
-  std::string uuid;
+  std::string uuid;  // as in nvidia-smi -L, "GPU-…"; "" when the driver does not tell it
 };
-// GPUs whose device file exists, as in a container that was given some of the host's. `root` is the
-// folder that holds proc and dev, "" but for tests.
+// GPUs whose device file can be opened, as in a container that was given some of the host's. `root`
+// is the folder that holds proc and dev, "" but for tests.
 std::vector<Gpu> FindGpus(const std::string& root = "");
+// Those of `gpus` that CUDA_VISIBLE_DEVICES lists, numbered in its order: by UUID or the start of
+// one, or by index in the order of the PCI bus. As with CUDA the list ends at the first word that
+// names none. nullptr: all.
+std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible);
 
 struct HostFacts {
   std::string host;

@@ -32,8 +32,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Hello, pid, program_version, program_revision,
-                                                torch_version, nccl_version, cuda_version, device,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Hello, program_version, program_revision,
+                                                torch_version, nccl_version, cuda_version,
                                                 device_name, gpu_uuid, threads, cores, memory_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Prepared, token, target_steps, train_files,
                                                 train_tokens, val_tokens, data_fingerprint,

@@ -75,13 +75,11 @@ struct Exit {};
 
 // ---- trainer → agent ----
 struct Hello {
-  int64_t pid = 0;
   std::string program_version;
   std::string program_revision;
   std::string torch_version;
   std::string nccl_version;
   std::string cuda_version;
-  std::string device;  // cuda | cpu
   std::string device_name;
   std::string gpu_uuid;
   int32_t threads = 0;

@@ -1,6 +1,5 @@
 // main.cc: dtworker: flags to configuration, then the shell (one slot) or the supervisor (--all).
 #include <signal.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -15,18 +14,23 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/address.h"
 #include "common/credentials.h"
 #include "common/limits.h"
+#include "common/logging.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "common/version.h"
 #include "worker/device.h"
+#include "worker/run_folder.h"
 #include "worker/shell.h"
 #include "worker/storage.h"
 #include "worker/supervisor.h"
 
 namespace dt {
 namespace {
+
+constexpr int kUsageError = 2;
 
 struct Flags {
   std::string coordinator = "127.0.0.1:7600";
@@ -86,7 +90,8 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--trainer", flags.trainer, "Path of dttrain [beside this program]");
   app.add_option("--run-dir", flags.run_dir,
-                 "Folder for slot locks [$RUNTIME_DIRECTORY, else one in the temporary folder]");
+                 "Folder for slot locks, this user's alone [$RUNTIME_DIRECTORY, "
+                 "$XDG_RUNTIME_DIR/dtrain, else one in the temporary folder]");
   app.add_option("--label", flags.labels, "k=v, shown with the worker; repeatable")->take_all();
   app.add_option("--tls-ca", flags.tls.ca, "Certificate authority, PEM");
   app.add_option("--tls-cert", flags.tls.cert, "This worker's certificate, PEM");
@@ -136,23 +141,17 @@ std::string DefaultStorage() {
   return Variable("HOME") + "/.local/state/dtrain/storage";
 }
 
-std::string RunFolder(const Flags& flags) {
-  if (!flags.run_dir.empty()) return flags.run_dir;
-  if (const std::string run = Variable("RUNTIME_DIRECTORY"); !run.empty()) {
-    return run.substr(0, run.find(':'));
-  }
-  std::error_code ignored;
-  const auto temporary = std::filesystem::temp_directory_path(ignored);
-  return absl::StrCat(temporary.string(), "/dtrain-", getuid());
-}
+// The GPUs that a trainer of this worker would see.
+std::vector<Gpu> OwnGpus() { return VisibleGpus(FindGpus(), std::getenv("CUDA_VISIBLE_DEVICES")); }
 
-// A GPU is one on its host. CPU slots are as many as there are names, and two fleets on one host
-// may use the same names: they differ in their storage.
+// A GPU is one on its host, whatever its number in a container. CPU slots are as many as there are
+// names, and two fleets on one host may use the same names: they differ in their storage.
 std::string LockName(const Slot& slot, const v1::Hello& hello) {
   constexpr size_t kNameInPath = 160;  // a file's name has at most 255 bytes
-  std::string name = slot.kind == DeviceKind::kCuda
-                         ? slot.name
-                         : hello.worker().substr(0, kNameInPath) + "-" + hello.storage_id();
+  const bool cuda = slot.kind == DeviceKind::kCuda;
+  std::string name = cuda && !hello.gpu_uuid().empty() ? hello.gpu_uuid()
+                     : cuda                            ? slot.name
+                            : hello.worker().substr(0, kNameInPath) + "-" + hello.storage_id();
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     if (!plain && c != '-') c = '_';
@@ -168,7 +167,7 @@ absl::StatusOr<CpuShare> FindShare(const Flags& flags, const Slot& slot, const H
                                                    ": the last one is cpu:", flags.slots - 1));
   }
   int slots = flags.slots;
-  if (slots == 0) slots = cuda ? std::max<int>(1, FindGpus().size()) : 1;
+  if (slots == 0) slots = cuda ? std::max<int>(1, OwnGpus().size()) : 1;
   CpuShare share = ShareOfCores(slot, slots, flags.threads, facts.cores);
   if (!cuda && slot.index >= 0 && share.cores.empty()) {
     spdlog::warn(
@@ -191,16 +190,17 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, const HostFacts& fa
   hello.set_device_name(CleanText(facts.cpu_name, limits::kNameBytes));
   hello.set_memory_bytes(facts.memory_bytes);
   if (slot.kind == DeviceKind::kCuda) {
-    const std::vector<Gpu> gpus = FindGpus();
+    const std::vector<Gpu> gpus = OwnGpus();
     if (static_cast<size_t>(slot.index) >= gpus.size()) {
       return absl::NotFoundError(absl::StrCat("--slot ", slot.name, ": this host shows ",
                                               gpus.size(),
-                                              " GPUs to this process; check the "
-                                              "NVIDIA driver, or use --slot cpu"));
+                                              " GPUs to this process; check the NVIDIA driver, "
+                                              "the rights on /dev/nvidia* and "
+                                              "CUDA_VISIBLE_DEVICES, or use --slot cpu"));
     }
     hello.set_device_name(gpus[slot.index].name);
     hello.set_gpu_uuid(gpus[slot.index].uuid);
-    hello.set_memory_bytes(0);  // the trainer asks the driver
+    hello.set_memory_bytes(0);  // the trainer's hello tells it
   }
   if (flags.data_address.empty() || flags.data_address.size() > limits::kNameBytes) {
     return absl::InvalidArgumentError(absl::StrCat("--data-address must have 1 to ",
@@ -237,19 +237,17 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Slot
     const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
     command.path = (self.parent_path() / "dttrain").string();
   }
-  const std::string run = RunFolder(flags);
-  std::error_code code;
-  std::filesystem::create_directories(run, code);
-  if (code) {
-    return absl::FailedPreconditionError(absl::StrCat("--run-dir ", run, ": ", code.message(),
-                                                      "; name a folder this worker can write to"));
-  }
+  const std::string run = flags.run_dir.empty() ? DefaultRunFolder() : flags.run_dir;
+  DT_RETURN_IF_ERROR(OpenRunFolder(run));
   const bool cuda = slot.kind == DeviceKind::kCuda;
+  const bool by_uuid = cuda && !hello.gpu_uuid().empty();
   command.arguments = {"--fd",
                        "3",
                        "--agent",
                        "--device",
-                       cuda ? slot.name : "cpu",
+                       by_uuid ? "cuda:0"
+                       : cuda  ? slot.name
+                               : "cpu",
                        "--threads",
                        absl::StrCat(hello.threads()),
                        "--lock",
@@ -261,14 +259,19 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Slot
     DT_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(flags.memory_limit));
     command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(bytes)});
   }
-  // Otherwise CUDA numbers GPUs by speed, and we by bus.
-  if (cuda) command.env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  // A number means one GPU to CUDA and may mean another to us; a UUID does not.
+  if (by_uuid) {
+    command.env["CUDA_VISIBLE_DEVICES"] = hello.gpu_uuid();
+  } else if (cuda) {
+    command.env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  }
   return command;
 }
 
 absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   WorkerConfig config;
   config.coordinator = flags.coordinator;
+  DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
   DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
   DT_ASSIGN_OR_RETURN(const Slot slot, ParseSlot(flags.slot));
   AgentOptions& agent = config.agent;
@@ -300,7 +303,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
 // The commands of one worker per GPU: our own flags, with the slot, and the name made distinct.
 std::vector<AgentCommand> CommandsForAll(int argc, char** argv, const Flags& flags) {
   std::vector<AgentCommand> commands;
-  for (const Gpu& gpu : FindGpus()) {
+  for (const Gpu& gpu : OwnGpus()) {
     AgentCommand command;
     command.name = absl::StrCat("cuda:", gpu.index);
     for (int i = 1; i < argc; ++i) {
@@ -320,13 +323,8 @@ std::vector<AgentCommand> CommandsForAll(int argc, char** argv, const Flags& fla
   return commands;
 }
 
-int Main(int argc, char** argv) {
-  CLI::App app("Runs training on one slot, a GPU or a share of the CPU, as dtcoord orders.");
-  Flags flags;
-  Declare(app, flags);
-  CLI11_PARSE(app, argc, argv);
-  spdlog::set_default_logger(spdlog::stderr_color_st("dtworker"));
-  BlockWorkerSignals();
+// Returns the exit status.
+int Work(int argc, char** argv, const Flags& flags) {
   if (flags.all) {
     const std::vector<AgentCommand> commands = CommandsForAll(argc, argv, flags);
     if (commands.empty()) {
@@ -342,9 +340,26 @@ int Main(int argc, char** argv) {
   auto config = MakeConfig(flags);
   if (!config.ok()) {
     spdlog::error("{}", std::string(config.status().message()));
-    return 1;
+    return absl::IsInvalidArgument(config.status()) ? kUsageError : 1;
   }
   return Shell(*std::move(config)).Run();
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Runs training on one slot, a GPU or a share of the CPU, as dtcoord orders.",
+               "dtworker");
+  Flags flags;
+  Declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+  BlockWorkerSignals();
+  SetUpLogging();  // starts a thread, which inherits the blocked signals
+  const int code = Work(argc, argv, flags);
+  FinishLogging();
+  return code;
 }
 
 }  // namespace

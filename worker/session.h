@@ -4,7 +4,8 @@
 // Threads:   Session: the main thread alone. gRPC's threads only post.
 // Ownership: a stream's reactor lives until its Closed event was taken.
 // Bounds:    one write and one unread message in flight; a stream posts at most four events at
-// once. Tests:     tests/worker/session_test.cc, against a real server.
+//            once.
+// Tests:     tests/worker/dtworker_test.cc, against a real server; tests/e2e.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //
 // Role:    all I/O of a worker. Decisions are agent.h's.
 // Threads: Run is the main thread, the one that starts trainers.
-// Tests:   tests/worker/shell_test.cc, tests/e2e
+// Tests:   tests/worker/dtworker_test.cc, tests/e2e
 #pragma once
 
 #include <signal.h>

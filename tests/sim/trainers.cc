@@ -41,7 +41,6 @@ void Trainers::Spawn(int worker, const std::string& storage_id) {
   Later(processes_[process.id], dice_.Between(absl::Milliseconds(20), absl::Milliseconds(400)),
         [this](Process& self) {
           frames::Hello hello;
-          hello.device = "cpu";
           Tell_(self, hello);
           if (self.alive) Tell_(self, frames::Idle{});
         });

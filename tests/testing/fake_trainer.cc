@@ -88,9 +88,7 @@ class FakeTrainer {
  public:
   int Run() {
     frames::Hello hello;
-    hello.pid = getpid();
     hello.program_version = "fake";
-    hello.device = "cpu";
     hello.device_name = "fake";
     hello.threads = 1;
     Say(hello);

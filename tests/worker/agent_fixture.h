@@ -87,7 +87,6 @@ class AgentTest : public testing::Test {
   }
   void TrainerComesUp() {
     frames::Hello hello;
-    hello.pid = 123;
     hello.torch_version = "2.11.0";
     Say(hello);
     Say(frames::Idle{});

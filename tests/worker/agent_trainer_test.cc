@@ -1,4 +1,6 @@
 // agent_trainer_test.cc: what trainers say, how they die, and what the coordinator is told of it.
+#include <signal.h>
+
 #include <cmath>
 
 #include "tests/worker/agent_fixture.h"
@@ -18,6 +20,35 @@ TEST_F(AgentTest, PreparedReachesTheCoordinatorAsStatusAndAsRankZerosItem) {
   EXPECT_EQ(status.prepared().provenance().torch_version(), "2.11.0");
   ASSERT_EQ(items_.size(), 1u);
   EXPECT_EQ(items_[0].prepared().target_steps(), 100u);
+}
+
+TEST_F(AgentTest, ATrainerOnAnotherGpuThanTheWorkersIsRefused) {
+  state_.options.hello.set_gpu_uuid("GPU-AA11");
+  Connect();
+  Order(Holding(1));
+  frames::Hello hello;
+  hello.gpu_uuid = "bb22";
+  Say(hello);
+  EXPECT_TRUE(Take<KillTrainer>());
+  Say(frames::Idle{});
+  EXPECT_FALSE(TakeFrame<frames::Start>()) << "nothing trains there";
+  TrainerDies(Signalled(SIGKILL));
+  EXPECT_NE(state_.start_error.find("bb22"), std::string::npos) << state_.start_error;
+}
+
+TEST_F(AgentTest, AGpuIsTheSameHoweverItsUuidIsWrittenAndItsMemoryIsToldWithTheNextHello) {
+  state_.options.hello.set_gpu_uuid("GPU-AA11");
+  state_.options.hello.set_memory_bytes(0);
+  Connect();
+  Order(Holding(1));
+  frames::Hello hello;
+  hello.gpu_uuid = "aa11";
+  hello.memory_bytes = 80;
+  Say(hello);
+  EXPECT_FALSE(Take<KillTrainer>());
+  Feed(StreamLost{});
+  Connect();
+  EXPECT_EQ(LastReport().hello().memory_bytes(), 80u);
 }
 
 TEST_F(AgentTest, OtherRanksPrepareWithoutAnItem) {

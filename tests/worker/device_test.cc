@@ -3,10 +3,12 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <set>
 
 #include "gtest/gtest.h"
 #include "tests/testing/temp_folder.h"
+#include "worker/run_folder.h"
 #include "worker/storage.h"
 
 namespace dt {
@@ -43,6 +45,62 @@ TEST(DeviceTest, GpusWithoutADeviceFileAreNotOurs) {
   EXPECT_EQ(gpus[0].uuid, "GPU-1");
   EXPECT_EQ(gpus[0].name, "NVIDIA H100");
   EXPECT_EQ(gpus[1].uuid, "GPU-2");
+}
+
+TEST(DeviceTest, GpusWhoseDeviceFileCannotBeOpenedAreNotOurs) {
+  TempFolder root;
+  root.Write("proc/driver/nvidia/gpus/0000:01:00.0/information",
+             "GPU UUID: \t GPU-" + std::string(8, '?') + "\nDevice Minor: \t 0\n");
+  // What a control group forbids cannot be shown as root; that a folder is no device can.
+  std::filesystem::create_directories(root / "dev/nvidia0");
+  EXPECT_TRUE(FindGpus(root.path()).empty());
+  std::filesystem::remove(root / "dev/nvidia0");
+  root.Write("dev/nvidia0", "");
+  ASSERT_EQ(FindGpus(root.path()).size(), 1u);
+  EXPECT_EQ(FindGpus(root.path())[0].uuid, "") << "the driver does not tell it";
+}
+
+TEST(DeviceTest, AnInheritedListOfGpusIsObeyedAsCudaDoes) {
+  const std::vector<Gpu> gpus = {{0, "a", "GPU-aa11"}, {1, "b", "GPU-bb22"}, {2, "c", "GPU-cc33"}};
+  const auto names = [&](const char* visible) {
+    std::string seen;
+    int index = 0;
+    for (const Gpu& gpu : VisibleGpus(gpus, visible)) {
+      EXPECT_EQ(gpu.index, index++);
+      seen += gpu.name;
+    }
+    return seen;
+  };
+  EXPECT_EQ(names(nullptr), "abc");
+  EXPECT_EQ(names("2,0"), "ca");
+  EXPECT_EQ(names("GPU-bb22, 0"), "ba");
+  EXPECT_EQ(names("GPU-cc"), "c") << "the start of one is enough";
+  EXPECT_EQ(names("1,7,0"), "b") << "what follows an unknown one is not seen";
+  for (const char* none : {"", "-1", "GPU-", "NoDevFiles", "MIG-aa11"}) EXPECT_EQ(names(none), "");
+}
+
+TEST(RunFolderTest, IsMadeForThisUserAlone) {
+  TempFolder root;
+  const std::string folder = root / "a/run";
+  ASSERT_TRUE(OpenRunFolder(folder).ok());
+  ASSERT_TRUE(OpenRunFolder(folder).ok()) << "it may be there";
+  struct stat facts {};
+  ASSERT_EQ(lstat(folder.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0700u);
+}
+
+TEST(RunFolderTest, AFolderThatOthersCouldUseIsRefused) {
+  TempFolder root;
+  const std::string open = root / "open";
+  ASSERT_EQ(mkdir(open.c_str(), 0700), 0);
+  ASSERT_EQ(chmod(open.c_str(), 0777), 0);
+  std::filesystem::create_symlink("/", root / "link");
+  root.Write("file", "");
+  for (const char* name : {"open", "link", "file"}) {
+    const absl::Status status = OpenRunFolder(root / name);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << name;
+    EXPECT_NE(std::string(status.message()).find(name), std::string::npos);
+  }
 }
 
 TEST(DeviceTest, HostsWithoutADriverHaveNone) {

@@ -76,6 +76,10 @@ class DtworkerTest : public ::testing::Test {
   bool AwaitSteps(uint64_t steps) {
     return Await([&] { return fleet_.LatestStep() >= steps; });
   }
+  int ExitCode() {
+    const auto status = worker_.AwaitExit();
+    return status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
+  }
   bool AwaitEnd() {
     return Await([&] { return fleet_.EndCause() != v1::CAUSE_UNSPECIFIED; });
   }
@@ -245,21 +249,41 @@ TEST_F(DtworkerTest, TheCoresOfAHostAreDealtOutAmongItsSlots) {
 }
 
 TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
-  const std::vector<std::vector<std::string>> wrong = {{"--slot", "gpu"},
+  const std::vector<std::vector<std::string>> wrong = {{"--slot", "gpu:0"},
                                                        {"--coordinator", "train.example:7600"},
-                                                       {"--memory-limit", "lots"},
+                                                       {"--coordinator", "127.0.0.1:70000"},
+                                                       {"--coordinator", "foo"},
+                                                       {"--memory-limit", "2X"},
                                                        {"--disconnect-grace", "soon"},
                                                        {"--label", "novalue"},
-                                                       {"--slot", "cuda:99"},
-                                                       {"--storage", "/dev/null"},
                                                        {"--slot", "cpu:2", "--slots", "2"},
-                                                       {"--all"}};
+                                                       {"--threads", "0"},
+                                                       {"--nonsense", "1"}};
   for (const auto& flags : wrong) {
     StartWorker(flags);
-    const auto status = worker_.AwaitExit();
-    ASSERT_TRUE(status) << flags[0];
-    EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) != 0) << flags[0] << " " << flags[1];
+    EXPECT_EQ(ExitCode(), 2) << flags[0] << " " << flags[1];
   }
+  EXPECT_NE(testing::Slurp(folder_ / "worker.log").find("write host:port or unix:/path"),
+            std::string::npos);
+}
+
+TEST_F(DtworkerTest, WhatAHostDoesNotHaveIsNoUsageError) {
+  for (const auto& flags : std::vector<std::vector<std::string>>{
+           {"--slot", "cuda:99"}, {"--storage", "/dev/null"}, {"--run-dir", "/dev/null"}}) {
+    StartWorker(flags);
+    EXPECT_EQ(ExitCode(), 1) << flags[0];
+  }
+}
+
+TEST_F(DtworkerTest, LogsLinesWithAPriorityForJournaldAndJsonIntoAFile) {
+  StartWorker({"--slot", "gpu:0"});
+  EXPECT_EQ(ExitCode(), 2);
+  const std::string json = testing::Slurp(folder_ / "worker.log");
+  EXPECT_EQ(json.rfind("{\"time\":", 0), 0u) << json;
+  EXPECT_NE(json.find("\"level\":\"error\""), std::string::npos) << json;
+  StartWorker({"--slot", "gpu:0"}, {{"JOURNAL_STREAM", "1:2"}});
+  EXPECT_EQ(ExitCode(), 2);
+  EXPECT_EQ(testing::Slurp(folder_ / "worker.log").substr(json.size()).rfind("<3>", 0), 0u);
 }
 
 }  // namespace

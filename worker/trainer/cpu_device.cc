@@ -56,7 +56,6 @@ class CpuDevice final : public Device {
  public:
   DeviceFacts Facts() const override {
     DeviceFacts facts;
-    facts.kind = "cpu";
     facts.name = ProcField("/proc/cpuinfo", "model name");
     facts.threads = at::get_num_threads();
     rlimit limit{};

@@ -30,7 +30,6 @@ class Timeline {
 };
 
 struct DeviceFacts {
-  std::string kind;  // cuda | cpu
   std::string name;
   std::string gpu_uuid;
   std::string nccl_version;

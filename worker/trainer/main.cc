@@ -158,7 +158,7 @@ void PinTo(const std::string& cores) {
 // until the process ends.
 void HoldLock(const std::string& path, int agent_fd) {
   if (path.empty()) return;
-  const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) Refuse("--lock " + path + ": " + std::strerror(errno));
   const auto deadline = std::chrono::steady_clock::now() + kLockTimeout;
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -173,13 +173,11 @@ void HoldLock(const std::string& path, int agent_fd) {
 frames::Hello MakeHello(Device& device, const std::string& cores) {
   const DeviceFacts facts = device.Facts();
   frames::Hello hello;
-  hello.pid = getpid();
   hello.program_version = kVersion;
   hello.program_revision = kRevision;
   hello.torch_version = TORCH_VERSION;
   hello.nccl_version = facts.nccl_version;
   hello.cuda_version = facts.cuda_version;
-  hello.device = facts.kind;
   hello.device_name = facts.name;
   hello.gpu_uuid = facts.gpu_uuid;
   hello.threads = facts.threads;
