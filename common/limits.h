@@ -62,6 +62,14 @@ inline constexpr absl::Duration kStorageWait = absl::Minutes(1);
 inline constexpr absl::Duration kStallTolerance = absl::Seconds(2);
 // A lost worker is listed this long, then forgotten, so that renamed workers do not pile up.
 inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
+// An acknowledgement of an instance not heard of for this long is forgotten: its attempts ended
+// with its lease. Should it still come back, its numbers do not start where they must, and it is
+// refused.
+inline constexpr absl::Duration kForgetAcknowledged = absl::Hours(3);
+// A stream whose first report has not come by then holds its place for nobody.
+inline constexpr absl::Duration kFirstReportDeadline = absl::Seconds(10);
+// A stream that is to end and whose peer does not take the write under way is cut off after this.
+inline constexpr absl::Duration kStreamEndGrace = absl::Seconds(5);
 // Every unary call a program makes.
 inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 
@@ -92,6 +100,9 @@ inline constexpr size_t kReadsWaiting = 256;
 inline constexpr size_t kDrainEvents = 128;
 inline constexpr size_t kControlMessageBytes = 8 << 20;  // a 10,000-trial expansion fits
 inline constexpr size_t kReportMessageBytes = 4 << 20;
+// The text of a refusal as it travels, percent-encoded in a trailer: gRPC turns an answer with more
+// than 8 KiB of trailers into RESOURCE_EXHAUSTED without a word of ours.
+inline constexpr size_t kStatusMessageBytes = 4 << 10;
 // A report carries at most this much; the rest follows in the next.
 inline constexpr size_t kReportItemsBytes = 1 << 20;
 inline constexpr size_t kReportItems = 1024;
@@ -136,9 +147,14 @@ inline constexpr size_t kAttemptsPerTrial = 1000;
 inline constexpr int kAttemptsPerReport = 8;
 // Workers the coordinator knows at once: twice what one coordinator is meant for.
 inline constexpr size_t kWorkers = 20000;
+// Open streams: of each worker one that serves and one that is being superseded.
+inline constexpr size_t kStreams = 2 * kWorkers;
 // Instances of one worker name whose acknowledgements are remembered beside the newest. One that is
-// forgotten is refused because its numbers do not start at 1; nothing is counted twice.
+// forgotten is refused because its numbers do not start where they must; nothing is counted twice.
 inline constexpr size_t kInstancesPerWorker = 4;
+// Acknowledgements kept on disk over all names, newest first: of twice the instances that may be
+// connected at once, so that a start never reads a fleet's whole history.
+inline constexpr size_t kAcknowledgementsOnDisk = 2 * kWorkers;
 // Checkpoints named in the answer to a delete, a message of some megabytes.
 inline constexpr size_t kLeftBehindMax = 10000;
 

@@ -75,12 +75,12 @@ void Turn::TellRegistered(const std::vector<v1::Item>& durable) {
   if (step) actions_.push_back(SendFrame{frames::Registered{s_.attempt->token.ToHex(), *step}});
 }
 
-// The database was replaced: nothing this worker holds or has to tell means anything there.
+// The database was replaced: nothing this worker holds or has to tell means anything there. Should
+// the old one come back, what ended here has ended: it is not started again.
 void Turn::ForgetJournal() {
   StopHeld(StopReason::kForget);
   s_.buffer.Clear();
   ForgetPending();
-  s_.ended.clear();
 }
 
 void Turn::ForgetPending() {

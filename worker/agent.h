@@ -46,7 +46,7 @@ enum class Warmth {
 
 // Constant for the life of the process.
 struct AgentOptions {
-  v1::Hello hello;  // who this is; session, journal_id and last_sequence are filled in per stream
+  v1::Hello hello;  // who this is; the session is filled in per stream
   std::string data_root;
   std::string storage;       // folder; its id and the data address are in `hello`
   std::string trainer_path;  // for messages to people; the shell knows how to start it
@@ -151,7 +151,6 @@ struct LocalAttempt {
   std::string store_address;
   uint64_t step = 0;
   std::optional<v1::StepRow> latest;
-  uint64_t memory_peak_bytes = 0;
   std::optional<v1::Prepared> prepared;
 };
 

@@ -86,8 +86,6 @@ void Turn::FillHello(v1::WorkerReport& report) {
   // The driver knows; the agent links no CUDA.
   if (hello.memory_bytes() == 0) hello.set_memory_bytes(s_.trainer.hello.memory_bytes);
   hello.set_session(s_.session);
-  hello.set_journal_id(s_.journal_id);
-  hello.set_last_sequence(s_.buffer.LastSequence());
   s_.hello_sent = true;
 }
 
@@ -100,9 +98,7 @@ void Turn::FillAttempts(v1::WorkerReport& report) const {
     status.set_store_address(attempt.store_address);
     status.set_step(attempt.step);
     if (attempt.latest) *status.mutable_latest() = *attempt.latest;
-    status.set_memory_peak_bytes(attempt.memory_peak_bytes);
     status.set_rank(attempt.assigned.rank());
-    status.set_trainer_alive(s_.trainer.phase != TrainerPhase::kNone);
     if (attempt.prepared) *status.mutable_prepared() = *attempt.prepared;
   }
   // Ordered, and not held because it is over: absence alone could mean orders not yet seen.
@@ -129,9 +125,8 @@ void Turn::Report() {
   FillAttempts(report);
   report.set_journal_id(s_.journal_id);
   report.set_trainer(TrainerStateOf(s_.trainer.phase));
-  report.set_buffered_bytes(s_.buffer.Bytes());
   report.set_draining(s_.draining);
-  report.set_session(s_.session);
+  report.set_first_sequence(s_.buffer.FirstSequence());
   s_.drained_told = s_.draining && !s_.attempt && s_.trainer.phase == TrainerPhase::kNone;
   s_.report_in_flight = true;
   // What did not fit follows as soon as this is written.

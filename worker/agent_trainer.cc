@@ -121,10 +121,6 @@ void Turn::OnFrame(const frames::StepDone& frame) {
     return;
   }
   attempt->step = std::max(attempt->step, row.step());
-  attempt->memory_peak_bytes =
-      std::max(attempt->memory_peak_bytes,
-               static_cast<uint64_t>(
-                   row.memory_peak_bytes() > 0 ? std::min(row.memory_peak_bytes(), 1e18) : 0));
   attempt->latest = row;
   s_.pending_rows.push_back(std::move(row));
   if (s_.pending_rows.size() >= limits::kRowsPerChunk) FlushRows();
@@ -134,7 +130,6 @@ void Turn::OnFrame(const frames::Progress& frame) {
   LocalAttempt* attempt = Current(frame.token);
   if (!attempt) return;
   attempt->step = std::max(attempt->step, frame.step);
-  attempt->memory_peak_bytes = std::max(attempt->memory_peak_bytes, frame.memory_peak_bytes);
 }
 
 void Turn::OnFrame(const frames::Eval& frame) {

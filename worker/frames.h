@@ -114,7 +114,6 @@ struct StepDone {
 struct Progress {
   std::string token;
   uint64_t step = 0;
-  uint64_t memory_peak_bytes = 0;
 };
 struct Eval {
   std::string token;

@@ -113,6 +113,9 @@ void ItemBuffer::TakeUnsent(v1::WorkerReport& report) {
   }
 }
 
-void ItemBuffer::Clear() { *this = ItemBuffer(bytes_max_, log_bytes_max_); }
+void ItemBuffer::Clear() {
+  Acknowledge(last_sequence_);
+  first_sequence_ = last_sequence_ + 1;
+}
 
 }  // namespace dt

@@ -1,6 +1,6 @@
 // item_buffer.h: what a worker has to tell and the coordinator has not yet made durable.
 //
-// Role:      pure. Numbers items from 1 without holes; keeps each until it is acknowledged; a new
+// Role:      pure. Numbers items without holes; keeps each until it is acknowledged; a new
 //            stream sends everything unacknowledged again.
 // Bound:     limits::kWorkerBufferBytes. Over it, log text goes first (above its own share), then
 //            every second step row, both counted; evaluations, checkpoints and ends never go.
@@ -36,13 +36,15 @@ class ItemBuffer {
   // Copies the next unsent items into `report`, within kReportItems and kReportItemsBytes (at least
   // one), and marks them sent.
   void TakeUnsent(v1::WorkerReport& report);
-  // Another journal: all items are void and numbering starts anew.
+  // Another journal: all items are void. Numbering goes on, so that a journal that comes back never
+  // takes a new item for one that it has.
   void Clear();
 
   bool Empty() const { return items_.empty(); }
   bool HasUnsent() const { return sent_ < items_.size(); }
   size_t Bytes() const { return bytes_; }
-  uint64_t LastSequence() const { return last_sequence_; }
+  // Of the items made since the last Clear, sent or not, the first has this number.
+  uint64_t FirstSequence() const { return first_sequence_; }
 
  private:
   struct Entry {
@@ -60,6 +62,7 @@ class ItemBuffer {
   size_t log_bytes_max_;
   std::deque<Entry> items_;  // unacknowledged, by sequence
   size_t sent_ = 0;          // how many of items_, from the front, went out on this stream
+  uint64_t first_sequence_ = 1;
   uint64_t last_sequence_ = 0;
   size_t bytes_ = 0;
   size_t row_bytes_ = 0;

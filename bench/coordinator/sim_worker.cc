@@ -154,11 +154,9 @@ void SimWorker::WriteNext() {
     v1::AttemptStatus& status = *next_.add_attempts();
     status.set_attempt_token(token_);
     status.set_phase(v1::AttemptStatus::TRAINING);
-    status.set_trainer_alive(true);
     status.set_step(step_);
   }
   next_.set_journal_id(journal_);
-  next_.set_session(1);
   next_.set_trainer(holds_ ? v1::WorkerReport::TRAINER_BUSY : v1::WorkerReport::TRAINER_IDLE);
   sending_ = std::move(next_);
   next_ = v1::WorkerReport();

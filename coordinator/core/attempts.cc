@@ -320,10 +320,8 @@ void OnAttemptTimer(Turn& turn, LiveAttempt& attempt) {
 void OnAttemptStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   LiveAttempt& attempt = *worker.attempt;
   RankState& rank = attempt.ranks[worker.rank];
-  rank.phase = status.phase();
   rank.seen = true;
   if (worker.rank == 0) attempt.absent_since = absl::InfiniteDuration();
-  rank.memory_peak_bytes = status.memory_peak_bytes();
   if (attempt.ended) return;
   if (worker.rank == 0) {
     if (status.store_address() != attempt.store_address) {

@@ -16,19 +16,24 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   assigned.set_rank(worker.rank);
   assigned.set_world_size(static_cast<int32_t>(attempt.ranks.size()));
   assigned.set_kill(attempt.cancelling);
-  assigned.set_abandon(attempt.ended && !attempt.cancelling);
-  if (attempt.ended || attempt.cancelling) return assigned;  // who leaves needs no more
+  const bool leaves = attempt.ended || attempt.cancelling || !IsMember(durable, worker);
+  assigned.set_abandon(leaves && !attempt.cancelling);
+  if (leaves) return assigned;  // who leaves needs no more
   assigned.set_checkpoint_stop(attempt.saving);
   *assigned.mutable_spec() = attempt.spec;
-  if (const Attempt* recorded = FindAttempt(durable, attempt.id)) {
-    assigned.set_local_rank(recorded->members[worker.rank].local_rank);
-    if (recorded->resume.has_value()) *assigned.mutable_resume() = *recorded->resume;
-  }
+  const Attempt& recorded = *FindAttempt(durable, attempt.id);
+  assigned.set_local_rank(recorded.members[worker.rank].local_rank);
+  if (recorded.resume.has_value()) *assigned.mutable_resume() = *recorded.resume;
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
   return assigned;
 }
 
 }  // namespace
+
+bool IsMember(const DurableState& durable, const Worker& worker) {
+  const Attempt* recorded = FindAttempt(durable, worker.attempt->id);
+  return recorded != nullptr && recorded->members[worker.rank].instance == worker.instance;
+}
 
 void MarkOrdersDue(LiveState& live, Worker& worker) {
   if (worker.orders_due) return;

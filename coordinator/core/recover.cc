@@ -70,6 +70,10 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
 void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
+  for (auto& [name, remembered] : state.live.acks) {
+    for (RememberedAck& ack : remembered) ack.heard = now.steady;
+  }
+  if (!state.live.acks.empty()) ArmAcks(state.live, now.steady);
   for (const auto& [number, experiment] : state.durable.experiments) {
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const TrialId id{number, i};

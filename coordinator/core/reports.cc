@@ -31,20 +31,6 @@ void Refuse(Turn& turn, StreamId stream, absl::Status status) {
   turn.effects.stream_ends.push_back({stream, std::move(status)});
 }
 
-absl::Status CheckHello(const v1::Hello& hello) {
-  if (hello.worker().empty() || hello.worker().size() > limits::kNameBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("hello: the worker's name has ",
-                                                   hello.worker().size(), " bytes; 1 to ",
-                                                   limits::kNameBytes));
-  }
-  if (hello.instance() == 0) return absl::InvalidArgumentError("hello: instance must not be 0");
-  if (hello.device() != "cpu" && hello.device() != "cuda") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("hello: device '", hello.device(), "' is neither cpu nor cuda"));
-  }
-  return absl::OkStatus();
-}
-
 // A place in the table for a name that is not in it, or nullptr when the table is full.
 Worker* AddWorker(LiveState& live, const std::string& name) {
   if (live.worker_names.size() >= limits::kWorkers) return nullptr;
@@ -64,21 +50,21 @@ Worker* AddWorker(LiveState& live, const std::string& name) {
 
 // Another life of the process takes a name whose lease is gone.
 void TakeName(LiveState& live, Worker& worker, InstanceId instance) {
-  auto& remembered = live.acks[worker.name];
-  if (worker.instance != 0 && worker.acked > 0) {
-    remembered.emplace_back(worker.instance, worker.acked);
-  }
+  RememberAck(live, worker);
   worker.instance = instance;
   worker.session = 0;
   worker.acked = 0;
-  const auto mine = std::find_if(remembered.begin(), remembered.end(),
-                                 [instance](const auto& ack) { return ack.first == instance; });
+  const auto known = live.acks.find(worker.name);
+  if (known == live.acks.end()) return;
+  std::vector<RememberedAck>& remembered = known->second;
+  const auto mine =
+      std::find_if(remembered.begin(), remembered.end(),
+                   [instance](const RememberedAck& ack) { return ack.instance == instance; });
   if (mine != remembered.end()) {
-    worker.acked = mine->second;
+    worker.acked = mine->sequence;
     remembered.erase(mine);
   }
-  if (remembered.size() > limits::kInstancesPerWorker) remembered.erase(remembered.begin());
-  if (remembered.empty()) live.acks.erase(worker.name);
+  if (remembered.empty()) live.acks.erase(known);
 }
 
 std::string Ago(absl::Duration silence) {
@@ -105,10 +91,6 @@ absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Du
 // The worker that this stream's first report introduces, or nullptr: the stream has been ended.
 Worker* Join(Turn& turn, ReportReceived& received) {
   const v1::Hello& hello = received.report.hello();
-  if (absl::Status status = CheckHello(hello); !status.ok()) {
-    Refuse(turn, received.stream, std::move(status));
-    return nullptr;
-  }
   const auto found = turn.live().worker_names.find(hello.worker());
   const bool known = found != turn.live().worker_names.end();
   Worker* worker =
@@ -151,30 +133,22 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   return worker;
 }
 
-absl::Status CheckShape(const Worker& worker, const v1::WorkerReport& report, bool foreign) {
-  for (const v1::AttemptStatus& status : report.attempts()) {
-    if (status.attempt_token().size() != sizeof(AttemptToken::bytes)) {
-      return absl::InvalidArgumentError("report: an attempt's token must have 16 bytes");
-    }
-  }
-  if (report.attempts_size() > limits::kAttemptsPerReport) {
-    return absl::InvalidArgumentError(absl::StrCat("report: ", report.attempts_size(),
-                                                   " attempts; a slot has at most ",
-                                                   limits::kAttemptsPerReport));
-  }
-  uint64_t expected = worker.acked + 1;
+// What this instance told another journal, and nobody can take here any more, leaves no hole.
+void SkipOtherJournals(Turn& turn, Worker& worker, uint64_t first_sequence) {
+  if (first_sequence <= worker.acked + 1) return;
+  worker.acked = first_sequence - 1;
+  turn.effects.acks.push_back({worker.name, worker.instance, worker.acked});
+  MarkOrdersDue(turn.live(), worker);
+}
+
+absl::Status CheckSequences(const Worker& worker, const v1::WorkerReport& report) {
+  uint64_t next = worker.acked + 1;
   for (const v1::Item& item : report.items()) {
-    const bool last_known = item.sequence() < expected;
-    if (item.sequence() == 0 || (!foreign && !last_known && item.sequence() != expected)) {
+    if (item.sequence() < next) continue;  // sent again
+    if (item.sequence() != next++) {
       return absl::InvalidArgumentError(
-          absl::StrCat("report: item ", item.sequence(), " where ", expected,
+          absl::StrCat("report: item ", item.sequence(), " where ", next - 1,
                        " was next; what lies between is lost: restart worker ", worker.name));
-    }
-    if (!last_known) ++expected;
-    if (item.attempt_token().size() != sizeof(AttemptToken::bytes) ||
-        item.what_case() == v1::Item::WHAT_NOT_SET) {
-      return absl::InvalidArgumentError(absl::StrCat("report: item ", item.sequence(),
-                                                     " has no token of 16 bytes or no content"));
     }
   }
   return absl::OkStatus();
@@ -189,10 +163,13 @@ void TakeHeld(Turn& turn, Worker& worker, v1::WorkerReport& report) {
   for (v1::AttemptStatus& status : *report.mutable_attempts()) {
     const AttemptToken token = *AttemptToken::FromBytes(status.attempt_token());
     const bool gone = status.phase() == v1::AttemptStatus::GONE;
-    if (worker.attempt != nullptr && token == worker.attempt->token) {
-      held = !gone;
-      if (gone) absence = Absence::kGone;
-      if (held) OnAttemptStatus(turn, worker, status);
+    const bool ordered = worker.attempt != nullptr && token == worker.attempt->token;
+    if (ordered && gone) {
+      absence = Absence::kGone;
+      held = false;
+    } else if (ordered && IsMember(turn.durable(), worker)) {
+      held = true;
+      OnAttemptStatus(turn, worker, status);
     } else if (!gone) {
       worker.foreign.push_back(token);
       if (!turn.durable().tokens.contains(token)) {
@@ -299,9 +276,12 @@ void OnReport(Turn& turn, ReportReceived& received) {
   }
   // Items of another journal were numbered for another coordinator's database.
   const bool foreign = report.journal_id() != 0 && report.journal_id() != turn.durable().journal_id;
-  if (absl::Status status = CheckShape(*worker, report, foreign); !status.ok()) {
-    EndStream(turn, *worker, std::move(status));
-    return;
+  if (!foreign) {
+    SkipOtherJournals(turn, *worker, report.first_sequence());
+    if (absl::Status status = CheckSequences(*worker, report); !status.ok()) {
+      EndStream(turn, *worker, std::move(status));
+      return;
+    }
   }
   worker->last_heard = turn.now.steady;
   worker->draining = report.draining();

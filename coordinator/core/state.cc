@@ -151,7 +151,10 @@ LossSummary ValidationLosses(const Trial& trial) {
 
 void LoadAcks(State& state, const std::vector<AckToStore>& acks) {
   for (const AckToStore& ack : acks) {
-    state.live.acks[ack.worker].emplace_back(ack.instance, ack.sequence);
+    std::vector<RememberedAck>& remembered = state.live.acks[ack.worker];
+    remembered.push_back({.instance = ack.instance, .sequence = ack.sequence});
+    // The newest is perhaps about to hold the name.
+    if (remembered.size() > limits::kInstancesPerWorker + 1) remembered.erase(remembered.begin());
   }
 }
 

@@ -209,13 +209,11 @@ struct Worker {
 };
 
 struct RankState {
-  WorkerIndex worker = kNoWorker;  // kNoWorker: released its slot, or was lost
-  v1::AttemptStatus::Phase phase = v1::AttemptStatus::PHASE_UNSPECIFIED;
+  WorkerIndex worker = kNoWorker;         // kNoWorker: released its slot, or was lost
   v1::Cause end = v1::CAUSE_UNSPECIFIED;  // set once this rank has ended
   bool prepared = false;
   bool seen = false;  // its worker has reported it
   bool gone = false;  // its worker has left it, or was lost
-  uint64_t memory_peak_bytes = 0;
   std::string data_fingerprint;
   std::string end_message;
 };
@@ -257,8 +255,14 @@ struct ParkedTrial {
   std::string storage_id;
 };
 
+struct RememberedAck {
+  InstanceId instance = 0;
+  uint64_t sequence = 0;
+  absl::Duration heard;  // steady time; of one that the store knows, of the start
+};
+
 struct Timer {
-  enum class Kind : uint8_t { kLease, kForget, kAttempt, kParked };
+  enum class Kind : uint8_t { kLease, kForget, kAttempt, kParked, kAcks };
   absl::Duration at;  // steady time
   Kind kind = Kind::kLease;
   WorkerIndex worker = kNoWorker;  // kLease, kForget
@@ -275,8 +279,10 @@ struct LiveState {
   std::vector<WorkerIndex> unused_workers;
   absl::btree_map<std::string, WorkerIndex> worker_names;
   absl::flat_hash_map<StreamId, WorkerIndex> streams;
-  // Acknowledgements of instances that do not hold their worker's name now, oldest first.
-  absl::flat_hash_map<std::string, std::vector<std::pair<InstanceId, uint64_t>>> acks;
+  // Acknowledgements of instances that do not hold their worker's name now, by name; of one name in
+  // the order in which they were last heard of.
+  absl::flat_hash_map<std::string, std::vector<RememberedAck>> acks;
+  absl::Duration acks_timer = absl::InfiniteDuration();  // when old ones are looked for
   std::vector<WorkerIndex> orders_due;
 
   SlotPool pools[kDeviceKinds];
@@ -299,7 +305,8 @@ struct State {
   LiveState live;
 };
 
-// What the store knows of acknowledgements; call before the first Step.
+// What the store knows of acknowledgements, of one worker in the order in which they came; call
+// before Recover.
 void LoadAcks(State& state, const std::vector<AckToStore>& acks);
 
 // The attempt that holds or is leaving slots, or nullptr.

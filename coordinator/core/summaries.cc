@@ -209,6 +209,8 @@ v1::WorkerSummary Summarize(const Worker& worker, absl::Duration now) {
   if (worker.attempt != nullptr) {
     summary.set_doing(absl::StrCat(worker.attempt->ended ? "leaving " : "",
                                    ToString(worker.attempt->id), " rank ", worker.rank));
+  } else if (worker.trainer == v1::WorkerReport::TRAINER_STARTING) {
+    summary.set_doing("starting its trainer");
   }
   summary.set_silence_seconds(absl::ToDoubleSeconds(now - worker.last_heard));
   summary.set_program_version(worker.hello.program_version());

@@ -58,12 +58,21 @@ void OnForgetTimer(Turn& turn, Worker& worker) {
   // It may have to be told yet to leave what it held, should it come back.
   if (!due || worker.attempt != nullptr) return ArmForget(turn.live(), worker, turn.now.steady);
   const WorkerIndex index = worker.index;
-  if (worker.acked > 0) {
-    turn.live().acks[worker.name].emplace_back(worker.instance, worker.acked);
-  }
+  RememberAck(turn.live(), worker);
   turn.live().worker_names.erase(worker.name);
   turn.live().workers[index] = Worker{};
   turn.live().unused_workers.push_back(index);
+}
+
+void OnAcksTimer(LiveState& live, absl::Duration now) {
+  live.acks_timer = absl::InfiniteDuration();
+  absl::erase_if(live.acks, [now](auto& entry) {
+    std::erase_if(entry.second, [now](const RememberedAck& ack) {
+      return ack.heard + limits::kForgetAcknowledged <= now;
+    });
+    return entry.second.empty();
+  });
+  if (!live.acks.empty()) ArmAcks(live, now);
 }
 
 void OnAttemptDue(Turn& turn, const AttemptId& id) {
@@ -95,6 +104,22 @@ void ArmForget(LiveState& live, Worker& worker, absl::Duration now) {
                       .kind = Timer::Kind::kForget,
                       .worker = worker.index,
                       .attempt = {}});
+}
+
+void RememberAck(LiveState& live, const Worker& worker) {
+  if (worker.instance == 0 || worker.acked == 0) return;
+  std::vector<RememberedAck>& remembered = live.acks[worker.name];
+  remembered.push_back(
+      {.instance = worker.instance, .sequence = worker.acked, .heard = worker.last_heard});
+  if (remembered.size() > limits::kInstancesPerWorker) remembered.erase(remembered.begin());
+  ArmAcks(live, worker.last_heard);
+}
+
+void ArmAcks(LiveState& live, absl::Duration now) {
+  if (live.acks_timer < absl::InfiniteDuration()) return;
+  live.acks_timer = now + limits::kForgetAcknowledged;
+  live.timers.insert(
+      {.at = live.acks_timer, .kind = Timer::Kind::kAcks, .worker = kNoWorker, .attempt = {}});
 }
 
 void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt) {
@@ -129,6 +154,9 @@ void OnTick(Turn& turn) {
         break;
       case Timer::Kind::kAttempt:
         OnAttemptDue(turn, timer.attempt);
+        break;
+      case Timer::Kind::kAcks:
+        OnAcksTimer(live, turn.now.steady);
         break;
       case Timer::Kind::kParked:
         OnParkedTimer(turn, timer.attempt.trial);

@@ -88,6 +88,9 @@ void NoteRow(LiveAttempt& attempt, const v1::StepRow& row);
 void OnTick(Turn& turn);
 void ArmLease(LiveState& live, Worker& worker);
 void ArmForget(LiveState& live, Worker& worker, absl::Duration now);
+// Keeps what was acknowledged to the instance that holds the name, for when it comes back.
+void RememberAck(LiveState& live, const Worker& worker);
+void ArmAcks(LiveState& live, absl::Duration now);
 // Brings the attempt's timer forward where its deadline is earlier; a later one is seen on firing.
 void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt);
 void DisarmAttempt(LiveState& live, LiveAttempt& attempt);
@@ -106,6 +109,9 @@ void PlacePending(Turn& turn);
 Gate GateOf(const Experiment& experiment);
 
 // ---- orders ----
+// Whether the attempt was given to this life of the worker: only that one may be told to train it.
+// REQUIRES: worker.attempt != nullptr.
+bool IsMember(const DurableState& durable, const Worker& worker);
 void MarkOrdersDue(LiveState& live, Worker& worker);
 void MarkMembersDue(LiveState& live, const LiveAttempt& attempt);
 void PublishOrders(Turn& turn);

@@ -16,6 +16,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "common/status.h"
 #include "coordinator/store/schema.h"
 
@@ -151,6 +152,11 @@ absl::Status SqliteStore::Prepare(const std::string& version) {
       QueryInteger(database_, "SELECT coalesce(max(sequence), 0) + 1 FROM journal"));
   DT_RETURN_IF_ERROR(database_.Execute("UPDATE in_use SET flag = 1"));
   DT_RETURN_IF_ERROR(database_.Execute(kForgetOldInstances));
+  DT_RETURN_IF_ERROR(database_.Execute(
+      absl::StrCat("DELETE FROM acks WHERE (worker, instance) NOT IN (SELECT worker, instance FROM "
+                   "acks ORDER BY touched DESC LIMIT ",
+                   limits::kAcknowledgementsOnDisk, ")")
+          .c_str()));
   DT_ASSIGN_OR_RETURN(
       Statement writer,
       Statement::Prepare(database_, "INSERT OR REPLACE INTO writers VALUES (?, ?)"));
@@ -249,7 +255,7 @@ absl::StatusOr<std::vector<AckToStore>> SqliteStore::ReadAcks() {
   DT_ASSIGN_OR_RETURN(
       Statement query,
       Statement::Prepare(database_,
-                         "SELECT worker, instance, sequence FROM acks ORDER BY worker, instance"));
+                         "SELECT worker, instance, sequence FROM acks ORDER BY worker, touched, instance"));
   std::vector<AckToStore> acks;
   while (true) {
     DT_ASSIGN_OR_RETURN(const bool row, query.Step());

@@ -38,7 +38,8 @@ class Store {
 
   // Calls `visit` for every record in the order of their commit; stops at the first error.
   virtual absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) = 0;
-  // The highest acknowledged sequence of each (worker, instance).
+  // The highest acknowledged sequence of each (worker, instance); of one worker in the order in
+  // which they were last written.
   virtual absl::StatusOr<std::vector<AckToStore>> ReadAcks() = 0;
   // All of the batch or nothing, durable on return.
   virtual absl::Status Commit(const Batch& batch) = 0;

@@ -37,28 +37,6 @@ TEST_F(ReportTest, HelloComesOnceAStream) {
   ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(ReportTest, HelloNeedsANameAnInstanceAndAKnownDevice) {
-  v1::Hello good;
-  good.set_worker("a");
-  good.set_instance(1);
-  good.set_device("cpu");
-  std::vector<v1::Hello> bad(4, good);
-  bad[0].clear_worker();
-  bad[1].clear_instance();
-  bad[2].set_device("tpu");
-  bad[3].set_worker(std::string(limits::kNameBytes + 1, 'x'));
-  StreamId stream = 500;
-  for (const v1::Hello& hello : bad) {
-    v1::WorkerReport report;
-    *report.mutable_hello() = hello;
-    const size_t before = ends_.size();
-    SendOn(++stream, report);
-    EXPECT_EQ(ends_.size(), before + 1);
-    ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
-  }
-  EXPECT_TRUE(state_.live.worker_names.empty());
-}
-
 TEST_F(ReportTest, ANewerSessionSupersedesAndAnOlderOneIsRefused) {
   AddWorker("a");
   const StreamId first = workers_.at("a").stream;
@@ -204,29 +182,39 @@ TEST_F(ReportTest, AHoleInTheSequenceEndsTheStreamAndHarmsNobodyElse) {
   EXPECT_EQ(StateOfTrial({id, 2}), v1::TRIAL_RUNNING);
 }
 
-TEST_F(ReportTest, BrokenItemsAndStatusesEndTheStream) {
-  for (int kind = 0; kind < 4; ++kind) {
-    const std::string name = absl::StrCat("w", kind);
-    AddWorker(name);
-    v1::WorkerReport report;
-    if (kind == 0) report.add_attempts()->set_attempt_token("short");
-    if (kind == 1) report.add_items()->set_sequence(1);
-    if (kind == 2) {
-      v1::Item& item = *report.add_items();
-      item.set_sequence(1);
-      item.set_attempt_token(std::string(16, 'x'));  // no content
-    }
-    if (kind == 3) {
-      for (int i = 0; i <= limits::kAttemptsPerReport; ++i) {
-        report.add_attempts()->set_attempt_token(std::string(16, static_cast<char>(i)));
-      }
-    }
-    const size_t before = ends_.size();
-    Send(name, report);
-    EXPECT_EQ(ends_.size(), before + 1) << kind;
-    ExpectStreamEnded(absl::StatusCode::kInvalidArgument);
-    EXPECT_TRUE(last_.NothingDurable());
-  }
+TEST_F(ReportTest, AnInstanceThatServedAnotherJournalIsTakenFromWhereItGoesOn) {
+  AddWorker("a");
+  workers_.at("a").first_sequence = 501;  // 1 to 500 were told to another coordinator's database
+  workers_.at("a").next_sequence = 501;
+  Submit(OneTrial());
+  Train({"a"});
+  SendItems("a", {Rows("a", 1, 5)});
+  EXPECT_EQ(chunks_.size(), 1u);
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 503u);
+}
+
+TEST_F(ReportTest, AnInstanceThatComesBackFromAnotherJournalLosesNoItem) {
+  AddWorker("a");
+  Submit(OneTrial());
+  Train({"a"});
+  SendItems("a", {Rows("a", 1, 5)});
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 3u);
+  // Items 4 to 700 belong to the other journal, as some of these did that were lost on the way.
+  workers_.at("a").first_sequence = 701;
+  workers_.at("a").next_sequence = 701;
+  Connect("a");
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 700u);
+  RestartCoordinator();
+  Connect("a");
+  Follow("a");
+  SendItems("a", {Rows("a", 6, 9)});
+  EXPECT_EQ(chunks_.size(), 2u);
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 701u);
+  // A late report from before does not turn it back.
+  workers_.at("a").first_sequence = 1;
+  workers_.at("a").next_sequence = 701;
+  SendItems("a", {Rows("a", 6, 9)});
+  EXPECT_EQ(chunks_.size(), 2u);
 }
 
 TEST_F(ReportTest, ItemsAreRememberedAcrossARestartOfTheCoordinator) {
@@ -341,6 +329,67 @@ TEST_F(ReportTest, ALostWorkerIsForgottenAfterAWhileButNotItsAcknowledgement) {
   Connect("a");
   EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 3u);
   EXPECT_EQ(state_.live.workers.size(), 1u) << "its place is used again";
+}
+
+TEST_F(ReportTest, AcknowledgementsOfNamesThatDoNotComeBackAreForgottenInTheEnd) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = absl::StrCat("once-", i);
+    AddWorker(name);
+    Submit(OneTrial());
+    Train({name});
+    Finish({name});
+    Disconnect(name);
+  }
+  Advance(limits::kForgetWorker + limits::kLease + limits::kStartupGrace);
+  EXPECT_EQ(state_.live.acks.size(), 20u) << "they might come back with what was not acknowledged";
+  Advance(2 * limits::kForgetAcknowledged);
+  EXPECT_TRUE(state_.live.acks.empty());
+  EXPECT_EQ(NextDeadline(state_), absl::InfiniteDuration()) << "nothing is looked for any more";
+  RestartCoordinator();
+  EXPECT_EQ(state_.live.acks.size(), 20u) << "the disk still has them";
+  Advance(2 * limits::kForgetAcknowledged);
+  EXPECT_TRUE(state_.live.acks.empty());
+}
+
+TEST_F(ReportTest, OfManyInstancesOfOneNameThoseLastHeardOfAreRemembered) {
+  std::vector<AckToStore> acks;
+  for (const InstanceId instance : {900, 100, 800, 200, 700, 300}) {
+    acks.push_back({"a", instance, 5});  // in the order in which they came
+  }
+  LoadAcks(state_, acks);
+  Recover(state_, now_);
+  AddWorker("a");
+  std::vector<InstanceId> remembered;
+  for (const RememberedAck& ack : state_.live.acks.at("a")) remembered.push_back(ack.instance);
+  EXPECT_EQ(remembered, (std::vector<InstanceId>{100, 800, 200, 700, 300}));
+}
+
+TEST_F(ReportTest, ANewLifeOfAWorkerIsNotToldToTrainWhatTheOldOneHad) {
+  AddWorker("a", {.host = "host-a"});
+  AddWorker("b", {.host = "host-b"});
+  const TrialId id{Submit(OnSlots(2)), 1};
+  Train({"a", "b"});
+  SendItems("b", {Ended("b", v1::CAUSE_FINISHED, 100)});  // rank 0 has not finished yet
+  Disconnect("b");
+  Advance(limits::kLease + limits::kStartupGrace);
+  ASSERT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  ASSERT_EQ(PresenceOf("b"), Presence::kLost);
+  Restart("b");
+  ASSERT_NE(AssignedTo("b"), nullptr);
+  EXPECT_TRUE(AssignedTo("b")->abandon());
+  EXPECT_FALSE(AssignedTo("b")->has_spec());
+  // Nor does it speak for the rank, should it claim to.
+  v1::WorkerReport report;
+  v1::AttemptStatus& claim = *report.add_attempts();
+  claim.set_attempt_token(AssignedTo("b")->attempt_token());
+  claim.set_phase(v1::AttemptStatus::TRAINING);
+  claim.set_step(77);
+  Send("b", report);
+  EXPECT_LT(FindLiveAttempt(state_, id)->step, 77u);
+  Heartbeat("b");
+  Finish({"a"});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+  ExpectIdle("b");
 }
 
 TEST_F(ReportTest, TheSameEventsGiveTheSameEffects) {

@@ -253,6 +253,35 @@ TEST_F(SqliteStoreTest, OldLivesOfAWorkerAreForgottenAtStart) {
   EXPECT_EQ(acks->front().instance, 13u);
 }
 
+TEST_F(SqliteStoreTest, AcknowledgementsAreReadInTheOrderInWhichTheyCame) {
+  for (const uint64_t life : {9, 1, 8, 2}) {
+    Commit({Cancel("time passes")});
+    Batch batch;
+    batch.acks = {{"a/0", life, 1}};
+    ASSERT_TRUE(store_->Commit(batch).ok());
+  }
+  std::vector<uint64_t> lives;
+  const auto acks = store_->ReadAcks();
+  for (const AckToStore& ack : *acks) lives.push_back(ack.instance);
+  EXPECT_EQ(lives, (std::vector<uint64_t>{9, 1, 8, 2}));
+}
+
+TEST_F(SqliteStoreTest, NamesBeyondAFleetsWorthAreForgottenAtStartTheOldestFirst) {
+  Batch old;
+  old.acks = {{"oldest", 1, 1}};
+  ASSERT_TRUE(store_->Commit(old).ok());
+  Commit({Cancel("time passes")});
+  Batch batch;
+  for (size_t i = 0; i < limits::kAcknowledgementsOnDisk; ++i) {
+    batch.acks.push_back({absl::StrCat("worker-", i), 1, 1});
+  }
+  ASSERT_TRUE(store_->Commit(batch).ok());
+  Reopen();
+  const auto acks = store_->ReadAcks();
+  ASSERT_EQ(acks->size(), limits::kAcknowledgementsOnDisk);
+  EXPECT_EQ(acks->front().worker, "worker-0");
+}
+
 TEST_F(SqliteStoreTest, RowsComeOrderedByTrialThenStepAcrossPages) {
   Run(2, 1, 0);
   Rows(2, 1, 1, 5);

@@ -52,8 +52,9 @@ void Checker::CheckBounds(const State& state) {
     trials += experiment.trials.size();
   }
   const size_t workers = state.live.workers.size();
-  // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial.
-  if (state.live.timers.size() > 2 * workers + state.live.attempts.size() + trials) {
+  // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial, and
+  // old acknowledgements.
+  if (state.live.timers.size() > 2 * workers + state.live.attempts.size() + trials + 1) {
     Complain(absl::StrCat("10: ", state.live.timers.size(), " timers for ", workers,
                           " workers and ", trials, " trials"));
   }

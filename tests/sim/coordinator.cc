@@ -14,6 +14,7 @@ namespace dt::sim {
 namespace {
 
 constexpr JournalId kJournal = 0xD7;
+constexpr JournalId kOtherJournal = 0xE7;
 constexpr size_t kEventsPerDrain = 8;
 constexpr double kReplayChecked = 0.02;  // of commits, besides every crash and the end
 
@@ -27,12 +28,16 @@ Coordinator::Coordinator(Scheduler& scheduler, Dice& dice, const Options& option
       checker_(checker),
       trainers_(trainers),
       ports_(std::move(ports)) {
-  v1::Record created;
-  created.mutable_journal_created()->set_journal_id(kJournal);
-  Batch batch;
-  batch.records.push_back(&created);
-  DT_CHECK(store_.Commit(batch).ok());
-  committed_ = HashOf(Replay());
+  for (MemoryStore* store : {&store_, &other_}) {
+    v1::Record created;
+    created.mutable_journal_created()->set_journal_id(store == &store_ ? kJournal : kOtherJournal);
+    Batch batch;
+    batch.records.push_back(&created);
+    DT_CHECK(store->Commit(batch).ok());
+    DurableState durable;
+    DT_CHECK(Apply(durable, created).ok());
+    (store == &store_ ? committed_ : other_committed_) = HashOf(durable);
+  }
   Start();
 }
 
@@ -47,7 +52,7 @@ DurableState Coordinator::Replay() {
 void Coordinator::Start() {
   state_ = std::make_unique<State>();
   state_->durable = Replay();
-  checker_.OnReplayed(state_->durable, committed_);
+  if (!lost_) checker_.OnReplayed(state_->durable, committed_);
   LoadAcks(*state_, *store_.ReadAcks());
   Recover(*state_, scheduler_.Now());
   Wake();
@@ -65,6 +70,18 @@ void Coordinator::Kill() {
   scheduler_.After(dice_.Between(absl::Milliseconds(50), absl::Seconds(20)), [this, life] {
     if (life == life_) Start();
   });
+}
+
+void Coordinator::LoseJournal() {
+  if (!up() || lost_) return;
+  const auto swap = [this] {
+    Kill();
+    std::swap(store_, other_);
+    std::swap(committed_, other_committed_);
+    lost_ = !lost_;
+  };
+  swap();
+  scheduler_.After(dice_.Between(absl::Seconds(1), absl::Seconds(40)), swap);
 }
 
 void Coordinator::Post(Event event) {
@@ -151,7 +168,9 @@ void Coordinator::Commit(const std::vector<Effects>& effects) {
   if (dice_.Chance(kReplayChecked)) CheckReplay();
 }
 
-void Coordinator::CheckReplay() { checker_.OnReplayed(Replay(), HashOf(state_->durable)); }
+void Coordinator::CheckReplay() {
+  if (!lost_) checker_.OnReplayed(Replay(), HashOf(state_->durable));
+}
 
 void Coordinator::Publish(std::vector<Effects>& batch) {
   for (Effects& effects : batch) {

@@ -37,7 +37,7 @@ class Coordinator {
   void Post(Event event);
   template <typename Request>
   void Call(Request request, Answered answered) {
-    if (!up()) return;
+    if (!up() || lost_) return;
     ClientCall call;
     call.reply = ++next_reply_;
     call.request = std::move(request);
@@ -46,6 +46,9 @@ class Coordinator {
   }
   // kill -9, and back again after a while.
   void Kill();
+  // Comes back with an empty database, and after a while with its own. People notice and do not
+  // call; workers cannot know.
+  void LoseJournal();
   // Hashes of what was committed, wall clock left out: two runs are the same if these are.
   const std::string& history() const { return history_; }
   // Compares memory with the journal as it is now.
@@ -68,6 +71,8 @@ class Coordinator {
   const Trainers& trainers_;
   const Ports ports_;
   MemoryStore store_;
+  MemoryStore other_;  // the database that is not served
+  bool lost_ = false;  // store_ is the wrong one
   std::unique_ptr<State> state_;
   int life_ = 0;
   std::deque<Event> inbox_;
@@ -76,7 +81,8 @@ class Coordinator {
   ReplyId next_reply_ = 0;
   std::map<ReplyId, Answered> waiting_;
   std::string history_;
-  std::string committed_;  // the hash of the durable state as of the last commit
+  std::string committed_;        // the hash of the durable state as of the last commit
+  std::string other_committed_;  // and of what other_ holds
 };
 
 }  // namespace dt::sim

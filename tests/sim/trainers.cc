@@ -173,7 +173,7 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
   logged_[token].push_back(gang.step);
   Tell_(*rank0, frames::StepDone{token, std::move(row)});
   for (size_t rank = 1; rank < gang.ranks.size(); ++rank) {
-    if (Process* member = Rank(gang, rank)) Tell_(*member, frames::Progress{token, gang.step, 1});
+    if (Process* member = Rank(gang, rank)) Tell_(*member, frames::Progress{token, gang.step});
   }
   rank0 = Rank(gang, 0);
   if (rank0 != nullptr && gang.step % kEvalEvery == 0) {

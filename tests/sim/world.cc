@@ -174,6 +174,7 @@ void World::InjectFaults() {
     if (dice_.Chance(faults_.drains * share)) fleet_.DrainOneWorker();
     if (dice_.Chance(faults_.trainer_crashes * share)) trainers_.CrashOne();
     if (dice_.Chance(faults_.coordinator_kills * share)) coordinator_.Kill();
+    if (dice_.Chance(faults_.lost_journals * share)) coordinator_.LoseJournal();
   });
 }
 

@@ -30,6 +30,7 @@ constexpr JournalId kTestJournal = 0x10C0FFEE;
 struct TestWorker {
   v1::Hello hello;
   StreamId stream = 0;
+  uint64_t first_sequence = 1;
   uint64_t next_sequence = 1;
   JournalId journal = 0;
   bool draining = false;
@@ -195,7 +196,6 @@ class CoreTest : public testing::Test {
     worker.stream = ++stream_;
     by_stream_[worker.stream] = name;
     worker.hello.set_session(worker.hello.session() + 1);
-    worker.hello.set_journal_id(worker.journal);
     v1::WorkerReport report;
     *report.mutable_hello() = worker.hello;
     Send(name, std::move(report));
@@ -221,6 +221,7 @@ class CoreTest : public testing::Test {
   void Send(const std::string& name, v1::WorkerReport report) {
     TestWorker& worker = workers_.at(name);
     report.set_journal_id(worker.journal);
+    report.set_first_sequence(worker.first_sequence);
     report.set_draining(worker.draining);
     for (const auto& [token, status] : worker.holding) *report.add_attempts() = status;
     SendOn(worker.stream, std::move(report));

@@ -231,7 +231,7 @@ class FakeTrainer {
         std::chrono::system_clock::now().time_since_epoch());
     const double loss = 4.0 * std::exp(-0.01 * static_cast<double>(step)) + 1.0;
     if (start.rank != 0) {
-      Say(frames::Progress{start.token, step, 1 << 20});
+      Say(frames::Progress{start.token, step});
       return;
     }
     Say(frames::StepDone{start.token,

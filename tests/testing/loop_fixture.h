@@ -184,7 +184,6 @@ class LoopFixture : public ::testing::Test {
     v1::AttemptStatus& status = *report_.add_attempts();
     status.set_attempt_token(token);
     status.set_phase(phase);
-    status.set_trainer_alive(true);
   }
   // Through preparation to training.
   void Run(const std::string& token) {

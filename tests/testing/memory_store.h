@@ -31,7 +31,9 @@ class MemoryStore final : public Store {
 
   absl::StatusOr<std::vector<AckToStore>> ReadAcks() override {
     std::vector<AckToStore> acks;
-    for (const auto& [key, sequence] : acks_) acks.push_back({key.first, key.second, sequence});
+    for (const auto& [touched, life] : acks_touched_) {
+      acks.push_back({life.first, life.second, acks_.at(life).sequence});
+    }
     return acks;
   }
 
@@ -42,7 +44,7 @@ class MemoryStore final : public Store {
     for (const v1::Record* record : batch.records) journal_.push_back(record->SerializeAsString());
     for (const ChunkToStore* chunk : batch.chunks) chunks_.push_back(*chunk);
     for (const LogToStore* log : batch.logs) logs_.push_back(*log);
-    for (const AckToStore& ack : batch.acks) acks_[{ack.worker, ack.instance}] = ack.sequence;
+    for (const AckToStore& ack : batch.acks) Touch({ack.worker, ack.instance}, ack.sequence);
     for (const ExperimentId experiment : batch.deletions) {
       std::erase_if(chunks_, [&](const ChunkToStore& chunk) {
         return chunk.attempt.trial.experiment == experiment;
@@ -62,10 +64,24 @@ class MemoryStore final : public Store {
   const std::vector<LogToStore>& logs() const { return logs_; }
 
  private:
+  using Life = std::pair<std::string, InstanceId>;
+  struct Ack {
+    uint64_t sequence = 0;
+    int64_t touched = 0;
+  };
+  void Touch(const Life& life, uint64_t sequence) {
+    Ack& ack = acks_[life];
+    acks_touched_.erase(ack.touched);
+    ack = {sequence, ++touches_};
+    acks_touched_[ack.touched] = life;
+  }
+
   std::vector<std::string> journal_;
   std::vector<ChunkToStore> chunks_;
   std::vector<LogToStore> logs_;
-  std::map<std::pair<std::string, InstanceId>, uint64_t> acks_;
+  std::map<Life, Ack> acks_;
+  std::map<int64_t, Life> acks_touched_;  // in the order in which they were last written
+  int64_t touches_ = 0;
   int commits_ = 0;
   int commits_left_ = -1;  // -1: no limit
 };

@@ -12,7 +12,7 @@ TEST_F(AgentTest, FirstReportOfAStreamSaysHello) {
   EXPECT_EQ(report->hello().worker(), "w0");
   EXPECT_EQ(report->hello().instance(), 42u);
   EXPECT_EQ(report->hello().session(), 1u);
-  EXPECT_EQ(report->hello().journal_id(), 0u);
+  EXPECT_EQ(report->journal_id(), 0u);
   EXPECT_EQ(report->attempts_size(), 0);
   ExpectNothingElse();
 }
@@ -237,20 +237,44 @@ TEST_F(AgentTest, AnotherJournalStopsTrainersAndDropsTheBuffer) {
   const auto hello = TakeReport();
   ASSERT_TRUE(hello);
   EXPECT_EQ(hello->journal_id(), kJournal) << "items are marked as the old journal's";
+  EXPECT_EQ(hello->first_sequence(), 1u);
+  const uint64_t newest = hello->items().rbegin()->sequence();
   Feed(ReportWritten{state_.session});
   Order(HoldingNothing());
   EXPECT_TRUE(Take<KillTrainer>());
   TrainerDies(Signalled(SIGKILL));
   EXPECT_TRUE(state_.buffer.Empty());
   EXPECT_EQ(LastReport().journal_id(), kJournal + 1);
-  // Numbering starts anew for the new journal.
+  // Numbering goes on: the old journal has items of these numbers.
   items_.clear();
   Order(Holding(2));
   TrainerComesUp();
   Say(frames::Prepared{.token = Hex(2)});
   DeliverReports();
   ASSERT_EQ(items_.size(), 1u);
-  EXPECT_EQ(items_[0].sequence(), 1u);
+  EXPECT_EQ(items_[0].sequence(), newest + 1);
+  EXPECT_EQ(LastReport().first_sequence(), newest + 1);
+}
+
+TEST_F(AgentTest, WhatWasStoppedForAnotherJournalIsNotStartedAgainWhenTheOldOneIsBack) {
+  ReachTraining();
+  Feed(StreamLost{});
+  journal_ = kJournal + 1;
+  Connect();
+  Order(HoldingNothing());
+  ASSERT_TRUE(Take<KillTrainer>());
+  TrainerDies(Signalled(SIGKILL));
+  Feed(StreamLost{});
+  actions_.clear();
+  journal_ = kJournal;
+  Connect();
+  Order(Holding(1));  // the coordinator has not heard of the end
+  EXPECT_FALSE(Take<SpawnTrainer>());
+  DeliverReports();
+  EXPECT_TRUE(SaysGone(1));
+  items_.clear();
+  Order(Holding(3));
+  EXPECT_TRUE(Take<SpawnTrainer>());
 }
 
 TEST_F(AgentTest, TrainingGoesOnWhileTheCoordinatorIsAwayAndThenSaves) {
