@@ -2,12 +2,19 @@
 #include "common/grpc_settings.h"
 
 #include <string>
+#include <string_view>
 
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "grpc/impl/codegen/grpc_types.h"
 
 namespace dt {
+namespace {
+
+constexpr std::string_view kCut = " ...";
+
+}  // namespace
 
 grpc::ChannelArguments ClientChannelArguments() {
   grpc::ChannelArguments arguments;
@@ -33,8 +40,13 @@ grpc::ChannelArguments ClientChannelArguments() {
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.raw_code()),
-          std::string(status.message().data(), status.message().size())};
+  std::string message(status.message());
+  if (PercentEncodedBytes(message) > limits::kStatusMessageBytes) {
+    // In the worst case every byte takes three.
+    message = CleanText(message, limits::kStatusMessageBytes / 3 - kCut.size());
+    message += kCut;
+  }
+  return {static_cast<grpc::StatusCode>(status.raw_code()), message};
 }
 
 absl::Status FromGrpcStatus(const grpc::Status& status) {

@@ -14,7 +14,7 @@ namespace dt {
 // Keepalive, message sizes and reconnect backoff that every client of the coordinator uses.
 grpc::ChannelArguments ClientChannelArguments();
 
-// The codes are the same set; details stay behind.
+// The codes are the same set; details stay behind, and so does what is more than a trailer takes.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 absl::Status FromGrpcStatus(const grpc::Status& status);
 

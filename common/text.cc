@@ -60,4 +60,10 @@ std::string CleanText(std::string_view text, size_t bytes_max) {
   return clean;
 }
 
+size_t PercentEncodedBytes(std::string_view text) {
+  const auto plain = std::count_if(text.begin(), text.end(),
+                                   [](char c) { return c >= ' ' && c <= '~' && c != '%'; });
+  return 3 * text.size() - 2 * static_cast<size_t>(plain);
+}
+
 }  // namespace dt

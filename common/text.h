@@ -16,4 +16,7 @@ bool IsUtf8(std::string_view text);
 // Malformed UTF-8 is replaced by '?', a byte each.
 std::string CleanText(std::string_view text, size_t bytes_max);
 
+// Its size as gRPC sends the text of a status: what is not plain ASCII takes three bytes each.
+size_t PercentEncodedBytes(std::string_view text);
+
 }  // namespace dt

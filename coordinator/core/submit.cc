@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/sha256.h"
 #include "common/status.h"
+#include "common/text.h"
 #include "coordinator/core/turn.h"
 #include "spec/spec.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 // A request id is a short random text.
 constexpr size_t kRequestIdBytes = 64;
-// A grid gone wrong repeats one mistake in every trial; this many lines show it.
-constexpr size_t kIssuesShown = 50;
+// For the line that says how many issues are left out.
+constexpr size_t kRoomForTheRest = 64;
 constexpr int kDryRunTrialsShown = 100;
 // A seed that was left to chance; readable, and exact in every language's numbers.
 constexpr uint64_t kSeedRange = 1u << 31;
@@ -49,13 +50,19 @@ absl::Status CheckSpec(const v1::ExperimentSpec& spec) {
   const std::vector<spec::Issue> issues = spec::Validate(spec);
   if (issues.empty()) return absl::OkStatus();
   std::string message = "the experiment is refused:";
-  for (size_t i = 0; i < std::min(issues.size(), kIssuesShown); ++i) {
+  size_t room = limits::kStatusMessageBytes - kRoomForTheRest - message.size();
+  for (size_t i = 0; i < issues.size(); ++i) {
     const spec::Issue& issue = issues[i];
-    absl::StrAppend(&message, "\n", issue.path, issue.path.empty() ? "" : ": ", issue.message,
-                    issue.hint.empty() ? "" : "; ", issue.hint);
-  }
-  if (issues.size() > kIssuesShown) {
-    absl::StrAppend(&message, "\nand ", issues.size() - kIssuesShown, " more");
+    const std::string line =
+        absl::StrCat("\n", issue.path, issue.path.empty() ? "" : ": ", issue.message,
+                     issue.hint.empty() ? "" : "; ", issue.hint);
+    const size_t bytes = PercentEncodedBytes(line);
+    if (bytes > room) {
+      absl::StrAppend(&message, "\nand ", issues.size() - i, " more");
+      break;
+    }
+    message += line;
+    room -= bytes;
   }
   return absl::InvalidArgumentError(message);
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/clock.h"
 #include "common/grpc_settings.h"
 #include "common/limits.h"
 #include "coordinator/entropy.h"
@@ -24,8 +25,8 @@ constexpr char kStopping[] = "the coordinator is stopping; connect again in a mo
 class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>,
                                    public std::enable_shared_from_this<Stream> {
  public:
-  Stream(FleetService& service, StreamId id, std::string peer)
-      : service_(service), id_(id), peer_(std::move(peer)) {}
+  Stream(FleetService& service, StreamId id, grpc::CallbackServerContext* context)
+      : service_(service), id_(id), peer_(context->peer()), context_(context) {}
 
   void Start() { StartRead(&report_); }
 
@@ -37,9 +38,10 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
           absl::StrCat("report refused: it has ", bytes, " bytes; the limit is ",
                        limits::kReportMessageBytes, "; send the rest with the next")));
     }
-    auto totals = CheckReport(report_, opened_ ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
+    auto totals = CheckReport(
+        report_, opened_.load() ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
     if (!totals.ok()) return Refuse(totals.status());
-    opened_ = true;
+    opened_.store(true);
     service_.reports_.fetch_add(1, std::memory_order_relaxed);
     unposted_.emplace(Event{ReportReceived{id_, peer_, std::move(report_), *std::move(totals)},
                             FreshEntropy(), bytes});
@@ -67,12 +69,25 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
     WriteNext();
   }
 
-  // Ends the stream once the write under way is done.
+  // Ends the stream once the write under way is done, or is cut off.
   void FinishOnce(const grpc::Status& status) {
     MutexLock lock(&mutex_);
     if (finished_ || ending_.has_value()) return;
     ending_ = status;
-    if (!writing_) FinishNow();
+    if (!writing_) return FinishNow();
+    service_.LookAgain(id_, limits::kStreamEndGrace);
+  }
+
+  // The time of one of the waits of this stream is over.
+  void OnPatienceOver() {
+    if (!opened_.load()) {
+      FinishOnce({grpc::StatusCode::DEADLINE_EXCEEDED,
+                  absl::StrCat("no report has come on this stream within ",
+                               absl::FormatDuration(limits::kFirstReportDeadline))});
+    }
+    // The peer does not read: its write under way fails, and the stream ends with it.
+    MutexLock lock(&mutex_);
+    if (ending_.has_value() && !finished_ && context_ != nullptr) context_->TryCancel();
   }
 
   void OnWriteDone(bool) override {
@@ -83,19 +98,25 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
     WriteNext();
   }
 
-  void OnDone() override { service_.Remove(id_); }  // may delete this
+  void OnDone() override {
+    {
+      MutexLock lock(&mutex_);
+      context_ = nullptr;  // gone once this returns
+    }
+    service_.Remove(id_);  // may delete this
+  }
 
  private:
   void OnNoMoreReports() {
-    if (!opened_) return FinishOnce(grpc::Status::OK);
+    if (!opened_.load()) return FinishOnce(grpc::Status::OK);
     unposted_.emplace(Event{StreamClosed{id_}, FreshEntropy()});
     PostUnposted();
   }
 
-  // False once the stream is finished: nothing may be started on it any more.
+  // False once the stream is to end: nothing is started on it any more.
   bool ReadNext() {
     MutexLock lock(&mutex_);
-    if (finished_) return false;
+    if (finished_ || ending_.has_value()) return false;
     StartRead(&report_);
     return true;
   }
@@ -104,7 +125,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   void Refuse(const absl::Status& status) {
     service_.refused_.fetch_add(1, std::memory_order_relaxed);
     FinishOnce(ToGrpcStatus(status));
-    if (opened_) OnNoMoreReports();
+    if (opened_.load()) OnNoMoreReports();
   }
 
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -126,9 +147,10 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   // Touched by the one read callback at a time, or by the core thread while the stream is parked.
   v1::WorkerReport report_;
   std::optional<Event> unposted_;
-  bool opened_ = false;
+  std::atomic<bool> opened_{false};
 
   Mutex mutex_;
+  grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);  // nullptr: done
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mutex_);
@@ -141,13 +163,48 @@ FleetService::~FleetService() = default;
 grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>* FleetService::Session(
     grpc::CallbackServerContext* context) {
   const StreamId id = ++last_stream_;
-  auto stream = std::make_shared<Stream>(*this, id, context->peer());
+  auto stream = std::make_shared<Stream>(*this, id, context);
+  size_t open = 0;
   {
     MutexLock lock(&mutex_);
     streams_.emplace(id, stream);
+    open = streams_.size();
   }
-  stream->Start();
+  if (closing_.load()) {
+    stream->FinishOnce({grpc::StatusCode::UNAVAILABLE, kStopping});
+  } else if (open > streams_max_) {
+    stream->FinishOnce({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                        absl::StrCat("the coordinator has ", open - 1,
+                                     " streams open, and takes no more; try again later")});
+  } else {
+    LookAgain(id, limits::kFirstReportDeadline);
+    stream->Start();
+  }
   return stream.get();
+}
+
+void FleetService::LookAgain(StreamId id, absl::Duration after) {
+  const absl::Duration when = SystemClock().Now().steady + after;
+  MutexLock lock(&mutex_);
+  waits_.emplace(when, id);
+}
+
+void FleetService::EndWaits(absl::Duration now) {
+  std::vector<StreamRef> over;
+  {
+    MutexLock lock(&mutex_);
+    while (!waits_.empty() && waits_.begin()->first <= now) {
+      const auto found = streams_.find(waits_.begin()->second);
+      if (found != streams_.end()) over.push_back(found->second);
+      waits_.erase(waits_.begin());
+    }
+  }
+  for (const StreamRef& stream : over) stream->OnPatienceOver();
+}
+
+size_t FleetService::streams() const {
+  MutexLock lock(&mutex_);
+  return streams_.size();
 }
 
 FleetService::StreamRef FleetService::Find(StreamId id) {
@@ -212,6 +269,7 @@ void FleetService::OnDrained(size_t bytes) {
     MutexLock lock(&mutex_);
     parked.swap(parked_);
   }
+  EndWaits(SystemClock().Now().steady);
   for (const StreamRef& stream : parked) stream->PostUnposted();
 }
 

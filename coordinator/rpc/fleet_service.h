@@ -5,19 +5,23 @@
 // Ownership: borrows the mailbox. A session is owned by the table until its stream is done.
 // Threads:   gRPC's threads run the sessions; SendOrders, EndStream and OnDrained come from the
 //            core thread.
-// Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT.
+// Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, one stream too
+//            many with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
 // Invariant: every stream that posted a report posts StreamClosed after it, once.
-// Tests:     tests/coordinator/rpc_test.cc
+// Tests:     tests/coordinator/fleet_service_test.cc
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
 #include "common/mailbox.h"
 #include "common/mutex.h"
 #include "coordinator/core/effects.h"
@@ -28,7 +32,8 @@ namespace dt {
 
 class FleetService final : public v1::Fleet::CallbackService {
  public:
-  FleetService(Mailbox<Event>& mailbox, RpcStats& stats) : mailbox_(mailbox), stats_(stats) {}
+  FleetService(Mailbox<Event>& mailbox, RpcStats& stats, size_t streams_max)
+      : mailbox_(mailbox), stats_(stats), streams_max_(streams_max) {}
   ~FleetService() override;
 
   grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>* Session(
@@ -36,12 +41,17 @@ class FleetService final : public v1::Fleet::CallbackService {
 
   void SendOrders(OrdersOut&& out);
   void EndStream(StreamEnd&& end);
-  // Lets sessions whose events found no place try again.
+  // Lets sessions whose events found no place try again, and ends waits that are over; the core
+  // loop comes by at least once a second.
   void OnDrained(size_t bytes);
+  // Ends streams that were given until `now`, of the steady clock: for a first report, or to take
+  // their last orders.
+  void EndWaits(absl::Duration now);
   // Ends every stream, now and from now on; what could not be posted yet is dropped,
   // unacknowledged.
   void EndAll();
 
+  size_t streams() const;
   uint64_t reports() const { return reports_.load(std::memory_order_relaxed); }
   uint64_t refused_reports() const { return refused_.load(std::memory_order_relaxed); }
 
@@ -57,15 +67,19 @@ class FleetService final : public v1::Fleet::CallbackService {
   [[nodiscard]] bool PostOrPark(Event&& event, StreamRef stream);
   bool Admit(Event&& event);
   void Remove(StreamId id);
+  // Has EndWaits look at this stream then.
+  void LookAgain(StreamId id, absl::Duration after);
 
   Mailbox<Event>& mailbox_;
   RpcStats& stats_;
+  const size_t streams_max_;
   std::atomic<StreamId> last_stream_{0};
   std::atomic<int64_t> waiting_bytes_{0};  // of reports in the mailbox
   std::atomic<uint64_t> reports_{0};
   std::atomic<uint64_t> refused_{0};
   std::atomic<bool> closing_{false};
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  std::set<std::pair<absl::Duration, StreamId>> waits_ ABSL_GUARDED_BY(mutex_);  // steady time
   absl::flat_hash_map<StreamId, StreamRef> streams_ ABSL_GUARDED_BY(mutex_);
   std::vector<StreamRef> parked_ ABSL_GUARDED_BY(mutex_);
 };

@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
                                                             ReaderThread& reader, RpcStats& stats) {
   DT_ASSIGN_OR_RETURN(auto credentials, MakeServerCredentials(options.tls, options.listen));
   DT_ASSIGN_OR_RETURN(auto acceptor, Acceptor::Listen(options.listen));
-  auto server = std::unique_ptr<RpcServer>(new RpcServer(options.facts, mailbox, reader, stats));
+  auto server = std::unique_ptr<RpcServer>(new RpcServer(options, mailbox, reader, stats));
   server->acceptor_ = std::move(acceptor);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

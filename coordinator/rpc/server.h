@@ -3,7 +3,7 @@
 // Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread and stats.
 // Threads:   gRPC's own; the Publisher side is called by the core thread.
 // Errors:    Start: InvalidArgument or FailedPrecondition naming the address and the fix.
-// Tests:     tests/coordinator/rpc_test.cc
+// Tests:     tests/coordinator/rpc_test.cc, fleet_service_test.cc
 #pragma once
 
 #include <memory>
@@ -23,6 +23,7 @@ struct ServerOptions {
   std::string listen;
   TlsFiles tls;
   ProcessFacts facts;
+  size_t streams_max = limits::kStreams;
 };
 
 class RpcServer final : public Publisher {
@@ -45,10 +46,13 @@ class RpcServer final : public Publisher {
 
   const std::string& address() const { return acceptor_->address(); }
   const FleetService& fleet() const { return fleet_; }
+  FleetService& fleet() { return fleet_; }
 
  private:
-  RpcServer(ProcessFacts facts, Mailbox<Event>& mailbox, ReaderThread& reader, RpcStats& stats)
-      : control_(mailbox, reader, stats, std::move(facts)), fleet_(mailbox, stats) {}
+  RpcServer(const ServerOptions& options, Mailbox<Event>& mailbox, ReaderThread& reader,
+            RpcStats& stats)
+      : control_(mailbox, reader, stats, options.facts),
+        fleet_(mailbox, stats, options.streams_max) {}
 
   ControlService control_;
   FleetService fleet_;

@@ -34,5 +34,11 @@ TEST(TextTest, WhatIsUtf8IsToldFromWhatIsNot) {
   }
 }
 
+TEST(TextTest, WhatIsNotPlainAsciiTakesThreeBytesInATrailer) {
+  EXPECT_EQ(PercentEncodedBytes("plain text."), 11u);
+  EXPECT_EQ(PercentEncodedBytes("5%\n"), 7u);
+  EXPECT_EQ(PercentEncodedBytes("\xc3\xbc"), 6u);
+}
+
 }  // namespace
 }  // namespace dt
