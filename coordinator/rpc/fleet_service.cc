@@ -38,8 +38,8 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
           absl::StrCat("report refused: it has ", bytes, " bytes; the limit is ",
                        limits::kReportMessageBytes, "; send the rest with the next")));
     }
-    auto totals = CheckReport(
-        report_, opened_.load() ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
+    auto totals =
+        CheckReport(report_, opened_.load() ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
     if (!totals.ok()) return Refuse(totals.status());
     opened_.store(true);
     service_.reports_.fetch_add(1, std::memory_order_relaxed);
