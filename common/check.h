@@ -12,3 +12,13 @@
       std::abort();                                                                        \
     }                                                                                      \
   } while (false)
+
+// The same for something with ok() and ToString(), whose text says what went wrong.
+#define DT_CHECK_OK(status)                                                  \
+  do {                                                                       \
+    if (const auto& dt_checked = (status); !dt_checked.ok()) [[unlikely]] {  \
+      std::fprintf(stderr, "%s:%d: bug in dtrain: %s\n", __FILE__, __LINE__, \
+                   dt_checked.ToString().c_str());                           \
+      std::abort();                                                          \
+    }                                                                        \
+  } while (false)

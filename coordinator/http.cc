@@ -84,7 +84,10 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     return Answer{503, absl::StrCat(status.message(), "\n")};
   });
   server->readyz_ = std::make_unique<Handler>([&metrics] {
-    return metrics.Ready() ? Answer{200, "ok\n"} : Answer{503, "not ready\n"};
+    return metrics.Ready()
+               ? Answer{200, "ok\n"}
+               : Answer{503,
+                        "not ready: the journal is being read, or the coordinator is stopping\n"};
   });
   // Scrapes are few: two threads, short queues, and five seconds for a slow client.
   const std::vector<std::string> options = {

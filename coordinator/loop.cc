@@ -41,7 +41,7 @@ Batch MakeBatch(const std::vector<Effects>& effects) {
 
 }  // namespace
 
-absl::StatusOr<State> Restore(Store& store, Instant now,
+absl::StatusOr<State> Restore(Store& store, const Clock& clock,
                               const std::function<void(const State&, const v1::Record&)>& visited) {
   State state;
   DT_RETURN_IF_ERROR(store.Replay([&](const v1::Record& record) {
@@ -51,7 +51,7 @@ absl::StatusOr<State> Restore(Store& store, Instant now,
   }));
   if (state.durable.journal_id == 0) {
     v1::Record record;
-    record.set_wall_time_ms(now.wall_ms);
+    record.set_wall_time_ms(clock.Now().wall_ms);
     // 0 stands for "none yet" in the messages.
     record.mutable_journal_created()->set_journal_id(std::max<uint64_t>(1, FreshEntropy()[0]));
     record.mutable_journal_created()->set_program_version(kVersion);
@@ -62,7 +62,7 @@ absl::StatusOr<State> Restore(Store& store, Instant now,
   }
   DT_ASSIGN_OR_RETURN(const std::vector<AckToStore> acks, store.ReadAcks());
   LoadAcks(state, acks);
-  Recover(state, now);
+  Recover(state, clock.Now());  // leases begin now, however long the replay took
   return state;
 }
 

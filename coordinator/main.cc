@@ -132,16 +132,17 @@ class Coordinator {
     if (store_->stopped_uncleanly()) {
       spdlog::warn("the last stop was not clean; {} was checked and is whole", store_->path());
     }
-    Progress progress(store_->RecordCount());
-    DT_ASSIGN_OR_RETURN(
-        State state, Restore(*store_, clock_.Now(), [&](const State& so_far, const auto& record) {
-          model_.OnRecord(so_far, record);
-          progress.Count();
-        }));
-    DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
-    reader_thread_ = std::make_unique<ReaderThread>(*reader_);
+    // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_ASSIGN_OR_RETURN(http_,
                         HttpServer::Start(flags_.http, metrics_, [this] { return LoopHealth(); }));
+    Progress progress(store_->RecordCount());
+    DT_ASSIGN_OR_RETURN(State state,
+                        Restore(*store_, clock_, [&](const State& so_far, const auto& record) {
+                          model_.OnRecord(so_far, record);
+                          progress.Count();
+                        }));
+    DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
+    reader_thread_ = std::make_unique<ReaderThread>(*reader_);
     const ServerOptions options{
         flags_.listen, flags_.tls, {flags_.state_dir, http_->address(), clock_.Now().wall_ms}};
     DT_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options, mailbox_, *reader_thread_, stats_));

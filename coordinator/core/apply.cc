@@ -2,6 +2,7 @@
 #include "coordinator/core/apply.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -205,6 +206,15 @@ absl::Status CheckTakesResults(const Subject& subject, uint32_t attempt) {
                                                     ", which is not the newest of a live trial"));
 }
 
+// As the experiment ranks them; what does not count, or is not a number, is better than nothing.
+bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvaluation& b) {
+  const auto counts = [&](const KnownEvaluation& it) {
+    return std::isfinite(it.loss) && IsValid(subject.trial, it.attempt, it.step);
+  };
+  if (!counts(a) || !counts(b)) return !counts(b);
+  return Maximizes(subject.experiment) ? a.loss > b.loss : a.loss < b.loss;
+}
+
 absl::Status On(DurableState& state, const v1::EvaluationRecorded& fact, int64_t) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "EvaluationRecorded"));
   DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "EvaluationRecorded"));
@@ -215,8 +225,7 @@ absl::Status On(DurableState& state, const v1::EvaluationRecorded& fact, int64_t
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss()});
   if (all.size() > limits::kEvaluationsPerTrial) {
     // The oldest goes, unless it is the best so far.
-    const bool first_is_best = !(all[1].loss < all[0].loss);
-    all.erase(all.begin() + (first_is_best ? 1 : 0));
+    all.erase(all.begin() + (IsBetter(subject, all[1], all[0]) ? 0 : 1));
   }
   return absl::OkStatus();
 }

@@ -137,6 +137,10 @@ Pace operator+(const Pace& a, const Pace& b) {
           .comm_exposed_seconds = a.comm_exposed_seconds + b.comm_exposed_seconds};
 }
 
+bool Maximizes(const Experiment& experiment) {
+  return experiment.spec.search().goal() == "maximize";
+}
+
 LossSummary ValidationLosses(const Trial& trial) {
   LossSummary summary;
   for (const KnownEvaluation& evaluation : trial.evaluations) {

@@ -159,6 +159,8 @@ v1::ExpandedTrial ExpandedOf(const Trial& trial);
 // What a trial needs, read from the specification without resolving all of it.
 DemandClass DemandOf(const Experiment& experiment, const Trial& trial);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
+// Whether the highest value of the experiment's metric is its best.
+bool Maximizes(const Experiment& experiment);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before
 // that step.
 bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step);

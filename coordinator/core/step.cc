@@ -1,7 +1,6 @@
 // step.cc: one event in, effects out.
 #include "coordinator/core/step.h"
 
-#include <cstdio>
 #include <utility>
 #include <variant>
 
@@ -22,8 +21,7 @@ void On(Turn& turn, Tick&) { OnTick(turn); }
 void Journal(Turn& turn, v1::Record record) {
   record.set_wall_time_ms(turn.now.wall_ms);
   const absl::Status status = Apply(turn.durable(), record);
-  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  DT_CHECK(status.ok());
+  DT_CHECK_OK(status);
   turn.effects.records.push_back(std::move(record));
 }
 

@@ -9,10 +9,6 @@
 namespace dt {
 namespace {
 
-bool Maximizes(const Experiment& experiment) {
-  return experiment.spec.search().goal() == "maximize";
-}
-
 double LatestLoss(const Trial& trial, const LiveAttempt* live) {
   return live != nullptr && live->latest.has_value() ? live->latest->loss() : trial.last_loss;
 }

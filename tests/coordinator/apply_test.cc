@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -258,6 +259,23 @@ TEST_F(ApplyTest, EvaluationsAndCheckpointsInMemoryAreBoundedAndTheBestStays) {
   EXPECT_EQ(trial().checkpoints.size(), limits::kCheckpointsPerTrial);
   EXPECT_EQ(ValidationLosses(trial()).lowest, 0.5);
   EXPECT_EQ(NewestCheckpoint(trial())->ref.step(), limits::kCheckpointsPerTrial + 49);
+}
+
+TEST_F(ApplyTest, TheBestEvaluationThatStaysIsTheExperiments) {
+  v1::Record submitted = Submitted();
+  submitted.mutable_experiment_submitted()->mutable_spec()->mutable_search()->set_goal("maximize");
+  Fold({Created(), submitted, Started(), Prepared(), Running()});
+  Fold({Evaluated(1, 7.0), Evaluated(2, std::numeric_limits<double>::quiet_NaN())});
+  for (uint64_t i = 3; i < limits::kEvaluationsPerTrial + 50; ++i) Fold({Evaluated(i, 5.0)});
+  EXPECT_EQ(ValidationLosses(trial()).highest, 7.0);
+}
+
+TEST_F(ApplyTest, AnEvaluationThatNoLongerCountsMakesRoomFirst) {
+  Fold({Created(), Submitted(), Started(), Prepared(), Running(), Evaluated(1, 3.0), Saved(4),
+        Evaluated(6, 0.1), Ended(v1::CAUSE_WORKER_LOST, 0)});
+  Fold({Started(2), Prepared(2), Running(2, 4)});
+  for (uint64_t i = 5; i < limits::kEvaluationsPerTrial + 50; ++i) Fold({Evaluated(i, 9.0, 2)});
+  EXPECT_EQ(ValidationLosses(trial()).lowest, 3.0);
 }
 
 TEST_F(ApplyTest, TheHashSeesEveryFact) {

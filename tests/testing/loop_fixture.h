@@ -80,10 +80,10 @@ class LoopFixture : public ::testing::Test {
   void Restart() {
     loop_.reset();
     model_ = std::make_unique<MetricsModel>(max_trials_);
-    auto state = Restore(ordered_store_, clock_.Now(),
-                         [this](const State& so_far, const v1::Record& record) {
-                           model_->OnRecord(so_far, record);
-                         });
+    auto state =
+        Restore(ordered_store_, clock_, [this](const State& so_far, const v1::Record& record) {
+          model_->OnRecord(so_far, record);
+        });
     ASSERT_TRUE(state.ok()) << state.status();
     order_.clear();
     loop_ = std::make_unique<CoreLoop>(
