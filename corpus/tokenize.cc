@@ -1,5 +1,5 @@
-// tokenize.cc: see tokenize.h. Reads documents by the MiB, widens bytes to ids, cuts the stream
-// into shards.
+// tokenize.cc: see tokenize.h. Reads documents by the MiB, has a wave of pieces encoded, cuts the
+// stream of ids into shards.
 #include "corpus/tokenize.h"
 
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "common/files.h"
-#include "corpus/byte_tokenizer.h"
 #include "corpus/documents.h"
 #include "corpus/shard.h"
 
@@ -26,6 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kPieceBytes = 1 << 20;
+// Encoded at once, for each thread: enough that none waits long for the last one.
+constexpr size_t kWavePieces = 4;
+constexpr int kThreadsMax = 1024;
 // Two shards' worth of a tiny run still fits; below this a run would make files by the thousand.
 constexpr uint64_t kShardTokensMin = 1024;
 
@@ -115,10 +117,11 @@ Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
 // Reads documents and deals their ids to the two splits.
 class Run {
  public:
-  Run(const TokenizeOptions& options, const std::string& folder,
+  Run(const TokenizeOptions& options, const std::string& folder, TextEncoder encoder,
       const std::function<Go(const TokenizeProgress&)>& progress)
       : options_(options),
         progress_(progress),
+        encoder_(std::move(encoder)),
         train_(folder, "train", options.shard_tokens),
         val_(folder, "val", options.shard_tokens) {}
 
@@ -128,8 +131,15 @@ class Run {
       for (const Document& document : list->documents) state_.bytes += document.bytes;
     }
     for (const DocumentList* list : lists) {
-      for (const Document& document : list->documents) DT_TRY(Add(document));
+      for (const Document& document : list->documents) {
+        DT_TRY_ASSIGN(const InputFile file, InputFile::Open(document.path));
+        // A document cut in two starts anew in its second half.
+        DT_TRY(Add(file, {0, document.train_bytes}, true));
+        DT_TRY(Add(file, {document.train_bytes, document.bytes}, false));
+        if (!wave_.empty()) wave_.back().ends = true;
+      }
     }
+    DT_TRY(FlushWave());
     DT_TRY(train_.Finish());
     DT_TRY(val_.Finish());
     if (train_.tokens() > 0) return {};
@@ -137,56 +147,80 @@ class Run {
                                          " tokens; use less for it"};
   }
 
+  int vocabulary() const { return encoder_.vocabulary(); }
   const TokenizeProgress& state() const { return state_; }
   const Split& train() const { return train_; }
   const Split& val() const { return val_; }
 
  private:
-  Result<void> Add(const Document& document) {
-    DT_TRY_ASSIGN(const InputFile file, InputFile::Open(document.path));
-    std::string piece;
-    uint64_t offset = 0;
-    while (offset < document.bytes) {
-      const bool training = offset < document.train_bytes;
-      const uint64_t end = training ? document.train_bytes : document.bytes;
-      piece.resize(std::min<uint64_t>(kPieceBytes, end - offset));
-      DT_TRY(file.ReadAt(offset, piece.data(), piece.size()));
-      ids_.clear();
-      // A document cut in two starts anew in its second half.
-      if (offset == 0 || offset == document.train_bytes) ids_.push_back(kByteEndOfText);
-      AppendBytes(piece, ids_);
-      DT_TRY(Deal(training));
-      offset += piece.size();
-      state_.bytes_done += piece.size();
-      if (progress_ && progress_(state_) == Go::kStop) {
-        return Error{ErrorKind::kCancelled, "stopped before the end; no shard was written"};
+  // A part of a document, by pieces that end where encoding allows.
+  Result<void> Add(const InputFile& file, std::pair<uint64_t, uint64_t> part, bool training) {
+    std::string text;
+    bool starts = true;
+    for (uint64_t offset = part.first; offset < part.second;) {
+      const size_t known = text.size();
+      text.resize(known + std::min<uint64_t>(kPieceBytes, part.second - offset));
+      DT_TRY(file.ReadAt(offset, text.data() + known, text.size() - known));
+      offset += text.size() - known;
+      const size_t cut = offset == part.second ? text.size() : encoder_.Cut(text, known);
+      if (cut == 0) continue;
+      std::string rest = text.substr(cut);
+      text.resize(cut);
+      // Full before it grows, so that the last piece of a document is never flushed without it.
+      if (wave_.size() >= kWavePieces * static_cast<size_t>(encoder_.threads())) {
+        DT_TRY(FlushWave());
       }
+      wave_.push_back({.text = std::move(text), .starts = starts, .training = training});
+      text = std::move(rest);
+      starts = false;
     }
-    ++state_.documents_done;
     return {};
   }
 
-  Result<void> Deal(bool training) {
-    std::span<const uint16_t> ids = ids_;
+  Result<void> FlushWave() {
+    encoder_.Encode(wave_);
+    for (const TextEncoder::Piece& piece : wave_) {
+      DT_TRY(Deal(piece));
+      state_.bytes_done += piece.text.size();
+      if (piece.ends) ++state_.documents_done;
+    }
+    wave_.clear();
+    if (progress_ && progress_(state_) == Go::kStop) {
+      return Error{ErrorKind::kCancelled, "stopped before the end; no shard was written"};
+    }
+    return {};
+  }
+
+  Result<void> Deal(const TextEncoder::Piece& piece) {
+    const std::span<const uint16_t> ids = piece.ids;
     if (options_.validation == Validation::kFirstShard) {
       const uint64_t left = options_.shard_tokens - std::min(options_.shard_tokens, val_.tokens());
       const size_t first = std::min<uint64_t>(left, ids.size());
       DT_TRY(val_.Append(ids.first(first)));
       return train_.Append(ids.subspan(first));
     }
-    return (training ? train_ : val_).Append(ids);
+    return (piece.training ? train_ : val_).Append(ids);
   }
 
   const TokenizeOptions& options_;
   const std::function<Go(const TokenizeProgress&)>& progress_;
+  TextEncoder encoder_;
   Split train_;
   Split val_;
   TokenizeProgress state_;
-  std::vector<uint16_t> ids_;
+  std::vector<TextEncoder::Piece> wave_;
 };
 
 Result<void> CheckOptions(const TokenizeOptions& options) {
   if (options.inputs.empty()) return Error{ErrorKind::kConfig, "name the files to tokenise"};
+  if (options.tokenizer == Tokenizer::kGpt2 && options.vocabulary.empty()) {
+    return Error{ErrorKind::kConfig, "the gpt2 tokenizer needs its vocabulary: name vocab.bpe"};
+  }
+  if (options.threads < 1 || options.threads > kThreadsMax) {
+    return Error{ErrorKind::kConfig, std::to_string(options.threads) +
+                                         " threads are not possible; use 1 to " +
+                                         std::to_string(kThreadsMax)};
+  }
   if (options.output.empty()) return Error{ErrorKind::kConfig, "name the output folder"};
   if (options.shard_tokens < kShardTokensMin || options.shard_tokens > kShardTokensMax) {
     return Error{ErrorKind::kConfig, "a shard of " + std::to_string(options.shard_tokens) +
@@ -242,9 +276,11 @@ std::vector<std::string> PathsOf(const std::string& folder, const std::vector<st
 Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
                                       const std::function<Go(const TokenizeProgress&)>& progress) {
   DT_TRY(CheckOptions(options));
+  DT_TRY_ASSIGN(TextEncoder encoder,
+                TextEncoder::Make(options.tokenizer, options.vocabulary, options.threads));
   DT_TRY_ASSIGN(const auto plan, Plan(options));
   DT_TRY_ASSIGN(const Workshop workshop, OpenWorkshop(options));
-  Run run(options, workshop.folder, progress);
+  Run run(options, workshop.folder, std::move(encoder), progress);
   const Result<void> ran = run.All({&plan.first, &plan.second});
   if (!ran.ok()) {
     DT_TRY(RemoveAll(workshop.folder));
@@ -261,7 +297,7 @@ Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
   summary.val_tokens = run.val().tokens();
   summary.train_files = PathsOf(options.output, run.train().names());
   summary.val_files = PathsOf(options.output, run.val().names());
-  summary.vocabulary = kByteVocabulary;
+  summary.vocabulary = run.vocabulary();
   return summary;
 }
 

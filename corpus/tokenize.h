@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "corpus/text_encoder.h"
 
 namespace dt::corpus {
 
@@ -35,6 +36,9 @@ struct TokenizeOptions {
   Validation validation = Validation::kFraction;
   double validation_fraction = 0.05;  // of the text's bytes; 0: no validation shard
   Existing existing = Existing::kRefuse;
+  Tokenizer tokenizer = Tokenizer::kByte;
+  std::string vocabulary;  // of kGpt2: the path of vocab.bpe
+  int threads = 1;
 };
 
 struct TokenizeProgress {
@@ -57,8 +61,9 @@ struct TokenizeSummary {
 
 enum class Go { kOn, kStop };
 
-// Tokenises with the byte tokenizer. `progress` may be empty; it is called about once a MiB of text
-// and may end the run, which then leaves nothing. Errors: kCancelled in that case.
+// The shards are the same whatever the number of threads. `progress` may be empty; it is called on
+// this thread every few MiB of text and may end the run, which then leaves nothing.
+// Errors: kCancelled in that case.
 Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
                                       const std::function<Go(const TokenizeProgress&)>& progress);
 

@@ -2,10 +2,10 @@
 // files, data and sizes.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/training_fixture.h"
+#include "tests/testing/shared_data.h"
 #include "worker/trainer/checkpoint/checkpoint.h"
 
 namespace dt {
@@ -46,16 +46,14 @@ TEST_F(TrainingTest, AGridIsTrainedFromAFileAndReported) {
 }
 
 TEST_F(TrainingTest, WikiText2TrainsOnTwoRanksThroughTheByteTokenizer) {
-  const char* shared = std::getenv("DTRAIN_SHARED_DATA");
-  const std::string folder = (shared != nullptr ? shared : DTRAIN_SOURCE_DIR "/../shared/data") +
-                             std::string("/wikitext-2");
-  if (!std::filesystem::exists(folder + "/train.txt")) {
-    GTEST_SKIP() << "no WikiText-2 at " << folder << " (DTRAIN_SHARED_DATA names another place)";
+  const auto train = testing::SharedData("wikitext-2/train.txt");
+  const auto valid = testing::SharedData("wikitext-2/valid.txt");
+  if (!train || !valid) {
+    GTEST_SKIP() << "no WikiText-2 in ../shared/data (DTRAIN_SHARED_DATA names another place)";
   }
   Start({"w0", "w1"});
-  const Ran tokenized =
-      MustDtctl({"data", "tokenize", "--output", cluster_.folder() / "data/wiki", "--val",
-                 folder + "/valid.txt", folder + "/train.txt", "-o", "json"});
+  const Ran tokenized = MustDtctl({"data", "tokenize", "--output", cluster_.folder() / "data/wiki",
+                                   "--val", *valid, *train, "-o", "json"});
   const auto json = nlohmann::json::parse(tokenized.out, nullptr, false);
   EXPECT_EQ(json.value("train_tokens", 0), 10797149);  // 10,797,148 bytes and one end-of-text
   FileOf file;

@@ -1,0 +1,28 @@
+// unicode.h: what GPT-2's splitter wants to know of a character.
+//
+// Source:  Unicode's general categories L and N and the property White_Space, by ranges that
+//          tools/unicode_ranges.py writes.
+// Errors:  bytes that are no UTF-8 (truncated, overlong, surrogates, beyond U+10FFFF) are each one
+//          character of class kOther, so that every text has a splitting.
+// Threads: the table is built once, at first use, safely.
+// Tests:   tests/corpus/bpe_test.cc
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dt::corpus {
+
+enum class CharClass : uint8_t { kOther, kLetter, kNumber, kSpace };
+
+// By code point, 0 to 0x10FFFF.
+const CharClass* CharClasses();
+
+struct Char {
+  CharClass kind = CharClass::kOther;
+  uint32_t bytes = 1;
+};
+// The first character of [text, end). REQUIRES: text < end.
+Char ReadChar(const CharClass* classes, const unsigned char* text, const unsigned char* end);
+
+}  // namespace dt::corpus
