@@ -1,4 +1,8 @@
 // data_commands.cc: dtctl data tokenize: text to token shards, on this machine alone.
+#include <sched.h>
+
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +66,34 @@ absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOption
   return ExitCode::kOk;
 }
 
+// One for each core that this process may use.
+int DefaultThreads() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
+}
+
+void AddTokenizer(CLI::App* app, corpus::TokenizeOptions& options) {
+  options.threads = DefaultThreads();
+  const std::map<std::string, corpus::Tokenizer> names = {{"byte", corpus::Tokenizer::kByte},
+                                                          {"gpt2", corpus::Tokenizer::kGpt2}};
+  app->add_option_function<std::string>(
+         "--tokenizer",
+         [&options, names](const std::string& name) { options.tokenizer = names.at(name); },
+         "byte (unless given): ids 0 to 255 are the bytes, 256 stands before each document; "
+         "gpt2: GPT-2's byte-level BPE, 50,257 ids, which needs --vocab")
+      ->option_text("NAME")
+      ->check([names](const std::string& name) -> std::string {
+        if (names.contains(name)) return {};
+        return absl::StrCat("'", Printable(name), "' is unknown; use byte or gpt2");
+      });
+  app->add_option("--vocab", options.vocabulary,
+                  "GPT-2's vocab.bpe (elsewhere called merges.txt), of --tokenizer gpt2")
+      ->option_text("FILE");
+  app->add_option("--threads", options.threads,
+                  "Threads that encode; every core unless given; the shards are the same")
+      ->option_text("N");
+}
+
 }  // namespace
 
 void AddDataCommands(CommandTree& tree) {
@@ -70,7 +102,8 @@ void AddDataCommands(CommandTree& tree) {
   CLI::App* app =
       tree.Add(group, "tokenize", "Turn text files into token shards, one document a file",
                "dtctl data tokenize --output data/notes ~/notes\n"
-               "dtctl data tokenize --output data/wiki --val valid.txt train.txt\n"
+               "dtctl data tokenize --output data/wiki --tokenizer gpt2 --vocab vocab.bpe "
+               "--val valid.txt train.txt\n"
                "dtctl data tokenize --output data/big --shard-tokens 500000000 --val-first-shard "
                "texts/");
   auto options = std::make_shared<corpus::TokenizeOptions>();
@@ -81,16 +114,7 @@ void AddDataCommands(CommandTree& tree) {
                   "The folder for train_000000.bin, val_000000.bin and so on")
       ->option_text("DIR")
       ->required();
-  // There is one tokenizer; the option lets scripts name it.
-  app->add_option_function<std::string>(
-         "--tokenizer", [](const std::string&) {},
-         "byte: ids 0 to 255 are the bytes, 256 stands before each document")
-      ->option_text("NAME")
-      ->check([](const std::string& name) -> std::string {
-        if (name == "byte") return {};
-        return absl::StrCat("'", Printable(name), "' is ",
-                            name == "gpt2" ? "not yet available" : "unknown", "; use byte");
-      });
+  AddTokenizer(app, *options);
   app->add_option(
          "--shard-tokens", options->shard_tokens,
          absl::StrCat("Tokens of a shard; ", FormatCount(options->shard_tokens), " unless given"))

@@ -9,7 +9,7 @@
 // Errors:  kData for a vocabulary that is none, naming file and line. Every text can be encoded:
 //          bytes that are no UTF-8 count as characters that are neither letter, number nor space.
 // Threads: BpeVocabulary is immutable; a BpeEncoder belongs to one thread.
-// Tests:   tests/corpus/bpe_test.cc, bench/tokenizer
+// Tests:   tests/corpus/bpe_test.cc
 #pragma once
 
 #include <array>

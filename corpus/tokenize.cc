@@ -214,7 +214,11 @@ class Run {
 Result<void> CheckOptions(const TokenizeOptions& options) {
   if (options.inputs.empty()) return Error{ErrorKind::kConfig, "name the files to tokenise"};
   if (options.tokenizer == Tokenizer::kGpt2 && options.vocabulary.empty()) {
-    return Error{ErrorKind::kConfig, "the gpt2 tokenizer needs its vocabulary: name vocab.bpe"};
+    return Error{ErrorKind::kConfig,
+                 "the gpt2 tokenizer needs GPT-2's vocab.bpe: give --vocab FILE"};
+  }
+  if (options.tokenizer != Tokenizer::kGpt2 && !options.vocabulary.empty()) {
+    return Error{ErrorKind::kConfig, "--vocab is of --tokenizer gpt2; the byte tokenizer has none"};
   }
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return Error{ErrorKind::kConfig, std::to_string(options.threads) +

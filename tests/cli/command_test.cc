@@ -77,7 +77,10 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
   said({"submit", "-", "--max-concurrent", "-1"}, "--max-concurrent is -1; it must be at least 0");
   said({"get"}, "which command? There is experiments, trials");
   said({"submit", "-", "--follow", "--wait"}, "cannot be given together; keep one");
-  said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "not yet available");
+  said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "give --vocab FILE");
+  said({"data", "tokenize", "--output", "x", "--vocab", "v", "y"},
+       "--vocab is of --tokenizer gpt2");
+  said({"data", "tokenize", "--output", "x", "--threads", "0", "y"}, "0 threads");
   EXPECT_TRUE(Has(RunAsWritten({"wait", "12", "--timeout"}).err, "--timeout needs a value"));
 }
 

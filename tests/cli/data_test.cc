@@ -85,6 +85,19 @@ TEST_F(DataCommandTest, ValidationFilesMayBeRepeatedAndLeaveThePathsAlone) {
   EXPECT_EQ(Json::parse(out_.str())["val_tokens"], 4);
 }
 
+TEST_F(DataCommandTest, EncodesWithTheVocabularyThatItIsGiven) {
+  const std::string text = folder_.Write("a.txt", "hello hell");
+  const std::string merges =
+      folder_.Write("vocab.bpe", "#version: 0.2\nh e\nl l\nhe ll\n\xc4\xa0 hell\n");
+  EXPECT_EQ(Run({"--output", folder_ / "out", "--tokenizer", "gpt2", "--vocab", merges,
+                 "--val-fraction", "0", "--threads", "2", text, "-o", "json"}),
+            0)
+      << err_.str();
+  const Json result = Json::parse(out_.str());
+  EXPECT_EQ(result["vocabulary"], 256 + 4 + 1);
+  EXPECT_EQ(result["train_tokens"], 4) << "end of text, hell, o, and hell after a space";
+}
+
 TEST_F(DataCommandTest, DrawsABarOnlyOnATerminal) {
   const std::string text = folder_.Write("a.txt", "hello");
   EXPECT_EQ(Run({"--output", folder_ / "plain", "--tokenizer", "byte", text}), 0);
