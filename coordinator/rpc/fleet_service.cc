@@ -56,7 +56,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
       return FinishOnce({grpc::StatusCode::UNAVAILABLE, kStopping});
     }
     const bool closing = std::holds_alternative<StreamClosed>(unposted_->what);
-    if (!service_.PostOrPark(std::move(*unposted_), shared_from_this())) return;
+    if (!service_.PostOrPark(*unposted_, shared_from_this())) return;
     unposted_.reset();
     if (closing) return FinishOnce(grpc::Status::OK);
     if (!ReadNext()) OnNoMoreReports();
@@ -242,7 +242,7 @@ void FleetService::EndAll() {
   }
 }
 
-bool FleetService::Admit(Event&& event) {
+bool FleetService::Admit(Event& event) {
   const int64_t bytes = static_cast<int64_t>(event.bytes);
   // One report always fits, however large; the sum of the others is what is bounded.
   if (bytes > 0 && waiting_bytes_.load() > static_cast<int64_t>(limits::kMailboxBytes))
@@ -252,12 +252,12 @@ bool FleetService::Admit(Event&& event) {
   return true;
 }
 
-bool FleetService::PostOrPark(Event&& event, StreamRef stream) {
-  if (Admit(std::move(event))) return true;
+bool FleetService::PostOrPark(Event& event, StreamRef stream) {
+  if (Admit(event)) return true;
   // Once more under the lock that OnDrained takes: what is refused here is refused before the next
   // drain, which then finds the stream parked.
   MutexLock lock(&mutex_);
-  if (Admit(std::move(event))) return true;
+  if (Admit(event)) return true;
   parked_.push_back(std::move(stream));
   return false;
 }

@@ -64,8 +64,8 @@ class FleetService final : public v1::Fleet::CallbackService {
   StreamRef Find(StreamId id);
   // Takes the event, or keeps `stream` for the next OnDrained and leaves the event alone.
   // Everything of a stream is posted as bulk, its closing too, so that nothing overtakes.
-  [[nodiscard]] bool PostOrPark(Event&& event, StreamRef stream);
-  bool Admit(Event&& event);
+  [[nodiscard]] bool PostOrPark(Event& event, StreamRef stream);
+  bool Admit(Event& event);
   void Remove(StreamId id);
   // Has EndWaits look at this stream then.
   void LookAgain(StreamId id, absl::Duration after);

@@ -254,8 +254,9 @@ absl::Status SqliteStore::Replay(const std::function<absl::Status(const v1::Reco
 absl::StatusOr<std::vector<AckToStore>> SqliteStore::ReadAcks() {
   DT_ASSIGN_OR_RETURN(
       Statement query,
-      Statement::Prepare(database_,
-                         "SELECT worker, instance, sequence FROM acks ORDER BY worker, touched, instance"));
+      Statement::Prepare(
+          database_,
+          "SELECT worker, instance, sequence FROM acks ORDER BY worker, touched, instance"));
   std::vector<AckToStore> acks;
   while (true) {
     DT_ASSIGN_OR_RETURN(const bool row, query.Step());

@@ -23,9 +23,8 @@ class FleetServiceTest : public RpcTest {
 
 TEST_F(FleetServiceTest, AStreamBringsReportsInOrderTakesOrdersAndEndsWithItsClosing) {
   Serve();
-  Seen seen;
   Script([&](Event& event, Publisher& publisher) {
-    seen.Add(Describe(event));
+    seen_.Add(Describe(event));
     if (const auto* received = std::get_if<ReportReceived>(&event.what)) {
       OrdersOut out;
       out.stream = received->stream;
@@ -51,7 +50,7 @@ TEST_F(FleetServiceTest, AStreamBringsReportsInOrderTakesOrdersAndEndsWithItsClo
   }
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
-  EXPECT_EQ(seen.WaitFor(4),
+  EXPECT_EQ(seen_.WaitFor(4),
             (std::vector<std::string>{"report 1", "report 2", "report 3", "closed"}));
   EXPECT_EQ(server_->fleet().reports(), 3u);
 }
@@ -70,8 +69,7 @@ TEST_F(FleetServiceTest, AStreamThatDoesNotIntroduceItselfIsEnded) {
 
 TEST_F(FleetServiceTest, AMalformedReportEndsAnOpenStreamAndTheCoreIsTold) {
   Serve();
-  Seen seen;
-  Script([&](Event& event, Publisher&) { seen.Add(Describe(event)); });
+  Script([&](Event& event, Publisher&) { seen_.Add(Describe(event)); });
   grpc::ClientContext context;
   SetDeadline(context);
   auto stream = fleet_->Session(&context);
@@ -82,7 +80,7 @@ TEST_F(FleetServiceTest, AMalformedReportEndsAnOpenStreamAndTheCoreIsTold) {
   v1::Orders orders;
   EXPECT_FALSE(stream->Read(&orders));
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(seen.WaitFor(2), (std::vector<std::string>{"report 0", "closed"}));
+  EXPECT_EQ(seen_.WaitFor(2), (std::vector<std::string>{"report 0", "closed"}));
 }
 
 TEST_F(FleetServiceTest, ReportsThatFindNoPlaceWaitAndNoneIsLost) {
@@ -107,9 +105,8 @@ TEST_F(FleetServiceTest, ReportsThatFindNoPlaceWaitAndNoneIsLost) {
   const absl::Time deadline = absl::Now() + kPatience;
   while (mailbox_.Size() < 6 && absl::Now() < deadline) std::this_thread::yield();
   EXPECT_EQ(mailbox_.Size(), 6u);
-  Seen seen;
-  Script([&](Event& event, Publisher&) { seen.Add(Describe(event)); });
-  const std::vector<std::string> all = seen.WaitFor(kReports + 1);
+  Script([&](Event& event, Publisher&) { seen_.Add(Describe(event)); });
+  const std::vector<std::string> all = seen_.WaitFor(kReports + 1);
   writer.join();
   ASSERT_EQ(all.size(), kReports + 1);
   for (uint64_t i = 0; i < kReports; ++i) EXPECT_EQ(all[i], "report " + std::to_string(i + 1));
@@ -119,9 +116,8 @@ TEST_F(FleetServiceTest, ReportsThatFindNoPlaceWaitAndNoneIsLost) {
 
 TEST_F(FleetServiceTest, TheCoreEndsAStreamWithItsReason) {
   Serve();
-  Seen seen;
   Script([&](Event& event, Publisher& publisher) {
-    seen.Add(Describe(event));
+    seen_.Add(Describe(event));
     if (const auto* received = std::get_if<ReportReceived>(&event.what)) {
       publisher.EndStream({received->stream, absl::AlreadyExistsError("held by 10.0.0.7")});
     }
@@ -135,7 +131,7 @@ TEST_F(FleetServiceTest, TheCoreEndsAStreamWithItsReason) {
   const grpc::Status status = stream->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
   EXPECT_EQ(status.error_message(), "held by 10.0.0.7");
-  EXPECT_EQ(seen.WaitFor(2).back(), "closed");
+  EXPECT_EQ(seen_.WaitFor(2).back(), "closed");
 }
 
 TEST_F(FleetServiceTest, AStreamOnWhichNothingComesIsEnded) {
@@ -156,13 +152,12 @@ TEST_F(FleetServiceTest, AStreamOnWhichNothingComesIsEnded) {
 
 TEST_F(FleetServiceTest, AStreamThatHasReportedMayBeSilent) {
   Serve();
-  Seen seen;
-  Script([&](Event& event, Publisher&) { seen.Add(Describe(event)); });
+  Script([&](Event& event, Publisher&) { seen_.Add(Describe(event)); });
   grpc::ClientContext context;
   SetDeadline(context);
   auto stream = fleet_->Session(&context);
   ASSERT_TRUE(stream->Write(FirstReport()));
-  seen.WaitFor(1);
+  seen_.WaitFor(1);
   Pass(limits::kFirstReportDeadline);
   EXPECT_EQ(server_->fleet().streams(), 1u) << "its lease decides, not this";
   stream->WritesDone();
@@ -197,9 +192,8 @@ TEST_F(FleetServiceTest, OneStreamTooManyIsRefusedAndTheOthersGoOn) {
 
 TEST_F(FleetServiceTest, APeerThatStopsReadingIsCutOffWhenItsStreamIsToEnd) {
   Serve();
-  Seen seen;
   Script([&](Event& event, Publisher& publisher) {
-    seen.Add(Describe(event));
+    seen_.Add(Describe(event));
     const auto* received = std::get_if<ReportReceived>(&event.what);
     if (received == nullptr) return;
     OrdersOut out;
@@ -208,16 +202,16 @@ TEST_F(FleetServiceTest, APeerThatStopsReadingIsCutOffWhenItsStreamIsToEnd) {
     for (int i = 0; i < 64; ++i) out.orders.add_unknown_tokens(std::string(64 << 10, 't'));
     publisher.SendOrders(std::move(out));
     publisher.EndStream({received->stream, absl::AbortedError("superseded")});
-    seen.Add("ended");
+    seen_.Add("ended");
   });
   grpc::ClientContext context;
   SetDeadline(context);
   auto stream = fleet_->Session(&context);
   ASSERT_TRUE(stream->Write(FirstReport()));
-  seen.WaitFor(2);
+  seen_.WaitFor(2);
   EXPECT_EQ(server_->fleet().streams(), 1u) << "its last orders are on their way";
   Pass(limits::kStreamEndGrace);
-  EXPECT_EQ(seen.WaitFor(3).back(), "closed");
+  EXPECT_EQ(seen_.WaitFor(3).back(), "closed");
   AwaitStreams(0);
   context.TryCancel();  // the client's side would wait for what it has not read
   stream->Finish();

@@ -125,8 +125,7 @@ TEST_F(RpcTest, TheCoreSaysFirstWhatIsReadAndThatItExists) {
 
 TEST_F(RpcTest, ShutdownTellsStreamsAndWaitingCallsToComeBack) {
   Serve();
-  Seen seen;
-  Script([&](Event& event, Publisher&) { seen.Add(Describe(event)); });  // answers nothing
+  Script([&](Event& event, Publisher&) { seen_.Add(Describe(event)); });  // answers nothing
   grpc::ClientContext context;
   SetDeadline(context);
   auto stream = fleet_->Session(&context);
@@ -136,7 +135,7 @@ TEST_F(RpcTest, ShutdownTellsStreamsAndWaitingCallsToComeBack) {
     v1::GetStatusResponse response;
     call_status = GetStatus(&response);
   });
-  seen.WaitFor(2);
+  seen_.WaitFor(2);
   core_.reset();
   const absl::Time start = absl::Now();
   server_->Shutdown();

@@ -139,6 +139,7 @@ class RpcTest : public ::testing::Test {
   }
 
   size_t streams_max_ = limits::kStreams;
+  Seen seen_;  // for scripts, which outlive the body of a test
   RpcStats stats_;
   FakeReader reader_;
   Mailbox<Event> mailbox_{8, 2};

@@ -274,8 +274,7 @@ Result<void> Attempt::Report(Stepper& stepper) {
   step_time_ = now;
   if (!IsRoot() && SecondsBetween(progress_time_, now) >= 1) {
     progress_time_ = now;
-    conversation_.Say(
-        frames::Progress{start_.token, static_cast<uint64_t>(step_)});
+    conversation_.Say(frames::Progress{start_.token, static_cast<uint64_t>(step_)});
   }
   if (!logged) return {};
   mine.memory_peak_bytes = static_cast<double>(device_.PeakBytes());
