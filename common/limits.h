@@ -97,7 +97,11 @@ inline constexpr size_t kMailboxBytes = 16 << 20;
 inline constexpr size_t kReadsWaiting = 256;
 // Events of one drain, so that a commit takes milliseconds, and a call waits for two of them at
 // most.
-inline constexpr size_t kDrainEvents = 128;
+inline constexpr size_t kDrainEvents = 32;
+// Trials that one event, or one tick, tries to place: a large experiment on a large free fleet does
+// not hold up what comes meanwhile.
+inline constexpr int kPlacementsPerEvent = 4;
+inline constexpr int kPlacementsPerTick = 64;
 inline constexpr size_t kControlMessageBytes = 8 << 20;  // a 10,000-trial expansion fits
 inline constexpr size_t kReportMessageBytes = 4 << 20;
 // The text of a refusal as it travels, percent-encoded in a trailer: gRPC turns an answer with more

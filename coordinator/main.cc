@@ -293,7 +293,7 @@ int Main(int argc, char** argv) {
   // keep a fleet's worth of them from staying resident.
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
-  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+  mallopt(M_TRIM_THRESHOLD, 2 << 20);
   // The distribution's Abseil looks for deadlocks at every lock, which costs a fifth of the calls.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   sigset_t signals;

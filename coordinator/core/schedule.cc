@@ -252,13 +252,18 @@ void OnTrialInactive(State& state, TrialId id) {
   state.live.placement_due = true;
 }
 
-void PlacePending(Turn& turn) {
+void PlacePending(Turn& turn, int trials_max) {
   // Again until nothing moves: what one trial does may let another go.
   while (std::exchange(turn.live().placement_due, false)) {
     for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kCuda}) {
       while (PoolOf(turn.live(), device).free() > 0) {
         const std::optional<TrialId> head = HeadOf(turn.live(), device);
-        if (!head.has_value() || TryPlace(turn, *head) == Outcome::kHolds) break;
+        if (!head.has_value()) break;
+        if (trials_max-- == 0) {
+          turn.live().placement_due = true;
+          return;
+        }
+        if (TryPlace(turn, *head) == Outcome::kHolds) break;
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "common/check.h"
+#include "common/limits.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/turn.h"
 
@@ -28,12 +29,14 @@ void Journal(Turn& turn, v1::Record record) {
 Effects Step(State& state, Event&& event, Instant now) {
   Turn turn{.state = state, .now = now, .entropy = event.entropy, .effects = {}};
   std::visit([&turn](auto& what) { On(turn, what); }, event.what);
-  PlacePending(turn);
+  const bool ticks = std::holds_alternative<Tick>(event.what);
+  PlacePending(turn, ticks ? limits::kPlacementsPerTick : limits::kPlacementsPerEvent);
   PublishOrders(turn);
   return std::move(turn.effects);
 }
 
 absl::Duration NextDeadline(const State& state) {
+  if (state.live.placement_due) return -absl::InfiniteDuration();
   const auto& timers = state.live.timers;
   return timers.empty() ? absl::InfiniteDuration() : timers.begin()->at;
 }

@@ -105,7 +105,8 @@ void OnParkedTimer(Turn& turn, TrialId id);
 void WakeStorageWaiters(State& state, const std::string& storage_id);
 // The trial left the set of its experiment's active ones.
 void OnTrialInactive(State& state, TrialId id);
-void PlacePending(Turn& turn);
+// Tries that many at most; what is left stays due, and a Tick goes on with it at once.
+void PlacePending(Turn& turn, int trials_max);
 Gate GateOf(const Experiment& experiment);
 
 // ---- orders ----

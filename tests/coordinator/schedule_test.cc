@@ -221,6 +221,20 @@ TEST_F(StorageTest, ARemovedCheckpointIsNotResumedFrom) {
   EXPECT_FALSE(AssignedTo("a")->has_resume());
 }
 
+TEST_F(ScheduleTest, ALargeExperimentOnALargeFreeFleetIsPlacedInSteps) {
+  constexpr int kWorkers = limits::kPlacementsPerEvent + limits::kPlacementsPerTick + 1;
+  for (int i = 0; i < kWorkers; ++i) AddWorker(absl::StrCat("w", i));
+  Submit(Trials(kWorkers));
+  EXPECT_EQ(state_.live.attempts.size(), static_cast<size_t>(limits::kPlacementsPerEvent));
+  EXPECT_LE(NextDeadline(state_), now_.steady) << "a tick is wanted at once";
+  Tick();
+  EXPECT_EQ(state_.live.attempts.size(), static_cast<size_t>(kWorkers - 1));
+  EXPECT_LE(NextDeadline(state_), now_.steady);
+  Tick();
+  EXPECT_EQ(state_.live.attempts.size(), static_cast<size_t>(kWorkers));
+  EXPECT_GT(NextDeadline(state_), now_.steady) << "nothing is left to place";
+}
+
 TEST_F(ScheduleTest, TenThousandTrialsOnAThousandWorkersRunThrough) {
   constexpr int kWorkers = 1000;
   for (int i = 0; i < kWorkers; ++i) {
