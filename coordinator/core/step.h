@@ -27,8 +27,8 @@ Effects Step(State& state, Event&& event, Instant now);
 // and timeout anew.
 void Recover(State& state, Instant now);
 
-// When Step wants a Tick at the latest, on the steady clock: -absl::InfiniteDuration() when at once,
-// absl::InfiniteDuration() when nothing is pending.
+// When Step wants a Tick at the latest, on the steady clock: -infinity when at once, infinity when
+// nothing is pending.
 absl::Duration NextDeadline(const State& state);
 
 }  // namespace dt
