@@ -1,0 +1,191 @@
+// tokenizer_bench.cc: how fast GPT-2's encoder is on one thread, beside tiktoken.
+//
+// Catalogue (each prints a row: MB of 10^6 bytes a second, the median of --runs (5)):
+//   text      WikiText-2's training text from ../shared/data, or --text FILE, or else this
+//             repository's sources                                                        60 MB/s
+//   tiktoken  the same text in the same run, where python3 can import it; other tokens end the
+//             program with an error
+//   hostile   one line of one letter, of spaces, of digits, of a pair that merges again and again;
+//             1 MB and --hostile-mb (100), to see that the rate does not fall with the size
+//
+// --vocab FILE names GPT-2's vocab.bpe where ../shared/data has none.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "corpus/bpe.h"
+#include "tests/testing/shared_data.h"
+
+namespace dt::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMega = 1e6;
+
+struct Flags {
+  std::string vocabulary;
+  std::string text;
+  int runs = 5;
+  int hostile_mb = 100;
+};
+
+struct Text {
+  std::string name;
+  std::string path;
+  std::string bytes;
+};
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The sources of this repository in sorted order, as one file that tiktoken can be given too.
+Text Sources() {
+  const fs::path root = DTRAIN_SOURCE_DIR;
+  std::vector<std::string> paths;
+  for (const char* folder : {"cli", "common", "coordinator", "corpus", "docs", "tests", "worker"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (entry.is_regular_file()) paths.push_back(entry.path().string());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  Text text{.name = "this repository's sources"};
+  for (const std::string& path : paths) text.bytes += ReadAll(path);
+  text.path = (fs::temp_directory_path() / "tokenizer_bench_sources.txt").string();
+  std::ofstream(text.path, std::ios::binary) << text.bytes;
+  return text;
+}
+
+Text Chosen(const Flags& flags) {
+  if (!flags.text.empty()) return {flags.text, flags.text, ReadAll(flags.text)};
+  if (const auto path = testing::SharedData("wikitext-2/train.txt")) {
+    return {"WikiText-2, train", *path, ReadAll(*path)};
+  }
+  return Sources();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+struct Rate {
+  size_t tokens = 0;
+  double mb_per_second = 0;
+};
+
+Rate Measure(const corpus::BpeVocabulary& vocabulary, std::string_view text, int runs) {
+  std::vector<double> seconds;
+  std::vector<uint16_t> ids;
+  for (int run = 0; run < runs; ++run) {
+    corpus::BpeEncoder encoder(vocabulary);  // it remembers no words of the run before
+    ids.clear();
+    const auto start = std::chrono::steady_clock::now();
+    encoder.Append(text, ids);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    seconds.push_back(took.count());
+  }
+  return {ids.size(), static_cast<double>(text.size()) / kMega / Median(seconds)};
+}
+
+void Row(const std::string& name, size_t bytes, const Rate& rate) {
+  std::printf("%-34s %8.2f %12zu %9.1f\n", name.c_str(), static_cast<double>(bytes) / kMega,
+              rate.tokens, rate.mb_per_second);
+  std::fflush(stdout);
+}
+
+// Quoted for the shell.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// False when tiktoken makes other tokens.
+bool CompareTiktoken(const Flags& flags, const Text& text, const Rate& ours) {
+  const std::string command = "python3 " DTRAIN_SOURCE_DIR "/bench/tokenizer/tiktoken_rate.py " +
+                              Quoted(flags.vocabulary) + " " + Quoted(text.path) + " " +
+                              std::to_string(flags.runs) + " 2>/dev/null";
+  FILE* python = ::popen(command.c_str(), "r");
+  char version[32] = "";
+  size_t tokens = 0;
+  double seconds = 0;
+  const bool read =
+      python != nullptr && std::fscanf(python, "%31s %zu %lf", version, &tokens, &seconds) == 3;
+  if (python != nullptr) ::pclose(python);
+  if (!read) {
+    std::printf("tiktoken: python3 cannot import it or cannot read the text; not compared\n");
+    return true;
+  }
+  const Rate theirs{tokens, static_cast<double>(text.bytes.size()) / kMega / seconds};
+  Row(std::string("  tiktoken ") + version, text.bytes.size(), theirs);
+  if (tokens == ours.tokens) return true;
+  std::fprintf(stderr, "tiktoken made %zu tokens, we %zu\n", tokens, ours.tokens);
+  return false;
+}
+
+std::string Repeated(std::string_view part, size_t bytes) {
+  std::string text;
+  text.reserve(bytes + part.size());
+  while (text.size() < bytes) text += part;
+  return text;
+}
+
+int Run(Flags flags) {
+  if (flags.vocabulary.empty()) {
+    flags.vocabulary = testing::SharedData("gpt2/vocab.bpe").value_or("");
+  }
+  if (flags.vocabulary.empty()) {
+    std::printf(
+        "no ../shared/data/gpt2/vocab.bpe here; name GPT-2's vocab.bpe with --vocab FILE\n");
+    return 0;
+  }
+  const Result<corpus::BpeVocabulary> vocabulary = corpus::BpeVocabulary::Open(flags.vocabulary);
+  if (!vocabulary.ok()) {
+    std::fprintf(stderr, "%s\n", vocabulary.error().message.c_str());
+    return 1;
+  }
+  const Text text = Chosen(flags);
+  if (text.bytes.empty()) {
+    std::fprintf(stderr, "'%s' is absent or empty\n", text.path.c_str());
+    return 1;
+  }
+  std::printf("%-34s %8s %12s %9s\n", "text, one thread", "MB", "tokens", "MB/s");
+  const Rate ours = Measure(*vocabulary, text.bytes, flags.runs);
+  Row(text.name, text.bytes.size(), ours);
+  const bool same = CompareTiktoken(flags, text, ours);
+  const std::pair<const char*, const char*> hostile[] = {
+      {"one letter", "a"}, {"spaces", " "}, {"digits", "0123456789"}, {"a pair that merges", "in"}};
+  for (const auto& [name, part] : hostile) {
+    for (const int mb : {1, flags.hostile_mb}) {
+      const std::string line = Repeated(part, static_cast<size_t>(mb) * 1000 * 1000);
+      Row(std::string("a line of ") + name, line.size(), Measure(*vocabulary, line, flags.runs));
+    }
+  }
+  return same ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace dt::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("GPT-2's encoder: MB/s on one thread");
+  dt::bench::Flags flags;
+  app.add_option("--vocab", flags.vocabulary, "GPT-2's vocab.bpe");
+  app.add_option("--text", flags.text, "UTF-8 text to encode");
+  app.add_option("--runs", flags.runs)->check(CLI::Range(1, 100));
+  app.add_option("--hostile-mb", flags.hostile_mb)->check(CLI::Range(1, 1000));
+  CLI11_PARSE(app, argc, argv);
+  return dt::bench::Run(flags);
+}
