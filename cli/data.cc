@@ -29,7 +29,9 @@ std::string TokenizeBar(const corpus::TokenizeProgress& progress) {
       "[", std::string(cells, '#'), std::string(kBarCells - cells, '-'), "] ",
       PadLeft(FormatRatio(done), 4), "  ", FormatBytes(static_cast<double>(progress.bytes_done)),
       " of ", FormatBytes(static_cast<double>(progress.bytes)), "  ",
-      FormatCount(progress.documents_done), " of ", Plural(progress.documents, "document"));
+      progress.documents == 0 ? Plural(progress.documents_done, "document")
+                              : absl::StrCat(FormatCount(progress.documents_done), " of ",
+                                             Plural(progress.documents, "document")));
 }
 
 std::string TokenizeText(const corpus::TokenizeOptions& options,
@@ -37,7 +39,7 @@ std::string TokenizeText(const corpus::TokenizeOptions& options,
   std::string text = absl::StrCat("documents   ", FormatCount(summary.documents), ", ",
                                   FormatBytes(static_cast<double>(summary.bytes)));
   if (summary.skipped > 0) {
-    absl::StrAppend(&text, "; ", Plural(summary.skipped, "binary or empty file"), " skipped");
+    absl::StrAppend(&text, "; ", Plural(summary.skipped, "binary or empty document"), " skipped");
   }
   absl::StrAppend(&text, "\ntrain       ", Split(summary.train_tokens, summary.train_files),
                   "\nvalidation  ", Split(summary.val_tokens, summary.val_files), "\nvocabulary  ",

@@ -89,6 +89,9 @@ void AddTokenizer(CLI::App* app, corpus::TokenizeOptions& options) {
   app->add_option("--vocab", options.vocabulary,
                   "GPT-2's vocab.bpe (elsewhere called merges.txt), of --tokenizer gpt2")
       ->option_text("FILE");
+  app->add_option("--text-field", options.text_field,
+                  "The field of a JSON line that has the text; text unless given")
+      ->option_text("NAME");
   app->add_option("--threads", options.threads,
                   "Threads that encode; every core unless given; the shards are the same")
       ->option_text("N");
@@ -99,16 +102,18 @@ void AddTokenizer(CLI::App* app, corpus::TokenizeOptions& options) {
 void AddDataCommands(CommandTree& tree) {
   CLI::App* group =
       tree.AddGroup("data", "Prepare training data", "dtctl data tokenize --output DIR texts/");
-  CLI::App* app =
-      tree.Add(group, "tokenize", "Turn text files into token shards, one document a file",
-               "dtctl data tokenize --output data/notes ~/notes\n"
-               "dtctl data tokenize --output data/wiki --tokenizer gpt2 --vocab vocab.bpe "
-               "--val valid.txt train.txt\n"
-               "dtctl data tokenize --output data/big --shard-tokens 500000000 --val-first-shard "
-               "texts/");
+  CLI::App* app = tree.Add(
+      group, "tokenize", "Turn text into token shards, one document a file or a line of JSON",
+      "dtctl data tokenize --output data/notes ~/notes\n"
+      "dtctl data tokenize --output data/wiki --tokenizer gpt2 --vocab vocab.bpe "
+      "--val valid.txt train.txt\n"
+      "dtctl data tokenize --output data/big --shard-tokens 500000000 --val-first-shard "
+      "texts/");
   auto options = std::make_shared<corpus::TokenizeOptions>();
-  app->add_option("PATH", options->inputs,
-                  "Text files, or folders of them; hidden and binary files are left out")
+  app->add_option(
+         "PATH", options->inputs,
+         "Text files, JSON lines (.jsonl, .json-lines) or folders of them; hidden and binary "
+         "files are left out")
       ->required();
   app->add_option("--output", options->output,
                   "The folder for train_000000.bin, val_000000.bin and so on")

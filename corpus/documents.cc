@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "common/files.h"
+#include "corpus/json_lines.h"
 
 namespace dt::corpus {
 namespace {
@@ -21,8 +22,9 @@ Result<void> AddFile(const std::string& path, DocumentList& list) {
   std::array<char, kBinaryProbeBytes> probe;
   const size_t probed = std::min<uint64_t>(file.bytes(), probe.size());
   DT_TRY(file.ReadAt(0, probe.data(), probed));
-  if (probed == 0 ||
-      std::find(probe.begin(), probe.begin() + probed, '\0') != probe.begin() + probed) {
+  const bool binary = !IsJsonLines(path) && std::find(probe.begin(), probe.begin() + probed,
+                                                      '\0') != probe.begin() + probed;
+  if (probed == 0 || binary) {
     ++list.skipped;
     return {};
   }
@@ -89,8 +91,9 @@ void AssignValidation(double fraction, std::vector<Document>& documents) {
   uint64_t total = 0;
   uint64_t chosen = 0;
   for (Document& document : documents) {
-    total += document.bytes;
     document.train_bytes = document.bytes;
+    if (IsJsonLines(document.path)) continue;
+    total += document.bytes;
     if (static_cast<double>(chosen + document.bytes) <= fraction * static_cast<double>(total)) {
       document.train_bytes = 0;
       chosen += document.bytes;
@@ -98,9 +101,12 @@ void AssignValidation(double fraction, std::vector<Document>& documents) {
   }
   const auto wanted = static_cast<uint64_t>(fraction * static_cast<double>(total));
   if (wanted == 0 || chosen >= wanted / 2) return;
+  const auto cuttable = [](const Document& document) {
+    return IsJsonLines(document.path) ? 0 : document.train_bytes;
+  };
   const auto largest = std::max_element(
       documents.begin(), documents.end(),
-      [](const Document& a, const Document& b) { return a.train_bytes < b.train_bytes; });
+      [&](const Document& a, const Document& b) { return cuttable(a) < cuttable(b); });
   largest->train_bytes -= std::min(wanted - chosen, largest->train_bytes);
 }
 

@@ -17,7 +17,9 @@ inline constexpr size_t kDocumentsMax = size_t{1} << 22;
 struct Document {
   std::string path;
   uint64_t bytes = 0;
-  uint64_t train_bytes = 0;  // the first so many are for training, the rest for validation
+  // The first so many are for training, the rest for validation; of JSON lines none or all, of
+  // which a DocumentReader chooses lines.
+  uint64_t train_bytes = 0;
 };
 struct DocumentList {
   std::vector<Document> documents;
@@ -25,12 +27,14 @@ struct DocumentList {
 };
 
 // Files as given, folders walked in sorted order. Hidden entries and links inside folders, binary
-// files (a zero byte in the first 8 KiB) and empty files are left out.
+// files (a zero byte in the first 8 KiB; not those named as JSON lines) and empty files are left
+// out.
 // Errors: kConfig when an input is absent or none holds text.
 Result<DocumentList> CollectDocuments(const std::vector<std::string>& inputs);
 
 // Chooses about `fraction` of the bytes for validation: whole documents, evenly spread over the
 // list; when those give less than half of it, the rest is cut from the end of the largest document.
+// JSON lines files, whose documents are not known yet, are left alone.
 void AssignValidation(double fraction, std::vector<Document>& documents);
 
 }  // namespace dt::corpus

@@ -1,22 +1,23 @@
 // text_encoder.cc: threads take the next piece until there is none.
 #include "corpus/text_encoder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <utility>
 
 #include "corpus/byte_tokenizer.h"
+#include "corpus/json_lines.h"
 
 namespace dt::corpus {
 
-Result<TextEncoder> TextEncoder::Make(Tokenizer tokenizer, const std::string& vocabulary,
-                                      int threads) {
+Result<TextEncoder> TextEncoder::Make(const EncoderOptions& options) {
   TextEncoder made;
-  made.threads_ = threads;
-  if (tokenizer == Tokenizer::kGpt2) {
-    DT_TRY_ASSIGN(BpeVocabulary read, BpeVocabulary::Open(vocabulary));
+  made.options_ = options;
+  if (options.tokenizer == Tokenizer::kGpt2) {
+    DT_TRY_ASSIGN(BpeVocabulary read, BpeVocabulary::Open(options.vocabulary));
     made.bpe_ = std::make_unique<const BpeVocabulary>(std::move(read));
-    for (int i = 0; i < threads; ++i) made.encoders_.emplace_back(*made.bpe_);
+    for (int i = 0; i < options.threads; ++i) made.encoders_.emplace_back(*made.bpe_);
   }
   return made;
 }
@@ -33,25 +34,36 @@ size_t TextEncoder::Cut(std::string_view text, size_t known) const {
 
 void TextEncoder::EncodeOne(Piece& piece, BpeEncoder* encoder) const {
   piece.ids.clear();
+  std::string_view text = piece.text;
+  std::string decoded;
+  if (piece.form == Form::kJsonLine) {
+    Result<std::string> read = TextOfJsonLine(piece.text, options_.text_field);
+    if (!read.ok()) {
+      piece.error = std::move(read).error();
+      return;
+    }
+    decoded = *std::move(read);
+    text = decoded;
+  }
+  if (text.empty()) return;
   if (piece.starts) piece.ids.push_back(bpe_ == nullptr ? kByteEndOfText : bpe_->end_of_text());
   if (encoder == nullptr) {
-    AppendBytes(piece.text, piece.ids);
+    AppendBytes(text, piece.ids);
   } else {
-    encoder->Append(piece.text, piece.ids);
+    encoder->Append(text, piece.ids);
   }
 }
 
 void TextEncoder::Encode(std::span<Piece> pieces) {
   std::atomic<size_t> next{0};
-  const auto work = [&](BpeEncoder* encoder) {
+  const auto work = [&](size_t thread) {
+    BpeEncoder* const encoder = encoders_.empty() ? nullptr : &encoders_[thread];
     for (size_t i = next++; i < pieces.size(); i = next++) EncodeOne(pieces[i], encoder);
   };
-  if (bpe_ == nullptr) return work(nullptr);  // no slower than memory: one thread
+  const size_t threads = std::min(static_cast<size_t>(options_.threads), pieces.size());
   std::vector<std::jthread> helpers;
-  for (size_t i = 1; i < encoders_.size() && i < pieces.size(); ++i) {
-    helpers.emplace_back([&work, encoder = &encoders_[i]] { work(encoder); });
-  }
-  work(encoders_.data());
+  for (size_t thread = 1; thread < threads; ++thread) helpers.emplace_back(work, thread);
+  work(0);
 }
 
 }  // namespace dt::corpus

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,21 +21,31 @@ namespace dt::corpus {
 
 enum class Tokenizer { kByte, kGpt2 };
 
+struct EncoderOptions {
+  Tokenizer tokenizer = Tokenizer::kByte;
+  std::string vocabulary;           // of kGpt2: the path of vocab.bpe
+  std::string text_field = "text";  // of JSON lines: where the text is
+  int threads = 1;
+};
+
 class TextEncoder {
  public:
+  enum class Form { kText, kJsonLine };
   struct Piece {
     std::string text;
+    Form form = Form::kText;
     bool starts = false;  // a document: end-of-text stands before it
     bool training = true;
-    bool ends = false;          // a document
-    std::vector<uint16_t> ids;  // filled by Encode
+    bool ends = false;  // a document
+    // Filled by Encode: the ids, none of an empty text; or what is wrong with a JSON line.
+    std::vector<uint16_t> ids;
+    std::optional<Error> error;
   };
 
-  // `vocabulary` is the path of vocab.bpe, of kGpt2.
-  static Result<TextEncoder> Make(Tokenizer tokenizer, const std::string& vocabulary, int threads);
+  static Result<TextEncoder> Make(const EncoderOptions& options);
 
   int vocabulary() const;
-  int threads() const { return threads_; }
+  int threads() const { return options_.threads; }
   // Where `text`, whose first `known` bytes have no such place, may be cut so that the two parts
   // are encoded as the whole would be; 0: nowhere yet.
   size_t Cut(std::string_view text, size_t known) const;
@@ -43,9 +54,9 @@ class TextEncoder {
  private:
   void EncodeOne(Piece& piece, BpeEncoder* encoder) const;
 
-  int threads_ = 1;
+  EncoderOptions options_;
   std::unique_ptr<const BpeVocabulary> bpe_;  // null: the byte tokenizer
-  std::vector<BpeEncoder> encoders_;          // of each thread
+  std::vector<BpeEncoder> encoders_;          // of each thread; none of the byte tokenizer
 };
 
 }  // namespace dt::corpus

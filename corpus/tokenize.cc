@@ -1,78 +1,34 @@
-// tokenize.cc: see tokenize.h. Reads documents by the MiB, has a wave of pieces encoded, cuts the
-// stream of ids into shards.
+// tokenize.cc: see tokenize.h. Has waves of pieces encoded and deals their ids to training and
+// validation shards.
 #include "corpus/tokenize.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "common/files.h"
+#include "corpus/document_reader.h"
 #include "corpus/documents.h"
+#include "corpus/json_lines.h"
 #include "corpus/shard.h"
+#include "corpus/split.h"
 
 namespace dt::corpus {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPieceBytes = 1 << 20;
-// Encoded at once, for each thread: enough that none waits long for the last one.
-constexpr size_t kWavePieces = 4;
+// Encoded at once, for each thread: enough that none waits long for the last piece.
+constexpr size_t kWaveBytes = 4 << 20;
 constexpr int kThreadsMax = 1024;
 // Two shards' worth of a tiny run still fits; below this a run would make files by the thousand.
 constexpr uint64_t kShardTokensMin = 1024;
-
-// A stream of ids cut into numbered shards: FOLDER/train_000000.bin …
-class Split {
- public:
-  Split(std::string folder, std::string name, uint64_t shard_tokens)
-      : folder_(std::move(folder)), name_(std::move(name)), shard_tokens_(shard_tokens) {}
-
-  Result<void> Append(std::span<const uint16_t> ids) {
-    while (!ids.empty()) {
-      if (!writer_) DT_TRY(Begin());
-      const size_t taken = std::min<uint64_t>(ids.size(), shard_tokens_ - writer_->tokens());
-      DT_TRY(writer_->Append(ids.first(taken)));
-      tokens_ += taken;
-      ids = ids.subspan(taken);
-      if (writer_->tokens() == shard_tokens_) DT_TRY(Finish());
-    }
-    return {};
-  }
-  Result<void> Finish() {
-    if (!writer_) return {};
-    DT_TRY(writer_->Finish());
-    writer_.reset();
-    return {};
-  }
-  uint64_t tokens() const { return tokens_; }
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  Result<void> Begin() {
-    char number[16];
-    std::snprintf(number, sizeof number, "_%06zu.bin", names_.size());
-    names_.push_back(name_ + number);
-    DT_TRY_ASSIGN(writer_, ShardWriter::Create(folder_ + "/" + names_.back()));
-    return {};
-  }
-
-  const std::string folder_;
-  const std::string name_;
-  const uint64_t shard_tokens_;
-  std::optional<ShardWriter> writer_;
-  uint64_t tokens_ = 0;
-  std::vector<std::string> names_;
-};
 
 // Names in `folder` that a data pattern would take for ours.
 std::vector<std::string> ShardsIn(const std::string& folder) {
@@ -117,27 +73,32 @@ Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
 // Reads documents and deals their ids to the two splits.
 class Run {
  public:
-  Run(const TokenizeOptions& options, const std::string& folder, TextEncoder encoder,
+  Run(const TokenizeOptions& options, const std::string& folder,
+      const std::vector<Document>& documents, TextEncoder encoder,
       const std::function<Go(const TokenizeProgress&)>& progress)
       : options_(options),
         progress_(progress),
+        documents_(documents),
         encoder_(std::move(encoder)),
         train_(folder, "train", options.shard_tokens),
         val_(folder, "val", options.shard_tokens) {}
 
-  Result<void> All(std::initializer_list<const DocumentList*> lists) {
-    for (const DocumentList* list : lists) {
-      state_.documents += list->documents.size();
-      for (const Document& document : list->documents) state_.bytes += document.bytes;
+  Result<void> All() {
+    bool counted = true;
+    for (const Document& document : documents_) {
+      state_.bytes += document.bytes;
+      counted = counted && !IsJsonLines(document.path);
     }
-    for (const DocumentList* list : lists) {
-      for (const Document& document : list->documents) {
-        DT_TRY_ASSIGN(const InputFile file, InputFile::Open(document.path));
-        // A document cut in two starts anew in its second half.
-        DT_TRY(Add(file, {0, document.train_bytes}, true));
-        DT_TRY(Add(file, {document.train_bytes, document.bytes}, false));
-        if (!wave_.empty()) wave_.back().ends = true;
-      }
+    if (counted) state_.documents = documents_.size();
+    const bool by_fraction = options_.validation == Validation::kFraction;
+    DocumentReader reader(documents_, by_fraction ? options_.validation_fraction : 0, encoder_, {});
+    for (;;) {
+      DT_TRY_ASSIGN(std::optional<ReadPiece> read, reader.Next());
+      if (!read) break;
+      wave_bytes_ += read->piece.text.size();
+      pieces_.push_back(std::move(read->piece));
+      origins_.push_back({read->document, read->line, read->bytes});
+      if (wave_bytes_ >= kWaveBytes * static_cast<size_t>(encoder_.threads())) DT_TRY(FlushWave());
     }
     DT_TRY(FlushWave());
     DT_TRY(train_.Finish());
@@ -149,42 +110,37 @@ class Run {
 
   int vocabulary() const { return encoder_.vocabulary(); }
   const TokenizeProgress& state() const { return state_; }
+  uint64_t skipped() const { return skipped_; }
   const Split& train() const { return train_; }
   const Split& val() const { return val_; }
 
  private:
-  // A part of a document, by pieces that end where encoding allows.
-  Result<void> Add(const InputFile& file, std::pair<uint64_t, uint64_t> part, bool training) {
-    std::string text;
-    bool starts = true;
-    for (uint64_t offset = part.first; offset < part.second;) {
-      const size_t known = text.size();
-      text.resize(known + std::min<uint64_t>(kPieceBytes, part.second - offset));
-      DT_TRY(file.ReadAt(offset, text.data() + known, text.size() - known));
-      offset += text.size() - known;
-      const size_t cut = offset == part.second ? text.size() : encoder_.Cut(text, known);
-      if (cut == 0) continue;
-      std::string rest = text.substr(cut);
-      text.resize(cut);
-      // Full before it grows, so that the last piece of a document is never flushed without it.
-      if (wave_.size() >= kWavePieces * static_cast<size_t>(encoder_.threads())) {
-        DT_TRY(FlushWave());
-      }
-      wave_.push_back({.text = std::move(text), .starts = starts, .training = training});
-      text = std::move(rest);
-      starts = false;
-    }
-    return {};
-  }
+  // Where a piece came from.
+  struct Origin {
+    uint64_t document = 0;
+    uint64_t line = 0;
+    uint64_t bytes = 0;
+  };
 
   Result<void> FlushWave() {
-    encoder_.Encode(wave_);
-    for (const TextEncoder::Piece& piece : wave_) {
+    encoder_.Encode(pieces_);
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      TextEncoder::Piece& piece = pieces_[i];
+      if (piece.error) {
+        return std::move(*piece.error)
+            .Within(documents_[origins_[i].document].path + ":" + std::to_string(origins_[i].line));
+      }
       DT_TRY(Deal(piece));
-      state_.bytes_done += piece.text.size();
-      if (piece.ends) ++state_.documents_done;
+      state_.bytes_done += origins_[i].bytes;
+      if (piece.ids.empty()) {
+        ++skipped_;
+      } else if (piece.ends) {
+        ++state_.documents_done;
+      }
     }
-    wave_.clear();
+    pieces_.clear();
+    origins_.clear();
+    wave_bytes_ = 0;
     if (progress_ && progress_(state_) == Go::kStop) {
       return Error{ErrorKind::kCancelled, "stopped before the end; no shard was written"};
     }
@@ -204,11 +160,15 @@ class Run {
 
   const TokenizeOptions& options_;
   const std::function<Go(const TokenizeProgress&)>& progress_;
+  const std::vector<Document>& documents_;
   TextEncoder encoder_;
   Split train_;
   Split val_;
   TokenizeProgress state_;
-  std::vector<TextEncoder::Piece> wave_;
+  uint64_t skipped_ = 0;  // JSON lines whose text is empty
+  std::vector<TextEncoder::Piece> pieces_;
+  std::vector<Origin> origins_;  // of each
+  size_t wave_bytes_ = 0;
 };
 
 Result<void> CheckOptions(const TokenizeOptions& options) {
@@ -240,22 +200,25 @@ Result<void> CheckOptions(const TokenizeOptions& options) {
   return {};
 }
 
-Result<std::pair<DocumentList, DocumentList>> Plan(const TokenizeOptions& options) {
-  DT_TRY_ASSIGN(DocumentList documents, CollectDocuments(options.inputs));
-  DocumentList validation;
+Result<DocumentList> Plan(const TokenizeOptions& options) {
+  DT_TRY_ASSIGN(DocumentList list, CollectDocuments(options.inputs));
   switch (options.validation) {
     case Validation::kFraction:
-      AssignValidation(options.validation_fraction, documents.documents);
+      AssignValidation(options.validation_fraction, list.documents);
       break;
     case Validation::kFirstShard:
       break;
     case Validation::kFiles: {
-      DT_TRY_ASSIGN(validation, CollectDocuments(options.validation_inputs));
-      for (Document& document : validation.documents) document.train_bytes = 0;
+      DT_TRY_ASSIGN(const DocumentList more, CollectDocuments(options.validation_inputs));
+      for (Document document : more.documents) {
+        document.train_bytes = 0;
+        list.documents.push_back(std::move(document));
+      }
+      list.skipped += more.skipped;
       break;
     }
   }
-  return std::make_pair(std::move(documents), std::move(validation));
+  return list;
 }
 
 // Old shards out, new ones in.
@@ -280,12 +243,14 @@ std::vector<std::string> PathsOf(const std::string& folder, const std::vector<st
 Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
                                       const std::function<Go(const TokenizeProgress&)>& progress) {
   DT_TRY(CheckOptions(options));
-  DT_TRY_ASSIGN(TextEncoder encoder,
-                TextEncoder::Make(options.tokenizer, options.vocabulary, options.threads));
-  DT_TRY_ASSIGN(const auto plan, Plan(options));
+  DT_TRY_ASSIGN(TextEncoder encoder, TextEncoder::Make({.tokenizer = options.tokenizer,
+                                                        .vocabulary = options.vocabulary,
+                                                        .text_field = options.text_field,
+                                                        .threads = options.threads}));
+  DT_TRY_ASSIGN(const DocumentList plan, Plan(options));
   DT_TRY_ASSIGN(const Workshop workshop, OpenWorkshop(options));
-  Run run(options, workshop.folder, std::move(encoder), progress);
-  const Result<void> ran = run.All({&plan.first, &plan.second});
+  Run run(options, workshop.folder, plan.documents, std::move(encoder), progress);
+  const Result<void> ran = run.All();
   if (!ran.ok()) {
     DT_TRY(RemoveAll(workshop.folder));
     return ran.error();
@@ -295,7 +260,7 @@ Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
   DT_TRY(Publish(workshop, options.output, names));
   TokenizeSummary summary;
   summary.documents = run.state().documents_done;
-  summary.skipped = plan.first.skipped + plan.second.skipped;
+  summary.skipped = plan.skipped + run.skipped();
   summary.bytes = run.state().bytes_done;
   summary.train_tokens = run.train().tokens();
   summary.val_tokens = run.val().tokens();

@@ -1,7 +1,7 @@
 // tokenize.h: text files to token shards, as `dtctl data tokenize` does it.
 //
-// Role:      one document per file, each preceded by end-of-text; OUTPUT/train_000000.bin … and
-//            OUTPUT/val_000000.bin …
+// Role:      one document per file, or per line of a JSON lines file, each preceded by end-of-text;
+//            OUTPUT/train_000000.bin … and OUTPUT/val_000000.bin …
 // Invariant: OUTPUT has the shards of one run or those of another, never a mixture that a pattern
 //            would take for one: a run works in OUTPUT/.tokenize and moves its shards out at the
 //            end. The moves are not one step; a kill between them leaves whole shards only.
@@ -37,20 +37,21 @@ struct TokenizeOptions {
   double validation_fraction = 0.05;  // of the text's bytes; 0: no validation shard
   Existing existing = Existing::kRefuse;
   Tokenizer tokenizer = Tokenizer::kByte;
-  std::string vocabulary;  // of kGpt2: the path of vocab.bpe
+  std::string vocabulary;           // of kGpt2: the path of vocab.bpe
+  std::string text_field = "text";  // of JSON lines
   int threads = 1;
 };
 
 struct TokenizeProgress {
   uint64_t documents_done = 0;
-  uint64_t documents = 0;
+  uint64_t documents = 0;  // 0: not known, since there are JSON lines
   uint64_t bytes_done = 0;
   uint64_t bytes = 0;
 };
 
 struct TokenizeSummary {
   uint64_t documents = 0;
-  uint64_t skipped = 0;  // binary or empty files
+  uint64_t skipped = 0;  // binary or empty files, and empty texts of JSON lines
   uint64_t bytes = 0;
   uint64_t train_tokens = 0;
   uint64_t val_tokens = 0;

@@ -30,7 +30,7 @@ TEST(DataTest, TheResultNamesThePatternsOfTheExperimentFile) {
   summary.train_files = {"out/train_000000.bin", "out/train_000001.bin"};
   summary.vocabulary = 257;
   EXPECT_EQ(TokenizeText(options, summary),
-            "documents   3, 2.00 KiB; 2 binary or empty files skipped\n"
+            "documents   3, 2.00 KiB; 2 binary or empty documents skipped\n"
             "train       12,345 tokens in 2 files, out/train_*.bin\n"
             "validation  none\n"
             "vocabulary  257\n"

@@ -191,6 +191,7 @@ TEST_F(TokenizeTest, ReportsProgressUpToTheWhole) {
 
 TEST_F(TokenizeTest, AStoppedRunLeavesNothing) {
   options_.inputs = {folder_.Write("a.txt", std::string(3 << 20, 'x'))};
+  options_.shard_tokens = 1 << 20;
   const Result<TokenizeSummary> summary =
       TokenizeFiles(options_, [](const TokenizeProgress&) { return Go::kStop; });
   ASSERT_FALSE(summary.ok());

@@ -1,0 +1,121 @@
+// document_reader.cc: see document_reader.h.
+#include "corpus/document_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "corpus/json_lines.h"
+
+namespace dt::corpus {
+namespace {
+
+constexpr size_t kPieceBytes = 1 << 20;
+
+}  // namespace
+
+Result<std::optional<ReadPiece>> DocumentReader::Next() {
+  for (; place_.document < documents_.size(); ++place_.document) {
+    const Document& document = documents_[place_.document];
+    if (place_.offset < document.bytes) {
+      if (!file_) {
+        DT_TRY_ASSIGN(file_, InputFile::Open(document.path));
+      }
+      if (!IsJsonLines(document.path)) {
+        DT_TRY_ASSIGN(ReadPiece read, NextText(document));
+        return std::optional(std::move(read));
+      }
+      DT_TRY_ASSIGN(std::optional<ReadPiece> read, NextLine(document));
+      if (read) return read;
+    }
+    file_.reset();
+    buffer_.clear();
+    used_ = 0;
+    place_.offset = 0;
+    place_.line = 0;
+  }
+  return std::optional<ReadPiece>();
+}
+
+// A document cut in two starts anew in its second half.
+Result<ReadPiece> DocumentReader::NextText(const Document& document) {
+  const bool training = place_.offset < document.train_bytes;
+  const uint64_t end = training ? document.train_bytes : document.bytes;
+  std::string text;
+  size_t cut = 0;
+  while (cut == 0) {
+    const size_t known = text.size();
+    const uint64_t from = place_.offset + known;
+    text.resize(known + std::min<uint64_t>(kPieceBytes, end - from));
+    DT_TRY(file_->ReadAt(from, text.data() + known, text.size() - known));
+    cut = place_.offset + text.size() == end ? text.size() : encoder_.Cut(text, known);
+  }
+  text.resize(cut);
+  ReadPiece read;
+  read.piece.starts = place_.offset == 0 || place_.offset == document.train_bytes;
+  read.piece.training = training;
+  read.piece.text = std::move(text);
+  read.document = place_.document;
+  read.bytes = cut;
+  place_.offset += cut;
+  read.piece.ends = place_.offset == document.bytes;
+  read.after = place_;
+  return read;
+}
+
+Result<std::optional<ReadPiece>> DocumentReader::NextLine(const Document& document) {
+  const uint64_t before = place_.offset;
+  while (place_.offset < document.bytes) {
+    DT_TRY_ASSIGN(const size_t bytes, FindLine(document));
+    ReadPiece read;
+    read.piece.text = buffer_.substr(used_, bytes);
+    read.piece.form = TextEncoder::Form::kJsonLine;
+    read.piece.starts = true;
+    read.piece.ends = true;
+    read.document = place_.document;
+    read.line = ++place_.line;
+    const uint64_t after = std::min(place_.offset + bytes + 1, document.bytes);
+    used_ += after - place_.offset;
+    place_.offset = after;
+    read.bytes = after - before;  // blank lines too
+    if (read.piece.text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    read.piece.training = ChooseForTraining(document, bytes);
+    read.after = place_;
+    return std::optional(std::move(read));
+  }
+  return std::optional<ReadPiece>();
+}
+
+Result<size_t> DocumentReader::FindLine(const Document& document) {
+  for (size_t known = used_;;) {
+    const size_t end = buffer_.find('\n', known);
+    const size_t bytes = std::min(end, buffer_.size()) - used_;
+    if (bytes > kJsonLineBytesMax) {
+      return Error{ErrorKind::kData, document.path + ":" + std::to_string(place_.line + 1) +
+                                         ": longer than " +
+                                         std::to_string(kJsonLineBytesMax >> 20) +
+                                         " MiB; a JSON lines file has one document a line"};
+    }
+    if (end != std::string::npos) return bytes;
+    const uint64_t from = place_.offset + bytes;
+    if (from == document.bytes) return bytes;  // the last line has no end
+    buffer_.erase(0, used_);
+    used_ = 0;
+    known = buffer_.size();
+    buffer_.resize(known + std::min<uint64_t>(kPieceBytes, document.bytes - from));
+    DT_TRY(file_->ReadAt(from, buffer_.data() + known, buffer_.size() - known));
+  }
+}
+
+// The rule of AssignValidation, line by line.
+bool DocumentReader::ChooseForTraining(const Document& document, uint64_t bytes) {
+  if (document.train_bytes == 0) return false;
+  place_.line_bytes += bytes;
+  if (static_cast<double>(place_.chosen_bytes + bytes) >
+      line_fraction_ * static_cast<double>(place_.line_bytes)) {
+    return true;
+  }
+  place_.chosen_bytes += bytes;
+  return false;
+}
+
+}  // namespace dt::corpus

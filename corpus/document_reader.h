@@ -1,0 +1,69 @@
+// document_reader.h: the documents of a run as a stream of pieces, from any place in it.
+//
+// Role:      cuts texts by the MiB where encoding allows it, and JSON lines files by the line; says
+//            of each piece whether it is for training. Holds one piece's worth of text.
+// Ownership: borrows the documents and the encoder.
+// Invariant: the pieces are a function of documents, options and files alone; a reader that starts
+//            at a piece's `after` gives those that came after it.
+// Errors:    kData for a file that changed or a line that is too long, kIo.
+// Tests:     tests/corpus/tokenize_test.cc
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "common/files.h"
+#include "common/result.h"
+#include "corpus/documents.h"
+#include "corpus/text_encoder.h"
+
+namespace dt::corpus {
+
+// Between two pieces.
+struct Place {
+  uint64_t document = 0;
+  uint64_t offset = 0;  // bytes of it
+  uint64_t line = 0;    // lines of it, of JSON lines
+  // Of the lines so far, of all JSON lines files: bytes, and those chosen for validation.
+  uint64_t line_bytes = 0;
+  uint64_t chosen_bytes = 0;
+};
+
+struct ReadPiece {
+  TextEncoder::Piece piece;
+  uint64_t document = 0;
+  uint64_t line = 0;   // its number from 1, of JSON lines
+  uint64_t bytes = 0;  // of the file
+  Place after;
+};
+
+class DocumentReader {
+ public:
+  // Of JSON lines files that may be for training, `line_fraction` of the bytes are for validation.
+  DocumentReader(std::span<const Document> documents, double line_fraction,
+                 const TextEncoder& encoder, const Place& from)
+      : documents_(documents), line_fraction_(line_fraction), encoder_(encoder), place_(from) {}
+
+  // The next piece, or nothing at the end.
+  Result<std::optional<ReadPiece>> Next();
+
+ private:
+  Result<ReadPiece> NextText(const Document& document);
+  // Nothing when only blank lines are left.
+  Result<std::optional<ReadPiece>> NextLine(const Document& document);
+  // Makes buffer_ begin with the line at place_; the line's bytes without its end.
+  Result<size_t> FindLine(const Document& document);
+  bool ChooseForTraining(const Document& document, uint64_t bytes);
+
+  const std::span<const Document> documents_;
+  const double line_fraction_;
+  const TextEncoder& encoder_;
+  Place place_;
+  std::optional<InputFile> file_;  // of place_.document
+  std::string buffer_;             // of JSON lines: what is read
+  size_t used_ = 0;                // of buffer_: before place_.offset
+};
+
+}  // namespace dt::corpus

@@ -1,0 +1,39 @@
+// split.h: a stream of ids cut into numbered shards: FOLDER/train_000000.bin …
+//
+// Errors: kIo. Tests: tests/corpus/tokenize_test.cc
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "corpus/shard.h"
+
+namespace dt::corpus {
+
+class Split {
+ public:
+  // `name`: train or val.
+  Split(std::string folder, std::string name, uint64_t shard_tokens);
+
+  Result<void> Append(std::span<const uint16_t> ids);
+  // Ends the last shard.
+  Result<void> Finish();
+  uint64_t tokens() const { return tokens_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  Result<void> Begin();
+
+  const std::string folder_;
+  const std::string name_;
+  const uint64_t shard_tokens_;
+  std::optional<ShardWriter> writer_;
+  uint64_t tokens_ = 0;
+  std::vector<std::string> names_;
+};
+
+}  // namespace dt::corpus
