@@ -17,6 +17,18 @@ namespace {
 
 constexpr char kRate[] = "tokens_per_second";
 constexpr char kValLoss[] = "val_loss";
+constexpr char kPerplexity[] = "val_perplexity_mean";
+
+// A trainer that did not say leaves the perplexity out.
+void PutEvaluation(const v1::Evaluation& evaluation, const std::vector<std::string>& metrics,
+                   Json& row) {
+  for (const std::string& name : metrics) {
+    if (name == kValLoss) row[name] = evaluation.loss();
+    if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
+      row[name] = evaluation.perplexity_mean();
+    }
+  }
+}
 
 // Numbers stay numbers here, NaN included: CSV says nan, JSON's writer says null.
 Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor* field) {
@@ -56,6 +68,7 @@ const std::vector<std::string>& MetricNames() {
     }
     list->push_back(kRate);
     list->push_back(kValLoss);
+    list->push_back(kPerplexity);
     return list;
   }();
   return *names;
@@ -100,7 +113,7 @@ void MetricRows::TakeEvaluationsBefore(const Key& end, std::vector<Json>& rows) 
     const Key key{one.trial(), one.evaluation().step(), one.attempt()};
     if (key >= end) return;
     Json row = NewRow(key, one.superseded());
-    row[kValLoss] = one.evaluation().loss();
+    PutEvaluation(one.evaluation(), metrics_, row);
     if (HasMetric(row)) rows.push_back(std::move(row));
     ++next_evaluation_;
   }
@@ -131,8 +144,7 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
     if (next_evaluation_ < evaluations_.size()) {
       const v1::EvaluationRow& next = evaluations_[next_evaluation_];
       if (Key{next.trial(), next.evaluation().step(), next.attempt()} == key) {
-        const bool wanted = std::find(metrics_.begin(), metrics_.end(), kValLoss) != metrics_.end();
-        if (wanted) row[kValLoss] = next.evaluation().loss();
+        PutEvaluation(next.evaluation(), metrics_, row);
         ++next_evaluation_;
       }
     }

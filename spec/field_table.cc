@@ -234,10 +234,19 @@ void AddTraining(std::vector<Field>& t) {
                   .Range(0, 8)
                   .Default("2")
                   .Help("Tensors of at least so many dimensions are decayed."));
+  t.push_back(Row("optimizer.scale_lr", kChoice)
+                  .Choices({"none", "linear", "sqrt"})
+                  .Default("none")
+                  .Help("Scales lr by the global batch over scale_lr_from, or by its root."));
+  t.push_back(Row("optimizer.scale_lr_from", kInteger)
+                  .Range(0, 4294967296.0)
+                  .Default("0")
+                  .Help("Global batch, in sequences, for which optimizer.lr is meant."));
   t.push_back(Row("schedule.type", kChoice)
-                  .Choices({"cosine", "linear", "constant"}, {"wsd"})
+                  .Choices({"cosine", "linear", "constant", "wsd"})
                   .Default("cosine")
-                  .Help("Course of the learning rate after the warm-up."));
+                  .Help("Course of the learning rate after the warm-up; wsd: constant, then a "
+                        "linear decay at the end."));
   t.push_back(Row("schedule.warmup_steps", kInteger)
                   .Range(-1, kCountMax)
                   .Default("-1")
@@ -250,6 +259,10 @@ void AddTraining(std::vector<Field>& t) {
                   .Range(0, 1)
                   .Default("0.1")
                   .Help("Last learning rate as a share of optimizer.lr."));
+  t.push_back(Row("schedule.decay_ratio", kNumber)
+                  .Range(0, 1)
+                  .Default("0.2")
+                  .Help("Share of all steps in which wsd decays."));
 }
 
 void AddConduct(std::vector<Field>& t) {
@@ -401,7 +414,6 @@ const std::vector<std::string>& ReservedPaths() {
       "train.global_batch_tokens",
       "train.max_time",
       "train.hash_every",
-      "optimizer.scale_lr",
       "parallel.tensor",
       "parallel.pipeline",
       "parallel.microbatches",

@@ -98,6 +98,19 @@ void CheckLength(const v1::Spec& trial, const PathSet& set, std::vector<Violatio
   }
 }
 
+void CheckScaling(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Optimizer& optimizer = trial.optimizer();
+  const bool scales = optimizer.scale_lr() == "linear" || optimizer.scale_lr() == "sqrt";
+  if (scales == (optimizer.scale_lr_from() > 0)) return;
+  out.push_back({"scale_lr",
+                 {"optimizer.scale_lr", "optimizer.scale_lr_from"},
+                 scales ? absl::StrCat("optimizer.scale_lr ", optimizer.scale_lr(),
+                                       " needs the global batch for which optimizer.lr is meant")
+                        : "optimizer.scale_lr_from is set, and optimizer.scale_lr is none",
+                 scales ? "set optimizer.scale_lr_from, in sequences"
+                        : "set optimizer.scale_lr to linear or sqrt, or leave it out"});
+}
+
 void CheckDevice(const v1::Spec& trial, std::vector<Violation>& out) {
   if (trial.resources().device() == "cpu" && trial.precision().compute() == "tf32") {
     out.push_back({"tf32",
@@ -115,6 +128,7 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   CheckSequence(trial, out);
   CheckBatch(trial, out);
   CheckLength(trial, set, out);
+  CheckScaling(trial, out);
   CheckDevice(trial, out);
   return out;
 }

@@ -106,6 +106,7 @@ v1::Evaluation ToMessage(const frames::Eval& frame) {
   message.set_step(frame.step);
   message.set_split(CleanText(frame.split, limits::kNameBytes));
   message.set_loss(frame.loss);
+  message.set_perplexity_mean(frame.perplexity_mean);
   message.set_tokens(frame.tokens);
   message.set_seconds(frame.seconds);
   return message;

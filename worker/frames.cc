@@ -55,10 +55,16 @@ static void from_json(const json&, Exit&) {}
 static void to_json(json& j, const Idle&) { j = json::object(); }
 static void from_json(const json&, Idle&) {}
 
-// JSON has no NaN: it is written as null.
+// JSON has no NaN, nor infinity: both are written as null. Absent: `number` stays.
+static void ReadNumber(const json& j, const char* key, double& number) {
+  const auto found = j.find(key);
+  if (found == j.end()) return;
+  number = found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
+}
 static void to_json(json& j, const Eval& eval) {
-  j = {{"token", eval.token}, {"step", eval.step},     {"split", eval.split},
-       {"loss", eval.loss},   {"tokens", eval.tokens}, {"seconds", eval.seconds}};
+  j = {{"token", eval.token},    {"step", eval.step},     {"split", eval.split},
+       {"loss", eval.loss},      {"tokens", eval.tokens}, {"perplexity_mean", eval.perplexity_mean},
+       {"seconds", eval.seconds}};
 }
 static void from_json(const json& j, Eval& eval) {
   const Eval absent;
@@ -67,9 +73,8 @@ static void from_json(const json& j, Eval& eval) {
   eval.split = j.value("split", absent.split);
   eval.tokens = j.value("tokens", absent.tokens);
   eval.seconds = j.value("seconds", absent.seconds);
-  const auto loss = j.find("loss");
-  if (loss == j.end()) return;
-  eval.loss = loss->is_null() ? std::numeric_limits<double>::quiet_NaN() : loss->get<double>();
+  ReadNumber(j, "loss", eval.loss);
+  ReadNumber(j, "perplexity_mean", eval.perplexity_mean);
 }
 
 namespace {

@@ -119,7 +119,8 @@ struct Eval {
   std::string token;
   uint64_t step = 0;
   std::string split = "val";
-  double loss = 0;  // may be NaN
+  double loss = 0;             // may be NaN
+  double perplexity_mean = 0;  // mean over batches of exp(loss)
   double tokens = 0;
   double seconds = 0;
 };

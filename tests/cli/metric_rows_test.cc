@@ -77,6 +77,18 @@ TEST(MetricRowsTest, AnEvaluationAtAStepWithSeveralAttemptsJoinsItsOwn) {
             "12,1,2,10,false,4,2.5\n");
 }
 
+TEST(MetricRowsTest, ThePerplexityStandsWhereTheTrainerSaidIt) {
+  v1::ReadMetricsResponse page;
+  AddEvaluation(page, 1, 10, 2.5);
+  AddEvaluation(page, 1, 20, 2.25);
+  page.mutable_evaluations(1)->mutable_evaluation()->set_perplexity_mean(9.75);
+  MetricRows rows(12, {"val_loss", "val_perplexity_mean"}, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(rows, rows.Add(page)), "");
+  EXPECT_EQ(Csv(rows, rows.Finish()),
+            "12,1,1,10,2.5,\n"
+            "12,1,1,20,2.25,9.75\n");
+}
+
 TEST(MetricRowsTest, RowsWithoutTheChosenMetricAreLeftOut) {
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 10, 3);

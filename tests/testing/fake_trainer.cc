@@ -245,7 +245,8 @@ class FakeTrainer {
                           {"wall_time_ms", wall.count()}}});
     const uint64_t eval_every = script.Number("eval_every");
     if (eval_every != 0 && step % eval_every == 0) {
-      Say(frames::Eval{start.token, step, "val", loss + 0.1, 64, 0.001});
+      Say(frames::Eval{
+          .token = start.token, .step = step, .loss = loss + 0.1, .tokens = 64, .seconds = 0.001});
     }
     const uint64_t save_every = script.Number("checkpoint_every");
     if (save_every != 0 && step % save_every == 0) Save(start, step);

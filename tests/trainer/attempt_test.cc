@@ -83,6 +83,8 @@ TEST_F(AttemptTest, AccumulationGivesTheLossesOfOneLargeBatch) {
   ASSERT_EQ(cut.evals.size(), 1u);
   ASSERT_EQ(cut_and_dealt.evals.size(), 1u);
   EXPECT_NEAR(cut.evals[0].loss, cut_and_dealt.evals[0].loss, 1e-5);
+  EXPECT_GT(cut.evals[0].perplexity_mean, std::exp(cut.evals[0].loss)) << "as Jensen has it";
+  EXPECT_NEAR(cut.evals[0].perplexity_mean, cut_and_dealt.evals[0].perplexity_mean, 1e-2);
   EXPECT_EQ(cut_and_dealt.evals[0].tokens, 4 * 4 * 32);
   // Two micro-steps, one communication: each bucket is reduced once.
   EXPECT_EQ(cut_and_dealt.Column("allreduce_bytes").back(),

@@ -104,17 +104,18 @@ class LearningRateTest : public ::testing::Test {
   LearningRateTest() {
     plan_.target_steps = 110;
     plan_.warmup_steps = 10;
+    plan_.lr = 2.0;
     schedule_.min_lr_ratio = 0.1;
   }
-  double At(int64_t step) { return LearningRate(schedule_, plan_, 2.0, step); }
+  double At(int64_t step) { return LearningRate(schedule_, plan_, step); }
 
   ScheduleSpec schedule_;
   StepPlan plan_;
 };
 
 TEST_F(LearningRateTest, WarmsUpLinearlyToItsPeak) {
-  for (const ScheduleType type :
-       {ScheduleType::kCosine, ScheduleType::kLinear, ScheduleType::kConstant}) {
+  for (const ScheduleType type : {ScheduleType::kCosine, ScheduleType::kLinear,
+                                  ScheduleType::kConstant, ScheduleType::kWsd}) {
     schedule_.type = type;
     EXPECT_DOUBLE_EQ(At(1), 0.2);
     EXPECT_DOUBLE_EQ(At(5), 1.0);
@@ -140,6 +141,35 @@ TEST_F(LearningRateTest, StaysWhereItIsWhenConstant) {
   schedule_.type = ScheduleType::kConstant;
   EXPECT_DOUBLE_EQ(At(11), 2.0);
   EXPECT_DOUBLE_EQ(At(110), 2.0);
+}
+
+TEST_F(LearningRateTest, StaysHighAndDecaysAtTheEndWithWsd) {
+  schedule_.type = ScheduleType::kWsd;
+  schedule_.decay_ratio = 0.2;  // the last 22 of 110 steps
+  EXPECT_DOUBLE_EQ(At(11), 2.0);
+  EXPECT_DOUBLE_EQ(At(88), 2.0);
+  EXPECT_NEAR(At(99), (2.0 + 0.2) / 2, 1e-12);
+  EXPECT_NEAR(At(110), 0.2, 1e-12);
+  EXPECT_NEAR(At(500), 0.2, 1e-12);
+  schedule_.decay_ratio = 1;  // no longer than what the warm-up left
+  EXPECT_DOUBLE_EQ(At(10), 2.0);
+  EXPECT_NEAR(At(60), (2.0 + 0.2) / 2, 1e-12);
+  schedule_.decay_ratio = 0;
+  EXPECT_DOUBLE_EQ(At(110), 2.0);
+}
+
+TEST(LrScalingTest, FollowsTheGlobalBatch) {
+  TrialSpec spec;
+  spec.train.batch_size = 4;
+  spec.train.global_batch_size = 64;
+  spec.train.max_steps = 10;
+  spec.optimizer.lr = 1e-3;
+  spec.optimizer.scale_lr_from = 16;
+  EXPECT_DOUBLE_EQ(PlanSteps(spec, 0, 1, 1000)->lr, 1e-3);
+  spec.optimizer.scale_lr = LrScaling::kLinear;
+  EXPECT_DOUBLE_EQ(PlanSteps(spec, 0, 1, 1000)->lr, 4e-3);
+  spec.optimizer.scale_lr = LrScaling::kSqrt;
+  EXPECT_DOUBLE_EQ(PlanSteps(spec, 0, 2, 1000)->lr, 2e-3);
 }
 
 TEST_F(LearningRateTest, NeedsNoWarmUp) {

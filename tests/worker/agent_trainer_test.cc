@@ -114,11 +114,16 @@ TEST_F(AgentTest, NullInARowIsNaN) {
 TEST_F(AgentTest, AnEvaluationThatIsNotFiniteIsToldAndKillsNothing) {
   ReachTraining();
   items_.clear();
-  Say(frames::Eval{.token = Hex(1), .step = 2, .loss = std::nan(""), .tokens = 64});
+  Say(frames::Eval{.token = Hex(1),
+                   .step = 2,
+                   .loss = std::nan(""),
+                   .perplexity_mean = std::numeric_limits<double>::infinity(),
+                   .tokens = 64});
   Advance(limits::kHeartbeat);
   DeliverReports();
   ASSERT_EQ(items_.size(), 1u);
   EXPECT_TRUE(std::isnan(items_[0].evaluation().loss()));
+  EXPECT_TRUE(std::isnan(items_[0].evaluation().perplexity_mean()));
   EXPECT_EQ(items_[0].evaluation().step(), 2u);
   EXPECT_EQ(items_[0].evaluation().tokens(), 64);
   EXPECT_EQ(items_[0].evaluation().split(), "val");

@@ -227,6 +227,14 @@ void ReadOptimizer(const json& spec, std::optional<Error>& error, TrialSpec& tri
   optimizer.Number("eps", 0, 1, out.eps);
   optimizer.Number("weight_decay", 0, 1e6, out.weight_decay);
   optimizer.Integer("decay_ndim_min", 0, 8, out.decay_ndim_min);
+  optimizer.Choice<LrScaling>(
+      "scale_lr",
+      {{"none", LrScaling::kNone}, {"linear", LrScaling::kLinear}, {"sqrt", LrScaling::kSqrt}},
+      out.scale_lr);
+  optimizer.Integer("scale_lr_from", 0, kAny, out.scale_lr_from);
+  if (out.scale_lr != LrScaling::kNone && out.scale_lr_from == 0) {
+    optimizer.Fail(Wrong("optimizer.scale_lr_from", "0", "above 0 where lr is scaled"));
+  }
   if (const json* betas = optimizer.Find("betas"); betas != nullptr && !betas->empty()) {
     const auto in_range = [](const json& b) {
       return b.is_number() && b.get<double>() >= 0 && b.get<double>() < 1;
@@ -243,11 +251,13 @@ void ReadOptimizer(const json& spec, std::optional<Error>& error, TrialSpec& tri
   schedule.Choice<ScheduleType>("type",
                                 {{"cosine", ScheduleType::kCosine},
                                  {"linear", ScheduleType::kLinear},
-                                 {"constant", ScheduleType::kConstant}},
+                                 {"constant", ScheduleType::kConstant},
+                                 {"wsd", ScheduleType::kWsd}},
                                 trial.schedule.type);
   schedule.Integer("warmup_steps", -1, kAny, trial.schedule.warmup_steps);
   schedule.Number("warmup_ratio", 0, 1, trial.schedule.warmup_ratio);
   schedule.Number("min_lr_ratio", 0, 1, trial.schedule.min_lr_ratio);
+  schedule.Number("decay_ratio", 0, 1, trial.schedule.decay_ratio);
 }
 
 void ReadEvery(Section& section, CheckpointSpec& out) {
@@ -293,6 +303,15 @@ void ReadOperations(const json& spec, std::optional<Error>& error, TrialSpec& tr
   stop.Choice<NonFinite>("nonfinite", {{"fail", NonFinite::kFail}}, nonfinite);
   Section logging(spec, "logging", error);
   logging.Integer("every", 1, kAny, trial.logging_every);
+}
+
+// Linear: Goyal et al., "Accurate, Large Minibatch SGD" (2017); root: Krizhevsky, "One weird trick"
+// (2014), the usual choice for Adam.
+double LrScale(const OptimizerSpec& optimizer, int64_t global_batch) {
+  if (optimizer.scale_lr == LrScaling::kNone) return 1;
+  const double ratio =
+      static_cast<double>(global_batch) / static_cast<double>(optimizer.scale_lr_from);
+  return optimizer.scale_lr == LrScaling::kLinear ? ratio : std::sqrt(ratio);
 }
 
 }  // namespace
@@ -353,6 +372,7 @@ Result<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
   plan.warmup_steps = spec.schedule.warmup_steps >= 0
                           ? spec.schedule.warmup_steps
                           : std::llround(spec.schedule.warmup_ratio * plan.target_steps);
+  plan.lr = spec.optimizer.lr * LrScale(spec.optimizer, plan.batch.global_batch);
   return plan;
 }
 

@@ -19,7 +19,8 @@ namespace dt::trainer {
 enum class Norm { kPre, kPost };
 enum class Activation { kGeluTanh, kGelu, kRelu };
 enum class Positions { kLearned, kSinusoidal };
-enum class ScheduleType { kCosine, kLinear, kConstant };
+enum class ScheduleType { kCosine, kLinear, kConstant, kWsd };
+enum class LrScaling { kNone, kLinear, kSqrt };
 enum class Compute { kAuto, kBf16, kFp32, kTf32 };
 
 struct DataSpec {
@@ -60,12 +61,15 @@ struct OptimizerSpec {
   double eps = 1e-8;
   double weight_decay = 0.1;
   int64_t decay_ndim_min = 2;
+  LrScaling scale_lr = LrScaling::kNone;
+  int64_t scale_lr_from = 0;  // sequences of the global batch for which lr is meant
 };
 struct ScheduleSpec {
   ScheduleType type = ScheduleType::kCosine;
   int64_t warmup_steps = -1;  // -1: from warmup_ratio
   double warmup_ratio = 0.02;
   double min_lr_ratio = 0.1;
+  double decay_ratio = 0.2;  // of kWsd
 };
 struct EvalSpec {
   int64_t every = 250;  // steps; 0: only at the end
@@ -100,6 +104,7 @@ struct StepPlan {
   int64_t tokens_per_step = 0;
   int64_t target_steps = 0;
   int64_t warmup_steps = 0;
+  double lr = 0;  // the highest of the schedule, scaled by the batch where asked
 };
 // Errors: kConfig when the global batch cannot be dealt to the ranks.
 Result<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size, uint64_t train_windows);

@@ -91,7 +91,7 @@ Result<void> Stepper::MicroStep(int64_t step, int64_t micro_step) {
 
 Result<void> Stepper::Run(int64_t step) {
   step_ = step;
-  learning_rate_ = LearningRate(p_.spec.schedule, p_.plan, p_.spec.optimizer.lr, step);
+  learning_rate_ = LearningRate(p_.spec.schedule, p_.plan, step);
   p_.timeline.Restart();
   segments_.clear();
   last_ = p_.timeline.Now();

@@ -316,6 +316,7 @@ Result<void> Attempt::Evaluate() {
     eval.token = start_.token;
     eval.step = static_cast<uint64_t>(step_);
     eval.loss = validation.loss;
+    eval.perplexity_mean = validation.perplexity_mean;
     eval.tokens = validation.tokens;
     eval.seconds = SecondsBetween(before, after);
     std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),

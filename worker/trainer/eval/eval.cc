@@ -17,7 +17,8 @@ Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Tr
   const int64_t length = spec.train.seq_len;
   std::vector<uint16_t> window(length + 1);
   at::Tensor sum = at::zeros({}, at::TensorOptions(device.Torch()).dtype(at::kDouble));
-  double tokens = 0;
+  at::Tensor perplexities = at::zeros_like(sum);
+  double tokens = 0, batches = 0;
   for (int64_t b = rank; b < spec.eval.batches; b += size) {
     const uint64_t first = static_cast<uint64_t>(b) * spec.train.batch_size;
     if (first >= data.windows()) break;
@@ -32,18 +33,28 @@ Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Tr
     ids = device.Upload(ids);
     const AutocastScope autocast(compute, type);
     const at::Tensor loss =
-        model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1), /*training=*/false);
-    sum += loss.to(at::kDouble) * static_cast<double>(sequences * length);
+        model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1), /*training=*/false)
+            .to(at::kDouble);
+    sum += loss * static_cast<double>(sequences * length);
+    perplexities += loss.exp();
     tokens += static_cast<double>(sequences * length);
+    batches += 1;
   }
-  std::vector<std::vector<double>> rows{{sum.item<double>(), tokens}};
+  std::vector<std::vector<double>> rows{
+      {sum.item<double>(), perplexities.item<double>(), tokens, batches}};
   if (group != nullptr) rows = group->AllGather(rows[0]);
   Validation validation;
+  double batches_of_all = 0;
   for (const std::vector<double>& row : rows) {
     validation.loss += row[0];
-    validation.tokens += row[1];
+    validation.perplexity_mean += row[1];
+    validation.tokens += row[2];
+    batches_of_all += row[3];
   }
-  if (validation.tokens > 0) validation.loss /= validation.tokens;
+  if (batches_of_all > 0) {
+    validation.loss /= validation.tokens;
+    validation.perplexity_mean /= batches_of_all;
+  }
   return validation;
 }
 

@@ -13,7 +13,8 @@
 namespace dt::trainer {
 
 struct Validation {
-  double loss = 0;  // mean over tokens
+  double loss = 0;             // mean over tokens
+  double perplexity_mean = 0;  // mean over batches of exp(the batch's loss): more than exp(loss)
   double tokens = 0;
 };
 // The first eval.batches micro-batches of the validation data, dealt to the ranks in turn, so that

@@ -1,4 +1,4 @@
-// schedule.cc: warm-up, cosine, linear, constant.
+// schedule.cc: warm-up, cosine, linear, constant, wsd.
 #include "worker/trainer/optim/schedule.h"
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 namespace dt::trainer {
 
-double LearningRate(const ScheduleSpec& schedule, const StepPlan& plan, double lr, int64_t step) {
+double LearningRate(const ScheduleSpec& schedule, const StepPlan& plan, int64_t step) {
+  const double lr = plan.lr;
   if (step <= plan.warmup_steps) return lr * static_cast<double>(step) / plan.warmup_steps;
   const double after_warmup = static_cast<double>(step - plan.warmup_steps);
   const double span =
@@ -21,6 +22,12 @@ double LearningRate(const ScheduleSpec& schedule, const StepPlan& plan, double l
       return lr + (floor - lr) * progress;
     case ScheduleType::kConstant:
       return lr;
+    case ScheduleType::kWsd: {
+      const double decaying =
+          std::min(schedule.decay_ratio * static_cast<double>(plan.target_steps), span);
+      const double left = span * (1 - progress);
+      return left >= decaying ? lr : floor + (lr - floor) * left / decaying;
+    }
   }
   return lr;
 }
