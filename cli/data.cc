@@ -15,7 +15,8 @@ std::string Split(uint64_t tokens, const std::vector<std::string>& files) {
   if (files.empty()) return "none";
   const std::string& first = files.front();
   return absl::StrCat(FormatCount(tokens), " tokens in ", Plural(files.size(), "file"), ", ",
-                      Printable(first.substr(0, first.rfind('_'))), "_*.bin");
+                      Printable(first.substr(0, first.rfind('_'))), "_*",
+                      first.substr(first.rfind('.')));
 }
 
 }  // namespace

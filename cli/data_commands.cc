@@ -58,8 +58,9 @@ absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOption
   if (session.format() == Format::kTable) {
     session.out() << TokenizeText(options, *summary) << std::flush;
     session.Note(
-        "In an experiment file, name the shards relative to the workers' --data-root: "
-        "data.train: FOLDER/train_*.bin");
+        absl::StrCat("In an experiment file, name the shards relative to the workers' --data-root: "
+                     "data.train: FOLDER/train_*.",
+                     options.format == corpus::ShardFormat::kNpy ? "npy" : "bin"));
   } else {
     PrintDocument(session, "TokenizedData", TokenizeJson(*summary));
   }
@@ -72,20 +73,31 @@ int DefaultThreads() {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
 }
 
-void AddTokenizer(CLI::App* app, corpus::TokenizeOptions& options) {
-  options.threads = DefaultThreads();
-  const std::map<std::string, corpus::Tokenizer> names = {{"byte", corpus::Tokenizer::kByte},
-                                                          {"gpt2", corpus::Tokenizer::kGpt2}};
+// An option that takes one of two words.
+template <typename Choice>
+void AddNames(CLI::App* app, const std::string& option, const std::map<std::string, Choice>& names,
+              const std::string& help, Choice* chosen) {
   app->add_option_function<std::string>(
-         "--tokenizer",
-         [&options, names](const std::string& name) { options.tokenizer = names.at(name); },
-         "byte (unless given): ids 0 to 255 are the bytes, 256 stands before each document; "
-         "gpt2: GPT-2's byte-level BPE, 50,257 ids, which needs --vocab")
+         option, [chosen, names](const std::string& name) { *chosen = names.at(name); }, help)
       ->option_text("NAME")
       ->check([names](const std::string& name) -> std::string {
         if (names.contains(name)) return {};
-        return absl::StrCat("'", Printable(name), "' is unknown; use byte or gpt2");
+        return absl::StrCat("'", Printable(name), "' is unknown; use ", names.begin()->first,
+                            " or ", names.rbegin()->first);
       });
+}
+
+void AddTokenizer(CLI::App* app, corpus::TokenizeOptions& options) {
+  options.threads = DefaultThreads();
+  AddNames<corpus::Tokenizer>(
+      app, "--tokenizer", {{"byte", corpus::Tokenizer::kByte}, {"gpt2", corpus::Tokenizer::kGpt2}},
+      "byte (unless given): ids 0 to 255 are the bytes, 256 stands before each document; "
+      "gpt2: GPT-2's byte-level BPE, 50,257 ids, which needs --vocab",
+      &options.tokenizer);
+  AddNames<corpus::ShardFormat>(
+      app, "--format", {{"bin", corpus::ShardFormat::kLlmc}, {"npy", corpus::ShardFormat::kNpy}},
+      "bin (unless given): shards as llm.c has them; npy: as NumPy has them, uint16",
+      &options.format);
   app->add_option("--vocab", options.vocabulary,
                   "GPT-2's vocab.bpe (elsewhere called merges.txt), of --tokenizer gpt2")
       ->option_text("FILE");

@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "common/sha256.h"
+#include "corpus/megatron.h"
+#include "corpus/npy.h"
 
 namespace dt::corpus {
 namespace {
@@ -28,6 +33,75 @@ int32_t ByteSwapped(int32_t word) {
 
 Error BadShard(std::string reason) { return Error{ErrorKind::kData, std::move(reason)}; }
 
+struct Layout {
+  uint64_t first_byte = 0;
+  uint64_t tokens = 0;
+};
+
+Result<std::string> StartOf(const InputFile& file, size_t bytes_max) {
+  std::string start(std::min<uint64_t>(bytes_max, file.bytes()), '\0');
+  DT_TRY(file.ReadAt(0, start.data(), start.size()));
+  return start;
+}
+
+Result<ShardFormat> Recognised(const std::string& path, std::string_view start) {
+  if (IsNpy(start)) return ShardFormat::kNpy;
+  if (IsMegatronIndex(start)) {
+    return BadShard("'" + path + "' is the index of a Megatron file; name the .bin files alone");
+  }
+  const std::string index_path = MegatronIndexOf(path);
+  std::error_code code;
+  if (!index_path.empty() && std::filesystem::exists(index_path, code)) {
+    DT_TRY_ASSIGN(const InputFile index, InputFile::Open(index_path));
+    DT_TRY_ASSIGN(const std::string index_start, StartOf(index, kMegatronHeaderBytes));
+    if (IsMegatronIndex(index_start)) return ShardFormat::kMegatron;
+  }
+  return ShardFormat::kLlmc;
+}
+
+Result<Layout> MegatronLayout(const InputFile& file) {
+  const std::string index_path = MegatronIndexOf(file.path());
+  if (index_path.empty()) {
+    return BadShard("is not named .bin; name Megatron's .bin files, beside which the .idx are");
+  }
+  const Result<InputFile> index = InputFile::Open(index_path);
+  if (!index.ok()) return BadShard("has no Megatron index: " + index.error().message);
+  if (Result<void> checked = CheckMegatronIndex(*index, file.bytes()); !checked.ok()) {
+    return std::move(checked).error().Within("has an index that cannot be used: '" + index_path +
+                                             "'");
+  }
+  return Layout{0, file.bytes() / 2};
+}
+
+Result<Layout> RawLayout(const InputFile& file) {
+  if (file.bytes() == 0 || file.bytes() % 2 != 0) {
+    return BadShard("has " + std::to_string(file.bytes()) +
+                    " bytes; ids of 16 bits need an even number of them");
+  }
+  return Layout{0, file.bytes() / 2};
+}
+
+// `start`: its first bytes. REQUIRES: format is not kAuto.
+Result<Layout> LayoutOf(const InputFile& file, std::string_view start, ShardFormat format) {
+  switch (format) {
+    case ShardFormat::kAuto:
+    case ShardFormat::kLlmc: {
+      DT_TRY_ASSIGN(const uint64_t tokens,
+                    ParseShardHeader(start.substr(0, kShardHeaderBytes), file.bytes()));
+      return Layout{kShardHeaderBytes, tokens};
+    }
+    case ShardFormat::kNpy: {
+      DT_TRY_ASSIGN(const NpyLayout npy, ParseNpyHeader(start, file.bytes()));
+      return Layout{npy.first_byte, npy.tokens};
+    }
+    case ShardFormat::kMegatron:
+      return MegatronLayout(file);
+    case ShardFormat::kRawU16:
+      return RawLayout(file);
+  }
+  return BadShard("has no known format");
+}
+
 }  // namespace
 
 Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes) {
@@ -43,8 +117,10 @@ Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes) 
     return BadShard("holds 32-bit ids (magic 20240801), which are not read; use 16-bit shards");
   }
   if (magic != kShardMagic) {
-    return BadShard("starts with " + std::to_string(magic) + ", not with the magic number " +
-                    std::to_string(kShardMagic) + "; make shards with 'dtctl data tokenize'");
+    return BadShard(
+        "starts with " + std::to_string(magic) + ", not with the magic number " +
+        std::to_string(kShardMagic) +
+        "; make shards with 'dtctl data tokenize', or say data.format: raw_u16 of bare ids");
   }
   const int32_t version = HeaderWord(header, 1);
   if (version != kShardVersion) {
@@ -64,28 +140,50 @@ Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes) 
   return static_cast<uint64_t>(count);
 }
 
-Result<TokenShard> TokenShard::Open(const std::string& path) {
+Result<ShardFormat> ShardFormatOf(std::string_view name) {
+  constexpr std::pair<std::string_view, ShardFormat> kNames[] = {
+      {"auto", ShardFormat::kAuto},
+      {"llmc", ShardFormat::kLlmc},
+      {"npy", ShardFormat::kNpy},
+      {"megatron", ShardFormat::kMegatron},
+      {"raw_u16", ShardFormat::kRawU16}};
+  for (const auto& [known, format] : kNames) {
+    if (name == known) return format;
+  }
+  return Error{ErrorKind::kConfig, "data.format is '" + std::string(name) +
+                                       "'; use auto, llmc, npy, megatron or raw_u16"};
+}
+
+Result<TokenShard> TokenShard::Open(const std::string& path, ShardFormat format) {
   TokenShard shard;
   DT_TRY_ASSIGN(shard.file_, InputFile::Open(path));
-  std::string header(std::min<uint64_t>(kShardHeaderBytes, shard.file_.bytes()), '\0');
-  DT_TRY(shard.file_.ReadAt(0, header.data(), header.size()));
-  Result<uint64_t> tokens = ParseShardHeader(header, shard.file_.bytes());
-  if (!tokens.ok()) {
-    return Error{tokens.error().kind, "'" + path + "' " + tokens.error().message};
+  DT_TRY_ASSIGN(const std::string start, StartOf(shard.file_, kNpyHeaderMax));
+  if (format == ShardFormat::kAuto) {
+    DT_TRY_ASSIGN(format, Recognised(path, start));
   }
-  shard.tokens_ = *tokens;
+  const Result<Layout> layout = LayoutOf(shard.file_, start, format);
+  if (!layout.ok()) {
+    return Error{layout.error().kind, "'" + path + "' " + layout.error().message};
+  }
+  if (layout->tokens == 0) return BadShard("'" + path + "' holds no tokens");
+  shard.first_byte_ = layout->first_byte;
+  shard.tokens_ = layout->tokens;
   return shard;
 }
 
 Result<void> TokenShard::Read(uint64_t first, std::span<uint16_t> ids) const {
   DT_CHECK(first <= tokens_ && ids.size() <= tokens_ - first);
-  return file_.ReadAt(kShardHeaderBytes + 2 * first, ids.data(), ids.size_bytes());
+  return file_.ReadAt(first_byte_ + 2 * first, ids.data(), ids.size_bytes());
 }
 
-Result<ShardWriter> ShardWriter::Create(const std::string& path) {
+Result<ShardWriter> ShardWriter::Create(const std::string& path, ShardFormat format) {
+  DT_CHECK(format == ShardFormat::kLlmc || format == ShardFormat::kNpy);
   ShardWriter writer;
+  writer.format_ = format;
   DT_TRY_ASSIGN(writer.file_, OutputFile::Create(path));
-  const std::vector<char> header(kShardHeaderBytes, '\0');  // no magic: unfinished is unreadable
+  // No magic: unfinished is unreadable.
+  const std::vector<char> header(format == ShardFormat::kNpy ? kNpyHeaderBytes : kShardHeaderBytes,
+                                 '\0');
   DT_TRY(writer.file_.Append(header.data(), header.size()));
   return writer;
 }
@@ -98,8 +196,13 @@ Result<void> ShardWriter::Append(std::span<const uint16_t> ids) {
 }
 
 Result<void> ShardWriter::Finish() {
-  const int32_t header[3] = {kShardMagic, kShardVersion, static_cast<int32_t>(tokens_)};
-  DT_TRY(file_.WriteAt(0, header, sizeof header));
+  if (format_ == ShardFormat::kNpy) {
+    const std::string header = NpyHeader(tokens_);
+    DT_TRY(file_.WriteAt(0, header.data(), header.size()));
+  } else {
+    const int32_t header[3] = {kShardMagic, kShardVersion, static_cast<int32_t>(tokens_)};
+    DT_TRY(file_.WriteAt(0, header, sizeof header));
+  }
   return file_.SyncAndClose();
 }
 

@@ -1,11 +1,12 @@
-// shard.h: files of token ids in llm.c's format: 256 little-endian int32 of header (magic 20240520,
-// version 1, count), then `count` little-endian uint16.
+// shard.h: files of token ids, little-endian uint16 whatever stands before them: llm.c's format
+// (256 int32 of header: magic 20240520, version 1, count), .npy, Megatron's .bin with its .idx, and
+// bare ids.
 //
 // Role:    reads and writes one file. Files come from anywhere: nothing in them is believed before
 //          it is checked.
 // Threads: a TokenShard may be read from several threads.
 // Errors:  kData for a malformed file, naming it, what is wrong and what would be right.
-// Tests:   tests/corpus/shard_test.cc, tests/fuzz/shard_fuzz.cc
+// Tests:   tests/corpus/shard_test.cc, tests/corpus/shard_formats_test.cc, tests/fuzz/shard_fuzz.cc
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,23 @@ inline constexpr size_t kShardHeaderBytes = 1024;
 // llm.c keeps offsets in an int, so that files of 2 GiB and more break it.
 inline constexpr uint64_t kShardTokensMax = (uint64_t{1} << 30) - kShardHeaderBytes;
 
-// Checks a header against the size of its file; returns the number of tokens.
+enum class ShardFormat {
+  kAuto,      // by the file: one of the next three
+  kLlmc,      // by its magic
+  kNpy,       // by its magic
+  kMegatron,  // a .bin that has a Megatron index beside it
+  kRawU16,
+};
+// auto, llmc, npy, megatron, raw_u16. Errors: kConfig.
+Result<ShardFormat> ShardFormatOf(std::string_view name);
+
+// Checks a header of llm.c's against the size of its file; returns the number of tokens.
 // REQUIRES: header has kShardHeaderBytes bytes, or the whole file when that is shorter.
 Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes);
 
 class TokenShard {
  public:
-  static Result<TokenShard> Open(const std::string& path);
+  static Result<TokenShard> Open(const std::string& path, ShardFormat format = ShardFormat::kAuto);
 
   const std::string& path() const { return file_.path(); }
   uint64_t tokens() const { return tokens_; }
@@ -40,13 +51,16 @@ class TokenShard {
 
  private:
   InputFile file_;
+  uint64_t first_byte_ = 0;  // of the ids
   uint64_t tokens_ = 0;
 };
 
 // Writes one shard. The file is complete only after Finish.
 class ShardWriter {
  public:
-  static Result<ShardWriter> Create(const std::string& path);
+  // REQUIRES: format is kLlmc or kNpy.
+  static Result<ShardWriter> Create(const std::string& path,
+                                    ShardFormat format = ShardFormat::kLlmc);
 
   // REQUIRES: tokens() + ids.size() <= kShardTokensMax.
   Result<void> Append(std::span<const uint16_t> ids);
@@ -56,6 +70,7 @@ class ShardWriter {
 
  private:
   OutputFile file_;
+  ShardFormat format_ = ShardFormat::kLlmc;
   uint64_t tokens_ = 0;
 };
 

@@ -7,8 +7,11 @@
 
 namespace dt::corpus {
 
-Split::Split(std::string folder, std::string name, uint64_t shard_tokens)
-    : folder_(std::move(folder)), name_(std::move(name)), shard_tokens_(shard_tokens) {}
+Split::Split(std::string folder, std::string name, uint64_t shard_tokens, ShardFormat format)
+    : folder_(std::move(folder)),
+      name_(std::move(name)),
+      shard_tokens_(shard_tokens),
+      format_(format) {}
 
 Result<void> Split::Append(std::span<const uint16_t> ids) {
   while (!ids.empty()) {
@@ -31,9 +34,10 @@ Result<void> Split::Finish() {
 
 Result<void> Split::Begin() {
   char number[16];
-  std::snprintf(number, sizeof number, "_%06zu.bin", names_.size());
+  std::snprintf(number, sizeof number, "_%06zu.%s", names_.size(),
+                format_ == ShardFormat::kNpy ? "npy" : "bin");
   names_.push_back(name_ + number);
-  DT_TRY_ASSIGN(writer_, ShardWriter::Create(folder_ + "/" + names_.back()));
+  DT_TRY_ASSIGN(writer_, ShardWriter::Create(folder_ + "/" + names_.back(), format_));
   return {};
 }
 

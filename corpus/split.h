@@ -1,4 +1,4 @@
-// split.h: a stream of ids cut into numbered shards: FOLDER/train_000000.bin …
+// split.h: a stream of ids cut into numbered shards: FOLDER/train_000000.bin … or .npy.
 //
 // Errors: kIo. Tests: tests/corpus/tokenize_test.cc
 #pragma once
@@ -14,10 +14,11 @@
 
 namespace dt::corpus {
 
+// REQUIRES of format: ShardWriter's.
 class Split {
  public:
   // `name`: train or val.
-  Split(std::string folder, std::string name, uint64_t shard_tokens);
+  Split(std::string folder, std::string name, uint64_t shard_tokens, ShardFormat format);
 
   Result<void> Append(std::span<const uint16_t> ids);
   // Ends the last shard.
@@ -31,6 +32,7 @@ class Split {
   const std::string folder_;
   const std::string name_;
   const uint64_t shard_tokens_;
+  const ShardFormat format_;
   std::optional<ShardWriter> writer_;
   uint64_t tokens_ = 0;
   std::vector<std::string> names_;

@@ -37,7 +37,8 @@ std::vector<std::string> ShardsIn(const std::string& folder) {
   fs::directory_iterator entry(folder, code);
   for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
     const std::string name = entry->path().filename().string();
-    if (name.ends_with(".bin") && (name.starts_with("train_") || name.starts_with("val_"))) {
+    if ((name.ends_with(".bin") || name.ends_with(".npy")) &&
+        (name.starts_with("train_") || name.starts_with("val_"))) {
       names.push_back(name);
     }
   }
@@ -80,8 +81,8 @@ class Run {
         progress_(progress),
         documents_(documents),
         encoder_(std::move(encoder)),
-        train_(folder, "train", options.shard_tokens),
-        val_(folder, "val", options.shard_tokens) {}
+        train_(folder, "train", options.shard_tokens, options.format),
+        val_(folder, "val", options.shard_tokens, options.format) {}
 
   Result<void> All() {
     bool counted = true;

@@ -1,7 +1,7 @@
 // tokenize.h: text files to token shards, as `dtctl data tokenize` does it.
 //
 // Role:      one document per file, or per line of a JSON lines file, each preceded by end-of-text;
-//            OUTPUT/train_000000.bin … and OUTPUT/val_000000.bin …
+//            OUTPUT/train_000000.bin … and OUTPUT/val_000000.bin …, or .npy
 // Invariant: OUTPUT has the shards of one run or those of another, never a mixture that a pattern
 //            would take for one: a run works in OUTPUT/.tokenize and moves its shards out at the
 //            end. The moves are not one step; a kill between them leaves whole shards only.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "corpus/shard.h"
 #include "corpus/text_encoder.h"
 
 namespace dt::corpus {
@@ -33,6 +34,7 @@ struct TokenizeOptions {
   std::vector<std::string> validation_inputs;  // of Validation::kFiles
   std::string output;
   uint64_t shard_tokens = 100'000'000;
+  ShardFormat format = ShardFormat::kLlmc;  // or kNpy
   Validation validation = Validation::kFraction;
   double validation_fraction = 0.05;  // of the text's bytes; 0: no validation shard
   Existing existing = Existing::kRefuse;

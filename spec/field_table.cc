@@ -108,10 +108,12 @@ void AddRun(std::vector<Field>& t) {
                   .Required()
                   .Glob()
                   .Help("Glob of validation token shards, relative to the worker's --data-root."));
-  t.push_back(Row("data.format", kChoice)
-                  .Choices({"auto", "llmc"}, {"npy", "megatron", "raw_u16"})
-                  .Default("auto")
-                  .Help("Format of the shards; auto reads it from their header."));
+  t.push_back(
+      Row("data.format", kChoice)
+          .Choices({"auto", "llmc", "npy", "megatron", "raw_u16"})
+          .Default("auto")
+          .Help("Format of the shards; auto tells llm.c's, .npy and Megatron's by their headers, "
+                "not bare 16-bit ids."));
   t.push_back(Row("data.shuffle", kFlag)
                   .Default("false")
                   .Help("Draw samples in an order given by the seed instead of in sequence."));

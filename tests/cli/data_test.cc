@@ -76,6 +76,14 @@ TEST_F(DataCommandTest, WritesShardsAndSaysWhereWithoutACoordinator) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "out/train_000000.bin"));
 }
 
+TEST_F(DataCommandTest, WritesNpyWhenAskedTo) {
+  const std::string text = folder_.Write("a.txt", "hello");
+  EXPECT_EQ(Run({"--output", folder_ / "out", "--format", "npy", "--val-fraction", "0", text}), 0)
+      << err_.str();
+  EXPECT_NE(out_.str().find("out/train_*.npy"), std::string::npos) << out_.str();
+  EXPECT_NE(err_.str().find("FOLDER/train_*.npy"), std::string::npos) << err_.str();
+}
+
 TEST_F(DataCommandTest, ValidationFilesMayBeRepeatedAndLeaveThePathsAlone) {
   const std::string a = folder_.Write("a.txt", "aa");
   const std::string b = folder_.Write("b.txt", "b");
@@ -113,6 +121,8 @@ TEST_F(DataCommandTest, MistakesExitTwoAndCtrlCExits130) {
   EXPECT_NE(err_.str().find("absent"), std::string::npos);
   EXPECT_EQ(Run({text}), 2);
   EXPECT_EQ(Run({"--output", folder_ / "out", "--tokenizer", "klingon", text}), 2);
+  EXPECT_EQ(Run({"--output", folder_ / "out", "--format", "csv", text}), 2);
+  EXPECT_NE(err_.str().find("use bin or npy"), std::string::npos) << err_.str();
   EXPECT_EQ(Run({"--output", folder_ / "out", "--val", text, "--val-first-shard", text}), 2);
   interrupt_.Trigger();
   EXPECT_EQ(Run({"--output", folder_ / "out", text}), 130);

@@ -140,6 +140,18 @@ TEST_F(TokenizeTest, RefusesAFolderThatHasShardsAndReplacesThemAllWhenTold) {
   EXPECT_EQ(names, std::vector<std::string>{"train_000000.bin"});
 }
 
+TEST_F(TokenizeTest, NpyShardsReplaceThoseOfTheOtherFormat) {
+  options_.inputs = {folder_.Write("a.txt", "text")};
+  Run();
+  options_.format = ShardFormat::kNpy;
+  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  options_.existing = Existing::kReplace;
+  const TokenizeSummary summary = Run();
+  EXPECT_EQ(summary.train_files, std::vector<std::string>{folder_ / "out/train_000000.npy"});
+  EXPECT_EQ(Text(summary.train_files), "|text");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out/train_000000.bin"));
+}
+
 TEST_F(TokenizeTest, WhatAKilledRunLeftIsSweptAway) {
   folder_.Write("out/.tokenize/train_000007.bin", "half");
   options_.inputs = {folder_.Write("a.txt", "text")};

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "corpus/megatron.h"
+#include "corpus/npy.h"
 #include "corpus/shard.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -21,5 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         dt::corpus::ParseShardHeader(text.substr(0, kShardHeaderBytes), claimed);
     if (of_claimed.ok() && kShardHeaderBytes + 2 * *of_claimed != claimed) std::abort();
   }
+  const dt::Result<dt::corpus::NpyLayout> npy =
+      dt::corpus::ParseNpyHeader(text.substr(0, dt::corpus::kNpyHeaderMax), size);
+  if (npy.ok() && npy->first_byte + 2 * npy->tokens != size) std::abort();
+  const dt::Result<uint64_t> sequences =
+      dt::corpus::ParseMegatronHeader(text.substr(0, dt::corpus::kMegatronHeaderBytes), size);
+  if (sequences.ok() && 12 * *sequences > size) std::abort();
   return 0;
 }

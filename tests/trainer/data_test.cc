@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "corpus/npy.h"
 #include "tests/testing/temp_folder.h"
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/data/loader.h"
@@ -130,7 +131,10 @@ class DataTest : public ::testing::Test {
     ASSERT_TRUE(writer.ok() && writer->Append(ids).ok() && writer->Finish().ok());
   }
   DatasetOptions Options(int64_t seq_len = 4) const {
-    return {folder_.path(), "train_*.bin", 1000, seq_len};
+    return {.data_root = folder_.path(),
+            .pattern = "train_*.bin",
+            .vocab_size = 1000,
+            .seq_len = seq_len};
   }
   Dataset Open(int64_t seq_len = 4) {
     Result<Dataset> dataset = Dataset::Open(Options(seq_len));
@@ -290,6 +294,33 @@ TEST_F(DataTest, UnusableDataIsRefusedWhenItIsOpened) {
   const Result<Dataset> bad = Dataset::Open(Options(2));
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.error().message.find("train_1.bin"), std::string::npos);
+}
+
+TEST_F(DataTest, EveryFormatGivesTheSameSamples) {
+  Shard("train_0.bin", 0, 50);
+  const std::string ids = Slurp(folder_ / "train_0.bin").substr(corpus::kShardHeaderBytes);
+  folder_.Write("train_0.npy", corpus::NpyHeader(50) + ids);
+  folder_.Write("train_0.u16", ids);
+  const Dataset llmc = Open();
+  const auto samples = [](const Dataset& dataset) {
+    std::vector<uint16_t> all;
+    std::vector<uint16_t> window(5);
+    for (uint64_t i = 0; i < dataset.windows(); ++i) {
+      EXPECT_TRUE(dataset.ReadWindow(i, window).ok());
+      all.insert(all.end(), window.begin(), window.end());
+    }
+    return all;
+  };
+  for (const auto& [pattern, format] : std::vector<std::pair<std::string, corpus::ShardFormat>>{
+           {"train_*.npy", corpus::ShardFormat::kAuto},
+           {"train_*.u16", corpus::ShardFormat::kRawU16}}) {
+    DatasetOptions options = Options();
+    options.pattern = pattern;
+    options.format = format;
+    const Result<Dataset> other = Dataset::Open(options);
+    ASSERT_TRUE(other.ok()) << other.error().message;
+    EXPECT_EQ(samples(*other), samples(llmc));
+  }
 }
 
 TEST_F(DataTest, TheFingerprintTellsDataApart) {

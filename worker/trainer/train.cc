@@ -140,9 +140,11 @@ Result<void> Attempt::Go() {
 
 Result<void> Attempt::Prepare() {
   DT_TRY_ASSIGN(spec_, ParseTrialSpec(start_.spec));
+  DT_TRY_ASSIGN(const corpus::ShardFormat format, corpus::ShardFormatOf(spec_.data.format));
   const auto open = [&](const std::string& pattern) {
     return Dataset::Open({.data_root = start_.data_root,
                           .pattern = pattern,
+                          .format = format,
                           .vocab_size = static_cast<int32_t>(spec_.model.vocab_size),
                           .seq_len = spec_.train.seq_len});
   };

@@ -28,7 +28,7 @@ Result<Dataset> Dataset::Open(const DatasetOptions& options) {
   const auto seq_len = static_cast<uint64_t>(options.seq_len);
   dataset.first_window_.push_back(0);
   for (const std::string& path : paths) {
-    DT_TRY_ASSIGN(corpus::TokenShard shard, corpus::TokenShard::Open(path));
+    DT_TRY_ASSIGN(corpus::TokenShard shard, corpus::TokenShard::Open(path, options.format));
     dataset.tokens_ += shard.tokens();
     dataset.first_window_.push_back(dataset.first_window_.back() + (shard.tokens() - 1) / seq_len);
     dataset.shards_.push_back(std::move(shard));

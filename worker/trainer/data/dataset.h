@@ -19,7 +19,8 @@ namespace dt::trainer {
 
 struct DatasetOptions {
   std::string data_root;
-  std::string pattern;     // data.train or data.val
+  std::string pattern;  // data.train or data.val
+  corpus::ShardFormat format = corpus::ShardFormat::kAuto;
   int32_t vocab_size = 0;  // ids must be below
   int64_t seq_len = 0;
 };

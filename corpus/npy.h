@@ -1,0 +1,33 @@
+// npy.h: token ids as NumPy saves them: a .npy file of one dimension, uint16, little-endian.
+//
+// Role:   pure. Files come from anywhere: nothing in a header is believed before it is checked.
+// Source: NumPy's format description (numpy.lib.format), versions 1.0 to 3.0.
+// Errors: kData; the message goes after the file's name.
+// Tests:  tests/corpus/shard_formats_test.cc, tests/fuzz/shard_fuzz.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+
+namespace dt::corpus {
+
+// What NumPy and we write for an array of one dimension.
+inline constexpr size_t kNpyHeaderBytes = 128;
+// NumPy pads to 64; a longer header than this is of a structure and no array of ids.
+inline constexpr size_t kNpyHeaderMax = 4096;
+
+struct NpyLayout {
+  uint64_t first_byte = 0;
+  uint64_t tokens = 0;
+};
+
+bool IsNpy(std::string_view start);
+// `start` is the file's first kNpyHeaderMax bytes, or all when it has fewer.
+Result<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes);
+// Of version 1.0, kNpyHeaderBytes long.
+std::string NpyHeader(uint64_t tokens);
+
+}  // namespace dt::corpus
