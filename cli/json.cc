@@ -272,7 +272,9 @@ Json ExperimentJson(const v1::ExperimentSummary& experiment) {
 Json TrialJson(const v1::TrialSummary& trial) {
   Json json = WithId(absl::StrCat(trial.experiment(), "/", trial.trial()), ToJson(trial));
   if (trial.eta_seconds() < 0) json["eta_seconds"] = nullptr;
-  if (trial.target_steps() == 0) json["target_steps"] = nullptr;
+  for (const char* name : {"target_steps", "train_tokens", "tokens_per_step"}) {
+    if (json[name] == 0) json[name] = nullptr;
+  }
   return json;
 }
 

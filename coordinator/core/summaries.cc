@@ -100,6 +100,8 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
   prepared.ParseFromString(trial.prepared);
   summary.set_data_fingerprint(prepared.data_fingerprint());
   summary.set_model_parameters(prepared.model_parameters());
+  summary.set_train_tokens(prepared.train_tokens());
+  summary.set_tokens_per_step(prepared.tokens_per_step());
   *summary.mutable_provenance() = prepared.provenance();
 }
 

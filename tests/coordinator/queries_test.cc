@@ -154,6 +154,8 @@ TEST_F(QueryTest, ATrialsSummaryShowsHowFarItIs) {
   EXPECT_EQ(summary.target_steps(), 100u);
   EXPECT_EQ(summary.latest().loss(), 2.5);
   EXPECT_EQ(summary.tokens_per_second(), 500);
+  EXPECT_EQ(summary.train_tokens(), 5000u);
+  EXPECT_EQ(summary.tokens_per_step(), 500u);
   EXPECT_NEAR(summary.eta_seconds(), 60 * 0.2, 1e-9);
   EXPECT_EQ(summary.val_loss(), 3.2);
   EXPECT_EQ(summary.best_val_loss(), 3.0);

@@ -288,6 +288,8 @@ class CoreTest : public testing::Test {
     v1::Item item = ItemOf(name);
     item.mutable_prepared()->set_target_steps(target_steps);
     item.mutable_prepared()->set_data_fingerprint("data-1");
+    item.mutable_prepared()->set_train_tokens(5000);
+    item.mutable_prepared()->set_tokens_per_step(500);
     return item;
   }
   v1::Item Running(const std::string& name, uint64_t resumed_step = 0) {
