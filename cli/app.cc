@@ -227,6 +227,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddGetCommands(*tree);
   AddDescribeCommands(*tree);
   AddStreamCommands(*tree);
+  AddReportCommands(*tree);
   AddControlCommands(*tree);
   AddDataCommands(*tree);
   AddVersionCommands(*tree);

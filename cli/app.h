@@ -61,6 +61,7 @@ void AddGetCommands(CommandTree& tree);
 void AddDescribeCommands(CommandTree& tree);
 void AddStreamCommands(CommandTree& tree);
 void AddFollowCommands(CommandTree& tree);
+void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
 void AddVersionCommands(CommandTree& tree);

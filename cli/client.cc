@@ -215,6 +215,18 @@ absl::StatusOr<std::vector<v1::CheckpointSummary>> Client::ListCheckpoints(
       [](auto& response) { return response.mutable_checkpoints(); });
 }
 
+absl::Status Client::ReadAllMetrics(
+    v1::ReadMetricsRequest request,
+    const std::function<void(const v1::ReadMetricsResponse&)>& take) {
+  request.set_page_size(static_cast<int>(limits::kMetricRowsPageMax));
+  while (true) {
+    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, ReadMetrics(request));
+    take(page);
+    if (page.next_page_token().empty()) return absl::OkStatus();
+    request.set_page_token(page.next_page_token());
+  }
+}
+
 #undef DT_CALL
 
 absl::StatusOr<Selector> ParseExperiment(const std::string& text) {

@@ -49,6 +49,9 @@ class Client {
   absl::StatusOr<std::vector<v1::WorkerSummary>> ListWorkers();
   absl::StatusOr<std::vector<v1::CheckpointSummary>> ListCheckpoints(
       v1::ListCheckpointsRequest request);
+  // Every page of the rows, in order. REQUIRES: !request.last(): pages must not change experiment.
+  absl::Status ReadAllMetrics(v1::ReadMetricsRequest request,
+                              const std::function<void(const v1::ReadMetricsResponse&)>& take);
 
   const std::string& address() const { return address_; }
 

@@ -11,7 +11,6 @@
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/metric_rows.h"
-#include "common/limits.h"
 #include "common/status.h"
 
 namespace dt::cli {
@@ -135,7 +134,6 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
     request.set_experiment(found.summary().experiment());
   }
   request.set_all_attempts(options.all_attempts);
-  request.set_page_size(static_cast<int>(limits::kMetricRowsPageMax));
   MetricRows rows(request.experiment(), options.metrics,
                   options.all_attempts ? Attempts::kAll : Attempts::kValidOnly);
   const bool csv = session.format() == Format::kCsv;
@@ -145,13 +143,10 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
       session.out() << (csv ? rows.CsvLine(row) : JsonLine(WithIsoTime(row)));
     }
   };
-  while (true) {
-    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client->ReadMetrics(request));
+  DT_RETURN_IF_ERROR(client->ReadAllMetrics(request, [&](const v1::ReadMetricsResponse& page) {
     if (!std::exchange(headed, true)) session.out() << rows.CsvHeader();
     print(rows.Add(page));
-    if (page.next_page_token().empty()) break;
-    request.set_page_token(page.next_page_token());
-  }
+  }));
   print(rows.Finish());
   session.out() << std::flush;
   return ExitCode::kOk;

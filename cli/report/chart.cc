@@ -1,0 +1,240 @@
+#include "cli/report/chart.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/format.h"
+#include "cli/report/document.h"
+
+namespace dt::cli::report {
+namespace {
+
+// In the units of the drawing, which are pixels at its usual size.
+constexpr double kWidth = 960;
+constexpr double kLeft = 74;         // of the plot: room for the y axis
+constexpr double kLegendLeft = 716;  // the plot ends a little before
+constexpr double kTop = 34;
+constexpr double kPlotHeight = 320;
+constexpr double kBelow = 50;  // room for the x axis
+constexpr double kLegendRow = 17;
+constexpr int kNameColumns = 34;  // what fits beside the plot
+
+constexpr std::array<const char*, 5> kDashes = {"", "7 3", "2 3", "9 3 2 3", "14 4"};
+
+std::string Number(double value) { return absl::StrFormat("%.1f", value); }
+
+std::string Text(double x, double y, std::string_view anchor, std::string_view extra,
+                 std::string_view text) {
+  return absl::StrCat("<text x=\"", Number(x), "\" y=\"", Number(y), "\" text-anchor=\"",
+                      std::string(anchor), "\"", std::string(extra), ">", EscapeHtml(text),
+                      "</text>\n");
+}
+
+std::string Segment(double x1, double y1, double x2, double y2, std::string_view attributes) {
+  return absl::StrCat("<path d=\"M", Number(x1), " ", Number(y1), "L", Number(x2), " ", Number(y2),
+                      "\" ", std::string(attributes), "/>\n");
+}
+
+std::string LineAttributes(size_t line) {
+  // The dashes go on where the colours begin again, so that 40 lines differ.
+  const std::string dash = kDashes[(line + line / kColours) % kDashes.size()];
+  return absl::StrCat("class=\"c", line % kColours, "\"",
+                      dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\""));
+}
+
+// A shape around (x, y); six of them, by the line's number.
+std::string Marker(size_t line, double x, double y) {
+  const std::string at = absl::StrCat("M", Number(x), " ", Number(y));
+  static constexpr std::array<const char*, 6> kShapes = {
+      "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
+      "m-3.2 -3.2h6.4v6.4h-6.4z",
+      "m0 -4.4l4.2 7.4h-8.4z",
+      "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",
+      "m0 4.4l4.2 -7.4h-8.4z",
+      "m-1.3 -4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z"};
+  return absl::StrCat("<path class=\"f", line % kColours, "\" d=\"", at,
+                      kShapes[(line + line / kColours) % kShapes.size()], "\"/>\n");
+}
+
+std::string Cross(size_t line, double x, double y) {
+  return absl::StrCat("<path class=\"c", line % kColours, "\" d=\"M", Number(x - 4), " ",
+                      Number(y - 4), "l8 8m0 -8l-8 8\"/>\n");
+}
+
+std::string Open(double height, const std::string& title, int id) {
+  return absl::StrCat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ",
+                      Number(height), "\" role=\"img\" aria-labelledby=\"figure", id,
+                      "\">\n<title id=\"figure", id, "\">", EscapeHtml(title), "</title>\n",
+                      Text(kLeft, 18, "start", " class=\"h\"", title));
+}
+
+// Maps values to places of the drawing.
+struct Plot {
+  Axis x;
+  Axis y;
+  double X(double value) const { return kLeft + x.Position(value) * (kLegendLeft - 30 - kLeft); }
+  double Y(double value) const { return kTop + (1 - y.Position(value)) * kPlotHeight; }
+};
+
+Plot MakePlot(const LineChart& chart) {
+  std::vector<double> xs;
+  std::vector<double> ys;
+  for (const ChartLine& line : chart.lines) {
+    for (const std::vector<Point>* points : {&line.points, &line.marks}) {
+      for (const Point& point : *points) {
+        xs.push_back(point.x);
+        ys.push_back(point.y);
+      }
+    }
+    xs.insert(xs.end(), line.floor.begin(), line.floor.end());
+  }
+  return {chart.x_ticks.empty() ? Axis::Round(chart.x_scale, xs, 7)
+                                : Axis::AtValues(chart.x_scale, chart.x_ticks),
+          Axis::Round(chart.y_scale, ys, 6)};
+}
+
+std::string Frame(const LineChart& chart, const Plot& plot) {
+  const double right = kLegendLeft - 30;
+  const double bottom = kTop + kPlotHeight;
+  std::string svg;
+  for (const Tick& tick : plot.y.ticks()) {
+    const double y = plot.Y(tick.value);
+    svg += Segment(kLeft, y, right, y, "class=\"g\"");
+    svg += Text(kLeft - 8, y + 4, "end", " class=\"d\"", tick.text);
+  }
+  for (const Tick& tick : plot.x.ticks()) {
+    const double x = plot.X(tick.value);
+    svg += Segment(x, bottom, x, bottom + 5, "class=\"a\"");
+    svg += Text(x, bottom + 19, "middle", " class=\"d\"", tick.text);
+  }
+  svg += Segment(kLeft, bottom, right, bottom, "class=\"a\"");
+  const auto scaled = [](const std::string& label, Scale scale) {
+    return scale == Scale::kLog ? label + ", log scale" : label;
+  };
+  svg += Text((kLeft + right) / 2, bottom + 40, "middle", "", scaled(chart.x_label, chart.x_scale));
+  const double middle = kTop + kPlotHeight / 2;
+  svg +=
+      Text(16, middle, "middle", absl::StrCat(" transform=\"rotate(-90 16 ", Number(middle), ")\""),
+           scaled(chart.y_label, chart.y_scale));
+  return svg;
+}
+
+bool Placed(const Plot& plot, const Point& point) {
+  return std::isfinite(plot.X(point.x)) && std::isfinite(plot.Y(point.y));
+}
+
+std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
+  const ChartLine& line = chart.lines[number];
+  std::string path;
+  std::string markers;
+  for (const Point& point : line.points) {
+    if (!Placed(plot, point)) continue;
+    absl::StrAppend(&path, path.empty() ? "M" : "L", Number(plot.X(point.x)), " ",
+                    Number(plot.Y(point.y)));
+    if (chart.markers == PointMarkers::kEach) {
+      markers += Marker(number, plot.X(point.x), plot.Y(point.y));
+    }
+  }
+  for (const Point& point : line.marks) {
+    if (Placed(plot, point)) markers += Marker(number, plot.X(point.x), plot.Y(point.y));
+  }
+  // Crosses of several lines at one place stand beside each other.
+  const double shift =
+      9 * (static_cast<double>(number) - (static_cast<double>(chart.lines.size()) - 1) / 2);
+  for (const double x : line.floor) {
+    if (!std::isfinite(plot.X(x))) continue;
+    markers += Cross(number, plot.X(x) + shift, kTop + kPlotHeight);
+  }
+  if (!path.empty()) {
+    path = absl::StrCat("<path ", LineAttributes(number), " d=\"", path, "\"/>\n");
+  }
+  return path + markers;
+}
+
+std::string Legend(const LineChart& chart, double& y) {
+  std::string svg;
+  const auto entry = [&](const std::string& drawn, const std::string& name) {
+    absl::StrAppend(&svg, drawn,
+                    Text(kLegendLeft + 36, y + 4, "start", "", Truncate(name, kNameColumns)));
+    y += kLegendRow;
+  };
+  bool marks = false;
+  bool floor = false;
+  for (size_t i = 0; i < chart.lines.size(); ++i) {
+    const ChartLine& line = chart.lines[i];
+    std::string drawn = Segment(kLegendLeft, y, kLegendLeft + 30, y, LineAttributes(i));
+    if (chart.markers == PointMarkers::kEach || !line.marks.empty()) {
+      drawn += Marker(i, kLegendLeft + 15, y);
+    }
+    entry(drawn, line.name);
+    marks = marks || !line.marks.empty();
+    floor = floor || !line.floor.empty();
+  }
+  if (marks && !chart.marks_name.empty()) entry("", "markers: " + chart.marks_name);
+  if (floor) {
+    entry(Cross(7, kLegendLeft + 15, y), chart.floor_name);
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string LineChartSvg(const LineChart& chart, int id) {
+  const Plot plot = MakePlot(chart);
+  std::string body = Frame(chart, plot);
+  for (size_t i = 0; i < chart.lines.size(); ++i) body += DrawLine(chart, plot, i);
+  double legend_end = kTop + 6;
+  body += Legend(chart, legend_end);
+  const double height = std::max(kTop + kPlotHeight + kBelow, legend_end);
+  return absl::StrCat(Open(height, chart.title, id), body, "</svg>\n");
+}
+
+std::string BarChartSvg(const BarChart& chart, int id) {
+  constexpr double kRow = 22;
+  constexpr double kNames = 250;
+  constexpr double kRight = kWidth - 20;
+  std::vector<double> totals = {0};
+  for (const BarChart::Bar& bar : chart.bars) {
+    double total = 0;
+    for (const double value : bar.values) total += std::isfinite(value) ? value : 0;
+    totals.push_back(total);
+  }
+  const Axis axis = Axis::Round(Scale::kLinear, totals, 7);
+  const auto place = [&](double value) {
+    return kNames + axis.Position(value) * (kRight - kNames);
+  };
+  const double top = kTop + 26;
+  const double bottom = top + kRow * static_cast<double>(chart.bars.size());
+  std::string svg = Open(bottom + kBelow, chart.title, id);
+  double x = kLeft;
+  for (size_t i = 0; i < chart.parts.size(); ++i) {
+    absl::StrAppend(&svg, "<rect class=\"f", i % kColours, "\" x=\"", Number(x), "\" y=\"",
+                    Number(kTop), "\" width=\"12\" height=\"12\"/>\n",
+                    Text(x + 17, kTop + 10, "start", "", chart.parts[i]));
+    x += 34 + 7 * static_cast<double>(DisplayWidth(chart.parts[i]));
+  }
+  for (const Tick& tick : axis.ticks()) {
+    svg += Segment(place(tick.value), top, place(tick.value), bottom, "class=\"g\"");
+    svg += Text(place(tick.value), bottom + 16, "middle", " class=\"d\"", tick.text);
+  }
+  for (size_t row = 0; row < chart.bars.size(); ++row) {
+    const double y = top + kRow * static_cast<double>(row);
+    svg += Text(kNames - 8, y + 15, "end", "", Truncate(chart.bars[row].name, kNameColumns));
+    double from = 0;
+    for (size_t i = 0; i < chart.bars[row].values.size(); ++i) {
+      const double value = chart.bars[row].values[i];
+      if (!std::isfinite(value) || value <= 0) continue;
+      absl::StrAppend(&svg, "<rect class=\"f", i % kColours, "\" x=\"", Number(place(from)),
+                      "\" y=\"", Number(y + 3), "\" width=\"",
+                      Number(place(from + value) - place(from)), "\" height=\"16\"/>\n");
+      from += value;
+    }
+  }
+  svg += Text((kNames + kRight) / 2, bottom + 38, "middle", "", chart.x_label);
+  return svg + "</svg>\n";
+}
+
+}  // namespace dt::cli::report

@@ -1,0 +1,100 @@
+#include "cli/report/collect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace dt::cli::report {
+
+std::vector<Point> Thin(const std::vector<Point>& points, size_t limit) {
+  if (points.size() <= limit) return points;
+  const size_t stretches = (limit - 2) / 2;
+  const size_t inner = points.size() - 2;
+  std::vector<Point> kept = {points.front()};
+  for (size_t i = 0; i < stretches; ++i) {
+    const auto begin = points.begin() + 1 + static_cast<int64_t>(inner * i / stretches);
+    const auto end = points.begin() + 1 + static_cast<int64_t>(inner * (i + 1) / stretches);
+    const auto [low, high] =
+        std::minmax_element(begin, end, [](const Point& a, const Point& b) { return a.y < b.y; });
+    kept.push_back(*std::min(low, high));
+    if (low != high) kept.push_back(*std::max(low, high));
+  }
+  kept.push_back(points.back());
+  return kept;
+}
+
+Collector::Collector(Experiment& experiment) : experiment_(experiment) {
+  for (Trial& trial : experiment_.trials) trials_[trial.summary.trial()] = &trial;
+}
+
+void Collector::Take(const v1::StepRow& row, Trial& trial) {
+  ++trial.logged;
+  const std::array<double, kPhases.size()> phases = {
+      row.data_seconds(),         row.forward_seconds(),   row.backward_seconds(),
+      row.comm_exposed_seconds(), row.optimizer_seconds(), row.other_seconds()};
+  for (size_t i = 0; i < phases.size(); ++i) trial.phase_seconds[i] += phases[i];
+  trial.allreduce_seconds += row.allreduce_seconds();
+  trial.newest_wall_ms = std::max(trial.newest_wall_ms, row.wall_time_ms());
+  const auto step = static_cast<double>(row.step());
+  const bool timed = row.wall_time_ms() > 0 && trial.summary.started_wall_ms() > 0;
+  const double seconds =
+      static_cast<double>(row.wall_time_ms() - trial.summary.started_wall_ms()) / 1000;
+  if (timed) time_of_step_.push_back({step, seconds});
+  if (!std::isfinite(row.loss())) return;
+  by_step_.push_back({step, row.loss()});
+  if (timed) by_time_.push_back({seconds, row.loss()});
+}
+
+void Collector::Add(const v1::ReadMetricsResponse& page) {
+  for (const v1::EvaluationRow& one : page.evaluations()) {
+    if (one.evaluation().split() == "val" && std::isfinite(one.evaluation().loss())) {
+      evaluations_[one.trial()].push_back(one.evaluation());
+    }
+  }
+  for (const v1::MetricRow& one : page.rows()) {
+    const auto found = trials_.find(one.trial());
+    if (found == trials_.end()) continue;  // submitted with a retry after the trials were listed
+    if (found->second != current_) EndTrial();
+    current_ = found->second;
+    Take(one.row(), *current_);
+  }
+}
+
+void Collector::EndTrial() {
+  if (current_ == nullptr) return;
+  Trial& trial = *std::exchange(current_, nullptr);
+  for (const v1::Evaluation& one : evaluations_[trial.summary.trial()]) {
+    // An evaluation has no time of its own: that of the newest step before it.
+    const auto step = static_cast<double>(one.step());
+    const auto later =
+        std::upper_bound(time_of_step_.begin(), time_of_step_.end(), step,
+                         [](double value, const Point& point) { return value < point.x; });
+    if (later != time_of_step_.begin()) {
+      trial.val_by_time.push_back({std::prev(later)->y, one.loss()});
+    }
+  }
+  trial.loss_by_step = Thin(by_step_, kPointsPerLine);
+  trial.loss_by_time = Thin(by_time_, kPointsPerLine);
+  trial.val_by_time = Thin(trial.val_by_time, kPointsPerLine);
+  const auto rows = static_cast<double>(trial.logged);
+  for (double& seconds : trial.phase_seconds) seconds /= rows;
+  trial.allreduce_seconds /= rows;
+  by_step_.clear();
+  by_time_.clear();
+  time_of_step_.clear();
+}
+
+void Collector::Finish() {
+  EndTrial();
+  for (auto& [number, evaluations] : evaluations_) {
+    const auto found = trials_.find(number);
+    if (found == trials_.end()) continue;
+    std::vector<Point>& points = found->second->val_by_step;
+    for (const v1::Evaluation& one : evaluations) {
+      points.push_back({static_cast<double>(one.step()), one.loss()});
+    }
+    points = Thin(points, kPointsPerLine);
+  }
+}
+
+}  // namespace dt::cli::report

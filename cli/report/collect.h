@@ -1,0 +1,74 @@
+// collect.h: everything a report is made of, and how pages of rows become the part that is drawn.
+//
+// Role:      pure. Rows are thinned and summed as they come, so that an experiment of any length
+//            fits into memory: one trial's rows at a time are kept whole.
+// Ownership: Collector borrows the Experiment that it fills.
+// Tests:     tests/cli/report/collect_test.cc
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/report/curve.h"
+#include "dtrain/v1/control.pb.h"
+
+namespace dt::cli::report {
+
+namespace v1 = ::dtrain::v1;
+
+// What a figure of usual width can show; twice that would be drawn on the same pixels.
+inline constexpr size_t kPointsPerLine = 400;
+
+// Parts of an optimizer step, in the order in which they happen.
+inline constexpr std::array<const char*, 6> kPhases = {
+    "data", "forward", "backward", "exposed communication", "optimizer", "other"};
+
+struct Trial {
+  v1::TrialSummary summary;
+  std::vector<v1::AttemptSummary> attempts;
+  // Over steps, and over seconds since the trial began (waits and evaluations included).
+  std::vector<Point> loss_by_step;
+  std::vector<Point> loss_by_time;
+  std::vector<Point> val_by_step;
+  std::vector<Point> val_by_time;
+  uint64_t logged = 0;  // rows there were
+  // Means over the logged steps, seconds of one step.
+  std::array<double, kPhases.size()> phase_seconds = {};
+  double allreduce_seconds = 0;
+  int64_t newest_wall_ms = 0;  // of its rows; 0: none
+};
+
+struct Experiment {
+  v1::GetExperimentResponse found;
+  std::vector<Trial> trials;      // by number
+  uint64_t without_attempts = 0;  // trials whose attempts were not asked for
+};
+
+class Collector {
+ public:
+  // REQUIRES: experiment.trials has every trial that rows will come of.
+  explicit Collector(Experiment& experiment);
+
+  // Pages come in order.
+  void Add(const v1::ReadMetricsResponse& page);
+  // After the last page.
+  void Finish();
+
+ private:
+  void Take(const v1::StepRow& row, Trial& trial);
+  void EndTrial();
+
+  Experiment& experiment_;
+  std::map<uint32_t, Trial*> trials_;
+  std::map<uint32_t, std::vector<v1::Evaluation>> evaluations_;
+  Trial* current_ = nullptr;
+  std::vector<Point> by_step_;
+  std::vector<Point> by_time_;
+  std::vector<Point> time_of_step_;
+};
+
+}  // namespace dt::cli::report

@@ -1,0 +1,158 @@
+#include "cli/report/compare.h"
+
+#include <cmath>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/format.h"
+#include "cli/report/results.h"
+#include "cli/report/sections.h"
+#include "cli/report/study.h"
+#include "cli/summary.h"
+
+namespace dt::cli::report {
+namespace {
+
+// Parameters in any order.
+std::map<std::string, std::string> ParametersOf(const Trial& trial) {
+  std::map<std::string, std::string> values;
+  for (const v1::Assignment& one : trial.summary.assignments()) {
+    values[one.path()] = ValueAt(trial.summary, one.path());
+  }
+  return values;
+}
+
+std::string SignedText(double value) {
+  return std::isfinite(value) ? absl::StrFormat("%+.4f", value) : kNone;
+}
+
+// By how much of it `b` differs from `a`.
+std::string ChangeText(double a, double b) {
+  const double ratio = (b - a) / a;
+  return std::isfinite(ratio) ? absl::StrFormat("%+.1f%%", ratio * 100) : kNone;
+}
+
+Result ResultOrNone(const Trial* trial) {
+  static const v1::TrialSummary* const none = [] {
+    auto* summary = new v1::TrialSummary();
+    summary->set_val_loss(std::nan(""));
+    return summary;
+  }();
+  return ResultOf(trial == nullptr ? *none : trial->summary);
+}
+
+std::string OutcomeText(const Trial* trial) {
+  return trial == nullptr
+             ? kNone
+             : absl::StrCat(TrialName(trial->summary), ": ", ResultOf(trial->summary).outcome);
+}
+
+TextTable PairTable(const Experiment& a, const Experiment& b, Loss shown) {
+  const std::string first = absl::StrCat(a.found.summary().experiment());
+  const std::string second = absl::StrCat(b.found.summary().experiment());
+  TextTable table;
+  table.caption = absl::StrCat("Trials with equal parameters; differences are experiment ", second,
+                               " against ", first, "; loss is ", LossName(shown));
+  table.header = {"parameters", first, second};
+  table.text_columns = 3;
+  const auto three = [&](const std::string& name, const std::string& difference) {
+    table.header.push_back(absl::StrCat(name, ", ", first));
+    table.header.push_back(absl::StrCat(name, ", ", second));
+    table.header.push_back(difference);
+  };
+  three("loss", "difference");
+  three("perplexity", "change");
+  three("seconds per epoch", "change");
+  three("tokens/s", "change");
+  for (const auto& [left, right] : MatchTrials(a, b)) {
+    const Result one = ResultOrNone(left);
+    const Result two = ResultOrNone(right);
+    const double loss = LossOf(one, shown);
+    const double other = LossOf(two, shown);
+    const Trial& named = left != nullptr ? *left : *right;
+    table.rows.push_back({AssignmentsText(named.summary), OutcomeText(left), OutcomeText(right),
+                          FormatLoss(loss), FormatLoss(other), SignedText(other - loss),
+                          FixedText(one.perplexity), FixedText(two.perplexity),
+                          ChangeText(one.perplexity, two.perplexity),
+                          FixedText(one.seconds_per_epoch), FixedText(two.seconds_per_epoch),
+                          ChangeText(one.seconds_per_epoch, two.seconds_per_epoch),
+                          FormatRate(one.tokens_per_second), FormatRate(two.tokens_per_second),
+                          ChangeText(one.tokens_per_second, two.tokens_per_second)});
+  }
+  return table;
+}
+
+// Loss over steps of the pairs, as long as a reader can tell the lines apart.
+Figure PairFigure(const std::vector<TrialPair>& pairs) {
+  LineChart chart;
+  chart.title = "Training loss over steps";
+  chart.x_label = "optimizer step";
+  chart.y_label = "loss (nats per token)";
+  std::vector<double> ys;
+  for (const auto& [left, right] : pairs) {
+    if (chart.lines.size() + 2 > kLinesMax) break;
+    for (const Trial* trial : {left, right}) {
+      if (trial == nullptr || trial->logged == 0) continue;
+      chart.lines.push_back(
+          {absl::StrCat(TrialName(trial->summary), "  ", AssignmentsText(trial->summary)),
+           trial->loss_by_step,
+           trial->val_by_step,
+           {}});
+      for (const Point& point : trial->loss_by_step) ys.push_back(point.y);
+    }
+  }
+  chart.y_scale = ChooseScale(ys);
+  chart.marks_name = "validation";
+  const std::string note = absl::StrCat(
+      "Drawn are ", Plural(chart.lines.size(), "trial"), " of the first ",
+      Plural(pairs.size(), "pair"), ", thinned to at most ", kPointsPerLine, " points of a line.");
+  return {std::move(chart), note};
+}
+
+}  // namespace
+
+std::vector<TrialPair> MatchTrials(const Experiment& a, const Experiment& b) {
+  std::map<std::map<std::string, std::string>, std::deque<const Trial*>> waiting;
+  for (const Trial& trial : b.trials) waiting[ParametersOf(trial)].push_back(&trial);
+  std::vector<TrialPair> pairs;
+  std::set<const Trial*> paired;
+  for (const Trial& trial : a.trials) {
+    std::deque<const Trial*>& equal = waiting[ParametersOf(trial)];
+    const Trial* partner = equal.empty() ? nullptr : equal.front();
+    if (partner != nullptr) equal.pop_front();
+    paired.insert(partner);
+    pairs.emplace_back(&trial, partner);
+  }
+  for (const Trial& trial : b.trials) {
+    if (!paired.contains(&trial)) pairs.emplace_back(nullptr, &trial);
+  }
+  return pairs;
+}
+
+Document CompareReport(const Experiment& a, const Experiment& b) {
+  Document document;
+  document.title = absl::StrCat("Experiments ", a.found.summary().experiment(), " and ",
+                                b.found.summary().experiment(), " compared");
+  document.blocks.push_back(HeadFacts(a));
+  document.blocks.push_back(HeadFacts(b));
+  document.blocks.push_back(Heading{"Results"});
+  const bool evaluated =
+      LossShown(a.trials) == Loss::kValidation && LossShown(b.trials) == Loss::kValidation;
+  document.blocks.push_back(PairTable(a, b, evaluated ? Loss::kValidation : Loss::kTraining));
+  document.blocks.push_back(Paragraph{MeasuresNote()});
+  Figure figure = PairFigure(MatchTrials(a, b));
+  if (!std::get<LineChart>(figure.chart).lines.empty()) {
+    document.blocks.push_back(std::move(figure));
+  }
+  for (const Experiment* one : {&a, &b}) {
+    document.blocks.push_back(
+        Heading{absl::StrCat("Experiment ", one->found.summary().experiment())});
+    AppendConfiguration(*one, document);
+  }
+  return document;
+}
+
+}  // namespace dt::cli::report

@@ -1,0 +1,22 @@
+// curve.h: points of a line, and fewer of them.
+//
+// Role:  pure. Tests: tests/cli/report/collect_test.cc
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace dt::cli::report {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+  bool operator==(const Point&) const = default;
+};
+
+// At most `limit` points in the same order: the first, the last, and of each of equally long
+// stretches between them the lowest and the highest, so that no spike is lost.
+// REQUIRES: points are finite; limit >= 4.
+std::vector<Point> Thin(const std::vector<Point>& points, size_t limit);
+
+}  // namespace dt::cli::report

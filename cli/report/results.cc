@@ -1,0 +1,141 @@
+#include "cli/report/results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/summary.h"
+#include "spec/spec.h"
+
+namespace dt::cli::report {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+double AboveZero(double value) { return value > 0 && std::isfinite(value) ? value : kUnknown; }
+
+std::string OutcomeOf(const v1::TrialSummary& trial) {
+  if (RanOutOfMemory(trial)) return Word(v1::CAUSE_OOM);
+  std::string text = StateCell(trial).text;
+  const bool partial = trial.target_steps() > 0 && !Finished(trial) && trial.step() > 0;
+  if (partial) absl::StrAppend(&text, " ", StepText(trial));
+  return text;
+}
+
+double NumberOf(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kInteger:
+      return static_cast<double>(value.integer());
+    case v1::Value::kNumber:
+      return value.number();
+    case v1::Value::kText:
+    case v1::Value::kFlag:
+    case v1::Value::kNumbers:
+    case v1::Value::KIND_NOT_SET:
+      return kUnknown;
+  }
+  return kUnknown;
+}
+
+}  // namespace
+
+bool Finished(const v1::TrialSummary& trial) { return trial.state() == v1::TRIAL_FINISHED; }
+
+bool RanOutOfMemory(const v1::TrialSummary& trial) {
+  return trial.state() == v1::TRIAL_FAILED && trial.cause() == v1::CAUSE_OOM;
+}
+
+Result ResultOf(const v1::TrialSummary& trial) {
+  Result result;
+  result.loss = trial.has_latest() ? trial.latest().loss() : kUnknown;
+  result.val_loss = trial.val_loss();
+  result.perplexity = std::exp(trial.val_loss());
+  result.tokens_per_second = AboveZero(trial.tokens_per_second());
+  const double epoch_tokens = AboveZero(static_cast<double>(trial.train_tokens()));
+  result.seconds_per_epoch = epoch_tokens / result.tokens_per_second;
+  result.epochs = AboveZero(static_cast<double>(trial.tokens_per_step())) *
+                  static_cast<double>(trial.step()) / epoch_tokens;
+  const bool alone = trial.world_size() < 2;
+  result.allreduce_ratio = alone ? kUnknown : trial.allreduce_ratio();
+  result.comm_exposed_ratio = alone ? kUnknown : trial.comm_exposed_ratio();
+  result.outcome = OutcomeOf(trial);
+  return result;
+}
+
+std::string ValueAt(const v1::TrialSummary& trial, const std::string& path) {
+  return AssignmentText(trial, path);
+}
+
+double NumberAt(const v1::TrialSummary& trial, const std::string& path) {
+  for (const v1::Assignment& one : trial.assignments()) {
+    if (one.path() == path) return NumberOf(one.value());
+  }
+  return kUnknown;
+}
+
+std::vector<SweptParameter> SweptIn(const std::vector<Trial>& trials) {
+  std::vector<v1::TrialSummary> summaries;
+  for (const Trial& trial : trials) summaries.push_back(trial.summary);
+  std::vector<SweptParameter> swept;
+  for (const Swept& one : SweptParameters(summaries)) {
+    SweptParameter parameter{one.path, {}, {}};
+    for (const v1::TrialSummary& trial : summaries) {
+      const std::string text = ValueAt(trial, one.path);
+      const auto& texts = parameter.texts;
+      if (std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
+      parameter.texts.push_back(text);
+      parameter.numbers.push_back(NumberAt(trial, one.path));
+    }
+    if (parameter.texts.size() < 2) continue;
+    const bool numeric = std::all_of(parameter.numbers.begin(), parameter.numbers.end(),
+                                     [](double number) { return std::isfinite(number); });
+    if (!numeric) parameter.numbers.clear();
+    swept.push_back(std::move(parameter));
+  }
+  return swept;
+}
+
+std::string OthersText(const v1::TrialSummary& trial, const std::vector<SweptParameter>& swept,
+                       const std::string& path) {
+  std::string text;
+  for (const SweptParameter& one : swept) {
+    if (one.path == path) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", one.path, " = ", ValueAt(trial, one.path));
+  }
+  return text;
+}
+
+std::string FixedText(double value) {
+  if (!std::isfinite(value)) return kNone;
+  const double size = std::abs(value);
+  if (size >= 1e6 || (size != 0 && size < 1e-4)) return absl::StrFormat("%.2e", value);
+  if (size < 0.1) return absl::StrFormat("%.2g", value);
+  return absl::StrFormat("%.2f", value);
+}
+
+std::string PercentText(double ratio) {
+  return std::isfinite(ratio) ? absl::StrFormat("%.1f%%", ratio * 100) : kNone;
+}
+
+std::string UtcText(int64_t wall_ms) {
+  if (wall_ms <= 0) return "";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixMillis(wall_ms),
+                          absl::UTCTimeZone());
+}
+
+std::vector<const Trial*> BestFirst(const Experiment& experiment) {
+  std::vector<v1::TrialSummary> summaries;
+  for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);
+  std::vector<const Trial*> ranked;
+  for (const auto* one : Ranked(summaries, GoalOf(experiment.found.summary().goal()))) {
+    ranked.push_back(&experiment.trials[static_cast<size_t>(one - summaries.data())]);
+  }
+  return ranked;
+}
+
+}  // namespace dt::cli::report

@@ -1,0 +1,55 @@
+// results.h: what a trial came to, in numbers and in words, and what was swept.
+//
+// Role:  pure. A number that is not known is NaN, its text "-"; nothing is guessed.
+// Tests: tests/cli/report/study_test.cc
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/collect.h"
+
+namespace dt::cli::report {
+
+struct Result {
+  double loss = 0;        // of the newest logged step
+  double val_loss = 0;    // of the newest evaluation
+  double perplexity = 0;  // exp(val_loss): of the whole evaluation, not the mean over its batches
+  double epochs = 0;      // made so far
+  double seconds_per_epoch = 0;
+  double tokens_per_second = 0;
+  double allreduce_ratio = 0;  // part of a step
+  double comm_exposed_ratio = 0;
+  std::string outcome;  // "finished", "oom", "failed: nonfinite", "running 20/200"
+};
+Result ResultOf(const v1::TrialSummary& trial);
+
+// Whether it ended as what it was asked to be, so that its outcome needs no word beside numbers.
+bool Finished(const v1::TrialSummary& trial);
+bool RanOutOfMemory(const v1::TrialSummary& trial);
+
+// A parameter with more than one value among the trials, and these in order of appearance.
+struct SweptParameter {
+  std::string path;
+  std::vector<std::string> texts;
+  std::vector<double> numbers;  // as many as texts; empty when one is no number
+};
+std::vector<SweptParameter> SweptIn(const std::vector<Trial>& trials);
+
+// The trial's value at `path`: as text ("-" if none), as number (NaN if none).
+std::string ValueAt(const v1::TrialSummary& trial, const std::string& path);
+double NumberAt(const v1::TrialSummary& trial, const std::string& path);
+
+// The trials' parameters but `path`, as one text that names a line: "batch_size=8".
+std::string OthersText(const v1::TrialSummary& trial, const std::vector<SweptParameter>& swept,
+                       const std::string& path);
+
+// Numbers as reports write them; "-" for what is not known.
+std::string FixedText(double value);    // "3.63", "0.0042", "2.1e+12"
+std::string PercentText(double ratio);  // "12.3%"
+std::string UtcText(int64_t wall_ms);   // "2025-11-21 07:40:12 UTC"; "" for 0
+
+// Before the trials that did best come first; the others follow in order of number.
+std::vector<const Trial*> BestFirst(const Experiment& experiment);
+
+}  // namespace dt::cli::report

@@ -1,0 +1,70 @@
+#include "cli/report/results_csv.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "cli/json.h"
+#include "cli/report/results.h"
+#include "cli/summary.h"
+
+namespace dt::cli::report {
+namespace {
+
+Json NumberJson(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<Swept>& parameters) {
+  const v1::TrialSummary& summary = trial.summary;
+  const Result result = ResultOf(summary);
+  Json row = Json::object();
+  row["experiment"] = experiment.found.summary().experiment();
+  row["name"] = experiment.found.summary().name();
+  row["trial"] = summary.trial();
+  for (const Swept& one : parameters) {
+    const std::string text = ValueAt(summary, one.path);
+    row[one.path] = text == "-" ? Json(nullptr) : Json(text);
+  }
+  row["state"] = Word(summary.state());
+  row["outcome"] = Ended(summary.state()) ? Json(Word(summary.cause())) : Json(nullptr);
+  row["steps"] = summary.step();
+  row["target_steps"] = summary.target_steps();
+  row["attempts"] = summary.attempts();
+  row["ranks"] = summary.world_size();
+  row["loss"] = NumberJson(result.loss);
+  row["val_loss"] = NumberJson(result.val_loss);
+  row["best_val_loss"] = NumberJson(summary.best_val_loss());
+  row["perplexity"] = NumberJson(result.perplexity);
+  row["epochs"] = NumberJson(result.epochs);
+  row["seconds_per_epoch"] = NumberJson(result.seconds_per_epoch);
+  row["tokens_per_second"] = NumberJson(result.tokens_per_second);
+  row["allreduce_share"] = NumberJson(result.allreduce_ratio);
+  row["comm_exposed_share"] = NumberJson(result.comm_exposed_ratio);
+  for (size_t i = 0; i < kPhases.size(); ++i) {
+    static constexpr std::array<const char*, kPhases.size()> kNames = {
+        "data", "forward", "backward", "comm_exposed", "optimizer", "other"};
+    row[absl::StrCat(kNames[i], "_seconds")] =
+        trial.logged > 0 ? NumberJson(trial.phase_seconds[i]) : Json(nullptr);
+  }
+  row["allreduce_seconds"] = trial.logged > 0 ? NumberJson(trial.allreduce_seconds) : Json(nullptr);
+  row["model_parameters"] = summary.model_parameters();
+  row["seed"] = summary.seed();
+  return row;
+}
+
+}  // namespace
+
+std::string ResultsCsv(const std::vector<Experiment>& experiments) {
+  std::vector<v1::TrialSummary> all;
+  for (const Experiment& experiment : experiments) {
+    for (const Trial& trial : experiment.trials) all.push_back(trial.summary);
+  }
+  const std::vector<Swept> parameters = SweptParameters(all);
+  std::vector<Json> rows;
+  for (const Experiment& experiment : experiments) {
+    for (const Trial& trial : experiment.trials) {
+      rows.push_back(RowOf(experiment, trial, parameters));
+    }
+  }
+  return CsvText(rows);
+}
+
+}  // namespace dt::cli::report

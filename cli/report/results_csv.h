@@ -1,0 +1,17 @@
+// results_csv.h: results as comma-separated values, a row for each trial.
+//
+// Role:  pure. Columns are API: docs/report.md lists them. Unknown is empty.
+// Tests: tests/cli/report/sections_test.cc
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/collect.h"
+
+namespace dt::cli::report {
+
+// Of one experiment, or of several one after the other, with every parameter of any of them.
+std::string ResultsCsv(const std::vector<Experiment>& experiments);
+
+}  // namespace dt::cli::report

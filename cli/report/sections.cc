@@ -1,0 +1,305 @@
+#include "cli/report/sections.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/report/results.h"
+#include "cli/report/study.h"
+#include "cli/summary.h"
+#include "spec/spec.h"
+
+namespace dt::cli::report {
+namespace {
+
+// Lines and bars that one figure can hold and a reader tell apart; the best trials are drawn.
+constexpr size_t kDrawnMax = kLinesMax;
+
+constexpr char kRanks[] = "resources.gpus";
+
+std::string LineName(const v1::TrialSummary& trial) {
+  const std::string assignments = AssignmentsText(trial);
+  return absl::StrCat(TrialName(trial), assignments == kNone ? "" : "  " + assignments);
+}
+
+std::string Milliseconds(double seconds) {
+  return std::isfinite(seconds) ? absl::StrFormat("%.2f", seconds * 1000) : kNone;
+}
+
+// The newest moment that the data knows of.
+int64_t AsOf(const Experiment& experiment) {
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  int64_t newest = std::max(summary.submitted_wall_ms(), summary.ended_wall_ms());
+  for (const Trial& trial : experiment.trials) {
+    newest = std::max({newest, trial.newest_wall_ms, trial.summary.ended_wall_ms()});
+  }
+  return newest;
+}
+
+std::string CountsText(const v1::ExperimentSummary& summary) {
+  std::string text =
+      absl::StrCat(FormatCount(summary.finished()), " of ", Plural(summary.trials(), "trial"),
+                   " finished, ", FailedText(summary));
+  for (const auto& [count, word] :
+       {std::pair(summary.cancelled(), "cancelled"), std::pair(summary.running(), "running"),
+        std::pair(summary.pending(), "waiting")}) {
+    if (count > 0) absl::StrAppend(&text, ", ", FormatCount(count), " ", word);
+  }
+  return text;
+}
+
+// Those with logged rows, the best first, as many as can be drawn; in order of number.
+std::vector<const Trial*> Drawn(const Experiment& experiment) {
+  std::vector<const Trial*> drawn;
+  for (const Trial* trial : BestFirst(experiment)) {
+    if (trial->logged > 0 && drawn.size() < kDrawnMax) drawn.push_back(trial);
+  }
+  std::sort(drawn.begin(), drawn.end(),
+            [](const Trial* a, const Trial* b) { return a->summary.trial() < b->summary.trial(); });
+  return drawn;
+}
+
+std::string LeftOutNote(const Experiment& experiment, size_t drawn) {
+  const auto logged =
+      static_cast<size_t>(std::count_if(experiment.trials.begin(), experiment.trials.end(),
+                                        [](const Trial& trial) { return trial.logged > 0; }));
+  if (logged <= drawn) return "";
+  return absl::StrCat(" Drawn are the ", drawn, " best of ", FormatCount(logged), " trials.");
+}
+
+Figure CurveFigure(const Experiment& experiment, const std::vector<Point> Trial::*points,
+                   const std::vector<Point> Trial::*marks, LineChart chart) {
+  const std::vector<const Trial*> drawn = Drawn(experiment);
+  std::vector<double> ys;
+  size_t most = 0;
+  uint64_t rows = 0;
+  for (const Trial* trial : drawn) {
+    chart.lines.push_back({LineName(trial->summary), trial->*points, trial->*marks, {}});
+    for (const Point& point : trial->*points) ys.push_back(point.y);
+    most = std::max(most, (trial->*points).size());
+    rows = std::max(rows, trial->logged);
+  }
+  chart.y_label = "loss (nats per token)";
+  chart.y_scale = ChooseScale(ys);
+  chart.marks_name = "validation";
+  std::string note = absl::StrCat(
+      "Training loss as a line, validation loss as markers. Shown are at most ", FormatCount(most),
+      " of up to ", FormatCount(rows), " logged points of a line, its lowest and highest included.",
+      LeftOutNote(experiment, drawn.size()));
+  return {std::move(chart), std::move(note)};
+}
+
+void AppendCurves(const Experiment& experiment, Document& document) {
+  if (Drawn(experiment).empty()) return;
+  document.blocks.push_back(Heading{"Loss while training"});
+  LineChart steps;
+  steps.title = "Loss over steps";
+  steps.x_label = "optimizer step";
+  document.blocks.push_back(
+      CurveFigure(experiment, &Trial::loss_by_step, &Trial::val_by_step, std::move(steps)));
+  LineChart time;
+  time.title = "Loss over time";
+  time.x_label = "seconds since the trial started, waits and evaluations included";
+  document.blocks.push_back(
+      CurveFigure(experiment, &Trial::loss_by_time, &Trial::val_by_time, std::move(time)));
+}
+
+void AppendStepTime(const Experiment& experiment, Document& document) {
+  const std::vector<const Trial*> drawn = Drawn(experiment);
+  if (drawn.empty()) return;
+  document.blocks.push_back(Heading{"Where the time goes"});
+  BarChart chart;
+  chart.title = "Time of an optimizer step";
+  chart.x_label = "milliseconds, mean over the logged steps";
+  chart.parts.assign(kPhases.begin(), kPhases.end());
+  for (const Trial* trial : drawn) {
+    BarChart::Bar& bar = chart.bars.emplace_back();
+    bar.name = LineName(trial->summary);
+    for (const double seconds : trial->phase_seconds) bar.values.push_back(seconds * 1000);
+  }
+  document.blocks.push_back(Figure{
+      std::move(chart),
+      absl::StrCat("Exposed communication is the part of all-reduce that computing does not hide.",
+                   LeftOutNote(experiment, drawn.size()))});
+  TextTable table;
+  table.caption = "Milliseconds of a step; all-reduce overlaps with backward";
+  table.header = {"trial", "parameters"};
+  table.text_columns = 2;
+  table.header.insert(table.header.end(), kPhases.begin(), kPhases.end());
+  for (const char* name : {"all-reduce", "share of all-reduce", "share exposed", "tokens/s"}) {
+    table.header.emplace_back(name);
+  }
+  for (const Trial& trial : experiment.trials) {
+    if (trial.logged == 0) continue;
+    const Result result = ResultOf(trial.summary);
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row = {TrialName(trial.summary), AssignmentsText(trial.summary)};
+    for (const double seconds : trial.phase_seconds) row.push_back(Milliseconds(seconds));
+    const bool alone = trial.summary.world_size() < 2;
+    row.push_back(alone ? kNone : Milliseconds(trial.allreduce_seconds));
+    row.push_back(PercentText(result.allreduce_ratio));
+    row.push_back(PercentText(result.comm_exposed_ratio));
+    row.push_back(FormatRate(result.tokens_per_second));
+  }
+  document.blocks.push_back(std::move(table));
+}
+
+// Against the trial with the fewest ranks and otherwise the same parameters.
+void AppendScaling(const Experiment& experiment, Document& document) {
+  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
+  const bool scaled = std::any_of(swept.begin(), swept.end(),
+                                  [](const SweptParameter& one) { return one.path == kRanks; });
+  if (!scaled) return;
+  const auto rate_of_rank = [](const Trial& trial) {
+    return ResultOf(trial.summary).tokens_per_second / NumberAt(trial.summary, kRanks);
+  };
+  std::map<std::string, const Trial*> smallest;
+  for (const Trial& trial : experiment.trials) {
+    if (!std::isfinite(rate_of_rank(trial))) continue;
+    const Trial*& one = smallest[OthersText(trial.summary, swept, kRanks)];
+    if (one == nullptr || NumberAt(trial.summary, kRanks) < NumberAt(one->summary, kRanks)) {
+      one = &trial;
+    }
+  }
+  TextTable table;
+  table.caption = "Tokens a second and rank, against the same trial with the fewest ranks that ran";
+  table.header = {"trial",    "other parameters", "ranks",
+                  "tokens/s", "tokens/s a rank",  "efficiency"};
+  table.text_columns = 2;
+  for (const Trial& trial : experiment.trials) {
+    const std::string others = OthersText(trial.summary, swept, kRanks);
+    const double rate = rate_of_rank(trial);
+    const auto base = smallest.find(others);
+    table.rows.push_back(
+        {TrialName(trial.summary), others.empty() ? kNone : others, ValueAt(trial.summary, kRanks),
+         FormatRate(ResultOf(trial.summary).tokens_per_second), FormatRate(rate),
+         base == smallest.end() ? kNone : PercentText(rate / rate_of_rank(*base->second))});
+  }
+  document.blocks.push_back(Heading{"Scaling"});
+  document.blocks.push_back(std::move(table));
+}
+
+void AppendAttempts(const Experiment& experiment, Document& document) {
+  TextTable table;
+  table.header = {"attempt", "ended as", "why", "from step", "to step", "seconds"};
+  table.text_columns = 3;
+  for (const Trial& trial : experiment.trials) {
+    for (const v1::AttemptSummary& one : trial.attempts) {
+      const bool ended = one.ended_wall_ms() != 0;
+      const double seconds =
+          static_cast<double>(one.ended_wall_ms() - one.started_wall_ms()) / 1000;
+      table.rows.push_back({absl::StrCat(TrialName(trial.summary), "#", one.attempt()),
+                            ended ? Word(one.cause()) : "goes on",
+                            one.message().empty() ? kNone : one.message(),
+                            absl::StrCat(one.resumed_step()), absl::StrCat(one.last_step()),
+                            ended ? absl::StrFormat("%.1f", seconds) : kNone});
+    }
+  }
+  if (table.rows.empty()) return;
+  if (experiment.without_attempts > 0) {
+    table.caption =
+        absl::StrCat("Without those of the last ", Plural(experiment.without_attempts, "trial"));
+  }
+  document.blocks.push_back(Heading{"Attempts"});
+  document.blocks.push_back(std::move(table));
+}
+
+TextTable ProvenanceTable(const Experiment& experiment) {
+  TextTable table;
+  table.caption = "What the trials ran on; fingerprint of the data, seed";
+  table.header = {"trial", "build", "LibTorch",       "device", "host",
+                  "data",  "ranks", "threads a rank", "seed"};
+  table.text_columns = 6;
+  for (const Trial& trial : experiment.trials) {
+    const v1::Provenance& from = trial.summary.provenance();
+    if (from.program_version().empty()) continue;  // has never been prepared
+    std::vector<std::string> torch = {from.torch_version()};
+    if (!from.cuda_version().empty()) torch.push_back("CUDA " + from.cuda_version());
+    if (!from.nccl_version().empty()) torch.push_back("NCCL " + from.nccl_version());
+    table.rows.push_back(
+        {TrialName(trial.summary),
+         absl::StrCat(from.program_version(), " (", from.program_revision(), ")"),
+         absl::StrJoin(torch, ", "), absl::StrCat(trial.summary.device(), ", ", from.device_name()),
+         from.host(), trial.summary.data_fingerprint(), absl::StrCat(trial.summary.world_size()),
+         absl::StrCat(from.threads()), absl::StrCat(trial.summary.seed())});
+  }
+  return table;
+}
+
+}  // namespace
+
+Facts HeadFacts(const Experiment& experiment) {
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  const v1::ExperimentSpec& spec = experiment.found.spec();
+  Facts facts;
+  facts.rows.emplace_back("experiment",
+                          absl::StrCat(summary.experiment(), ", ", Printable(summary.name())));
+  facts.rows.emplace_back("description", spec.description());
+  facts.rows.emplace_back("state", Word(summary.state()));
+  facts.rows.emplace_back("trials", CountsText(summary));
+  facts.rows.emplace_back("submitted", UtcText(summary.submitted_wall_ms()));
+  facts.rows.emplace_back("ended", UtcText(summary.ended_wall_ms()));
+  facts.rows.emplace_back("data as of", UtcText(AsOf(experiment)));
+  facts.rows.emplace_back("goal", absl::StrCat(summary.goal(), " ", summary.metric()));
+  const auto best = std::find_if(
+      experiment.trials.begin(), experiment.trials.end(),
+      [&](const Trial& trial) { return trial.summary.trial() == summary.best_trial(); });
+  if (best != experiment.trials.end()) {
+    facts.rows.emplace_back("best trial",
+                            absl::StrCat(LineName(best->summary), ": ", summary.metric(), " ",
+                                         FormatLoss(summary.best_value())));
+  }
+  for (const v1::Label& label : summary.labels()) {
+    facts.rows.emplace_back("label", absl::StrCat(label.key(), "=", label.value()));
+  }
+  return facts;
+}
+
+std::string MeasuresNote() {
+  return "Perplexity is exp(validation loss), the loss being the mean over the evaluated tokens; "
+         "the mean of exp(loss) over batches, which some studies print, is higher. Validation loss "
+         "is that of a trial's last evaluation. Seconds per epoch are wall seconds of the training "
+         "steps, without evaluations and checkpoints, for as many tokens as the training data has. "
+         "A dash stands for what is not known.";
+}
+
+void AppendConfiguration(const Experiment& experiment, Document& document) {
+  document.blocks.push_back(Heading{"Configuration"});
+  const v1::GetExperimentResponse& found = experiment.found;
+  if (!found.file_text().empty()) {
+    document.blocks.push_back(
+        Verbatim{absl::StrCat("As submitted, from ", found.file_name()), found.file_text()});
+  }
+  document.blocks.push_back(
+      Verbatim{"Resolved: every default filled in, but for what differs between trials",
+               spec::ToYaml(spec::FilledIn(found.spec()))});
+  TextTable provenance = ProvenanceTable(experiment);
+  if (!provenance.rows.empty()) document.blocks.push_back(std::move(provenance));
+}
+
+Document ExperimentReport(const Experiment& experiment) {
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  Document document;
+  document.title = absl::StrCat(Printable(summary.name()), ": experiment ", summary.experiment());
+  document.blocks.push_back(HeadFacts(experiment));
+  document.blocks.push_back(Heading{"Results"});
+  if (auto grid = StudyGrid(experiment.trials)) document.blocks.push_back(*std::move(grid));
+  document.blocks.push_back(TrialList(experiment.trials));
+  document.blocks.push_back(Paragraph{MeasuresNote()});
+  for (Figure& figure : StudyFigures(experiment.trials)) {
+    document.blocks.push_back(std::move(figure));
+  }
+  AppendCurves(experiment, document);
+  AppendStepTime(experiment, document);
+  AppendScaling(experiment, document);
+  AppendConfiguration(experiment, document);
+  AppendAttempts(experiment, document);
+  return document;
+}
+
+}  // namespace dt::cli::report

@@ -1,0 +1,21 @@
+// sections.h: the report of one experiment, section by section.
+//
+// Role:  pure. Its time is the experiment's, never now: the same data gives the same report.
+// Tests: tests/cli/report/sections_test.cc
+#pragma once
+
+#include "cli/report/collect.h"
+#include "cli/report/document.h"
+
+namespace dt::cli::report {
+
+// Head, results, figures, curves, time of a step, scaling, configuration, attempts.
+Document ExperimentReport(const Experiment& experiment);
+
+// Parts that a comparison has too.
+Facts HeadFacts(const Experiment& experiment);
+std::string MeasuresNote();  // what perplexity and seconds per epoch are here
+// The submitted file, the resolved one, and what the trials ran on.
+void AppendConfiguration(const Experiment& experiment, Document& document);
+
+}  // namespace dt::cli::report

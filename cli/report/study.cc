@@ -1,0 +1,172 @@
+#include "cli/report/study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "cli/format.h"
+#include "cli/summary.h"
+
+namespace dt::cli::report {
+namespace {
+
+constexpr char kSequenceLength[] = "train.seq_len";
+
+std::string GridCell(const Trial& trial, Loss shown) {
+  const Result result = ResultOf(trial.summary);
+  if (RanOutOfMemory(trial.summary)) return result.outcome;
+  const double loss = LossOf(result, shown);
+  if (!std::isfinite(loss)) return result.outcome;
+  const std::string numbers = absl::StrCat(FixedText(loss), " / ", FixedText(result.perplexity),
+                                           " / ", FixedText(result.seconds_per_epoch));
+  return Finished(trial.summary) ? numbers : absl::StrCat(numbers, " (", result.outcome, ")");
+}
+
+// The parameter that figures have as x; null when none is numeric.
+const SweptParameter* HorizontalOf(const std::vector<SweptParameter>& swept) {
+  const SweptParameter* chosen = nullptr;
+  for (const SweptParameter& one : swept) {
+    if (one.numbers.empty()) continue;
+    if (one.path == kSequenceLength) return &one;
+    if (chosen == nullptr || one.numbers.size() > chosen->numbers.size()) chosen = &one;
+  }
+  return chosen;
+}
+
+std::string WithUnit(const std::string& path) {
+  return path == kSequenceLength ? path + " (tokens)" : path;
+}
+
+struct Measure {
+  std::string name;
+  std::string label;
+  std::function<double(const Result&)> value;
+};
+
+// Nothing to see without two points.
+std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
+                                  const std::vector<SweptParameter>& swept, const SweptParameter& x,
+                                  const Measure& measure) {
+  LineChart chart;
+  std::map<std::string, size_t> index;
+  std::vector<double> ys;
+  for (const Trial& trial : trials) {
+    const double at = NumberAt(trial.summary, x.path);
+    if (!std::isfinite(at)) continue;
+    const std::string name = OthersText(trial.summary, swept, x.path);
+    const auto [found, added] = index.emplace(name, chart.lines.size());
+    if (added) chart.lines.push_back({name.empty() ? measure.name : name, {}, {}, {}});
+    ChartLine& line = chart.lines[found->second];
+    const double y = measure.value(ResultOf(trial.summary));
+    if (RanOutOfMemory(trial.summary)) {
+      line.floor.push_back(at);
+    } else if (Finished(trial.summary) && std::isfinite(y)) {
+      line.points.push_back({at, y});
+      ys.push_back(y);
+    }
+  }
+  if (ys.size() < 2 || chart.lines.size() > kLinesMax) return std::nullopt;
+  for (ChartLine& line : chart.lines) {
+    std::sort(line.points.begin(), line.points.end(),
+              [](const Point& a, const Point& b) { return a.x < b.x; });
+  }
+  chart.title = absl::StrCat(measure.name, " against ", x.path);
+  chart.x_label = WithUnit(x.path);
+  chart.y_label = measure.label;
+  chart.x_scale = ChooseScale(x.numbers);
+  chart.y_scale = ChooseScale(ys);
+  chart.x_ticks = x.numbers;
+  chart.markers = PointMarkers::kEach;
+  chart.floor_name = "out of memory, in its line's colour";
+  return Figure{std::move(chart), ""};
+}
+
+}  // namespace
+
+Loss LossShown(const std::vector<Trial>& trials) {
+  const bool evaluated = std::any_of(trials.begin(), trials.end(), [](const Trial& trial) {
+    return std::isfinite(trial.summary.val_loss());
+  });
+  return evaluated ? Loss::kValidation : Loss::kTraining;
+}
+
+double LossOf(const Result& result, Loss loss) {
+  return loss == Loss::kValidation ? result.val_loss : result.loss;
+}
+
+std::string LossName(Loss loss) {
+  return loss == Loss::kValidation ? "validation loss" : "training loss of the last logged step";
+}
+
+std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
+  const std::vector<SweptParameter> swept = SweptIn(trials);
+  if (swept.size() != 2) return std::nullopt;
+  const SweptParameter& down = swept[0];
+  const SweptParameter& across = swept[1];
+  std::map<std::pair<std::string, std::string>, const Trial*> cells;
+  for (const Trial& trial : trials) {
+    cells[{ValueAt(trial.summary, down.path), ValueAt(trial.summary, across.path)}] = &trial;
+  }
+  const Loss shown = LossShown(trials);
+  TextTable table;
+  table.caption = absl::StrCat(LossName(shown), " / perplexity / seconds per epoch; ", down.path,
+                               " down, ", across.path, " across");
+  table.header = {absl::StrCat(down.path, " ↓, ", across.path, " →")};
+  table.header.insert(table.header.end(), across.texts.begin(), across.texts.end());
+  for (const std::string& row : down.texts) {
+    std::vector<std::string>& line = table.rows.emplace_back(1, row);
+    for (const std::string& column : across.texts) {
+      const auto found = cells.find({row, column});
+      line.push_back(found == cells.end() ? "excluded" : GridCell(*found->second, shown));
+    }
+  }
+  return table;
+}
+
+TextTable TrialList(const std::vector<Trial>& trials) {
+  const std::vector<SweptParameter> swept = SweptIn(trials);
+  TextTable table;
+  table.header = {"trial"};
+  for (const SweptParameter& one : swept) table.header.push_back(one.path);
+  table.text_columns = table.header.size() + 1;
+  for (const char* name : {"outcome", "step", "loss", "validation loss", "perplexity", "epochs",
+                           "seconds per epoch", "tokens/s"}) {
+    table.header.emplace_back(name);
+  }
+  for (const Trial& trial : trials) {
+    const Result result = ResultOf(trial.summary);
+    std::vector<std::string>& row = table.rows.emplace_back(1, TrialName(trial.summary));
+    for (const SweptParameter& one : swept) row.push_back(ValueAt(trial.summary, one.path));
+    for (std::string text :
+         {result.outcome, StepText(trial.summary), FormatLoss(result.loss),
+          FormatLoss(result.val_loss), FixedText(result.perplexity), FixedText(result.epochs),
+          FixedText(result.seconds_per_epoch), FormatRate(result.tokens_per_second)}) {
+      row.push_back(std::move(text));
+    }
+  }
+  return table;
+}
+
+std::vector<Figure> StudyFigures(const std::vector<Trial>& trials) {
+  const std::vector<SweptParameter> swept = SweptIn(trials);
+  const SweptParameter* x = HorizontalOf(swept);
+  std::vector<Figure> figures;
+  if (x == nullptr) return figures;
+  const Loss shown = LossShown(trials);
+  const std::vector<Measure> measures = {
+      {LossName(shown), LossName(shown) + " (nats per token)",
+       [shown](const Result& result) { return LossOf(result, shown); }},
+      {"seconds per epoch", "seconds per epoch",
+       [](const Result& result) { return result.seconds_per_epoch; }}};
+  for (const Measure& measure : measures) {
+    if (auto figure = StudyFigure(trials, swept, *x, measure)) {
+      figures.push_back(*std::move(figure));
+    }
+  }
+  return figures;
+}
+
+}  // namespace dt::cli::report

@@ -1,0 +1,35 @@
+// study.h: the layout of a study: one parameter down, one across; and its figures.
+//
+// Role:  pure. Tests: tests/cli/report/study_test.cc
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/report/document.h"
+#include "cli/report/results.h"
+
+namespace dt::cli::report {
+
+// Which loss a table shows: of the validation data, or of training where nothing was evaluated.
+enum class Loss { kValidation, kTraining };
+Loss LossShown(const std::vector<Trial>& trials);
+double LossOf(const Result& result, Loss loss);
+std::string LossName(Loss loss);
+
+// Two parameters swept: rows for the first, columns for the second, in order of the file. A cell
+// says loss / perplexity / seconds per epoch, and a word where a trial did not finish. None with
+// another number of swept parameters.
+std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials);
+
+// A row for each trial: parameters, outcome, results.
+TextTable TrialList(const std::vector<Trial>& trials);
+
+// Loss and seconds per epoch against train.seq_len, or, where that is not swept, against the
+// numeric parameter with the most values; a line for each combination of the others, where there
+// are at most kLinesMax. Trials that ran out of memory are crosses on the axis. Empty without one.
+inline constexpr size_t kLinesMax = 40;
+std::vector<Figure> StudyFigures(const std::vector<Trial>& trials);
+
+}  // namespace dt::cli::report

@@ -1,0 +1,40 @@
+// text_plot.h: series as characters, for a terminal or a pipe.
+//
+// Role:  pure. One series is drawn as a line of braille dots with kUnicode; several as a marker
+//        each, at the mean of each column's values, and with kAscii always. Every line fits the width.
+// Tests: tests/cli/report/text_plot_test.cc
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/axis.h"
+#include "cli/report/curve.h"
+#include "cli/summary.h"
+
+namespace dt::cli::report {
+
+struct TextSeries {
+  std::string name;  // Printable
+  std::vector<Point> points;
+};
+struct TextPlot {
+  std::string title;
+  std::string x_label;
+  Scale y_scale = Scale::kLinear;
+  std::vector<TextSeries> series;
+};
+
+// Markers there are; more series cannot be told apart.
+inline constexpr size_t kMarkers = 12;
+
+struct TextPlotSize {
+  int columns = 80;  // at least 30 are used
+  int rows = 24;     // of axis and drawing; at least 6 are used
+};
+
+// REQUIRES: at most kMarkers series.
+std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize& size,
+                                       Glyphs glyphs);
+
+}  // namespace dt::cli::report

@@ -1,0 +1,75 @@
+// axis_test.cc: ticks and places of values.
+#include "cli/report/axis.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/cli/report/fixture.h"
+
+namespace dt::cli::report {
+namespace {
+
+std::string Texts(const Axis& axis) {
+  std::string text;
+  for (const Tick& tick : axis.ticks()) absl::StrAppend(&text, text.empty() ? "" : " ", tick.text);
+  return text;
+}
+
+TEST(AxisTest, ALinearAxisHasRoundTicksAroundTheValues) {
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.7, 3.2}, 6)), "0.5 1 1.5 2 2.5 3 3.5");
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0, 19000}, 5)), "0 5,000 10,000 15,000 20,000");
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.1, 0.32}, 4)), "0.1 0.2 0.3 0.4");
+}
+
+TEST(AxisTest, ALogAxisHasPowersOfTenAndFillsInWhereTheyAreFew) {
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLog, {3, 80}, 6)), "2 5 10 20 50 100");
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLog, {1e-5, 1}, 6)), "1e-5 0.0001 0.001 0.01 0.1 1");
+}
+
+TEST(AxisTest, ALogAxisPlacesEqualRatiosAtEqualDistances) {
+  const Axis axis = Axis::AtValues(Scale::kLog, {64, 128, 256});
+  EXPECT_NEAR(axis.Position(128) - axis.Position(64), axis.Position(256) - axis.Position(128),
+              1e-12);
+  EXPECT_GT(axis.Position(64), 0);
+  EXPECT_LT(axis.Position(256), 1);
+  EXPECT_TRUE(std::isnan(axis.Position(0)));
+}
+
+TEST(AxisTest, TheScaleIsLogWhereValuesAboveZeroSpanMoreThanADecade) {
+  EXPECT_EQ(ChooseScale({64, 2048}), Scale::kLog);
+  EXPECT_EQ(ChooseScale({64, 640}), Scale::kLinear);
+  EXPECT_EQ(ChooseScale({0, 1000}), Scale::kLinear);
+  EXPECT_EQ(ChooseScale({}), Scale::kLinear);
+  EXPECT_EQ(ChooseScale({kNan, kInf, 3}), Scale::kLinear);
+}
+
+TEST(AxisTest, AnAxisOfNothingOfOneValueAndOfExtremesHasTicksAndFinitePlaces) {
+  for (const Scale scale : {Scale::kLinear, Scale::kLog}) {
+    for (const std::vector<double>& values : {std::vector<double>{},
+                                              {kNan, kInf, -kInf},
+                                              {5},
+                                              {0, 0},
+                                              {-3},
+                                              {1e300, -1e300},
+                                              {5e-324, 1e299},
+                                              {9e149, -9e149},
+                                              {2e-150, 9e149},
+                                              {1e15, 1e15 + 0.125},
+                                              {1e308}}) {
+      for (const Axis& axis : {Axis::Round(scale, values, 6), Axis::AtValues(scale, values)}) {
+        EXPECT_GE(axis.ticks().size(), 2u);
+        EXPECT_LT(axis.ticks().size(), 40u);
+        for (const Tick& tick : axis.ticks()) {
+          EXPECT_TRUE(std::isfinite(axis.Position(tick.value))) << tick.text;
+        }
+        EXPECT_FALSE(std::isfinite(axis.Position(kNan)));
+        EXPECT_FALSE(std::isfinite(axis.Position(kInf)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dt::cli::report

@@ -1,0 +1,75 @@
+// chart_test.cc: figures as vector graphics.
+#include "cli/report/chart.h"
+
+#include "gtest/gtest.h"
+#include "tests/cli/report/fixture.h"
+
+namespace dt::cli::report {
+namespace {
+
+LineChart TwoLines() {
+  LineChart chart;
+  chart.title = "loss against length";
+  chart.x_label = "length (tokens)";
+  chart.y_label = "loss";
+  chart.lines.push_back({"batch 8", {{64, 1}, {128, 2}}, {}, {}});
+  chart.lines.push_back({"batch 16", {{64, 3}}, {}, {128}});
+  chart.floor_name = "out of memory";
+  return chart;
+}
+
+TEST(LineChartTest, HasTitleLabelsAndALegendAsText) {
+  const std::string svg = LineChartSvg(TwoLines(), 1);
+  for (const char* text : {">loss against length</title>", ">length (tokens)</text>",
+                           ">loss</text>", ">batch 8</text>", ">batch 16</text>"}) {
+    EXPECT_TRUE(Has(svg, text)) << text;
+  }
+}
+
+TEST(LineChartTest, LinesDifferByDashAsWellAsByColour) {
+  const std::string svg = LineChartSvg(TwoLines(), 1);
+  EXPECT_TRUE(Has(svg, "class=\"c0\" d=\""));
+  EXPECT_TRUE(Has(svg, "class=\"c1\" stroke-dasharray=\""));
+}
+
+TEST(LineChartTest, MarksTheAxisWhereThereIsNoValueAndSaysWhy) {
+  LineChart chart = TwoLines();
+  EXPECT_TRUE(Has(LineChartSvg(chart, 1), ">out of memory</text>"));
+  chart.lines[1].floor.clear();
+  EXPECT_FALSE(Has(LineChartSvg(chart, 1), ">out of memory</text>"));
+}
+
+TEST(LineChartTest, SaysWhichAxesAreLogarithmic) {
+  LineChart chart = TwoLines();
+  chart.y_scale = Scale::kLog;
+  const std::string svg = LineChartSvg(chart, 1);
+  EXPECT_TRUE(Has(svg, ">loss, log scale</text>"));
+  EXPECT_TRUE(Has(svg, ">length (tokens)</text>"));
+}
+
+TEST(LineChartTest, ValuesThatAreNotFiniteAndEmptyLinesBreakNothing) {
+  LineChart chart = TwoLines();
+  chart.lines.push_back({"empty", {}, {}, {}});
+  chart.lines.push_back({"odd", {{kNan, 1}, {64, kInf}, {kInf, kNan}}, {{1, kNan}}, {kNan, kInf}});
+  for (const Scale scale : {Scale::kLinear, Scale::kLog}) {
+    chart.x_scale = chart.y_scale = scale;
+    for (const auto& svg : {LineChartSvg(chart, 1), LineChartSvg({}, 1), BarChartSvg({}, 1)}) {
+      EXPECT_FALSE(Has(svg, "nan")) << svg;
+      EXPECT_FALSE(Has(svg, "inf")) << svg;
+    }
+  }
+}
+
+TEST(BarChartTest, StacksThePartsOfARow) {
+  BarChart chart;
+  chart.parts = {"forward", "backward", "other"};
+  chart.bars.push_back({"12/1", {50, 50, kNan}});
+  const std::string svg = BarChartSvg(chart, 1);
+  // Two parts of the same length, the second where the first ends; and three in the legend.
+  EXPECT_TRUE(Has(svg, "class=\"f0\" x=\"250.0\" y=\"63.0\" width=\"345.0\""));
+  EXPECT_TRUE(Has(svg, "class=\"f1\" x=\"595.0\" y=\"63.0\" width=\"345.0\""));
+  EXPECT_FALSE(Has(svg, "nan"));
+}
+
+}  // namespace
+}  // namespace dt::cli::report

@@ -1,0 +1,75 @@
+// collect_test.cc: pages of rows become curves and means.
+#include "cli/report/collect.h"
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+#include "tests/cli/report/fixture.h"
+
+namespace dt::cli::report {
+namespace {
+
+TEST(ThinTest, KeepsEndsAndExtremesWithinTheLimit) {
+  std::vector<Point> points;
+  for (int i = 0; i < 10000; ++i) points.push_back({static_cast<double>(i), 1});
+  points[4321].y = 99;
+  points[7777].y = -99;
+  const std::vector<Point> thin = Thin(points, 100);
+  EXPECT_LE(thin.size(), 100u);
+  EXPECT_EQ(thin.front(), points.front());
+  EXPECT_EQ(thin.back(), points.back());
+  EXPECT_EQ(std::count(thin.begin(), thin.end(), Point(4321, 99)), 1);
+  EXPECT_EQ(std::count(thin.begin(), thin.end(), Point(7777, -99)), 1);
+  EXPECT_TRUE(std::is_sorted(thin.begin(), thin.end(),
+                             [](const Point& a, const Point& b) { return a.x < b.x; }));
+}
+
+TEST(ThinTest, LeavesAShortLineAsItIs) {
+  const std::vector<Point> points = {{1, 2}, {2, 3}};
+  EXPECT_EQ(Thin(points, 4), points);
+  EXPECT_TRUE(Thin({}, 4).empty());
+}
+
+TEST(CollectorTest, TakesEachTrialsRowsOverPages) {
+  Experiment experiment = Study();
+  v1::ReadMetricsResponse first;
+  AddRow(first, 1, 1, 4);
+  AddRow(first, 1, 2, 3);
+  AddEvaluation(first, 1, 3, 2.5);
+  AddEvaluation(first, 2, 1, 5.5);
+  v1::ReadMetricsResponse second;
+  AddRow(second, 1, 4, 2);
+  AddRow(second, 2, 1, 6);
+  AddRow(second, 99, 1, 6);
+  Collector collector(experiment);
+  collector.Add(first);
+  collector.Add(second);
+  collector.Finish();
+  const Trial& one = experiment.trials[0];
+  EXPECT_EQ(one.logged, 3u);
+  EXPECT_EQ(one.loss_by_step, (std::vector<Point>{{1, 4}, {2, 3}, {4, 2}}));
+  EXPECT_EQ(one.loss_by_time, (std::vector<Point>{{0.5, 4}, {1, 3}, {2, 2}}));
+  EXPECT_EQ(one.val_by_step, (std::vector<Point>{{3, 2.5}}));
+  EXPECT_EQ(one.val_by_time, (std::vector<Point>{{1, 2.5}})) << "the time of step 2";
+  EXPECT_EQ(one.phase_seconds[1], 0.25);
+  EXPECT_EQ(experiment.trials[1].loss_by_step, (std::vector<Point>{{1, 6}}));
+  EXPECT_EQ(experiment.trials[1].val_by_step, (std::vector<Point>{{1, 5.5}}));
+  EXPECT_EQ(experiment.trials[2].logged, 0u);
+}
+
+TEST(CollectorTest, LeavesOutWhatIsNotFinite) {
+  Experiment experiment = Study();
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 1, 4);
+  AddRow(page, 1, 2, kNan);
+  AddRow(page, 1, 3, kInf);
+  AddEvaluation(page, 1, 3, kNan);
+  Collector collector(experiment);
+  collector.Add(page);
+  collector.Finish();
+  EXPECT_EQ(experiment.trials[0].loss_by_step, (std::vector<Point>{{1, 4}}));
+  EXPECT_TRUE(experiment.trials[0].val_by_step.empty());
+}
+
+}  // namespace
+}  // namespace dt::cli::report

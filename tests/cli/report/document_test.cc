@@ -1,0 +1,73 @@
+// document_test.cc: blocks as HTML and Markdown; nothing of a person's becomes markup.
+#include "cli/report/document.h"
+
+#include "gtest/gtest.h"
+#include "tests/cli/report/fixture.h"
+
+namespace dt::cli::report {
+namespace {
+
+constexpr char kHostile[] =
+    "<script>alert('1')</script> | `x` *b* [a](javascript:c) \"q\" & \x1b[2J";
+
+Document Hostile() {
+  LineChart lines;
+  lines.title = lines.x_label = lines.y_label = lines.marks_name = kHostile;
+  lines.lines.push_back({kHostile, {{1, 2}, {2, 3}}, {{1, 2}}, {2}});
+  lines.floor_name = kHostile;
+  BarChart bars;
+  bars.title = bars.x_label = kHostile;
+  bars.parts = {kHostile};
+  bars.bars.push_back({kHostile, {1}});
+  Document document;
+  document.title = kHostile;
+  document.blocks = {Heading{kHostile},
+                     Paragraph{kHostile},
+                     Facts{{{kHostile, kHostile}}},
+                     TextTable{kHostile, {kHostile}, {{kHostile}}, 1},
+                     Figure{lines, kHostile},
+                     Figure{bars, kHostile},
+                     Verbatim{kHostile, std::string("```\n") + kHostile}};
+  return document;
+}
+
+TEST(HtmlTest, EscapesEveryTextWhereverItStands) {
+  const std::string page = HtmlPage(Hostile());
+  EXPECT_FALSE(Has(page, "<script"));
+  EXPECT_FALSE(Has(page, "\x1b"));
+  EXPECT_FALSE(Has(page, "\"q\""));
+  EXPECT_TRUE(Has(page, "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"));
+}
+
+TEST(HtmlTest, FetchesNothingAndRunsNothing) {
+  const std::string page = HtmlPage(Hostile());
+  EXPECT_TRUE(Has(page, "default-src 'none'"));
+  for (const char* word : {"src=", "href=", "url(", "@import"}) EXPECT_FALSE(Has(page, word));
+}
+
+TEST(MarkdownTest, EscapesWhatWouldBeMarkupOrEndACell) {
+  EXPECT_EQ(EscapeMarkdown("a|b <i> *x* `y` [z] # \\ &"),
+            "a\\|b &lt;i&gt; \\*x\\* \\`y\\` \\[z\\] \\# \\\\ &amp;");
+  EXPECT_EQ(EscapeMarkdown("train.batch_size _x_"), "train.batch_size \\_x\\_");
+  EXPECT_EQ(EscapeMarkdown("two\nlines"), "two lines");
+}
+
+TEST(MarkdownTest, ATablesRowsHaveAsManyBarsAsItsHeader) {
+  Document document;
+  document.blocks = {TextTable{"", {"a", "b"}, {{"x|y", "1"}, {"<b>", "2"}}, 1}};
+  EXPECT_TRUE(
+      Has(MarkdownPage(document), "| a | b |\n|---|---:|\n| x\\|y | 1 |\n| &lt;b&gt; | 2 |\n"));
+}
+
+TEST(MarkdownTest, AFenceIsLongerThanAnyInTheText) {
+  Document document;
+  document.blocks = {Verbatim{"file", "```\n````\nend"}};
+  EXPECT_TRUE(Has(MarkdownPage(document), "\n`````\n```\n````\nend\n`````\n"));
+}
+
+TEST(MarkdownTest, SaysThatHtmlHasTheFigures) {
+  EXPECT_TRUE(Has(MarkdownPage(Hostile()), "2 figures"));
+}
+
+}  // namespace
+}  // namespace dt::cli::report

@@ -1,0 +1,132 @@
+// sections_test.cc: the whole report, of one experiment and of two, and its CSV.
+#include "cli/report/sections.h"
+
+#include "cli/report/compare.h"
+#include "cli/report/results_csv.h"
+#include "gtest/gtest.h"
+#include "tests/cli/report/fixture.h"
+
+namespace dt::cli::report {
+namespace {
+
+Experiment StudyWithRows() {
+  Experiment study = Study();
+  study.found.set_file_name("study.yaml");
+  study.found.set_file_text("version: 1\nname: study  # as written\n");
+  study.found.mutable_summary()->set_finished(5);
+  study.found.mutable_summary()->set_failed(1);
+  study.found.mutable_summary()->set_oom(1);
+  study.found.mutable_summary()->set_best_trial(1);
+  study.found.mutable_summary()->set_best_value(2);
+  v1::Provenance& from = *study.trials[0].summary.mutable_provenance();
+  from.set_program_version("0.1.0");
+  from.set_program_revision("abc123");
+  from.set_torch_version("2.11.0");
+  study.trials[0].summary.set_data_fingerprint("f00d");
+  v1::AttemptSummary& attempt = study.trials[5].attempts.emplace_back();
+  attempt.set_attempt(1);
+  attempt.set_cause(v1::CAUSE_OOM);
+  attempt.set_message("1.2 GiB more were needed");
+  attempt.set_ended_wall_ms(1700000050000);
+  v1::ReadMetricsResponse page;
+  for (uint32_t trial = 1; trial <= 5; ++trial) {
+    for (uint64_t step = 1; step <= 50; ++step) AddRow(page, trial, step, 5.0 / step);
+  }
+  Collector collector(study);
+  collector.Add(page);
+  collector.Finish();
+  return study;
+}
+
+TEST(ExperimentReportTest, HasHeadResultsFiguresConfigurationAndAttempts) {
+  const std::string page = HtmlPage(ExperimentReport(StudyWithRows()));
+  for (const char* text :
+       {"study: experiment 12", "5 of 6 trials finished, 1 failed: oom",
+        "12/1  batch_size=8 seq_len=64: val_loss 2.0000", "2023-11-14 22:14:50 UTC",
+        "2.00 / 7.39 / 5.00", ">validation loss against train.seq_len</title>",
+        ">seconds per epoch against train.seq_len</title>", ">Loss over steps</title>",
+        ">Loss over time</title>", ">Time of an optimizer step</title>",
+        "Perplexity is exp(validation loss)", "name: study  # as written", "0.1.0 (abc123)", "f00d",
+        "1.2 GiB more were needed"}) {
+    EXPECT_TRUE(Has(page, text)) << text;
+  }
+}
+
+TEST(ExperimentReportTest, MarkdownHasTheSameTables) {
+  const std::string page = MarkdownPage(ExperimentReport(StudyWithRows()));
+  EXPECT_TRUE(Has(page, "| 16 | 3.00 / 20.09 / 5.00 | 4.00 / 54.60 / 5.00 | oom |\n")) << page;
+  EXPECT_TRUE(Has(page, "| 12/6 | 16 | 256 | oom |"));
+  EXPECT_TRUE(Has(page, "name: study  # as written"));
+}
+
+TEST(ExperimentReportTest, TheSameDataGivesTheSameBytes) {
+  EXPECT_EQ(HtmlPage(ExperimentReport(StudyWithRows())),
+            HtmlPage(ExperimentReport(StudyWithRows())));
+}
+
+TEST(ExperimentReportTest, AnExperimentThatHasNotBegunHasAReport) {
+  Experiment experiment = NewExperiment(3, "<script>x</script>|");
+  EXPECT_FALSE(Has(HtmlPage(ExperimentReport(experiment)), "<script"));
+  AddTrial(experiment, kNan).summary.set_state(v1::TRIAL_PENDING);
+  EXPECT_TRUE(Has(MarkdownPage(ExperimentReport(experiment)), "waiting"));
+}
+
+TEST(ExperimentReportTest, ScalingIsAgainstTheSmallestWorldSizeWithTheSameParameters) {
+  Experiment experiment = NewExperiment(12, "scaling");
+  for (const int64_t batch : {8, 16}) {
+    for (const int64_t ranks : {2, 4}) {
+      Trial& trial = AddTrial(experiment, 2);
+      Assign(trial.summary, "train.batch_size", batch);
+      Assign(trial.summary, "resources.gpus", ranks);
+      trial.summary.set_tokens_per_second(ranks == 2 ? 1000 : 1600);
+    }
+  }
+  const std::string page = MarkdownPage(ExperimentReport(experiment));
+  EXPECT_TRUE(Has(page, "| 12/1 | train.batch_size = 8 | 2 | 1.00k | 500 | 100.0% |")) << page;
+  EXPECT_TRUE(Has(page, "| 12/4 | train.batch_size = 16 | 4 | 1.60k | 400 | 80.0% |")) << page;
+}
+
+TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
+  const std::string csv = ResultsCsv({StudyWithRows()});
+  EXPECT_EQ(csv.substr(0, csv.find('\n')),
+            "experiment,name,trial,train.batch_size,train.seq_len,state,outcome,steps,target_steps,"
+            "attempts,ranks,loss,val_loss,best_val_loss,perplexity,epochs,seconds_per_epoch,"
+            "tokens_per_second,allreduce_share,comm_exposed_share,data_seconds,forward_seconds,"
+            "backward_seconds,comm_exposed_seconds,optimizer_seconds,other_seconds,"
+            "allreduce_seconds,model_parameters,seed");
+  EXPECT_TRUE(Has(csv, "\n12,study,1,8,64,finished,finished,50,50,0,2,1.5,2.0,2.0,7.38"));
+  EXPECT_TRUE(Has(csv, "\n12,study,6,16,256,failed,oom,"));
+  EXPECT_FALSE(Has(csv, "nan"));
+}
+
+TEST(MatchTrialsTest, PairsEqualParametersInWhateverOrderTheyStand) {
+  const Experiment a = Study(12);
+  Experiment b = NewExperiment(13, "again");
+  Trial& reversed = AddTrial(b, 1.5);
+  Assign(reversed.summary, "train.seq_len", 64);
+  Assign(reversed.summary, "train.batch_size", 8);
+  Assign(AddTrial(b, 9).summary, "train.seq_len", 4096);
+  const std::vector<TrialPair> pairs = MatchTrials(a, b);
+  ASSERT_EQ(pairs.size(), 7u);
+  EXPECT_EQ(pairs[0].second, &b.trials[0]);
+  EXPECT_EQ(pairs[1].second, nullptr);
+  EXPECT_EQ(pairs[6], TrialPair(nullptr, &b.trials[1]));
+}
+
+TEST(CompareReportTest, PutsTrialsSideBySideWithTheDifference) {
+  const Experiment a = Study(12);
+  Experiment b = Study(13);
+  b.trials[0].summary.set_val_loss(1.75);
+  b.trials[0].summary.set_tokens_per_second(1100);
+  b.trials.pop_back();
+  const std::string page = MarkdownPage(CompareReport(a, b));
+  EXPECT_TRUE(
+      Has(page,
+          "| batch_size=8 seq_len=64 | 12/1: finished | 13/1: finished | 2.0000 | 1.7500 | "
+          "-0.2500 | 7.39 | 5.75 | -22.1% | 5.00 | 4.55 | -9.1% | 1.00k | 1.10k | +10.0% |"))
+      << page;
+  EXPECT_TRUE(Has(page, "| batch_size=16 seq_len=256 | 12/6: oom | - | - | - | - |")) << page;
+}
+
+}  // namespace
+}  // namespace dt::cli::report

@@ -1,0 +1,129 @@
+// study_test.cc: the layout of a study, its figures, and the numbers in it.
+#include "cli/report/study.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "tests/cli/report/fixture.h"
+
+namespace dt::cli::report {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+TEST(ResultTest, PerplexityIsExpOfTheValidationLossAndAnEpochIsTheTrainingData) {
+  const Experiment study = Study();
+  const Result result = ResultOf(study.trials[0].summary);
+  EXPECT_DOUBLE_EQ(result.val_loss, 2);
+  EXPECT_DOUBLE_EQ(result.perplexity, std::exp(2.0));
+  EXPECT_DOUBLE_EQ(result.seconds_per_epoch, 5) << "5,000 tokens at 1,000 a second";
+  EXPECT_DOUBLE_EQ(result.epochs, 2) << "50 steps of 200 tokens";
+}
+
+TEST(ResultTest, NothingIsGuessedWhereTheTokensOfAnEpochAreNotKnown) {
+  Experiment study = Study();
+  study.trials[0].summary.set_train_tokens(0);
+  const Result result = ResultOf(study.trials[0].summary);
+  EXPECT_TRUE(std::isnan(result.seconds_per_epoch));
+  EXPECT_TRUE(std::isnan(result.epochs));
+  EXPECT_EQ(StudyGrid(study.trials)->rows[0][1], "2.00 / 7.39 / -");
+}
+
+TEST(ResultTest, ARankAloneHasNoShareOfAllReduce) {
+  Experiment study = Study();
+  study.trials[0].summary.set_world_size(1);
+  EXPECT_TRUE(std::isnan(ResultOf(study.trials[0].summary).allreduce_ratio));
+}
+
+TEST(StudyGridTest, HasTheFirstParameterDownAndTheSecondAcross) {
+  const auto grid = StudyGrid(Study().trials);
+  ASSERT_TRUE(grid.has_value());
+  EXPECT_EQ(grid->header,
+            (std::vector<std::string>{"train.batch_size ↓, train.seq_len →", "64", "128", "256"}));
+  EXPECT_EQ(grid->rows,
+            (Rows{{"8", "2.00 / 7.39 / 5.00", "3.00 / 20.09 / 5.00", "5.00 / 148.41 / 5.00"},
+                  {"16", "3.00 / 20.09 / 5.00", "4.00 / 54.60 / 5.00", "oom"}}));
+}
+
+TEST(StudyGridTest, AWordStandsWhereATrialDidNotFinishAndWhereThereIsNone) {
+  Experiment study = Study();
+  study.trials[0].summary.set_state(v1::TRIAL_CANCELLED);
+  study.trials[0].summary.set_step(20);
+  study.trials[1].summary.set_state(v1::TRIAL_PENDING);
+  study.trials[1].summary.set_val_loss(kNan);
+  study.trials[1].summary.set_step(0);
+  study.trials.erase(study.trials.begin() + 3);
+  const auto grid = StudyGrid(study.trials);
+  EXPECT_EQ(grid->rows[0][1], "2.00 / 7.39 / 5.00 (cancelled 20/50)");
+  EXPECT_EQ(grid->rows[0][2], "waiting");
+  EXPECT_EQ(grid->rows[1][1], "excluded");
+}
+
+TEST(StudyGridTest, IsForTwoSweptParametersAlone) {
+  Experiment study = Study();
+  for (Trial& trial : study.trials) Assign(trial.summary, "train.max_steps", 50);
+  EXPECT_TRUE(StudyGrid(study.trials).has_value()) << "one value is not swept";
+  study.trials[0].summary.mutable_assignments(2)->mutable_value()->set_integer(60);
+  EXPECT_FALSE(StudyGrid(study.trials).has_value());
+}
+
+TEST(StudyGridTest, TrainingLossStandsInWhereNothingWasEvaluated) {
+  Experiment study = Study();
+  for (Trial& trial : study.trials) trial.summary.set_val_loss(kNan);
+  const auto grid = StudyGrid(study.trials);
+  EXPECT_TRUE(Has(grid->caption, "training loss"));
+  EXPECT_EQ(grid->rows[0][1], "1.50 / - / 5.00");
+}
+
+TEST(TrialListTest, HasARowForEachTrial) {
+  const TextTable list = TrialList(Study().trials);
+  ASSERT_EQ(list.rows.size(), 6u);
+  EXPECT_EQ(list.rows[0],
+            (std::vector<std::string>{"12/1", "8", "64", "finished", "50/50", "1.5000", "2.0000",
+                                      "7.39", "2.00", "5.00", "1.00k"}));
+  EXPECT_EQ(list.rows[5][3], "oom");
+}
+
+TEST(StudyFiguresTest, AreLossAndTimeAgainstSequenceLengthWithALineForEachBatchSize) {
+  const std::vector<Figure> figures = StudyFigures(Study().trials);
+  ASSERT_EQ(figures.size(), 2u);
+  const auto& loss = std::get<LineChart>(figures[0].chart);
+  EXPECT_EQ(loss.x_label, "train.seq_len (tokens)");
+  ASSERT_EQ(loss.lines.size(), 2u);
+  EXPECT_EQ(loss.lines[0].name, "train.batch_size = 8");
+  EXPECT_EQ(loss.lines[0].points, (std::vector<Point>{{64, 2}, {128, 3}, {256, 5}}));
+  EXPECT_EQ(loss.lines[1].points, (std::vector<Point>{{64, 3}, {128, 4}}));
+  EXPECT_EQ(loss.lines[1].floor, std::vector<double>{256});
+  const auto& time = std::get<LineChart>(figures[1].chart);
+  EXPECT_EQ(time.lines[0].points, (std::vector<Point>{{64, 5}, {128, 5}, {256, 5}}));
+}
+
+TEST(StudyFiguresTest, TakeTheNumericParameterWithMoreValuesWhereLengthIsNotSwept) {
+  Experiment experiment = NewExperiment(12, "depths");
+  for (const int64_t width : {64, 128}) {
+    for (const int64_t depth : {1, 2, 30}) {
+      Trial& trial = AddTrial(experiment, static_cast<double>(depth));
+      Assign(trial.summary, "model.n_embd", width);
+      Assign(trial.summary, "model.n_layer", depth);
+    }
+  }
+  const std::vector<Figure> figures = StudyFigures(experiment.trials);
+  const auto& chart = std::get<LineChart>(figures.at(0).chart);
+  EXPECT_EQ(chart.x_label, "model.n_layer");
+  EXPECT_EQ(chart.x_scale, Scale::kLog);
+  EXPECT_EQ(chart.lines.size(), 2u);
+}
+
+TEST(StudyFiguresTest, AreNoneWithoutANumericParameter) {
+  Experiment experiment = NewExperiment(12, "norms");
+  for (const char* norm : {"pre", "post"}) {
+    v1::Assignment& one = *AddTrial(experiment, 2).summary.add_assignments();
+    one.set_path("model.norm");
+    one.mutable_value()->set_text(norm);
+  }
+  EXPECT_TRUE(StudyFigures(experiment.trials).empty());
+  EXPECT_TRUE(StudyFigures({}).empty());
+}
+
+}  // namespace
+}  // namespace dt::cli::report
