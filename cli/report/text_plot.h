@@ -1,7 +1,8 @@
 // text_plot.h: series as characters, for a terminal or a pipe.
 //
-// Role:  pure. One series is drawn as a line of braille dots with kUnicode. Several, and with kAscii
-//        always, have a marker each, at the mean of each column's values. Every line fits the width.
+// Role:  pure. One series is drawn as a line of braille dots with kUnicode. Several, and with
+//        kAscii always, have a marker each, at the mean of each column's values. Every line fits
+//        the width.
 // Tests: tests/cli/report/text_plot_test.cc
 #pragma once
 
