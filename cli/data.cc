@@ -21,18 +21,25 @@ std::string Split(uint64_t tokens, const std::vector<std::string>& files) {
 
 }  // namespace
 
-std::string TokenizeBar(const corpus::TokenizeProgress& progress) {
-  const double done = progress.bytes == 0 ? 1
-                                          : static_cast<double>(progress.bytes_done) /
-                                                static_cast<double>(progress.bytes);
+std::string TokenizeBar(const corpus::TokenizeProgress& progress, double seconds) {
+  const auto bytes = static_cast<double>(progress.bytes);
+  const auto bytes_done = static_cast<double>(progress.bytes_done);
+  const double done = progress.bytes == 0 ? 1 : bytes_done / bytes;
   const int cells = static_cast<int>(std::clamp(done, 0.0, 1.0) * kBarCells);
-  return absl::StrCat(
-      "[", std::string(cells, '#'), std::string(kBarCells - cells, '-'), "] ",
-      PadLeft(FormatRatio(done), 4), "  ", FormatBytes(static_cast<double>(progress.bytes_done)),
-      " of ", FormatBytes(static_cast<double>(progress.bytes)), "  ",
-      progress.documents == 0 ? Plural(progress.documents_done, "document")
-                              : absl::StrCat(FormatCount(progress.documents_done), " of ",
-                                             Plural(progress.documents, "document")));
+  std::string bar = absl::StrCat("[", std::string(cells, '#'), std::string(kBarCells - cells, '-'),
+                                 "] ", PadLeft(FormatRatio(done), 4), "  ", FormatBytes(bytes_done),
+                                 " of ", FormatBytes(bytes), "  ");
+  const double mine = bytes_done - static_cast<double>(progress.bytes_resumed);
+  if (mine > 0 && seconds > 0) {
+    const double rate = mine / seconds;
+    absl::StrAppend(&bar, FormatBytes(rate), "/s  ", FormatDuration((bytes - bytes_done) / rate),
+                    " left  ");
+  }
+  if (progress.documents == 0) {
+    return absl::StrCat(bar, Plural(progress.documents_done, "document"));
+  }
+  return absl::StrCat(bar, FormatCount(progress.documents_done), " of ",
+                      Plural(progress.documents, "document"));
 }
 
 std::string TokenizeText(const corpus::TokenizeOptions& options,
@@ -42,6 +49,10 @@ std::string TokenizeText(const corpus::TokenizeOptions& options,
   if (summary.skipped > 0) {
     absl::StrAppend(&text, "; ", Plural(summary.skipped, "binary or empty document"), " skipped");
   }
+  if (summary.bytes_resumed > 0) {
+    absl::StrAppend(&text, "; ", FormatBytes(static_cast<double>(summary.bytes_resumed)),
+                    " of it by an interrupted run");
+  }
   absl::StrAppend(&text, "\ntrain       ", Split(summary.train_tokens, summary.train_files),
                   "\nvalidation  ", Split(summary.val_tokens, summary.val_files), "\nvocabulary  ",
                   summary.vocabulary, "\nfolder      ", Printable(options.output), "\n");
@@ -49,10 +60,15 @@ std::string TokenizeText(const corpus::TokenizeOptions& options,
 }
 
 Json TokenizeJson(const corpus::TokenizeSummary& summary) {
-  return {{"documents", summary.documents},   {"skipped", summary.skipped},
-          {"bytes", summary.bytes},           {"train_tokens", summary.train_tokens},
-          {"val_tokens", summary.val_tokens}, {"train_files", summary.train_files},
-          {"val_files", summary.val_files},   {"vocabulary", summary.vocabulary}};
+  return {{"documents", summary.documents},
+          {"skipped", summary.skipped},
+          {"bytes", summary.bytes},
+          {"bytes_resumed", summary.bytes_resumed},
+          {"train_tokens", summary.train_tokens},
+          {"val_tokens", summary.val_tokens},
+          {"train_files", summary.train_files},
+          {"val_files", summary.val_files},
+          {"vocabulary", summary.vocabulary}};
 }
 
 absl::Status StatusOf(const Error& error) {

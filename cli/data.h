@@ -11,8 +11,8 @@
 
 namespace dt::cli {
 
-// "[#####-----]  50%  1.5 GiB of 3.0 GiB  12 of 40 documents"
-std::string TokenizeBar(const corpus::TokenizeProgress& progress);
+// "[#####-----]  50%  1.5 GiB of 3.0 GiB  60 MiB/s  25 s left  12 of 40 documents", after so long.
+std::string TokenizeBar(const corpus::TokenizeProgress& progress, double seconds);
 // What was written, as lines for a person.
 std::string TokenizeText(const corpus::TokenizeOptions& options,
                          const corpus::TokenizeSummary& summary);

@@ -35,13 +35,16 @@ class Bar {
     if (!shown_ || now < next_) return;
     next_ = now + kRedraw;
     drawn_ = true;
-    *terminal_.err << "\r" << Truncate(TokenizeBar(progress), terminal_.size().columns - 1)
+    *terminal_.err << "\r"
+                   << Truncate(TokenizeBar(progress, absl::ToDoubleSeconds(now - started_)),
+                               terminal_.size().columns - 1)
                    << "\x1b[K" << std::flush;
   }
 
  private:
   const Terminal& terminal_;
   const bool shown_;
+  const absl::Time started_ = absl::Now();
   bool drawn_ = false;
   absl::Time next_ = absl::InfinitePast();
 };

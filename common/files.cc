@@ -55,6 +55,8 @@ Result<InputFile> InputFile::Open(const std::string& path) {
     return Error{ErrorKind::kData, "'" + path + "' is not a regular file"};
   }
   file.bytes_ = static_cast<uint64_t>(status.st_size);
+  file.modified_ns_ =
+      int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + int64_t{status.st_mtim.tv_nsec};
   return file;
 }
 
@@ -96,6 +98,28 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
   return file;
 }
 
+Result<OutputFile> OutputFile::Reopen(const std::string& path, uint64_t bytes) {
+  OutputFile file;
+  file.path_ = path;
+  file.bytes_ = bytes;
+  file.fd_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.fd_.valid() || ::fstat(file.fd_.get(), &status) != 0) {
+    Error error = SystemError("open", path);
+    error.kind = ErrorKind::kData;
+    return error;
+  }
+  if (static_cast<uint64_t>(status.st_size) < bytes) {
+    return Error{ErrorKind::kData, "'" + path + "' has " + std::to_string(status.st_size) +
+                                       " bytes and not the " + std::to_string(bytes) +
+                                       " that were written"};
+  }
+  if (::ftruncate(file.fd_.get(), static_cast<off_t>(bytes)) != 0) {
+    return SystemError("shorten", path);
+  }
+  return file;
+}
+
 Result<void> OutputFile::Append(const void* data, size_t bytes) {
   DT_TRY(WriteAt(bytes_, data, bytes));
   bytes_ += bytes;
@@ -115,8 +139,13 @@ Result<void> OutputFile::WriteAt(uint64_t offset, const void* data, size_t bytes
   return {};
 }
 
-Result<void> OutputFile::SyncAndClose() {
+Result<void> OutputFile::Sync() {
   if (::fsync(fd_.get()) != 0) return SystemError("sync", path_);
+  return {};
+}
+
+Result<void> OutputFile::SyncAndClose() {
+  DT_TRY(Sync());
   return fd_.Close(path_);
 }
 

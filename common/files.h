@@ -51,6 +51,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   uint64_t bytes() const { return bytes_; }
+  int64_t modified_ns() const { return modified_ns_; }  // since 1970
   // Reads exactly `bytes` at `offset`. Errors: kData when the file ends before.
   Result<void> ReadAt(uint64_t offset, void* into, size_t bytes) const;
 
@@ -58,6 +59,7 @@ class InputFile {
   UniqueFd fd_;
   std::string path_;
   uint64_t bytes_ = 0;
+  int64_t modified_ns_ = 0;
 };
 
 // The whole file. Errors: kData when it is larger than `bytes_max`.
@@ -68,10 +70,14 @@ class OutputFile {
  public:
   // Creates it or empties what is there.
   static Result<OutputFile> Create(const std::string& path);
+  // Goes on behind the first `bytes` of a file; what it has beyond them is dropped.
+  // Errors: kData when it is absent or shorter.
+  static Result<OutputFile> Reopen(const std::string& path, uint64_t bytes);
 
   Result<void> Append(const void* data, size_t bytes);
   // Writes over bytes already appended.
   Result<void> WriteAt(uint64_t offset, const void* data, size_t bytes);
+  Result<void> Sync();
   // Flushes to disk and closes. Only after this may the file be renamed into its place.
   Result<void> SyncAndClose();
   uint64_t bytes() const { return bytes_; }

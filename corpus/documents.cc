@@ -32,7 +32,10 @@ Result<void> AddFile(const std::string& path, DocumentList& list) {
     return Error{ErrorKind::kConfig,
                  "more than " + std::to_string(kDocumentsMax) + " files; name fewer folders"};
   }
-  list.documents.push_back({path, file.bytes(), file.bytes()});
+  list.documents.push_back({.path = path,
+                            .bytes = file.bytes(),
+                            .modified_ns = file.modified_ns(),
+                            .train_bytes = file.bytes()});
   return {};
 }
 

@@ -17,6 +17,7 @@ inline constexpr size_t kDocumentsMax = size_t{1} << 22;
 struct Document {
   std::string path;
   uint64_t bytes = 0;
+  int64_t modified_ns = 0;
   // The first so many are for training, the rest for validation; of JSON lines none or all, of
   // which a DocumentReader chooses lines.
   uint64_t train_bytes = 0;

@@ -102,6 +102,11 @@ Result<Layout> LayoutOf(const InputFile& file, std::string_view start, ShardForm
   return BadShard("has no known format");
 }
 
+// Of what a ShardWriter writes.
+size_t HeaderBytes(ShardFormat format) {
+  return format == ShardFormat::kNpy ? kNpyHeaderBytes : kShardHeaderBytes;
+}
+
 }  // namespace
 
 Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes) {
@@ -181,10 +186,17 @@ Result<ShardWriter> ShardWriter::Create(const std::string& path, ShardFormat for
   ShardWriter writer;
   writer.format_ = format;
   DT_TRY_ASSIGN(writer.file_, OutputFile::Create(path));
-  // No magic: unfinished is unreadable.
-  const std::vector<char> header(format == ShardFormat::kNpy ? kNpyHeaderBytes : kShardHeaderBytes,
-                                 '\0');
+  const std::vector<char> header(HeaderBytes(format), '\0');  // no magic: unfinished is unreadable
   DT_TRY(writer.file_.Append(header.data(), header.size()));
+  return writer;
+}
+
+Result<ShardWriter> ShardWriter::Reopen(const std::string& path, ShardFormat format,
+                                        uint64_t tokens) {
+  ShardWriter writer;
+  writer.format_ = format;
+  writer.tokens_ = tokens;
+  DT_TRY_ASSIGN(writer.file_, OutputFile::Reopen(path, HeaderBytes(format) + 2 * tokens));
   return writer;
 }
 

@@ -62,8 +62,14 @@ class ShardWriter {
   static Result<ShardWriter> Create(const std::string& path,
                                     ShardFormat format = ShardFormat::kLlmc);
 
+  // Goes on behind the first `tokens` of a shard that was not finished.
+  // Errors: kData when it is absent or has fewer.
+  static Result<ShardWriter> Reopen(const std::string& path, ShardFormat format, uint64_t tokens);
+
   // REQUIRES: tokens() + ids.size() <= kShardTokensMax.
   Result<void> Append(std::span<const uint16_t> ids);
+  // Makes what was appended survive a power loss; the file is no shard yet.
+  Result<void> Sync() { return file_.Sync(); }
   // Writes the header, syncs and closes.
   Result<void> Finish();
   uint64_t tokens() const { return tokens_; }

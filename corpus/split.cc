@@ -32,13 +32,35 @@ Result<void> Split::Finish() {
   return {};
 }
 
+Result<void> Split::Sync() { return writer_ ? writer_->Sync() : Result<void>(); }
+
+Result<void> Split::Resume(uint64_t tokens) {
+  DT_CHECK(tokens_ == 0);
+  while (tokens - tokens_ >= shard_tokens_) {
+    const std::string path = NextPath();
+    DT_TRY_ASSIGN(const TokenShard shard, TokenShard::Open(path, format_));
+    if (shard.tokens() != shard_tokens_) {
+      return Error{ErrorKind::kData, "'" + path + "' is not the shard that was written"};
+    }
+    tokens_ += shard_tokens_;
+  }
+  if (tokens == tokens_) return {};
+  DT_TRY_ASSIGN(writer_, ShardWriter::Reopen(NextPath(), format_, tokens - tokens_));
+  tokens_ = tokens;
+  return {};
+}
+
 Result<void> Split::Begin() {
+  DT_TRY_ASSIGN(writer_, ShardWriter::Create(NextPath(), format_));
+  return {};
+}
+
+std::string Split::NextPath() {
   char number[16];
   std::snprintf(number, sizeof number, "_%06zu.%s", names_.size(),
                 format_ == ShardFormat::kNpy ? "npy" : "bin");
   names_.push_back(name_ + number);
-  DT_TRY_ASSIGN(writer_, ShardWriter::Create(folder_ + "/" + names_.back(), format_));
-  return {};
+  return folder_ + "/" + names_.back();
 }
 
 }  // namespace dt::corpus

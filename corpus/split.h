@@ -20,14 +20,21 @@ class Split {
   // `name`: train or val.
   Split(std::string folder, std::string name, uint64_t shard_tokens, ShardFormat format);
 
+  // Goes on behind the first `tokens` that an earlier Split wrote and synced.
+  // REQUIRES: nothing was appended. Errors: kData when they are not there.
+  Result<void> Resume(uint64_t tokens);
   Result<void> Append(std::span<const uint16_t> ids);
+  // Makes all that was appended survive a power loss.
+  Result<void> Sync();
   // Ends the last shard.
   Result<void> Finish();
   uint64_t tokens() const { return tokens_; }
+  uint64_t whole_shards() const { return tokens_ / shard_tokens_; }
   const std::vector<std::string>& names() const { return names_; }
 
  private:
   Result<void> Begin();
+  std::string NextPath();  // adds its name to names_
 
   const std::string folder_;
   const std::string name_;

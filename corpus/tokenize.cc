@@ -18,6 +18,7 @@
 #include "corpus/json_lines.h"
 #include "corpus/shard.h"
 #include "corpus/split.h"
+#include "corpus/tokenize_state.h"
 
 namespace dt::corpus {
 namespace {
@@ -45,7 +46,7 @@ std::vector<std::string> ShardsIn(const std::string& folder) {
   return names;
 }
 
-// The folder OUTPUT/.tokenize, locked against a second run.
+// The folder OUTPUT/.tokenize, locked against a second run; it may have what a killed one left.
 struct Workshop {
   UniqueFd lock;
   std::string folder;
@@ -66,23 +67,36 @@ Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
                  "another run is writing to '" + options.output + "'; wait for it"};
   }
   workshop.folder = options.output + "/.tokenize";
-  DT_TRY(RemoveAll(workshop.folder));  // of a run that was killed
-  DT_TRY(MakeFolders(workshop.folder));
   return workshop;
 }
 
 // Reads documents and deals their ids to the two splits.
 class Run {
  public:
-  Run(const TokenizeOptions& options, const std::string& folder,
-      const std::vector<Document>& documents, TextEncoder encoder,
+  Run(const TokenizeOptions& options, const std::string& folder, const std::string& key,
+      const std::vector<Document>& documents, TextEncoder& encoder,
       const std::function<Go(const TokenizeProgress&)>& progress)
       : options_(options),
+        folder_(folder),
+        key_(key),
         progress_(progress),
         documents_(documents),
-        encoder_(std::move(encoder)),
+        encoder_(encoder),
         train_(folder, "train", options.shard_tokens, options.format),
         val_(folder, "val", options.shard_tokens, options.format) {}
+
+  // Goes on where an earlier run was. Errors: those of Split::Resume; this Run is then of no use.
+  Result<void> Resume(const TokenizeState& state) {
+    DT_TRY(train_.Resume(state.train_tokens));
+    DT_TRY(val_.Resume(state.val_tokens));
+    place_ = state.place;
+    skipped_ = state.skipped;
+    state_.documents_done = state.documents;
+    state_.bytes_done = state.bytes;
+    state_.bytes_resumed = state.bytes;
+    saved_shards_ = train_.whole_shards() + val_.whole_shards();
+    return {};
+  }
 
   Result<void> All() {
     bool counted = true;
@@ -92,11 +106,13 @@ class Run {
     }
     if (counted) state_.documents = documents_.size();
     const bool by_fraction = options_.validation == Validation::kFraction;
-    DocumentReader reader(documents_, by_fraction ? options_.validation_fraction : 0, encoder_, {});
+    DocumentReader reader(documents_, by_fraction ? options_.validation_fraction : 0, encoder_,
+                          place_);
     for (;;) {
       DT_TRY_ASSIGN(std::optional<ReadPiece> read, reader.Next());
       if (!read) break;
       wave_bytes_ += read->piece.text.size();
+      place_ = read->after;
       pieces_.push_back(std::move(read->piece));
       origins_.push_back({read->document, read->line, read->bytes});
       if (wave_bytes_ >= kWaveBytes * static_cast<size_t>(encoder_.threads())) DT_TRY(FlushWave());
@@ -109,7 +125,8 @@ class Run {
                                          " tokens; use less for it"};
   }
 
-  int vocabulary() const { return encoder_.vocabulary(); }
+  // True when a later run could go on from here.
+  bool saved() const { return saved_shards_ > 0; }
   const TokenizeProgress& state() const { return state_; }
   uint64_t skipped() const { return skipped_; }
   const Split& train() const { return train_; }
@@ -142,9 +159,29 @@ class Run {
     pieces_.clear();
     origins_.clear();
     wave_bytes_ = 0;
+    DT_TRY(Save());
     if (progress_ && progress_(state_) == Go::kStop) {
-      return Error{ErrorKind::kCancelled, "stopped before the end; no shard was written"};
+      return Error{ErrorKind::kCancelled,
+                   saved() ? "stopped; the same command goes on behind the last whole shard"
+                           : "stopped before the end; no shard was written"};
     }
+    return {};
+  }
+
+  // After a wave in which a shard became whole.
+  Result<void> Save() {
+    const uint64_t shards = train_.whole_shards() + val_.whole_shards();
+    if (shards == saved_shards_) return {};
+    DT_TRY(train_.Sync());
+    DT_TRY(val_.Sync());
+    DT_TRY(SaveState(folder_, key_,
+                     {.place = place_,
+                      .train_tokens = train_.tokens(),
+                      .val_tokens = val_.tokens(),
+                      .documents = state_.documents_done,
+                      .bytes = state_.bytes_done,
+                      .skipped = skipped_}));
+    saved_shards_ = shards;
     return {};
   }
 
@@ -160,11 +197,15 @@ class Run {
   }
 
   const TokenizeOptions& options_;
+  const std::string& folder_;
+  const std::string& key_;
   const std::function<Go(const TokenizeProgress&)>& progress_;
   const std::vector<Document>& documents_;
-  TextEncoder encoder_;
+  TextEncoder& encoder_;
   Split train_;
   Split val_;
+  Place place_;  // behind what was read
+  uint64_t saved_shards_ = 0;
   TokenizeProgress state_;
   uint64_t skipped_ = 0;  // JSON lines whose text is empty
   std::vector<TextEncoder::Piece> pieces_;
@@ -249,25 +290,39 @@ Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
                                                         .text_field = options.text_field,
                                                         .threads = options.threads}));
   DT_TRY_ASSIGN(const DocumentList plan, Plan(options));
+  DT_TRY_ASSIGN(const std::string key, RunKey(options, plan.documents));
   DT_TRY_ASSIGN(const Workshop workshop, OpenWorkshop(options));
-  Run run(options, workshop.folder, plan.documents, std::move(encoder), progress);
-  const Result<void> ran = run.All();
+  std::optional<Run> run;
+  const auto start = [&] {
+    run.emplace(options, workshop.folder, key, plan.documents, encoder, progress);
+  };
+  start();
+  const std::optional<TokenizeState> earlier = FindState(workshop.folder, key);
+  if (!earlier || !run->Resume(*earlier).ok()) {
+    DT_TRY(RemoveAll(workshop.folder));  // of another run, or damaged
+    DT_TRY(MakeFolders(workshop.folder));
+    start();
+  }
+  const Result<void> ran = run->All();
   if (!ran.ok()) {
-    DT_TRY(RemoveAll(workshop.folder));
+    const ErrorKind kind = ran.error().kind;
+    const bool passing = kind == ErrorKind::kCancelled || kind == ErrorKind::kIo;
+    if (!passing || !run->saved()) DT_TRY(RemoveAll(workshop.folder));
     return ran.error();
   }
-  std::vector<std::string> names = run.train().names();
-  names.insert(names.end(), run.val().names().begin(), run.val().names().end());
+  std::vector<std::string> names = run->train().names();
+  names.insert(names.end(), run->val().names().begin(), run->val().names().end());
   DT_TRY(Publish(workshop, options.output, names));
   TokenizeSummary summary;
-  summary.documents = run.state().documents_done;
-  summary.skipped = plan.skipped + run.skipped();
-  summary.bytes = run.state().bytes_done;
-  summary.train_tokens = run.train().tokens();
-  summary.val_tokens = run.val().tokens();
-  summary.train_files = PathsOf(options.output, run.train().names());
-  summary.val_files = PathsOf(options.output, run.val().names());
-  summary.vocabulary = run.vocabulary();
+  summary.documents = run->state().documents_done;
+  summary.skipped = plan.skipped + run->skipped();
+  summary.bytes_resumed = run->state().bytes_resumed;
+  summary.bytes = run->state().bytes_done;
+  summary.train_tokens = run->train().tokens();
+  summary.val_tokens = run->val().tokens();
+  summary.train_files = PathsOf(options.output, run->train().names());
+  summary.val_files = PathsOf(options.output, run->val().names());
+  summary.vocabulary = encoder.vocabulary();
   return summary;
 }
 

@@ -49,12 +49,14 @@ struct TokenizeProgress {
   uint64_t documents = 0;  // 0: not known, since there are JSON lines
   uint64_t bytes_done = 0;
   uint64_t bytes = 0;
+  uint64_t bytes_resumed = 0;  // of bytes_done, by an earlier run that was interrupted
 };
 
 struct TokenizeSummary {
   uint64_t documents = 0;
   uint64_t skipped = 0;  // binary or empty files, and empty texts of JSON lines
   uint64_t bytes = 0;
+  uint64_t bytes_resumed = 0;  // of these, by an earlier run that was interrupted
   uint64_t train_tokens = 0;
   uint64_t val_tokens = 0;
   std::vector<std::string> train_files;
@@ -64,8 +66,10 @@ struct TokenizeSummary {
 
 enum class Go { kOn, kStop };
 
-// The shards are the same whatever the number of threads. `progress` may be empty; it is called on
-// this thread every few MiB of text and may end the run, which then leaves nothing.
+// The shards are the same whatever the number of threads. A run that was killed, stopped or ran out
+// of disk goes on behind its last whole shard when it is started again with the same options,
+// inputs (sizes, times) and program; anything else starts anew. `progress` may be empty; it is
+// called on this thread every few MiB of text and may end the run.
 // Errors: kCancelled in that case.
 Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
                                       const std::function<Go(const TokenizeProgress&)>& progress);

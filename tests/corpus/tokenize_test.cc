@@ -201,9 +201,9 @@ TEST_F(TokenizeTest, ReportsProgressUpToTheWhole) {
   EXPECT_EQ(last.documents, 2u);
 }
 
-TEST_F(TokenizeTest, AStoppedRunLeavesNothing) {
+TEST_F(TokenizeTest, ARunStoppedBeforeItsFirstShardLeavesNothing) {
   options_.inputs = {folder_.Write("a.txt", std::string(3 << 20, 'x'))};
-  options_.shard_tokens = 1 << 20;
+  options_.shard_tokens = 1 << 22;
   const Result<TokenizeSummary> summary =
       TokenizeFiles(options_, [](const TokenizeProgress&) { return Go::kStop; });
   ASSERT_FALSE(summary.ok());
