@@ -47,8 +47,12 @@ Result<InputFile> InputFile::Open(const std::string& path) {
   file.fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file.fd_.valid() || ::fstat(file.fd_.get(), &status) != 0) {
+    // What is not there, or is no file, is the fault of the data. Anything else, such as a stale
+    // handle of a network file system, says nothing about it.
+    const bool absent =
+        errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG;
     Error error = SystemError("open", path);
-    error.kind = ErrorKind::kData;
+    if (absent) error.kind = ErrorKind::kData;
     return error;
   }
   if (!S_ISREG(status.st_mode)) {

@@ -38,11 +38,13 @@ class CheckpointKillTest : public ::testing::Test {
   // Either step 10 or step 20 is there and whole; nothing that carries a name is damaged. Then a
   // next attempt can go on.
   void ExpectWholeAndUsable() {
-    const std::optional<Checkpoint> newest = FindNewestGood(
+    const Result<std::optional<Checkpoint>> found = FindNewestGood(
         folder_.path(), kTrial, "spec", [](const CheckpointId&) { return true; },
         [](const CheckpointId& id, const Error& error) {
           ADD_FAILURE() << id.Path() << ": " << error.message;
         });
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    const std::optional<Checkpoint>& newest = *found;
     ASSERT_TRUE(newest);
     EXPECT_TRUE(newest->id.step == 10 || newest->id.step == 20) << newest->id.step;
     ExpectWhole(*newest);
@@ -136,7 +138,7 @@ TEST_F(CheckpointKillTest, AFullDiskIsAnErrorThatLeavesTheOldOneAlone) {
     int exit_code = 0;
     RunWithFileLimit(folder_.path(), at, true, &exit_code);
     ASSERT_EQ(exit_code, 1) << at;
-    const std::vector<CheckpointId> left = ListCheckpoints(folder_.path(), kTrial);
+    const std::vector<CheckpointId> left = *ListCheckpoints(folder_.path(), kTrial);
     ASSERT_EQ(left.size(), 1u);
     EXPECT_EQ(left[0].step, 10u);
     ExpectWholeAndUsable();

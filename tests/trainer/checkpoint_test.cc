@@ -1,6 +1,8 @@
 #include "worker/trainer/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -93,6 +95,23 @@ TEST(CheckpointPathTest, AcceptsOnlyTheCanonicalForm) {
   }
 }
 
+// While it lives this process can open no file more.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit none = before_;
+    const int unused = dup(STDIN_FILENO);
+    none.rlim_cur = static_cast<rlim_t>(unused);
+    close(unused);
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
 class CheckpointTest : public ::testing::Test {
  protected:
   void MustSave(uint64_t step, uint32_t attempt = 1, std::optional<double> loss = std::nullopt) {
@@ -101,12 +120,14 @@ class CheckpointTest : public ::testing::Test {
   }
   std::optional<Checkpoint> Newest(uint64_t last_step = UINT64_MAX) {
     damaged_.clear();
-    return FindNewestGood(
+    const Result<std::optional<Checkpoint>> found = FindNewestGood(
         folder_.path(), kTrial, "spec",
         [&](const CheckpointId& id) { return id.step <= last_step; },
         [&](const CheckpointId& id, const Error& error) {
           damaged_.push_back(id.Path() + ": " + error.message);
         });
+    EXPECT_TRUE(found.ok()) << found.error().message;
+    return found.ok() ? *found : std::nullopt;
   }
   std::string File(uint64_t step, const std::string& name) {
     return folder_ / (IdOf(step).Path() + "/" + name);
@@ -149,7 +170,7 @@ TEST_F(CheckpointTest, TheNewestStepWinsAndThenTheNewestAttempt) {
   EXPECT_EQ(Newest(29)->id.Path(), "12/3/a2/step-20");
   EXPECT_FALSE(Newest(9));
   EXPECT_TRUE(damaged_.empty());
-  EXPECT_EQ(ListCheckpoints(folder_.path(), {12, 4}).size(), 0u);
+  EXPECT_EQ(ListCheckpoints(folder_.path(), {12, 4})->size(), 0u);
 }
 
 TEST_F(CheckpointTest, ADamagedOneIsReportedAndThePreviousOneUsed) {
@@ -194,7 +215,7 @@ TEST_F(CheckpointTest, SavingAStepAgainReplacesIt) {
   MustSave(10, 1, 1.0);
   MustSave(10, 1, 2.0);
   EXPECT_EQ(Newest()->manifest.loss, 2.0);
-  EXPECT_EQ(ListCheckpoints(folder_.path(), kTrial).size(), 1u);
+  EXPECT_EQ(ListCheckpoints(folder_.path(), kTrial)->size(), 1u);
   int entries = 0;
   for ([[maybe_unused]] const auto& entry :
        std::filesystem::directory_iterator(folder_ / "12/3/a1")) {
@@ -219,7 +240,7 @@ TEST_F(CheckpointTest, RemovingTakesTheWholeCheckpointAndSweepingTakesLeftovers)
   const Result<std::string> left = TakeNameAway(folder_.path(), IdOf(10));
   ASSERT_TRUE(left.ok());
   EXPECT_TRUE(std::filesystem::exists(*left));
-  EXPECT_EQ(ListCheckpoints(folder_.path(), kTrial).size(), 1u);
+  EXPECT_EQ(ListCheckpoints(folder_.path(), kTrial)->size(), 1u);
   folder_.Write("12/3/a1/.tmp-step-30/model.safetensors", "half");
   folder_.Write("12/3/a0/.removed-step-5/model.safetensors", "half");
   folder_.Write("12/3/a2/.tmp-step-30/model.safetensors", "a later attempt writes");
@@ -240,7 +261,7 @@ TEST_F(CheckpointTest, AWriterThatIsSweptAwayLeavesNoCheckpoint) {
   ASSERT_TRUE(SweepLeftovers(folder_.path(), kTrial, 2).ok());
   EXPECT_FALSE(zombie->AddTensors("optimizer.safetensors", tensors).ok());
   EXPECT_FALSE(zombie->Commit(Manifest{}).ok());
-  EXPECT_TRUE(ListCheckpoints(folder_.path(), kTrial).empty());
+  EXPECT_TRUE(ListCheckpoints(folder_.path(), kTrial)->empty());
 }
 
 std::vector<uint64_t> Removed(const std::vector<std::pair<uint64_t, std::optional<double>>>& all,
@@ -323,9 +344,29 @@ TEST_F(CheckpointTest, RanksOverAttemptsByTheLossOfTheManifest) {
 
 TEST_F(CheckpointTest, ACheckpointOfAnotherSpecificationIsSkipped) {
   MustSave(10);
-  EXPECT_FALSE(FindNewestGood(
+  const auto found = FindNewestGood(
       folder_.path(), kTrial, "another", [](const CheckpointId&) { return true; },
-      [](const CheckpointId&, const Error&) {}));
+      [](const CheckpointId&, const Error&) {});
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->has_value());
+}
+
+TEST_F(CheckpointTest, AStorageThatCannotBeReadNowIsAnErrorAndNotAnEmptyOne) {
+  MustSave(10);
+  const auto newest = [&] {
+    return FindNewestGood(
+        folder_.path(), kTrial, "spec", [](const CheckpointId&) { return true; },
+        [](const CheckpointId& id, const Error&) { ADD_FAILURE() << id.Path() << " skipped"; });
+  };
+  {
+    const NoMoreFiles scope;
+    EXPECT_EQ(ListCheckpoints(folder_.path(), kTrial).error().kind, ErrorKind::kIo);
+    EXPECT_EQ(newest().error().kind, ErrorKind::kIo);
+    EXPECT_EQ(OpenCheckpoint(folder_.path(), IdOf(10, 1)).error().kind, ErrorKind::kIo);
+    EXPECT_TRUE(RankCheckpoints(folder_.path(), kTrial, "spec").empty()) << "none is to go";
+  }
+  ASSERT_TRUE(newest().ok());
+  EXPECT_EQ((*newest())->id.step, 10u);
 }
 
 }  // namespace

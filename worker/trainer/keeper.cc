@@ -26,8 +26,14 @@ CheckpointKeeper::CheckpointKeeper(Parts parts, int64_t step)
       saved_step_(step),
       saved_time_(Clock::now()) {
   if (parts_.start.storage.empty()) return;
-  for (const CheckpointId& id : ListCheckpoints(parts_.start.storage, trial_)) {
-    if (id.attempt == parts_.start.attempt) strangers_.push_back(id);
+  const Result<std::vector<CheckpointId>> listed = ListCheckpoints(parts_.start.storage, trial_);
+  if (listed.ok()) {
+    for (const CheckpointId& id : *listed) {
+      if (id.attempt == parts_.start.attempt) strangers_.push_back(id);
+    }
+  } else {
+    Complain(listed.error());
+    removes_ = false;
   }
   const Retention retention = CurrentRetention();
   for (const RankedCheckpoint& ranked : Ranked()) {
@@ -138,6 +144,7 @@ std::vector<RankedCheckpoint> CheckpointKeeper::Ranked() const {
 void CheckpointKeeper::Retain() {
   const frames::Start& start = parts_.start;
   registered_step_ = parts_.conversation.RegisteredStep();
+  if (!removes_) return;
   for (const CheckpointId& old : ChooseToRemove(Ranked(), CurrentRetention())) {
     const Result<std::string> left = TakeNameAway(start.storage, old);
     if (!left.ok()) {

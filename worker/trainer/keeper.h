@@ -61,6 +61,7 @@ class CheckpointKeeper {
   std::optional<uint64_t> registered_step_;  // of this attempt, when last looked at
   // In this attempt's folder before it began: of another coordinator's trial of the same number.
   std::vector<CheckpointId> strangers_;
+  bool removes_ = true;  // false: strangers could not be told, so nothing is removed
   int64_t saved_step_;
   Clock::time_point saved_time_;
   double seconds_to_save_ = 0;

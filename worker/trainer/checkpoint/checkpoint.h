@@ -91,12 +91,14 @@ struct Checkpoint {
 Result<Checkpoint> OpenCheckpoint(const std::string& storage, const CheckpointId& id,
                                   const std::optional<std::string>& manifest_hash = std::nullopt);
 
-// Checkpoints of a trial by name, not verified; newest step first, then newest attempt.
-std::vector<CheckpointId> ListCheckpoints(const std::string& storage, const TrialId& trial);
+// Checkpoints of a trial by name, not verified; newest step first, then newest attempt. Errors: kIo
+// when a folder cannot be read; one that does not exist has none.
+Result<std::vector<CheckpointId>> ListCheckpoints(const std::string& storage, const TrialId& trial);
 
 // The first of ListCheckpoints that is `eligible`, of this specification, and verifies; nothing
 // when there is none. Each one that fails is passed to `on_damaged`, with the reason, and skipped.
-std::optional<Checkpoint> FindNewestGood(
+// Errors: kIo when the storage cannot be read now, which says nothing about what is there.
+Result<std::optional<Checkpoint>> FindNewestGood(
     const std::string& storage, const TrialId& trial, const std::string& spec_hash,
     const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const Error&)>& on_damaged);
@@ -125,7 +127,8 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
                                          const Retention& retention);
 // ListCheckpoints with the losses of their manifests, of this specification alone: another
 // coordinator may have had a trial of the same number. One with an unreadable manifest is left out,
-// so that it neither counts as the newest nor is removed unseen.
+// so that it neither counts as the newest nor is removed unseen; none where a folder cannot be
+// read.
 std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
                                               const std::string& spec_hash);
 // Takes the checkpoint's name away and returns the folder that is left, for RemoveAll. After that

@@ -14,13 +14,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names in a folder; none when it cannot be read.
-std::vector<std::string> NamesIn(const std::string& folder) {
+// Names in a folder; none when there is no such folder. One that cannot be read is an error: taken
+// for empty, it would have a trial begin anew and its checkpoints removed.
+Result<std::vector<std::string>> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code code;
   fs::directory_iterator entry(folder, code);
+  if (code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory) {
+    return names;
+  }
   for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
     names.push_back(entry->path().filename().string());
+  }
+  if (code) {
+    return Error{ErrorKind::kIo, "cannot read folder '" + folder + "': " + code.message()};
   }
   return names;
 }
@@ -33,12 +40,16 @@ std::optional<uint32_t> AttemptOf(const std::string& name) {
 
 }  // namespace
 
-std::vector<CheckpointId> ListCheckpoints(const std::string& storage, const TrialId& trial) {
+Result<std::vector<CheckpointId>> ListCheckpoints(const std::string& storage,
+                                                  const TrialId& trial) {
   std::vector<CheckpointId> found;
   const std::string prefix =
       std::to_string(trial.experiment) + "/" + std::to_string(trial.trial) + "/";
-  for (const std::string& attempt : NamesIn(TrialFolder(storage, trial))) {
-    for (const std::string& step : NamesIn(TrialFolder(storage, trial) + "/" + attempt)) {
+  DT_TRY_ASSIGN(const std::vector<std::string> attempts, NamesIn(TrialFolder(storage, trial)));
+  for (const std::string& attempt : attempts) {
+    DT_TRY_ASSIGN(const std::vector<std::string> steps,
+                  NamesIn(TrialFolder(storage, trial) + "/" + attempt));
+    for (const std::string& step : steps) {
       if (auto id = ParseCheckpointPath(prefix + attempt + "/" + step)) found.push_back(*id);
     }
   }
@@ -48,20 +59,22 @@ std::vector<CheckpointId> ListCheckpoints(const std::string& storage, const Tria
   return found;
 }
 
-std::optional<Checkpoint> FindNewestGood(
+Result<std::optional<Checkpoint>> FindNewestGood(
     const std::string& storage, const TrialId& trial, const std::string& spec_hash,
     const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const Error&)>& on_damaged) {
-  for (const CheckpointId& id : ListCheckpoints(storage, trial)) {
+  DT_TRY_ASSIGN(const std::vector<CheckpointId> listed, ListCheckpoints(storage, trial));
+  for (const CheckpointId& id : listed) {
     if (!eligible(id)) continue;
     Result<Checkpoint> checkpoint = OpenCheckpoint(storage, id);
     if (checkpoint.ok() && checkpoint->manifest.spec_hash == spec_hash) {
-      return *std::move(checkpoint);
+      return std::optional<Checkpoint>(*std::move(checkpoint));
     }
+    if (!checkpoint.ok() && checkpoint.error().kind == ErrorKind::kIo) return checkpoint.error();
     on_damaged(id, checkpoint.ok() ? Error{ErrorKind::kDamaged, "it is of another specification"}
                                    : checkpoint.error());
   }
-  return std::nullopt;
+  return std::optional<Checkpoint>();
 }
 
 bool IsSuperseded(const CheckpointId& id, const Retention& retention) {
@@ -105,7 +118,9 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
 std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
                                               const std::string& spec_hash) {
   std::vector<RankedCheckpoint> ranked;
-  for (const CheckpointId& id : ListCheckpoints(storage, trial)) {
+  const Result<std::vector<CheckpointId>> listed = ListCheckpoints(storage, trial);
+  if (!listed.ok()) return ranked;
+  for (const CheckpointId& id : *listed) {
     const Result<std::string> text =
         ReadFile(storage + "/" + id.Path() + "/" + kManifestName, kManifestBytesMax);
     if (!text.ok()) continue;
@@ -124,11 +139,13 @@ Result<std::string> TakeNameAway(const std::string& storage, const CheckpointId&
 }
 
 Result<void> SweepLeftovers(const std::string& storage, const TrialId& trial, uint32_t attempt) {
-  for (const std::string& name : NamesIn(TrialFolder(storage, trial))) {
+  DT_TRY_ASSIGN(const std::vector<std::string> names, NamesIn(TrialFolder(storage, trial)));
+  for (const std::string& name : names) {
     const std::optional<uint32_t> owner = AttemptOf(name);
     if (!owner || *owner > attempt) continue;
     const std::string folder = TrialFolder(storage, trial) + "/" + name;
-    for (const std::string& entry : NamesIn(folder)) {
+    DT_TRY_ASSIGN(const std::vector<std::string> entries, NamesIn(folder));
+    for (const std::string& entry : entries) {
       if (entry.starts_with(kTemporaryPrefix)) {
         // Away from under its writer first: one that lives must not complete what is half removed.
         const std::string left =
