@@ -63,8 +63,7 @@ inline constexpr absl::Duration kStallTolerance = absl::Seconds(2);
 // A lost worker is listed this long, then forgotten, so that renamed workers do not pile up.
 inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
 // An acknowledgement of an instance not heard of for this long is forgotten: its attempts ended
-// with its lease. Should it still come back, its numbers do not start where they must, and it is
-// refused.
+// with its lease. Should it still come back, it says itself from where it counts.
 inline constexpr absl::Duration kForgetAcknowledged = absl::Hours(3);
 // A stream whose first report has not come by then holds its place for nobody.
 inline constexpr absl::Duration kFirstReportDeadline = absl::Seconds(10);

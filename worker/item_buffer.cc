@@ -113,9 +113,6 @@ void ItemBuffer::TakeUnsent(v1::WorkerReport& report) {
   }
 }
 
-void ItemBuffer::Clear() {
-  Acknowledge(last_sequence_);
-  first_sequence_ = last_sequence_ + 1;
-}
+void ItemBuffer::Clear() { Acknowledge(last_sequence_); }
 
 }  // namespace dt

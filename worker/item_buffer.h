@@ -43,8 +43,10 @@ class ItemBuffer {
   bool Empty() const { return items_.empty(); }
   bool HasUnsent() const { return sent_ < items_.size(); }
   size_t Bytes() const { return bytes_; }
-  // Of the items made since the last Clear, sent or not, the first has this number.
-  uint64_t FirstSequence() const { return first_sequence_; }
+  // Of the items not acknowledged, sent or not, the first has this number, or will have it.
+  uint64_t FirstSequence() const {
+    return items_.empty() ? last_sequence_ + 1 : items_.front().item.sequence();
+  }
 
  private:
   struct Entry {
@@ -62,7 +64,6 @@ class ItemBuffer {
   size_t log_bytes_max_;
   std::deque<Entry> items_;  // unacknowledged, by sequence
   size_t sent_ = 0;          // how many of items_, from the front, went out on this stream
-  uint64_t first_sequence_ = 1;
   uint64_t last_sequence_ = 0;
   size_t bytes_ = 0;
   size_t row_bytes_ = 0;

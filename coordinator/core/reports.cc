@@ -133,8 +133,9 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   return worker;
 }
 
-// What this instance told another journal, and nobody can take here any more, leaves no hole.
-void SkipOtherJournals(Turn& turn, Worker& worker, uint64_t first_sequence) {
+// What this instance told another journal, or this one so long ago that it is forgotten, leaves no
+// hole: nobody can take it any more.
+void SkipAcknowledged(Turn& turn, Worker& worker, uint64_t first_sequence) {
   if (first_sequence <= worker.acked + 1) return;
   worker.acked = first_sequence - 1;
   turn.effects.acks.push_back({worker.name, worker.instance, worker.acked});
@@ -277,7 +278,7 @@ void OnReport(Turn& turn, ReportReceived& received) {
   // Items of another journal were numbered for another coordinator's database.
   const bool foreign = report.journal_id() != 0 && report.journal_id() != turn.durable().journal_id;
   if (!foreign) {
-    SkipOtherJournals(turn, *worker, report.first_sequence());
+    SkipAcknowledged(turn, *worker, report.first_sequence());
     if (absl::Status status = CheckSequences(*worker, report); !status.ok()) {
       EndStream(turn, *worker, std::move(status));
       return;

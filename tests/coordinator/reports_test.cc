@@ -351,6 +351,24 @@ TEST_F(ReportTest, AcknowledgementsOfNamesThatDoNotComeBackAreForgottenInTheEnd)
   EXPECT_TRUE(state_.live.acks.empty());
 }
 
+TEST_F(ReportTest, AnInstanceThatWasForgottenGoesOnFromWhereItWasAcknowledged) {
+  AddWorker("a");
+  Submit(OneTrial());
+  Train({"a"});
+  Finish({"a"});
+  const uint64_t acked = workers_.at("a").orders->acked_sequence();
+  Disconnect("a");
+  Advance(limits::kForgetWorker + limits::kLease + limits::kStartupGrace);
+  Advance(2 * limits::kForgetAcknowledged);
+  ASSERT_TRUE(state_.live.acks.empty());
+  workers_.at("a").first_sequence = acked + 1;
+  Connect("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Finish({"a"});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+}
+
 TEST_F(ReportTest, OfManyInstancesOfOneNameThoseLastHeardOfAreRemembered) {
   std::vector<AckToStore> acks;
   for (const InstanceId instance : {900, 100, 800, 200, 700, 300}) {
