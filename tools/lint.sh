@@ -48,17 +48,18 @@ lint_tsan() {
     ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^tsan$'
 }
 
-# Files that differ from where this branch left main; on main itself, what the last commit changed.
+# Units that differ, or whose header does, from where this branch left main; on main itself, what the last commit changed.
 changed_sources() {
   local base
   base="$(git -C "$root" merge-base HEAD origin/main 2>/dev/null ||
     git -C "$root" merge-base HEAD main 2>/dev/null || true)"
   if [ -z "$base" ] || [ "$base" = "$(git -C "$root" rev-parse HEAD)" ]; then base=HEAD~1; fi
-  git -C "$root" diff --name-only --diff-filter=d "$base" -- '*.cc' 2>/dev/null || true
+  git -C "$root" diff --name-only --diff-filter=d "$base" -- '*.cc' '*.h' 2>/dev/null |
+    sed 's/\.h$/.cc/' | sort -u || true
 }
 
 # A unit takes clang-tidy 5 to 20 s, so a large change is checked in part; --all does the rest.
-readonly lint_tidy_files_max=24
+readonly lint_tidy_files_max=48
 
 # lint_clang_tidy all|changed
 lint_clang_tidy() {

@@ -8,7 +8,7 @@
 // Errors:  when the descriptor closes or speaks nonsense the process ends: a trainer without an
 // agent
 //          is an orphan.
-// Tests:   tests/trainer/attempt_test.cc
+// Tests:   tests/trainer/agent_link_test.cc, attempt_test.cc
 #pragma once
 
 #include <condition_variable>
