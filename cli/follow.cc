@@ -167,21 +167,20 @@ bool Reached(v1::TrialState state, uint64_t step, Until until) {
 // The exit code once `until` has come, or nothing yet.
 absl::StatusOr<std::optional<ExitCode>> Look(Client& client, const Selector& selector,
                                              Until until) {
-  if (selector.trial != 0 || until == Until::kFirstStep) {
+  if (selector.trial != 0 || until != Until::kDone) {
     DT_ASSIGN_OR_RETURN(const auto trials,
                         client.ListTrials(Select<v1::ListTrialsRequest>(selector)));
     if (trials.empty()) return absl::NotFoundError("there is no such trial");
     for (const v1::TrialSummary& trial : trials) {
       if (!Reached(trial.state(), trial.step(), until)) continue;
       if (selector.trial != 0) return ExitCodeOf(trial.state());
-      if (trial.step() > 0) return ExitCode::kOk;
+      // One that ended before it trained says nothing about the others.
+      if (trial.step() > 0 || !Ended(trial.state())) return ExitCode::kOk;
     }
     if (selector.trial != 0) return std::optional<ExitCode>();
   }
   DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(client, selector));
-  if (Ended(experiment.state())) return ExitCodeOf(experiment.state());
-  const bool running = until == Until::kRunning && experiment.state() == v1::EXPERIMENT_RUNNING;
-  return running ? std::optional<ExitCode>(ExitCode::kOk) : std::nullopt;
+  return Ended(experiment.state()) ? std::optional(ExitCodeOf(experiment.state())) : std::nullopt;
 }
 
 }  // namespace

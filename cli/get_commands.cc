@@ -124,19 +124,25 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
   return listing;
 }
 
-// The trials of a selector; of the newest experiment when none is written, or of every experiment
-// with the labels.
-absl::StatusOr<std::vector<v1::TrialSummary>> FindTrials(Session& session,
-                                                         const GetOptions& options) {
-  std::vector<v1::ListTrialsRequest> requests;
+// What to ask for: a selector's; the newest experiment's when none is written, or those of every
+// experiment with the labels.
+template <typename Request>
+absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptions& options) {
+  std::vector<Request> requests;
   if (options.labels.empty() || !options.selector.empty()) {
     const std::string written = options.selector.empty() ? "last" : options.selector;
     DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(written));
-    requests.push_back(Select<v1::ListTrialsRequest>(selector));
+    requests.push_back(Select<Request>(selector));
   } else {
     DT_ASSIGN_OR_RETURN(const auto experiments, FindExperiments(session, options));
     for (const auto& one : experiments) requests.emplace_back().set_experiment(one.experiment());
   }
+  return requests;
+}
+
+absl::StatusOr<std::vector<v1::TrialSummary>> FindTrials(Session& session,
+                                                         const GetOptions& options) {
+  DT_ASSIGN_OR_RETURN(auto requests, RequestsOf<v1::ListTrialsRequest>(session, options));
   std::vector<v1::TrialState> states;
   for (const std::string& word : options.states) {
     states.push_back(TrialStateFromWord(word == "waiting" ? "pending" : word));
@@ -247,11 +253,14 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
 }
 
 absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector,
-                      ParseSelector(options.selector.empty() ? "last" : options.selector));
+  DT_ASSIGN_OR_RETURN(const auto requests,
+                      RequestsOf<v1::ListCheckpointsRequest>(session, options));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  DT_ASSIGN_OR_RETURN(const auto checkpoints,
-                      client->ListCheckpoints(Select<v1::ListCheckpointsRequest>(selector)));
+  std::vector<v1::CheckpointSummary> checkpoints;
+  for (const v1::ListCheckpointsRequest& request : requests) {
+    DT_ASSIGN_OR_RETURN(const auto some, client->ListCheckpoints(request));
+    checkpoints.insert(checkpoints.end(), some.begin(), some.end());
+  }
   Listing listing;
   listing.kind = "CheckpointList";
   listing.empty = "No checkpoints yet.";
@@ -368,10 +377,12 @@ void AddGetCommands(CommandTree& tree) {
   options = std::make_shared<GetOptions>();
   app = AddKind(tree, get, "checkpoints", "Checkpoints that are kept, and who can read them",
                 "dtctl get checkpoints last\n"
+                "dtctl get checkpoints -l team=vision\n"
                 "dtctl get checkpoints 12/3 -o json",
                 Checkpoints, options);
   app->alias("checkpoint");
   app->add_option("SEL", options->selector, "12, 12/3, last or last/3; the newest when left out");
+  AddLabels(app, options);
 }
 
 }  // namespace dt::cli

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSummaryEveryMs = 10000;
 constexpr size_t kProblemsShown = 3;
-constexpr int kBarFromWidth = 90;  // columns of a terminal that has room for bars
+constexpr int kShortBar = 5;  // cells, in an ordinary terminal of 80 columns
 // Lines of a frame that are not trials: two of header, the table's own header, blanks, the line of
 // those left out, one that says who waits, problems, the notice.
 constexpr int kOtherLines = 8 + static_cast<int>(kProblemsShown);
@@ -137,11 +137,12 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
   for (const Swept& one : swept) {
     table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
-  // Narrow terminals have STEP alone to tell it.
-  const int bar = options.width >= 110 ? 20 : options.width >= kBarFromWidth ? 14 : 0;
+  const int bar = options.width >= 110 ? 20 : options.width >= 90 ? 14 : kShortBar;
   table.columns.push_back({.header = "STATE", .min_width = 9});
-  if (bar > 0) table.columns.push_back({.header = "PROGRESS", .leave_out = 1});
-  AddColumns(table, {kStep, kLoss, kValLoss, kRate, kAllReduce, kLeft});
+  table.columns.push_back({.header = bar == kShortBar ? "" : "PROGRESS", .leave_out = 2});
+  AddColumns(table, {kStep, kLoss, kValLoss});
+  table.columns.back().leave_out = 1;  // the results have it
+  AddColumns(table, {kRate, kAllReduce, kLeft});
   for (const v1::TrialSummary* trial : shown) {
     const bool running = trial->state() == v1::TRIAL_RUNNING;
     const bool quiet = trial->state() == v1::TRIAL_PENDING;
@@ -149,7 +150,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
     std::vector<Cell> row = {{TrialName(*trial), quiet ? Style::kDim : Style::kBold}};
     for (const Swept& one : swept) row.push_back({AssignmentText(*trial, one.path)});
     row.push_back({StateGlyph(trial->state(), options.glyphs) + word.text, word.style});
-    if (bar > 0) row.push_back({Bar(Progress(*trial), bar, options.glyphs), word.style});
+    row.push_back({Bar(Progress(*trial), bar, options.glyphs), word.style});
     row.insert(row.end(), {{StepText(*trial)},
                            {LossOf(*trial)},
                            {FormatLoss(trial->val_loss())},
@@ -196,6 +197,12 @@ std::string SummaryText(const LiveState& state) {
     if (trial.has_latest()) absl::StrAppend(&text, " loss ", LossOf(trial));
     if (trial.tokens_per_second() > 0) {
       absl::StrAppend(&text, " ", FormatRate(trial.tokens_per_second()), " tokens/s");
+    }
+    if (AllReduceText(trial) != kNone) {
+      absl::StrAppend(&text, ", ", AllReduceText(trial), " all-reduce");
+    }
+    if (trial.eta_seconds() >= 0) {
+      absl::StrAppend(&text, ", ", FormatShort(std::ceil(trial.eta_seconds())), " left");
     }
   }
   return text;

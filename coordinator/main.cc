@@ -164,6 +164,8 @@ class Coordinator {
     if (absl::Status status = Announce(); !status.ok()) {
       mailbox_.Close();
       loop.join();
+      // Nothing is wrong with the journal, and the next start need not check it.
+      if (loop_status_.ok()) DT_RETURN_IF_ERROR(Stop());
       return status;
     }
     WaitForSignal();

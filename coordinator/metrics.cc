@@ -185,8 +185,6 @@ constexpr TrialColumn kTrialColumns[] = {
      [](const TrialSample& s) { return s.totals.tokens(); }, TrialColumn::Needs::kNothing},
     {"trial_steps_total", MetricType::Counter, "Optimizer steps made, repeated work included.",
      [](const TrialSample& s) { return s.totals.steps(); }, TrialColumn::Needs::kNothing},
-    {"trial_nonfinite_steps_total", MetricType::Counter, "Steps with a loss that is no number.",
-     [](const TrialSample& s) { return s.totals.nonfinite_steps(); }, TrialColumn::Needs::kNothing},
     {"trial_gpu_memory_peak_bytes", MetricType::Gauge,
      "Peak memory of the device, GPU or CPU slot, of the rank that used most.",
      [](const TrialSample& s) { return s.newest.memory_peak_bytes(); }, TrialColumn::Needs::kRow},
@@ -247,7 +245,7 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
   MetricFamily info = Gauge("trial_info", "What a trial is, with its swept parameters.");
   MetricFamily loss = Gauge("trial_loss", "Newest loss, by split.");
   MetricFamily phases =
-      Counter("trial_phase_seconds_total", "Time of steps by phase, of the slowest rank.");
+      Counter("trial_phase_seconds_total", "Time of steps by phase, mean over ranks.");
   MetricFamily seconds = Counter("trial_collective_seconds_total",
                                  "Time in collectives, of the slowest rank, by operation.");
   MetricFamily bytes =

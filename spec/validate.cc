@@ -30,6 +30,11 @@ constexpr std::array<const char*, 13> kEnvPrefixes{
     "OMP_",  "MKL_",  "KMP_",   "UCX_",     "FI_",   "DTRAIN_"};
 constexpr std::array<const char*, 2> kEnvRefused{"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"};
 
+// Such a variable names a library that NCCL or the driver loads, or a file that it reads or writes:
+// NCCL_NET_PLUGIN, CUDA_INJECTION64_PATH, UCX_MODULE_DIR, OMP_TOOL_LIBRARIES, NCCL_DEBUG_FILE.
+constexpr std::array<const char*, 7> kEnvNamesFiles{"PLUGIN", "INJECTION", "LIBRARIES", "_DIR",
+                                                    "_PATH",  "_FILE",     "LOGDEST"};
+
 class Validator {
  public:
   explicit Validator(const v1::ExperimentSpec& spec) : spec_(spec) {
@@ -115,6 +120,16 @@ class Validator {
       });
       const bool refused =
           std::find(kEnvRefused.begin(), kEnvRefused.end(), name) != kEnvRefused.end();
+      const bool file =
+          std::any_of(kEnvNamesFiles.begin(), kEnvNamesFiles.end(),
+                      [&](const char* part) { return absl::StrContains(name, part); });
+      if (file) {
+        Add(absl::StrCat("resources.env.", name), "bad_name",
+            absl::StrCat("resources.env ", internal::Quote(name),
+                         " may not be set: it names a library or a file of the worker's host"),
+            "set it for the workers themselves, whose environment trainers inherit");
+        continue;
+      }
       if (!word || refused || std::none_of(kEnvPrefixes.begin(), kEnvPrefixes.end(), begins)) {
         Add(absl::StrCat("resources.env.", name), "bad_name",
             absl::StrCat("resources.env ", internal::Quote(name), " may not be set",

@@ -11,9 +11,19 @@ if importlib.metadata.version("torch").split("+")[0] == sys.argv[1]:
 PYTHON
 }
 
+# configure_gpu_build TORCH BUILD BUNDLE: fails when CUDA's headers and libraries are not all found.
+configure_gpu_build() {
+  local generator=()
+  say "trainer with the LibTorch in $1"
+  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  cmake -S "$root" -B "$2" "${generator[@]}" --log-level=WARNING -DCMAKE_BUILD_TYPE=Release \
+    -DDTRAIN_COMPONENTS=trainer -DDTRAIN_BENCH=OFF -DDTRAIN_CUDA=ON -DDTRAIN_LIBTORCH="$1" \
+    ${3:+-DCMAKE_PREFIX_PATH="$3"} >&2
+}
+
 # gpu-test [--bundle DIR]
 command_gpu_test() {
-  local bundle="${DTRAIN_BUNDLE:-}" torch build="$root/build/gpu" generator=()
+  local bundle="${DTRAIN_BUNDLE:-}" torch build="$root/build/gpu"
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --bundle)
@@ -26,16 +36,13 @@ command_gpu_test() {
     shift
   done
   torch="$(python_torch)"
-  if [ -n "${DTRAIN_LIBTORCH:-}" ] || [ -z "$torch" ]; then
-    # No torch in Python: the fetched one, which wants its CUDA libraries as well.
-    torch="$libtorch_dir"
-    [ -e "$torch/torch/lib/libtorch_cuda.so" ] || setup --cuda
+  if [ -n "${DTRAIN_LIBTORCH:-}" ]; then torch="$libtorch_dir"; fi
+  if [ -z "$torch" ] || ! configure_gpu_build "$torch" "$build" "$bundle"; then
+    # No torch, or parts of CUDA are missing where it is: the pinned ones.
+    setup --cuda
+    rm -f "$build/CMakeCache.txt"
+    configure_gpu_build "$libtorch_dir" "$build" "$bundle"
   fi
-  say "trainer with the LibTorch in $torch"
-  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  cmake -S "$root" -B "$build" "${generator[@]}" --log-level=WARNING -DCMAKE_BUILD_TYPE=Release \
-    -DDTRAIN_COMPONENTS=trainer -DDTRAIN_BENCH=OFF -DDTRAIN_CUDA=ON -DDTRAIN_LIBTORCH="$torch" \
-    ${bundle:+-DCMAKE_PREFIX_PATH="$bundle"} >&2
   cmake --build "$build" --parallel "$(build_jobs)" >&2
   # Tests without a GPU say so and are skipped.
   ctest --test-dir "$build" --output-on-failure --no-tests=error -L '^gpu$'

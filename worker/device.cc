@@ -88,6 +88,10 @@ std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) 
   std::vector<Gpu> seen;
   for (const absl::string_view word : absl::StrSplit(visible, ',')) {
     const std::string name(absl::StripAsciiWhitespace(word));
+    if (name.size() > 4 && absl::StartsWith(name, "MIG-") && seen.empty() && !gpus.empty()) {
+      // Of several instances CUDA gives a process the first.
+      return {{0, "MIG instance", name}};
+    }
     int index = -1;
     const bool number = absl::SimpleAtoi(name, &index);
     const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {

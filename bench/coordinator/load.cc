@@ -7,7 +7,7 @@
 //               acknowledgement; rows/s                                                 250,000
 //   saturated   every worker sends reports of 100 rows, the next when the last is durable:
 //               rows/s made durable
-// and beside each: p99 of a status call every 5 ms (20 ms), the coordinator's processor time and
+// and beside each: p99 of a status call every 10 ms (20 ms), the coordinator's processor time and
 // memory (128 MiB).
 #include <CLI/CLI.hpp>
 #include <algorithm>

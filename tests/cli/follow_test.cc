@@ -51,6 +51,19 @@ TEST_F(FollowTest, WaitForTheFirstStepReturnsBeforeTheEnd) {
   EXPECT_EQ(Run({"wait", "12", "--for", "nothing"}).code, 2);
 }
 
+TEST_F(FollowTest, WaitForRunningReturnsWhenATrialTrainsAndNotBefore) {
+  AddExperiment(12, 2);
+  control_.Edit([this](FakeControl::World& world) {
+    world.experiments.at(12).found.mutable_summary()->set_state(v1::EXPERIMENT_RUNNING);
+    Trial(world, 12, 1).set_state(v1::TRIAL_STARTING);
+  });
+  EXPECT_EQ(Run({"wait", "12", "--for", "running", "--timeout", "50ms"}).code, 8)
+      << "one is being prepared";
+  control_.Edit(
+      [this](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_RUNNING); });
+  EXPECT_EQ(Run({"wait", "12", "--for", "running"}).code, 0);
+}
+
 TEST_F(FollowTest, WaitOutlivesACoordinatorThatRestarts) {
   AddExperiment(12, 1);
   control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {

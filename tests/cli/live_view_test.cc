@@ -134,6 +134,8 @@ TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftWhole) {
     EXPECT_NE(running.find("0.00025"), std::string::npos) << running;
     EXPECT_NE(running.find("14m"), std::string::npos) << running;
     EXPECT_EQ(header.find("PROGRESS") != std::string::npos, width >= 90) << header;
+    EXPECT_NE(running.find("█"), std::string::npos) << "a bar, if a short one: " << running;
+    EXPECT_NE(running.find("25%"), std::string::npos) << "the share of all-reduce: " << running;
   }
 }
 
@@ -212,7 +214,7 @@ TEST(LiveViewTest, OffATerminalEveryChangeIsOneLineAndASummaryComesEveryTenSecon
       (std::vector<std::string>{
           "[1 s] 12/1 finished at step 200/200, loss 2.3456, val loss 2.4100", "[1 s] 12/2 running",
           "[1 s] 12 running: 61%, 2 of 4 trials done, about 48 s left; 12/2 step 90/200 "
-          "loss 3.1042 12.3k tokens/s"}));
+          "loss 3.1042 12.3k tokens/s, 25% all-reduce, 23s left"}));
   EXPECT_TRUE(log.Update(state, kStart + 2000).empty()) << "nothing has changed";
   state.trials[1].set_state(v1::TRIAL_PENDING);
   state.trials[1].set_waiting("10 s after worker_lost");

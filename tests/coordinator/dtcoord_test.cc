@@ -55,6 +55,12 @@ class DtcoordTest : public ::testing::Test {
     return v1::Control::NewStub(grpc::CreateCustomChannel(
         address, grpc::InsecureChannelCredentials(), ClientChannelArguments()));
   }
+  void ExpectCleanJournal() {
+    const auto store = SqliteStore::Open(folder_ / "state", "test");
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_FALSE((*store)->stopped_uncleanly());
+    EXPECT_TRUE((*store)->Close().ok());
+  }
   // The exit code, or -1: ended by a signal, or not at all.
   static int ExitCode(ChildProcess& child) {
     const std::optional<int> status = child.AwaitExit();
@@ -157,10 +163,13 @@ TEST_F(DtcoordTest, AStartThatFailsLeavesTheJournalClean) {
       {DTCOORD, "--listen", "nonsense", "--http", "127.0.0.1:0", "--state-dir", folder_ / "state"},
       folder_ / "wrong.log");
   EXPECT_EQ(ExitCode(wrong), 2);
-  const auto store = SqliteStore::Open(folder_ / "state", "test");
-  ASSERT_TRUE(store.ok()) << store.status();
-  EXPECT_FALSE((*store)->stopped_uncleanly());
-  EXPECT_TRUE((*store)->Close().ok());
+  ExpectCleanJournal();
+  ChildProcess no_folder(
+      {DTCOORD, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state-dir",
+       folder_ / "state", "--addresses-file", folder_ / "absent/addresses.json"},
+      folder_ / "no_folder.log");
+  EXPECT_EQ(ExitCode(no_folder), 1);
+  ExpectCleanJournal();
 }
 
 }  // namespace

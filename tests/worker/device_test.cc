@@ -76,7 +76,10 @@ TEST(DeviceTest, AnInheritedListOfGpusIsObeyedAsCudaDoes) {
   EXPECT_EQ(names("GPU-bb22, 0"), "ba");
   EXPECT_EQ(names("GPU-cc"), "c") << "the start of one is enough";
   EXPECT_EQ(names("1,7,0"), "b") << "what follows an unknown one is not seen";
-  for (const char* none : {"", "-1", "GPU-", "NoDevFiles", "MIG-aa11"}) EXPECT_EQ(names(none), "");
+  for (const char* none : {"", "-1", "GPU-", "NoDevFiles", "MIG-"}) EXPECT_EQ(names(none), "");
+  const std::vector<Gpu> instance = VisibleGpus(gpus, "MIG-dd44,MIG-ee55");
+  ASSERT_EQ(instance.size(), 1u) << "CUDA uses one instance";
+  EXPECT_EQ(instance[0].uuid, "MIG-dd44") << "by which trainers are told and slots are locked";
 }
 
 TEST(RunFolderTest, IsMadeForThisUserAlone) {
