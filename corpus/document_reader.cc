@@ -10,6 +10,8 @@ namespace dt::corpus {
 namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
+// A text that can nowhere be cut is held whole, and its ids take four times as much again.
+constexpr size_t kUncutBytes = 256 << 20;
 
 }  // namespace
 
@@ -48,6 +50,13 @@ Result<ReadPiece> DocumentReader::NextText(const Document& document) {
     text.resize(known + std::min<uint64_t>(kPieceBytes, end - from));
     DT_TRY(file_->ReadAt(from, text.data() + known, text.size() - known));
     cut = place_.offset + text.size() == end ? text.size() : encoder_.Cut(text, known);
+    if (cut == 0 && text.size() >= kUncutBytes) {
+      return Error{ErrorKind::kData, "'" + document.path + "' has " +
+                                         std::to_string(kUncutBytes >> 20) +
+                                         " MiB without a space or a line's end from byte " +
+                                         std::to_string(place_.offset) +
+                                         " on, which is the limit; break it into lines"};
+    }
   }
   text.resize(cut);
   ReadPiece read;

@@ -1,7 +1,8 @@
 // document_reader.h: the documents of a run as a stream of pieces, from any place in it.
 //
 // Role:      cuts texts by the MiB where encoding allows it, and JSON lines files by the line; says
-//            of each piece whether it is for training. Holds one piece's worth of text.
+//            of each piece whether it is for training. Holds one piece's worth of text, which is
+//            256 MiB at most.
 // Ownership: borrows the documents and the encoder.
 // Invariant: the pieces are a function of documents, options and files alone; a reader that starts
 //            at a piece's `after` gives those that came after it.

@@ -48,7 +48,8 @@ lint_tsan() {
     ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^tsan$'
 }
 
-# Units that differ, or whose header does, from where this branch left main; on main itself, what the last commit changed.
+# Units that differ, or whose header does, from where this branch left main; on main itself, what the last commit
+# changed.
 changed_sources() {
   local base
   base="$(git -C "$root" merge-base HEAD origin/main 2>/dev/null ||

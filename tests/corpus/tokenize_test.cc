@@ -248,6 +248,17 @@ TEST_F(TokenizeTest, Gpt2TokensDoNotDependOnThreadsOrOnWhereTheTextWasRead) {
       std::string(reinterpret_cast<const char*>(whole.data()), whole.size() * 2)));
 }
 
+TEST_F(TokenizeTest, ATextThatCanNowhereBeCutIsRefusedBeforeItFillsTheMemory) {
+  const std::string path = folder_.Write("in/line.txt", std::string(10000, 'a'));
+  std::filesystem::resize_file(path, 300 << 20);  // what follows takes no room on the disk
+  options_.inputs = {path};
+  options_.tokenizer = Tokenizer::kGpt2;
+  options_.vocabulary = folder_.Write("vocab.bpe", "#version: 0.2\na a\n");
+  const Error error = Refused();
+  EXPECT_EQ(error.kind, ErrorKind::kData);
+  EXPECT_NE(error.message.find("256 MiB without a space"), std::string::npos) << error.message;
+}
+
 TEST_F(TokenizeTest, Gpt2WithoutItsVocabularyIsRefused) {
   folder_.Write("in/a.txt", "a");
   options_.inputs = {folder_ / "in"};
