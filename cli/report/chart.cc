@@ -38,15 +38,14 @@ std::string Segment(double x1, double y1, double x2, double y2, std::string_view
                       "\" ", std::string(attributes), "/>\n");
 }
 
-std::string LineAttributes(size_t line) {
-  // The dashes go on where the colours begin again, so that 40 lines differ.
-  const std::string dash = kDashes[(line + line / kColours) % kDashes.size()];
-  return absl::StrCat("class=\"c", line % kColours, "\"",
+std::string LineAttributes(const Look& look) {
+  const std::string dash = kDashes[look.pattern % kDashes.size()];
+  return absl::StrCat("class=\"c", look.colour % kColours, "\"",
                       dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\""));
 }
 
-// A shape around (x, y); six of them, by the line's number.
-std::string Marker(size_t line, double x, double y) {
+// A shape around (x, y), one of six.
+std::string Marker(const Look& look, double x, double y) {
   const std::string at = absl::StrCat("M", Number(x), " ", Number(y));
   static constexpr std::array<const char*, 6> kShapes = {
       "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
@@ -55,12 +54,12 @@ std::string Marker(size_t line, double x, double y) {
       "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",
       "m0 4.4l4.2 -7.4h-8.4z",
       "m-1.3 -4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z"};
-  return absl::StrCat("<path class=\"f", line % kColours, "\" d=\"", at,
-                      kShapes[(line + line / kColours) % kShapes.size()], "\"/>\n");
+  return absl::StrCat("<path class=\"f", look.colour % kColours, "\" d=\"", at,
+                      kShapes[look.pattern % kShapes.size()], "\"/>\n");
 }
 
-std::string Cross(size_t line, double x, double y) {
-  return absl::StrCat("<path class=\"c", line % kColours, "\" d=\"M", Number(x - 4), " ",
+std::string Cross(size_t colour, double x, double y) {
+  return absl::StrCat("<path class=\"c", colour % kColours, "\" d=\"M", Number(x - 4), " ",
                       Number(y - 4), "l8 8m0 -8l-8 8\"/>\n");
 }
 
@@ -83,7 +82,7 @@ Plot MakePlot(const LineChart& chart) {
   std::vector<double> xs;
   std::vector<double> ys;
   for (const ChartLine& line : chart.lines) {
-    for (const std::vector<Point>* points : {&line.points, &line.marks}) {
+    for (const std::vector<Point>* points : {&line.points, &line.faint, &line.marks}) {
       for (const Point& point : *points) {
         xs.push_back(point.x);
         ys.push_back(point.y);
@@ -126,32 +125,45 @@ bool Placed(const Plot& plot, const Point& point) {
   return std::isfinite(plot.X(point.x)) && std::isfinite(plot.Y(point.y));
 }
 
-std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
-  const ChartLine& line = chart.lines[number];
+// "" when no point has a place.
+std::string PathOf(const Plot& plot, const std::vector<Point>& points) {
   std::string path;
-  std::string markers;
-  for (const Point& point : line.points) {
+  for (const Point& point : points) {
     if (!Placed(plot, point)) continue;
     absl::StrAppend(&path, path.empty() ? "M" : "L", Number(plot.X(point.x)), " ",
                     Number(plot.Y(point.y)));
-    if (chart.markers == PointMarkers::kEach) {
-      markers += Marker(number, plot.X(point.x), plot.Y(point.y));
+  }
+  return path;
+}
+
+std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
+  const ChartLine& line = chart.lines[number];
+  const std::string path = PathOf(plot, line.points);
+  const std::string faint = PathOf(plot, line.faint);
+  std::string svg;
+  if (!faint.empty()) {
+    absl::StrAppend(&svg, "<path class=\"c", line.look.colour % kColours, " q\" d=\"", faint,
+                    "\"/>\n");
+  }
+  if (!path.empty()) {
+    absl::StrAppend(&svg, "<path ", LineAttributes(line.look), " d=\"", path, "\"/>\n");
+  }
+  const auto mark = [&](const std::vector<Point>& points) {
+    for (const Point& point : points) {
+      if (!Placed(plot, point)) continue;
+      svg += Marker(line.look, plot.X(point.x), plot.Y(point.y));
     }
-  }
-  for (const Point& point : line.marks) {
-    if (Placed(plot, point)) markers += Marker(number, plot.X(point.x), plot.Y(point.y));
-  }
+  };
+  if (chart.markers == PointMarkers::kEach) mark(line.points);
+  mark(line.marks);
   // Crosses of several lines at one place stand beside each other.
   const double shift =
       9 * (static_cast<double>(number) - (static_cast<double>(chart.lines.size()) - 1) / 2);
   for (const double x : line.floor) {
     if (!std::isfinite(plot.X(x))) continue;
-    markers += Cross(number, plot.X(x) + shift, kTop + kPlotHeight);
+    svg += Cross(line.look.colour, plot.X(x) + shift, kTop + kPlotHeight);
   }
-  if (!path.empty()) {
-    path = absl::StrCat("<path ", LineAttributes(number), " d=\"", path, "\"/>\n");
-  }
-  return path + markers;
+  return svg;
 }
 
 std::string Legend(const LineChart& chart, double& y) {
@@ -165,9 +177,9 @@ std::string Legend(const LineChart& chart, double& y) {
   bool floor = false;
   for (size_t i = 0; i < chart.lines.size(); ++i) {
     const ChartLine& line = chart.lines[i];
-    std::string drawn = Segment(kLegendLeft, y, kLegendLeft + 30, y, LineAttributes(i));
+    std::string drawn = Segment(kLegendLeft, y, kLegendLeft + 30, y, LineAttributes(line.look));
     if (chart.markers == PointMarkers::kEach || !line.marks.empty()) {
-      drawn += Marker(i, kLegendLeft + 15, y);
+      drawn += Marker(line.look, kLegendLeft + 15, y);
     }
     entry(drawn, line.name);
     marks = marks || !line.marks.empty();
@@ -181,6 +193,11 @@ std::string Legend(const LineChart& chart, double& y) {
 }
 
 }  // namespace
+
+Look LookOf(size_t i) {
+  // The dashes go on where the colours begin again.
+  return {i % kColours, i + i / kColours};
+}
 
 std::string LineChartSvg(const LineChart& chart, int id) {
   const Plot plot = MakePlot(chart);

@@ -14,14 +14,24 @@
 
 namespace dt::cli::report {
 
-// Colours there are; line 8 has the first one's again, with other dashes.
+// Colours there are.
 inline constexpr size_t kColours = 8;
+
+// How a line differs from others: by colour, and by dashes and markers.
+struct Look {
+  size_t colour = 0;
+  size_t pattern = 0;
+};
+// Of the i-th of many lines: 40 of them differ.
+Look LookOf(size_t i);
 
 struct ChartLine {
   std::string name;
-  std::vector<Point> points;  // joined
-  std::vector<Point> marks;   // not joined, one marker each
-  std::vector<double> floor;  // marked by a cross on the x axis: there is no value
+  Look look;
+  std::vector<Point> points = {};  // joined
+  std::vector<Point> faint = {};   // joined, behind
+  std::vector<Point> marks = {};   // not joined, one marker each
+  std::vector<double> floor = {};  // marked by a cross on the x axis: there is no value
 };
 
 enum class PointMarkers { kNone, kEach };

@@ -23,6 +23,22 @@ std::vector<Point> Thin(const std::vector<Point>& points, size_t limit) {
   return kept;
 }
 
+std::vector<Point> Means(const std::vector<Point>& points, size_t stretches) {
+  if (points.size() <= stretches) return points;
+  std::vector<Point> means;
+  for (size_t i = 0; i < stretches; ++i) {
+    const size_t begin = points.size() * i / stretches;
+    const size_t end = points.size() * (i + 1) / stretches;
+    const auto count = static_cast<double>(end - begin);
+    Point& mean = means.emplace_back();
+    for (size_t k = begin; k < end; ++k) {
+      mean.x += points[k].x / count;
+      mean.y += points[k].y / count;
+    }
+  }
+  return means;
+}
+
 Collector::Collector(Experiment& experiment) : experiment_(experiment) {
   for (Trial& trial : experiment_.trials) trials_[trial.summary.trial()] = &trial;
 }
@@ -73,9 +89,11 @@ void Collector::EndTrial() {
       trial.val_by_time.push_back({std::prev(later)->y, one.loss()});
     }
   }
+  trial.mean_by_step = Means(by_step_, kMeansPerLine);
+  trial.mean_by_time = Means(by_time_, kMeansPerLine);
   trial.loss_by_step = Thin(by_step_, kPointsPerLine);
   trial.loss_by_time = Thin(by_time_, kPointsPerLine);
-  trial.val_by_time = Thin(trial.val_by_time, kPointsPerLine);
+  trial.val_by_time = Thin(trial.val_by_time, kMarksPerLine);
   const auto rows = static_cast<double>(trial.logged);
   for (double& seconds : trial.phase_seconds) seconds /= rows;
   trial.allreduce_seconds /= rows;
@@ -88,12 +106,13 @@ void Collector::Finish() {
   EndTrial();
   for (auto& [number, evaluations] : evaluations_) {
     const auto found = trials_.find(number);
-    if (found == trials_.end()) continue;
+    if (found == trials_.end() || evaluations.empty()) continue;
     std::vector<Point>& points = found->second->val_by_step;
     for (const v1::Evaluation& one : evaluations) {
       points.push_back({static_cast<double>(one.step()), one.loss()});
     }
-    points = Thin(points, kPointsPerLine);
+    points = Thin(points, kMarksPerLine);
+    found->second->perplexity_mean = evaluations.back().perplexity_mean();
   }
 }
 

@@ -22,6 +22,8 @@ namespace v1 = ::dtrain::v1;
 
 // What a figure of usual width can show; twice that would be drawn on the same pixels.
 inline constexpr size_t kPointsPerLine = 400;
+inline constexpr size_t kMeansPerLine = 60;  // enough for a trend, few enough for dashes to show
+inline constexpr size_t kMarksPerLine = 24;  // of evaluations: more would hide the line
 
 // Parts of an optimizer step, in the order in which they happen.
 inline constexpr std::array<const char*, 6> kPhases = {
@@ -33,6 +35,8 @@ struct Trial {
   // Over steps, and over seconds since the trial began (waits and evaluations included).
   std::vector<Point> loss_by_step;
   std::vector<Point> loss_by_time;
+  std::vector<Point> mean_by_step;  // of stretches of the same
+  std::vector<Point> mean_by_time;
   std::vector<Point> val_by_step;
   std::vector<Point> val_by_time;
   uint64_t logged = 0;  // rows there were
@@ -40,6 +44,7 @@ struct Trial {
   std::array<double, kPhases.size()> phase_seconds = {};
   double allreduce_seconds = 0;
   int64_t newest_wall_ms = 0;  // of its rows; 0: none
+  double perplexity_mean = 0;  // of the newest evaluation: of exp(loss) over batches; 0: unknown
 };
 
 struct Experiment {

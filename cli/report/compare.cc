@@ -36,18 +36,17 @@ std::string ChangeText(double a, double b) {
 }
 
 Result ResultOrNone(const Trial* trial) {
-  static const v1::TrialSummary* const none = [] {
-    auto* summary = new v1::TrialSummary();
-    summary->set_val_loss(std::nan(""));
-    return summary;
+  static const Trial* const none = [] {
+    auto* unknown = new Trial();
+    unknown->summary.set_val_loss(std::nan(""));
+    return unknown;
   }();
-  return ResultOf(trial == nullptr ? *none : trial->summary);
+  return ResultOf(trial == nullptr ? *none : *trial);
 }
 
 std::string OutcomeText(const Trial* trial) {
-  return trial == nullptr
-             ? kNone
-             : absl::StrCat(TrialName(trial->summary), ": ", ResultOf(trial->summary).outcome);
+  return trial == nullptr ? kNone
+                          : absl::StrCat(TrialName(trial->summary), ": ", ResultOf(*trial).outcome);
 }
 
 TextTable PairTable(const Experiment& a, const Experiment& b, Loss shown) {
@@ -92,23 +91,26 @@ Figure PairFigure(const std::vector<TrialPair>& pairs) {
   chart.x_label = "optimizer step";
   chart.y_label = "loss (nats per token)";
   std::vector<double> ys;
+  size_t colour = 0;
   for (const auto& [left, right] : pairs) {
     if (chart.lines.size() + 2 > kLinesMax) break;
     for (const Trial* trial : {left, right}) {
       if (trial == nullptr || trial->logged == 0) continue;
-      chart.lines.push_back(
-          {absl::StrCat(TrialName(trial->summary), "  ", AssignmentsText(trial->summary)),
-           trial->loss_by_step,
-           trial->val_by_step,
-           {}});
-      for (const Point& point : trial->loss_by_step) ys.push_back(point.y);
+      ChartLine& line = chart.lines.emplace_back();
+      line.name = absl::StrCat(TrialName(trial->summary), "  ", AssignmentsText(trial->summary));
+      line.look = {colour, trial == left ? 0U : 1U};
+      line.points = trial->mean_by_step;
+      line.marks = trial->val_by_step;
+      for (const Point& point : line.points) ys.push_back(point.y);
     }
+    ++colour;
   }
   chart.y_scale = ChooseScale(ys);
   chart.marks_name = "validation";
   const std::string note = absl::StrCat(
-      "Drawn are ", Plural(chart.lines.size(), "trial"), " of the first ",
-      Plural(pairs.size(), "pair"), ", thinned to at most ", kPointsPerLine, " points of a line.");
+      "A pair has one colour; the second experiment is dashed. Lines go through the means of ",
+      kMeansPerLine, " stretches; ", Plural(chart.lines.size(), "trial"), " of ",
+      Plural(pairs.size(), "pair"), " are drawn.");
   return {std::move(chart), note};
 }
 

@@ -19,4 +19,8 @@ struct Point {
 // REQUIRES: points are finite; limit >= 4.
 std::vector<Point> Thin(const std::vector<Point>& points, size_t limit);
 
+// The mean of each of `stretches` equally long stretches, which shows the trend of a noisy line;
+// the points themselves where there are no more than that. REQUIRES: points are finite.
+std::vector<Point> Means(const std::vector<Point>& points, size_t stretches);
+
 }  // namespace dt::cli::report

@@ -31,6 +31,7 @@ th { font-weight: 600; } thead th { background: var(--shade); }
 figure { margin: 1.5rem 0; } figcaption, .note { color: var(--dim); font-size: .9rem; }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .h { font-size: 14px; font-weight: 600; } svg .d { fill: var(--dim); }
+svg .q { stroke-width: 1; opacity: .3; }
 svg .g { stroke: var(--rule); stroke-width: 1; fill: none; }
 svg .a { stroke: var(--dim); stroke-width: 1; fill: none; }
 pre { background: var(--shade); padding: .8rem 1rem; overflow-x: auto; font-size: 13px; }

@@ -50,20 +50,22 @@ bool RanOutOfMemory(const v1::TrialSummary& trial) {
   return trial.state() == v1::TRIAL_FAILED && trial.cause() == v1::CAUSE_OOM;
 }
 
-Result ResultOf(const v1::TrialSummary& trial) {
+Result ResultOf(const Trial& trial) {
+  const v1::TrialSummary& summary = trial.summary;
   Result result;
-  result.loss = trial.has_latest() ? trial.latest().loss() : kUnknown;
-  result.val_loss = trial.val_loss();
-  result.perplexity = std::exp(trial.val_loss());
-  result.tokens_per_second = AboveZero(trial.tokens_per_second());
-  const double epoch_tokens = AboveZero(static_cast<double>(trial.train_tokens()));
+  result.loss = summary.has_latest() ? summary.latest().loss() : kUnknown;
+  result.val_loss = summary.val_loss();
+  result.perplexity = std::exp(summary.val_loss());
+  result.perplexity_mean = AboveZero(trial.perplexity_mean);
+  result.tokens_per_second = AboveZero(summary.tokens_per_second());
+  const double epoch_tokens = AboveZero(static_cast<double>(summary.train_tokens()));
   result.seconds_per_epoch = epoch_tokens / result.tokens_per_second;
-  result.epochs = AboveZero(static_cast<double>(trial.tokens_per_step())) *
-                  static_cast<double>(trial.step()) / epoch_tokens;
-  const bool alone = trial.world_size() < 2;
-  result.allreduce_ratio = alone ? kUnknown : trial.allreduce_ratio();
-  result.comm_exposed_ratio = alone ? kUnknown : trial.comm_exposed_ratio();
-  result.outcome = OutcomeOf(trial);
+  result.epochs = AboveZero(static_cast<double>(summary.tokens_per_step())) *
+                  static_cast<double>(summary.step()) / epoch_tokens;
+  const bool alone = summary.world_size() < 2;
+  result.allreduce_ratio = alone ? kUnknown : summary.allreduce_ratio();
+  result.comm_exposed_ratio = alone ? kUnknown : summary.comm_exposed_ratio();
+  result.outcome = OutcomeOf(summary);
   return result;
 }
 

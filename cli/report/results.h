@@ -12,17 +12,18 @@
 namespace dt::cli::report {
 
 struct Result {
-  double loss = 0;        // of the newest logged step
-  double val_loss = 0;    // of the newest evaluation
-  double perplexity = 0;  // exp(val_loss): of the whole evaluation, not the mean over its batches
-  double epochs = 0;      // made so far
+  double loss = 0;             // of the newest logged step
+  double val_loss = 0;         // of the newest evaluation
+  double perplexity = 0;       // exp(val_loss)
+  double perplexity_mean = 0;  // the mean of exp(loss) over the batches of that evaluation
+  double epochs = 0;           // made so far
   double seconds_per_epoch = 0;
   double tokens_per_second = 0;
   double allreduce_ratio = 0;  // part of a step
   double comm_exposed_ratio = 0;
   std::string outcome;  // "finished", "oom", "failed: nonfinite", "running 20/200"
 };
-Result ResultOf(const v1::TrialSummary& trial);
+Result ResultOf(const Trial& trial);
 
 // Whether it ended as what it was asked to be, so that its outcome needs no word beside numbers.
 bool Finished(const v1::TrialSummary& trial);

@@ -14,7 +14,7 @@ Json NumberJson(double value) { return std::isfinite(value) ? Json(value) : Json
 
 Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<Swept>& parameters) {
   const v1::TrialSummary& summary = trial.summary;
-  const Result result = ResultOf(summary);
+  const Result result = ResultOf(trial);
   Json row = Json::object();
   row["experiment"] = experiment.found.summary().experiment();
   row["name"] = experiment.found.summary().name();
@@ -33,6 +33,7 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<S
   row["val_loss"] = NumberJson(result.val_loss);
   row["best_val_loss"] = NumberJson(summary.best_val_loss());
   row["perplexity"] = NumberJson(result.perplexity);
+  row["perplexity_batch_mean"] = NumberJson(result.perplexity_mean);
   row["epochs"] = NumberJson(result.epochs);
   row["seconds_per_epoch"] = NumberJson(result.seconds_per_epoch);
   row["tokens_per_second"] = NumberJson(result.tokens_per_second);

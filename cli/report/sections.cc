@@ -72,24 +72,48 @@ std::string LeftOutNote(const Experiment& experiment, size_t drawn) {
   return absl::StrCat(" Drawn are the ", drawn, " best of ", FormatCount(logged), " trials.");
 }
 
-Figure CurveFigure(const Experiment& experiment, const std::vector<Point> Trial::*points,
-                   const std::vector<Point> Trial::*marks, LineChart chart) {
+// Of a grid of two parameters the first is told by colour, the second by dashes and markers.
+Look TrialLook(const Trial& trial, const std::vector<SweptParameter>& swept, size_t number) {
+  if (swept.size() != 2) return LookOf(number);
+  const auto index = [&trial](const SweptParameter& parameter) {
+    const auto& texts = parameter.texts;
+    const auto found =
+        std::find(texts.begin(), texts.end(), ValueAt(trial.summary, parameter.path));
+    return static_cast<size_t>(found - texts.begin());
+  };
+  return {index(swept[0]), index(swept[1])};
+}
+
+struct CurveParts {
+  const std::vector<Point> Trial::*all;
+  const std::vector<Point> Trial::*means;
+  const std::vector<Point> Trial::*validation;
+};
+
+Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineChart chart) {
   const std::vector<const Trial*> drawn = Drawn(experiment);
+  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
   std::vector<double> ys;
   size_t most = 0;
   uint64_t rows = 0;
   for (const Trial* trial : drawn) {
-    chart.lines.push_back({LineName(trial->summary), trial->*points, trial->*marks, {}});
-    for (const Point& point : trial->*points) ys.push_back(point.y);
-    most = std::max(most, (trial->*points).size());
+    ChartLine& line = chart.lines.emplace_back();
+    line.name = LineName(trial->summary);
+    line.look = TrialLook(*trial, swept, chart.lines.size() - 1);
+    line.points = trial->*parts.means;
+    line.marks = trial->*parts.validation;
+    if (line.points != trial->*parts.all) line.faint = trial->*parts.all;
+    for (const Point& point : trial->*parts.all) ys.push_back(point.y);
+    most = std::max(most, (trial->*parts.all).size());
     rows = std::max(rows, trial->logged);
   }
   chart.y_label = "loss (nats per token)";
   chart.y_scale = ChooseScale(ys);
   chart.marks_name = "validation";
   std::string note = absl::StrCat(
-      "Training loss as a line, validation loss as markers. Shown are at most ", FormatCount(most),
-      " of up to ", FormatCount(rows), " logged points of a line, its lowest and highest included.",
+      "Training loss as a line, through the means of ", kMeansPerLine,
+      " stretches; validation loss as markers. The faint line has at most ", FormatCount(most),
+      " of up to ", FormatCount(rows), " logged points, the lowest and highest included.",
       LeftOutNote(experiment, drawn.size()));
   return {std::move(chart), std::move(note)};
 }
@@ -101,12 +125,14 @@ void AppendCurves(const Experiment& experiment, Document& document) {
   steps.title = "Loss over steps";
   steps.x_label = "optimizer step";
   document.blocks.push_back(
-      CurveFigure(experiment, &Trial::loss_by_step, &Trial::val_by_step, std::move(steps)));
+      CurveFigure(experiment, {&Trial::loss_by_step, &Trial::mean_by_step, &Trial::val_by_step},
+                  std::move(steps)));
   LineChart time;
   time.title = "Loss over time";
   time.x_label = "seconds since the trial started, waits and evaluations included";
   document.blocks.push_back(
-      CurveFigure(experiment, &Trial::loss_by_time, &Trial::val_by_time, std::move(time)));
+      CurveFigure(experiment, {&Trial::loss_by_time, &Trial::mean_by_time, &Trial::val_by_time},
+                  std::move(time)));
 }
 
 void AppendStepTime(const Experiment& experiment, Document& document) {
@@ -136,7 +162,7 @@ void AppendStepTime(const Experiment& experiment, Document& document) {
   }
   for (const Trial& trial : experiment.trials) {
     if (trial.logged == 0) continue;
-    const Result result = ResultOf(trial.summary);
+    const Result result = ResultOf(trial);
     std::vector<std::string>& row = table.rows.emplace_back();
     row = {TrialName(trial.summary), AssignmentsText(trial.summary)};
     for (const double seconds : trial.phase_seconds) row.push_back(Milliseconds(seconds));
@@ -156,7 +182,7 @@ void AppendScaling(const Experiment& experiment, Document& document) {
                                   [](const SweptParameter& one) { return one.path == kRanks; });
   if (!scaled) return;
   const auto rate_of_rank = [](const Trial& trial) {
-    return ResultOf(trial.summary).tokens_per_second / NumberAt(trial.summary, kRanks);
+    return ResultOf(trial).tokens_per_second / NumberAt(trial.summary, kRanks);
   };
   std::map<std::string, const Trial*> smallest;
   for (const Trial& trial : experiment.trials) {
@@ -177,7 +203,7 @@ void AppendScaling(const Experiment& experiment, Document& document) {
     const auto base = smallest.find(others);
     table.rows.push_back(
         {TrialName(trial.summary), others.empty() ? kNone : others, ValueAt(trial.summary, kRanks),
-         FormatRate(ResultOf(trial.summary).tokens_per_second), FormatRate(rate),
+         FormatRate(ResultOf(trial).tokens_per_second), FormatRate(rate),
          base == smallest.end() ? kNone : PercentText(rate / rate_of_rank(*base->second))});
   }
   document.blocks.push_back(Heading{"Scaling"});
@@ -262,7 +288,8 @@ Facts HeadFacts(const Experiment& experiment) {
 
 std::string MeasuresNote() {
   return "Perplexity is exp(validation loss), the loss being the mean over the evaluated tokens; "
-         "the mean of exp(loss) over batches, which some studies print, is higher. Validation loss "
+         "batch-mean perplexity is the mean of exp(loss) over the evaluated batches, which some "
+         "studies print and which is never lower. Validation loss "
          "is that of a trial's last evaluation. Seconds per epoch are wall seconds of the training "
          "steps, without evaluations and checkpoints, for as many tokens as the training data has. "
          "A dash stands for what is not known.";

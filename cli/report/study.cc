@@ -7,6 +7,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/format.h"
 #include "cli/summary.h"
 
@@ -15,14 +16,23 @@ namespace {
 
 constexpr char kSequenceLength[] = "train.seq_len";
 
-std::string GridCell(const Trial& trial, Loss shown) {
-  const Result result = ResultOf(trial.summary);
+bool HasMean(const std::vector<Trial>& trials) {
+  return std::any_of(trials.begin(), trials.end(),
+                     [](const Trial& trial) { return trial.perplexity_mean > 0; });
+}
+
+enum class Perplexities { kOne, kBoth };
+
+std::string GridCell(const Trial& trial, Loss shown, Perplexities perplexities) {
+  const Result result = ResultOf(trial);
   if (RanOutOfMemory(trial.summary)) return result.outcome;
   const double loss = LossOf(result, shown);
   if (!std::isfinite(loss)) return result.outcome;
-  const std::string numbers = absl::StrCat(FixedText(loss), " / ", FixedText(result.perplexity),
-                                           " / ", FixedText(result.seconds_per_epoch));
-  return Finished(trial.summary) ? numbers : absl::StrCat(numbers, " (", result.outcome, ")");
+  std::vector<std::string> numbers = {FixedText(loss), FixedText(result.perplexity)};
+  if (perplexities == Perplexities::kBoth) numbers.push_back(FixedText(result.perplexity_mean));
+  numbers.push_back(FixedText(result.seconds_per_epoch));
+  const std::string text = absl::StrJoin(numbers, " / ");
+  return Finished(trial.summary) ? text : absl::StrCat(text, " (", result.outcome, ")");
 }
 
 // The parameter that figures have as x; null when none is numeric.
@@ -58,9 +68,10 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
     if (!std::isfinite(at)) continue;
     const std::string name = OthersText(trial.summary, swept, x.path);
     const auto [found, added] = index.emplace(name, chart.lines.size());
-    if (added) chart.lines.push_back({name.empty() ? measure.name : name, {}, {}, {}});
+    if (added)
+      chart.lines.push_back({name.empty() ? measure.name : name, LookOf(chart.lines.size())});
     ChartLine& line = chart.lines[found->second];
-    const double y = measure.value(ResultOf(trial.summary));
+    const double y = measure.value(ResultOf(trial));
     if (RanOutOfMemory(trial.summary)) {
       line.floor.push_back(at);
     } else if (Finished(trial.summary) && std::isfinite(y)) {
@@ -111,16 +122,20 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
     cells[{ValueAt(trial.summary, down.path), ValueAt(trial.summary, across.path)}] = &trial;
   }
   const Loss shown = LossShown(trials);
+  const Perplexities perplexities = HasMean(trials) ? Perplexities::kBoth : Perplexities::kOne;
   TextTable table;
-  table.caption = absl::StrCat(LossName(shown), " / perplexity / seconds per epoch; ", down.path,
-                               " down, ", across.path, " across");
+  table.caption =
+      absl::StrCat(LossName(shown), " / perplexity",
+                   perplexities == Perplexities::kBoth ? " / batch-mean perplexity" : "",
+                   " / seconds per epoch; ", down.path, " down, ", across.path, " across");
   table.header = {absl::StrCat(down.path, " ↓, ", across.path, " →")};
   table.header.insert(table.header.end(), across.texts.begin(), across.texts.end());
   for (const std::string& row : down.texts) {
     std::vector<std::string>& line = table.rows.emplace_back(1, row);
     for (const std::string& column : across.texts) {
       const auto found = cells.find({row, column});
-      line.push_back(found == cells.end() ? "excluded" : GridCell(*found->second, shown));
+      line.push_back(found == cells.end() ? "excluded"
+                                          : GridCell(*found->second, shown, perplexities));
     }
   }
   return table;
@@ -132,17 +147,18 @@ TextTable TrialList(const std::vector<Trial>& trials) {
   table.header = {"trial"};
   for (const SweptParameter& one : swept) table.header.push_back(one.path);
   table.text_columns = table.header.size() + 1;
-  for (const char* name : {"outcome", "step", "loss", "validation loss", "perplexity", "epochs",
-                           "seconds per epoch", "tokens/s"}) {
+  for (const char* name : {"outcome", "step", "loss", "validation loss", "perplexity",
+                           "batch-mean perplexity", "epochs", "seconds per epoch", "tokens/s"}) {
     table.header.emplace_back(name);
   }
   for (const Trial& trial : trials) {
-    const Result result = ResultOf(trial.summary);
+    const Result result = ResultOf(trial);
     std::vector<std::string>& row = table.rows.emplace_back(1, TrialName(trial.summary));
     for (const SweptParameter& one : swept) row.push_back(ValueAt(trial.summary, one.path));
     for (std::string text :
          {result.outcome, StepText(trial.summary), FormatLoss(result.loss),
-          FormatLoss(result.val_loss), FixedText(result.perplexity), FixedText(result.epochs),
+          FormatLoss(result.val_loss), FixedText(result.perplexity),
+          FixedText(result.perplexity_mean), FixedText(result.epochs),
           FixedText(result.seconds_per_epoch), FormatRate(result.tokens_per_second)}) {
       row.push_back(std::move(text));
     }

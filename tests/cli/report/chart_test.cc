@@ -1,6 +1,9 @@
 // chart_test.cc: figures as vector graphics.
 #include "cli/report/chart.h"
 
+#include <set>
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "tests/cli/report/fixture.h"
 
@@ -12,8 +15,8 @@ LineChart TwoLines() {
   chart.title = "loss against length";
   chart.x_label = "length (tokens)";
   chart.y_label = "loss";
-  chart.lines.push_back({"batch 8", {{64, 1}, {128, 2}}, {}, {}});
-  chart.lines.push_back({"batch 16", {{64, 3}}, {}, {128}});
+  chart.lines.push_back({"batch 8", LookOf(0), {{64, 1}, {128, 2}}});
+  chart.lines.push_back({"batch 16", LookOf(1), {{64, 3}}, {}, {}, {128}});
   chart.floor_name = "out of memory";
   return chart;
 }
@@ -30,6 +33,12 @@ TEST(LineChartTest, LinesDifferByDashAsWellAsByColour) {
   const std::string svg = LineChartSvg(TwoLines(), 1);
   EXPECT_TRUE(Has(svg, "class=\"c0\" d=\""));
   EXPECT_TRUE(Has(svg, "class=\"c1\" stroke-dasharray=\""));
+}
+
+TEST(LineChartTest, FortyLinesLookDifferent) {
+  std::set<std::pair<size_t, size_t>> looks;
+  for (size_t i = 0; i < 40; ++i) looks.insert({LookOf(i).colour, LookOf(i).pattern % 5});
+  EXPECT_EQ(looks.size(), 40u);
 }
 
 TEST(LineChartTest, MarksTheAxisWhereThereIsNoValueAndSaysWhy) {
@@ -49,8 +58,9 @@ TEST(LineChartTest, SaysWhichAxesAreLogarithmic) {
 
 TEST(LineChartTest, ValuesThatAreNotFiniteAndEmptyLinesBreakNothing) {
   LineChart chart = TwoLines();
-  chart.lines.push_back({"empty", {}, {}, {}});
-  chart.lines.push_back({"odd", {{kNan, 1}, {64, kInf}, {kInf, kNan}}, {{1, kNan}}, {kNan, kInf}});
+  chart.lines.push_back({"empty", LookOf(2)});
+  chart.lines.push_back(
+      {"odd", LookOf(3), {{kNan, 1}, {64, kInf}}, {{kInf, kNan}}, {{1, kNan}}, {kNan, kInf}});
   for (const Scale scale : {Scale::kLinear, Scale::kLog}) {
     chart.x_scale = chart.y_scale = scale;
     for (const auto& svg : {LineChartSvg(chart, 1), LineChartSvg({}, 1), BarChartSvg({}, 1)}) {

@@ -30,6 +30,16 @@ TEST(ThinTest, LeavesAShortLineAsItIs) {
   EXPECT_TRUE(Thin({}, 4).empty());
 }
 
+TEST(MeansTest, ShowTheTrendOfANoisyLine) {
+  std::vector<Point> points;
+  for (int i = 0; i < 1000; ++i) points.push_back({i + 0.5, i % 2 == 0 ? 4.0 : 2.0});
+  const std::vector<Point> means = Means(points, 2);
+  ASSERT_EQ(means.size(), 2u);
+  EXPECT_NEAR(means[0].x, 250, 1e-9);
+  EXPECT_NEAR(means[1].y, 3, 1e-9);
+  EXPECT_EQ(Means({{1, 2}}, 2), (std::vector<Point>{{1, 2}}));
+}
+
 TEST(CollectorTest, TakesEachTrialsRowsOverPages) {
   Experiment experiment = Study();
   v1::ReadMetricsResponse first;

@@ -13,7 +13,7 @@ constexpr char kHostile[] =
 Document Hostile() {
   LineChart lines;
   lines.title = lines.x_label = lines.y_label = lines.marks_name = kHostile;
-  lines.lines.push_back({kHostile, {{1, 2}, {2, 3}}, {{1, 2}}, {2}});
+  lines.lines.push_back({kHostile, LookOf(0), {{1, 2}, {2, 3}}, {}, {{1, 2}}, {2}});
   lines.floor_name = kHostile;
   BarChart bars;
   bars.title = bars.x_label = kHostile;

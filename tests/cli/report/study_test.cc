@@ -13,7 +13,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 TEST(ResultTest, PerplexityIsExpOfTheValidationLossAndAnEpochIsTheTrainingData) {
   const Experiment study = Study();
-  const Result result = ResultOf(study.trials[0].summary);
+  const Result result = ResultOf(study.trials[0]);
   EXPECT_DOUBLE_EQ(result.val_loss, 2);
   EXPECT_DOUBLE_EQ(result.perplexity, std::exp(2.0));
   EXPECT_DOUBLE_EQ(result.seconds_per_epoch, 5) << "5,000 tokens at 1,000 a second";
@@ -23,7 +23,7 @@ TEST(ResultTest, PerplexityIsExpOfTheValidationLossAndAnEpochIsTheTrainingData) 
 TEST(ResultTest, NothingIsGuessedWhereTheTokensOfAnEpochAreNotKnown) {
   Experiment study = Study();
   study.trials[0].summary.set_train_tokens(0);
-  const Result result = ResultOf(study.trials[0].summary);
+  const Result result = ResultOf(study.trials[0]);
   EXPECT_TRUE(std::isnan(result.seconds_per_epoch));
   EXPECT_TRUE(std::isnan(result.epochs));
   EXPECT_EQ(StudyGrid(study.trials)->rows[0][1], "2.00 / 7.39 / -");
@@ -32,7 +32,7 @@ TEST(ResultTest, NothingIsGuessedWhereTheTokensOfAnEpochAreNotKnown) {
 TEST(ResultTest, ARankAloneHasNoShareOfAllReduce) {
   Experiment study = Study();
   study.trials[0].summary.set_world_size(1);
-  EXPECT_TRUE(std::isnan(ResultOf(study.trials[0].summary).allreduce_ratio));
+  EXPECT_TRUE(std::isnan(ResultOf(study.trials[0]).allreduce_ratio));
 }
 
 TEST(StudyGridTest, HasTheFirstParameterDownAndTheSecondAcross) {
@@ -59,6 +59,15 @@ TEST(StudyGridTest, AWordStandsWhereATrialDidNotFinishAndWhereThereIsNone) {
   EXPECT_EQ(grid->rows[1][1], "excluded");
 }
 
+TEST(StudyGridTest, HasPerplexityBothWaysWhereTheTrainerTellsThem) {
+  Experiment study = Study();
+  study.trials[0].perplexity_mean = 8.25;
+  const auto grid = StudyGrid(study.trials);
+  EXPECT_TRUE(Has(grid->caption, "perplexity / batch-mean perplexity / seconds")) << grid->caption;
+  EXPECT_EQ(grid->rows[0][1], "2.00 / 7.39 / 8.25 / 5.00");
+  EXPECT_EQ(grid->rows[0][2], "3.00 / 20.09 / - / 5.00");
+}
+
 TEST(StudyGridTest, IsForTwoSweptParametersAlone) {
   Experiment study = Study();
   for (Trial& trial : study.trials) Assign(trial.summary, "train.max_steps", 50);
@@ -80,7 +89,7 @@ TEST(TrialListTest, HasARowForEachTrial) {
   ASSERT_EQ(list.rows.size(), 6u);
   EXPECT_EQ(list.rows[0],
             (std::vector<std::string>{"12/1", "8", "64", "finished", "50/50", "1.5000", "2.0000",
-                                      "7.39", "2.00", "5.00", "1.00k"}));
+                                      "7.39", "-", "2.00", "5.00", "1.00k"}));
   EXPECT_EQ(list.rows[5][3], "oom");
 }
 
