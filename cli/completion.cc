@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/metric_rows.h"
 #include "cli/session.h"
 
 namespace dt::cli {
@@ -57,7 +58,12 @@ std::vector<Choices> AllChoices() {
   for (int number = v1::TrialState_MIN + 1; number <= v1::TrialState_MAX; ++number) {
     states.words.push_back(Word(static_cast<v1::TrialState>(number)));
   }
-  return {formats, states, {"for", {"done", "running", "first-step"}}, {"tokenizer", {"byte"}}};
+  return {formats,
+          states,
+          {"for", {"done", "running", "first-step"}},
+          {"format", {"html", "md", "csv"}},
+          {"metric", MetricNames()},
+          {"tokenizer", {"byte"}}};
 }
 
 std::string Join(const std::vector<std::string>& words) {
@@ -110,6 +116,9 @@ std::string BashScript(const CLI::App& root) {
       "  case \"$path:$current\" in\n"
       "    submit:-*|validate:-*) ;;\n"
       "    submit:*|validate:*) COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n"
+      "  esac\n"
+      "  case \"$path:${COMP_WORDS[COMP_CWORD-1]}\" in\n"
+      "    report:-o|report:--output) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
       "  esac\n"
       "}\n"
       "complete -o filenames -F _dtctl dtctl\n");

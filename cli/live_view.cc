@@ -249,6 +249,8 @@ std::vector<Line> Hints(const Results& results, const v1::TrialSummary* best) {
   const std::string subject = best == nullptr ? id : TrialName(*best);
   lines.push_back(Hint("dtctl describe " + subject, "settings, provenance, attempts"));
   lines.push_back(Hint(absl::StrCat("dtctl metrics ", id, " > metrics.csv"), "every logged step"));
+  lines.push_back(
+      Hint(absl::StrCat("dtctl report ", id, " -o report.html"), "tables and figures, one file"));
   if (best != nullptr) {
     lines.push_back(Hint("dtctl logs " + TrialName(*best), "what the trainer printed"));
   }

@@ -136,6 +136,21 @@ std::string PathOf(const Plot& plot, const std::vector<Point>& points) {
   return path;
 }
 
+// Crosses of several lines at one place stand beside each other.
+double CrossShift(const LineChart& chart, size_t number, double x) {
+  double before = 0;
+  double all = 0;
+  for (size_t i = 0; i < chart.lines.size(); ++i) {
+    const std::vector<double>& floor = chart.lines[i].floor;
+    if (std::find(floor.begin(), floor.end(), x) == floor.end()) continue;
+    if (i < number) ++before;
+    ++all;
+  }
+  constexpr double kApart = 9;
+  constexpr double kRoom = 60;
+  return std::min(kApart, kRoom / all) * (before - (all - 1) / 2);
+}
+
 std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
   const ChartLine& line = chart.lines[number];
   const std::string path = PathOf(plot, line.points);
@@ -156,12 +171,9 @@ std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
   };
   if (chart.markers == PointMarkers::kEach) mark(line.points);
   mark(line.marks);
-  // Crosses of several lines at one place stand beside each other.
-  const double shift =
-      9 * (static_cast<double>(number) - (static_cast<double>(chart.lines.size()) - 1) / 2);
   for (const double x : line.floor) {
     if (!std::isfinite(plot.X(x))) continue;
-    svg += Cross(line.look.colour, plot.X(x) + shift, kTop + kPlotHeight);
+    svg += Cross(line.look.colour, plot.X(x) + CrossShift(chart, number, x), kTop + kPlotHeight);
   }
   return svg;
 }

@@ -91,7 +91,7 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
   chart.y_scale = ChooseScale(ys);
   chart.x_ticks = x.numbers;
   chart.markers = PointMarkers::kEach;
-  chart.floor_name = "out of memory, in its line's colour";
+  chart.floor_name = "out of memory (line's colour)";
   return Figure{std::move(chart), ""};
 }
 

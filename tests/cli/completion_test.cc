@@ -48,6 +48,13 @@ TEST_F(CompletionTest, BashCompletesTheFewWordsThatAnOptionTakes) {
   EXPECT_EQ(Offered("dtctl get trials --output js"), "json\njsonl\n");
   EXPECT_EQ(Offered("dtctl get trials --state fa"), "failed\n");
   EXPECT_EQ(Offered("dtctl wait last --for fi"), "first-step\n");
+  EXPECT_EQ(Offered("dtctl report last --format h"), "html\n");
+  EXPECT_EQ(Offered("dtctl plot last --metric val_l"), "val_loss\n");
+}
+
+TEST_F(CompletionTest, BashCompletesTheFileOfAReport) {
+  folder_.Write("report.html", "");
+  EXPECT_EQ(Offered("dtctl report last -o " + (folder_ / "rep")), (folder_ / "report.html") + "\n");
 }
 
 TEST_F(CompletionTest, BashOffersEachOptionOnce) {

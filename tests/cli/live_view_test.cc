@@ -172,6 +172,7 @@ Look further:
   dtctl retry 12 --failed                     run the failed ones again
   dtctl describe 12/1                         settings, provenance, attempts
   dtctl metrics 12 > metrics.csv              every logged step
+  dtctl report 12 -o report.html              tables and figures, one file
   dtctl logs 12/1                             what the trainer printed
   http://127.0.0.1:7601/metrics               the coordinator, for Prometheus
 )");

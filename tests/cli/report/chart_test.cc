@@ -48,6 +48,26 @@ TEST(LineChartTest, MarksTheAxisWhereThereIsNoValueAndSaysWhy) {
   EXPECT_FALSE(Has(LineChartSvg(chart, 1), ">out of memory</text>"));
 }
 
+TEST(LineChartTest, CrossesAtOnePlaceStandBesideEachOther) {
+  LineChart chart = TwoLines();
+  const auto crosses = [](const std::string& svg, int colour) {
+    const std::string begin = "<path class=\"c" + std::to_string(colour) + "\" d=\"M";
+    std::vector<double> places;
+    for (size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1)) {
+      const std::string rest = svg.substr(at + begin.size(), 40);
+      if (Has(rest, "m0 -8l-8 8")) places.push_back(std::stod(rest));
+    }
+    return places;
+  };
+  const std::vector<double> alone = crosses(LineChartSvg(chart, 1), 1);
+  ASSERT_EQ(alone.size(), 1u);
+  chart.lines[0].floor = {128};
+  const std::string both = LineChartSvg(chart, 1);
+  ASSERT_EQ(crosses(both, 0).size(), 1u);
+  EXPECT_NEAR(crosses(both, 0)[0], alone[0] - 4.5, 0.11);
+  EXPECT_NEAR(crosses(both, 1)[0], alone[0] + 4.5, 0.11);
+}
+
 TEST(LineChartTest, SaysWhichAxesAreLogarithmic) {
   LineChart chart = TwoLines();
   chart.y_scale = Scale::kLog;
