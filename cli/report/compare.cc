@@ -150,9 +150,9 @@ Document CompareReport(const Experiment& a, const Experiment& b) {
     document.blocks.push_back(std::move(figure));
   }
   for (const Experiment* one : {&a, &b}) {
-    document.blocks.push_back(
-        Heading{absl::StrCat("Experiment ", one->found.summary().experiment())});
-    AppendConfiguration(*one, document);
+    AppendConfiguration(
+        *one, absl::StrCat("Configuration of experiment ", one->found.summary().experiment()),
+        document);
   }
   return document;
 }

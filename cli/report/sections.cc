@@ -295,8 +295,9 @@ std::string MeasuresNote() {
          "A dash stands for what is not known.";
 }
 
-void AppendConfiguration(const Experiment& experiment, Document& document) {
-  document.blocks.push_back(Heading{"Configuration"});
+void AppendConfiguration(const Experiment& experiment, const std::string& heading,
+                         Document& document) {
+  document.blocks.push_back(Heading{heading});
   const v1::GetExperimentResponse& found = experiment.found;
   if (!found.file_text().empty()) {
     document.blocks.push_back(
@@ -324,7 +325,7 @@ Document ExperimentReport(const Experiment& experiment) {
   AppendCurves(experiment, document);
   AppendStepTime(experiment, document);
   AppendScaling(experiment, document);
-  AppendConfiguration(experiment, document);
+  AppendConfiguration(experiment, "Configuration", document);
   AppendAttempts(experiment, document);
   return document;
 }

@@ -15,7 +15,8 @@ Document ExperimentReport(const Experiment& experiment);
 // Parts that a comparison has too.
 Facts HeadFacts(const Experiment& experiment);
 std::string MeasuresNote();  // what perplexity and seconds per epoch are here
-// The submitted file, the resolved one, and what the trials ran on.
-void AppendConfiguration(const Experiment& experiment, Document& document);
+// The submitted file, the resolved one, and what the trials ran on, under `heading`.
+void AppendConfiguration(const Experiment& experiment, const std::string& heading,
+                         Document& document);
 
 }  // namespace dt::cli::report

@@ -126,6 +126,7 @@ TEST(CompareReportTest, PutsTrialsSideBySideWithTheDifference) {
           "| batch_size=8 seq_len=64 | 12/1: finished | 13/1: finished | 2.0000 | 1.7500 | "
           "-0.2500 | 7.39 | 5.75 | -22.1% | 5.00 | 4.55 | -9.1% | 1.00k | 1.10k | +10.0% |"))
       << page;
+  EXPECT_TRUE(Has(page, "\n## Configuration of experiment 13\n"));
   EXPECT_TRUE(Has(page, "| batch_size=16 seq_len=256 | 12/6: oom | - | - | - | - |")) << page;
 }
 
