@@ -121,6 +121,7 @@ Axis Axis::AtValues(Scale scale, std::vector<double> values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
   if (values.size() < 2) return Round(scale, values, 3);
   std::vector<Tick> ticks;
+  ticks.reserve(values.size());
   for (const double value : values) ticks.push_back({value, TickText(value)});
   const auto place = [scale](double value) {
     return scale == Scale::kLog ? std::log10(value) : value;

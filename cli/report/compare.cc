@@ -84,7 +84,7 @@ TextTable PairTable(const Experiment& a, const Experiment& b, Loss shown) {
   return table;
 }
 
-// Loss over steps of the pairs, as long as a reader can tell the lines apart.
+// Loss over steps of whole pairs, as many as there are colours.
 Figure PairFigure(const std::vector<TrialPair>& pairs) {
   LineChart chart;
   chart.title = "Training loss over steps";
@@ -93,9 +93,9 @@ Figure PairFigure(const std::vector<TrialPair>& pairs) {
   std::vector<double> ys;
   size_t colour = 0;
   for (const auto& [left, right] : pairs) {
-    if (chart.lines.size() + 2 > kLinesMax) break;
+    if (left == nullptr || right == nullptr || left->logged + right->logged == 0) continue;
+    if (colour == kColours) break;
     for (const Trial* trial : {left, right}) {
-      if (trial == nullptr || trial->logged == 0) continue;
       ChartLine& line = chart.lines.emplace_back();
       line.name = absl::StrCat(TrialName(trial->summary), "  ", AssignmentsText(trial->summary));
       line.look = {colour, trial == left ? 0U : 1U};
@@ -109,8 +109,7 @@ Figure PairFigure(const std::vector<TrialPair>& pairs) {
   chart.marks_name = "validation";
   const std::string note = absl::StrCat(
       "A pair has one colour; the second experiment is dashed. Lines go through the means of ",
-      kMeansPerLine, " stretches; ", Plural(chart.lines.size(), "trial"), " of ",
-      Plural(pairs.size(), "pair"), " are drawn.");
+      kMeansPerLine, " stretches. At most ", kColours, " pairs are drawn.");
   return {std::move(chart), note};
 }
 

@@ -82,6 +82,7 @@ double NumberAt(const v1::TrialSummary& trial, const std::string& path) {
 
 std::vector<SweptParameter> SweptIn(const std::vector<Trial>& trials) {
   std::vector<v1::TrialSummary> summaries;
+  summaries.reserve(trials.size());
   for (const Trial& trial : trials) summaries.push_back(trial.summary);
   std::vector<SweptParameter> swept;
   for (const Swept& one : SweptParameters(summaries)) {
@@ -132,6 +133,7 @@ std::string UtcText(int64_t wall_ms) {
 
 std::vector<const Trial*> BestFirst(const Experiment& experiment) {
   std::vector<v1::TrialSummary> summaries;
+  summaries.reserve(experiment.trials.size());
   for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);
   std::vector<const Trial*> ranked;
   for (const auto* one : Ranked(summaries, GoalOf(experiment.found.summary().goal()))) {

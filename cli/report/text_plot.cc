@@ -22,12 +22,15 @@ constexpr std::array<const char*, kMarkers> kAsciiMarkers = {"o", "x", "+", "*",
 class Canvas {
  public:
   Canvas(int columns, int rows)
-      : columns_(columns), rows_(rows), cells_(static_cast<size_t>(columns * rows), " ") {}
+      : columns_(columns),
+        rows_(rows),
+        cells_(static_cast<size_t>(columns) * static_cast<size_t>(rows), " ") {}
 
   int columns() const { return columns_; }
   int rows() const { return rows_; }
   std::string& At(int column, int row) {
-    return cells_[static_cast<size_t>(row * columns_ + column)];
+    return cells_[static_cast<size_t>(row) * static_cast<size_t>(columns_) +
+                  static_cast<size_t>(column)];
   }
   std::string Row(int row) {
     std::string text;

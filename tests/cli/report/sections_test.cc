@@ -130,5 +130,17 @@ TEST(CompareReportTest, PutsTrialsSideBySideWithTheDifference) {
   EXPECT_TRUE(Has(page, "| batch_size=16 seq_len=256 | 12/6: oom | - | - | - | - |")) << page;
 }
 
+TEST(CompareReportTest, DrawsWholePairsInOneColourEach) {
+  const Experiment a = StudyWithRows();
+  Experiment b = StudyWithRows();
+  b.found.mutable_summary()->set_experiment(13);
+  for (Trial& trial : b.trials) trial.summary.set_experiment(13);
+  b.trials.erase(b.trials.begin());
+  const std::string page = HtmlPage(CompareReport(a, b));
+  EXPECT_TRUE(Has(page, ">12/2  batch_size=8 seq_len=128</text>"));
+  EXPECT_TRUE(Has(page, ">13/2  batch_size=8 seq_len=128</text>"));
+  EXPECT_FALSE(Has(page, ">12/1  batch_size=8 seq_len=64</text>")) << "has no partner";
+}
+
 }  // namespace
 }  // namespace dt::cli::report
