@@ -64,6 +64,7 @@ void AddFollowCommands(CommandTree& tree);
 void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
+void AddFetchCommand(CommandTree& tree, CLI::App* data);  // by AddDataCommands
 void AddVersionCommands(CommandTree& tree);
 std::unique_ptr<CommandTree> MakeCommandTree();
 

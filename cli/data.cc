@@ -1,15 +1,12 @@
 // data.cc: see data.h.
 #include "cli/data.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
+#include "cli/bar.h"
 #include "cli/format.h"
 
 namespace dt::cli {
 namespace {
-
-constexpr int kBarCells = 24;
 
 std::string Split(uint64_t tokens, const std::vector<std::string>& files) {
   if (files.empty()) return "none";
@@ -22,23 +19,13 @@ std::string Split(uint64_t tokens, const std::vector<std::string>& files) {
 }  // namespace
 
 std::string TokenizeBar(const corpus::TokenizeProgress& progress, double seconds) {
-  const auto bytes = static_cast<double>(progress.bytes);
-  const auto bytes_done = static_cast<double>(progress.bytes_done);
-  const double done = progress.bytes == 0 ? 1 : bytes_done / bytes;
-  const int cells = static_cast<int>(std::clamp(done, 0.0, 1.0) * kBarCells);
-  std::string bar = absl::StrCat("[", std::string(cells, '#'), std::string(kBarCells - cells, '-'),
-                                 "] ", PadLeft(FormatRatio(done), 4), "  ", FormatBytes(bytes_done),
-                                 " of ", FormatBytes(bytes), "  ");
-  const double mine = bytes_done - static_cast<double>(progress.bytes_resumed);
-  if (mine > 0 && seconds > 0) {
-    const double rate = mine / seconds;
-    absl::StrAppend(&bar, FormatBytes(rate), "/s  ", FormatDuration((bytes - bytes_done) / rate),
-                    " left  ");
-  }
+  const std::string bar =
+      BytesBar(static_cast<double>(progress.bytes_done), static_cast<double>(progress.bytes),
+               static_cast<double>(progress.bytes_resumed), seconds);
   if (progress.documents == 0) {
-    return absl::StrCat(bar, Plural(progress.documents_done, "document"));
+    return absl::StrCat(bar, "  ", Plural(progress.documents_done, "document"));
   }
-  return absl::StrCat(bar, FormatCount(progress.documents_done), " of ",
+  return absl::StrCat(bar, "  ", FormatCount(progress.documents_done), " of ",
                       Plural(progress.documents, "document"));
 }
 

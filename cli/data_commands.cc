@@ -8,52 +8,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "cli/app.h"
+#include "cli/bar.h"
 #include "cli/data.h"
 #include "cli/format.h"
 
 namespace dt::cli {
 namespace {
 
-// Often enough to look alive, seldom enough to cost nothing.
-constexpr absl::Duration kRedraw = absl::Milliseconds(100);
-
-// One line on stderr, rewritten in place; only where a person watches.
-class Bar {
- public:
-  explicit Bar(Session& session)
-      : terminal_(session.terminal()),
-        shown_(terminal_.err_is_tty && terminal_.environment("TERM") != "dumb" &&
-               !session.options().quiet) {}
-  ~Bar() {
-    if (drawn_) *terminal_.err << "\r\x1b[K" << std::flush;
-  }
-
-  void Show(const corpus::TokenizeProgress& progress) {
-    const absl::Time now = absl::Now();
-    if (!shown_ || now < next_) return;
-    next_ = now + kRedraw;
-    drawn_ = true;
-    *terminal_.err << "\r"
-                   << Truncate(TokenizeBar(progress, absl::ToDoubleSeconds(now - started_)),
-                               terminal_.size().columns - 1)
-                   << "\x1b[K" << std::flush;
-  }
-
- private:
-  const Terminal& terminal_;
-  const bool shown_;
-  const absl::Time started_ = absl::Now();
-  bool drawn_ = false;
-  absl::Time next_ = absl::InfinitePast();
-};
-
 absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOptions& options) {
   const Result<corpus::TokenizeSummary> summary = [&] {
     Bar bar(session);
     return corpus::TokenizeFiles(options, [&](const corpus::TokenizeProgress& progress) {
-      bar.Show(progress);
+      bar.Show([&](double seconds) { return TokenizeBar(progress, seconds); });
       return session.interrupt().Triggered() ? corpus::Go::kStop : corpus::Go::kOn;
     });
   }();
@@ -117,6 +84,7 @@ void AddTokenizer(CLI::App* app, corpus::TokenizeOptions& options) {
 void AddDataCommands(CommandTree& tree) {
   CLI::App* group =
       tree.AddGroup("data", "Prepare training data", "dtctl data tokenize --output DIR texts/");
+  AddFetchCommand(tree, group);
   CLI::App* app = tree.Add(
       group, "tokenize", "Turn text into token shards, one document a file or a line of JSON",
       "dtctl data tokenize --output data/notes ~/notes\n"

@@ -1,0 +1,34 @@
+// catalogue.h: the public data sets that `dtctl data fetch` knows: where they lie, how they are
+// recognised.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dt::cli {
+
+enum class Fingerprinted {
+  kBytes,        // sha256 is of the file
+  kSortedLines,  // of its lines in sorted order: copies differ in the order of their articles
+};
+
+struct PublicFile {
+  std::string name;
+  uint64_t bytes = 0;
+  std::string sha256;
+  Fingerprinted fingerprinted = Fingerprinted::kBytes;
+};
+
+struct DataSet {
+  std::string name;
+  std::string about;  // origin and licence
+  std::string base;   // a file's address is BASE/NAME
+  std::vector<PublicFile> files;
+};
+
+const std::vector<DataSet>& Catalogue();
+// The files' addresses at a mirror are MIRROR/DATASET/NAME.
+DataSet AtMirror(DataSet set, const std::string& mirror);
+
+}  // namespace dt::cli

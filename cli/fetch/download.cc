@@ -1,0 +1,121 @@
+// download.cc: see download.h.
+#include "cli/fetch/download.h"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+
+namespace dt::cli {
+namespace {
+
+// A host that does not answer by then is not reachable from here.
+constexpr long kConnectSeconds = 20;  // NOLINT: libcurl's type
+// Less than a byte a second for this long is a connection that broke without a word.
+constexpr long kSilenceSeconds = 30;  // NOLINT
+// Storage services redirect once or twice.
+constexpr long kRedirectsMax = 5;  // NOLINT
+
+struct EasyDeleter {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+using Easy = std::unique_ptr<CURL, EasyDeleter>;
+
+struct Transfer {
+  OutputFile* file = nullptr;
+  uint64_t bytes_max = 0;
+  const std::function<Download(uint64_t)>* progress = nullptr;
+  std::optional<Error> disk;
+  bool too_long = false;
+};
+
+size_t OnData(char* data, size_t one, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const size_t bytes = one * count;
+  if (bytes > transfer.bytes_max - transfer.file->bytes()) {
+    transfer.too_long = true;
+    return CURL_WRITEFUNC_ERROR;
+  }
+  if (Result<void> written = transfer.file->Append(data, bytes); !written.ok()) {
+    transfer.disk = std::move(written).error();
+    return CURL_WRITEFUNC_ERROR;
+  }
+  return bytes;
+}
+
+int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const auto& transfer = *static_cast<Transfer*>(user);
+  return (*transfer.progress)(transfer.file->bytes()) == Download::kStop ? 1 : 0;
+}
+
+// What libcurl said, in its words when it has some.
+struct Outcome {
+  CURLcode code = CURLE_OK;
+  std::string message;
+};
+
+Outcome Perform(const std::string& url, uint64_t from, Transfer& transfer) {
+  static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
+  const Easy easy(kReady == CURLE_OK ? curl_easy_init() : nullptr);
+  if (easy == nullptr) return {CURLE_FAILED_INIT, "libcurl does not start"};
+  std::array<char, CURL_ERROR_SIZE> words{};
+  // An address in the clear is a mirror that someone named; from HTTPS nothing leads there.
+  const char* protocols = url.starts_with("https://") ? "https" : "http,https";
+  CURL* const c = easy.get();
+  curl_easy_setopt(c, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, protocols);
+  curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
+  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(c, CURLOPT_MAXREDIRS, kRedirectsMax);
+  curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, kSilenceSeconds);
+  curl_easy_setopt(c, CURLOPT_USERAGENT, "dtctl");
+  curl_easy_setopt(c, CURLOPT_ERRORBUFFER, words.data());
+  curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(from));
+  curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, OnData);
+  curl_easy_setopt(c, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, OnProgress);
+  curl_easy_setopt(c, CURLOPT_XFERINFODATA, &transfer);
+  const CURLcode code = curl_easy_perform(c);
+  return {code, words[0] != '\0' ? words.data() : curl_easy_strerror(code)};
+}
+
+absl::Status Disk(const Error& error) { return absl::InternalError(error.message); }
+
+}  // namespace
+
+absl::Status DownloadFile(const std::string& url, const std::string& path, uint64_t from,
+                          uint64_t bytes_max, const std::function<Download(uint64_t)>& progress) {
+  Result<OutputFile> file = from > 0 ? OutputFile::Reopen(path, from) : OutputFile::Create(path);
+  if (!file.ok()) return Disk(file.error());
+  Transfer transfer{.file = &*file, .bytes_max = bytes_max, .progress = &progress};
+  const Outcome outcome = Perform(url, from, transfer);
+  if (Result<void> closed = file->SyncAndClose(); !closed.ok()) return Disk(closed.error());
+  if (transfer.disk) return Disk(*transfer.disk);
+  if (transfer.too_long) {
+    return absl::DataLossError(absl::StrCat("more than ", bytes_max, " bytes came from ", url));
+  }
+  switch (outcome.code) {
+    case CURLE_OK:
+      return absl::OkStatus();
+    case CURLE_ABORTED_BY_CALLBACK:
+      return absl::CancelledError("stopped; the same command goes on from here");
+    case CURLE_RANGE_ERROR:  // the server sends only wholes
+      if (from > 0) return DownloadFile(url, path, 0, bytes_max, progress);
+      break;
+    default:  // a hundred ways not to get a file
+      break;
+  }
+  return absl::UnavailableError(absl::StrCat("cannot get ", url, ": ", outcome.message));
+}
+
+}  // namespace dt::cli
