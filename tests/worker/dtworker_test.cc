@@ -240,12 +240,15 @@ TEST_F(DtworkerTest, TheServiceManagerHearsOfReadinessLifeAndTheEnd) {
 TEST_F(DtworkerTest, TheCoresOfAHostAreDealtOutAmongItsSlots) {
   StartWorker({"--slot", "cpu:0", "--slots", "1", "--threads", "1"});
   const pid_t trainer = AwaitTrainer();
-  std::ifstream file("/proc/" + std::to_string(trainer) + "/cmdline");
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  const int first = ReadHostFacts().cores.front();
-  EXPECT_NE(text.find("--cores " + std::to_string(first) + " "), std::string::npos) << text;
-  EXPECT_NE(text.find("--threads 1 "), std::string::npos) << text;
+  const std::string cores = "--cores " + std::to_string(ReadHostFacts().cores.front()) + " ";
+  std::string text;
+  // A child has its parent's command line until it has become the trainer.
+  EXPECT_TRUE(Await([&] {
+    std::ifstream file("/proc/" + std::to_string(trainer) + "/cmdline");
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    std::replace(text.begin(), text.end(), '\0', ' ');
+    return text.find(cores) != std::string::npos && text.find("--threads 1 ") != std::string::npos;
+  })) << text;
 }
 
 TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
