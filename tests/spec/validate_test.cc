@@ -202,9 +202,10 @@ TEST(ValidateTest, EnvironmentIsOfTheTrainersLibrariesOnly) {
     label->set_value("1");
     EXPECT_EQ(Found(builder.spec()), Strings{}) << name;
   }
-  for (const char* name : {"LD_PRELOAD", "PATH", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",
-                           "NCCL_a b", "RANK", "nccl_debug", "NCCL_NET_PLUGIN", "CUDA_INJECTION64_PATH",
-                           "UCX_MODULE_DIR", "OMP_TOOL_LIBRARIES", "NCCL_DEBUG_FILE"}) {
+  for (const char* name :
+       {"LD_PRELOAD", "PATH", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "NCCL_a b", "RANK",
+        "nccl_debug", "NCCL_NET_PLUGIN", "CUDA_INJECTION64_PATH", "UCX_MODULE_DIR",
+        "OMP_TOOL_LIBRARIES", "NCCL_DEBUG_FILE"}) {
     ExperimentBuilder builder;
     builder.spec().mutable_base()->mutable_resources()->add_env()->set_key(name);
     EXPECT_EQ(Found(builder.spec()), Strings{std::string("resources.env.") + name + " bad_name"});
