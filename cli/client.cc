@@ -158,7 +158,7 @@ absl::Status Client::Explain(const grpc::Status& status) const {
 // Each is one line: which method of the stub, with which request.
 #define DT_CALL(Method, request)                                               \
   Call<v1::Method##Response>([&](auto* context, auto* response, auto on_end) { \
-    stub_->async()->Method(context, &request, response, std::move(on_end));    \
+    stub_->async()->Method(context, &(request), response, std::move(on_end));  \
   })
 
 absl::StatusOr<v1::SubmitResponse> Client::Submit(const v1::SubmitRequest& request) {

@@ -18,8 +18,8 @@ TEST(ThinTest, KeepsEndsAndExtremesWithinTheLimit) {
   EXPECT_LE(thin.size(), 100u);
   EXPECT_EQ(thin.front(), points.front());
   EXPECT_EQ(thin.back(), points.back());
-  EXPECT_EQ(std::count(thin.begin(), thin.end(), Point(4321, 99)), 1);
-  EXPECT_EQ(std::count(thin.begin(), thin.end(), Point(7777, -99)), 1);
+  EXPECT_EQ(std::count(thin.begin(), thin.end(), Point{4321, 99}), 1);
+  EXPECT_EQ(std::count(thin.begin(), thin.end(), Point{7777, -99}), 1);
   EXPECT_TRUE(std::is_sorted(thin.begin(), thin.end(),
                              [](const Point& a, const Point& b) { return a.x < b.x; }));
 }
