@@ -26,8 +26,8 @@ namespace v1 = ::dtrain::v1;
 
 class DtworkerTest : public ::testing::Test {
  protected:
-  void StartWorker(std::vector<std::string> more = {},
-                   std::map<std::string, std::string> env = {}) {
+  void StartWorker(const std::vector<std::string>& more = {},
+                   const std::map<std::string, std::string>& env = {}) {
     std::vector<std::string> command = {
         DTWORKER,    "--coordinator", address_,    "--name",        "w",
         "--storage", folder_ / "st",  "--run-dir", folder_ / "run", "--slot",
