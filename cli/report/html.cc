@@ -22,12 +22,11 @@ h1 { font-size: 1.7rem; margin-bottom: .5rem; } h2 { font-size: 1.25rem; margin-
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.5rem; }
 dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 caption { text-align: left; color: var(--dim); padding-bottom: .4rem; }
-th, td { border-bottom: 1px solid var(--rule); padding: .25rem .7rem; text-align: right;
-  white-space: nowrap; }
+th, td { border-bottom: 1px solid var(--rule); padding: .25rem .5rem; text-align: right; }
 th { font-weight: 600; } thead th { background: var(--shade); }
-.t { text-align: left; white-space: normal; }
+.t { text-align: left; }
 figure { margin: 1.5rem 0; } figcaption, .note { color: var(--dim); font-size: .9rem; }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .h { font-size: 14px; font-weight: 600; } svg .d { fill: var(--dim); }
@@ -36,6 +35,7 @@ svg .g { stroke: var(--rule); stroke-width: 1; fill: none; }
 svg .a { stroke: var(--dim); stroke-width: 1; fill: none; }
 pre { background: var(--shade); padding: .8rem 1rem; overflow-x: auto; font-size: 13px; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; } pre { white-space: pre-wrap; }
+  table { font-size: 8pt; } th, td { padding: .15rem .3rem; }
   figure, table { break-inside: avoid; } h2 { break-after: avoid; } .wide { overflow: visible; } }
 )css";
 

@@ -289,7 +289,7 @@ Facts HeadFacts(const Experiment& experiment) {
 std::string MeasuresNote() {
   return "Perplexity is exp(validation loss), the loss being the mean over the evaluated tokens; "
          "batch-mean perplexity is the mean of exp(loss) over the evaluated batches, which some "
-         "studies print and which is never lower. Validation loss "
+         "studies print and which is never lower where these are equally large. Validation loss "
          "is that of a trial's last evaluation. Seconds per epoch are wall seconds of the training "
          "steps, without evaluations and checkpoints, for as many tokens as the training data has. "
          "A dash stands for what is not known.";
