@@ -306,9 +306,11 @@ void AddConduct(std::vector<Field>& t) {
                   .Default("1")
                   .Help("Checkpoints kept of a trial for their validation loss."));
   t.push_back(Row("stop.nonfinite", kChoice)
-                  .Choices({"fail"}, {"skip", "rollback"})
+                  .Choices({"fail", "skip", "rollback"})
                   .Default("fail")
-                  .Help("What a loss or gradient that is NaN or infinite does to the trial."));
+                  .Help("What a gradient that is NaN or infinite does: end the trial, leave that "
+                        "step out, or go back to the newest checkpoint of the attempt and on "
+                        "behind that step."));
   t.push_back(Row("retries.max", kInteger)
                   .Range(0, 1000)
                   .Default("5")

@@ -74,6 +74,7 @@ TEST_F(MetricsTest, ARunningTrialHasItsCountersAndGauges) {
   ExpectLine("dtrain_trial_loss" + id + ",split=\"val\"} 3.125");
   ExpectLine("dtrain_trial_tokens_total" + id + "} 200");
   ExpectLine("dtrain_trial_steps_total" + id + "} 2");
+  ExpectLine("dtrain_trial_nonfinite_steps_total" + id + "} 1");
   ExpectLine("dtrain_trial_step" + id + "} 2");
   ExpectLine("dtrain_trial_target_steps" + id + "} 10");
   ExpectLine("dtrain_trial_attempt" + id + "} 1");

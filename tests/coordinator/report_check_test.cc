@@ -83,12 +83,15 @@ TEST(ReportCheckTest, CountersNeitherFallNorBecomeNaN) {
   rows.mutable_rows(0)->set_tokens(NAN);
   rows.mutable_rows(1)->set_tokens(-5);
   rows.mutable_rows(1)->set_forward_seconds(INFINITY);
+  rows.mutable_rows(1)->set_nonfinite_steps(1);
   rows.mutable_rows(2)->set_steps(NAN);
+  rows.mutable_rows(2)->set_nonfinite_steps(-1);
   SetRows(AddItem(report), rows);
   const auto totals = CheckReport(report, ReportPlace::kLater);
   ASSERT_TRUE(totals.ok());
   EXPECT_EQ((*totals)[0].sum.tokens(), 100);
   EXPECT_EQ((*totals)[0].sum.forward_seconds(), 1.0);
+  EXPECT_EQ((*totals)[0].sum.nonfinite_steps(), 1);
 }
 
 TEST(ReportCheckTest, TheFirstReportOfAStreamMustIntroduceTheWorker) {

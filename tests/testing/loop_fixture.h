@@ -169,6 +169,7 @@ class LoopFixture : public ::testing::Test {
     row.set_step(step);
     row.set_loss(loss);
     row.set_steps(1);
+    row.set_nonfinite_steps(step == 1 ? 1 : 0);
     row.set_tokens(100);
     row.set_forward_seconds(0.25);
     row.set_allreduce_bytes(1000);

@@ -5,48 +5,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "tests/trainer/trainer_gang.h"
+#include "tests/trainer/attempt_fixture.h"
 
 namespace dt::testing {
 namespace {
-
-class AttemptTest : public ::testing::Test {
- protected:
-  AttemptTest() {
-    WriteShard(folder_, "data/train.bin", 20000);
-    WriteShard(folder_, "data/val.bin", 3000);
-  }
-
-  frames::Start Start(nlohmann::json spec) {
-    frames::Start start;
-    start.token = "token";
-    start.experiment = 7;
-    start.trial = 2;
-    start.attempt = 1;
-    start.spec = std::move(spec);
-    start.data_root = folder_ / "data";
-    return start;
-  }
-  frames::Start StoredStart(nlohmann::json spec) {
-    frames::Start start = Start(std::move(spec));
-    std::filesystem::create_directories(folder_ / "storage");
-    start.storage = folder_ / "storage";
-    return start;
-  }
-  static frames::Resume ResumeOf(const frames::CheckpointDone& checkpoint) {
-    return {checkpoint.step, checkpoint.path, checkpoint.manifest_hash};
-  }
-  static double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
-    EXPECT_EQ(a.size(), b.size());
-    double largest = 0;
-    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      largest = std::max(largest, std::abs(a[i] - b[i]));
-    }
-    return largest;
-  }
-
-  TempFolder folder_;
-};
 
 // ---- The same numbers ----
 

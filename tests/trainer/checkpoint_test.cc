@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "common/sha256.h"
 #include "tests/testing/temp_folder.h"
 #include "tests/trainer/checkpoint_builder.h"
 
@@ -21,6 +23,7 @@ using ::dt::testing::TempFolder;
 TEST(ManifestTest, GivesBackWhatWasWritten) {
   Manifest manifest;
   manifest.step = 1ull << 60;
+  manifest.optimizer_steps = 7;
   manifest.seed = std::numeric_limits<int64_t>::min();
   manifest.world_size = 8;
   manifest.threads = 4;
@@ -33,6 +36,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   const Result<Manifest> read = ParseManifest(ManifestText(manifest));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->step, manifest.step);
+  EXPECT_EQ(read->optimizer_steps, 7u);
   EXPECT_EQ(read->seed, manifest.seed);
   EXPECT_EQ(read->world_size, 8);
   EXPECT_EQ(read->threads, 4);
@@ -45,6 +49,31 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(read->files[0].name, "model.safetensors");
   manifest.loss = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(ParseManifest(ManifestText(manifest))->loss, std::nullopt);
+}
+
+// As programs before version 2 wrote it.
+std::string OfVersion(int version) {
+  Manifest manifest;
+  manifest.step = 12;
+  manifest.optimizer_steps = 5;
+  manifest.files = {{"model.safetensors", 10, "a"}};
+  nlohmann::json body = nlohmann::json::parse(ManifestText(manifest))["checkpoint"];
+  body["version"] = version;
+  if (version == 1) body.erase("optimizer_steps");
+  const nlohmann::json whole = {{"checkpoint", body}, {"sha256", Sha256Hex(body.dump())}};
+  return whole.dump() + "\n";
+}
+
+TEST(ManifestTest, ReadsItsFirstVersionAndNamesOneThatItDoesNotKnow) {
+  EXPECT_EQ(ParseManifest(OfVersion(2))->optimizer_steps, 5u);
+  const Result<Manifest> first = ParseManifest(OfVersion(1));
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(first->optimizer_steps, 12u) << "nothing was left out then";
+  const Result<Manifest> later = ParseManifest(OfVersion(3));
+  ASSERT_FALSE(later.ok());
+  EXPECT_NE(later.error().message.find("it has version 3; versions 1 to 2 are read"),
+            std::string::npos)
+      << later.error().message;
 }
 
 TEST(ManifestTest, EveryChangedBitAndEveryCutIsNoticed) {

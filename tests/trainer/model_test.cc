@@ -174,6 +174,10 @@ TEST(AdamWTest, LeavesEverythingAsItIsWhenTheNormIsNotFinite) {
   for (const NamedTensor& state : optimizer.State()) {
     EXPECT_TRUE(at::equal(state.tensor, at::zeros({4, 4}))) << state.name;
   }
+  EXPECT_EQ(optimizer.Updates(), 0) << "the next one is the first";
+  parameter.mutable_grad() = at::ones({4, 4});
+  optimizer.Step(1e-3, 1.0, optimizer.GradientNorm());
+  EXPECT_EQ(optimizer.Updates(), 1);
 }
 
 TEST(FailureTest, TellsLibTorchsExceptionsApart) {

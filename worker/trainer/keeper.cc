@@ -74,6 +74,7 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
   const Clock::time_point before = Clock::now();
   Manifest manifest;
   manifest.step = static_cast<uint64_t>(step);
+  manifest.optimizer_steps = static_cast<uint64_t>(parts_.optimizer.Updates());
   manifest.seed = parts_.spec.seed;
   manifest.world_size = start.world_size;
   manifest.threads = at::get_num_threads();
@@ -95,6 +96,7 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
   done.bytes = saved.bytes;
   done.loss = manifest.loss;
   done.best = BestSoFar(step);
+  newest_ = frames::Resume{done.step, done.path, done.manifest_hash};
   saved_step_ = step;
   saved_time_ = Clock::now();
   seconds_to_save_ = std::chrono::duration<double>(saved_time_ - before).count();

@@ -42,6 +42,8 @@ class CheckpointKeeper {
   // Writes, reports, and removes what need not stay. Returns the seconds it took; 0 when the step
   // is saved already or there is no storage.
   Result<double> Save(int64_t step);
+  // The newest that this attempt wrote.
+  const std::optional<frames::Resume>& newest() const { return newest_; }
   // Between steps: removes what need not stay since another checkpoint was registered.
   void Tend();
   // After the last step: waits a moment for its registration, so that what it replaces can go.
@@ -62,6 +64,7 @@ class CheckpointKeeper {
   // In this attempt's folder before it began: of another coordinator's trial of the same number.
   std::vector<CheckpointId> strangers_;
   bool removes_ = true;  // false: strangers could not be told, so nothing is removed
+  std::optional<frames::Resume> newest_;
   int64_t saved_step_;
   Clock::time_point saved_time_;
   double seconds_to_save_ = 0;

@@ -86,6 +86,7 @@ nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<Ran
       {"eval_seconds", since.eval_seconds},
       {"checkpoint_seconds", since.checkpoint_seconds},
       {"steps", since.steps},
+      {"nonfinite_steps", since.nonfinite_steps},
   };
 }
 

@@ -27,6 +27,7 @@ struct SinceLastRow {
   double seconds = 0;
   double tokens = 0;
   double steps = 0;
+  double nonfinite_steps = 0;
   double eval_seconds = 0;
   double checkpoint_seconds = 0;
 };

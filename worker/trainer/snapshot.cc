@@ -41,11 +41,12 @@ Result<void> ReadFile(const Checkpoint& checkpoint, const std::string& name,
 }
 
 // One number for each parameter in the order of reduction, and one that says which bucket it is in;
-// before them the step. Always the same size, so that it can be broadcast.
+// before them the two counts of steps. Always the same size, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
-  at::Tensor packed = at::full({static_cast<int64_t>(1 + 2 * parameters)}, -1, at::kLong);
+  at::Tensor packed = at::full({static_cast<int64_t>(2 + 2 * parameters)}, -1, at::kLong);
   int64_t* out = packed.mutable_data_ptr<int64_t>();
   *out++ = restored.step;
+  *out++ = restored.optimizer_steps;
   for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
     for (const uint32_t index : restored.layout[bucket]) {
       *out++ = index;
@@ -60,6 +61,7 @@ Restored Unpacked(const at::Tensor& packed) {
   const int64_t* end = in + packed.numel();
   Restored restored;
   restored.step = *in++;
+  restored.optimizer_steps = *in++;
   for (; in < end && *in >= 0; in += 2) {
     if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
     restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
@@ -93,6 +95,7 @@ Result<std::optional<Checkpoint>> Choose(const frames::Start& start) {
 
 Result<Restored> Read(const frames::Start& start, const Transformer& model,
                       const AdamW& optimizer) {
+  if (!start.resume) return Restored{};
   DT_TRY_ASSIGN(const std::optional<Checkpoint> chosen, Choose(start));
   if (!chosen) return Restored{};
   const Checkpoint& checkpoint = *chosen;
@@ -102,7 +105,8 @@ Result<Restored> Read(const frames::Start& start, const Transformer& model,
   }
   DT_TRY(ReadFile(checkpoint, kModelFile, model.Parameters()));
   DT_TRY(ReadFile(checkpoint, kOptimizerFile, optimizer.State()));
-  Restored restored{static_cast<int64_t>(checkpoint.manifest.step), checkpoint.id,
+  Restored restored{static_cast<int64_t>(checkpoint.manifest.step),
+                    static_cast<int64_t>(checkpoint.manifest.optimizer_steps), checkpoint.id,
                     checkpoint.manifest.buckets};
   size_t listed = 0;
   for (const auto& bucket : restored.layout) listed += bucket.size();
@@ -136,6 +140,7 @@ Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const
   Restored restored;
   if (start.rank == 0) {
     DT_TRY_ASSIGN(restored, Read(start, model, optimizer));
+    optimizer.Resume(restored.optimizer_steps);  // whole here, whatever becomes of the broadcast
   }
   if (group != nullptr) {
     const size_t parameters = model.Parameters().size();
@@ -151,7 +156,7 @@ Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const
     restored = Unpacked(packed);
     restored.from = from;
   }
-  optimizer.Resume(restored.step);
+  optimizer.Resume(restored.optimizer_steps);
   return restored;
 }
 

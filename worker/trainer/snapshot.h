@@ -31,13 +31,14 @@ Result<SavedCheckpoint> SaveSnapshot(const std::string& storage, const Checkpoin
 
 struct Restored {
   int64_t step = 0;
+  int64_t optimizer_steps = 0;
   std::optional<CheckpointId> from;  // rank 0: nothing when training begins anew
   BucketLayout layout;
 };
 // Every rank: rank 0 reads and verifies, the others get it from there; `group` null: one rank.
-// Where the checkpoint of the orders is damaged or gone, a newer good one of the same attempt is
-// used, else the newest good one before it, else step 0; each one skipped is said on stderr, which
-// becomes the trial's log.
+// Without start.resume everyone gets what rank 0 has. Where the checkpoint of the orders is damaged
+// or gone, a newer good one of the same attempt is used, else the newest good one before it, else
+// step 0; each one skipped is said on stderr, which becomes the trial's log.
 Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const Transformer& model,
                                  AdamW& optimizer);
 

@@ -298,9 +298,10 @@ void ReadOperations(const json& spec, std::optional<Error>& error, TrialSpec& tr
   checkpoint.Integer("keep_latest", 0, 1 << 20, trial.checkpoint.keep_latest);
   checkpoint.Integer("keep_best", 0, 1 << 20, trial.checkpoint.keep_best);
   Section stop(spec, "stop", error);
-  enum class NonFinite { kFail };
-  NonFinite nonfinite = NonFinite::kFail;
-  stop.Choice<NonFinite>("nonfinite", {{"fail", NonFinite::kFail}}, nonfinite);
+  stop.Choice<NonFinite>(
+      "nonfinite",
+      {{"fail", NonFinite::kFail}, {"skip", NonFinite::kSkip}, {"rollback", NonFinite::kRollback}},
+      trial.nonfinite);
   Section logging(spec, "logging", error);
   logging.Integer("every", 1, kAny, trial.logging_every);
 }

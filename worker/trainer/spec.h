@@ -21,6 +21,7 @@ enum class Activation { kGeluTanh, kGelu, kRelu };
 enum class Positions { kLearned, kSinusoidal };
 enum class ScheduleType { kCosine, kLinear, kConstant, kWsd };
 enum class LrScaling { kNone, kLinear, kSqrt };
+enum class NonFinite { kFail, kSkip, kRollback };
 enum class Compute { kAuto, kBf16, kFp32, kTf32 };
 
 struct DataSpec {
@@ -92,6 +93,7 @@ struct TrialSpec {
   double bucket_mb = 25;
   EvalSpec eval;
   CheckpointSpec checkpoint;
+  NonFinite nonfinite = NonFinite::kFail;
   int64_t logging_every = 1;
 };
 

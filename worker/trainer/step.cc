@@ -17,19 +17,12 @@ uint64_t Mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-Error NotFinite(int64_t step) {
-  return {ErrorKind::kNonFinite,
-          "the gradient is not finite by step " + std::to_string(step) +
-              "; no step with such a gradient was applied. Lower optimizer.lr, or look at the "
-              "data"};
-}
-
 }  // namespace
 
 Stepper::Stepper(const Parts& parts)
-    : p_(parts), compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())) {
-  left_out_ = at::zeros({}, at::TensorOptions(p_.device.Torch()).dtype(at::kFloat));
-}
+    : p_(parts),
+      compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())),
+      nonfinite_(parts.spec.nonfinite, parts.device.Torch()) {}
 
 void Stepper::EndPhase(Phase phase) {
   const Timeline::Moment now = p_.timeline.Now();
@@ -101,10 +94,12 @@ Result<void> Stepper::Run(int64_t step) {
   for (int64_t m = 0; m < p_.plan.batch.micro_steps(); ++m) DT_TRY(MicroStep(step, m));
 
   norm_ = p_.optimizer.GradientNorm();
-  // Every rank has the same averaged gradient, so every rank decides alike without asking.
-  if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) return NotFinite(step);
-  p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_);
-  if (!norm_.is_cpu()) left_out_ += at::isfinite(norm_).logical_not();
+  nonfinite_.Note(norm_);
+  if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) {
+    DT_TRY(nonfinite_.Check(step));
+  } else {
+    p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_);
+  }
   EndPhase(kOptimizer);
   return {};
 }
@@ -112,8 +107,7 @@ Result<void> Stepper::Run(int64_t step) {
 Result<void> Stepper::CheckFinite() {
   p_.device.Synchronize();
   if (p_.parallel != nullptr) p_.parallel->RequireIntact();
-  if (left_out_.is_cpu() || left_out_.item<float>() == 0) return {};
-  return NotFinite(step_);
+  return nonfinite_.Check(step_);
 }
 
 Result<StepMeasures> Stepper::Measure() {
@@ -121,6 +115,7 @@ Result<StepMeasures> Stepper::Measure() {
   StepMeasures measures;
   measures.loss = loss_.item<float>();
   measures.grad_norm = norm_.item<float>();
+  measures.nonfinite_steps = nonfinite_.Count();
   double seconds[kPhases] = {};
   for (const Segment& segment : segments_) {
     seconds[segment.phase] += p_.timeline.Seconds(segment.from, segment.to);

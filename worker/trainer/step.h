@@ -11,6 +11,7 @@
 #include "worker/trainer/data/loader.h"
 #include "worker/trainer/device.h"
 #include "worker/trainer/model/transformer.h"
+#include "worker/trainer/nonfinite.h"
 #include "worker/trainer/optim/adamw.h"
 #include "worker/trainer/parallel/ddp.h"
 #include "worker/trainer/spec.h"
@@ -30,6 +31,7 @@ struct PhaseTimes {
 struct StepMeasures {
   double loss = 0;  // mean over this rank's share
   double grad_norm = 0;
+  int64_t nonfinite_steps = 0;  // of all so far
   PhaseTimes phases;
   AllReduceTotals allreduce;
 };
@@ -48,16 +50,16 @@ class Stepper {
   };
   explicit Stepper(const Parts& parts);
 
-  // Step number `step`, from 1. Errors: kNonFinite where the norm is known at once (on a CPU),
-  // before the optimizer has seen it.
+  // Step number `step`, from 1. The optimizer never sees a gradient that is not finite. Errors:
+  // kNonFinite where stop.nonfinite is fail and the norm is known at once, as on a CPU.
   Result<void> Run(int64_t step);
-  // Waits for the device. Errors: kNonFinite when a step so far had to be left out, which a GPU
-  // decides without telling; throws when a step so far used what a failed collective left. A
-  // checkpoint is written only after this.
+  // Waits for the device. Errors: kNonFinite when the steps so far are reason to end; throws when
+  // one of them used what a failed collective left. A checkpoint is written only after this.
   Result<void> CheckFinite();
   // Of the newest step. Waits and fails like CheckFinite.
   Result<StepMeasures> Measure();
   double learning_rate() const { return learning_rate_; }
+  NonFiniteSteps& nonfinite() { return nonfinite_; }
 
  private:
   enum Phase { kData, kForward, kBackward, kOptimizer, kPhases };
@@ -70,7 +72,8 @@ class Stepper {
   const Compute compute_;
   double learning_rate_ = 0;
   int64_t step_ = 0;
-  at::Tensor loss_, norm_, left_out_;
+  NonFiniteSteps nonfinite_;
+  at::Tensor loss_, norm_;
   Timeline::Moment last_ = 0;
   struct Segment {
     Phase phase;

@@ -64,8 +64,11 @@ class Attempt {
   Result<void> Train();
 
   Result<void> Report(Stepper& stepper);
-  Result<void> Evaluate();
+  Result<void> Evaluate(Stepper& stepper);
   Result<void> Save();
+  // To the newest checkpoint of this attempt, or to where it began, and on with the next step.
+  Result<void> RollBack(Stepper& stepper, const std::string& why);
+  bool IsLogged() const { return step_ % spec_.logging_every == 0 || step_ == plan_.target_steps; }
   bool IsRoot() const { return start_.rank == 0; }
 
   const frames::Start& start_;
@@ -86,6 +89,8 @@ class Attempt {
   std::optional<CheckpointId> resumed_from_;  // known to rank 0
   int64_t step_ = 0;                          // complete ones
   int64_t evaluated_step_ = -1;
+  int32_t rollbacks_ = 0;
+  int64_t reported_nonfinite_ = 0;
   SinceLastRow since_;
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;
 };
@@ -251,11 +256,16 @@ Result<void> Attempt::Train() {
     ++step_;
     if (parallel_ != nullptr) parallel_->EndStep();
     DT_TRY(Report(stepper));
+    // A GPU is asked only where it is read back anyway, which all ranks do after the same steps.
+    if ((device_.Torch().is_cpu() || IsLogged()) && stepper.nonfinite().CallForRollback()) {
+      DT_TRY(RollBack(stepper, "the gradient is not finite"));
+    }
     const bool last = step_ == plan_.target_steps;
-    if (last || (spec_.eval.every > 0 && step_ % spec_.eval.every == 0)) DT_TRY(Evaluate());
+    if (last || (spec_.eval.every > 0 && step_ % spec_.eval.every == 0)) DT_TRY(Evaluate(stepper));
     if (keeper_ != nullptr && (last || keeper_->Due(step_))) {
       DT_TRY(stepper.CheckFinite());
-      DT_TRY(Save());
+      // Else the other ranks do not know yet; the next logged step tells them.
+      if (!stepper.nonfinite().CallForRollback()) DT_TRY(Save());
     }
     if (keeper_ != nullptr) keeper_->Tend();
   }
@@ -266,9 +276,8 @@ Result<void> Attempt::Train() {
 Result<void> Attempt::Report(Stepper& stepper) {
   since_.steps += 1;
   since_.tokens += static_cast<double>(plan_.tokens_per_step);
-  const bool logged = step_ % spec_.logging_every == 0 || step_ == plan_.target_steps;
   RankMeasures mine;
-  if (logged) {
+  if (IsLogged()) {
     DT_TRY_ASSIGN(mine.step, stepper.Measure());
   }
   const Clock::time_point now = Clock::now();
@@ -278,10 +287,16 @@ Result<void> Attempt::Report(Stepper& stepper) {
     progress_time_ = now;
     conversation_.Say(frames::Progress{start_.token, static_cast<uint64_t>(step_)});
   }
-  if (!logged) return {};
+  if (!IsLogged()) return {};
   mine.memory_peak_bytes = static_cast<double>(device_.PeakBytes());
   const std::vector<RankMeasures> ranks = Gathered(group_.get(), mine);
   if (!IsRoot()) return {};
+  since_.nonfinite_steps = static_cast<double>(mine.step.nonfinite_steps - reported_nonfinite_);
+  reported_nonfinite_ = mine.step.nonfinite_steps;
+  if (since_.nonfinite_steps > 0) {
+    std::fprintf(stderr, "step %lld  gradient not finite, step left out; %lld so far\n",
+                 static_cast<long long>(step_), static_cast<long long>(reported_nonfinite_));
+  }
   since_.seconds = SecondsBetween(row_time_, now);
   row_time_ = now;
   frames::StepDone done{start_.token,
@@ -298,12 +313,44 @@ Result<void> Attempt::Report(Stepper& stepper) {
   return {};
 }
 
-Result<void> Attempt::Evaluate() {
+Result<void> Attempt::RollBack(Stepper& stepper, const std::string& why) {
+  const std::string where = why + " by step " + std::to_string(step_);
+  if (++rollbacks_ > kRollbacksMax) {
+    return Error{ErrorKind::kNonFinite, where + ", and this attempt went back " +
+                                            std::to_string(kRollbacksMax) +
+                                            " times before. Lower optimizer.lr, or look at the "
+                                            "data"};
+  }
+  // Rank 0 has the state, the others get it from there.
+  frames::Start from = start_;
+  if (keeper_ != nullptr && keeper_->newest()) {
+    from.resume = keeper_->newest();
+    ++from.attempt;  // as the next attempt would: this one's own are then among those to choose
+  }
+  if (IsRoot()) {
+    model_->Restart(static_cast<uint64_t>(spec_.seed));
+    optimizer_->Restart();
+  }
+  DT_TRY_ASSIGN(const Restored restored, RestoreSnapshot(from, group_.get(), *model_, *optimizer_));
+  stepper.nonfinite().OnRolledBack();
+  if (IsRoot()) {
+    std::fprintf(stderr, "%s: back to the state of step %lld and on with step %lld (%d of %d)\n",
+                 where.c_str(), static_cast<long long>(restored.step),
+                 static_cast<long long>(step_ + 1), rollbacks_, kRollbacksMax);
+  }
+  return {};
+}
+
+Result<void> Attempt::Evaluate(Stepper& stepper) {
   if (!val_data_ || evaluated_step_ == step_) return {};
   const Clock::time_point before = Clock::now();
-  DT_TRY_ASSIGN(const Validation validation,
-                Validate(spec_, *val_data_, *model_, device_, group_.get()));
-  // Every rank has the same figure, so all end here.
+  const auto validate = [&] { return Validate(spec_, *val_data_, *model_, device_, group_.get()); };
+  DT_TRY_ASSIGN(Validation validation, validate());
+  // Every rank has the same figure, so all decide alike.
+  if (!std::isfinite(validation.loss) && spec_.nonfinite == NonFinite::kRollback) {
+    DT_TRY(RollBack(stepper, "the validation loss is not finite"));
+    DT_TRY_ASSIGN(validation, validate());
+  }
   if (!std::isfinite(validation.loss)) {
     return Error{ErrorKind::kNonFinite, "the validation loss is not finite at step " +
                                             std::to_string(step_) +

@@ -97,6 +97,7 @@ bool IsTooDeep(std::string_view text) {
 json BodyOf(const Manifest& manifest) {
   json body = {{"version", kManifestVersion},
                {"step", manifest.step},
+               {"optimizer_steps", manifest.optimizer_steps},
                {"seed", manifest.seed},
                {"world_size", manifest.world_size},
                {"threads", manifest.threads},
@@ -177,12 +178,15 @@ Result<Manifest> ParseManifest(std::string_view text) {
   const json& body = Fields(whole).At("checkpoint");
   if (TextOf(body) != text) return Malformed("its content does not fit its hash");
   Fields fields(body);
-  if (const auto version = fields.Unsigned<int>("version"); version != kManifestVersion) {
-    return Malformed("it has version " + std::to_string(version) + "; only version " +
-                     std::to_string(kManifestVersion) + " is read");
+  const auto version = fields.Unsigned<int>("version");
+  if (version < 1 || version > kManifestVersion) {
+    return Malformed("it has version " + std::to_string(version) + "; versions 1 to " +
+                     std::to_string(kManifestVersion) + " are read");
   }
   Manifest manifest;
   manifest.step = fields.Unsigned<uint64_t>("step");
+  manifest.optimizer_steps =
+      version == 1 ? manifest.step : fields.Unsigned<uint64_t>("optimizer_steps");
   manifest.seed = fields.Signed("seed");
   manifest.world_size = fields.Unsigned<int32_t>("world_size");
   manifest.threads = fields.Unsigned<int32_t>("threads");

@@ -19,7 +19,8 @@
 namespace dt::trainer {
 
 inline constexpr char kManifestName[] = "manifest.json";
-inline constexpr int kManifestVersion = 1;
+// 2 added optimizer_steps. Without it version 1 is read: every step was an optimizer step then.
+inline constexpr int kManifestVersion = 2;
 // The bucket layout is the largest part: a few numbers for each parameter.
 inline constexpr uint64_t kManifestBytesMax = 4 << 20;
 
@@ -30,7 +31,8 @@ struct ManifestFile {
 };
 
 struct Manifest {
-  uint64_t step = 0;  // optimizer steps done
+  uint64_t step = 0;             // steps done
+  uint64_t optimizer_steps = 0;  // those that the parameters have seen: not what was left out
   int64_t seed = 0;
   int32_t world_size = 1;    // of the attempt that wrote it
   int32_t threads = 0;       // a rank's; other numbers change the arithmetic

@@ -108,6 +108,14 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device devic
   if (spec.head_bias) head_bias_ = make.Filled("lm_head.bias", spec.vocab_pad, 0);
 }
 
+void Transformer::Restart(uint64_t seed) {
+  at::NoGradGuard no_grad;
+  const Transformer initial(spec_, seed, at::kCPU);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].tensor.detach().copy_(initial.parameters_[i].tensor.detach());
+  }
+}
+
 at::Tensor Transformer::Normed(const NormWeights& norm, const at::Tensor& x) const {
   return at::layer_norm(x, {spec_.n_embd}, norm.weight, norm.bias, kNormEpsilon);
 }

@@ -31,6 +31,9 @@ class Transformer {
   // normal with standard deviation 0.02, residual projections by 1/√(2·layers) less, biases 0.
   Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device);
 
+  // Gives every parameter the value it began with.
+  void Restart(uint64_t seed);
+
   // Mean cross-entropy of next-token prediction. `tokens`, `targets`: [batch, seq] of int64.
   // Dropout is on when `training`, and then follows the default generator of the device.
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training) const;

@@ -31,12 +31,13 @@ void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm) {
   // The kernel divides gradients by this, so clipping costs no pass of its own.
   std::optional<at::Tensor> scale;
   if (clip > 0) scale = at::clamp_min((norm + 1e-6) / clip, 1.0);
-  const at::Tensor not_finite = at::isfinite(norm).logical_not().to(at::kFloat);
+  const at::Tensor finite = at::isfinite(norm).to(at::kFloat);
+  const at::Tensor not_finite = 1 - finite;
   for (Decay& group : groups_) {
     if (group.parameters.empty()) continue;
     std::vector<at::Tensor> gradients;
     for (const at::Tensor& parameter : group.parameters) gradients.push_back(parameter.grad());
-    at::_foreach_add_(group.steps, 1);
+    at::_foreach_add_(group.steps, finite);  // on the device: whether it counts is known there
     at::_fused_adamw_(group.parameters, gradients, group.m, group.v, {}, group.steps, learning_rate,
                       spec_.beta1, spec_.beta2, group.weight_decay, spec_.eps,
                       /*amsgrad=*/false, /*maximize=*/false, scale, not_finite);
@@ -45,11 +46,24 @@ void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm) {
 
 std::vector<NamedTensor> AdamW::State() const { return state_; }
 
-void AdamW::Resume(int64_t steps) {
+int64_t AdamW::Updates() const {
+  for (const Decay& group : groups_) {
+    if (!group.steps.empty()) return static_cast<int64_t>(group.steps[0].item<float>());
+  }
+  return 0;
+}
+
+void AdamW::Resume(int64_t updates) {
   at::NoGradGuard no_grad;
   for (Decay& group : groups_) {
-    for (at::Tensor& count : group.steps) count.fill_(steps);
+    for (at::Tensor& count : group.steps) count.fill_(updates);
   }
+}
+
+void AdamW::Restart() {
+  at::NoGradGuard no_grad;
+  for (const NamedTensor& moment : state_) moment.tensor.detach().zero_();
+  Resume(0);
 }
 
 }  // namespace dt::trainer

@@ -25,8 +25,12 @@ class AdamW {
 
   // Moments by parameter, named "m.<parameter>" and "v.<parameter>", for checkpoints.
   std::vector<NamedTensor> State() const;
-  // After the moments were overwritten by those of `steps` steps.
-  void Resume(int64_t steps);
+  // How many updates there were: steps that were left out do not count. Waits for the device.
+  int64_t Updates() const;
+  // After the moments were overwritten by those of `updates` updates.
+  void Resume(int64_t updates);
+  // As before the first update.
+  void Restart();
 
  private:
   struct Decay {

@@ -1,0 +1,43 @@
+// nonfinite.h: gradients that are NaN or infinite: how many there were, and when it is enough.
+//
+// Role:    counts on the device; a GPU is asked only where a step is read back anyway.
+// Threads: the training thread.
+// Errors:  LibTorch's exceptions pass through.
+// Tests:   tests/trainer/nonfinite_test.cc, tests/gpu
+#pragma once
+
+#include "worker/trainer/result.h"
+#include "worker/trainer/spec.h"
+#include "worker/trainer/torch_prefix.h"
+
+namespace dt::trainer {
+
+// Steps left out one after another before it is taken for the end: bad data is rarely as long, and
+// parameters from which every gradient is bad do not get better by waiting.
+inline constexpr int64_t kNonFiniteRunMax = 25;
+// How often one attempt goes back: each time costs the steps since a checkpoint.
+inline constexpr int32_t kRollbacksMax = 5;
+
+class NonFiniteSteps {
+ public:
+  NonFiniteSteps(NonFinite policy, c10::Device device);
+
+  // After each step. `norm`: of the averaged gradient, which every rank has alike, so that all
+  // decide alike without asking.
+  void Note(const at::Tensor& norm);
+  // All so far. This and what follows wait for the device.
+  int64_t Count() const;
+  // Errors: kNonFinite when the policy is to fail, or to skip and there were too many in a row.
+  Result<void> Check(int64_t step) const;
+  // Whether the policy is to go back and there is reason to.
+  bool CallForRollback() const;
+  void OnRolledBack();
+
+ private:
+  bool Enough() const;
+
+  const NonFinite policy_;
+  at::Tensor count_, run_, longest_run_;
+};
+
+}  // namespace dt::trainer
