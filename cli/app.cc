@@ -229,6 +229,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddStreamCommands(*tree);
   AddReportCommands(*tree);
   AddControlCommands(*tree);
+  AddCheckpointCommands(*tree);
   AddDataCommands(*tree);
   AddVersionCommands(*tree);
   return tree;

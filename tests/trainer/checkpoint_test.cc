@@ -31,6 +31,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   manifest.buckets = {{3, 2}, {1, 0}};
   manifest.spec_hash = "abc";
   manifest.loss = 3.25;
+  manifest.model = {{"n_head", 12u}, {"norm", "pre"}, {"bias", true}};
   manifest.provenance = {{"torch", "2.11.0"}};
   manifest.files = {{"model.safetensors", 10, "00"}};
   const Result<Manifest> read = ParseManifest(ManifestText(manifest));
@@ -44,6 +45,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(read->buckets, manifest.buckets);
   EXPECT_EQ(read->spec_hash, "abc");
   EXPECT_EQ(read->loss, 3.25);
+  EXPECT_EQ(read->model, manifest.model);
   EXPECT_EQ(read->provenance, manifest.provenance);
   ASSERT_EQ(read->files.size(), 1u);
   EXPECT_EQ(read->files[0].name, "model.safetensors");

@@ -82,6 +82,7 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
   if (parts_.parallel != nullptr) manifest.buckets = parts_.parallel->Layout();
   manifest.spec_hash = spec_hash_;
   if (validated_step_ == step) manifest.loss = validated_loss_;
+  manifest.model = ModelFields(parts_.spec.model);
   manifest.provenance = parts_.provenance;
   const CheckpointId id{trial_, start.attempt, static_cast<uint64_t>(step)};
   DT_TRY_ASSIGN(const SavedCheckpoint saved,

@@ -100,6 +100,9 @@ struct TrialSpec {
 // Absent fields take the defaults of the experiment file (those of model.preset for the model).
 Result<TrialSpec> ParseTrialSpec(const nlohmann::json& spec);
 
+// The model in the words of the experiment file, every field present.
+nlohmann::json ModelFields(const ModelSpec& model);
+
 // How many steps there are, and how each is cut into ranks and micro-steps.
 struct StepPlan {
   BatchPlan batch;

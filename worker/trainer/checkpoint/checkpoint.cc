@@ -52,6 +52,23 @@ Result<void> VerifyFile(const std::string& folder, const ManifestFile& expected)
   return {};
 }
 
+// The checkpoint of a folder as its manifest has it, `id` aside; no other file is looked at.
+Result<Checkpoint> ReadManifest(const std::string& folder,
+                                const std::optional<std::string>& manifest_hash) {
+  Checkpoint checkpoint;
+  checkpoint.folder = folder;
+  DT_TRY_ASSIGN(const std::string text, ReadFile(folder + "/" + kManifestName, kManifestBytesMax));
+  checkpoint.manifest_hash = Sha256Hex(text);
+  if (manifest_hash && *manifest_hash != checkpoint.manifest_hash) {
+    return Error{ErrorKind::kDamaged, "'" + folder + "' has a manifest with hash " +
+                                          checkpoint.manifest_hash + ", not " + *manifest_hash};
+  }
+  Result<Manifest> manifest = ParseManifest(text);
+  if (!manifest.ok()) return std::move(manifest).error().Within("'" + folder + "'");
+  checkpoint.manifest = *std::move(manifest);
+  return checkpoint;
+}
+
 // Puts the finished folder in place of whatever stands there.
 Result<void> Install(const std::string& temporary, const std::string& target) {
   if (::rename(temporary.c_str(), target.c_str()) == 0) return {};
@@ -152,19 +169,8 @@ Result<SavedCheckpoint> CheckpointWriter::Commit(Manifest manifest) {
 
 Result<Checkpoint> OpenCheckpoint(const std::string& storage, const CheckpointId& id,
                                   const std::optional<std::string>& manifest_hash) {
-  Checkpoint checkpoint;
+  DT_TRY_ASSIGN(Checkpoint checkpoint, ReadManifest(storage + "/" + id.Path(), manifest_hash));
   checkpoint.id = id;
-  checkpoint.folder = storage + "/" + id.Path();
-  DT_TRY_ASSIGN(const std::string text,
-                ReadFile(checkpoint.folder + "/" + kManifestName, kManifestBytesMax));
-  checkpoint.manifest_hash = Sha256Hex(text);
-  if (manifest_hash && *manifest_hash != checkpoint.manifest_hash) {
-    return Error{ErrorKind::kDamaged, "'" + checkpoint.folder + "' has a manifest with hash " +
-                                          checkpoint.manifest_hash + ", not " + *manifest_hash};
-  }
-  Result<Manifest> manifest = ParseManifest(text);
-  if (!manifest.ok()) return std::move(manifest).error().Within("'" + checkpoint.folder + "'");
-  checkpoint.manifest = *std::move(manifest);
   if (checkpoint.manifest.step != id.step) {
     return Error{ErrorKind::kDamaged, "'" + checkpoint.folder + "' holds step " +
                                           std::to_string(checkpoint.manifest.step)};
@@ -172,6 +178,20 @@ Result<Checkpoint> OpenCheckpoint(const std::string& storage, const CheckpointId
   for (const ManifestFile& file : checkpoint.manifest.files) {
     DT_TRY(VerifyFile(checkpoint.folder, file));
   }
+  return checkpoint;
+}
+
+Result<Checkpoint> OpenCheckpointFile(const std::string& folder, const std::string& name,
+                                      const std::optional<std::string>& manifest_hash) {
+  DT_TRY_ASSIGN(Checkpoint checkpoint, ReadManifest(folder, manifest_hash));
+  checkpoint.id.step = checkpoint.manifest.step;
+  const std::vector<ManifestFile>& files = checkpoint.manifest.files;
+  const auto file = std::find_if(files.begin(), files.end(),
+                                 [&](const ManifestFile& one) { return one.name == name; });
+  if (file == files.end()) {
+    return Error{ErrorKind::kData, "'" + folder + "' has no " + name};
+  }
+  DT_TRY(VerifyFile(folder, *file));
   return checkpoint;
 }
 

@@ -91,6 +91,12 @@ struct Checkpoint {
 Result<Checkpoint> OpenCheckpoint(const std::string& storage, const CheckpointId& id,
                                   const std::optional<std::string>& manifest_hash = std::nullopt);
 
+// One in a folder of any name, such as a copy; of its files `name` alone is hashed, and `id` says
+// nothing but the step. Errors: kData also when the manifest does not name that file.
+Result<Checkpoint> OpenCheckpointFile(
+    const std::string& folder, const std::string& name,
+    const std::optional<std::string>& manifest_hash = std::nullopt);
+
 // Checkpoints of a trial by name, not verified; newest step first, then newest attempt. Errors: kIo
 // when a folder cannot be read; one that does not exist has none.
 Result<std::vector<CheckpointId>> ListCheckpoints(const std::string& storage, const TrialId& trial);

@@ -107,6 +107,7 @@ json BodyOf(const Manifest& manifest) {
                {"loss", nullptr},
                {"provenance", manifest.provenance},
                {"files", json::array()}};
+  if (!manifest.model.is_null()) body["model"] = manifest.model;
   if (manifest.loss && std::isfinite(*manifest.loss)) body["loss"] = *manifest.loss;
   for (const ManifestFile& file : manifest.files) {
     body["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
@@ -166,6 +167,16 @@ Result<std::map<std::string, std::string>> ProvenanceOf(const json& object) {
   return provenance;
 }
 
+Result<json> ModelOf(const json& object) {
+  if (object.is_null()) return object;  // written before manifests had it
+  const bool flat =
+      object.is_object() && std::all_of(object.begin(), object.end(), [](const json& value) {
+        return value.is_primitive() && !value.is_null();
+      });
+  if (!flat) return Malformed("its model is not a list of fields");
+  return object;
+}
+
 }  // namespace
 
 std::string ManifestText(const Manifest& manifest) { return TextOf(BodyOf(manifest)); }
@@ -202,6 +213,7 @@ Result<Manifest> ParseManifest(std::string_view text) {
   if (!fields.wrong().empty()) return Malformed("it has no valid '" + fields.wrong() + "'");
   DT_TRY_ASSIGN(manifest.buckets, BucketsOf(buckets));
   DT_TRY_ASSIGN(manifest.files, FilesOf(files));
+  DT_TRY_ASSIGN(manifest.model, ModelOf(fields.At("model")));
   DT_TRY_ASSIGN(manifest.provenance, ProvenanceOf(fields.At("provenance")));
   return manifest;
 }

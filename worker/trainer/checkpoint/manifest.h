@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ struct Manifest {
   std::vector<std::vector<uint32_t>> buckets;
   std::string spec_hash;       // of what must not differ for the numbers to mean the same
   std::optional<double> loss;  // validation loss at this step, when known
+  // The model's fields under their names in the experiment file, each a number, a text or a truth
+  // value: what else than the shapes of its tensors one must know to use it. Null: not known.
+  nlohmann::json model;
   std::map<std::string, std::string> provenance;  // program, LibTorch, device, host, …
   std::vector<ManifestFile> files;
 };

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "common/sha256.h"
-
 namespace dt::trainer {
 namespace {
 
@@ -45,29 +43,45 @@ std::string HeaderOf(const std::vector<TensorRef>& tensors) {
 
 }  // namespace
 
-Result<WrittenFile> WriteSafetensors(const std::string& path, std::vector<TensorRef> tensors) {
+Result<SafetensorsWriter> SafetensorsWriter::Create(const std::string& path,
+                                                    std::vector<TensorRef>& tensors) {
   // The order of the reference: large elements first, so that every tensor is aligned.
   std::sort(tensors.begin(), tensors.end(), [](const TensorRef& a, const TensorRef& b) {
     return std::tuple(DTypeBytes(b.dtype), std::string_view(a.name)) <
            std::tuple(DTypeBytes(a.dtype), std::string_view(b.name));
   });
-  DT_TRY_ASSIGN(OutputFile file, OutputFile::Create(path));
-  Sha256 hash;
+  SafetensorsWriter writer;
+  DT_TRY_ASSIGN(writer.file_, OutputFile::Create(path));
   const std::string header = HeaderOf(tensors);
-  hash.Update(header);
-  DT_TRY(file.Append(header.data(), header.size()));
-  for (const TensorRef& tensor : tensors) {
-    const auto* data = static_cast<const char*>(tensor.data);
-    for (uint64_t left = BytesOf(tensor); left > 0;) {
-      const size_t piece = std::min<uint64_t>(left, kPieceBytes);
-      hash.Update(data, piece);
-      DT_TRY(file.Append(data, piece));
-      data += piece;
-      left -= piece;
-    }
+  writer.missing_ = header.size();
+  for (const TensorRef& tensor : tensors) writer.missing_ += BytesOf(tensor);
+  DT_TRY(writer.Append(header.data(), header.size()));
+  return writer;
+}
+
+Result<void> SafetensorsWriter::Append(const void* data, uint64_t bytes) {
+  DT_CHECK(bytes <= missing_);
+  missing_ -= bytes;
+  for (const auto* next = static_cast<const char*>(data); bytes > 0;) {
+    const size_t piece = std::min<uint64_t>(bytes, kPieceBytes);
+    hash_.Update(next, piece);
+    DT_TRY(file_.Append(next, piece));
+    next += piece;
+    bytes -= piece;
   }
-  DT_TRY(file.SyncAndClose());
-  return WrittenFile{file.bytes(), hash.FinishHex()};
+  return {};
+}
+
+Result<WrittenFile> SafetensorsWriter::Finish() {
+  DT_CHECK(missing_ == 0);
+  DT_TRY(file_.SyncAndClose());
+  return WrittenFile{file_.bytes(), hash_.FinishHex()};
+}
+
+Result<WrittenFile> WriteSafetensors(const std::string& path, std::vector<TensorRef> tensors) {
+  DT_TRY_ASSIGN(SafetensorsWriter writer, SafetensorsWriter::Create(path, tensors));
+  for (const TensorRef& tensor : tensors) DT_TRY(writer.Append(tensor.data, BytesOf(tensor)));
+  return writer.Finish();
 }
 
 Result<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
@@ -102,7 +116,13 @@ const TensorEntry* SafetensorsFile::Find(std::string_view name) const {
 }
 
 Result<void> SafetensorsFile::Read(const TensorEntry& entry, void* into) const {
-  return file_.ReadAt(data_offset_ + entry.begin, into, entry.bytes());
+  return ReadPart(entry, 0, into, entry.bytes());
+}
+
+Result<void> SafetensorsFile::ReadPart(const TensorEntry& entry, uint64_t offset, void* into,
+                                       uint64_t bytes) const {
+  DT_CHECK(offset <= entry.bytes() && bytes <= entry.bytes() - offset);
+  return file_.ReadAt(data_offset_ + entry.begin + offset, into, bytes);
 }
 
 }  // namespace dt::trainer

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/files.h"
+#include "common/sha256.h"
 #include "worker/trainer/result.h"
 
 namespace dt::trainer {
@@ -66,6 +67,23 @@ struct WrittenFile {
 // without which some readers refuse it. REQUIRES: distinct names.
 Result<WrittenFile> WriteSafetensors(const std::string& path, std::vector<TensorRef> tensors);
 
+// The same for tensors that are not in memory at once.
+class SafetensorsWriter {
+ public:
+  // Sorts `tensors` into the order of the file, in which their data must come, and writes the
+  // header. Their data pointers are not looked at.
+  static Result<SafetensorsWriter> Create(const std::string& path, std::vector<TensorRef>& tensors);
+  // The next bytes of the data, of any length.
+  Result<void> Append(const void* data, uint64_t bytes);
+  // REQUIRES: as many bytes were appended as the tensors have.
+  Result<WrittenFile> Finish();
+
+ private:
+  OutputFile file_;
+  Sha256 hash_;
+  uint64_t missing_ = 0;  // bytes still to come
+};
+
 class SafetensorsFile {
  public:
   static Result<SafetensorsFile> Open(const std::string& path);
@@ -76,6 +94,9 @@ class SafetensorsFile {
   const TensorEntry* Find(std::string_view name) const;
   // Reads a tensor into `into`, which has entry.bytes() bytes. REQUIRES: an entry of this file.
   Result<void> Read(const TensorEntry& entry, void* into) const;
+  // A part of it. REQUIRES: offset + bytes is at most entry.bytes().
+  Result<void> ReadPart(const TensorEntry& entry, uint64_t offset, void* into,
+                        uint64_t bytes) const;
 
  private:
   InputFile file_;

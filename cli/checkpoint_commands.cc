@@ -1,0 +1,109 @@
+// checkpoint_commands.cc: dtctl checkpoint export: trained weights for other programs.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/app.h"
+#include "cli/data.h"
+#include "cli/follow.h"
+#include "cli/format.h"
+#include "common/status.h"
+#include "worker/trainer/checkpoint/hf_export.h"
+
+namespace dt::cli {
+namespace {
+
+struct ExportOptions {
+  std::string source;  // a checkpoint's folder, or a trial
+  std::string output;
+  std::string format = "hf";
+  std::string storage;
+};
+
+// The trial's best checkpoint by validation loss, else its newest. Errors: NotFound when it has
+// none.
+absl::StatusOr<v1::CheckpointRef> BestOf(Session& session, const std::string& trial) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(trial));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const auto found,
+                      client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
+  DT_ASSIGN_OR_RETURN(const auto best,
+                      FindBestCheckpoint(*client, found.summary().experiment(), selector.trial));
+  if (best.has_value()) return best->checkpoint();
+  return absl::NotFoundError(absl::StrCat("trial ", Printable(trial),
+                                          " has no checkpoint yet; 'dtctl get checkpoints' lists "
+                                          "what there is"));
+}
+
+absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOptions& options) {
+  trainer::HfExportOptions chosen;
+  chosen.output = options.output;
+  chosen.stop = [&session] { return session.interrupt().Triggered(); };
+  std::error_code code;
+  if (std::filesystem::is_directory(options.source, code)) {
+    chosen.checkpoint = options.source;
+    return chosen;
+  }
+  if (!ParseSelector(options.source).ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", Printable(options.source),
+                     "' is neither a folder here nor a trial; name a checkpoint's folder, such as "
+                     "STORAGE/12/3/a1/step-500, or a trial, such as 12/3"));
+  }
+  if (options.storage.empty()) {
+    return absl::InvalidArgumentError(
+        "of a trial, dtctl must know where its checkpoints lie; give --storage DIR, the workers' "
+        "storage folder as this machine sees it, or name a checkpoint's folder");
+  }
+  DT_ASSIGN_OR_RETURN(const v1::CheckpointRef best, BestOf(session, options.source));
+  chosen.checkpoint = absl::StrCat(options.storage, "/", best.path());
+  chosen.manifest_hash = best.manifest_hash();
+  return chosen;
+}
+
+absl::StatusOr<ExitCode> Export(Session& session, const ExportOptions& options) {
+  if (options.format != "hf") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format is '", Printable(options.format), "'; it must be hf"));
+  }
+  DT_ASSIGN_OR_RETURN(const trainer::HfExportOptions chosen, Chosen(session, options));
+  const Result<trainer::HfExport> done = trainer::ExportHuggingFace(chosen);
+  if (!done.ok()) return StatusOf(done.error());
+  session.out() << Printable(options.output) << "  " << FormatCount(done->parameters)
+                << " parameters of step " << done->step;
+  if (done->loss) session.out() << ", validation loss " << FormatLoss(*done->loss);
+  session.out() << ", " << FormatBytes(static_cast<double>(done->bytes)) << "\n" << std::flush;
+  session.Note("In Python: transformers.GPT2LMHeadModel.from_pretrained(\"" +
+               Printable(options.output) + "\")");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddCheckpointCommands(CommandTree& tree) {
+  CLI::App* group =
+      tree.AddGroup("checkpoint", "Use trained weights elsewhere",
+                    "dtctl checkpoint export --storage checkpoints 12/3 -o gpt2-mine");
+  CLI::App* app = tree.Add(
+      group, "export", "A checkpoint's weights as a folder for another library",
+      "dtctl checkpoint export checkpoints/12/3/a1/step-500 -o gpt2-mine\n"
+      "dtctl checkpoint export last/1 --storage checkpoints -o gpt2-mine   # its best one");
+  auto options = std::make_shared<ExportOptions>();
+  app->add_option("CHECKPOINT", options->source,
+                  "A checkpoint's folder, or a trial such as 12/3: its best, else its newest")
+      ->required();
+  app->add_option("-o,--output", options->output, "The folder to make; it must not be there yet")
+      ->option_text("DIR")
+      ->required();
+  app->add_option("--format", options->format,
+                  "hf (unless given): model.safetensors and config.json of Hugging Face's GPT-2")
+      ->option_text("KIND");
+  app->add_option("--storage", options->storage,
+                  "Of a trial: the workers' storage folder, as this machine sees it")
+      ->option_text("DIR");
+  tree.OnRun(app, {[options](Session& session) { return Export(session, *options); }, {}});
+}
+
+}  // namespace dt::cli
