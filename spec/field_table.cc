@@ -211,6 +211,11 @@ void AddTraining(std::vector<Field>& t) {
                   .Range(0, 1e9)
                   .Default("1")
                   .Help("Largest global norm of the gradient; 0: no clipping."));
+  t.push_back(
+      Row("train.hash_every", kInteger)
+          .Range(0, kCountMax)
+          .Default("0")
+          .Help("Steps between comparisons of the ranks' parameters, bit for bit; 0: none."));
   t.push_back(Row("optimizer.type", kChoice)
                   .Choices({"adamw"}, {"sgd", "lion"})
                   .Default("adamw")
@@ -417,7 +422,6 @@ const std::vector<std::string>& ReservedPaths() {
       "model.activation_checkpointing",
       "train.global_batch_tokens",
       "train.max_time",
-      "train.hash_every",
       "parallel.tensor",
       "parallel.pipeline",
       "parallel.microbatches",

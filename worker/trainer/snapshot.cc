@@ -122,6 +122,8 @@ std::string SpecHash(const nlohmann::json& spec) {
   for (const char* part : {"seed", "data", "model", "train", "optimizer", "schedule"}) {
     if (spec.contains(part)) kept[part] = spec[part];
   }
+  // Changes no number.
+  if (kept.contains("train")) kept["train"].erase("hash_every");
   return Sha256Hex(kept.dump());
 }
 

@@ -210,6 +210,7 @@ void ReadTrain(const json& spec, std::optional<Error>& error, TrainSpec& train) 
   section.Integer("max_tokens", 0, kAny, train.max_tokens);
   section.Number("epochs", 0, 1e9, train.epochs);
   section.Number("grad_clip", 0, 1e30, train.grad_clip);
+  section.Integer("hash_every", 0, kAny, train.hash_every);
   if ((train.max_steps > 0) + (train.max_tokens > 0) + (train.epochs > 0) > 1) {
     section.Fail(Error{ErrorKind::kConfig,
                        "train: give one of max_steps, max_tokens and epochs, not several"});

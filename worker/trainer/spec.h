@@ -54,6 +54,7 @@ struct TrainSpec {
   int64_t max_tokens = 0;
   double epochs = 0;
   double grad_clip = 1.0;  // 0: off
+  int64_t hash_every = 0;  // steps; 0: never
 };
 struct OptimizerSpec {
   double lr = 6e-4;

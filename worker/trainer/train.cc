@@ -16,6 +16,7 @@
 #include "worker/trainer/eval/eval.h"
 #include "worker/trainer/failure.h"
 #include "worker/trainer/keeper.h"
+#include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/result.h"
 #include "worker/trainer/row.h"
@@ -256,6 +257,11 @@ Result<void> Attempt::Train() {
     ++step_;
     if (parallel_ != nullptr) parallel_->EndStep();
     DT_TRY(Report(stepper));
+    // Before anything is saved.
+    const int64_t hash_every = spec_.train.hash_every;
+    if (group_ != nullptr && hash_every > 0 && step_ % hash_every == 0) {
+      DT_TRY(CompareParameters(*group_, model_->Parameters(), step_));
+    }
     // A GPU is asked only where it is read back anyway, which all ranks do after the same steps.
     if ((device_.Torch().is_cpu() || IsLogged()) && stepper.nonfinite().CallForRollback()) {
       DT_TRY(RollBack(stepper, "the gradient is not finite"));

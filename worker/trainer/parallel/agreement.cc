@@ -1,0 +1,83 @@
+// agreement.cc: hash, gather, compare.
+#include "worker/trainer/parallel/agreement.h"
+
+#include <algorithm>
+#include <string>
+
+namespace dt::trainer {
+namespace {
+
+// What is widened to 64 bits at a time: some megabytes beside the parameters.
+constexpr int64_t kChunk = 1 << 20;
+constexpr int64_t kOdd = 0x5851f42d4c957f2d;  // Knuth's MMIX
+
+std::string Listed(const std::vector<size_t>& ranks) {
+  std::string text;
+  for (const size_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + text;
+}
+
+}  // namespace
+
+// Sums of bits times odd numbers, modulo 2^64: the order of summing does not matter, so that every
+// device has the same, and no single change of at most 32 bits vanishes.
+uint64_t HashBits(const std::vector<NamedTensor>& tensors) {
+  at::NoGradGuard no_grad;
+  const at::TensorOptions longs = at::TensorOptions(tensors.at(0).tensor.device()).dtype(at::kLong);
+  const at::Tensor factors = at::arange(1, 2 * kChunk, 2, longs);
+  at::Tensor hash = at::zeros({}, longs);
+  for (const NamedTensor& named : tensors) {
+    const at::Tensor bits = named.tensor.detach().contiguous().view(at::kInt).flatten();
+    for (int64_t from = 0; from < bits.numel(); from += kChunk) {
+      const at::Tensor chunk = bits.slice(0, from, std::min(from + kChunk, bits.numel()));
+      const at::Tensor sum = (chunk.to(at::kLong) * factors.slice(0, 0, chunk.numel())).sum();
+      hash.mul_(kOdd).add_(sum);
+    }
+  }
+  return static_cast<uint64_t>(hash.item<int64_t>());
+}
+
+Result<void> CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
+  std::vector<std::vector<size_t>> alike;  // in order of their first rank
+  for (size_t rank = 0; rank < hashes.size(); ++rank) {
+    const auto those = std::find_if(alike.begin(), alike.end(), [&](const auto& ranks) {
+      return hashes[ranks[0]] == hashes[rank];
+    });
+    (those == alike.end() ? alike.emplace_back() : *those).push_back(rank);
+  }
+  if (alike.size() < 2) return {};
+  const std::vector<size_t>& most = *std::max_element(
+      alike.begin(), alike.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  const std::string what = "after step " + std::to_string(step) + " the parameters of ";
+  if (2 * most.size() > hashes.size()) {
+    std::vector<size_t> others;
+    for (size_t rank = 0; rank < hashes.size(); ++rank) {
+      if (hashes[rank] != hashes[most[0]]) others.push_back(rank);
+    }
+    return Error{ErrorKind::kDamaged, what + Listed(others) + " are not those of the other " +
+                                          std::to_string(most.size()) +
+                                          " ranks, which agree: look at the memory and the device "
+                                          "of its worker"};
+  }
+  std::string parts;
+  for (const std::vector<size_t>& ranks : alike)
+    parts += (parts.empty() ? "" : " and ") + Listed(ranks);
+  return Error{ErrorKind::kDamaged, what + parts +
+                                        " differ, and no majority says which are right: look at "
+                                        "the memory and the device of their workers"};
+}
+
+Result<void> CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
+                               int64_t step) {
+  const uint64_t mine = HashBits(parameters);
+  // As halves, which a double holds exactly.
+  const auto rows =
+      group.AllGather({static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
+  std::vector<uint64_t> hashes;
+  for (const std::vector<double>& row : rows) {
+    hashes.push_back(static_cast<uint64_t>(row[0]) << 32 | static_cast<uint64_t>(row[1]));
+  }
+  return CheckAgreement(hashes, step);
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,29 @@
+// agreement.h: whether all ranks hold the same parameters, bit for bit. Data parallel ranks must;
+// a flipped bit in one's memory, or a fault of its arithmetic, shows as a difference.
+//
+// Threads: the training thread.
+// Errors:  kDamaged, which is retried from a checkpoint; LibTorch's exceptions pass through.
+// Tests:   tests/trainer/agreement_test.cc, tests/trainer/bit_flip_test.cc
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "worker/trainer/comm/group.h"
+#include "worker/trainer/model/transformer.h"
+
+namespace dt::trainer {
+
+// Of the bits of fp32 tensors, computed where they lie. A change of any one bit changes it, and so
+// does an exchange of two values. Waits for the device.
+uint64_t HashBits(const std::vector<NamedTensor>& tensors);
+
+// `hashes`: of every rank, in order. Names those that differ from the majority; where there is
+// none, all of them, those that agree together.
+Result<void> CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step);
+
+// Every rank of `group` calls it after the same step and gets the same answer.
+Result<void> CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
+                               int64_t step);
+
+}  // namespace dt::trainer
