@@ -59,8 +59,9 @@ class CpuDevice final : public Device {
     facts.name = ProcField("/proc/cpuinfo", "model name");
     facts.threads = at::get_num_threads();
     rlimit limit{};
-    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-      facts.memory_bytes = limit.rlim_cur;
+    // The soft limit is lower while shared memory is charged to it.
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_max != RLIM_INFINITY) {
+      facts.memory_bytes = limit.rlim_max;
       facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " that --memory-limit allows";
     } else {
       struct sysinfo info {};

@@ -30,17 +30,12 @@ void Stepper::EndPhase(Phase phase) {
   last_ = now;
 }
 
+// The backward pass then writes gradients instead of adding to them. DDP copies them into its
+// buckets, which costs less than to fill the buckets with zeros and to add.
 void Stepper::ClearGradients() {
-  at::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients;
   for (const NamedTensor& parameter : p_.model.Parameters()) {
-    if (p_.parallel == nullptr) {
-      parameter.tensor.mutable_grad().reset();  // the backward pass then writes instead of adding
-    } else if (parameter.tensor.grad().defined()) {
-      gradients.push_back(parameter.tensor.grad());  // views into the buckets: they must stay
-    }
+    parameter.tensor.mutable_grad().reset();
   }
-  if (!gradients.empty()) at::_foreach_zero_(gradients);
 }
 
 // Dropout is a function of (seed, step, micro-step, rank), so a resume continues it.

@@ -1,6 +1,6 @@
-// bucket_timer.h: the communication hook: divides each gradient bucket by the world size,
-// all-reduces it, and notes on the device's time line when the bucket was ready and when it was
-// complete.
+// bucket_timer.h: the communication hook: averages each gradient bucket over the ranks, and notes
+// on the device's time line when the bucket was ready and when it was complete. Over the backend
+// (Gloo, NCCL) it divides and sums; shared_buckets.h has the one for ranks of one host.
 //
 // Role:    c10d's Reducer owns the hook; the times outlive it in BucketTimes.
 // Threads: written by the backward pass and by the backend's thread; read between steps.

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <random>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -37,6 +39,16 @@ std::vector<int> OpenSockets() {
   closedir(folder);
   std::sort(sockets.begin(), sockets.end());
   return sockets;
+}
+
+// The same for two processes exactly when they run on one host and see each other by number: from
+// the host's boot and the space of process numbers. 52 bits, which a double holds.
+double HostNumber() {
+  std::string text;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+  struct stat space {};
+  if (stat("/proc/self/ns/pid", &space) == 0) text += "/" + std::to_string(space.st_ino);
+  return static_cast<double>(std::hash<std::string>()(text) >> 12);
 }
 
 struct Listening {
@@ -195,6 +207,43 @@ void Group::BroadcastFromRoot(const std::vector<at::Tensor>& tensors) {
   c10d::broadcast_coalesced(process_group_, tensors, kBroadcastBufferBytes, 0);
 }
 
+std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats) {
+  if (!device_.is_cpu() || size_ > kHostRanksMax) return nullptr;
+  HostMemoryShape shape{size_, floats, 0};
+  Result<std::shared_ptr<HostMemory>> memory = Error{};
+  if (rank_ == 0) {
+    shape.key = std::random_device()() + 1ull;
+    memory = HostMemory::Make(shape);
+  }
+  const int descriptor = memory.ok() ? (*memory)->descriptor() : -1;
+  const std::vector<std::vector<double>> seats =
+      AllGather({HostNumber(), static_cast<double>(getpid()), static_cast<double>(descriptor),
+                 static_cast<double>(shape.key)});
+  std::vector<pid_t> processes;
+  bool together = seats[0][2] >= 0;
+  for (const std::vector<double>& seat : seats) {
+    together = together && seat[0] == seats[0][0];
+    processes.push_back(static_cast<pid_t>(seat[1]));
+  }
+  if (together && rank_ != 0) {
+    shape.key = static_cast<uint64_t>(seats[0][3]);
+    memory = HostMemory::Open(processes[0], static_cast<int>(seats[0][2]), shape);
+  }
+  Result<std::shared_ptr<HostReduce>> reduce = Error{};
+  if (together && memory.ok()) {
+    reduce = HostReduce::Join(*memory, rank_, processes, kCollectiveTimeout);
+  }
+  // One that cannot leaves all of them with the backend.
+  for (const std::vector<double>& able : AllGather({reduce.ok() ? 1.0 : 0.0})) {
+    if (able[0] == 0) return nullptr;
+  }
+  (*memory)->CloseDescriptor();
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) (*reduce)->Abort();
+  host_reduce_ = *reduce;
+  return host_reduce_;
+}
+
 void Group::RequireIntact() {
   if (device_.is_cpu()) return;
   std::lock_guard lock(abort_mutex_);
@@ -208,6 +257,7 @@ void Group::Abort() {
   std::lock_guard lock(abort_mutex_);
   if (aborted_) return;
   aborted_ = true;
+  if (host_reduce_ != nullptr) host_reduce_->Abort();
   if (device_.is_cpu()) {
     // Gloo has no abort that wakes its waiters; an end of file on their sockets does, and then it
     // closes them, which the peers see. Only a buffer of which Gloo has sent a part stays unwoken

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "worker/trainer/comm/host_reduce.h"
 #include "worker/trainer/device.h"
 
 namespace dt::trainer {
@@ -56,6 +57,10 @@ class Group {
   std::vector<std::vector<double>> AllGather(const std::vector<double>& mine);
   // Overwrites `tensors` with rank 0's.
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
+  // Memory for `floats` numbers of each rank, to sum them in without the backend; null where the
+  // ranks are on several hosts, on GPUs, or do not see each other's processes. Every rank calls it
+  // and gets the same answer.
+  std::shared_ptr<HostReduce> ShareMemory(size_t floats);
   // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
   // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:
   // what it computed is good only when this passes after the device was synchronised. On a CPU the
@@ -76,6 +81,7 @@ class Group {
   std::mutex abort_mutex_;
   bool aborted_ = false;
   std::vector<int> sockets_;  // that appeared while the backend was built
+  std::shared_ptr<HostReduce> host_reduce_;
 };
 
 }  // namespace dt::trainer

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "worker/trainer/parallel/shared_buckets.h"
+
 namespace dt::trainer {
 namespace {
 
@@ -49,7 +51,15 @@ DataParallel::DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<G
       std::unordered_map<size_t, std::string>{}, std::min(kFirstBucketBytes, cap),
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
       std::vector<int64_t>{});
-  reducer_->register_comm_hook(MakeTimedAllReduce(group_->process_group(), times_));
+  size_t floats = 0;
+  for (const at::Tensor& parameter : parameters_) floats += SharedFloats(parameter.numel());
+  host_reduce_ = group_->ShareMemory(floats);
+  if (host_reduce_ == nullptr) {
+    reducer_->register_comm_hook(MakeTimedAllReduce(group_->process_group(), times_));
+    return;
+  }
+  PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
+  reducer_->register_comm_hook(MakeSharedAllReduce(host_reduce_, times_));
 }
 
 DataParallel::~DataParallel() = default;
@@ -62,7 +72,12 @@ void DataParallel::BeginStep() {
 // Acts once, after the first step: buckets follow the order in which gradients became ready.
 // PyTorch does it as the next step begins; here a checkpoint written between steps holds the next
 // one's layout.
-void DataParallel::EndStep() { reducer_->rebuild_buckets(); }
+void DataParallel::EndStep() {
+  if (!reducer_->rebuild_buckets() || host_reduce_ == nullptr) return;
+  // The gradients are views into the old buckets, where the new ones are about to lie.
+  for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+  PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
+}
 
 void DataParallel::CommunicateInNextBackward() { reducer_->prepare_for_backward({}); }
 

@@ -1,6 +1,7 @@
 // ddp.h: data parallel training: every rank holds the whole model, gradients are averaged in
 // buckets that are reduced while the backward pass goes on. c10d's own Reducer, as PyTorch's DDP
-// runs it.
+// runs it. Between ranks of one host the buckets lie in memory that they share
+// (parallel/shared_buckets.h).
 //
 // Ownership: borrows parameters; shares time line and group.
 // Threads:   the training thread.
@@ -50,6 +51,7 @@ class DataParallel {
   std::vector<at::Tensor> parameters_;
   std::shared_ptr<Group> group_;
   std::shared_ptr<BucketTimes> times_;
+  std::shared_ptr<HostReduce> host_reduce_;  // null: buckets are reduced by the backend
   std::shared_ptr<c10d::Reducer> reducer_;
 };
 

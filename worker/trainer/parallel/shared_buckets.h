@@ -1,0 +1,32 @@
+// shared_buckets.h: the Reducer's buckets in memory that the ranks of one host share, and the
+// communication hook that averages them there: no copy, no socket.
+//
+// Role:      stands in for bucket_timer.h's hook where Group::ShareMemory gave memory.
+// Ownership: a placed bucket keeps the memory alive as long as any view of it is.
+// Threads:   the hook has a thread of its own, so that a rank computes while it waits for a slower
+//            one; buckets are averaged one after another.
+// Errors:    a bucket's future carries kCollective as c10::DistError.
+// Tests:     tests/trainer/host_reduce_test.cc, tests/trainer/attempt_test.cc
+#pragma once
+
+#include <memory>
+
+#include "worker/trainer/comm/bucket_timer.h"
+#include "worker/trainer/comm/host_reduce.h"
+
+namespace dt::trainer {
+
+// What a bucket of so many numbers takes: buckets begin on cache lines, so that no line is written
+// for two buckets at once.
+constexpr size_t SharedFloats(int64_t floats) { return (static_cast<size_t>(floats) + 15) & ~15u; }
+
+// Moves the buckets, contents left behind, into this rank's part, in order. Every rank has the same
+// layout. Nothing else may be in the part any more.
+void PlaceBuckets(const c10d::Reducer& reducer, const std::shared_ptr<HostMemory>& memory,
+                  int rank);
+
+// REQUIRES: buckets placed by PlaceBuckets.
+std::unique_ptr<c10d::CommHookInterface> MakeSharedAllReduce(std::shared_ptr<HostReduce> reduce,
+                                                             std::shared_ptr<BucketTimes> times);
+
+}  // namespace dt::trainer
