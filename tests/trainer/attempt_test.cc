@@ -173,7 +173,7 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
   TrainerGang gang(1, {"--threads", "1", "--memory-limit", "1G"});
   nlohmann::json large = SmallSpec();
   large["train"]["batch_size"] = 500;
-  large["model"]["vocab_pad"] = 50304;  // 3.2 GB of logits
+  large["model"]["n_ff"] = 50304;  // 3.2 GB of activations a layer
   const Told first = gang.Run(Start(large));
   EXPECT_EQ(first.Cause(), "oom");
   const std::string& told = first.ends[0]->message;

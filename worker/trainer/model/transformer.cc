@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "worker/trainer/model/head_loss.h"
+
 namespace dt::trainer {
 namespace {
 
@@ -180,7 +182,9 @@ at::Tensor Transformer::Logits(const at::Tensor& tokens, bool training) const {
 
 at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& targets,
                              bool training) const {
-  const at::Tensor logits = Logits(tokens, training);
+  const at::Tensor hidden = Hidden(tokens, training);
+  if (HeadLossIsFusable(hidden)) return FusedHeadLoss(hidden, head_weight_, head_bias_, targets);
+  const at::Tensor logits = at::linear(hidden, head_weight_, head_bias_);
   return at::cross_entropy_loss(logits.view({-1, spec_.vocab_pad}), targets.reshape({-1}));
 }
 

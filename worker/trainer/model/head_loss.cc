@@ -1,0 +1,155 @@
+// head_loss.cc: the chunks, and the Function around them.
+#include "worker/trainer/model/head_loss.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "worker/trainer/model/softmax_row.h"
+
+namespace dt::trainer {
+namespace {
+
+// Rows whose logits are in memory at a time. Each chunk costs a pass over the weights' gradient, so
+// they are not few; with a small vocabulary they are as many as a cache holds.
+constexpr int64_t kChunkRowsMin = 256;
+constexpr int64_t kChunkFloats = 4 << 20;
+// Rows of logits begin on a cache line, with room for a whole vector behind the last column.
+constexpr int64_t kRowMultiple = 64;
+
+struct Gradients {
+  at::Tensor hidden, weight, bias;  // of the loss; undefined: not asked for
+};
+
+class HeadPass {
+ public:
+  // `gradients`: where they go; its tensors are made here. Null: the loss alone.
+  HeadPass(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+           const at::Tensor& targets, Gradients* gradients)
+      : hidden_(hidden.reshape({-1, hidden.size(-1)}).contiguous()),
+        weight_(weight),
+        bias_(bias.defined() ? bias.contiguous() : bias),
+        targets_(targets.reshape({-1}).contiguous()),
+        columns_(weight.size(0)),
+        gradients_(gradients) {
+    TORCH_CHECK(targets_.numel() == hidden_.size(0), "one target a row");
+    const int64_t stride = (columns_ + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
+    const int64_t rows = std::max(kChunkRowsMin, kChunkFloats / stride);
+    buffer_ = at::empty({std::min(rows, hidden_.size(0)), stride}, hidden_.options());
+    if (gradients_ == nullptr) return;
+    gradients_->hidden = at::empty_like(hidden_);
+    gradients_->weight = at::empty_like(weight_);
+    if (bias_.defined()) {
+      bias_parts_ = at::zeros({at::get_num_threads(), columns_}, hidden_.options());
+    }
+  }
+
+  double MeanLoss() {
+    const int64_t rows = hidden_.size(0);
+    losses_.assign(static_cast<size_t>(rows), 0);
+    const int64_t chunk = std::max<int64_t>(buffer_.size(0), 1);
+    for (int64_t first = 0; first < rows; first += chunk) {
+      Chunk(first, std::min(chunk, rows - first));
+    }
+    if (gradients_ != nullptr && bias_.defined()) gradients_->bias = bias_parts_.sum(0);
+    double sum = 0;
+    for (const double loss : losses_) sum += loss;
+    return sum / static_cast<double>(rows);
+  }
+
+ private:
+  void Chunk(int64_t first, int64_t count) {
+    const at::Tensor hidden = hidden_.narrow(0, first, count);
+    at::Tensor logits = buffer_.narrow(0, 0, count).narrow(1, 0, columns_);
+    at::mm_out(logits, hidden, weight_.t());
+    at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) Row(first, row);
+    });
+    if (gradients_ == nullptr) return;
+    at::Tensor hidden_gradient = gradients_->hidden.narrow(0, first, count);
+    at::mm_out(hidden_gradient, logits, weight_);
+    if (first == 0) {
+      at::mm_out(gradients_->weight, logits.t(), hidden);
+    } else {
+      gradients_->weight.addmm_(logits.t(), hidden);
+    }
+  }
+
+  void Row(int64_t first, int64_t row) {
+    const int64_t rows = hidden_.size(0);
+    SoftmaxRow work;
+    work.logits = buffer_.mutable_data_ptr<float>() + row * buffer_.size(1);
+    work.bias = bias_.defined() ? bias_.const_data_ptr<float>() : nullptr;
+    work.columns = columns_;
+    work.target = targets_.const_data_ptr<int64_t>()[first + row];
+    TORCH_CHECK(work.target >= 0 && work.target < columns_, "target ", work.target,
+                " is not below ", columns_);
+    double& loss = losses_[static_cast<size_t>(first + row)];
+    if (gradients_ == nullptr) {
+      loss = RowLoss(work);
+      return;
+    }
+    // Each thread has its own sum, so that the order of the sums is that of the rows.
+    float* bias_gradient =
+        bias_.defined() ? bias_parts_.mutable_data_ptr<float>() + at::get_thread_num() * columns_
+                        : nullptr;
+    loss = RowLossAndGradient(work, 1.0f / static_cast<float>(rows), bias_gradient);
+  }
+
+  const at::Tensor hidden_, weight_, bias_, targets_;
+  const int64_t columns_;
+  Gradients* const gradients_;
+  at::Tensor buffer_, bias_parts_;
+  std::vector<double> losses_;
+};
+
+class HeadLossFunction : public torch::autograd::Function<HeadLossFunction> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
+                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                            const at::Tensor& targets) {
+    Gradients gradients;
+    HeadPass pass(hidden, weight, bias.value_or(at::Tensor()), targets, &gradients);
+    const at::Tensor loss = at::scalar_tensor(pass.MeanLoss(), hidden.options());
+    ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
+    ctx->saved_data["weight"] = gradients.weight;
+    if (gradients.bias.defined()) ctx->saved_data["bias"] = gradients.bias;
+    return loss;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list outer) {
+    // Of accumulated micro-steps the loss counts in part.
+    const float factor = outer.at(0).item<float>();
+    torch::autograd::variable_list gradients(4);
+    size_t place = 0;
+    for (const char* name : {"hidden", "weight", "bias"}) {
+      const auto found = ctx->saved_data.find(name);
+      at::Tensor& gradient = gradients[place++];
+      if (found == ctx->saved_data.end()) continue;
+      // Moved out, so that it becomes the parameter's gradient without a copy.
+      gradient = std::move(found->second).toTensor();
+      if (factor != 1) gradient.mul_(factor);
+    }
+    ctx->saved_data.clear();
+    return gradients;
+  }
+};
+
+}  // namespace
+
+bool HeadLossIsFusable(const at::Tensor& hidden) {
+  return hidden.is_cpu() && hidden.scalar_type() == at::kFloat &&
+         !at::autocast::is_autocast_enabled(at::kCPU);
+}
+
+at::Tensor FusedHeadLoss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                         const at::Tensor& targets) {
+  if (!at::GradMode::is_enabled()) {
+    HeadPass pass(hidden, weight, bias, targets, nullptr);
+    return at::scalar_tensor(pass.MeanLoss(), hidden.options());
+  }
+  return HeadLossFunction::apply(
+      hidden, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt, targets);
+}
+
+}  // namespace dt::trainer
