@@ -331,6 +331,15 @@ void AddConduct(std::vector<Field>& t) {
                   .Range(1, kCountMax)
                   .Default("1")
                   .Help("Steps between recorded rows of metrics."));
+  t.push_back(Row("logging.tensorboard", kFlag)
+                  .Default("true")
+                  .Fixed()
+                  .Help("Whether each trial's metrics are also written as TensorBoard events, "
+                        "into its folder of the storage."));
+  t.push_back(Row("logging.jsonl", kFlag)
+                  .Default("true")
+                  .Fixed()
+                  .Help("The same as JSON lines, into `metrics.jsonl`."));
 }
 
 std::vector<Field> MakeFieldTable() {
@@ -432,8 +441,6 @@ const std::vector<std::string>& ReservedPaths() {
       "checkpoint.export",
       "stop.patience",
       "stop.max_loss",
-      "logging.tensorboard",
-      "logging.jsonl",
       "logging.mlflow",
   };
   return *paths;

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/e2e/training_fixture.h"
 
@@ -45,6 +46,21 @@ class TrainingKillTest : public TrainingTest {
   }
 };
 
+// Of the trial's metrics.jsonl: "step loss" of every step, as it stands there.
+std::vector<std::pair<uint64_t, double>> LossesOfFile(const std::string& storage,
+                                                      uint64_t experiment) {
+  std::ifstream file(storage + "/" + std::to_string(experiment) + "/1/metrics.jsonl");
+  std::vector<std::pair<uint64_t, double>> losses;
+  for (std::string text; std::getline(file, text);) {
+    const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    EXPECT_TRUE(line.is_object()) << text;
+    if (line.is_object() && line.value("type", "") == "step") {
+      losses.emplace_back(line.value("step", uint64_t{0}), line.value("loss", 0.0));
+    }
+  }
+  return losses;
+}
+
 TEST_F(TrainingKillTest, AKilledRankOfEitherKindChangesNoLoss) {
   Start({"w0", "w1"});
   MakeData("text");
@@ -56,6 +72,12 @@ TEST_F(TrainingKillTest, AKilledRankOfEitherKindChangesNoLoss) {
     ExpectResumed(experiment, 2);
     EXPECT_EQ(cluster_.Explain(experiment).attempts(0).cause(), v1::CAUSE_TRAINER_CRASH);
     EXPECT_EQ(Losses(experiment), expected) << "killed rank " << rank;
+    std::vector<std::pair<uint64_t, double>> stored;
+    for (const std::string& row : expected) {
+      stored.emplace_back(strtoull(row.c_str(), nullptr, 10), LossOf(row));
+    }
+    EXPECT_EQ(LossesOfFile(cluster_.storage(), experiment), stored)
+        << "metrics.jsonl has each step once, those before the kill included; rank " << rank;
   }
 }
 

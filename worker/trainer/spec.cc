@@ -305,6 +305,8 @@ void ReadOperations(const json& spec, std::optional<Error>& error, TrialSpec& tr
       trial.nonfinite);
   Section logging(spec, "logging", error);
   logging.Integer("every", 1, kAny, trial.logging_every);
+  logging.Flag("jsonl", trial.logging_jsonl);
+  logging.Flag("tensorboard", trial.logging_tensorboard);
 }
 
 // Linear: Goyal et al., "Accurate, Large Minibatch SGD" (2017); root: Krizhevsky, "One weird trick"

@@ -96,6 +96,7 @@ struct TrialSpec {
   CheckpointSpec checkpoint;
   NonFinite nonfinite = NonFinite::kFail;
   int64_t logging_every = 1;
+  bool logging_jsonl = true, logging_tensorboard = true;
 };
 
 // Absent fields take the defaults of the experiment file (those of model.preset for the model).

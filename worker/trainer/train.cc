@@ -21,6 +21,7 @@
 #include "worker/trainer/result.h"
 #include "worker/trainer/row.h"
 #include "worker/trainer/step.h"
+#include "worker/trainer/tracking/tracked_conversation.h"
 
 namespace dt::trainer {
 namespace {
@@ -394,7 +395,8 @@ Result<void> Attempt::Save() {
 
 Outcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
                    const AttemptOptions& options) {
-  auto attempt = std::make_unique<Attempt>(start, device, conversation, options);
+  TrackedConversation tracked(start, conversation);
+  auto attempt = std::make_unique<Attempt>(start, device, tracked, options);
   Outcome outcome{attempt->Run(), {}};
   outcome.freed = Guarded([&]() -> Result<void> {
     attempt.reset();

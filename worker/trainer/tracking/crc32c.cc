@@ -1,0 +1,33 @@
+// crc32c.cc: a table of one byte: records are of a few hundred bytes, some a second.
+#include "worker/trainer/tracking/crc32c.h"
+
+#include <array>
+
+namespace dt::trainer {
+namespace {
+
+constexpr std::array<uint32_t, 256> MakeTable() {
+  constexpr uint32_t kReversedPolynomial = 0x82F63B78;
+  std::array<uint32_t, 256> table{};
+  for (uint32_t byte = 0; byte < table.size(); ++byte) {
+    uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      value = (value & 1) != 0 ? (value >> 1) ^ kReversedPolynomial : value >> 1;
+    }
+    table[byte] = value;
+  }
+  return table;
+}
+constexpr std::array<uint32_t, 256> kTable = MakeTable();
+
+}  // namespace
+
+uint32_t Crc32c(std::string_view bytes) {
+  uint32_t value = ~0U;
+  for (const char byte : bytes) {
+    value = kTable[(value ^ static_cast<uint8_t>(byte)) & 0xFF] ^ (value >> 8);
+  }
+  return ~value;
+}
+
+}  // namespace dt::trainer

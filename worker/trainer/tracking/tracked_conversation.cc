@@ -1,0 +1,258 @@
+// tracked_conversation.cc: frames to lines and events.
+#include "worker/trainer/tracking/tracked_conversation.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "worker/trainer/spec.h"
+#include "worker/trainer/tracking/event_records.h"
+
+namespace dt::trainer {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSchema = 1;  // of metrics.jsonl; a field that is added does not raise it
+constexpr std::chrono::seconds kFlushEvery{1};
+// A longer line is none of ours: the frames that lines are made of have a bound.
+constexpr size_t kLineBytes = 2 * frames::kFrameBytes;
+
+int64_t WallMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+double WallSeconds() { return static_cast<double>(WallMs()) / 1000; }
+
+double NumberOf(const json& value) { return value.is_null() ? NAN : value.get<double>(); }
+
+std::string TagOf(const std::string& name) {
+  const auto ends = [&](std::string_view end) {
+    return name.size() > end.size() && name.ends_with(end);
+  };
+  if (ends("_seconds")) return "time/" + name;
+  if (name.starts_with("allreduce_")) return "communication/" + name;
+  if (name.starts_with("memory_")) return "memory/" + name;
+  return "train/" + name;
+}
+
+Scalars ScalarsOfStep(const json& row) {
+  // What a chart of its own says nothing about.
+  constexpr std::array<std::string_view, 5> kLeftOut = {"step", "steps", "tokens", "seconds",
+                                                        "wall_time_ms"};
+  Scalars scalars;
+  for (const auto& [name, value] : row.items()) {
+    const bool left_out = std::find(kLeftOut.begin(), kLeftOut.end(), name) != kLeftOut.end();
+    if (left_out || !(value.is_number() || value.is_null())) continue;
+    scalars.emplace_back(TagOf(name), NumberOf(value));
+  }
+  const double seconds = row.value("seconds", 0.0);
+  if (seconds > 0) {
+    scalars.emplace_back("speed/tokens_per_second", row.value("tokens", 0.0) / seconds);
+  }
+  return scalars;
+}
+
+Scalars ScalarsOfEvaluation(const json& evaluation) {
+  const std::string split = evaluation.value("split", "val");
+  Scalars scalars;
+  for (const auto& [name, value] : evaluation.items()) {
+    if (name == "step" || name == "tokens" || name == "seconds") continue;
+    if (!value.is_number() && !value.is_null()) continue;
+    scalars.emplace_back(split + "/" + name, NumberOf(value));
+    if (name == "loss") scalars.emplace_back(split + "/perplexity", std::exp(NumberOf(value)));
+  }
+  return scalars;
+}
+
+// "128" is how protobuf's JSON writes 64-bit integers.
+Setting SettingOf(const json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number()) return value.get<double>();
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (!text.empty() && *end == '\0') return number;
+  return text;
+}
+
+// Every setting of the trial by its path: TensorBoard shows which of them differ.
+void AddSettings(const json& value, const std::string& path,
+                 std::vector<std::pair<std::string, Setting>>& settings) {
+  if (!value.is_object()) {
+    settings.emplace_back(path, SettingOf(value));
+    return;
+  }
+  for (const auto& [name, inner] : value.items()) {
+    AddSettings(inner, path.empty() ? name : path + "." + name, settings);
+  }
+}
+
+// Copies the lines of steps up to `step`; what is no line of ours goes.
+Result<OutputFile> KeepLines(const std::string& path, uint64_t step) {
+  const std::string kept = path + ".tmp";
+  DT_TRY_ASSIGN(OutputFile out, OutputFile::Create(kept));
+  std::ifstream in(path, std::ios::binary);
+  for (std::string line; std::getline(in, line);) {
+    if (in.eof() || line.size() > kLineBytes) continue;  // torn: it has no end
+    const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!parsed.is_object() || parsed.value("step", UINT64_MAX) > step) continue;
+    line += '\n';
+    DT_TRY(out.Append(line.data(), line.size()));
+  }
+  DT_TRY(Rename(kept, path));  // the open file goes along
+  return out;
+}
+
+std::string EventFileName() {
+  char host[256] = "localhost";
+  gethostname(host, sizeof host - 1);
+  static int number = 0;  // two attempts of one process may begin within a second
+  return "events.out.tfevents." + std::to_string(WallMs() / 1000) + "." + host + "." +
+         std::to_string(getpid()) + "." + std::to_string(number++);
+}
+
+}  // namespace
+
+TrackedConversation::TrackedConversation(const frames::Start& start, Conversation& inner)
+    : start_(start),
+      inner_(inner),
+      folder_(start.storage + "/" + std::to_string(start.experiment) + "/" +
+              std::to_string(start.trial)) {}
+
+TrackedConversation::~TrackedConversation() {
+  if (tracking_) (void)Flush();  // said when it mattered
+}
+
+void TrackedConversation::Say(const frames::FromTrainer& frame) {
+  Result<void> tracked = Track(frame);
+  if (!tracked.ok()) {
+    tracking_ = false;
+    std::fprintf(stderr, "%s and the event file are not written any more: %s\n",
+                 (folder_ + "/metrics.jsonl").c_str(), tracked.error().message.c_str());
+  }
+  inner_.Say(frame);
+}
+
+Result<void> TrackedConversation::Track(const frames::FromTrainer& frame) {
+  if (const auto* running = std::get_if<frames::Running>(&frame)) {
+    return Begin(running->resumed_step);
+  }
+  if (!tracking_) return {};
+  if (const auto* done = std::get_if<frames::StepDone>(&frame)) return Step(done->row);
+  if (std::holds_alternative<frames::Eval>(frame)) return Evaluated(frame);
+  if (const auto* end = std::get_if<frames::End>(&frame)) return End(*end);
+  // A resume may begin at this checkpoint from now on, and needs the lines before it.
+  if (std::holds_alternative<frames::CheckpointDone>(frame)) return Flush();
+  return {};
+}
+
+Result<void> TrackedConversation::Begin(uint64_t resumed_step) {
+  if (start_.rank != 0 || start_.storage.empty()) return {};
+  DT_TRY_ASSIGN(const TrialSpec spec, ParseTrialSpec(start_.spec));
+  if (!spec.logging_jsonl && !spec.logging_tensorboard) return {};
+  DT_TRY(MakeFolders(folder_));
+  const double now = WallSeconds();
+  if (spec.logging_jsonl) {
+    if (start_.resume) {
+      DT_TRY_ASSIGN(lines_, KeepLines(folder_ + "/metrics.jsonl", resumed_step));
+    } else {
+      DT_TRY_ASSIGN(lines_, OutputFile::Create(folder_ + "/metrics.jsonl"));
+    }
+  }
+  std::string record =
+      VersionRecord(now) + RestartRecord(now, static_cast<int64_t>(resumed_step) + 1);
+  if (spec.logging_tensorboard) {
+    DT_TRY_ASSIGN(events_, OutputFile::Create(folder_ + "/" + EventFileName()));
+    std::vector<std::pair<std::string, Setting>> settings;
+    AddSettings(start_.spec, "", settings);
+    const std::string trial =
+        std::to_string(start_.experiment) + "/" + std::to_string(start_.trial);
+    record += SettingsRecord(now, trial, settings);
+  }
+  newest_step_ = resumed_step;
+  tracking_ = true;
+  DT_TRY(Write({{"type", "start"},
+                {"step", resumed_step},
+                {"experiment", start_.experiment},
+                {"trial", start_.trial},
+                {"world_size", start_.world_size},
+                {"wall_time_ms", WallMs()},
+                {"spec", start_.spec}},
+               record));
+  return Flush();
+}
+
+Result<void> TrackedConversation::Step(const json& row) {
+  const uint64_t step = row.value("step", uint64_t{0});
+  if (step <= newest_step_ && step > 0) DT_TRY(Rewind(step - 1));
+  newest_step_ = step;
+  json line = row;
+  line["type"] = "step";
+  const double wall_seconds = row.value("wall_time_ms", 0.0) / 1000;
+  return Write(std::move(line),
+               ScalarsRecord(wall_seconds, static_cast<int64_t>(step), ScalarsOfStep(row)));
+}
+
+Result<void> TrackedConversation::Evaluated(const frames::FromTrainer& frame) {
+  json line = json::parse(frames::ToLine(frame), nullptr, /*allow_exceptions=*/false);
+  line.erase("token");
+  const int64_t step = line.value("step", int64_t{0});
+  const std::string record = ScalarsRecord(WallSeconds(), step, ScalarsOfEvaluation(line));
+  line["wall_time_ms"] = WallMs();
+  return Write(std::move(line), record);
+}
+
+Result<void> TrackedConversation::End(const frames::End& end) {
+  const bool finished = end.cause == "finished";
+  DT_TRY(Write({{"type", "end"},
+                {"step", end.step},
+                {"cause", end.cause},
+                {"message", end.message},
+                {"wall_time_ms", WallMs()}},
+               EndRecord(WallSeconds(), finished ? EndStatus::kSuccess : EndStatus::kFailure)));
+  DT_TRY(Flush());
+  tracking_ = false;
+  return {};
+}
+
+Result<void> TrackedConversation::Rewind(uint64_t step) {
+  DT_TRY(Flush());
+  if (lines_) {
+    DT_TRY_ASSIGN(lines_, KeepLines(folder_ + "/metrics.jsonl", step));
+  }
+  pending_events_ += RestartRecord(WallSeconds(), static_cast<int64_t>(step) + 1);
+  return {};
+}
+
+Result<void> TrackedConversation::Write(json line, const std::string& record) {
+  line["schema"] = kSchema;
+  line["attempt"] = start_.attempt;
+  if (lines_) {
+    pending_lines_ += line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+  if (events_) pending_events_ += record;
+  if (Clock::now() - flushed_ < kFlushEvery) return {};
+  return Flush();
+}
+
+Result<void> TrackedConversation::Flush() {
+  flushed_ = Clock::now();
+  if (lines_ && !pending_lines_.empty()) {
+    DT_TRY(lines_->Append(pending_lines_.data(), pending_lines_.size()));
+  }
+  if (events_ && !pending_events_.empty()) {
+    DT_TRY(events_->Append(pending_events_.data(), pending_events_.size()));
+  }
+  pending_lines_.clear();
+  pending_events_.clear();
+  return {};
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,64 @@
+// tracked_conversation.h: what rank 0 says of its training, written down as well, live: JSON lines
+// and TensorBoard's event files in the trial's folder of the storage.
+//
+// Role:      a Conversation around another one; the training loop does not know of it.
+//              <storage>/<experiment>/<trial>/metrics.jsonl
+//              <storage>/<experiment>/<trial>/events.out.tfevents.…
+// Threads:   as Conversation.
+// Errors:    training goes on without the files; what went wrong is said on stderr, once.
+// Invariant: after a resume from step R the files say each step once: lines beyond R are removed
+//            from metrics.jsonl, and TensorBoard is told to forget them. A killed trainer's file
+//            may end within a line, which the next attempt removes; it lacks the last second at
+//            most.
+// Tests:     tests/trainer/tracking_test.cc
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/files.h"
+#include "worker/trainer/conversation.h"
+
+namespace dt::trainer {
+
+class TrackedConversation final : public Conversation {
+ public:
+  // Borrows both. Writes nothing for other ranks than 0 and where there is no storage.
+  TrackedConversation(const frames::Start& start, Conversation& inner);
+  ~TrackedConversation() override;
+
+  void Say(const frames::FromTrainer& frame) override;
+  Wish CurrentWish() const override { return inner_.CurrentWish(); }
+  Result<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) override {
+    return inner_.AwaitStoreAddress(limit);
+  }
+  void AbortWith(std::function<void()> abort) override { inner_.AbortWith(std::move(abort)); }
+  std::optional<uint64_t> RegisteredStep() const override { return inner_.RegisteredStep(); }
+  void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) override {
+    inner_.AwaitRegistered(step, limit);
+  }
+
+ private:
+  Result<void> Track(const frames::FromTrainer& frame);
+  Result<void> Begin(uint64_t resumed_step);
+  Result<void> Step(const nlohmann::json& row);
+  Result<void> Evaluated(const frames::FromTrainer& frame);
+  Result<void> End(const frames::End& end);
+  // What comes next begins behind `step`, although later ones were written.
+  Result<void> Rewind(uint64_t step);
+  Result<void> Write(nlohmann::json line, const std::string& record);
+  Result<void> Flush();
+
+  const frames::Start& start_;
+  Conversation& inner_;
+  const std::string folder_;
+  bool tracking_ = false;
+  uint64_t newest_step_ = 0;
+  std::optional<OutputFile> lines_, events_;
+  std::string pending_lines_, pending_events_;
+  std::chrono::steady_clock::time_point flushed_;
+};
+
+}  // namespace dt::trainer
