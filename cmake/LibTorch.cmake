@@ -49,6 +49,7 @@ set(torch_include ${DTRAIN_LIBTORCH_DIR}/torch/include)
 file(GLOB nvidia_libs LIST_DIRECTORIES true ${DTRAIN_LIBTORCH_DIR}/nvidia/*/lib)
 file(GLOB nvidia_includes LIST_DIRECTORIES true ${DTRAIN_LIBTORCH_DIR}/nvidia/*/include)
 message(STATUS "LibTorch: ${DTRAIN_LIBTORCH_DIR}")
+set(DTRAIN_LIBTORCH_FOLDER ${DTRAIN_LIBTORCH_DIR} CACHE INTERNAL "For the benchmark of the whole wheel")
 
 # ProcessGroupGloo.hpp includes Gloo's headers, which the wheel leaves out; only declarations are used.
 find_path(DTRAIN_GLOO_INCLUDE gloo/context.h

@@ -1,0 +1,91 @@
+"""dttrain as an agent starts it: one warm process a rank, which trains one attempt after another."""
+
+import json
+import os
+import select
+import socket
+import subprocess
+import time
+
+PATIENCE_SECONDS = 600
+
+
+class Rank:
+    """One trainer and our end of the socket pair that it has as descriptor 3."""
+
+    def __init__(self, program: str, threads: int, cores: list[int], log):
+        self.socket, theirs = socket.socketpair()
+        fd = theirs.fileno()
+        self.process = subprocess.Popen(
+            [program, "--agent", "--fd", str(fd), "--threads", str(threads), "--cores", ",".join(map(str, cores))],
+            pass_fds=[fd], stderr=log)
+        theirs.close()
+        self.text = b""
+
+    def send(self, frame: dict) -> None:
+        self.socket.sendall(json.dumps(frame).encode() + b"\n")
+
+    def receive(self) -> list[dict]:
+        chunk = self.socket.recv(1 << 16)
+        if not chunk:
+            raise RuntimeError("dttrain ended by itself")
+        *lines, self.text = (self.text + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def close(self) -> None:
+        self.socket.close()
+        self.process.wait(timeout=PATIENCE_SECONDS)
+
+
+class Gang:
+    def __init__(self, program: str, threads: int, cores: list[list[int]], log):
+        self.ranks = [Rank(program, threads, mine, log) for mine in cores]
+        self.attempts = 0
+
+    def run(self, spec: dict, data_root: str, storage: str = "") -> dict:
+        """Trains one attempt: the seconds and loss of each step, and the last checkpoint's path."""
+        self.attempts += 1
+        token = f"bench-{self.attempts}"
+        for number, rank in enumerate(self.ranks):
+            rank.send({"type": "start", "token": token, "experiment": 1, "trial": 1, "attempt": self.attempts,
+                       "rank": number, "world_size": len(self.ranks), "local_rank": number, "spec": spec,
+                       "data_root": data_root, "storage": storage, "data_address": "127.0.0.1"})
+        told = {"seconds": [], "losses": [], "checkpoint": ""}
+        ended = 0
+        until = time.monotonic() + PATIENCE_SECONDS
+        while ended < len(self.ranks):
+            ready, _, _ = select.select([rank.socket for rank in self.ranks], [], [], until - time.monotonic())
+            if not ready:
+                raise RuntimeError("dttrain did not finish in time")
+            for rank in self.ranks:
+                if rank.socket in ready:
+                    ended += sum(self._note(rank, frame, told, token) for frame in rank.receive())
+        return told
+
+    def _note(self, rank: Rank, frame: dict, told: dict, token: str) -> bool:
+        kind = frame["type"]
+        if kind == "store":
+            for peer in self.ranks[1:]:
+                peer.send({"type": "connect", "token": token, "store_address": frame["address"]})
+        elif kind == "step":
+            told["seconds"].append(frame["row"]["seconds"])
+            told["losses"].append(frame["row"]["loss"])
+        elif kind == "checkpoint":
+            told["checkpoint"] = frame["path"]
+            rank.send({"type": "registered", "token": token, "step": frame["step"]})
+        elif kind == "end" and frame["cause"] != "finished":
+            raise RuntimeError(f"dttrain ended as {frame['cause']}: {frame.get('message', '')}")
+        return kind == "end"
+
+    def close(self) -> None:
+        for rank in self.ranks:
+            rank.close()
+
+
+def initial_weights(gang: Gang, spec: dict, data_root: str, storage: str) -> str:
+    """The safetensors file of the weights as drawn: a step of so small a rate that fp32 does not see it."""
+    still = json.loads(json.dumps(spec))
+    still["train"]["max_steps"] = "1"
+    still["optimizer"]["lr"] = 1e-30
+    told = gang.run(still, data_root, storage)
+    return os.path.join(storage, told["checkpoint"], "model.safetensors")

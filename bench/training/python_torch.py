@@ -1,0 +1,78 @@
+"""The wheel's own Python package, importable: an interpreter and the environment to start it with.
+
+The LibTorch that the trainer links is the whole torch wheel unpacked, so the peer runs the very same
+kernels. What the package wants besides goes once into a virtual environment in the cache.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import stand_ins
+
+# What torch's METADATA asks for besides CUDA; numpy so that it does not warn.
+REQUIREMENTS = ["filelock", "typing-extensions>=4.10", "setuptools<82", "sympy>=1.13.3", "networkx>=2.5.1",
+                "jinja2", "fsspec", "numpy"]
+
+
+class Absent(Exception):
+    """Why there is no PyTorch in Python here, and what to do."""
+
+
+def _python311() -> str:
+    for name in ("python3.11", "python3"):
+        path = shutil.which(name)
+        if path is None:
+            continue
+        version = subprocess.run([path, "-c", "import sys; print(sys.version_info[:2] == (3, 11))"],
+                                 capture_output=True, text=True, check=False)
+        if version.stdout.strip() == "True":
+            return path
+    raise Absent("no python3.11, which the torch wheel in the cache is made for; install it (Debian 12: "
+                 "apt-get install python3 python3-venv python3-dev)")
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Absent(f"{' '.join(command)} failed:\n{done.stderr.strip()[-2000:]}")
+
+
+def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool) -> tuple[str, dict[str, str]]:
+    """The interpreter and its environment; made in `cache` when they are not there. Raises Absent.
+
+    `same_mkl`: MKL is told to go by the processor and not by its maker, as dttrain tells it.
+    """
+    if not (libtorch / "torch/__init__.py").exists():
+        raise Absent(f"{libtorch} has no Python package torch; ./dev setup fetches the whole wheel")
+    if shutil.which("g++") is None:
+        raise Absent("no g++, which torch.compile needs on a CPU")
+    venv = cache / "bench-python"
+    made = venv / ".made"
+    if not made.exists():
+        print(f"making {venv} (once)", file=sys.stderr)
+        shutil.rmtree(venv, ignore_errors=True)
+        _run(_python311(), "-m", "venv", str(venv))
+        _run(str(venv / "bin/python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *REQUIREMENTS)
+        stand_ins.make(libtorch, venv / "stand-ins")
+        answer = venv / "mkl_answer.c"
+        answer.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")
+        _run("gcc", "-shared", "-fPIC", "-O1", "-o", str(answer.with_suffix(".so")), str(answer))
+        made.touch()
+    variables = dict(os.environ)
+    variables.update({
+        "PYTHONPATH": str(libtorch),
+        "LD_LIBRARY_PATH": str(venv / "stand-ins"),
+        "CUDA_VISIBLE_DEVICES": "",
+        "TORCHINDUCTOR_CACHE_DIR": str(cache / "bench-inductor"),
+    })
+    if same_mkl:
+        variables["LD_PRELOAD"] = str(venv / "mkl_answer.so")
+    python = str(venv / "bin/python")
+    tried = subprocess.run([python, "-c", "import torch"], env=variables, capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        raise Absent(f"the wheel's Python package does not start; remove {venv} to make it anew:\n"
+                     f"{tried.stderr[-2000:]}")
+    return python, variables
