@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what PyTorch computes for small models: losses and gradient norms of a few AdamW steps.
 
-Run with PyTorch 2.11 and paste the output into ../model_test.cc. Nothing here uses the trainer's
+Run with PyTorch 2.11: make_reference.py > curves.inc, which ../model_test.cc includes. Nothing here uses the trainer's
 code: layers are PyTorch's own modules, or written out as the papers have them. Parameters and tokens
 are formulas, so that no random generator has to agree.
 """
@@ -13,7 +13,7 @@ import torch.nn.functional as F
 torch.set_num_threads(1)
 
 VOCAB, PAD, WIDTH, HEADS, LAYERS, FF, LENGTH, BATCH = 61, 64, 24, 3, 2, 40, 16, 3
-STEPS, CLIP = 5, 1.0
+STEPS, CLIP = 100, 1.0
 
 
 def fill(parameters):
@@ -116,7 +116,7 @@ def run(title, model):
     others = [p for _, p in model.order if p.dim() < 2]
     optimizer = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
-        lr=3e-3, betas=(0.9, 0.95), eps=1e-8)
+        lr=6e-4, betas=(0.9, 0.95), eps=1e-8)
     losses, norms = [], []
     for step in range(STEPS):
         inputs, targets = batch(step)
@@ -127,10 +127,14 @@ def run(title, model):
         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP).item())
         optimizer.step()
         losses.append(loss.item())
-    print(title, "parameters", sum(p.numel() for _, p in model.order))
-    print("  losses", ", ".join(f"{v:.7f}" for v in losses))
-    print("  norms ", ", ".join(f"{v:.7f}" for v in norms))
+    print(f"// {title}, {sum(p.numel() for _, p in model.order)} parameters.")
+    for kind, values in ("Losses", losses), ("Norms", norms):
+        print(f"constexpr double k{title}{kind}[] = {{")
+        for at in range(0, len(values), 8):
+            print("    " + ", ".join(f"{v:.7f}" for v in values[at:at + 8]) + ",")
+        print("};")
 
 
-run("gpt", PreNorm())
-run("tiny_transformer", PostNorm())
+print(f"// Written by make_reference.py with PyTorch {torch.__version__.split('+')[0]}: {STEPS} steps of AdamW, fp32.")
+run("Gpt", PreNorm())
+run("TinyTransformer", PostNorm())
