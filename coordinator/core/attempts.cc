@@ -342,6 +342,9 @@ void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence) {
     if (absence == Absence::kGone || rank.seen) OnRankGone(turn, worker);
     return;
   }
+  // A rank that left before the others: its slot is free as soon as the attempt has ended, and not
+  // only with this worker's next heartbeat.
+  if (absence == Absence::kGone) rank.gone = true;
   // Orders may be on their way, or the item that tells the end behind others. But an end that was
   // taken just before a restart of the coordinator is not told again.
   if (worker.rank > 0 || rank.end != v1::CAUSE_UNSPECIFIED) return;

@@ -240,8 +240,9 @@ void LoseWorker(Turn& turn, Worker& worker) {
                .cause = v1::CAUSE_WORKER_LOST,
                .message = silence,
                .step = worker.attempt->step});
-    OnRankGone(turn, worker);
   }
+  // That end may have released it already, where it had left before.
+  if (worker.attempt != nullptr) OnRankGone(turn, worker);
   ArmForget(turn.live(), worker, turn.now.steady);
 }
 

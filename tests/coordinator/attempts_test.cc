@@ -282,13 +282,32 @@ TEST_F(AttemptTest, RankZeroAloneDecidesThatItFinished) {
 
 TEST_F(AttemptTest, AMemberThatLeavesEarlyKeepsItsSlotUntilTheGangIsThrough) {
   const TrialId id = TrainPair();
-  Submit(OneTrial());
+  const TrialId next{Submit(OneTrial()), 1};
   SendItems("b", {Ended("b", v1::CAUSE_FINISHED)});
   Leave("b");
   ExpectOrders("b", id, 1);
+  EXPECT_EQ(StateOfTrial(next), v1::TRIAL_PENDING);
+  SendItems("a", {Ended("a", v1::CAUSE_FINISHED)});
+  ExpectOrders("b", next, 0);
+}
+
+TEST_F(AttemptTest, TheNextGangDoesNotWaitForAHeartbeatOfTheMemberThatLeftFirst) {
+  TrainPair();
+  const TrialId next{Submit(OnSlots(2)), 1};
+  SendItems("b", {Ended("b", v1::CAUSE_FINISHED)});
+  Leave("b");
+  EXPECT_EQ(StateOfTrial(next), v1::TRIAL_PENDING);
   Finish({"a"});
-  Heartbeat("b");
-  EXPECT_NE((TrialId{AssignedTo("a")->experiment(), 1}), id);
+  EXPECT_EQ(StateOfTrial(next), v1::TRIAL_STARTING);
+}
+
+TEST_F(AttemptTest, AMemberThatLeftAndIsThenLostEndsTheAttempt) {
+  const TrialId id = TrainPair();
+  Leave("b");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Disconnect("b");
+  Advance(limits::kStartupGrace + absl::Seconds(1));
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST);
 }
 
 TEST_F(AttemptTest, RowsAndResultsOfOtherRanksAreNotTaken) {

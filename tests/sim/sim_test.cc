@@ -65,7 +65,7 @@ TEST(SimulationTest, WithoutFaultsEveryTrialFinishesAtItsFirstAttempt) {
 
 TEST(SimulationTest, ACancelIsCarriedOutWithinTwoSeconds) {
   size_t cancelled = 0;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
     Options options = Draw(seed);
     options.faults = Faults{};
     options.prompt = true;
