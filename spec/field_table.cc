@@ -274,9 +274,10 @@ void AddTraining(std::vector<Field>& t) {
 
 void AddConduct(std::vector<Field>& t) {
   t.push_back(Row("precision.compute", kChoice)
-                  .Choices({"auto", "bf16", "fp32", "tf32"}, {"fp16"})
+                  .Choices({"auto", "bf16", "fp16", "fp32", "tf32"})
                   .Default("auto")
-                  .Help("Arithmetic of forward and backward; auto: bf16 on cuda, fp32 on cpu."));
+                  .Help("Arithmetic of forward and backward; auto: bf16 on cuda, fp32 on cpu; fp16 "
+                        "scales the loss by itself."));
   t.push_back(Row("precision.reduce", kChoice)
                   .Choices({"fp32"}, {"bf16"})
                   .Default("fp32")

@@ -131,17 +131,19 @@ TEST_P(DeviceTest, EveryBucketsAllReduceIsTimed) {
   }
 }
 
-TEST_P(DeviceTest, Bf16AutocastTrainsNearlyAsFp32Does) {
+TEST_P(DeviceTest, AutocastTrainsNearlyAsFp32Does) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "60";
   spec["optimizer"]["lr"] = 3e-3;
   const Told fp32 = Train(spec);
-  spec["precision"]["compute"] = "bf16";
-  const Told bf16 = Train(spec);
-  ASSERT_EQ(bf16.Cause(), "finished") << bf16.ends[0]->message;
-  EXPECT_LT(bf16.Losses().back(), bf16.Losses().front() - 0.3) << "it learns";
-  EXPECT_NE(bf16.Losses().back(), fp32.Losses().back());
-  EXPECT_LE(LargestDifference(bf16.Losses(), fp32.Losses()), 0.1);
+  for (const char* compute : {"bf16", "fp16"}) {
+    spec["precision"]["compute"] = compute;
+    const Told told = Train(spec);
+    ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+    EXPECT_LT(told.Losses().back(), told.Losses().front() - 0.3) << compute << " learns";
+    EXPECT_NE(told.Losses().back(), fp32.Losses().back());
+    EXPECT_LE(LargestDifference(told.Losses(), fp32.Losses()), 0.1);
+  }
 }
 
 TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {

@@ -89,7 +89,7 @@ TEST(ValuesTest, ChoicesTellUnknownWordsFromThoseOfLater) {
   EXPECT_EQ(Refused("parallel.strategy", "zero3"), "not_available");
   EXPECT_EQ(Refused("parallel.strategy", "dpp"), "unknown_choice");
   EXPECT_EQ(Read("parallel.strategy", "dpp").issue.hint, "did you mean 'ddp'?");
-  EXPECT_EQ(Refused("precision.compute", "fp16"), "not_available");
+  EXPECT_EQ(Refused("precision.reduce", "bf16"), "not_available");
 }
 
 TEST(ValuesTest, TimesHaveUnits) {

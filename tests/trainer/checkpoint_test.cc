@@ -24,6 +24,8 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   Manifest manifest;
   manifest.step = 1ull << 60;
   manifest.optimizer_steps = 7;
+  manifest.loss_scale = 32768;
+  manifest.loss_scale_steps = 11;
   manifest.seed = std::numeric_limits<int64_t>::min();
   manifest.world_size = 8;
   manifest.threads = 4;
@@ -38,6 +40,8 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->step, manifest.step);
   EXPECT_EQ(read->optimizer_steps, 7u);
+  EXPECT_EQ(read->loss_scale, 32768);
+  EXPECT_EQ(read->loss_scale_steps, 11u);
   EXPECT_EQ(read->seed, manifest.seed);
   EXPECT_EQ(read->world_size, 8);
   EXPECT_EQ(read->threads, 4);

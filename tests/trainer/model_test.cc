@@ -9,6 +9,7 @@
 #include "worker/trainer/failure.h"
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/optim/adamw.h"
+#include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/spec.h"
 
@@ -158,7 +159,7 @@ TEST(TransformerTest, DropsOnlyInTraining) {
   EXPECT_FALSE(at::equal(model.Logits(ids, true), model.Logits(ids, true)));
 }
 
-TEST(PrecisionTest, Bf16AutocastStaysNearFp32) {
+TEST(PrecisionTest, AutocastStaysNearFp32) {
   const Transformer model(SmallGpt(), 3, at::kCPU);
   const at::Tensor ids = Tokens(0);
   const auto loss = [&](Compute compute) {
@@ -167,7 +168,40 @@ TEST(PrecisionTest, Bf16AutocastStaysNearFp32) {
   };
   EXPECT_NE(loss(Compute::kBf16), loss(Compute::kFp32));
   EXPECT_NEAR(loss(Compute::kBf16), loss(Compute::kFp32), 0.02);
+  EXPECT_NE(loss(Compute::kFp16), loss(Compute::kFp32));
+  EXPECT_NEAR(loss(Compute::kFp16), loss(Compute::kFp32), 0.002);
   EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+}
+
+TEST(LossScaleTest, HalvesAtAnOverflowAndDoublesAfterManyStepsWithout) {
+  LossScale scale(at::kCPU);
+  EXPECT_EQ(scale.Read().scale, 65536);
+  scale.Update(at::full({}, 3.0));
+  EXPECT_EQ(scale.Read().good_steps, 1);
+  scale.Update(at::full({}, std::nan("")));
+  EXPECT_EQ(scale.Read().scale, 32768);
+  EXPECT_EQ(scale.Read().good_steps, 0);
+  scale.Resume({32768, 1998});
+  scale.Update(at::full({}, 3.0));
+  EXPECT_EQ(scale.Read().scale, 32768);
+  scale.Update(at::full({}, 3.0));
+  EXPECT_EQ(scale.Read().scale, 65536);
+  EXPECT_EQ(scale.factor().item<float>(), 65536);
+}
+
+TEST(LossScaleTest, NeitherTheUpdateNorTheClippingSeesTheScale) {
+  const auto stepped = [](double factor) {
+    at::Tensor parameter = at::ones({4, 4}).requires_grad_();
+    AdamW optimizer({{"p", parameter}}, OptimizerSpec{});
+    parameter.mutable_grad() = at::arange(16, at::kFloat).view({4, 4}) * factor;
+    const at::Tensor scale = at::full({}, factor);
+    optimizer.Step(1e-3, 1.0, optimizer.GradientNorm() / scale, scale);
+    std::vector<at::Tensor> all{parameter.detach()};
+    for (const NamedTensor& state : optimizer.State()) all.push_back(state.tensor);
+    return all;
+  };
+  const std::vector<at::Tensor> plain = stepped(1), scaled = stepped(1024);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_TRUE(at::allclose(plain[i], scaled[i]));
 }
 
 TEST(AdamWTest, LeavesEverythingAsItIsWhenTheNormIsNotFinite) {

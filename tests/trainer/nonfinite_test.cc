@@ -117,6 +117,45 @@ TEST_F(NonFiniteTest, AResumeBehindASkippedStepEqualsTheUninterruptedRunBitForBi
   }
 }
 
+TEST_F(NonFiniteTest, Fp16TakesSingleOnesForOverflowsOfItsLossScaleWhateverThePolicy) {
+  WritePoisoned({3, 9});
+  nlohmann::json spec = Spec("fail");
+  spec["precision"]["compute"] = "fp16";
+  spec["checkpoint"] = {{"every", {{"steps", 1}}}, {"keep_latest", 100}};
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(kRanks);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.Cause(0), "finished") << whole.ends[0]->message;
+  EXPECT_EQ(LeftOut(whole), (std::map<int, int>{{3, 1}, {9, 1}}));
+  ASSERT_EQ(whole.checkpoints.size(), static_cast<size_t>(kSteps));
+  EXPECT_EQ(ManifestOf(whole.checkpoints[1]).loss_scale, 65536);
+  EXPECT_EQ(ManifestOf(whole.checkpoints[1]).loss_scale_steps, 2u);
+  EXPECT_EQ(ManifestOf(whole.checkpoints[2]).loss_scale, 32768);
+  EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale, 16384);
+  EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale_steps, 3u);
+  // With the factor that it had, and not the first one.
+  start.attempt = 2;
+  start.resume = ResumeOf(whole.checkpoints.at(4));
+  const Told rest = gang.Run(start);
+  ASSERT_EQ(rest.checkpoints.size(), kSteps - 5u);
+  EXPECT_EQ(ManifestOf(rest.checkpoints.back()).loss_scale, 16384);
+  for (size_t i = 0; i < rest.rows.size(); ++i) {
+    EXPECT_EQ(rest.rows[i]["loss"], whole.rows[i + 5]["loss"]) << i;
+  }
+}
+
+TEST_F(NonFiniteTest, Fp16EndsWhenNoLossScaleHelps) {
+  std::set<int> steps;
+  for (int step = 3; step <= kSteps + 30; ++step) steps.insert(step);
+  WritePoisoned(steps);
+  nlohmann::json spec = Spec("fail");
+  spec["precision"]["compute"] = "fp16";
+  spec["train"]["max_steps"] = std::to_string(kSteps + 30);
+  const Told told = TrainerGang(kRanks).Run(Start(spec));
+  EXPECT_EQ(told.Cause(0), "nonfinite");
+  EXPECT_EQ(told.rows.size(), 2 + 24u) << "the 25th ends it";
+}
+
 TEST_F(NonFiniteTest, SkippingEndsAfterTooManyStepsInARow) {
   std::set<int> steps;
   for (int step = 3; step <= kSteps + 30; ++step) steps.insert(step);

@@ -80,6 +80,11 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
   manifest.threads = at::get_num_threads();
   manifest.next_sample = static_cast<uint64_t>(step * parts_.plan.batch.global_batch);
   if (parts_.parallel != nullptr) manifest.buckets = parts_.parallel->Layout();
+  if (parts_.loss_scale != nullptr) {
+    const LossScale::State state = parts_.loss_scale->Read();
+    manifest.loss_scale = state.scale;
+    manifest.loss_scale_steps = static_cast<uint32_t>(state.good_steps);
+  }
   manifest.spec_hash = spec_hash_;
   if (validated_step_ == step) manifest.loss = validated_loss_;
   manifest.model = ModelFields(parts_.spec.model);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "worker/trainer/conversation.h"
+#include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/snapshot.h"
 #include "worker/trainer/spec.h"
 
@@ -27,6 +28,7 @@ class CheckpointKeeper {
     const Transformer& model;
     const AdamW& optimizer;
     const DataParallel* parallel = nullptr;
+    const LossScale* loss_scale = nullptr;
     std::map<std::string, std::string> provenance;
     std::optional<CheckpointId> resumed_from;
   };

@@ -3,7 +3,9 @@
 
 namespace dt::trainer {
 
-NonFiniteSteps::NonFiniteSteps(NonFinite policy, c10::Device device) : policy_(policy) {
+NonFiniteSteps::NonFiniteSteps(NonFinite policy, Loss loss, c10::Device device)
+    : policy_(policy),
+      run_max_(policy == NonFinite::kSkip || loss == Loss::kScaled ? kNonFiniteRunMax : 1) {
   count_ = at::zeros({}, at::TensorOptions(device).dtype(at::kLong));
   run_ = at::zeros_like(count_);
   longest_run_ = at::zeros_like(count_);
@@ -19,17 +21,11 @@ void NonFiniteSteps::Note(const at::Tensor& norm) {
 
 int64_t NonFiniteSteps::Count() const { return count_.item<int64_t>(); }
 
-bool NonFiniteSteps::Enough() const {
-  const int64_t limit = policy_ == NonFinite::kSkip ? kNonFiniteRunMax : 1;
-  return longest_run_.item<int64_t>() >= limit;
-}
-
 Result<void> NonFiniteSteps::Check(int64_t step) const {
   if (policy_ == NonFinite::kRollback || !Enough()) return {};
   const std::string what =
-      policy_ == NonFinite::kFail
-          ? "the gradient is not finite by step "
-          : std::to_string(kNonFiniteRunMax) + " gradients in a row are not finite by step ";
+      run_max_ == 1 ? "the gradient is not finite by step "
+                    : std::to_string(run_max_) + " gradients in a row are not finite by step ";
   return Error{ErrorKind::kNonFinite,
                what + std::to_string(step) +
                    "; no step with such a gradient was applied. Lower optimizer.lr, or look at "

@@ -13,14 +13,17 @@
 namespace dt::trainer {
 
 // Steps left out one after another before it is taken for the end: bad data is rarely as long, and
-// parameters from which every gradient is bad do not get better by waiting.
+// parameters from which every gradient is bad do not get better by waiting. fp16 needs up to 16 at
+// the start, to halve its loss scale down to 1.
 inline constexpr int64_t kNonFiniteRunMax = 25;
 // How often one attempt goes back: each time costs the steps since a checkpoint.
 inline constexpr int32_t kRollbacksMax = 5;
 
 class NonFiniteSteps {
  public:
-  NonFiniteSteps(NonFinite policy, c10::Device device);
+  // `scaled`: the loss is, so that some overflows are usual: a run of them counts, not each.
+  enum class Loss { kPlain, kScaled };
+  NonFiniteSteps(NonFinite policy, Loss loss, c10::Device device);
 
   // After each step. `norm`: of the averaged gradient, which every rank has alike, so that all
   // decide alike without asking.
@@ -28,15 +31,17 @@ class NonFiniteSteps {
   // All so far. This and what follows wait for the device.
   int64_t Count() const;
   // Errors: kNonFinite when the policy is to fail, or to skip and there were too many in a row.
+  // With a scaled loss only many in a row are reason to fail or to go back.
   Result<void> Check(int64_t step) const;
   // Whether the policy is to go back and there is reason to.
   bool CallForRollback() const;
   void OnRolledBack();
 
  private:
-  bool Enough() const;
+  bool Enough() const { return longest_run_.item<int64_t>() >= run_max_; }
 
   const NonFinite policy_;
+  const int64_t run_max_;
   at::Tensor count_, run_, longest_run_;
 };
 

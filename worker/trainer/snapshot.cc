@@ -1,6 +1,7 @@
 // snapshot.cc: tensors to files and back.
 #include "worker/trainer/snapshot.h"
 
+#include <bit>
 #include <cstdio>
 
 #include "common/sha256.h"
@@ -41,12 +42,14 @@ Result<void> ReadFile(const Checkpoint& checkpoint, const std::string& name,
 }
 
 // One number for each parameter in the order of reduction, and one that says which bucket it is in;
-// before them the two counts of steps. Always the same size, so that it can be broadcast.
+// before them the numbers. Always the same size, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
-  at::Tensor packed = at::full({static_cast<int64_t>(2 + 2 * parameters)}, -1, at::kLong);
+  at::Tensor packed = at::full({static_cast<int64_t>(4 + 2 * parameters)}, -1, at::kLong);
   int64_t* out = packed.mutable_data_ptr<int64_t>();
   *out++ = restored.step;
   *out++ = restored.optimizer_steps;
+  *out++ = std::bit_cast<int64_t>(restored.loss_scale.scale);
+  *out++ = restored.loss_scale.good_steps;
   for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
     for (const uint32_t index : restored.layout[bucket]) {
       *out++ = index;
@@ -62,6 +65,8 @@ Restored Unpacked(const at::Tensor& packed) {
   Restored restored;
   restored.step = *in++;
   restored.optimizer_steps = *in++;
+  restored.loss_scale.scale = std::bit_cast<double>(*in++);
+  restored.loss_scale.good_steps = *in++;
   for (; in < end && *in >= 0; in += 2) {
     if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
     restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
@@ -106,8 +111,13 @@ Result<Restored> Read(const frames::Start& start, const Transformer& model,
   DT_TRY(ReadFile(checkpoint, kModelFile, model.Parameters()));
   DT_TRY(ReadFile(checkpoint, kOptimizerFile, optimizer.State()));
   Restored restored{static_cast<int64_t>(checkpoint.manifest.step),
-                    static_cast<int64_t>(checkpoint.manifest.optimizer_steps), checkpoint.id,
-                    checkpoint.manifest.buckets};
+                    static_cast<int64_t>(checkpoint.manifest.optimizer_steps),
+                    checkpoint.id,
+                    checkpoint.manifest.buckets,
+                    {}};
+  if (checkpoint.manifest.loss_scale > 0) {
+    restored.loss_scale = {checkpoint.manifest.loss_scale, checkpoint.manifest.loss_scale_steps};
+  }
   size_t listed = 0;
   for (const auto& bucket : restored.layout) listed += bucket.size();
   // A layout of another set of parameters says nothing about this one.

@@ -18,6 +18,7 @@
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/optim/adamw.h"
 #include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/precision/loss_scale.h"
 
 namespace dt::trainer {
 
@@ -34,6 +35,7 @@ struct Restored {
   int64_t optimizer_steps = 0;
   std::optional<CheckpointId> from;  // rank 0: nothing when training begins anew
   BucketLayout layout;
+  LossScale::State loss_scale;
 };
 // Every rank: rank 0 reads and verifies, the others get it from there; `group` null: one rank.
 // Without start.resume everyone gets what rank 0 has. Where the checkpoint of the orders is damaged

@@ -280,6 +280,7 @@ void ReadOperations(const json& spec, std::optional<Error>& error, TrialSpec& tr
   precision.Choice<Compute>("compute",
                             {{"auto", Compute::kAuto},
                              {"bf16", Compute::kBf16},
+                             {"fp16", Compute::kFp16},
                              {"fp32", Compute::kFp32},
                              {"tf32", Compute::kTf32}},
                             trial.compute);

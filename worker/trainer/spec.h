@@ -22,7 +22,7 @@ enum class Positions { kLearned, kSinusoidal };
 enum class ScheduleType { kCosine, kLinear, kConstant, kWsd };
 enum class LrScaling { kNone, kLinear, kSqrt };
 enum class NonFinite { kFail, kSkip, kRollback };
-enum class Compute { kAuto, kBf16, kFp32, kTf32 };
+enum class Compute { kAuto, kBf16, kFp16, kFp32, kTf32 };
 
 struct DataSpec {
   std::string train;

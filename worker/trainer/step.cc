@@ -22,7 +22,10 @@ uint64_t Mixed(uint64_t x) {
 Stepper::Stepper(const Parts& parts)
     : p_(parts),
       compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())),
-      nonfinite_(parts.spec.nonfinite, parts.device.Torch()) {}
+      nonfinite_(parts.spec.nonfinite,
+                 parts.loss_scale == nullptr ? NonFiniteSteps::Loss::kPlain
+                                             : NonFiniteSteps::Loss::kScaled,
+                 parts.device.Torch()) {}
 
 void Stepper::EndPhase(Phase phase) {
   const Timeline::Moment now = p_.timeline.Now();
@@ -72,6 +75,7 @@ Result<void> Stepper::MicroStep(int64_t step, int64_t micro_step) {
   if (p_.parallel != nullptr && micro_step == micro_steps - 1) {
     p_.parallel->CommunicateInNextBackward();
   }
+  if (p_.loss_scale != nullptr) loss = loss * p_.loss_scale->factor();
   loss.backward();
   EndPhase(kBackward);
   return {};
@@ -89,12 +93,18 @@ Result<void> Stepper::Run(int64_t step) {
   for (int64_t m = 0; m < p_.plan.batch.micro_steps(); ++m) DT_TRY(MicroStep(step, m));
 
   norm_ = p_.optimizer.GradientNorm();
+  at::Tensor scale;
+  if (p_.loss_scale != nullptr) {
+    scale = p_.loss_scale->factor();
+    norm_ = norm_ / scale;
+  }
   nonfinite_.Note(norm_);
   if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) {
     DT_TRY(nonfinite_.Check(step));
   } else {
-    p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_);
+    p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_, scale);
   }
+  if (p_.loss_scale != nullptr) p_.loss_scale->Update(norm_);
   EndPhase(kOptimizer);
   return {};
 }

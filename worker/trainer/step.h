@@ -14,6 +14,7 @@
 #include "worker/trainer/nonfinite.h"
 #include "worker/trainer/optim/adamw.h"
 #include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/spec.h"
 
 namespace dt::trainer {
@@ -47,6 +48,7 @@ class Stepper {
     AdamW& optimizer;
     Loader& loader;
     DataParallel* parallel = nullptr;  // none: one rank
+    LossScale* loss_scale = nullptr;   // none: precision needs none
   };
   explicit Stepper(const Parts& parts);
 

@@ -85,6 +85,7 @@ class Attempt {
   std::shared_ptr<Timeline> timeline_;  // shared with what times the all-reduces
   std::unique_ptr<Transformer> model_;
   std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<LossScale> loss_scale_;  // of fp16 alone
   std::unique_ptr<DataParallel> parallel_;
   std::unique_ptr<CheckpointKeeper> keeper_;  // of rank 0, once training began
 
@@ -205,7 +206,9 @@ Result<void> Attempt::Meet() {
 
 Result<void> Attempt::Build() {
   const c10::Device torch = device_.Torch();
-  SetMatmulPrecision(ResolveCompute(spec_.compute, torch.type()), torch.type());
+  const Compute compute = ResolveCompute(spec_.compute, torch.type());
+  SetMatmulPrecision(compute, torch.type());
+  if (compute == Compute::kFp16) loss_scale_ = std::make_unique<LossScale>(torch);
   device_.RestartPeak();
   timeline_ = device_.NewTimeline();
   model_ = std::make_unique<Transformer>(spec_.model, static_cast<uint64_t>(spec_.seed), torch);
@@ -215,6 +218,7 @@ Result<void> Attempt::Build() {
     DT_TRY_ASSIGN(restored, RestoreSnapshot(start_, group_.get(), *model_, *optimizer_));
     step_ = restored.step;
     resumed_from_ = restored.from;
+    if (loss_scale_ != nullptr) loss_scale_->Resume(restored.loss_scale);
     std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
   }
   if (group_ == nullptr) return {};
@@ -234,12 +238,13 @@ Result<void> Attempt::Train() {
   const Sampler sampler(spec_.data.shuffle ? SampleOrder::kShuffled : SampleOrder::kSequential,
                         static_cast<uint64_t>(spec_.seed), train_data_->windows());
   Loader loader(*train_data_, sampler, plan_.batch, reading);
-  Stepper stepper(
-      {spec_, plan_, device_, *timeline_, *model_, *optimizer_, loader, parallel_.get()});
+  Stepper stepper({spec_, plan_, device_, *timeline_, *model_, *optimizer_, loader, parallel_.get(),
+                   loss_scale_.get()});
   if (IsRoot()) {
     keeper_ = std::make_unique<CheckpointKeeper>(
         CheckpointKeeper::Parts{start_, spec_, plan_, conversation_, *model_, *optimizer_,
-                                parallel_.get(), Provenance(device_), resumed_from_},
+                                parallel_.get(), loss_scale_.get(), Provenance(device_),
+                                resumed_from_},
         step_);
   }
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
@@ -340,6 +345,7 @@ Result<void> Attempt::RollBack(Stepper& stepper, const std::string& why) {
   }
   DT_TRY_ASSIGN(const Restored restored, RestoreSnapshot(from, group_.get(), *model_, *optimizer_));
   stepper.nonfinite().OnRolledBack();
+  if (loss_scale_ != nullptr) loss_scale_->Resume(restored.loss_scale);
   if (IsRoot()) {
     std::fprintf(stderr, "%s: back to the state of step %lld and on with step %lld (%d of %d)\n",
                  where.c_str(), static_cast<long long>(restored.step),

@@ -43,6 +43,11 @@ class Fields {
     }
     return Wrong<int64_t>(name);
   }
+  double Positive(const char* name) {
+    const json& value = At(name);
+    if (value.is_number() && value.get<double>() >= 0) return value.get<double>();
+    return Wrong<double>(name);
+  }
   std::string Text(const char* name) {
     const json& value = At(name);
     return value.is_string() ? value.get<std::string>() : Wrong<std::string>(name);
@@ -108,6 +113,10 @@ json BodyOf(const Manifest& manifest) {
                {"provenance", manifest.provenance},
                {"files", json::array()}};
   if (!manifest.model.is_null()) body["model"] = manifest.model;
+  if (manifest.loss_scale > 0) {
+    body["loss_scale"] = manifest.loss_scale;
+    body["loss_scale_steps"] = manifest.loss_scale_steps;
+  }
   if (manifest.loss && std::isfinite(*manifest.loss)) body["loss"] = *manifest.loss;
   for (const ManifestFile& file : manifest.files) {
     body["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
@@ -198,6 +207,10 @@ Result<Manifest> ParseManifest(std::string_view text) {
   manifest.step = fields.Unsigned<uint64_t>("step");
   manifest.optimizer_steps =
       version == 1 ? manifest.step : fields.Unsigned<uint64_t>("optimizer_steps");
+  if (!fields.At("loss_scale").is_null()) {
+    manifest.loss_scale = fields.Positive("loss_scale");
+    manifest.loss_scale_steps = fields.Unsigned<uint32_t>("loss_scale_steps");
+  }
   manifest.seed = fields.Signed("seed");
   manifest.world_size = fields.Unsigned<int32_t>("world_size");
   manifest.threads = fields.Unsigned<int32_t>("threads");

@@ -26,11 +26,13 @@ at::Tensor AdamW::GradientNorm() const {
   return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
 }
 
-void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm) {
+void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm,
+                 const at::Tensor& loss_scale) {
   at::NoGradGuard no_grad;
-  // The kernel divides gradients by this, so clipping costs no pass of its own.
+  // The kernel divides gradients by this, so neither costs a pass of its own.
   std::optional<at::Tensor> scale;
   if (clip > 0) scale = at::clamp_min((norm + 1e-6) / clip, 1.0);
+  if (loss_scale.defined()) scale = scale ? *scale * loss_scale : loss_scale;
   const at::Tensor finite = at::isfinite(norm).to(at::kFloat);
   const at::Tensor not_finite = 1 - finite;
   for (Decay& group : groups_) {

@@ -19,9 +19,11 @@ class AdamW {
 
   // Norm of all gradients together, on the device: reading it waits for the device.
   at::Tensor GradientNorm() const;
-  // One update. Gradients are first scaled so that their norm is at most `clip` (0: not scaled).
-  // Where `norm` is not finite nothing changes, decided on the device.
-  void Step(double learning_rate, double clip, const at::Tensor& norm);
+  // One update. Gradients are first divided by `loss_scale`, if there is one, and scaled so that
+  // their norm, which is `norm` after that division, is at most `clip` (0: not scaled). Where
+  // `norm` is not finite nothing changes, decided on the device.
+  void Step(double learning_rate, double clip, const at::Tensor& norm,
+            const at::Tensor& loss_scale = {});
 
   // Moments by parameter, named "m.<parameter>" and "v.<parameter>", for checkpoints.
   std::vector<NamedTensor> State() const;

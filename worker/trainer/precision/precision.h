@@ -4,6 +4,8 @@
 // Tests:   tests/trainer/model_test.cc, tests/gpu
 #pragma once
 
+#include <optional>
+
 #include "worker/trainer/spec.h"
 #include "worker/trainer/torch_prefix.h"
 
@@ -21,15 +23,33 @@ inline void SetMatmulPrecision(Compute resolved, c10::DeviceType device) {
   at::globalContext().setFloat32MatmulPrecision(resolved == Compute::kFp32 ? "highest" : "high");
 }
 
-// Autocast to bf16 while it lives; nothing for the other kinds.
+// What matrix products are cast to; nothing for kinds that cast nothing.
+inline std::optional<at::ScalarType> AutocastType(Compute resolved) {
+  switch (resolved) {
+    case Compute::kBf16:
+      return at::kBFloat16;
+    case Compute::kFp16:
+      return at::kHalf;
+    case Compute::kAuto:
+    case Compute::kFp32:
+    case Compute::kTf32:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Autocast while it lives.
 class AutocastScope {
  public:
   AutocastScope(Compute resolved, c10::DeviceType device)
-      : device_(device), active_(resolved == Compute::kBf16) {
+      : AutocastScope(AutocastType(resolved), device) {}
+  // Without a type it does nothing.
+  AutocastScope(std::optional<at::ScalarType> type, c10::DeviceType device)
+      : device_(device), active_(type.has_value()) {
     if (!active_) return;
     was_enabled_ = at::autocast::is_autocast_enabled(device_);
     at::autocast::set_autocast_enabled(device_, true);
-    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::set_autocast_dtype(device_, *type);
     at::autocast::increment_nesting();
   }
   ~AutocastScope() {
