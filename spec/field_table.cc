@@ -179,6 +179,11 @@ void AddModel(std::vector<Field>& t) {
                   .Range(0, 0.99)
                   .Depends("0; tiny_transformer: 0.1")
                   .Help("Share of activations dropped in training."));
+  t.push_back(Row("model.activation_checkpointing", kChoice)
+                  .Choices({"none", "block"})
+                  .Default("none")
+                  .Help("block: keep the input of each layer alone and compute the rest again in "
+                        "the backward pass; less memory, a third more arithmetic."));
 }
 
 void AddTraining(std::vector<Field>& t) {
@@ -429,7 +434,6 @@ const std::vector<std::string>& ReservedPaths() {
       "resources.accelerator",
       "resources.priority",
       "model.init_from",
-      "model.activation_checkpointing",
       "train.global_batch_tokens",
       "train.max_time",
       "parallel.tensor",

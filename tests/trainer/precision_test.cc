@@ -50,11 +50,44 @@ TEST_P(PrecisionTest, ItTrainsNearlyAsFp32Does) {
   EXPECT_EQ(difference == 0, std::string_view(GetParam().name) == "fp32") << "it is what it says";
 }
 
+TEST_P(PrecisionTest, ActivationCheckpointingChangesNoBitOfALoss) {
+  for (const char* norm : {"pre", "post"}) {
+    nlohmann::json spec = Spec(GetParam().name);
+    spec["train"]["max_steps"] = "10";
+    spec["model"]["dropout"] = 0.1;
+    spec["model"]["norm"] = norm;
+    const Told kept = TrainerGang(2).Run(Start(spec));
+    spec["model"]["activation_checkpointing"] = "block";
+    const Told computed = TrainerGang(2).Run(Start(spec));
+    ASSERT_EQ(computed.Cause(), "finished") << computed.ends[0]->message;
+    EXPECT_EQ(computed.Losses(), kept.Losses()) << norm;
+    EXPECT_EQ(computed.Column("grad_norm"), kept.Column("grad_norm")) << norm;
+    EXPECT_EQ(computed.evals.at(0).loss, kept.evals.at(0).loss);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, PrecisionTest,
                          ::testing::Values(Precision{"fp32", 1e-5, 0},
                                            Precision{"bf16", 2e-3, 5e-3},
                                            Precision{"fp16", 5e-4, 1e-3}),
                          [](const auto& precision) { return precision.param.name; });
+
+TEST_F(AttemptTest, ActivationCheckpointingNeedsLessMemory) {
+  nlohmann::json spec = SmallSpec();
+  spec["model"]["n_layer"] = 24;
+  spec["model"]["n_embd"] = 64;
+  spec["model"]["n_ff"] = 256;
+  spec["train"]["batch_size"] = 128;
+  spec["train"]["max_steps"] = "2";
+  const auto peak = [&](const char* which) {
+    spec["model"]["activation_checkpointing"] = which;
+    const Told told = TrainerGang(1).Run(Start(spec));
+    EXPECT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+    return told.Column("memory_peak_bytes").back();
+  };
+  // Of 24 layers the inputs alone are kept, 1 MB each for 4096 tokens: some 10 MB less a layer.
+  EXPECT_LT(peak("block"), peak("none") - 100e6);
+}
 
 }  // namespace
 }  // namespace dt::testing

@@ -132,8 +132,9 @@ std::string SpecHash(const nlohmann::json& spec) {
   for (const char* part : {"seed", "data", "model", "train", "optimizer", "schedule"}) {
     if (spec.contains(part)) kept[part] = spec[part];
   }
-  // Changes no number.
+  // These change no number.
   if (kept.contains("train")) kept["train"].erase("hash_every");
+  if (kept.contains("model")) kept["model"].erase("activation_checkpointing");
   return Sha256Hex(kept.dump());
 }
 

@@ -191,6 +191,9 @@ void ReadModel(const json& spec, std::optional<Error>& error, ModelSpec& model) 
       "positions", {{"learned", Positions::kLearned}, {"sinusoidal", Positions::kSinusoidal}},
       model.positions);
   section.Number("dropout", 0, 0.99, model.dropout);
+  section.Choice<ModelSpec::Keep>(
+      "activation_checkpointing",
+      {{"none", ModelSpec::Keep::kAll}, {"block", ModelSpec::Keep::kBlockInputs}}, model.keep);
   if (model.n_embd % model.n_head != 0) {
     section.Fail(Wrong("model.n_embd", std::to_string(model.n_embd),
                        "a multiple of model.n_head (" + std::to_string(model.n_head) + ")"));

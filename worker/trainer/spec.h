@@ -45,6 +45,7 @@ struct ModelSpec {
   Activation activation = Activation::kGeluTanh;
   Positions positions = Positions::kLearned;
   double dropout = 0;
+  enum class Keep { kAll, kBlockInputs } keep = Keep::kAll;  // of activations, for backward
 };
 struct TrainSpec {
   int64_t batch_size = 8;  // sequences per rank and micro-step

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "worker/trainer/model/head_loss.h"
+#include "worker/trainer/model/recompute.h"
 
 namespace dt::trainer {
 namespace {
@@ -158,20 +159,41 @@ at::Tensor Transformer::FeedForward(const Block& block, const at::Tensor& x, boo
   return Dropped(at::linear(wide, block.down.weight, block.down.bias), training);
 }
 
+std::vector<at::Tensor> Transformer::Block::Parameters() const {
+  std::vector<at::Tensor> parameters;
+  for (const NormWeights& norm : {norm1, norm2}) {
+    parameters.push_back(norm.weight);
+    if (norm.bias.defined()) parameters.push_back(norm.bias);
+  }
+  for (const Linear& linear : {qkv, attention_out, up, down}) {
+    parameters.push_back(linear.weight);
+    if (linear.bias.defined()) parameters.push_back(linear.bias);
+  }
+  return parameters;
+}
+
+at::Tensor Transformer::Through(const Block& block, at::Tensor x, bool training) const {
+  if (spec_.norm == Norm::kPre) {
+    x = x + Dropped(Attention(block, Normed(block.norm1, x), training), training);
+    return x + FeedForward(block, Normed(block.norm2, x), training);
+  }
+  x = Normed(block.norm1, x + Dropped(Attention(block, x, training), training));
+  return Normed(block.norm2, x + FeedForward(block, x, training));
+}
+
 at::Tensor Transformer::Hidden(const at::Tensor& tokens, bool training) const {
   at::Tensor x = at::embedding(token_embedding_, tokens);
   // Sines have amplitude 1: without the scale they would drown the embeddings.
   if (spec_.positions == Positions::kSinusoidal)
     x = x * std::sqrt(static_cast<double>(spec_.n_embd));
   x = Dropped(x + positions_.slice(0, 0, tokens.size(1)), training);
+  const bool again = spec_.keep == ModelSpec::Keep::kBlockInputs && at::GradMode::is_enabled();
+  const Draws draws = training && spec_.dropout > 0 ? Draws::kDropout : Draws::kNothing;
   for (const Block& block : blocks_) {
-    if (spec_.norm == Norm::kPre) {
-      x = x + Dropped(Attention(block, Normed(block.norm1, x), training), training);
-      x = x + FeedForward(block, Normed(block.norm2, x), training);
-    } else {
-      x = Normed(block.norm1, x + Dropped(Attention(block, x, training), training));
-      x = Normed(block.norm2, x + FeedForward(block, x, training));
-    }
+    const auto through = [this, &block, training](const at::Tensor& input) {
+      return Through(block, input, training);
+    };
+    x = again ? Recomputed(x, block.Parameters(), through, draws) : through(x);
   }
   return spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x;
 }

@@ -53,9 +53,11 @@ class Transformer {
   struct Block {
     NormWeights norm1, norm2;
     Linear qkv, attention_out, up, down;
+    std::vector<at::Tensor> Parameters() const;
   };
 
   at::Tensor Hidden(const at::Tensor& tokens, bool training) const;
+  at::Tensor Through(const Block& block, at::Tensor x, bool training) const;
   at::Tensor Attention(const Block& block, const at::Tensor& x, bool training) const;
   at::Tensor FeedForward(const Block& block, const at::Tensor& x, bool training) const;
   at::Tensor Normed(const NormWeights& norm, const at::Tensor& x) const;
