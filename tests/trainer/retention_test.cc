@@ -58,10 +58,12 @@ class AttemptRetentionTest : public ::testing::Test {
       gang.Stop(0, /*checkpoint=*/true);
     });
   }
-  // "a1/step-2" and whatever else lies in the trial's folder.
+  // "a1/step-2" and whatever else lies in the folders of attempts.
   std::set<std::string> Left() const {
     std::set<std::string> left;
     for (const auto& attempt : fs::directory_iterator(start_.storage + "/7/2")) {
+      // Beside them lie the trial's metrics.
+      if (!attempt.path().filename().string().starts_with("a")) continue;
       for (const auto& entry : fs::directory_iterator(attempt)) {
         left.insert(attempt.path().filename().string() + "/" + entry.path().filename().string());
       }
