@@ -32,6 +32,12 @@ class Rank:
         *lines, self.text = (self.text + chunk).split(b"\n")
         return [json.loads(line) for line in lines]
 
+    def processor_seconds(self) -> float:
+        """Of all its threads so far."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self) -> None:
         self.socket.close()
         self.process.wait(timeout=PATIENCE_SECONDS)
@@ -43,14 +49,15 @@ class Gang:
         self.attempts = 0
 
     def run(self, spec: dict, data_root: str, storage: str = "") -> dict:
-        """Trains one attempt: the seconds and loss of each step, and the last checkpoint's path."""
+        """Trains one attempt: seconds, processor seconds and loss of each step, and the last checkpoint's path."""
         self.attempts += 1
         token = f"bench-{self.attempts}"
         for number, rank in enumerate(self.ranks):
             rank.send({"type": "start", "token": token, "experiment": 1, "trial": 1, "attempt": self.attempts,
                        "rank": number, "world_size": len(self.ranks), "local_rank": number, "spec": spec,
                        "data_root": data_root, "storage": storage, "data_address": "127.0.0.1"})
-        told = {"seconds": [], "losses": [], "checkpoint": ""}
+        told = {"seconds": [], "processor": [], "losses": [], "checkpoint": ""}
+        self.processor_seconds = 0.0
         ended = 0
         until = time.monotonic() + PATIENCE_SECONDS
         while ended < len(self.ranks):
@@ -70,6 +77,9 @@ class Gang:
         elif kind == "step":
             told["seconds"].append(frame["row"]["seconds"])
             told["losses"].append(frame["row"]["loss"])
+            spent = sum(each.processor_seconds() for each in self.ranks)
+            told["processor"].append(spent - self.processor_seconds)
+            self.processor_seconds = spent
         elif kind == "checkpoint":
             told["checkpoint"] = frame["path"]
             rank.send({"type": "registered", "token": token, "step": frame["step"]})

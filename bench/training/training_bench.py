@@ -4,7 +4,8 @@ Catalogue: the models below in fp32, each on 1 rank with all the cores and on 2 
 (DDP over Gloo), by dttrain and by PyTorch eager and compiled (modes default and
 max-autotune-no-cudagraphs). The same build of LibTorch, the same initial weights, the same tokens; the
 variants take turns, round by round, and every round trains the same steps from the initial weights.
-Figures are medians over the rounds of the median step of a round, the first steps left out.
+Figures are medians over the rounds of the median step of a round, the first steps left out; processor
+time, of all ranks together, is what other work on the machine changes least.
 
 Exits with 1 when the losses of any step differ by more than 1e-4 from PyTorch's, and with 2 when there
 is no PyTorch in Python here, saying why.
@@ -100,6 +101,7 @@ class Peer:
             process.stdin.flush()
         told = [self._answer(process) for process in self.processes]
         return {"seconds": told[0]["seconds"],
+                "processor": [sum(spent) for spent in zip(*(t["processor"] for t in told))],
                 "losses": [statistics.fmean(losses) for losses in zip(*(t["losses"] for t in told))]}
 
     def close(self) -> None:
@@ -151,17 +153,23 @@ class Bench:
         self.report(case, ranks, tokens, told)
 
     def report(self, case: dict, ranks: int, tokens: int, told: dict[str, list[dict]]) -> None:
-        median = {variant: [statistics.median(round["seconds"][WARM_UP_STEPS:]) for round in rounds]
-                  for variant, rounds in told.items()}
+        def medians(variant: str, what: str) -> list[float]:
+            return [statistics.median(round[what][WARM_UP_STEPS:]) for round in told[variant]]
+
+        def times_ours(variant: str, what: str) -> float:
+            return statistics.median(theirs / mine for theirs, mine in zip(medians(variant, what),
+                                                                           medians("dttrain", what)))
+
         for variant, rounds in told.items():
-            seconds = statistics.median(median[variant])
-            ratio = statistics.median(theirs / mine for theirs, mine in zip(median[variant], median["dttrain"]))
+            seconds = statistics.median(medians(variant, "seconds"))
+            processor = statistics.median(medians(variant, "processor"))
             apart = max(abs(a - b) for mine, theirs in zip(told["dttrain"], rounds)
                         for a, b in zip(mine["losses"], theirs["losses"]))
             self.disagree |= not apart <= LOSS_TOLERANCE
-            compared = "" if variant == "dttrain" else f"{ratio:8.2f}x {apart:12.1e}"
-            print(f"{case['about']:36} {ranks:5} {variant:34} {1e3 * seconds:8.0f} {tokens / seconds:9,.0f} {compared}",
-                  flush=True)
+            compared = (f"{times_ours(variant, 'seconds'):7.2f}x {times_ours(variant, 'processor'):9.2f}x {apart:10.1e}"
+                        if variant != "dttrain" else "")
+            print(f"{case['about']:36} {ranks:5} {variant:34} {1e3 * seconds:8.0f} {1e3 * processor:9.0f} "
+                  f"{tokens / seconds:9,.0f} {compared}", flush=True)
 
 
 def parse() -> argparse.Namespace:
@@ -193,8 +201,9 @@ def main() -> int:
         except python_torch.Absent as why:
             print(f"training_bench: no PyTorch in Python to compare with: {why}", file=sys.stderr)
             return 2
-        print(f"{'model':36} {'ranks':>5} {'variant':34} {'ms/step':>8} {'tokens/s':>9} {'dttrain is':>9} "
-              f"{'loss apart':>12}", flush=True)
+        print(f"{'':36} {'':5} {'':34} {'':8} {'processor':>9} {'':9} {'dttrain is faster':>19}\n"
+              f"{'model':36} {'ranks':>5} {'variant':34} {'ms/step':>8} {'ms/step':>9} {'tokens/s':>9} {'by time':>8} "
+              f"{'processor':>10} {'loss apart':>10}", flush=True)
         try:
             for name in options.models.split(","):
                 for ranks in options.ranks.split(","):

@@ -30,6 +30,19 @@ TEST_F(AttemptTest, TwoRanksGiveTheLossesOfOneAtTheSameGlobalBatch) {
   EXPECT_EQ(two.prepared[0].data_fingerprint, two.prepared[1].data_fingerprint);
 }
 
+TEST_F(AttemptTest, GlooGivesTheLossesOfSharedMemory) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "20";
+  const Told shared = TrainerGang(2).Run(Start(spec));
+  const Told gloo = TrainerGang(2, {"--threads", "1", "--all-reduce", "gloo"}).Run(Start(spec));
+  ASSERT_EQ(shared.rows.size(), 20u);
+  // The halves of two numbers add up to the half of their sum, to the bit.
+  EXPECT_EQ(gloo.Losses(), shared.Losses());
+  EXPECT_EQ(gloo.Column("grad_norm"), shared.Column("grad_norm"));
+  EXPECT_EQ(gloo.Column("allreduce_bytes"), shared.Column("allreduce_bytes"));
+  EXPECT_EQ(gloo.Column("allreduce_count"), shared.Column("allreduce_count"));
+}
+
 TEST_F(AttemptTest, AccumulationGivesTheLossesOfOneLargeBatch) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "20";

@@ -59,6 +59,7 @@ std::string ProcField(const char* file, const std::string& name) {
 
 class CpuDevice final : public Device {
  public:
+  explicit CpuDevice(bool share_memory) : share_memory_(share_memory) {}
   DeviceFacts Facts() const override {
     DeviceFacts facts;
     facts.name = ProcField("/proc/cpuinfo", "model name");
@@ -88,6 +89,7 @@ class CpuDevice final : public Device {
     return c10::make_intrusive<c10d::ProcessGroupGloo>(options.store, options.rank, options.size,
                                                        gloo);
   }
+  bool SharesMemory() const override { return share_memory_; }
   at::Tensor Upload(const at::Tensor& host) override { return host; }
   void Synchronize() override {}
   void RestartPeak() override {
@@ -99,6 +101,9 @@ class CpuDevice final : public Device {
     return field.empty() ? 0 : std::strtoull(field.c_str(), nullptr, 10) * 1024;
   }
   void ReleaseMemory() override { malloc_trim(0); }
+
+ private:
+  const bool share_memory_;
 };
 
 // Tensors of a step are allocated and freed in the same sizes again and again. Keeping the heap
@@ -114,7 +119,9 @@ void CalmAllocator(uint64_t memory_limit) {
 
 }  // namespace
 
-std::unique_ptr<Device> OpenCpu() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> OpenCpu(bool share_memory) {
+  return std::make_unique<CpuDevice>(share_memory);
+}
 
 Result<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options) {
   if (options.threads > 0) at::set_num_threads(options.threads);
@@ -127,7 +134,7 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options) {
                                              " cannot be set; a hard limit may be lower"};
       }
     }
-    return OpenCpu();
+    return OpenCpu(options.share_memory);
   }
   if (options.word.rfind("cuda", 0) == 0) {
     const std::string index = options.word.size() > 5 ? options.word.substr(5) : "0";

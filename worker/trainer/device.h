@@ -54,6 +54,8 @@ class Device {
   virtual c10::Device Torch() const = 0;
   virtual std::unique_ptr<Timeline> NewTimeline() = 0;
   virtual c10d::ProcessGroup::BackendType BackendType() const = 0;
+  // Whether gradients may be averaged in memory that ranks of one host share.
+  virtual bool SharesMemory() const = 0;
   // Joins the collectives' backend; every rank of `size` calls it. May throw.
   virtual c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) = 0;
   // Host tensor of a batch, on the device. May return before the copy is complete.
@@ -70,11 +72,12 @@ struct DeviceOptions {
   std::string word = "cpu";   // cpu | cuda:N
   int threads = 0;            // of CPU kernels; 0: LibTorch's choice
   uint64_t memory_limit = 0;  // bytes of data a CPU process may allocate; 0: none
+  bool share_memory = true;   // between CPU ranks of one host; false: Gloo there too
 };
 // Errors: kConfig for an unknown word, a device that is not there, or a build without CUDA.
 Result<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options);
 
-std::unique_ptr<Device> OpenCpu();
+std::unique_ptr<Device> OpenCpu(bool share_memory = true);
 // Errors: kConfig when there is no such GPU or this build has no CUDA.
 Result<std::unique_ptr<Device>> OpenCuda(int index);
 

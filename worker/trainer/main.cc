@@ -40,6 +40,7 @@ constexpr char kHelp[] =
     "  --threads N            of CPU kernels\n"
     "  --cores 0,1            run on these alone\n"
     "  --memory-limit BYTES   of a CPU process's data; 512M and 2G are understood\n"
+    "  --all-reduce auto|gloo gradients of CPU ranks; auto: in shared memory on one host\n"
     "  --version, --help\n"
     "\n"
     "Example: WORLD_SIZE=2 RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 \\\n"
@@ -123,6 +124,10 @@ Flags ParseFlags(int argc, char** argv) {
       flags.cores = value;
     } else if (flag == "--memory-limit") {
       flags.device.memory_limit = ParseBytes(flag, value);
+    } else if (flag == "--all-reduce") {
+      if (value != "auto" && value != "gloo")
+        Refuse("--all-reduce " + value + " is not auto or gloo");
+      flags.device.share_memory = value == "auto";
     } else if (flag == "--spec") {
       flags.standalone.spec_file = value;
     } else if (flag == "--data-root") {

@@ -134,7 +134,10 @@ Result<Rendezvous> ConnectStore(const std::string& address) {
 }
 
 Group::Group(Device& device, const GroupOptions& options)
-    : rank_(options.rank), size_(options.size), device_(device.Torch()) {}
+    : rank_(options.rank),
+      size_(options.size),
+      device_(device.Torch()),
+      shares_memory_(device.SharesMemory()) {}
 
 Result<std::shared_ptr<Group>> Group::Join(Device& device, const Rendezvous& meeting,
                                            const GroupOptions& options) {
@@ -211,16 +214,16 @@ std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats) {
   if (!device_.is_cpu() || size_ > kHostRanksMax) return nullptr;
   HostMemoryShape shape{size_, floats, 0};
   Result<std::shared_ptr<HostMemory>> memory = Error{};
-  if (rank_ == 0) {
+  if (rank_ == 0 && shares_memory_) {
     shape.key = std::random_device()() + 1ull;
     memory = HostMemory::Make(shape);
   }
   const int descriptor = memory.ok() ? (*memory)->descriptor() : -1;
   const std::vector<std::vector<double>> seats =
-      AllGather({HostNumber(), static_cast<double>(getpid()), static_cast<double>(descriptor),
-                 static_cast<double>(shape.key)});
+      AllGather({shares_memory_ ? HostNumber() : -1.0, static_cast<double>(getpid()),
+                 static_cast<double>(descriptor), static_cast<double>(shape.key)});
   std::vector<pid_t> processes;
-  bool together = seats[0][2] >= 0;
+  bool together = seats[0][0] >= 0 && seats[0][2] >= 0;
   for (const std::vector<double>& seat : seats) {
     together = together && seat[0] == seats[0][0];
     processes.push_back(static_cast<pid_t>(seat[1]));
@@ -232,6 +235,10 @@ std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats) {
   Result<std::shared_ptr<HostReduce>> reduce = Error{};
   if (together && memory.ok()) {
     reduce = HostReduce::Join(*memory, rank_, processes, kCollectiveTimeout);
+  }
+  if (together ? !reduce.ok() : rank_ == 0 && shares_memory_ && !memory.ok()) {
+    const Error& reason = memory.ok() ? reduce.error() : memory.error();
+    std::fprintf(stderr, "gradients go over Gloo: %s\n", reason.message.c_str());
   }
   // One that cannot leaves all of them with the backend.
   for (const std::vector<double>& able : AllGather({reduce.ok() ? 1.0 : 0.0})) {

@@ -58,8 +58,8 @@ class Group {
   // Overwrites `tensors` with rank 0's.
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
   // Memory for `floats` numbers of each rank, to sum them in without the backend; null where the
-  // ranks are on several hosts, on GPUs, or do not see each other's processes. Every rank calls it
-  // and gets the same answer.
+  // ranks are on several hosts or on GPUs, do not see each other's processes, or where one's device
+  // does not share memory. Every rank calls it and gets the same answer.
   std::shared_ptr<HostReduce> ShareMemory(size_t floats);
   // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
   // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:
@@ -75,6 +75,7 @@ class Group {
   const int rank_;
   const int size_;
   const c10::Device device_;
+  const bool shares_memory_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::Backend> backend_;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group_;

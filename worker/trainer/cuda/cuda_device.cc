@@ -109,6 +109,7 @@ class CudaDevice final : public Device {
   c10d::ProcessGroup::BackendType BackendType() const override {
     return c10d::ProcessGroup::BackendType::NCCL;
   }
+  bool SharesMemory() const override { return false; }
   c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
     UseInterfaceOf(options.listen_host);
     auto nccl = c10d::ProcessGroupNCCL::Options::create();
