@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tests/trainer/small_trial.h"
+#include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/train.h"
 
 namespace dt::trainer {
@@ -184,6 +185,15 @@ TEST_P(DeviceTest, SkippedStepsNeverReachTheOptimizerAndAResumeKnowsOfThem) {
   ASSERT_EQ(rest.rows.size(), 1u) << rest.ends[0]->message;
   // As the bias correction counts the updates alone.
   EXPECT_NEAR(rest.Losses()[0], whole.Losses()[2], 1e-5);
+}
+
+TEST_P(DeviceTest, TheHashOfParametersIsThatOfACpu) {
+  auto generator = at::detail::createCPUGenerator(7);
+  const at::Tensor small = at::empty({65}).normal_(0, 1, generator);
+  const at::Tensor large = at::empty({(1 << 20) + 3}).normal_(0, 1, generator);
+  const c10::Device device = device_->Torch();
+  EXPECT_EQ(HashBits({{"s", small.to(device)}, {"l", large.to(device)}}),
+            HashBits({{"s", small}, {"l", large}}));
 }
 
 TEST_P(DeviceTest, AStopNeverSavesAStateWhoseGradientsWereNotFinite) {

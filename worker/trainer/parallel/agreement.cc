@@ -7,14 +7,50 @@
 namespace dt::trainer {
 namespace {
 
-// What is widened to 64 bits at a time: some megabytes beside the parameters.
+// What a GPU widens to 64 bits at a time: some megabytes beside the parameters.
 constexpr int64_t kChunk = 1 << 20;
-constexpr int64_t kOdd = 0x5851f42d4c957f2d;  // Knuth's MMIX
+constexpr uint64_t kOdd = 0x5851f42d4c957f2d;  // Knuth's MMIX
 
 std::string Listed(const std::vector<size_t>& ranks) {
   std::string text;
   for (const size_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
   return (ranks.size() == 1 ? "rank " : "ranks ") + text;
+}
+
+at::Tensor BitsOf(const NamedTensor& named) {
+  return named.tensor.detach().contiguous().view(at::kInt).flatten();
+}
+
+uint64_t HashOnCpu(const std::vector<NamedTensor>& tensors) {
+  uint64_t hash = 0;
+  for (const NamedTensor& named : tensors) {
+    const at::Tensor bits = BitsOf(named);
+    const int32_t* const values = bits.const_data_ptr<int32_t>();
+    for (int64_t from = 0; from < bits.numel(); from += kChunk) {
+      const int64_t size = std::min(kChunk, bits.numel() - from);
+      uint64_t sum = 0;
+      for (int64_t i = 0; i < size; ++i) {
+        sum += static_cast<uint64_t>(int64_t{values[from + i]}) * static_cast<uint64_t>(2 * i + 1);
+      }
+      hash = hash * kOdd + sum;
+    }
+  }
+  return hash;
+}
+
+uint64_t HashOnDevice(const std::vector<NamedTensor>& tensors) {
+  const at::TensorOptions longs = at::TensorOptions(tensors.at(0).tensor.device()).dtype(at::kLong);
+  const at::Tensor factors = at::arange(1, 2 * kChunk, 2, longs);
+  at::Tensor hash = at::zeros({}, longs);
+  for (const NamedTensor& named : tensors) {
+    const at::Tensor bits = BitsOf(named);
+    for (int64_t from = 0; from < bits.numel(); from += kChunk) {
+      const at::Tensor chunk = bits.slice(0, from, std::min(from + kChunk, bits.numel()));
+      const at::Tensor sum = (chunk.to(at::kLong) * factors.slice(0, 0, chunk.numel())).sum();
+      hash.mul_(static_cast<int64_t>(kOdd)).add_(sum);
+    }
+  }
+  return static_cast<uint64_t>(hash.item<int64_t>());
 }
 
 }  // namespace
@@ -23,18 +59,7 @@ std::string Listed(const std::vector<size_t>& ranks) {
 // device has the same, and no single change of at most 32 bits vanishes.
 uint64_t HashBits(const std::vector<NamedTensor>& tensors) {
   at::NoGradGuard no_grad;
-  const at::TensorOptions longs = at::TensorOptions(tensors.at(0).tensor.device()).dtype(at::kLong);
-  const at::Tensor factors = at::arange(1, 2 * kChunk, 2, longs);
-  at::Tensor hash = at::zeros({}, longs);
-  for (const NamedTensor& named : tensors) {
-    const at::Tensor bits = named.tensor.detach().contiguous().view(at::kInt).flatten();
-    for (int64_t from = 0; from < bits.numel(); from += kChunk) {
-      const at::Tensor chunk = bits.slice(0, from, std::min(from + kChunk, bits.numel()));
-      const at::Tensor sum = (chunk.to(at::kLong) * factors.slice(0, 0, chunk.numel())).sum();
-      hash.mul_(kOdd).add_(sum);
-    }
-  }
-  return static_cast<uint64_t>(hash.item<int64_t>());
+  return tensors.at(0).tensor.is_cpu() ? HashOnCpu(tensors) : HashOnDevice(tensors);
 }
 
 Result<void> CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
