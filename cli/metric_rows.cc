@@ -16,6 +16,7 @@ namespace dt::cli {
 namespace {
 
 constexpr char kRate[] = "tokens_per_second";
+constexpr char kUtilization[] = "flops_utilization_ratio";
 constexpr char kValLoss[] = "val_loss";
 constexpr char kPerplexity[] = "val_perplexity_mean";
 
@@ -67,6 +68,7 @@ const std::vector<std::string>& MetricNames() {
       if (type->field(i)->name() != "step") list->push_back(type->field(i)->name());
     }
     list->push_back(kRate);
+    list->push_back(kUtilization);
     list->push_back(kValLoss);
     list->push_back(kPerplexity);
     return list;
@@ -134,11 +136,17 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
     const Key key{one.trial(), one.row().step(), one.attempt()};
     TakeEvaluationsBefore(key, rows);
     Json row = NewRow(key, one.superseded());
+    const double seconds = TrainingSeconds(one.row());
     for (const std::string& name : metrics_) {
       if (const auto* field = type->FindFieldByName(name)) {
-        row[name] = FieldValue(one.row(), field);
-      } else if (const double seconds = TrainingSeconds(one.row()); name == kRate && seconds > 0) {
+        // What the trainer did not say is left out.
+        const bool said =
+            !field->has_presence() || one.row().GetReflection()->HasField(one.row(), field);
+        if (said) row[name] = FieldValue(one.row(), field);
+      } else if (name == kRate && seconds > 0) {
         row[name] = one.row().tokens() / seconds;
+      } else if (name == kUtilization && seconds > 0 && one.row().peak_flops() > 0) {
+        row[name] = one.row().flops() / seconds / one.row().peak_flops();
       }
     }
     if (next_evaluation_ < evaluations_.size()) {

@@ -161,7 +161,7 @@ struct TrialColumn {
   MetricType type;
   const char* help;
   double (*value)(const TrialSample&);
-  enum class Needs { kNothing, kRow, kCheckpoint } needs;
+  enum class Needs { kNothing, kRow, kPeakFlops, kNoiseScale, kCheckpoint } needs;
 };
 
 constexpr TrialColumn kTrialColumns[] = {
@@ -185,6 +185,16 @@ constexpr TrialColumn kTrialColumns[] = {
      [](const TrialSample& s) { return s.totals.tokens(); }, TrialColumn::Needs::kNothing},
     {"trial_steps_total", MetricType::Counter, "Optimizer steps made, repeated work included.",
      [](const TrialSample& s) { return s.totals.steps(); }, TrialColumn::Needs::kNothing},
+    {"trial_flops_total", MetricType::Counter,
+     "Floating-point operations of the model, repeated work included.",
+     [](const TrialSample& s) { return s.totals.flops(); }, TrialColumn::Needs::kNothing},
+    {"trial_peak_flops", MetricType::Gauge,
+     "Floating-point operations a second that the devices of all ranks can do at most.",
+     [](const TrialSample& s) { return s.newest.peak_flops(); }, TrialColumn::Needs::kPeakFlops},
+    {"trial_noise_scale_tokens", MetricType::Gauge,
+     "Gradient noise scale: about the batch beyond which more of it saves few steps.",
+     [](const TrialSample& s) { return s.newest.noise_scale_tokens(); },
+     TrialColumn::Needs::kNoiseScale},
     {"trial_nonfinite_steps_total", MetricType::Counter,
      "Steps left out because their gradient was not finite.",
      [](const TrialSample& s) { return s.totals.nonfinite_steps(); }, TrialColumn::Needs::kNothing},
@@ -211,6 +221,10 @@ bool Has(const TrialSample& sample, TrialColumn::Needs needs) {
       return true;
     case TrialColumn::Needs::kRow:
       return sample.has_row;
+    case TrialColumn::Needs::kPeakFlops:
+      return sample.has_row && sample.newest.has_peak_flops();
+    case TrialColumn::Needs::kNoiseScale:
+      return sample.has_row && sample.newest.has_noise_scale_tokens();
     case TrialColumn::Needs::kCheckpoint:
       return sample.checkpoint_wall_seconds > 0;
   }

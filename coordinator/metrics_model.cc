@@ -42,6 +42,7 @@ void Add(const v1::StepRow& by, v1::StepRow& sum) {
   add(&Row::eval_seconds, &Row::set_eval_seconds);
   add(&Row::checkpoint_seconds, &Row::set_checkpoint_seconds);
   add(&Row::steps, &Row::set_steps);
+  add(&Row::flops, &Row::set_flops);
   add(&Row::nonfinite_steps, &Row::set_nonfinite_steps);
 }
 

@@ -67,6 +67,7 @@ void AddRow(const v1::StepRow& row, v1::StepRow& sum) {
   sum.set_eval_seconds(Grown(sum.eval_seconds(), row.eval_seconds()));
   sum.set_checkpoint_seconds(Grown(sum.checkpoint_seconds(), row.checkpoint_seconds()));
   sum.set_steps(Grown(sum.steps(), row.steps()));
+  sum.set_flops(Grown(sum.flops(), row.flops()));
   sum.set_nonfinite_steps(Grown(sum.nonfinite_steps(), row.nonfinite_steps()));
   sum.set_data_seconds(Grown(sum.data_seconds(), steps * row.data_seconds()));
   sum.set_forward_seconds(Grown(sum.forward_seconds(), steps * row.forward_seconds()));

@@ -77,6 +77,21 @@ TEST(MetricRowsTest, AnEvaluationAtAStepWithSeveralAttemptsJoinsItsOwn) {
             "12,1,2,10,false,4,2.5\n");
 }
 
+TEST(MetricRowsTest, WhatTheTrainerDidNotKnowIsLeftOut) {
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, 3);
+  AddRow(page, 1, 20, 2);
+  v1::StepRow& known = *page.mutable_rows(1)->mutable_row();
+  known.set_flops(3000);
+  known.set_peak_flops(24000);
+  known.set_noise_scale_tokens(512);
+  MetricRows rows(12, {"peak_flops", "flops_utilization_ratio", "noise_scale_tokens"},
+                  Attempts::kValidOnly);
+  std::string csv = Csv(rows, rows.Add(page));
+  csv += Csv(rows, rows.Finish());
+  EXPECT_EQ(csv, "12,1,1,20,24000,0.25,512\n") << "half a second";
+}
+
 TEST(MetricRowsTest, ThePerplexityStandsWhereTheTrainerSaidIt) {
   v1::ReadMetricsResponse page;
   AddEvaluation(page, 1, 10, 2.5);

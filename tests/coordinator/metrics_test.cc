@@ -75,6 +75,9 @@ TEST_F(MetricsTest, ARunningTrialHasItsCountersAndGauges) {
   ExpectLine("dtrain_trial_tokens_total" + id + "} 200");
   ExpectLine("dtrain_trial_steps_total" + id + "} 2");
   ExpectLine("dtrain_trial_nonfinite_steps_total" + id + "} 1");
+  ExpectLine("dtrain_trial_flops_total" + id + "} 6000");
+  ExpectLine("dtrain_trial_peak_flops" + id + "} 50000");
+  ExpectNoLine("dtrain_trial_noise_scale_tokens{");
   ExpectLine("dtrain_trial_step" + id + "} 2");
   ExpectLine("dtrain_trial_target_steps" + id + "} 10");
   ExpectLine("dtrain_trial_attempt" + id + "} 1");

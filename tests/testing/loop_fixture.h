@@ -171,6 +171,8 @@ class LoopFixture : public ::testing::Test {
     row.set_steps(1);
     row.set_nonfinite_steps(step == 1 ? 1 : 0);
     row.set_tokens(100);
+    row.set_flops(3000);
+    row.set_peak_flops(50000);
     row.set_forward_seconds(0.25);
     row.set_allreduce_bytes(1000);
     row.set_learning_rate(0.5);

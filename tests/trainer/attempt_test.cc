@@ -141,6 +141,32 @@ TEST_F(AttemptTest, EveryStepReportsWhereItsTimeWentAndWhatWasReduced) {
   }
 }
 
+TEST_F(AttemptTest, ANoiseScaleIsThereWhereALargerBatchCanBeComparedWithASmallerOne) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "60";
+  const auto newest = [](const Told& told) {
+    EXPECT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+    return told.rows.back().value("noise_scale_tokens", 0.0);
+  };
+  EXPECT_EQ(newest(TrainerGang(1).Run(Start(spec))), 0) << "one rank, one micro-step";
+  spec["train"]["global_batch_size"] = "16";
+  const double ranks = newest(TrainerGang(2).Run(Start(spec)));
+  const double micro_steps = newest(TrainerGang(1).Run(Start(spec)));
+  // The same gradients, measured as halves and as a quarter: a noisy estimate of one thing.
+  EXPECT_GT(ranks, 0);
+  EXPECT_GT(micro_steps, ranks / 4);
+  EXPECT_LT(micro_steps, ranks * 4);
+}
+
+TEST_F(AttemptTest, FlopsFollowFromTheTokensAndACpuHasNoPeak) {
+  const Told told = TrainerGang(1).Run(Start(SmallSpec()));
+  // 6 × (2 × (4 × 32² + 2 × 32 × 64) + 64 × 32) of matrix products, 7 × 32 × 32 × 2 of attention
+  for (const nlohmann::json& row : told.rows) {
+    EXPECT_EQ(row.at("flops").get<double>(), row.at("tokens").get<double>() * (110592 + 14336));
+    EXPECT_FALSE(row.contains("peak_flops"));
+  }
+}
+
 TEST_F(AttemptTest, RowsCoverTheStepsBetweenThem) {
   nlohmann::json spec = SmallSpec();
   spec["logging"] = {{"every", "3"}};

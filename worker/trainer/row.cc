@@ -9,11 +9,11 @@ namespace {
 std::vector<double> Flat(const RankMeasures& m) {
   const PhaseTimes& phases = m.step.phases;
   const AllReduceTotals& allreduce = m.step.allreduce;
-  return {m.step.loss,        m.step.grad_norm,          phases.data,
-          phases.forward,     phases.backward,           phases.comm_exposed,
-          phases.optimizer,   allreduce.seconds,         allreduce.bytes,
-          allreduce.count,    allreduce.exposed_seconds, m.step_seconds,
-          m.memory_peak_bytes};
+  return {m.step.loss,         m.step.grad_norm,          phases.data,
+          phases.forward,      phases.backward,           phases.comm_exposed,
+          phases.optimizer,    allreduce.seconds,         allreduce.bytes,
+          allreduce.count,     allreduce.exposed_seconds, m.step_seconds,
+          m.memory_peak_bytes, m.step.local_squared};
 }
 
 RankMeasures FromFlat(const std::vector<double>& v) {
@@ -24,6 +24,7 @@ RankMeasures FromFlat(const std::vector<double>& v) {
   m.step.allreduce = {v[7], v[8], v[9], v[10]};
   m.step_seconds = v[11];
   m.memory_peak_bytes = v[12];
+  m.step.local_squared = v[13];
   return m;
 }
 

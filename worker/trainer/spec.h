@@ -114,6 +114,10 @@ struct StepPlan {
   int64_t warmup_steps = 0;
   double lr = 0;  // the highest of the schedule, scaled by the batch where asked
 };
+// Whether a step, counted from 1, has a row of metrics; the last one always does.
+inline bool IsLogged(const TrialSpec& spec, const StepPlan& plan, int64_t step) {
+  return step % spec.logging_every == 0 || step == plan.target_steps;
+}
 // Errors: kConfig when the global batch cannot be dealt to the ranks.
 Result<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size, uint64_t train_windows);
 

@@ -77,6 +77,9 @@ Result<void> Stepper::MicroStep(int64_t step, int64_t micro_step) {
   }
   if (p_.loss_scale != nullptr) loss = loss * p_.loss_scale->factor();
   loss.backward();
+  if (!HasPeers() && micro_steps > 1 && micro_step == 0 && MeasuresShare(step)) {
+    local_squared_ = (p_.optimizer.GradientNorm() * static_cast<double>(micro_steps)).square();
+  }
   EndPhase(kBackward);
   return {};
 }
@@ -88,15 +91,18 @@ Result<void> Stepper::Run(int64_t step) {
   segments_.clear();
   last_ = p_.timeline.Now();
   ClearGradients();
-  if (p_.parallel != nullptr) p_.parallel->BeginStep();
+  local_squared_.reset();
+  if (p_.parallel != nullptr) p_.parallel->BeginStep(HasPeers() && MeasuresShare(step));
   EndPhase(kOptimizer);
   for (int64_t m = 0; m < p_.plan.batch.micro_steps(); ++m) DT_TRY(MicroStep(step, m));
 
   norm_ = p_.optimizer.GradientNorm();
+  if (HasPeers() && MeasuresShare(step)) local_squared_ = p_.parallel->LocalSquaredNorm();
   at::Tensor scale;
   if (p_.loss_scale != nullptr) {
     scale = p_.loss_scale->factor();
     norm_ = norm_ / scale;
+    if (local_squared_.defined()) local_squared_ = local_squared_ / scale.square();
   }
   nonfinite_.Note(norm_);
   if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) {
@@ -121,6 +127,7 @@ Result<StepMeasures> Stepper::Measure() {
   measures.loss = loss_.item<float>();
   measures.grad_norm = norm_.item<float>();
   measures.nonfinite_steps = nonfinite_.Count();
+  if (local_squared_.defined()) measures.local_squared = local_squared_.item<float>();
   double seconds[kPhases] = {};
   for (const Segment& segment : segments_) {
     seconds[segment.phase] += p_.timeline.Seconds(segment.from, segment.to);

@@ -33,6 +33,9 @@ struct StepMeasures {
   double loss = 0;  // mean over this rank's share
   double grad_norm = 0;
   int64_t nonfinite_steps = 0;  // of all so far
+  // Squared norm of a gradient before averaging: of this rank's share, or, where a rank is alone,
+  // of its first micro-step. 0: there is nothing smaller than the whole batch.
+  double local_squared = 0;
   PhaseTimes phases;
   AllReduceTotals allreduce;
 };
@@ -67,6 +70,12 @@ class Stepper {
   enum Phase { kData, kForward, kBackward, kOptimizer, kPhases };
   void EndPhase(Phase phase);
   void ClearGradients();
+  // Whether a gradient of less than the whole batch is measured in this step.
+  bool MeasuresShare(int64_t step) const {
+    const int64_t every = p_.spec.logging_every;
+    return step % every == 0 && step / every % kNoiseScaleRows == 0;
+  }
+  bool HasPeers() const { return p_.plan.batch.world_size > 1; }
   void SeedDropout(int64_t step, int64_t micro_step);
   Result<void> MicroStep(int64_t step, int64_t micro_step);
 
@@ -76,6 +85,7 @@ class Stepper {
   int64_t step_ = 0;
   NonFiniteSteps nonfinite_;
   at::Tensor loss_, norm_;
+  at::Tensor local_squared_;  // undefined: not measured
   Timeline::Moment last_ = 0;
   struct Segment {
     Phase phase;

@@ -15,6 +15,7 @@
 #include "worker/trainer/comm/group.h"
 #include "worker/trainer/eval/eval.h"
 #include "worker/trainer/failure.h"
+#include "worker/trainer/flops.h"
 #include "worker/trainer/keeper.h"
 #include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
@@ -66,11 +67,12 @@ class Attempt {
   Result<void> Train();
 
   Result<void> Report(Stepper& stepper);
+  // Columns that follow from others, some of which are not always known.
+  void AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row);
   Result<void> Evaluate(Stepper& stepper);
   Result<void> Save();
   // To the newest checkpoint of this attempt, or to where it began, and on with the next step.
   Result<void> RollBack(Stepper& stepper, const std::string& why);
-  bool IsLogged() const { return step_ % spec_.logging_every == 0 || step_ == plan_.target_steps; }
   bool IsRoot() const { return start_.rank == 0; }
 
   const frames::Start& start_;
@@ -95,6 +97,8 @@ class Attempt {
   int32_t rollbacks_ = 0;
   int64_t reported_nonfinite_ = 0;
   SinceLastRow since_;
+  std::optional<double> peak_flops_;  // of this rank's device, where it is known
+  NoiseScale noise_scale_;
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;
 };
 
@@ -208,6 +212,7 @@ Result<void> Attempt::Build() {
   const c10::Device torch = device_.Torch();
   const Compute compute = ResolveCompute(spec_.compute, torch.type());
   SetMatmulPrecision(compute, torch.type());
+  peak_flops_ = PeakFlops(device_.Facts().name, compute);
   if (compute == Compute::kFp16) loss_scale_ = std::make_unique<LossScale>(torch);
   device_.RestartPeak();
   timeline_ = device_.NewTimeline();
@@ -269,7 +274,8 @@ Result<void> Attempt::Train() {
       DT_TRY(CompareParameters(*group_, model_->Parameters(), step_));
     }
     // A GPU is asked only where it is read back anyway, which all ranks do after the same steps.
-    if ((device_.Torch().is_cpu() || IsLogged()) && stepper.nonfinite().CallForRollback()) {
+    if ((device_.Torch().is_cpu() || IsLogged(spec_, plan_, step_)) &&
+        stepper.nonfinite().CallForRollback()) {
       DT_TRY(RollBack(stepper, "the gradient is not finite"));
     }
     const bool last = step_ == plan_.target_steps;
@@ -289,7 +295,7 @@ Result<void> Attempt::Report(Stepper& stepper) {
   since_.steps += 1;
   since_.tokens += static_cast<double>(plan_.tokens_per_step);
   RankMeasures mine;
-  if (IsLogged()) {
+  if (IsLogged(spec_, plan_, step_)) {
     DT_TRY_ASSIGN(mine.step, stepper.Measure());
   }
   const Clock::time_point now = Clock::now();
@@ -299,7 +305,7 @@ Result<void> Attempt::Report(Stepper& stepper) {
     progress_time_ = now;
     conversation_.Say(frames::Progress{start_.token, static_cast<uint64_t>(step_)});
   }
-  if (!IsLogged()) return {};
+  if (!IsLogged(spec_, plan_, step_)) return {};
   mine.memory_peak_bytes = static_cast<double>(device_.PeakBytes());
   const std::vector<RankMeasures> ranks = Gathered(group_.get(), mine);
   if (!IsRoot()) return {};
@@ -313,6 +319,7 @@ Result<void> Attempt::Report(Stepper& stepper) {
   row_time_ = now;
   frames::StepDone done{start_.token,
                         MakeRow(step_, stepper.learning_rate(), ranks, since_, WallTimeMs())};
+  AddDerived(ranks, done.row);
   if (SecondsBetween(log_time_, now) >= kLogSeconds || step_ == plan_.target_steps) {
     log_time_ = now;
     std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
@@ -323,6 +330,23 @@ Result<void> Attempt::Report(Stepper& stepper) {
   conversation_.Say(done);
   since_ = {};
   return {};
+}
+
+void Attempt::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row) {
+  row["flops"] = since_.tokens * FlopsPerToken(spec_.model, spec_.train.seq_len);
+  if (peak_flops_) row["peak_flops"] = *peak_flops_ * static_cast<double>(ranks.size());
+
+  double local_squared = 0;
+  for (const RankMeasures& rank : ranks) local_squared += rank.step.local_squared;
+  local_squared /= static_cast<double>(ranks.size());
+  if (local_squared > 0) {
+    const auto whole = static_cast<double>(plan_.tokens_per_step);
+    const double share = ranks.size() > 1 ? whole / static_cast<double>(ranks.size())
+                                          : whole / static_cast<double>(plan_.batch.micro_steps());
+    const double norm = ranks[0].step.grad_norm;
+    noise_scale_.Add(share, local_squared, whole, norm * norm);
+  }
+  if (const std::optional<double> noise = noise_scale_.Value()) row["noise_scale_tokens"] = *noise;
 }
 
 Result<void> Attempt::RollBack(Stepper& stepper, const std::string& why) {

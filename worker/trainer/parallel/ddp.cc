@@ -27,7 +27,8 @@ DataParallel::DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<G
                            std::shared_ptr<Timeline> timeline, const DataParallelOptions& options)
     : parameters_(std::move(parameters)),
       group_(std::move(group)),
-      times_(std::make_shared<BucketTimes>(std::move(timeline))) {
+      times_(std::make_shared<BucketTimes>(std::move(timeline))),
+      local_(std::make_shared<LocalGradient>(parameters_.at(0).device())) {
   c10d::verify_params_across_processes(group_->process_group(), parameters_, std::nullopt);
   std::vector<at::Tensor> detached;
   for (const at::Tensor& parameter : parameters_) detached.push_back(parameter.detach());
@@ -55,16 +56,18 @@ DataParallel::DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<G
   for (const at::Tensor& parameter : parameters_) floats += SharedFloats(parameter.numel());
   host_reduce_ = group_->ShareMemory(floats);
   if (host_reduce_ == nullptr) {
-    reducer_->register_comm_hook(MakeTimedAllReduce(group_->process_group(), times_));
+    reducer_->register_comm_hook(
+        MakeMeasured(MakeTimedAllReduce(group_->process_group(), times_), local_));
     return;
   }
   PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
-  reducer_->register_comm_hook(MakeSharedAllReduce(host_reduce_, times_));
+  reducer_->register_comm_hook(MakeMeasured(MakeSharedAllReduce(host_reduce_, times_), local_));
 }
 
 DataParallel::~DataParallel() = default;
 
-void DataParallel::BeginStep() {
+void DataParallel::BeginStep(bool measured) {
+  local_->Restart(measured);
   times_->Restart();
   reducer_->prepare_for_forward();
 }

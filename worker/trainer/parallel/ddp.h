@@ -15,6 +15,7 @@
 
 #include "worker/trainer/comm/bucket_timer.h"
 #include "worker/trainer/comm/group.h"
+#include "worker/trainer/parallel/noise_scale.h"
 
 namespace dt::trainer {
 
@@ -34,8 +35,8 @@ class DataParallel {
                std::shared_ptr<Timeline> timeline, const DataParallelOptions& options);
   ~DataParallel();
 
-  // Once a step, before its first forward pass.
-  void BeginStep();
+  // Once a step, before its first forward pass. `measured`: LocalSquaredNorm is wanted after it.
+  void BeginStep(bool measured);
   // Between the last micro-step's forward and backward passes: this backward communicates. Earlier
   // ones only accumulate.
   void CommunicateInNextBackward();
@@ -43,6 +44,8 @@ class DataParallel {
   void EndStep();
   // Of the newest step. REQUIRES: the device synchronised since.
   AllReduceTotals Totals() const { return times_->Totals(); }
+  // On the device: of this rank's gradient in the newest step, before it was averaged.
+  const at::Tensor& LocalSquaredNorm() const { return local_->squared_norm(); }
   BucketLayout Layout() const;
   // Group::RequireIntact.
   void RequireIntact() { group_->RequireIntact(); }
@@ -51,6 +54,7 @@ class DataParallel {
   std::vector<at::Tensor> parameters_;
   std::shared_ptr<Group> group_;
   std::shared_ptr<BucketTimes> times_;
+  std::shared_ptr<LocalGradient> local_;
   std::shared_ptr<HostReduce> host_reduce_;  // null: buckets are reduced by the backend
   std::shared_ptr<c10d::Reducer> reducer_;
 };

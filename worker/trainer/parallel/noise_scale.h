@@ -1,0 +1,55 @@
+// noise_scale.h: the gradient noise scale (McCandlish et al., "An Empirical Model of Large-Batch
+// Training", 2018, appendix A.1): about the batch beyond which more of it saves few steps.
+//
+// Role:    LocalGradient measures a rank's gradient before it is averaged; NoiseScale compares it
+//          with the average, which is the gradient of a larger batch.
+// Threads: LocalGradient is written where the backward pass runs, read between steps.
+// Errors:  LibTorch's exceptions pass through.
+// Tests:   tests/trainer/noise_scale_test.cc, tests/trainer/attempt_test.cc
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "worker/trainer/torch_prefix.h"
+
+namespace dt::trainer {
+
+// Of logged rows, those with a measure: it is one more pass over the gradient, on a CPU up to a
+// fiftieth of a small model's step, and a noise scale changes slowly.
+inline constexpr int64_t kNoiseScaleRows = 8;
+
+// The squared norm of this rank's gradient, in steps where it is wanted.
+class LocalGradient {
+ public:
+  explicit LocalGradient(c10::Device device);
+  void Restart(bool wanted);
+  void Add(const at::Tensor& gradient);
+  // On the device, of no dimension.
+  const at::Tensor& squared_norm() const { return squared_norm_; }
+
+ private:
+  bool wanted_ = false;
+  at::Tensor squared_norm_;
+};
+
+// `hook`, with every bucket measured before it.
+std::unique_ptr<c10d::CommHookInterface> MakeMeasured(std::unique_ptr<c10d::CommHookInterface> hook,
+                                                      std::shared_ptr<LocalGradient> local);
+
+// Smooths both parts of the estimate, each noisy and now and then negative, over about the last 20
+// measures; their quotient is the noise scale.
+class NoiseScale {
+ public:
+  // Batches in one unit, which is that of the result. `small_squared`: the mean over ranks of the
+  // squared norms of the gradients of `small_batch`; `large_squared`: of the average.
+  void Add(double small_batch, double small_squared, double large_batch, double large_squared);
+  // Nothing before the first step, where there is no larger batch to compare with, and while the
+  // estimate is not above 0.
+  std::optional<double> Value() const;
+
+ private:
+  double weight_ = 0, signal_ = 0, noise_ = 0;
+};
+
+}  // namespace dt::trainer
