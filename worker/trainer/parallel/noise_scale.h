@@ -15,8 +15,8 @@
 
 namespace dt::trainer {
 
-// Of logged rows, those with a measure: it is one more pass over the gradient, on a CPU up to a
-// fiftieth of a small model's step, and a noise scale changes slowly.
+// Of logged rows, every so many have a measure: it is one more pass over the gradient, and a noise
+// scale changes slowly.
 inline constexpr int64_t kNoiseScaleRows = 8;
 
 // The squared norm of this rank's gradient, in steps where it is wanted.
