@@ -179,6 +179,11 @@ void AddModel(std::vector<Field>& t) {
                   .Range(0, 0.99)
                   .Depends("0; tiny_transformer: 0.1")
                   .Help("Share of activations dropped in training."));
+  t.push_back(Row("model.init_from", kText)
+                  .None()
+                  .Glob()
+                  .Help("Folder with the weights to begin with, a GPT-2 in Hugging Face's files "
+                        "(model.safetensors, config.json), relative to the worker's --data-root."));
   t.push_back(Row("model.activation_checkpointing", kChoice)
                   .Choices({"none", "block"})
                   .Default("none")
@@ -277,7 +282,7 @@ void AddTraining(std::vector<Field>& t) {
                   .Help("Share of all steps in which wsd decays."));
 }
 
-void AddConduct(std::vector<Field>& t) {
+void AddExecution(std::vector<Field>& t) {
   t.push_back(Row("precision.compute", kChoice)
                   .Choices({"auto", "bf16", "fp16", "fp32", "tf32"})
                   .Default("auto")
@@ -296,6 +301,9 @@ void AddConduct(std::vector<Field>& t) {
                   .Range(0.001, 4096)
                   .Default("25")
                   .Help("Size of a gradient bucket, in MiB."));
+}
+
+void AddEvaluation(std::vector<Field>& t) {
   t.push_back(Row("eval.every", kInteger)
                   .Range(0, kCountMax)
                   .Default("250")
@@ -304,6 +312,9 @@ void AddConduct(std::vector<Field>& t) {
                   .Range(1, 1e9)
                   .Default("20")
                   .Help("Micro-batches in a validation, dealt to the ranks."));
+}
+
+void AddConduct(std::vector<Field>& t) {
   t.push_back(Row("checkpoint.every", kEvery)
                   .Default("60s")
                   .Help("Time (60s) or steps (500) between checkpoints; 0: only at the end, which "
@@ -353,6 +364,8 @@ std::vector<Field> MakeFieldTable() {
   AddRun(table);
   AddModel(table);
   AddTraining(table);
+  AddExecution(table);
+  AddEvaluation(table);
   AddConduct(table);
   return table;
 }
@@ -433,7 +446,6 @@ const std::vector<std::string>& ReservedPaths() {
       "resources.single_node",
       "resources.accelerator",
       "resources.priority",
-      "model.init_from",
       "train.global_batch_tokens",
       "train.max_time",
       "parallel.tensor",

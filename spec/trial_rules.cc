@@ -34,6 +34,22 @@ void CheckShape(const v1::Model& model, std::vector<Violation>& out) {
   }
 }
 
+// What worker/trainer/checkpoint/hf_gpt2.cc refuses on every worker, whatever the folder has.
+void CheckInitFrom(const v1::Model& model, std::vector<Violation>& out) {
+  if (model.init_from().empty()) return;
+  const auto refuse = [&](const char* field, const std::string& value, const char* needed) {
+    out.push_back({"init_from",
+                   {absl::StrCat("model.", field), "model.init_from", "model.preset"},
+                   absl::StrCat("model.init_from reads a GPT-2 of Hugging Face, and model.", field,
+                                " is ", value, ", which such a model does not have"),
+                   absl::StrCat("set model.", field, " to ", needed)});
+  };
+  if (model.norm() == "post") refuse("norm", "post", "pre");
+  if (model.positions() == "sinusoidal") refuse("positions", "sinusoidal", "learned");
+  if (!model.bias()) refuse("bias", "false", "true");
+  if (model.head_bias()) refuse("head_bias", "true", "false");
+}
+
 void CheckSequence(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Model& model = trial.model();
   if (model.positions() == "learned" && model.n_positions() > 0 &&
@@ -125,6 +141,7 @@ void CheckDevice(const v1::Spec& trial, std::vector<Violation>& out) {
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   std::vector<Violation> out;
   CheckShape(trial.model(), out);
+  CheckInitFrom(trial.model(), out);
   CheckSequence(trial, out);
   CheckBatch(trial, out);
   CheckLength(trial, set, out);

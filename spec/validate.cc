@@ -162,6 +162,8 @@ class Validator {
             absl::StrCat("add it: ", field.help));
         continue;
       }
+      const bool unset = value.has_text() && value.text().empty();
+      if (unset && field.default_kind == DefaultKind::kNone) continue;
       if (ReadValue read = Canonical(field, value); !read.value) Add(std::move(read.issue));
     }
   }

@@ -104,10 +104,16 @@ std::string Parameters(const v1::ExperimentSpec& spec) {
   return out;
 }
 
+// A text that need not be given, and is not.
+bool IsUnset(const Field& field, const v1::Value& value) {
+  return field.default_kind == DefaultKind::kNone && value.has_text() && value.text().empty();
+}
+
 // Whether a field of the base is printed; see the invariant at the top.
 bool Printed(const v1::ExperimentSpec& spec, const Field& field, const std::set<std::string>& swept,
              const std::set<std::string>& set) {
   if (swept.contains(field.path)) return false;
+  if (IsUnset(field, GetField(spec.base(), field.path))) return false;
   if (set.contains(field.path)) return true;
   if (field.default_kind == DefaultKind::kDependent) return false;
   if (field.path == "schedule.warmup_ratio") {
@@ -152,8 +158,8 @@ std::string ToYaml(const v1::Spec& spec) {
   for (const Field& field : FieldTable()) {
     if (field.type == FieldType::kLabels) {
       if (!spec.resources().env().empty()) writer.Line(field.path, Map(spec.resources().env()));
-    } else {
-      writer.Line(field.path, Written(field, GetField(spec, field.path)));
+    } else if (const v1::Value value = GetField(spec, field.path); !IsUnset(field, value)) {
+      writer.Line(field.path, Written(field, value));
     }
   }
   return writer.Take();

@@ -111,7 +111,8 @@ TEST(FilledInTest, GivesTheSameTrialsFromAFileThatSaysEverythingTheyShare) {
   Freeze(one.spec(), "cpu", 7);
   const v1::ExperimentSpec filled = FilledIn(one.spec());
   for (const Field& field : FieldTable()) {
-    EXPECT_EQ(IsExplicit(filled, field.path), field.type != FieldType::kLabels) << field.path;
+    EXPECT_EQ(IsExplicit(filled, field.path), field.default_kind != DefaultKind::kNone)
+        << field.path;
   }
   EXPECT_TRUE(Validate(filled).empty());
   EXPECT_EQ(filled.base().train().global_batch_size(), 16);

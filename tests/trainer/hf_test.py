@@ -120,6 +120,26 @@ class HuggingFaceTest(unittest.TestCase):
             subprocess.run(["rm", "-r", self.folder / name], check=True)
         self.check(activation="gelu")
 
+    def test_weights_that_the_library_wrote_are_what_a_trial_begins_with(self):
+        torch.manual_seed(3)
+        config = transformers.GPT2Config(vocab_size=VOCAB, n_positions=LENGTH, n_embd=48, n_layer=3, n_head=4,
+                                         n_inner=100, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
+                                         initializer_range=0.3, bos_token_id=None, eos_token_id=None)
+        rows = torch.tensor([self.val[i * LENGTH:(i + 1) * LENGTH + 1] for i in range(4 * EVAL_BATCHES)])
+        for dtype in (torch.float32, torch.float16, torch.bfloat16):
+            theirs = transformers.GPT2LMHeadModel(config).to(dtype)
+            theirs.save_pretrained(self.folder / "start")
+            theirs.float().eval()
+            with torch.no_grad():
+                logits = theirs(rows[:, :-1]).logits
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten()).item()
+            trial = spec(vocab_pad=VOCAB, init_from="start")
+            trial["train"]["max_steps"], trial["optimizer"]["lr"] = "1", 0
+            frames, _ = self.train(trial)
+            said = [frame for frame in frames if frame["type"] == "eval"][-1]["loss"]
+            print(f"init_from {dtype}: dttrain {said:.7f}, transformers {loss:.7f}")
+            self.assertLess(abs(loss - said), LOSS_TOLERANCE)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

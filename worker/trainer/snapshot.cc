@@ -135,6 +135,11 @@ std::string SpecHash(const nlohmann::json& spec) {
   // These change no number.
   if (kept.contains("train")) kept["train"].erase("hash_every");
   if (kept.contains("model")) kept["model"].erase("activation_checkpointing");
+  // As before there was such a field: checkpoints of then are still good.
+  if (kept.contains("model") && kept["model"].is_object() &&
+      kept["model"].value("init_from", nlohmann::json()) == "") {
+    kept["model"].erase("init_from");
+  }
   return Sha256Hex(kept.dump());
 }
 

@@ -191,6 +191,7 @@ void ReadModel(const json& spec, std::optional<Error>& error, ModelSpec& model) 
       "positions", {{"learned", Positions::kLearned}, {"sinusoidal", Positions::kSinusoidal}},
       model.positions);
   section.Number("dropout", 0, 0.99, model.dropout);
+  section.Text("init_from", model.init_from);
   section.Choice<ModelSpec::Keep>(
       "activation_checkpointing",
       {{"none", ModelSpec::Keep::kAll}, {"block", ModelSpec::Keep::kBlockInputs}}, model.keep);

@@ -45,6 +45,7 @@ struct ModelSpec {
   Activation activation = Activation::kGeluTanh;
   Positions positions = Positions::kLearned;
   double dropout = 0;
+  std::string init_from;  // folder of a GPT-2 in Hugging Face's files; empty: random weights
   enum class Keep { kAll, kBlockInputs } keep = Keep::kAll;  // of activations, for backward
 };
 struct TrainSpec {

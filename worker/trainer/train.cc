@@ -17,6 +17,7 @@
 #include "worker/trainer/failure.h"
 #include "worker/trainer/flops.h"
 #include "worker/trainer/keeper.h"
+#include "worker/trainer/model/pretrained.h"
 #include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/result.h"
@@ -83,8 +84,9 @@ class Attempt {
   TrialSpec spec_;
   StepPlan plan_;
   std::optional<Dataset> train_data_, val_data_;
-  std::shared_ptr<Group> group_;        // null: no peers and none wanted
-  std::shared_ptr<Timeline> timeline_;  // shared with what times the all-reduces
+  std::optional<HfWeights> pretrained_;  // with model.init_from
+  std::shared_ptr<Group> group_;         // null: no peers and none wanted
+  std::shared_ptr<Timeline> timeline_;   // shared with what times the all-reduces
   std::unique_ptr<Transformer> model_;
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<LossScale> loss_scale_;  // of fp16 alone
@@ -164,6 +166,9 @@ Result<void> Attempt::Prepare() {
   if (!spec_.data.val.empty()) {
     DT_TRY_ASSIGN(val_data_, open(spec_.data.val));
   }
+  if (!spec_.model.init_from.empty()) {
+    DT_TRY_ASSIGN(pretrained_, FindPretrained(start_.data_root, spec_.model));
+  }
   DT_TRY_ASSIGN(plan_, PlanSteps(spec_, start_.rank, start_.world_size, train_data_->windows()));
 
   frames::Prepared prepared;
@@ -225,6 +230,10 @@ Result<void> Attempt::Build() {
     resumed_from_ = restored.from;
     if (loss_scale_ != nullptr) loss_scale_->Resume(restored.loss_scale);
     std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
+  }
+  if (pretrained_ && step_ == 0) {
+    DT_TRY(LoadPretrained(*pretrained_, start_.rank, group_.get(), *model_));
+    std::fprintf(stderr, "beginning with the weights of %s\n", pretrained_->path.c_str());
   }
   if (group_ == nullptr) return {};
   std::vector<at::Tensor> parameters;
@@ -366,6 +375,7 @@ Result<void> Attempt::RollBack(Stepper& stepper, const std::string& why) {
   if (IsRoot()) {
     model_->Restart(static_cast<uint64_t>(spec_.seed));
     optimizer_->Restart();
+    if (pretrained_) DT_TRY(LoadPretrained(*pretrained_, start_.rank, nullptr, *model_));
   }
   DT_TRY_ASSIGN(const Restored restored, RestoreSnapshot(from, group_.get(), *model_, *optimizer_));
   stepper.nonfinite().OnRolledBack();

@@ -1,0 +1,107 @@
+// weights_test.cc: a trial that begins with what another one learned, by way of Hugging Face's
+// files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/trainer/trainer_gang.h"
+#include "worker/trainer/checkpoint/hf_export.h"
+
+namespace dt::testing {
+namespace {
+
+class WeightsTest : public ::testing::Test {
+ protected:
+  WeightsTest() {
+    WriteShard(folder_, "train.bin", 20000);
+    WriteShard(folder_, "val.bin", 3000);
+  }
+  frames::Start Start(const nlohmann::json& spec) {
+    frames::Start start;
+    start.token = "t" + std::to_string(++starts_);
+    start.experiment = 1;
+    start.trial = static_cast<uint32_t>(starts_);
+    start.attempt = 1;
+    start.spec = spec;
+    start.data_root = folder_.path();
+    start.storage = folder_ / "storage";
+    return start;
+  }
+  TempFolder folder_;
+  int starts_ = 0;
+};
+
+TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedThem) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "40";
+  spec["optimizer"]["lr"] = 3e-3;
+  TrainerGang one(1);
+  const Told learned = one.Run(Start(spec));
+  ASSERT_EQ(learned.checkpoints.size(), 1u);
+  const Result<trainer::HfExport> exported = trainer::ExportHuggingFace(
+      {folder_ / ("storage/" + learned.checkpoints[0].path), folder_ / "start", {}, {}});
+  ASSERT_TRUE(exported.ok()) << exported.error().message;
+
+  // Without learning anything, so that the evaluation is of the weights it began with.
+  spec["seed"] = "12";
+  spec["train"]["max_steps"] = "1";
+  spec["optimizer"]["lr"] = 0;
+  const Told fresh = one.Run(Start(spec));
+  EXPECT_GT(fresh.evals.at(0).loss, learned.evals.at(0).loss + 0.3) << "it learned nothing";
+  spec["model"]["init_from"] = "start";
+  const Told again = one.Run(Start(spec));
+  EXPECT_EQ(again.Cause(), "finished");
+  EXPECT_EQ(again.evals.at(0).loss, learned.evals.at(0).loss);
+  const Told two = TrainerGang(2).Run(Start(spec));
+  EXPECT_EQ(two.Cause(), "finished");
+  EXPECT_NEAR(two.evals.at(0).loss, learned.evals.at(0).loss, 1e-6) << "on every rank";
+
+  // Rows that the file lacks, 64 beside 64, weigh at most what so many average tokens do.
+  spec["model"]["vocab_pad"] = 128;
+  const Told padded = one.Run(Start(spec));
+  EXPECT_EQ(padded.Cause(), "finished");
+  EXPECT_LE(padded.evals.at(0).loss, learned.evals.at(0).loss + std::log(2) + 1e-6);
+  EXPECT_GE(padded.evals.at(0).loss, learned.evals.at(0).loss);
+}
+
+TEST_F(WeightsTest, AResumeGoesOnWithItsCheckpointNotWithTheFirstWeights) {
+  nlohmann::json spec = SmallSpec();
+  spec["checkpoint"]["every"]["steps"] = "4";
+  spec["checkpoint"]["keep_latest"] = 100;
+  TrainerGang gang(1);
+  const Told source = gang.Run(Start(spec));
+  ASSERT_TRUE(
+      trainer::ExportHuggingFace(
+          {folder_ / ("storage/" + source.checkpoints.at(0).path), folder_ / "start", {}, {}})
+          .ok());
+  spec["model"]["init_from"] = "start";
+  frames::Start start = Start(spec);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.checkpoints.size(), 2u);
+  start.attempt = 2;
+  start.resume = {4, whole.checkpoints[0].path, whole.checkpoints[0].manifest_hash};
+  const Told rest = gang.Run(start);
+  EXPECT_EQ(rest.resumed_step, 4u);
+  ASSERT_EQ(rest.rows.size(), 4u);
+  EXPECT_EQ(rest.Losses().back(), whole.Losses().back());
+}
+
+TEST_F(WeightsTest, WeightsOfAnotherShapeEndTheTrialBeforeItsRanksMeet) {
+  TrainerGang gang(1);
+  nlohmann::json spec = SmallSpec();
+  const Told learned = gang.Run(Start(spec));
+  ASSERT_TRUE(
+      trainer::ExportHuggingFace(
+          {folder_ / ("storage/" + learned.checkpoints.at(0).path), folder_ / "start", {}, {}})
+          .ok());
+  spec["model"]["init_from"] = "start";
+  spec["model"]["n_layer"] = 1;
+  const Told refused = gang.Run(Start(spec));
+  EXPECT_EQ(refused.Cause(), "config");
+  EXPECT_NE(refused.ends[0]->message.find("set model.n_layer to 2"), std::string::npos)
+      << refused.ends[0]->message;
+  EXPECT_TRUE(refused.prepared.empty());
+}
+
+}  // namespace
+}  // namespace dt::testing
