@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/app.h"
 #include "cli/follow.h"
@@ -195,7 +196,28 @@ void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (!Ended(trial.state())) AppendFact(lines, "time left", {FormatDuration(trial.eta_seconds())});
 }
 
-std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found) {
+// The trial's newest validation with all it measured; of step 0 when there is none.
+absl::StatusOr<v1::Evaluation> NewestEvaluation(Client& client, const v1::TrialSummary& trial) {
+  v1::ReadMetricsRequest request;
+  request.set_experiment(trial.experiment());
+  request.set_trial(trial.trial());
+  request.set_page_size(1000);
+  v1::Evaluation newest;
+  // Evaluations come before all rows.
+  for (;;) {
+    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client.ReadMetrics(request));
+    for (const v1::EvaluationRow& row : page.evaluations()) {
+      if (row.evaluation().split() == "val" && row.evaluation().step() >= newest.step()) {
+        newest = row.evaluation();
+      }
+    }
+    if (page.rows_size() > 0 || page.next_page_token().empty()) return newest;
+    request.set_page_token(page.next_page_token());
+  }
+}
+
+std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
+                             const v1::Evaluation& evaluation) {
   const v1::TrialSummary& trial = found.trial();
   const v1::Provenance& provenance = trial.provenance();
   std::vector<Line> lines = {
@@ -204,6 +226,12 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found) {
   AppendFact(lines, "why", {Printable(found.explanation())});
   AppendFact(lines, "message", {Printable(trial.message())});
   AppendNumbers(lines, trial);
+  if (evaluation.has_hellaswag_acc()) {
+    AppendFact(
+        lines, "HellaSwag",
+        {absl::StrFormat("%.2f%%, normalised %.2f%%, at step %d", evaluation.hellaswag_acc() * 100,
+                         evaluation.hellaswag_acc_norm() * 100, evaluation.step())});
+  }
   AppendFact(lines, "started", {FormatLocalTime(trial.started_wall_ms())});
   AppendFact(lines, "ended", {FormatLocalTime(trial.ended_wall_ms())});
   if (trial.has_last_checkpoint()) {
@@ -335,9 +363,11 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
     case Format::kWide:
     case Format::kCsv:
     case Format::kJsonl:
-    case Format::kName:
-      session.Print(TrialLines(trial));
+    case Format::kName: {
+      DT_ASSIGN_OR_RETURN(const auto evaluation, NewestEvaluation(*client, trial.trial()));
+      session.Print(TrialLines(trial, evaluation));
       break;
+    }
   }
   return ExitCode::kOk;
 }

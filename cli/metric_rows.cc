@@ -19,14 +19,22 @@ constexpr char kRate[] = "tokens_per_second";
 constexpr char kUtilization[] = "flops_utilization_ratio";
 constexpr char kValLoss[] = "val_loss";
 constexpr char kPerplexity[] = "val_perplexity_mean";
+constexpr char kHellaSwag[] = "hellaswag_acc";
+constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
 
-// A trainer that did not say leaves the perplexity out.
+// What a trainer did not measure is left out.
 void PutEvaluation(const v1::Evaluation& evaluation, const std::vector<std::string>& metrics,
                    Json& row) {
   for (const std::string& name : metrics) {
     if (name == kValLoss) row[name] = evaluation.loss();
     if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
       row[name] = evaluation.perplexity_mean();
+    }
+    if (name == kHellaSwag && evaluation.has_hellaswag_acc()) {
+      row[name] = evaluation.hellaswag_acc();
+    }
+    if (name == kHellaSwagNorm && evaluation.has_hellaswag_acc_norm()) {
+      row[name] = evaluation.hellaswag_acc_norm();
     }
   }
 }
@@ -71,6 +79,8 @@ const std::vector<std::string>& MetricNames() {
     list->push_back(kUtilization);
     list->push_back(kValLoss);
     list->push_back(kPerplexity);
+    list->push_back(kHellaSwag);
+    list->push_back(kHellaSwagNorm);
     return list;
   }();
   return *names;

@@ -261,6 +261,8 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
   }
   MetricFamily info = Gauge("trial_info", "What a trial is, with its swept parameters.");
   MetricFamily loss = Gauge("trial_loss", "Newest loss, by split.");
+  MetricFamily accuracy =
+      Gauge("trial_eval_accuracy_ratio", "Share of a task's examples that are right, by task.");
   MetricFamily phases =
       Counter("trial_phase_seconds_total", "Time of steps by phase, mean over ranks.");
   MetricFamily seconds = Counter("trial_collective_seconds_total",
@@ -279,6 +281,10 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
     Put(info, std::move(described), 1);
     if (sample.has_row) Put(loss, With(labels, "split", "train"), sample.newest.loss());
     if (!std::isnan(sample.val_loss)) Put(loss, With(labels, "split", "val"), sample.val_loss);
+    for (const auto& [task, share] : {std::pair("hellaswag", sample.hellaswag_acc),
+                                      std::pair("hellaswag_norm", sample.hellaswag_acc_norm)}) {
+      if (!std::isnan(share)) Put(accuracy, With(labels, "task", task), share);
+    }
     AddPhases(sample, phases);
     const LabelPairs with_op = With(labels, "op", "all_reduce");
     Put(seconds, with_op, sample.totals.allreduce_seconds());
@@ -286,7 +292,7 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
     Put(bus, with_op, sample.bus_bytes);
     Put(count, with_op, sample.totals.allreduce_count());
   }
-  for (MetricFamily* family : {&info, &loss, &phases, &seconds, &bytes, &bus, &count}) {
+  for (MetricFamily* family : {&info, &loss, &accuracy, &phases, &seconds, &bytes, &bus, &count}) {
     families.push_back(std::move(*family));
   }
 }

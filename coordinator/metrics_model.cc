@@ -124,7 +124,13 @@ void MetricsModel::OnRecord(const State& state, const v1::Record& record) {
     case v1::Record::kEvaluation: {
       const v1::EvaluationRecorded& recorded = record.evaluation();
       if (recorded.evaluation().split() == "val") {
-        trials_[IdOf(recorded)].sample.val_loss = recorded.evaluation().loss();
+        const v1::Evaluation& evaluation = recorded.evaluation();
+        TrialSample& sample = trials_[IdOf(recorded)].sample;
+        sample.val_loss = evaluation.loss();
+        if (evaluation.has_hellaswag_acc()) sample.hellaswag_acc = evaluation.hellaswag_acc();
+        if (evaluation.has_hellaswag_acc_norm()) {
+          sample.hellaswag_acc_norm = evaluation.hellaswag_acc_norm();
+        }
       }
       return;
     }

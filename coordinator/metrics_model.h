@@ -52,6 +52,8 @@ struct TrialSample {
   bool has_row = false;
   v1::StepRow newest;
   double val_loss = kNotANumber;
+  double hellaswag_acc = kNotANumber;
+  double hellaswag_acc_norm = kNotANumber;
   uint64_t step = 0;
   uint64_t target_steps = 0;
   uint32_t attempt = 0;

@@ -312,6 +312,17 @@ void AddEvaluation(std::vector<Field>& t) {
                   .Range(1, 1e9)
                   .Default("20")
                   .Help("Micro-batches in a validation, dealt to the ranks."));
+  t.push_back(
+      Row("eval.hellaswag", kText)
+          .None()
+          .Glob()
+          .Help("File of HellaSwag, llm.c's packed one or the original JSON lines, relative "
+                "to the worker's --data-root: its accuracy at each validation."));
+  t.push_back(Row("eval.vocab", kText)
+                  .Glob()
+                  .Default("vocab.bpe")
+                  .Help("GPT-2's vocab.bpe, relative to the worker's --data-root: what turns texts "
+                        "into tokens and back with data.tokenizer gpt2."));
 }
 
 void AddConduct(std::vector<Field>& t) {
@@ -452,7 +463,6 @@ const std::vector<std::string>& ReservedPaths() {
       "parallel.pipeline",
       "parallel.microbatches",
       "parallel.compression",
-      "eval.hellaswag",
       "eval.samples",
       "checkpoint.async",
       "checkpoint.export",

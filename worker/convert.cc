@@ -109,6 +109,8 @@ v1::Evaluation ToMessage(const frames::Eval& frame) {
   message.set_perplexity_mean(frame.perplexity_mean);
   message.set_tokens(frame.tokens);
   message.set_seconds(frame.seconds);
+  if (frame.hellaswag_acc) message.set_hellaswag_acc(*frame.hellaswag_acc);
+  if (frame.hellaswag_acc_norm) message.set_hellaswag_acc_norm(*frame.hellaswag_acc_norm);
   return message;
 }
 

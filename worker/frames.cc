@@ -65,6 +65,8 @@ static void to_json(json& j, const Eval& eval) {
   j = {{"token", eval.token},    {"step", eval.step},     {"split", eval.split},
        {"loss", eval.loss},      {"tokens", eval.tokens}, {"perplexity_mean", eval.perplexity_mean},
        {"seconds", eval.seconds}};
+  if (eval.hellaswag_acc) j["hellaswag_acc"] = *eval.hellaswag_acc;
+  if (eval.hellaswag_acc_norm) j["hellaswag_acc_norm"] = *eval.hellaswag_acc_norm;
 }
 static void from_json(const json& j, Eval& eval) {
   const Eval absent;
@@ -75,6 +77,8 @@ static void from_json(const json& j, Eval& eval) {
   eval.seconds = j.value("seconds", absent.seconds);
   ReadNumber(j, "loss", eval.loss);
   ReadNumber(j, "perplexity_mean", eval.perplexity_mean);
+  eval.hellaswag_acc = j.value("hellaswag_acc", absent.hellaswag_acc);
+  eval.hellaswag_acc_norm = j.value("hellaswag_acc_norm", absent.hellaswag_acc_norm);
 }
 
 namespace {

@@ -123,6 +123,8 @@ struct Eval {
   double perplexity_mean = 0;  // mean over batches of exp(loss)
   double tokens = 0;
   double seconds = 0;
+  std::optional<double> hellaswag_acc;  // shares of the examples; nothing: not measured
+  std::optional<double> hellaswag_acc_norm;
 };
 struct CheckpointDone {
   std::string token;

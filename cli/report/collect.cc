@@ -113,6 +113,7 @@ void Collector::Finish() {
     }
     points = Thin(points, kMarksPerLine);
     found->second->perplexity_mean = evaluations.back().perplexity_mean();
+    found->second->newest_evaluation = std::move(evaluations.back());
   }
 }
 

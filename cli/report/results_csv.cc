@@ -34,6 +34,11 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<S
   row["best_val_loss"] = NumberJson(summary.best_val_loss());
   row["perplexity"] = NumberJson(result.perplexity);
   row["perplexity_batch_mean"] = NumberJson(result.perplexity_mean);
+  const v1::Evaluation& newest = trial.newest_evaluation;
+  row["hellaswag_acc"] =
+      newest.has_hellaswag_acc() ? NumberJson(newest.hellaswag_acc()) : Json(nullptr);
+  row["hellaswag_acc_norm"] =
+      newest.has_hellaswag_acc_norm() ? NumberJson(newest.hellaswag_acc_norm()) : Json(nullptr);
   row["epochs"] = NumberJson(result.epochs);
   row["seconds_per_epoch"] = NumberJson(result.seconds_per_epoch);
   row["tokens_per_second"] = NumberJson(result.tokens_per_second);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/report/evaluations.h"
 #include "cli/report/results.h"
 #include "cli/report/study.h"
 #include "cli/summary.h"
@@ -323,6 +324,7 @@ Document ExperimentReport(const Experiment& experiment) {
     document.blocks.push_back(std::move(figure));
   }
   AppendCurves(experiment, document);
+  AppendAccuracies(experiment, document);
   AppendStepTime(experiment, document);
   AppendScaling(experiment, document);
   AppendConfiguration(experiment, "Configuration", document);

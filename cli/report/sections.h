@@ -9,7 +9,8 @@
 
 namespace dt::cli::report {
 
-// Head, results, figures, curves, time of a step, scaling, configuration, attempts.
+// Head, results, figures, curves, accuracies, time of a step, scaling, configuration,
+// attempts.
 Document ExperimentReport(const Experiment& experiment);
 
 // Parts that a comparison has too.

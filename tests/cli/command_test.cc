@@ -310,6 +310,23 @@ TEST_F(CommandTest, DescribeShowsTheProvenanceOfEachTrial) {
   }
 }
 
+TEST_F(CommandTest, DescribeShowsTheNewestAccuracyOfATrial) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    *world.experiments[12].explanations[1].mutable_trial() = Trial(world, 12, 1);
+    for (const uint64_t step : {250, 500}) {
+      v1::EvaluationRow& row = world.experiments[12].evaluations.emplace_back();
+      row.set_trial(1);
+      row.mutable_evaluation()->set_step(step);
+      row.mutable_evaluation()->set_split("val");
+      row.mutable_evaluation()->set_hellaswag_acc(static_cast<double>(step) / 2000);
+      row.mutable_evaluation()->set_hellaswag_acc_norm(0.2955);
+    }
+  });
+  const Ran ran = Run({"describe", "12/1"});
+  EXPECT_TRUE(Has(ran.out, "25.00%, normalised 29.55%, at step 500")) << ran.out;
+}
+
 TEST_F(CommandTest, DescribeShowsTheThreadsOfARankAndWhereTheyRan) {
   AddExperiment(12, 1);
   control_.Edit([&](FakeControl::World& world) {

@@ -104,6 +104,17 @@ TEST(MetricRowsTest, ThePerplexityStandsWhereTheTrainerSaidIt) {
             "12,1,1,20,2.25,9.75\n");
 }
 
+TEST(MetricRowsTest, AccuraciesStandWhereTheyWereMeasured) {
+  v1::ReadMetricsResponse page;
+  AddEvaluation(page, 1, 10, 2.5);
+  AddEvaluation(page, 1, 20, 2.25);
+  page.mutable_evaluations(0)->mutable_evaluation()->set_hellaswag_acc(0);
+  page.mutable_evaluations(0)->mutable_evaluation()->set_hellaswag_acc_norm(0.25);
+  MetricRows rows(12, {"hellaswag_acc", "hellaswag_acc_norm"}, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(rows, rows.Add(page)), "");
+  EXPECT_EQ(Csv(rows, rows.Finish()), "12,1,1,10,0,0.25\n");
+}
+
 TEST(MetricRowsTest, RowsWithoutTheChosenMetricAreLeftOut) {
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 10, 3);

@@ -41,7 +41,10 @@ class MetricsTest : public testing::LoopFixture {
     AddRows(token_, 1, 3.5);
     AddRows(token_, 2, 3.25);
     AddItem(token_).mutable_evaluation()->set_split("val");
-    report_.mutable_items()->rbegin()->mutable_evaluation()->set_loss(3.125);
+    v1::Evaluation& evaluation = *report_.mutable_items()->rbegin()->mutable_evaluation();
+    evaluation.set_loss(3.125);
+    evaluation.set_hellaswag_acc(0.25);
+    evaluation.set_hellaswag_acc_norm(0.5);
     v1::CheckpointRef& checkpoint = *AddItem(token_).mutable_checkpoint();
     checkpoint.set_step(2);
     checkpoint.set_storage_id("disk");
@@ -72,6 +75,8 @@ TEST_F(MetricsTest, ARunningTrialHasItsCountersAndGauges) {
   const std::string id = "{experiment=\"1\",trial=\"1\"";
   ExpectLine("dtrain_trial_loss" + id + ",split=\"train\"} 3.25");
   ExpectLine("dtrain_trial_loss" + id + ",split=\"val\"} 3.125");
+  ExpectLine("dtrain_trial_eval_accuracy_ratio" + id + ",task=\"hellaswag\"} 0.25");
+  ExpectLine("dtrain_trial_eval_accuracy_ratio" + id + ",task=\"hellaswag_norm\"} 0.5");
   ExpectLine("dtrain_trial_tokens_total" + id + "} 200");
   ExpectLine("dtrain_trial_steps_total" + id + "} 2");
   ExpectLine("dtrain_trial_nonfinite_steps_total" + id + "} 1");

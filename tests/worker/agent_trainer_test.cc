@@ -130,6 +130,21 @@ TEST_F(AgentTest, AnEvaluationThatIsNotFiniteIsToldAndKillsNothing) {
   EXPECT_FALSE(Take<KillTrainer>());
 }
 
+TEST_F(AgentTest, AccuraciesAreToldWhereTheyWereMeasured) {
+  ReachTraining();
+  items_.clear();
+  Say(frames::Eval{.token = Hex(1), .step = 2, .loss = 2.5});
+  Say(frames::Eval{
+      .token = Hex(1), .step = 3, .loss = 2.5, .hellaswag_acc = 0, .hellaswag_acc_norm = 0.25});
+  Advance(limits::kHeartbeat);
+  DeliverReports();
+  ASSERT_EQ(items_.size(), 2u);
+  EXPECT_FALSE(items_[0].evaluation().has_hellaswag_acc());
+  ASSERT_TRUE(items_[1].evaluation().has_hellaswag_acc());
+  EXPECT_EQ(items_[1].evaluation().hellaswag_acc(), 0);
+  EXPECT_EQ(items_[1].evaluation().hellaswag_acc_norm(), 0.25);
+}
+
 TEST_F(AgentTest, ItemsKeepTheOrderInWhichThingsHappened) {
   ReachTraining();
   items_.clear();

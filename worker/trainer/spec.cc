@@ -279,6 +279,12 @@ void ReadEvery(Section& section, CheckpointSpec& out) {
   out.every_seconds = seconds.get<double>();
 }
 
+// What an evaluation does besides the validation loss.
+void ReadTasks(Section& eval, EvalSpec& out) {
+  eval.Text("hellaswag", out.hellaswag);
+  eval.Text("vocab", out.vocab);
+}
+
 void ReadOperations(const json& spec, std::optional<Error>& error, TrialSpec& trial) {
   Section precision(spec, "precision", error);
   precision.Choice<Compute>("compute",
@@ -299,6 +305,7 @@ void ReadOperations(const json& spec, std::optional<Error>& error, TrialSpec& tr
   Section eval(spec, "eval", error);
   eval.Integer("every", 0, kAny, trial.eval.every);
   eval.Integer("batches", 0, 1 << 30, trial.eval.batches);
+  ReadTasks(eval, trial.eval);
   Section checkpoint(spec, "checkpoint", error);
   ReadEvery(checkpoint, trial.checkpoint);
   checkpoint.Integer("keep_latest", 0, 1 << 20, trial.checkpoint.keep_latest);
@@ -341,6 +348,7 @@ Result<TrialSpec> ParseTrialSpec(const json& spec) {
   data.Text("val", trial.data.val);
   data.Text("format", trial.data.format);
   data.Flag("shuffle", trial.data.shuffle);
+  data.Choice<bool>("tokenizer", {{"gpt2", false}, {"byte", true}}, trial.data.bytes);
   ReadModel(spec, error, trial.model);
   ReadTrain(spec, error, trial.train);
   ReadOptimizer(spec, error, trial);

@@ -29,6 +29,7 @@ struct DataSpec {
   std::string val;
   std::string format = "auto";
   bool shuffle = false;
+  bool bytes = false;  // the byte tokenizer made the shards, not GPT-2's
 };
 struct ModelSpec {
   int64_t n_layer = 12;
@@ -78,6 +79,8 @@ struct ScheduleSpec {
 struct EvalSpec {
   int64_t every = 250;  // steps; 0: only at the end
   int64_t batches = 20;
+  std::string hellaswag;  // file; empty: none
+  std::string vocab = "vocab.bpe";
 };
 struct CheckpointSpec {
   int64_t every_steps = 0;   // 0: not by steps

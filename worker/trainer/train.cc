@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "worker/trainer/comm/group.h"
 #include "worker/trainer/eval/eval.h"
+#include "worker/trainer/eval/tasks.h"
 #include "worker/trainer/failure.h"
 #include "worker/trainer/flops.h"
 #include "worker/trainer/keeper.h"
@@ -84,6 +85,7 @@ class Attempt {
   TrialSpec spec_;
   StepPlan plan_;
   std::optional<Dataset> train_data_, val_data_;
+  EvalTasks tasks_;
   std::optional<HfWeights> pretrained_;  // with model.init_from
   std::shared_ptr<Group> group_;         // null: no peers and none wanted
   std::shared_ptr<Timeline> timeline_;   // shared with what times the all-reduces
@@ -166,6 +168,7 @@ Result<void> Attempt::Prepare() {
   if (!spec_.data.val.empty()) {
     DT_TRY_ASSIGN(val_data_, open(spec_.data.val));
   }
+  DT_TRY_ASSIGN(tasks_, EvalTasks::Open(spec_, start_.data_root));
   if (!spec_.model.init_from.empty()) {
     DT_TRY_ASSIGN(pretrained_, FindPretrained(start_.data_root, spec_.model));
   }
@@ -403,14 +406,15 @@ Result<void> Attempt::Evaluate(Stepper& stepper) {
                                             std::to_string(step_) +
                                             ". Lower optimizer.lr, or look at the data"};
   }
+  frames::Eval eval;
+  eval.token = start_.token;
+  eval.step = static_cast<uint64_t>(step_);
+  tasks_.Run(spec_, *model_, device_, group_.get(), eval);
   const Clock::time_point after = Clock::now();
   evaluated_step_ = step_;
   since_.eval_seconds += SecondsBetween(before, after);
   step_time_ += after - before;
   if (IsRoot()) {
-    frames::Eval eval;
-    eval.token = start_.token;
-    eval.step = static_cast<uint64_t>(step_);
     eval.loss = validation.loss;
     eval.perplexity_mean = validation.perplexity_mean;
     eval.tokens = validation.tokens;

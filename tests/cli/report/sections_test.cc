@@ -90,7 +90,8 @@ TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
   const std::string csv = ResultsCsv({StudyWithRows()});
   EXPECT_EQ(csv.substr(0, csv.find('\n')),
             "experiment,name,trial,train.batch_size,train.seq_len,state,outcome,steps,target_steps,"
-            "attempts,ranks,loss,val_loss,best_val_loss,perplexity,perplexity_batch_mean,epochs,"
+            "attempts,ranks,loss,val_loss,best_val_loss,perplexity,perplexity_batch_mean,"
+            "hellaswag_acc,hellaswag_acc_norm,epochs,"
             "seconds_per_epoch,"
             "tokens_per_second,allreduce_share,comm_exposed_share,data_seconds,forward_seconds,"
             "backward_seconds,comm_exposed_seconds,optimizer_seconds,other_seconds,"

@@ -1,0 +1,36 @@
+#include "cli/report/evaluations.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/format.h"
+#include "cli/report/results.h"
+#include "cli/summary.h"
+
+namespace dt::cli::report {
+namespace {
+
+std::string Share(double share) { return absl::StrCat(FixedText(share * 100), "%"); }
+
+}  // namespace
+
+void AppendAccuracies(const Experiment& experiment, Document& document) {
+  TextTable table;
+  table.caption =
+      "HellaSwag at the last evaluation: examples whose right ending has the least loss of four, "
+      "as a sum and as a mean over its tokens. Guessing gives 25%";
+  table.header = {"trial", "parameters", "step", "accuracy", "normalised accuracy"};
+  table.text_columns = 2;
+  for (const Trial& trial : experiment.trials) {
+    const v1::Evaluation& newest = trial.newest_evaluation;
+    if (!newest.has_hellaswag_acc()) continue;
+    table.rows.push_back({TrialName(trial.summary), AssignmentsText(trial.summary),
+                          absl::StrCat(newest.step()), Share(newest.hellaswag_acc()),
+                          Share(newest.hellaswag_acc_norm())});
+  }
+  if (table.rows.empty()) return;
+  document.blocks.push_back(Heading{"HellaSwag"});
+  document.blocks.push_back(std::move(table));
+}
+
+}  // namespace dt::cli::report

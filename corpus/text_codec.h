@@ -1,0 +1,39 @@
+// text_codec.h: texts to token ids and back, by whichever tokenizer made the training data.
+//
+// Role:    for texts of a trainer's evaluations: prompts, samples, examples. Files of any size are
+//          TextEncoder's.
+// Errors:  those of BpeVocabulary::Open.
+// Threads: thread-compatible.
+// Tests:   tests/corpus/hellaswag_test.cc
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "corpus/bpe.h"
+
+namespace dt::corpus {
+
+class TextCodec {
+ public:
+  // Of the byte tokenizer.
+  TextCodec() = default;
+  // GPT-2's, by its vocab.bpe.
+  static Result<TextCodec> OpenGpt2(const std::string& vocabulary);
+
+  std::vector<uint16_t> Encode(std::string_view text);
+  // End-of-text and ids that no token has are left out; the bytes need not be UTF-8.
+  std::string Decode(std::span<const uint16_t> ids) const;
+  uint16_t end_of_text() const;
+
+ private:
+  std::unique_ptr<const BpeVocabulary> vocabulary_;  // null: the byte tokenizer
+  std::unique_ptr<BpeEncoder> encoder_;
+};
+
+}  // namespace dt::corpus

@@ -1,0 +1,50 @@
+#include "cli/report/evaluations.h"
+
+#include "gtest/gtest.h"
+#include "tests/cli/report/fixture.h"
+
+namespace dt::cli::report {
+namespace {
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Trial 2 of four is the best.
+Experiment Evaluated() {
+  Experiment experiment = NewExperiment(12, "tasks");
+  for (const double loss : {3.0, 1.0, 2.0, 4.0}) AddTrial(experiment, loss);
+  v1::ReadMetricsResponse page;
+  for (uint32_t trial = 1; trial <= 4; ++trial) {
+    for (const uint64_t step : {10, 20}) {
+      AddEvaluation(page, trial, step, 1);
+      v1::Evaluation& one = *page.mutable_evaluations()->rbegin()->mutable_evaluation();
+      if (trial != 3) {
+        one.set_hellaswag_acc(static_cast<double>(step) / 80);
+        one.set_hellaswag_acc_norm(0.3125);
+      }
+    }
+  }
+  Collector collector(experiment);
+  collector.Add(page);
+  collector.Finish();
+  return experiment;
+}
+
+TEST(EvaluationsTest, AccuraciesAreThoseOfTheLastEvaluation) {
+  Document document;
+  AppendAccuracies(Evaluated(), document);
+  const std::string page = MarkdownPage(document);
+  EXPECT_TRUE(Has(page, "| 12/1 | - | 20 | 25.00% | 31.25% |")) << page;
+  EXPECT_FALSE(Has(page, "12.5")) << "an earlier one";
+  EXPECT_FALSE(Has(page, "12/3")) << "it has none";
+}
+
+TEST(EvaluationsTest, WithoutThemThereIsNothing) {
+  Document document;
+  AppendAccuracies(Study(), document);
+  EXPECT_TRUE(document.blocks.empty());
+}
+
+}  // namespace
+}  // namespace dt::cli::report

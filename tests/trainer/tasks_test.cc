@@ -1,0 +1,91 @@
+// tasks_test.cc: what evaluations do besides the validation loss, told by real trainers.
+#include <gtest/gtest.h>
+
+#include "tests/trainer/trainer_gang.h"
+
+namespace dt::testing {
+namespace {
+
+class TasksTest : public ::testing::Test {
+ protected:
+  TasksTest() {
+    WriteShard(folder_, "train.bin", 20000);
+    WriteShard(folder_, "val.bin", 3000);
+    spec_["data"]["tokenizer"] = "byte";
+    spec_["model"]["vocab_size"] = 257;
+    spec_["model"]["vocab_pad"] = 257;
+    spec_["train"]["max_steps"] = "4";
+  }
+  frames::Start Start() {
+    frames::Start start;
+    start.token = "t" + std::to_string(++starts_);
+    start.experiment = start.trial = start.attempt = 1;
+    start.spec = spec_;
+    start.data_root = folder_.path();
+    return start;
+  }
+  // 60 examples of texts; which ending is right follows a pattern.
+  void WriteLines(const std::string& name) {
+    std::string lines;
+    for (int i = 0; i < 60; ++i) {
+      nlohmann::json endings;
+      for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
+      lines +=
+          nlohmann::json{
+              {"ctx", "number " + std::to_string(i * i)}, {"endings", endings}, {"label", i % 4}}
+              .dump() +
+          "\n";
+    }
+    folder_.Write(name, lines);
+  }
+  TempFolder folder_;
+  nlohmann::json spec_ = SmallSpec();
+  int starts_ = 0;
+};
+
+TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
+  WriteLines("tasks/hellaswag.jsonl");
+  spec_["eval"]["hellaswag"] = "tasks/hellaswag.jsonl";
+  spec_["eval"]["every"] = "2";
+  spec_["optimizer"]["lr"] = 0;  // so that ranks have the same weights to the last bit
+  const Told one = TrainerGang(1).Run(Start());
+  ASSERT_EQ(one.Cause(), "finished");
+  ASSERT_EQ(one.evals.size(), 2u);
+  ASSERT_TRUE(one.evals[0].hellaswag_acc && one.evals[0].hellaswag_acc_norm);
+  EXPECT_GT(*one.evals[0].hellaswag_acc, 0);
+  EXPECT_LT(*one.evals[0].hellaswag_acc, 1);
+  const Told three = TrainerGang(3).Run(Start());
+  ASSERT_EQ(three.Cause(), "finished");
+  EXPECT_EQ(three.evals.at(1).hellaswag_acc, one.evals[1].hellaswag_acc);
+  EXPECT_EQ(three.evals.at(1).hellaswag_acc_norm, one.evals[1].hellaswag_acc_norm);
+}
+
+TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {
+  const Told told = TrainerGang(1).Run(Start());
+  ASSERT_EQ(told.evals.size(), 1u);
+  EXPECT_FALSE(told.evals[0].hellaswag_acc);
+}
+
+TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
+  TrainerGang gang(1);
+  const auto refused = [&](const std::string& cause, const std::string& said) {
+    const Told told = gang.Run(Start());
+    EXPECT_EQ(told.Cause(), cause);
+    EXPECT_TRUE(told.prepared.empty());
+    ASSERT_TRUE(told.ends[0]);
+    EXPECT_NE(told.ends[0]->message.find(said), std::string::npos) << told.ends[0]->message;
+  };
+  spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
+  refused("data", "eval.hellaswag 'hellaswag.jsonl': ");
+  folder_.Write("hellaswag.jsonl", "{\"ctx\": \"a\"}");
+  refused("data", "line 1: it is no object with");
+  spec_["data"]["tokenizer"] = "gpt2";
+  refused("data", "place GPT-2's vocab.bpe there");
+  spec_["data"]["tokenizer"] = "byte";
+  WriteLines("hellaswag.jsonl");
+  spec_["model"]["vocab_size"] = 100;
+  refused("data", "model.vocab_size is 100");
+}
+
+}  // namespace
+}  // namespace dt::testing

@@ -1,0 +1,155 @@
+// hellaswag.cc: batches of rows, a row for each ending, and their losses.
+#include "worker/trainer/eval/hellaswag.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "worker/trainer/precision/precision.h"
+
+namespace dt::trainer {
+namespace {
+
+using corpus::HellaSwagExample;
+using corpus::kHellaSwagEndings;
+
+// Of a batch, padding included. Logits of so many tokens are 400 MB with GPT-2's vocabulary.
+constexpr int64_t kBatchTokens = 2048;
+
+int64_t LongestEnding(const HellaSwagExample& example) {
+  size_t longest = 0;
+  for (const auto& ending : example.endings) longest = std::max(longest, ending.size());
+  return static_cast<int64_t>(longest);
+}
+
+// Tokens of the longest row; a context that does not fit loses its beginning.
+int64_t RowLength(const HellaSwagExample& example, int64_t positions) {
+  return std::min(static_cast<int64_t>(example.context.size()) + LongestEnding(example),
+                  positions + 1);
+}
+
+// Rows of one batch: what is read, what should come next, and which of it is an ending's.
+struct Rows {
+  at::Tensor inputs, targets, mask;
+};
+Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& batch,
+            int64_t positions) {
+  int64_t length = 0;
+  for (const size_t index : batch) {
+    length = std::max(length, RowLength(examples[index], positions) - 1);
+  }
+  const auto count = static_cast<int64_t>(batch.size()) * kHellaSwagEndings;
+  Rows rows{at::zeros({count, length}, at::kLong), at::zeros({count, length}, at::kLong),
+            at::zeros({count, length}, at::kDouble)};
+  auto inputs = rows.inputs.accessor<int64_t, 2>();
+  auto targets = rows.targets.accessor<int64_t, 2>();
+  auto mask = rows.mask.accessor<double, 2>();
+  int64_t row = 0;
+  for (const size_t index : batch) {
+    for (const std::vector<uint16_t>& ending : examples[index].endings) {
+      std::vector<uint16_t> tokens = examples[index].context;
+      tokens.insert(tokens.end(), ending.begin(), ending.end());
+      const auto size = static_cast<int64_t>(tokens.size());
+      const int64_t skipped = std::max<int64_t>(0, size - (positions + 1));
+      const int64_t first = size - static_cast<int64_t>(ending.size());
+      for (int64_t i = skipped; i + 1 < size; ++i) {
+        inputs[row][i - skipped] = tokens[i];
+        targets[row][i - skipped] = tokens[i + 1];
+        mask[row][i - skipped] = i + 1 >= first ? 1 : 0;
+      }
+      ++row;
+    }
+  }
+  return rows;
+}
+
+// Of each row, the sum of the losses of its ending.
+at::Tensor RowLosses(const Rows& rows, int64_t vocab_size, const Transformer& model,
+                     Device& device) {
+  // Padding follows the tokens, and the model looks backward only.
+  const at::Tensor logits = model.Logits(device.Upload(rows.inputs), /*training=*/false)
+                                .slice(2, 0, vocab_size)
+                                .to(at::kFloat);
+  const at::Tensor right = logits.gather(2, device.Upload(rows.targets).unsqueeze(2)).squeeze(2);
+  const at::Tensor losses = (logits.logsumexp(2) - right).to(at::kCPU, at::kDouble);
+  return (losses * rows.mask).sum(1);
+}
+
+}  // namespace
+
+Preferred PreferredEnding(std::span<const EndingLoss> losses) {
+  const auto least = [&](auto&& value) {
+    const auto found = std::min_element(
+        losses.begin(), losses.end(),
+        [&](const EndingLoss& a, const EndingLoss& b) { return value(a) < value(b); });
+    return static_cast<int>(found - losses.begin());
+  };
+  return {least([](const EndingLoss& loss) { return loss.sum; }), least([](const EndingLoss& loss) {
+            return loss.sum / static_cast<double>(std::max<int64_t>(loss.tokens, 1));
+          })};
+}
+
+Result<std::vector<ExampleBatch>> HellaSwagBatches(const std::vector<HellaSwagExample>& examples,
+                                                   int64_t positions) {
+  for (size_t i = 0; i < examples.size(); ++i) {
+    if (LongestEnding(examples[i]) <= positions) continue;
+    return Error{ErrorKind::kConfig,
+                 "eval.hellaswag: example " + std::to_string(i) + " has an ending of " +
+                     std::to_string(LongestEnding(examples[i])) +
+                     " tokens; the model has model.n_positions " + std::to_string(positions)};
+  }
+  std::vector<size_t> order(examples.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return RowLength(examples[a], positions) < RowLength(examples[b], positions);
+  });
+  std::vector<ExampleBatch> batches;
+  for (const size_t index : order) {
+    // The newest is the longest.
+    const int64_t row = RowLength(examples[index], positions);
+    const auto rows = batches.empty() ? 0 : static_cast<int64_t>(batches.back().size() + 1);
+    if (batches.empty() || rows * kHellaSwagEndings * row > kBatchTokens) batches.emplace_back();
+    batches.back().push_back(index);
+  }
+  return batches;
+}
+
+HellaSwagScore ScoreHellaSwag(const TrialSpec& spec, const std::vector<HellaSwagExample>& examples,
+                              const std::vector<ExampleBatch>& batches, const Transformer& model,
+                              Device& device, Group* group) {
+  at::NoGradGuard no_grad;
+  const c10::DeviceType type = device.Torch().type();
+  const Compute compute = ResolveCompute(spec.compute, type);
+  const size_t rank = group == nullptr ? 0 : static_cast<size_t>(group->rank());
+  const size_t size = group == nullptr ? 1 : static_cast<size_t>(group->size());
+  double right = 0, right_norm = 0, count = 0;
+  for (size_t b = rank; b < batches.size(); b += size) {
+    const AutocastScope autocast(compute, type);
+    const at::Tensor losses = RowLosses(RowsOf(examples, batches[b], spec.model.n_positions),
+                                        spec.model.vocab_size, model, device);
+    const double* loss = losses.const_data_ptr<double>();
+    for (const size_t index : batches[b]) {
+      std::array<EndingLoss, kHellaSwagEndings> endings;
+      for (size_t e = 0; e < endings.size(); ++e) {
+        endings[e] = {*loss++, static_cast<int64_t>(examples[index].endings[e].size())};
+      }
+      const Preferred preferred = PreferredEnding(endings);
+      right += preferred.by_sum == examples[index].label;
+      right_norm += preferred.by_mean == examples[index].label;
+      count += 1;
+    }
+  }
+  std::vector<std::vector<double>> rows{{right, right_norm, count}};
+  if (group != nullptr) rows = group->AllGather(rows[0]);
+  HellaSwagScore score;
+  for (const std::vector<double>& row : rows) {
+    score.acc += row[0];
+    score.acc_norm += row[1];
+    score.examples += row[2];
+  }
+  score.acc /= score.examples;
+  score.acc_norm /= score.examples;
+  return score;
+}
+
+}  // namespace dt::trainer

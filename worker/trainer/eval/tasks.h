@@ -1,0 +1,29 @@
+// tasks.h: what an evaluation does besides the validation loss, made ready before the ranks meet.
+//
+// Errors: kConfig and kData for files that are absent, damaged or do not fit the model.
+// Tests:  tests/trainer/tasks_test.cc
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/frames.h"
+#include "worker/trainer/eval/hellaswag.h"
+
+namespace dt::trainer {
+
+class EvalTasks {
+ public:
+  static Result<EvalTasks> Open(const TrialSpec& spec, const std::string& data_root);
+
+  // Every rank calls it; fills in `eval`.
+  void Run(const TrialSpec& spec, const Transformer& model, Device& device, Group* group,
+           frames::Eval& eval) const;
+
+ private:
+  std::vector<corpus::HellaSwagExample> examples_;
+  std::vector<ExampleBatch> batches_;
+};
+
+}  // namespace dt::trainer
