@@ -136,6 +136,9 @@ inline constexpr size_t kTrialsPerExperiment = 10000;
 inline constexpr size_t kLiveExperiments = 10000;  // not yet ended, at once
 inline constexpr size_t kNameBytes = 256;          // experiment and worker names
 inline constexpr size_t kLabels = 64;
+// Generated texts of one evaluation: with the rest of it they fit into kReportEntryBytes.
+inline constexpr size_t kSamples = 4;
+inline constexpr size_t kSampleBytes = 3 << 10;
 inline constexpr size_t kTextBytes = 4096;  // messages, reasons, label values
 inline constexpr int32_t kWorldSizeMax = 16384;
 

@@ -318,6 +318,27 @@ void AddEvaluation(std::vector<Field>& t) {
           .Glob()
           .Help("File of HellaSwag, llm.c's packed one or the original JSON lines, relative "
                 "to the worker's --data-root: its accuracy at each validation."));
+  t.push_back(Row("eval.samples", kInteger)
+                  .Range(0, static_cast<double>(limits::kSamples))
+                  .Default("0")
+                  .Help("Texts that the model writes at each validation, for its logs and the "
+                        "report."));
+  t.push_back(Row("eval.sample_prompt", kText)
+                  .None()
+                  .Help("How these texts begin; without one they begin as documents do."));
+  t.push_back(Row("eval.sample_tokens", kInteger)
+                  .Range(1, 1024)
+                  .Default("64")
+                  .Help("Tokens of such a text at most; end-of-text ends it before."));
+  t.push_back(Row("eval.sample_temperature", kNumber)
+                  .Range(0, 100)
+                  .Default("1")
+                  .Help("How freely tokens are drawn: logits are divided by it; 0: always the "
+                        "likeliest."));
+  t.push_back(Row("eval.sample_top_k", kInteger)
+                  .Range(0, kSizeMax)
+                  .Default("50")
+                  .Help("Drawn from so many of the likeliest tokens; 0: from all."));
   t.push_back(Row("eval.vocab", kText)
                   .Glob()
                   .Default("vocab.bpe")
@@ -463,7 +484,6 @@ const std::vector<std::string>& ReservedPaths() {
       "parallel.pipeline",
       "parallel.microbatches",
       "parallel.compression",
-      "eval.samples",
       "checkpoint.async",
       "checkpoint.export",
       "stop.patience",

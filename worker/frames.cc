@@ -67,6 +67,7 @@ static void to_json(json& j, const Eval& eval) {
        {"seconds", eval.seconds}};
   if (eval.hellaswag_acc) j["hellaswag_acc"] = *eval.hellaswag_acc;
   if (eval.hellaswag_acc_norm) j["hellaswag_acc_norm"] = *eval.hellaswag_acc_norm;
+  if (!eval.samples.empty()) j["samples"] = eval.samples;
 }
 static void from_json(const json& j, Eval& eval) {
   const Eval absent;
@@ -79,6 +80,7 @@ static void from_json(const json& j, Eval& eval) {
   ReadNumber(j, "perplexity_mean", eval.perplexity_mean);
   eval.hellaswag_acc = j.value("hellaswag_acc", absent.hellaswag_acc);
   eval.hellaswag_acc_norm = j.value("hellaswag_acc_norm", absent.hellaswag_acc_norm);
+  eval.samples = j.value("samples", absent.samples);
 }
 
 namespace {

@@ -125,6 +125,7 @@ struct Eval {
   double seconds = 0;
   std::optional<double> hellaswag_acc;  // shares of the examples; nothing: not measured
   std::optional<double> hellaswag_acc_norm;
+  std::vector<std::string> samples;  // generated texts
 };
 struct CheckpointDone {
   std::string token;

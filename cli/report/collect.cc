@@ -64,7 +64,9 @@ void Collector::Take(const v1::StepRow& row, Trial& trial) {
 void Collector::Add(const v1::ReadMetricsResponse& page) {
   for (const v1::EvaluationRow& one : page.evaluations()) {
     if (one.evaluation().split() == "val" && std::isfinite(one.evaluation().loss())) {
-      evaluations_[one.trial()].push_back(one.evaluation());
+      std::vector<v1::Evaluation>& known = evaluations_[one.trial()];
+      if (!known.empty()) known.back().clear_samples();  // only the newest are shown
+      known.push_back(one.evaluation());
     }
   }
   for (const v1::MetricRow& one : page.rows()) {

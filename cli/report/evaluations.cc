@@ -10,6 +10,9 @@
 namespace dt::cli::report {
 namespace {
 
+// Enough to compare; each has up to four texts.
+constexpr size_t kSampledTrials = 3;
+
 std::string Share(double share) { return absl::StrCat(FixedText(share * 100), "%"); }
 
 }  // namespace
@@ -31,6 +34,23 @@ void AppendAccuracies(const Experiment& experiment, Document& document) {
   if (table.rows.empty()) return;
   document.blocks.push_back(Heading{"HellaSwag"});
   document.blocks.push_back(std::move(table));
+}
+
+void AppendSamples(const Experiment& experiment, Document& document) {
+  size_t shown = 0;
+  for (const Trial* trial : BestFirst(experiment)) {
+    const v1::Evaluation& newest = trial->newest_evaluation;
+    if (newest.samples().empty()) continue;
+    if (shown++ == kSampledTrials) return;
+    if (shown == 1) document.blocks.push_back(Heading{"Samples"});
+    int number = 0;
+    for (const std::string& sample : newest.samples()) {
+      document.blocks.push_back(
+          Verbatim{absl::StrCat("Trial ", TrialName(trial->summary), " at step ", newest.step(),
+                                ", sample ", ++number),
+                   sample});
+    }
+  }
 }
 
 }  // namespace dt::cli::report

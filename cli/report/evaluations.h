@@ -10,5 +10,7 @@ namespace dt::cli::report {
 
 // The accuracies of every trial that has some.
 void AppendAccuracies(const Experiment& experiment, Document& document);
+// What the best trials wrote.
+void AppendSamples(const Experiment& experiment, Document& document);
 
 }  // namespace dt::cli::report

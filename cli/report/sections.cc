@@ -325,6 +325,7 @@ Document ExperimentReport(const Experiment& experiment) {
   }
   AppendCurves(experiment, document);
   AppendAccuracies(experiment, document);
+  AppendSamples(experiment, document);
   AppendStepTime(experiment, document);
   AppendScaling(experiment, document);
   AppendConfiguration(experiment, "Configuration", document);

@@ -9,7 +9,7 @@
 
 namespace dt::cli::report {
 
-// Head, results, figures, curves, accuracies, time of a step, scaling, configuration,
+// Head, results, figures, curves, accuracies, samples, time of a step, scaling, configuration,
 // attempts.
 Document ExperimentReport(const Experiment& experiment);
 

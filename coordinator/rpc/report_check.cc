@@ -125,6 +125,17 @@ absl::Status CheckCheckpoint(const v1::CheckpointRef& checkpoint) {
   return CheckText("a checkpoint's manifest hash", checkpoint.manifest_hash());
 }
 
+absl::Status CheckEvaluation(const v1::Evaluation& evaluation) {
+  if (evaluation.samples_size() > static_cast<int>(limits::kSamples)) {
+    return Refuse(absl::StrCat("an evaluation has ", evaluation.samples_size(),
+                               " samples; the limit is ", limits::kSamples));
+  }
+  for (const std::string& sample : evaluation.samples()) {
+    DT_RETURN_IF_ERROR(CheckText("a sample", sample, limits::kSampleBytes));
+  }
+  return CheckText("an evaluation's split", evaluation.split());
+}
+
 absl::Status CheckAttemptStatus(const v1::AttemptStatus& status) {
   if (status.attempt_token().size() != kTokenBytes) {
     return Refuse(absl::StrCat("an attempt's token has ", status.attempt_token().size(),
@@ -162,7 +173,7 @@ absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
     case v1::Item::kPrepared:
       return CheckPrepared(item.prepared());
     case v1::Item::kEvaluation:
-      return CheckText("an evaluation's split", item.evaluation().split());
+      return CheckEvaluation(item.evaluation());
     case v1::Item::kRunning:
     case v1::Item::kDropped:
       return absl::OkStatus();

@@ -171,11 +171,13 @@ absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request
   evaluations_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, request.trial());
   evaluations_.Bind(3, page.from.evaluation).Bind(4, static_cast<int64_t>(page.room));
   int64_t last_id = page.from.evaluation;
-  while (true) {
+  for (size_t bytes = 0; !page.Full();) {
     DT_ASSIGN_OR_RETURN(const bool found, evaluations_.Step());
     if (!found) break;
     last_id = evaluations_.Integer(0);
     --page.room;
+    bytes += evaluations_.Blob(3).size();
+    if (bytes > limits::kPageBytes) page.room = 0;  // generated texts are large
     v1::EvaluationRow row;
     row.set_trial(static_cast<uint32_t>(evaluations_.Integer(1)));
     row.set_attempt(static_cast<uint32_t>(evaluations_.Integer(2)));

@@ -110,6 +110,15 @@ TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
        [](auto& r) { r.mutable_hello()->set_worker(std::string(limits::kNameBytes + 1, 'x')); }},
       {"short token", [](auto& r) { AddItem(r)->set_attempt_token("t"); }},
       {"no kind", [](auto& r) { AddItem(r); }},
+      {"many samples",
+       [](auto& r) {
+         v1::Evaluation& evaluation = *AddItem(r)->mutable_evaluation();
+         for (size_t i = 0; i <= limits::kSamples; ++i) evaluation.add_samples("text");
+       }},
+      {"a long sample",
+       [](auto& r) {
+         AddItem(r)->mutable_evaluation()->add_samples(std::string(limits::kSampleBytes + 1, 'x'));
+       }},
       {"sequence 0",
        [](auto& r) {
          v1::Item* item = AddItem(r);

@@ -70,13 +70,14 @@ class SqliteStoreTest : public testing::Test {
     batch.chunks.push_back(&chunk);
     ASSERT_TRUE(store_->Commit(batch).ok());
   }
-  void Evaluate(uint32_t trial, uint32_t attempt, uint64_t step) {
+  void Evaluate(uint32_t trial, uint32_t attempt, uint64_t step, const std::string& sample = "") {
     v1::Record record;
     auto& recorded = *record.mutable_evaluation();
     recorded.set_experiment(kExperiment);
     recorded.set_trial(trial);
     recorded.set_attempt(attempt);
     recorded.mutable_evaluation()->set_step(step);
+    if (!sample.empty()) recorded.mutable_evaluation()->add_samples(sample);
     Commit({record});
   }
   void Log(uint32_t trial, int32_t rank, const std::string& text) {
@@ -333,6 +334,19 @@ TEST_F(SqliteStoreTest, EvaluationsComeFirstAndOncePerRow) {
               (std::vector<std::string>{"e1:1#1", "e1:2#1", "e1:3#1", "1:1#1", "1:2#1"}))
         << "page size " << page_size;
   }
+}
+
+TEST_F(SqliteStoreTest, APageOfEvaluationsWithTextsIsBounded) {
+  Run(1, 1, 0);
+  // Far longer than a sample may be, so that few rows fill a page.
+  for (uint64_t step = 1; step <= 6; ++step) Evaluate(1, 1, step, std::string(1 << 20, 'x'));
+  auto reader = SqliteReader::Open(directory_);
+  v1::ReadMetricsRequest request;
+  request.set_experiment(kExperiment);
+  const auto response = (*reader)->ReadMetrics(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->evaluations_size(), 4);
+  EXPECT_EQ(ReadRows({}).size(), 6u);
 }
 
 TEST_F(SqliteStoreTest, AForeignPageTokenIsAnInvalidArgument) {

@@ -147,6 +147,27 @@ TEST_P(DeviceTest, AutocastTrainsNearlyAsFp32Does) {
   }
 }
 
+TEST_P(DeviceTest, AnEvaluationScoresHellaSwagAndWritesSamples) {
+  folder_.Write(
+      "hellaswag.jsonl",
+      "{\"ctx\": \"a b\", \"endings\": [\"c\", \"dd\", \"eee\", \"ffff\"], \"label\": 2}\n");
+  nlohmann::json spec = SmallSpec();
+  spec["precision"]["compute"] = "bf16";
+  spec["data"]["tokenizer"] = "byte";
+  spec["model"]["vocab_size"] = 257;
+  spec["model"]["vocab_pad"] = 320;
+  spec["eval"]["hellaswag"] = "hellaswag.jsonl";
+  spec["eval"]["samples"] = 2;
+  spec["eval"]["sample_tokens"] = 40;
+  const Told told = Train(spec);
+  ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+  ASSERT_EQ(told.evals.size(), 1u);
+  ASSERT_TRUE(told.evals[0].hellaswag_acc);
+  EXPECT_TRUE(*told.evals[0].hellaswag_acc == 0 || *told.evals[0].hellaswag_acc == 1);
+  ASSERT_EQ(told.evals[0].samples.size(), 2u);
+  EXPECT_NE(told.evals[0].samples[0], told.evals[0].samples[1]);
+}
+
 TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {
   nlohmann::json spec = SmallSpec();
   // Tokens absent from the first batch get 0/0 as their update; a later batch has them.

@@ -87,5 +87,39 @@ TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
   refused("data", "model.vocab_size is 100");
 }
 
+TEST_F(TasksTest, SamplesAreWrittenAtEachEvaluationAndAreTheSameAfterAResume) {
+  spec_["eval"]["samples"] = 2;
+  spec_["eval"]["sample_prompt"] = "To be";
+  spec_["eval"]["sample_tokens"] = 40;  // more than the model has positions
+  spec_["eval"]["every"] = "2";
+  spec_["checkpoint"]["every"]["steps"] = "2";
+  spec_["checkpoint"]["keep_latest"] = 10;
+  frames::Start start = Start();
+  start.storage = folder_ / "storage";
+  TrainerGang gang(2);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.Cause(), "finished");
+  ASSERT_EQ(whole.evals.size(), 2u);
+  for (const frames::Eval& eval : whole.evals) {
+    ASSERT_EQ(eval.samples.size(), 2u);
+    for (const std::string& sample : eval.samples) EXPECT_TRUE(sample.starts_with("To be"));
+    EXPECT_NE(eval.samples[0], eval.samples[1]);
+  }
+  EXPECT_NE(whole.evals[0].samples, whole.evals[1].samples);
+  start.attempt = 2;
+  start.resume = {2, whole.checkpoints.at(0).path, whole.checkpoints[0].manifest_hash};
+  const Told rest = gang.Run(start);
+  ASSERT_EQ(rest.evals.size(), 1u);
+  EXPECT_EQ(rest.evals[0].samples, whole.evals[1].samples);
+}
+
+TEST_F(TasksTest, SamplesNeedATokenizerThatFitsTheModel) {
+  spec_["eval"]["samples"] = 1;
+  spec_["model"]["vocab_size"] = 256;
+  const Told told = TrainerGang(1).Run(Start());
+  EXPECT_EQ(told.Cause(), "config");
+  EXPECT_NE(told.ends[0]->message.find("needs token 256"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dt::testing

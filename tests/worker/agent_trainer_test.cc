@@ -145,6 +145,20 @@ TEST_F(AgentTest, AccuraciesAreToldWhereTheyWereMeasured) {
   EXPECT_EQ(items_[1].evaluation().hellaswag_acc_norm(), 0.25);
 }
 
+TEST_F(AgentTest, SamplesAreBoundedInNumberAndLength) {
+  ReachTraining();
+  items_.clear();
+  const std::vector<std::string> many(limits::kSamples + 1,
+                                      std::string(limits::kSampleBytes + 1, 'x'));
+  Say(frames::Eval{.token = Hex(1), .step = 2, .loss = 2.5, .samples = many});
+  Advance(limits::kHeartbeat);
+  DeliverReports();
+  ASSERT_EQ(items_.size(), 1u);
+  ASSERT_EQ(items_[0].evaluation().samples_size(), static_cast<int>(limits::kSamples));
+  EXPECT_LE(items_[0].evaluation().samples(0).size(), limits::kSampleBytes);
+  EXPECT_LE(items_[0].ByteSizeLong(), limits::kReportEntryBytes);
+}
+
 TEST_F(AgentTest, ItemsKeepTheOrderInWhichThingsHappened) {
   ReachTraining();
   items_.clear();

@@ -282,6 +282,11 @@ void ReadEvery(Section& section, CheckpointSpec& out) {
 // What an evaluation does besides the validation loss.
 void ReadTasks(Section& eval, EvalSpec& out) {
   eval.Text("hellaswag", out.hellaswag);
+  eval.Integer("samples", 0, kSamplesMax, out.samples);
+  eval.Text("sample_prompt", out.sample_prompt);
+  eval.Integer("sample_tokens", 1, 1024, out.sample_tokens);
+  eval.Number("sample_temperature", 0, 100, out.sample_temperature);
+  eval.Integer("sample_top_k", 0, 1 << 24, out.sample_top_k);
   eval.Text("vocab", out.vocab);
 }
 

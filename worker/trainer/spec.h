@@ -76,10 +76,19 @@ struct ScheduleSpec {
   double min_lr_ratio = 0.1;
   double decay_ratio = 0.2;  // of kWsd
 };
+// Generated texts are kept with their evaluation, whose message has room for so much: limits.h,
+// which needs Abseil, has the same bounds.
+inline constexpr int64_t kSamplesMax = 4;
+inline constexpr size_t kSampleBytesMax = 3 << 10;
 struct EvalSpec {
   int64_t every = 250;  // steps; 0: only at the end
   int64_t batches = 20;
   std::string hellaswag;  // file; empty: none
+  int64_t samples = 0;    // texts generated at each evaluation
+  std::string sample_prompt;
+  int64_t sample_tokens = 64;
+  double sample_temperature = 1;  // 0: the likeliest token
+  int64_t sample_top_k = 50;      // 0: all
   std::string vocab = "vocab.bpe";
 };
 struct CheckpointSpec {

@@ -1,5 +1,6 @@
 #include "cli/report/evaluations.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/cli/report/fixture.h"
 
@@ -23,6 +24,7 @@ Experiment Evaluated() {
         one.set_hellaswag_acc(static_cast<double>(step) / 80);
         one.set_hellaswag_acc_norm(0.3125);
       }
+      one.add_samples(absl::StrCat("text ", trial, " at ", step, " <b>"));
     }
   }
   Collector collector(experiment);
@@ -40,9 +42,21 @@ TEST(EvaluationsTest, AccuraciesAreThoseOfTheLastEvaluation) {
   EXPECT_FALSE(Has(page, "12/3")) << "it has none";
 }
 
+TEST(EvaluationsTest, SamplesAreTheNewestOfTheBestTrials) {
+  Document document;
+  AppendSamples(Evaluated(), document);
+  const std::string page = HtmlPage(document);
+  EXPECT_TRUE(Has(page, "Trial 12/2 at step 20, sample 1")) << page;
+  EXPECT_TRUE(Has(page, "text 2 at 20 &lt;b&gt;")) << page;
+  EXPECT_FALSE(Has(page, "at 10")) << "an earlier one";
+  EXPECT_LT(page.find("text 2"), page.find("text 3")) << "the best first";
+  EXPECT_FALSE(Has(page, "text 4")) << "three are enough";
+}
+
 TEST(EvaluationsTest, WithoutThemThereIsNothing) {
   Document document;
   AppendAccuracies(Study(), document);
+  AppendSamples(Study(), document);
   EXPECT_TRUE(document.blocks.empty());
 }
 

@@ -1,10 +1,12 @@
 // tasks.cc: files of evaluations, and the tasks one after another.
 #include "worker/trainer/eval/tasks.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "corpus/glob.h"
+#include "worker/trainer/eval/samples.h"
 
 namespace dt::trainer {
 namespace {
@@ -37,29 +39,60 @@ Result<corpus::TextCodec> OpenCodec(const TrialSpec& spec, const std::string& da
 
 Result<EvalTasks> EvalTasks::Open(const TrialSpec& spec, const std::string& data_root) {
   EvalTasks tasks;
-  if (!spec.eval.hellaswag.empty()) {
-    DT_TRY_ASSIGN(const std::string file, FileOf("eval.hellaswag", spec.eval.hellaswag, data_root));
-    DT_TRY_ASSIGN(const bool text, corpus::IsHellaSwagText(file));
-    std::optional<corpus::TextCodec> codec;
-    if (text) {
-      DT_TRY_ASSIGN(codec, OpenCodec(spec, data_root));
-    }
-    DT_TRY_ASSIGN(tasks.examples_,
-                  corpus::ReadHellaSwag(file, codec ? &*codec : nullptr, spec.model.vocab_size));
-    DT_TRY_ASSIGN(tasks.batches_, HellaSwagBatches(tasks.examples_, spec.model.n_positions));
-  }
+  DT_TRY(tasks.OpenHellaSwag(spec, data_root));
+  DT_TRY(tasks.OpenSamples(spec, data_root));
   return tasks;
+}
+
+Result<void> EvalTasks::OpenHellaSwag(const TrialSpec& spec, const std::string& data_root) {
+  if (spec.eval.hellaswag.empty()) return {};
+  DT_TRY_ASSIGN(const std::string file, FileOf("eval.hellaswag", spec.eval.hellaswag, data_root));
+  DT_TRY_ASSIGN(const bool text, corpus::IsHellaSwagText(file));
+  std::optional<corpus::TextCodec> codec;
+  if (text) {
+    DT_TRY_ASSIGN(codec, OpenCodec(spec, data_root));
+  }
+  DT_TRY_ASSIGN(examples_,
+                corpus::ReadHellaSwag(file, codec ? &*codec : nullptr, spec.model.vocab_size));
+  DT_TRY_ASSIGN(batches_, HellaSwagBatches(examples_, spec.model.n_positions));
+  return {};
+}
+
+Result<void> EvalTasks::OpenSamples(const TrialSpec& spec, const std::string& data_root) {
+  if (spec.eval.samples == 0) return {};
+  DT_TRY_ASSIGN(codec_, OpenCodec(spec, data_root));
+  prompt_ = codec_.Encode(spec.eval.sample_prompt);
+  if (prompt_.empty()) prompt_ = {codec_.end_of_text()};
+  const uint16_t largest =
+      std::max(*std::max_element(prompt_.begin(), prompt_.end()), codec_.end_of_text());
+  if (largest < spec.model.vocab_size) return {};
+  return Error{ErrorKind::kConfig, "eval.samples needs token " + std::to_string(largest) +
+                                       " of data.tokenizer; model.vocab_size is " +
+                                       std::to_string(spec.model.vocab_size) +
+                                       ". Set the tokenizer of the data"};
 }
 
 void EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Device& device, Group* group,
                     frames::Eval& eval) const {
-  if (examples_.empty()) return;
-  const HellaSwagScore score = ScoreHellaSwag(spec, examples_, batches_, model, device, group);
-  eval.hellaswag_acc = score.acc;
-  eval.hellaswag_acc_norm = score.acc_norm;
-  if (group == nullptr || group->rank() == 0) {
-    std::fprintf(stderr, "step %llu  HellaSwag %.4f, normalised %.4f\n",
-                 static_cast<unsigned long long>(eval.step), score.acc, score.acc_norm);
+  const bool is_root = group == nullptr || group->rank() == 0;
+  const auto step = static_cast<unsigned long long>(eval.step);
+  if (!examples_.empty()) {
+    const HellaSwagScore score = ScoreHellaSwag(spec, examples_, batches_, model, device, group);
+    eval.hellaswag_acc = score.acc;
+    eval.hellaswag_acc_norm = score.acc_norm;
+    if (is_root) {
+      std::fprintf(stderr, "step %llu  HellaSwag %.4f, normalised %.4f\n", step, score.acc,
+                   score.acc_norm);
+    }
+  }
+  if (prompt_.empty() || !is_root) return;
+  // Other texts at each evaluation, and the same after a resume.
+  const uint64_t seed = static_cast<uint64_t>(spec.seed) + 0x9e3779b97f4a7c15 * (eval.step + 1);
+  for (const std::vector<uint16_t>& ids :
+       Generate(spec, {prompt_, codec_.end_of_text(), seed}, model, device)) {
+    eval.samples.push_back(ShownText(spec.eval.sample_prompt + codec_.Decode(ids)));
+    std::fprintf(stderr, "step %llu  sample %zu: %s\n", step, eval.samples.size(),
+                 eval.samples.back().c_str());
   }
 }
 

@@ -22,8 +22,13 @@ class EvalTasks {
            frames::Eval& eval) const;
 
  private:
+  Result<void> OpenHellaSwag(const TrialSpec& spec, const std::string& data_root);
+  Result<void> OpenSamples(const TrialSpec& spec, const std::string& data_root);
+
   std::vector<corpus::HellaSwagExample> examples_;
   std::vector<ExampleBatch> batches_;
+  corpus::TextCodec codec_;  // of samples
+  std::vector<uint16_t> prompt_;
 };
 
 }  // namespace dt::trainer

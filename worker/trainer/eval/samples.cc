@@ -1,0 +1,108 @@
+// samples.cc: one token after another, all samples at once.
+#include "worker/trainer/eval/samples.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "worker/trainer/precision/precision.h"
+
+namespace dt::trainer {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Bytes of the well-formed UTF-8 character at the start of `text`; 0 when there is none.
+size_t CharacterBytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  size_t length = 0;
+  unsigned char least = 0x80, most = 0xBF;  // of the second byte
+  if (first >= 0xC2 && first <= 0xDF) {
+    length = 2;
+  } else if (first >= 0xE0 && first <= 0xEF) {
+    length = 3;
+    if (first == 0xE0) least = 0xA0;
+    if (first == 0xED) most = 0x9F;  // no surrogates
+  } else if (first >= 0xF0 && first <= 0xF4) {
+    length = 4;
+    if (first == 0xF0) least = 0x90;
+    if (first == 0xF4) most = 0x8F;
+  }
+  if (length == 0 || text.size() < length || byte(1) < least || byte(1) > most) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
+                at::Generator& generator) {
+  if (temperature == 0) return logits.argmax(1);
+  at::Tensor scaled = logits / temperature;
+  if (top_k > 0 && top_k < scaled.size(1)) {
+    const at::Tensor least = std::get<0>(scaled.topk(top_k, 1)).slice(1, top_k - 1);
+    scaled = scaled.masked_fill(scaled < least, -std::numeric_limits<double>::infinity());
+  }
+  return at::softmax(scaled, 1).multinomial(1, /*replacement=*/false, generator).squeeze(1);
+}
+
+std::vector<std::vector<uint16_t>> Generate(const TrialSpec& spec, const Generation& generation,
+                                            const Transformer& model, Device& device) {
+  at::NoGradGuard no_grad;
+  const c10::DeviceType type = device.Torch().type();
+  const Compute compute = ResolveCompute(spec.compute, type);
+  at::Generator generator = at::detail::createCPUGenerator(generation.seed);
+  const auto count = static_cast<size_t>(spec.eval.samples);
+  std::vector<std::vector<uint16_t>> samples(count);
+  std::vector<bool> ended(count, false);
+  at::Tensor ids = at::empty({spec.eval.samples, std::ssize(generation.prompt)}, at::kLong);
+  for (int64_t i = 0; i < ids.size(1); ++i) {
+    ids.select(1, i).fill_(int64_t{generation.prompt[static_cast<size_t>(i)]});
+  }
+  for (int64_t made = 0; made < spec.eval.sample_tokens; ++made) {
+    // What lies further back than the model can see is left out.
+    const int64_t seen = std::min(ids.size(1), spec.model.n_positions);
+    at::Tensor logits;
+    {
+      const AutocastScope autocast(compute, type);
+      logits = model.Logits(device.Upload(ids.slice(1, ids.size(1) - seen).contiguous()),
+                            /*training=*/false);
+    }
+    logits =
+        logits.select(1, seen - 1).slice(1, 0, spec.model.vocab_size).to(at::kCPU, at::kDouble);
+    const at::Tensor drawn =
+        Draw(logits, spec.eval.sample_temperature, spec.eval.sample_top_k, generator);
+    for (size_t s = 0; s < count; ++s) {
+      const auto id = drawn[static_cast<int64_t>(s)].item<int64_t>();
+      if (id == generation.end_of_text) ended[s] = true;
+      if (!ended[s]) samples[s].push_back(static_cast<uint16_t>(id));
+    }
+    if (std::all_of(ended.begin(), ended.end(), [](bool over) { return over; })) break;
+    ids = at::cat({ids, drawn.unsqueeze(1)}, 1);
+  }
+  return samples;
+}
+
+std::string ShownText(std::string_view bytes) {
+  std::string shown;
+  while (!bytes.empty()) {
+    const size_t length = CharacterBytes(bytes);
+    std::string_view character = bytes.substr(0, std::max<size_t>(length, 1));
+    bytes.remove_prefix(character.size());
+    const auto first = static_cast<unsigned char>(character[0]);
+    const bool control =
+        (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f ||
+        (length == 2 && first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
+    if (length == 0 || control) character = kReplacement;
+    if (shown.size() + character.size() > kSampleBytesMax) break;
+    shown += character;
+  }
+  return shown;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,39 @@
+// samples.h: texts that the model writes, for people to see what it has learned.
+//
+// Role:   rank 0 generates; the others go on to their next collective and wait there. What comes is
+//         a function of weights, seed, step and number of the sample.
+// Errors: LibTorch's exceptions pass through.
+// Tests:  tests/trainer/samples_test.cc, tests/trainer/tasks_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "worker/trainer/device.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/spec.h"
+
+namespace dt::trainer {
+
+struct Generation {
+  std::vector<uint16_t> prompt;  // not empty
+  uint16_t end_of_text = 0;      // ends a sample
+  uint64_t seed = 0;
+};
+// The tokens of each of eval.samples after the prompt, without end-of-text; at most
+// eval.sample_tokens.
+std::vector<std::vector<uint16_t>> Generate(const TrialSpec& spec, const Generation& generation,
+                                            const Transformer& model, Device& device);
+
+// Pure: draws from the last logits of a model, [rows, vocab] on the CPU, one of the top_k likeliest
+// (0: all) at this temperature (0: the likeliest).
+at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
+                at::Generator& generator);
+
+// Pure: as it may be kept and shown: valid UTF-8, no control characters but line ends and tabs, at
+// most kSampleBytesMax bytes.
+std::string ShownText(std::string_view bytes);
+
+}  // namespace dt::trainer
