@@ -76,7 +76,7 @@ struct Row {
     field.help = help;
     return *this;
   }
-  operator Field() const { return field; }
+  operator Field() const { return field; }  // NOLINT: implicit
 };
 
 using enum FieldType;

@@ -303,6 +303,7 @@ std::vector<uint64_t> Removed(const std::vector<std::pair<uint64_t, std::optiona
                               int32_t keep_latest, int32_t keep_best) {
   const Retention retention{.keep_latest = keep_latest, .keep_best = keep_best};
   std::vector<RankedCheckpoint> ranked;
+  ranked.reserve(all.size());
   for (const auto& [step, loss] : all) ranked.push_back({IdOf(step), loss});
   std::vector<uint64_t> steps;
   for (const CheckpointId& id : ChooseToRemove(ranked, retention)) steps.push_back(id.step);
@@ -330,6 +331,7 @@ TEST(RetentionTest, NeverRemovesTheLastOne) {
 std::vector<std::string> RemovedOf(const std::vector<CheckpointId>& all,
                                    const Retention& retention) {
   std::vector<RankedCheckpoint> ranked;
+  ranked.reserve(all.size());
   for (const CheckpointId& id : all) ranked.push_back({id, std::nullopt});
   std::vector<std::string> paths;
   for (const CheckpointId& id : ChooseToRemove(ranked, retention)) {

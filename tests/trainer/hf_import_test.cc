@@ -44,6 +44,7 @@ class HfImportTest : public ::testing::Test {
   void Write(const std::vector<Stored>& stored) {
     const std::vector<char> zeros(4096);
     std::vector<TensorRef> refs;
+    refs.reserve(stored.size());
     for (const Stored& one : stored) {
       refs.push_back({one.name, one.dtype, one.shape, zeros.data()});
     }

@@ -47,6 +47,7 @@ TEST(HostReduceTest, EveryRankGetsTheSameAverageOfEveryRange) {
   for (const int ranks : {1, 2, 3, 5}) {
     const std::vector<Reduce> gang = Gang(ranks, kFloats);
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
       threads.emplace_back([&, r] {
         float* part = gang[r]->memory()->Part(r);

@@ -85,7 +85,7 @@ Result<Gpt2Shape> Gpt2ShapeOf(const json& model) {
 std::vector<Gpt2Tensor> Gpt2Tensors(const Gpt2Shape& shape) {
   std::vector<Gpt2Tensor> tensors;
   const std::string prefix = "transformer.";
-  const auto plain = [&](const std::string& name, std::vector<int64_t> extents) {
+  const auto plain = [&](const std::string& name, const std::vector<int64_t>& extents) {
     tensors.push_back({name, prefix + name, extents, extents, false});
   };
   const auto by_token = [&](const std::string& name, const std::string& theirs) {

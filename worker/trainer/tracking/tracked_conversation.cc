@@ -61,13 +61,13 @@ Scalars ScalarsOfStep(const json& row) {
 }
 
 Scalars ScalarsOfEvaluation(const json& evaluation) {
-  const std::string split = evaluation.value("split", "val");
+  const std::string prefix = evaluation.value("split", "val") + "/";
   Scalars scalars;
   for (const auto& [name, value] : evaluation.items()) {
     if (name == "step" || name == "tokens" || name == "seconds") continue;
     if (!value.is_number() && !value.is_null()) continue;
-    scalars.emplace_back(split + "/" + name, NumberOf(value));
-    if (name == "loss") scalars.emplace_back(split + "/perplexity", std::exp(NumberOf(value)));
+    scalars.emplace_back(prefix + name, NumberOf(value));
+    if (name == "loss") scalars.emplace_back(prefix + "perplexity", std::exp(NumberOf(value)));
   }
   return scalars;
 }
@@ -83,15 +83,16 @@ Setting SettingOf(const json& value) {
   return text;
 }
 
-// Every setting of the trial by its path: TensorBoard shows which of them differ.
-void AddSettings(const json& value, const std::string& path,
+// Every setting by its path, which begins with `prefix`: TensorBoard shows which of them differ.
+void AddSettings(const json& section, const std::string& prefix,
                  std::vector<std::pair<std::string, Setting>>& settings) {
-  if (!value.is_object()) {
-    settings.emplace_back(path, SettingOf(value));
-    return;
-  }
-  for (const auto& [name, inner] : value.items()) {
-    AddSettings(inner, path.empty() ? name : path + "." + name, settings);
+  for (const auto& [name, value] : section.items()) {
+    const std::string path = prefix + name;
+    if (value.is_object()) {
+      AddSettings(value, path + ".", settings);
+    } else {
+      settings.emplace_back(path, SettingOf(value));
+    }
   }
 }
 
