@@ -4,10 +4,8 @@
 #include <algorithm>
 
 namespace dt {
-namespace {
 
-// Length of the well-formed UTF-8 sequence at the front of `text`, or 0.
-size_t SequenceLength(std::string_view text) {
+size_t Utf8Length(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
   if (first < 0x80) return 1;
@@ -32,11 +30,9 @@ size_t SequenceLength(std::string_view text) {
   return length;
 }
 
-}  // namespace
-
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -47,7 +43,7 @@ std::string CleanText(std::string_view text, size_t bytes_max) {
   std::string clean;
   clean.reserve(std::min(text.size(), bytes_max));
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = Utf8Length(text);
     if (clean.size() + std::max<size_t>(length, 1) > bytes_max) break;
     if (length == 0) {
       clean += '?';

@@ -10,6 +10,10 @@
 
 namespace dt {
 
+// Bytes of the well-formed UTF-8 character at the front of `text`, 0 when there is none.
+// REQUIRES: not empty.
+size_t Utf8Length(std::string_view text);
+
 bool IsUtf8(std::string_view text);
 
 // The longest front of `text` that has at most `bytes_max` bytes and cuts no character in two.

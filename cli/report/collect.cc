@@ -114,7 +114,6 @@ void Collector::Finish() {
       points.push_back({static_cast<double>(one.step()), one.loss()});
     }
     points = Thin(points, kMarksPerLine);
-    found->second->perplexity_mean = evaluations.back().perplexity_mean();
     found->second->newest_evaluation = std::move(evaluations.back());
   }
 }

@@ -45,7 +45,6 @@ struct Trial {
   double allreduce_seconds = 0;
   int64_t newest_wall_ms = 0;        // of its rows; 0: none
   v1::Evaluation newest_evaluation;  // step 0: none
-  double perplexity_mean = 0;  // of the newest evaluation: of exp(loss) over batches; 0: unknown
 };
 
 struct Experiment {

@@ -56,7 +56,7 @@ Result ResultOf(const Trial& trial) {
   result.loss = summary.has_latest() ? summary.latest().loss() : kUnknown;
   result.val_loss = summary.val_loss();
   result.perplexity = std::exp(summary.val_loss());
-  result.perplexity_mean = AboveZero(trial.perplexity_mean);
+  result.perplexity_mean = AboveZero(trial.newest_evaluation.perplexity_mean());
   result.tokens_per_second = AboveZero(summary.tokens_per_second());
   const double epoch_tokens = AboveZero(static_cast<double>(summary.train_tokens()));
   result.seconds_per_epoch = epoch_tokens / result.tokens_per_second;

@@ -17,8 +17,9 @@ namespace {
 constexpr char kSequenceLength[] = "train.seq_len";
 
 bool HasMean(const std::vector<Trial>& trials) {
-  return std::any_of(trials.begin(), trials.end(),
-                     [](const Trial& trial) { return trial.perplexity_mean > 0; });
+  return std::any_of(trials.begin(), trials.end(), [](const Trial& trial) {
+    return trial.newest_evaluation.perplexity_mean() > 0;
+  });
 }
 
 enum class Perplexities { kOne, kBoth };

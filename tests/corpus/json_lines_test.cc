@@ -7,15 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "corpus/byte_tokenizer.h"
-#include "corpus/shard.h"
 #include "corpus/tokenize.h"
-#include "tests/testing/temp_folder.h"
+#include "tests/corpus/tokenize_fixture.h"
 
 namespace dt::corpus {
 namespace {
-
-using ::dt::testing::TempFolder;
 
 TEST(JsonLineTest, TheTextIsTheStringInTheField) {
   EXPECT_EQ(*TextOfJsonLine(R"({"text": "a\nb\u00e9\ud83d\ude00", "id": 1})", "text"),
@@ -58,32 +54,12 @@ TEST(JsonLineTest, AMessageDoesNotRepeatALongLine) {
   EXPECT_FALSE(TextOfJsonLine("{\"text\": " + deep, "text").ok());
 }
 
-class JsonLinesTest : public ::testing::Test {
+class JsonLinesTest : public TokenizeFixture {
  protected:
   JsonLinesTest() {
-    options_.output = folder_ / "out";
     options_.existing = Existing::kReplace;
     options_.shard_tokens = 1 << 20;
-    options_.validation_fraction = 0;
   }
-  TokenizeSummary Run() {
-    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
-    EXPECT_TRUE(summary.ok()) << summary.error().message;
-    return summary.ok() ? *summary : TokenizeSummary{};
-  }
-  static std::string Text(const std::vector<std::string>& paths) {
-    std::string text;
-    for (const std::string& path : paths) {
-      const Result<TokenShard> shard = TokenShard::Open(path);
-      std::vector<uint16_t> ids(shard->tokens());
-      EXPECT_TRUE(shard->Read(0, ids).ok());
-      for (const uint16_t id : ids) text += id == kByteEndOfText ? '|' : static_cast<char>(id);
-    }
-    return text;
-  }
-
-  TempFolder folder_;
-  TokenizeOptions options_;
 };
 
 TEST_F(JsonLinesTest, EachLineIsADocumentBesideFilesOfText) {

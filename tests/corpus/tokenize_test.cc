@@ -10,46 +10,22 @@
 #include "corpus/byte_tokenizer.h"
 #include "corpus/documents.h"
 #include "corpus/shard.h"
-#include "tests/testing/temp_folder.h"
+#include "tests/corpus/tokenize_fixture.h"
 
 namespace dt::corpus {
 namespace {
 
 using ::dt::testing::TempFolder;
 
-class TokenizeTest : public ::testing::Test {
+class TokenizeTest : public TokenizeFixture {
  protected:
-  TokenizeTest() {
-    options_.output = folder_ / "out";
-    options_.shard_tokens = 1024;
-    options_.validation_fraction = 0;
-  }
+  TokenizeTest() { options_.shard_tokens = 1024; }
 
-  TokenizeSummary Run() {
-    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
-    EXPECT_TRUE(summary.ok()) << summary.error().message;
-    return summary.ok() ? *summary : TokenizeSummary{};
-  }
   Error Refused() {
     Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
     EXPECT_FALSE(summary.ok());
     return summary.ok() ? Error{} : summary.error();
   }
-  // The ids of some shards as text, end-of-text as '|'.
-  static std::string Text(const std::vector<std::string>& paths) {
-    std::string text;
-    for (const std::string& path : paths) {
-      const Result<TokenShard> shard = TokenShard::Open(path);
-      EXPECT_TRUE(shard.ok());
-      std::vector<uint16_t> ids(shard->tokens());
-      EXPECT_TRUE(shard->Read(0, ids).ok());
-      for (const uint16_t id : ids) text += id == kByteEndOfText ? '|' : static_cast<char>(id);
-    }
-    return text;
-  }
-
-  TempFolder folder_;
-  TokenizeOptions options_;
 };
 
 TEST_F(TokenizeTest, PutsEndOfTextBeforeEachDocumentInSortedOrder) {

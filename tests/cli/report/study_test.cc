@@ -61,7 +61,7 @@ TEST(StudyGridTest, AWordStandsWhereATrialDidNotFinishAndWhereThereIsNone) {
 
 TEST(StudyGridTest, HasPerplexityBothWaysWhereTheTrainerTellsThem) {
   Experiment study = Study();
-  study.trials[0].perplexity_mean = 8.25;
+  study.trials[0].newest_evaluation.set_perplexity_mean(8.25);
   const auto grid = StudyGrid(study.trials);
   EXPECT_TRUE(Has(grid->caption, "perplexity / batch-mean perplexity / seconds")) << grid->caption;
   EXPECT_EQ(grid->rows[0][1], "2.00 / 7.39 / 8.25 / 5.00");

@@ -6,37 +6,13 @@
 #include <tuple>
 #include <utility>
 
+#include "common/text.h"
 #include "worker/trainer/precision/precision.h"
 
 namespace dt::trainer {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-// Bytes of the well-formed UTF-8 character at the start of `text`; 0 when there is none.
-size_t CharacterBytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  size_t length = 0;
-  unsigned char least = 0x80, most = 0xBF;  // of the second byte
-  if (first >= 0xC2 && first <= 0xDF) {
-    length = 2;
-  } else if (first >= 0xE0 && first <= 0xEF) {
-    length = 3;
-    if (first == 0xE0) least = 0xA0;
-    if (first == 0xED) most = 0x9F;  // no surrogates
-  } else if (first >= 0xF0 && first <= 0xF4) {
-    length = 4;
-    if (first == 0xF0) least = 0x90;
-    if (first == 0xF4) most = 0x8F;
-  }
-  if (length == 0 || text.size() < length || byte(1) < least || byte(1) > most) return 0;
-  for (size_t i = 2; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
 
 }  // namespace
 
@@ -70,11 +46,9 @@ std::vector<std::vector<uint16_t>> Generate(const TrialSpec& spec, const Generat
     at::Tensor logits;
     {
       const AutocastScope autocast(compute, type);
-      logits = model.Logits(device.Upload(ids.slice(1, ids.size(1) - seen).contiguous()),
-                            /*training=*/false);
+      logits = model.NextLogits(device.Upload(ids.slice(1, ids.size(1) - seen).contiguous()));
     }
-    logits =
-        logits.select(1, seen - 1).slice(1, 0, spec.model.vocab_size).to(at::kCPU, at::kDouble);
+    logits = logits.slice(1, 0, spec.model.vocab_size).to(at::kCPU, at::kDouble);
     const at::Tensor drawn =
         Draw(logits, spec.eval.sample_temperature, spec.eval.sample_top_k, generator);
     for (size_t s = 0; s < count; ++s) {
@@ -91,7 +65,7 @@ std::vector<std::vector<uint16_t>> Generate(const TrialSpec& spec, const Generat
 std::string ShownText(std::string_view bytes) {
   std::string shown;
   while (!bytes.empty()) {
-    const size_t length = CharacterBytes(bytes);
+    const size_t length = Utf8Length(bytes);
     std::string_view character = bytes.substr(0, std::max<size_t>(length, 1));
     bytes.remove_prefix(character.size());
     const auto first = static_cast<unsigned char>(character[0]);

@@ -39,6 +39,8 @@ class Transformer {
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training) const;
   // [batch, seq, vocab_pad]
   at::Tensor Logits(const at::Tensor& tokens, bool training) const;
+  // Of the token after the last one alone, [batch, vocab_pad]; without dropout.
+  at::Tensor NextLogits(const at::Tensor& tokens) const;
 
   // In the order of use, each one once: a tied head is not listed again.
   const std::vector<NamedTensor>& Parameters() const { return parameters_; }

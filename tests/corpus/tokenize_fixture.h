@@ -1,0 +1,44 @@
+// tokenize_fixture.h: runs of TokenizeFiles that must succeed, and what their shards say.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "corpus/byte_tokenizer.h"
+#include "corpus/shard.h"
+#include "corpus/tokenize.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt::corpus {
+
+class TokenizeFixture : public ::testing::Test {
+ protected:
+  TokenizeFixture() {
+    options_.output = folder_ / "out";
+    options_.validation_fraction = 0;
+  }
+  TokenizeSummary Run() {
+    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    return summary.ok() ? *summary : TokenizeSummary{};
+  }
+  // The ids of some shards as text, end-of-text as '|'.
+  static std::string Text(const std::vector<std::string>& paths) {
+    std::string text;
+    for (const std::string& path : paths) {
+      const Result<TokenShard> shard = TokenShard::Open(path);
+      EXPECT_TRUE(shard.ok());
+      std::vector<uint16_t> ids(shard->tokens());
+      EXPECT_TRUE(shard->Read(0, ids).ok());
+      for (const uint16_t id : ids) text += id == kByteEndOfText ? '|' : static_cast<char>(id);
+    }
+    return text;
+  }
+
+  ::dt::testing::TempFolder folder_;
+  TokenizeOptions options_;
+};
+
+}  // namespace dt::corpus
