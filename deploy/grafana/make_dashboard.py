@@ -48,11 +48,27 @@ ROWS = [
          [(f"dtrain_trial_learning_rate{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
         ("Gradient norm", "Global norm before clipping.", "short", 6, {},
          [(f"dtrain_trial_grad_norm{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
+        ("Validation perplexity", "exp of the newest validation loss.", "short", 6, {},
+         [(f'exp(dtrain_trial_loss{{{TRIAL}, split="val"}})', "{{experiment}}/{{trial}}")]),
+        ("HellaSwag accuracy", "Share of the examples whose right ending has the least loss, by its sum and "
+         "(norm) by its mean over tokens; chance is a quarter. Only with eval.hellaswag.", "percentunit", 6, {},
+         [(f"dtrain_trial_eval_accuracy_ratio{{{TRIAL}}}", "{{experiment}}/{{trial}} {{task}}")]),
+        ("Gradient noise scale", "About the batch, in tokens, beyond which more of it saves few steps. "
+         "Not measured where one rank accumulates nothing.", "short", 6, {},
+         [(f"dtrain_trial_noise_scale_tokens{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
+        ("Skipped steps", "Steps left out because their gradient was not finite. A few are usual with fp16.",
+         "short", 6, {},
+         [(f"increase(dtrain_trial_nonfinite_steps_total{{{TRIAL}}}[$__rate_interval])",
+           "{{experiment}}/{{trial}}")]),
     ]),
     ("Speed", [
-        ("Tokens per second", "Over all ranks of a trial; repeated work counts.", "short", 12, {},
+        ("Tokens per second", "Over all ranks of a trial; repeated work counts.", "short", 8, {},
          [(rate("dtrain_trial_tokens_total", TRIAL), "{{experiment}}/{{trial}}")]),
-        ("Step phases", "Seconds of a step by phase, averaged over the chosen trials.", "s", 12,
+        ("Model FLOPs utilisation", "Share of what the devices can do at most that the model's own arithmetic "
+         "uses. Only for GPUs whose peak is known.", "percentunit", 8, {},
+         [(f"{rate('dtrain_trial_flops_total', TRIAL)} / dtrain_trial_peak_flops{{{TRIAL}}}",
+           "{{experiment}}/{{trial}}")]),
+        ("Step phases", "Seconds of a step by phase, averaged over the chosen trials.", "s", 8,
          {"stack": True},
          [(f"avg by (phase) ({rate('dtrain_trial_phase_seconds_total', TRIAL)} / ignoring (phase) "
            f"group_left () {STEPS})", "{{phase}}")]),
@@ -130,12 +146,14 @@ def dashboard() -> dict:
         ident += 1
         panels.append({"id": ident, "type": "row", "title": name, "collapsed": False, "panels": [],
                        "gridPos": {"x": 0, "y": y, "w": 24, "h": 1}})
-        x = 0
+        x, y = 0, y + 1
         for spec in specs:
+            if x + spec[3] > 24:
+                x, y = 0, y + 8
             ident += 1
-            panels.append(panel(ident, x, y + 1, spec))
+            panels.append(panel(ident, x, y, spec))
             x += spec[3]
-        y += 9
+        y += 8
     job = 'label_values(dtrain_ready, job)'
     instance = 'label_values(dtrain_ready{job=~"$job"}, instance)'
     experiment = f"label_values(dtrain_trials{{{FLEET}}}, experiment)"
@@ -188,8 +206,8 @@ def problems(board: dict) -> list[str]:
             if 'job=~"$job"' not in expr or 'instance=~"$instance"' not in expr:
                 found.append(f"panel '{name}': job and instance are not matched")
             for word in expr.replace("{", " ").replace("(", " ").split():
-                # A counter is only ever seen through a rate.
-                if word.endswith("_total") and f"rate({word}{{" not in expr:
+                # A counter is only ever seen through a rate or an increase.
+                if word.endswith("_total") and not any(f"{f}({word}{{" in expr for f in ("rate", "increase")):
                     found.append(f"panel '{name}': counter {word} outside a rate")
     return found
 

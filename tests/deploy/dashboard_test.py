@@ -6,6 +6,7 @@ usage: dashboard_test.py PROGRAMS_DIR     exits 77, saying why, where there is n
 import json
 import math
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -27,8 +28,17 @@ resources: {gpus: 2, device: cpu}
 data: {train: "live/train_*.bin", val: "live/val_*.bin", tokenizer: byte}
 model: {preset: gpt2, n_layer: 1, n_head: 2, n_embd: 32, n_ff: 64, n_positions: 32}
 train: {batch_size: 2, seq_len: 32, max_steps: 1000000}
-eval: {every: 50, batches: 1}
+eval: {every: 50, batches: 1, hellaswag: live/hellaswag.jsonl}
 checkpoint: {every: 200}
+"""
+HELLASWAG = {"ctx": "the ranks", "endings": ["of a gang", "of gradients", "of facts", "of a journal"], "label": 0}
+# The peak of a CPU is not known, so that the trainer tells none: a recording rule stands in for it.
+PEAK_FLOPS = """
+groups:
+  - name: peak
+    rules:
+      - record: dtrain_trial_peak_flops
+        expr: 1e12 * dtrain_trial_world_size
 """
 
 
@@ -42,7 +52,10 @@ class Prometheus:
 
     def __init__(self, run: LiveRun, target: str):
         text = (ROOT / "deploy/prometheus/prometheus.yml").read_text()
-        text = text.replace("127.0.0.1:7601", target).replace("scrape_interval: 5s", "scrape_interval: 1s")
+        text = text.replace("127.0.0.1:7601", target)
+        text = re.sub("(scrape|evaluation)_interval: [0-9]+s", r"\1_interval: 1s", text)
+        text = text.replace("  - rules.yml", "  - rules.yml\n  - peak.yml")
+        (run.path / "peak.yml").write_text(PEAK_FLOPS)
         (run.path / "prometheus.yml").write_text(text)
         shutil.copy(ROOT / "deploy/prometheus/rules.yml", run.path / "rules.yml")
         process = run.start("prometheus", "prometheus", f"--config.file={run.path / 'prometheus.yml'}",
@@ -73,6 +86,7 @@ class DashboardTest(unittest.TestCase):
             run.start_coordinator()
             run.start_workers(2)
             run.make_corpus()
+            (run.path / "data/live/hellaswag.jsonl").write_text(json.dumps(HELLASWAG) + "\n")
             (run.path / "live.yaml").write_text(EXPERIMENT)
             run.dtctl("submit", str(run.path / "live.yaml"))
             page = self.wait_for_training(run)
@@ -121,5 +135,5 @@ if __name__ == "__main__":
     if not (shutil.which("prometheus") and shutil.which("promtool")):
         print("skipped: no prometheus and promtool on the PATH (Debian's package prometheus has both)")
         sys.exit(SKIPPED)
-    DashboardTest.programs = pathlib.Path(sys.argv.pop(1))
+    DashboardTest.programs = pathlib.Path(sys.argv.pop(1)).resolve()
     unittest.main()
