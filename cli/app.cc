@@ -220,6 +220,11 @@ const Command* CommandTree::Find(const CLI::App* app) const {
   return found == commands_.end() ? nullptr : &found->second;
 }
 
+std::vector<std::string> CommandTree::WordsOf(const CLI::Option* option) const {
+  const auto found = words_.find(option);
+  return found == words_.end() ? std::vector<std::string>() : found->second;
+}
+
 std::unique_ptr<CommandTree> MakeCommandTree() {
   auto tree = std::make_unique<CommandTree>();
   AddSubmitCommands(*tree);

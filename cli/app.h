@@ -33,10 +33,16 @@ class CommandTree {
   CLI::App* Add(CLI::App* parent, const std::string& name, const std::string& help,
                 const std::string& examples);
   void OnRun(CLI::App* app, Command command) { commands_[app] = std::move(command); }
+  // The few words that an option or argument may be, for completion.
+  void SetWords(const CLI::Option* option, std::vector<std::string> words) {
+    words_[option] = std::move(words);
+  }
 
   CLI::App& app() { return app_; }
   const CLI::App& app() const { return app_; }
   const Command* Find(const CLI::App* app) const;
+  // Empty: it may be anything.
+  std::vector<std::string> WordsOf(const CLI::Option* option) const;
 
   // Values of the options that every command takes.
   struct Shared {
@@ -52,6 +58,7 @@ class CommandTree {
  private:
   CLI::App app_;
   std::map<const CLI::App*, Command> commands_;
+  std::map<const CLI::Option*, std::vector<std::string>> words_;
   Shared shared_;
 };
 

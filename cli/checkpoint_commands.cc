@@ -97,9 +97,12 @@ void AddCheckpointCommands(CommandTree& tree) {
   app->add_option("-o,--output", options->output, "The folder to make; it must not be there yet")
       ->option_text("DIR")
       ->required();
-  app->add_option("--format", options->format,
-                  "hf (unless given): model.safetensors and config.json of Hugging Face's GPT-2")
-      ->option_text("KIND");
+  tree.SetWords(
+      app->add_option(
+             "--format", options->format,
+             "hf (unless given): model.safetensors and config.json of Hugging Face's GPT-2")
+          ->option_text("KIND"),
+      {"hf"});
   app->add_option("--storage", options->storage,
                   "Of a trial: the workers' storage folder, as this machine sees it")
       ->option_text("DIR");

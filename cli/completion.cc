@@ -5,14 +5,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/format.h"
-#include "cli/json.h"
-#include "cli/metric_rows.h"
 #include "cli/session.h"
 
 namespace dt::cli {
 namespace {
+
+// What stands for the value of -o where it is how to print, and no file.
+constexpr char kFormatText[] = "FORMAT";
 
 // One command with the words that may follow it.
 struct Entry {
@@ -27,106 +29,130 @@ void Collect(const CLI::App* app, const std::string& path, std::vector<Entry>& e
   }
 }
 
-std::vector<Entry> Walk(const CLI::App& root) {
+std::vector<Entry> Walk(const CommandTree& tree) {
   std::vector<Entry> entries;
-  Collect(&root, "", entries);
+  Collect(&tree.app(), "", entries);
   return entries;
 }
 
-std::vector<std::string> Options(const CLI::App* app) {
+std::vector<std::string> NamesOf(const CLI::Option* option) {
   std::vector<std::string> words;
-  for (const CLI::Option* option : app->get_options()) {
-    for (const std::string& letter : option->get_snames()) words.push_back("-" + letter);
-    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
-  }
+  for (const std::string& letter : option->get_snames()) words.push_back("-" + letter);
+  for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
   return words;
 }
 
-// Options that take one of a few words, and the words.
-struct Choices {
-  std::string option;  // its long name
-  std::vector<std::string> words;
-};
-
-std::vector<Choices> AllChoices() {
-  Choices formats{"output", {}};
-  for (const Format format : {Format::kTable, Format::kWide, Format::kJson, Format::kYaml,
-                              Format::kCsv, Format::kJsonl, Format::kName}) {
-    formats.words.emplace_back(FormatWord(format));
-  }
-  Choices states{"state", {}};
-  for (int number = v1::TrialState_MIN + 1; number <= v1::TrialState_MAX; ++number) {
-    states.words.push_back(Word(static_cast<v1::TrialState>(number)));
-  }
-  return {formats,
-          states,
-          {"for", {"done", "running", "first-step"}},
-          {"format", {"html", "md", "csv"}},
-          {"metric", MetricNames()},
-          {"tokenizer", {"byte"}}};
+bool Has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string Join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) absl::StrAppend(&text, text.empty() ? "" : " ", word);
-  return text;
+// The options of a command, then those of every command that it does not have itself.
+std::vector<const CLI::Option*> OptionsOf(const CommandTree& tree, const Entry& entry) {
+  std::vector<const CLI::Option*> options;
+  std::vector<std::string> names;
+  std::vector<const CLI::App*> levels = {entry.app};
+  if (entry.app != &tree.app()) levels.push_back(&tree.app());
+  for (const CLI::App* level : levels) {
+    for (const CLI::Option* option : level->get_options()) {
+      if (option->get_positional()) continue;
+      const std::vector<std::string> own = NamesOf(option);
+      if (Has(names, own.back())) continue;
+      options.push_back(option);
+      names.insert(names.end(), own.begin(), own.end());
+    }
+  }
+  return options;
+}
+
+// What may stand for an option's value or an argument.
+struct Values {
+  std::vector<std::string> words;
+  bool files = false;
+};
+
+Values ValuesOf(const CommandTree& tree, const Entry& entry, const CLI::Option* option) {
+  Values values{tree.WordsOf(option), false};
+  const std::string name =
+      option->get_positional() ? option->get_name() : option->get_option_text();
+  values.files = Has({"FILE", "DIR", "PATH", "CHECKPOINT"}, name);
+  if (name == kFormatText) {
+    const Command* command = tree.Find(entry.app);
+    if (command == nullptr) return values;
+    for (const Format format : command->formats) values.words.emplace_back(FormatWord(format));
+  }
+  return values;
+}
+
+Values ArgumentsOf(const CommandTree& tree, const Entry& entry) {
+  Values all;
+  for (const CLI::Option* option : entry.app->get_options()) {
+    if (!option->get_positional()) continue;
+    const Values values = ValuesOf(tree, entry, option);
+    all.words.insert(all.words.end(), values.words.begin(), values.words.end());
+    all.files = all.files || values.files;
+  }
+  return all;
+}
+
+// What a branch of the script's `case` sets.
+std::string Settings(const Values& values) {
+  return absl::StrCat(") words='", absl::StrJoin(values.words, " "), "' files='",
+                      values.files ? "yes" : "", "' ;;\n");
 }
 
 // Bash; zsh runs the same function through bashcompinit.
-std::string BashScript(const CLI::App& root) {
+std::string BashScript(const CommandTree& tree) {
   std::string cases;
-  std::string known;
-  for (const Entry& entry : Walk(root)) {
-    std::vector<std::string> words;
-    for (const CLI::App* sub : entry.app->get_subcommands({})) words.push_back(sub->get_name());
-    for (std::string& word : Options(entry.app)) words.push_back(std::move(word));
-    if (entry.app != &root) {
-      for (std::string& word : Options(&root)) {
-        const bool known = std::find(words.begin(), words.end(), word) != words.end();
-        if (!known) words.push_back(std::move(word));
-      }
-    }
-    absl::StrAppend(&cases, "    '", entry.path, "') words='", Join(words), "' ;;\n");
-    if (!entry.path.empty())
-      absl::StrAppend(&known, known.empty() ? "" : "|", "'", entry.path, "'");
-  }
   std::string values;
-  for (const Choices& one : AllChoices()) {
-    absl::StrAppend(&values, "    ", one.option == "output" ? "-o|" : "", "--", one.option,
-                    ") words='", Join(one.words), "' ;;\n");
+  std::vector<std::string> known;
+  for (const Entry& entry : Walk(tree)) {
+    Values after = ArgumentsOf(tree, entry);
+    for (const CLI::App* sub : entry.app->get_subcommands({})) {
+      after.words.push_back(sub->get_name());
+    }
+    for (const CLI::Option* option : OptionsOf(tree, entry)) {
+      const std::vector<std::string> names = NamesOf(option);
+      after.words.insert(after.words.end(), names.begin(), names.end());
+      if (option->get_items_expected_max() == 0) continue;
+      absl::StrAppend(&values, "    ",
+                      absl::StrJoin(names, "|",
+                                    [&](std::string* text, const std::string& name) {
+                                      absl::StrAppend(text, "'", entry.path, ":", name, "'");
+                                    }),
+                      Settings(ValuesOf(tree, entry, option)));
+    }
+    absl::StrAppend(&cases, "    '", entry.path, "'", Settings(after));
+    if (!entry.path.empty()) known.push_back(absl::StrCat("'", entry.path, "'"));
   }
   return absl::StrCat(
       "# Completion of dtctl for bash. Load it with: source <(dtctl completion bash)\n"
       "_dtctl() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} path='' words='' next word\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} path='' words='' files='' next word\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
       "    next=\"${path:+$path }$word\"\n"
       "    case \"$next\" in\n      ",
-      known,
+      absl::StrJoin(known, "|"),
       ") path=$next ;;\n"
       "    esac\n"
       "  done\n"
       "  case \"$path\" in\n",
       cases,
       "  esac\n"
-      "  case \"${COMP_WORDS[COMP_CWORD-1]}\" in\n",
+      "  case \"$path:${COMP_WORDS[COMP_CWORD-1]}\" in\n",
       values,
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  case \"$path:$current\" in\n"
-      "    submit:-*|validate:-*) ;;\n"
-      "    submit:*|validate:*) COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n"
-      "  esac\n"
-      "  case \"$path:${COMP_WORDS[COMP_CWORD-1]}\" in\n"
-      "    report:-o|report:--output) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
+      "  case \"$files:$current\" in\n"
+      "    :*|yes:-*) ;;\n"
+      "    *) COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n"
       "  esac\n"
       "}\n"
       "complete -o filenames -F _dtctl dtctl\n");
 }
 
-std::string ZshScript(const CLI::App& root) {
+std::string ZshScript(const CommandTree& tree) {
   return absl::StrCat("#compdef dtctl\nautoload -U +X bashcompinit && bashcompinit\n",
-                      BashScript(root));
+                      BashScript(tree));
 }
 
 std::string FishText(const std::string& text) {
@@ -142,42 +168,50 @@ std::string FishCondition(const Entry& entry) {
                       "; and __fish_seen_subcommand_from ", entry.path.substr(space + 1));
 }
 
-std::string FishScript(const CLI::App& root) {
+std::string FishValues(const Values& values) {
+  return absl::StrCat(
+      values.files ? " -F" : "",
+      values.words.empty() ? "" : absl::StrCat(" -a ", FishText(absl::StrJoin(values.words, " "))));
+}
+
+std::string FishScript(const CommandTree& tree) {
   std::string script =
       "# Completion of dtctl for fish: ~/.config/fish/completions/dtctl.fish\n"
       "complete -c dtctl -f\n";
-  for (const Entry& entry : Walk(root)) {
-    const std::string condition = FishText(FishCondition(entry));
+  for (const Entry& entry : Walk(tree)) {
+    const std::string begin = absl::StrCat("complete -c dtctl -n ", FishText(FishCondition(entry)));
     for (const CLI::App* sub : entry.app->get_subcommands({})) {
-      absl::StrAppend(&script, "complete -c dtctl -n ", condition, " -a ", sub->get_name(), " -d ",
+      absl::StrAppend(&script, begin, " -a ", sub->get_name(), " -d ",
                       FishText(sub->get_description()), "\n");
     }
-    for (const CLI::Option* option : entry.app->get_options()) {
-      if (option->get_positional()) continue;
-      absl::StrAppend(&script, "complete -c dtctl");
-      if (entry.app != &root) absl::StrAppend(&script, " -n ", condition);
+    const std::string arguments = FishValues(ArgumentsOf(tree, entry));
+    if (!arguments.empty()) absl::StrAppend(&script, begin, arguments, "\n");
+    for (const CLI::Option* option : OptionsOf(tree, entry)) {
+      // An option of every command is given once, but for the format: each prints its own.
+      const auto root = tree.app().get_options();
+      const bool shared = option->get_option_text() != kFormatText &&
+                          std::find(root.begin(), root.end(), option) != root.end();
+      if (shared && !entry.path.empty()) continue;
+      absl::StrAppend(&script, shared ? "complete -c dtctl" : begin);
       for (const std::string& letter : option->get_snames()) {
         absl::StrAppend(&script, " -s ", letter);
       }
       for (const std::string& name : option->get_lnames()) absl::StrAppend(&script, " -l ", name);
-      if (option->get_type_size() != 0) script += " -r";
-      for (const Choices& one : AllChoices()) {
-        if (option->check_lname(one.option)) {
-          absl::StrAppend(&script, " -a ", FishText(Join(one.words)));
-        }
+      if (option->get_items_expected_max() != 0) {
+        absl::StrAppend(&script, " -r", FishValues(ValuesOf(tree, entry, option)));
       }
       absl::StrAppend(&script, " -d ", FishText(option->get_description()), "\n");
     }
   }
-  return script + "complete -c dtctl -n '__fish_seen_subcommand_from submit validate' -F\n";
+  return script;
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> CompletionScript(const CLI::App& root, const std::string& shell) {
-  if (shell == "bash") return BashScript(root);
-  if (shell == "zsh") return ZshScript(root);
-  if (shell == "fish") return FishScript(root);
+absl::StatusOr<std::string> CompletionScript(const CommandTree& tree, const std::string& shell) {
+  if (shell == "bash") return BashScript(tree);
+  if (shell == "zsh") return ZshScript(tree);
+  if (shell == "fish") return FishScript(tree);
   return absl::InvalidArgumentError(
       absl::StrCat("no completion for '", Printable(shell), "'; there is bash, zsh and fish"));
 }

@@ -1,17 +1,18 @@
 // completion.h: shell completion, made by walking the tree of commands.
 //
-// Role:   pure. Completes commands, options, and file names after `submit` and `validate`.
+// Role:   pure. Completes commands, options, the words that the tree knows for an option or
+//         argument, and file names where one is wanted.
 // Errors: InvalidArgument naming the shells there are.
 // Tests:  tests/cli/completion_test.cc
 #pragma once
 
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
+#include "cli/app.h"
 
 namespace dt::cli {
 
-absl::StatusOr<std::string> CompletionScript(const CLI::App& root, const std::string& shell);
+absl::StatusOr<std::string> CompletionScript(const CommandTree& tree, const std::string& shell);
 
 }  // namespace dt::cli

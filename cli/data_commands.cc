@@ -45,27 +45,31 @@ int DefaultThreads() {
 
 // An option that takes one of two words.
 template <typename Choice>
-void AddNames(CLI::App* app, const std::string& option, const std::map<std::string, Choice>& names,
-              const std::string& help, Choice* chosen) {
-  app->add_option_function<std::string>(
-         option, [chosen, names](const std::string& name) { *chosen = names.at(name); }, help)
-      ->option_text("NAME")
-      ->check([names](const std::string& name) -> std::string {
-        if (names.contains(name)) return {};
-        return absl::StrCat("'", Printable(name), "' is unknown; use ", names.begin()->first,
-                            " or ", names.rbegin()->first);
-      });
+void AddNames(CommandTree& tree, CLI::App* app, const std::string& option,
+              const std::map<std::string, Choice>& names, const std::string& help, Choice* chosen) {
+  std::vector<std::string> words;
+  for (const auto& [name, unused] : names) words.push_back(name);
+  CLI::Option* added = app->add_option_function<std::string>(
+      option, [chosen, names](const std::string& name) { *chosen = names.at(name); }, help);
+  tree.SetWords(added, std::move(words));
+  added->option_text("NAME")->check([names](const std::string& name) -> std::string {
+    if (names.contains(name)) return {};
+    return absl::StrCat("'", Printable(name), "' is unknown; use ", names.begin()->first, " or ",
+                        names.rbegin()->first);
+  });
 }
 
-void AddTokenizer(CLI::App* app, corpus::TokenizeOptions& options) {
+void AddTokenizer(CommandTree& tree, CLI::App* app, corpus::TokenizeOptions& options) {
   options.threads = DefaultThreads();
   AddNames<corpus::Tokenizer>(
-      app, "--tokenizer", {{"byte", corpus::Tokenizer::kByte}, {"gpt2", corpus::Tokenizer::kGpt2}},
+      tree, app, "--tokenizer",
+      {{"byte", corpus::Tokenizer::kByte}, {"gpt2", corpus::Tokenizer::kGpt2}},
       "byte (unless given): ids 0 to 255 are the bytes, 256 stands before each document; "
       "gpt2: GPT-2's byte-level BPE, 50,257 ids, which needs --vocab",
       &options.tokenizer);
   AddNames<corpus::ShardFormat>(
-      app, "--format", {{"bin", corpus::ShardFormat::kLlmc}, {"npy", corpus::ShardFormat::kNpy}},
+      tree, app, "--format",
+      {{"bin", corpus::ShardFormat::kLlmc}, {"npy", corpus::ShardFormat::kNpy}},
       "bin (unless given): shards as llm.c has them; npy: as NumPy has them, uint16",
       &options.format);
   app->add_option("--vocab", options.vocabulary,
@@ -102,7 +106,7 @@ void AddDataCommands(CommandTree& tree) {
                   "The folder for train_000000.bin, val_000000.bin and so on")
       ->option_text("DIR")
       ->required();
-  AddTokenizer(app, *options);
+  AddTokenizer(tree, app, *options);
   app->add_option(
          "--shard-tokens", options->shard_tokens,
          absl::StrCat("Tokens of a shard; ", FormatCount(options->shard_tokens), " unless given"))

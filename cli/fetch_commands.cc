@@ -88,12 +88,15 @@ void AddFetchCommand(CommandTree& tree, CLI::App* data) {
                            "dtctl data fetch gpt2-vocab --output vocab/gpt2");
   auto name = std::make_shared<std::string>();
   auto folder = std::make_shared<std::string>();
-  app->add_option("NAME", *name, absl::StrCat("What to get: ", Names()))
-      ->required()
-      ->check([](const std::string& wanted) -> std::string {
-        if (Find(wanted) != nullptr) return {};
-        return absl::StrCat("'", Printable(wanted), "' is unknown; use ", Names());
-      });
+  std::vector<std::string> known;
+  for (const DataSet& set : Catalogue()) known.push_back(set.name);
+  tree.SetWords(app->add_option("NAME", *name, absl::StrCat("What to get: ", Names()))
+                    ->required()
+                    ->check([](const std::string& wanted) -> std::string {
+                      if (Find(wanted) != nullptr) return {};
+                      return absl::StrCat("'", Printable(wanted), "' is unknown; use ", Names());
+                    }),
+                std::move(known));
   app->add_option("--output", *folder, "The folder for its files")->option_text("DIR")->required();
   tree.OnRun(app, {[=](Session& session) { return Fetch(session, *name, *folder); },
                    {Format::kTable, Format::kJson, Format::kYaml}});

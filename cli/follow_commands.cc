@@ -97,9 +97,11 @@ void AddFollowCommands(CommandTree& tree) {
                  "dtctl wait 12 --for first-step --timeout 5m\n"
                  "dtctl wait 12/3");
   app->add_option("SEL", wait->selector, "12, 12/3, last or last/3")->required();
-  app->add_option("--for", wait->until,
-                  "done, running (a trial trains), or first-step (a trial made a step)")
-      ->option_text("WHAT");
+  tree.SetWords(
+      app->add_option("--for", wait->until,
+                      "done, running (a trial trains), or first-step (a trial made a step)")
+          ->option_text("WHAT"),
+      {"done", "running", "first-step"});
   app->add_option("--timeout", wait->timeout, "Give up after this, such as 90s or 2h, and exit 8")
       ->option_text("DURATION");
   tree.OnRun(app, {[wait](Session& session) { return Wait(session, *wait); }});

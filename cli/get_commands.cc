@@ -328,6 +328,14 @@ CLI::App* AddKind(CommandTree& tree, CLI::App* get, const std::string& name,
   return app;
 }
 
+std::vector<std::string> TrialStateWords() {
+  std::vector<std::string> words;
+  for (int number = v1::TrialState_MIN + 1; number <= v1::TrialState_MAX; ++number) {
+    words.push_back(Word(static_cast<v1::TrialState>(number)));
+  }
+  return words;
+}
+
 void AddLabels(CLI::App* app, const std::shared_ptr<GetOptions>& options) {
   app->add_option("-l,--label", options->labels, "Only those with this label; may be repeated")
       ->option_text("KEY=VALUE")
@@ -361,9 +369,11 @@ void AddGetCommands(CommandTree& tree) {
                 Trials, options);
   app->alias("trial");
   app->add_option("SEL", options->selector, "12, 12/3, last or last/3; the newest when left out");
-  app->add_option("--state", options->states, "Only trials in this state; may be repeated")
-      ->option_text("STATE")
-      ->allow_extra_args(false);
+  tree.SetWords(
+      app->add_option("--state", options->states, "Only trials in this state; may be repeated")
+          ->option_text("STATE")
+          ->allow_extra_args(false),
+      TrialStateWords());
   AddLabels(app, options);
 
   options = std::make_shared<GetOptions>();

@@ -271,8 +271,10 @@ void AddReportCommands(CommandTree& tree) {
                   "The file; its ending says what it becomes: .html, .md or .csv; - or none: "
                   "Markdown on stdout")
       ->option_text("FILE");
-  app->add_option("--format", options->format, "html, md or csv, whatever the file is called")
-      ->option_text("KIND");
+  tree.SetWords(
+      app->add_option("--format", options->format, "html, md or csv, whatever the file is called")
+          ->option_text("KIND"),
+      {"html", "md", "csv"});
   tree.OnRun(app, {[options](Session& session) { return Report(session, *options); }, {}});
 
   auto plot = std::make_shared<PlotOptions>();
@@ -282,9 +284,11 @@ void AddReportCommands(CommandTree& tree) {
                  "dtctl plot 12 1 4 --metric tokens_per_second   # trials 1 and 4");
   app->add_option("SEL", plot->experiment, "12, 12/3, last or last/3")->required();
   app->add_option("TRIAL", plot->trials, "Numbers of trials; the best when left out");
-  app->add_option("--metric", plot->metric,
-                  "What to draw; loss unless given. 'dtctl metrics --help' lists them")
-      ->option_text("NAME");
+  tree.SetWords(
+      app->add_option("--metric", plot->metric,
+                      "What to draw; loss unless given. 'dtctl metrics --help' lists them")
+          ->option_text("NAME"),
+      MetricNames());
   app->add_flag("--log", plot->log, "A logarithmic scale");
   tree.OnRun(app, {[plot](Session& session) { return PlotMetric(session, *plot); }, {}});
 }

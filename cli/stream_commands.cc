@@ -171,11 +171,12 @@ void AddStreamCommands(CommandTree& tree) {
                  "dtctl metrics 12/3 --metric loss --metric val_loss\n"
                  "dtctl metrics 12 -o jsonl | jq -c '{trial, step, loss}'");
   app->add_option("SEL", metrics->selector, "12, 12/3, last or last/3")->required();
-  app->add_option("--metric", metrics->metrics,
-                  absl::StrCat("Only this one; may be repeated. There are: ",
-                               absl::StrJoin(MetricNames(), ", ")))
-      ->option_text("NAME")
-      ->allow_extra_args(false);
+  tree.SetWords(app->add_option("--metric", metrics->metrics,
+                                absl::StrCat("Only this one; may be repeated. There are: ",
+                                             absl::StrJoin(MetricNames(), ", ")))
+                    ->option_text("NAME")
+                    ->allow_extra_args(false),
+                MetricNames());
   app->add_flag("--all-attempts", metrics->all_attempts,
                 "Also rows that a later attempt made again, marked superseded");
   tree.OnRun(app, {[metrics](Session& session) { return Metrics(session, *metrics); },

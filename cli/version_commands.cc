@@ -56,10 +56,12 @@ void AddVersionCommands(CommandTree& tree) {
                "source <(dtctl completion bash)\n"
                "dtctl completion zsh > ~/.zfunc/_dtctl\n"
                "dtctl completion fish > ~/.config/fish/completions/dtctl.fish");
-  app->add_option("SHELL", *shell, "bash, zsh or fish")->required();
-  const CLI::App* root = &tree.app();
-  tree.OnRun(app, {[shell, root](Session& session) -> absl::StatusOr<ExitCode> {
-               DT_ASSIGN_OR_RETURN(const std::string script, CompletionScript(*root, *shell));
+  tree.SetWords(app->add_option("SHELL", *shell, "bash, zsh or fish")->required(),
+                {"bash", "zsh", "fish"});
+  // The tree holds this closure, and so outlives it.
+  const CommandTree* whole = &tree;
+  tree.OnRun(app, {[shell, whole](Session& session) -> absl::StatusOr<ExitCode> {
+               DT_ASSIGN_OR_RETURN(const std::string script, CompletionScript(*whole, *shell));
                session.out() << script << std::flush;
                return ExitCode::kOk;
              }});
