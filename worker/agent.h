@@ -150,6 +150,7 @@ struct LocalAttempt {
   // Live state, as in AttemptStatus.
   std::string store_address;
   uint64_t step = 0;
+  uint64_t evaluated_parts = 0, evaluation_parts = 0;
   std::optional<v1::StepRow> latest;
   std::optional<v1::Prepared> prepared;
 };

@@ -97,6 +97,8 @@ void Turn::FillAttempts(v1::WorkerReport& report) const {
     status.set_phase(PhaseOf(attempt));
     status.set_store_address(attempt.store_address);
     status.set_step(attempt.step);
+    status.set_evaluated_parts(attempt.evaluated_parts);
+    status.set_evaluation_parts(attempt.evaluation_parts);
     if (attempt.latest) *status.mutable_latest() = *attempt.latest;
     status.set_rank(attempt.assigned.rank());
     if (attempt.prepared) *status.mutable_prepared() = *attempt.prepared;

@@ -132,6 +132,8 @@ void Turn::OnFrame(const frames::Progress& frame) {
   LocalAttempt* attempt = Current(frame.token);
   if (!attempt) return;
   attempt->step = std::max(attempt->step, frame.step);
+  attempt->evaluation_parts = frame.evaluation_parts;
+  attempt->evaluated_parts = std::min(frame.evaluated_parts, frame.evaluation_parts);
 }
 
 void Turn::OnFrame(const frames::Eval& frame) {

@@ -110,10 +110,13 @@ struct StepDone {
   std::string token;
   nlohmann::json row;
 };
-// Other ranks, at most once a second.
+// At most once a second: of other ranks than 0 between steps, of every rank within an evaluation,
+// of which so many parts are done; 0 of 0: in none, or no longer.
 struct Progress {
   std::string token;
   uint64_t step = 0;
+  uint64_t evaluated_parts = 0;
+  uint64_t evaluation_parts = 0;
 };
 struct Eval {
   std::string token;

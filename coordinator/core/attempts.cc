@@ -189,6 +189,17 @@ std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attem
   return "timed out";
 }
 
+// A long evaluation makes no step. Any rank's part counts, as any rank's step does: the others wait
+// for it.
+void NoteEvaluation(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status,
+                    absl::Duration now) {
+  const bool went_on =
+      status.evaluation_parts() > 0 && status.evaluated_parts() != rank.evaluated_parts;
+  rank.evaluated_parts = status.evaluated_parts();
+  rank.evaluation_parts = status.evaluation_parts();
+  if (went_on) NoteProgress(attempt, attempt.step, now);
+}
+
 // A member that has gone quiet may be the cause that its peers' symptom points at.
 const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, absl::Duration now) {
   for (const RankState& rank : attempt.ranks) {
@@ -331,6 +342,7 @@ void OnAttemptStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
     if (status.has_latest()) NoteRow(attempt, status.latest());
   }
   if (status.step() > attempt.step) NoteProgress(attempt, status.step(), turn.now.steady);
+  NoteEvaluation(attempt, rank, status, turn.now.steady);
   // Last: unequal data end the attempt.
   if (status.has_prepared()) OnPrepared(turn, attempt, worker.rank, status.prepared());
 }

@@ -65,8 +65,14 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
   } else if (live.settle_at < absl::InfiniteDuration()) {
     absl::StrAppend(&text, "a collective failed; waiting for the rank that caused it");
   } else if (recorded.state == AttemptState::kRunning) {
-    absl::StrAppend(&text, "training, at step ", live.step);
+    const RankState& root = live.ranks[0];
+    const bool evaluates = root.evaluation_parts > 0;
+    absl::StrAppend(&text, evaluates ? "evaluating" : "training", ", at step ", live.step);
     if (trial.target_steps > 0) absl::StrAppend(&text, " of ", trial.target_steps);
+    if (evaluates) {
+      absl::StrAppend(&text, ", ", root.evaluated_parts, " of ", root.evaluation_parts,
+                      " parts of rank 0's share done");
+    }
     absl::StrAppend(&text, "; last progress ", WholeSeconds(now - live.last_progress), " ago");
   } else if (live.prepared_at < absl::InfiniteDuration()) {
     absl::StrAppend(&text, "all ranks are prepared and connect to each other");

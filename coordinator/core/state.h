@@ -218,6 +218,7 @@ struct RankState {
   bool gone = false;  // its worker has left it, or was lost
   std::string data_fingerprint;
   std::string end_message;
+  uint64_t evaluated_parts = 0, evaluation_parts = 0;  // 0 of 0: not within an evaluation
 };
 
 // An attempt whose members may still hold slots.

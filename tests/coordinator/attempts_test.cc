@@ -364,6 +364,23 @@ TEST_F(AttemptTest, EvaluationsAndCheckpointsAreProgress) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
 }
 
+TEST_F(AttemptTest, ALongEvaluationIsNoHangWhileAnyOfItsPartsAreDone) {
+  const TrialId id = TrainPair();
+  for (const uint64_t done : {1, 2, 3}) {
+    Advance(limits::kHangFloor - absl::Seconds(5));
+    v1::AttemptStatus& status = workers_.at("b").holding.begin()->second;
+    status.set_evaluated_parts(done);
+    status.set_evaluation_parts(9);
+    Heartbeat("b");
+  }
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  // The same part again and again is none.
+  Advance(limits::kHangFloor - absl::Seconds(5));
+  Heartbeat("b");
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_HANG);
+}
+
 TEST_F(AttemptTest, CancellingATrialKillsItAndEndsItWhenEveryMemberIsGone) {
   const TrialId id = TrainPair();
   EXPECT_EQ(Cancel(id.experiment), 1u);

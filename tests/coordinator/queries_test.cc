@@ -343,6 +343,10 @@ TEST_F(QueryTest, ExplainsWhatHappensAndWhatHappened) {
   ExpectExplained({id, 1}, "preparing data and model: 0 of 1 ranks are ready");
   Train({"a"});
   ExpectExplained({id, 1}, "training, at step 0 of 100");
+  workers_.at("a").holding.begin()->second.set_evaluated_parts(3);
+  workers_.at("a").holding.begin()->second.set_evaluation_parts(12);
+  Heartbeat("a");
+  ExpectExplained({id, 1}, "evaluating, at step 0 of 100, 3 of 12 parts");
   SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
   Leave("a");
   Advance(absl::Seconds(2));

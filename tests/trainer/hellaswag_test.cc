@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/testing/temp_folder.h"
+#include "tests/trainer/fake_conversation.h"
 
 namespace dt::trainer {
 namespace {
@@ -134,8 +135,10 @@ TEST(ScoreHellaSwagTest, IsWhatScoringOneEndingAtATimeGives) {
     for (const NamedTensor& one : model.Parameters()) one.tensor.detach().mul_(8);
   }
   const auto device = OpenCpu();
-  const HellaSwagScore score =
-      ScoreHellaSwag(spec, examples, *HellaSwagBatches(examples, 32), model, *device, nullptr);
+  FakeConversation conversation;
+  EvalMeter meter(conversation, "t", 1, 0);
+  const HellaSwagScore score = *ScoreHellaSwag(spec, examples, *HellaSwagBatches(examples, 32),
+                                               model, *device, nullptr, meter);
   const HellaSwagScore defined = ByDefinition(examples, model);
   EXPECT_EQ(score.examples, 120);
   EXPECT_EQ(score.acc, defined.acc);

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "tests/trainer/fake_conversation.h"
+
 namespace dt::trainer {
 namespace {
 
@@ -55,10 +57,15 @@ TEST(GenerateTest, TheSameSeedGivesTheSameTokensAndAnotherOthers) {
   const TrialSpec spec = SmallTrial();
   const Transformer model(spec.model, 1, at::kCPU);
   const auto device = OpenCpu();
-  const auto first = Generate(spec, {{5, 6}, 60, 7}, model, *device);
+  FakeConversation conversation;
+  EvalMeter meter(conversation, "t", 1, 0);
+  const auto generate = [&](uint64_t seed) {
+    return *Generate(spec, {{5, 6}, 60, seed}, model, *device, nullptr, meter);
+  };
+  const auto first = generate(7);
   ASSERT_EQ(first.size(), 3u);
-  EXPECT_EQ(first, Generate(spec, {{5, 6}, 60, 7}, model, *device));
-  EXPECT_NE(first, Generate(spec, {{5, 6}, 60, 8}, model, *device));
+  EXPECT_EQ(first, generate(7));
+  EXPECT_NE(first, generate(8));
   EXPECT_NE(first[0], first[1]) << "samples differ among themselves";
   for (const auto& sample : first) {
     EXPECT_LE(sample.size(), 20u);
@@ -71,10 +78,14 @@ TEST(GenerateTest, EndOfTextEndsASample) {
   spec.eval.sample_temperature = 0;
   const Transformer model(spec.model, 1, at::kCPU);
   const auto device = OpenCpu();
-  const auto whole = Generate(spec, {{5}, 60, 7}, model, *device)[0];
+  FakeConversation conversation;
+  EvalMeter meter(conversation, "t", 1, 0);
+  const auto generate = [&](uint16_t end_of_text) {
+    return (*Generate(spec, {{5}, end_of_text, 7}, model, *device, nullptr, meter))[0];
+  };
+  const auto whole = generate(60);
   ASSERT_GE(whole.size(), 2u);
-  const auto ended = Generate(spec, {{5}, whole[0], 7}, model, *device)[0];
-  EXPECT_TRUE(ended.empty());
+  EXPECT_TRUE(generate(whole[0]).empty());
 }
 
 TEST(ShownTextTest, IsValidUtf8WithoutControlCharacters) {

@@ -24,10 +24,10 @@ class TasksTest : public ::testing::Test {
     start.data_root = folder_.path();
     return start;
   }
-  // 60 examples of texts; which ending is right follows a pattern.
-  void WriteLines(const std::string& name) {
+  // Examples of texts; which ending is right follows a pattern.
+  void WriteLines(const std::string& name, int count = 60) {
     std::string lines;
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < count; ++i) {
       nlohmann::json endings;
       for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
       lines +=
@@ -58,6 +58,36 @@ TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
   ASSERT_EQ(three.Cause(), "finished");
   EXPECT_EQ(three.evals.at(1).hellaswag_acc, one.evals[1].hellaswag_acc);
   EXPECT_EQ(three.evals.at(1).hellaswag_acc_norm, one.evals[1].hellaswag_acc_norm);
+}
+
+TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
+  WriteLines("hellaswag.jsonl", 120000);
+  spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
+  frames::Start start = Start();
+  start.storage = folder_ / "storage";
+  TrainerGang gang(2);
+  const Told left = gang.Run(start, [](TrainerGang& g, const frames::FromTrainer& frame) {
+    const auto* sign = std::get_if<frames::Progress>(&frame);
+    if (sign == nullptr || sign->evaluation_parts == 0) return;
+    EXPECT_EQ(sign->step, 4u);
+    EXPECT_GT(sign->evaluated_parts, 0u);
+    EXPECT_LE(sign->evaluated_parts, sign->evaluation_parts);
+    for (const int rank : {0, 1}) g.Stop(rank, /*checkpoint=*/true);
+  });
+  ASSERT_EQ(left.Cause(), "cancelled") << "the evaluation was over before it could be left";
+  EXPECT_TRUE(left.evals.empty());
+  ASSERT_EQ(left.checkpoints.size(), 1u);
+  EXPECT_EQ(left.checkpoints[0].step, 4u);
+  EXPECT_FALSE(left.checkpoints[0].loss);
+
+  WriteLines("hellaswag.jsonl", 60);
+  start.attempt = 2;
+  start.resume = {4, left.checkpoints[0].path, left.checkpoints[0].manifest_hash};
+  const Told rest = gang.Run(start);
+  EXPECT_EQ(rest.Cause(), "finished");
+  EXPECT_TRUE(rest.rows.empty()) << "every step was done";
+  ASSERT_EQ(rest.evals.size(), 1u);
+  EXPECT_TRUE(rest.evals[0].hellaswag_acc);
 }
 
 TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {

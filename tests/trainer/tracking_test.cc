@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/testing/temp_folder.h"
+#include "tests/trainer/fake_conversation.h"
 #include "worker/trainer/tracking/crc32c.h"
 #include "worker/trainer/tracking/event_records.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
@@ -54,17 +55,6 @@ int Count(const std::string& bytes, const std::string& part) {
   }
   return count;
 }
-
-class Listener final : public Conversation {
- public:
-  void Say(const frames::FromTrainer&) override { ++said; }
-  Wish CurrentWish() const override { return Wish::kStopAfterCheckpoint; }
-  Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override { return {"a:1"}; }
-  void AbortWith(std::function<void()>) override {}
-  std::optional<uint64_t> RegisteredStep() const override { return 7; }
-  void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
-  int said = 0;
-};
 
 class TrackingTest : public ::testing::Test {
  protected:
@@ -126,7 +116,7 @@ class TrackingTest : public ::testing::Test {
 
   testing::TempFolder folder_;
   frames::Start start_;
-  Listener listener_;
+  FakeConversation listener_;
 };
 
 TEST(EventRecordsTest, TheChecksumIsThatOfRfc3720) {
@@ -180,7 +170,7 @@ TEST_F(TrackingTest, StepsEvaluationsAndTheEndAreWrittenAsLinesAndEvents) {
   for (const char* tag : {"val/loss", "val/perplexity", "optimizer.lr", "session_end_info"}) {
     EXPECT_GE(Count(events, tag), 1) << tag;
   }
-  EXPECT_EQ(listener_.said, 5) << "whoever listens hears every frame";
+  EXPECT_EQ(listener_.said.size(), 5u) << "whoever listens hears every frame";
 }
 
 TEST_F(TrackingTest, AResumeKeepsWhatWasBeforeItAndForgetsTheRest) {
@@ -243,7 +233,7 @@ TEST_F(TrackingTest, OnlyWhatWasAskedForIsWrittenAndOnlyByRankZero) {
 TEST_F(TrackingTest, AFolderThatCannotBeWrittenDisturbsNobody) {
   folder_.Write("12", "a file where a folder should be");
   Train(1, 3, 4);
-  EXPECT_EQ(listener_.said, 4);
+  EXPECT_EQ(listener_.said.size(), 4u);
 }
 
 }  // namespace

@@ -71,6 +71,21 @@ TEST_F(AgentTest, StoreAddressIsReportedAtOnce) {
   EXPECT_EQ(report->attempts(0).store_address(), "127.0.0.1:4711");
 }
 
+TEST_F(AgentTest, HowFarAnEvaluationIsIsReportedUntilItEnds) {
+  ReachTraining();
+  Say(frames::Progress{Hex(1), 4, 7, 9});
+  Advance(limits::kHeartbeat);
+  DeliverReports();
+  const v1::AttemptStatus during = reports_.back().attempts(0);
+  EXPECT_EQ(during.step(), 4u);
+  EXPECT_EQ(during.evaluated_parts(), 7u);
+  EXPECT_EQ(during.evaluation_parts(), 9u);
+  Say(frames::Progress{Hex(1), 4});
+  Advance(limits::kHeartbeat);
+  DeliverReports();
+  EXPECT_EQ(reports_.back().attempts(0).evaluation_parts(), 0u);
+}
+
 TEST_F(AgentTest, StepsTravelAsOneChunkPerHeartbeat) {
   ReachTraining();
   items_.clear();

@@ -22,6 +22,12 @@ enum class Wish {
   kStopAfterCheckpoint  // rank 0 saves first
 };
 
+// Whether this rank is to leave at once. Peers that are to stop after a checkpoint go on until rank
+// 0 has it and leaves.
+inline bool LeavesNow(Wish wish, int32_t rank) {
+  return wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && rank == 0);
+}
+
 class Conversation {
  public:
   virtual ~Conversation() = default;

@@ -44,12 +44,13 @@ Result<void> ReadFile(const Checkpoint& checkpoint, const std::string& name,
 // One number for each parameter in the order of reduction, and one that says which bucket it is in;
 // before them the numbers. Always the same size, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
-  at::Tensor packed = at::full({static_cast<int64_t>(4 + 2 * parameters)}, -1, at::kLong);
+  at::Tensor packed = at::full({static_cast<int64_t>(5 + 2 * parameters)}, -1, at::kLong);
   int64_t* out = packed.mutable_data_ptr<int64_t>();
   *out++ = restored.step;
   *out++ = restored.optimizer_steps;
   *out++ = std::bit_cast<int64_t>(restored.loss_scale.scale);
   *out++ = restored.loss_scale.good_steps;
+  *out++ = restored.validated ? 1 : 0;
   for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
     for (const uint32_t index : restored.layout[bucket]) {
       *out++ = index;
@@ -67,6 +68,7 @@ Restored Unpacked(const at::Tensor& packed) {
   restored.optimizer_steps = *in++;
   restored.loss_scale.scale = std::bit_cast<double>(*in++);
   restored.loss_scale.good_steps = *in++;
+  restored.validated = *in++ != 0;
   for (; in < end && *in >= 0; in += 2) {
     if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
     restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
@@ -114,7 +116,8 @@ Result<Restored> Read(const frames::Start& start, const Transformer& model,
                     static_cast<int64_t>(checkpoint.manifest.optimizer_steps),
                     checkpoint.id,
                     checkpoint.manifest.buckets,
-                    {}};
+                    {},
+                    checkpoint.manifest.loss.has_value()};
   if (checkpoint.manifest.loss_scale > 0) {
     restored.loss_scale = {checkpoint.manifest.loss_scale, checkpoint.manifest.loss_scale_steps};
   }

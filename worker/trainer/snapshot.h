@@ -36,6 +36,7 @@ struct Restored {
   std::optional<CheckpointId> from;  // rank 0: nothing when training begins anew
   BucketLayout layout;
   LossScale::State loss_scale;
+  bool validated = false;  // its validation loss was known when it was written
 };
 // Every rank: rank 0 reads and verifies, the others get it from there; `group` null: one rank.
 // Without start.resume everyone gets what rank 0 has. Where the checkpoint of the orders is damaged

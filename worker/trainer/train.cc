@@ -76,6 +76,9 @@ class Attempt {
   // To the newest checkpoint of this attempt, or to where it began, and on with the next step.
   Result<void> RollBack(Stepper& stepper, const std::string& why);
   bool IsRoot() const { return start_.rank == 0; }
+  bool EvaluationDue() const {
+    return step_ == plan_.target_steps || (spec_.eval.every > 0 && step_ % spec_.eval.every == 0);
+  }
 
   const frames::Start& start_;
   Device& device_;
@@ -98,6 +101,7 @@ class Attempt {
   std::optional<CheckpointId> resumed_from_;  // known to rank 0
   int64_t step_ = 0;                          // complete ones
   int64_t evaluated_step_ = -1;
+  bool owes_evaluation_ = false;
   int32_t rollbacks_ = 0;
   int64_t reported_nonfinite_ = 0;
   SinceLastRow since_;
@@ -231,6 +235,7 @@ Result<void> Attempt::Build() {
     DT_TRY_ASSIGN(restored, RestoreSnapshot(start_, group_.get(), *model_, *optimizer_));
     step_ = restored.step;
     resumed_from_ = restored.from;
+    owes_evaluation_ = step_ > 0 && !restored.validated && EvaluationDue();
     if (loss_scale_ != nullptr) loss_scale_->Resume(restored.loss_scale);
     std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
   }
@@ -268,10 +273,11 @@ Result<void> Attempt::Train() {
   if (keeper_ != nullptr) keeper_->ClearUp();
   row_time_ = step_time_ = progress_time_ = Clock::now();
 
+  // The attempt before was stopped within the evaluation of this step.
+  if (owes_evaluation_) DT_TRY(Evaluate(stepper));
   while (step_ < plan_.target_steps) {
-    // Peers that are to stop after a checkpoint go on until rank 0 has it and leaves.
     const Wish wish = conversation_.CurrentWish();
-    if (wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && IsRoot())) {
+    if (LeavesNow(wish, start_.rank)) {
       // What is saved next must be known to be good while the peers are still there.
       if (wish == Wish::kStopAfterCheckpoint) DT_TRY(stepper.CheckFinite());
       return Error{ErrorKind::kCancelled, "stopped at step " + std::to_string(step_)};
@@ -290,8 +296,8 @@ Result<void> Attempt::Train() {
         stepper.nonfinite().CallForRollback()) {
       DT_TRY(RollBack(stepper, "the gradient is not finite"));
     }
+    if (EvaluationDue()) DT_TRY(Evaluate(stepper));
     const bool last = step_ == plan_.target_steps;
-    if (last || (spec_.eval.every > 0 && step_ % spec_.eval.every == 0)) DT_TRY(Evaluate(stepper));
     if (keeper_ != nullptr && (last || keeper_->Due(step_))) {
       DT_TRY(stepper.CheckFinite());
       // Else the other ranks do not know yet; the next logged step tells them.
@@ -393,8 +399,15 @@ Result<void> Attempt::RollBack(Stepper& stepper, const std::string& why) {
 
 Result<void> Attempt::Evaluate(Stepper& stepper) {
   if (!val_data_ || evaluated_step_ == step_) return {};
+  // A stop within it saves what is evaluated.
+  DT_TRY(stepper.CheckFinite());
   const Clock::time_point before = Clock::now();
-  const auto validate = [&] { return Validate(spec_, *val_data_, *model_, device_, group_.get()); };
+  EvalMeter meter(conversation_, start_.token, step_, start_.rank);
+  meter.Expect(ValidationParts(spec_, *val_data_, start_.rank, start_.world_size) +
+               tasks_.Parts(spec_, start_.rank, start_.world_size));
+  const auto validate = [&] {
+    return Validate(spec_, *val_data_, *model_, device_, group_.get(), meter);
+  };
   DT_TRY_ASSIGN(Validation validation, validate());
   // Every rank has the same figure, so all decide alike.
   if (!std::isfinite(validation.loss) && spec_.nonfinite == NonFinite::kRollback) {
@@ -409,7 +422,7 @@ Result<void> Attempt::Evaluate(Stepper& stepper) {
   frames::Eval eval;
   eval.token = start_.token;
   eval.step = static_cast<uint64_t>(step_);
-  tasks_.Run(spec_, *model_, device_, group_.get(), eval);
+  DT_TRY(tasks_.Run(spec_, *model_, device_, group_.get(), meter, eval));
   const Clock::time_point after = Clock::now();
   evaluated_step_ = step_;
   since_.eval_seconds += SecondsBetween(before, after);

@@ -7,8 +7,15 @@
 
 namespace dt::trainer {
 
+int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size) {
+  const int64_t batch = spec.train.batch_size;
+  const int64_t there = (static_cast<int64_t>(data.windows()) + batch - 1) / batch;
+  const int64_t batches = std::min(spec.eval.batches, there);
+  return (batches - rank + size - 1) / size;
+}
+
 Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Transformer& model,
-                            Device& device, Group* group) {
+                            Device& device, Group* group, EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
@@ -39,6 +46,7 @@ Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Tr
     perplexities += loss.exp();
     tokens += static_cast<double>(sequences * length);
     batches += 1;
+    DT_TRY(meter.Done());
   }
   std::vector<std::vector<double>> rows{
       {sum.item<double>(), perplexities.item<double>(), tokens, batches}};

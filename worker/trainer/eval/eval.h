@@ -1,12 +1,13 @@
 // eval.h: validation loss.
 //
-// Errors: those of Dataset::ReadWindow; LibTorch's exceptions pass through.
+// Errors: those of Dataset::ReadWindow and of the meter; LibTorch's exceptions pass through.
 // Tests:  tests/trainer/attempt_test.cc
 #pragma once
 
 #include "worker/trainer/comm/group.h"
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/device.h"
+#include "worker/trainer/eval/meter.h"
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/spec.h"
 
@@ -21,6 +22,8 @@ struct Validation {
 // the figure does not depend on how many there are. Every rank of `group` calls it and gets the
 // whole.
 Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Transformer& model,
-                            Device& device, Group* group);
+                            Device& device, Group* group, EvalMeter& meter);
+// Pure: of one rank's share, as the meter counts: batches.
+int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size);
 
 }  // namespace dt::trainer

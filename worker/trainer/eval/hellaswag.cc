@@ -13,7 +13,8 @@ namespace {
 using corpus::HellaSwagExample;
 using corpus::kHellaSwagEndings;
 
-// Of a batch, padding included. Logits of so many tokens are 400 MB with GPT-2's vocabulary.
+// Of a batch, padding included. Were all of them endings', their logits would be 400 MB with
+// GPT-2's vocabulary.
 constexpr int64_t kBatchTokens = 2048;
 
 int64_t LongestEnding(const HellaSwagExample& example) {
@@ -28,9 +29,12 @@ int64_t RowLength(const HellaSwagExample& example, int64_t positions) {
                   positions + 1);
 }
 
-// Rows of one batch: what is read, what should come next, and which of it is an ending's.
+// One batch: a row for each ending, and of the endings' tokens alone, one after another, where
+// their logits stand, counted through all rows, what should come there, and whose it is.
 struct Rows {
-  at::Tensor inputs, targets, mask;
+  at::Tensor inputs;  // [rows, length]
+  std::vector<int64_t> places, targets;
+  std::vector<size_t> owners;
 };
 Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& batch,
             int64_t positions) {
@@ -39,11 +43,8 @@ Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& b
     length = std::max(length, RowLength(examples[index], positions) - 1);
   }
   const auto count = static_cast<int64_t>(batch.size()) * kHellaSwagEndings;
-  Rows rows{at::zeros({count, length}, at::kLong), at::zeros({count, length}, at::kLong),
-            at::zeros({count, length}, at::kDouble)};
+  Rows rows{at::zeros({count, length}, at::kLong), {}, {}, {}};
   auto inputs = rows.inputs.accessor<int64_t, 2>();
-  auto targets = rows.targets.accessor<int64_t, 2>();
-  auto mask = rows.mask.accessor<double, 2>();
   int64_t row = 0;
   for (const size_t index : batch) {
     for (const std::vector<uint16_t>& ending : examples[index].endings) {
@@ -54,8 +55,10 @@ Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& b
       const int64_t first = size - static_cast<int64_t>(ending.size());
       for (int64_t i = skipped; i + 1 < size; ++i) {
         inputs[row][i - skipped] = tokens[i];
-        targets[row][i - skipped] = tokens[i + 1];
-        mask[row][i - skipped] = i + 1 >= first ? 1 : 0;
+        if (i + 1 < first) continue;
+        rows.places.push_back(row * length + i - skipped);
+        rows.targets.push_back(tokens[i + 1]);
+        rows.owners.push_back(static_cast<size_t>(row));
       }
       ++row;
     }
@@ -64,15 +67,20 @@ Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& b
 }
 
 // Of each row, the sum of the losses of its ending.
-at::Tensor RowLosses(const Rows& rows, int64_t vocab_size, const Transformer& model,
-                     Device& device) {
+std::vector<double> RowLosses(const Rows& rows, int64_t vocab_size, const Transformer& model,
+                              Device& device) {
   // Padding follows the tokens, and the model looks backward only.
-  const at::Tensor logits = model.Logits(device.Upload(rows.inputs), /*training=*/false)
-                                .slice(2, 0, vocab_size)
-                                .to(at::kFloat);
-  const at::Tensor right = logits.gather(2, device.Upload(rows.targets).unsqueeze(2)).squeeze(2);
-  const at::Tensor losses = (logits.logsumexp(2) - right).to(at::kCPU, at::kDouble);
-  return (losses * rows.mask).sum(1);
+  const at::Tensor logits =
+      model.LogitsAt(device.Upload(rows.inputs), device.Upload(at::tensor(rows.places)))
+          .slice(1, 0, vocab_size)
+          .to(at::kFloat);
+  const at::Tensor targets = device.Upload(at::tensor(rows.targets));
+  const at::Tensor right = logits.gather(1, targets.unsqueeze(1)).squeeze(1);
+  const at::Tensor losses = (logits.logsumexp(1) - right).to(at::kCPU, at::kDouble);
+  std::vector<double> sums(static_cast<size_t>(rows.inputs.size(0)), 0);
+  const double* loss = losses.const_data_ptr<double>();
+  for (const size_t owner : rows.owners) sums[owner] += *loss++;
+  return sums;
 }
 
 }  // namespace
@@ -114,9 +122,11 @@ Result<std::vector<ExampleBatch>> HellaSwagBatches(const std::vector<HellaSwagEx
   return batches;
 }
 
-HellaSwagScore ScoreHellaSwag(const TrialSpec& spec, const std::vector<HellaSwagExample>& examples,
-                              const std::vector<ExampleBatch>& batches, const Transformer& model,
-                              Device& device, Group* group) {
+Result<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
+                                      const std::vector<HellaSwagExample>& examples,
+                                      const std::vector<ExampleBatch>& batches,
+                                      const Transformer& model, Device& device, Group* group,
+                                      EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
@@ -125,9 +135,9 @@ HellaSwagScore ScoreHellaSwag(const TrialSpec& spec, const std::vector<HellaSwag
   double right = 0, right_norm = 0, count = 0;
   for (size_t b = rank; b < batches.size(); b += size) {
     const AutocastScope autocast(compute, type);
-    const at::Tensor losses = RowLosses(RowsOf(examples, batches[b], spec.model.n_positions),
-                                        spec.model.vocab_size, model, device);
-    const double* loss = losses.const_data_ptr<double>();
+    const std::vector<double> losses = RowLosses(
+        RowsOf(examples, batches[b], spec.model.n_positions), spec.model.vocab_size, model, device);
+    const double* loss = losses.data();
     for (const size_t index : batches[b]) {
       std::array<EndingLoss, kHellaSwagEndings> endings;
       for (size_t e = 0; e < endings.size(); ++e) {
@@ -138,6 +148,7 @@ HellaSwagScore ScoreHellaSwag(const TrialSpec& spec, const std::vector<HellaSwag
       right_norm += preferred.by_mean == examples[index].label;
       count += 1;
     }
+    DT_TRY(meter.Done());
   }
   std::vector<std::vector<double>> rows{{right, right_norm, count}};
   if (group != nullptr) rows = group->AllGather(rows[0]);

@@ -4,8 +4,8 @@
 //         batches are made of the whole list before they are dealt.
 // Source: the evaluation of llm.c and build-nanogpt: the ending with the least sum of losses
 //         (accuracy), and with the least mean over its tokens (normalised accuracy).
-// Errors: kConfig for an ending that does not fit into the model's positions. LibTorch's exceptions
-//         pass through.
+// Errors: kConfig for an ending that does not fit into the model's positions; those of the meter.
+//         LibTorch's exceptions pass through.
 // Tests:  tests/trainer/hellaswag_test.cc
 #pragma once
 
@@ -17,6 +17,7 @@
 #include "corpus/hellaswag.h"
 #include "worker/trainer/comm/group.h"
 #include "worker/trainer/device.h"
+#include "worker/trainer/eval/meter.h"
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/spec.h"
 
@@ -46,9 +47,10 @@ struct HellaSwagScore {
   double examples = 0;
 };
 // Every rank of `group` calls it and gets the whole; null: one rank.
-HellaSwagScore ScoreHellaSwag(const TrialSpec& spec,
-                              const std::vector<corpus::HellaSwagExample>& examples,
-                              const std::vector<ExampleBatch>& batches, const Transformer& model,
-                              Device& device, Group* group);
+Result<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
+                                      const std::vector<corpus::HellaSwagExample>& examples,
+                                      const std::vector<ExampleBatch>& batches,
+                                      const Transformer& model, Device& device, Group* group,
+                                      EvalMeter& meter);
 
 }  // namespace dt::trainer

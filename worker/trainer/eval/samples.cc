@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
+// What rank 0 says to the others after each token.
+constexpr double kGoesOn = 1;
+constexpr double kHasEnded = 0;
+
 }  // namespace
 
 at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
@@ -27,8 +31,15 @@ at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
   return at::softmax(scaled, 1).multinomial(1, /*replacement=*/false, generator).squeeze(1);
 }
 
-std::vector<std::vector<uint16_t>> Generate(const TrialSpec& spec, const Generation& generation,
-                                            const Transformer& model, Device& device) {
+void KeepCompany(Group& group) {
+  while (group.AllGather({kGoesOn})[0][0] == kGoesOn) {
+  }
+}
+
+Result<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
+                                                    const Generation& generation,
+                                                    const Transformer& model, Device& device,
+                                                    Group* group, EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
@@ -58,7 +69,10 @@ std::vector<std::vector<uint16_t>> Generate(const TrialSpec& spec, const Generat
     }
     if (std::all_of(ended.begin(), ended.end(), [](bool over) { return over; })) break;
     ids = at::cat({ids, drawn.unsqueeze(1)}, 1);
+    DT_TRY(meter.Done());
+    if (group != nullptr) group->AllGather({kGoesOn});
   }
+  if (group != nullptr) group->AllGather({kHasEnded});
   return samples;
 }
 

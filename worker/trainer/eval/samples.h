@@ -1,8 +1,9 @@
 // samples.h: texts that the model writes, for people to see what it has learned.
 //
-// Role:   rank 0 generates; the others go on to their next collective and wait there. What comes is
-//         a function of weights, seed, step and number of the sample.
-// Errors: LibTorch's exceptions pass through.
+// Role:   rank 0 generates, and the others keep it company. What comes is a function of weights,
+// seed
+//         and step.
+// Errors: those of the meter; LibTorch's exceptions pass through.
 // Tests:  tests/trainer/samples_test.cc, tests/trainer/tasks_test.cc
 #pragma once
 
@@ -11,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "worker/trainer/comm/group.h"
 #include "worker/trainer/device.h"
+#include "worker/trainer/eval/meter.h"
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/spec.h"
 
@@ -22,10 +25,15 @@ struct Generation {
   uint16_t end_of_text = 0;      // ends a sample
   uint64_t seed = 0;
 };
-// The tokens of each of eval.samples after the prompt, without end-of-text; at most
-// eval.sample_tokens.
-std::vector<std::vector<uint16_t>> Generate(const TrialSpec& spec, const Generation& generation,
-                                            const Transformer& model, Device& device);
+// Rank 0: the tokens of each of eval.samples after the prompt, without end-of-text; at most
+// eval.sample_tokens. `group`: whose other ranks are in KeepCompany; null: none.
+Result<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
+                                                    const Generation& generation,
+                                                    const Transformer& model, Device& device,
+                                                    Group* group, EvalMeter& meter);
+// The other ranks, until it has ended: a collective for each token, because one that waited for all
+// of them would run into its timeout.
+void KeepCompany(Group& group);
 
 // Pure: draws from the last logits of a model, [rows, vocab] on the CPU, one of the top_k likeliest
 // (0: all) at this temperature (0: the likeliest).

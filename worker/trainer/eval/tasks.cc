@@ -72,12 +72,18 @@ Result<void> EvalTasks::OpenSamples(const TrialSpec& spec, const std::string& da
                                        ". Set the tokenizer of the data"};
 }
 
-void EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Device& device, Group* group,
-                    frames::Eval& eval) const {
+int64_t EvalTasks::Parts(const TrialSpec& spec, int32_t rank, int32_t size) const {
+  const int64_t batches = (std::ssize(batches_) - rank + size - 1) / size;
+  return batches + (prompt_.empty() || rank != 0 ? 0 : spec.eval.sample_tokens);
+}
+
+Result<void> EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Device& device,
+                            Group* group, EvalMeter& meter, frames::Eval& eval) const {
   const bool is_root = group == nullptr || group->rank() == 0;
   const auto step = static_cast<unsigned long long>(eval.step);
   if (!examples_.empty()) {
-    const HellaSwagScore score = ScoreHellaSwag(spec, examples_, batches_, model, device, group);
+    DT_TRY_ASSIGN(const HellaSwagScore score,
+                  ScoreHellaSwag(spec, examples_, batches_, model, device, group, meter));
     eval.hellaswag_acc = score.acc;
     eval.hellaswag_acc_norm = score.acc_norm;
     if (is_root) {
@@ -85,15 +91,21 @@ void EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Device& dev
                    score.acc_norm);
     }
   }
-  if (prompt_.empty() || !is_root) return;
+  if (prompt_.empty()) return {};
+  if (!is_root) {
+    KeepCompany(*group);
+    return {};
+  }
   // Other texts at each evaluation, and the same after a resume.
   const uint64_t seed = static_cast<uint64_t>(spec.seed) + 0x9e3779b97f4a7c15 * (eval.step + 1);
-  for (const std::vector<uint16_t>& ids :
-       Generate(spec, {prompt_, codec_.end_of_text(), seed}, model, device)) {
+  const Generation generation{prompt_, codec_.end_of_text(), seed};
+  DT_TRY_ASSIGN(const auto samples, Generate(spec, generation, model, device, group, meter));
+  for (const std::vector<uint16_t>& ids : samples) {
     eval.samples.push_back(ShownText(spec.eval.sample_prompt + codec_.Decode(ids)));
     std::fprintf(stderr, "step %llu  sample %zu: %s\n", step, eval.samples.size(),
                  eval.samples.back().c_str());
   }
+  return {};
 }
 
 }  // namespace dt::trainer

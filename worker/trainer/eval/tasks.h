@@ -1,6 +1,6 @@
 // tasks.h: what an evaluation does besides the validation loss, made ready before the ranks meet.
 //
-// Errors: kConfig and kData for files that are absent, damaged or do not fit the model.
+// Errors: of Open, kConfig and kData for files that are absent, damaged or do not fit the model.
 // Tests:  tests/trainer/tasks_test.cc
 #pragma once
 
@@ -17,9 +17,11 @@ class EvalTasks {
  public:
   static Result<EvalTasks> Open(const TrialSpec& spec, const std::string& data_root);
 
-  // Every rank calls it; fills in `eval`.
-  void Run(const TrialSpec& spec, const Transformer& model, Device& device, Group* group,
-           frames::Eval& eval) const;
+  // Every rank calls it; fills in `eval`. Errors: those of the meter.
+  Result<void> Run(const TrialSpec& spec, const Transformer& model, Device& device, Group* group,
+                   EvalMeter& meter, frames::Eval& eval) const;
+  // Of one rank's share, as the meter counts: batches of examples, tokens.
+  int64_t Parts(const TrialSpec& spec, int32_t rank, int32_t size) const;
 
  private:
   Result<void> OpenHellaSwag(const TrialSpec& spec, const std::string& data_root);

@@ -202,6 +202,11 @@ at::Tensor Transformer::Logits(const at::Tensor& tokens, bool training) const {
   return at::linear(Hidden(tokens, training), head_weight_, head_bias_);
 }
 
+at::Tensor Transformer::LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const {
+  const at::Tensor hidden = Hidden(tokens, /*training=*/false).flatten(0, 1);
+  return at::linear(hidden.index_select(0, places), head_weight_, head_bias_);
+}
+
 at::Tensor Transformer::NextLogits(const at::Tensor& tokens) const {
   return at::linear(Hidden(tokens, /*training=*/false).select(1, tokens.size(1) - 1), head_weight_,
                     head_bias_);

@@ -39,6 +39,9 @@ class Transformer {
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training) const;
   // [batch, seq, vocab_pad]
   at::Tensor Logits(const at::Tensor& tokens, bool training) const;
+  // Without dropout, of some places alone, [places, vocab_pad]: `places` of int64 count through the
+  // batch, sequence after sequence.
+  at::Tensor LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const;
   // Of the token after the last one alone, [batch, vocab_pad]; without dropout.
   at::Tensor NextLogits(const at::Tensor& tokens) const;
 
