@@ -55,6 +55,16 @@ TEST(TrialSpecTest, NamesTheFieldTheValueAndWhatIsAllowed) {
   EXPECT_EQ(MessageOf(spec), "model.n_embd: 100 is not a multiple of model.n_head (3)");
 }
 
+TEST(TrialSpecTest, RefusesASectionThatIsNull) {
+  for (const char* section : {"train", "model", "optimizer", "checkpoint"}) {
+    json spec = Minimal();
+    spec[section] = nullptr;
+    EXPECT_EQ(MessageOf(spec),
+              std::string(section) +
+                  ": null is not a section with fields; leave it out for its defaults");
+  }
+}
+
 TEST(TrialSpecTest, RefusesWhatCannotBeTrained) {
   EXPECT_NE(MessageOf(json::array()), "");
   EXPECT_NE(MessageOf(json::object()), "");

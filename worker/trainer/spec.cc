@@ -25,9 +25,9 @@ class Section {
   Section(const json& spec, const char* name, std::optional<Error>& error)
       : name_(name), error_(error) {
     const auto found = spec.find(name);
-    if (found == spec.end() || found->is_null()) return;
+    if (found == spec.end()) return;
     if (!found->is_object()) {
-      Fail(Wrong(name, found->dump(), "a section with fields"));
+      Fail(Wrong(name, found->dump(), "a section with fields; leave it out for its defaults"));
       return;
     }
     fields_ = &*found;
