@@ -8,8 +8,24 @@ bench_names() {
   done
 }
 
+# bench_training_on_gpu [ARGUMENT…]: as gpu-test, the trainer alone with the torch that python3 imports, and no
+# package but what DTRAIN_BUNDLE carries.
+bench_training_on_gpu() {
+  # shellcheck source=tools/gpu-test.sh
+  source "$root/tools/gpu-test.sh"
+  python3 -B "$root/bench/training/gpu.py" || return
+  build_gpu_trainer "${DTRAIN_BUNDLE:-}" dttrain
+  python3 -B "$root/bench/training/training_bench.py" --dttrain "$root/build/gpu/bin/dttrain" \
+    --libtorch "$gpu_torch" "$@"
+}
+
 # bench [list | NAME [ARGUMENT…]]
 command_bench() {
+  if [ "${1:-}" = training_bench ] && [[ " $* " == *" --device cuda "* || " $* " == *" --device=cuda "* ]]; then
+    shift
+    bench_training_on_gpu "$@"
+    return
+  fi
   setup --no-check
   build_preset dev
   local name="${1:-}"

@@ -21,9 +21,26 @@ configure_gpu_build() {
     ${3:+-DCMAKE_PREFIX_PATH="$3"} >&2
 }
 
+# build_gpu_trainer BUNDLE [TARGET…]: into build/gpu; leaves the folder of the torch that it links in gpu_torch.
+build_gpu_trainer() {
+  local bundle="$1" build="$root/build/gpu" targets=()
+  shift
+  if [ "$#" -gt 0 ]; then targets=(--target "$@"); fi
+  gpu_torch="$(python_torch)"
+  if [ -n "${DTRAIN_LIBTORCH:-}" ]; then gpu_torch="$libtorch_dir"; fi
+  if [ -z "$gpu_torch" ] || ! configure_gpu_build "$gpu_torch" "$build" "$bundle"; then
+    # No torch, or parts of CUDA are missing where it is: the pinned ones.
+    setup --cuda
+    gpu_torch="$libtorch_dir"
+    rm -f "$build/CMakeCache.txt"
+    configure_gpu_build "$gpu_torch" "$build" "$bundle"
+  fi
+  cmake --build "$build" --parallel "$(build_jobs)" "${targets[@]}" >&2
+}
+
 # gpu-test [--bundle DIR]
 command_gpu_test() {
-  local bundle="${DTRAIN_BUNDLE:-}" torch build="$root/build/gpu"
+  local bundle="${DTRAIN_BUNDLE:-}"
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --bundle)
@@ -35,15 +52,7 @@ command_gpu_test() {
     esac
     shift
   done
-  torch="$(python_torch)"
-  if [ -n "${DTRAIN_LIBTORCH:-}" ]; then torch="$libtorch_dir"; fi
-  if [ -z "$torch" ] || ! configure_gpu_build "$torch" "$build" "$bundle"; then
-    # No torch, or parts of CUDA are missing where it is: the pinned ones.
-    setup --cuda
-    rm -f "$build/CMakeCache.txt"
-    configure_gpu_build "$libtorch_dir" "$build" "$bundle"
-  fi
-  cmake --build "$build" --parallel "$(build_jobs)" >&2
+  build_gpu_trainer "$bundle"
   # Tests without a GPU say so and are skipped.
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -L '^gpu$'
+  ctest --test-dir "$root/build/gpu" --output-on-failure --no-tests=error -L '^gpu$'
 }

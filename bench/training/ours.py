@@ -10,14 +10,19 @@ import time
 PATIENCE_SECONDS = 600
 
 
+class Ended(RuntimeError):
+    """An attempt that came to another end than its last step, as one that runs out of memory does."""
+
+
 class Rank:
     """One trainer and our end of the socket pair that it has as descriptor 3."""
 
-    def __init__(self, program: str, threads: int, cores: list[int], log):
+    def __init__(self, program: str, device: str, threads: int, cores: list[int], log):
         self.socket, theirs = socket.socketpair()
         fd = theirs.fileno()
         self.process = subprocess.Popen(
-            [program, "--agent", "--fd", str(fd), "--threads", str(threads), "--cores", ",".join(map(str, cores))],
+            [program, "--agent", "--fd", str(fd), "--device", device, "--threads", str(threads),
+             "--cores", ",".join(map(str, cores))],
             pass_fds=[fd], stderr=log)
         theirs.close()
         self.text = b""
@@ -44,19 +49,23 @@ class Rank:
 
 
 class Gang:
-    def __init__(self, program: str, threads: int, cores: list[list[int]], log):
-        self.ranks = [Rank(program, threads, mine, log) for mine in cores]
+    def __init__(self, program: str, threads: int, cores: list[list[int]], log, device: str = "cpu"):
+        """`device`: of every rank."""
+        self.begin = time.monotonic()
+        self.ranks = [Rank(program, device, threads, mine, log) for mine in cores]
+        self.first_step_seconds = 0.0  # from here to the first step's loss
         self.attempts = 0
 
     def run(self, spec: dict, data_root: str, storage: str = "") -> dict:
-        """Trains one attempt: seconds, processor seconds and loss of each step, and the last checkpoint's path."""
+        """Trains one attempt: seconds of a step, processor seconds and loss by logged step; the peak of memory,
+        and the last checkpoint's path."""
         self.attempts += 1
         token = f"bench-{self.attempts}"
         for number, rank in enumerate(self.ranks):
             rank.send({"type": "start", "token": token, "experiment": 1, "trial": 1, "attempt": self.attempts,
                        "rank": number, "world_size": len(self.ranks), "local_rank": number, "spec": spec,
                        "data_root": data_root, "storage": storage, "data_address": "127.0.0.1"})
-        told = {"seconds": [], "processor": [], "losses": [], "checkpoint": ""}
+        told = {"seconds": [], "processor": [], "losses": [], "memory": 0, "checkpoint": ""}
         self.processor_seconds = 0.0
         ended = 0
         until = time.monotonic() + PATIENCE_SECONDS
@@ -75,8 +84,11 @@ class Gang:
             for peer in self.ranks[1:]:
                 peer.send({"type": "connect", "token": token, "store_address": frame["address"]})
         elif kind == "step":
-            told["seconds"].append(frame["row"]["seconds"])
-            told["losses"].append(frame["row"]["loss"])
+            self.first_step_seconds = self.first_step_seconds or time.monotonic() - self.begin
+            row = frame["row"]
+            told["seconds"].append(row["seconds"] / row["steps"])
+            told["losses"].append(row["loss"])
+            told["memory"] = max(told["memory"], row["memory_peak_bytes"])
             spent = sum(each.processor_seconds() for each in self.ranks)
             told["processor"].append(spent - self.processor_seconds)
             self.processor_seconds = spent
@@ -84,7 +96,7 @@ class Gang:
             told["checkpoint"] = frame["path"]
             rank.send({"type": "registered", "token": token, "step": frame["step"]})
         elif kind == "end" and frame["cause"] != "finished":
-            raise RuntimeError(f"dttrain ended as {frame['cause']}: {frame.get('message', '')}")
+            raise Ended(f"dttrain ended as {frame['cause']}: {frame.get('message', '')}")
         return kind == "end"
 
     def close(self) -> None:

@@ -1,20 +1,26 @@
 """The trainer that dttrain is measured against: the same model in PyTorch's Python, one rank of one variant.
 
-usage: peer.py CASE.json RANK VARIANT     VARIANT: eager, or a mode of torch.compile
+usage: peer.py CASE.json RANK VARIANT     VARIANT: eager, a mode of torch.compile, or bf16-parameters
 
 Reads one line of JSON after the other: {"steps": N} trains N steps from the initial weights and answers
-with the seconds, the processor seconds and the loss of each. Written as one would write it for speed: fused
-AdamW, fused attention, gradients as views into DDP's buckets, and nothing that waits for a value inside the
-loop.
+with the seconds, the processor seconds and the loss of each, and with the peak of memory; {"kernels": true}
+with the names of the kernels that attention runs. Written as one would write it for speed: fused AdamW, fused
+attention, gradients as views into DDP's buckets, TF32 where fp32 is left on a GPU, uploads from pinned memory,
+and nothing that waits for a value inside the loop. bf16-parameters is eager with parameters and moments in bf16
+instead of autocast.
 """
 
+import contextlib
 import json
 import math
 import mmap
 import os
+import resource
 import sys
 import time
+import traceback
 
+begin = time.monotonic()
 case = json.loads(open(sys.argv[1], encoding="utf-8").read())
 rank, variant = int(sys.argv[2]), sys.argv[3]
 os.sched_setaffinity(0, case["cores"][rank])
@@ -24,6 +30,11 @@ import torch.distributed  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 torch.set_num_threads(case["threads"])
+device = torch.device(case["device"])
+if device.type == "cuda":
+    torch.set_float32_matmul_precision("high")
+PARAMETERS16 = "bf16-parameters"
+ATTENTION_WORDS = ("attention", "flash", "fmha", "sdpa", "mha")
 
 
 def read_weights(path: str) -> dict[str, torch.Tensor]:
@@ -96,43 +107,71 @@ class Transformer(torch.nn.Module):
             logits = F.linear(self.normed("ln_f", x), self.wte_weight)
         else:
             logits = self.linear("lm_head", x)
+        if variant == PARAMETERS16:
+            logits = logits.float()
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def compiled(module: torch.nn.Module) -> torch.nn.Module:
+    if variant in ("eager", PARAMETERS16):
+        return module
+    if variant.startswith("max-autotune"):
+        from torch._inductor import config  # late: it takes seconds
+
+        config.coordinate_descent_tuning = True
+    return torch.compile(module, mode=variant, dynamic=False)
 
 
 class Trainer:
     def __init__(self):
-        weights = read_weights(case["weights"])
         self.tokens = read_tokens(case["shard"])
-        module = Transformer(weights, case["model"])
-        self.initial = [p.detach().clone() for p in module.parameters()]
+        if device.type == "cuda":
+            self.tokens = self.tokens.pin_memory()
+        module = Transformer(read_weights(case["weights"]), case["model"]).to(device)
+        if variant == PARAMETERS16:
+            module = module.to(torch.bfloat16)
+        self.casts = case["precision"] == "bf16" and variant != PARAMETERS16
         self.parameters = list(module.parameters())
+        self.initial = [p.detach().clone() for p in self.parameters]
         if case["ranks"] > 1:
             torch.distributed.init_process_group(
                 "gloo", init_method="file://" + case["meeting"] + variant, rank=rank, world_size=case["ranks"]
             )
             module = torch.nn.parallel.DistributedDataParallel(module, gradient_as_bucket_view=True)
-        self.loss = module if variant == "eager" else torch.compile(module, mode=variant, dynamic=False)
+        self.loss = compiled(module)
         groups = [
             {"params": [p for p in self.parameters if p.dim() >= 2], "weight_decay": 0.1},
             {"params": [p for p in self.parameters if p.dim() < 2], "weight_decay": 0.0},
         ]
         self.optimizer = torch.optim.AdamW(groups, lr=case["lr"], betas=(0.9, 0.95), eps=1e-8, fused=True)
 
-    def batch(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def batch(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the `number`th micro-step of all."""
         batch, length = case["batch"], case["length"]
-        first = (step * case["ranks"] + rank) * batch * length
+        first = (number * case["ranks"] + rank) * batch * length
         inputs = self.tokens[first : first + batch * length].view(batch, length)
         targets = self.tokens[first + 1 : first + 1 + batch * length].view(batch, length)
-        return inputs, targets
+        return inputs.to(device, non_blocking=True), targets.to(device, non_blocking=True)
 
     def step(self, number: int) -> torch.Tensor:
-        inputs, targets = self.batch(number)
+        parts = case["accumulate"]
+        if variant == "max-autotune":
+            torch.compiler.cudagraph_mark_step_begin()
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss(inputs, targets)
-        loss.backward()
+        total = None
+        for part in range(parts):
+            inputs, targets = self.batch(number * parts + part)
+            casts = torch.autocast(device.type, torch.bfloat16) if self.casts else contextlib.nullcontext()
+            with casts:
+                loss = self.loss(inputs, targets)
+            if parts > 1:
+                loss = loss / parts
+            loss.backward()
+            # A copy, because with CUDA graphs the next step writes to the same place.
+            total = loss.detach().clone() if total is None else total + loss.detach()
         torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
         self.optimizer.step()
-        return loss.detach()
+        return total
 
     def restart(self) -> None:
         with torch.no_grad():
@@ -141,26 +180,111 @@ class Trainer:
                 for tensor in state.values():
                     tensor.zero_()
 
-    def train(self, steps: int) -> dict[str, list[float]]:
+    def train(self, steps: int) -> dict:
         self.restart()
-        losses, clocks = [], [(time.perf_counter(), time.process_time())]
+        clock = GpuClock() if device.type == "cuda" else Clock()
+        losses = []
+        clock.tick()
         for number in range(steps):
             losses.append(self.step(number))
-            clocks.append((time.perf_counter(), time.process_time()))
-        spans = [(after[0] - before[0], after[1] - before[1]) for before, after in zip(clocks, clocks[1:])]
-        return {"seconds": [span[0] for span in spans], "processor": [span[1] for span in spans],
+            clock.tick()
+        return {"seconds": clock.seconds(), "processor": clock.processor(), "memory": clock.peak_bytes(),
                 "losses": [loss.item() for loss in losses]}
+
+    def free(self) -> None:
+        """The other variants need the memory in their turn."""
+        self.optimizer.zero_grad(set_to_none=True)
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def attention_kernels(self) -> list[str]:
+        """Of one step; what a GPU runs, or a CPU's operators."""
+        activities = [torch.profiler.ProfilerActivity.CPU]
+        if device.type == "cuda":
+            activities.append(torch.profiler.ProfilerActivity.CUDA)
+        with torch.profiler.profile(activities=activities) as profile:
+            self.step(0)
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+        wanted = torch.autograd.DeviceType.CUDA if device.type == "cuda" else torch.autograd.DeviceType.CPU
+        names = {event.name for event in profile.events() if event.device_type == wanted}
+        return sorted(name for name in names if any(word in name.lower() for word in ATTENTION_WORDS))
+
+
+class Clock:
+    """Moments of a CPU run."""
+
+    def __init__(self):
+        self.moments, self.spent = [], []
+
+    def tick(self) -> None:
+        self.moments.append(time.perf_counter())
+        self.spent.append(time.process_time())
+
+    def seconds(self) -> list[float]:
+        return [after - before for before, after in zip(self.moments, self.moments[1:])]
+
+    def processor(self) -> list[float]:
+        return [after - before for before, after in zip(self.spent, self.spent[1:])]
+
+    def peak_bytes(self) -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class GpuClock(Clock):
+    """Events in the stream: nothing waits before the last step."""
+
+    def __init__(self):
+        super().__init__()
+        self.events = []
+        torch.cuda.reset_peak_memory_stats()
+
+    def tick(self) -> None:
+        super().tick()
+        self.events.append(torch.cuda.Event(enable_timing=True))
+        self.events[-1].record()
+
+    def seconds(self) -> list[float]:
+        torch.cuda.synchronize()
+        return [before.elapsed_time(after) / 1e3 for before, after in zip(self.events, self.events[1:])]
+
+    def peak_bytes(self) -> int:
+        return torch.cuda.max_memory_reserved()
+
+
+def attempt(work) -> dict:
+    """What `work` tells, or why it failed: a shape that is too large for one variant is not for the others."""
+    try:
+        return work()
+    except torch.OutOfMemoryError:
+        return {"failed": "out of memory"}
+    except Exception as error:  # the compiler's errors are of many kinds
+        print(traceback.format_exc(), file=sys.stderr, flush=True)
+        return {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
 
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is not an answer
-    before = time.perf_counter()
     trainer = Trainer()
-    trainer.train(2)  # compiles
-    print(json.dumps({"ready": time.perf_counter() - before}), file=answers, flush=True)
+
+    def start() -> dict:
+        trainer.train(1)
+        told = {"ready": time.monotonic() - begin}
+        trainer.train(2)  # what compiles only for a second step does so now
+        return told
+
+    def answer(told: dict) -> None:
+        trainer.free()
+        print(json.dumps(told), file=answers, flush=True)
+
+    answer(attempt(start))
     for line in sys.stdin:
-        print(json.dumps(trainer.train(json.loads(line)["steps"])), file=answers, flush=True)
+        asked = json.loads(line)
+        if "kernels" in asked:
+            answer(attempt(lambda: {"kernels": trainer.attention_kernels()}))
+        else:
+            answer(attempt(lambda: trainer.train(asked["steps"])))
 
 
 main()

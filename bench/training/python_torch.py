@@ -40,11 +40,25 @@ def _run(*command: str) -> None:
         raise Absent(f"{' '.join(command)} failed:\n{done.stderr.strip()[-2000:]}")
 
 
-def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool) -> tuple[str, dict[str, str]]:
+def _imports(libtorch: pathlib.Path) -> bool:
+    """Whether this interpreter, as it is, imports the torch of that folder, and it sees a GPU."""
+    asked = subprocess.run([sys.executable, "-c", "import torch; print(torch.__file__, torch.cuda.is_available())"],
+                           capture_output=True, text=True, check=False)
+    words = asked.stdout.split()
+    return len(words) == 2 and words[1] == "True" and pathlib.Path(words[0]).samefile(libtorch / "torch/__init__.py")
+
+
+def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool, device: str) -> tuple[str, dict[str, str]]:
     """The interpreter and its environment; made in `cache` when they are not there. Raises Absent.
 
-    `same_mkl`: MKL is told to go by the processor and not by its maker, as dttrain tells it.
+    `same_mkl`: MKL is told to go by the processor and not by its maker, as dttrain tells it. For a GPU, `device`
+    cuda, python3 itself where the torch that it imports is the one that dttrain links.
     """
+    if device == "cuda":
+        if _imports(libtorch):
+            return sys.executable, {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache / "bench-inductor")}
+        raise Absent(f"python3 does not import the torch in {libtorch}, or it sees no GPU; dttrain has to link the "
+                     "torch that python3 imports, as ./dev bench training_bench --device cuda builds it")
     if not (libtorch / "torch/__init__.py").exists():
         raise Absent(f"{libtorch} has no Python package torch; ./dev setup fetches the whole wheel")
     if shutil.which("g++") is None:

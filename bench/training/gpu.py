@@ -1,0 +1,46 @@
+"""The GPU of this machine: whether there is one, and its clocks, as nvidia-smi tells them.
+
+usage: gpu.py    ends with 0 where the benchmark can run on a GPU, and says why not and ends with 77 elsewhere
+"""
+
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+CLOCKS = "clocks.sm,clocks.mem,clocks.max.sm,power.draw,temperature.gpu"
+
+
+def _ask(*arguments: str) -> str:
+    """nvidia-smi's first line; empty when it has none to give."""
+    if shutil.which("nvidia-smi") is None:
+        return ""
+    asked = subprocess.run(["nvidia-smi", *arguments], capture_output=True, text=True, check=False)
+    return asked.stdout.strip().partition("\n")[0] if asked.returncode == 0 else ""
+
+
+def absent() -> str:
+    """Why there is no GPU here; empty when there is one."""
+    if _ask("-L"):
+        return ""
+    asked = subprocess.run([sys.executable, "-c", "import torch; raise SystemExit(not torch.cuda.is_available())"],
+                           capture_output=True, check=False)
+    if asked.returncode == 0:
+        return ""
+    return "there is no GPU here: nvidia-smi lists none, and python3 has no torch that sees one"
+
+
+def clocks() -> str:
+    """In words, for the log of a run: timings mean little where clocks differ."""
+    return _ask(f"--query-gpu={CLOCKS}", "--format=csv,noheader") or "not known: no nvidia-smi"
+
+
+def main() -> int:
+    why = absent()
+    if why:
+        print(f"training_bench: skipped: {why}", file=sys.stderr)
+    return SKIPPED if why else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

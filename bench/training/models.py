@@ -1,0 +1,52 @@
+"""The models of the benchmark as fields of dttrain's specification, the specification itself, and tokens."""
+
+import array
+import pathlib
+import random
+
+LEARNING_RATE = 3e-4
+
+GPT = {"preset": "gpt2", "norm": "pre", "positions": "learned", "activation": "gelu_tanh", "tie_head": True,
+       "head_bias": False, "bias": True, "dropout": 0.0}
+GPT2 = {**GPT, "n_layer": 12, "n_head": 12, "n_embd": 768, "n_ff": 3072, "n_positions": 1024, "vocab_size": 50257,
+        "vocab_pad": 50304}
+TINY_TRANSFORMER = {"preset": "tiny_transformer", "norm": "post", "positions": "sinusoidal", "activation": "relu",
+                    "n_layer": 5, "n_head": 5, "n_embd": 300, "n_ff": 2048, "n_positions": 2048, "dropout": 0.0,
+                    "vocab_size": 50257, "vocab_pad": 50257, "tie_head": False, "head_bias": True, "bias": True}
+SMALL_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 256, "n_ff": 1024, "n_positions": 128, "vocab_size": 50257,
+             "vocab_pad": 50304}
+BYTE_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 128, "n_ff": 512, "n_positions": 64, "vocab_size": 257,
+            "vocab_pad": 320}
+
+# Drawn one by one up to here; what is asked for beyond repeats it.
+DRAWN_TOKENS = 1 << 22
+
+
+def write_shard(path: pathlib.Path, vocab: int, count: int) -> None:
+    """llm.c's format; skewed as words are, and the same every time."""
+    draw = random.Random(1).random
+    ids = array.array("H", (int(vocab * draw() ** 3) for _ in range(min(count, DRAWN_TOKENS))))
+    while len(ids) < count:
+        ids.extend(ids[: count - len(ids)])
+    header = array.array("i", [20240520, 1, count] + [0] * 253)
+    path.write_bytes(header.tobytes() + ids.tobytes())
+
+
+def spec_of(model: dict, *, batch: int, length: int, steps: int, accumulate: int = 1, precision: str = "fp32",
+            logged_every: int = 1) -> dict:
+    """`accumulate` above 1: of a trial of one rank."""
+    train = {"batch_size": batch, "seq_len": length, "max_steps": str(steps), "grad_clip": 1.0}
+    if accumulate > 1:
+        train["global_batch_size"] = str(batch * accumulate)
+    return {
+        "seed": "11",
+        "data": {"train": "train.bin", "shuffle": False},
+        "model": model,
+        "train": train,
+        "optimizer": {"lr": LEARNING_RATE, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1},
+        "schedule": {"type": "constant", "warmup_steps": "0"},
+        "precision": {"compute": precision},
+        "parallel": {"bucket_mb": 25},
+        "eval": {"every": "0"},
+        "logging": {"every": str(logged_every)},
+    }
