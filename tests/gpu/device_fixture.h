@@ -1,0 +1,108 @@
+// device_fixture.h: an attempt on a device of this process, on the CPU and on a GPU where there is
+// one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/trainer/small_trial.h"
+#include "worker/trainer/train.h"
+
+namespace dt::trainer {
+
+using testing::SmallSpec;
+using testing::Told;
+
+class RecordedConversation final : public Conversation {
+ public:
+  RecordedConversation() { told.ends.resize(1); }
+  void Say(const frames::FromTrainer& frame) override { told.Note(0, frame); }
+  std::optional<uint64_t> RegisteredStep() const override {
+    return told.checkpoints.empty() ? std::nullopt : std::optional(told.checkpoints.back().step);
+  }
+  void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
+  // The attempt asks before each step.
+  Wish CurrentWish() const override { return ++asked_ < stop_at ? Wish::kGoOn : Interfere(); }
+  Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
+    return Error{ErrorKind::kCollective, "there is one rank"};
+  }
+  void AbortWith(std::function<void()> abort) override { abort_ = std::move(abort); }
+
+  Told told;
+  // At this question the attempt is to save and stop, and its group may break first.
+  int stop_at = std::numeric_limits<int>::max();
+  bool breaks_group = false;
+
+ private:
+  Wish Interfere() const {
+    if (breaks_group && asked_ == stop_at) abort_();
+    return Wish::kStopAfterCheckpoint;
+  }
+
+  mutable int asked_ = 0;
+  std::function<void()> abort_;
+};
+
+// Devices are opened once, as in dttrain: the process stays warm.
+inline const Result<std::unique_ptr<Device>>& Opened(const std::string& word) {
+  static const Result<std::unique_ptr<Device>> cpu = OpenDevice({.word = "cpu", .threads = 1});
+  static const Result<std::unique_ptr<Device>> cuda = OpenDevice({.word = "cuda:0"});
+  return word == "cpu" ? cpu : cuda;
+}
+
+class DeviceTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const auto& opened = Opened(GetParam());
+    if (!opened.ok()) GTEST_SKIP() << opened.error().message;
+    device_ = (*opened).get();
+    testing::WriteShard(folder_, "train.bin", 20000);
+    testing::WriteShard(folder_, "val.bin", 3000);
+  }
+
+  Told Train(const nlohmann::json& spec,
+             AttemptOptions::Alone alone = AttemptOptions::Alone::kPlain) {
+    RecordedConversation conversation;
+    return Train(spec, alone, conversation);
+  }
+  Told Train(const nlohmann::json& spec, AttemptOptions::Alone alone,
+             RecordedConversation& conversation) {
+    frames::Start start;
+    start.token = "token" + std::to_string(++attempts_);
+    start.experiment = start.trial = 1;
+    start.attempt = static_cast<uint32_t>(attempts_);
+    start.spec = spec;
+    start.data_root = folder_.path();
+    start.data_address = "127.0.0.1";
+    start.storage = storage_;
+    start.resume = resume_;
+    const Outcome outcome = RunAttempt(start, *device_, conversation, {.alone = alone});
+    EXPECT_TRUE(outcome.freed.ok()) << outcome.freed.error().message;
+    return conversation.told;
+  }
+
+  static double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double largest = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      largest = std::max(largest, std::abs(a[i] - b[i]));
+    }
+    return largest;
+  }
+
+  testing::TempFolder folder_;
+  Device* device_ = nullptr;
+  std::string storage_;
+  std::optional<frames::Resume> resume_;
+  int attempts_ = 0;
+};
+
+}  // namespace dt::trainer
