@@ -59,9 +59,10 @@ class Floors(unittest.TestCase):
 
     def test_tiny_transformer(self):
         for name, strict, serial in [("tiny:8x64", 0.36, 0.39), ("tiny:32x64", 0.64, 0.77),
-                                     ("tiny:32x256", 1.76, 2.27), ("tiny:8x1024", 1.76, 2.50), ("tiny:128x256", 6.3, 8.3),
-                                     ("tiny:32x1024", 6.3, 9.2), ("tiny:128x1024", 24.7, 36.0),
-                                     ("tiny:8x2048", 3.3, 5.2), ("tiny:128x2048", 53.0, 78.7)]:
+                                     ("tiny:32x256", 1.76, 2.27), ("tiny:8x1024", 1.76, 2.50),
+                                     ("tiny:128x256", 6.3, 8.3), ("tiny:32x1024", 6.3, 9.2),
+                                     ("tiny:128x1024", 24.7, 36.0), ("tiny:8x2048", 3.3, 5.2),
+                                     ("tiny:128x2048", 53.0, 78.7)]:
             floors = shapes.floors(named(name))
             self.assertAlmostEqual(1e3 * floors.strict, strict, delta=0.05 * strict)
             self.assertAlmostEqual(1e3 * floors.serial, serial, delta=0.05 * serial)
