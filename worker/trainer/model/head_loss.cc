@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "worker/trainer/model/chunked_head_loss.h"
 #include "worker/trainer/model/softmax_row.h"
 
 namespace dt::trainer {
@@ -138,12 +139,18 @@ class HeadLossFunction : public torch::autograd::Function<HeadLossFunction> {
 }  // namespace
 
 bool HeadLossIsFusable(const at::Tensor& hidden) {
+  if (hidden.is_cuda()) return true;
   return hidden.is_cpu() && hidden.scalar_type() == at::kFloat &&
          !at::autocast::is_autocast_enabled(at::kCPU);
 }
 
 at::Tensor FusedHeadLoss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
                          const at::Tensor& targets) {
+  if (hidden.is_cuda()) {
+    const bool mixed = at::autocast::is_autocast_enabled(at::kCUDA);
+    return ChunkedHeadLoss(hidden, weight, bias, targets,
+                           mixed ? at::autocast::get_autocast_dtype(at::kCUDA) : at::kFloat);
+  }
   if (!at::GradMode::is_enabled()) {
     HeadPass pass(hidden, weight, bias, targets, nullptr);
     return at::scalar_tensor(pass.MeanLoss(), hidden.options());

@@ -1,7 +1,8 @@
-// head_loss.h: the output projection and the mean cross-entropy as one: on a CPU, in fp32, most of
-// a small model's step is here, and most of that was logits going to memory and back.
+// head_loss.h: the output projection and the mean cross-entropy as one: much of a step is here, of
+// a small model's most, and most of that was logits going to memory and back.
 //
-// Role:     forward goes over the rows in chunks: logits into a buffer that all chunks share, loss
+// Role:     on a GPU see chunked_head_loss.h. On a CPU, in fp32, forward goes over the rows in
+// chunks: logits into a buffer that all chunks share, loss
 //           and gradient of the logits in place, then the gradients of the weights and of the
 //           hidden states; backward hands these out. The logits of all rows are never in memory.
 // Errors:   LibTorch's exceptions (out of memory among them) pass through.

@@ -1,0 +1,83 @@
+// head_loss_test.cc: the head of GPUs on one, against the same on a CPU and against PyTorch's own
+// operations there.
+#include "worker/trainer/model/head_loss.h"
+
+#include <gtest/gtest.h>
+
+#include "worker/trainer/device.h"
+#include "worker/trainer/model/chunked_head_loss.h"
+#include "worker/trainer/precision/precision.h"
+
+namespace dt::trainer {
+namespace {
+
+struct Measured {
+  double loss = 0;
+  std::vector<at::Tensor> gradients;  // on the CPU
+};
+
+class GpuHeadLossTest : public ::testing::TestWithParam<Compute> {
+ protected:
+  void SetUp() override {
+    static const Result<std::unique_ptr<Device>> gpu = OpenDevice({.word = "cuda:0"});
+    if (!gpu.ok()) GTEST_SKIP() << gpu.error().message;
+    device_ = (*gpu)->Torch();
+  }
+  // `loss` of inputs made on the CPU and moved.
+  template <typename Loss>
+  Measured Measure(c10::Device device, const Loss& loss) {
+    at::Generator generator = at::detail::createCPUGenerator(11);
+    const auto input = [&](at::IntArrayRef shape) {
+      return at::randn(shape, generator).mul_(0.3).to(device).requires_grad_();
+    };
+    const at::Tensor hidden = input({4, 300, 44}), weight = input({50257, 44}),
+                     bias = input({50257});
+    const at::Tensor targets = at::randint(50257, {4, 300}, generator, at::kLong).to(device);
+    const at::Tensor made = loss(hidden, weight, bias, targets);
+    made.backward();
+    Measured measured{made.template item<double>(), {}};
+    for (const at::Tensor& leaf : {hidden, weight, bias}) {
+      measured.gradients.push_back(leaf.grad().to(at::kCPU));
+    }
+    return measured;
+  }
+  static void ExpectAlike(const Measured& got, const Measured& expected, double tolerance) {
+    EXPECT_NEAR(got.loss, expected.loss, tolerance);
+    for (size_t i = 0; i < got.gradients.size(); ++i) {
+      const double apart = (got.gradients[i] - expected.gradients[i]).norm().item<double>();
+      EXPECT_LE(apart, tolerance * expected.gradients[i].norm().item<double>()) << "gradient " << i;
+    }
+  }
+  at::ScalarType Type() const { return AutocastType(GetParam()).value_or(at::kFloat); }
+
+  c10::Device device_ = at::kCPU;
+};
+
+TEST_P(GpuHeadLossTest, IsThatOfACpu) {
+  SetMatmulPrecision(Compute::kFp32, device_.type());
+  const auto chunked = [&](const auto&... inputs) { return ChunkedHeadLoss(inputs..., Type()); };
+  // Only the order of sums differs, and with it how the logits' gradient is rounded.
+  ExpectAlike(Measure(device_, chunked), Measure(at::kCPU, chunked),
+              Type() == at::kFloat ? 1e-5 : 2e-3);
+}
+
+TEST_P(GpuHeadLossTest, IsThatOfPyTorchsOwnOperations) {
+  SetMatmulPrecision(GetParam(), device_.type());
+  const Measured ours = Measure(device_, [&](const auto&... inputs) {
+    const AutocastScope autocast(GetParam(), device_.type());
+    return FusedHeadLoss(inputs...);
+  });
+  const Measured theirs = Measure(
+      device_, [&](const auto& hidden, const auto& weight, const auto& bias, const auto& t) {
+        const AutocastScope autocast(GetParam(), device_.type());
+        return at::cross_entropy_loss(at::linear(hidden, weight, bias).flatten(0, 1), t.flatten());
+      });
+  ExpectAlike(ours, theirs, GetParam() == Compute::kFp32 ? 1e-5 : 1e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, GpuHeadLossTest,
+                         ::testing::Values(Compute::kFp32, Compute::kTf32, Compute::kBf16,
+                                           Compute::kFp16));
+
+}  // namespace
+}  // namespace dt::trainer

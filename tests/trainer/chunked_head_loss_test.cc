@@ -1,0 +1,149 @@
+// chunked_head_loss_test.cc: the head of GPUs, on a CPU, against linear and cross_entropy_loss.
+#include "worker/trainer/model/chunked_head_loss.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace dt::trainer {
+namespace {
+
+struct Case {
+  const char* name;
+  int64_t rows, width, columns;
+  bool bias;
+  at::ScalarType type;
+};
+
+class ChunkedHeadLossTest : public ::testing::TestWithParam<Case> {
+ protected:
+  ChunkedHeadLossTest() {
+    const Case& c = GetParam();
+    at::Generator generator = at::detail::createCPUGenerator(7);
+    hidden_ = at::randn({c.rows, c.width}, generator).requires_grad_();
+    weight_ = at::randn({c.columns, c.width}, generator).mul_(0.3).requires_grad_();
+    if (c.bias) bias_ = at::randn({c.columns}, generator).requires_grad_();
+    targets_ = at::randint(c.columns, {c.rows}, generator, at::kLong);
+  }
+  at::Tensor Chunked(int64_t chunk_logits = kChunkLogits) const {
+    return ChunkedHeadLoss(hidden_, weight_, bias_, targets_, GetParam().type, chunk_logits);
+  }
+  // In fp64, of what the products see.
+  at::Tensor Exact() const {
+    const auto seen = [](const at::Tensor& t) {
+      return t.defined() ? t.to(GetParam().type).to(at::kDouble) : t;
+    };
+    return at::cross_entropy_loss(at::linear(seen(hidden_), seen(weight_), seen(bias_)), targets_);
+  }
+  std::vector<at::Tensor> GradientsOf(const at::Tensor& loss) const {
+    std::vector<at::Tensor> inputs{hidden_, weight_};
+    if (bias_.defined()) inputs.push_back(bias_);
+    for (const at::Tensor& input : inputs) input.mutable_grad().reset();
+    loss.backward();
+    std::vector<at::Tensor> gradients;
+    for (const at::Tensor& input : inputs) gradients.push_back(input.grad());
+    return gradients;
+  }
+  // Of gradients the one rounding of the logits' gradient is left: 2^-9 of bf16, 2^-12 of fp16.
+  double Tolerance() const {
+    if (GetParam().type == at::kBFloat16) return 4e-3;
+    return GetParam().type == at::kHalf ? 5e-4 : 2e-6;
+  }
+  void ExpectAlike(const std::vector<at::Tensor>& got, const std::vector<at::Tensor>& expected) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      ASSERT_TRUE(got[i].defined());
+      EXPECT_EQ(got[i].scalar_type(), at::kFloat);
+      ASSERT_EQ(got[i].sizes(), expected[i].sizes());
+      const double apart = (got[i] - expected[i]).norm().item<double>();
+      EXPECT_LE(apart, Tolerance() * expected[i].norm().item<double>()) << "gradient " << i;
+    }
+  }
+
+  at::Tensor hidden_, weight_, bias_, targets_;
+};
+
+TEST_P(ChunkedHeadLossTest, LossAndGradientsAreThoseOfLinearAndCrossEntropy) {
+  const at::Tensor loss = Chunked();
+  EXPECT_EQ(loss.scalar_type(), at::kFloat);
+  EXPECT_NEAR(loss.item<double>(), Exact().item<double>(), 5e-6) << "logits are never rounded";
+  const std::vector<at::Tensor> got = GradientsOf(loss);
+  ExpectAlike(got, GradientsOf(Exact()));
+}
+
+TEST_P(ChunkedHeadLossTest, ChunksChangeNothingButTheOrderOfSums) {
+  const at::Tensor whole = Chunked();
+  const at::Tensor parts = Chunked(/*chunk_logits=*/1);
+  EXPECT_NEAR(parts.item<double>(), whole.item<double>(), 1e-6);
+  const std::vector<at::Tensor> got = GradientsOf(parts);
+  const std::vector<at::Tensor> expected = GradientsOf(whole);
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_LE((got[i] - expected[i]).norm().item<double>(),
+              1e-5 * expected[i].norm().item<double>());
+  }
+}
+
+TEST_P(ChunkedHeadLossTest, WithoutGradientsTheLossIsTheSameToTheBit) {
+  const float with = Chunked().item<float>();
+  at::NoGradGuard no_grad;
+  const at::Tensor without = Chunked();
+  EXPECT_EQ(without.item<float>(), with);
+  EXPECT_FALSE(without.requires_grad());
+}
+
+TEST_P(ChunkedHeadLossTest, APartOfTheLossGivesThatPartOfTheGradients) {
+  const std::vector<at::Tensor> whole = GradientsOf(Chunked());
+  const std::vector<at::Tensor> part = GradientsOf(Chunked() / 4);
+  for (size_t i = 0; i < whole.size(); ++i) EXPECT_TRUE(at::equal(part[i], whole[i] / 4));
+}
+
+TEST_P(ChunkedHeadLossTest, AutocastAroundItDecidesNothing) {
+  const float without = Chunked().item<float>();
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  const float with = Chunked().item<float>();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_EQ(with, without);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, ChunkedHeadLossTest,
+    ::testing::Values(Case{"AsWideAsWanted", 200, 16, 128, false, at::kFloat},
+                      Case{"ColumnsToFillUp", 200, 16, 131, false, at::kFloat},
+                      Case{"WidthToFillUp", 70, 13, 64, false, at::kFloat},
+                      Case{"Bias", 200, 16, 128, true, at::kFloat},
+                      Case{"OneRow", 1, 8, 11, true, at::kFloat},
+                      Case{"Bf16", 300, 20, 1000, true, at::kBFloat16},
+                      Case{"Bf16WithoutPadding", 300, 24, 1024, false, at::kBFloat16},
+                      Case{"Fp16", 300, 20, 1000, true, at::kHalf},
+                      Case{"GptVocabulary", 33, 20, 50257, false, at::kBFloat16}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {
+  // The probability is 1 - 2e-4, which bf16 rounds to 1: the target's gradient is what is left.
+  const at::Tensor hidden = at::ones({64, 8}).requires_grad_();
+  const at::Tensor weight = at::zeros({64, 8});
+  weight[5].fill_(1.59);
+  const at::Tensor leaf = weight.requires_grad_();
+  const at::Tensor targets = at::full({64}, 5, at::kLong);
+  ChunkedHeadLoss(hidden, leaf, {}, targets, at::kBFloat16).backward();
+  const double probability = std::exp(8 * leaf[5][0].to(at::kBFloat16).item<double>());
+  const double expected = probability / (probability + 63) - 1;
+  EXPECT_NEAR(leaf.grad()[5][0].item<double>(), expected, 0.005 * std::abs(expected));
+}
+
+TEST(ChunkedHeadLossEndsTest, WhatIsNotFiniteGivesALossThatIsNot) {
+  for (const float bad :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    at::Tensor hidden = at::ones({3, 8});
+    hidden[1][2] = bad;
+    const at::Tensor weight = at::ones({40, 8}) * at::arange(40).unsqueeze(1);
+    const at::Tensor targets = at::zeros({3}, at::kLong);
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+      EXPECT_FALSE(std::isfinite(ChunkedHeadLoss(hidden, weight, {}, targets, type).item<float>()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dt::trainer

@@ -1,0 +1,189 @@
+// chunked_head_loss.cc: padding, the chunks, and the Function around them.
+#include "worker/trainer/model/chunked_head_loss.h"
+
+#include <algorithm>
+
+namespace dt::trainer {
+namespace {
+
+// What tensor cores take without falling back to slower kernels: rows of 16 bytes, tiles of 64.
+constexpr int64_t kWidthMultiple = 8;
+constexpr int64_t kColumnMultiple = 64;
+constexpr int64_t kRowMultiple = 64;
+// The logit of a column that only fills up: no share of any softmax, and a number in fp16.
+constexpr double kNoLogit = -30000;
+
+int64_t RoundedUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// out = a · b in fp32, whatever type the two have.
+void MultiplyInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  if (a.scalar_type() == at::kFloat) {
+    at::mm_out(out, a, b);
+  } else if (a.is_cuda()) {
+    at::mm_out(out, a, b, at::kFloat);
+  } else {
+    at::mm_out(out, a.to(at::kFloat), b.to(at::kFloat));
+  }
+}
+
+struct Gradients {
+  at::Tensor hidden, weight, bias;  // of the sum of the rows' losses; undefined: not asked for
+};
+
+// Hidden states and weights as they are multiplied. Where there is room beyond the real width, the
+// first column of it has 1 in each row and the bias, or kNoLogit, in each column of logits.
+class Operands {
+ public:
+  Operands(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+           at::ScalarType type)
+      : width_(weight.size(1)), columns_(weight.size(0)) {
+    const int64_t all_columns = RoundedUp(columns_, kColumnMultiple);
+    const bool extra = bias.defined() || all_columns != columns_;
+    const int64_t all_width = RoundedUp(width_ + (extra ? 1 : 0), kWidthMultiple);
+    const at::Tensor rows = hidden.reshape({-1, width_});
+    if (all_width == width_ && all_columns == columns_) {
+      hidden_ = rows.to(type).contiguous();
+      weight_ = weight.to(type).contiguous();
+      return;
+    }
+    const at::TensorOptions options = weight.options().dtype(type);
+    hidden_ = at::zeros({rows.size(0), all_width}, options);
+    hidden_.narrow(1, 0, width_).copy_(rows);
+    weight_ = at::zeros({all_columns, all_width}, options);
+    weight_.narrow(0, 0, columns_).narrow(1, 0, width_).copy_(weight);
+    if (!extra) return;
+    hidden_.select(1, width_).fill_(1);
+    at::Tensor last = weight_.select(1, width_);
+    if (bias.defined()) last.narrow(0, 0, columns_).copy_(bias);
+    last.narrow(0, columns_, all_columns - columns_).fill_(kNoLogit);
+  }
+
+  const at::Tensor& hidden() const { return hidden_; }
+  const at::Tensor& weight() const { return weight_; }
+
+  // Of the padded gradients, those that were asked for.
+  Gradients Unpadded(const at::Tensor& hidden, const at::Tensor& weight, bool bias) const {
+    Gradients gradients;
+    gradients.hidden = hidden.narrow(1, 0, width_).contiguous();
+    const at::Tensor real = weight.narrow(0, 0, columns_);
+    gradients.weight = real.narrow(1, 0, width_).contiguous();
+    if (bias) gradients.bias = real.select(1, width_).contiguous();
+    return gradients;
+  }
+
+ private:
+  const int64_t width_, columns_;
+  at::Tensor hidden_, weight_;  // [rows, width'], [columns', width'] of `type`
+};
+
+// The sum of the rows' losses in fp64; with `gradients` those as well.
+at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int64_t chunk_logits,
+                       at::Tensor* hidden_out, at::Tensor* weight_out) {
+  const int64_t rows = operands.hidden().size(0);
+  const int64_t columns = operands.weight().size(0);
+  const int64_t most = std::max(chunk_logits / columns, kRowMultiple);
+  const int64_t chunks = std::max<int64_t>((rows + most - 1) / most, 1);
+  const int64_t chunk = RoundedUp((rows + chunks - 1) / chunks, kRowMultiple);
+  const at::TensorOptions fp32 = operands.hidden().options().dtype(at::kFloat);
+  const int64_t held = std::min(chunk, rows);
+  at::Tensor logits_memory = at::empty({held, columns}, fp32);
+  at::Tensor logs_memory = at::empty({held, columns}, fp32);
+  at::Tensor gradient_memory, part;
+  if (hidden_out != nullptr) {
+    gradient_memory = at::empty({held, columns}, operands.hidden().options());
+    *hidden_out = at::empty(operands.hidden().sizes(), fp32);
+    *weight_out = at::empty(operands.weight().sizes(), fp32);
+    if (rows > chunk) part = at::empty_like(*weight_out);
+  }
+  at::Tensor sum = at::zeros({}, fp32.dtype(at::kDouble));
+  for (int64_t first = 0; first < rows; first += chunk) {
+    const int64_t count = std::min(chunk, rows - first);
+    const at::Tensor hidden = operands.hidden().narrow(0, first, count);
+    const at::Tensor right = targets.narrow(0, first, count).unsqueeze(1);
+    at::Tensor logits = logits_memory.narrow(0, 0, count);
+    at::Tensor logs = logs_memory.narrow(0, 0, count);
+    MultiplyInto(logits, hidden, operands.weight().t());
+    at::_log_softmax_out(logs, logits, 1, /*half_to_float=*/false);
+    const at::Tensor log_of_right = logs.gather(1, right);
+    sum -= log_of_right.sum(at::kDouble);
+    if (hidden_out == nullptr) continue;
+    // Of the logits: the probabilities, less one at the target. There it is rounded once, because
+    // the difference may be small.
+    at::Tensor gradient = gradient_memory.narrow(0, 0, count);
+    at::exp_out(gradient, logs);
+    gradient.scatter_(1, right, log_of_right.expm1().to(gradient.scalar_type()));
+    at::Tensor hidden_gradient = hidden_out->narrow(0, first, count);
+    MultiplyInto(hidden_gradient, gradient, operands.weight());
+    MultiplyInto(first == 0 ? *weight_out : part, gradient.t(), hidden);
+    if (first > 0) weight_out->add_(part);
+  }
+  return sum;
+}
+
+at::Tensor MeanLoss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+                    const at::Tensor& targets, at::ScalarType type, int64_t chunk_logits,
+                    Gradients* gradients) {
+  const Operands operands(hidden, weight, bias, type);
+  const at::Tensor flat = targets.reshape({-1});
+  TORCH_CHECK(flat.numel() == operands.hidden().size(0), "one target a row");
+  at::Tensor hidden_gradient, weight_gradient;
+  const bool wanted = gradients != nullptr;
+  const at::Tensor sum =
+      SumOfLosses(operands, flat, chunk_logits, wanted ? &hidden_gradient : nullptr,
+                  wanted ? &weight_gradient : nullptr);
+  if (wanted) {
+    *gradients = operands.Unpadded(hidden_gradient, weight_gradient, bias.defined());
+  }
+  return (sum / flat.numel()).to(at::kFloat);
+}
+
+class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLossFunction> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
+                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                            const at::Tensor& targets, int64_t type, int64_t chunk_logits) {
+    Gradients gradients;
+    const at::Tensor loss = MeanLoss(hidden, weight, bias.value_or(at::Tensor()), targets,
+                                     static_cast<at::ScalarType>(type), chunk_logits, &gradients);
+    ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
+    ctx->saved_data["weight"] = gradients.weight;
+    if (gradients.bias.defined()) ctx->saved_data["bias"] = gradients.bias;
+    ctx->saved_data["rows"] = targets.numel();
+    return loss;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list outer) {
+    const at::Tensor factor = outer.at(0) / ctx->saved_data.at("rows").toInt();
+    torch::autograd::variable_list gradients(6);
+    size_t place = 0;
+    for (const char* name : {"hidden", "weight", "bias"}) {
+      const auto found = ctx->saved_data.find(name);
+      at::Tensor& gradient = gradients[place++];
+      if (found == ctx->saved_data.end()) continue;
+      // Moved out, so that it becomes the parameter's gradient without a copy.
+      gradient = std::move(found->second).toTensor().mul_(factor);
+    }
+    ctx->saved_data.clear();
+    return gradients;
+  }
+};
+
+}  // namespace
+
+at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const at::Tensor& weight,
+                           const at::Tensor& bias, const at::Tensor& targets, at::ScalarType type,
+                           int64_t chunk_logits) {
+  // What has which type is decided here.
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  if (!at::GradMode::is_enabled()) {
+    return MeanLoss(hidden, weight, bias, targets, type, chunk_logits, nullptr);
+  }
+  return ChunkedHeadLossFunction::apply(
+      hidden, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt, targets,
+      static_cast<int64_t>(type), chunk_logits);
+}
+
+}  // namespace dt::trainer
