@@ -63,7 +63,7 @@ std::string DidYouMean(const std::string& wrong, const std::vector<std::string>&
 
 // What CLI11 found wrong, in words of ours where its own need some knowledge of it.
 std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (text == "A subcommand is required") {
     return absl::StrCat("which command? There is ", absl::StrJoin(CommandNames(&chosen), ", "));
   }
@@ -176,7 +176,7 @@ int RunCommand(const CommandTree& tree, const Terminal& terminal, Interrupt& int
 
 CommandTree::CommandTree() : app_(kAbout, "dtctl") {
   app_.formatter_fn(
-      [](const CLI::App* app, std::string, CLI::AppFormatMode) { return HelpText(app); });
+      [](const CLI::App* app, const std::string&, CLI::AppFormatMode) { return HelpText(app); });
   app_.set_help_flag("-h,--help", "What this command does, with examples");
   app_.set_version_flag("--version", absl::StrCat("dtctl ", kVersion, " (", kRevision, ")"),
                         "The version of this program");

@@ -48,6 +48,7 @@ template <typename Choice>
 void AddNames(CommandTree& tree, CLI::App* app, const std::string& option,
               const std::map<std::string, Choice>& names, const std::string& help, Choice* chosen) {
   std::vector<std::string> words;
+  words.reserve(names.size());
   for (const auto& [name, unused] : names) words.push_back(name);
   CLI::Option* added = app->add_option_function<std::string>(
       option, [chosen, names](const std::string& name) { *chosen = names.at(name); }, help);

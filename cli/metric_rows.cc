@@ -65,7 +65,7 @@ struct MetricRows::Key {
   uint32_t trial = 0;
   uint64_t step = 0;
   uint32_t attempt = 0;
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const Key&) const = default;  // NOLINT: clang-tidy 14 wants a nullptr in it
 };
 
 const std::vector<std::string>& MetricNames() {
@@ -100,9 +100,9 @@ absl::Status CheckMetricNames(const std::vector<std::string>& names) {
 }
 
 MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts)
-    : experiment_(experiment),
-      metrics_(metrics.empty() ? MetricNames() : std::move(metrics)),
-      attempts_(attempts) {}
+    : experiment_(experiment), metrics_(std::move(metrics)), attempts_(attempts) {
+  if (metrics_.empty()) metrics_ = MetricNames();
+}
 
 Json MetricRows::NewRow(const Key& key, bool superseded) const {
   Json row = Json::object();

@@ -45,7 +45,7 @@ class MetricRows {
   bool HasMetric(const Json& row) const;
 
   const uint64_t experiment_;
-  const std::vector<std::string> metrics_;
+  std::vector<std::string> metrics_;  // as constructed
   const Attempts attempts_;
   std::vector<v1::EvaluationRow> evaluations_;  // sorted
   size_t next_evaluation_ = 0;

@@ -29,7 +29,9 @@ MetricFamily Counter(const char* name, const char* help) {
 
 void Put(MetricFamily& family, LabelPairs labels, double value) {
   ClientMetric& metric = family.metric.emplace_back();
-  for (auto& [name, text] : labels) metric.label.push_back({std::move(name), std::move(text)});
+  for (auto& label : labels) {
+    metric.label.push_back({std::move(label.first), std::move(label.second)});
+  }
   if (family.type == MetricType::Counter) {
     metric.counter.value = value;
   } else {
@@ -41,7 +43,9 @@ template <size_t kBounds, typename Counts>
 void PutHistogram(MetricFamily& family, LabelPairs labels,
                   const std::array<double, kBounds>& bounds, const Counts& counts, double sum) {
   ClientMetric& metric = family.metric.emplace_back();
-  for (auto& [name, text] : labels) metric.label.push_back({std::move(name), std::move(text)});
+  for (auto& label : labels) {
+    metric.label.push_back({std::move(label.first), std::move(label.second)});
+  }
   uint64_t total = 0;
   for (size_t i = 0; i < kBounds; ++i) {
     total += counts[i];
