@@ -2,8 +2,8 @@
 //
 // Role:    pure. dtctl uses it to read files, the coordinator to check other clients and to expand
 //          grids; the manual and the JSON Schema are printed from it.
-// Source:  field_table.cc is the only place that knows a field's type, range, default, help and
-//          since when.
+// Source:  the field table (field_table.cc, training_fields.cc) is the only place that knows a
+//          field's type, range, default, help and since when.
 // Errors:  all problems at once, as Issues; each names path, value, limit and fix.
 // Tests:   tests/spec/
 #pragma once

@@ -44,10 +44,6 @@ class CheckpointCommandTest : public CommandTest {
   TempFolder folder_;
 };
 
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(CheckpointCommandTest, ExportsAFolderWithoutACoordinator) {
   const auto saved = Save(500, true);
   const Ran ran = RunAsWritten({"checkpoint", "export", folder_ / saved.id.Path(), "-o",

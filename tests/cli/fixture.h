@@ -18,6 +18,10 @@ struct Ran {
   std::string err;
 };
 
+inline bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 class CommandTest : public ::testing::Test {
  protected:
   // Runs `dtctl ARGUMENTS…` against the fake.

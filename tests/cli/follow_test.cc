@@ -6,10 +6,6 @@ namespace {
 
 class FollowTest : public CommandTest {};
 
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(FollowTest, WaitExitsByWhatBecameOfTheExperiment) {
   const std::vector<std::pair<v1::ExperimentState, int>> cases = {
       {v1::EXPERIMENT_FINISHED, 0}, {v1::EXPERIMENT_FAILED, 10}, {v1::EXPERIMENT_CANCELLED, 11}};

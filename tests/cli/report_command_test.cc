@@ -7,10 +7,6 @@
 namespace dt::cli {
 namespace {
 
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 class ReportCommandTest : public CommandTest {
  protected:
   // Two finished trials of 30 logged steps, over several pages of every list.

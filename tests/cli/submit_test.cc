@@ -27,10 +27,6 @@ class SubmitTest : public CommandTest {
   }
 };
 
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(SubmitTest, OneCallCarriesTheCheckedSpecificationAndTheText) {
   const Ran ran = Run({"submit", "-"});
   EXPECT_EQ(ran.code, 0) << ran.err;
