@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "worker/trainer/failure.h"
 #include "worker/trainer/model/transformer.h"
+#include "worker/trainer/nonfinite.h"
 #include "worker/trainer/optim/adamw.h"
 #include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/precision/precision.h"
@@ -79,7 +81,7 @@ Curve TrainByFormula(const ModelSpec& spec, int64_t steps) {
     for (const NamedTensor& parameter : model.Parameters()) parameter.tensor.mutable_grad().reset();
     loss.backward();
     const at::Tensor norm = optimizer.GradientNorm();
-    optimizer.Step(/*learning_rate=*/6e-4, /*clip=*/1.0, norm);
+    optimizer.Step(/*learning_rate=*/6e-4, /*clip=*/1.0, norm, LeftOut(norm));
     curve.losses.push_back(loss.item<double>());
     curve.norms.push_back(norm.item<double>());
   }
@@ -173,18 +175,44 @@ TEST(PrecisionTest, AutocastStaysNearFp32) {
   EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
 }
 
+TEST(NonFiniteTest, AStepIsLeftOutExactlyWhenTheNormOfItsGradientIsNotFinite) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double norm : {0.0, 1e-38, 3.0, 3e38}) {
+    EXPECT_EQ(LeftOut(at::full({}, norm)).item<float>(), 0) << norm;
+  }
+  for (const double norm : {std::nan(""), infinity, -infinity}) {
+    EXPECT_EQ(LeftOut(at::full({}, norm)).item<float>(), 1) << norm;
+  }
+}
+
+TEST(NonFiniteTest, CountsAllAndTheLongestRun) {
+  NonFiniteSteps steps(NonFinite::kSkip, NonFiniteSteps::Loss::kPlain, at::kCPU);
+  const auto note = [&](int64_t times, double norm) {
+    for (int64_t i = 0; i < times; ++i) steps.Note(LeftOut(at::full({}, norm)));
+  };
+  note(2, 1.0);
+  note(kNonFiniteRunMax - 1, std::nan(""));
+  note(1, 1.0);
+  note(kNonFiniteRunMax - 1, std::nan(""));
+  EXPECT_EQ(steps.Count(), 2 * (kNonFiniteRunMax - 1));
+  EXPECT_TRUE(steps.Check(60).ok()) << "there was a good one in between";
+  note(1, std::nan(""));
+  note(1, 1.0);
+  EXPECT_FALSE(steps.Check(62).ok()) << "asked late";
+}
+
 TEST(LossScaleTest, HalvesAtAnOverflowAndDoublesAfterManyStepsWithout) {
   LossScale scale(at::kCPU);
   EXPECT_EQ(scale.Read().scale, 65536);
-  scale.Update(at::full({}, 3.0));
+  scale.Update(LeftOut(at::full({}, 3.0)));
   EXPECT_EQ(scale.Read().good_steps, 1);
-  scale.Update(at::full({}, std::nan("")));
+  scale.Update(LeftOut(at::full({}, std::nan(""))));
   EXPECT_EQ(scale.Read().scale, 32768);
   EXPECT_EQ(scale.Read().good_steps, 0);
   scale.Resume({32768, 1998});
-  scale.Update(at::full({}, 3.0));
+  scale.Update(LeftOut(at::full({}, 3.0)));
   EXPECT_EQ(scale.Read().scale, 32768);
-  scale.Update(at::full({}, 3.0));
+  scale.Update(LeftOut(at::full({}, 3.0)));
   EXPECT_EQ(scale.Read().scale, 65536);
   EXPECT_EQ(scale.factor().item<float>(), 65536);
 }
@@ -195,7 +223,8 @@ TEST(LossScaleTest, NeitherTheUpdateNorTheClippingSeesTheScale) {
     AdamW optimizer({{"p", parameter}}, OptimizerSpec{});
     parameter.mutable_grad() = at::arange(16, at::kFloat).view({4, 4}) * factor;
     const at::Tensor scale = at::full({}, factor);
-    optimizer.Step(1e-3, 1.0, optimizer.GradientNorm() / scale, scale);
+    const at::Tensor norm = optimizer.GradientNorm() / scale;
+    optimizer.Step(1e-3, 1.0, norm, LeftOut(norm), scale);
     std::vector<at::Tensor> all{parameter.detach()};
     for (const NamedTensor& state : optimizer.State()) all.push_back(state.tensor);
     return all;
@@ -208,14 +237,18 @@ TEST(AdamWTest, LeavesEverythingAsItIsWhenTheNormIsNotFinite) {
   at::Tensor parameter = at::ones({4, 4}).requires_grad_();
   AdamW optimizer({{"p", parameter}}, OptimizerSpec{});
   parameter.mutable_grad() = at::full({4, 4}, std::nan(""));
-  optimizer.Step(1e-3, 1.0, optimizer.GradientNorm());
+  const auto step = [&] {
+    const at::Tensor norm = optimizer.GradientNorm();
+    optimizer.Step(1e-3, 1.0, norm, LeftOut(norm));
+  };
+  step();
   EXPECT_TRUE(at::equal(parameter.detach(), at::ones({4, 4})));
   for (const NamedTensor& state : optimizer.State()) {
     EXPECT_TRUE(at::equal(state.tensor, at::zeros({4, 4}))) << state.name;
   }
   EXPECT_EQ(optimizer.Updates(), 0) << "the next one is the first";
   parameter.mutable_grad() = at::ones({4, 4});
-  optimizer.Step(1e-3, 1.0, optimizer.GradientNorm());
+  step();
   EXPECT_EQ(optimizer.Updates(), 1);
 }
 

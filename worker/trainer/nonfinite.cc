@@ -3,23 +3,27 @@
 
 namespace dt::trainer {
 
+at::Tensor LeftOut(const at::Tensor& norm) {
+  at::NoGradGuard no_grad;
+  // Infinity less itself is a NaN, and a NaN is not 0.
+  return at::ne(norm - norm, 0).to(at::kFloat);
+}
+
 NonFiniteSteps::NonFiniteSteps(NonFinite policy, Loss loss, c10::Device device)
     : policy_(policy),
       run_max_(policy == NonFinite::kSkip || loss == Loss::kScaled ? kNonFiniteRunMax : 1) {
-  count_ = at::zeros({}, at::TensorOptions(device).dtype(at::kLong));
+  count_ = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
   run_ = at::zeros_like(count_);
   longest_run_ = at::zeros_like(count_);
 }
 
-void NonFiniteSteps::Note(const at::Tensor& norm) {
+// Few and small kernels: each costs a GPU that trains small batches as much as a large one.
+void NonFiniteSteps::Note(const at::Tensor& left_out) {
   at::NoGradGuard no_grad;
-  const at::Tensor bad = at::isfinite(norm).logical_not().to(at::kLong);
-  count_ += bad;
-  run_ = (run_ + bad) * bad;
-  longest_run_ = at::maximum(longest_run_, run_);
+  count_.add_(left_out);
+  run_.add_(left_out).mul_(left_out);
+  at::maximum_out(longest_run_, longest_run_, run_);
 }
-
-int64_t NonFiniteSteps::Count() const { return count_.item<int64_t>(); }
 
 Result<void> NonFiniteSteps::Check(int64_t step) const {
   if (policy_ == NonFinite::kRollback || !Enough()) return {};

@@ -19,17 +19,21 @@ inline constexpr int64_t kNonFiniteRunMax = 25;
 // How often one attempt goes back: each time costs the steps since a checkpoint.
 inline constexpr int32_t kRollbacksMax = 5;
 
+// 1 where the gradient of this norm is not finite and its step is left out, else 0: fp32, of no
+// dimension, on the device of `norm`.
+at::Tensor LeftOut(const at::Tensor& norm);
+
 class NonFiniteSteps {
  public:
   // `scaled`: the loss is, so that some overflows are usual: a run of them counts, not each.
   enum class Loss { kPlain, kScaled };
   NonFiniteSteps(NonFinite policy, Loss loss, c10::Device device);
 
-  // After each step. `norm`: of the averaged gradient, which every rank has alike, so that all
-  // decide alike without asking.
-  void Note(const at::Tensor& norm);
+  // After each step. `left_out`: LeftOut of its gradient's norm, which every rank has alike, so
+  // that all decide alike without asking.
+  void Note(const at::Tensor& left_out);
   // All so far. This and what follows wait for the device.
-  int64_t Count() const;
+  int64_t Count() const { return count_.item<int64_t>(); }
   // Errors: kNonFinite when the policy is to fail, or to skip and there were too many in a row.
   // With a scaled loss only many in a row are reason to fail or to go back.
   Result<void> Check(int64_t step) const;

@@ -104,13 +104,14 @@ Result<void> Stepper::Run(int64_t step) {
     norm_ = norm_ / scale;
     if (local_squared_.defined()) local_squared_ = local_squared_ / scale.square();
   }
-  nonfinite_.Note(norm_);
+  const at::Tensor left_out = LeftOut(norm_);
+  nonfinite_.Note(left_out);
   if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) {
     DT_TRY(nonfinite_.Check(step));
   } else {
-    p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_, scale);
+    p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_, left_out, scale);
   }
-  if (p_.loss_scale != nullptr) p_.loss_scale->Update(norm_);
+  if (p_.loss_scale != nullptr) p_.loss_scale->Update(left_out);
   EndPhase(kOptimizer);
   return {};
 }

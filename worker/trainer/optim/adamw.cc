@@ -6,6 +6,7 @@ namespace dt::trainer {
 AdamW::AdamW(const std::vector<NamedTensor>& parameters, const OptimizerSpec& spec)
     : spec_(spec), parameters_(parameters) {
   groups_[0].weight_decay = spec.weight_decay;
+  updates_ = at::zeros({}, parameters_.at(0).tensor.options().dtype(at::kFloat));
   for (const NamedTensor& parameter : parameters_) {
     const at::Tensor m = at::zeros_like(parameter.tensor.detach());
     const at::Tensor v = at::zeros_like(m);
@@ -13,7 +14,7 @@ AdamW::AdamW(const std::vector<NamedTensor>& parameters, const OptimizerSpec& sp
     group.parameters.push_back(parameter.tensor);
     group.m.push_back(m);
     group.v.push_back(v);
-    group.steps.push_back(at::zeros({}, m.options().dtype(at::kFloat)));
+    group.updates.push_back(updates_);
     state_.push_back({"m." + parameter.name, m});
     state_.push_back({"v." + parameter.name, v});
   }
@@ -27,39 +28,30 @@ at::Tensor AdamW::GradientNorm() const {
 }
 
 void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm,
-                 const at::Tensor& loss_scale) {
+                 const at::Tensor& left_out, const at::Tensor& loss_scale) {
   at::NoGradGuard no_grad;
   // The kernel divides gradients by this, so neither costs a pass of its own.
   std::optional<at::Tensor> scale;
   if (clip > 0) scale = at::clamp_min((norm + 1e-6) / clip, 1.0);
   if (loss_scale.defined()) scale = scale ? *scale * loss_scale : loss_scale;
-  const at::Tensor finite = at::isfinite(norm).to(at::kFloat);
-  const at::Tensor not_finite = 1 - finite;
+  updates_.add_(1).sub_(left_out);
   for (Decay& group : groups_) {
     if (group.parameters.empty()) continue;
     std::vector<at::Tensor> gradients;
     for (const at::Tensor& parameter : group.parameters) gradients.push_back(parameter.grad());
-    at::_foreach_add_(group.steps, finite);  // on the device: whether it counts is known there
-    at::_fused_adamw_(group.parameters, gradients, group.m, group.v, {}, group.steps, learning_rate,
-                      spec_.beta1, spec_.beta2, group.weight_decay, spec_.eps,
-                      /*amsgrad=*/false, /*maximize=*/false, scale, not_finite);
+    at::_fused_adamw_(group.parameters, gradients, group.m, group.v, {}, group.updates,
+                      learning_rate, spec_.beta1, spec_.beta2, group.weight_decay, spec_.eps,
+                      /*amsgrad=*/false, /*maximize=*/false, scale, left_out);
   }
 }
 
 std::vector<NamedTensor> AdamW::State() const { return state_; }
 
-int64_t AdamW::Updates() const {
-  for (const Decay& group : groups_) {
-    if (!group.steps.empty()) return static_cast<int64_t>(group.steps[0].item<float>());
-  }
-  return 0;
-}
+int64_t AdamW::Updates() const { return static_cast<int64_t>(updates_.item<float>()); }
 
 void AdamW::Resume(int64_t updates) {
   at::NoGradGuard no_grad;
-  for (Decay& group : groups_) {
-    for (at::Tensor& count : group.steps) count.fill_(updates);
-  }
+  updates_.fill_(updates);
 }
 
 void AdamW::Restart() {

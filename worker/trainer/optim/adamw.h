@@ -21,8 +21,8 @@ class AdamW {
   at::Tensor GradientNorm() const;
   // One update. Gradients are first divided by `loss_scale`, if there is one, and scaled so that
   // their norm, which is `norm` after that division, is at most `clip` (0: not scaled). Where
-  // `norm` is not finite nothing changes, decided on the device.
-  void Step(double learning_rate, double clip, const at::Tensor& norm,
+  // `left_out`, which is nonfinite.h's LeftOut(norm), is 1 nothing changes, decided on the device.
+  void Step(double learning_rate, double clip, const at::Tensor& norm, const at::Tensor& left_out,
             const at::Tensor& loss_scale = {});
 
   // Moments by parameter, named "m.<parameter>" and "v.<parameter>", for checkpoints.
@@ -37,12 +37,13 @@ class AdamW {
  private:
   struct Decay {
     double weight_decay = 0;
-    std::vector<at::Tensor> parameters, m, v, steps;
+    std::vector<at::Tensor> parameters, m, v, updates;
   };
   const OptimizerSpec spec_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> state_;
-  Decay groups_[2];  // decayed, not decayed
+  Decay groups_[2];     // decayed, not decayed
+  at::Tensor updates_;  // of all parameters alike, on the device, where it is known what counts
 };
 
 }  // namespace dt::trainer

@@ -15,9 +15,8 @@ LossScale::LossScale(c10::Device device) {
   Resume({});
 }
 
-void LossScale::Update(const at::Tensor& norm) {
+void LossScale::Update(const at::Tensor& overflow) {
   at::NoGradGuard no_grad;
-  const at::Tensor overflow = at::isfinite(norm).logical_not().to(at::kFloat);
   at::_amp_update_scale_(factor_, good_steps_, overflow, kGrowth, kBackoff, kGrowthSteps);
 }
 

@@ -24,8 +24,8 @@ class LossScale {
 
   // fp32, of no dimension, on the device.
   const at::Tensor& factor() const { return factor_; }
-  // After each step. `norm`: of its gradient.
-  void Update(const at::Tensor& norm);
+  // After each step. `overflow`: 1 where its gradient was not finite, else 0; fp32, on the device.
+  void Update(const at::Tensor& overflow);
 
   State Read() const;
   void Resume(const State& state);
