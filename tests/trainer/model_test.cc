@@ -175,6 +175,40 @@ TEST(PrecisionTest, AutocastStaysNearFp32) {
   EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
 }
 
+TEST(PrecisionTest, LayersMayGiveEachOtherBf16) {
+  for (ModelSpec spec : {SmallGpt(), SmallTinyTransformer()}) {
+    const at::Tensor ids = Tokens(0);
+    const auto gradients = [&](at::ScalarType hidden, Compute compute) {
+      Transformer model(spec, 3, at::kCPU);
+      model.KeepHiddenIn(hidden);
+      at::Tensor loss;
+      {
+        const AutocastScope autocast(compute, at::kCPU);
+        loss = model.Loss(ids.slice(1, 0, kLength), ids.slice(1, 1, kLength + 1), true);
+      }
+      loss.backward();
+      std::vector<at::Tensor> all{loss.detach()};
+      for (const NamedTensor& parameter : model.Parameters()) {
+        EXPECT_EQ(parameter.tensor.grad().scalar_type(), at::kFloat) << parameter.name;
+        all.push_back(parameter.tensor.grad().flatten());
+      }
+      return all;
+    };
+    const std::vector<at::Tensor> fp32 = gradients(at::kFloat, Compute::kFp32);
+    for (const auto keep : {ModelSpec::Keep::kAll, ModelSpec::Keep::kBlockInputs}) {
+      spec.keep = keep;
+      const std::vector<at::Tensor> bf16 = gradients(at::kBFloat16, Compute::kBf16);
+      EXPECT_NEAR(bf16[0].item<double>(), fp32[0].item<double>(), 0.01);
+      const at::Tensor wanted = at::cat(at::TensorList(fp32).slice(1));
+      const at::Tensor difference = at::cat(at::TensorList(bf16).slice(1)) - wanted;
+      EXPECT_LT((difference.norm() / wanted.norm()).item<double>(), 0.02);
+    }
+    spec.keep = ModelSpec::Keep::kAll;
+    // Without autocast there is nothing that would cast for a product.
+    EXPECT_TRUE(at::equal(gradients(at::kBFloat16, Compute::kFp32)[0], fp32[0]));
+  }
+}
+
 TEST(NonFiniteTest, AStepIsLeftOutExactlyWhenTheNormOfItsGradientIsNotFinite) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double norm : {0.0, 1e-38, 3.0, 3e38}) {

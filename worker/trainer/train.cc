@@ -229,6 +229,7 @@ Result<void> Attempt::Build() {
   device_.RestartPeak();
   timeline_ = device_.NewTimeline();
   model_ = std::make_unique<Transformer>(spec_.model, static_cast<uint64_t>(spec_.seed), torch);
+  model_->KeepHiddenIn(HiddenType(compute, torch.type()));
   optimizer_ = std::make_unique<AdamW>(model_->Parameters(), spec_.optimizer);
   Restored restored;
   if (start_.resume) {

@@ -120,7 +120,14 @@ void Transformer::Restart(uint64_t seed) {
 }
 
 at::Tensor Transformer::Normed(const NormWeights& norm, const at::Tensor& x) const {
-  return at::layer_norm(x, {spec_.n_embd}, norm.weight, norm.bias, kNormEpsilon);
+  if (x.scalar_type() == at::kFloat) {
+    return at::layer_norm(x, {spec_.n_embd}, norm.weight, norm.bias, kNormEpsilon);
+  }
+  // Autocast would compute it in fp32 and give that. The kernels sum in fp32 anyway.
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  return at::layer_norm(x, {spec_.n_embd}, norm.weight.to(x.scalar_type()),
+                        norm.bias.defined() ? norm.bias.to(x.scalar_type()) : norm.bias,
+                        kNormEpsilon);
 }
 
 at::Tensor Transformer::Dropped(const at::Tensor& x, bool training) const {
@@ -187,6 +194,7 @@ at::Tensor Transformer::Hidden(const at::Tensor& tokens, bool training) const {
   if (spec_.positions == Positions::kSinusoidal)
     x = x * std::sqrt(static_cast<double>(spec_.n_embd));
   x = Dropped(x + positions_.slice(0, 0, tokens.size(1)), training);
+  if (at::autocast::is_autocast_enabled(x.device().type())) x = x.to(hidden_type_);
   const bool again = spec_.keep == ModelSpec::Keep::kBlockInputs && at::GradMode::is_enabled();
   const Draws draws = training && spec_.dropout > 0 ? Draws::kDropout : Draws::kNothing;
   for (const Block& block : blocks_) {

@@ -34,6 +34,10 @@ class Transformer {
   // Gives every parameter the value it began with.
   void Restart(uint64_t seed);
 
+  // What layers give each other under autocast from here on; fp32 at first. precision.h's
+  // HiddenType.
+  void KeepHiddenIn(at::ScalarType type) { hidden_type_ = type; }
+
   // Mean cross-entropy of next-token prediction. `tokens`, `targets`: [batch, seq] of int64.
   // Dropout is on when `training`, and then follows the default generator of the device.
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training) const;
@@ -69,6 +73,7 @@ class Transformer {
   at::Tensor Dropped(const at::Tensor& x, bool training) const;
 
   const ModelSpec spec_;
+  at::ScalarType hidden_type_ = at::kFloat;
   std::vector<NamedTensor> parameters_;
   at::Tensor token_embedding_, positions_, head_weight_, head_bias_;
   std::vector<Block> blocks_;

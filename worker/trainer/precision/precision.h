@@ -38,6 +38,13 @@ inline std::optional<at::ScalarType> AutocastType(Compute resolved) {
   return std::nullopt;
 }
 
+// What layers give each other under autocast: on a GPU bf16, for which sums and norms between the
+// products move half as many bytes as in fp32, PyTorch's own choice. fp16, with its small range,
+// and CPUs keep fp32.
+inline at::ScalarType HiddenType(Compute resolved, c10::DeviceType device) {
+  return device == c10::kCUDA && resolved == Compute::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
 // Autocast while it lives.
 class AutocastScope {
  public:
