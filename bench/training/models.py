@@ -6,16 +6,17 @@ import random
 
 LEARNING_RATE = 3e-4
 
+# Peers sum over every row that a vocabulary is padded to; so that both compute the same, every row is a token here.
 GPT = {"preset": "gpt2", "norm": "pre", "positions": "learned", "activation": "gelu_tanh", "tie_head": True,
        "head_bias": False, "bias": True, "dropout": 0.0}
-GPT2 = {**GPT, "n_layer": 12, "n_head": 12, "n_embd": 768, "n_ff": 3072, "n_positions": 1024, "vocab_size": 50257,
+GPT2 = {**GPT, "n_layer": 12, "n_head": 12, "n_embd": 768, "n_ff": 3072, "n_positions": 1024, "vocab_size": 50304,
         "vocab_pad": 50304}
 TINY_TRANSFORMER = {"preset": "tiny_transformer", "norm": "post", "positions": "sinusoidal", "activation": "relu",
                     "n_layer": 5, "n_head": 5, "n_embd": 300, "n_ff": 2048, "n_positions": 2048, "dropout": 0.0,
                     "vocab_size": 50257, "vocab_pad": 50257, "tie_head": False, "head_bias": True, "bias": True}
-SMALL_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 256, "n_ff": 1024, "n_positions": 128, "vocab_size": 50257,
+SMALL_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 256, "n_ff": 1024, "n_positions": 128, "vocab_size": 50304,
              "vocab_pad": 50304}
-BYTE_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 128, "n_ff": 512, "n_positions": 64, "vocab_size": 257,
+BYTE_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 128, "n_ff": 512, "n_positions": 64, "vocab_size": 320,
             "vocab_pad": 320}
 
 # Drawn one by one up to here; what is asked for beyond repeats it.

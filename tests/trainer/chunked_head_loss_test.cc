@@ -12,6 +12,7 @@ namespace {
 struct Case {
   const char* name;
   int64_t rows, width, columns;
+  int64_t behind;  // rows of the weights behind the columns
   bool bias;
   at::ScalarType type;
 };
@@ -22,19 +23,22 @@ class ChunkedHeadLossTest : public ::testing::TestWithParam<Case> {
     const Case& c = GetParam();
     at::Generator generator = at::detail::createCPUGenerator(7);
     hidden_ = at::randn({c.rows, c.width}, generator).requires_grad_();
-    weight_ = at::randn({c.columns, c.width}, generator).mul_(0.3).requires_grad_();
-    if (c.bias) bias_ = at::randn({c.columns}, generator).requires_grad_();
+    const int64_t all = c.columns + c.behind;
+    weight_ = at::randn({all, c.width}, generator).mul_(0.3).requires_grad_();
+    if (c.bias) bias_ = at::randn({all}, generator).requires_grad_();
     targets_ = at::randint(c.columns, {c.rows}, generator, at::kLong);
   }
   at::Tensor Chunked(int64_t chunk_logits = kChunkLogits) const {
-    return ChunkedHeadLoss(hidden_, weight_, bias_, targets_, GetParam().type, chunk_logits);
+    return ChunkedHeadLoss(hidden_, {weight_, bias_, GetParam().columns}, targets_, GetParam().type,
+                           chunk_logits);
   }
   // In fp64, of what the products see.
   at::Tensor Exact() const {
     const auto seen = [](const at::Tensor& t) {
       return t.defined() ? t.to(GetParam().type).to(at::kDouble) : t;
     };
-    return at::cross_entropy_loss(at::linear(seen(hidden_), seen(weight_), seen(bias_)), targets_);
+    const at::Tensor logits = at::linear(seen(hidden_), seen(weight_), seen(bias_));
+    return at::cross_entropy_loss(logits.slice(1, 0, GetParam().columns), targets_);
   }
   std::vector<at::Tensor> GradientsOf(const at::Tensor& loss) const {
     std::vector<at::Tensor> inputs{hidden_, weight_};
@@ -108,15 +112,18 @@ TEST_P(ChunkedHeadLossTest, AutocastAroundItDecidesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, ChunkedHeadLossTest,
-    ::testing::Values(Case{"AsWideAsWanted", 200, 16, 128, false, at::kFloat},
-                      Case{"ColumnsToFillUp", 200, 16, 131, false, at::kFloat},
-                      Case{"WidthToFillUp", 70, 13, 64, false, at::kFloat},
-                      Case{"Bias", 200, 16, 128, true, at::kFloat},
-                      Case{"OneRow", 1, 8, 11, true, at::kFloat},
-                      Case{"Bf16", 300, 20, 1000, true, at::kBFloat16},
-                      Case{"Bf16WithoutPadding", 300, 24, 1024, false, at::kBFloat16},
-                      Case{"Fp16", 300, 20, 1000, true, at::kHalf},
-                      Case{"GptVocabulary", 33, 20, 50257, false, at::kBFloat16}),
+    ::testing::Values(Case{"AsWideAsWanted", 200, 16, 128, 0, false, at::kFloat},
+                      Case{"ColumnsToFillUp", 200, 16, 131, 0, false, at::kFloat},
+                      Case{"FilledUpAlready", 200, 16, 131, 61, false, at::kFloat},
+                      Case{"FilledUpInPart", 200, 16, 131, 9, true, at::kFloat},
+                      Case{"FilledUpTooFar", 200, 16, 131, 200, false, at::kFloat},
+                      Case{"WidthToFillUp", 70, 13, 64, 0, false, at::kFloat},
+                      Case{"Bias", 200, 16, 128, 0, true, at::kFloat},
+                      Case{"OneRow", 1, 8, 11, 0, true, at::kFloat},
+                      Case{"Bf16", 300, 20, 1000, 24, true, at::kBFloat16},
+                      Case{"Bf16WithoutPadding", 300, 24, 1024, 0, false, at::kBFloat16},
+                      Case{"Fp16", 300, 20, 1000, 0, true, at::kHalf},
+                      Case{"GptVocabulary", 33, 24, 50257, 47, false, at::kBFloat16}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {
@@ -126,7 +133,7 @@ TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {
   weight[5].fill_(1.59);
   const at::Tensor leaf = weight.requires_grad_();
   const at::Tensor targets = at::full({64}, 5, at::kLong);
-  ChunkedHeadLoss(hidden, leaf, {}, targets, at::kBFloat16).backward();
+  ChunkedHeadLoss(hidden, {leaf, {}, 64}, targets, at::kBFloat16).backward();
   const double probability = std::exp(8 * leaf[5][0].to(at::kBFloat16).item<double>());
   const double expected = probability / (probability + 63) - 1;
   EXPECT_NEAR(leaf.grad()[5][0].item<double>(), expected, 0.005 * std::abs(expected));
@@ -140,7 +147,8 @@ TEST(ChunkedHeadLossEndsTest, WhatIsNotFiniteGivesALossThatIsNot) {
     const at::Tensor weight = at::ones({40, 8}) * at::arange(40).unsqueeze(1);
     const at::Tensor targets = at::zeros({3}, at::kLong);
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
-      EXPECT_FALSE(std::isfinite(ChunkedHeadLoss(hidden, weight, {}, targets, type).item<float>()));
+      EXPECT_FALSE(
+          std::isfinite(ChunkedHeadLoss(hidden, {weight, {}, 40}, targets, type).item<float>()));
     }
   }
 }

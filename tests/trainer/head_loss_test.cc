@@ -15,14 +15,16 @@ struct Case {
   const char* name;
   int64_t rows, width, columns;
   bool bias;
+  int64_t behind = 0;  // rows of the weights behind the columns
 };
 
 struct HeadInputs {
   explicit HeadInputs(const Case& c)
       : hidden(Filled({c.rows, c.width}, 1.0).requires_grad_()),
-        weight(Filled({c.columns, c.width}, 0.2).requires_grad_()),
-        targets(at::arange(c.rows, at::kLong).mul(37).remainder(c.columns)) {
-    if (c.bias) bias = Filled({c.columns}, 0.5).requires_grad_();
+        weight(Filled({c.columns + c.behind, c.width}, 0.2).requires_grad_()),
+        targets(at::arange(c.rows, at::kLong).mul(37).remainder(c.columns)),
+        columns(c.columns) {
+    if (c.bias) bias = Filled({c.columns + c.behind}, 0.5).requires_grad_();
   }
   // No generator has to agree with anyone's: a formula.
   static at::Tensor Filled(at::IntArrayRef shape, double size) {
@@ -30,9 +32,9 @@ struct HeadInputs {
     return (flat * 0.7).sin().mul(size).to(at::kFloat).view(shape);
   }
   at::Tensor Plain() const {
-    return at::cross_entropy_loss(at::linear(hidden, weight, bias), targets);
+    return at::cross_entropy_loss(at::linear(hidden, weight, bias).slice(1, 0, columns), targets);
   }
-  at::Tensor Fused() const { return FusedHeadLoss(hidden, weight, bias, targets); }
+  at::Tensor Fused() const { return FusedHeadLoss(hidden, {weight, bias, columns}, targets); }
   std::vector<at::Tensor> GradientsOf(const at::Tensor& loss) {
     std::vector<at::Tensor> inputs{hidden, weight};
     if (bias.defined()) inputs.push_back(bias);
@@ -44,6 +46,7 @@ struct HeadInputs {
   }
 
   at::Tensor hidden, weight, bias, targets;
+  int64_t columns;
 };
 
 void ExpectNear(const at::Tensor& a, const at::Tensor& b) {
@@ -86,6 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, HeadLossTest,
                                            Case{"WholeVectors", 7, 16, 64, false},
                                            Case{"FewerColumnsThanAVector", 5, 8, 11, true},
                                            Case{"ManyChunks", 700, 12, 131, true},
+                                           Case{"RowsBehind", 700, 12, 131, true, 61},
                                            Case{"GptVocabulary", 33, 20, 50257, false}),
                          [](const auto& info) { return info.param.name; });
 
@@ -96,7 +100,7 @@ TEST(HeadLossTiedTest, AWeightThatIsTheEmbeddingTooGetsBothGradients) {
     const at::Tensor hidden = at::embedding(inputs.weight, inputs.targets).view({4, 5, 8});
     const at::Tensor next = inputs.targets.roll(1).view({4, 5});
     const at::Tensor loss =
-        fused ? FusedHeadLoss(hidden, inputs.weight, {}, next)
+        fused ? FusedHeadLoss(hidden, {inputs.weight, {}, 50}, next)
               : at::cross_entropy_loss(at::linear(hidden.view({20, 8}), inputs.weight),
                                        next.view({20}));
     loss.backward();

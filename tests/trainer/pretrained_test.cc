@@ -79,19 +79,6 @@ TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
   }
 }
 
-TEST(PretrainedTest, RowsOfThePaddedVocabularyAreTheMeanOfTheOthers) {
-  const ModelSpec spec = SmallGpt2();
-  const TempFolder folder;
-  WriteFolder(folder, spec, Transformer(spec, 1, at::kCPU), DType::kF32);
-  const Transformer model(spec, 2, at::kCPU);
-  ASSERT_TRUE(LoadPretrained(*FindPretrained(folder.path(), spec), 0, nullptr, model).ok());
-  const at::Tensor embedding = model.Parameters()[0].tensor.detach();
-  const at::Tensor mean = embedding.slice(0, 0, spec.vocab_size).mean(0);
-  for (int64_t row = spec.vocab_size; row < spec.vocab_pad; ++row) {
-    EXPECT_TRUE(at::allclose(embedding[row], mean)) << row;
-  }
-}
-
 TEST(PretrainedTest, RefusesAFolderThatIsNotThereAndAModelThatIsNoGpt2) {
   const TempFolder folder;
   ModelSpec spec = SmallGpt2();

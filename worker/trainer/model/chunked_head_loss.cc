@@ -2,6 +2,7 @@
 #include "worker/trainer/model/chunked_head_loss.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace dt::trainer {
 namespace {
@@ -10,9 +11,6 @@ namespace {
 constexpr int64_t kWidthMultiple = 8;
 constexpr int64_t kColumnMultiple = 64;
 constexpr int64_t kRowMultiple = 64;
-// The logit of a column that only fills up: no share of any softmax, and a number in fp16.
-constexpr double kNoLogit = -30000;
-
 int64_t RoundedUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -32,49 +30,62 @@ struct Gradients {
   at::Tensor hidden, weight, bias;  // of the sum of the rows' losses; undefined: not asked for
 };
 
-// Hidden states and weights as they are multiplied. Where there is room beyond the real width, the
-// first column of it has 1 in each row and the bias, or kNoLogit, in each column of logits.
+// Hidden states and weights as they are multiplied. A bias is the first column behind the real
+// width.
 class Operands {
  public:
-  Operands(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-           at::ScalarType type)
-      : width_(weight.size(1)), columns_(weight.size(0)) {
-    const int64_t all_columns = RoundedUp(columns_, kColumnMultiple);
-    const bool extra = bias.defined() || all_columns != columns_;
-    const int64_t all_width = RoundedUp(width_ + (extra ? 1 : 0), kWidthMultiple);
+  Operands(const at::Tensor& hidden, const Head& head, at::ScalarType type)
+      : head_(head), width_(head.weight.size(1)) {
+    const int64_t columns = RoundedUp(head.columns, kColumnMultiple);
+    const bool bias = head.bias.defined();
+    const int64_t width = RoundedUp(width_ + (bias ? 1 : 0), kWidthMultiple);
     const at::Tensor rows = hidden.reshape({-1, width_});
-    if (all_width == width_ && all_columns == columns_) {
+    if (width == width_ && columns <= head.weight.size(0)) {
       hidden_ = rows.to(type).contiguous();
-      weight_ = weight.to(type).contiguous();
+      weight_ = head.weight.narrow(0, 0, columns).to(type).contiguous();
       return;
     }
-    const at::TensorOptions options = weight.options().dtype(type);
-    hidden_ = at::zeros({rows.size(0), all_width}, options);
+    const at::TensorOptions options = head.weight.options().dtype(type);
+    hidden_ = at::zeros({rows.size(0), width}, options);
     hidden_.narrow(1, 0, width_).copy_(rows);
-    weight_ = at::zeros({all_columns, all_width}, options);
-    weight_.narrow(0, 0, columns_).narrow(1, 0, width_).copy_(weight);
-    if (!extra) return;
+    weight_ = at::zeros({columns, width}, options);
+    at::Tensor real = weight_.narrow(0, 0, head.columns);
+    real.narrow(1, 0, width_).copy_(head.weight.narrow(0, 0, head.columns));
+    if (!bias) return;
     hidden_.select(1, width_).fill_(1);
-    at::Tensor last = weight_.select(1, width_);
-    if (bias.defined()) last.narrow(0, 0, columns_).copy_(bias);
-    last.narrow(0, columns_, all_columns - columns_).fill_(kNoLogit);
+    real.select(1, width_).copy_(head.bias.narrow(0, 0, head.columns));
   }
 
   const at::Tensor& hidden() const { return hidden_; }
   const at::Tensor& weight() const { return weight_; }
 
-  // Of the padded gradients, those that were asked for.
-  Gradients Unpadded(const at::Tensor& hidden, const at::Tensor& weight, bool bias) const {
+  void LogitsInto(at::Tensor& logits, const at::Tensor& hidden) const {
+    MultiplyInto(logits, hidden, weight_.t());
+    const int64_t behind = logits.size(1) - head_.columns;
+    if (behind == 0) return;
+    logits.narrow(1, head_.columns, behind).fill_(-std::numeric_limits<double>::infinity());
+  }
+
+  // Of the operands' gradients, those of what they were made of.
+  Gradients Unpadded(const at::Tensor& hidden, const at::Tensor& weight) const {
+    const at::Tensor real = weight.narrow(0, 0, head_.columns);
+    const int64_t behind = head_.weight.size(0) - head_.columns;
     Gradients gradients;
     gradients.hidden = hidden.narrow(1, 0, width_).contiguous();
-    const at::Tensor real = weight.narrow(0, 0, columns_);
-    gradients.weight = real.narrow(1, 0, width_).contiguous();
-    if (bias) gradients.bias = real.select(1, width_).contiguous();
+    if (weight.sizes() == head_.weight.sizes()) {
+      gradients.weight = weight;  // rows that only fill up have zeros already
+    } else {
+      gradients.weight = at::constant_pad_nd(real.narrow(1, 0, width_), {0, 0, 0, behind});
+    }
+    if (head_.bias.defined()) {
+      gradients.bias = at::constant_pad_nd(real.select(1, width_), {0, behind});
+    }
     return gradients;
   }
 
  private:
-  const int64_t width_, columns_;
+  const Head head_;
+  const int64_t width_;
   at::Tensor hidden_, weight_;  // [rows, width'], [columns', width'] of `type`
 };
 
@@ -104,7 +115,7 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
     const at::Tensor right = targets.narrow(0, first, count).unsqueeze(1);
     at::Tensor logits = logits_memory.narrow(0, 0, count);
     at::Tensor logs = logs_memory.narrow(0, 0, count);
-    MultiplyInto(logits, hidden, operands.weight().t());
+    operands.LogitsInto(logits, hidden);
     at::_log_softmax_out(logs, logits, 1, /*half_to_float=*/false);
     const at::Tensor log_of_right = logs.gather(1, right);
     sum -= log_of_right.sum(at::kDouble);
@@ -122,10 +133,9 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
   return sum;
 }
 
-at::Tensor MeanLoss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-                    const at::Tensor& targets, at::ScalarType type, int64_t chunk_logits,
-                    Gradients* gradients) {
-  const Operands operands(hidden, weight, bias, type);
+at::Tensor MeanLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+                    at::ScalarType type, int64_t chunk_logits, Gradients* gradients) {
+  const Operands operands(hidden, head, type);
   const at::Tensor flat = targets.reshape({-1});
   TORCH_CHECK(flat.numel() == operands.hidden().size(0), "one target a row");
   at::Tensor hidden_gradient, weight_gradient;
@@ -133,9 +143,7 @@ at::Tensor MeanLoss(const at::Tensor& hidden, const at::Tensor& weight, const at
   const at::Tensor sum =
       SumOfLosses(operands, flat, chunk_logits, wanted ? &hidden_gradient : nullptr,
                   wanted ? &weight_gradient : nullptr);
-  if (wanted) {
-    *gradients = operands.Unpadded(hidden_gradient, weight_gradient, bias.defined());
-  }
+  if (wanted) *gradients = operands.Unpadded(hidden_gradient, weight_gradient);
   return (sum / flat.numel()).to(at::kFloat);
 }
 
@@ -143,10 +151,12 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
                             const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            const at::Tensor& targets, int64_t type, int64_t chunk_logits) {
+                            const at::Tensor& targets, int64_t columns, int64_t type,
+                            int64_t chunk_logits) {
     Gradients gradients;
-    const at::Tensor loss = MeanLoss(hidden, weight, bias.value_or(at::Tensor()), targets,
-                                     static_cast<at::ScalarType>(type), chunk_logits, &gradients);
+    const at::Tensor loss =
+        MeanLoss(hidden, {weight, bias.value_or(at::Tensor()), columns}, targets,
+                 static_cast<at::ScalarType>(type), chunk_logits, &gradients);
     ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
     ctx->saved_data["weight"] = gradients.weight;
     if (gradients.bias.defined()) ctx->saved_data["bias"] = gradients.bias;
@@ -157,7 +167,7 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list outer) {
     const at::Tensor factor = outer.at(0) / ctx->saved_data.at("rows").toInt();
-    torch::autograd::variable_list gradients(6);
+    torch::autograd::variable_list gradients(7);
     size_t place = 0;
     for (const char* name : {"hidden", "weight", "bias"}) {
       const auto found = ctx->saved_data.find(name);
@@ -173,17 +183,17 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
 
 }  // namespace
 
-at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const at::Tensor& weight,
-                           const at::Tensor& bias, const at::Tensor& targets, at::ScalarType type,
-                           int64_t chunk_logits) {
+at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+                           at::ScalarType type, int64_t chunk_logits) {
   // What has which type is decided here.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   if (!at::GradMode::is_enabled()) {
-    return MeanLoss(hidden, weight, bias, targets, type, chunk_logits, nullptr);
+    return MeanLoss(hidden, head, targets, type, chunk_logits, nullptr);
   }
   return ChunkedHeadLossFunction::apply(
-      hidden, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt, targets,
-      static_cast<int64_t>(type), chunk_logits);
+      hidden, head.weight,
+      head.bias.defined() ? std::optional<at::Tensor>(head.bias) : std::nullopt, targets,
+      head.columns, static_cast<int64_t>(type), chunk_logits);
 }
 
 }  // namespace dt::trainer

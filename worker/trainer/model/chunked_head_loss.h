@@ -3,14 +3,15 @@
 //
 // Role:     products take `type` and give fp32, so that logits, loss and gradients are never
 //           rounded to 16 bits but where they enter the next product. Every matrix is as wide as
-//           tensor cores want it: a bias and columns that only fill up become a column of the
-//           weights whose input is 1, so neither costs a pass over the logits.
+//           tensor cores want it; a bias is a column of the weights whose input is 1, so that it
+//           costs no pass over the logits.
 // Errors:   LibTorch's exceptions pass through. On a GPU a target that is no column is the device's
 //           error, seen later.
 // Threads:  enqueues on the current stream and never waits for it.
 // Tests:    tests/trainer/chunked_head_loss_test.cc, tests/gpu
 #pragma once
 
+#include "worker/trainer/model/head_loss.h"
 #include "worker/trainer/torch_prefix.h"
 
 namespace dt::trainer {
@@ -21,8 +22,7 @@ inline constexpr int64_t kChunkLogits = int64_t{1} << 29;
 
 // As FusedHeadLoss. `type`: bf16, fp16 or fp32; on a CPU products of the first two are computed in
 // fp32 from rounded inputs.
-at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const at::Tensor& weight,
-                           const at::Tensor& bias, const at::Tensor& targets, at::ScalarType type,
-                           int64_t chunk_logits = kChunkLogits);
+at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+                           at::ScalarType type, int64_t chunk_logits = kChunkLogits);
 
 }  // namespace dt::trainer

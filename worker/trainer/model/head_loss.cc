@@ -24,13 +24,14 @@ struct Gradients {
 class HeadPass {
  public:
   // `gradients`: where they go; its tensors are made here. Null: the loss alone.
-  HeadPass(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-           const at::Tensor& targets, Gradients* gradients)
+  HeadPass(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+           Gradients* gradients)
       : hidden_(hidden.reshape({-1, hidden.size(-1)}).contiguous()),
-        weight_(weight),
-        bias_(bias.defined() ? bias.contiguous() : bias),
+        weight_(head.weight.narrow(0, 0, head.columns)),
+        bias_(head.bias.defined() ? head.bias.narrow(0, 0, head.columns).contiguous() : head.bias),
         targets_(targets.reshape({-1}).contiguous()),
-        columns_(weight.size(0)),
+        columns_(head.columns),
+        rows_behind_(head.weight.size(0) - head.columns),
         gradients_(gradients) {
     TORCH_CHECK(targets_.numel() == hidden_.size(0), "one target a row");
     const int64_t stride = (columns_ + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
@@ -38,7 +39,9 @@ class HeadPass {
     buffer_ = at::empty({std::min(rows, hidden_.size(0)), stride}, hidden_.options());
     if (gradients_ == nullptr) return;
     gradients_->hidden = at::empty_like(hidden_);
-    gradients_->weight = at::empty_like(weight_);
+    gradients_->weight = at::empty({columns_ + rows_behind_, weight_.size(1)}, weight_.options());
+    gradients_->weight.narrow(0, columns_, rows_behind_).zero_();
+    weight_gradient_ = gradients_->weight.narrow(0, 0, columns_);
     if (bias_.defined()) {
       bias_parts_ = at::zeros({at::get_num_threads(), columns_}, hidden_.options());
     }
@@ -51,7 +54,9 @@ class HeadPass {
     for (int64_t first = 0; first < rows; first += chunk) {
       Chunk(first, std::min(chunk, rows - first));
     }
-    if (gradients_ != nullptr && bias_.defined()) gradients_->bias = bias_parts_.sum(0);
+    if (gradients_ != nullptr && bias_.defined()) {
+      gradients_->bias = at::constant_pad_nd(bias_parts_.sum(0), {0, rows_behind_});
+    }
     double sum = 0;
     for (const double loss : losses_) sum += loss;
     return sum / static_cast<double>(rows);
@@ -69,9 +74,9 @@ class HeadPass {
     at::Tensor hidden_gradient = gradients_->hidden.narrow(0, first, count);
     at::mm_out(hidden_gradient, logits, weight_);
     if (first == 0) {
-      at::mm_out(gradients_->weight, logits.t(), hidden);
+      at::mm_out(weight_gradient_, logits.t(), hidden);
     } else {
-      gradients_->weight.addmm_(logits.t(), hidden);
+      weight_gradient_.addmm_(logits.t(), hidden);
     }
   }
 
@@ -97,8 +102,9 @@ class HeadPass {
   }
 
   const at::Tensor hidden_, weight_, bias_, targets_;
-  const int64_t columns_;
+  const int64_t columns_, rows_behind_;
   Gradients* const gradients_;
+  at::Tensor weight_gradient_;  // the real rows of the gradient
   at::Tensor buffer_, bias_parts_;
   std::vector<double> losses_;
 };
@@ -107,9 +113,9 @@ class HeadLossFunction : public torch::autograd::Function<HeadLossFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
                             const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            const at::Tensor& targets) {
+                            const at::Tensor& targets, int64_t columns) {
     Gradients gradients;
-    HeadPass pass(hidden, weight, bias.value_or(at::Tensor()), targets, &gradients);
+    HeadPass pass(hidden, {weight, bias.value_or(at::Tensor()), columns}, targets, &gradients);
     const at::Tensor loss = at::scalar_tensor(pass.MeanLoss(), hidden.options());
     ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
     ctx->saved_data["weight"] = gradients.weight;
@@ -121,7 +127,7 @@ class HeadLossFunction : public torch::autograd::Function<HeadLossFunction> {
                                                  torch::autograd::variable_list outer) {
     // Of accumulated micro-steps the loss counts in part.
     const float factor = outer.at(0).item<float>();
-    torch::autograd::variable_list gradients(4);
+    torch::autograd::variable_list gradients(5);
     size_t place = 0;
     for (const char* name : {"hidden", "weight", "bias"}) {
       const auto found = ctx->saved_data.find(name);
@@ -144,19 +150,21 @@ bool HeadLossIsFusable(const at::Tensor& hidden) {
          !at::autocast::is_autocast_enabled(at::kCPU);
 }
 
-at::Tensor FusedHeadLoss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-                         const at::Tensor& targets) {
+at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets) {
+  TORCH_CHECK(head.columns <= head.weight.size(0), "a head has no more columns than rows");
   if (hidden.is_cuda()) {
     const bool mixed = at::autocast::is_autocast_enabled(at::kCUDA);
-    return ChunkedHeadLoss(hidden, weight, bias, targets,
+    return ChunkedHeadLoss(hidden, head, targets,
                            mixed ? at::autocast::get_autocast_dtype(at::kCUDA) : at::kFloat);
   }
   if (!at::GradMode::is_enabled()) {
-    HeadPass pass(hidden, weight, bias, targets, nullptr);
+    HeadPass pass(hidden, head, targets, nullptr);
     return at::scalar_tensor(pass.MeanLoss(), hidden.options());
   }
   return HeadLossFunction::apply(
-      hidden, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt, targets);
+      hidden, head.weight,
+      head.bias.defined() ? std::optional<at::Tensor>(head.bias) : std::nullopt, targets,
+      head.columns);
 }
 
 }  // namespace dt::trainer

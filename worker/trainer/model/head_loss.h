@@ -17,11 +17,18 @@ namespace dt::trainer {
 // Whether FusedHeadLoss may stand for linear and cross_entropy_loss on `hidden` here and now.
 bool HeadLossIsFusable(const at::Tensor& hidden);
 
+// What the head multiplies by and adds. Its first `columns` rows are real; those behind only fill
+// up and have no part in any softmax.
+struct Head {
+  at::Tensor weight;  // [rows, width]
+  at::Tensor bias;    // [rows] or undefined
+  int64_t columns = 0;
+};
+
 // Mean over all rows of -log softmax(hidden · weightᵀ + bias)[target]. `hidden`: [..., width];
-// `weight`: [columns, width]; `bias`: [columns] or undefined; `targets`: as many of int64 as there
-// are rows, each a column. Under NoGradGuard no gradient is made.
+// `targets`: as many of int64 as there are rows, each a column. The gradient of what only fills up
+// is 0. Under NoGradGuard no gradient is made.
 // REQUIRES: HeadLossIsFusable(hidden).
-at::Tensor FusedHeadLoss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
-                         const at::Tensor& targets);
+at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets);
 
 }  // namespace dt::trainer

@@ -21,12 +21,8 @@ Result<void> Fill(const HfWeights& weights, const HfWeights::Match& match,
   DT_TRY(weights.file.Read(match.entry, read.mutable_data_ptr()));
   read = read.to(at::kFloat);
   if (match.tensor.transposed) read = read.t();
-  const int64_t rows = read.size(0);
-  parameter.slice(0, 0, rows).copy_(read);
-  if (rows < parameter.size(0)) {
-    parameter.slice(0, rows).copy_(
-        read.mean(0, /*keepdim=*/true).expand({parameter.size(0) - rows, read.size(1)}));
-  }
+  parameter.slice(0, 0, read.size(0))
+      .copy_(read);  // rows behind the vocabulary have no part in anything
   return {};
 }
 

@@ -223,9 +223,11 @@ at::Tensor Transformer::NextLogits(const at::Tensor& tokens) const {
 at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& targets,
                              bool training) const {
   const at::Tensor hidden = Hidden(tokens, training);
-  if (HeadLossIsFusable(hidden)) return FusedHeadLoss(hidden, head_weight_, head_bias_, targets);
-  const at::Tensor logits = at::linear(hidden, head_weight_, head_bias_);
-  return at::cross_entropy_loss(logits.view({-1, spec_.vocab_pad}), targets.reshape({-1}));
+  if (HeadLossIsFusable(hidden)) {
+    return FusedHeadLoss(hidden, {head_weight_, head_bias_, spec_.vocab_size}, targets);
+  }
+  const at::Tensor logits = at::linear(hidden, head_weight_, head_bias_).flatten(0, 1);
+  return at::cross_entropy_loss(logits.slice(1, 0, spec_.vocab_size), targets.reshape({-1}));
 }
 
 }  // namespace dt::trainer

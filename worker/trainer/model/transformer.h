@@ -38,8 +38,9 @@ class Transformer {
   // HiddenType.
   void KeepHiddenIn(at::ScalarType type) { hidden_type_ = type; }
 
-  // Mean cross-entropy of next-token prediction. `tokens`, `targets`: [batch, seq] of int64.
-  // Dropout is on when `training`, and then follows the default generator of the device.
+  // Mean cross-entropy of next-token prediction over the real vocabulary: rows behind it have no
+  // part in it. `tokens`, `targets`: [batch, seq] of int64. Dropout is on when `training`, and then
+  // follows the default generator of the device.
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training) const;
   // [batch, seq, vocab_pad]
   at::Tensor Logits(const at::Tensor& tokens, bool training) const;
