@@ -146,6 +146,47 @@ TEST(TransformerTest, DrawsItsParametersFromTheSeedAlone) {
   EXPECT_FALSE(at::equal(one.Parameters()[0].tensor, other.Parameters()[0].tensor));
 }
 
+// Standard deviation and mean of a parameter drawn from a normal distribution of mean 0.
+void ExpectDrawn(const Transformer& model, const std::string& name, double deviation) {
+  for (const NamedTensor& parameter : model.Parameters()) {
+    if (parameter.name != name) continue;
+    const at::Tensor values = parameter.tensor.detach().to(at::kDouble);
+    const auto count = static_cast<double>(values.numel());
+    // Five standard errors of the two.
+    EXPECT_NEAR(values.std().item<double>(), deviation, 5 * deviation / std::sqrt(2 * count))
+        << name;
+    EXPECT_NEAR(values.mean().item<double>(), 0, 5 * deviation / std::sqrt(count)) << name;
+    return;
+  }
+  ADD_FAILURE() << "no parameter " << name;
+}
+
+TEST(TransformerTest, BeginsAsGpt2DoesWithSmallerResidualProjectionsInDeeperModels) {
+  for (const int64_t layers : {2, 8}) {
+    ModelSpec spec = SmallGpt();
+    spec.n_layer = layers;
+    spec.n_embd = 96;
+    spec.n_ff = 200;
+    spec.vocab_size = 300;
+    spec.vocab_pad = 320;
+    spec.tie_head = false;
+    const Transformer model(spec, 9, at::kCPU);
+    for (const char* name : {"wte.weight", "wpe.weight", "lm_head.weight", "h.1.attn.c_attn.weight",
+                             "h.1.mlp.c_fc.weight"}) {
+      ExpectDrawn(model, name, 0.02);
+    }
+    const double residual = layers == 2 ? 0.01 : 0.005;  // 0.02 / sqrt(2 · layers)
+    ExpectDrawn(model, "h.1.attn.c_proj.weight", residual);
+    ExpectDrawn(model, "h.0.mlp.c_proj.weight", residual);
+    for (const NamedTensor& parameter : model.Parameters()) {
+      if (parameter.tensor.dim() > 1) continue;
+      const bool norm =
+          parameter.name.find("ln_") != std::string::npos && parameter.name.ends_with(".weight");
+      EXPECT_TRUE((parameter.tensor == (norm ? 1 : 0)).all().item<bool>()) << parameter.name;
+    }
+  }
+}
+
 TEST(TransformerTest, SeesNoTokenOfTheFuture) {
   const Transformer model(SmallGpt(), 3, at::kCPU);
   const at::Tensor ids = Tokens(0).slice(1, 0, kLength).contiguous();
