@@ -139,6 +139,17 @@ TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {
   EXPECT_NEAR(leaf.grad()[5][0].item<double>(), expected, 0.005 * std::abs(expected));
 }
 
+TEST(ChunkedHeadLossEndsTest, AProbabilityBelowWhatFp16HoldsStillHasAGradient) {
+  const at::Tensor hidden = at::ones({64, 8}).requires_grad_();
+  at::Tensor weight = at::zeros({64, 8});
+  weight[5].fill_(-2.25);  // a logit of -18: 1.5e-8, among 63 of about 1/63
+  const at::Tensor leaf = weight.requires_grad_();
+  const at::Tensor targets = at::full({64}, 9, at::kLong);
+  ChunkedHeadLoss(hidden, {leaf, {}, 64}, targets, at::kHalf).backward();
+  const double expected = std::exp(-18.0) / (63 + std::exp(-18.0));
+  EXPECT_NEAR(leaf.grad()[5][0].item<double>(), expected, 0.05 * expected);
+}
+
 TEST(ChunkedHeadLossEndsTest, WhatIsNotFiniteGivesALossThatIsNot) {
   for (const float bad :
        {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {

@@ -15,6 +15,10 @@ int64_t RoundedUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// What the gradient of the logits is multiplied by where it is rounded to `type`: probabilities of
+// a rare token are below what fp16 holds.
+double UnitOf(at::ScalarType type) { return type == at::kHalf ? 16384 : 1; }
+
 // out = a · b in fp32, whatever type the two have.
 void MultiplyInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   if (a.scalar_type() == at::kFloat) {
@@ -27,7 +31,8 @@ void MultiplyInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 }
 
 struct Gradients {
-  at::Tensor hidden, weight, bias;  // of the sum of the rows' losses; undefined: not asked for
+  // Of the sum of the rows' losses, in UnitOf the type; undefined: not asked for.
+  at::Tensor hidden, weight, bias;
 };
 
 // Hidden states and weights as they are multiplied. A bias is the first column behind the real
@@ -123,8 +128,13 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
     // Of the logits: the probabilities, less one at the target. There it is rounded once, because
     // the difference may be small.
     at::Tensor gradient = gradient_memory.narrow(0, 0, count);
-    at::exp_out(gradient, logs);
-    gradient.scatter_(1, right, log_of_right.expm1().to(gradient.scalar_type()));
+    const double unit = UnitOf(gradient.scalar_type());
+    if (unit == 1) {
+      at::exp_out(gradient, logs);
+    } else {
+      at::mul_out(gradient, at::exp_out(logits, logs), at::scalar_tensor(unit, logits.options()));
+    }
+    gradient.scatter_(1, right, log_of_right.expm1().mul_(unit).to(gradient.scalar_type()));
     at::Tensor hidden_gradient = hidden_out->narrow(0, first, count);
     MultiplyInto(hidden_gradient, gradient, operands.weight());
     MultiplyInto(first == 0 ? *weight_out : part, gradient.t(), hidden);
@@ -160,13 +170,14 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
     ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
     ctx->saved_data["weight"] = gradients.weight;
     if (gradients.bias.defined()) ctx->saved_data["bias"] = gradients.bias;
-    ctx->saved_data["rows"] = targets.numel();
+    ctx->saved_data["divisor"] =
+        static_cast<double>(targets.numel()) * UnitOf(static_cast<at::ScalarType>(type));
     return loss;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list outer) {
-    const at::Tensor factor = outer.at(0) / ctx->saved_data.at("rows").toInt();
+    const at::Tensor factor = outer.at(0) / ctx->saved_data.at("divisor").toDouble();
     torch::autograd::variable_list gradients(7);
     size_t place = 0;
     for (const char* name : {"hidden", "weight", "bias"}) {
