@@ -125,6 +125,8 @@ TEST_F(HfImportTest, ReadsFromTheConfigurationWhatShapesDoNotTell) {
       {{{"activation_function", "relu"}}, "set model.activation to relu"},
       {{{"tie_word_embeddings", false}}, "set model.tie_head to false"},
       {{{"layer_norm_epsilon", 1e-6}}, "layer_norm_epsilon is 1e-06 there"},
+      {{{"scale_attn_by_inverse_layer_idx", true}}, "scale_attn_by_inverse_layer_idx is true"},
+      {{{"scale_attn_weights", false}}, "scale_attn_weights is false"},
   };
   for (const auto& [config, said] : cases) {
     folder_.Write("config.json", config.dump());

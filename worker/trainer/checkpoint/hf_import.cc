@@ -105,6 +105,16 @@ Result<void> CheckConfig(const json& config, const Gpt2Shape& shape) {
     return Error{ErrorKind::kConfig, "layer_norm_epsilon is " + json(epsilon).dump() +
                                          " there; this program's is 1e-05"};
   }
+  // Attention that is computed in another way, with weights of the same shapes.
+  if (config.value("scale_attn_by_inverse_layer_idx", false)) {
+    return Error{
+        ErrorKind::kConfig,
+        "scale_attn_by_inverse_layer_idx is true there; this program does not divide by it"};
+  }
+  if (!config.value("scale_attn_weights", true)) {
+    return Error{ErrorKind::kConfig,
+                 "scale_attn_weights is false there; this program scales them always"};
+  }
   if (shape.tie_head && !config.value("tie_word_embeddings", true)) {
     return OtherShape("tie_word_embeddings", "false", "true", "model.tie_head to false");
   }
