@@ -195,8 +195,13 @@ TEST_F(TrackingTest, AnAttemptThatStartsOverStartsTheLinesOver) {
 
 TEST_F(TrackingTest, ATornLineAndWhatIsNoLineOfOursGoAtTheNextResume) {
   Train(1, 2, 4);
-  folder_.Write("12/3/metrics.jsonl", testing::Slurp(Folder() / "metrics.jsonl") +
-                                          "nonsense\n[1]\n{\"step\":2,\"loss\":4");
+  const std::string foreign =
+      "nonsense\n[1]\n{\"step\":\"x\"}\n{\"step\":-1}\n{\"note\":1}\n{\"step\":1,\"note\":\"" +
+      std::string(3 * frames::kFrameBytes, 'a') + "\"}\n";
+  const std::string lines = testing::Slurp(Folder() / "metrics.jsonl");
+  const size_t start_ends = lines.find('\n') + 1;
+  folder_.Write("12/3/metrics.jsonl", lines.substr(0, start_ends) + foreign +
+                                          lines.substr(start_ends) + "{\"step\":2,\"loss\":4");
   ResumeAs(2, 2);
   Train(3, 3, 3);
   EXPECT_EQ(Outline(), (std::vector<std::string>{"start:0:1", "step:1:1", "step:2:1", "start:2:2",

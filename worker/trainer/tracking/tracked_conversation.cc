@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 
 #include "worker/trainer/spec.h"
 #include "worker/trainer/tracking/event_records.h"
@@ -96,15 +97,30 @@ void AddSettings(const json& section, const std::string& prefix,
   }
 }
 
-// Copies the lines of steps up to `step`; what is no line of ours goes.
+// Whether it is a line of ours, of a step up to `step`.
+bool Stays(const std::string& line, uint64_t step) {
+  const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return false;
+  const auto found = parsed.find("step");
+  return found != parsed.end() && found->is_number_unsigned() && found->get<uint64_t>() <= step;
+}
+
+// Copies the lines that stay.
 Result<OutputFile> KeepLines(const std::string& path, uint64_t step) {
   const std::string kept = path + ".tmp";
   DT_TRY_ASSIGN(OutputFile out, OutputFile::Create(kept));
   std::ifstream in(path, std::ios::binary);
-  for (std::string line; std::getline(in, line);) {
-    if (in.eof() || line.size() > kLineBytes) continue;  // torn: it has no end
-    const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!parsed.is_object() || parsed.value("step", UINT64_MAX) > step) continue;
+  std::string buffer(kLineBytes, '\0');
+  while (!in.eof()) {
+    in.getline(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    if (in.eof() || in.bad()) break;  // what has no end is torn
+    if (in.fail()) {
+      in.clear();  // too long
+      in.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+      continue;
+    }
+    std::string line(buffer.data(), static_cast<size_t>(in.gcount()) - 1);
+    if (!Stays(line, step)) continue;
     line += '\n';
     DT_TRY(out.Append(line.data(), line.size()));
   }
@@ -133,7 +149,13 @@ TrackedConversation::~TrackedConversation() {
 }
 
 void TrackedConversation::Say(const frames::FromTrainer& frame) {
-  Result<void> tracked = Track(frame);
+  Result<void> tracked = [&]() -> Result<void> {
+    try {
+      return Track(frame);
+    } catch (const json::exception& bad) {
+      return Error{ErrorKind::kIo, bad.what()};  // training goes on
+    }
+  }();
   if (!tracked.ok()) {
     tracking_ = false;
     std::fprintf(stderr, "%s and the event file are not written any more: %s\n",
