@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "tests/trainer/trainer_gang.h"
 #include "worker/trainer/checkpoint/hf_export.h"
@@ -61,6 +62,53 @@ TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedT
   const Told padded = one.Run(Start(spec));
   EXPECT_EQ(padded.Cause(), "finished");
   EXPECT_NEAR(padded.evals.at(0).loss, learned.evals.at(0).loss, 1e-6);
+}
+
+// Overwrites floats of a tensor in a safetensors file.
+void Overwrite(const std::string& path, const std::string& tensor, size_t first, size_t count,
+               float value) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  uint64_t header = 0;
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  std::string text(header, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(header));
+  const auto offsets = nlohmann::json::parse(text).at(tensor).at("data_offsets");
+  const std::vector<float> values(count, value);
+  file.seekp(static_cast<std::streamoff>(sizeof header + header + offsets.at(0).get<size_t>() +
+                                         first * sizeof(float)));
+  file.write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(count * sizeof(float)));
+  ASSERT_TRUE(file.good());
+}
+
+TEST_F(WeightsTest, ALossThatIsNotFiniteIsNoStepThoughItsGradientWouldBe) {
+  nlohmann::json spec = SmallSpec();
+  TrainerGang gang(2);
+  const Told learned = gang.Run(Start(spec));
+  ASSERT_TRUE(
+      trainer::ExportHuggingFace(
+          {folder_ / ("storage/" + learned.checkpoints.at(0).path), folder_ / "start", {}, {}})
+          .ok());
+  // The final norm gives ones; so the logits of one token are beyond fp16, its loss is infinite,
+  // and its gradient, the probability less one, is not.
+  const std::string file = folder_ / "start/model.safetensors";
+  const size_t width = spec["model"]["n_embd"].get<size_t>();
+  Overwrite(file, "transformer.ln_f.weight", 0, width, 0);
+  Overwrite(file, "transformer.ln_f.bias", 0, width, 1);
+  Overwrite(file, "transformer.wte.weight", 7 * width, width,
+            -100000.0f / static_cast<float>(width));
+  spec["model"]["init_from"] = "start";
+  spec["precision"]["compute"] = "fp16";
+  spec["train"]["max_steps"] = "3";
+  spec["checkpoint"] = {{"every", {{"steps", "1"}}}, {"keep_latest", 10}};
+  spec["stop"] = {{"nonfinite", "skip"}};
+  const Told told = gang.Run(Start(spec));
+  ASSERT_EQ(told.rows.size(), 3u);
+  for (const nlohmann::json& row : told.rows) {
+    EXPECT_TRUE(row.at("loss").is_null());
+    EXPECT_TRUE(row.at("grad_norm").is_null());
+    EXPECT_EQ(row.at("nonfinite_steps").get<int>(), 1) << row.dump();
+  }
 }
 
 TEST_F(WeightsTest, AResumeGoesOnWithItsCheckpointNotWithTheFirstWeights) {

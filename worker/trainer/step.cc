@@ -75,8 +75,10 @@ Result<void> Stepper::MicroStep(int64_t step, int64_t micro_step) {
   if (p_.parallel != nullptr && micro_step == micro_steps - 1) {
     p_.parallel->CommunicateInNextBackward();
   }
-  if (p_.loss_scale != nullptr) loss = loss * p_.loss_scale->factor();
-  loss.backward();
+  // A loss that is not finite may have a gradient that is. Infinity less itself is a NaN, so here
+  // it has none, on any rank.
+  const at::Tensor difference = loss.detach() - loss.detach();
+  loss.backward(p_.loss_scale != nullptr ? difference + p_.loss_scale->factor() : difference + 1);
   if (!HasPeers() && micro_steps > 1 && micro_step == 0 && MeasuresShare(step)) {
     local_squared_ = (p_.optimizer.GradientNorm() * static_cast<double>(micro_steps)).square();
   }
