@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+
+#include "corpus/publish.h"
 
 namespace dt::corpus {
 namespace {
@@ -34,6 +37,24 @@ Result<void> Expand(const fs::path& folder, const std::string& component,
                                            " paths; make it narrower"};
     }
     matches.push_back(entry->path());
+  }
+  return {};
+}
+
+// REQUIRES: files is sorted.
+Result<void> RefuseHalfPublished(const std::vector<std::string>& files) {
+  std::string seen;
+  for (const std::string& file : files) {
+    const fs::path path(file);
+    if (!IsShardName(path.filename().string())) continue;
+    std::string folder = path.parent_path().string();
+    if (folder == seen) continue;
+    if (IsBeingPublished(folder)) {
+      return Error{ErrorKind::kData, "'" + folder +
+                                         "' has a part of its shards: 'dtctl data tokenize' was "
+                                         "interrupted, or is at work; give that command again"};
+    }
+    seen = std::move(folder);
   }
   return {};
 }
@@ -81,6 +102,9 @@ Result<std::vector<std::string>> ResolveGlob(const std::string& data_root,
                      (wanted.is_relative() ? " under the data root '" + data_root + "'" : "")};
   }
   std::sort(files.begin(), files.end());
+  if (Result<void> whole = RefuseHalfPublished(files); !whole.ok()) {
+    return std::move(whole).error().Within(context);
+  }
   return files;
 }
 

@@ -1,6 +1,7 @@
 // glob.h: which files a data pattern of a specification means on this machine.
 //
-// Errors: kConfig for a pattern that no machine could use, kData when nothing here matches.
+// Errors: kConfig for a pattern that no machine could use, kData when nothing here matches, or
+//         shards of which a part is still to come (publish.h).
 // Tests:  tests/corpus/glob_test.cc
 #pragma once
 

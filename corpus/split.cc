@@ -56,11 +56,15 @@ Result<void> Split::Begin() {
 }
 
 std::string Split::NextPath() {
-  char number[16];
-  std::snprintf(number, sizeof number, "_%06zu.%s", names_.size(),
-                format_ == ShardFormat::kNpy ? "npy" : "bin");
-  names_.push_back(name_ + number);
+  names_.push_back(ShardName(name_, names_.size(), format_));
   return folder_ + "/" + names_.back();
+}
+
+std::string ShardName(const std::string& split, uint64_t index, ShardFormat format) {
+  char number[32];
+  std::snprintf(number, sizeof number, "_%06llu.%s", static_cast<unsigned long long>(index),
+                format == ShardFormat::kNpy ? "npy" : "bin");
+  return split + number;
 }
 
 }  // namespace dt::corpus

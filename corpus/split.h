@@ -14,6 +14,9 @@
 
 namespace dt::corpus {
 
+// train_000000.bin; `split`: train or val.
+std::string ShardName(const std::string& split, uint64_t index, ShardFormat format);
+
 // REQUIRES of format: ShardWriter's.
 class Split {
  public:

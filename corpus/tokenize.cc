@@ -7,15 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "common/files.h"
 #include "corpus/document_reader.h"
 #include "corpus/documents.h"
 #include "corpus/json_lines.h"
+#include "corpus/publish.h"
 #include "corpus/shard.h"
 #include "corpus/split.h"
 #include "corpus/tokenize_state.h"
@@ -23,28 +22,11 @@
 namespace dt::corpus {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Encoded at once, for each thread: enough that none waits long for the last piece.
 constexpr size_t kWaveBytes = 4 << 20;
 constexpr int kThreadsMax = 1024;
 // Two shards' worth of a tiny run still fits; below this a run would make files by the thousand.
 constexpr uint64_t kShardTokensMin = 1024;
-
-// Names in `folder` that a data pattern would take for ours.
-std::vector<std::string> ShardsIn(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code code;
-  fs::directory_iterator entry(folder, code);
-  for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    if ((name.ends_with(".bin") || name.ends_with(".npy")) &&
-        (name.starts_with("train_") || name.starts_with("val_"))) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
 
 // The folder OUTPUT/.tokenize, locked against a second run; it may have what a killed one left.
 struct Workshop {
@@ -54,11 +36,6 @@ struct Workshop {
 
 Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
   DT_TRY(MakeFolders(options.output));
-  if (options.existing == Existing::kRefuse && !ShardsIn(options.output).empty()) {
-    return Error{ErrorKind::kConfig, "'" + options.output +
-                                         "' already has token shards; choose another folder or "
-                                         "replace them with --overwrite"};
-  }
   Workshop workshop;
   workshop.lock = UniqueFd(::open(options.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!workshop.lock.valid()) return SystemError("open folder", options.output);
@@ -263,27 +240,71 @@ Result<DocumentList> Plan(const TokenizeOptions& options) {
   return list;
 }
 
-// Old shards out, new ones in.
-Result<void> Publish(const Workshop& workshop, const std::string& output,
-                     const std::vector<std::string>& names) {
-  for (const std::string& name : ShardsIn(output)) DT_TRY(RemoveAll(output + "/" + name));
-  for (const std::string& name : names) {
-    DT_TRY(Rename(workshop.folder + "/" + name, output + "/" + name));
-  }
-  DT_TRY(RemoveAll(workshop.folder));
-  return SyncFolder(output);
+Result<void> RefuseExisting(const TokenizeOptions& options) {
+  if (options.existing == Existing::kReplace || ShardsIn(options.output).empty()) return {};
+  return Error{ErrorKind::kConfig, "'" + options.output +
+                                       "' already has token shards; choose another folder or "
+                                       "replace them with --overwrite"};
 }
 
-std::vector<std::string> PathsOf(const std::string& folder, const std::vector<std::string>& names) {
-  std::vector<std::string> paths;
-  for (const std::string& name : names) paths.push_back(folder + "/" + name);
-  return paths;
+// Encodes into the workshop, from where an earlier run was.
+Result<Publication> Make(const TokenizeOptions& options, const std::string& workshop,
+                         const std::string& key, const DocumentList& plan, TextEncoder& encoder,
+                         const std::function<Go(const TokenizeProgress&)>& progress) {
+  std::optional<Run> run;
+  const auto start = [&] {
+    run.emplace(options, workshop, key, plan.documents, encoder, progress);
+  };
+  start();
+  const std::optional<TokenizeState> earlier = FindState(workshop, key);
+  if (!earlier || !run->Resume(*earlier).ok()) {
+    DT_TRY(RemoveAll(workshop));  // of another run, or damaged
+    DT_TRY(MakeFolders(workshop));
+    start();
+  }
+  const Result<void> ran = run->All();
+  if (!ran.ok()) {
+    const ErrorKind kind = ran.error().kind;
+    const bool passing = kind == ErrorKind::kCancelled || kind == ErrorKind::kIo;
+    if (!passing || !run->saved()) DT_TRY(RemoveAll(workshop));
+    return ran.error();
+  }
+  return Publication{.key = key,
+                     .format = options.format,
+                     .train_shards = run->train().names().size(),
+                     .val_shards = run->val().names().size(),
+                     .train_tokens = run->train().tokens(),
+                     .val_tokens = run->val().tokens(),
+                     .documents = run->state().documents_done,
+                     .bytes = run->state().bytes_done,
+                     .bytes_resumed = run->state().bytes_resumed,
+                     .skipped = plan.skipped + run->skipped()};
+}
+
+TokenizeSummary SummaryOf(const Publication& made, const std::string& output, int vocabulary) {
+  const auto paths = [&](const std::string& split, uint64_t shards) {
+    std::vector<std::string> named = ShardNames(split, shards, made.format);
+    for (std::string& name : named) name.insert(0, output + "/");
+    return named;
+  };
+  return {.documents = made.documents,
+          .skipped = made.skipped,
+          .bytes = made.bytes,
+          .bytes_resumed = made.bytes_resumed,
+          .train_tokens = made.train_tokens,
+          .val_tokens = made.val_tokens,
+          .train_files = paths("train", made.train_shards),
+          .val_files = paths("val", made.val_shards),
+          .vocabulary = vocabulary};
 }
 
 }  // namespace
 
 Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
-                                      const std::function<Go(const TokenizeProgress&)>& progress) {
+                                      const std::function<Go(const TokenizeProgress&)>& progress,
+                                      FolderChanges* changes) {
+  FolderChanges real;
+  if (changes == nullptr) changes = &real;
   DT_TRY(CheckOptions(options));
   DT_TRY_ASSIGN(TextEncoder encoder, TextEncoder::Make({.tokenizer = options.tokenizer,
                                                         .vocabulary = options.vocabulary,
@@ -292,38 +313,16 @@ Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
   DT_TRY_ASSIGN(const DocumentList plan, Plan(options));
   DT_TRY_ASSIGN(const std::string key, RunKey(options, plan.documents));
   DT_TRY_ASSIGN(const Workshop workshop, OpenWorkshop(options));
-  std::optional<Run> run;
-  const auto start = [&] {
-    run.emplace(options, workshop.folder, key, plan.documents, encoder, progress);
-  };
-  start();
-  const std::optional<TokenizeState> earlier = FindState(workshop.folder, key);
-  if (!earlier || !run->Resume(*earlier).ok()) {
-    DT_TRY(RemoveAll(workshop.folder));  // of another run, or damaged
-    DT_TRY(MakeFolders(workshop.folder));
-    start();
+  DT_TRY_ASSIGN(std::optional<Publication> earlier, FinishPublication(options.output, *changes));
+  if (earlier && earlier->key == key) {  // all that was left to do
+    earlier->bytes_resumed = earlier->bytes;
+    return SummaryOf(*earlier, options.output, encoder.vocabulary());
   }
-  const Result<void> ran = run->All();
-  if (!ran.ok()) {
-    const ErrorKind kind = ran.error().kind;
-    const bool passing = kind == ErrorKind::kCancelled || kind == ErrorKind::kIo;
-    if (!passing || !run->saved()) DT_TRY(RemoveAll(workshop.folder));
-    return ran.error();
-  }
-  std::vector<std::string> names = run->train().names();
-  names.insert(names.end(), run->val().names().begin(), run->val().names().end());
-  DT_TRY(Publish(workshop, options.output, names));
-  TokenizeSummary summary;
-  summary.documents = run->state().documents_done;
-  summary.skipped = plan.skipped + run->skipped();
-  summary.bytes_resumed = run->state().bytes_resumed;
-  summary.bytes = run->state().bytes_done;
-  summary.train_tokens = run->train().tokens();
-  summary.val_tokens = run->val().tokens();
-  summary.train_files = PathsOf(options.output, run->train().names());
-  summary.val_files = PathsOf(options.output, run->val().names());
-  summary.vocabulary = encoder.vocabulary();
-  return summary;
+  DT_TRY(RefuseExisting(options));
+  DT_TRY_ASSIGN(const Publication made,
+                Make(options, workshop.folder, key, plan, encoder, progress));
+  DT_TRY(Publish(options.output, made, *changes));
+  return SummaryOf(made, options.output, encoder.vocabulary());
 }
 
 }  // namespace dt::corpus

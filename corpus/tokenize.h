@@ -2,11 +2,10 @@
 //
 // Role:      one document per file, or per line of a JSON lines file, each preceded by end-of-text;
 //            OUTPUT/train_000000.bin … and OUTPUT/val_000000.bin …, or .npy
-// Invariant: OUTPUT has the shards of one run or those of another, never a mixture that a pattern
-//            would take for one: a run works in OUTPUT/.tokenize and moves its shards out at the
-//            end. The moves are not one step; a kill between them leaves whole shards only.
+// Invariant: OUTPUT has the shards of one run or those of another, never a mixture: a run works in
+//            OUTPUT/.tokenize and moves its shards out at the end, as publish.h tells.
 // Errors:    kConfig for what the user should write differently, kData for unusable texts, kIo.
-// Tests:     tests/corpus/tokenize_test.cc
+// Tests:     tests/corpus/tokenize_test.cc, tests/corpus/tokenize_restart_test.cc
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "corpus/publish.h"
 #include "corpus/shard.h"
 #include "corpus/text_encoder.h"
 
@@ -70,8 +70,11 @@ enum class Go { kOn, kStop };
 // of disk goes on behind its last whole shard when it is started again with the same options,
 // inputs (sizes, times) and program; anything else starts anew. `progress` may be empty; it is
 // called on this thread every few MiB of text and may end the run.
-// Errors: kCancelled in that case.
+// A run that was broken off while it moved its shards out is finished first, whatever the options
+// of this one. `changes` stands in for the folders' own operations in tests.
+// Errors: kCancelled when progress ended it.
 Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
-                                      const std::function<Go(const TokenizeProgress&)>& progress);
+                                      const std::function<Go(const TokenizeProgress&)>& progress,
+                                      FolderChanges* changes = nullptr);
 
 }  // namespace dt::corpus

@@ -37,7 +37,7 @@ class TokenizeFixture : public ::testing::Test {
     return text;
   }
 
-  ::dt::testing::TempFolder folder_;
+  ::dt::testing::TempFolder folder_{::dt::testing::Medium::kMemory};
   TokenizeOptions options_;
 };
 

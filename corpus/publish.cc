@@ -1,0 +1,159 @@
+// publish.cc: see publish.h.
+#include "corpus/publish.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "common/files.h"
+#include "corpus/split.h"
+
+namespace dt::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr char kWorkshop[] = "/.tokenize";
+constexpr char kRecord[] = "/.tokenize/publish.json";
+constexpr uint64_t kRecordBytesMax = 4096;
+
+// Each number of a publication under its name.
+template <typename Publication, typename Visit>
+void ForEachNumber(Publication& publication, const Visit& visit) {
+  visit("train_shards", publication.train_shards);
+  visit("val_shards", publication.val_shards);
+  visit("train_tokens", publication.train_tokens);
+  visit("val_tokens", publication.val_tokens);
+  visit("documents", publication.documents);
+  visit("bytes", publication.bytes);
+  visit("bytes_resumed", publication.bytes_resumed);
+  visit("skipped", publication.skipped);
+}
+
+std::string RecordOf(const Publication& publication) {
+  json written = {{"key", publication.key}, {"npy", publication.format == ShardFormat::kNpy}};
+  ForEachNumber(publication, [&](const char* name, uint64_t value) { written[name] = value; });
+  return written.dump() + "\n";
+}
+
+std::optional<Publication> FindRecord(const std::string& output) {
+  const Result<std::string> content = ReadFile(output + kRecord, kRecordBytesMax);
+  if (!content.ok()) return std::nullopt;
+  const json read = json::parse(*content, nullptr, /*allow_exceptions=*/false);
+  if (!read.is_object() || !read.contains("key") || !read["key"].is_string() ||
+      !read.contains("npy") || !read["npy"].is_boolean()) {
+    return std::nullopt;
+  }
+  Publication publication;
+  publication.key = read["key"].get<std::string>();
+  publication.format = read["npy"].get<bool>() ? ShardFormat::kNpy : ShardFormat::kLlmc;
+  bool whole = true;
+  ForEachNumber(publication, [&](const char* name, uint64_t& value) {
+    const auto found = read.find(name);
+    whole = whole && found != read.end() && found->is_number_unsigned();
+    if (whole) value = found->template get<uint64_t>();
+  });
+  if (!whole) return std::nullopt;
+  return publication;
+}
+
+bool Exists(const std::string& path) {
+  std::error_code code;
+  return fs::exists(path, code);
+}
+
+std::vector<std::string> NamesOf(const Publication& publication) {
+  std::vector<std::string> names =
+      ShardNames("train", publication.train_shards, publication.format);
+  for (std::string& name : ShardNames("val", publication.val_shards, publication.format)) {
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// Old shards out, new ones in, then the record goes. What was done before is left as it is.
+Result<void> Move(const std::string& output, const std::vector<std::string>& names,
+                  FolderChanges& changes) {
+  const std::string workshop = output + kWorkshop + "/";
+  std::vector<std::string> moved;
+  for (const std::string& name : names) {
+    if (!Exists(workshop + name)) moved.push_back(name);
+  }
+  std::sort(moved.begin(), moved.end());
+  for (const std::string& name : ShardsIn(output)) {
+    if (std::binary_search(moved.begin(), moved.end(), name)) continue;
+    DT_TRY(changes.Remove(output + "/" + name));
+  }
+  for (const std::string& name : names) {
+    if (std::binary_search(moved.begin(), moved.end(), name)) continue;
+    DT_TRY(changes.Rename(workshop + name, output + "/" + name));
+  }
+  DT_TRY(SyncFolder(output));
+  DT_TRY(changes.Remove(output + kRecord));
+  DT_TRY(changes.Remove(output + kWorkshop));
+  return SyncFolder(output);
+}
+
+}  // namespace
+
+Result<void> FolderChanges::Write(const std::string& path, std::string_view content) {
+  return WriteFileAtomically(path, content);
+}
+Result<void> FolderChanges::Rename(const std::string& from, const std::string& to) {
+  return dt::Rename(from, to);
+}
+Result<void> FolderChanges::Remove(const std::string& path) { return RemoveAll(path); }
+
+std::vector<std::string> ShardNames(const std::string& split, uint64_t shards, ShardFormat format) {
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < shards; ++i) names.push_back(ShardName(split, i, format));
+  return names;
+}
+
+bool IsShardName(std::string_view name) {
+  return (name.ends_with(".bin") || name.ends_with(".npy")) &&
+         (name.starts_with("train_") || name.starts_with("val_"));
+}
+
+std::vector<std::string> ShardsIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code code;
+  fs::directory_iterator entry(folder, code);
+  for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
+    std::string name = entry->path().filename().string();
+    if (IsShardName(name)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Result<void> Publish(const std::string& output, const Publication& publication,
+                     FolderChanges& changes) {
+  DT_TRY(changes.Write(output + kRecord, RecordOf(publication)));
+  DT_TRY(SyncFolder(output));  // the workshop's own name
+  return Move(output, NamesOf(publication), changes);
+}
+
+Result<std::optional<Publication>> FinishPublication(const std::string& output,
+                                                     FolderChanges& changes) {
+  if (!IsBeingPublished(output)) return std::optional<Publication>();
+  const std::optional<Publication> publication = FindRecord(output);
+  if (publication) {
+    const std::vector<std::string> names = NamesOf(*publication);
+    const bool whole = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return Exists(output + kWorkshop + "/" + name) || Exists(output + "/" + name);
+    });
+    if (whole) {
+      DT_TRY(Move(output, names, changes));
+      return publication;
+    }
+  }
+  DT_TRY(changes.Remove(output + kWorkshop));
+  return std::optional<Publication>();
+}
+
+bool IsBeingPublished(const std::string& folder) { return Exists(folder + kRecord); }
+
+}  // namespace dt::corpus
