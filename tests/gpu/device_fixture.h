@@ -30,7 +30,11 @@ class RecordedConversation final : public Conversation {
   }
   void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
   // The attempt asks before each step.
-  Wish CurrentWish() const override { return ++asked_ < stop_at ? Wish::kGoOn : Interfere(); }
+  Wish CurrentWish() const override {
+    ++asked_;
+    if (on_question) on_question(asked_);
+    return asked_ < stop_at ? Wish::kGoOn : Interfere();
+  }
   Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
     return Error{ErrorKind::kCollective, "there is one rank"};
   }
@@ -40,6 +44,8 @@ class RecordedConversation final : public Conversation {
   // At this question the attempt is to save and stop, and its group may break first.
   int stop_at = std::numeric_limits<int>::max();
   bool breaks_group = false;
+  // Gets the number of the question, from 1.
+  std::function<void(int)> on_question;
 
  private:
   Wish Interfere() const {
