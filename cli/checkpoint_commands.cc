@@ -11,12 +11,13 @@
 #include "cli/format.h"
 #include "common/status.h"
 #include "worker/trainer/checkpoint/hf_export.h"
+#include "worker/trainer/checkpoint/manifest.h"
 
 namespace dt::cli {
 namespace {
 
 struct ExportOptions {
-  std::string source;  // a checkpoint's folder, or a trial
+  std::string source;  // a checkpoint's folder or path within the storage, or a trial
   std::string output;
   std::string format = "hf";
   std::string storage;
@@ -37,25 +38,54 @@ absl::StatusOr<v1::CheckpointRef> BestOf(Session& session, const std::string& tr
                                           "what there is"));
 }
 
+bool HasCheckpoint(const std::filesystem::path& folder) {
+  std::error_code code;
+  return std::filesystem::is_regular_file(folder / trainer::kManifestName, code);
+}
+
+absl::Status NoCheckpoint(const ExportOptions& options) {
+  const std::string source = Printable(options.source);
+  if (!options.storage.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", source, "' is neither a trial nor a checkpoint under --storage ",
+                     Printable(options.storage), " or here; name a trial, such as 12/3, or what ",
+                     "'dtctl get checkpoints' prints, such as 12/3/a1/step-500"));
+  }
+  std::error_code code;
+  if (std::filesystem::is_directory(options.source, code)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("folder '", source, "' has no ", trainer::kManifestName,
+                     ", so it is no checkpoint; name the folder of one, such as ",
+                     "STORAGE/12/3/a1/step-500, or a trial with --storage DIR"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", source, "' is neither a checkpoint's folder here nor a trial; name a ",
+                   "folder, such as STORAGE/12/3/a1/step-500, or with --storage DIR a trial, such ",
+                   "as 12/3, or a checkpoint as printed, such as 12/3/a1/step-500"));
+}
+
+// A trial's name is often a folder's too, its own in the storage: with a storage the trial is
+// meant.
 absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOptions& options) {
   trainer::HfExportOptions chosen;
   chosen.output = options.output;
   chosen.stop = [&session] { return session.interrupt().Triggered(); };
-  std::error_code code;
-  if (std::filesystem::is_directory(options.source, code)) {
-    chosen.checkpoint = options.source;
+  const bool trial = ParseSelector(options.source).ok();
+  if (options.storage.empty() || !trial) {
+    const std::filesystem::path stored =
+        std::filesystem::path(options.storage) / std::filesystem::path(options.source);
+    if (!options.storage.empty() && HasCheckpoint(stored)) {
+      chosen.checkpoint = stored;
+    } else if (HasCheckpoint(options.source)) {
+      chosen.checkpoint = options.source;
+    } else if (trial) {
+      return absl::InvalidArgumentError(
+          "of a trial, dtctl must know where its checkpoints lie; give --storage DIR, the workers' "
+          "storage folder as this machine sees it, or name a checkpoint's folder");
+    } else {
+      return NoCheckpoint(options);
+    }
     return chosen;
-  }
-  if (!ParseSelector(options.source).ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", Printable(options.source),
-                     "' is neither a folder here nor a trial; name a checkpoint's folder, such as "
-                     "STORAGE/12/3/a1/step-500, or a trial, such as 12/3"));
-  }
-  if (options.storage.empty()) {
-    return absl::InvalidArgumentError(
-        "of a trial, dtctl must know where its checkpoints lie; give --storage DIR, the workers' "
-        "storage folder as this machine sees it, or name a checkpoint's folder");
   }
   DT_ASSIGN_OR_RETURN(const v1::CheckpointRef best, BestOf(session, options.source));
   chosen.checkpoint = absl::StrCat(options.storage, "/", best.path());
@@ -89,10 +119,12 @@ void AddCheckpointCommands(CommandTree& tree) {
   CLI::App* app = tree.Add(
       group, "export", "A checkpoint's weights as a folder for another library",
       "dtctl checkpoint export checkpoints/12/3/a1/step-500 -o gpt2-mine\n"
-      "dtctl checkpoint export last/1 --storage checkpoints -o gpt2-mine   # its best one");
+      "dtctl checkpoint export last/1 --storage checkpoints -o gpt2-mine   # its best one\n"
+      "dtctl checkpoint export 12/3/a1/step-500 --storage checkpoints -o gpt2-mine   # as printed");
   auto options = std::make_shared<ExportOptions>();
   app->add_option("CHECKPOINT", options->source,
-                  "A checkpoint's folder, or a trial such as 12/3: its best, else its newest")
+                  "A checkpoint's folder; or with --storage a checkpoint as printed, such as "
+                  "12/3/a1/step-500, or a trial such as 12/3: its best, else its newest")
       ->required();
   app->add_option("-o,--output", options->output, "The folder to make; it must not be there yet")
       ->option_text("DIR")
@@ -104,7 +136,7 @@ void AddCheckpointCommands(CommandTree& tree) {
           ->option_text("KIND"),
       {"hf"});
   app->add_option("--storage", options->storage,
-                  "Of a trial: the workers' storage folder, as this machine sees it")
+                  "The workers' storage folder, as this machine sees it")
       ->option_text("DIR");
   tree.OnRun(app, {[options](Session& session) { return Export(session, *options); }, {}});
 }

@@ -64,6 +64,37 @@ TEST_F(CheckpointCommandTest, OfATrialTakesTheBestCheckpoint) {
   EXPECT_TRUE(Has(ran.out, "step 500")) << ran.out;
 }
 
+TEST_F(CheckpointCommandTest, InTheStorageATrialIsATrialAlthoughItHasAFolder) {
+  AddExperiment(12, 1);
+  Save(500, true);
+  Save(600, false);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const Ran exported = Run({"checkpoint", "export", "12/1", "--storage", ".", "-o", "out"});
+  const Ran unplaced = Run({"checkpoint", "export", "12/1", "-o", "out2"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  EXPECT_TRUE(Has(exported.out, "step 500")) << exported.out;
+  EXPECT_EQ(unplaced.code, 2);
+  EXPECT_TRUE(Has(unplaced.err, "give --storage DIR")) << unplaced.err;
+}
+
+TEST_F(CheckpointCommandTest, TakesACheckpointAsItIsPrinted) {
+  AddExperiment(12, 1);
+  Save(500, true);
+  const auto saved = Save(600, false);
+  Ran ran = Run({"get", "checkpoints", "12/1"});
+  ASSERT_TRUE(Has(ran.out, saved.id.Path())) << ran.out;
+  ran = RunAsWritten({"checkpoint", "export", saved.id.Path(), "--storage", folder_.path(), "-o",
+                      folder_ / "out", "--address", "127.0.0.1:1"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(Has(ran.out, "step 600")) << ran.out;
+  ran = Run({"checkpoint", "export", "12/1/a1/step-700", "--storage", folder_.path(), "-o",
+             folder_ / "out2"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "under --storage " + folder_.path())) << ran.err;
+}
+
 TEST_F(CheckpointCommandTest, SaysWhatItNeedsToFindACheckpoint) {
   AddExperiment(12, 1);
   Ran ran = Run({"checkpoint", "export", "12/1", "-o", folder_ / "out"});
@@ -74,7 +105,10 @@ TEST_F(CheckpointCommandTest, SaysWhatItNeedsToFindACheckpoint) {
   EXPECT_TRUE(Has(ran.err, "has no checkpoint yet")) << ran.err;
   ran = Run({"checkpoint", "export", "no/such/folder", "-o", folder_ / "out"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_TRUE(Has(ran.err, "neither a folder here nor a trial")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "neither a checkpoint's folder here nor a trial")) << ran.err;
+  ran = Run({"checkpoint", "export", folder_.path(), "-o", folder_ / "out"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "has no manifest.json")) << ran.err;
   ran = Run({"checkpoint", "export", "12", "--storage", folder_.path(), "-o", folder_ / "out"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(Has(ran.err, "write '12/1'")) << ran.err;
