@@ -375,8 +375,11 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
     lines.push_back(
         {{"Checkpoint:  ", Style::kBold},
          {Printable(checkpoint.checkpoint().path())},
-         {absl::StrCat("  step ", checkpoint.checkpoint().step(), ", ",
-                       FormatBytes(static_cast<double>(checkpoint.checkpoint().bytes())),
+         {absl::StrCat("  step ", checkpoint.checkpoint().step(),
+                       std::isfinite(checkpoint.checkpoint().loss())
+                           ? ", val loss " + FormatLoss(checkpoint.checkpoint().loss())
+                           : "",
+                       ", ", FormatBytes(static_cast<double>(checkpoint.checkpoint().bytes())),
                        seen.empty() ? "" : absl::StrCat(", under --storage of ", seen)),
           Style::kDim}});
   }

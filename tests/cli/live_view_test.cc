@@ -152,6 +152,7 @@ TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
   results.metrics_address = "127.0.0.1:7601";
   results.best_checkpoint.emplace();
   results.best_checkpoint->mutable_checkpoint()->set_path("12/1/a1/step-200");
+  results.best_checkpoint->mutable_checkpoint()->set_loss(2.43);
   results.best_checkpoint->mutable_checkpoint()->set_step(200);
   results.best_checkpoint->mutable_checkpoint()->set_bytes(1572864);
   results.best_checkpoint->add_seen_by("gpu07/0");
@@ -165,7 +166,7 @@ TRIAL  batch_size     lr  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME 
 12/4           16  0.003         -       -    0/200         -           -     -  waiting
 
 Best trial:  12/1  val_loss 2.4100  batch_size=8 lr=0.001
-Checkpoint:  12/1/a1/step-200  step 200, 1.50 MiB, under --storage of gpu07/0
+Checkpoint:  12/1/a1/step-200  step 200, val loss 2.4300, 1.50 MiB, under --storage of gpu07/0
 
 Look further:
   dtctl explain 12/3                          why it failed

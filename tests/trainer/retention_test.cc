@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -97,6 +98,29 @@ TEST_F(AttemptRetentionTest, TheNewestAndTheBestStayAndTheOthersAreSaidToBeRemov
   EXPECT_EQ(told.checkpoints.back().loss, told.evals.back().loss);
   EXPECT_EQ(Left().size(), told.checkpoints.size() - told.removed.size());
   EXPECT_LE(Left().size(), 2u);
+}
+
+TEST_F(AttemptRetentionTest, EveryValidationLossThatIsTheBestSoFarIsSaved) {
+  start_.spec["eval"]["every"] = "1";
+  start_.spec["optimizer"]["lr"] = 0.05;  // so that it rises now and then
+  start_.spec["checkpoint"] = {{"every", {{"steps", 0}}}, {"keep_latest", 1}, {"keep_best", 1}};
+  const Told told = gang_.Run(start_);
+  ASSERT_EQ(told.evals.size(), 12u);
+  std::set<uint64_t> expected{12};
+  double best = 1e9;
+  for (const frames::Eval& eval : told.evals) {
+    if (eval.loss >= best) continue;
+    best = eval.loss;
+    expected.insert(eval.step);
+  }
+  std::set<uint64_t> saved;
+  double least = 1e9;
+  for (const frames::CheckpointDone& checkpoint : told.checkpoints) {
+    saved.insert(checkpoint.step);
+    least = std::min(least, checkpoint.loss.value_or(1e9));
+  }
+  EXPECT_EQ(saved, expected);
+  EXPECT_EQ(least, best);
 }
 
 TEST_F(AttemptRetentionTest, TheNewestRegisteredCheckpointStaysWhileNobodyRegistersALaterOne) {

@@ -88,6 +88,10 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
   EXPECT_TRUE(rest.rows.empty()) << "every step was done";
   ASSERT_EQ(rest.evals.size(), 1u);
   EXPECT_TRUE(rest.evals[0].hellaswag_acc);
+  ASSERT_EQ(rest.checkpoints.size(), 1u) << "the first one does not say how good it is";
+  EXPECT_EQ(rest.checkpoints[0].step, 4u);
+  EXPECT_EQ(rest.checkpoints[0].loss, rest.evals[0].loss);
+  EXPECT_TRUE(rest.checkpoints[0].best);
 }
 
 TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {

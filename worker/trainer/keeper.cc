@@ -9,7 +9,6 @@
 namespace dt::trainer {
 namespace {
 
-constexpr double kBestCheckpointCostShare = 0.1;
 // A registration takes two messages and a commit, some tens of milliseconds; without a coordinator
 // the end of a trial should not wait noticeably.
 constexpr std::chrono::milliseconds kRegistrationWait{2000};
@@ -52,6 +51,8 @@ void CheckpointKeeper::ClearUp() {
 void CheckpointKeeper::OnValidated(int64_t step, double loss) {
   validated_step_ = step;
   validated_loss_ = loss;
+  // Resumed within the evaluation: what was saved before does not say how good it is.
+  if (step == saved_step_ && saved_step_ == resumed_step_) saved_step_ = -1;
 }
 
 bool CheckpointKeeper::BestSoFar(int64_t step) const {
@@ -62,10 +63,9 @@ bool CheckpointKeeper::Due(int64_t step) const {
   const CheckpointSpec& spec = parts_.spec.checkpoint;
   if (step == saved_step_ || parts_.start.storage.empty()) return false;
   if (spec.every_steps > 0 && step % spec.every_steps == 0) return true;
+  if (spec.keep_best > 0 && BestSoFar(step)) return true;
   const double waited = std::chrono::duration<double>(Clock::now() - saved_time_).count();
-  if (spec.every_seconds > 0 && waited >= spec.every_seconds) return true;
-  return spec.keep_best > 0 && BestSoFar(step) &&
-         seconds_to_save_ <= waited * kBestCheckpointCostShare;
+  return spec.every_seconds > 0 && waited >= spec.every_seconds;
 }
 
 Result<double> CheckpointKeeper::Save(int64_t step) {
@@ -105,8 +105,7 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
   newest_ = frames::Resume{done.step, done.path, done.manifest_hash};
   saved_step_ = step;
   saved_time_ = Clock::now();
-  seconds_to_save_ = std::chrono::duration<double>(saved_time_ - before).count();
-  done.seconds = seconds_to_save_;
+  done.seconds = std::chrono::duration<double>(saved_time_ - before).count();
   if (done.best) best_saved_loss_ = validated_loss_;
   std::fprintf(stderr, "step %lld  checkpoint %s, %.1f MiB in %.2f s\n",
                static_cast<long long>(step), done.path.c_str(),

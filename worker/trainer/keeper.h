@@ -39,7 +39,7 @@ class CheckpointKeeper {
 
   void OnValidated(int64_t step, double loss);
   // After `step`: whether one is due by steps, by time, or for a validation loss that is the best
-  // so far. The last kind waits until writing costs at most a tenth of the time.
+  // so far.
   bool Due(int64_t step) const;
   // Writes, reports, and removes what need not stay. Returns the seconds it took; 0 when the step
   // is saved already or there is no storage.
@@ -69,7 +69,6 @@ class CheckpointKeeper {
   std::optional<frames::Resume> newest_;
   int64_t saved_step_;
   Clock::time_point saved_time_;
-  double seconds_to_save_ = 0;
   int64_t validated_step_ = -1;
   double validated_loss_ = 0;
   std::optional<double> best_saved_loss_;

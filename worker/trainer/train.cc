@@ -71,6 +71,8 @@ class Attempt {
   Result<void> Report(Stepper& stepper);
   // Columns that follow from others, some of which are not always known.
   void AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row);
+  // What is due after a step.
+  Result<void> EvaluateAndSave(Stepper& stepper);
   Result<void> Evaluate(Stepper& stepper);
   Result<void> Save();
   // To the newest checkpoint of this attempt, or to where it began, and on with the next step.
@@ -275,7 +277,7 @@ Result<void> Attempt::Train() {
   row_time_ = step_time_ = progress_time_ = Clock::now();
 
   // The attempt before was stopped within the evaluation of this step.
-  if (owes_evaluation_) DT_TRY(Evaluate(stepper));
+  if (owes_evaluation_) DT_TRY(EvaluateAndSave(stepper));
   while (step_ < plan_.target_steps) {
     const Wish wish = conversation_.CurrentWish();
     if (LeavesNow(wish, start_.rank)) {
@@ -297,17 +299,22 @@ Result<void> Attempt::Train() {
         stepper.nonfinite().CallForRollback()) {
       DT_TRY(RollBack(stepper, "the gradient is not finite"));
     }
-    if (EvaluationDue()) DT_TRY(Evaluate(stepper));
-    const bool last = step_ == plan_.target_steps;
-    if (keeper_ != nullptr && (last || keeper_->Due(step_))) {
-      DT_TRY(stepper.CheckFinite());
-      // Else the other ranks do not know yet; the next logged step tells them.
-      if (!stepper.nonfinite().CallForRollback()) DT_TRY(Save());
-    }
+    DT_TRY(EvaluateAndSave(stepper));
     if (keeper_ != nullptr) keeper_->Tend();
   }
   if (keeper_ != nullptr) keeper_->Finish();
   return {};
+}
+
+Result<void> Attempt::EvaluateAndSave(Stepper& stepper) {
+  if (EvaluationDue()) DT_TRY(Evaluate(stepper));
+  if (keeper_ == nullptr) return {};
+  const bool last = step_ == plan_.target_steps;
+  if (!last && !keeper_->Due(step_)) return {};
+  DT_TRY(stepper.CheckFinite());
+  // Else the other ranks do not know yet; the next logged step tells them.
+  if (stepper.nonfinite().CallForRollback()) return {};
+  return Save();
 }
 
 Result<void> Attempt::Report(Stepper& stepper) {
