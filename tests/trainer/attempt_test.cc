@@ -158,6 +158,27 @@ TEST_F(AttemptTest, ANoiseScaleIsThereWhereALargerBatchCanBeComparedWithASmaller
   EXPECT_LT(micro_steps, ranks * 4);
 }
 
+TEST_F(AttemptTest, TheNoiseScaleGoesOnAfterAResumeAsThoughThereHadBeenNone) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "40";
+  spec["train"]["global_batch_size"] = "16";
+  spec["checkpoint"] = {{"every", {{"steps", 24}}}, {"keep_latest", 10}};
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(2);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.Cause(), "finished") << whole.ends[0]->message;
+  start.attempt = 2;
+  start.resume = ResumeOf(whole.checkpoints.at(0));
+  const Told rest = gang.Run(start);
+  ASSERT_EQ(rest.rows.size(), 16u);
+  ASSERT_TRUE(rest.rows[0].contains("noise_scale_tokens"));
+  for (size_t i = 0; i < rest.rows.size(); ++i) {
+    EXPECT_EQ(rest.rows[i].value("noise_scale_tokens", 0.0),
+              whole.rows[24 + i].value("noise_scale_tokens", 0.0))
+        << whole.rows[24 + i].at("step");
+  }
+}
+
 TEST_F(AttemptTest, FlopsFollowFromTheTokensAndACpuHasNoPeak) {
   const Told told = TrainerGang(1).Run(Start(SmallSpec()));
   // 6 × (2 × (4 × 32² + 2 × 32 × 64) + 64 × 32) of matrix products, 7 × 32 × 32 × 2 of attention

@@ -26,6 +26,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   manifest.optimizer_steps = 7;
   manifest.loss_scale = 32768;
   manifest.loss_scale_steps = 11;
+  manifest.noise_scale = {0.5, 0.1, 12.25};
   manifest.seed = std::numeric_limits<int64_t>::min();
   manifest.world_size = 8;
   manifest.threads = 4;
@@ -42,6 +43,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(read->optimizer_steps, 7u);
   EXPECT_EQ(read->loss_scale, 32768);
   EXPECT_EQ(read->loss_scale_steps, 11u);
+  EXPECT_EQ(read->noise_scale, manifest.noise_scale);
   EXPECT_EQ(read->seed, manifest.seed);
   EXPECT_EQ(read->world_size, 8);
   EXPECT_EQ(read->threads, 4);

@@ -30,7 +30,7 @@ class ChunkedHeadLossTest : public ::testing::TestWithParam<Case> {
   }
   at::Tensor Chunked(int64_t chunk_logits = kChunkLogits) const {
     return ChunkedHeadLoss(hidden_, {weight_, bias_, GetParam().columns}, targets_, GetParam().type,
-                           chunk_logits);
+                           nullptr, chunk_logits);
   }
   // In fp64, of what the products see.
   at::Tensor Exact() const {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "worker/trainer/model/chunked_head_loss.h"
 #include "worker/trainer/model/softmax_row.h"
 
 namespace dt::trainer {
@@ -107,6 +108,34 @@ TEST(HeadLossTiedTest, AWeightThatIsTheEmbeddingTooGetsBothGradients) {
     return inputs.weight.grad().clone();
   };
   ExpectNear(gradient(true), gradient(false));
+}
+
+class CountingTimeline final : public Timeline {
+ public:
+  void Restart() override { moments_ = 0; }
+  Moment Now() override { return ++moments_; }
+  double Seconds(Moment from, Moment to) const override { return to - from; }
+
+ private:
+  Moment moments_ = 0;
+};
+
+TEST(HeadLossSpansTest, TellWhenGradientsWereMadeAndNothingWhereNoneWere) {
+  CountingTimeline timeline;
+  GradientSpans spans{timeline, {}};
+  const HeadInputs inputs({"", 600, 8, 40, true});
+  const Head head{inputs.weight, inputs.bias, 40};
+  FusedHeadLoss(inputs.hidden, head, inputs.targets, &spans);
+  ASSERT_EQ(spans.spans.size(), 1u);
+  EXPECT_EQ(spans.spans[0], std::make_pair(1, 2));
+  spans.spans.clear();
+  ChunkedHeadLoss(inputs.hidden, head, inputs.targets, at::kFloat, &spans, /*chunk_logits=*/1);
+  EXPECT_EQ(spans.spans.size(), 10u) << "of 64 rows each";
+  spans.spans.clear();
+  at::NoGradGuard no_grad;
+  FusedHeadLoss(inputs.hidden, head, inputs.targets, &spans);
+  ChunkedHeadLoss(inputs.hidden, head, inputs.targets, at::kFloat, &spans);
+  EXPECT_TRUE(spans.spans.empty());
 }
 
 TEST(HeadLossEndsTest, WhatIsNotFiniteGivesALossThatIsNot) {

@@ -85,6 +85,9 @@ Result<double> CheckpointKeeper::Save(int64_t step) {
     manifest.loss_scale = state.scale;
     manifest.loss_scale_steps = static_cast<uint32_t>(state.good_steps);
   }
+  if (const NoiseScale::State& noise = parts_.noise_scale->state(); noise.weight > 0) {
+    manifest.noise_scale = {noise.weight, noise.signal, noise.noise};
+  }
   manifest.spec_hash = spec_hash_;
   if (validated_step_ == step) manifest.loss = validated_loss_;
   manifest.model = ModelFields(parts_.spec.model);

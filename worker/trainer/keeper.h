@@ -29,6 +29,7 @@ class CheckpointKeeper {
     const AdamW& optimizer;
     const DataParallel* parallel = nullptr;
     const LossScale* loss_scale = nullptr;
+    const NoiseScale* noise_scale = nullptr;
     std::map<std::string, std::string> provenance;
     std::optional<CheckpointId> resumed_from;
   };

@@ -117,7 +117,11 @@ Result<Restored> Read(const frames::Start& start, const Transformer& model,
                     checkpoint.id,
                     checkpoint.manifest.buckets,
                     {},
+                    {},
                     checkpoint.manifest.loss.has_value()};
+  if (const std::vector<double>& noise = checkpoint.manifest.noise_scale; !noise.empty()) {
+    restored.noise_scale = {noise[0], noise[1], noise[2]};
+  }
   if (checkpoint.manifest.loss_scale > 0) {
     restored.loss_scale = {checkpoint.manifest.loss_scale, checkpoint.manifest.loss_scale_steps};
   }
@@ -173,9 +177,10 @@ Result<Restored> RestoreSnapshot(const frames::Start& start, Group* group, const
     group->BroadcastFromRoot({packed});
     packed = packed.cpu();
     group->RequireIntact();
-    const std::optional<CheckpointId> from = restored.from;
-    restored = Unpacked(packed);
-    restored.from = from;
+    Restored whole = Unpacked(packed);
+    whole.from = restored.from;
+    whole.noise_scale = restored.noise_scale;
+    restored = std::move(whole);
   }
   optimizer.Resume(restored.optimizer_steps);
   return restored;

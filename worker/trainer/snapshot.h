@@ -18,6 +18,7 @@
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/optim/adamw.h"
 #include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/parallel/noise_scale.h"
 #include "worker/trainer/precision/loss_scale.h"
 
 namespace dt::trainer {
@@ -36,7 +37,8 @@ struct Restored {
   std::optional<CheckpointId> from;  // rank 0: nothing when training begins anew
   BucketLayout layout;
   LossScale::State loss_scale;
-  bool validated = false;  // its validation loss was known when it was written
+  NoiseScale::State noise_scale;  // known to rank 0
+  bool validated = false;         // its validation loss was known when it was written
 };
 // Every rank: rank 0 reads and verifies, the others get it from there; `group` null: one rank.
 // Without start.resume everyone gets what rank 0 has. Where the checkpoint of the orders is damaged

@@ -25,7 +25,8 @@ Stepper::Stepper(const Parts& parts)
       nonfinite_(parts.spec.nonfinite,
                  parts.loss_scale == nullptr ? NonFiniteSteps::Loss::kPlain
                                              : NonFiniteSteps::Loss::kScaled,
-                 parts.device.Torch()) {}
+                 parts.device.Torch()),
+      early_gradients_{parts.timeline, {}} {}
 
 void Stepper::EndPhase(Phase phase) {
   const Timeline::Moment now = p_.timeline.Now();
@@ -66,7 +67,7 @@ Result<void> Stepper::MicroStep(int64_t step, int64_t micro_step) {
   at::Tensor loss;
   {
     const AutocastScope autocast(compute_, p_.device.Torch().type());
-    loss = p_.model.Loss(inputs, targets, /*training=*/true);
+    loss = p_.model.Loss(inputs, targets, /*training=*/true, &early_gradients_);
   }
   if (micro_steps > 1) loss = loss / static_cast<double>(micro_steps);
   loss_ = micro_step == 0 ? loss.detach() : loss_ + loss.detach();
@@ -91,6 +92,7 @@ Result<void> Stepper::Run(int64_t step) {
   learning_rate_ = LearningRate(p_.spec.schedule, p_.plan, step);
   p_.timeline.Restart();
   segments_.clear();
+  early_gradients_.spans.clear();
   last_ = p_.timeline.Now();
   ClearGradients();
   local_squared_.reset();
@@ -134,6 +136,11 @@ Result<StepMeasures> Stepper::Measure() {
   double seconds[kPhases] = {};
   for (const Segment& segment : segments_) {
     seconds[segment.phase] += p_.timeline.Seconds(segment.from, segment.to);
+  }
+  for (const auto& [from, to] : early_gradients_.spans) {
+    const double moved = p_.timeline.Seconds(from, to);
+    seconds[kForward] -= moved;
+    seconds[kBackward] += moved;
   }
   if (p_.parallel != nullptr) measures.allreduce = p_.parallel->Totals();
   measures.phases.data = seconds[kData];

@@ -92,6 +92,7 @@ class Stepper {
     Timeline::Moment from, to;
   };
   std::vector<Segment> segments_;
+  GradientSpans early_gradients_;  // made in the forward pass, counted as the backward one
 };
 
 }  // namespace dt::trainer

@@ -238,6 +238,7 @@ Result<void> Attempt::Build() {
     DT_TRY_ASSIGN(restored, RestoreSnapshot(start_, group_.get(), *model_, *optimizer_));
     step_ = restored.step;
     resumed_from_ = restored.from;
+    noise_scale_.Resume(restored.noise_scale);
     owes_evaluation_ = step_ > 0 && !restored.validated && EvaluationDue();
     if (loss_scale_ != nullptr) loss_scale_->Resume(restored.loss_scale);
     std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
@@ -268,8 +269,8 @@ Result<void> Attempt::Train() {
   if (IsRoot()) {
     keeper_ = std::make_unique<CheckpointKeeper>(
         CheckpointKeeper::Parts{start_, spec_, plan_, conversation_, *model_, *optimizer_,
-                                parallel_.get(), loss_scale_.get(), Provenance(device_),
-                                resumed_from_},
+                                parallel_.get(), loss_scale_.get(), &noise_scale_,
+                                Provenance(device_), resumed_from_},
         step_);
   }
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});

@@ -117,6 +117,7 @@ json BodyOf(const Manifest& manifest) {
     body["loss_scale"] = manifest.loss_scale;
     body["loss_scale_steps"] = manifest.loss_scale_steps;
   }
+  if (!manifest.noise_scale.empty()) body["noise_scale"] = manifest.noise_scale;
   if (manifest.loss && std::isfinite(*manifest.loss)) body["loss"] = *manifest.loss;
   for (const ManifestFile& file : manifest.files) {
     body["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
@@ -164,6 +165,17 @@ Result<std::vector<std::vector<uint32_t>>> BucketsOf(const json& list) {
     buckets.push_back(std::move(indices));
   }
   return buckets;
+}
+
+Result<std::vector<double>> NoiseScaleOf(const json& list) {
+  std::vector<double> numbers;
+  if (list.is_null()) return numbers;  // nothing was measured yet
+  const bool three =
+      list.is_array() && list.size() == 3 &&
+      std::all_of(list.begin(), list.end(), [](const json& value) { return value.is_number(); });
+  if (!three) return Malformed("its noise_scale is not three numbers");
+  for (const json& value : list) numbers.push_back(value.get<double>());
+  return numbers;
 }
 
 Result<std::map<std::string, std::string>> ProvenanceOf(const json& object) {
@@ -226,6 +238,7 @@ Result<Manifest> ParseManifest(std::string_view text) {
   if (!fields.wrong().empty()) return Malformed("it has no valid '" + fields.wrong() + "'");
   DT_TRY_ASSIGN(manifest.buckets, BucketsOf(buckets));
   DT_TRY_ASSIGN(manifest.files, FilesOf(files));
+  DT_TRY_ASSIGN(manifest.noise_scale, NoiseScaleOf(fields.At("noise_scale")));
   DT_TRY_ASSIGN(manifest.model, ModelOf(fields.At("model")));
   DT_TRY_ASSIGN(manifest.provenance, ProvenanceOf(fields.At("provenance")));
   return manifest;

@@ -44,6 +44,8 @@ struct Manifest {
   // Of fp16: the factor, and for how many steps it has held; 0: the precision needs none.
   double loss_scale = 0;
   uint32_t loss_scale_steps = 0;
+  // What the gradient noise scale is smoothed from: three numbers, or none.
+  std::vector<double> noise_scale;
   std::string spec_hash;       // of what must not differ for the numbers to mean the same
   std::optional<double> loss;  // validation loss at this step, when known
   // The model's fields under their names in the experiment file, each a number, a text or a truth

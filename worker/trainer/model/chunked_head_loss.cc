@@ -96,7 +96,7 @@ class Operands {
 
 // The sum of the rows' losses in fp64; with `gradients` those as well.
 at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int64_t chunk_logits,
-                       at::Tensor* hidden_out, at::Tensor* weight_out) {
+                       GradientSpans* spans, at::Tensor* hidden_out, at::Tensor* weight_out) {
   const int64_t rows = operands.hidden().size(0);
   const int64_t columns = operands.weight().size(0);
   const int64_t most = std::max(chunk_logits / columns, kRowMultiple);
@@ -125,6 +125,7 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
     const at::Tensor log_of_right = logs.gather(1, right);
     sum -= log_of_right.sum(at::kDouble);
     if (hidden_out == nullptr) continue;
+    const SpanScope span(spans);
     // Of the logits: the probabilities, less one at the target. There it is rounded once, because
     // the difference may be small.
     at::Tensor gradient = gradient_memory.narrow(0, 0, count);
@@ -144,14 +145,15 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
 }
 
 at::Tensor MeanLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
-                    at::ScalarType type, int64_t chunk_logits, Gradients* gradients) {
+                    at::ScalarType type, int64_t chunk_logits, GradientSpans* spans,
+                    Gradients* gradients) {
   const Operands operands(hidden, head, type);
   const at::Tensor flat = targets.reshape({-1});
   TORCH_CHECK(flat.numel() == operands.hidden().size(0), "one target a row");
   at::Tensor hidden_gradient, weight_gradient;
   const bool wanted = gradients != nullptr;
   const at::Tensor sum =
-      SumOfLosses(operands, flat, chunk_logits, wanted ? &hidden_gradient : nullptr,
+      SumOfLosses(operands, flat, chunk_logits, spans, wanted ? &hidden_gradient : nullptr,
                   wanted ? &weight_gradient : nullptr);
   if (wanted) *gradients = operands.Unpadded(hidden_gradient, weight_gradient);
   return (sum / flat.numel()).to(at::kFloat);
@@ -162,11 +164,11 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
                             const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                             const at::Tensor& targets, int64_t columns, int64_t type,
-                            int64_t chunk_logits) {
+                            int64_t chunk_logits, GradientSpans* spans) {
     Gradients gradients;
     const at::Tensor loss =
         MeanLoss(hidden, {weight, bias.value_or(at::Tensor()), columns}, targets,
-                 static_cast<at::ScalarType>(type), chunk_logits, &gradients);
+                 static_cast<at::ScalarType>(type), chunk_logits, spans, &gradients);
     ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
     ctx->saved_data["weight"] = gradients.weight;
     if (gradients.bias.defined()) ctx->saved_data["bias"] = gradients.bias;
@@ -178,7 +180,7 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list outer) {
     const at::Tensor factor = outer.at(0) / ctx->saved_data.at("divisor").toDouble();
-    torch::autograd::variable_list gradients(7);
+    torch::autograd::variable_list gradients(8);
     size_t place = 0;
     for (const char* name : {"hidden", "weight", "bias"}) {
       const auto found = ctx->saved_data.find(name);
@@ -195,16 +197,16 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
 }  // namespace
 
 at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
-                           at::ScalarType type, int64_t chunk_logits) {
+                           at::ScalarType type, GradientSpans* spans, int64_t chunk_logits) {
   // What has which type is decided here.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   if (!at::GradMode::is_enabled()) {
-    return MeanLoss(hidden, head, targets, type, chunk_logits, nullptr);
+    return MeanLoss(hidden, head, targets, type, chunk_logits, nullptr, nullptr);
   }
   return ChunkedHeadLossFunction::apply(
       hidden, head.weight,
       head.bias.defined() ? std::optional<at::Tensor>(head.bias) : std::nullopt, targets,
-      head.columns, static_cast<int64_t>(type), chunk_logits);
+      head.columns, static_cast<int64_t>(type), chunk_logits, spans);
 }
 
 }  // namespace dt::trainer

@@ -23,6 +23,7 @@ inline constexpr int64_t kChunkLogits = int64_t{1} << 29;
 // As FusedHeadLoss. `type`: bf16, fp16 or fp32; on a CPU products of the first two are computed in
 // fp32 from rounded inputs.
 at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
-                           at::ScalarType type, int64_t chunk_logits = kChunkLogits);
+                           at::ScalarType type, GradientSpans* spans = nullptr,
+                           int64_t chunk_logits = kChunkLogits);
 
 }  // namespace dt::trainer

@@ -25,14 +25,15 @@ class HeadPass {
  public:
   // `gradients`: where they go; its tensors are made here. Null: the loss alone.
   HeadPass(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
-           Gradients* gradients)
+           Gradients* gradients, GradientSpans* spans)
       : hidden_(hidden.reshape({-1, hidden.size(-1)}).contiguous()),
         weight_(head.weight.narrow(0, 0, head.columns)),
         bias_(head.bias.defined() ? head.bias.narrow(0, 0, head.columns).contiguous() : head.bias),
         targets_(targets.reshape({-1}).contiguous()),
         columns_(head.columns),
         rows_behind_(head.weight.size(0) - head.columns),
-        gradients_(gradients) {
+        gradients_(gradients),
+        spans_(spans) {
     TORCH_CHECK(targets_.numel() == hidden_.size(0), "one target a row");
     const int64_t stride = (columns_ + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
     const int64_t rows = std::max(kChunkRowsMin, kChunkFloats / stride);
@@ -71,6 +72,7 @@ class HeadPass {
       for (int64_t row = begin; row < end; ++row) Row(first, row);
     });
     if (gradients_ == nullptr) return;
+    const SpanScope span(spans_);
     at::Tensor hidden_gradient = gradients_->hidden.narrow(0, first, count);
     at::mm_out(hidden_gradient, logits, weight_);
     if (first == 0) {
@@ -104,6 +106,7 @@ class HeadPass {
   const at::Tensor hidden_, weight_, bias_, targets_;
   const int64_t columns_, rows_behind_;
   Gradients* const gradients_;
+  GradientSpans* const spans_;
   at::Tensor weight_gradient_;  // the real rows of the gradient
   at::Tensor buffer_, bias_parts_;
   std::vector<double> losses_;
@@ -113,9 +116,10 @@ class HeadLossFunction : public torch::autograd::Function<HeadLossFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
                             const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            const at::Tensor& targets, int64_t columns) {
+                            const at::Tensor& targets, int64_t columns, GradientSpans* spans) {
     Gradients gradients;
-    HeadPass pass(hidden, {weight, bias.value_or(at::Tensor()), columns}, targets, &gradients);
+    HeadPass pass(hidden, {weight, bias.value_or(at::Tensor()), columns}, targets, &gradients,
+                  spans);
     const at::Tensor loss = at::scalar_tensor(pass.MeanLoss(), hidden.options());
     ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
     ctx->saved_data["weight"] = gradients.weight;
@@ -127,7 +131,7 @@ class HeadLossFunction : public torch::autograd::Function<HeadLossFunction> {
                                                  torch::autograd::variable_list outer) {
     // Of accumulated micro-steps the loss counts in part.
     const float factor = outer.at(0).item<float>();
-    torch::autograd::variable_list gradients(5);
+    torch::autograd::variable_list gradients(6);
     size_t place = 0;
     for (const char* name : {"hidden", "weight", "bias"}) {
       const auto found = ctx->saved_data.find(name);
@@ -150,21 +154,22 @@ bool HeadLossIsFusable(const at::Tensor& hidden) {
          !at::autocast::is_autocast_enabled(at::kCPU);
 }
 
-at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets) {
+at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+                         GradientSpans* spans) {
   TORCH_CHECK(head.columns <= head.weight.size(0), "a head has no more columns than rows");
   if (hidden.is_cuda()) {
     const bool mixed = at::autocast::is_autocast_enabled(at::kCUDA);
     return ChunkedHeadLoss(hidden, head, targets,
-                           mixed ? at::autocast::get_autocast_dtype(at::kCUDA) : at::kFloat);
+                           mixed ? at::autocast::get_autocast_dtype(at::kCUDA) : at::kFloat, spans);
   }
   if (!at::GradMode::is_enabled()) {
-    HeadPass pass(hidden, head, targets, nullptr);
+    HeadPass pass(hidden, head, targets, nullptr, nullptr);
     return at::scalar_tensor(pass.MeanLoss(), hidden.options());
   }
   return HeadLossFunction::apply(
       hidden, head.weight,
       head.bias.defined() ? std::optional<at::Tensor>(head.bias) : std::nullopt, targets,
-      head.columns);
+      head.columns, spans);
 }
 
 }  // namespace dt::trainer

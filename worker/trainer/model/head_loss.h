@@ -10,6 +10,10 @@
 // Tests:    tests/trainer/head_loss_test.cc
 #pragma once
 
+#include <utility>
+#include <vector>
+
+#include "worker/trainer/device.h"
 #include "worker/trainer/torch_prefix.h"
 
 namespace dt::trainer {
@@ -25,10 +29,34 @@ struct Head {
   int64_t columns = 0;
 };
 
+// When a forward pass made gradients: of a step's phases, that is the backward one.
+struct GradientSpans {
+  Timeline& timeline;
+  std::vector<std::pair<Timeline::Moment, Timeline::Moment>> spans;
+};
+
+// One span, while it lives.
+class SpanScope {
+ public:
+  explicit SpanScope(GradientSpans* spans)
+      : spans_(spans), from_(spans == nullptr ? 0 : spans->timeline.Now()) {}
+  ~SpanScope() {
+    if (spans_ != nullptr) spans_->spans.emplace_back(from_, spans_->timeline.Now());
+  }
+  SpanScope(const SpanScope&) = delete;
+  SpanScope& operator=(const SpanScope&) = delete;
+
+ private:
+  GradientSpans* const spans_;
+  const Timeline::Moment from_;
+};
+
 // Mean over all rows of -log softmax(hidden · weightᵀ + bias)[target]. `hidden`: [..., width];
 // `targets`: as many of int64 as there are rows, each a column. The gradient of what only fills up
 // is 0. Under NoGradGuard no gradient is made.
 // REQUIRES: HeadLossIsFusable(hidden).
-at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets);
+// `spans`: is told when they were made; null: nobody asks.
+at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
+                         GradientSpans* spans = nullptr);
 
 }  // namespace dt::trainer

@@ -220,11 +220,11 @@ at::Tensor Transformer::NextLogits(const at::Tensor& tokens) const {
                     head_bias_);
 }
 
-at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& targets,
-                             bool training) const {
+at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
+                             GradientSpans* spans) const {
   const at::Tensor hidden = Hidden(tokens, training);
   if (HeadLossIsFusable(hidden)) {
-    return FusedHeadLoss(hidden, {head_weight_, head_bias_, spec_.vocab_size}, targets);
+    return FusedHeadLoss(hidden, {head_weight_, head_bias_, spec_.vocab_size}, targets, spans);
   }
   const at::Tensor logits = at::linear(hidden, head_weight_, head_bias_).flatten(0, 1);
   return at::cross_entropy_loss(logits.slice(1, 0, spec_.vocab_size), targets.reshape({-1}));

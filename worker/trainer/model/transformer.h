@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "worker/trainer/model/head_loss.h"
 #include "worker/trainer/spec.h"
 #include "worker/trainer/torch_prefix.h"
 
@@ -40,8 +41,9 @@ class Transformer {
 
   // Mean cross-entropy of next-token prediction over the real vocabulary: rows behind it have no
   // part in it. `tokens`, `targets`: [batch, seq] of int64. Dropout is on when `training`, and then
-  // follows the default generator of the device.
-  at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training) const;
+  // follows the default generator of the device. `spans`: is told when gradients were made already.
+  at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
+                  GradientSpans* spans = nullptr) const;
   // [batch, seq, vocab_pad]
   at::Tensor Logits(const at::Tensor& tokens, bool training) const;
   // Without dropout, of some places alone, [places, vocab_pad]: `places` of int64 count through the

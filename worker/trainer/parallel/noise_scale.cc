@@ -57,14 +57,14 @@ void NoiseScale::Add(double small_batch, double small_squared, double large_batc
   const double signal =
       (large_batch * large_squared - small_batch * small_squared) / (large_batch - small_batch);
   const double noise = (small_squared - large_squared) / (1 / small_batch - 1 / large_batch);
-  weight_ = kKept * weight_ + (1 - kKept);
-  signal_ = kKept * signal_ + (1 - kKept) * signal;
-  noise_ = kKept * noise_ + (1 - kKept) * noise;
+  state_.weight = kKept * state_.weight + (1 - kKept);
+  state_.signal = kKept * state_.signal + (1 - kKept) * signal;
+  state_.noise = kKept * state_.noise + (1 - kKept) * noise;
 }
 
 std::optional<double> NoiseScale::Value() const {
-  if (weight_ == 0 || signal_ <= 0 || noise_ <= 0) return std::nullopt;
-  return noise_ / signal_;
+  if (state_.weight == 0 || state_.signal <= 0 || state_.noise <= 0) return std::nullopt;
+  return state_.noise / state_.signal;
 }
 
 }  // namespace dt::trainer

@@ -41,6 +41,13 @@ std::unique_ptr<c10d::CommHookInterface> MakeMeasured(std::unique_ptr<c10d::Comm
 // measures; their quotient is the noise scale.
 class NoiseScale {
  public:
+  // What has been smoothed so far; part of a checkpoint.
+  struct State {
+    double weight = 0, signal = 0, noise = 0;
+  };
+  void Resume(const State& state) { state_ = state; }
+  const State& state() const { return state_; }
+
   // Batches in one unit, which is that of the result. `small_squared`: the mean over ranks of the
   // squared norms of the gradients of `small_batch`; `large_squared`: of the average.
   void Add(double small_batch, double small_squared, double large_batch, double large_squared);
@@ -49,7 +56,7 @@ class NoiseScale {
   std::optional<double> Value() const;
 
  private:
-  double weight_ = 0, signal_ = 0, noise_ = 0;
+  State state_;
 };
 
 }  // namespace dt::trainer
