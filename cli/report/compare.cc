@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/format.h"
+#include "cli/report/differences.h"
 #include "cli/report/results.h"
 #include "cli/report/sections.h"
 #include "cli/report/study.h"
@@ -49,39 +50,87 @@ std::string OutcomeText(const Trial* trial) {
                           : absl::StrCat(TrialName(trial->summary), ": ", ResultOf(*trial).outcome);
 }
 
-TextTable PairTable(const Experiment& a, const Experiment& b, Loss shown) {
-  const std::string first = absl::StrCat(a.found.summary().experiment());
-  const std::string second = absl::StrCat(b.found.summary().experiment());
+// A table of pairs in the making.
+struct PairColumns {
+  std::string first;  // numbers of the experiments
+  std::string second;
   TextTable table;
-  table.caption = absl::StrCat("Trials with equal parameters; differences are experiment ", second,
-                               " against ", first, "; loss is ", LossName(shown));
-  table.header = {"parameters", first, second};
-  table.text_columns = 3;
-  const auto three = [&](const std::string& name, const std::string& difference) {
+
+  void Add(const std::string& name, const std::string& difference) {
     table.header.push_back(absl::StrCat(name, ", ", first));
     table.header.push_back(absl::StrCat(name, ", ", second));
     table.header.push_back(difference);
-  };
-  three("loss", "difference");
-  three("perplexity", "change");
-  three("seconds per epoch", "change");
-  three("tokens/s", "change");
-  for (const auto& [left, right] : MatchTrials(a, b)) {
-    const Result one = ResultOrNone(left);
-    const Result two = ResultOrNone(right);
+  }
+};
+
+PairColumns ColumnsOf(const Experiment& a, const Experiment& b, const std::string& caption) {
+  PairColumns columns;
+  columns.first = absl::StrCat(a.found.summary().experiment());
+  columns.second = absl::StrCat(b.found.summary().experiment());
+  columns.table.caption = absl::StrCat("Trials with equal parameters; differences are experiment ",
+                                       columns.second, " against ", columns.first, caption);
+  columns.table.header = {"parameters"};
+  return columns;
+}
+
+std::string PairName(const TrialPair& pair) {
+  return AssignmentsText((pair.first != nullptr ? *pair.first : *pair.second).summary);
+}
+
+// Two tables rather than one: as wide as a page, not wider.
+TextTable LossTable(const Experiment& a, const Experiment& b, Loss shown) {
+  PairColumns columns = ColumnsOf(a, b, absl::StrCat("; loss is ", LossName(shown)));
+  TextTable& table = columns.table;
+  table.header.push_back(columns.first);
+  table.header.push_back(columns.second);
+  table.text_columns = 3;
+  columns.Add("loss", "difference");
+  columns.Add("perplexity", "change");
+  for (const TrialPair& pair : MatchTrials(a, b)) {
+    const Result one = ResultOrNone(pair.first);
+    const Result two = ResultOrNone(pair.second);
     const double loss = LossOf(one, shown);
     const double other = LossOf(two, shown);
-    const Trial& named = left != nullptr ? *left : *right;
-    table.rows.push_back({AssignmentsText(named.summary), OutcomeText(left), OutcomeText(right),
+    table.rows.push_back({PairName(pair), OutcomeText(pair.first), OutcomeText(pair.second),
                           FormatLoss(loss), FormatLoss(other), SignedText(other - loss),
                           FixedText(one.perplexity), FixedText(two.perplexity),
-                          ChangeText(one.perplexity, two.perplexity),
-                          FixedText(one.seconds_per_epoch), FixedText(two.seconds_per_epoch),
-                          ChangeText(one.seconds_per_epoch, two.seconds_per_epoch),
-                          FormatRate(one.tokens_per_second), FormatRate(two.tokens_per_second),
-                          ChangeText(one.tokens_per_second, two.tokens_per_second)});
+                          ChangeText(one.perplexity, two.perplexity)});
   }
-  return table;
+  return std::move(columns.table);
+}
+
+TextTable SpeedTable(const Experiment& a, const Experiment& b) {
+  PairColumns columns = ColumnsOf(a, b, "");
+  columns.Add("seconds per epoch", "change");
+  columns.Add("tokens/s", "change");
+  for (const TrialPair& pair : MatchTrials(a, b)) {
+    const Result one = ResultOrNone(pair.first);
+    const Result two = ResultOrNone(pair.second);
+    columns.table.rows.push_back(
+        {PairName(pair), FixedText(one.seconds_per_epoch), FixedText(two.seconds_per_epoch),
+         ChangeText(one.seconds_per_epoch, two.seconds_per_epoch),
+         FormatRate(one.tokens_per_second), FormatRate(two.tokens_per_second),
+         ChangeText(one.tokens_per_second, two.tokens_per_second)});
+  }
+  return std::move(columns.table);
+}
+
+void AppendDifferences(const Experiment& a, const Experiment& b, Document& document) {
+  document.blocks.push_back(Heading{"In what they differ"});
+  TextTable table;
+  table.caption =
+      "Resolved fields; of a field that differs between the trials of one, all its values";
+  table.header = {"field", absl::StrCat(a.found.summary().experiment()),
+                  absl::StrCat(b.found.summary().experiment())};
+  table.text_columns = 3;
+  for (const Difference& one : DifferencesOf(a, b)) {
+    table.rows.push_back({one.path, one.first, one.second});
+  }
+  if (table.rows.empty()) {
+    document.blocks.push_back(Paragraph{"In no field, nor in what they ran on."});
+  } else {
+    document.blocks.push_back(std::move(table));
+  }
 }
 
 // Loss over steps of whole pairs, as many as there are colours.
@@ -139,10 +188,12 @@ Document CompareReport(const Experiment& a, const Experiment& b) {
                                 b.found.summary().experiment(), " compared");
   document.blocks.push_back(HeadFacts(a));
   document.blocks.push_back(HeadFacts(b));
+  AppendDifferences(a, b, document);
   document.blocks.push_back(Heading{"Results"});
   const bool evaluated =
       LossShown(a.trials) == Loss::kValidation && LossShown(b.trials) == Loss::kValidation;
-  document.blocks.push_back(PairTable(a, b, evaluated ? Loss::kValidation : Loss::kTraining));
+  document.blocks.push_back(LossTable(a, b, evaluated ? Loss::kValidation : Loss::kTraining));
+  document.blocks.push_back(SpeedTable(a, b));
   document.blocks.push_back(Paragraph{MeasuresNote()});
   Figure figure = PairFigure(MatchTrials(a, b));
   if (!std::get<LineChart>(figure.chart).lines.empty()) {

@@ -1,27 +1,51 @@
 #include "cli/report/results_csv.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "cli/format.h"
 #include "cli/json.h"
+#include "cli/report/differences.h"
 #include "cli/report/results.h"
 #include "cli/summary.h"
+#include "spec/spec.h"
 
 namespace dt::cli::report {
 namespace {
 
 Json NumberJson(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<Swept>& parameters) {
+// Every parameter of any of them; of several also the fields in which these differ, but for the
+// seed, which has a column of its own.
+std::vector<std::string> PathsOf(const std::vector<Experiment>& experiments) {
+  std::vector<v1::TrialSummary> all;
+  for (const Experiment& experiment : experiments) {
+    for (const Trial& trial : experiment.trials) all.push_back(trial.summary);
+  }
+  std::vector<std::string> paths;
+  for (const Swept& one : SweptParameters(all)) paths.push_back(one.path);
+  for (size_t i = 1; i < experiments.size(); ++i) {
+    for (const Difference& one : DifferencesOf(experiments[0], experiments[i])) {
+      const bool known = std::find(paths.begin(), paths.end(), one.path) != paths.end();
+      if (known || one.path == "seed" || spec::FindField(one.path) == nullptr) continue;
+      paths.push_back(one.path);
+    }
+  }
+  return paths;
+}
+
+Json RowOf(const Experiment& experiment, const Trial& trial,
+           const std::vector<std::string>& paths) {
   const v1::TrialSummary& summary = trial.summary;
   const Result result = ResultOf(trial);
   Json row = Json::object();
   row["experiment"] = experiment.found.summary().experiment();
   row["name"] = experiment.found.summary().name();
   row["trial"] = summary.trial();
-  for (const Swept& one : parameters) {
-    const std::string text = ValueAt(summary, one.path);
-    row[one.path] = text == "-" ? Json(nullptr) : Json(text);
+  for (const std::string& path : paths) {
+    const std::string text = ResolvedText(experiment, trial, path);
+    row[path] = text == kNone ? Json(nullptr) : Json(text);
   }
   row["state"] = Word(summary.state());
   row["outcome"] = Ended(summary.state()) ? Json(Word(summary.cause())) : Json(nullptr);
@@ -59,15 +83,11 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<S
 }  // namespace
 
 std::string ResultsCsv(const std::vector<Experiment>& experiments) {
-  std::vector<v1::TrialSummary> all;
-  for (const Experiment& experiment : experiments) {
-    for (const Trial& trial : experiment.trials) all.push_back(trial.summary);
-  }
-  const std::vector<Swept> parameters = SweptParameters(all);
+  const std::vector<std::string> paths = PathsOf(experiments);
   std::vector<Json> rows;
   for (const Experiment& experiment : experiments) {
     for (const Trial& trial : experiment.trials) {
-      rows.push_back(RowOf(experiment, trial, parameters));
+      rows.push_back(RowOf(experiment, trial, paths));
     }
   }
   return CsvText(rows);

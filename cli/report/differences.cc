@@ -1,0 +1,109 @@
+#include "cli/report/differences.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/format.h"
+#include "spec/spec.h"
+
+namespace dt::cli::report {
+namespace {
+
+constexpr size_t kTextsShown = 12;  // a line or two of a table's cell
+
+using Texts = std::vector<std::string>;
+
+void AddOnce(Texts& texts, const std::string& text) {
+  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+}
+
+std::string Joined(const Texts& texts) {
+  if (texts.size() <= kTextsShown) return absl::StrJoin(texts, ", ");
+  const std::vector<std::string> shown(texts.begin(), texts.begin() + kTextsShown);
+  return absl::StrCat(absl::StrJoin(shown, ", "), ", … (", texts.size(), " in all)");
+}
+
+v1::Spec ResolvedSpec(const Experiment& experiment, const Trial& trial) {
+  const auto& assignments = trial.summary.assignments();
+  const absl::StatusOr<v1::Spec> resolved =
+      spec::ResolveTrial(experiment.found.spec(), {assignments.begin(), assignments.end()});
+  return resolved.ok() ? *resolved : experiment.found.spec().base();
+}
+
+std::string TextOf(const spec::Field& field, const v1::Spec& resolved) {
+  const std::string text = spec::FieldText(resolved, field.path);
+  return text.empty() || text == "{}" ? kNone : text;
+}
+
+std::vector<v1::Spec> ResolvedSpecs(const Experiment& experiment) {
+  std::vector<v1::Spec> specs;
+  specs.reserve(experiment.trials.size());
+  for (const Trial& trial : experiment.trials) specs.push_back(ResolvedSpec(experiment, trial));
+  if (specs.empty()) specs.push_back(experiment.found.spec().base());
+  return specs;
+}
+
+Texts TextsOf(const spec::Field& field, const std::vector<v1::Spec>& specs) {
+  Texts texts;
+  for (const v1::Spec& one : specs) AddOnce(texts, TextOf(field, one));
+  return texts;
+}
+
+using Ran = std::function<std::string(const v1::TrialSummary&)>;
+
+Texts TextsOf(const Ran& ran, const Experiment& experiment) {
+  Texts texts;
+  for (const Trial& trial : experiment.trials) {
+    if (std::string text = ran(trial.summary); !text.empty()) AddOnce(texts, text);
+  }
+  return texts;
+}
+
+std::string BuildText(const v1::TrialSummary& trial) {
+  const v1::Provenance& from = trial.provenance();
+  if (from.program_version().empty()) return "";
+  return absl::StrCat(from.program_version(), " (", from.program_revision(), ")");
+}
+
+}  // namespace
+
+std::vector<Difference> DifferencesOf(const Experiment& a, const Experiment& b) {
+  std::vector<Difference> differences;
+  const auto compare = [&](const std::string& path, const Texts& first, const Texts& second) {
+    if (first != second) differences.push_back({path, Joined(first), Joined(second)});
+  };
+  for (const spec::Field& field : spec::ExperimentFieldTable()) {
+    if (field.path.find('.') == std::string::npos) continue;  // version, name, …
+    const auto text = [&](const Experiment& one) {
+      return spec::ValueText(spec::GetExperimentField(one.found.spec(), field.path));
+    };
+    compare(field.path, {text(a)}, {text(b)});
+  }
+  const std::vector<v1::Spec> first = ResolvedSpecs(a);
+  const std::vector<v1::Spec> second = ResolvedSpecs(b);
+  for (const spec::Field& field : spec::FieldTable()) {
+    compare(field.path, TextsOf(field, first), TextsOf(field, second));
+  }
+  const std::vector<std::pair<std::string, Ran>> runs = {
+      {"build", BuildText},
+      {"LibTorch", [](const auto& trial) { return trial.provenance().torch_version(); }},
+      {"device", [](const auto& trial) { return trial.provenance().device_name(); }},
+      {"data", [](const auto& trial) { return trial.data_fingerprint(); }}};
+  for (const auto& [name, ran] : runs) {
+    const Texts left = TextsOf(ran, a);
+    const Texts right = TextsOf(ran, b);
+    if (!left.empty() && !right.empty()) compare(name, left, right);
+  }
+  return differences;
+}
+
+std::string ResolvedText(const Experiment& experiment, const Trial& trial,
+                         const std::string& path) {
+  const spec::Field* field = spec::FindField(path);
+  return field == nullptr ? kNone : TextOf(*field, ResolvedSpec(experiment, trial));
+}
+
+}  // namespace dt::cli::report
