@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/app.h"
 #include "cli/data.h"
 #include "cli/follow.h"
@@ -25,14 +26,14 @@ struct ExportOptions {
 
 // The trial's best checkpoint by validation loss, else its newest. Errors: NotFound when it has
 // none.
-absl::StatusOr<v1::CheckpointRef> BestOf(Session& session, const std::string& trial) {
+absl::StatusOr<v1::CheckpointSummary> BestOf(Session& session, const std::string& trial) {
   DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(trial));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
   DT_ASSIGN_OR_RETURN(const auto best,
                       FindBestCheckpoint(*client, found.summary().experiment(), selector.trial));
-  if (best.has_value()) return best->checkpoint();
+  if (best.has_value()) return *best;
   return absl::NotFoundError(absl::StrCat("trial ", Printable(trial),
                                           " has no checkpoint yet; 'dtctl get checkpoints' lists "
                                           "what there is"));
@@ -87,9 +88,17 @@ absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOp
     }
     return chosen;
   }
-  DT_ASSIGN_OR_RETURN(const v1::CheckpointRef best, BestOf(session, options.source));
-  chosen.checkpoint = absl::StrCat(options.storage, "/", best.path());
-  chosen.manifest_hash = best.manifest_hash();
+  DT_ASSIGN_OR_RETURN(const v1::CheckpointSummary best, BestOf(session, options.source));
+  chosen.checkpoint = absl::StrCat(options.storage, "/", best.checkpoint().path());
+  chosen.manifest_hash = best.checkpoint().manifest_hash();
+  if (!HasCheckpoint(chosen.checkpoint)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no checkpoint '", Printable(chosen.checkpoint),
+                     "'; let --storage name the ", "--storage folder of ",
+                     best.seen_by().empty() ? "the worker that wrote it"
+                                            : Printable(absl::StrJoin(best.seen_by(), ", ")),
+                     " as this machine sees it"));
+  }
   return chosen;
 }
 

@@ -130,6 +130,8 @@ absl::Status Client::Explain(const grpc::Status& status) const {
     const char* hint = "start dtcoord, or name another with --address or DTCTL_ADDRESS";
     if (says("andshake") || says("SSL")) {
       hint = "check --tls-ca, --tls-cert and --tls-key against the coordinator's";
+    } else if (says("HTTP/2")) {
+      hint = "something else listens there; dtcoord's --listen address is wanted, not its --http";
     } else if (closed) {
       hint = tls_
                  ? "it closed the connection: check --tls-ca, --tls-cert and --tls-key against the "

@@ -27,15 +27,19 @@ struct CancelOptions {
   std::string reason = "dtctl cancel";
 };
 
+// What was chosen; trial 0 is the whole experiment.
+std::string NameOf(uint64_t experiment, uint32_t trial) {
+  return trial == 0 ? absl::StrCat("experiment ", experiment)
+                    : absl::StrCat("trial ", experiment, "/", trial);
+}
+
 absl::StatusOr<ExitCode> Cancel(Session& session, const CancelOptions& options) {
   DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
   v1::CancelRequest request = Select<v1::CancelRequest>(selector);
   request.set_reason(options.reason);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::CancelResponse response, client->Cancel(request));
-  const std::string what = selector.trial == 0
-                               ? absl::StrCat("experiment ", response.experiment())
-                               : absl::StrCat("trial ", response.experiment(), "/", selector.trial);
+  const std::string what = NameOf(response.experiment(), selector.trial);
   Report(session, "Cancelled", ToJson(response),
          response.trials() == 0
              ? absl::StrCat(what, " had ended already")
@@ -60,11 +64,11 @@ absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
   request.set_cancelled(options.cancelled);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::RetryResponse response, client->Retry(request));
+  const std::string what = NameOf(response.experiment(), selector.trial);
   Report(session, "Retried", ToJson(response),
-         response.trials() == 0
-             ? absl::StrCat("experiment ", response.experiment(), ": nothing to run again")
-             : absl::StrCat("experiment ", response.experiment(), ": ",
-                            Plural(response.trials(), "trial"), " waiting to run again"));
+         response.trials() == 0 ? absl::StrCat(what, ": nothing to run again")
+                                : absl::StrCat(what, ": ", Plural(response.trials(), "trial"),
+                                               " waiting to run again"));
   return ExitCode::kOk;
 }
 

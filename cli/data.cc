@@ -46,6 +46,17 @@ std::string TokenizeText(const corpus::TokenizeOptions& options,
   return text;
 }
 
+std::string DataSection(const corpus::TokenizeOptions& options,
+                        const corpus::TokenizeSummary& summary) {
+  const std::string ending = options.format == corpus::ShardFormat::kNpy ? "npy" : "bin";
+  const auto pattern = [&ending](const char* split) {
+    return absl::StrCat(split, ": \"FOLDER/", split, "_*.", ending, "\", ");
+  };
+  return absl::StrCat(
+      "data: {", pattern("train"), summary.val_files.empty() ? "" : pattern("val"),
+      "tokenizer: ", options.tokenizer == corpus::Tokenizer::kGpt2 ? "gpt2" : "byte", "}");
+}
+
 Json TokenizeJson(const corpus::TokenizeSummary& summary) {
   return {{"documents", summary.documents},
           {"skipped", summary.skipped},

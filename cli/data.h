@@ -16,6 +16,9 @@ std::string TokenizeBar(const corpus::TokenizeProgress& progress, double seconds
 // What was written, as lines for a person.
 std::string TokenizeText(const corpus::TokenizeOptions& options,
                          const corpus::TokenizeSummary& summary);
+// What an experiment file says of such shards, with FOLDER for where they lie.
+std::string DataSection(const corpus::TokenizeOptions& options,
+                        const corpus::TokenizeSummary& summary);
 Json TokenizeJson(const corpus::TokenizeSummary& summary);
 // The code says what to do: InvalidArgument, change the command or the texts; Internal, see to the
 // machine.

@@ -28,9 +28,8 @@ absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOption
   if (session.format() == Format::kTable) {
     session.out() << TokenizeText(options, *summary) << std::flush;
     session.Note(
-        absl::StrCat("In an experiment file, name the shards relative to the workers' --data-root: "
-                     "data.train: FOLDER/train_*.",
-                     options.format == corpus::ShardFormat::kNpy ? "npy" : "bin"));
+        absl::StrCat("In an experiment file, FOLDER relative to the workers' --data-root:\n  ",
+                     DataSection(options, *summary)));
   } else {
     PrintDocument(session, "TokenizedData", TokenizeJson(*summary));
   }
@@ -87,8 +86,9 @@ void AddTokenizer(CommandTree& tree, CLI::App* app, corpus::TokenizeOptions& opt
 }  // namespace
 
 void AddDataCommands(CommandTree& tree) {
-  CLI::App* group =
-      tree.AddGroup("data", "Prepare training data", "dtctl data tokenize --output DIR texts/");
+  CLI::App* group = tree.AddGroup("data", "Prepare training data",
+                                  "dtctl data fetch wikitext-2 --output texts/wikitext-2\n"
+                                  "dtctl data tokenize --output data/wiki texts/wikitext-2");
   AddFetchCommand(tree, group);
   CLI::App* app = tree.Add(
       group, "tokenize", "Turn text into token shards, one document a file or a line of JSON",

@@ -114,7 +114,7 @@ class Reader {
       ReportUnknown(parent, entry);
       return;
     }
-    marks_[path] = entry.value.kind == Kind::kNull ? entry.mark : entry.value.mark;
+    marks_[path] = entry.value.mark;
     if (field != nullptr) {
       ReadField(*field, entry.value);
     } else if (own != nullptr) {
@@ -369,7 +369,8 @@ class Reader {
     const Scaling scaling = scale && scale->text() == "log" ? Scaling::kLog : Scaling::kLinear;
     if (low >= high) {
       refuse(words.at("max")->value.mark, "conflict",
-             absl::StrCat("'", path, "' has max at or below min"));
+             absl::StrCat("'", path, "' has min ", words.at("min")->value.text, " and max ",
+                          words.at("max")->value.text, "; max must be above min"));
     } else if (scaling == Scaling::kLog && low <= 0) {
       refuse(words.at("min")->value.mark, "conflict",
              absl::StrCat("'", path, "' has scale log; its min must be above 0"));

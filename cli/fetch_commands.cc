@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/app.h"
@@ -55,6 +56,10 @@ absl::StatusOr<ExitCode> Fetch(Session& session, const std::string& name,
   DataSet set = *Find(name);
   if (const std::string mirror = session.terminal().environment("DTCTL_DATA_MIRROR");
       !mirror.empty()) {
+    if (!absl::StartsWith(mirror, "http://") && !absl::StartsWith(mirror, "https://")) {
+      return absl::InvalidArgumentError(absl::StrCat("DTCTL_DATA_MIRROR is '", Printable(mirror),
+                                                     "'; it must begin with http:// or https://"));
+    }
     set = AtMirror(std::move(set), mirror);
   }
   const absl::StatusOr<std::vector<Fetched>> files = [&] {

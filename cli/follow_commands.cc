@@ -112,7 +112,7 @@ void AddFollowCommands(CommandTree& tree) {
                  "dtctl best 12 -k 5\n"
                  "dtctl best 12 -o json | jq -r '.items[0].checkpoint.path'");
   app->add_option("EXP", best->selector, "12, or last for the newest")->required();
-  app->add_option("-k", best->count, "How many")->option_text("N");
+  app->add_option("-k", best->count, "How many; 1 unless given")->option_text("N");
   tree.OnRun(app, {[best](Session& session) { return Best(session, *best); }, kListFormats});
 }
 

@@ -68,7 +68,8 @@ std::string HelpText(const CLI::App* app) {
   std::string arguments;
   for (const CLI::Option* option : app->get_options()) {
     if (!option->get_positional()) continue;
-    const std::string name = option->get_name(true, false);
+    const std::string name = absl::StrCat(option->get_name(true, false),
+                                          option->get_items_expected_max() > 1 ? "..." : "");
     absl::StrAppend(&page, " ", option->get_required() ? name : absl::StrCat("[", name, "]"));
     AppendEntry(arguments, name, option->get_description());
   }

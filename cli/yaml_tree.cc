@@ -175,16 +175,20 @@ class Builder : public YAML::EventHandler {
     if (top.node.kind == YamlNode::Kind::kSequence) {
       top.node.items.push_back(std::move(node));
     } else if (!top.has_key) {
-      TakeKey(top, std::move(node));
+      TakeKey(top, node);
     } else {
       top.has_key = false;
       if (top.duplicate) return;
+      // yaml-cpp places what is left out at the next thing that is there.
+      const bool left_out =
+          node.kind == YamlNode::Kind::kNull && node.mark.line != top.pending.mark.line;
+      if (left_out) node.mark = top.pending.mark;
       top.pending.value = std::move(node);
       top.node.entries.push_back(std::move(top.pending));
     }
   }
 
-  void TakeKey(Frame& top, YamlNode node) {
+  void TakeKey(Frame& top, const YamlNode& node) {
     const Mark mark = node.mark;
     top.pending = YamlEntry{node.text, mark, {}};
     top.duplicate = false;

@@ -68,7 +68,9 @@ class TextFinder : public nlohmann::json_sax<json> {
   // After a parse that ended well or not.
   Result<std::string> Take(bool parsed) && {
     if (parsed && what_.empty() && text_) return *std::move(text_);
-    if (what_.empty()) what_ = "has no field \"" + field_ + "\"";
+    if (what_.empty()) {
+      what_ = "has no field \"" + field_ + "\"; --text-field names the one that has the text";
+    }
     return Error{ErrorKind::kData, std::move(what_)};
   }
 

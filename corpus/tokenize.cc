@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "common/files.h"
@@ -35,7 +38,11 @@ struct Workshop {
 };
 
 Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
-  DT_TRY(MakeFolders(options.output));
+  const Result<void> made = MakeFolders(options.output);
+  if (!made.ok()) {
+    return Error{ErrorKind::kConfig,
+                 made.error().message + "; let --output name a folder, or one to be made"};
+  }
   Workshop workshop;
   workshop.lock = UniqueFd(::open(options.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!workshop.lock.valid()) return SystemError("open folder", options.output);
@@ -190,31 +197,39 @@ class Run {
   size_t wave_bytes_ = 0;
 };
 
+template <typename Number>
+Error OutOfRange(const char* option, Number value, const std::string& allowed) {
+  std::ostringstream message;
+  message << option << " is " << value << "; it must be " << allowed;
+  return Error{ErrorKind::kConfig, message.str()};
+}
+
 Result<void> CheckOptions(const TokenizeOptions& options) {
   if (options.inputs.empty()) return Error{ErrorKind::kConfig, "name the files to tokenise"};
   if (options.tokenizer == Tokenizer::kGpt2 && options.vocabulary.empty()) {
     return Error{ErrorKind::kConfig,
                  "the gpt2 tokenizer needs GPT-2's vocab.bpe: give --vocab FILE"};
   }
+  std::error_code code;
+  if (options.tokenizer == Tokenizer::kGpt2 && !std::filesystem::exists(options.vocabulary, code)) {
+    return Error{ErrorKind::kConfig,
+                 "--vocab: there is no file '" + options.vocabulary +
+                     "'; 'dtctl data fetch gpt2-vocab --output DIR' gets GPT-2's vocab.bpe"};
+  }
   if (options.tokenizer != Tokenizer::kGpt2 && !options.vocabulary.empty()) {
     return Error{ErrorKind::kConfig, "--vocab is of --tokenizer gpt2; the byte tokenizer has none"};
   }
   if (options.threads < 1 || options.threads > kThreadsMax) {
-    return Error{ErrorKind::kConfig, std::to_string(options.threads) +
-                                         " threads are not possible; use 1 to " +
-                                         std::to_string(kThreadsMax)};
+    return OutOfRange("--threads", options.threads, "from 1 to " + std::to_string(kThreadsMax));
   }
   if (options.output.empty()) return Error{ErrorKind::kConfig, "name the output folder"};
   if (options.shard_tokens < kShardTokensMin || options.shard_tokens > kShardTokensMax) {
-    return Error{ErrorKind::kConfig, "a shard of " + std::to_string(options.shard_tokens) +
-                                         " tokens is not possible; use " +
-                                         std::to_string(kShardTokensMin) + " to " +
-                                         std::to_string(kShardTokensMax)};
+    return OutOfRange(
+        "--shard-tokens", options.shard_tokens,
+        "from " + std::to_string(kShardTokensMin) + " to " + std::to_string(kShardTokensMax));
   }
   if (!(options.validation_fraction >= 0 && options.validation_fraction < 1)) {
-    return Error{ErrorKind::kConfig, "the validation fraction is " +
-                                         std::to_string(options.validation_fraction) +
-                                         "; it must be at least 0 and below 1"};
+    return OutOfRange("--val-fraction", options.validation_fraction, "at least 0 and below 1");
   }
   return {};
 }

@@ -13,9 +13,7 @@ std::string Section(const std::string& path) {
 }
 
 std::string Kind(const Field& field) {
-  const std::string range = field.max == internal::kWholeMax
-                                ? absl::StrCat("at least ", static_cast<int64_t>(field.min))
-                                : internal::RangeText(field);
+  const std::string range = internal::RangeText(field);
   switch (field.type) {
     case FieldType::kInteger:
       return absl::StrCat("integer", range.empty() ? "" : ", ", range);

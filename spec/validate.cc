@@ -291,29 +291,30 @@ class Validator {
   void CheckTrials() {
     const internal::Grid grid = internal::MakeGrid(spec_);
     if (grid.combinations >= internal::kTooMany) {
-      Add("parameters", "too_many_trials",
-          absl::StrCat("the grid has ", internal::kTooMany, " combinations or more; at most ",
-                       limits::kTrialsPerExperiment, " trials are allowed"),
-          "give fewer values");
+      AddTooManyTrials(absl::StrCat(internal::kTooMany, " combinations or more"));
       return;
     }
     size_t trials = 0;
     std::map<std::string, Finding> findings;
     internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
-      if (++trials > limits::kTrialsPerExperiment) return false;
-      CheckOneTrial(at, findings);
+      if (++trials <= limits::kTrialsPerExperiment) CheckOneTrial(at, findings);
       return true;
     });
     if (trials > limits::kTrialsPerExperiment) {
-      Add("parameters", "too_many_trials",
-          absl::StrCat("the grid has more than ", limits::kTrialsPerExperiment, " trials"),
-          "give fewer values, or exclude some");
+      AddTooManyTrials(absl::StrCat(trials, " trials"));
     }
     if (trials == 0) {
       Add("exclude", "no_trials", "exclude removes every combination of parameters",
           "exclude fewer");
     }
     for (auto& [rule, finding] : findings) Report(std::move(finding), trials);
+  }
+
+  void AddTooManyTrials(const std::string& have) {
+    Add("parameters", "too_many_trials",
+        absl::StrCat("the grid has ", have, "; at most ", limits::kTrialsPerExperiment,
+                     " are allowed"),
+        "give fewer values, or exclude some");
   }
 
   void CheckOneTrial(const std::vector<size_t>& at, std::map<std::string, Finding>& findings) {

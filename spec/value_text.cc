@@ -112,6 +112,7 @@ std::string RangeText(const Field& field) {
     return NumberText(bound);
   };
   if (field.min == field.max) return text(field.min);
+  if (field.max == kWholeMax) return absl::StrCat("at least ", text(field.min));
   if (!field.min_exclusive && !field.max_exclusive) {
     return absl::StrCat("from ", text(field.min), " to ", text(field.max));
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -59,8 +60,13 @@ bool InRange(const Field& field, double number) {
   return field.max_exclusive ? number < field.max : number <= field.max;
 }
 ReadValue OutOfRange(const Field& field, std::string_view text) {
+  double number = 0;
+  const bool huge =
+      field.max == kWholeMax && absl::SimpleAtod(Absl(text), &number) && number > kWholeMax;
   return Wrong(field, "out_of_range",
-               absl::StrCat(field.path, " is ", Absl(text), "; it must be ", RangeText(field)));
+               absl::StrCat(field.path, " is ", Absl(text), "; it must be ",
+                            huge ? absl::StrCat("at most ", static_cast<int64_t>(kWholeMax))
+                                 : RangeText(field)));
 }
 
 // --- Numbers as text ---
@@ -224,7 +230,8 @@ ReadValue CheckNumbers(const Field& field, const std::vector<double>& numbers) {
   if (field.count > 0 && static_cast<int>(numbers.size()) != field.count) {
     return Wrong(
         field, "wrong_type",
-        absl::StrCat(field.path, " has ", numbers.size(), " numbers; it must have ", field.count));
+        absl::StrCat(field.path, " has ", numbers.size(),
+                     numbers.size() == 1 ? " number" : " numbers", "; it must have ", field.count));
   }
   ReadValue read;
   auto* list = read.value.emplace().mutable_numbers();

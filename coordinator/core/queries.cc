@@ -138,6 +138,14 @@ v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const Live
   return summary;
 }
 
+// Errors: NotFound. Trial 0 is all of them.
+absl::Status CheckTrial(const Experiment& experiment, const TrialId& id) {
+  if (id.trial <= experiment.trials.size()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("trial ", ToString(id), " does not exist; experiment ",
+                                          id.experiment, " has ", experiment.trials.size(),
+                                          " trials"));
+}
+
 }  // namespace
 
 absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
@@ -192,11 +200,7 @@ absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
   uint64_t last = experiment.trials.size();
   DT_ASSIGN_OR_RETURN(uint64_t after, ReadToken(request.page_token(), last));
   if (request.trial() != 0) {
-    if (request.trial() > last) {
-      return absl::NotFoundError(absl::StrCat("trial ", id, "/", request.trial(),
-                                              " does not exist; experiment ", id, " has ", last,
-                                              " trials"));
-    }
+    DT_RETURN_IF_ERROR(CheckTrial(experiment, {id, request.trial()}));
     after = request.trial() - 1;
     last = request.trial();
   }
@@ -250,6 +254,7 @@ absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
     DT_ASSIGN_OR_RETURN(ExperimentId id,
                         ResolveExperiment(state.durable, request.experiment(), request.last()));
     it = all.find(id);
+    DT_RETURN_IF_ERROR(CheckTrial(it->second, {id, request.trial()}));
   }
   v1::ListCheckpointsResponse response;
   PageRoom room(request.page_size());

@@ -95,6 +95,18 @@ TEST_F(CheckpointCommandTest, TakesACheckpointAsItIsPrinted) {
   EXPECT_TRUE(Has(ran.err, "under --storage " + folder_.path())) << ran.err;
 }
 
+TEST_F(CheckpointCommandTest, AnotherStorageThanTheWorkersIsRefusedWithTheirNames) {
+  AddExperiment(12, 1);
+  Save(500, true);
+  control_.Edit([](FakeControl::World& world) {
+    world.experiments[12].checkpoints.back().add_seen_by("gpu07/0");
+  });
+  const Ran ran = Run(
+      {"checkpoint", "export", "12/1", "--storage", folder_ / "elsewhere", "-o", folder_ / "out"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "let --storage name the --storage folder of gpu07/0")) << ran.err;
+}
+
 TEST_F(CheckpointCommandTest, SaysWhatItNeedsToFindACheckpoint) {
   AddExperiment(12, 1);
   Ran ran = Run({"checkpoint", "export", "12/1", "-o", folder_ / "out"});

@@ -38,6 +38,13 @@ TEST_F(CommandTest, HelpOfEveryCommandLeadsWithExamplesOnStdout) {
   }
 }
 
+TEST_F(CommandTest, HelpShowsWhichArgumentsMayBeSeveral) {
+  EXPECT_TRUE(
+      Has(Run({"data", "tokenize", "--help"}).out, "dtctl data tokenize PATH... [options]"));
+  EXPECT_TRUE(Has(Run({"plot", "--help"}).out, "dtctl plot SEL [TRIAL...] [options]"));
+  EXPECT_TRUE(Has(Run({"submit", "--help"}).out, "dtctl submit FILE [options]"));
+}
+
 TEST_F(CommandTest, AFormatThatACommandDoesNotHaveIsRefusedWithThoseItHas) {
   AddExperiment(12, 1);
   const Ran ran = Run({"describe", "12", "-o", "csv"});
@@ -73,7 +80,12 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
   said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "give --vocab FILE");
   said({"data", "tokenize", "--output", "x", "--vocab", "v", "y"},
        "--vocab is of --tokenizer gpt2");
-  said({"data", "tokenize", "--output", "x", "--threads", "0", "y"}, "0 threads");
+  said({"data", "tokenize", "--output", "x", "--threads", "0", "y"},
+       "--threads is 0; it must be from 1 to 1024");
+  said({"data", "tokenize", "--output", "x", "--shard-tokens", "9", "y"},
+       "--shard-tokens is 9; it must be from 1024 to");
+  said({"data", "tokenize", "--output", "x", "--val-fraction", "2", "y"},
+       "--val-fraction is 2; it must be at least 0 and below 1");
   EXPECT_TRUE(Has(RunAsWritten({"wait", "12", "--timeout"}).err, "--timeout needs a value"));
 }
 
@@ -130,6 +142,14 @@ TEST_F(CommandTest, ErrorsAreOneJsonObjectOnStderrWithJsonOutput) {
   EXPECT_EQ(error["code"], "not_found");
 }
 
+TEST_F(CommandTest, AMirrorThatIsNoWebAddressIsRefused) {
+  environment_["DTCTL_DATA_MIRROR"] = "ftp://mirror";
+  const Ran ran = Run({"data", "fetch", "gpt2-vocab", "--output", "/nonexistent/vocab"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "DTCTL_DATA_MIRROR is 'ftp://mirror'; it must begin with http://"))
+      << ran.err;
+}
+
 // --- cancel, retry, delete ---
 
 TEST_F(CommandTest, CancelSendsTheSelectorAndCountsWhatItStops) {
@@ -147,6 +167,7 @@ TEST_F(CommandTest, RetryNeedsToKnowWhichTrials) {
   EXPECT_EQ(Run({"retry", "12"}).code, 2);
   EXPECT_EQ(Run({"retry", "12", "--failed"}).out, "experiment 12: 1 trial waiting to run again\n");
   EXPECT_TRUE(control_.Snapshot().retries.at(0).failed());
+  EXPECT_EQ(Run({"retry", "12/1", "--failed"}).out, "trial 12/1: nothing to run again\n");
 }
 
 TEST_F(CommandTest, DeleteAsksOnATerminalAndNeedsYesElsewhere) {

@@ -43,6 +43,18 @@ TEST(DataTest, TheResultNamesThePatternsOfTheExperimentFile) {
   EXPECT_EQ(TokenizeJson(summary)["train_tokens"], 12345);
 }
 
+TEST(DataTest, TheSectionForTheExperimentFileNamesTheTokenizer) {
+  corpus::TokenizeOptions options;
+  corpus::TokenizeSummary summary;
+  EXPECT_EQ(DataSection(options, summary),
+            R"(data: {train: "FOLDER/train_*.bin", tokenizer: byte})");
+  summary.val_files = {"out/val_000000.npy"};
+  options.tokenizer = corpus::Tokenizer::kGpt2;
+  options.format = corpus::ShardFormat::kNpy;
+  EXPECT_EQ(DataSection(options, summary),
+            R"(data: {train: "FOLDER/train_*.npy", val: "FOLDER/val_*.npy", tokenizer: gpt2})");
+}
+
 TEST(DataTest, WhatAPersonCanMendIsAUsageError) {
   EXPECT_TRUE(absl::IsInvalidArgument(StatusOf({ErrorKind::kConfig, "x"})));
   EXPECT_TRUE(absl::IsInvalidArgument(StatusOf({ErrorKind::kData, "x"})));

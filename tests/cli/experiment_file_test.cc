@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/substitute.h"
 #include "spec/spec.h"
 
 namespace dt::cli {
@@ -173,8 +174,8 @@ std::vector<Wrong> WrongFiles() {
       {"no_val", "!version: 1\nname: x\ndata: {train: a}\n", "3:1:missing"},
       {"other_version", "!version: 2\nname: x\ndata: {train: a, val: b}\n", "1:10:out_of_range"},
       {"empty_name", "!version: 1\nname: ''\ndata: {train: a, val: b}\n", "2:7:empty"},
-      {"null_name", "!version: 1\nname:\ndata: {train: a, val: b}\n", "3:1:empty"},
-      {"null_section", "train:\n", "6:1:empty"},
+      {"null_name", "!version: 1\nname:\ndata: {train: a, val: b}\n", "2:1:empty"},
+      {"null_section", "train:\n", "5:1:empty"},
       {"null_field", "train: {batch_size: ~}\n", "5:21:empty"},
       // Types
       {"section_scalar", "train: 8\n", "5:8:wrong_type"},
@@ -302,8 +303,7 @@ TEST(ExperimentFileTest, HostileFilesAreRefusedInTimeAndWithoutRecursion) {
   // Thirty levels of aliases would be 10^30 nodes if they were followed.
   std::string bomb = "a0: &a0 [x]\n";
   for (int i = 1; i < 30; ++i) {
-    const std::string n = std::to_string(i), m = std::to_string(i - 1);
-    bomb += "a" + n + ": &a" + n + " [*a" + m + ", *a" + m + "]\n";
+    absl::SubstituteAndAppend(&bomb, "a$0: &a$0 [*a$1, *a$1]\n", i, i - 1);
   }
   EXPECT_FALSE(Read(bomb).diagnostics.empty());
   for (const char* piece :

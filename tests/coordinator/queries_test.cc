@@ -291,6 +291,16 @@ TEST_F(QueryTest, WorkersAreListedWithWhatTheyDo) {
   EXPECT_GT(response->workers(0).silence_seconds(), 25);
 }
 
+TEST_F(QueryTest, CheckpointsOfATrialThatDoesNotExistAreNotFound) {
+  v1::ListCheckpointsRequest request;
+  request.set_experiment(Submit(OneTrial()));
+  request.set_trial(1);
+  EXPECT_TRUE(Call<v1::ListCheckpointsResponse>(request).ok());
+  request.set_trial(2);
+  EXPECT_EQ(Call<v1::ListCheckpointsResponse>(request).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
 TEST_F(QueryTest, CheckpointsAreListedPageByPageWithWhoSeesThem) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());

@@ -119,7 +119,8 @@ TEST_F(JsonLinesTest, AMalformedLineIsNamedByFileAndNumberAndLeavesNothing) {
   options_.inputs = {path};
   const Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
   ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(summary.error().message, path + ":3: has no field \"text\"");
+  EXPECT_EQ(summary.error().message,
+            path + ":3: has no field \"text\"; --text-field names the one that has the text");
   EXPECT_EQ(summary.error().kind, ErrorKind::kData);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out/train_000000.bin"));
 }

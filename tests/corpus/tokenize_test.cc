@@ -241,7 +241,20 @@ TEST_F(TokenizeTest, Gpt2WithoutItsVocabularyIsRefused) {
   options_.tokenizer = Tokenizer::kGpt2;
   EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
   options_.vocabulary = folder_ / "absent";
-  EXPECT_EQ(Refused().kind, ErrorKind::kData);
+  const Error error = Refused();
+  EXPECT_EQ(error.kind, ErrorKind::kConfig);
+  EXPECT_EQ(error.message, "--vocab: there is no file '" + (folder_ / "absent") +
+                               "'; 'dtctl data fetch gpt2-vocab --output DIR' gets GPT-2's "
+                               "vocab.bpe");
+}
+
+TEST_F(TokenizeTest, AFileInPlaceOfTheOutputFolderIsRefused) {
+  folder_.Write("in/a.txt", "a");
+  options_.inputs = {folder_ / "in"};
+  options_.output = folder_.Write("file", "");
+  const Error error = Refused();
+  EXPECT_EQ(error.kind, ErrorKind::kConfig);
+  EXPECT_NE(error.message.find("let --output name a folder"), std::string::npos) << error.message;
 }
 
 }  // namespace

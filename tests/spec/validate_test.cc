@@ -196,6 +196,16 @@ TEST(ValidateTest, TooManyTrialsAreRefused) {
   EXPECT_EQ(Found(builder.spec()), Strings{"parameters too_many_trials"});
 }
 
+TEST(ValidateTest, ALimitOfTrialsNamesHowManyThereAre) {
+  ExperimentBuilder builder;
+  std::vector<std::string> values;
+  for (int i = 1; i <= 200; ++i) values.push_back(std::to_string(i));
+  builder.Sweep("train.batch_size", values).Sweep("model.n_layer", values);
+  const std::vector<Issue> issues = Validate(builder.spec());
+  ASSERT_EQ(issues.size(), 1u);
+  EXPECT_EQ(issues[0].message, "the grid has 40000 trials; at most 10000 are allowed");
+}
+
 TEST(ValidateTest, EnvironmentIsOfTheTrainersLibrariesOnly) {
   for (const char* name : {"NCCL_DEBUG", "GLOO_SOCKET_IFNAME", "DTRAIN_X"}) {
     ExperimentBuilder builder;

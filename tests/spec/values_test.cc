@@ -42,6 +42,12 @@ TEST(ValuesTest, IntegersAreDecimal) {
   EXPECT_EQ(Refused("train.batch_size", "8", Quoting::kQuoted), "wrong_type");
 }
 
+TEST(ValuesTest, ARangeWithoutAnUpperEndOfInterestNamesTheLowerAlone) {
+  EXPECT_EQ(Accepted("eval.every", "-1"), "refused: eval.every is -1; it must be at least 0");
+  EXPECT_EQ(Accepted("eval.every", "1e300"),
+            "refused: eval.every is 1e300; it must be at most 9007199254740991");
+}
+
 TEST(ValuesTest, DataPatternsStayBelowTheDataRootAndNameEachLevel) {
   EXPECT_EQ(Accepted("data.train", "fineweb/*_train_*.bin"), "fineweb/*_train_*.bin");
   EXPECT_EQ(Accepted("data.val", "a..b/**.bin"), "a..b/**.bin");
