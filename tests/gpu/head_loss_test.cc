@@ -6,6 +6,7 @@
 
 #include "worker/trainer/device.h"
 #include "worker/trainer/model/chunked_head_loss.h"
+#include "worker/trainer/model/row_kernel.h"
 #include "worker/trainer/precision/precision.h"
 
 namespace dt::trainer {
@@ -76,6 +77,17 @@ TEST_P(GpuHeadLossTest, IsThatOfPyTorchsOwnOperations) {
   };
   const Measured theirs = Measure(device_, plain);
   ExpectAlike(ours, theirs, GetParam() == Compute::kFp32 ? 1e-5 : 1e-2);
+}
+
+TEST_P(GpuHeadLossTest, OurKernelIsInUseAndGivesWhatTensorOperationsGive) {
+  const RowKernel kernel = RowKernelOf(at::kCUDA);
+  ASSERT_TRUE(kernel) << "stderr says why";
+  const auto chunked = [&](const auto&... inputs) { return ChunkedHeadLoss(inputs..., Type()); };
+  const Measured with = Measure(device_, chunked);
+  SetRowKernel(at::kCUDA, {});
+  const Measured without = Measure(device_, chunked);
+  SetRowKernel(at::kCUDA, kernel);
+  ExpectAlike(with, without, 1e-3);  // a rounding to bf16 may go the other way
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, GpuHeadLossTest,

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "worker/trainer/model/row_kernel.h"
+
 namespace dt::trainer {
 namespace {
 
@@ -73,6 +75,23 @@ TEST_P(ChunkedHeadLossTest, LossAndGradientsAreThoseOfLinearAndCrossEntropy) {
   EXPECT_EQ(loss.scalar_type(), at::kFloat);
   EXPECT_NEAR(loss.item<double>(), Exact().item<double>(), 5e-6) << "logits are never rounded";
   const std::vector<at::Tensor> got = GradientsOf(loss);
+  ExpectAlike(got, GradientsOf(Exact()));
+}
+
+TEST_P(ChunkedHeadLossTest, AKernelOfTheDevicesGoesOverTheRowsOfBf16) {
+  int64_t rows_seen = 0;
+  SetRowKernel(at::kCPU, [&](const LossRows& rows) {
+    rows_seen += rows.logits.size(0);
+    const at::Tensor logs = at::log_softmax(rows.logits, 1);
+    const at::Tensor right = rows.targets.unsqueeze(1);
+    rows.losses.copy_(-logs.gather(1, right).squeeze(1));
+    rows.gradient.copy_(logs.exp().scatter_(1, right, logs.gather(1, right).expm1()));
+  });
+  const at::Tensor loss = Chunked(64 * 64);  // several chunks
+  const std::vector<at::Tensor> got = GradientsOf(loss);
+  SetRowKernel(at::kCPU, {});
+  EXPECT_EQ(rows_seen, GetParam().type == at::kBFloat16 ? GetParam().rows : 0);
+  EXPECT_NEAR(loss.item<double>(), Exact().item<double>(), 5e-6);
   ExpectAlike(got, GradientsOf(Exact()));
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "worker/trainer/comm/interface.h"
+#include "worker/trainer/cuda/row_kernels.h"
 #include "worker/trainer/device.h"
 #include "worker/trainer/failure.h"
 
@@ -80,6 +81,7 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int index) : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)) {
     c10::cuda::set_device(device_.index());
     LetCollectivesFailInPlace();
+    OfferRowKernel(device_);
   }
   DeviceFacts Facts() const override {
     const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(device_.index());

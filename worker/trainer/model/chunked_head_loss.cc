@@ -3,9 +3,18 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
+
+#include "worker/trainer/model/row_kernel.h"
 
 namespace dt::trainer {
 namespace {
+
+std::map<c10::DeviceType, RowKernel>& Kernels() {
+  static std::map<c10::DeviceType, RowKernel> kernels;
+  return kernels;
+}
 
 // What tensor cores take without falling back to slower kernels: rows of 16 bytes, tiles of 64.
 constexpr int64_t kWidthMultiple = 8;
@@ -94,6 +103,33 @@ class Operands {
   at::Tensor hidden_, weight_;  // [rows, width'], [columns', width'] of `type`
 };
 
+// Of a chunk's logits: the gradient of the sum of its losses, in UnitOf its type, and that sum.
+// What is in the logits is lost; `logs` is as large as they are.
+at::Tensor GradientInto(at::Tensor& gradient, at::Tensor& logits, at::Tensor& logs,
+                        const at::Tensor& targets) {
+  const at::Tensor right = targets.unsqueeze(1);
+  at::_log_softmax_out(logs, logits, 1, /*half_to_float=*/false);
+  const at::Tensor log_of_right = logs.gather(1, right);
+  // The probabilities, less one at the target. There it is rounded once, because the difference may
+  // be small.
+  const double unit = UnitOf(gradient.scalar_type());
+  if (unit == 1) {
+    at::exp_out(gradient, logs);
+  } else {
+    at::mul_out(gradient, at::exp_out(logits, logs), at::scalar_tensor(unit, logits.options()));
+  }
+  gradient.scatter_(1, right, log_of_right.expm1().mul_(unit).to(gradient.scalar_type()));
+  return -log_of_right.sum(at::kDouble);
+}
+
+// The same in one pass, by the device's own kernel.
+at::Tensor GradientByKernel(const at::Tensor& gradient, const at::Tensor& logits,
+                            const at::Tensor& targets) {
+  const LossRows rows{logits, targets, gradient, at::empty({logits.size(0)}, logits.options())};
+  RowKernelOf(logits.device().type())(rows);
+  return rows.losses.sum(at::kDouble);
+}
+
 // The sum of the rows' losses in fp64; with `gradients` those as well.
 at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int64_t chunk_logits,
                        GradientSpans* spans, at::Tensor* hidden_out, at::Tensor* weight_out) {
@@ -104,8 +140,10 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
   const int64_t chunk = RoundedUp((rows + chunks - 1) / chunks, kRowMultiple);
   const at::TensorOptions fp32 = operands.hidden().options().dtype(at::kFloat);
   const int64_t held = std::min(chunk, rows);
+  const bool by_kernel = hidden_out != nullptr && RowKernelOf(operands.hidden().device().type()) &&
+                         operands.hidden().scalar_type() == at::kBFloat16;
   at::Tensor logits_memory = at::empty({held, columns}, fp32);
-  at::Tensor logs_memory = at::empty({held, columns}, fp32);
+  at::Tensor logs_memory = by_kernel ? at::Tensor() : at::empty({held, columns}, fp32);
   at::Tensor gradient_memory, part;
   if (hidden_out != nullptr) {
     gradient_memory = at::empty({held, columns}, operands.hidden().options());
@@ -117,25 +155,23 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
   for (int64_t first = 0; first < rows; first += chunk) {
     const int64_t count = std::min(chunk, rows - first);
     const at::Tensor hidden = operands.hidden().narrow(0, first, count);
-    const at::Tensor right = targets.narrow(0, first, count).unsqueeze(1);
+    const at::Tensor right = targets.narrow(0, first, count);
     at::Tensor logits = logits_memory.narrow(0, 0, count);
-    at::Tensor logs = logs_memory.narrow(0, 0, count);
     operands.LogitsInto(logits, hidden);
-    at::_log_softmax_out(logs, logits, 1, /*half_to_float=*/false);
-    const at::Tensor log_of_right = logs.gather(1, right);
-    sum -= log_of_right.sum(at::kDouble);
-    if (hidden_out == nullptr) continue;
-    const SpanScope span(spans);
-    // Of the logits: the probabilities, less one at the target. There it is rounded once, because
-    // the difference may be small.
-    at::Tensor gradient = gradient_memory.narrow(0, 0, count);
-    const double unit = UnitOf(gradient.scalar_type());
-    if (unit == 1) {
-      at::exp_out(gradient, logs);
-    } else {
-      at::mul_out(gradient, at::exp_out(logits, logs), at::scalar_tensor(unit, logits.options()));
+    if (hidden_out == nullptr) {
+      at::Tensor logs = logs_memory.narrow(0, 0, count);
+      at::_log_softmax_out(logs, logits, 1, /*half_to_float=*/false);
+      sum -= logs.gather(1, right.unsqueeze(1)).sum(at::kDouble);
+      continue;
     }
-    gradient.scatter_(1, right, log_of_right.expm1().mul_(unit).to(gradient.scalar_type()));
+    const SpanScope span(spans);
+    at::Tensor gradient = gradient_memory.narrow(0, 0, count);
+    if (by_kernel) {
+      sum += GradientByKernel(gradient, logits, right);
+    } else {
+      at::Tensor logs = logs_memory.narrow(0, 0, count);
+      sum += GradientInto(gradient, logits, logs, right);
+    }
     at::Tensor hidden_gradient = hidden_out->narrow(0, first, count);
     MultiplyInto(hidden_gradient, gradient, operands.weight());
     MultiplyInto(first == 0 ? *weight_out : part, gradient.t(), hidden);
@@ -195,6 +231,11 @@ class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLoss
 };
 
 }  // namespace
+
+void SetRowKernel(c10::DeviceType device, RowKernel kernel) {
+  Kernels()[device] = std::move(kernel);
+}
+const RowKernel& RowKernelOf(c10::DeviceType device) { return Kernels()[device]; }
 
 at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
                            at::ScalarType type, GradientSpans* spans, int64_t chunk_logits) {

@@ -1,0 +1,40 @@
+"""Compiles softmax_rows.cu to PTX, as softmax_rows.ptx.inc: so that a build needs no CUDA compiler.
+
+usage: make_ptx.py [NVCC]    then commit what it wrote; any GPU since compute capability 8.0 takes it
+       make_ptx.py --check   whether the file here was made of the sources here
+"""
+
+import hashlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = ["softmax_rows_kernel.inc", "softmax_rows.cu"]
+OUTPUT = HERE / "softmax_rows.ptx.inc"
+
+
+def mark() -> str:
+    data = b"".join((HERE / name).read_bytes() for name in SOURCES)
+    return f"// Made by make_ptx.py of sources with sha256 {hashlib.sha256(data).hexdigest()}."
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--check"]:
+        if OUTPUT.read_text(encoding="ascii").startswith(mark()):
+            return 0
+        print(f"{OUTPUT.name} was made of other sources: run worker/trainer/cuda/make_ptx.py", file=sys.stderr)
+        return 1
+    nvcc = sys.argv[1] if len(sys.argv) > 1 else "nvcc"
+    with tempfile.TemporaryDirectory() as folder:
+        ptx = pathlib.Path(folder) / "kernel.ptx"
+        subprocess.run([nvcc, "-ptx", "-arch=compute_80", "-O3", "-o", str(ptx), SOURCES[1]], check=True, cwd=HERE)
+        lines = [line.strip() for line in ptx.read_text(encoding="ascii").splitlines()]
+    text = "\n".join(line for line in lines if line and not line.startswith("//"))
+    OUTPUT.write_text(f'{mark()}\nR"PTX({text}\n)PTX"\n', encoding="ascii")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

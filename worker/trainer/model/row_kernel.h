@@ -1,0 +1,27 @@
+// row_kernel.h: where a device puts a kernel of its own for the loss of many rows at once. What
+// tensor operations take three passes over the logits for, and two buffers, is one pass.
+//
+// Threads: set when a device is opened, before anything trains; then called by the training thread.
+// Errors:  LibTorch's exceptions pass through.
+// Tests:   tests/trainer/chunked_head_loss_test.cc, tests/trainer/softmax_rows_test.cc, tests/gpu
+#pragma once
+
+#include <functional>
+
+#include "worker/trainer/torch_prefix.h"
+
+namespace dt::trainer {
+
+struct LossRows {
+  at::Tensor logits;    // [rows, columns] of fp32; columns a multiple of 4
+  at::Tensor targets;   // [rows] of int64
+  at::Tensor gradient;  // [rows, columns] of bf16: written, softmax - one-hot of the target
+  at::Tensor losses;    // [rows] of fp32: written, -log softmax at the target
+};
+using RowKernel = std::function<void(const LossRows&)>;
+
+// Of a kind of device; empty: it has none.
+void SetRowKernel(c10::DeviceType device, RowKernel kernel);
+const RowKernel& RowKernelOf(c10::DeviceType device);
+
+}  // namespace dt::trainer
