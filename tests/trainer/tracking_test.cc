@@ -173,6 +173,23 @@ TEST_F(TrackingTest, StepsEvaluationsAndTheEndAreWrittenAsLinesAndEvents) {
   EXPECT_EQ(listener_.said.size(), 5u) << "whoever listens hears every frame";
 }
 
+TEST_F(TrackingTest, TheSpeedIsThatOfTrainingAlone) {
+  {
+    TrackedConversation tracked(start_, listener_);
+    tracked.Say(frames::Running{"", 0});
+    tracked.Say(frames::StepDone{"",
+                                 {{"step", 1},
+                                  {"tokens", 8},
+                                  {"seconds", 7},
+                                  {"eval_seconds", 4},
+                                  {"checkpoint_seconds", 1}}});
+  }
+  const std::string record = ScalarsRecord(0, 1, {{"speed/tokens_per_second", 4.0}});
+  const size_t tag = record.find("speed/");
+  const std::string scalar = record.substr(tag, record.size() - 4 - tag);  // a checksum ends it
+  EXPECT_EQ(Count(testing::Slurp(EventFiles().at(0)), scalar), 1);
+}
+
 TEST_F(TrackingTest, AResumeKeepsWhatWasBeforeItAndForgetsTheRest) {
   Train(1, 5, 4);
   ResumeAs(2, 3);

@@ -30,6 +30,7 @@ struct SinceLastRow {
   double nonfinite_steps = 0;
   double eval_seconds = 0;
   double checkpoint_seconds = 0;
+  double TrainingSeconds() const { return seconds - eval_seconds - checkpoint_seconds; }
 };
 // Phases are means over ranks; all-reduce time is the slowest rank's; memory the largest.
 nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<RankMeasures>& ranks,

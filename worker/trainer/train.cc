@@ -352,7 +352,7 @@ Result<void> Attempt::Report(Stepper& stepper) {
     std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
                  static_cast<long long>(step_), static_cast<long long>(plan_.target_steps),
                  done.row["loss"].get<double>(), stepper.learning_rate(),
-                 since_.tokens / std::max(since_.seconds, 1e-9));
+                 since_.tokens / std::max(since_.TrainingSeconds(), 1e-9));
   }
   conversation_.Say(done);
   since_ = {};

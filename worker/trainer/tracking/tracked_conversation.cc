@@ -54,7 +54,8 @@ Scalars ScalarsOfStep(const json& row) {
     if (left_out || !(value.is_number() || value.is_null())) continue;
     scalars.emplace_back(TagOf(name), NumberOf(value));
   }
-  const double seconds = row.value("seconds", 0.0);
+  const double seconds = row.value("seconds", 0.0) - row.value("eval_seconds", 0.0) -
+                         row.value("checkpoint_seconds", 0.0);
   if (seconds > 0) {
     scalars.emplace_back("speed/tokens_per_second", row.value("tokens", 0.0) / seconds);
   }
