@@ -89,10 +89,10 @@ TEST_F(BitFlipTest, TheRankThatDiffersFromTheMajorityIsNamed) {
         << told.ends[rank]->message;
   }
   const uint64_t step = told.ends[0]->step;
-  EXPECT_EQ(step % 4, 0u) << "found where it was looked for";
+  EXPECT_TRUE(step % 4 == 0 || step % 3 == 0) << "found where it was looked for: step " << step;
   EXPECT_NE(told.ends[0]->message.find("after step " + std::to_string(step) + " "),
             std::string::npos);
-  EXPECT_LE(told.checkpoints.back().step, step);
+  EXPECT_LT(told.checkpoints.back().step, step) << "what is saved has been compared";
 }
 
 TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {

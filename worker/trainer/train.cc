@@ -71,6 +71,14 @@ class Attempt {
   Result<void> Report(Stepper& stepper);
   // Columns that follow from others, some of which are not always known.
   void AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row);
+  // With train.hash_every, after every so many steps and where a checkpoint may be due: what is
+  // saved has been compared.
+  bool ComparesParameters() const {
+    const int64_t hash_every = spec_.train.hash_every, save_every = spec_.checkpoint.every_steps;
+    if (group_ == nullptr || hash_every == 0) return false;
+    return step_ % hash_every == 0 || (save_every > 0 && step_ % save_every == 0) ||
+           EvaluationDue();
+  }
   // What is due after a step.
   Result<void> EvaluateAndSave(Stepper& stepper);
   Result<void> Evaluate(Stepper& stepper);
@@ -290,9 +298,7 @@ Result<void> Attempt::Train() {
     ++step_;
     if (parallel_ != nullptr) parallel_->EndStep();
     DT_TRY(Report(stepper));
-    // Before anything is saved.
-    const int64_t hash_every = spec_.train.hash_every;
-    if (group_ != nullptr && hash_every > 0 && step_ % hash_every == 0) {
+    if (ComparesParameters()) {
       DT_TRY(CompareParameters(*group_, model_->Parameters(), step_));
     }
     // A GPU is asked only where it is read back anyway, which all ranks do after the same steps.
@@ -312,6 +318,8 @@ Result<void> Attempt::EvaluateAndSave(Stepper& stepper) {
   if (keeper_ == nullptr) return {};
   const bool last = step_ == plan_.target_steps;
   if (!last && !keeper_->Due(step_)) return {};
+  // A checkpoint that is due by time, which rank 0 alone knows, waits for the next comparison.
+  if (spec_.train.hash_every > 0 && group_ != nullptr && !ComparesParameters()) return {};
   DT_TRY(stepper.CheckFinite());
   // Else the other ranks do not know yet; the next logged step tells them.
   if (stepper.nonfinite().CallForRollback()) return {};
