@@ -25,6 +25,7 @@ configure_gpu_build() {
 build_gpu_trainer() {
   local bundle="$1" build="$root/build/gpu" targets=()
   shift
+  if [ -n "$bundle" ]; then bundle="$(cd -- "$bundle" && pwd)"; fi
   if [ "$#" -gt 0 ]; then targets=(--target "$@"); fi
   gpu_torch="$(python_torch)"
   if [ -n "${DTRAIN_LIBTORCH:-}" ]; then gpu_torch="$libtorch_dir"; fi
@@ -45,7 +46,7 @@ command_gpu_test() {
     case "$1" in
       --bundle)
         [ "$#" -ge 2 ] || die "--bundle needs a folder"
-        bundle="$(cd -- "$2" && pwd)"
+        bundle="$2"
         shift
         ;;
       *) die "gpu-test: unknown option '$1'; known: --bundle DIR" ;;

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-CLOCKS = "clocks.sm,clocks.mem,clocks.max.sm,power.draw,temperature.gpu"
+CLOCKS = "name,clocks.sm,clocks.mem,clocks.max.sm,power.draw,temperature.gpu"
 
 
 def _ask(*arguments: str) -> str:

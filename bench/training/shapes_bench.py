@@ -172,8 +172,8 @@ def run(options: argparse.Namespace, folder: pathlib.Path, surroundings) -> int:
         contest.hold()
         problems += contest.report()
         if before:
-            print(f"{'':18} clocks (SM, memory, most of SM, power, temperature): {before} before, {gpu.clocks()} after",
-                  flush=True)
+            print(f"{'':18} GPU, clocks of SM and memory, most of SM, power, temperature: {before} before, "
+                  f"{gpu.clocks()} after", flush=True)
         contests.append(contest)
         shutil.rmtree(place)
     print(EXPLANATION)
