@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "common/check.h"
@@ -156,16 +157,25 @@ void BpeVocabulary::Table::Reserve(size_t entries) {
   const size_t slots = std::bit_ceil(entries * 2);
   slots_.assign(slots, {});
   shift_ = 64 - std::countr_zero(slots);
+  const size_t bits = slots * 8;
+  present_.assign(bits / 64 + 1, 0);
+  present_shift_ = 64 - std::countr_zero(bits);
 }
 
 void BpeVocabulary::Table::Insert(uint32_t key, uint32_t value) {
-  size_t at = Home(key);
+  const uint64_t mixed = Mixed(key);
+  size_t at = mixed >> shift_;
   while (slots_[at].key != kNone) at = (at + 1) & (slots_.size() - 1);
   slots_[at] = {key, value};
+  const uint64_t bit = mixed >> present_shift_;
+  present_[bit / 64] |= uint64_t{1} << (bit % 64);
 }
 
 uint32_t BpeVocabulary::Table::Find(uint32_t key) const {
-  for (size_t at = Home(key);; at = (at + 1) & (slots_.size() - 1)) {
+  const uint64_t mixed = Mixed(key);
+  const uint64_t bit = mixed >> present_shift_;
+  if ((present_[bit / 64] >> (bit % 64) & 1) == 0) return kNone;
+  for (size_t at = mixed >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
     if (slots_[at].key == key) return slots_[at].value;
     if (slots_[at].key == kNone) return kNone;
   }
@@ -203,13 +213,12 @@ Result<BpeVocabulary> BpeVocabulary::Parse(std::string_view text, const std::str
   const ByteOrder order = MakeByteOrder();
   BpeVocabulary made;
   made.pairs_.Reserve(lines.size());
-  // A token adds at most one node for each of its bytes; most share nearly all.
-  made.children_.Reserve(kBytes + text.size());
-  made.token_at_.push_back(kNone);  // the root
+  std::unordered_map<std::string, uint32_t> ids;
   for (const unsigned char byte : order.byte_of_id) {
-    const auto id = made.AddToken({reinterpret_cast<const char*>(&byte), 1});
-    made.left_.push_back(static_cast<uint16_t>(id));
-    made.right_.push_back(static_cast<uint16_t>(id));
+    const auto id = static_cast<uint32_t>(ids.size());
+    const std::string token(1, static_cast<char>(byte));
+    made.AddToken(token, id, id);
+    ids.emplace(token, id);
   }
   for (size_t i = 1; i < lines.size(); ++i) {
     const size_t space = lines[i].find(' ');
@@ -217,44 +226,45 @@ Result<BpeVocabulary> BpeVocabulary::Parse(std::string_view text, const std::str
     const std::string right =
         space == std::string_view::npos ? "" : FromPrintable(order, lines[i].substr(space + 1));
     if (left.empty() || right.empty()) return refuse(i + 1, "not two tokens");
-    const uint32_t a = made.IdOf(left);
-    const uint32_t b = made.IdOf(right);
-    if (a == kNone || b == kNone) return refuse(i + 1, "merges a token that no line before makes");
-    if (made.IdOf(left + right) != kNone) return refuse(i + 1, "makes a token a second time");
-    made.pairs_.Insert(a << 16 | b, made.AddToken(left + right));
-    made.left_.push_back(static_cast<uint16_t>(a));
-    made.right_.push_back(static_cast<uint16_t>(b));
+    const auto a = ids.find(left);
+    const auto b = ids.find(right);
+    if (a == ids.end() || b == ids.end()) {
+      return refuse(i + 1, "merges a token that no line before makes");
+    }
+    const auto id = static_cast<uint32_t>(ids.size());
+    made.AddToken(left + right, a->second, b->second);
+    made.pairs_.Insert(a->second << 16 | b->second, id);
+    if (!ids.emplace(left + right, id).second) return refuse(i + 1, "makes a token a second time");
   }
   made.starts_.push_back(static_cast<uint32_t>(made.bytes_.size()));  // end-of-text
+  made.MakeTrie();
   return made;
 }
 
-uint32_t BpeVocabulary::AddToken(std::string_view bytes) {
-  const auto id = static_cast<uint32_t>(starts_.size());
+void BpeVocabulary::AddToken(std::string_view bytes, uint32_t left, uint32_t right) {
   starts_.push_back(static_cast<uint32_t>(bytes_.size()));
   bytes_ += bytes;
-  uint32_t node = 0;
-  for (const char byte : bytes) {
-    const uint32_t key = node << 8 | static_cast<unsigned char>(byte);
-    uint32_t child = children_.Find(key);
-    if (child == kNone) {
-      child = static_cast<uint32_t>(token_at_.size());
-      token_at_.push_back(kNone);
-      children_.Insert(key, child);
-    }
-    node = child;
-  }
-  token_at_[node] = id;
-  return id;
+  left_.push_back(static_cast<uint16_t>(left));
+  right_.push_back(static_cast<uint16_t>(right));
 }
 
-uint32_t BpeVocabulary::IdOf(std::string_view bytes) const {
-  uint32_t node = 0;
-  for (const char byte : bytes) {
-    node = children_.Find(node << 8 | static_cast<unsigned char>(byte));
-    if (node == kNone) return kNone;
+// Of the tokens that are the encoding of their own bytes: all of GPT-2's and of any vocabulary that
+// was trained. Merges that were made up can name a pair that older ones never leave side by side.
+void BpeVocabulary::MakeTrie() {
+  std::vector<bool> reached(end_of_text(), true);
+  std::vector<ByteTrie::Word> words;
+  for (uint16_t id = 0; id < end_of_text(); ++id) {
+    if (id >= kBytes) {
+      reached[id] =
+          reached[left_[id]] && reached[right_[id]] && StayApart(left_[id], right_[id], id);
+    }
+    if (reached[id]) words.push_back({BytesOf(id), id});
   }
-  return token_at_[node];
+  trie_ = ByteTrie(words);
+  for (uint16_t id = 0; id < end_of_text(); ++id) {
+    const std::string_view bytes = BytesOf(id);
+    shorter_.push_back(trie_.Longest(Bytes(bytes), Bytes(bytes) + bytes.size() - 1));
+  }
 }
 
 std::string_view BpeVocabulary::BytesOf(uint16_t id) const {
@@ -273,9 +283,9 @@ std::string BpeVocabulary::Decode(std::span<const uint16_t> ids) const {
 
 // True when BPE leaves a and b as they are in the text they make together. It undoes their merges
 // from the newest on, watching the pair that touches at the seam: had that pair a merge older than
-// what was undone, BPE would have made it first. Of equal ones the left comes first.
-bool BpeVocabulary::StayApart(uint32_t a, uint32_t b) const {
-  uint32_t undone = kNone;  // merges from this one on do not exist yet
+// what was undone, BPE would have made it first. Of equal ones the left comes first. Merges from
+// `undone` on do not exist.
+bool BpeVocabulary::StayApart(uint32_t a, uint32_t b, uint32_t undone) const {
   for (;;) {
     if (Merged(a, b) < undone) return false;
     if (a > b && a >= kBytes) {
@@ -290,29 +300,42 @@ bool BpeVocabulary::StayApart(uint32_t a, uint32_t b) const {
   }
 }
 
-// Every prefix has one encoding, and it extends that of a shorter prefix by one token that stays
-// apart from the last one there. So it is enough to know each prefix's last token.
-uint16_t* BpeVocabulary::EncodePiece(std::string_view piece, std::vector<uint16_t>& last,
+// A hash of the pair that is one to one: the upper bits say where it is kept, the lower ones tell
+// it from others there, which leaves two bits for "something is here" and the answer.
+bool BpeVocabulary::StayApart(uint32_t a, uint32_t b, Scratch& scratch) const {
+  uint32_t mixed = a << 16 | b;
+  mixed = (mixed ^ mixed >> 15) * 0x2C1B3C6Du;
+  mixed ^= mixed >> 16;
+  uint32_t& kept = scratch.pairs_[mixed >> (32 - Scratch::kPairBits)];
+  const uint32_t key = mixed << Scratch::kPairBits | 2;
+  if ((kept & ~1u) != key) kept = key | (StayApart(a, b) ? 1 : 0);
+  return (kept & 1) != 0;
+}
+
+// Every prefix has one encoding, and every two neighbours of it stay apart. So this follows the
+// longest tokens that do, and steps back where none does. Only one way leads to a place, so each is
+// reached once and left behind once.
+uint16_t* BpeVocabulary::EncodePiece(std::string_view piece, Scratch& scratch,
                                      uint16_t* out) const {
-  last.assign(piece.size() + 1, kUnknown);
-  for (size_t start = 0; start < piece.size(); ++start) {
-    uint32_t node = 0;
-    for (size_t end = start; end < piece.size();) {
-      node = children_.Find(node << 8 | static_cast<unsigned char>(piece[end]));
-      if (node == kNone) break;
-      ++end;
-      const uint32_t token = token_at_[node];
-      if (token == kNone || last[end] != kUnknown) continue;
-      if (start == 0 || StayApart(last[start], token)) last[end] = static_cast<uint16_t>(token);
+  const unsigned char* at = Bytes(piece);
+  const unsigned char* const end = at + piece.size();
+  uint16_t* next = out;
+  uint16_t token = trie_.Longest(at, end);
+  while (at < end) {
+    if (next == out || StayApart(next[-1], token, scratch)) {
+      *next++ = token;
+      at += BytesIn(token);
+      token = trie_.Longest(at, end);
+      continue;
     }
+    while (shorter_[token] == ByteTrie::kNone) {
+      DT_CHECK(next > out);
+      token = *--next;
+      at -= BytesIn(token);
+    }
+    token = shorter_[token];
   }
-  size_t count = 0;
-  for (size_t end = piece.size(); end > 0; end -= BytesOf(last[end]).size()) ++count;
-  uint16_t* const filled = out + count;
-  for (size_t end = piece.size(); end > 0; end -= BytesOf(last[end]).size()) {
-    out[--count] = last[end];
-  }
-  return filled;
+  return next;
 }
 
 BpeEncoder::BpeEncoder(const BpeVocabulary& vocabulary)
@@ -332,7 +355,7 @@ uint16_t* BpeEncoder::EncodeWord(const unsigned char* text, size_t bytes, uint16
     return out + word->count;
   }
   uint16_t* const end =
-      vocabulary_.EncodePiece({reinterpret_cast<const char*>(text), bytes}, last_, out);
+      vocabulary_.EncodePiece({reinterpret_cast<const char*>(text), bytes}, scratch_, out);
   if (const auto count = static_cast<size_t>(end - out); count <= newer.ids.size()) {
     older = newer;
     newer.text = key;
@@ -356,7 +379,7 @@ void BpeEncoder::Append(std::string_view text, std::vector<uint16_t>& ids) {
     if (bytes <= kWordBytes && end - at >= 16) {
       out = EncodeWord(at, bytes, out);
     } else {
-      out = vocabulary_.EncodePiece({reinterpret_cast<const char*>(at), bytes}, last_, out);
+      out = vocabulary_.EncodePiece({reinterpret_cast<const char*>(at), bytes}, scratch_, out);
     }
     at = next;
   }

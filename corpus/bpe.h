@@ -4,8 +4,8 @@
 //          for each thread, encodes with them.
 // Source:  Radford et al., "Language Models are Unsupervised Multitask Learners" (2019): the split
 //          by a regular expression and the merges of vocab.bpe. That an encoding is BPE's own when
-//          every two neighbours are, which gives linear time, is from A. Hendrik van Antwerpen and
-//          A. Neubeck, "So many tokens, so little time" (2024).
+//          every two neighbours are, and the search for it by longest matches, are from H. van
+//          Antwerpen and A. Neubeck, "So many tokens, so little time" (2024).
 // Errors:  kData for a vocabulary that is none, naming file and line. Every text can be encoded:
 //          bytes that are no UTF-8 count as characters that are neither letter, number nor space.
 // Threads: BpeVocabulary is immutable; a BpeEncoder belongs to one thread.
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "corpus/byte_trie.h"
 
 namespace dt::corpus {
 
@@ -40,10 +41,21 @@ class BpeVocabulary {
   // Ids beyond size() are left out.
   std::string Decode(std::span<const uint16_t> ids) const;
 
+  // What encoding pieces of this vocabulary, and of no other, remembers.
+  class Scratch {
+   public:
+    Scratch() : pairs_(size_t{1} << kPairBits) {}
+
+   private:
+    friend class BpeVocabulary;
+    static constexpr int kPairBits = 14;  // 64 KiB
+    std::vector<uint32_t> pairs_;         // answers of StayApart, by hash; 0: nothing here
+  };
+
   // Writes BPE's encoding of one piece, which the splitter made, to `out`, and returns where it
-  // ends; it has at most an id for each byte. Takes time linear in the bytes. `last` is scratch
-  // space. REQUIRES: piece is not empty.
-  uint16_t* EncodePiece(std::string_view piece, std::vector<uint16_t>& last, uint16_t* out) const;
+  // ends; it has at most an id for each byte. Takes time linear in the bytes.
+  // REQUIRES: piece is not empty.
+  uint16_t* EncodePiece(std::string_view piece, Scratch& scratch, uint16_t* out) const;
 
  private:
   static constexpr uint32_t kNone = 0xFFFFFFFF;
@@ -60,24 +72,30 @@ class BpeVocabulary {
       uint32_t key = kNone;
       uint32_t value = kNone;
     };
-    size_t Home(uint32_t key) const { return (key * 0x9E3779B97F4A7C15ull) >> shift_; }
+    static uint64_t Mixed(uint32_t key) { return key * 0x9E3779B97F4A7C15ull; }
     std::vector<Slot> slots_;
     int shift_ = 64;
+    // A bit for each of 16 times as many hashes: most keys that are asked for are absent, and these
+    // bits stay in a cache that the slots do not fit in.
+    std::vector<uint64_t> present_;
+    int present_shift_ = 64;
   };
 
-  uint32_t AddToken(std::string_view bytes);
-  uint32_t IdOf(std::string_view bytes) const;  // kNone when they are no token
+  void AddToken(std::string_view bytes, uint32_t left, uint32_t right);
+  void MakeTrie();
+  size_t BytesIn(uint16_t id) const { return starts_[id + size_t{1}] - starts_[id]; }
   // The token that a and b merge into, or kNone.
   uint32_t Merged(uint32_t a, uint32_t b) const { return pairs_.Find(a << 16 | b); }
-  bool StayApart(uint32_t a, uint32_t b) const;
+  bool StayApart(uint32_t a, uint32_t b, uint32_t undone = kNone) const;
+  bool StayApart(uint32_t a, uint32_t b, Scratch& scratch) const;  // remembers
 
   std::string bytes_;             // of all tokens, one after another
   std::vector<uint32_t> starts_;  // of each token in bytes_; the last is end-of-text
   std::vector<uint16_t> left_;    // what a token was merged from; a byte's is itself
   std::vector<uint16_t> right_;
-  Table pairs_;                     // left << 16 | right → token
-  Table children_;                  // node << 8 | byte → node, of the trie of all tokens
-  std::vector<uint32_t> token_at_;  // of a node of the trie; kNone between tokens
+  std::vector<uint16_t> shorter_;  // the longest token that begins a token, or ByteTrie::kNone
+  Table pairs_;                    // left << 16 | right → token
+  ByteTrie trie_;                  // of the tokens that BPE reaches
 };
 
 class BpeEncoder {
@@ -102,7 +120,7 @@ class BpeEncoder {
 
   const BpeVocabulary& vocabulary_;
   std::vector<std::array<Word, 2>> words_;  // by hash; of two, the newer first
-  std::vector<uint16_t> last_;
+  BpeVocabulary::Scratch scratch_;
 };
 
 // The bytes of the first piece that GPT-2's regular expression cuts from `text`.

@@ -1,4 +1,4 @@
-"""Encodes a file with tiktoken's GPT-2 on one thread: prints its version, tokens and seconds.
+"""Encodes a file with tiktoken's GPT-2 on one thread: prints its version, tokens and seconds of processor time.
 
 usage: tiktoken_rate.py VOCAB_BPE TEXT RUNS
 """
@@ -36,9 +36,9 @@ def main():
         whole = file.read()
     seconds = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start = time.thread_time()
         tokens = len(encoding.encode_ordinary(whole))
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.thread_time() - start)
     print(tiktoken.__version__, tokens, sorted(seconds)[runs // 2])
 
 

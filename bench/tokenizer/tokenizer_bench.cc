@@ -1,22 +1,27 @@
 // tokenizer_bench.cc: how fast GPT-2's encoder is on one thread, beside tiktoken.
 //
-// Catalogue (each prints a row: MB of 10^6 bytes a second, the median of --runs (5)):
+// Catalogue (each prints a row: MB of 10^6 bytes a second of the thread's processor time, which
+// other load on the machine leaves alone; the median of --runs (5)):
 //   text      WikiText-2's training text from ../shared/data, or --text FILE, or else this
 //             repository's sources                                                        60 MB/s
 //   tiktoken  the same text in the same run, where python3 can import it; other tokens end the
 //             program with an error
-//   hostile   one line of one letter, of spaces, of digits, of a pair that merges again and again;
-//             1 MB and --hostile-mb (100), to see that the rate does not fall with the size
+//   hostile   one line without a space: of one character again and again, of few bytes that tokens
+//             of many lengths begin with, of random ones; 1 MB and --hostile-mb (100), to see that
+//             the rate does not fall with the size
 //
 // --vocab FILE names GPT-2's vocab.bpe where ../shared/data has none.
+#include <time.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +85,12 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+double ThreadSeconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 struct Rate {
   size_t tokens = 0;
   double mb_per_second = 0;
@@ -91,10 +102,9 @@ Rate Measure(const corpus::BpeVocabulary& vocabulary, std::string_view text, int
   for (int run = 0; run < runs; ++run) {
     corpus::BpeEncoder encoder(vocabulary);  // it remembers no words of the run before
     ids.clear();
-    const auto start = std::chrono::steady_clock::now();
+    const double start = ThreadSeconds();
     encoder.Append(text, ids);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    seconds.push_back(took.count());
+    seconds.push_back(ThreadSeconds() - start);
   }
   return {ids.size(), static_cast<double>(text.size()) / kMega / Median(seconds)};
 }
@@ -142,6 +152,45 @@ std::string Repeated(std::string_view part, size_t bytes) {
   return text;
 }
 
+// Bytes drawn from `bytes`, the same ones each time.
+std::string Random(std::string_view bytes, size_t size) {
+  std::mt19937 random(1);
+  std::string text(size, ' ');
+  for (char& c : text) c = bytes[random() % bytes.size()];
+  return text;
+}
+
+using LineOf = std::function<std::string(size_t)>;
+
+std::vector<std::pair<std::string, LineOf>> HostileLines() {
+  std::vector<std::pair<std::string, LineOf>> lines;
+  const std::pair<const char*, const char*> repeated[] = {
+      {"one letter", "a"},
+      {"spaces", " "},
+      {"digits", "0123456789"},
+      {"a pair that merges", "in"},
+      {"-", "-"},
+      {"=", "="},
+      {"*", "*"},
+      {"the bytes C3 83 C3 82", "\xC3\x83\xC3\x82"},
+      {"the byte FF", "\xFF"}};
+  for (const auto& [name, part] : repeated) {
+    lines.emplace_back(name,
+                       [part = std::string(part)](size_t size) { return Repeated(part, size); });
+  }
+  const std::pair<const char*, const char*> random[] = {
+      {"random - and =", "-="},
+      {"random C3 83 82", "\xC3\x83\x82"},
+      {"random a and b", "ab"},
+      {"random letters", "abcdefghijklmnopqrstuvwxyz"},
+      {"random digits", "0123456789"}};
+  for (const auto& [name, bytes] : random) {
+    lines.emplace_back(name,
+                       [bytes = std::string(bytes)](size_t size) { return Random(bytes, size); });
+  }
+  return lines;
+}
+
 int Run(Flags flags) {
   if (flags.vocabulary.empty()) {
     flags.vocabulary = testing::SharedData("gpt2/vocab.bpe").value_or("");
@@ -165,12 +214,10 @@ int Run(Flags flags) {
   const Rate ours = Measure(*vocabulary, text.bytes, flags.runs);
   Row(text.name, text.bytes.size(), ours);
   const bool same = CompareTiktoken(flags, text, ours);
-  const std::pair<const char*, const char*> hostile[] = {
-      {"one letter", "a"}, {"spaces", " "}, {"digits", "0123456789"}, {"a pair that merges", "in"}};
-  for (const auto& [name, part] : hostile) {
+  for (const auto& [name, line_of] : HostileLines()) {
     for (const int mb : {1, flags.hostile_mb}) {
-      const std::string line = Repeated(part, static_cast<size_t>(mb) * 1000 * 1000);
-      Row(std::string("a line of ") + name, line.size(), Measure(*vocabulary, line, flags.runs));
+      const std::string line = line_of(static_cast<size_t>(mb) * 1000 * 1000);
+      Row("a line of " + name, line.size(), Measure(*vocabulary, line, flags.runs));
     }
   }
   return same ? 0 : 1;

@@ -4,22 +4,24 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "common/sha256.h"
+#include "tests/corpus/bpe_reference.h"
 #include "tests/testing/shared_data.h"
+#include "tests/testing/temp_folder.h"
 
 namespace dt::corpus {
 namespace {
 
 using ::dt::testing::SharedData;
+using ::dt::testing::Slurp;
+
+constexpr size_t kLineBytes = 100'000'000;
 
 // Letters that merge in several ways; Ġ is the space.
 constexpr char kSmall[] =
@@ -59,63 +61,33 @@ std::vector<std::string> Pieces(std::string_view text) {
 
 using Texts = std::vector<std::string>;
 
-// The definition: again and again the oldest merge there is, leftmost first.
-class Reference {
- public:
-  explicit Reference(const BpeVocabulary& vocabulary) {
-    for (int id = 0; id + 1 < vocabulary.size(); ++id) {
-      ids_[std::string(vocabulary.BytesOf(static_cast<uint16_t>(id)))] = static_cast<uint16_t>(id);
+std::vector<uint16_t> ByDefinition(const BpeReference& reference, std::string_view text) {
+  std::vector<uint16_t> ids;
+  for (const std::string& piece : Pieces(text)) {
+    const std::vector<uint16_t> more = reference.Encode(piece);
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
+  return ids;
+}
+
+// Runs, single bytes and repeated pairs of few distinct bytes, as one piece would have them.
+std::string FewBytes(std::mt19937& random, std::string_view bytes, size_t size) {
+  std::string text;
+  while (text.size() < size) {
+    const std::string one(1, bytes[random() % bytes.size()]);
+    const std::string two = one + bytes[random() % bytes.size()];
+    switch (random() % 4) {
+      case 0:
+        text += one;
+        break;
+      case 1:
+        text += std::string(random() % 90, one[0]);
+        break;
+      default:
+        for (size_t i = random() % 20; i > 0; --i) text += two;
     }
   }
-  std::vector<uint16_t> Encode(std::string_view text) const {
-    std::vector<uint16_t> ids;
-    for (const std::string& piece : Pieces(text)) {
-      std::vector<std::string> parts;
-      for (const char byte : piece) parts.emplace_back(1, byte);
-      for (;;) {
-        size_t best = parts.size();
-        int rank = 1 << 20;
-        for (size_t i = 0; i + 1 < parts.size(); ++i) {
-          const auto found = ids_.find(parts[i] + parts[i + 1]);
-          if (found != ids_.end() && found->second < rank && Merges(parts[i], parts[i + 1])) {
-            best = i;
-            rank = found->second;
-          }
-        }
-        if (best == parts.size()) break;
-        parts[best] += parts[best + 1];
-        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
-      }
-      for (const std::string& part : parts) ids.push_back(ids_.at(part));
-    }
-    return ids;
-  }
-  // Only the pair a token was made from merges into it.
-  void Allow(const std::string& left, const std::string& right) { pairs_.insert({left, right}); }
-
- private:
-  bool Merges(const std::string& left, const std::string& right) const {
-    return pairs_.contains({left, right});
-  }
-  std::map<std::string, uint16_t> ids_;
-  std::set<std::pair<std::string, std::string>> pairs_;
-};
-
-Reference SmallReference(const BpeVocabulary& vocabulary) {
-  Reference reference(vocabulary);
-  for (const auto& [left, right] : std::vector<std::pair<std::string, std::string>>{{"a", "b"},
-                                                                                    {"b", "c"},
-                                                                                    {"a", "a"},
-                                                                                    {"ab", "c"},
-                                                                                    {"aa", "aa"},
-                                                                                    {" ", "a"},
-                                                                                    {" ", "ab"},
-                                                                                    {"c", "a"},
-                                                                                    {"ca", "ca"},
-                                                                                    {" ", " "}}) {
-    reference.Allow(left, right);
-  }
-  return reference;
+  return text.substr(0, size);
 }
 
 // ---- the splitter ----
@@ -206,13 +178,42 @@ TEST(BpeTest, OlderMergesComeFirst) {
 
 TEST(BpeTest, RandomTextsAreEncodedAsTheDefinitionSays) {
   const BpeVocabulary small = Small();
-  const Reference reference = SmallReference(small);
+  const BpeReference reference(kSmall, small);
   std::mt19937 random(11);
   for (int round = 0; round < 3000; ++round) {
     std::string text;
     const size_t length = 1 + random() % 40;
     for (size_t i = 0; i < length; ++i) text += "aaabbcc ."[random() % 9];
-    ASSERT_EQ(Encode(small, text), reference.Encode(text)) << text;
+    ASSERT_EQ(Encode(small, text), ByDefinition(reference, text)) << text;
+  }
+}
+
+// Vocabularies that no training would make: tokens that no text reaches, ways that end nowhere.
+TEST(BpeTest, WithRandomMergesTooItIsTheDefinition) {
+  std::mt19937 random(19);
+  for (int round = 0; round < 400; ++round) {
+    const std::string letters = round % 2 == 0 ? "ab" : "abc";
+    std::vector<std::string> tokens;
+    for (const char letter : letters) tokens.emplace_back(1, letter);
+    std::string merges = "#version: 0.2\n";
+    for (size_t left = 1 + random() % 40; left > 0; --left) {
+      const std::string& a = tokens[random() % tokens.size()];
+      const std::string& b = tokens[random() % tokens.size()];
+      const std::string made = a + b;
+      if (made.size() > 24 || std::count(tokens.begin(), tokens.end(), made) > 0) continue;
+      merges += a + " " + b + "\n";
+      tokens.push_back(made);
+    }
+    if (tokens.size() == letters.size()) continue;  // no merges are no vocabulary
+    const Result<BpeVocabulary> vocabulary = BpeVocabulary::Parse(merges, "random");
+    ASSERT_TRUE(vocabulary.ok()) << vocabulary.error().message;
+    const BpeReference reference(merges, *vocabulary);
+    for (int i = 0; i < 60; ++i) {
+      const size_t size = 1 + random() % (i % 6 == 0 ? 300 : 40);
+      std::string text = FewBytes(random, letters, size);
+      if (i % 2 == 0) std::shuffle(text.begin(), text.end(), random);
+      ASSERT_EQ(Encode(*vocabulary, text), reference.Encode(text)) << text << "\n" << merges;
+    }
   }
 }
 
@@ -241,11 +242,12 @@ TEST(BpeTest, AnEncoderThatRemembersWordsEncodesAsAFreshOne) {
   }
 }
 
-TEST(BpeTest, ALineOfManyMegabytesIsEncoded) {
+TEST(BpeTest, ALineOfAHundredMegabytesIsEncoded) {
   const BpeVocabulary small = Small();
-  const std::string line(size_t{16} << 20, 'a');
+  const std::string line(kLineBytes, 'a');
   const std::vector<uint16_t> ids = Encode(small, line);
   EXPECT_EQ(ids.size(), line.size() / 4);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), ids[0]), std::ssize(ids));
 }
 
 TEST(BpeTest, FilesThatAreNoVocabularyAreRefusedAtTheirLine) {
@@ -272,10 +274,12 @@ class Gpt2Test : public ::testing::Test {
   void SetUp() override {
     const auto path = SharedData("gpt2/vocab.bpe");
     if (!path) GTEST_SKIP() << "no ../shared/data/gpt2/vocab.bpe here";
+    merges_ = Slurp(*path);
     Result<BpeVocabulary> read = BpeVocabulary::Open(*path);
     ASSERT_TRUE(read.ok()) << read.error().message;
     vocabulary_ = std::make_unique<BpeVocabulary>(*std::move(read));
   }
+  std::string merges_;
   std::unique_ptr<BpeVocabulary> vocabulary_;
 };
 
@@ -299,13 +303,68 @@ TEST_F(Gpt2Test, WikiText2HasThePublishedTokens) {
                              Known{"wikitext-2/test.txt", 295877, "33d3634d89dfb45a"}}) {
     const auto path = SharedData(known.file);
     if (!path) GTEST_SKIP() << "no " << known.file << " here";
-    std::ifstream file(*path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::string text = Slurp(*path);
     const std::vector<uint16_t> ids = Encode(*vocabulary_, text);
     EXPECT_EQ(ids.size(), known.tokens) << known.file;
     const std::string bytes(reinterpret_cast<const char*>(ids.data()), ids.size() * 2);
     EXPECT_EQ(Sha256Hex(bytes).substr(0, 16), known.sha) << known.file;
     EXPECT_EQ(vocabulary_->Decode(ids), text);
+  }
+}
+
+TEST_F(Gpt2Test, HostilePiecesAreEncodedAsTheDefinitionSays) {
+  const BpeReference reference(merges_, *vocabulary_);
+  BpeEncoder encoder(*vocabulary_);
+  std::mt19937 random(23);
+  for (const char* bytes : {"-",
+                            "=",
+                            " ",
+                            "*",
+                            "-=",
+                            "-=*_#",
+                            " \n",
+                            " \t\xC2\xA0",
+                            "\xC3\x83\xC2\x82",
+                            "\xC3\x83\x82",
+                            "a",
+                            "ab",
+                            "in",
+                            "aeiounst",
+                            "0",
+                            "01",
+                            "0123456789",
+                            "\xFF\xFE",
+                            "\xE3\x81\x82\xE3\x83",
+                            ".'",
+                            "x-= *"}) {
+    for (int round = 0; round < 60; ++round) {
+      std::string text = FewBytes(random, bytes, 1 + random() % (round % 10 == 0 ? 1500 : 150));
+      if (round % 3 == 0) std::shuffle(text.begin(), text.end(), random);
+      std::vector<uint16_t> ids;
+      encoder.Append(text, ids);
+      ASSERT_EQ(ids, ByDefinition(reference, text)) << text;
+    }
+  }
+  for (int round = 0; round < 1500; ++round) {  // any bytes, few or many of them
+    std::string bytes;
+    for (size_t i = 1 + random() % 6; i > 0; --i) bytes += static_cast<char>(random());
+    const std::string text = FewBytes(random, bytes, 1 + random() % 100);
+    ASSERT_EQ(Encode(*vocabulary_, text), ByDefinition(reference, text)) << text;
+  }
+}
+
+TEST_F(Gpt2Test, LinesOfAHundredMegabytesAreEncoded) {
+  const struct {
+    const char* repeated;
+    size_t token_bytes;
+  } lines[] = {{"-", 64}, {"a", 4}, {"\xC3\x83\xC3\x82", 128}};
+  for (const auto& [repeated, token_bytes] : lines) {
+    std::string line;
+    while (line.size() < kLineBytes) line += repeated;
+    const std::vector<uint16_t> ids = Encode(*vocabulary_, line);
+    EXPECT_EQ(ids.size(), line.size() / token_bytes) << repeated;
+    EXPECT_EQ(vocabulary_->BytesOf(ids[0]).size(), token_bytes);
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), ids[0]), std::ssize(ids)) << repeated;
   }
 }
 
