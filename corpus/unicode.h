@@ -1,11 +1,11 @@
 // unicode.h: what GPT-2's splitter wants to know of a character.
 //
-// Source:  Unicode's general categories L and N and the property White_Space, by ranges that
-//          tools/unicode_ranges.py writes.
+// Source:  Unicode 16's general categories L and N and the property White_Space, as tiktoken has
+//          them, by ranges that tools/unicode_ranges.py writes.
 // Errors:  bytes that are no UTF-8 (truncated, overlong, surrogates, beyond U+10FFFF) are each one
 //          character of class kOther, so that every text has a splitting.
 // Threads: the table is built once, at first use, safely.
-// Tests:   tests/corpus/bpe_test.cc
+// Tests:   tests/corpus/unicode_test.cc, tests/corpus/bpe_test.cc
 #pragma once
 
 #include <cstddef>

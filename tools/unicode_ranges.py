@@ -1,14 +1,25 @@
-"""Prints corpus/unicode_ranges.inc: which code points are letters (\\p{L}), numbers (\\p{N}) and white space.
+"""Prints corpus/unicode_ranges.inc: which code points are letters (\\p{L}), numbers (\\p{N}) and white space (\\s).
 
 usage: python3 tools/unicode_ranges.py > corpus/unicode_ranges.inc
+       python3 tools/unicode_ranges.py --check
 
-Letters and numbers come from Python's unicodedata; White_Space is a property that it lacks and that has not
-changed since Unicode 6.3, so it is written here.
+Letters and numbers come from the package unicodedata2, version 16.0.0, or from Python's own unicodedata where that has
+the same Unicode (3.14 has); White_Space is a property that both lack and that has not changed since
+Unicode 6.3, so it is written here.
+
+--check needs the package tiktoken too. It has tiktoken's regular expressions take every code point for itself, compares
+the three classes and prints the SHA-256 of the table, a byte a code point, that tests/corpus/unicode_test.cc has.
 """
 
+import hashlib
 import sys
-import unicodedata
 
+try:
+    import unicodedata2 as unicodedata
+except ImportError:
+    import unicodedata
+
+UNICODE = "16.0.0"  # that of tiktoken 0.8 to 0.14
 SPACES = [(0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
           (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)]
 
@@ -38,11 +49,43 @@ def show(name: str, values: list[tuple[int, int]]) -> None:
     print("};")
 
 
+def classes_of_tiktoken() -> bytearray:
+    """0 other, 1 letter, 2 number, 3 space, as CharClass has them."""
+    import tiktoken
+
+    table = bytearray(sys.maxunicode + 1)
+    for value, pattern in enumerate([r"\p{L}", r"\p{N}", r"\s"], start=1):
+        encoding = tiktoken.Encoding(name="classes", pat_str=pattern, special_tokens={},
+                                     mergeable_ranks={bytes([byte]): byte for byte in range(256)})
+        for point in range(sys.maxunicode + 1):
+            # Surrogates are no characters of a text. What the pattern does not match has no tokens.
+            if not 0xD800 <= point < 0xE000 and encoding.encode_ordinary(chr(point)):
+                table[point] = value
+    return table
+
+
+def check(tables: list[list[tuple[int, int]]]) -> None:
+    ours = bytearray(sys.maxunicode + 1)
+    for value, table in enumerate(tables, start=1):
+        for low, high in table:
+            ours[low:high + 1] = bytes([value]) * (high + 1 - low)
+    theirs = classes_of_tiktoken()
+    different = [f"U+{point:04X}" for point in range(len(ours)) if ours[point] != theirs[point]]
+    if different:
+        sys.exit(f"{len(different)} code points differ from tiktoken: {' '.join(different[:20])}")
+    print(f"as in tiktoken; {hashlib.sha256(theirs).hexdigest()}")
+
+
 def main() -> None:
-    print(f"// unicode_ranges.inc: written by tools/unicode_ranges.py from Unicode {unicodedata.unidata_version}.")
-    show("kLetters", ranges("L"))
-    show("kNumbers", ranges("N"))
-    show("kSpaces", SPACES)
+    if unicodedata.unidata_version != UNICODE:
+        sys.exit(f"this Python has Unicode {unicodedata.unidata_version}; install unicodedata2=={UNICODE}")
+    tables = [ranges("L"), ranges("N"), SPACES]
+    if sys.argv[1:] == ["--check"]:
+        check(tables)
+        return
+    print(f"// unicode_ranges.inc: written by tools/unicode_ranges.py from Unicode {UNICODE}.")
+    for name, table in zip(["kLetters", "kNumbers", "kSpaces"], tables):
+        show(name, table)
 
 
 if __name__ == "__main__":
