@@ -268,7 +268,8 @@ std::string EndedLine(std::string text) {
   return text;
 }
 
-// Fields that have no one value for all trials, as a comment; "" when there is none.
+// Fields that have no one value for all trials, or that another says, as a comment; "" when there
+// is none.
 std::string DifferingComment(const v1::ExperimentSpec& filled) {
   std::vector<std::string> paths;
   for (const spec::Field& field : spec::FieldTable()) {
@@ -280,8 +281,9 @@ std::string DifferingComment(const v1::ExperimentSpec& filled) {
     }
   }
   return paths.empty() ? ""
-                       : AsComment(absl::StrCat("left out, as they differ between trials: ",
-                                                absl::StrJoin(paths, ", ")));
+                       : AsComment(absl::StrCat(
+                             "left out, as they differ between trials or follow from others: ",
+                             absl::StrJoin(paths, ", ")));
 }
 
 // The file as it was written and as it was understood: two documents, each of which can be

@@ -258,7 +258,6 @@ const std::vector<std::string>& ReservedPaths() {
       "resources.single_node",
       "resources.accelerator",
       "resources.priority",
-      "train.global_batch_tokens",
       "train.max_time",
       "parallel.tensor",
       "parallel.pipeline",

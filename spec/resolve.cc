@@ -90,7 +90,9 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
 void FillTraining(const PathSet& set, v1::Spec& spec) {
   v1::Train& train = *spec.mutable_train();
   if (!set.contains("train.global_batch_size") || train.global_batch_size() == 0) {
-    train.set_global_batch_size(int64_t{train.batch_size()} * spec.resources().gpus());
+    train.set_global_batch_size(train.global_batch_tokens() > 0
+                                    ? train.global_batch_tokens() / std::max(1, train.seq_len())
+                                    : int64_t{train.batch_size()} * spec.resources().gpus());
   }
   if (!set.contains("train.epochs") || train.epochs() == 0) {
     train.set_epochs(train.max_steps() == 0 && train.max_tokens() == 0 ? 1 : 0);
@@ -162,10 +164,14 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
   const bool warms_for_steps = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
     return trial.schedule().warmup_steps() >= 0;
   });
+  const bool batch_in_tokens = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
+    return trial.train().global_batch_tokens() > 0;
+  });
   v1::ExperimentSpec filled = spec;
   for (const Field& field : FieldTable()) {
     if (field.type == FieldType::kLabels || swept.contains(field.path)) continue;
     if (field.path == "schedule.warmup_ratio" && warms_for_steps) continue;
+    if (field.path == "train.global_batch_size" && batch_in_tokens) continue;
     const v1::Value value = GetField(trials.front(), field.path);
     const bool shared = std::all_of(trials.begin(), trials.end(), [&](const v1::Spec& trial) {
       return SameValue(GetField(trial, field.path), value);

@@ -131,8 +131,8 @@ std::vector<Issue> Validate(const v1::ExperimentSpec& spec);
 absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec);
 
 // The specification of one trial: base, assignments, preset sizes, dependent defaults (global
-// batch; warm-up steps stay symbolic until target steps are known). Precision `auto` becomes a
-// precision once the device is known. Pure.
+// batch, also where it is given in tokens; warm-up steps stay symbolic until target steps are
+// known). Precision `auto` becomes a precision once the device is known. Pure.
 // Errors: InvalidArgument when an assignment cannot be made; combinations are Validate's.
 absl::StatusOr<v1::Spec> ResolveTrial(const v1::ExperimentSpec& spec,
                                       const std::vector<v1::Assignment>& assignments);

@@ -37,7 +37,7 @@ std::string_view Last(std::string_view path) {
 }
 
 // What other systems call our fields.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kOtherNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 35> kOtherNames{{
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
     {"beta1", "optimizer.betas"},
@@ -48,6 +48,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 34> kOtherNa
     {"micro_batch_size", "train.batch_size"},
     {"per_device_train_batch_size", "train.batch_size"},
     {"gradient_accumulation_steps", "train.global_batch_size"},
+    {"total_batch_size", "train.global_batch_tokens"},
     {"sequence_length", "train.seq_len"},
     {"block_size", "train.seq_len"},
     {"context_length", "train.seq_len"},

@@ -81,11 +81,17 @@ void AddTrainFields(std::vector<Field>& t) {
                   .Range(1, 1 << 24)
                   .Default("1024")
                   .Help("Length of a sequence, in tokens."));
-  t.push_back(Row("train.global_batch_size", kInteger)
+  t.push_back(
+      Row("train.global_batch_size", kInteger)
+          .Range(0, 1ull << 32)
+          .Depends("global_batch_tokens ÷ seq_len where that is set, else batch_size × gpus")
+          .Help("Sequences per optimizer step over all ranks; a multiple of batch_size × "
+                "gpus, reached by accumulation."));
+  t.push_back(Row("train.global_batch_tokens", kInteger)
                   .Range(0, 1ull << 32)
-                  .Depends("batch_size × gpus")
-                  .Help("Sequences per optimizer step over all ranks; a multiple of batch_size × "
-                        "gpus, reached by accumulation."));
+                  .Default("0")
+                  .Help("The same in tokens, a multiple of seq_len × batch_size × gpus; 0: "
+                        "global_batch_size says it."));
   t.push_back(Row("train.max_steps", kInteger)
                   .Range(0, kCountMax)
                   .Default("0")

@@ -62,26 +62,56 @@ void CheckSequence(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-void CheckBatch(const v1::Spec& trial, std::vector<Violation>& out) {
+// Beyond any product of sizes within their ranges.
+constexpr int64_t kPassMax = int64_t{1} << 60;
+
+// The multiples of `step` next to `value`.
+std::string NearestText(int64_t value, int64_t step) {
+  const int64_t below = value / step * step;
+  return below > 0 ? absl::StrCat("use ", below, " or ", below + step)
+                   : absl::StrCat("use ", below + step);
+}
+
+void CheckBatch(const v1::Spec& trial, const PathSet& set, std::vector<Violation>& out) {
   const v1::Train& train = trial.train();
   const int64_t step = int64_t{train.batch_size()} * trial.resources().gpus();
-  if (step <= 0 || train.global_batch_size() <= 0) return;
+  if (step <= 0 || train.seq_len() <= 0 || step > kPassMax / train.seq_len()) return;
+  const int64_t tokens_of_pass = step * train.seq_len();  // of all ranks, without accumulation
+  if (train.global_batch_tokens() > 0 && train.global_batch_size() > 0 &&
+      set.contains("train.global_batch_size")) {
+    out.push_back({"global_batch_pair",
+                   {"train.global_batch_tokens", "train.global_batch_size"},
+                   "train.global_batch_size and train.global_batch_tokens are two ways to say one "
+                   "thing",
+                   "keep one"});
+    return;
+  }
+  if (train.global_batch_tokens() % tokens_of_pass != 0) {
+    out.push_back(
+        {"global_batch_tokens",
+         {"train.global_batch_tokens", "train.seq_len", "train.batch_size", "resources.gpus"},
+         absl::StrCat("train.global_batch_tokens ", train.global_batch_tokens(),
+                      " is not a multiple of train.seq_len ", train.seq_len(),
+                      " × train.batch_size ", train.batch_size(), " × resources.gpus ",
+                      trial.resources().gpus()),
+         NearestText(train.global_batch_tokens(), tokens_of_pass)});
+    return;
+  }
+  if (train.global_batch_size() <= 0) return;
   if (train.global_batch_size() % step != 0) {
-    const int64_t above = (train.global_batch_size() / step + 1) * step;
     out.push_back({"global_batch",
                    {"train.global_batch_size", "train.batch_size", "resources.gpus"},
                    absl::StrCat("train.global_batch_size ", train.global_batch_size(),
                                 " is not a multiple of train.batch_size ", train.batch_size(),
                                 " × resources.gpus ", trial.resources().gpus()),
-                   above - step > 0 ? absl::StrCat("use ", above - step, " or ", above)
-                                    : absl::StrCat("use ", above)});
+                   NearestText(train.global_batch_size(), step)});
   }
   const double tokens =
       static_cast<double>(train.global_batch_size()) * static_cast<double>(train.seq_len());
   if (train.max_tokens() > 0 && static_cast<double>(train.max_tokens()) < tokens) {
     out.push_back({"max_tokens",
-                   {"train.max_tokens", "train.global_batch_size", "train.batch_size",
-                    "train.seq_len", "resources.gpus"},
+                   {"train.max_tokens", "train.global_batch_tokens", "train.global_batch_size",
+                    "train.batch_size", "train.seq_len", "resources.gpus"},
                    absl::StrCat("train.max_tokens ", train.max_tokens(), " is less than the ",
                                 NumberText(tokens), " tokens of one step"),
                    "raise it, or use max_steps"});
@@ -143,7 +173,7 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   CheckShape(trial.model(), out);
   CheckInitFrom(trial.model(), out);
   CheckSequence(trial, out);
-  CheckBatch(trial, out);
+  CheckBatch(trial, set, out);
   CheckLength(trial, set, out);
   CheckScaling(trial, out);
   CheckDevice(trial, out);

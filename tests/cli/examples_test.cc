@@ -100,6 +100,8 @@ TEST(ExamplesTest, PrintingKeepsWhatDefaultsWouldLose) {
            "parameters: {train.epochs: [1, 2]}\n",
            "parameters: {train.max_steps: [1, 2]}\n",
            "train: {max_tokens: 1e9}\n",
+           "train: {global_batch_tokens: 65536}\nparameters: {train.seq_len: [256, 512]}\n",
+           "parameters: {train.global_batch_tokens: [65536, 131072]}\n",
            // Text that plain YAML would take for something else.
            "description: 'yes'\nlabels: {'1': 'no', a b: 'x: y # z', n: 'null'}\n",
            "description: \"lines\\n\\tand \\\"quotes\\\" \\\\ back\"\n",

@@ -88,6 +88,23 @@ TEST(ResolveTest, TheGlobalBatchFollowsBatchAndRanksUnlessGiven) {
   EXPECT_EQ(builder.Resolve().train().global_batch_size(), 256);
 }
 
+TEST(ResolveTest, TokensOfAStepGiveTheGlobalBatchOfEachLength) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "2")
+      .Set("train.global_batch_tokens", "65536")
+      .Sweep("train.seq_len", {"256", "1024"});
+  const auto trials = Expand(builder.spec());
+  ASSERT_TRUE(trials.ok());
+  std::vector<int64_t> sizes;
+  for (const v1::ExpandedTrial& one : *trials) {
+    const auto trial =
+        ResolveTrial(builder.spec(), {one.assignments().begin(), one.assignments().end()});
+    sizes.push_back(trial->train().global_batch_size());
+  }
+  EXPECT_EQ(sizes, (std::vector<int64_t>{256, 64}));
+  EXPECT_TRUE(Validate(builder.spec()).empty());
+}
+
 TEST(ResolveTest, OneEpochIsTheLengthUnlessAnotherIsGiven) {
   EXPECT_EQ(ExperimentBuilder().Resolve().train().epochs(), 1);
   EXPECT_EQ(ExperimentBuilder().Set("train.max_steps", "10").Resolve().train().epochs(), 0);
@@ -120,6 +137,19 @@ TEST(FilledInTest, GivesTheSameTrialsFromAFileThatSaysEverythingTheyShare) {
   EXPECT_EQ(filled.base().model().vocab_pad(), 320);
   const auto again = ResolveTrial(filled, {});
   ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->SerializeAsString(), one.Resolve().SerializeAsString());
+}
+
+TEST(FilledInTest, ABatchInTokensStaysInTokens) {
+  ExperimentBuilder one;
+  one.Set("train.global_batch_tokens", "524288");
+  Freeze(one.spec(), "cpu", 7);
+  const v1::ExperimentSpec filled = FilledIn(one.spec());
+  EXPECT_TRUE(Validate(filled).empty());
+  EXPECT_FALSE(IsExplicit(filled, "train.global_batch_size"));
+  const auto again = ResolveTrial(filled, {});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->train().global_batch_size(), 512);
   EXPECT_EQ(again->SerializeAsString(), one.Resolve().SerializeAsString());
 }
 

@@ -66,6 +66,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"global_batch",
              [](B& b) { b.Set("train.global_batch_size", "100").Set("resources.gpus", "8"); },
              "train.global_batch_size conflict"},
+        Case{"batch_in_tokens_of_no_whole_sequences",
+             [](B& b) { b.Set("train.global_batch_tokens", "500000"); },
+             "train.global_batch_tokens conflict"},
+        Case{"batch_in_tokens_of_no_whole_micro_steps",
+             [](B& b) { b.Set("train.global_batch_tokens", "9216"); },  // 9 × 1024
+             "train.global_batch_tokens conflict"},
+        Case{"batch_in_two_ways",
+             [](B& b) {
+               b.Set("train.global_batch_tokens", "16384").Set("train.global_batch_size", "16");
+             },
+             "train.global_batch_tokens conflict"},
+        Case{"fewer_tokens_than_a_batch_of_tokens",
+             [](B& b) {
+               b.Set("train.global_batch_tokens", "16384").Set("train.max_tokens", "10000");
+             },
+             "train.max_tokens conflict"},
         Case{"two_lengths", [](B& b) { b.Set("train.max_steps", "10").Set("train.epochs", "1"); },
              "train.epochs conflict"},
         Case{"tokens_and_steps",
@@ -146,6 +162,19 @@ TEST(ValidateTest, AProblemOfSomeTrialsIsReportedOnceAndNamesTheCombination) {
       << issues[0].message;
   EXPECT_NE(issues[0].message.find("4 of 6 trials"), std::string::npos) << issues[0].message;
   EXPECT_EQ(issues[0].hint, "use 60 or 72");
+}
+
+TEST(ValidateTest, ALengthThatDoesNotDivideTheTokensOfAStepIsNamedWithThoseThatDo) {
+  ExperimentBuilder builder;
+  builder.Set("train.global_batch_tokens", "65536").Sweep("train.seq_len", {"512", "1000"});
+  const std::vector<Issue> issues = Validate(builder.spec());
+  ASSERT_EQ(issues.size(), 1u);
+  EXPECT_EQ(issues[0].path, "parameters.train.seq_len[1]");
+  EXPECT_NE(issues[0].message.find("train.global_batch_tokens 65536 is not a multiple of "
+                                   "train.seq_len 1000 × train.batch_size 8 × resources.gpus 1"),
+            std::string::npos)
+      << issues[0].message;
+  EXPECT_EQ(issues[0].hint, "use 64000 or 72000");
 }
 
 TEST(ValidateTest, ExcludedCombinationsNeedNotWork) {

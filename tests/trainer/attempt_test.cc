@@ -114,6 +114,20 @@ TEST_F(AttemptTest, AnotherNumberOfRanksResumesWithTheSameDataAndNearlyTheSameLo
   EXPECT_LE(LargestDifference({losses.begin() + 6, losses.end()}, rest.Losses()), 1e-5);
 }
 
+TEST_F(AttemptTest, ACheckpointIsStillGoodWhereTheBatchIsSaidInTokensToo) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["global_batch_size"] = "8";
+  spec["checkpoint"]["every"]["steps"] = "4";
+  const frames::Start start = StoredStart(spec);
+  const Told whole = TrainerGang(1).Run(start);
+  spec["train"]["global_batch_tokens"] = "256";  // × 32
+  frames::Start again = start;
+  again.spec = spec;
+  again.attempt = 2;
+  again.resume = ResumeOf(whole.checkpoints.at(0));
+  EXPECT_EQ(TrainerGang(1).Run(again).resumed_step, 4u);
+}
+
 // ---- Measures ----
 
 TEST_F(AttemptTest, EveryStepReportsWhereItsTimeWentAndWhatWasReduced) {

@@ -96,6 +96,21 @@ TEST(StepPlanTest, DealsTheGlobalBatchToRanksAndMicroSteps) {
   EXPECT_FALSE(PlanSteps(spec, 0, 4, 1000).ok()) << "24 is no multiple of 4 × 4";
 }
 
+TEST(TrialSpecTest, TokensOfAStepAreAsManySequences) {
+  json spec = Minimal();
+  spec["train"] = {{"seq_len", 256}, {"global_batch_tokens", "65536"}};
+  EXPECT_EQ(ParseTrialSpec(spec)->train.global_batch_size, 256);
+  spec["train"]["global_batch_size"] = "256";  // as dtctl resolves it
+  EXPECT_EQ(ParseTrialSpec(spec)->train.global_batch_size, 256);
+  spec["train"]["global_batch_size"] = "128";
+  EXPECT_EQ(MessageOf(spec),
+            "train.global_batch_tokens: 65536 is not train.global_batch_size (128) × train.seq_len "
+            "(256); give one of them");
+  spec["train"] = {{"seq_len", 1000}, {"global_batch_tokens", "65536"}};
+  EXPECT_EQ(MessageOf(spec),
+            "train.global_batch_tokens: 65536 is not a multiple of train.seq_len (1000)");
+}
+
 TEST(StepPlanTest, CountsStepsFromTokensAndEpochs) {
   TrialSpec spec;
   spec.train.batch_size = 8;

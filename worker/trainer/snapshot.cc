@@ -141,6 +141,11 @@ std::string SpecHash(const nlohmann::json& spec) {
   }
   // These change no number.
   if (kept.contains("train")) kept["train"].erase("hash_every");
+  // The same once more, where the size is there too.
+  if (kept.contains("train")) {
+    const nlohmann::json size = kept["train"].value("global_batch_size", nlohmann::json(0));
+    if (size != 0 && size != "0") kept["train"].erase("global_batch_tokens");
+  }
   if (kept.contains("model")) kept["model"].erase("activation_checkpointing");
   // As before there was such a field: checkpoints of then are still good.
   if (kept.contains("model") && kept["model"].is_object() &&

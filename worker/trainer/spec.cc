@@ -205,11 +205,30 @@ void ReadModel(const json& spec, std::optional<Error>& error, ModelSpec& model) 
   }
 }
 
+// The global batch in tokens: dtctl sends it beside the size that follows from it.
+void ReadBatchTokens(Section& section, TrainSpec& train) {
+  int64_t tokens = 0;
+  section.Integer("global_batch_tokens", 0, int64_t{1} << 32, tokens);
+  if (tokens == 0) return;
+  const int64_t sequences = tokens / train.seq_len;
+  if (tokens % train.seq_len != 0) {
+    section.Fail(Wrong("train.global_batch_tokens", std::to_string(tokens),
+                       "a multiple of train.seq_len (" + std::to_string(train.seq_len) + ")"));
+  } else if (train.global_batch_size != 0 && train.global_batch_size != sequences) {
+    section.Fail(Wrong("train.global_batch_tokens", std::to_string(tokens),
+                       "train.global_batch_size (" + std::to_string(train.global_batch_size) +
+                           ") × train.seq_len (" + std::to_string(train.seq_len) +
+                           "); give one of them"));
+  }
+  train.global_batch_size = sequences;
+}
+
 void ReadTrain(const json& spec, std::optional<Error>& error, TrainSpec& train) {
   Section section(spec, "train", error);
   section.Integer("batch_size", 1, 1 << 24, train.batch_size);
   section.Integer("seq_len", 1, 1 << 24, train.seq_len);
   section.Integer("global_batch_size", 0, int64_t{1} << 40, train.global_batch_size);
+  ReadBatchTokens(section, train);
   section.Integer("max_steps", 0, kAny, train.max_steps);
   section.Integer("max_tokens", 0, kAny, train.max_tokens);
   section.Number("epochs", 0, 1e9, train.epochs);
