@@ -77,6 +77,7 @@ TEST(SamplerTest, StepsOfEpochsAreWholeAndAtLeastOne) {
   EXPECT_EQ(StepsOfEpochs(1, 100, 8), 12u);
   EXPECT_EQ(StepsOfEpochs(2.5, 100, 8), 31u);
   EXPECT_EQ(StepsOfEpochs(0.01, 100, 8), 1u);
+  EXPECT_EQ(StepsOfEpochs(1e9, uint64_t{1} << 40, 1), (uint64_t{1} << 53) - 1);
 }
 
 // Every sample of a step, by whatever ranks and micro-steps it is dealt to.

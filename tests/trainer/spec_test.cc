@@ -49,7 +49,7 @@ TEST(TrialSpecTest, NamesTheFieldTheValueAndWhatIsAllowed) {
   EXPECT_EQ(MessageOf(spec), "model.activation: 'swish' is not one of gelu, gelu_tanh, relu");
   spec = Minimal();
   spec["train"] = {{"batch_size", 0}};
-  EXPECT_EQ(MessageOf(spec), "train.batch_size: 0 is not an integer from 1 to 16777216");
+  EXPECT_EQ(MessageOf(spec), "train.batch_size: 0 is not an integer from 1 to 1048576");
   spec = Minimal();
   spec["model"] = {{"n_embd", 100}, {"n_head", 3}};
   EXPECT_EQ(MessageOf(spec), "model.n_embd: 100 is not a multiple of model.n_head (3)");
@@ -122,6 +122,43 @@ TEST(StepPlanTest, CountsStepsFromTokensAndEpochs) {
   EXPECT_EQ(PlanSteps(spec, 0, 1, 1000)->target_steps, 312);
   spec.schedule.warmup_ratio = 0.1;
   EXPECT_EQ(PlanSteps(spec, 0, 1, 1000)->warmup_steps, 31);
+}
+
+TEST(TrialSpecTest, RefusesCountsBeyondWhatJsonHoldsExactly) {
+  for (const char* field : {"max_steps", "max_tokens", "hash_every"}) {
+    json spec = Minimal();
+    spec["train"] = {{field, "9223372036854775807"}};
+    EXPECT_EQ(MessageOf(spec), std::string("train.") + field +
+                                   ": \"9223372036854775807\" is not an integer from 0 to "
+                                   "9007199254740991");
+    spec["train"] = {{field, "9007199254740991"}};
+    EXPECT_EQ(MessageOf(spec), "");
+  }
+  json spec = Minimal();
+  spec["train"] = {{"batch_size", 1 << 21}};
+  EXPECT_EQ(MessageOf(spec), "train.batch_size: 2097152 is not an integer from 1 to 1048576");
+  spec["train"] = {{"global_batch_size", "8589934592"}};
+  EXPECT_NE(MessageOf(spec), "");
+}
+
+TEST(StepPlanTest, TheLargestCountsGiveStepsAndNoOverflow) {
+  TrialSpec spec;
+  spec.train.max_tokens = (int64_t{1} << 53) - 1;
+  EXPECT_EQ(PlanSteps(spec, 0, 1, 1000)->target_steps, int64_t{1} << 40) << "of 8 × 1024 tokens";
+  spec.train.max_tokens = 0;
+  spec.train.max_steps = (int64_t{1} << 53) - 1;
+  EXPECT_EQ(PlanSteps(spec, 0, 1, 1000)->target_steps, spec.train.max_steps);
+  spec.train.global_batch_size = 4096;
+  const Result<StepPlan> plan = PlanSteps(spec, 0, 1, 1000);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().kind, ErrorKind::kConfig);
+  EXPECT_NE(plan.error().message.find("9007199254740991 steps of 4096 sequences"),
+            std::string::npos);
+  spec.train.max_steps = 0;
+  spec.train.epochs = 1e9;
+  EXPECT_FALSE(PlanSteps(spec, 0, 1, uint64_t{1} << 50).ok());
+  spec.train.epochs = 1;
+  EXPECT_TRUE(PlanSteps(spec, 0, 1, uint64_t{1} << 50).ok());
 }
 
 class LearningRateTest : public ::testing::Test {

@@ -123,7 +123,10 @@ class Section {
   std::optional<Error>& error_;
 };
 
-constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+// The bounds that dtctl has for submitted files; JSON holds whole numbers exactly up to kAny.
+constexpr int64_t kAny = (int64_t{1} << 53) - 1;
+constexpr int64_t kBatchMax = int64_t{1} << 20;
+constexpr int64_t kGlobalBatchMax = int64_t{1} << 32;
 
 // Sizes of the presets; spec/ resolves them for submitted files, this serves `dttrain --spec`.
 std::optional<ModelSpec> Preset(const std::string& name) {
@@ -208,7 +211,7 @@ void ReadModel(const json& spec, std::optional<Error>& error, ModelSpec& model) 
 // The global batch in tokens: dtctl sends it beside the size that follows from it.
 void ReadBatchTokens(Section& section, TrainSpec& train) {
   int64_t tokens = 0;
-  section.Integer("global_batch_tokens", 0, int64_t{1} << 32, tokens);
+  section.Integer("global_batch_tokens", 0, kGlobalBatchMax, tokens);
   if (tokens == 0) return;
   const int64_t sequences = tokens / train.seq_len;
   if (tokens % train.seq_len != 0) {
@@ -225,9 +228,9 @@ void ReadBatchTokens(Section& section, TrainSpec& train) {
 
 void ReadTrain(const json& spec, std::optional<Error>& error, TrainSpec& train) {
   Section section(spec, "train", error);
-  section.Integer("batch_size", 1, 1 << 24, train.batch_size);
+  section.Integer("batch_size", 1, kBatchMax, train.batch_size);
   section.Integer("seq_len", 1, 1 << 24, train.seq_len);
-  section.Integer("global_batch_size", 0, int64_t{1} << 40, train.global_batch_size);
+  section.Integer("global_batch_size", 0, kGlobalBatchMax, train.global_batch_size);
   ReadBatchTokens(section, train);
   section.Integer("max_steps", 0, kAny, train.max_steps);
   section.Integer("max_tokens", 0, kAny, train.max_tokens);
@@ -405,10 +408,19 @@ Result<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
   if (spec.train.max_steps > 0) {
     plan.target_steps = spec.train.max_steps;
   } else if (spec.train.max_tokens > 0) {
-    plan.target_steps = (spec.train.max_tokens + plan.tokens_per_step - 1) / plan.tokens_per_step;
+    plan.target_steps = (spec.train.max_tokens - 1) / plan.tokens_per_step + 1;
   } else {
     plan.target_steps = static_cast<int64_t>(
         StepsOfEpochs(spec.train.epochs, train_windows, plan.batch.global_batch));
+  }
+  // Samples are counted in 64 bits, and a rank's micro-batches, of which there are no more.
+  const int64_t steps_max = std::numeric_limits<int64_t>::max() / plan.batch.global_batch;
+  if (plan.target_steps > steps_max) {
+    return Error{
+        ErrorKind::kConfig,
+        std::to_string(plan.target_steps) + " steps of " + std::to_string(plan.batch.global_batch) +
+            " sequences are more than can be counted; with such a batch train for " +
+            std::to_string(steps_max) + " steps at most (train.max_steps, max_tokens, epochs)"};
   }
   plan.warmup_steps = spec.schedule.warmup_steps >= 0
                           ? spec.schedule.warmup_steps

@@ -72,7 +72,8 @@ Result<void> BatchPlan::Check() const {
 
 uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch) {
   const double steps = epochs * static_cast<double>(windows) / static_cast<double>(global_batch);
-  return static_cast<uint64_t>(std::max(1.0, std::floor(steps)));
+  constexpr double kStepsMax = 9007199254740991.0;
+  return static_cast<uint64_t>(std::clamp(std::floor(steps), 1.0, kStepsMax));
 }
 
 }  // namespace dt::trainer

@@ -57,7 +57,8 @@ struct BatchPlan {
   }
 };
 
-// Optimizer steps of `epochs` passes over the windows: whole steps, at least one.
+// Optimizer steps of `epochs` passes over the windows: whole steps, at least one and at most
+// 2^53 - 1, which no run sees the end of.
 uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch);
 
 }  // namespace dt::trainer
