@@ -119,26 +119,37 @@ absl::StatusOr<Response> Client::Call(
   return response;
 }
 
+std::string UnreachableHint(std::string_view message, Protection protection) {
+  const auto says = [&](std::string_view word) {
+    return message.find(word) != std::string_view::npos;
+  };
+  if (says("Peer name")) {
+    return "dial a name or address that the coordinator's certificate has; 'openssl x509 -noout "
+           "-ext subjectAltName -in FILE' prints them";
+  }
+  if (says("andshake") || says("SSL")) {
+    return "check --tls-ca, --tls-cert and --tls-key against the coordinator's";
+  }
+  if (says("HTTP/2")) {
+    return "something else listens there; dtcoord's --listen address is wanted, not its --http";
+  }
+  // A listener that closes at once wants TLS where there is none, or another certificate.
+  if (says("Socket closed") || says("Connection reset") ||
+      LastCause(std::string(message)).empty()) {
+    return protection == Protection::kTls
+               ? "it closed the connection: check --tls-ca, --tls-cert and --tls-key against the "
+                 "coordinator's, and that it has TLS at all"
+               : "something there closed the connection: if the coordinator has TLS, give "
+                 "--tls-ca, --tls-cert and --tls-key";
+  }
+  return "start dtcoord, or name another with --address or DTCTL_ADDRESS";
+}
+
 absl::Status Client::Explain(const grpc::Status& status) const {
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     const std::string cause = LastCause(status.error_message());
-    const auto says = [&](absl::string_view word) {
-      return absl::StrContains(status.error_message(), word);
-    };
-    // A listener that closes at once wants TLS where there is none, or another certificate.
-    const bool closed = says("Socket closed") || says("Connection reset") || cause.empty();
-    const char* hint = "start dtcoord, or name another with --address or DTCTL_ADDRESS";
-    if (says("andshake") || says("SSL")) {
-      hint = "check --tls-ca, --tls-cert and --tls-key against the coordinator's";
-    } else if (says("HTTP/2")) {
-      hint = "something else listens there; dtcoord's --listen address is wanted, not its --http";
-    } else if (closed) {
-      hint = tls_
-                 ? "it closed the connection: check --tls-ca, --tls-cert and --tls-key against the "
-                   "coordinator's, and that it has TLS at all"
-                 : "something there closed the connection: if the coordinator has TLS, give "
-                   "--tls-ca, --tls-cert and --tls-key";
-    }
+    const std::string hint =
+        UnreachableHint(status.error_message(), tls_ ? Protection::kTls : Protection::kNone);
     return absl::UnavailableError(absl::StrCat("no coordinator answers at ", address_,
                                                cause.empty() ? "" : absl::StrCat(" (", cause, ")"),
                                                "; ", hint));

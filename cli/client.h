@@ -3,12 +3,14 @@
 // Errors:  codes of the service, with the address in the message where nothing answered;
 //          Cancelled after Ctrl-C. Every call has a deadline (limits::kCallDeadline).
 // Threads: one thread.
-// Tests:   tests/cli/commands_test.cc, against tests/testing/fake_control.h
+// Tests:   tests/cli/client_test.cc; tests/cli/command_test.cc, against
+// tests/testing/fake_control.h
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,6 +27,10 @@ struct ClientOptions {
   std::string address;
   TlsFiles tls;
 };
+
+enum class Protection { kNone, kTls };
+// What to do where no coordinator answers, by what gRPC says of it.
+std::string UnreachableHint(std::string_view message, Protection protection);
 
 class Client {
  public:
