@@ -118,6 +118,7 @@ TEST_F(AttemptTest, ACheckpointIsStillGoodWhereTheBatchIsSaidInTokensToo) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["global_batch_size"] = "8";
   spec["checkpoint"]["every"]["steps"] = "4";
+  spec["checkpoint"]["keep_latest"] = 100;
   const frames::Start start = StoredStart(spec);
   const Told whole = TrainerGang(1).Run(start);
   spec["train"]["global_batch_tokens"] = "256";  // × 32
@@ -263,7 +264,9 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
 TEST_F(AttemptTest, TokensThatOutgrowTheLimitAreOutOfMemoryToo) {
   TrainerGang gang(1, {"--threads", "1", "--memory-limit", "600M"});
   nlohmann::json spec = SmallSpec();
-  spec["train"]["batch_size"] = 1 << 21;  // 1 GB of ids, read ahead by a thread of its own
+  spec["train"]["batch_size"] = 1 << 20;  // 1 GB of ids, read ahead by a thread of its own
+  spec["train"]["seq_len"] = 64;
+  spec["model"]["n_positions"] = 64;
   const Told told = gang.Run(Start(spec));
   EXPECT_EQ(told.Cause(), "oom");
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
