@@ -1,6 +1,8 @@
 // tasks_test.cc: what evaluations do besides the validation loss, told by real trainers.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/trainer/trainer_gang.h"
 
 namespace dt::testing {
@@ -30,11 +32,11 @@ class TasksTest : public ::testing::Test {
     for (int i = 0; i < count; ++i) {
       nlohmann::json endings;
       for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
-      lines +=
-          nlohmann::json{
-              {"ctx", "number " + std::to_string(i * i)}, {"endings", endings}, {"label", i % 4}}
-              .dump() +
-          "\n";
+      lines += nlohmann::json{{"ctx", "number " + std::to_string(int64_t{i} * i)},
+                              {"endings", endings},
+                              {"label", i % 4}}
+                   .dump() +
+               "\n";
     }
     folder_.Write(name, lines);
   }
@@ -92,6 +94,8 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
   EXPECT_EQ(rest.checkpoints[0].step, 4u);
   EXPECT_EQ(rest.checkpoints[0].loss, rest.evals[0].loss);
   EXPECT_TRUE(rest.checkpoints[0].best);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ("storage/" + left.checkpoints[0].path)))
+      << "the new one replaces it";
 }
 
 TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {

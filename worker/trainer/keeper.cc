@@ -124,7 +124,7 @@ void CheckpointKeeper::Tend() {
 }
 
 void CheckpointKeeper::Finish() {
-  if (saved_step_ == resumed_step_ || parts_.start.storage.empty()) return;
+  if (!newest_) return;  // nothing was written
   parts_.conversation.AwaitRegistered(static_cast<uint64_t>(saved_step_), kRegistrationWait);
   Tend();
 }

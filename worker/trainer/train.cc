@@ -347,7 +347,7 @@ Result<void> Attempt::Report(Stepper& stepper) {
   since_.nonfinite_steps = static_cast<double>(mine.step.nonfinite_steps - reported_nonfinite_);
   reported_nonfinite_ = mine.step.nonfinite_steps;
   if (since_.nonfinite_steps > 0) {
-    std::fprintf(stderr, "step %lld  gradient not finite, step left out; %lld so far\n",
+    std::fprintf(stderr, "step %lld  gradient or loss not finite, step left out; %lld so far\n",
                  static_cast<long long>(step_), static_cast<long long>(reported_nonfinite_));
   }
   since_.seconds = SecondsBetween(row_time_, now);

@@ -164,7 +164,7 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
       sum -= logs.gather(1, right.unsqueeze(1)).sum(at::kDouble);
       continue;
     }
-    const SpanScope span(spans);
+    GradientSpan span(spans);
     at::Tensor gradient = gradient_memory.narrow(0, 0, count);
     if (by_kernel) {
       sum += GradientByKernel(gradient, logits, right);
@@ -176,6 +176,7 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
     MultiplyInto(hidden_gradient, gradient, operands.weight());
     MultiplyInto(first == 0 ? *weight_out : part, gradient.t(), hidden);
     if (first > 0) weight_out->add_(part);
+    span.End();
   }
   return sum;
 }

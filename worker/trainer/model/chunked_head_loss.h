@@ -6,7 +6,7 @@
 //           tensor cores want it; a bias is a column of the weights whose input is 1, so that it
 //           costs no pass over the logits.
 // Errors:   LibTorch's exceptions pass through. On a GPU a target that is no column is the device's
-//           error, seen later.
+//           error, seen later, or, with a kernel of row_kernel.h, a loss that is not a number.
 // Threads:  enqueues on the current stream and never waits for it.
 // Tests:    tests/trainer/chunked_head_loss_test.cc, tests/gpu
 #pragma once

@@ -72,7 +72,7 @@ class HeadPass {
       for (int64_t row = begin; row < end; ++row) Row(first, row);
     });
     if (gradients_ == nullptr) return;
-    const SpanScope span(spans_);
+    GradientSpan span(spans_);
     at::Tensor hidden_gradient = gradients_->hidden.narrow(0, first, count);
     at::mm_out(hidden_gradient, logits, weight_);
     if (first == 0) {
@@ -80,6 +80,7 @@ class HeadPass {
     } else {
       weight_gradient_.addmm_(logits.t(), hidden);
     }
+    span.End();
   }
 
   void Row(int64_t first, int64_t row) {

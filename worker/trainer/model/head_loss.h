@@ -35,16 +35,15 @@ struct GradientSpans {
   std::vector<std::pair<Timeline::Moment, Timeline::Moment>> spans;
 };
 
-// One span, while it lives.
-class SpanScope {
+// One span, from here to its End. Recording a moment throws where a device has failed, which a
+// destructor must not.
+class GradientSpan {
  public:
-  explicit SpanScope(GradientSpans* spans)
+  explicit GradientSpan(GradientSpans* spans)
       : spans_(spans), from_(spans == nullptr ? 0 : spans->timeline.Now()) {}
-  ~SpanScope() {
+  void End() {
     if (spans_ != nullptr) spans_->spans.emplace_back(from_, spans_->timeline.Now());
   }
-  SpanScope(const SpanScope&) = delete;
-  SpanScope& operator=(const SpanScope&) = delete;
 
  private:
   GradientSpans* const spans_;
