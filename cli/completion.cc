@@ -46,19 +46,26 @@ bool Has(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The options of a command, then those of every command that it does not have itself.
-std::vector<const CLI::Option*> OptionsOf(const CommandTree& tree, const Entry& entry) {
-  std::vector<const CLI::Option*> options;
+// An option by those of its names that a command takes it by.
+struct NamedOption {
+  const CLI::Option* option;
+  std::vector<std::string> names;
+};
+
+// The options of a command, then those of every command, by the names that it does not use itself.
+std::vector<NamedOption> OptionsOf(const CommandTree& tree, const Entry& entry) {
+  std::vector<NamedOption> options;
   std::vector<std::string> names;
   std::vector<const CLI::App*> levels = {entry.app};
   if (entry.app != &tree.app()) levels.push_back(&tree.app());
   for (const CLI::App* level : levels) {
     for (const CLI::Option* option : level->get_options()) {
       if (option->get_positional()) continue;
-      const std::vector<std::string> own = NamesOf(option);
-      if (Has(names, own.back())) continue;
-      options.push_back(option);
+      std::vector<std::string> own = NamesOf(option);
+      std::erase_if(own, [&](const std::string& name) { return Has(names, name); });
+      if (own.empty()) continue;
       names.insert(names.end(), own.begin(), own.end());
+      options.push_back({option, std::move(own)});
     }
   }
   return options;
@@ -110,8 +117,7 @@ std::string BashScript(const CommandTree& tree) {
     for (const CLI::App* sub : entry.app->get_subcommands({})) {
       after.words.push_back(sub->get_name());
     }
-    for (const CLI::Option* option : OptionsOf(tree, entry)) {
-      const std::vector<std::string> names = NamesOf(option);
+    for (const auto& [option, names] : OptionsOf(tree, entry)) {
       after.words.insert(after.words.end(), names.begin(), names.end());
       if (option->get_items_expected_max() == 0) continue;
       absl::StrAppend(&values, "    ",
@@ -186,17 +192,17 @@ std::string FishScript(const CommandTree& tree) {
     }
     const std::string arguments = FishValues(ArgumentsOf(tree, entry));
     if (!arguments.empty()) absl::StrAppend(&script, begin, arguments, "\n");
-    for (const CLI::Option* option : OptionsOf(tree, entry)) {
+    for (const auto& [option, names] : OptionsOf(tree, entry)) {
       // An option of every command is given once, but for the format: each prints its own.
       const auto root = tree.app().get_options();
       const bool shared = option->get_option_text() != kFormatText &&
                           std::find(root.begin(), root.end(), option) != root.end();
       if (shared && !entry.path.empty()) continue;
       absl::StrAppend(&script, shared ? "complete -c dtctl" : begin);
-      for (const std::string& letter : option->get_snames()) {
-        absl::StrAppend(&script, " -s ", letter);
+      for (const std::string& name : names) {
+        const bool is_long = name.starts_with("--");
+        absl::StrAppend(&script, is_long ? " -l " : " -s ", name.substr(is_long ? 2 : 1));
       }
-      for (const std::string& name : option->get_lnames()) absl::StrAppend(&script, " -l ", name);
       if (option->get_items_expected_max() != 0) {
         absl::StrAppend(&script, " -r", FishValues(ValuesOf(tree, entry, option)));
       }

@@ -20,6 +20,12 @@ void AddOnce(Texts& texts, const std::string& text) {
   if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
 }
 
+// The order in which values come is that of the trials, which differs by chance.
+Texts Sorted(Texts texts) {
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
 std::string Joined(const Texts& texts) {
   if (texts.size() <= kTextsShown) return absl::StrJoin(texts, ", ");
   const std::vector<std::string> shown(texts.begin(), texts.begin() + kTextsShown);
@@ -73,7 +79,8 @@ std::string BuildText(const v1::TrialSummary& trial) {
 std::vector<Difference> DifferencesOf(const Experiment& a, const Experiment& b) {
   std::vector<Difference> differences;
   const auto compare = [&](const std::string& path, const Texts& first, const Texts& second) {
-    if (first != second) differences.push_back({path, Joined(first), Joined(second)});
+    if (Sorted(first) != Sorted(second))
+      differences.push_back({path, Joined(first), Joined(second)});
   };
   for (const spec::Field& field : spec::ExperimentFieldTable()) {
     if (field.path.find('.') == std::string::npos) continue;  // version, name, …

@@ -1,6 +1,8 @@
 // differences_test.cc: in what two experiments differ, and where a report says so.
 #include "cli/report/differences.h"
 
+#include <algorithm>
+
 #include "cli/report/compare.h"
 #include "cli/report/results_csv.h"
 #include "gtest/gtest.h"
@@ -32,6 +34,12 @@ TEST(DifferencesTest, EqualExperimentsHaveNoneWhateverTheyAreCalled) {
   b.found.mutable_spec()->set_description("the same");
   EXPECT_TRUE(DifferencesOf(FullStudy(12), b).empty());
   EXPECT_TRUE(Has(MarkdownPage(CompareReport(FullStudy(12), b)), "In no field"));
+}
+
+TEST(DifferencesTest, TheOrderOfTrialsIsNone) {
+  Experiment b = FullStudy(13);
+  std::reverse(b.trials.begin(), b.trials.end());
+  EXPECT_TRUE(DifferencesOf(FullStudy(12), b).empty());
 }
 
 TEST(DifferencesTest, FieldsAreComparedAsResolvedWithWhatFollowsFromThem) {
