@@ -59,6 +59,33 @@ Result<void> RefuseHalfPublished(const std::vector<std::string>& files) {
   return {};
 }
 
+// The files that match now, sorted.
+Result<std::vector<std::string>> Listed(const fs::path& wanted, const std::string& data_root) {
+  std::vector<fs::path> matches = {wanted.is_absolute() ? wanted.root_path() : fs::path(data_root)};
+  for (const fs::path& part : wanted.relative_path()) {
+    const std::string component = part.string();
+    if (component.empty() || component == ".") continue;
+    if (component == "..") {
+      return Error{ErrorKind::kConfig,
+                   "it has '..'; write it relative to the worker's --data-root"};
+    }
+    if (component == "**") {
+      return Error{ErrorKind::kConfig,
+                   "it has '**', which is not understood; name each level with '*'"};
+    }
+    std::vector<fs::path> next;
+    for (const fs::path& folder : matches) DT_TRY(Expand(folder, component, next));
+    matches = std::move(next);
+  }
+  std::vector<std::string> files;
+  for (const fs::path& path : matches) {
+    std::error_code code;
+    if (fs::is_regular_file(path, code)) files.push_back(path.string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> ResolveGlob(const std::string& data_root,
@@ -70,42 +97,22 @@ Result<std::vector<std::string>> ResolveGlob(const std::string& data_root,
     return Error{ErrorKind::kConfig,
                  context + " is relative and this worker has no --data-root; give it one"};
   }
-  std::vector<fs::path> matches = {wanted.is_absolute() ? wanted.root_path() : fs::path(data_root)};
-  for (const fs::path& part : wanted.relative_path()) {
-    const std::string component = part.string();
-    if (component.empty() || component == ".") continue;
-    if (component == "..") {
-      return Error{ErrorKind::kConfig,
-                   context + " has '..'; write it relative to the worker's --data-root"};
-    }
-    if (component == "**") {
-      return Error{ErrorKind::kConfig, context +
-                                           " has '**', which is not understood; name each "
-                                           "level with '*'"};
-    }
-    std::vector<fs::path> next;
-    for (const fs::path& folder : matches) {
-      if (Result<void> expanded = Expand(folder, component, next); !expanded.ok()) {
-        return std::move(expanded).error().Within(context);
-      }
-    }
-    matches = std::move(next);
-  }
-  std::vector<std::string> files;
-  for (const fs::path& path : matches) {
-    std::error_code code;
-    if (fs::is_regular_file(path, code)) files.push_back(path.string());
-  }
-  if (files.empty()) {
+  Result<std::vector<std::string>> files = Listed(wanted, data_root);
+  if (!files.ok()) return std::move(files).error().Within(context);
+  if (files->empty()) {
     return Error{ErrorKind::kData,
                  context + " matches no file" +
                      (wanted.is_relative() ? " under the data root '" + data_root + "'" : "")};
   }
-  std::sort(files.begin(), files.end());
-  if (Result<void> whole = RefuseHalfPublished(files); !whole.ok()) {
+  if (Result<void> whole = RefuseHalfPublished(*files); !whole.ok()) {
     return std::move(whole).error().Within(context);
   }
-  return files;
+  // A move that ended just before that was looked at may have been under way before.
+  const Result<std::vector<std::string>> again = Listed(wanted, data_root);
+  if (again.ok() && *again == *files) return files;
+  return Error{ErrorKind::kData, context +
+                                     " matches other files than a moment before: is 'dtctl "
+                                     "data tokenize' at work there? Wait until it has ended"};
 }
 
 }  // namespace dt::corpus

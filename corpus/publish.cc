@@ -34,7 +34,9 @@ void ForEachNumber(Publication& publication, const Visit& visit) {
 }
 
 std::string RecordOf(const Publication& publication) {
-  json written = {{"key", publication.key}, {"npy", publication.format == ShardFormat::kNpy}};
+  json written = {{"key", publication.key},
+                  {"npy", publication.format == ShardFormat::kNpy},
+                  {"old_gone", publication.old_gone}};
   ForEachNumber(publication, [&](const char* name, uint64_t value) { written[name] = value; });
   return written.dump() + "\n";
 }
@@ -44,11 +46,13 @@ std::optional<Publication> FindRecord(const std::string& output) {
   if (!content.ok()) return std::nullopt;
   const json read = json::parse(*content, nullptr, /*allow_exceptions=*/false);
   if (!read.is_object() || !read.contains("key") || !read["key"].is_string() ||
-      !read.contains("npy") || !read["npy"].is_boolean()) {
+      !read.contains("npy") || !read["npy"].is_boolean() || !read.contains("old_gone") ||
+      !read["old_gone"].is_boolean()) {
     return std::nullopt;
   }
   Publication publication;
   publication.key = read["key"].get<std::string>();
+  publication.old_gone = read["old_gone"].get<bool>();
   publication.format = read["npy"].get<bool>() ? ShardFormat::kNpy : ShardFormat::kLlmc;
   bool whole = true;
   ForEachNumber(publication, [&](const char* name, uint64_t& value) {
@@ -74,22 +78,20 @@ std::vector<std::string> NamesOf(const Publication& publication) {
   return names;
 }
 
-// Old shards out, new ones in, then the record goes. What was done before is left as it is.
-Result<void> Move(const std::string& output, const std::vector<std::string>& names,
-                  FolderChanges& changes) {
+// Old shards out, that they are gone into the record, new ones in, then the record goes. What was
+// done before is left as it is.
+Result<void> Move(const std::string& output, Publication publication, FolderChanges& changes) {
   const std::string workshop = output + kWorkshop + "/";
-  std::vector<std::string> moved;
-  for (const std::string& name : names) {
-    if (!Exists(workshop + name)) moved.push_back(name);
+  if (!publication.old_gone) {
+    for (const std::string& name : ShardsIn(output)) {
+      DT_TRY(changes.Remove(output + "/" + name));
+    }
+    DT_TRY(SyncFolder(output));
+    publication.old_gone = true;
+    DT_TRY(changes.Write(output + kRecord, RecordOf(publication)));
   }
-  std::sort(moved.begin(), moved.end());
-  for (const std::string& name : ShardsIn(output)) {
-    if (std::binary_search(moved.begin(), moved.end(), name)) continue;
-    DT_TRY(changes.Remove(output + "/" + name));
-  }
-  for (const std::string& name : names) {
-    if (std::binary_search(moved.begin(), moved.end(), name)) continue;
-    DT_TRY(changes.Rename(workshop + name, output + "/" + name));
+  for (const std::string& name : NamesOf(publication)) {
+    if (Exists(workshop + name)) DT_TRY(changes.Rename(workshop + name, output + "/" + name));
   }
   DT_TRY(SyncFolder(output));
   DT_TRY(changes.Remove(output + kRecord));
@@ -129,11 +131,11 @@ std::vector<std::string> ShardsIn(const std::string& folder) {
   return names;
 }
 
-Result<void> Publish(const std::string& output, const Publication& publication,
-                     FolderChanges& changes) {
+Result<void> Publish(const std::string& output, Publication publication, FolderChanges& changes) {
+  publication.old_gone = ShardsIn(output).empty();
   DT_TRY(changes.Write(output + kRecord, RecordOf(publication)));
   DT_TRY(SyncFolder(output));  // the workshop's own name
-  return Move(output, NamesOf(publication), changes);
+  return Move(output, std::move(publication), changes);
 }
 
 Result<std::optional<Publication>> FinishPublication(const std::string& output,
@@ -143,10 +145,12 @@ Result<std::optional<Publication>> FinishPublication(const std::string& output,
   if (publication) {
     const std::vector<std::string> names = NamesOf(*publication);
     const bool whole = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      return Exists(output + kWorkshop + "/" + name) || Exists(output + "/" + name);
+      // Before they are gone, an old shard may have a new one's name.
+      return Exists(output + kWorkshop + "/" + name) ||
+             (publication->old_gone && Exists(output + "/" + name));
     });
     if (whole) {
-      DT_TRY(Move(output, names, changes));
+      DT_TRY(Move(output, *publication, changes));
       return publication;
     }
   }

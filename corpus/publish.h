@@ -32,6 +32,7 @@ struct Publication {
   uint64_t bytes = 0;
   uint64_t bytes_resumed = 0;  // of these, by a run before
   uint64_t skipped = 0;
+  bool old_gone = false;  // Publish's own: shards of earlier runs are removed, or there were none
 };
 
 // How folders are changed, one step a call. A test's own breaks off in between.
@@ -50,8 +51,7 @@ std::vector<std::string> ShardsIn(const std::string& folder);
 bool IsShardName(std::string_view name);
 
 // REQUIRES: OUTPUT/.tokenize has the shards, synced.
-Result<void> Publish(const std::string& output, const Publication& publication,
-                     FolderChanges& changes);
+Result<void> Publish(const std::string& output, Publication publication, FolderChanges& changes);
 // Finishes what was broken off and returns it. Nothing when there is no record, or when shards that
 // it names are gone: the workshop is then removed.
 Result<std::optional<Publication>> FinishPublication(const std::string& output,

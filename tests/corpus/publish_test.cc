@@ -221,6 +221,18 @@ TEST_F(PublishTest, ARecordWhoseShardsAreGoneIsDropped) {
   EXPECT_TRUE(Output() == whole);
 }
 
+TEST_F(PublishTest, AnOldShardIsNotTakenForALostNewOneOfItsName) {
+  const Files after = Undisturbed(new_);
+  BeginWithOldShards();
+  options_.existing = Existing::kReplace;
+  options_.inputs = new_;
+  ASSERT_TRUE(RunUntil(2, Break::kKill));
+  ASSERT_TRUE(std::filesystem::remove(options_.output + "/.tokenize/train_000001.bin"));
+  ASSERT_TRUE(std::filesystem::exists(options_.output + "/train_000001.bin"));
+  Run();
+  EXPECT_TRUE(Output() == after);
+}
+
 TEST_F(PublishTest, APatternIsRefusedWhileAPartOfTheShardsIsThere) {
   options_.inputs = new_;
   ASSERT_TRUE(RunUntil(3, Break::kKill));
