@@ -129,7 +129,7 @@ void AddConduct(std::vector<Field>& t) {
   t.push_back(Row("checkpoint.every", kEvery)
                   .Default("60s")
                   .Help("Time (60s) or steps (500) between checkpoints; 0: only at the end, which "
-                        "always has one."));
+                        "always has one, and for keep_best."));
   t.push_back(Row("checkpoint.keep_latest", kInteger)
                   .Range(1, 1000)
                   .Default("1")

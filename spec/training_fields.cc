@@ -32,10 +32,11 @@ void AddModelFields(std::vector<Field>& t) {
                   .Range(2, kSizeMax)
                   .Depends("50257; tokenizer byte: 257")
                   .Help("Token ids that may occur: 0 … vocab_size - 1."));
-  t.push_back(Row("model.vocab_pad", kInteger)
-                  .Range(2, 2 * kSizeMax)
-                  .Depends("vocab_size up to a multiple of 64; tiny_transformer: vocab_size")
-                  .Help("Rows of the embedding; those beyond vocab_size are never a target."));
+  t.push_back(
+      Row("model.vocab_pad", kInteger)
+          .Range(2, 2 * kSizeMax)
+          .Depends("vocab_size up to a multiple of 64; tiny_transformer: vocab_size")
+          .Help("Rows of the embedding; those beyond vocab_size have no part in the loss."));
   t.push_back(Row("model.tie_head", kFlag)
                   .Depends("true; tiny_transformer: false")
                   .Help("Share one matrix between token embedding and output head."));
@@ -112,7 +113,8 @@ void AddTrainFields(std::vector<Field>& t) {
       Row("train.hash_every", kInteger)
           .Range(0, kCountMax)
           .Default("0")
-          .Help("Steps between comparisons of the ranks' parameters, bit for bit; 0: none."));
+          .Help("Steps between comparisons of the ranks' parameters, bit for bit; 0: none. They "
+                "are compared before checkpoints too, for which one that is due by time waits."));
 }
 
 void AddOptimizerFields(std::vector<Field>& t) {

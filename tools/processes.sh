@@ -85,8 +85,8 @@ keep_is_up() {
 }
 
 # keep_end SECONDS LINE…: asks those of the list to end and waits until they and the sessions that they lead are gone;
-# after so many seconds it kills them, and after as many again it gives up. Those that had ended before are passed by:
-# their numbers may be others' by now.
+# after so many seconds it kills them, and after as many again it adds them to kept_stuck. Those that had ended before
+# are passed by: their numbers may be others' by now.
 keep_end() {
   local line pid start name since=$SECONDS patience="$1" alive=()
   shift
@@ -103,7 +103,8 @@ keep_end() {
       if keep_alive "$pid" "$start"; then kept_left=("$pid"); else keep_session "$pid"; fi
       if [ "${#kept_left[@]}" -eq 0 ]; then break; fi
       if [ $((SECONDS - since)) -ge $((2 * patience)) ]; then
-        die "$name, process $pid, does not end, not even killed; try again later"
+        kept_stuck+=("$name, process $pid")
+        break
       fi
       if [ $((SECONDS - since)) -ge "$patience" ]; then kill -KILL "${kept_left[@]}" 2>/dev/null || true; fi
       sleep 0.1
@@ -116,6 +117,7 @@ keep_stop() {
   keep_unlock
   [ -f "$kept_dir/pids" ] || return 0
   local lines
+  kept_stuck=()
   mapfile -t lines < <(grep ' script$' "$kept_dir/pids" | grep -v "^$$ ")
   # It ends all others first.
   keep_end $((5 * kept_patience)) "${lines[@]}"
@@ -126,5 +128,8 @@ keep_stop() {
   keep_end "$kept_patience" "${lines[@]}"
   mapfile -t lines < <(grep " $kept_last\$" "$kept_dir/pids")
   keep_end "$kept_patience" "${lines[@]}"
+  if [ "${#kept_stuck[@]}" -gt 0 ]; then
+    die "not even killed does end: $(printf '%s; ' "${kept_stuck[@]}")try again later"
+  fi
   rm -f "$kept_dir/pids"
 }

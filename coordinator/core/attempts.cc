@@ -172,8 +172,10 @@ std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attem
                            absl::Duration now) {
   const Attempt& recorded = *FindAttempt(durable, attempt.id);
   if (recorded.state == AttemptState::kRunning) {
-    return absl::StrCat("no step for ", absl::FormatDuration(now - attempt.last_progress),
-                        " after step ", attempt.step);
+    const bool evaluates = attempt.ranks[0].evaluation_parts > 0;
+    return absl::StrCat(evaluates ? "no part of the evaluation for " : "no step for ",
+                        absl::FormatDuration(now - attempt.last_progress), " after step ",
+                        attempt.step);
   }
   if (attempt.prepared_at < absl::InfiniteDuration()) {
     return absl::StrCat("the gang was prepared but did not train within ",
