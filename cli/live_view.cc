@@ -68,6 +68,7 @@ std::string LossOf(const v1::TrialSummary& trial) {
 std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>& trials,
                                              size_t count) {
   std::vector<const v1::TrialSummary*> chosen;
+  chosen.reserve(trials.size());
   for (const v1::TrialSummary& trial : trials) chosen.push_back(&trial);
   if (chosen.size() > count) {
     const auto urgency = [](const v1::TrialSummary* trial) {
@@ -301,7 +302,7 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
   notice_ = state.notice;
   const std::string stamp =
       absl::StrCat("[", FormatElapsed(ElapsedSeconds(state.experiment, now_wall_ms)), "] ");
-  for (std::string& text : texts) text = stamp + text;
+  for (std::string& text : texts) text.insert(0, stamp);
   return texts;
 }
 

@@ -79,6 +79,7 @@ struct ByteTrie::Builder {
         continue;
       }
       std::vector<unsigned char> bytes;
+      bytes.reserve(children.size());
       for (const Range& child : children) {
         bytes.push_back(static_cast<unsigned char>(Bytes(child.low)[range.depth]));
       }

@@ -81,17 +81,16 @@ std::vector<std::string> NamesOf(const Publication& publication) {
 // Old shards out, that they are gone into the record, new ones in, then the record goes. What was
 // done before is left as it is.
 Result<void> Move(const std::string& output, Publication publication, FolderChanges& changes) {
-  const std::string workshop = output + kWorkshop + "/";
+  const fs::path workshop = output + kWorkshop;
+  const fs::path shown = output;
   if (!publication.old_gone) {
-    for (const std::string& name : ShardsIn(output)) {
-      DT_TRY(changes.Remove(output + "/" + name));
-    }
+    for (const std::string& name : ShardsIn(output)) DT_TRY(changes.Remove(shown / name));
     DT_TRY(SyncFolder(output));
     publication.old_gone = true;
     DT_TRY(changes.Write(output + kRecord, RecordOf(publication)));
   }
   for (const std::string& name : NamesOf(publication)) {
-    if (Exists(workshop + name)) DT_TRY(changes.Rename(workshop + name, output + "/" + name));
+    if (Exists(workshop / name)) DT_TRY(changes.Rename(workshop / name, shown / name));
   }
   DT_TRY(SyncFolder(output));
   DT_TRY(changes.Remove(output + kRecord));

@@ -111,6 +111,7 @@ std::string SuggestPath(std::string_view wrong) {
     if (theirs == last) return std::string(ours);
   }
   std::vector<std::string> lasts;
+  lasts.reserve(known.size());
   for (const std::string& path : known) lasts.emplace_back(Last(path));
   const std::string near = last.size() < 4 ? "" : Suggest(last, lasts);
   for (size_t i = 0; !near.empty() && i < lasts.size(); ++i) {

@@ -57,7 +57,7 @@ std::optional<absl::Duration> BackoffOf(const Trial& trial, const Tries& tries,
 
 // The message of an end that would have been followed by another attempt: why none follows.
 std::string WithLimit(const std::string& message, size_t attempts, const v1::Retries& retries) {
-  const std::string limit =
+  std::string limit =
       attempts >= limits::kAttemptsPerTrial
           ? absl::StrCat("the trial has had ", attempts, " attempts, and may have no more")
           : absl::StrCat("retries.max ", retries.max(), " is used up");

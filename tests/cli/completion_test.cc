@@ -57,7 +57,8 @@ TEST_F(CompletionTest, BashCompletesTheFewWordsThatAnOptionTakes) {
 
 TEST_F(CompletionTest, BashOffersTheFormatsThatTheCommandPrints) {
   EXPECT_EQ(Offered("dtctl metrics last -o ''"), "csv\njsonl\n");
-  EXPECT_EQ(Offered("dtctl data tokenize -o ''"), "table\njson\nyaml\n") << "its --output is a folder";
+  EXPECT_EQ(Offered("dtctl data tokenize -o ''"), "table\njson\nyaml\n")
+      << "its --output is a folder";
   EXPECT_EQ(Offered("dtctl follow last -o ''"), "\n") << "a command that takes no -o";
 }
 
