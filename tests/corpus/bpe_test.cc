@@ -126,7 +126,9 @@ TEST(SplitTest, EveryKindOfWhiteSpaceIsSpaceAndOnlyTheAsciiOneJoinsAWord) {
                             "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80"}) {
     const std::string s = space;
     EXPECT_EQ(Pieces("a" + s + "b"), (Texts{"a", s, "b"}));
-    EXPECT_EQ(Pieces("a " + s + s + "b"), (Texts{"a", " " + s, s, "b"}));
+    std::string twice = "a ";
+    twice.append(s).append(s).append("b");
+    EXPECT_EQ(Pieces(twice), (Texts{"a", " " + s, s, "b"}));
   }
   // Zero width space and the separators of ASCII are none.
   EXPECT_EQ(Pieces("a\xE2\x80\x8B"), (Texts{"a", "\xE2\x80\x8B"}));
@@ -207,7 +209,7 @@ TEST(BpeTest, WithRandomMergesTooItIsTheDefinition) {
       const std::string& b = tokens[random() % tokens.size()];
       const std::string made = a + b;
       if (made.size() > 24 || std::count(tokens.begin(), tokens.end(), made) > 0) continue;
-      merges += a + " " + b + "\n";
+      merges.append(a).append(" ").append(b).append("\n");
       tokens.push_back(made);
     }
     if (tokens.size() == letters.size()) continue;  // no merges are no vocabulary

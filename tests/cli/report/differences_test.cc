@@ -22,6 +22,7 @@ Experiment FullStudy(uint64_t id) {
 
 std::vector<std::string> Lines(const std::vector<Difference>& differences) {
   std::vector<std::string> lines;
+  lines.reserve(differences.size());
   for (const Difference& one : differences) {
     lines.push_back(one.path + ": " + one.first + " | " + one.second);
   }
