@@ -1,8 +1,7 @@
 // byte_trie.h: the longest word of a fixed list that a text begins with.
 //
-// Role:    pure. A double array (Aoe, "An efficient digital search algorithm by using a
-// double-array
-//          structure", 1989): a step is one load, and GPT-2's tokens take 0.8 MB.
+// Role:    pure. A double array (J. Aoe, "An efficient digital search algorithm by using a double-
+//          array structure", 1989): a step is one load, and GPT-2's tokens take 0.8 MB.
 // Threads: immutable once made.
 // Tests:   tests/corpus/byte_trie_test.cc
 #pragma once

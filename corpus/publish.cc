@@ -16,8 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr char kWorkshop[] = "/.tokenize";
-constexpr char kRecord[] = "/.tokenize/publish.json";
 constexpr uint64_t kRecordBytesMax = 4096;
 
 // Each number of a publication under its name.
@@ -33,6 +31,8 @@ void ForEachNumber(Publication& publication, const Visit& visit) {
   visit("skipped", publication.skipped);
 }
 
+std::string RecordPath(const std::string& output) { return WorkshopOf(output) + "/publish.json"; }
+
 std::string RecordOf(const Publication& publication) {
   json written = {{"key", publication.key},
                   {"npy", publication.format == ShardFormat::kNpy},
@@ -42,7 +42,7 @@ std::string RecordOf(const Publication& publication) {
 }
 
 std::optional<Publication> FindRecord(const std::string& output) {
-  const Result<std::string> content = ReadFile(output + kRecord, kRecordBytesMax);
+  const Result<std::string> content = ReadFile(RecordPath(output), kRecordBytesMax);
   if (!content.ok()) return std::nullopt;
   const json read = json::parse(*content, nullptr, /*allow_exceptions=*/false);
   if (!read.is_object() || !read.contains("key") || !read["key"].is_string() ||
@@ -81,20 +81,20 @@ std::vector<std::string> NamesOf(const Publication& publication) {
 // Old shards out, that they are gone into the record, new ones in, then the record goes. What was
 // done before is left as it is.
 Result<void> Move(const std::string& output, Publication publication, FolderChanges& changes) {
-  const fs::path workshop = output + kWorkshop;
+  const fs::path workshop = WorkshopOf(output);
   const fs::path shown = output;
   if (!publication.old_gone) {
     for (const std::string& name : ShardsIn(output)) DT_TRY(changes.Remove(shown / name));
     DT_TRY(SyncFolder(output));
     publication.old_gone = true;
-    DT_TRY(changes.Write(output + kRecord, RecordOf(publication)));
+    DT_TRY(changes.Write(RecordPath(output), RecordOf(publication)));
   }
   for (const std::string& name : NamesOf(publication)) {
     if (Exists(workshop / name)) DT_TRY(changes.Rename(workshop / name, shown / name));
   }
   DT_TRY(SyncFolder(output));
-  DT_TRY(changes.Remove(output + kRecord));
-  DT_TRY(changes.Remove(output + kWorkshop));
+  DT_TRY(changes.Remove(RecordPath(output)));
+  DT_TRY(changes.Remove(WorkshopOf(output)));
   return SyncFolder(output);
 }
 
@@ -132,7 +132,7 @@ std::vector<std::string> ShardsIn(const std::string& folder) {
 
 Result<void> Publish(const std::string& output, Publication publication, FolderChanges& changes) {
   publication.old_gone = ShardsIn(output).empty();
-  DT_TRY(changes.Write(output + kRecord, RecordOf(publication)));
+  DT_TRY(changes.Write(RecordPath(output), RecordOf(publication)));
   DT_TRY(SyncFolder(output));  // the workshop's own name
   return Move(output, std::move(publication), changes);
 }
@@ -145,7 +145,7 @@ Result<std::optional<Publication>> FinishPublication(const std::string& output,
     const std::vector<std::string> names = NamesOf(*publication);
     const bool whole = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
       // Before they are gone, an old shard may have a new one's name.
-      return Exists(output + kWorkshop + "/" + name) ||
+      return Exists(WorkshopOf(output) + "/" + name) ||
              (publication->old_gone && Exists(output + "/" + name));
     });
     if (whole) {
@@ -153,10 +153,12 @@ Result<std::optional<Publication>> FinishPublication(const std::string& output,
       return publication;
     }
   }
-  DT_TRY(changes.Remove(output + kWorkshop));
+  DT_TRY(changes.Remove(WorkshopOf(output)));
   return std::optional<Publication>();
 }
 
-bool IsBeingPublished(const std::string& folder) { return Exists(folder + kRecord); }
+std::string WorkshopOf(const std::string& output) { return output + "/.tokenize"; }
+
+bool IsBeingPublished(const std::string& folder) { return Exists(RecordPath(folder)); }
 
 }  // namespace dt::corpus

@@ -56,6 +56,8 @@ Result<void> Publish(const std::string& output, Publication publication, FolderC
 // it names are gone: the workshop is then removed.
 Result<std::optional<Publication>> FinishPublication(const std::string& output,
                                                      FolderChanges& changes);
+// Where a run makes its shards.
+std::string WorkshopOf(const std::string& output);
 // True from the record to the last move.
 bool IsBeingPublished(const std::string& folder);
 

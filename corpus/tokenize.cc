@@ -50,7 +50,7 @@ Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
     return Error{ErrorKind::kConfig,
                  "another run is writing to '" + options.output + "'; wait for it"};
   }
-  workshop.folder = options.output + "/.tokenize";
+  workshop.folder = WorkshopOf(options.output);
   return workshop;
 }
 

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -18,6 +16,7 @@
 
 namespace dt::trainer {
 
+using testing::LargestDifference;
 using testing::SmallSpec;
 using testing::Told;
 
@@ -93,15 +92,6 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
     const Outcome outcome = RunAttempt(start, *device_, conversation, {.alone = alone});
     EXPECT_TRUE(outcome.freed.ok()) << outcome.freed.error().message;
     return conversation.told;
-  }
-
-  static double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
-    EXPECT_EQ(a.size(), b.size());
-    double largest = 0;
-    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      largest = std::max(largest, std::abs(a[i] - b[i]));
-    }
-    return largest;
   }
 
   testing::TempFolder folder_;

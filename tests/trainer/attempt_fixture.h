@@ -1,8 +1,6 @@
 // attempt_fixture.h: attempts of real dttrain processes on small data.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -37,14 +35,6 @@ class AttemptTest : public ::testing::Test {
   }
   static frames::Resume ResumeOf(const frames::CheckpointDone& checkpoint) {
     return {checkpoint.step, checkpoint.path, checkpoint.manifest_hash};
-  }
-  static double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
-    EXPECT_EQ(a.size(), b.size());
-    double largest = 0;
-    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      largest = std::max(largest, std::abs(a[i] - b[i]));
-    }
-    return largest;
   }
 
   TempFolder folder_;

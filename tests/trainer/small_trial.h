@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -51,6 +53,16 @@ struct Told {
   }
   std::string Cause(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->cause : "gone"; }
 };
+
+// Between two curves of equal length.
+inline double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest = std::max(largest, std::abs(a[i] - b[i]));
+  }
+  return largest;
+}
 
 // An llm.c shard.
 inline void WriteTokens(const TempFolder& folder, const std::string& name,

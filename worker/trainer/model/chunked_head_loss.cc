@@ -1,4 +1,4 @@
-// chunked_head_loss.cc: padding, the chunks, and the Function around them.
+// chunked_head_loss.cc: padding and the chunks.
 #include "worker/trainer/model/chunked_head_loss.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "worker/trainer/model/head_function.h"
 #include "worker/trainer/model/row_kernel.h"
 
 namespace dt::trainer {
@@ -38,11 +39,6 @@ void MultiplyInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
     at::mm_out(out, a.to(at::kFloat), b.to(at::kFloat));
   }
 }
-
-struct Gradients {
-  // Of the sum of the rows' losses, in UnitOf the type; undefined: not asked for.
-  at::Tensor hidden, weight, bias;
-};
 
 // Hidden states and weights as they are multiplied. A bias is the first column behind the real
 // width.
@@ -81,10 +77,10 @@ class Operands {
   }
 
   // Of the operands' gradients, those of what they were made of.
-  Gradients Unpadded(const at::Tensor& hidden, const at::Tensor& weight) const {
+  HeadGradients Unpadded(const at::Tensor& hidden, const at::Tensor& weight) const {
     const at::Tensor real = weight.narrow(0, 0, head_.columns);
     const int64_t behind = head_.weight.size(0) - head_.columns;
-    Gradients gradients;
+    HeadGradients gradients;
     gradients.hidden = hidden.narrow(1, 0, width_).contiguous();
     if (weight.sizes() == head_.weight.sizes()) {
       gradients.weight = weight;  // rows that only fill up have zeros already
@@ -183,7 +179,7 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
 
 at::Tensor MeanLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
                     at::ScalarType type, int64_t chunk_logits, GradientSpans* spans,
-                    Gradients* gradients) {
+                    HeadGradients* gradients) {
   const Operands operands(hidden, head, type);
   const at::Tensor flat = targets.reshape({-1});
   TORCH_CHECK(flat.numel() == operands.hidden().size(0), "one target a row");
@@ -192,44 +188,12 @@ at::Tensor MeanLoss(const at::Tensor& hidden, const Head& head, const at::Tensor
   const at::Tensor sum =
       SumOfLosses(operands, flat, chunk_logits, spans, wanted ? &hidden_gradient : nullptr,
                   wanted ? &weight_gradient : nullptr);
-  if (wanted) *gradients = operands.Unpadded(hidden_gradient, weight_gradient);
+  if (wanted) {
+    *gradients = operands.Unpadded(hidden_gradient, weight_gradient);
+    gradients->divisor = static_cast<double>(flat.numel()) * UnitOf(type);
+  }
   return (sum / flat.numel()).to(at::kFloat);
 }
-
-class ChunkedHeadLossFunction : public torch::autograd::Function<ChunkedHeadLossFunction> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
-                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            const at::Tensor& targets, int64_t columns, int64_t type,
-                            int64_t chunk_logits, GradientSpans* spans) {
-    Gradients gradients;
-    const at::Tensor loss =
-        MeanLoss(hidden, {weight, bias.value_or(at::Tensor()), columns}, targets,
-                 static_cast<at::ScalarType>(type), chunk_logits, spans, &gradients);
-    ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
-    ctx->saved_data["weight"] = gradients.weight;
-    if (gradients.bias.defined()) ctx->saved_data["bias"] = gradients.bias;
-    ctx->saved_data["divisor"] =
-        static_cast<double>(targets.numel()) * UnitOf(static_cast<at::ScalarType>(type));
-    return loss;
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list outer) {
-    const at::Tensor factor = outer.at(0) / ctx->saved_data.at("divisor").toDouble();
-    torch::autograd::variable_list gradients(8);
-    size_t place = 0;
-    for (const char* name : {"hidden", "weight", "bias"}) {
-      const auto found = ctx->saved_data.find(name);
-      at::Tensor& gradient = gradients[place++];
-      if (found == ctx->saved_data.end()) continue;
-      // Moved out, so that it becomes the parameter's gradient without a copy.
-      gradient = std::move(found->second).toTensor().mul_(factor);
-    }
-    ctx->saved_data.clear();
-    return gradients;
-  }
-};
 
 }  // namespace
 
@@ -242,13 +206,11 @@ at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at:
                            at::ScalarType type, GradientSpans* spans, int64_t chunk_logits) {
   // What has which type is decided here.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  if (!at::GradMode::is_enabled()) {
-    return MeanLoss(hidden, head, targets, type, chunk_logits, nullptr, nullptr);
-  }
-  return ChunkedHeadLossFunction::apply(
-      hidden, head.weight,
-      head.bias.defined() ? std::optional<at::Tensor>(head.bias) : std::nullopt, targets,
-      head.columns, static_cast<int64_t>(type), chunk_logits, spans);
+  const auto pass = [=](const at::Tensor& rows, const Head& real, const at::Tensor& right,
+                        HeadGradients* gradients) {
+    return MeanLoss(rows, real, right, type, chunk_logits, spans, gradients);
+  };
+  return HeadLossBy(pass, hidden, head, targets);
 }
 
 }  // namespace dt::trainer

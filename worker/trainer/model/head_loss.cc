@@ -1,10 +1,11 @@
-// head_loss.cc: the chunks, and the Function around them.
+// head_loss.cc: the chunks of a CPU.
 #include "worker/trainer/model/head_loss.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "worker/trainer/model/chunked_head_loss.h"
+#include "worker/trainer/model/head_function.h"
 #include "worker/trainer/model/softmax_row.h"
 
 namespace dt::trainer {
@@ -17,15 +18,11 @@ constexpr int64_t kChunkFloats = 4 << 20;
 // Rows of logits begin on a cache line, with room for a whole vector behind the last column.
 constexpr int64_t kRowMultiple = 64;
 
-struct Gradients {
-  at::Tensor hidden, weight, bias;  // of the loss; undefined: not asked for
-};
-
 class HeadPass {
  public:
   // `gradients`: where they go; its tensors are made here. Null: the loss alone.
   HeadPass(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
-           Gradients* gradients, GradientSpans* spans)
+           HeadGradients* gradients, GradientSpans* spans)
       : hidden_(hidden.reshape({-1, hidden.size(-1)}).contiguous()),
         weight_(head.weight.narrow(0, 0, head.columns)),
         bias_(head.bias.defined() ? head.bias.narrow(0, 0, head.columns).contiguous() : head.bias),
@@ -106,45 +103,11 @@ class HeadPass {
 
   const at::Tensor hidden_, weight_, bias_, targets_;
   const int64_t columns_, rows_behind_;
-  Gradients* const gradients_;
+  HeadGradients* const gradients_;
   GradientSpans* const spans_;
   at::Tensor weight_gradient_;  // the real rows of the gradient
   at::Tensor buffer_, bias_parts_;
   std::vector<double> losses_;
-};
-
-class HeadLossFunction : public torch::autograd::Function<HeadLossFunction> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& hidden,
-                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            const at::Tensor& targets, int64_t columns, GradientSpans* spans) {
-    Gradients gradients;
-    HeadPass pass(hidden, {weight, bias.value_or(at::Tensor()), columns}, targets, &gradients,
-                  spans);
-    const at::Tensor loss = at::scalar_tensor(pass.MeanLoss(), hidden.options());
-    ctx->saved_data["hidden"] = gradients.hidden.view_as(hidden);
-    ctx->saved_data["weight"] = gradients.weight;
-    if (gradients.bias.defined()) ctx->saved_data["bias"] = gradients.bias;
-    return loss;
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list outer) {
-    // Of accumulated micro-steps the loss counts in part.
-    const float factor = outer.at(0).item<float>();
-    torch::autograd::variable_list gradients(6);
-    size_t place = 0;
-    for (const char* name : {"hidden", "weight", "bias"}) {
-      const auto found = ctx->saved_data.find(name);
-      at::Tensor& gradient = gradients[place++];
-      if (found == ctx->saved_data.end()) continue;
-      // Moved out, so that it becomes the parameter's gradient without a copy.
-      gradient = std::move(found->second).toTensor();
-      if (factor != 1) gradient.mul_(factor);
-    }
-    ctx->saved_data.clear();
-    return gradients;
-  }
 };
 
 }  // namespace
@@ -163,14 +126,12 @@ at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::T
     return ChunkedHeadLoss(hidden, head, targets,
                            mixed ? at::autocast::get_autocast_dtype(at::kCUDA) : at::kFloat, spans);
   }
-  if (!at::GradMode::is_enabled()) {
-    HeadPass pass(hidden, head, targets, nullptr, nullptr);
-    return at::scalar_tensor(pass.MeanLoss(), hidden.options());
-  }
-  return HeadLossFunction::apply(
-      hidden, head.weight,
-      head.bias.defined() ? std::optional<at::Tensor>(head.bias) : std::nullopt, targets,
-      head.columns, spans);
+  const auto pass = [spans](const at::Tensor& rows, const Head& real, const at::Tensor& right,
+                            HeadGradients* gradients) {
+    return at::scalar_tensor(HeadPass(rows, real, right, gradients, spans).MeanLoss(),
+                             rows.options());
+  };
+  return HeadLossBy(pass, hidden, head, targets);
 }
 
 }  // namespace dt::trainer
