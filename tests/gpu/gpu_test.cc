@@ -17,8 +17,8 @@ TEST_P(DeviceTest, DataParallelOfOneRankEqualsThePlainRun) {
   spec["train"]["global_batch_size"] = "8";
   const Told plain = Train(spec);
   const Told parallel = Train(spec, AttemptOptions::Alone::kDataParallel);
-  ASSERT_EQ(plain.Cause(), "finished") << plain.ends[0]->message;
-  ASSERT_EQ(parallel.Cause(), "finished") << parallel.ends[0]->message;
+  ASSERT_EQ(plain.Cause(), "finished") << plain.Message();
+  ASSERT_EQ(parallel.Cause(), "finished") << parallel.Message();
   ASSERT_EQ(plain.rows.size(), 30u);
   EXPECT_LE(LargestDifference(plain.Losses(), parallel.Losses()), 1e-5);
   EXPECT_EQ(plain.Column("allreduce_bytes").back(), 0);
@@ -50,7 +50,7 @@ TEST_P(DeviceTest, AutocastTrainsNearlyAsFp32Does) {
   for (const char* compute : {"bf16", "fp16"}) {
     spec["precision"]["compute"] = compute;
     const Told told = Train(spec);
-    ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+    ASSERT_EQ(told.Cause(), "finished") << told.Message();
     EXPECT_LT(told.Losses().back(), told.Losses().front() - 0.3) << compute << " learns";
     EXPECT_NE(told.Losses().back(), fp32.Losses().back());
     EXPECT_LE(LargestDifference(told.Losses(), fp32.Losses()), 0.1);
@@ -70,7 +70,7 @@ TEST_P(DeviceTest, AnEvaluationScoresHellaSwagAndWritesSamples) {
   spec["eval"]["samples"] = 2;
   spec["eval"]["sample_tokens"] = 40;
   const Told told = Train(spec);
-  ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+  ASSERT_EQ(told.Cause(), "finished") << told.Message();
   ASSERT_EQ(told.evals.size(), 1u);
   ASSERT_TRUE(told.evals[0].hellaswag_acc);
   EXPECT_TRUE(*told.evals[0].hellaswag_acc == 0 || *told.evals[0].hellaswag_acc == 1);
@@ -108,12 +108,12 @@ TEST_P(DeviceTest, SkippedStepsNeverReachTheOptimizerAndAResumeKnowsOfThem) {
   spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 10}};
   storage_ = folder_.path();
   const Told whole = Train(spec);
-  ASSERT_EQ(whole.Cause(), "finished") << whole.ends[0]->message;
+  ASSERT_EQ(whole.Cause(), "finished") << whole.Message();
   EXPECT_EQ(whole.Column("nonfinite_steps"), (std::vector<double>{1, 1, 0}));
   ASSERT_EQ(whole.checkpoints.size(), 3u);
   resume_ = frames::Resume{8, whole.checkpoints[1].path, whole.checkpoints[1].manifest_hash};
   const Told rest = Train(spec);
-  ASSERT_EQ(rest.rows.size(), 1u) << rest.ends[0]->message;
+  ASSERT_EQ(rest.rows.size(), 1u) << rest.Message();
   // As the bias correction counts the updates alone.
   EXPECT_NEAR(rest.Losses()[0], whole.Losses()[2], 1e-5);
 }
@@ -137,7 +137,7 @@ TEST_P(DeviceTest, AStopNeverSavesAStateWhoseGradientsWereNotFinite) {
   RecordedConversation conversation;
   conversation.stop_at = 40;
   const Told told = Train(spec, AttemptOptions::Alone::kPlain, conversation);
-  EXPECT_EQ(told.Cause(), "nonfinite") << told.ends[0]->message;
+  EXPECT_EQ(told.Cause(), "nonfinite") << told.Message();
   EXPECT_TRUE(told.checkpoints.empty());
 }
 
@@ -149,7 +149,7 @@ TEST_P(DeviceTest, AGpuWhoseGroupWasAbortedSavesNothing) {
   conversation.stop_at = 5;
   conversation.breaks_group = true;
   const Told told = Train(spec, AttemptOptions::Alone::kDataParallel, conversation);
-  EXPECT_EQ(told.Cause(), "cancelled") << told.ends[0]->message;
+  EXPECT_EQ(told.Cause(), "cancelled") << told.Message();
   // A CPU's collectives throw before the optimizer runs, so its parameters are those of a step.
   EXPECT_EQ(told.checkpoints.size(), device_->Torch().is_cuda() ? 0 : 1);
   EXPECT_EQ(Train(SmallSpec(), AttemptOptions::Alone::kDataParallel).Cause(), "finished");
@@ -168,7 +168,7 @@ TEST_P(DeviceTest, AResumeGoesOnWithTheLossesOfTheUninterruptedRun) {
     ASSERT_EQ(whole.checkpoints.size(), 2u);
     resume_ = frames::Resume{6, whole.checkpoints[0].path, whole.checkpoints[0].manifest_hash};
     const Told rest = Train(spec, alone);
-    ASSERT_EQ(rest.rows.size(), 6u) << rest.ends[0]->message;
+    ASSERT_EQ(rest.rows.size(), 6u) << rest.Message();
     const std::vector<double> losses = whole.Losses();
     EXPECT_LE(LargestDifference({losses.begin() + 6, losses.end()}, rest.Losses()), 1e-5);
   }
@@ -181,9 +181,9 @@ TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
   spec["train"]["batch_size"] = sequences;  // the logits alone fill the memory
   spec["model"]["vocab_pad"] = 50304;
   const Told first = Train(spec);
-  EXPECT_EQ(first.Cause(), "oom") << first.ends[0]->message;
+  EXPECT_EQ(first.Cause(), "oom") << first.Message();
   EXPECT_EQ(Train(SmallSpec()).Cause(), "finished");
-  EXPECT_NE(first.ends[0]->message.find("of this GPU"), std::string::npos);
+  EXPECT_NE(first.Message().find("of this GPU"), std::string::npos);
   // The Reducer holds buckets and a group that is aborted; a new group follows in this process.
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Train(spec, AttemptOptions::Alone::kDataParallel).Cause(), "oom");

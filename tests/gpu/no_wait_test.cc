@@ -41,7 +41,7 @@ TEST_P(NoWaitTest, AStepWaitsOnlyWhereItIsLogged) {
       spec["precision"]["compute"] = compute;
       spec["stop"] = {{"nonfinite", stop}};
       const Told told = TrainRefusingToWait(spec);
-      EXPECT_EQ(told.Cause(), "finished") << compute << " " << stop << told.ends[0]->message;
+      EXPECT_EQ(told.Cause(), "finished") << compute << " " << stop << told.Message();
     }
   }
   nlohmann::json logged = SmallSpec();
@@ -55,7 +55,7 @@ TEST_P(NoWaitTest, NeitherDoAccumulationDropoutAndActivationCheckpointing) {
   spec["model"]["dropout"] = 0.1;
   spec["model"]["activation_checkpointing"] = "block";
   const Told told = TrainRefusingToWait(spec);
-  EXPECT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+  EXPECT_EQ(told.Cause(), "finished") << told.Message();
 }
 
 INSTANTIATE_TEST_SUITE_P(OnA, NoWaitTest, ::testing::Values("cuda:0"),

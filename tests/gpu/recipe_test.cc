@@ -44,7 +44,7 @@ TEST_P(RecipeTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
   spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 10}};
   storage_ = folder_.path();
   const Told told = Train(spec);
-  ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+  ASSERT_EQ(told.Cause(), "finished") << told.Message();
   const std::vector<double> losses = told.Losses();
   ASSERT_EQ(losses.size(), 12u) << "no step is made twice";
   EXPECT_FALSE(std::isfinite(losses[5]));
@@ -60,7 +60,7 @@ TEST_P(RecipeTest, RollbackWithoutACheckpointGoesToTheStartAndIsSeenWhereItIsLog
   nlohmann::json spec = Poisoned("rollback", {3});
   spec["logging"] = {{"every", "4"}};
   const Told told = Train(spec);
-  ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+  ASSERT_EQ(told.Cause(), "finished") << told.Message();
   // A GPU is asked after step 4, a CPU knows at once; from the start on, both learn the same.
   const std::vector<double> whole = Train(Poisoned("skip", {})).Losses();
   const size_t back = device_->Torch().is_cuda() ? 4 : 3;
@@ -77,7 +77,7 @@ TEST_P(RecipeTest, ActivationCheckpointingGivesTheSameLosses) {
     const Told kept = Train(spec);
     spec["model"]["activation_checkpointing"] = "block";
     const Told computed = Train(spec);
-    ASSERT_EQ(computed.Cause(), "finished") << computed.ends[0]->message;
+    ASSERT_EQ(computed.Cause(), "finished") << computed.Message();
     // Backward kernels of a GPU may sum in any order.
     const double rounding = spec["precision"]["compute"] == "fp32" ? 1e-4 : 2e-3;
     EXPECT_LE(LargestDifference(kept.Losses(), computed.Losses()),
@@ -94,7 +94,7 @@ TEST_P(RecipeTest, TheGradientNoiseScaleIsLoggedWhereMicroStepsAccumulate) {
   for (const char* compute : {"fp32", "fp16"}) {
     spec["precision"]["compute"] = compute;
     const Told told = Train(spec);
-    ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+    ASSERT_EQ(told.Cause(), "finished") << told.Message();
     const double noise = told.rows.back().value("noise_scale_tokens", 0.0);
     EXPECT_GT(noise, 10) << compute;
     EXPECT_LT(noise, 1e5) << compute << ", of which the loss scale is no part";
@@ -107,7 +107,7 @@ TEST_P(RecipeTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedTh
   spec["optimizer"]["lr"] = 3e-3;
   storage_ = folder_.path();
   const Told learned = Train(spec);
-  ASSERT_EQ(learned.checkpoints.size(), 1u) << learned.ends[0]->message;
+  ASSERT_EQ(learned.checkpoints.size(), 1u) << learned.Message();
   const Result<HfExport> exported =
       ExportHuggingFace({folder_ / learned.checkpoints[0].path, folder_ / "start", {}, {}});
   ASSERT_TRUE(exported.ok()) << exported.error().message;
@@ -117,7 +117,7 @@ TEST_P(RecipeTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedTh
   spec["optimizer"]["lr"] = 0;
   spec["model"]["init_from"] = "start";
   const Told again = Train(spec);
-  ASSERT_EQ(again.evals.size(), 1u) << again.ends[0]->message;
+  ASSERT_EQ(again.evals.size(), 1u) << again.Message();
   EXPECT_NEAR(again.evals[0].loss, learned.evals.at(0).loss, 1e-5);
 }
 
@@ -127,7 +127,7 @@ TEST_P(RecipeTest, TheLossScaleOfFp16HalvesAtAnOverflowAndIsPartOfACheckpoint) {
   spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 10}};
   storage_ = folder_.path();
   const Told whole = Train(spec);
-  ASSERT_EQ(whole.Cause(), "finished") << whole.ends[0]->message;
+  ASSERT_EQ(whole.Cause(), "finished") << whole.Message();
   ASSERT_EQ(whole.checkpoints.size(), 3u);
   const std::vector<double> left_out = whole.Column("nonfinite_steps");
   EXPECT_EQ(left_out[2], 1);
@@ -142,7 +142,7 @@ TEST_P(RecipeTest, TheLossScaleOfFp16HalvesAtAnOverflowAndIsPartOfACheckpoint) {
   EXPECT_EQ(scales, (std::vector<double>{32768, 32768, 16384}));
   resume_ = frames::Resume{8, whole.checkpoints[1].path, whole.checkpoints[1].manifest_hash};
   const Told rest = Train(spec);
-  ASSERT_EQ(rest.rows.size(), 4u) << rest.ends[0]->message;
+  ASSERT_EQ(rest.rows.size(), 4u) << rest.Message();
   EXPECT_NEAR(rest.Losses()[3], whole.Losses()[11], 1e-4);
 }
 
@@ -153,12 +153,12 @@ TEST_P(RecipeTest, AWarmProcessTrainsTheNextTrialAlikeAndAtOnce) {
   spec["model"]["n_ff"] = 512;
   spec["train"]["batch_size"] = 16;
   const Told first = Train(spec);
-  ASSERT_EQ(first.Cause(), "finished") << first.ends[0]->message;
+  ASSERT_EQ(first.Cause(), "finished") << first.Message();
   spec["train"]["max_steps"] = "1";
   const auto begin = std::chrono::steady_clock::now();
   const Told second = Train(spec);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  ASSERT_EQ(second.rows.size(), 1u) << second.ends[0]->message;
+  ASSERT_EQ(second.rows.size(), 1u) << second.Message();
   EXPECT_NEAR(second.Losses()[0], first.Losses()[0], 1e-5);
   // A whole trial of one step, with its evaluation; it takes some tenths of a second.
   EXPECT_LT(spent.count(), 10);

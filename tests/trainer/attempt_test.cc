@@ -84,7 +84,7 @@ TEST_P(ResumeTest, EqualsTheUninterruptedRunBitForBit) {
     start.attempt = 1 + static_cast<uint32_t>(step);
     start.resume = ResumeOf(whole.checkpoints.at(step - 1));
     const Told rest = gang.Run(start);
-    ASSERT_EQ(rest.Cause(), "finished") << rest.ends[0]->message;
+    ASSERT_EQ(rest.Cause(), "finished") << rest.Message();
     EXPECT_EQ(rest.resumed_step, step);
     ASSERT_EQ(rest.rows.size(), 12 - step);
     for (size_t i = 0; i < rest.rows.size(); ++i) {
@@ -160,7 +160,7 @@ TEST_F(AttemptTest, ANoiseScaleIsThereWhereALargerBatchCanBeComparedWithASmaller
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "60";
   const auto newest = [](const Told& told) {
-    EXPECT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+    EXPECT_EQ(told.Cause(), "finished") << told.Message();
     return told.rows.back().value("noise_scale_tokens", 0.0);
   };
   EXPECT_EQ(newest(TrainerGang(1).Run(Start(spec))), 0) << "one rank, one micro-step";
@@ -181,7 +181,7 @@ TEST_F(AttemptTest, TheNoiseScaleGoesOnAfterAResumeAsThoughThereHadBeenNone) {
   frames::Start start = StoredStart(spec);
   TrainerGang gang(2);
   const Told whole = gang.Run(start);
-  ASSERT_EQ(whole.Cause(), "finished") << whole.ends[0]->message;
+  ASSERT_EQ(whole.Cause(), "finished") << whole.Message();
   start.attempt = 2;
   start.resume = ResumeOf(whole.checkpoints.at(0));
   const Told rest = gang.Run(start);
@@ -251,7 +251,7 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
   large["model"]["n_ff"] = 50304;  // 3.2 GB of activations a layer
   const Told first = gang.Run(Start(large));
   EXPECT_EQ(first.Cause(), "oom");
-  const std::string& told = first.ends[0]->message;
+  const std::string told = first.Message();
   EXPECT_NE(told.find("3.0 GiB more do not fit into the 1.0 GiB that --memory-limit allows"),
             std::string::npos)
       << told;
@@ -334,8 +334,8 @@ TEST_F(AttemptTest, ANonFiniteGradientEndsEveryRankBeforeTheParametersSeeIt) {
   const Told told = TrainerGang(2).Run(Start(spec));
   EXPECT_EQ(told.Cause(0), "nonfinite");
   EXPECT_EQ(told.Cause(1), "nonfinite");
-  EXPECT_EQ(told.ends[0]->step, told.ends[1]->step);
-  EXPECT_EQ(told.rows.size(), told.ends[0]->step) << "the step that failed has no row";
+  EXPECT_EQ(told.EndStep(), told.EndStep(1));
+  EXPECT_EQ(told.rows.size(), told.EndStep()) << "the step that failed has no row";
   for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
 }
 
@@ -353,9 +353,9 @@ TEST_F(AttemptTest, ANonFiniteValidationLossEndsEveryRankAndIsNeverABestCheckpoi
   const Told told = TrainerGang(2).Run(StoredStart(spec));
   EXPECT_EQ(told.Cause(0), "nonfinite");
   EXPECT_EQ(told.Cause(1), "nonfinite");
-  EXPECT_EQ(told.ends[0]->step, 3u);
+  EXPECT_EQ(told.EndStep(), 3u);
   EXPECT_EQ(told.rows.size(), 3u) << "training itself was finite";
-  EXPECT_NE(told.ends[0]->message.find("validation loss"), std::string::npos);
+  EXPECT_NE(told.Message().find("validation loss"), std::string::npos);
   EXPECT_TRUE(told.evals.empty());
   EXPECT_TRUE(told.checkpoints.empty());
 }
@@ -429,7 +429,7 @@ TEST_F(AttemptTest, AStopWithCheckpointSavesTheNewestStepFirst) {
   EXPECT_EQ(told.Cause(0), "cancelled");
   EXPECT_EQ(told.Cause(1), "cancelled");
   ASSERT_EQ(told.checkpoints.size(), 1u);
-  EXPECT_EQ(told.checkpoints[0].step, told.ends[0]->step);
+  EXPECT_EQ(told.checkpoints[0].step, told.EndStep());
   EXPECT_EQ(told.checkpoints[0].step, told.rows.back()["step"].get<uint64_t>());
 
   start.spec["train"]["max_steps"] = "1000000";
@@ -460,7 +460,7 @@ TEST_F(AttemptTest, TheSurvivorOfAKilledPeerTrainsTheNextTrial) {
     });
     EXPECT_EQ(told.Cause(1), "gone");
     if (told.Cause(0) == "gone") continue;
-    EXPECT_EQ(told.Cause(0), "collective") << told.ends[0]->message;
+    EXPECT_EQ(told.Cause(0), "collective") << told.Message();
     gang.DropRank(1);
     EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
     return;

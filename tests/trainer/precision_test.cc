@@ -34,8 +34,8 @@ TEST_P(PrecisionTest, OneRankAndTwoAgreeToTheStatedTolerance) {
   spec["train"]["batch_size"] = 4;
   spec["eval"]["batches"] = 4;
   const Told two = TrainerGang(2).Run(Start(spec));
-  ASSERT_EQ(one.Cause(), "finished") << one.ends[0]->message;
-  ASSERT_EQ(two.Cause(), "finished") << two.ends[0]->message;
+  ASSERT_EQ(one.Cause(), "finished") << one.Message();
+  ASSERT_EQ(two.Cause(), "finished") << two.Message();
   EXPECT_LT(one.Losses().back(), one.Losses().front() - 0.3) << "it learns";
   EXPECT_LE(LargestDifference(one.Losses(), two.Losses()), GetParam().between_world_sizes);
   EXPECT_LE(std::abs(one.evals.at(0).loss - two.evals.at(0).loss), GetParam().between_world_sizes);
@@ -44,7 +44,7 @@ TEST_P(PrecisionTest, OneRankAndTwoAgreeToTheStatedTolerance) {
 TEST_P(PrecisionTest, ItTrainsNearlyAsFp32Does) {
   const Told fp32 = TrainerGang(1).Run(Start(Spec("fp32")));
   const Told told = TrainerGang(1).Run(Start(Spec(GetParam().name)));
-  ASSERT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+  ASSERT_EQ(told.Cause(), "finished") << told.Message();
   const double difference = LargestDifference(fp32.Losses(), told.Losses());
   EXPECT_LE(difference, GetParam().from_fp32);
   EXPECT_EQ(difference == 0, std::string_view(GetParam().name) == "fp32") << "it is what it says";
@@ -59,7 +59,7 @@ TEST_P(PrecisionTest, ActivationCheckpointingChangesNoBitOfALoss) {
     const Told kept = TrainerGang(2).Run(Start(spec));
     spec["model"]["activation_checkpointing"] = "block";
     const Told computed = TrainerGang(2).Run(Start(spec));
-    ASSERT_EQ(computed.Cause(), "finished") << computed.ends[0]->message;
+    ASSERT_EQ(computed.Cause(), "finished") << computed.Message();
     EXPECT_EQ(computed.Losses(), kept.Losses()) << norm;
     EXPECT_EQ(computed.Column("grad_norm"), kept.Column("grad_norm")) << norm;
     EXPECT_EQ(computed.evals.at(0).loss, kept.evals.at(0).loss);
@@ -82,7 +82,7 @@ TEST_F(AttemptTest, ActivationCheckpointingNeedsLessMemory) {
   const auto peak = [&](const char* which) {
     spec["model"]["activation_checkpointing"] = which;
     const Told told = TrainerGang(1).Run(Start(spec));
-    EXPECT_EQ(told.Cause(), "finished") << told.ends[0]->message;
+    EXPECT_EQ(told.Cause(), "finished") << told.Message();
     return told.Column("memory_peak_bytes").back();
   };
   // Of 24 layers the inputs alone are kept, 1 MB each for 4096 tokens: some 10 MB less a layer.

@@ -111,7 +111,7 @@ TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
     EXPECT_EQ(told.Cause(), cause);
     EXPECT_TRUE(told.prepared.empty());
     ASSERT_TRUE(told.ends[0]);
-    EXPECT_NE(told.ends[0]->message.find(said), std::string::npos) << told.ends[0]->message;
+    EXPECT_NE(told.Message().find(said), std::string::npos) << told.Message();
   };
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
   refused("data", "eval.hellaswag 'hellaswag.jsonl': ");
@@ -156,7 +156,7 @@ TEST_F(TasksTest, SamplesNeedATokenizerThatFitsTheModel) {
   spec_["model"]["vocab_size"] = 256;
   const Told told = TrainerGang(1).Run(Start());
   EXPECT_EQ(told.Cause(), "config");
-  EXPECT_NE(told.ends[0]->message.find("needs token 256"), std::string::npos);
+  EXPECT_NE(told.Message().find("needs token 256"), std::string::npos);
 }
 
 }  // namespace

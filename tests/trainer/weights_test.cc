@@ -145,8 +145,8 @@ TEST_F(WeightsTest, WeightsOfAnotherShapeEndTheTrialBeforeItsRanksMeet) {
   spec["model"]["n_layer"] = 1;
   const Told refused = gang.Run(Start(spec));
   EXPECT_EQ(refused.Cause(), "config");
-  EXPECT_NE(refused.ends[0]->message.find("set model.n_layer to 2"), std::string::npos)
-      << refused.ends[0]->message;
+  EXPECT_NE(refused.Message().find("set model.n_layer to 2"), std::string::npos)
+      << refused.Message();
   EXPECT_TRUE(refused.prepared.empty());
 }
 
