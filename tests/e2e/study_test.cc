@@ -130,7 +130,8 @@ TEST_F(StudyTest, LossRisesWithBatchAndLengthAndWhatDoesNotFitIsAResult) {
   for (const auto& [key, cell] : cells_) {
     const bool largest = key == std::pair(128, 1024);
     EXPECT_EQ(cell.at("outcome"), largest ? "oom" : "finished") << key.first << " × " << key.second;
-    EXPECT_EQ(cell.at("attempts"), "1") << key.first << " × " << key.second;
+    EXPECT_EQ(cell.at("attempts"), "1") << key.first << " × " << key.second << "\n"
+                                        << Dtctl({"explain", "1/" + cell.at("trial")}).out;
     EXPECT_EQ(cell.at("val_loss").empty(), largest);
     if (!largest) ExpectFiguresOfStoredPoints(cell);
   }

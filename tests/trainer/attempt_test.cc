@@ -196,6 +196,7 @@ TEST_F(AttemptTest, TheNoiseScaleGoesOnAfterAResumeAsThoughThereHadBeenNone) {
 
 TEST_F(AttemptTest, FlopsFollowFromTheTokensAndACpuHasNoPeak) {
   const Told told = TrainerGang(1).Run(Start(SmallSpec()));
+  EXPECT_EQ(told.rows.size(), 8u);
   // 6 × (2 × (4 × 32² + 2 × 32 × 64) + 64 × 32) of matrix products, 7 × 32 × 32 × 2 of attention
   for (const nlohmann::json& row : told.rows) {
     EXPECT_EQ(row.at("flops").get<double>(), row.at("tokens").get<double>() * (110592 + 14336));

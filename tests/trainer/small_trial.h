@@ -16,19 +16,31 @@
 
 namespace dt::testing {
 
+// A vector that throws where there is no such element: what a trainer should have said and did not
+// fails one test.
+template <typename T>
+class Sayings : public std::vector<T> {
+ public:
+  using std::vector<T>::vector;
+  const T& operator[](size_t i) const { return this->at(i); }
+  T& operator[](size_t i) { return this->at(i); }
+  const T& front() const { return this->at(0); }
+  const T& back() const { return this->at(this->size() - 1); }
+};
+
 // What came of one attempt.
 struct Told {
-  std::vector<frames::Prepared> prepared;  // of every rank, in the order they came
-  std::vector<nlohmann::json> rows;
-  std::vector<frames::Eval> evals;
-  std::vector<frames::CheckpointDone> checkpoints;
-  std::vector<frames::CheckpointRemoved> removed;
-  std::vector<std::optional<frames::End>> ends;  // by rank; nothing: the process ended without one
+  Sayings<frames::Prepared> prepared;  // of every rank, in the order they came
+  Sayings<nlohmann::json> rows;
+  Sayings<frames::Eval> evals;
+  Sayings<frames::CheckpointDone> checkpoints;
+  Sayings<frames::CheckpointRemoved> removed;
+  Sayings<std::optional<frames::End>> ends;  // by rank; nothing: the process ended without one
   uint64_t resumed_step = 0;
 
-  std::vector<double> Losses() const { return Column("loss"); }
-  std::vector<double> Column(const char* field) const {
-    std::vector<double> values;
+  Sayings<double> Losses() const { return Column("loss"); }
+  Sayings<double> Column(const char* field) const {
+    Sayings<double> values;
     for (const nlohmann::json& row : rows) values.push_back(row.at(field).get<double>());
     return values;
   }
@@ -59,9 +71,10 @@ struct Told {
   uint64_t EndStep(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->step : UINT64_MAX; }
 };
 
-// Between two curves of equal length.
+// Between two curves of equal length, of which there must be some points.
 inline double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());
+  EXPECT_FALSE(a.empty());
   double largest = 0;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     largest = std::max(largest, std::abs(a[i] - b[i]));

@@ -10,10 +10,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -21,10 +23,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tests/trainer/small_trial.h"
+#include "tests/trainer/trainer_logs.h"
 #include "worker/frames.h"
 
 extern char** environ;
@@ -38,7 +42,8 @@ inline constexpr std::chrono::seconds kTrainingPatience{120};
 // seconds; here the machine may be busy with other tests.
 inline constexpr std::chrono::seconds kAbandonPatience{15};
 
-// dttrain as an agent starts it: a socket as descriptor 3.
+// dttrain as an agent starts it: a socket as descriptor 3. What it prints is shown where the test
+// fails.
 class TrainerProcess {
  public:
   explicit TrainerProcess(std::vector<std::string> flags = {"--threads", "1"}) {
@@ -48,6 +53,7 @@ class TrainerProcess {
       return;
     }
     fd_ = pair[0];
+    log_ = memfd_create("dttrain-log", MFD_CLOEXEC);
     std::vector<std::string> words{DTTRAIN_PROGRAM, "--agent"};
     words.insert(words.end(), flags.begin(), flags.end());
     std::vector<char*> arguments;
@@ -55,6 +61,7 @@ class TrainerProcess {
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
+    if (log_ >= 0) posix_spawn_file_actions_adddup2(&actions, log_, STDERR_FILENO);
     // dup2 onto itself would keep close-on-exec; 3 is never the test's end here.
     if (pair[1] == 3) pair[1] = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
     posix_spawn_file_actions_adddup2(&actions, pair[1], 3);
@@ -71,6 +78,8 @@ class TrainerProcess {
       kill(pid_, SIGKILL);
       waitpid(pid_, nullptr, 0);
     }
+    TrainerLogs::Get().Add(LogTail());
+    if (log_ >= 0) close(log_);
   }
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
@@ -119,8 +128,18 @@ class TrainerProcess {
   }
 
  private:
+  // The end of what it printed, which says why it left.
+  std::string LogTail() const {
+    char text[3000];
+    const off_t size = lseek(log_, 0, SEEK_END);
+    const off_t from = std::max<off_t>(0, size - static_cast<off_t>(sizeof(text)));
+    const ssize_t got = pread(log_, text, sizeof(text), from);
+    return {text, static_cast<size_t>(std::max<ssize_t>(0, got))};
+  }
+
   pid_t pid_ = -1;
   int fd_ = -1;
+  int log_ = -1;
   bool ended_ = false;
   std::string buffer_;
 };
