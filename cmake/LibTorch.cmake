@@ -154,12 +154,12 @@ endif()
 # The trainer's LibTorch goes along, since an account that runs a service cannot read a builder's cache. The
 # libraries find each other by the layout of the wheels, which is kept.
 option(DTRAIN_INSTALL_LIBTORCH "Install LibTorch's libraries with the trainer" ON)
-function(dt_install_libtorch program)
+function(dt_install_libtorch)  # dt_install_libtorch(PROGRAM…)
   if(NOT DTRAIN_INSTALL_LIBTORCH)
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH ${torch_lib})
+    set_target_properties(${ARGV} PROPERTIES INSTALL_RPATH ${torch_lib})
     return()
   endif()
-  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/dtrain/torch/lib")
+  set_target_properties(${ARGV} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/dtrain/torch/lib")
   if(DTRAIN_CUDA_RUNS)
     file(GLOB_RECURSE libraries RELATIVE ${DTRAIN_LIBTORCH_DIR}
          ${DTRAIN_LIBTORCH_DIR}/torch/lib/*.so* ${DTRAIN_LIBTORCH_DIR}/nvidia/*.so*)

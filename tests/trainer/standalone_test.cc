@@ -102,6 +102,29 @@ TEST_F(StandaloneTest, IsOneOfManyRanksUnderTorchrunsVariables) {
   EXPECT_EQ(Read("one.log", 1).Cause(1), "finished");
 }
 
+TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWanted) {
+  // Copied, since a program looks beside the file that it is.
+  const std::string trainer = folder_ / "dttrain";
+  std::filesystem::copy_file(DTTRAIN_PROGRAM, trainer);
+  const std::string spec = folder_.Write("trial.json", SmallSpec().dump());
+  const std::vector<std::string> alone = {trainer,        "--spec",    spec,          "--data-root",
+                                          folder_.path(), "--storage", folder_.path()};
+  std::vector<std::string> on_gpu = alone;
+  on_gpu.insert(on_gpu.end(), {"--device", "cuda:3"});
+  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "without.log").AwaitExit()), 2);
+  EXPECT_NE(Slurp(folder_ / "without.log").find("no dttrain-cuda lies beside"), std::string::npos);
+
+  const std::string other = folder_.Write("dttrain-cuda", "#!/bin/sh\necho \"became $*\"\n");
+  std::filesystem::permissions(other, std::filesystem::perms::owner_all);
+  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "with.log").AwaitExit()), 0);
+  EXPECT_NE(Slurp(folder_ / "with.log").find("--device cuda:3"), std::string::npos);
+  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "torchrun.log", {{"LOCAL_RANK", "0"}}).AwaitExit()),
+            0);
+  EXPECT_NE(Slurp(folder_ / "torchrun.log").find("became --spec"), std::string::npos);
+  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "cpu.log").AwaitExit()), 0);
+  EXPECT_EQ(Read("cpu.log").Cause(), "finished");
+}
+
 TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
   ChildProcess no_json = Start("{", "refused.log");
   EXPECT_EQ(Code(no_json.AwaitExit()), 2);

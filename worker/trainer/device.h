@@ -1,7 +1,7 @@
 // device.h: what differs between a CPU slot and a GPU, behind one door: time, memory, collectives.
 //
 // Role:    the rest of the trainer is the same on both. cpu_device.cc and cuda/cuda_device.cc
-//          implement it; a build without CUDA has cuda/absent.cc instead of the latter.
+//          implement it; the program without CUDA has cuda/absent.cc instead of the latter.
 // Errors:  LibTorch's exceptions pass through the methods; train.cc turns them into an outcome.
 // Tests:   tests/trainer, tests/gpu
 #pragma once
@@ -80,5 +80,8 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options);
 std::unique_ptr<Device> OpenCpu(bool share_memory = true);
 // Errors: kConfig when there is no such GPU or this build has no CUDA.
 Result<std::unique_ptr<Device>> OpenCuda(int index);
+// In a program without CUDA: becomes dttrain-cuda, with the same arguments, where that lies beside
+// it, and returns where it does not. In one with CUDA: returns.
+void BecomeCudaProgram(char** arguments);
 
 }  // namespace dt::trainer

@@ -216,11 +216,18 @@ int RunUnderAgent(const Flags& flags) {
 }
 
 // torchrun gives each process of a host its own GPU; a host without one trains on its CPU.
+const char* OwnGpu(const Flags& flags) {
+  return flags.agent || flags.device_given ? nullptr : std::getenv("LOCAL_RANK");
+}
+
+bool MayNeedCuda(const Flags& flags) {
+  return flags.device.word.rfind("cuda", 0) == 0 || OwnGpu(flags) != nullptr;
+}
+
 Result<std::unique_ptr<Device>> OpenDeviceAlone(const Flags& flags) {
-  const char* local_rank = std::getenv("LOCAL_RANK");
-  if (!flags.device_given && local_rank != nullptr) {
+  if (const char* index = OwnGpu(flags)) {
     DeviceOptions own_gpu = flags.device;
-    own_gpu.word = std::string("cuda:") + local_rank;
+    own_gpu.word = std::string("cuda:") + index;
     if (Result<std::unique_ptr<Device>> gpu = OpenDevice(own_gpu); gpu.ok()) return gpu;
   }
   return OpenDevice(flags.device);
@@ -244,6 +251,7 @@ int main(int argc, char** argv) {
   // A peer that dies while we write to it must not take us along.
   std::signal(SIGPIPE, SIG_IGN);
   const dt::trainer::Flags flags = dt::trainer::ParseFlags(argc, argv);
+  if (dt::trainer::MayNeedCuda(flags)) dt::trainer::BecomeCudaProgram(argv);
   dt::trainer::PinTo(flags.cores);
   const int status = flags.agent ? dt::trainer::RunUnderAgent(flags) : dt::trainer::RunAlone(flags);
   std::fflush(nullptr);

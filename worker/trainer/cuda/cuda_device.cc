@@ -141,6 +141,8 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
+void BecomeCudaProgram(char** /*arguments*/) {}
+
 Result<std::unique_ptr<Device>> OpenCuda(int index) {
   try {
     const int count = c10::cuda::device_count();
