@@ -75,6 +75,13 @@ class PublishTest : public TokenizeFixture {
     options_.inputs = old_;
     Run();
   }
+  // A run that replaces them by those of new_, killed before its nth step.
+  bool ReplaceOldShardsUntil(int nth) {
+    BeginWithOldShards();
+    options_.existing = Existing::kReplace;
+    options_.inputs = new_;
+    return RunUntil(nth, Break::kKill);
+  }
   Files Undisturbed(const std::vector<std::string>& inputs) {
     const std::string output = std::exchange(options_.output, folder_ / "whole");
     std::filesystem::remove_all(options_.output);
@@ -169,10 +176,7 @@ TEST_F(PublishTest, OldShardsStayUntilAllNewOnesAreRecordedAndAreNeverMixedWithT
 
 TEST_F(PublishTest, WithoutOverwriteTheSameCommandFinishesWhatItBeganWithIt) {
   const Files after = Undisturbed(new_);
-  BeginWithOldShards();
-  options_.existing = Existing::kReplace;
-  options_.inputs = new_;
-  ASSERT_TRUE(RunUntil(5, Break::kKill));
+  ASSERT_TRUE(ReplaceOldShardsUntil(5));
   options_.existing = Existing::kRefuse;
   EXPECT_EQ(Run().bytes_resumed, 4000u);
   EXPECT_TRUE(Output() == after);
@@ -192,10 +196,7 @@ TEST_F(PublishTest, AnotherRunFinishesItTooAndIsThenRefused) {
 
 TEST_F(PublishTest, FinishingMayBeBrokenOffAgainAndAgain) {
   const Files after = Undisturbed(new_);
-  BeginWithOldShards();
-  options_.existing = Existing::kReplace;
-  options_.inputs = new_;
-  ASSERT_TRUE(RunUntil(2, Break::kKill));
+  ASSERT_TRUE(ReplaceOldShardsUntil(2));
   int runs = 0;
   for (; IsBeingPublished(options_.output); ++runs) {
     ASSERT_LT(runs, 30);
@@ -223,10 +224,7 @@ TEST_F(PublishTest, ARecordWhoseShardsAreGoneIsDropped) {
 
 TEST_F(PublishTest, AnOldShardIsNotTakenForALostNewOneOfItsName) {
   const Files after = Undisturbed(new_);
-  BeginWithOldShards();
-  options_.existing = Existing::kReplace;
-  options_.inputs = new_;
-  ASSERT_TRUE(RunUntil(2, Break::kKill));
+  ASSERT_TRUE(ReplaceOldShardsUntil(2));
   ASSERT_TRUE(std::filesystem::remove(options_.output + "/.tokenize/train_000001.bin"));
   ASSERT_TRUE(std::filesystem::exists(options_.output + "/train_000001.bin"));
   Run();
