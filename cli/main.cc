@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/app.h"
-#include "cli/interrupt.h"
-#include "cli/terminal.h"
+#include "cli/commands/app.h"
+#include "cli/remote/interrupt.h"
+#include "cli/view/terminal.h"
 
 namespace {
 

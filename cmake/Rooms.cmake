@@ -48,10 +48,15 @@ if(NOT DTRAIN_REVISION)
   set(DTRAIN_REVISION "unknown")
 endif()
 
-# dt_room(NAME SOURCES… LINKS…): a static library that sees the repository root.
+# dt_room(NAME [OBJECT] SOURCES… LINKS…): a static library that sees the repository root; with OBJECT, objects
+# that are linked whether or not something asks for them before.
 function(dt_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS" ${ARGN})
-  add_library(${name} STATIC ${ROOM_SOURCES})
+  cmake_parse_arguments(ROOM "OBJECT" "" "SOURCES;LINKS" ${ARGN})
+  if(ROOM_OBJECT)
+    add_library(${name} OBJECT ${ROOM_SOURCES})
+  else()
+    add_library(${name} STATIC ${ROOM_SOURCES})
+  endif()
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PUBLIC ${ROOM_LINKS} PRIVATE dt_flags)
 endfunction()

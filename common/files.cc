@@ -14,9 +14,8 @@
 namespace dt {
 namespace {
 
-Error ErrorOf(const std::error_code& code, std::string_view what, const std::string& path) {
-  return Error{ErrorKind::kIo,
-               "cannot " + std::string(what) + " '" + path + "': " + code.message()};
+absl::Status ErrorOf(const std::error_code& code, std::string_view what, const std::string& path) {
+  return IoError("cannot " + std::string(what) + " '" + path + "': " + code.message());
 }
 
 std::string ParentOf(const std::string& path) {
@@ -30,17 +29,17 @@ UniqueFd::~UniqueFd() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<void> UniqueFd::Close(const std::string& path) {
+absl::Status UniqueFd::Close(const std::string& path) {
   const int fd = std::exchange(fd_, -1);
   if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) return SystemError("close", path);
-  return {};
+  return absl::OkStatus();
 }
 
-Error SystemError(std::string_view what, const std::string& path) {
+absl::Status SystemError(std::string_view what, const std::string& path) {
   return ErrorOf(std::error_code(errno, std::generic_category()), what, path);
 }
 
-Result<InputFile> InputFile::Open(const std::string& path) {
+absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
   InputFile file;
   file.path_ = path;
   // O_NONBLOCK: a FIFO given by mistake must not stall the caller.
@@ -51,12 +50,11 @@ Result<InputFile> InputFile::Open(const std::string& path) {
     // handle of a network file system, says nothing about it.
     const bool absent =
         errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG;
-    Error error = SystemError("open", path);
-    if (absent) error.kind = ErrorKind::kData;
-    return error;
+    const absl::Status error = SystemError("open", path);
+    return absent ? absl::Status(kDataError, error.message()) : error;
   }
   if (!S_ISREG(status.st_mode)) {
-    return Error{ErrorKind::kData, "'" + path + "' is not a regular file"};
+    return DataError("'" + path + "' is not a regular file");
   }
   file.bytes_ = static_cast<uint64_t>(status.st_size);
   file.modified_ns_ =
@@ -64,37 +62,35 @@ Result<InputFile> InputFile::Open(const std::string& path) {
   return file;
 }
 
-Result<void> InputFile::ReadAt(uint64_t offset, void* into, size_t bytes) const {
+absl::Status InputFile::ReadAt(uint64_t offset, void* into, size_t bytes) const {
   auto* next = static_cast<char*>(into);
   while (bytes > 0) {
     const ssize_t got = ::pread(fd_.get(), next, bytes, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError("read", path_);
     if (got == 0) {
-      return Error{ErrorKind::kData, "'" + path_ + "' ends at byte " + std::to_string(offset) +
-                                         ", " + std::to_string(bytes) +
-                                         " bytes early; was it changed while in use?"};
+      return DataError("'" + path_ + "' ends at byte " + std::to_string(offset) + ", " +
+                       std::to_string(bytes) + " bytes early; was it changed while in use?");
     }
     next += got;
     offset += static_cast<uint64_t>(got);
     bytes -= static_cast<size_t>(got);
   }
-  return {};
+  return absl::OkStatus();
 }
 
-Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
-  DT_TRY_ASSIGN(const InputFile file, InputFile::Open(path));
+absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t bytes_max) {
+  DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (file.bytes() > bytes_max) {
-    return Error{ErrorKind::kData, "'" + path + "' has " + std::to_string(file.bytes()) +
-                                       " bytes; at most " + std::to_string(bytes_max) +
-                                       " are read"};
+    return DataError("'" + path + "' has " + std::to_string(file.bytes()) + " bytes; at most " +
+                     std::to_string(bytes_max) + " are read");
   }
   std::string content(file.bytes(), '\0');
-  DT_TRY(file.ReadAt(0, content.data(), content.size()));
+  DT_RETURN_IF_ERROR(file.ReadAt(0, content.data(), content.size()));
   return content;
 }
 
-Result<OutputFile> OutputFile::Create(const std::string& path) {
+absl::StatusOr<OutputFile> OutputFile::Create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
   file.fd_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -102,21 +98,18 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
   return file;
 }
 
-Result<OutputFile> OutputFile::Reopen(const std::string& path, uint64_t bytes) {
+absl::StatusOr<OutputFile> OutputFile::Reopen(const std::string& path, uint64_t bytes) {
   OutputFile file;
   file.path_ = path;
   file.bytes_ = bytes;
   file.fd_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   struct stat status {};
   if (!file.fd_.valid() || ::fstat(file.fd_.get(), &status) != 0) {
-    Error error = SystemError("open", path);
-    error.kind = ErrorKind::kData;
-    return error;
+    return absl::Status(kDataError, SystemError("open", path).message());
   }
   if (static_cast<uint64_t>(status.st_size) < bytes) {
-    return Error{ErrorKind::kData, "'" + path + "' has " + std::to_string(status.st_size) +
-                                       " bytes and not the " + std::to_string(bytes) +
-                                       " that were written"};
+    return DataError("'" + path + "' has " + std::to_string(status.st_size) +
+                     " bytes and not the " + std::to_string(bytes) + " that were written");
   }
   if (::ftruncate(file.fd_.get(), static_cast<off_t>(bytes)) != 0) {
     return SystemError("shorten", path);
@@ -124,13 +117,13 @@ Result<OutputFile> OutputFile::Reopen(const std::string& path, uint64_t bytes) {
   return file;
 }
 
-Result<void> OutputFile::Append(const void* data, size_t bytes) {
-  DT_TRY(WriteAt(bytes_, data, bytes));
+absl::Status OutputFile::Append(const void* data, size_t bytes) {
+  DT_RETURN_IF_ERROR(WriteAt(bytes_, data, bytes));
   bytes_ += bytes;
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> OutputFile::WriteAt(uint64_t offset, const void* data, size_t bytes) {
+absl::Status OutputFile::WriteAt(uint64_t offset, const void* data, size_t bytes) {
   const auto* next = static_cast<const char*>(data);
   while (bytes > 0) {
     const ssize_t put = ::pwrite(fd_.get(), next, bytes, static_cast<off_t>(offset));
@@ -140,54 +133,54 @@ Result<void> OutputFile::WriteAt(uint64_t offset, const void* data, size_t bytes
     offset += static_cast<uint64_t>(put);
     bytes -= static_cast<size_t>(put);
   }
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> OutputFile::Sync() {
+absl::Status OutputFile::Sync() {
   if (::fsync(fd_.get()) != 0) return SystemError("sync", path_);
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> OutputFile::SyncAndClose() {
-  DT_TRY(Sync());
+absl::Status OutputFile::SyncAndClose() {
+  DT_RETURN_IF_ERROR(Sync());
   return fd_.Close(path_);
 }
 
-Result<void> MakeFolders(const std::string& path) {
+absl::Status MakeFolders(const std::string& path) {
   std::error_code code;
   std::filesystem::create_directories(path, code);
   if (code) return ErrorOf(code, "create folder", path);
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> SyncFolder(const std::string& path) {
+absl::Status SyncFolder(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return SystemError("open folder", path);
   // EINVAL: a file system without folder sync; its renames are then as durable as they get.
   if (::fsync(fd.get()) != 0 && errno != EINVAL) return SystemError("sync folder", path);
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> Rename(const std::string& from, const std::string& to) {
+absl::Status Rename(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     return SystemError("rename '" + from + "' to", to);
   }
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> RemoveAll(const std::string& path) {
+absl::Status RemoveAll(const std::string& path) {
   std::error_code code;
   std::filesystem::remove_all(path, code);
   if (code) return ErrorOf(code, "remove", path);
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> WriteFileAtomically(const std::string& path, std::string_view content) {
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content) {
   const std::string temporary = path + ".tmp";
-  DT_TRY_ASSIGN(OutputFile file, OutputFile::Create(temporary));
-  DT_TRY(file.Append(content.data(), content.size()));
-  DT_TRY(file.SyncAndClose());
-  DT_TRY(Rename(temporary, path));
+  DT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(temporary));
+  DT_RETURN_IF_ERROR(file.Append(content.data(), content.size()));
+  DT_RETURN_IF_ERROR(file.SyncAndClose());
+  DT_RETURN_IF_ERROR(Rename(temporary, path));
   return SyncFolder(ParentOf(path));
 }
 

@@ -3,9 +3,9 @@
 //
 // Role:    POSIX alone; shared by corpus/ and worker/trainer/.
 // Threads: thread-compatible; reads of one InputFile may run on several threads.
-// Errors:  kData for an absent or short input (the caller named it), kIo for a failing system. Each
-//          names the path.
-// Tests:   tests/corpus/files_test.cc
+// Errors:  DataError for an absent or short input (the caller named it), IoError for a failing
+//          system. Each names the path.
+// Tests:   tests/common/files_test.cc
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/result.h"
+#include "common/status.h"
 
 namespace dt {
 
@@ -33,27 +33,27 @@ class UniqueFd {
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
   // Closes now and says what close(2) said: a network file system reports lost writes there.
-  Result<void> Close(const std::string& path);
+  absl::Status Close(const std::string& path);
 
  private:
   int fd_ = -1;
 };
 
 // "cannot WHAT PATH: reason", from errno.
-Error SystemError(std::string_view what, const std::string& path);
+absl::Status SystemError(std::string_view what, const std::string& path);
 
 // A file opened for reading at known offsets. Reads, not a mapping: a file that shrinks or a disk
-// that fails is an Error here, and would be a SIGBUS there.
+// that fails is an error here, and would be a SIGBUS there.
 class InputFile {
  public:
-  // Errors: kData when absent, not a regular file or not readable.
-  static Result<InputFile> Open(const std::string& path);
+  // Errors: DataError when absent, not a regular file or not readable.
+  static absl::StatusOr<InputFile> Open(const std::string& path);
 
   const std::string& path() const { return path_; }
   uint64_t bytes() const { return bytes_; }
   int64_t modified_ns() const { return modified_ns_; }  // since 1970
-  // Reads exactly `bytes` at `offset`. Errors: kData when the file ends before.
-  Result<void> ReadAt(uint64_t offset, void* into, size_t bytes) const;
+  // Reads exactly `bytes` at `offset`. Errors: DataError when the file ends before.
+  absl::Status ReadAt(uint64_t offset, void* into, size_t bytes) const;
 
  private:
   UniqueFd fd_;
@@ -62,24 +62,24 @@ class InputFile {
   int64_t modified_ns_ = 0;
 };
 
-// The whole file. Errors: kData when it is larger than `bytes_max`.
-Result<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
+// The whole file. Errors: DataError when it is larger than `bytes_max`.
+absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
 
 // A file written from start to end, then synced to disk. Nothing here renames.
 class OutputFile {
  public:
   // Creates it or empties what is there.
-  static Result<OutputFile> Create(const std::string& path);
+  static absl::StatusOr<OutputFile> Create(const std::string& path);
   // Goes on behind the first `bytes` of a file; what it has beyond them is dropped.
-  // Errors: kData when it is absent or shorter.
-  static Result<OutputFile> Reopen(const std::string& path, uint64_t bytes);
+  // Errors: DataError when it is absent or shorter.
+  static absl::StatusOr<OutputFile> Reopen(const std::string& path, uint64_t bytes);
 
-  Result<void> Append(const void* data, size_t bytes);
+  absl::Status Append(const void* data, size_t bytes);
   // Writes over bytes already appended.
-  Result<void> WriteAt(uint64_t offset, const void* data, size_t bytes);
-  Result<void> Sync();
+  absl::Status WriteAt(uint64_t offset, const void* data, size_t bytes);
+  absl::Status Sync();
   // Flushes to disk and closes. Only after this may the file be renamed into its place.
-  Result<void> SyncAndClose();
+  absl::Status SyncAndClose();
   uint64_t bytes() const { return bytes_; }
 
  private:
@@ -89,13 +89,13 @@ class OutputFile {
 };
 
 // Creates `path` and its missing parents.
-Result<void> MakeFolders(const std::string& path);
+absl::Status MakeFolders(const std::string& path);
 // Makes entries created, renamed or removed in this folder survive a power loss.
-Result<void> SyncFolder(const std::string& path);
-Result<void> Rename(const std::string& from, const std::string& to);
+absl::Status SyncFolder(const std::string& path);
+absl::Status Rename(const std::string& from, const std::string& to);
 // Removes a file or a whole folder; absent is fine.
-Result<void> RemoveAll(const std::string& path);
+absl::Status RemoveAll(const std::string& path);
 // Writes `PATH.tmp`, syncs, renames: readers see the old content or the new.
-Result<void> WriteFileAtomically(const std::string& path, std::string_view content);
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
 }  // namespace dt

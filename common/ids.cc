@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/view.h"
 
 namespace dt {
 namespace {
@@ -15,8 +16,6 @@ bool ParseWhole(std::string_view text, Int& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value > 0;
 }
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 

@@ -79,6 +79,9 @@ inline constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
 inline constexpr absl::Duration kFollowPatience = absl::Minutes(5);
 // A unary call without a deadline, or with a longer one, is refused: nothing waits for ever.
 inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
+// One exchange over HTTP, from the connection to the last byte of the answer: a scrape of the
+// largest page over a slow network. Prometheus gives up after ten seconds itself.
+inline constexpr absl::Duration kHttpExchange = absl::Seconds(10);
 // The core loop answers within this, or /healthz fails and the watchdog restarts the process.
 inline constexpr absl::Duration kLoopLate = absl::Seconds(5);
 // At a stop every call and stream is ended by us; idle clients that look at their connection only
@@ -122,6 +125,12 @@ inline constexpr size_t kRowBytes = 1 << 10;
 // The status of an attempt, or an item without rows and log text: their texts within kTextBytes
 // and kNameBytes, and room for what a newer worker adds.
 inline constexpr size_t kReportEntryBytes = 16 << 10;
+// Connections over HTTP: scrapers and health checks are a handful. A newer one pushes out the
+// oldest, so that however many are left open, one that sends its request is answered.
+inline constexpr size_t kHttpConnections = 256;
+// Of those, answers under way: of /metrics some megabytes each.
+inline constexpr size_t kHttpWriting = 16;
+inline constexpr size_t kHttpHeadBytes = 8 << 10;  // of a request, as other servers have it
 inline constexpr size_t kPageDefault = 100;
 inline constexpr size_t kPageMax = 1000;
 // The entries of one page of a list: half of kControlMessageBytes, far from what a client refuses.
@@ -133,6 +142,12 @@ inline constexpr size_t kExperimentFileBytes = 1 << 20;
 inline constexpr size_t kExperimentFileDepth = 64;
 inline constexpr size_t kExperimentFileNodes = 100000;
 inline constexpr size_t kTrialsPerExperiment = 10000;
+// Parameter values of all trials of one experiment, each trial's counted: 10,000 trials of 20
+// parameters fit, and so does the journal's record of them, whose store takes 64 MiB.
+inline constexpr size_t kTrialValuesBytes = 16 << 20;
+// The specification in a submission: with the file's text beside it, it fits into the answer to
+// whoever asks for it, which is a message of kControlMessageBytes.
+inline constexpr size_t kSpecificationBytes = 4 << 20;
 inline constexpr size_t kLiveExperiments = 10000;  // not yet ended, at once
 inline constexpr size_t kNameBytes = 256;          // experiment and worker names
 inline constexpr size_t kLabels = 64;

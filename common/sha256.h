@@ -3,7 +3,7 @@
 //
 // Uses the processor's SHA instructions where it has them: a checkpoint is hashed while it is
 // written and must not wait for it.
-// Tests: tests/corpus/sha256_test.cc
+// Tests: tests/common/sha256_test.cc
 #pragma once
 
 #include <array>

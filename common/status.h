@@ -1,10 +1,66 @@
-// status.h: the two macros that pass a Status on, which Debian 12's Abseil does not have yet.
+// status.h: how everything here fails: with absl::Status and absl::StatusOr. It names the codes
+// that files, data, checkpoints and the trainer use, and has the macros that Debian's Abseil lacks.
+//
+// Errors: the code says what the caller should do next; the message names the thing, the value, the
+//         limit and the fix. A bug is a DT_CHECK, never a Status.
+// Tests:  tests/common/status_test.cc
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+
+namespace dt {
+
+// The specification or the command line is wrong; trying again changes nothing.
+inline constexpr absl::StatusCode kConfigError = absl::StatusCode::kInvalidArgument;
+// An input file is absent, malformed or not what was promised.
+inline constexpr absl::StatusCode kDataError = absl::StatusCode::kFailedPrecondition;
+// A file that dtrain wrote failed its verification; an older one may be good.
+inline constexpr absl::StatusCode kDamagedError = absl::StatusCode::kDataLoss;
+// The system failed (disk full, I/O error); trying again may help.
+inline constexpr absl::StatusCode kIoError = absl::StatusCode::kUnavailable;
+// The device or the limit is too small for this configuration.
+inline constexpr absl::StatusCode kOutOfMemoryError = absl::StatusCode::kResourceExhausted;
+// NaN or infinity in loss or gradients.
+inline constexpr absl::StatusCode kNonFiniteError = absl::StatusCode::kOutOfRange;
+// A peer died or a collective timed out: a symptom.
+inline constexpr absl::StatusCode kCollectiveError = absl::StatusCode::kAborted;
+// Someone asked to stop.
+inline constexpr absl::StatusCode kCancelledError = absl::StatusCode::kCancelled;
+
+// Debian 12's absl::string_view is not std::string_view, so one is made of the other here.
+inline absl::Status StatusOf(absl::StatusCode code, std::string_view message) {
+  return absl::Status(code, {message.data(), message.size()});
+}
+inline absl::Status ConfigError(std::string_view text) { return StatusOf(kConfigError, text); }
+inline absl::Status DataError(std::string_view text) { return StatusOf(kDataError, text); }
+inline absl::Status DamagedError(std::string_view text) { return StatusOf(kDamagedError, text); }
+inline absl::Status IoError(std::string_view text) { return StatusOf(kIoError, text); }
+inline absl::Status OutOfMemoryError(std::string_view text) {
+  return StatusOf(kOutOfMemoryError, text);
+}
+inline absl::Status NonFiniteError(std::string_view text) {
+  return StatusOf(kNonFiniteError, text);
+}
+inline absl::Status CollectiveError(std::string_view text) {
+  return StatusOf(kCollectiveError, text);
+}
+inline absl::Status CancelledError(std::string_view text) {
+  return StatusOf(kCancelledError, text);
+}
+
+// The same error with what was being done in front: "reading a.bin: …".
+// REQUIRES: not OK.
+inline absl::Status Annotate(const absl::Status& status, std::string_view context) {
+  return absl::Status(status.code(), absl::StrCat(absl::string_view(context.data(), context.size()),
+                                                  ": ", status.message()));
+}
+
+}  // namespace dt
 
 #define DT_STATUS_CONCAT_INNER(a, b) a##b
 #define DT_STATUS_CONCAT(a, b) DT_STATUS_CONCAT_INNER(a, b)

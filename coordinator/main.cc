@@ -17,13 +17,14 @@
 #include "absl/synchronization/mutex.h"
 #include "common/address.h"
 #include "common/limits.h"
-#include "common/logging.h"
+#include "common/log/logging.h"
 #include "common/status.h"
 #include "common/version.h"
-#include "coordinator/http.h"
-#include "coordinator/loop.h"
-#include "coordinator/metrics.h"
-#include "coordinator/reader_thread.h"
+#include "coordinator/http/http_server.h"
+#include "coordinator/http/metrics.h"
+#include "coordinator/http/pages.h"
+#include "coordinator/loop/loop.h"
+#include "coordinator/loop/reader_thread.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_store.h"
@@ -36,6 +37,7 @@ namespace {
 struct Flags {
   std::string listen = "127.0.0.1:7600";
   std::string http = "127.0.0.1:7601";
+  bool http_clear_text = false;
   std::string state_dir;
   std::string addresses_file;
   size_t metrics_max_trials = 500;
@@ -57,6 +59,8 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--http", flags.http, "Where /metrics, /healthz and /readyz are: host:port")
       ->capture_default_str();
+  app.add_flag("--http-clear-text", flags.http_clear_text,
+               "Let --http be an address that other hosts reach: without TLS, and for everyone");
   app.add_option("--state-dir", flags.state_dir, "Where the journal is kept, on a local disk")
       ->capture_default_str();
   app.add_option("--addresses-file", flags.addresses_file,
@@ -76,6 +80,18 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "  dtcoord --listen 0.0.0.0:7600 --tls-ca ca.pem --tls-cert coord.pem --tls-key coord.key\n"
       "      serves other machines too, with certificates on both sides\n"
       "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json");
+}
+
+// HTTP here has no TLS and asks nobody who they are.
+absl::Status CheckHttp(const Flags& flags) {
+  DT_RETURN_IF_ERROR(CheckHostAndPort("--http", flags.http, PortZero::kAllowed));
+  if (flags.http_clear_text || IsLocalAddress(flags.http)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--http '", flags.http,
+                                                 "' is not on this host: whoever reaches it would "
+                                                 "read every experiment's name, parameters and "
+                                                 "losses, without TLS; give a loopback address, "
+                                                 "with Prometheus or a proxy beside it, or allow "
+                                                 "it with --http-clear-text"));
 }
 
 // A terminal gets a line that counts up while a long journal is read.
@@ -133,12 +149,13 @@ class Coordinator {
       spdlog::warn("the last stop was not clean; {} was checked and is whole", store_->path());
     }
     // Before the replay, which may take a while: /readyz says so meanwhile.
-    DT_ASSIGN_OR_RETURN(http_,
-                        HttpServer::Start(flags_.http, metrics_, [this] { return LoopHealth(); }));
+    DT_ASSIGN_OR_RETURN(http_, HttpServer::Start(flags_.http, [this](std::string_view path) {
+                          return AnswerPage(path, metrics_, [this] { return LoopHealth(); });
+                        }));
     Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
                         Restore(*store_, clock_, [&](const State& so_far, const auto& record) {
-                          model_.OnRecord(so_far, record);
+                          model_.CountRecord(so_far, record);
                           progress.Count();
                         }));
     DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
@@ -285,8 +302,8 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  for (const absl::Status& status : {CheckAddress("--listen", flags.listen, PortZero::kAllowed),
-                                     CheckHostAndPort("--http", flags.http, PortZero::kAllowed)}) {
+  for (const absl::Status& status :
+       {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "dtcoord: %s\n", std::string(status.message()).c_str());
     return 2;

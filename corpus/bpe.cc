@@ -181,21 +181,21 @@ uint32_t BpeVocabulary::Table::Find(uint32_t key) const {
   }
 }
 
-Result<BpeVocabulary> BpeVocabulary::Open(const std::string& path) {
-  DT_TRY_ASSIGN(const InputFile file, InputFile::Open(path));
+absl::StatusOr<BpeVocabulary> BpeVocabulary::Open(const std::string& path) {
+  DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (file.bytes() > kVocabularyFileMax) {
-    return Error{ErrorKind::kData, "'" + path + "' has " + std::to_string(file.bytes()) +
-                                       " bytes, which is no vocab.bpe; GPT-2's has 456318"};
+    return DataError("'" + path + "' has " + std::to_string(file.bytes()) +
+                     " bytes, which is no vocab.bpe; GPT-2's has 456318");
   }
   std::string text(file.bytes(), '\0');
-  DT_TRY(file.ReadAt(0, text.data(), text.size()));
+  DT_RETURN_IF_ERROR(file.ReadAt(0, text.data(), text.size()));
   return Parse(text, path);
 }
 
-Result<BpeVocabulary> BpeVocabulary::Parse(std::string_view text, const std::string& name) {
+absl::StatusOr<BpeVocabulary> BpeVocabulary::Parse(std::string_view text, const std::string& name) {
   const auto refuse = [&name](size_t line, const std::string& what) {
-    return Error{ErrorKind::kData, name + ":" + std::to_string(line) + ": " + what +
-                                       "; use the vocab.bpe of GPT-2's release"};
+    return DataError(name + ":" + std::to_string(line) + ": " + what +
+                     "; use the vocab.bpe of GPT-2's release");
   };
   std::vector<std::string_view> lines;
   for (size_t start = 0; start < text.size();) {

@@ -6,8 +6,9 @@
 //          by a regular expression and the merges of vocab.bpe. That an encoding is BPE's own when
 //          every two neighbours are, and the search for it by longest matches, are from H. van
 //          Antwerpen and A. Neubeck, "So many tokens, so little time" (2024).
-// Errors:  kData for a vocabulary that is none, naming file and line. Every text can be encoded:
-//          bytes that are no UTF-8 count as characters that are neither letter, number nor space.
+// Errors:  DataError for a vocabulary that cannot be read, naming file and line. Every text can be
+//          encoded: bytes that are not UTF-8 count as characters that are neither letter, number
+//          nor space.
 // Threads: BpeVocabulary is immutable; a BpeEncoder belongs to one thread.
 // Tests:   tests/corpus/bpe_test.cc
 #pragma once
@@ -20,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/byte_trie.h"
 
 namespace dt::corpus {
@@ -28,9 +29,9 @@ namespace dt::corpus {
 class BpeVocabulary {
  public:
   // Reads vocab.bpe: a line "#version …", then a merge a line, oldest first.
-  static Result<BpeVocabulary> Open(const std::string& path);
+  static absl::StatusOr<BpeVocabulary> Open(const std::string& path);
   // `name` stands in errors.
-  static Result<BpeVocabulary> Parse(std::string_view text, const std::string& name);
+  static absl::StatusOr<BpeVocabulary> Parse(std::string_view text, const std::string& name);
 
   // Ids are 0 … size()-1: the 256 bytes in the order of their printable forms, the merges in
   // theirs, and end-of-text last (50,257 and 50256 for GPT-2).

@@ -15,18 +15,18 @@ constexpr size_t kUncutBytes = 256 << 20;
 
 }  // namespace
 
-Result<std::optional<ReadPiece>> DocumentReader::Next() {
+absl::StatusOr<std::optional<ReadPiece>> DocumentReader::Next() {
   for (; place_.document < documents_.size(); ++place_.document) {
     const Document& document = documents_[place_.document];
     if (place_.offset < document.bytes) {
       if (!file_) {
-        DT_TRY_ASSIGN(file_, InputFile::Open(document.path));
+        DT_ASSIGN_OR_RETURN(file_, InputFile::Open(document.path));
       }
       if (!IsJsonLines(document.path)) {
-        DT_TRY_ASSIGN(ReadPiece read, NextText(document));
+        DT_ASSIGN_OR_RETURN(ReadPiece read, NextText(document));
         return std::optional(std::move(read));
       }
-      DT_TRY_ASSIGN(std::optional<ReadPiece> read, NextLine(document));
+      DT_ASSIGN_OR_RETURN(std::optional<ReadPiece> read, NextLine(document));
       if (read) return read;
     }
     file_.reset();
@@ -39,7 +39,7 @@ Result<std::optional<ReadPiece>> DocumentReader::Next() {
 }
 
 // A document cut in two starts anew in its second half.
-Result<ReadPiece> DocumentReader::NextText(const Document& document) {
+absl::StatusOr<ReadPiece> DocumentReader::NextText(const Document& document) {
   const bool training = place_.offset < document.train_bytes;
   const uint64_t end = training ? document.train_bytes : document.bytes;
   std::string text;
@@ -48,14 +48,13 @@ Result<ReadPiece> DocumentReader::NextText(const Document& document) {
     const size_t known = text.size();
     const uint64_t from = place_.offset + known;
     text.resize(known + std::min<uint64_t>(kPieceBytes, end - from));
-    DT_TRY(file_->ReadAt(from, text.data() + known, text.size() - known));
+    DT_RETURN_IF_ERROR(file_->ReadAt(from, text.data() + known, text.size() - known));
     cut = place_.offset + text.size() == end ? text.size() : encoder_.Cut(text, known);
     if (cut == 0 && text.size() >= kUncutBytes) {
-      return Error{ErrorKind::kData, "'" + document.path + "' has " +
-                                         std::to_string(kUncutBytes >> 20) +
-                                         " MiB without a space or a line's end from byte " +
-                                         std::to_string(place_.offset) +
-                                         " on, which is the limit; break it into lines"};
+      return DataError("'" + document.path + "' has " + std::to_string(kUncutBytes >> 20) +
+                       " MiB without a space or a line's end from byte " +
+                       std::to_string(place_.offset) +
+                       " on, which is the limit; break it into lines");
     }
   }
   text.resize(cut);
@@ -71,10 +70,10 @@ Result<ReadPiece> DocumentReader::NextText(const Document& document) {
   return read;
 }
 
-Result<std::optional<ReadPiece>> DocumentReader::NextLine(const Document& document) {
+absl::StatusOr<std::optional<ReadPiece>> DocumentReader::NextLine(const Document& document) {
   const uint64_t before = place_.offset;
   while (place_.offset < document.bytes) {
-    DT_TRY_ASSIGN(const size_t bytes, FindLine(document));
+    DT_ASSIGN_OR_RETURN(const size_t bytes, FindLine(document));
     ReadPiece read;
     read.piece.text = buffer_.substr(used_, bytes);
     read.piece.form = TextEncoder::Form::kJsonLine;
@@ -94,15 +93,14 @@ Result<std::optional<ReadPiece>> DocumentReader::NextLine(const Document& docume
   return std::optional<ReadPiece>();
 }
 
-Result<size_t> DocumentReader::FindLine(const Document& document) {
+absl::StatusOr<size_t> DocumentReader::FindLine(const Document& document) {
   for (size_t known = used_;;) {
     const size_t end = buffer_.find('\n', known);
     const size_t bytes = std::min(end, buffer_.size()) - used_;
     if (bytes > kJsonLineBytesMax) {
-      return Error{ErrorKind::kData, document.path + ":" + std::to_string(place_.line + 1) +
-                                         ": longer than " +
-                                         std::to_string(kJsonLineBytesMax >> 20) +
-                                         " MiB; a JSON lines file has one document a line"};
+      return DataError(document.path + ":" + std::to_string(place_.line + 1) + ": longer than " +
+                       std::to_string(kJsonLineBytesMax >> 20) +
+                       " MiB; a JSON lines file has one document a line");
     }
     if (end != std::string::npos) return bytes;
     const uint64_t from = place_.offset + bytes;
@@ -111,7 +109,7 @@ Result<size_t> DocumentReader::FindLine(const Document& document) {
     used_ = 0;
     known = buffer_.size();
     buffer_.resize(known + std::min<uint64_t>(kPieceBytes, document.bytes - from));
-    DT_TRY(file_->ReadAt(from, buffer_.data() + known, buffer_.size() - known));
+    DT_RETURN_IF_ERROR(file_->ReadAt(from, buffer_.data() + known, buffer_.size() - known));
   }
 }
 

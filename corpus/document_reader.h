@@ -6,7 +6,7 @@
 // Ownership: borrows the documents and the encoder.
 // Invariant: the pieces are a function of documents, options and files alone; a reader that starts
 //            at a piece's `after` gives those that came after it.
-// Errors:    kData for a file that changed or a line that is too long, kIo.
+// Errors:    DataError for a file that changed or a line that is too long, IoError.
 // Tests:     tests/corpus/tokenize_test.cc
 #pragma once
 
@@ -16,7 +16,7 @@
 #include <string>
 
 #include "common/files.h"
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/documents.h"
 #include "corpus/text_encoder.h"
 
@@ -48,14 +48,14 @@ class DocumentReader {
       : documents_(documents), line_fraction_(line_fraction), encoder_(encoder), place_(from) {}
 
   // The next piece, or nothing at the end.
-  Result<std::optional<ReadPiece>> Next();
+  absl::StatusOr<std::optional<ReadPiece>> Next();
 
  private:
-  Result<ReadPiece> NextText(const Document& document);
+  absl::StatusOr<ReadPiece> NextText(const Document& document);
   // Nothing when only blank lines are left.
-  Result<std::optional<ReadPiece>> NextLine(const Document& document);
+  absl::StatusOr<std::optional<ReadPiece>> NextLine(const Document& document);
   // Makes buffer_ begin with the line at place_; the line's bytes without its end.
-  Result<size_t> FindLine(const Document& document);
+  absl::StatusOr<size_t> FindLine(const Document& document);
   bool ChooseForTraining(const Document& document, uint64_t bytes);
 
   const std::span<const Document> documents_;

@@ -17,32 +17,31 @@ namespace fs = std::filesystem;
 constexpr size_t kBinaryProbeBytes = 8192;
 constexpr int kFolderDepthMax = 64;  // deeper is a loop of mounts
 
-Result<void> AddFile(const std::string& path, DocumentList& list) {
-  DT_TRY_ASSIGN(const InputFile file, InputFile::Open(path));
+absl::Status AddFile(const std::string& path, DocumentList& list) {
+  DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   std::array<char, kBinaryProbeBytes> probe;
   const size_t probed = std::min<uint64_t>(file.bytes(), probe.size());
-  DT_TRY(file.ReadAt(0, probe.data(), probed));
+  DT_RETURN_IF_ERROR(file.ReadAt(0, probe.data(), probed));
   const bool binary = !IsJsonLines(path) && std::find(probe.begin(), probe.begin() + probed,
                                                       '\0') != probe.begin() + probed;
   if (probed == 0 || binary) {
     ++list.skipped;
-    return {};
+    return absl::OkStatus();
   }
   if (list.documents.size() >= kDocumentsMax) {
-    return Error{ErrorKind::kConfig,
-                 "more than " + std::to_string(kDocumentsMax) + " files; name fewer folders"};
+    return ConfigError("more than " + std::to_string(kDocumentsMax) + " files; name fewer folders");
   }
   list.documents.push_back({.path = path,
                             .bytes = file.bytes(),
                             .modified_ns = file.modified_ns(),
                             .train_bytes = file.bytes()});
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> AddFolder(const fs::path& folder, int depth, DocumentList& list) {
+absl::Status AddFolder(const fs::path& folder, int depth, DocumentList& list) {
   if (depth > kFolderDepthMax) {
-    return Error{ErrorKind::kConfig, "'" + folder.string() + "' is more than " +
-                                         std::to_string(kFolderDepthMax) + " folders deep"};
+    return ConfigError("'" + folder.string() + "' is more than " + std::to_string(kFolderDepthMax) +
+                       " folders deep");
   }
   std::error_code code;
   std::vector<fs::directory_entry> entries;
@@ -51,41 +50,40 @@ Result<void> AddFolder(const fs::path& folder, int depth, DocumentList& list) {
     entries.push_back(*entry);
   }
   if (code) {
-    return Error{ErrorKind::kConfig,
-                 "cannot read folder '" + folder.string() + "': " + code.message()};
+    return ConfigError("cannot read folder '" + folder.string() + "': " + code.message());
   }
   std::sort(entries.begin(), entries.end());
   for (const fs::directory_entry& item : entries) {
     if (item.path().filename().string().starts_with('.') || item.is_symlink(code)) continue;
     if (item.is_directory(code)) {
-      DT_TRY(AddFolder(item.path(), depth + 1, list));
+      DT_RETURN_IF_ERROR(AddFolder(item.path(), depth + 1, list));
     } else if (item.is_regular_file(code)) {
-      DT_TRY(AddFile(item.path().string(), list));
+      DT_RETURN_IF_ERROR(AddFile(item.path().string(), list));
     }
   }
-  return {};
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-Result<DocumentList> CollectDocuments(const std::vector<std::string>& inputs) {
+absl::StatusOr<DocumentList> CollectDocuments(const std::vector<std::string>& inputs) {
   DocumentList list;
   for (const std::string& input : inputs) {
     std::error_code code;
     const fs::file_status status = fs::status(input, code);
     if (!fs::exists(status)) {
-      return Error{ErrorKind::kConfig, "no file or folder '" + input + "'"};
+      return ConfigError("no file or folder '" + input + "'");
     }
     if (fs::is_directory(status)) {
-      DT_TRY(AddFolder(input, 0, list));
+      DT_RETURN_IF_ERROR(AddFolder(input, 0, list));
     } else {
-      DT_TRY(AddFile(input, list));
+      DT_RETURN_IF_ERROR(AddFile(input, list));
     }
   }
   if (list.documents.empty()) {
-    return Error{ErrorKind::kConfig, "no text found (" + std::to_string(list.skipped) +
-                                         " binary or empty files skipped); name text files or "
-                                         "folders with some"};
+    return ConfigError("no text found (" + std::to_string(list.skipped) +
+                       " binary or empty files skipped); name text files or "
+                       "folders with some");
   }
   return list;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 
 namespace dt::corpus {
 
@@ -30,8 +30,8 @@ struct DocumentList {
 // Files as given, folders walked in sorted order. Hidden entries and links inside folders, binary
 // files (a zero byte in the first 8 KiB; not those named as JSON lines) and empty files are left
 // out.
-// Errors: kConfig when an input is absent or none holds text.
-Result<DocumentList> CollectDocuments(const std::vector<std::string>& inputs);
+// Errors: ConfigError when an input is absent or none holds text.
+absl::StatusOr<DocumentList> CollectDocuments(const std::vector<std::string>& inputs);
 
 // Chooses about `fraction` of the bytes for validation: whole documents, evenly spread over the
 // list; when those give less than half of it, the rest is cut from the end of the largest document.

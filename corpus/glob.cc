@@ -20,29 +20,29 @@ bool HasWildcard(const std::string& component) {
 }
 
 // Appends what `component` matches under `folder`.
-Result<void> Expand(const fs::path& folder, const std::string& component,
+absl::Status Expand(const fs::path& folder, const std::string& component,
                     std::vector<fs::path>& matches) {
   std::error_code code;
   if (!HasWildcard(component)) {
     fs::path path = folder / component;
     if (fs::exists(path, code)) matches.push_back(std::move(path));
-    return {};
+    return absl::OkStatus();
   }
   fs::directory_iterator entry(folder, code);
   for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
     const std::string name = entry->path().filename().string();
     if (::fnmatch(component.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
     if (matches.size() >= kGlobFilesMax) {
-      return Error{ErrorKind::kConfig, "it matches more than " + std::to_string(kGlobFilesMax) +
-                                           " paths; make it narrower"};
+      return ConfigError("it matches more than " + std::to_string(kGlobFilesMax) +
+                         " paths; make it narrower");
     }
     matches.push_back(entry->path());
   }
-  return {};
+  return absl::OkStatus();
 }
 
 // REQUIRES: files is sorted.
-Result<void> RefuseHalfPublished(const std::vector<std::string>& files) {
+absl::Status RefuseHalfPublished(const std::vector<std::string>& files) {
   std::string seen;
   for (const std::string& file : files) {
     const fs::path path(file);
@@ -50,31 +50,30 @@ Result<void> RefuseHalfPublished(const std::vector<std::string>& files) {
     std::string folder = path.parent_path().string();
     if (folder == seen) continue;
     if (IsBeingPublished(folder)) {
-      return Error{ErrorKind::kData, "'" + folder +
-                                         "' has a part of its shards: 'dtctl data tokenize' was "
-                                         "interrupted, or is at work; give that command again"};
+      return DataError("'" + folder +
+                       "' has a part of its shards: 'dtctl data tokenize' was "
+                       "interrupted, or is at work; give that command again");
     }
     seen = std::move(folder);
   }
-  return {};
+  return absl::OkStatus();
 }
 
 // The files that match now, sorted.
-Result<std::vector<std::string>> Listed(const fs::path& wanted, const std::string& data_root) {
+absl::StatusOr<std::vector<std::string>> Listed(const fs::path& wanted,
+                                                const std::string& data_root) {
   std::vector<fs::path> matches = {wanted.is_absolute() ? wanted.root_path() : fs::path(data_root)};
   for (const fs::path& part : wanted.relative_path()) {
     const std::string component = part.string();
     if (component.empty() || component == ".") continue;
     if (component == "..") {
-      return Error{ErrorKind::kConfig,
-                   "it has '..'; write it relative to the worker's --data-root"};
+      return ConfigError("it has '..'; write it relative to the worker's --data-root");
     }
     if (component == "**") {
-      return Error{ErrorKind::kConfig,
-                   "it has '**', which is not understood; name each level with '*'"};
+      return ConfigError("it has '**', which is not understood; name each level with '*'");
     }
     std::vector<fs::path> next;
-    for (const fs::path& folder : matches) DT_TRY(Expand(folder, component, next));
+    for (const fs::path& folder : matches) DT_RETURN_IF_ERROR(Expand(folder, component, next));
     matches = std::move(next);
   }
   std::vector<std::string> files;
@@ -88,31 +87,29 @@ Result<std::vector<std::string>> Listed(const fs::path& wanted, const std::strin
 
 }  // namespace
 
-Result<std::vector<std::string>> ResolveGlob(const std::string& data_root,
-                                             const std::string& pattern) {
+absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& data_root,
+                                                     const std::string& pattern) {
   const std::string context = "data pattern '" + pattern + "'";
   const fs::path wanted(pattern);
-  if (pattern.empty()) return Error{ErrorKind::kConfig, "data pattern is empty; name shard files"};
+  if (pattern.empty()) return ConfigError("data pattern is empty; name shard files");
   if (wanted.is_relative() && data_root.empty()) {
-    return Error{ErrorKind::kConfig,
-                 context + " is relative and this worker has no --data-root; give it one"};
+    return ConfigError(context + " is relative and this worker has no --data-root; give it one");
   }
-  Result<std::vector<std::string>> files = Listed(wanted, data_root);
-  if (!files.ok()) return std::move(files).error().Within(context);
+  absl::StatusOr<std::vector<std::string>> files = Listed(wanted, data_root);
+  if (!files.ok()) return Annotate(files.status(), context);
   if (files->empty()) {
-    return Error{ErrorKind::kData,
-                 context + " matches no file" +
-                     (wanted.is_relative() ? " under the data root '" + data_root + "'" : "")};
+    return DataError(context + " matches no file" +
+                     (wanted.is_relative() ? " under the data root '" + data_root + "'" : ""));
   }
-  if (Result<void> whole = RefuseHalfPublished(*files); !whole.ok()) {
-    return std::move(whole).error().Within(context);
+  if (absl::Status whole = RefuseHalfPublished(*files); !whole.ok()) {
+    return Annotate(whole, context);
   }
   // A move that ended just before that was looked at may have been under way before.
-  const Result<std::vector<std::string>> again = Listed(wanted, data_root);
+  const absl::StatusOr<std::vector<std::string>> again = Listed(wanted, data_root);
   if (again.ok() && *again == *files) return files;
-  return Error{ErrorKind::kData, context +
-                                     " matches other files than a moment before: is 'dtctl "
-                                     "data tokenize' at work there? Wait until it has ended"};
+  return DataError(context +
+                   " matches other files than a moment before: is 'dtctl "
+                   "data tokenize' at work there? Wait until it has ended");
 }
 
 }  // namespace dt::corpus

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/check.h"
 #include "common/files.h"
 
 namespace dt::corpus {
@@ -18,8 +19,8 @@ constexpr int32_t kVersion = 1;
 constexpr size_t kHeaderBytes = 256 * sizeof(int32_t);
 constexpr uint16_t kStart = 65535;
 
-Error At(const std::string& path, const std::string& place, const std::string& what) {
-  return Error{ErrorKind::kData, "'" + path + "' " + place + ": " + what};
+absl::Status At(const std::string& path, const std::string& place, const std::string& what) {
+  return DataError("'" + path + "' " + place + ": " + what);
 }
 
 // Reads a packed example's numbers, never beyond its end.
@@ -72,8 +73,9 @@ std::string Problem(const HellaSwagExample& example, int64_t vocab_size) {
          std::to_string(vocab_size) + ": was it made by another tokenizer?";
 }
 
-Result<std::vector<HellaSwagExample>> ReadPacked(const std::string& path, const std::string& bytes,
-                                                 int64_t vocab_size) {
+absl::StatusOr<std::vector<HellaSwagExample>> ReadPacked(const std::string& path,
+                                                         const std::string& bytes,
+                                                         int64_t vocab_size) {
   if (bytes.size() < kHeaderBytes || bytes.size() % sizeof(uint16_t) != 0) {
     return At(path, "is cut off", std::to_string(bytes.size()) + " bytes");
   }
@@ -112,7 +114,7 @@ Result<std::vector<HellaSwagExample>> ReadPacked(const std::string& path, const 
   return examples;
 }
 
-Result<HellaSwagExample> FromJson(std::string_view line, TextCodec& codec) {
+absl::StatusOr<HellaSwagExample> FromJson(std::string_view line, TextCodec& codec) {
   using nlohmann::json;
   const json object = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
   const auto field = [&](const char* name) -> const json& {
@@ -126,8 +128,8 @@ Result<HellaSwagExample> FromJson(std::string_view line, TextCodec& codec) {
                      std::all_of(endings.begin(), endings.end(),
                                  [](const json& ending) { return ending.is_string(); });
   if (!field("ctx").is_string() || !texts || !label.is_number_integer()) {
-    return Error{ErrorKind::kData,
-                 "it is no object with a text 'ctx', four texts 'endings' and a number 'label'"};
+    return DataError(
+        "it is no object with a text 'ctx', four texts 'endings' and a number 'label'");
   }
   HellaSwagExample example;
   example.context = codec.Encode(field("ctx").get_ref<const std::string&>());
@@ -138,8 +140,9 @@ Result<HellaSwagExample> FromJson(std::string_view line, TextCodec& codec) {
   return example;
 }
 
-Result<std::vector<HellaSwagExample>> ReadText(const std::string& path, std::string_view text,
-                                               TextCodec& codec, int64_t vocab_size) {
+absl::StatusOr<std::vector<HellaSwagExample>> ReadText(const std::string& path,
+                                                       std::string_view text, TextCodec& codec,
+                                                       int64_t vocab_size) {
   std::vector<HellaSwagExample> examples;
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -147,8 +150,8 @@ Result<std::vector<HellaSwagExample>> ReadText(const std::string& path, std::str
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const std::string place = "line " + std::to_string(number);
-    Result<HellaSwagExample> example = FromJson(line, codec);
-    if (!example.ok()) return At(path, place, example.error().message);
+    absl::StatusOr<HellaSwagExample> example = FromJson(line, codec);
+    if (!example.ok()) return At(path, place, std::string(example.status().message()));
     const std::string problem = Problem(*example, vocab_size);
     if (!problem.empty()) return At(path, place, problem);
     examples.push_back(*std::move(example));
@@ -159,10 +162,10 @@ Result<std::vector<HellaSwagExample>> ReadText(const std::string& path, std::str
 
 }  // namespace
 
-Result<bool> IsHellaSwagText(const std::string& path) {
-  DT_TRY_ASSIGN(const InputFile file, InputFile::Open(path));
+absl::StatusOr<bool> IsHellaSwagText(const std::string& path) {
+  DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   int32_t first = 0;
-  if (file.bytes() >= sizeof(first)) DT_TRY(file.ReadAt(0, &first, sizeof(first)));
+  if (file.bytes() >= sizeof(first)) DT_RETURN_IF_ERROR(file.ReadAt(0, &first, sizeof(first)));
   if (first == kMagic) return false;
   char begin = '\0';
   std::memcpy(&begin, &first, 1);
@@ -171,10 +174,10 @@ Result<bool> IsHellaSwagText(const std::string& path) {
             "it begins neither with llm.c's magic 20240522 nor with a JSON object");
 }
 
-Result<std::vector<HellaSwagExample>> ReadHellaSwag(const std::string& path, TextCodec* codec,
-                                                    int64_t vocab_size) {
-  DT_TRY_ASSIGN(const bool text, IsHellaSwagText(path));
-  DT_TRY_ASSIGN(const std::string content, ReadFile(path, kHellaSwagBytesMax));
+absl::StatusOr<std::vector<HellaSwagExample>> ReadHellaSwag(const std::string& path,
+                                                            TextCodec* codec, int64_t vocab_size) {
+  DT_ASSIGN_OR_RETURN(const bool text, IsHellaSwagText(path));
+  DT_ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kHellaSwagBytesMax));
   if (!text) return ReadPacked(path, content, vocab_size);
   DT_CHECK(codec != nullptr);
   return ReadText(path, content, *codec, vocab_size);

@@ -5,7 +5,7 @@
 //         JSON lines (ctx, endings, label), whose endings get a space in front.
 // Source: Zellers et al., "HellaSwag: Can a Machine Really Finish Your Sentence?" (2019); llm.c,
 //         dev/data/hellaswag.py.
-// Errors: kData naming file and example or line.
+// Errors: DataError naming file and example or line.
 // Tests:  tests/corpus/hellaswag_test.cc
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/text_codec.h"
 
 namespace dt::corpus {
@@ -29,10 +29,10 @@ struct HellaSwagExample {
   int label = 0;                                                 // of the right ending
 };
 
-// Whether it is JSON lines, which need a tokenizer. Errors: kData for a file that is neither.
-Result<bool> IsHellaSwagText(const std::string& path);
+// Whether it is JSON lines, which need a tokenizer. Errors: DataError for a file that is neither.
+absl::StatusOr<bool> IsHellaSwagText(const std::string& path);
 // `codec` is for JSON lines alone. Ids are below `vocab_size`.
-Result<std::vector<HellaSwagExample>> ReadHellaSwag(const std::string& path, TextCodec* codec,
-                                                    int64_t vocab_size);
+absl::StatusOr<std::vector<HellaSwagExample>> ReadHellaSwag(const std::string& path,
+                                                            TextCodec* codec, int64_t vocab_size);
 
 }  // namespace dt::corpus

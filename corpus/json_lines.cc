@@ -66,12 +66,12 @@ class TextFinder : public nlohmann::json_sax<json> {
   }
 
   // After a parse that ended well or not.
-  Result<std::string> Take(bool parsed) && {
+  absl::StatusOr<std::string> Take(bool parsed) && {
     if (parsed && what_.empty() && text_) return *std::move(text_);
     if (what_.empty()) {
       what_ = "has no field \"" + field_ + "\"; --text-field names the one that has the text";
     }
-    return Error{ErrorKind::kData, std::move(what_)};
+    return DataError(std::move(what_));
   }
 
  private:
@@ -99,7 +99,7 @@ bool IsJsonLines(std::string_view path) {
   return path.ends_with(".jsonl") || path.ends_with(".json-lines");
 }
 
-Result<std::string> TextOfJsonLine(std::string_view line, const std::string& field) {
+absl::StatusOr<std::string> TextOfJsonLine(std::string_view line, const std::string& field) {
   TextFinder finder(field);
   // Our events throw nothing and say false to stop, so this does not throw either.
   const bool parsed = json::sax_parse(line.begin(), line.end(), &finder);

@@ -1,7 +1,7 @@
 // json_lines.h: the text of one line of a JSON lines file.
 //
 // Role:   pure. A line is an object; the text is the string in one of its fields, at the top level.
-// Errors: kData, saying what is wrong with the line; the caller knows its file and number.
+// Errors: DataError, saying what is wrong with the line; the caller knows its file and number.
 // Tests:  tests/corpus/json_lines_test.cc
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/result.h"
+#include "common/status.h"
 
 namespace dt::corpus {
 
@@ -19,6 +19,6 @@ inline constexpr size_t kJsonLineBytesMax = size_t{100} << 20;
 // True for the names of such files: .jsonl and .json-lines.
 bool IsJsonLines(std::string_view path);
 // Of a field that stands there twice the last counts, as in most readers.
-Result<std::string> TextOfJsonLine(std::string_view line, const std::string& field);
+absl::StatusOr<std::string> TextOfJsonLine(std::string_view line, const std::string& field);
 
 }  // namespace dt::corpus

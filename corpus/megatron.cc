@@ -15,7 +15,7 @@ constexpr std::string_view kMagic("MMIDIDX\0\0", 9);
 constexpr uint8_t kTypeU16 = 8;
 constexpr size_t kChunk = 1 << 16;  // sequences checked at once
 
-Error Refused(std::string reason) { return Error{ErrorKind::kData, std::move(reason)}; }
+absl::Status Refused(std::string reason) { return DataError(std::move(reason)); }
 
 uint64_t Word(std::string_view header, size_t offset) {
   uint64_t word = 0;
@@ -38,7 +38,7 @@ std::string MegatronIndexOf(const std::string& bin_path) {
   return bin_path.substr(0, bin_path.size() - 4) + ".idx";
 }
 
-Result<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes) {
+absl::StatusOr<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes) {
   if (!IsMegatronIndex(header) || header.size() < kMegatronHeaderBytes) {
     return Refused("is no Megatron index: it does not begin with MMIDIDX and a whole header");
   }
@@ -64,10 +64,10 @@ Result<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_byte
   return sequences;
 }
 
-Result<void> CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes) {
+absl::Status CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes) {
   std::string header(std::min<uint64_t>(kMegatronHeaderBytes, index.bytes()), '\0');
-  DT_TRY(index.ReadAt(0, header.data(), header.size()));
-  DT_TRY_ASSIGN(const uint64_t sequences, ParseMegatronHeader(header, index.bytes()));
+  DT_RETURN_IF_ERROR(index.ReadAt(0, header.data(), header.size()));
+  DT_ASSIGN_OR_RETURN(const uint64_t sequences, ParseMegatronHeader(header, index.bytes()));
   std::vector<int32_t> lengths;
   std::vector<int64_t> starts;
   uint64_t next = 0;  // byte of the .bin
@@ -75,8 +75,8 @@ Result<void> CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes) {
     const size_t count = std::min<uint64_t>(kChunk, sequences - first);
     lengths.resize(count);
     starts.resize(count);
-    DT_TRY(index.ReadAt(kMegatronHeaderBytes + 4 * first, lengths.data(), 4 * count));
-    DT_TRY(
+    DT_RETURN_IF_ERROR(index.ReadAt(kMegatronHeaderBytes + 4 * first, lengths.data(), 4 * count));
+    DT_RETURN_IF_ERROR(
         index.ReadAt(kMegatronHeaderBytes + 4 * sequences + 8 * first, starts.data(), 8 * count));
     for (size_t i = 0; i < count; ++i) {
       const bool follows = starts[i] >= 0 && static_cast<uint64_t>(starts[i]) == next;
@@ -90,7 +90,7 @@ Result<void> CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes) {
       next += 2 * static_cast<uint64_t>(lengths[i]);
     }
   }
-  if (next == bin_bytes) return {};
+  if (next == bin_bytes) return absl::OkStatus();
   return Refused("lists sequences of " + std::to_string(next) + " bytes, but its .bin has " +
                  std::to_string(bin_bytes) + "; copy or make both again");
 }

@@ -4,7 +4,7 @@
 // Role:   checks that the .bin is the stream of its sequences, as Megatron's own tools write it, so
 //         that it can be read as one.
 // Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
-// Errors: kData; the message goes after the .idx file's name.
+// Errors: DataError; the message goes after the .idx file's name.
 // Tests:  tests/corpus/shard_formats_test.cc, tests/fuzz/shard_fuzz.cc
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "common/files.h"
-#include "common/result.h"
+#include "common/status.h"
 
 namespace dt::corpus {
 
@@ -24,8 +24,8 @@ bool IsMegatronIndex(std::string_view start);
 std::string MegatronIndexOf(const std::string& bin_path);
 // Checks a header against the size of its file; returns the number of sequences.
 // REQUIRES: header has kMegatronHeaderBytes bytes, or the whole file when that is shorter.
-Result<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes);
+absl::StatusOr<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes);
 // Checks the whole index against the size of its .bin.
-Result<void> CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes);
+absl::Status CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes);
 
 }  // namespace dt::corpus

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr char kFix[] = "; save ids with numpy.save as a one-dimensional uint16 array";
 
-Error Refused(const std::string& reason) { return Error{ErrorKind::kData, reason + kFix}; }
+absl::Status Refused(const std::string& reason) { return DataError(reason + kFix); }
 
 struct Header {
   std::optional<std::string> type;
@@ -106,7 +106,7 @@ std::string ShapeText(const std::vector<uint64_t>& shape) {
 
 bool IsNpy(std::string_view start) { return start.starts_with(kMagic); }
 
-Result<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes) {
+absl::StatusOr<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes) {
   if (!IsNpy(start)) return Refused("is no .npy file: it does not begin with \\x93NUMPY");
   if (start.size() < 12) return Refused("ends within its .npy header");
   const int version = static_cast<unsigned char>(start[6]);
@@ -136,10 +136,9 @@ Result<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes) {
   const uint64_t tokens = header->shape->front();
   if (tokens == 0) return Refused("holds no tokens");
   if (file_bytes != first_byte + 2 * tokens) {
-    return Error{ErrorKind::kData,
-                 "says that it holds " + std::to_string(tokens) + " tokens, which take " +
+    return DataError("says that it holds " + std::to_string(tokens) + " tokens, which take " +
                      std::to_string(first_byte + 2 * tokens) + " bytes, but it has " +
-                     std::to_string(file_bytes) + "; copy or make it again"};
+                     std::to_string(file_bytes) + "; copy or make it again");
   }
   return NpyLayout{first_byte, tokens};
 }

@@ -2,7 +2,7 @@
 //
 // Role:   pure. Files come from anywhere: nothing in a header is believed before it is checked.
 // Source: NumPy's format description (numpy.lib.format), versions 1.0 to 3.0.
-// Errors: kData; the message goes after the file's name.
+// Errors: DataError; the message goes after the file's name.
 // Tests:  tests/corpus/shard_formats_test.cc, tests/fuzz/shard_fuzz.cc
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/result.h"
+#include "common/status.h"
 
 namespace dt::corpus {
 
@@ -26,7 +26,7 @@ struct NpyLayout {
 
 bool IsNpy(std::string_view start);
 // `start` is the file's first kNpyHeaderMax bytes, or all when it has fewer.
-Result<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes);
+absl::StatusOr<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes);
 // Of version 1.0, kNpyHeaderBytes long.
 std::string NpyHeader(uint64_t tokens);
 

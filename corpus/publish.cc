@@ -42,7 +42,7 @@ std::string RecordOf(const Publication& publication) {
 }
 
 std::optional<Publication> FindRecord(const std::string& output) {
-  const Result<std::string> content = ReadFile(RecordPath(output), kRecordBytesMax);
+  const absl::StatusOr<std::string> content = ReadFile(RecordPath(output), kRecordBytesMax);
   if (!content.ok()) return std::nullopt;
   const json read = json::parse(*content, nullptr, /*allow_exceptions=*/false);
   if (!read.is_object() || !read.contains("key") || !read["key"].is_string() ||
@@ -80,33 +80,34 @@ std::vector<std::string> NamesOf(const Publication& publication) {
 
 // Old shards out, that they are gone into the record, new ones in, then the record goes. What was
 // done before is left as it is.
-Result<void> Move(const std::string& output, Publication publication, FolderChanges& changes) {
+absl::Status Move(const std::string& output, Publication publication, FolderChanges& changes) {
   const fs::path workshop = WorkshopOf(output);
   const fs::path shown = output;
   if (!publication.old_gone) {
-    for (const std::string& name : ShardsIn(output)) DT_TRY(changes.Remove(shown / name));
-    DT_TRY(SyncFolder(output));
+    for (const std::string& name : ShardsIn(output))
+      DT_RETURN_IF_ERROR(changes.Remove(shown / name));
+    DT_RETURN_IF_ERROR(SyncFolder(output));
     publication.old_gone = true;
-    DT_TRY(changes.Write(RecordPath(output), RecordOf(publication)));
+    DT_RETURN_IF_ERROR(changes.Write(RecordPath(output), RecordOf(publication)));
   }
   for (const std::string& name : NamesOf(publication)) {
-    if (Exists(workshop / name)) DT_TRY(changes.Rename(workshop / name, shown / name));
+    if (Exists(workshop / name)) DT_RETURN_IF_ERROR(changes.Rename(workshop / name, shown / name));
   }
-  DT_TRY(SyncFolder(output));
-  DT_TRY(changes.Remove(RecordPath(output)));
-  DT_TRY(changes.Remove(WorkshopOf(output)));
+  DT_RETURN_IF_ERROR(SyncFolder(output));
+  DT_RETURN_IF_ERROR(changes.Remove(RecordPath(output)));
+  DT_RETURN_IF_ERROR(changes.Remove(WorkshopOf(output)));
   return SyncFolder(output);
 }
 
 }  // namespace
 
-Result<void> FolderChanges::Write(const std::string& path, std::string_view content) {
+absl::Status FolderChanges::Write(const std::string& path, std::string_view content) {
   return WriteFileAtomically(path, content);
 }
-Result<void> FolderChanges::Rename(const std::string& from, const std::string& to) {
+absl::Status FolderChanges::Rename(const std::string& from, const std::string& to) {
   return dt::Rename(from, to);
 }
-Result<void> FolderChanges::Remove(const std::string& path) { return RemoveAll(path); }
+absl::Status FolderChanges::Remove(const std::string& path) { return RemoveAll(path); }
 
 std::vector<std::string> ShardNames(const std::string& split, uint64_t shards, ShardFormat format) {
   std::vector<std::string> names;
@@ -130,15 +131,15 @@ std::vector<std::string> ShardsIn(const std::string& folder) {
   return names;
 }
 
-Result<void> Publish(const std::string& output, Publication publication, FolderChanges& changes) {
+absl::Status Publish(const std::string& output, Publication publication, FolderChanges& changes) {
   publication.old_gone = ShardsIn(output).empty();
-  DT_TRY(changes.Write(RecordPath(output), RecordOf(publication)));
-  DT_TRY(SyncFolder(output));  // the workshop's own name
+  DT_RETURN_IF_ERROR(changes.Write(RecordPath(output), RecordOf(publication)));
+  DT_RETURN_IF_ERROR(SyncFolder(output));  // the workshop's own name
   return Move(output, std::move(publication), changes);
 }
 
-Result<std::optional<Publication>> FinishPublication(const std::string& output,
-                                                     FolderChanges& changes) {
+absl::StatusOr<std::optional<Publication>> FinishPublication(const std::string& output,
+                                                             FolderChanges& changes) {
   if (!IsBeingPublished(output)) return std::optional<Publication>();
   const std::optional<Publication> publication = FindRecord(output);
   if (publication) {
@@ -149,11 +150,11 @@ Result<std::optional<Publication>> FinishPublication(const std::string& output,
              (publication->old_gone && Exists(output + "/" + name));
     });
     if (whole) {
-      DT_TRY(Move(output, *publication, changes));
+      DT_RETURN_IF_ERROR(Move(output, *publication, changes));
       return publication;
     }
   }
-  DT_TRY(changes.Remove(WorkshopOf(output)));
+  DT_RETURN_IF_ERROR(changes.Remove(WorkshopOf(output)));
   return std::optional<Publication>();
 }
 

@@ -5,7 +5,7 @@
 //            off; until then ResolveGlob refuses the folder's shards.
 // Invariant: shards that were there before go only after the record of the new ones is on disk, and
 //            all of them before the first new one comes: never a mixture.
-// Errors:    kIo.
+// Errors:    IoError.
 // Tests:     tests/corpus/publish_test.cc, tests/corpus/glob_test.cc
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/shard.h"
 
 namespace dt::corpus {
@@ -39,9 +39,9 @@ struct Publication {
 class FolderChanges {
  public:
   virtual ~FolderChanges() = default;
-  virtual Result<void> Write(const std::string& path, std::string_view content);  // atomically
-  virtual Result<void> Rename(const std::string& from, const std::string& to);
-  virtual Result<void> Remove(const std::string& path);  // a whole folder too
+  virtual absl::Status Write(const std::string& path, std::string_view content);  // atomically
+  virtual absl::Status Rename(const std::string& from, const std::string& to);
+  virtual absl::Status Remove(const std::string& path);  // a whole folder too
 };
 
 // train_000000.bin …
@@ -51,11 +51,11 @@ std::vector<std::string> ShardsIn(const std::string& folder);
 bool IsShardName(std::string_view name);
 
 // REQUIRES: OUTPUT/.tokenize has the shards, synced.
-Result<void> Publish(const std::string& output, Publication publication, FolderChanges& changes);
+absl::Status Publish(const std::string& output, Publication publication, FolderChanges& changes);
 // Finishes what was broken off and returns it. Nothing when there is no record, or when shards that
 // it names are gone: the workshop is then removed.
-Result<std::optional<Publication>> FinishPublication(const std::string& output,
-                                                     FolderChanges& changes);
+absl::StatusOr<std::optional<Publication>> FinishPublication(const std::string& output,
+                                                             FolderChanges& changes);
 // Where a run makes its shards.
 std::string WorkshopOf(const std::string& output);
 // True from the record to the last move.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/check.h"
 #include "common/sha256.h"
 #include "corpus/megatron.h"
 #include "corpus/npy.h"
@@ -31,20 +32,20 @@ int32_t ByteSwapped(int32_t word) {
   return static_cast<int32_t>(__builtin_bswap32(static_cast<uint32_t>(word)));
 }
 
-Error BadShard(std::string reason) { return Error{ErrorKind::kData, std::move(reason)}; }
+absl::Status BadShard(std::string reason) { return DataError(std::move(reason)); }
 
 struct Layout {
   uint64_t first_byte = 0;
   uint64_t tokens = 0;
 };
 
-Result<std::string> StartOf(const InputFile& file, size_t bytes_max) {
+absl::StatusOr<std::string> StartOf(const InputFile& file, size_t bytes_max) {
   std::string start(std::min<uint64_t>(bytes_max, file.bytes()), '\0');
-  DT_TRY(file.ReadAt(0, start.data(), start.size()));
+  DT_RETURN_IF_ERROR(file.ReadAt(0, start.data(), start.size()));
   return start;
 }
 
-Result<ShardFormat> Recognised(const std::string& path, std::string_view start) {
+absl::StatusOr<ShardFormat> Recognised(const std::string& path, std::string_view start) {
   if (IsNpy(start)) return ShardFormat::kNpy;
   if (IsMegatronIndex(start)) {
     return BadShard("'" + path + "' is the index of a Megatron file; name the .bin files alone");
@@ -52,28 +53,28 @@ Result<ShardFormat> Recognised(const std::string& path, std::string_view start) 
   const std::string index_path = MegatronIndexOf(path);
   std::error_code code;
   if (!index_path.empty() && std::filesystem::exists(index_path, code)) {
-    DT_TRY_ASSIGN(const InputFile index, InputFile::Open(index_path));
-    DT_TRY_ASSIGN(const std::string index_start, StartOf(index, kMegatronHeaderBytes));
+    DT_ASSIGN_OR_RETURN(const InputFile index, InputFile::Open(index_path));
+    DT_ASSIGN_OR_RETURN(const std::string index_start, StartOf(index, kMegatronHeaderBytes));
     if (IsMegatronIndex(index_start)) return ShardFormat::kMegatron;
   }
   return ShardFormat::kLlmc;
 }
 
-Result<Layout> MegatronLayout(const InputFile& file) {
+absl::StatusOr<Layout> MegatronLayout(const InputFile& file) {
   const std::string index_path = MegatronIndexOf(file.path());
   if (index_path.empty()) {
     return BadShard("is not named .bin; name Megatron's .bin files, beside which the .idx are");
   }
-  const Result<InputFile> index = InputFile::Open(index_path);
-  if (!index.ok()) return BadShard("has no Megatron index: " + index.error().message);
-  if (Result<void> checked = CheckMegatronIndex(*index, file.bytes()); !checked.ok()) {
-    return std::move(checked).error().Within("has an index that cannot be used: '" + index_path +
-                                             "'");
+  const absl::StatusOr<InputFile> index = InputFile::Open(index_path);
+  if (!index.ok())
+    return BadShard(absl::StrCat("has no Megatron index: ", index.status().message()));
+  if (absl::Status checked = CheckMegatronIndex(*index, file.bytes()); !checked.ok()) {
+    return Annotate(checked, "has an index that cannot be used: '" + index_path + "'");
   }
   return Layout{0, file.bytes() / 2};
 }
 
-Result<Layout> RawLayout(const InputFile& file) {
+absl::StatusOr<Layout> RawLayout(const InputFile& file) {
   if (file.bytes() == 0 || file.bytes() % 2 != 0) {
     return BadShard("has " + std::to_string(file.bytes()) +
                     " bytes; ids of 16 bits need an even number of them");
@@ -82,16 +83,16 @@ Result<Layout> RawLayout(const InputFile& file) {
 }
 
 // `start`: its first bytes. REQUIRES: format is not kAuto.
-Result<Layout> LayoutOf(const InputFile& file, std::string_view start, ShardFormat format) {
+absl::StatusOr<Layout> LayoutOf(const InputFile& file, std::string_view start, ShardFormat format) {
   switch (format) {
     case ShardFormat::kAuto:
     case ShardFormat::kLlmc: {
-      DT_TRY_ASSIGN(const uint64_t tokens,
-                    ParseShardHeader(start.substr(0, kShardHeaderBytes), file.bytes()));
+      DT_ASSIGN_OR_RETURN(const uint64_t tokens,
+                          ParseShardHeader(start.substr(0, kShardHeaderBytes), file.bytes()));
       return Layout{kShardHeaderBytes, tokens};
     }
     case ShardFormat::kNpy: {
-      DT_TRY_ASSIGN(const NpyLayout npy, ParseNpyHeader(start, file.bytes()));
+      DT_ASSIGN_OR_RETURN(const NpyLayout npy, ParseNpyHeader(start, file.bytes()));
       return Layout{npy.first_byte, npy.tokens};
     }
     case ShardFormat::kMegatron:
@@ -109,7 +110,7 @@ size_t HeaderBytes(ShardFormat format) {
 
 }  // namespace
 
-Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes) {
+absl::StatusOr<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes) {
   if (header.size() < kShardHeaderBytes) {
     return BadShard("has " + std::to_string(file_bytes) + " bytes, less than the header's " +
                     std::to_string(kShardHeaderBytes) + "; it is not a token shard");
@@ -145,7 +146,7 @@ Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes) 
   return static_cast<uint64_t>(count);
 }
 
-Result<ShardFormat> ShardFormatOf(std::string_view name) {
+absl::StatusOr<ShardFormat> ShardFormatOf(std::string_view name) {
   constexpr std::pair<std::string_view, ShardFormat> kNames[] = {
       {"auto", ShardFormat::kAuto},
       {"llmc", ShardFormat::kLlmc},
@@ -155,20 +156,21 @@ Result<ShardFormat> ShardFormatOf(std::string_view name) {
   for (const auto& [known, format] : kNames) {
     if (name == known) return format;
   }
-  return Error{ErrorKind::kConfig, "data.format is '" + std::string(name) +
-                                       "'; use auto, llmc, npy, megatron or raw_u16"};
+  return ConfigError("data.format is '" + std::string(name) +
+                     "'; use auto, llmc, npy, megatron or raw_u16");
 }
 
-Result<TokenShard> TokenShard::Open(const std::string& path, ShardFormat format) {
+absl::StatusOr<TokenShard> TokenShard::Open(const std::string& path, ShardFormat format) {
   TokenShard shard;
-  DT_TRY_ASSIGN(shard.file_, InputFile::Open(path));
-  DT_TRY_ASSIGN(const std::string start, StartOf(shard.file_, kNpyHeaderMax));
+  DT_ASSIGN_OR_RETURN(shard.file_, InputFile::Open(path));
+  DT_ASSIGN_OR_RETURN(const std::string start, StartOf(shard.file_, kNpyHeaderMax));
   if (format == ShardFormat::kAuto) {
-    DT_TRY_ASSIGN(format, Recognised(path, start));
+    DT_ASSIGN_OR_RETURN(format, Recognised(path, start));
   }
-  const Result<Layout> layout = LayoutOf(shard.file_, start, format);
+  const absl::StatusOr<Layout> layout = LayoutOf(shard.file_, start, format);
   if (!layout.ok()) {
-    return Error{layout.error().kind, "'" + path + "' " + layout.error().message};
+    return StatusOf(layout.status().code(),
+                    absl::StrCat("'", path, "' ", layout.status().message()));
   }
   if (layout->tokens == 0) return BadShard("'" + path + "' holds no tokens");
   shard.first_byte_ = layout->first_byte;
@@ -176,61 +178,61 @@ Result<TokenShard> TokenShard::Open(const std::string& path, ShardFormat format)
   return shard;
 }
 
-Result<void> TokenShard::Read(uint64_t first, std::span<uint16_t> ids) const {
+absl::Status TokenShard::Read(uint64_t first, std::span<uint16_t> ids) const {
   DT_CHECK(first <= tokens_ && ids.size() <= tokens_ - first);
   return file_.ReadAt(first_byte_ + 2 * first, ids.data(), ids.size_bytes());
 }
 
-Result<ShardWriter> ShardWriter::Create(const std::string& path, ShardFormat format) {
+absl::StatusOr<ShardWriter> ShardWriter::Create(const std::string& path, ShardFormat format) {
   DT_CHECK(format == ShardFormat::kLlmc || format == ShardFormat::kNpy);
   ShardWriter writer;
   writer.format_ = format;
-  DT_TRY_ASSIGN(writer.file_, OutputFile::Create(path));
+  DT_ASSIGN_OR_RETURN(writer.file_, OutputFile::Create(path));
   const std::vector<char> header(HeaderBytes(format), '\0');  // no magic: unfinished is unreadable
-  DT_TRY(writer.file_.Append(header.data(), header.size()));
+  DT_RETURN_IF_ERROR(writer.file_.Append(header.data(), header.size()));
   return writer;
 }
 
-Result<ShardWriter> ShardWriter::Reopen(const std::string& path, ShardFormat format,
-                                        uint64_t tokens) {
+absl::StatusOr<ShardWriter> ShardWriter::Reopen(const std::string& path, ShardFormat format,
+                                                uint64_t tokens) {
   ShardWriter writer;
   writer.format_ = format;
   writer.tokens_ = tokens;
-  DT_TRY_ASSIGN(writer.file_, OutputFile::Reopen(path, HeaderBytes(format) + 2 * tokens));
+  DT_ASSIGN_OR_RETURN(writer.file_, OutputFile::Reopen(path, HeaderBytes(format) + 2 * tokens));
   return writer;
 }
 
-Result<void> ShardWriter::Append(std::span<const uint16_t> ids) {
+absl::Status ShardWriter::Append(std::span<const uint16_t> ids) {
   DT_CHECK(ids.size() <= kShardTokensMax - tokens_);
-  DT_TRY(file_.Append(ids.data(), ids.size_bytes()));
+  DT_RETURN_IF_ERROR(file_.Append(ids.data(), ids.size_bytes()));
   tokens_ += ids.size();
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> ShardWriter::Finish() {
+absl::Status ShardWriter::Finish() {
   if (format_ == ShardFormat::kNpy) {
     const std::string header = NpyHeader(tokens_);
-    DT_TRY(file_.WriteAt(0, header.data(), header.size()));
+    DT_RETURN_IF_ERROR(file_.WriteAt(0, header.data(), header.size()));
   } else {
     const int32_t header[3] = {kShardMagic, kShardVersion, static_cast<int32_t>(tokens_)};
-    DT_TRY(file_.WriteAt(0, header, sizeof header));
+    DT_RETURN_IF_ERROR(file_.WriteAt(0, header, sizeof header));
   }
   return file_.SyncAndClose();
 }
 
-Result<std::string> Fingerprint(std::span<const std::string> paths) {
+absl::StatusOr<std::string> Fingerprint(std::span<const std::string> paths) {
   Sha256 hash;
   std::string buffer;
   for (const std::string& path : paths) {
-    DT_TRY_ASSIGN(const InputFile file, InputFile::Open(path));
+    DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
     const uint64_t bytes = file.bytes();
     hash.Update(&bytes, sizeof bytes);
     buffer.resize(std::min<uint64_t>(bytes, kFingerprintBytes));
-    DT_TRY(file.ReadAt(0, buffer.data(), buffer.size()));
+    DT_RETURN_IF_ERROR(file.ReadAt(0, buffer.data(), buffer.size()));
     hash.Update(buffer);
     if (bytes > kFingerprintBytes) {
       buffer.resize(std::min<uint64_t>(bytes - kFingerprintBytes, kFingerprintBytes));
-      DT_TRY(file.ReadAt(bytes - buffer.size(), buffer.data(), buffer.size()));
+      DT_RETURN_IF_ERROR(file.ReadAt(bytes - buffer.size(), buffer.data(), buffer.size()));
       hash.Update(buffer);
     }
   }

@@ -5,7 +5,7 @@
 // Role:    reads and writes one file. Files come from anywhere: nothing in them is believed before
 //          it is checked.
 // Threads: a TokenShard may be read from several threads.
-// Errors:  kData for a malformed file, naming it, what is wrong and what would be right.
+// Errors:  DataError for a malformed file, naming it, what is wrong and what would be right.
 // Tests:   tests/corpus/shard_test.cc, tests/corpus/shard_formats_test.cc, tests/fuzz/shard_fuzz.cc
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "common/files.h"
-#include "common/result.h"
+#include "common/status.h"
 
 namespace dt::corpus {
 
@@ -32,22 +32,23 @@ enum class ShardFormat {
   kMegatron,  // a .bin that has a Megatron index beside it
   kRawU16,
 };
-// auto, llmc, npy, megatron, raw_u16. Errors: kConfig.
-Result<ShardFormat> ShardFormatOf(std::string_view name);
+// auto, llmc, npy, megatron, raw_u16. Errors: ConfigError.
+absl::StatusOr<ShardFormat> ShardFormatOf(std::string_view name);
 
 // Checks a header of llm.c's against the size of its file; returns the number of tokens.
 // REQUIRES: header has kShardHeaderBytes bytes, or the whole file when that is shorter.
-Result<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes);
+absl::StatusOr<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes);
 
 class TokenShard {
  public:
-  static Result<TokenShard> Open(const std::string& path, ShardFormat format = ShardFormat::kAuto);
+  static absl::StatusOr<TokenShard> Open(const std::string& path,
+                                         ShardFormat format = ShardFormat::kAuto);
 
   const std::string& path() const { return file_.path(); }
   uint64_t tokens() const { return tokens_; }
   uint64_t bytes() const { return file_.bytes(); }
   // Reads ids [first, first + ids.size()). REQUIRES: they lie within tokens().
-  Result<void> Read(uint64_t first, std::span<uint16_t> ids) const;
+  absl::Status Read(uint64_t first, std::span<uint16_t> ids) const;
 
  private:
   InputFile file_;
@@ -59,19 +60,20 @@ class TokenShard {
 class ShardWriter {
  public:
   // REQUIRES: format is kLlmc or kNpy.
-  static Result<ShardWriter> Create(const std::string& path,
-                                    ShardFormat format = ShardFormat::kLlmc);
+  static absl::StatusOr<ShardWriter> Create(const std::string& path,
+                                            ShardFormat format = ShardFormat::kLlmc);
 
   // Goes on behind the first `tokens` of a shard that was not finished.
-  // Errors: kData when it is absent or has fewer.
-  static Result<ShardWriter> Reopen(const std::string& path, ShardFormat format, uint64_t tokens);
+  // Errors: DataError when it is absent or has fewer.
+  static absl::StatusOr<ShardWriter> Reopen(const std::string& path, ShardFormat format,
+                                            uint64_t tokens);
 
   // REQUIRES: tokens() + ids.size() <= kShardTokensMax.
-  Result<void> Append(std::span<const uint16_t> ids);
+  absl::Status Append(std::span<const uint16_t> ids);
   // Makes what was appended survive a power loss; the file is no shard yet.
-  Result<void> Sync() { return file_.Sync(); }
+  absl::Status Sync() { return file_.Sync(); }
   // Writes the header, syncs and closes.
-  Result<void> Finish();
+  absl::Status Finish();
   uint64_t tokens() const { return tokens_; }
 
  private:
@@ -83,6 +85,6 @@ class ShardWriter {
 // One hash for a list of files in order: of each, its size, its first MiB (the header is part of
 // it) and its last MiB. Names are left out, so that two hosts may keep the same data in different
 // places.
-Result<std::string> Fingerprint(std::span<const std::string> paths);
+absl::StatusOr<std::string> Fingerprint(std::span<const std::string> paths);
 
 }  // namespace dt::corpus

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "common/check.h"
+
 namespace dt::corpus {
 
 Split::Split(std::string folder, std::string name, uint64_t shard_tokens, ShardFormat format)
@@ -13,46 +15,46 @@ Split::Split(std::string folder, std::string name, uint64_t shard_tokens, ShardF
       shard_tokens_(shard_tokens),
       format_(format) {}
 
-Result<void> Split::Append(std::span<const uint16_t> ids) {
+absl::Status Split::Append(std::span<const uint16_t> ids) {
   while (!ids.empty()) {
-    if (!writer_) DT_TRY(Begin());
+    if (!writer_) DT_RETURN_IF_ERROR(Begin());
     const size_t taken = std::min<uint64_t>(ids.size(), shard_tokens_ - writer_->tokens());
-    DT_TRY(writer_->Append(ids.first(taken)));
+    DT_RETURN_IF_ERROR(writer_->Append(ids.first(taken)));
     tokens_ += taken;
     ids = ids.subspan(taken);
-    if (writer_->tokens() == shard_tokens_) DT_TRY(Finish());
+    if (writer_->tokens() == shard_tokens_) DT_RETURN_IF_ERROR(Finish());
   }
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> Split::Finish() {
-  if (!writer_) return {};
-  DT_TRY(writer_->Finish());
+absl::Status Split::Finish() {
+  if (!writer_) return absl::OkStatus();
+  DT_RETURN_IF_ERROR(writer_->Finish());
   writer_.reset();
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> Split::Sync() { return writer_ ? writer_->Sync() : Result<void>(); }
+absl::Status Split::Sync() { return writer_ ? writer_->Sync() : absl::Status(); }
 
-Result<void> Split::Resume(uint64_t tokens) {
+absl::Status Split::Resume(uint64_t tokens) {
   DT_CHECK(tokens_ == 0);
   while (tokens - tokens_ >= shard_tokens_) {
     const std::string path = NextPath();
-    DT_TRY_ASSIGN(const TokenShard shard, TokenShard::Open(path, format_));
+    DT_ASSIGN_OR_RETURN(const TokenShard shard, TokenShard::Open(path, format_));
     if (shard.tokens() != shard_tokens_) {
-      return Error{ErrorKind::kData, "'" + path + "' is not the shard that was written"};
+      return DataError("'" + path + "' is not the shard that was written");
     }
     tokens_ += shard_tokens_;
   }
-  if (tokens == tokens_) return {};
-  DT_TRY_ASSIGN(writer_, ShardWriter::Reopen(NextPath(), format_, tokens - tokens_));
+  if (tokens == tokens_) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(writer_, ShardWriter::Reopen(NextPath(), format_, tokens - tokens_));
   tokens_ = tokens;
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> Split::Begin() {
-  DT_TRY_ASSIGN(writer_, ShardWriter::Create(NextPath(), format_));
-  return {};
+absl::Status Split::Begin() {
+  DT_ASSIGN_OR_RETURN(writer_, ShardWriter::Create(NextPath(), format_));
+  return absl::OkStatus();
 }
 
 std::string Split::NextPath() {

@@ -1,6 +1,6 @@
 // split.h: a stream of ids cut into numbered shards: FOLDER/train_000000.bin … or .npy.
 //
-// Errors: kIo. Tests: tests/corpus/tokenize_test.cc
+// Errors: IoError. Tests: tests/corpus/tokenize_test.cc
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/shard.h"
 
 namespace dt::corpus {
@@ -24,19 +24,19 @@ class Split {
   Split(std::string folder, std::string name, uint64_t shard_tokens, ShardFormat format);
 
   // Goes on behind the first `tokens` that an earlier Split wrote and synced.
-  // REQUIRES: nothing was appended. Errors: kData when they are not there.
-  Result<void> Resume(uint64_t tokens);
-  Result<void> Append(std::span<const uint16_t> ids);
+  // REQUIRES: nothing was appended. Errors: DataError when they are not there.
+  absl::Status Resume(uint64_t tokens);
+  absl::Status Append(std::span<const uint16_t> ids);
   // Makes all that was appended survive a power loss.
-  Result<void> Sync();
+  absl::Status Sync();
   // Ends the last shard.
-  Result<void> Finish();
+  absl::Status Finish();
   uint64_t tokens() const { return tokens_; }
   uint64_t whole_shards() const { return tokens_ / shard_tokens_; }
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  Result<void> Begin();
+  absl::Status Begin();
   std::string NextPath();  // adds its name to names_
 
   const std::string folder_;

@@ -7,9 +7,9 @@
 
 namespace dt::corpus {
 
-Result<TextCodec> TextCodec::OpenGpt2(const std::string& vocabulary) {
+absl::StatusOr<TextCodec> TextCodec::OpenGpt2(const std::string& vocabulary) {
   TextCodec codec;
-  DT_TRY_ASSIGN(BpeVocabulary opened, BpeVocabulary::Open(vocabulary));
+  DT_ASSIGN_OR_RETURN(BpeVocabulary opened, BpeVocabulary::Open(vocabulary));
   codec.vocabulary_ = std::make_unique<const BpeVocabulary>(std::move(opened));
   codec.encoder_ = std::make_unique<BpeEncoder>(*codec.vocabulary_);
   return codec;

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/bpe.h"
 
 namespace dt::corpus {
@@ -24,7 +24,7 @@ class TextCodec {
   // Of the byte tokenizer.
   TextCodec() = default;
   // GPT-2's, by its vocab.bpe.
-  static Result<TextCodec> OpenGpt2(const std::string& vocabulary);
+  static absl::StatusOr<TextCodec> OpenGpt2(const std::string& vocabulary);
 
   std::vector<uint16_t> Encode(std::string_view text);
   // End-of-text and ids that no token has are left out; the bytes need not be UTF-8.

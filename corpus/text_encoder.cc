@@ -11,11 +11,11 @@
 
 namespace dt::corpus {
 
-Result<TextEncoder> TextEncoder::Make(const EncoderOptions& options) {
+absl::StatusOr<TextEncoder> TextEncoder::Make(const EncoderOptions& options) {
   TextEncoder made;
   made.options_ = options;
   if (options.tokenizer == Tokenizer::kGpt2) {
-    DT_TRY_ASSIGN(BpeVocabulary read, BpeVocabulary::Open(options.vocabulary));
+    DT_ASSIGN_OR_RETURN(BpeVocabulary read, BpeVocabulary::Open(options.vocabulary));
     made.bpe_ = std::make_unique<const BpeVocabulary>(std::move(read));
     for (int i = 0; i < options.threads; ++i) made.encoders_.emplace_back(*made.bpe_);
   }
@@ -37,9 +37,9 @@ void TextEncoder::EncodeOne(Piece& piece, BpeEncoder* encoder) const {
   std::string_view text = piece.text;
   std::string decoded;
   if (piece.form == Form::kJsonLine) {
-    Result<std::string> read = TextOfJsonLine(piece.text, options_.text_field);
+    absl::StatusOr<std::string> read = TextOfJsonLine(piece.text, options_.text_field);
     if (!read.ok()) {
-      piece.error = std::move(read).error();
+      piece.error = read.status();
       return;
     }
     decoded = *std::move(read);

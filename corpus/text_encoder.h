@@ -2,7 +2,7 @@
 //
 // Role:    hides from a run which tokenizer it uses and where its texts may be cut.
 // Threads: one caller; Encode starts threads and ends them.
-// Errors:  kConfig or kData for a vocabulary that cannot be read.
+// Errors:  ConfigError or DataError for a vocabulary that cannot be read.
 // Tests:   tests/corpus/tokenize_test.cc
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/bpe.h"
 
 namespace dt::corpus {
@@ -39,10 +39,10 @@ class TextEncoder {
     bool ends = false;  // a document
     // Filled by Encode: the ids, none of an empty text; or what is wrong with a JSON line.
     std::vector<uint16_t> ids;
-    std::optional<Error> error;
+    absl::Status error;
   };
 
-  static Result<TextEncoder> Make(const EncoderOptions& options);
+  static absl::StatusOr<TextEncoder> Make(const EncoderOptions& options);
 
   int vocabulary() const;
   int threads() const { return options_.threads; }

@@ -37,18 +37,17 @@ struct Workshop {
   std::string folder;
 };
 
-Result<Workshop> OpenWorkshop(const TokenizeOptions& options) {
-  const Result<void> made = MakeFolders(options.output);
+absl::StatusOr<Workshop> OpenWorkshop(const TokenizeOptions& options) {
+  const absl::Status made = MakeFolders(options.output);
   if (!made.ok()) {
-    return Error{ErrorKind::kConfig,
-                 made.error().message + "; let --output name a folder, or one to be made"};
+    return ConfigError(
+        absl::StrCat(made.message(), "; let --output name a folder, or one to be made"));
   }
   Workshop workshop;
   workshop.lock = UniqueFd(::open(options.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!workshop.lock.valid()) return SystemError("open folder", options.output);
   if (::flock(workshop.lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorKind::kConfig,
-                 "another run is writing to '" + options.output + "'; wait for it"};
+    return ConfigError("another run is writing to '" + options.output + "'; wait for it");
   }
   workshop.folder = WorkshopOf(options.output);
   return workshop;
@@ -70,19 +69,19 @@ class Run {
         val_(folder, "val", options.shard_tokens, options.format) {}
 
   // Goes on where an earlier run was. Errors: those of Split::Resume; this Run is then of no use.
-  Result<void> Resume(const TokenizeState& state) {
-    DT_TRY(train_.Resume(state.train_tokens));
-    DT_TRY(val_.Resume(state.val_tokens));
+  absl::Status Resume(const TokenizeState& state) {
+    DT_RETURN_IF_ERROR(train_.Resume(state.train_tokens));
+    DT_RETURN_IF_ERROR(val_.Resume(state.val_tokens));
     place_ = state.place;
     skipped_ = state.skipped;
     state_.documents_done = state.documents;
     state_.bytes_done = state.bytes;
     state_.bytes_resumed = state.bytes;
     saved_shards_ = train_.whole_shards() + val_.whole_shards();
-    return {};
+    return absl::OkStatus();
   }
 
-  Result<void> All() {
+  absl::Status All() {
     bool counted = true;
     for (const Document& document : documents_) {
       state_.bytes += document.bytes;
@@ -93,20 +92,21 @@ class Run {
     DocumentReader reader(documents_, by_fraction ? options_.validation_fraction : 0, encoder_,
                           place_);
     for (;;) {
-      DT_TRY_ASSIGN(std::optional<ReadPiece> read, reader.Next());
+      DT_ASSIGN_OR_RETURN(std::optional<ReadPiece> read, reader.Next());
       if (!read) break;
       wave_bytes_ += read->piece.text.size();
       place_ = read->after;
       pieces_.push_back(std::move(read->piece));
       origins_.push_back({read->document, read->line, read->bytes});
-      if (wave_bytes_ >= kWaveBytes * static_cast<size_t>(encoder_.threads())) DT_TRY(FlushWave());
+      if (wave_bytes_ >= kWaveBytes * static_cast<size_t>(encoder_.threads()))
+        DT_RETURN_IF_ERROR(FlushWave());
     }
-    DT_TRY(FlushWave());
-    DT_TRY(train_.Finish());
-    DT_TRY(val_.Finish());
-    if (train_.tokens() > 0) return {};
-    return Error{ErrorKind::kConfig, "validation took all " + std::to_string(val_.tokens()) +
-                                         " tokens; use less for it"};
+    DT_RETURN_IF_ERROR(FlushWave());
+    DT_RETURN_IF_ERROR(train_.Finish());
+    DT_RETURN_IF_ERROR(val_.Finish());
+    if (train_.tokens() > 0) return absl::OkStatus();
+    return ConfigError("validation took all " + std::to_string(val_.tokens()) +
+                       " tokens; use less for it");
   }
 
   // True when a later run could go on from here.
@@ -124,15 +124,16 @@ class Run {
     uint64_t bytes = 0;
   };
 
-  Result<void> FlushWave() {
+  absl::Status FlushWave() {
     encoder_.Encode(pieces_);
     for (size_t i = 0; i < pieces_.size(); ++i) {
       TextEncoder::Piece& piece = pieces_[i];
-      if (piece.error) {
-        return std::move(*piece.error)
-            .Within(documents_[origins_[i].document].path + ":" + std::to_string(origins_[i].line));
+      if (!piece.error.ok()) {
+        const Origin& origin = origins_[i];
+        return Annotate(piece.error,
+                        absl::StrCat(documents_[origin.document].path, ":", origin.line));
       }
-      DT_TRY(Deal(piece));
+      DT_RETURN_IF_ERROR(Deal(piece));
       state_.bytes_done += origins_[i].bytes;
       if (piece.ids.empty()) {
         ++skipped_;
@@ -143,38 +144,38 @@ class Run {
     pieces_.clear();
     origins_.clear();
     wave_bytes_ = 0;
-    DT_TRY(Save());
+    DT_RETURN_IF_ERROR(Save());
     if (progress_ && progress_(state_) == Go::kStop) {
-      return Error{ErrorKind::kCancelled,
-                   saved() ? "stopped; the same command goes on behind the last whole shard"
-                           : "stopped before the end; no shard was written"};
+      return CancelledError(saved()
+                                ? "stopped; the same command goes on behind the last whole shard"
+                                : "stopped before the end; no shard was written");
     }
-    return {};
+    return absl::OkStatus();
   }
 
   // After a wave in which a shard became whole.
-  Result<void> Save() {
+  absl::Status Save() {
     const uint64_t shards = train_.whole_shards() + val_.whole_shards();
-    if (shards == saved_shards_) return {};
-    DT_TRY(train_.Sync());
-    DT_TRY(val_.Sync());
-    DT_TRY(SaveState(folder_, key_,
-                     {.place = place_,
-                      .train_tokens = train_.tokens(),
-                      .val_tokens = val_.tokens(),
-                      .documents = state_.documents_done,
-                      .bytes = state_.bytes_done,
-                      .skipped = skipped_}));
+    if (shards == saved_shards_) return absl::OkStatus();
+    DT_RETURN_IF_ERROR(train_.Sync());
+    DT_RETURN_IF_ERROR(val_.Sync());
+    DT_RETURN_IF_ERROR(SaveState(folder_, key_,
+                                 {.place = place_,
+                                  .train_tokens = train_.tokens(),
+                                  .val_tokens = val_.tokens(),
+                                  .documents = state_.documents_done,
+                                  .bytes = state_.bytes_done,
+                                  .skipped = skipped_}));
     saved_shards_ = shards;
-    return {};
+    return absl::OkStatus();
   }
 
-  Result<void> Deal(const TextEncoder::Piece& piece) {
+  absl::Status Deal(const TextEncoder::Piece& piece) {
     const std::span<const uint16_t> ids = piece.ids;
     if (options_.validation == Validation::kFirstShard) {
       const uint64_t left = options_.shard_tokens - std::min(options_.shard_tokens, val_.tokens());
       const size_t first = std::min<uint64_t>(left, ids.size());
-      DT_TRY(val_.Append(ids.first(first)));
+      DT_RETURN_IF_ERROR(val_.Append(ids.first(first)));
       return train_.Append(ids.subspan(first));
     }
     return (piece.training ? train_ : val_).Append(ids);
@@ -198,31 +199,29 @@ class Run {
 };
 
 template <typename Number>
-Error OutOfRange(const char* option, Number value, const std::string& allowed) {
+absl::Status OutOfRange(const char* option, Number value, const std::string& allowed) {
   std::ostringstream message;
   message << option << " is " << value << "; it must be " << allowed;
-  return Error{ErrorKind::kConfig, message.str()};
+  return ConfigError(message.str());
 }
 
-Result<void> CheckOptions(const TokenizeOptions& options) {
-  if (options.inputs.empty()) return Error{ErrorKind::kConfig, "name the files to tokenise"};
+absl::Status CheckOptions(const TokenizeOptions& options) {
+  if (options.inputs.empty()) return ConfigError("name the files to tokenise");
   if (options.tokenizer == Tokenizer::kGpt2 && options.vocabulary.empty()) {
-    return Error{ErrorKind::kConfig,
-                 "the gpt2 tokenizer needs GPT-2's vocab.bpe: give --vocab FILE"};
+    return ConfigError("the gpt2 tokenizer needs GPT-2's vocab.bpe: give --vocab FILE");
   }
   std::error_code code;
   if (options.tokenizer == Tokenizer::kGpt2 && !std::filesystem::exists(options.vocabulary, code)) {
-    return Error{ErrorKind::kConfig,
-                 "--vocab: there is no file '" + options.vocabulary +
-                     "'; 'dtctl data fetch gpt2-vocab --output DIR' gets GPT-2's vocab.bpe"};
+    return ConfigError("--vocab: there is no file '" + options.vocabulary +
+                       "'; 'dtctl data fetch gpt2-vocab --output DIR' gets GPT-2's vocab.bpe");
   }
   if (options.tokenizer != Tokenizer::kGpt2 && !options.vocabulary.empty()) {
-    return Error{ErrorKind::kConfig, "--vocab is of --tokenizer gpt2; the byte tokenizer has none"};
+    return ConfigError("--vocab is of --tokenizer gpt2; the byte tokenizer has none");
   }
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return OutOfRange("--threads", options.threads, "from 1 to " + std::to_string(kThreadsMax));
   }
-  if (options.output.empty()) return Error{ErrorKind::kConfig, "name the output folder"};
+  if (options.output.empty()) return ConfigError("name the output folder");
   if (options.shard_tokens < kShardTokensMin || options.shard_tokens > kShardTokensMax) {
     return OutOfRange(
         "--shard-tokens", options.shard_tokens,
@@ -231,11 +230,11 @@ Result<void> CheckOptions(const TokenizeOptions& options) {
   if (!(options.validation_fraction >= 0 && options.validation_fraction < 1)) {
     return OutOfRange("--val-fraction", options.validation_fraction, "at least 0 and below 1");
   }
-  return {};
+  return absl::OkStatus();
 }
 
-Result<DocumentList> Plan(const TokenizeOptions& options) {
-  DT_TRY_ASSIGN(DocumentList list, CollectDocuments(options.inputs));
+absl::StatusOr<DocumentList> Plan(const TokenizeOptions& options) {
+  DT_ASSIGN_OR_RETURN(DocumentList list, CollectDocuments(options.inputs));
   switch (options.validation) {
     case Validation::kFraction:
       AssignValidation(options.validation_fraction, list.documents);
@@ -243,7 +242,7 @@ Result<DocumentList> Plan(const TokenizeOptions& options) {
     case Validation::kFirstShard:
       break;
     case Validation::kFiles: {
-      DT_TRY_ASSIGN(const DocumentList more, CollectDocuments(options.validation_inputs));
+      DT_ASSIGN_OR_RETURN(const DocumentList more, CollectDocuments(options.validation_inputs));
       for (Document document : more.documents) {
         document.train_bytes = 0;
         list.documents.push_back(std::move(document));
@@ -255,17 +254,19 @@ Result<DocumentList> Plan(const TokenizeOptions& options) {
   return list;
 }
 
-Result<void> RefuseExisting(const TokenizeOptions& options) {
-  if (options.existing == Existing::kReplace || ShardsIn(options.output).empty()) return {};
-  return Error{ErrorKind::kConfig, "'" + options.output +
-                                       "' already has token shards; choose another folder or "
-                                       "replace them with --overwrite"};
+absl::Status RefuseExisting(const TokenizeOptions& options) {
+  if (options.existing == Existing::kReplace || ShardsIn(options.output).empty())
+    return absl::OkStatus();
+  return ConfigError("'" + options.output +
+                     "' already has token shards; choose another folder or "
+                     "replace them with --overwrite");
 }
 
 // Encodes into the workshop, from where an earlier run was.
-Result<Publication> Make(const TokenizeOptions& options, const std::string& workshop,
-                         const std::string& key, const DocumentList& plan, TextEncoder& encoder,
-                         const std::function<Go(const TokenizeProgress&)>& progress) {
+absl::StatusOr<Publication> Make(const TokenizeOptions& options, const std::string& workshop,
+                                 const std::string& key, const DocumentList& plan,
+                                 TextEncoder& encoder,
+                                 const std::function<Go(const TokenizeProgress&)>& progress) {
   std::optional<Run> run;
   const auto start = [&] {
     run.emplace(options, workshop, key, plan.documents, encoder, progress);
@@ -273,16 +274,16 @@ Result<Publication> Make(const TokenizeOptions& options, const std::string& work
   start();
   const std::optional<TokenizeState> earlier = FindState(workshop, key);
   if (!earlier || !run->Resume(*earlier).ok()) {
-    DT_TRY(RemoveAll(workshop));  // of another run, or damaged
-    DT_TRY(MakeFolders(workshop));
+    DT_RETURN_IF_ERROR(RemoveAll(workshop));  // of another run, or damaged
+    DT_RETURN_IF_ERROR(MakeFolders(workshop));
     start();
   }
-  const Result<void> ran = run->All();
+  const absl::Status ran = run->All();
   if (!ran.ok()) {
-    const ErrorKind kind = ran.error().kind;
-    const bool passing = kind == ErrorKind::kCancelled || kind == ErrorKind::kIo;
-    if (!passing || !run->saved()) DT_TRY(RemoveAll(workshop));
-    return ran.error();
+    const absl::StatusCode kind = ran.code();
+    const bool passing = kind == kCancelledError || kind == kIoError;
+    if (!passing || !run->saved()) DT_RETURN_IF_ERROR(RemoveAll(workshop));
+    return ran;
   }
   return Publication{.key = key,
                      .format = options.format,
@@ -315,28 +316,29 @@ TokenizeSummary SummaryOf(const Publication& made, const std::string& output, in
 
 }  // namespace
 
-Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
-                                      const std::function<Go(const TokenizeProgress&)>& progress,
-                                      FolderChanges* changes) {
+absl::StatusOr<TokenizeSummary> TokenizeFiles(
+    const TokenizeOptions& options, const std::function<Go(const TokenizeProgress&)>& progress,
+    FolderChanges* changes) {
   FolderChanges real;
   if (changes == nullptr) changes = &real;
-  DT_TRY(CheckOptions(options));
-  DT_TRY_ASSIGN(TextEncoder encoder, TextEncoder::Make({.tokenizer = options.tokenizer,
-                                                        .vocabulary = options.vocabulary,
-                                                        .text_field = options.text_field,
-                                                        .threads = options.threads}));
-  DT_TRY_ASSIGN(const DocumentList plan, Plan(options));
-  DT_TRY_ASSIGN(const std::string key, RunKey(options, plan.documents));
-  DT_TRY_ASSIGN(const Workshop workshop, OpenWorkshop(options));
-  DT_TRY_ASSIGN(std::optional<Publication> earlier, FinishPublication(options.output, *changes));
+  DT_RETURN_IF_ERROR(CheckOptions(options));
+  DT_ASSIGN_OR_RETURN(TextEncoder encoder, TextEncoder::Make({.tokenizer = options.tokenizer,
+                                                              .vocabulary = options.vocabulary,
+                                                              .text_field = options.text_field,
+                                                              .threads = options.threads}));
+  DT_ASSIGN_OR_RETURN(const DocumentList plan, Plan(options));
+  DT_ASSIGN_OR_RETURN(const std::string key, RunKey(options, plan.documents));
+  DT_ASSIGN_OR_RETURN(const Workshop workshop, OpenWorkshop(options));
+  DT_ASSIGN_OR_RETURN(std::optional<Publication> earlier,
+                      FinishPublication(options.output, *changes));
   if (earlier && earlier->key == key) {  // all that was left to do
     earlier->bytes_resumed = earlier->bytes;
     return SummaryOf(*earlier, options.output, encoder.vocabulary());
   }
-  DT_TRY(RefuseExisting(options));
-  DT_TRY_ASSIGN(const Publication made,
-                Make(options, workshop.folder, key, plan, encoder, progress));
-  DT_TRY(Publish(options.output, made, *changes));
+  DT_RETURN_IF_ERROR(RefuseExisting(options));
+  DT_ASSIGN_OR_RETURN(const Publication made,
+                      Make(options, workshop.folder, key, plan, encoder, progress));
+  DT_RETURN_IF_ERROR(Publish(options.output, made, *changes));
   return SummaryOf(made, options.output, encoder.vocabulary());
 }
 

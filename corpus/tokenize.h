@@ -4,7 +4,8 @@
 //            OUTPUT/train_000000.bin … and OUTPUT/val_000000.bin …, or .npy
 // Invariant: OUTPUT has the shards of one run or those of another, never a mixture: a run works in
 //            OUTPUT/.tokenize and moves its shards out at the end, as publish.h tells.
-// Errors:    kConfig for what the user should write differently, kData for unusable texts, kIo.
+// Errors:    ConfigError for what the user should write differently, DataError for unusable texts,
+//            IoError.
 // Tests:     tests/corpus/tokenize_test.cc, tests/corpus/tokenize_restart_test.cc
 #pragma once
 
@@ -13,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/publish.h"
 #include "corpus/shard.h"
 #include "corpus/text_encoder.h"
@@ -72,9 +73,9 @@ enum class Go { kOn, kStop };
 // called on this thread every few MiB of text and may end the run.
 // A run that was broken off while it moved its shards out is finished first, whatever the options
 // of this one. `changes` stands in for the folders' own operations in tests.
-// Errors: kCancelled when progress ended it.
-Result<TokenizeSummary> TokenizeFiles(const TokenizeOptions& options,
-                                      const std::function<Go(const TokenizeProgress&)>& progress,
-                                      FolderChanges* changes = nullptr);
+// Errors: CancelledError when progress ended it.
+absl::StatusOr<TokenizeSummary> TokenizeFiles(
+    const TokenizeOptions& options, const std::function<Go(const TokenizeProgress&)>& progress,
+    FolderChanges* changes = nullptr);
 
 }  // namespace dt::corpus

@@ -34,7 +34,8 @@ void ForEachNumber(State& state, const Visit& visit) {
 
 }  // namespace
 
-Result<std::string> RunKey(const TokenizeOptions& options, const std::vector<Document>& documents) {
+absl::StatusOr<std::string> RunKey(const TokenizeOptions& options,
+                                   const std::vector<Document>& documents) {
   Sha256 hash;
   const auto text = [&hash](const std::string& part) {
     hash.Update(std::to_string(part.size()) + ":" + part);
@@ -44,7 +45,8 @@ Result<std::string> RunKey(const TokenizeOptions& options, const std::vector<Doc
   text(kRevision);
   number(static_cast<int>(options.tokenizer));
   if (!options.vocabulary.empty()) {
-    DT_TRY_ASSIGN(const std::string merges, ReadFile(options.vocabulary, kVocabularyBytesMax));
+    DT_ASSIGN_OR_RETURN(const std::string merges,
+                        ReadFile(options.vocabulary, kVocabularyBytesMax));
     text(merges);
   }
   text(options.text_field);
@@ -61,7 +63,7 @@ Result<std::string> RunKey(const TokenizeOptions& options, const std::vector<Doc
   return hash.FinishHex();
 }
 
-Result<void> SaveState(const std::string& folder, const std::string& key,
+absl::Status SaveState(const std::string& folder, const std::string& key,
                        const TokenizeState& state) {
   json written = {{"key", key}};
   ForEachNumber(state, [&](const char* name, uint64_t value) { written[name] = value; });
@@ -69,7 +71,7 @@ Result<void> SaveState(const std::string& folder, const std::string& key,
 }
 
 std::optional<TokenizeState> FindState(const std::string& folder, const std::string& key) {
-  const Result<std::string> content = ReadFile(folder + kName, kStateBytesMax);
+  const absl::StatusOr<std::string> content = ReadFile(folder + kName, kStateBytesMax);
   if (!content.ok()) return std::nullopt;
   const json read = json::parse(*content, nullptr, /*allow_exceptions=*/false);
   if (!read.is_object() || !read.contains("key") || read["key"] != key) return std::nullopt;

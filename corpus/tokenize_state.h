@@ -3,7 +3,8 @@
 // Role:      one small file in the run's workshop, written whenever a shard is complete. It holds a
 //            hash of all that decides the shards: options, inputs with sizes and times, this build.
 // Invariant: what it counts is on disk before it is.
-// Errors:    kIo, kData for a vocabulary that cannot be read. A file that is no state is as none.
+// Errors:    IoError, DataError for a vocabulary that cannot be read. A file that is not a state
+//            counts as absent.
 // Tests:     tests/corpus/tokenize_restart_test.cc
 #pragma once
 
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "common/result.h"
+#include "common/status.h"
 #include "corpus/document_reader.h"
 #include "corpus/documents.h"
 #include "corpus/tokenize.h"
@@ -29,8 +30,9 @@ struct TokenizeState {
 };
 
 // Equal for runs that write the same shards.
-Result<std::string> RunKey(const TokenizeOptions& options, const std::vector<Document>& documents);
-Result<void> SaveState(const std::string& folder, const std::string& key,
+absl::StatusOr<std::string> RunKey(const TokenizeOptions& options,
+                                   const std::vector<Document>& documents);
+absl::Status SaveState(const std::string& folder, const std::string& key,
                        const TokenizeState& state);
 // That of an earlier run with this key, if it left one.
 std::optional<TokenizeState> FindState(const std::string& folder, const std::string& key);

@@ -1,4 +1,5 @@
 // expand.cc: the grid: every combination of the parameters' values, less the excluded ones.
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -60,6 +61,23 @@ Grid MakeGrid(const v1::ExperimentSpec& spec) {
     if (!all.empty()) grid.excluded.push_back(std::move(all));
   }
   return grid;
+}
+
+void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<size_t>&)>& visit) {
+  std::vector<size_t> at(grid.sizes.size(), 0);
+  const auto is_excluded = [&](const auto& exclusion) {
+    return !exclusion.empty() &&
+           std::all_of(exclusion.begin(), exclusion.end(),
+                       [&](const auto& pair) { return at[pair.first] == pair.second; });
+  };
+  for (size_t i = 0; i < grid.combinations; ++i) {
+    const bool excluded = std::any_of(grid.excluded.begin(), grid.excluded.end(), is_excluded);
+    if (!excluded && !visit(at)) return;
+    for (size_t p = at.size(); p-- > 0;) {  // the last parameter varies fastest
+      if (++at[p] < grid.sizes[p]) break;
+      at[p] = 0;
+    }
+  }
 }
 
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,

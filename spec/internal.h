@@ -1,6 +1,8 @@
 // internal.h: what the files of this room share and nobody else needs.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -45,37 +47,59 @@ inline constexpr int kExclusionsMax = 1000;
 Grid MakeGrid(const v1::ExperimentSpec& spec);
 // Calls visit(indices) for each remaining combination in order; stops when it returns false.
 // REQUIRES: combinations < kTooMany.
-template <typename Visit>
-void ForEachTrial(const Grid& grid, Visit visit) {
-  std::vector<size_t> at(grid.sizes.size(), 0);
-  const auto is_excluded = [&] {
-    for (const auto& exclusion : grid.excluded) {
-      bool all = !exclusion.empty();
-      for (const auto& [parameter, value] : exclusion) all = all && at[parameter] == value;
-      if (all) return true;
-    }
-    return false;
-  };
-  for (size_t i = 0; i < grid.combinations; ++i) {
-    if (!is_excluded() && !visit(at)) return;
-    for (size_t p = at.size(); p-- > 0;) {  // the last parameter varies fastest
-      if (++at[p] < grid.sizes[p]) break;
-      at[p] = 0;
-    }
-  }
-}
+void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<size_t>&)>& visit);
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
                                           const std::vector<size_t>& indices);
 
+// Tokens that a tokenizer knows.
+int32_t VocabularyOf(std::string_view tokenizer);
+
+// "parameters.train.batch_size[2]"
+std::string Indexed(const std::string& path, int index);
+
 // One rule that a resolved trial breaks.
+enum class Reach { kAnyTrial, kAllTrials };  // how many must break it for an issue
 struct Violation {
   std::string rule;                // stable name, to report it once
   std::vector<std::string> paths;  // fields involved, the likeliest culprit first
   std::string message;
   std::string hint;
+  Reach reach = Reach::kAnyTrial;
 };
-// Combinations of fields of a resolved trial that cannot work together. `set` has the paths that
-// the file or the trial's assignments set.
-std::vector<Violation> CheckTrial(const v1::Spec& trial, const std::set<std::string>& set);
+// Rules over one resolved trial. `set` has the paths that the file sets or sweeps.
+using PathSet = std::set<std::string>;
+using TrialRules = std::vector<Violation> (*)(const v1::Spec& trial, const PathSet& set);
+// Combinations of fields that cannot work together.
+std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set);
+// What works and is hardly meant.
+std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set);
+
+// Applies rules to the trials of a grid, and reports each rule once, with the first trial that
+// breaks it, at the place a person would change.
+class TrialFindings {
+ public:
+  // REQUIRES: `spec` outlives it.
+  TrialFindings(const v1::ExperimentSpec& spec, TrialRules rules);
+
+  void Take(const std::vector<size_t>& at);
+  // Leaves out what concerns a field that one of `said` is about.
+  std::vector<Issue> Issues(const std::string& code, const std::vector<Issue>& said) const;
+
+ private:
+  struct Finding {
+    Violation violation;
+    std::vector<v1::Assignment> assignments;
+    std::vector<size_t> at;
+    size_t trials = 0;
+  };
+  Issue ToIssue(const Finding& finding, const std::string& code) const;
+
+  const v1::ExperimentSpec& spec_;
+  const TrialRules rules_;
+  PathSet explicit_;
+  PathSet set_;  // those, and what is swept
+  std::map<std::string, Finding> findings_;
+  size_t trials_ = 0;
+};
 
 }  // namespace dt::spec::internal

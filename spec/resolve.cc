@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/status.h"
+#include "spec/internal.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -30,13 +31,10 @@ constexpr std::array<Preset, 5> kPresets{{
     {"gpt2-xl", Family::kGpt2, 48, 25, 1600},
     {"tiny_transformer", Family::kTinyTransformer, 5, 5, 300},
 }};
-constexpr int32_t kGpt2Vocabulary = 50257;
-constexpr int32_t kByteVocabulary = 257;  // 256 bytes and end of text
 // Rows of the embedding come in such steps: matrix products are fastest at multiples of it.
 constexpr int32_t kVocabularyStep = 64;
 
-// What a person has set: by the file, or by the trial's assignments.
-using PathSet = std::set<std::string, std::less<>>;
+using internal::PathSet;
 
 void FillGpt2(const PathSet& set, v1::Model& model) {
   if (!set.contains("model.n_ff")) model.set_n_ff(4 * model.n_embd());
@@ -70,7 +68,7 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
   if (!set.contains("model.n_embd")) model.set_n_embd(preset->n_embd);
   if (!set.contains("model.bias")) model.set_bias(true);
   if (!set.contains("model.vocab_size")) {
-    model.set_vocab_size(spec.data().tokenizer() == "byte" ? kByteVocabulary : kGpt2Vocabulary);
+    model.set_vocab_size(internal::VocabularyOf(spec.data().tokenizer()));
   }
   int32_t step = 1;
   switch (preset->family) {
@@ -105,6 +103,10 @@ void FillTraining(const PathSet& set, v1::Spec& spec) {
 }
 
 }  // namespace
+
+int32_t internal::VocabularyOf(std::string_view tokenizer) {
+  return tokenizer == "byte" ? 257 : 50257;  // 256 bytes and end of text; GPT-2's
+}
 
 v1::Spec DefaultSpec() {
   static const auto* defaults = [] {

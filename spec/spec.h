@@ -125,6 +125,9 @@ bool IsExplicit(const v1::ExperimentSpec& spec, std::string_view path);
 // Everything wrong with an experiment: fields, ranges, combinations of every trial of the grid.
 // An empty result means that Expand and ResolveTrial succeed. `auto` device is allowed.
 std::vector<Issue> Validate(const v1::ExperimentSpec& spec);
+// What is allowed and hardly meant, such as a learning rate of 1000. Nothing is refused for it.
+// REQUIRES: Validate(spec) is empty.
+std::vector<Issue> Warnings(const v1::ExperimentSpec& spec);
 
 // The grid: the first parameter varies slowest; exclusions applied; trials numbered from 1.
 // Errors: InvalidArgument when more than limits::kTrialsPerExperiment or none remain.

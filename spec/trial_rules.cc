@@ -7,8 +7,6 @@
 namespace dt::spec::internal {
 namespace {
 
-using PathSet = std::set<std::string>;
-
 void CheckShape(const v1::Model& model, std::vector<Violation>& out) {
   if (model.n_head() > 0 && model.n_embd() > 0 && model.n_embd() % model.n_head() != 0) {
     const int32_t per_head = model.n_embd() / model.n_head();
@@ -34,7 +32,7 @@ void CheckShape(const v1::Model& model, std::vector<Violation>& out) {
   }
 }
 
-// What worker/trainer/checkpoint/hf_gpt2.cc refuses on every worker, whatever the folder has.
+// What checkpoint/hf_gpt2.cc refuses on every worker, whatever the folder has.
 void CheckInitFrom(const v1::Model& model, std::vector<Violation>& out) {
   if (model.init_from().empty()) return;
   const auto refuse = [&](const char* field, const std::string& value, const char* needed) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -18,10 +19,6 @@ namespace {
 
 using internal::kExclusionsMax;
 using internal::kParametersMax;
-
-std::string Indexed(const std::string& path, int index) {
-  return absl::StrCat("parameters.", path, "[", index, "]");
-}
 
 // Variables of the libraries a trainer runs on. Others could make it load foreign code (LD_PRELOAD)
 // or break the placement of ranks.
@@ -40,11 +37,16 @@ class Validator {
   explicit Validator(const v1::ExperimentSpec& spec) : spec_(spec) {
     for (const v1::Parameter& parameter : spec.parameters()) swept_.insert(parameter.path());
     explicit_.insert(spec.explicit_paths().begin(), spec.explicit_paths().end());
-    set_ = explicit_;
-    set_.insert(swept_.begin(), swept_.end());
   }
 
   std::vector<Issue> Run() {
+    if (const size_t bytes = spec_.ByteSizeLong(); bytes > limits::kSpecificationBytes) {
+      Add("", "too_large",
+          absl::StrCat("the specification has ", bytes, " bytes; at most ",
+                       limits::kSpecificationBytes, " are allowed"),
+          "give fewer values under parameters");
+      return std::move(issues_);
+    }
     CheckExperimentFields();
     CheckLabels("labels", spec_.labels());
     CheckEnv();
@@ -141,6 +143,12 @@ class Validator {
 
   // Values that the file set, and defaults that another client may have left out.
   void CheckBase() {
+    if (explicit_.size() > FieldTable().size()) {
+      Add("", "too_many",
+          absl::StrCat("explicit_paths names ", explicit_.size(), " fields; there are ",
+                       FieldTable().size()));
+      return;
+    }
     for (const std::string& path : explicit_) {
       if (FindField(path) == nullptr) Unknown(path, path);
     }
@@ -174,9 +182,15 @@ class Validator {
       Add(where, "not_available", absl::StrCat("'", path, "' is not yet available"));
       return;
     }
-    const std::string near = SuggestPath(path);
-    Add(where, "unknown_key", absl::StrCat("unknown field ", internal::Quote(path)),
-        near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
+    std::string near = SuggestPath(path);
+    if (near == path) {  // a section, or what the file says beside the fields of trials
+      Add(where, "not_a_field",
+          absl::StrCat(internal::Quote(path), " is not a field of a trial and cannot be swept"),
+          "sweep a field with its section, such as train.batch_size");
+      return;
+    }
+    if (!near.empty()) near = absl::StrCat("did you mean '", near, "'?");
+    Add(where, "unknown_key", absl::StrCat("unknown field ", internal::Quote(path)), near);
   }
 
   void CheckParameters() {
@@ -184,6 +198,7 @@ class Validator {
       Add("parameters", "too_many",
           absl::StrCat("parameters has ", spec_.parameters_size(), " entries; at most ",
                        kParametersMax, " are allowed"));
+      return;
     }
     std::set<std::string> seen;
     for (const v1::Parameter& parameter : spec_.parameters()) {
@@ -194,7 +209,7 @@ class Validator {
         continue;
       }
       if (!seen.insert(parameter.path()).second) {
-        Add(where, "duplicate_key", absl::StrCat(where, " stands twice"));
+        Add(where, "duplicate_key", absl::StrCat(where, " appears twice"));
       }
       if (!field->sweepable) {
         Add(where, "conflict",
@@ -215,13 +230,13 @@ class Validator {
     for (int i = 0; i < parameter.values_size(); ++i) {
       ReadValue read = Canonical(field, parameter.values(i));
       if (!read.value) {
-        read.issue.path = Indexed(parameter.path(), i);
+        read.issue.path = internal::Indexed(parameter.path(), i);
         Add(std::move(read.issue));
         continue;
       }
       const auto [first, is_new] = seen.emplace(ValueText(*read.value), i);
       if (!is_new) {
-        Add(Indexed(parameter.path(), i), "duplicate_value",
+        Add(internal::Indexed(parameter.path(), i), "duplicate_value",
             absl::StrCat(where, " has the value ", first->first, " twice"), "remove one");
       }
     }
@@ -246,6 +261,12 @@ class Validator {
       const std::string entry = absl::StrCat("exclude[", e, "]");
       if (spec_.exclude(e).where().empty()) {
         Add(entry, "empty", absl::StrCat(entry, " names no parameter"), "name one, or remove it");
+      }
+      if (spec_.exclude(e).where_size() > kParametersMax) {
+        Add(entry, "too_many",
+            absl::StrCat(entry, " names ", spec_.exclude(e).where_size(), " parameters; at most ",
+                         kParametersMax, " are allowed"));
+        continue;
       }
       std::set<std::string> seen;
       for (const v1::Assignment& where : spec_.exclude(e).where()) {
@@ -281,13 +302,6 @@ class Validator {
   }
 
   // --- Trials ---
-  struct Finding {
-    internal::Violation violation;
-    std::vector<v1::Assignment> assignments;
-    std::vector<size_t> at;
-    size_t trials = 0;
-  };
-
   void CheckTrials() {
     const internal::Grid grid = internal::MakeGrid(spec_);
     if (grid.combinations >= internal::kTooMany) {
@@ -295,19 +309,47 @@ class Validator {
       return;
     }
     size_t trials = 0;
-    std::map<std::string, Finding> findings;
+    value_bytes_.assign(grid.sizes.size(), 0);
+    internal::TrialFindings findings(spec_, internal::CheckTrial);
     internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
-      if (++trials <= limits::kTrialsPerExperiment) CheckOneTrial(at, findings);
+      const bool fits = CountValues(at) <= limits::kTrialValuesBytes;
+      if (++trials <= limits::kTrialsPerExperiment && fits) findings.Take(at);
       return true;
     });
     if (trials > limits::kTrialsPerExperiment) {
       AddTooManyTrials(absl::StrCat(trials, " trials"));
+    } else {
+      CheckValueBytes(trials);
     }
     if (trials == 0) {
       Add("exclude", "no_trials", "exclude removes every combination of parameters",
           "exclude fewer");
     }
-    for (auto& [rule, finding] : findings) Report(std::move(finding), trials);
+    for (Issue& issue : findings.Issues("conflict", issues_)) Add(std::move(issue));
+  }
+
+  // Adds what one more trial's values take in a record or an answer; returns the sum of all so far.
+  size_t CountValues(const std::vector<size_t>& at) {
+    size_t sum = 0;
+    for (size_t p = 0; p < at.size(); ++p) {
+      const v1::Parameter& parameter = spec_.parameters(static_cast<int>(p));
+      value_bytes_[p] +=
+          parameter.path().size() + parameter.values(static_cast<int>(at[p])).ByteSizeLong();
+      sum += value_bytes_[p];
+    }
+    return sum;
+  }
+
+  void CheckValueBytes(size_t trials) {
+    const size_t all = std::accumulate(value_bytes_.begin(), value_bytes_.end(), size_t{0});
+    if (all <= limits::kTrialValuesBytes) return;
+    const auto largest = std::max_element(value_bytes_.begin(), value_bytes_.end());
+    const auto parameter = static_cast<int>(largest - value_bytes_.begin());
+    const std::string& path = spec_.parameters(parameter).path();
+    Add(absl::StrCat("parameters.", path), "too_large",
+        absl::StrCat("the values of all ", trials, " trials have ", all, " bytes in all, those of ",
+                     path, " ", *largest, "; at most ", limits::kTrialValuesBytes, " are allowed"),
+        "give shorter values or fewer trials");
   }
 
   void AddTooManyTrials(const std::string& have) {
@@ -317,55 +359,11 @@ class Validator {
         "give fewer values, or exclude some");
   }
 
-  void CheckOneTrial(const std::vector<size_t>& at, std::map<std::string, Finding>& findings) {
-    std::vector<v1::Assignment> assignments = internal::AssignmentsAt(spec_, at);
-    const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, assignments);
-    if (!trial.ok()) return;  // every value was checked above
-    for (internal::Violation& violation : internal::CheckTrial(*trial, set_)) {
-      Finding& finding = findings[violation.rule];
-      if (finding.trials++ == 0) {
-        finding.violation = std::move(violation);
-        finding.assignments = assignments;
-        finding.at = at;
-      }
-    }
-  }
-
-  bool HasIssue(const std::string& path) const {
-    return std::any_of(issues_.begin(), issues_.end(),
-                       [&](const Issue& issue) { return issue.path == path; });
-  }
-
-  // One issue for a rule, at the place a person would change.
-  void Report(Finding finding, size_t trials) {
-    const std::vector<std::string>& paths = finding.violation.paths;
-    if (std::any_of(paths.begin(), paths.end(), [&](const auto& p) { return HasIssue(p); })) return;
-    Issue issue{"", "conflict", finding.violation.message, finding.violation.hint};
-    std::vector<std::string> combination;
-    for (const std::string& path : paths) {
-      if (issue.path.empty() && explicit_.contains(path)) issue.path = path;
-      for (size_t p = 0; p < finding.assignments.size(); ++p) {
-        if (finding.assignments[p].path() != path) continue;
-        if (combination.empty()) issue.path = Indexed(path, static_cast<int>(finding.at[p]));
-        combination.push_back(absl::StrCat(path, ": ", ValueText(finding.assignments[p].value())));
-      }
-    }
-    if (issue.path.empty()) issue.path = paths.front();
-    if (!combination.empty()) {
-      absl::StrAppend(&issue.message, " (trials with ", absl::StrJoin(combination, ", "),
-                      finding.trials < 2 ? ""
-                                         : absl::StrCat("; ", finding.trials, " of ", trials,
-                                                        " trials have this problem"),
-                      ")");
-    }
-    Add(std::move(issue));
-  }
-
   const v1::ExperimentSpec& spec_;
   std::set<std::string> swept_;
   std::set<std::string> explicit_;
-  std::set<std::string> set_;  // either
   std::vector<Issue> issues_;
+  std::vector<size_t> value_bytes_;  // of all trials' values, by parameter
 };
 
 }  // namespace

@@ -262,6 +262,11 @@ ReadValue ReadNumbers(const Field& field, std::string_view text) {
 
 // What corpus/glob.cc refuses on every worker, whatever files it has.
 ReadValue ReadGlob(const Field& field, std::string_view text) {
+  if (text[0] == '/') {
+    return Wrong(field, "bad_glob",
+                 absl::StrCat(field.path, " ", Quote(text), " is an absolute path"),
+                 "write it relative to the workers' --data-root");
+  }
   for (const auto& part : absl::StrSplit(Absl(text), '/')) {
     if (part == "..") {
       return Wrong(field, "bad_glob", absl::StrCat(field.path, " ", Quote(text), " has '..'"),

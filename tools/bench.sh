@@ -3,7 +3,7 @@
 
 bench_names() {
   local program
-  for program in "$root"/build/dev/bench/*; do
+  for program in "$root"/build/bench/bench/*; do
     if [ -f "$program" ] && [ -x "$program" ]; then basename -- "$program"; fi
   done
 }
@@ -27,7 +27,7 @@ command_bench() {
     return
   fi
   setup --no-check
-  build_preset dev
+  build_preset bench
   local name="${1:-}"
   if [ "$#" -gt 0 ]; then shift; fi
   if [ "$name" = list ]; then
@@ -35,12 +35,12 @@ command_bench() {
     return 0
   fi
   if [ -n "$name" ]; then
-    [ -x "$root/build/dev/bench/$name" ] || die "no benchmark '$name'; there are: $(bench_names | xargs)"
-    "$root/build/dev/bench/$name" "$@"
+    [ -x "$root/build/bench/bench/$name" ] || die "no benchmark '$name'; there are: $(bench_names | xargs)"
+    "$root/build/bench/bench/$name" "$@"
     return 0
   fi
   for name in $(bench_names); do
     say "bench $name"
-    "$root/build/dev/bench/$name"
+    "$root/build/bench/bench/$name"
   done
 }

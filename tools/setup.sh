@@ -109,13 +109,17 @@ setup_libtorch() {
 # setup_bundle DIR: what the trainer needs besides LibTorch, for a machine with no package source. It is a
 # CMake prefix: ./dev gpu-test --bundle DIR.
 setup_bundle() {
-  local out="$1"
-  setup_packages nlohmann-json3-dev googletest libgloo-dev
-  mkdir -p "$out/include" "$out/src" "$out/lib/cmake/nlohmann_json" "$out/lib/cmake/GTest"
-  cp -r /usr/include/nlohmann /usr/include/gloo "$out/include/"
+  local out="$1" arch=lib/x86_64-linux-gnu package
+  setup_packages libabsl-dev nlohmann-json3-dev googletest libgloo-dev
+  mkdir -p "$out/include" "$out/src" "$out/$arch/cmake"
+  cp -r /usr/include/absl /usr/include/nlohmann /usr/include/gloo "$out/include/"
   cp -r /usr/src/googletest "$out/src/"
-  cp "$root/tools/bundle/nlohmann_jsonConfig.cmake" "$out/lib/cmake/nlohmann_json/"
-  cp "$root/tools/bundle/GTestConfig.cmake" "$out/lib/cmake/GTest/"
+  cp /usr/"$arch"/libabsl_*.a "$out/$arch/"
+  cp -r /usr/"$arch"/cmake/absl "$out/$arch/cmake/"
+  for package in absl nlohmann_json GTest; do
+    mkdir -p "$out/lib/cmake/$package"
+    cp "$root/tools/bundle/${package}Config.cmake" "$out/lib/cmake/$package/"
+  done
   say "bundle of $(du -sh "$out" | cut -f1) in $out; carry it along, then: ./dev gpu-test --bundle $out"
 }
 

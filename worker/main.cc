@@ -15,17 +15,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/address.h"
-#include "common/credentials.h"
 #include "common/limits.h"
-#include "common/logging.h"
+#include "common/log/logging.h"
+#include "common/net/credentials.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "common/version.h"
-#include "worker/device.h"
-#include "worker/run_folder.h"
-#include "worker/shell.h"
-#include "worker/storage.h"
-#include "worker/supervisor.h"
+#include "worker/shell/device.h"
+#include "worker/shell/run_folder.h"
+#include "worker/shell/shell.h"
+#include "worker/shell/storage.h"
+#include "worker/shell/supervisor.h"
 
 namespace dt {
 namespace {
@@ -146,7 +146,7 @@ std::vector<Gpu> OwnGpus() { return VisibleGpus(FindGpus(), std::getenv("CUDA_VI
 
 // A GPU is one on its host, whatever its number in a container. CPU slots are as many as there are
 // names, and two fleets on one host may use the same names: they differ in their storage.
-std::string LockName(const Slot& slot, const v1::Hello& hello) {
+std::string LockName(const LocalSlot& slot, const v1::Hello& hello) {
   constexpr size_t kNameInPath = 160;  // a file's name has at most 255 bytes
   const bool cuda = slot.kind == DeviceKind::kCuda;
   std::string name = cuda && !hello.gpu_uuid().empty() ? hello.gpu_uuid()
@@ -159,7 +159,8 @@ std::string LockName(const Slot& slot, const v1::Hello& hello) {
   return "slot-" + name + ".lock";
 }
 
-absl::StatusOr<CpuShare> FindShare(const Flags& flags, const Slot& slot, const HostFacts& facts) {
+absl::StatusOr<CpuShare> FindShare(const Flags& flags, const LocalSlot& slot,
+                                   const HostFacts& facts) {
   const bool cuda = slot.kind == DeviceKind::kCuda;
   if (!cuda && flags.slots > 0 && slot.index >= flags.slots) {
     return absl::InvalidArgumentError(absl::StrCat("--slot ", slot.name, " with --slots ",
@@ -178,7 +179,7 @@ absl::StatusOr<CpuShare> FindShare(const Flags& flags, const Slot& slot, const H
   return share;
 }
 
-absl::Status FillHello(const Flags& flags, const Slot& slot, const HostFacts& facts,
+absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFacts& facts,
                        v1::Hello& hello) {
   hello.set_host(facts.host);
   hello.set_worker(flags.name.empty() ? facts.host + "/" + slot.name : flags.name);
@@ -186,7 +187,7 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, const HostFacts& fa
     return absl::InvalidArgumentError(
         absl::StrCat("--name has ", hello.worker().size(), " bytes, at most ", limits::kNameBytes));
   }
-  hello.set_device(slot.kind == DeviceKind::kCuda ? "cuda" : "cpu");
+  hello.set_device(std::string(Name(slot.kind)));
   hello.set_device_name(CleanText(facts.cpu_name, limits::kNameBytes));
   hello.set_memory_bytes(facts.memory_bytes);
   if (slot.kind == DeviceKind::kCuda) {
@@ -228,7 +229,7 @@ absl::Status FillHello(const Flags& flags, const Slot& slot, const HostFacts& fa
   return absl::OkStatus();
 }
 
-absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Slot& slot,
+absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const LocalSlot& slot,
                                                   const CpuShare& share, const v1::Hello& hello) {
   TrainerCommand command;
   command.path = flags.trainer;
@@ -273,7 +274,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   config.coordinator = flags.coordinator;
   DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
   DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
-  DT_ASSIGN_OR_RETURN(const Slot slot, ParseSlot(flags.slot));
+  DT_ASSIGN_OR_RETURN(const LocalSlot slot, ParseSlot(flags.slot));
   AgentOptions& agent = config.agent;
   const HostFacts facts = ReadHostFacts();
   DT_RETURN_IF_ERROR(FillHello(flags, slot, facts, agent.hello));

@@ -26,7 +26,7 @@
 #include "absl/time/clock.h"
 #include "bench/coordinator/child.h"
 #include "bench/coordinator/sim_worker.h"
-#include "common/grpc_settings.h"
+#include "common/net/grpc_settings.h"
 #include "dtrain/v1/control.grpc.pb.h"
 #include "grpcpp/create_channel.h"
 #include "spec/spec.h"

@@ -62,7 +62,7 @@ void SimWorker::OnReadDone(bool ok) {
   {
     MutexLock lock(&mutex_);
     journal_ = orders_.journal_id();
-    OnAcked(orders_.acked_sequence());
+    TakeAcked(orders_.acked_sequence());
     const v1::Assigned& assigned = orders_.attempt();
     if (!orders_.has_attempt() || assigned.abandon() || assigned.kill()) {
       if (holds_) fleet_.training.fetch_sub(1);
@@ -70,14 +70,14 @@ void SimWorker::OnReadDone(bool ok) {
       holds_ = false;
       rows_sequence_ = 0;
     } else if (assigned.attempt_token() != token_) {
-      OnAssigned(assigned.attempt_token());
+      FollowAssigned(assigned.attempt_token());
     }
     WriteNext();
   }
   StartRead(&orders_);
 }
 
-void SimWorker::OnAssigned(const std::string& token) {
+void SimWorker::FollowAssigned(const std::string& token) {
   token_ = token;
   step_ = 0;
   v1::Prepared& prepared = *AddItem().mutable_prepared();
@@ -100,7 +100,7 @@ void SimWorker::OnAssigned(const std::string& token) {
   if (fleet_.conduct.load() == Conduct::kStreamRows) AddRows();
 }
 
-void SimWorker::OnAcked(uint64_t sequence) {
+void SimWorker::TakeAcked(uint64_t sequence) {
   acked_ = sequence;
   if (rows_sequence_ == 0 || acked_ < rows_sequence_) return;
   rows_sequence_ = 0;

@@ -53,8 +53,8 @@ class SimWorker final : public grpc::ClientBidiReactor<v1::WorkerReport, v1::Ord
   void OnDone(const grpc::Status& status) override;
 
  private:
-  void OnAssigned(const std::string& token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnAcked(uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FollowAssigned(const std::string& token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeAcked(uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   v1::Item& AddItem() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddRows() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -200,9 +200,10 @@ int Run(Flags flags) {
         "no ../shared/data/gpt2/vocab.bpe here; name GPT-2's vocab.bpe with --vocab FILE\n");
     return 0;
   }
-  const Result<corpus::BpeVocabulary> vocabulary = corpus::BpeVocabulary::Open(flags.vocabulary);
+  const absl::StatusOr<corpus::BpeVocabulary> vocabulary =
+      corpus::BpeVocabulary::Open(flags.vocabulary);
   if (!vocabulary.ok()) {
-    std::fprintf(stderr, "%s\n", vocabulary.error().message.c_str());
+    std::fprintf(stderr, "%s\n", std::string(vocabulary.status().message()).c_str());
     return 1;
   }
   const Text text = Chosen(flags);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/trainer/trainer_gang.h"
+#include "tests/worker/trainer/run/trainer_gang.h"
 
 namespace dt::testing {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +29,7 @@ struct Transfer {
   OutputFile* file = nullptr;
   uint64_t bytes_max = 0;
   const std::function<Download(uint64_t)>* progress = nullptr;
-  std::optional<Error> disk;
+  absl::Status disk;
   bool too_long = false;
 };
 
@@ -41,8 +40,8 @@ size_t OnData(char* data, size_t one, size_t count, void* user) {
     transfer.too_long = true;
     return CURL_WRITEFUNC_ERROR;
   }
-  if (Result<void> written = transfer.file->Append(data, bytes); !written.ok()) {
-    transfer.disk = std::move(written).error();
+  if (absl::Status written = transfer.file->Append(data, bytes); !written.ok()) {
+    transfer.disk = std::move(written);
     return CURL_WRITEFUNC_ERROR;
   }
   return bytes;
@@ -89,18 +88,19 @@ Outcome Perform(const std::string& url, uint64_t from, Transfer& transfer) {
   return {code, words[0] != '\0' ? words.data() : curl_easy_strerror(code)};
 }
 
-absl::Status Disk(const Error& error) { return absl::InternalError(error.message); }
+absl::Status Disk(const absl::Status& error) { return absl::InternalError(error.message()); }
 
 }  // namespace
 
 absl::Status DownloadFile(const std::string& url, const std::string& path, uint64_t from,
                           uint64_t bytes_max, const std::function<Download(uint64_t)>& progress) {
-  Result<OutputFile> file = from > 0 ? OutputFile::Reopen(path, from) : OutputFile::Create(path);
-  if (!file.ok()) return Disk(file.error());
+  absl::StatusOr<OutputFile> file =
+      from > 0 ? OutputFile::Reopen(path, from) : OutputFile::Create(path);
+  if (!file.ok()) return Disk(file.status());
   Transfer transfer{.file = &*file, .bytes_max = bytes_max, .progress = &progress};
   const Outcome outcome = Perform(url, from, transfer);
-  if (Result<void> closed = file->SyncAndClose(); !closed.ok()) return Disk(closed.error());
-  if (transfer.disk) return Disk(*transfer.disk);
+  if (absl::Status closed = file->SyncAndClose(); !closed.ok()) return Disk(closed);
+  if (!transfer.disk.ok()) return Disk(transfer.disk);
   if (transfer.too_long) {
     return absl::DataLossError(absl::StrCat("more than ", bytes_max, " bytes came from ", url));
   }

@@ -2,7 +2,7 @@
 //
 // Role:    libcurl with bounds: time to connect, silence, redirections, size.
 // Threads: any; libcurl is set up at the first call.
-// Tests:   tests/cli/fetch_test.cc
+// Tests:   tests/cli/fetch/fetch_test.cc
 #pragma once
 
 #include <cstdint>

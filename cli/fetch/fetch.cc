@@ -33,8 +33,8 @@ std::string HashOf(const std::string& content, Fingerprinted fingerprinted) {
 
 // "" when the file is the published one, else what is wrong.
 std::string Difference(const std::string& path, const PublicFile& file) {
-  const Result<std::string> content = ReadFile(path, file.bytes);
-  if (!content.ok()) return content.error().message;
+  const absl::StatusOr<std::string> content = ReadFile(path, file.bytes);
+  if (!content.ok()) return std::string(content.status().message());
   if (content->size() != file.bytes) {
     return absl::StrCat("it has ", content->size(), " bytes, not ", file.bytes);
   }
@@ -86,8 +86,8 @@ absl::Status FetchFile(const DataSet& set, const PublicFile& file, const std::st
     return absl::DataLossError(absl::StrCat(
         "what came from ", url, " is not the published file: ", wrong, "; it was removed"));
   }
-  if (const Result<void> renamed = Rename(part, path); !renamed.ok()) {
-    return absl::InternalError(renamed.error().message);
+  if (const absl::Status renamed = Rename(part, path); !renamed.ok()) {
+    return absl::InternalError(renamed.message());
   }
   return absl::OkStatus();
 }
@@ -97,8 +97,8 @@ absl::Status FetchFile(const DataSet& set, const PublicFile& file, const std::st
 absl::StatusOr<std::vector<Fetched>> FetchDataSet(
     const DataSet& set, const std::string& folder,
     const std::function<Download(const PublicFile&, uint64_t)>& progress) {
-  if (const Result<void> made = MakeFolders(folder); !made.ok()) {
-    return absl::InvalidArgumentError(made.error().message);
+  if (const absl::Status made = MakeFolders(folder); !made.ok()) {
+    return absl::InvalidArgumentError(made.message());
   }
   std::vector<Fetched> fetched;
   for (const PublicFile& file : set.files) {
@@ -120,8 +120,8 @@ absl::StatusOr<std::vector<Fetched>> FetchDataSet(
     if (!got.ok()) return got;
     fetched.push_back({file, path, Fetched::How::kDownloaded});
   }
-  if (const Result<void> synced = SyncFolder(folder); !synced.ok()) {
-    return absl::InternalError(synced.error().message);
+  if (const absl::Status synced = SyncFolder(folder); !synced.ok()) {
+    return absl::InternalError(synced.message());
   }
   return fetched;
 }

@@ -3,7 +3,7 @@
 // Role:      what is there already and right is kept; NAME.part holds what came before a break, and
 //            the next run goes on behind it.
 // Invariant: a file gets its name only after its size and hash were found to be the published ones.
-// Tests:     tests/cli/fetch_test.cc
+// Tests:     tests/cli/fetch/fetch_test.cc
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "cli/format.h"
+#include "cli/view/format.h"
 
 namespace dt::cli::report {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/format.h"
 #include "cli/report/document.h"
+#include "cli/view/format.h"
 
 namespace dt::cli::report {
 namespace {

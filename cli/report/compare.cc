@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/format.h"
 #include "cli/report/differences.h"
 #include "cli/report/results.h"
 #include "cli/report/sections.h"
 #include "cli/report/study.h"
-#include "cli/summary.h"
+#include "cli/view/format.h"
+#include "cli/view/summary.h"
 
 namespace dt::cli::report {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/format.h"
+#include "cli/view/format.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/format.h"
 #include "cli/report/results.h"
-#include "cli/summary.h"
+#include "cli/view/format.h"
+#include "cli/view/summary.h"
 
 namespace dt::cli::report {
 namespace {

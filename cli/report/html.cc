@@ -1,7 +1,7 @@
 // html.cc: a report as one HTML file.
 #include "absl/strings/str_cat.h"
-#include "cli/format.h"
 #include "cli/report/document.h"
+#include "cli/view/format.h"
 
 namespace dt::cli::report {
 namespace {

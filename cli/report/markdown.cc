@@ -3,8 +3,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cli/format.h"
 #include "cli/report/document.h"
+#include "cli/view/format.h"
 
 namespace dt::cli::report {
 namespace {

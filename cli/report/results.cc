@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "cli/format.h"
-#include "cli/json.h"
-#include "cli/summary.h"
+#include "cli/view/format.h"
+#include "cli/view/json.h"
+#include "cli/view/summary.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "cli/format.h"
-#include "cli/json.h"
 #include "cli/report/differences.h"
 #include "cli/report/results.h"
-#include "cli/summary.h"
+#include "cli/view/format.h"
+#include "cli/view/json.h"
+#include "cli/view/summary.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "cli/format.h"
-#include "cli/json.h"
 #include "cli/report/evaluations.h"
 #include "cli/report/results.h"
 #include "cli/report/study.h"
-#include "cli/summary.h"
+#include "cli/view/format.h"
+#include "cli/view/json.h"
+#include "cli/view/summary.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/format.h"
-#include "cli/summary.h"
+#include "cli/view/format.h"
+#include "cli/view/summary.h"
 
 namespace dt::cli::report {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/format.h"
+#include "cli/view/format.h"
 
 namespace dt::cli::report {
 namespace {

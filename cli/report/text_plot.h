@@ -11,7 +11,7 @@
 
 #include "cli/report/axis.h"
 #include "cli/report/curve.h"
-#include "cli/summary.h"
+#include "cli/view/summary.h"
 
 namespace dt::cli::report {
 

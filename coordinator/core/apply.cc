@@ -8,12 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "common/view.h"
 #include "coordinator/core/lifecycle.h"
 
 namespace dt {
 namespace {
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 absl::Status NotKnown(std::string_view fact, std::string_view what) {
   return absl::FailedPreconditionError(
@@ -81,7 +80,7 @@ absl::Status MoveAttempt(const AttemptId& id, Attempt& attempt, AttemptMove move
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::JournalCreated& fact, int64_t) {
+absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& fact, int64_t) {
   if (state.journal_id != 0 || fact.journal_id() == 0) {
     return absl::FailedPreconditionError(
         "journal: JournalCreated must be the first record and carry an id");
@@ -90,7 +89,8 @@ absl::Status On(DurableState& state, const v1::JournalCreated& fact, int64_t) {
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::ExperimentSubmitted& fact, int64_t wall_ms) {
+absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentSubmitted& fact,
+                                      int64_t wall_ms) {
   if (fact.experiment() < state.next_experiment || fact.trials().empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("journal: experiment ", fact.experiment(), " with ", fact.trials_size(),
@@ -118,7 +118,8 @@ absl::Status On(DurableState& state, const v1::ExperimentSubmitted& fact, int64_
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::AttemptStarted& fact, int64_t wall_ms) {
+absl::Status ApplyAttemptStarted(DurableState& state, const v1::AttemptStarted& fact,
+                                 int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptStarted"));
   const AttemptId id{subject.id, fact.attempt()};
   const AttemptToken token = AttemptToken::FromBytes(fact.token()).value_or(AttemptToken{});
@@ -148,7 +149,7 @@ absl::Status On(DurableState& state, const v1::AttemptStarted& fact, int64_t wal
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::AttemptPrepared& fact, int64_t) {
+absl::Status ApplyAttemptPrepared(DurableState& state, const v1::AttemptPrepared& fact, int64_t) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptPrepared"));
   DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "AttemptPrepared"));
   DT_RETURN_IF_ERROR(MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kPrepares));
@@ -157,7 +158,8 @@ absl::Status On(DurableState& state, const v1::AttemptPrepared& fact, int64_t) {
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::AttemptRunning& fact, int64_t wall_ms) {
+absl::Status ApplyAttemptRunning(DurableState& state, const v1::AttemptRunning& fact,
+                                 int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptRunning"));
   DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "AttemptRunning"));
   DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kAttemptRuns));
@@ -168,7 +170,7 @@ absl::Status On(DurableState& state, const v1::AttemptRunning& fact, int64_t wal
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::AttemptEnded& fact, int64_t wall_ms) {
+absl::Status ApplyAttemptEnded(DurableState& state, const v1::AttemptEnded& fact, int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "AttemptEnded"));
   DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "AttemptEnded"));
   const bool another = fact.retry_after_ms() >= 0;
@@ -184,13 +186,7 @@ absl::Status On(DurableState& state, const v1::AttemptEnded& fact, int64_t wall_
     subject.trial.last_row = fact.last_row().SerializeAsString();
     subject.trial.last_loss = fact.last_row().loss();
   }
-  const v1::Pace& pace = fact.pace();
-  subject.trial.pace =
-      subject.trial.pace + Pace{.tokens = pace.tokens(),
-                                .seconds = pace.seconds(),
-                                .step_seconds = pace.step_seconds(),
-                                .allreduce_seconds = pace.allreduce_seconds(),
-                                .comm_exposed_seconds = pace.comm_exposed_seconds()};
+  Add(fact.pace(), subject.trial.pace);
   subject.trial.tries = CountEnd(subject.trial.tries, *attempt, fact.cause());
   subject.trial.retry_after_ms = another ? fact.retry_after_ms() : 0;
   return absl::OkStatus();
@@ -215,7 +211,8 @@ bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvalu
   return Maximizes(subject.experiment) ? a.loss > b.loss : a.loss < b.loss;
 }
 
-absl::Status On(DurableState& state, const v1::EvaluationRecorded& fact, int64_t) {
+absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
+                                     int64_t) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "EvaluationRecorded"));
   DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "EvaluationRecorded"));
   DT_RETURN_IF_ERROR(CheckTakesResults(subject, fact.attempt()));
@@ -230,7 +227,8 @@ absl::Status On(DurableState& state, const v1::EvaluationRecorded& fact, int64_t
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::CheckpointRegistered& fact, int64_t) {
+absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::CheckpointRegistered& fact,
+                                       int64_t) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "CheckpointRegistered"));
   DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "CheckpointRegistered"));
   DT_RETURN_IF_ERROR(CheckTakesResults(subject, fact.attempt()));
@@ -254,7 +252,8 @@ absl::Status On(DurableState& state, const v1::CheckpointRegistered& fact, int64
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::CheckpointRemoved& fact, int64_t) {
+absl::Status ApplyCheckpointRemoved(DurableState& state, const v1::CheckpointRemoved& fact,
+                                    int64_t) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "CheckpointRemoved"));
   std::erase_if(subject.trial.checkpoints, [&fact](const KnownCheckpoint& known) {
     return known.ref.storage_id() == fact.storage_id() && known.ref.path() == fact.path();
@@ -262,7 +261,7 @@ absl::Status On(DurableState& state, const v1::CheckpointRemoved& fact, int64_t)
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::CancelRequested& fact, int64_t) {
+absl::Status ApplyCancelRequested(DurableState& state, const v1::CancelRequested& fact, int64_t) {
   Experiment* experiment = Find(state, fact.experiment());
   if (experiment == nullptr || fact.trial() > experiment->trials.size()) {
     return NotKnown("CancelRequested", ToString(TrialId{fact.experiment(), fact.trial()}));
@@ -281,7 +280,7 @@ absl::Status On(DurableState& state, const v1::CancelRequested& fact, int64_t) {
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::TrialEnded& fact, int64_t wall_ms) {
+absl::Status ApplyTrialEnded(DurableState& state, const v1::TrialEnded& fact, int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "TrialEnded"));
   const std::vector<Attempt>& attempts = subject.trial.attempts;
   if (!attempts.empty() && attempts.back().state != AttemptState::kEnded) {
@@ -300,7 +299,7 @@ absl::Status On(DurableState& state, const v1::TrialEnded& fact, int64_t wall_ms
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::TrialRetried& fact, int64_t) {
+absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact, int64_t) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "TrialRetried"));
   DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kRetriedByPerson));
   Trial& trial = subject.trial;
@@ -315,7 +314,8 @@ absl::Status On(DurableState& state, const v1::TrialRetried& fact, int64_t) {
   return absl::OkStatus();
 }
 
-absl::Status On(DurableState& state, const v1::ExperimentDeleted& fact, int64_t) {
+absl::Status ApplyExperimentDeleted(DurableState& state, const v1::ExperimentDeleted& fact,
+                                    int64_t) {
   const Experiment* experiment = Find(state, fact.experiment());
   if (experiment == nullptr) {
     return NotKnown("ExperimentDeleted", absl::StrCat("experiment ", fact.experiment()));
@@ -341,31 +341,31 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
   }
   switch (record.fact_case()) {
     case v1::Record::kJournalCreated:
-      return On(state, record.journal_created(), wall_ms);
+      return ApplyJournalCreated(state, record.journal_created(), wall_ms);
     case v1::Record::kExperimentSubmitted:
-      return On(state, record.experiment_submitted(), wall_ms);
+      return ApplyExperimentSubmitted(state, record.experiment_submitted(), wall_ms);
     case v1::Record::kAttemptStarted:
-      return On(state, record.attempt_started(), wall_ms);
+      return ApplyAttemptStarted(state, record.attempt_started(), wall_ms);
     case v1::Record::kAttemptPrepared:
-      return On(state, record.attempt_prepared(), wall_ms);
+      return ApplyAttemptPrepared(state, record.attempt_prepared(), wall_ms);
     case v1::Record::kAttemptRunning:
-      return On(state, record.attempt_running(), wall_ms);
+      return ApplyAttemptRunning(state, record.attempt_running(), wall_ms);
     case v1::Record::kAttemptEnded:
-      return On(state, record.attempt_ended(), wall_ms);
+      return ApplyAttemptEnded(state, record.attempt_ended(), wall_ms);
     case v1::Record::kEvaluation:
-      return On(state, record.evaluation(), wall_ms);
+      return ApplyEvaluationRecorded(state, record.evaluation(), wall_ms);
     case v1::Record::kCheckpoint:
-      return On(state, record.checkpoint(), wall_ms);
+      return ApplyCheckpointRegistered(state, record.checkpoint(), wall_ms);
     case v1::Record::kCheckpointRemoved:
-      return On(state, record.checkpoint_removed(), wall_ms);
+      return ApplyCheckpointRemoved(state, record.checkpoint_removed(), wall_ms);
     case v1::Record::kCancelRequested:
-      return On(state, record.cancel_requested(), wall_ms);
+      return ApplyCancelRequested(state, record.cancel_requested(), wall_ms);
     case v1::Record::kTrialEnded:
-      return On(state, record.trial_ended(), wall_ms);
+      return ApplyTrialEnded(state, record.trial_ended(), wall_ms);
     case v1::Record::kTrialRetried:
-      return On(state, record.trial_retried(), wall_ms);
+      return ApplyTrialRetried(state, record.trial_retried(), wall_ms);
     case v1::Record::kExperimentDeleted:
-      return On(state, record.experiment_deleted(), wall_ms);
+      return ApplyExperimentDeleted(state, record.experiment_deleted(), wall_ms);
     case v1::Record::FACT_NOT_SET:
       break;
   }

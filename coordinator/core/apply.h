@@ -4,20 +4,15 @@
 // Errors:    FailedPrecondition names a record that the lifecycle table does not allow: a damaged
 //            or foreign journal on replay, a bug when Step made it. The state is then half changed
 //            and must not be used.
-// Tests:     tests/coordinator/apply_test.cc
+// Tests:     tests/coordinator/core/apply_test.cc
 #pragma once
 
-#include <string>
-
 #include "absl/status/status.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/durable.h"
 #include "dtrain/v1/record.pb.h"
 
 namespace dt {
 
 absl::Status Apply(DurableState& state, const v1::Record& record);
-
-// sha256, hex, over every durable field in a fixed order: equal states have equal hashes.
-std::string HashOf(const DurableState& state);
 
 }  // namespace dt

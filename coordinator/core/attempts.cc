@@ -1,4 +1,5 @@
-// attempts.cc: from a rank's end to the attempt's and the trial's.
+#include "coordinator/core/attempts.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -9,20 +10,16 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/orders.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/timers.h"
+#include "coordinator/core/workers.h"
 
 namespace dt {
 namespace {
 
 // Weight of the newest row in the smoothed time of a step, for display.
 constexpr double kNewestRowWeight = 0.3;
-
-template <typename Fact>
-void SetId(Fact& fact, const AttemptId& id) {
-  fact.set_experiment(id.trial.experiment);
-  fact.set_trial(id.trial.trial);
-  if constexpr (requires { fact.set_attempt(id.attempt); }) fact.set_attempt(id.attempt);
-}
 
 void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
               const std::string& message) {
@@ -65,14 +62,6 @@ std::string WithLimit(const std::string& message, size_t attempts, const v1::Ret
   return absl::StrCat(CleanText(message, limits::kTextBytes - limit.size() - 2), "; ", limit);
 }
 
-void SetPace(const Pace& pace, v1::Pace& fact) {
-  fact.set_tokens(pace.tokens);
-  fact.set_seconds(pace.seconds);
-  fact.set_step_seconds(pace.step_seconds);
-  fact.set_allreduce_seconds(pace.allreduce_seconds);
-  fact.set_comm_exposed_seconds(pace.comm_exposed_seconds);
-}
-
 v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, const RankEnd& end,
                         std::optional<absl::Duration> backoff) {
   v1::Record record;
@@ -85,7 +74,7 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, con
   fact.set_step(std::max(attempt.step, end.step));
   fact.set_retry_after_ms(backoff.has_value() ? absl::ToInt64Milliseconds(*backoff) : -1);
   if (attempt.latest.has_value()) *fact.mutable_last_row() = *attempt.latest;
-  if (attempt.pace.tokens > 0) SetPace(attempt.pace, *fact.mutable_pace());
+  if (attempt.pace.tokens() > 0) *fact.mutable_pace() = attempt.pace;
   return record;
 }
 
@@ -121,7 +110,7 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   Journal(turn, EndOfAttempt(attempt, recorded, end, std::nullopt));
   EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, end.message);
   attempt.ended = true;
-  OnTrialInactive(turn.state, id);
+  NoteInactive(turn.state, id);
   ReleaseGone(turn, attempt);
 }
 
@@ -153,7 +142,7 @@ void CompareData(Turn& turn, LiveAttempt& attempt, int32_t rank) {
           .step = 0});
 }
 
-void OnPrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prepared& prepared) {
+void NotePrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prepared& prepared) {
   RankState& mine = attempt.ranks[rank];
   if (mine.prepared || attempt.ended || attempt.cancelling) return;
   mine.prepared = true;
@@ -258,7 +247,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   attempt.ended = true;
   DisarmAttempt(turn.live(), attempt);
   MarkMembersDue(turn.live(), attempt);
-  OnTrialInactive(turn.state, id);
+  NoteInactive(turn.state, id);
   if (backoff.has_value()) {
     if (*backoff > absl::ZeroDuration()) {
       Park(turn.state, id,
@@ -272,7 +261,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   ReleaseGone(turn, attempt);
 }
 
-void OnRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
+void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   RankState& rank = attempt.ranks[end.rank];
   if (rank.end != v1::CAUSE_UNSPECIFIED) return;
   // Nobody cancelled this trial: the trainer was stopped from outside, as when its host shuts down.
@@ -291,19 +280,20 @@ void OnRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   }
   if (attempt.settle_at < absl::InfiniteDuration() && AllRanksEnded(attempt)) {
     attempt.settle_at = turn.now.steady;
-    OnAttemptTimer(turn, attempt);
+    SettleOverdue(turn, attempt);
   }
 }
 
-void OnAttemptTimer(Turn& turn, LiveAttempt& attempt) {
+void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
   if (attempt.settle_at == absl::InfiniteDuration() &&
       attempt.absent_since + limits::kLease <= turn.now.steady) {
-    OnRankEnd(turn, attempt,
-              {.rank = 0,
-               .cause = v1::CAUSE_TRAINER_CRASH,
-               .message = absl::StrCat("worker ", turn.live().workers[attempt.ranks[0].worker].name,
-                                       " does not hold the attempt and does not tell why"),
-               .step = attempt.step});
+    TakeRankEnd(
+        turn, attempt,
+        {.rank = 0,
+         .cause = v1::CAUSE_TRAINER_CRASH,
+         .message = absl::StrCat("worker ", turn.live().workers[attempt.ranks[0].worker].name,
+                                 " does not hold the attempt and does not tell why"),
+         .step = attempt.step});
     return;
   }
   if (attempt.settle_at == absl::InfiniteDuration()) {
@@ -330,7 +320,7 @@ void OnAttemptTimer(Turn& turn, LiveAttempt& attempt) {
           .step = attempt.step});
 }
 
-void OnAttemptStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
+void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   LiveAttempt& attempt = *worker.attempt;
   RankState& rank = attempt.ranks[worker.rank];
   rank.seen = true;
@@ -346,14 +336,14 @@ void OnAttemptStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   if (status.step() > attempt.step) NoteProgress(attempt, status.step(), turn.now.steady);
   NoteEvaluation(attempt, rank, status, turn.now.steady);
   // Last: unequal data end the attempt.
-  if (status.has_prepared()) OnPrepared(turn, attempt, worker.rank, status.prepared());
+  if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());
 }
 
-void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence) {
+void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {
   LiveAttempt& attempt = *worker.attempt;
   RankState& rank = attempt.ranks[worker.rank];
   if (attempt.ended || attempt.cancelling) {
-    if (absence == Absence::kGone || rank.seen) OnRankGone(turn, worker);
+    if (absence == Absence::kGone || rank.seen) TakeRankGone(turn, worker);
     return;
   }
   // A rank that left before the others: its slot is free as soon as the attempt has ended, and not
@@ -367,14 +357,14 @@ void OnAttemptAbsent(Turn& turn, Worker& worker, Absence absence) {
   ArmAttempt(turn.live(), turn.durable(), attempt);
 }
 
-void OnDraining(Turn& turn, Worker& worker) {
+void SaveGang(Turn& turn, Worker& worker) {
   LiveAttempt* attempt = worker.attempt;
   if (attempt == nullptr || attempt->ended || attempt->cancelling || attempt->saving) return;
   attempt->saving = true;
   MarkMembersDue(turn.live(), *attempt);
 }
 
-void OnRankGone(Turn& turn, Worker& worker) {
+void TakeRankGone(Turn& turn, Worker& worker) {
   LiveAttempt& attempt = *worker.attempt;
   if (attempt.ended) return ReleaseRank(turn, worker);
   // A gang that is being cancelled keeps all its slots until the last member has left: until then

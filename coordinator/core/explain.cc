@@ -1,29 +1,15 @@
-// explain.cc: why a trial waits, or what is happening to it, in sentences.
+#include "coordinator/core/explain.h"
+
+#include <optional>
+
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/schedule.h"
 
 namespace dt {
 namespace {
 
-const SlotPool& PoolOf(const LiveState& live, DeviceKind device) {
-  return live.pools[static_cast<int>(device)];
-}
-
 std::string WholeSeconds(absl::Duration duration) {
   return absl::StrCat(absl::ToInt64Seconds(absl::Ceil(duration, absl::Seconds(1))), " s");
-}
-
-// The first trial in line of this device kind that could be placed at all.
-std::optional<TrialId> HeadOf(const LiveState& live, DeviceKind device) {
-  std::optional<TrialId> head;
-  for (const auto& [demand, queue] : live.queues) {
-    if (demand.device != device) continue;
-    if (static_cast<size_t>(demand.slots) > PoolOf(live, device).connected()) continue;
-    const std::optional<TrialId> first = queue.Head();
-    if (first.has_value() && (!head.has_value() || *first < *head)) head = first;
-  }
-  return head;
 }
 
 std::string WhyParked(const ParkedTrial& parked, const Trial& trial, absl::Duration now) {

@@ -1,11 +1,10 @@
-// hash.cc: sha256 over durable state: the oracle of replay.
+#include "coordinator/core/hash.h"
+
 #include <bit>
 #include <cstdint>
 
 #include "common/check.h"
 #include "common/sha256.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/digest.h"
 
 namespace dt {
 namespace {
@@ -48,11 +47,6 @@ void AddAttempt(Digest& digest, const Attempt& attempt) {
   digest.Add(static_cast<uint64_t>(attempt.ran)).Add(static_cast<uint64_t>(attempt.progressed));
 }
 
-void AddPace(Digest& digest, const Pace& pace) {
-  digest.Add(pace.tokens).Add(pace.seconds).Add(pace.step_seconds);
-  digest.Add(pace.allreduce_seconds).Add(pace.comm_exposed_seconds);
-}
-
 void AddTrial(Digest& digest, const Trial& trial) {
   digest.Add(static_cast<uint64_t>(trial.state)).Add(static_cast<uint64_t>(trial.cause));
   digest.Add(uint64_t{trial.tries.crashes})
@@ -61,7 +55,7 @@ void AddTrial(Digest& digest, const Trial& trial) {
   digest.Add(static_cast<uint64_t>(trial.retry_after_ms));
   digest.Add(static_cast<uint64_t>(trial.ended_wall_ms));
   digest.Add(trial.expanded).Add(trial.prepared).Add(trial.last_row).Add(trial.message);
-  AddPace(digest, trial.pace);
+  digest.Add(trial.pace.SerializeAsString());
   digest.Add(trial.attempts.size());
   for (const Attempt& attempt : trial.attempts) AddAttempt(digest, attempt);
   digest.Add(trial.checkpoints.size());

@@ -3,10 +3,13 @@
 // Fences: an item counts for the attempt whose token it carries, from the worker and instance that
 // the attempt was given to. Rows and results count for the newest attempt of a trial alone; until
 // the next one starts that may be one that has ended.
+#include "coordinator/core/items.h"
+
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/attempts.h"
+#include "coordinator/core/orders.h"
+#include "coordinator/core/timers.h"
 
 namespace dt {
 namespace {
@@ -49,14 +52,7 @@ bool TakesResults(const Sender& sender) {
          Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
 }
 
-template <typename Fact>
-void SetId(Fact& fact, const AttemptId& id) {
-  fact.set_experiment(id.trial.experiment);
-  fact.set_trial(id.trial.trial);
-  fact.set_attempt(id.attempt);
-}
-
-void On(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
+void TakePrepared(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
   if (sender.rank != 0 || sender.live == nullptr || sender.live->ended) return;
   if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
   v1::Record record;
@@ -65,7 +61,7 @@ void On(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
   Journal(turn, std::move(record));
 }
 
-void On(Turn& turn, const Sender& sender, const v1::Running& running) {
+void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
   if (sender.rank != 0 || sender.live == nullptr) return;
   if (!Next(sender.recorded->state, AttemptMove::kRuns).has_value()) return;
   if (!Next(sender.trial->state, TrialMove::kAttemptRuns).has_value()) return;
@@ -91,12 +87,12 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   if (sender.live == nullptr || sender.live->ended) return;
   if (totals != nullptr) {
     NoteRow(*sender.live, out.totals.newest);
-    sender.live->pace = sender.live->pace + PaceOf(out.totals.sum);
+    Add(PaceOf(out.totals.sum), sender.live->pace);
   }
   NoteProgress(*sender.live, chunk.last_step(), turn.now.steady);
 }
 
-void On(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
+void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
   if (!TakesResults(sender)) return;
   if (sender.live != nullptr) NoteProgress(*sender.live, evaluation.step(), turn.now.steady);
   v1::Record record;
@@ -131,16 +127,16 @@ void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
   }
 }
 
-void On(Turn& turn, const Sender& sender, v1::Ended& ended) {
+void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   if (sender.live == nullptr || ended.cause() == v1::CAUSE_UNSPECIFIED) return;
-  OnRankEnd(turn, *sender.live,
-            {.rank = sender.rank,
-             .cause = ended.cause(),
-             .message = std::move(*ended.mutable_message()),
-             .step = ended.step()});
+  TakeRankEnd(turn, *sender.live,
+              {.rank = sender.rank,
+               .cause = ended.cause(),
+               .message = std::move(*ended.mutable_message()),
+               .step = ended.step()});
 }
 
-void On(Turn& turn, const Sender& sender, v1::LogChunk& log) {
+void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
   LogToStore& out = turn.effects.logs.emplace_back();
   out.attempt = sender.id;
   out.rank = sender.rank;
@@ -155,21 +151,21 @@ void TakeItem(Turn& turn, Worker& worker, v1::Item& item, RowTotals* totals) {
   if (sender.live != nullptr) sender.live->ranks[sender.rank].seen = true;
   switch (item.what_case()) {
     case v1::Item::kPrepared:
-      return On(turn, sender, *item.mutable_prepared());
+      return TakePrepared(turn, sender, *item.mutable_prepared());
     case v1::Item::kRunning:
-      return On(turn, sender, item.running());
+      return TakeRunning(turn, sender, item.running());
     case v1::Item::kRows:
       return TakeRows(turn, sender, *item.mutable_rows(), totals);
     case v1::Item::kEvaluation:
-      return On(turn, sender, *item.mutable_evaluation());
+      return TakeEvaluation(turn, sender, *item.mutable_evaluation());
     case v1::Item::kCheckpoint:
       return TakeCheckpoint(turn, sender, *item.mutable_checkpoint());
     case v1::Item::kCheckpointRemoved:
       return TakeRemoval(turn, sender, *item.mutable_checkpoint_removed());
     case v1::Item::kEnded:
-      return On(turn, sender, *item.mutable_ended());
+      return TakeEnded(turn, sender, *item.mutable_ended());
     case v1::Item::kLog:
-      return On(turn, sender, *item.mutable_log());
+      return TakeLog(turn, sender, *item.mutable_log());
     case v1::Item::kDropped:
       turn.live().dropped_rows += item.dropped().count();
       return;

@@ -1,9 +1,8 @@
 // lifecycle.h: the legal moves of trials and attempts, as data.
 //
 // Role:      pure. Apply refuses every move that the tables do not list; Step asks before it makes
-// a
-//            record, so that a worker's odd report cannot make an illegal one.
-// Tests:     tests/coordinator/lifecycle_test.cc goes through every state × event.
+//            a record, so that a worker's odd report cannot make an illegal one.
+// Tests:     tests/coordinator/core/lifecycle_test.cc goes through every state × event.
 #pragma once
 
 #include <cstdint>

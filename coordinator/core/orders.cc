@@ -1,7 +1,6 @@
-// orders.cc: what each worker should hold now, as one message.
-#include <utility>
+#include "coordinator/core/orders.h"
 
-#include "coordinator/core/turn.h"
+#include <utility>
 
 namespace dt {
 namespace {

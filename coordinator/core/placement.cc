@@ -7,24 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/view.h"
 
 namespace dt {
-namespace {
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
-}  // namespace
-
-std::string_view Name(DeviceKind device) {
-  switch (device) {
-    case DeviceKind::kCpu:
-      return "cpu";
-    case DeviceKind::kCuda:
-      return "cuda";
-  }
-  return "unknown";
-}
-
 void SlotPool::Add(Slot slot, SlotUse use) {
   const WorkerIndex worker = slot.worker;
   const auto [place, inserted] = slots_.emplace(worker, Entry{std::move(slot), SlotUse::kBusy});

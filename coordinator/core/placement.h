@@ -4,7 +4,7 @@
 // Cost:      O(hosts used × log slots) a decision; the pool is kept up to date by Add and Remove.
 // Invariant: no slot twice; a gang is placed whole or not at all; ties go to the smaller name.
 // Errors:    none; what is not placed gets a reason that a person can read.
-// Tests:     tests/coordinator/placement_test.cc, tests/sim
+// Tests:     tests/coordinator/core/placement_test.cc, tests/sim
 #pragma once
 
 #include <compare>
@@ -18,15 +18,12 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
+#include "common/device.h"
 
 namespace dt {
 
 using WorkerIndex = uint32_t;  // place of a worker in LiveState::workers
 inline constexpr WorkerIndex kNoWorker = UINT32_MAX;
-
-enum class DeviceKind : uint8_t { kCpu, kCuda };
-inline constexpr int kDeviceKinds = 2;
-std::string_view Name(DeviceKind device);  // "cpu", "cuda"
 
 // Trials that want the same: they wait in one queue.
 struct DemandClass {

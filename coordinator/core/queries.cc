@@ -11,7 +11,8 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/version.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/explain.h"
+#include "coordinator/core/summaries.h"
 
 namespace dt {
 namespace {
@@ -147,6 +148,20 @@ absl::Status CheckTrial(const Experiment& experiment, const TrialId& id) {
 }
 
 }  // namespace
+
+absl::StatusOr<ExperimentId> ResolveExperiment(const DurableState& state, ExperimentId id,
+                                               bool last) {
+  if (last) {
+    id = NewestExperiment(state);
+    if (id == 0) return absl::NotFoundError("there is no experiment yet; submit one first");
+    return id;
+  }
+  if (FindExperiment(state, id) == nullptr) {
+    return absl::NotFoundError(absl::StrCat(
+        "experiment ", id, " does not exist; dtctl get experiments lists those that do"));
+  }
+  return id;
+}
 
 absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
                                                   const v1::ListExperimentsRequest& request,

@@ -1,8 +1,8 @@
-// queries.h: answers about the state, for client calls and for the metrics snapshot.
+// queries.h: answers about the state, for client calls.
 //
 // Role:   pure; changes nothing. Lists are paged by what they are ordered by.
 // Errors: InvalidArgument for a page token that no answer gave; NotFound names what is missing.
-// Tests:  tests/coordinator/queries_test.cc
+// Tests:  tests/coordinator/core/queries_test.cc
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -12,18 +12,9 @@
 
 namespace dt {
 
-v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment);
-// REQUIRES: the trial exists. `now` is steady time, as everywhere here.
-v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now);
-v1::WorkerSummary Summarize(const Worker& worker, absl::Duration now);
-
-// A trial's value of search.metric: the loss of its newest row, or its best validation loss by
-// search.goal. NaN: none yet.
-double MetricOf(const State& state, const Experiment& experiment, uint32_t trial);
-// The step that still counts.
-uint64_t ValidStep(const State& state, TrialId id);
-// Until the trial ends, at its present pace; negative: unknown.
-double EtaSeconds(const State& state, TrialId id);
+// The experiment that a request means. Errors: NotFound.
+absl::StatusOr<ExperimentId> ResolveExperiment(const DurableState& state, ExperimentId id,
+                                               bool last);
 
 absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
                                                   const v1::ListExperimentsRequest& request,

@@ -3,7 +3,7 @@
 // Role:  pure data. An experiment at its max_concurrent is closed: its trials keep their places but
 //        are passed over, at a cost that does not depend on their number.
 // Cost:  O(log trials) an operation.
-// Tests: tests/coordinator/queue_test.cc
+// Tests: tests/coordinator/core/queue_test.cc
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,14 @@
-// recover.cc: from what the journal knows to a live state that waits for its workers.
+#include "coordinator/core/recover.h"
+
 #include <memory>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "common/limits.h"
-#include "coordinator/core/step.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/orders.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/timers.h"
+#include "coordinator/core/workers.h"
 #include "spec/spec.h"
 
 namespace dt {
@@ -66,6 +69,15 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
 }
 
 }  // namespace
+
+void LoadAcks(State& state, const std::vector<AckToStore>& acks) {
+  for (const AckToStore& ack : acks) {
+    std::vector<RememberedAck>& remembered = state.live.acks[ack.worker];
+    remembered.push_back({.instance = ack.instance, .sequence = ack.sequence});
+    // The newest is perhaps about to hold the name.
+    if (remembered.size() > limits::kInstancesPerWorker + 1) remembered.erase(remembered.begin());
+  }
+}
 
 void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;

@@ -1,44 +1,25 @@
-// schedule.cc: which trial goes next, from which checkpoint, and on which slots.
-//
-// First come, first served within a device kind. A trial that fits the connected workers but not
-// the free ones holds its place: nothing overtakes it, so large gangs do not starve. Passed over
-// are trials that the connected workers could never fit, those of an experiment at its
-// max_concurrent, and those that wait for the storage of their checkpoint.
+#include "coordinator/core/schedule.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
-#include "coordinator/core/digest.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/attempts.h"
+#include "coordinator/core/hash.h"
+#include "coordinator/core/orders.h"
+#include "coordinator/core/timers.h"
+#include "coordinator/core/workers.h"
 #include "spec/spec.h"
 
 namespace dt {
 namespace {
 
-SlotPool& PoolOf(LiveState& live, DeviceKind device) {
-  return live.pools[static_cast<int>(device)];
-}
-
 void SetGates(State& state, ExperimentId id) {
   const Experiment* experiment = FindExperiment(state.durable, id);
   if (experiment == nullptr || experiment->spec.search().max_concurrent() == 0) return;
   for (auto& [demand, queue] : state.live.queues) queue.SetGate(id, GateOf(*experiment));
-}
-
-// The first trial in line for this device kind that the connected workers could fit.
-std::optional<TrialId> HeadOf(LiveState& live, DeviceKind device) {
-  std::optional<TrialId> head;
-  const size_t connected = PoolOf(live, device).connected();
-  for (auto queue = live.queues.lower_bound(DemandClass{device, 0}); queue != live.queues.end();
-       ++queue) {
-    if (queue->first.device != device) break;
-    if (static_cast<size_t>(queue->first.slots) > connected) break;  // the rest is larger still
-    const std::optional<TrialId> first = queue->second.Head();
-    if (first.has_value() && (!head.has_value() || *first < *head)) head = first;
-  }
-  return head;
 }
 
 // Where a trial goes on from, and why there.
@@ -173,6 +154,19 @@ Outcome TryPlace(Turn& turn, TrialId id) {
 
 }  // namespace
 
+std::optional<TrialId> HeadOf(const LiveState& live, DeviceKind device) {
+  std::optional<TrialId> head;
+  const size_t connected = PoolOf(live, device).connected();
+  for (auto queue = live.queues.lower_bound(DemandClass{device, 0}); queue != live.queues.end();
+       ++queue) {
+    if (queue->first.device != device) break;
+    if (static_cast<size_t>(queue->first.slots) > connected) break;  // the rest is larger still
+    const std::optional<TrialId> first = queue->second.Head();
+    if (first.has_value() && (!head.has_value() || *first < *head)) head = first;
+  }
+  return head;
+}
+
 Gate GateOf(const Experiment& experiment) {
   const int32_t most = experiment.spec.search().max_concurrent();
   return most == 0 || experiment.active < static_cast<uint32_t>(most) ? Gate::kOpen : Gate::kClosed;
@@ -217,7 +211,7 @@ void Withdraw(State& state, TrialId id) {
   live.placement_due = true;  // what it held up may go
 }
 
-void OnParkedTimer(Turn& turn, TrialId id) {
+void Unpark(Turn& turn, TrialId id) {
   const auto found = turn.live().parked.find(id);
   if (found == turn.live().parked.end()) return;
   const ParkedTrial parked = found->second;
@@ -242,7 +236,7 @@ void WakeStorageWaiters(State& state, const std::string& storage_id) {
   }
 }
 
-void OnTrialInactive(State& state, TrialId id) {
+void NoteInactive(State& state, TrialId id) {
   const auto found = state.live.experiments.find(id.experiment);
   if (found != state.live.experiments.end()) {
     found->second.active.erase(id.trial);
@@ -255,7 +249,7 @@ void OnTrialInactive(State& state, TrialId id) {
 void PlacePending(Turn& turn, int trials_max) {
   // Again until nothing moves: what one trial does may let another go.
   while (std::exchange(turn.live().placement_due, false)) {
-    for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+    for (const DeviceKind device : kDevices) {
       while (PoolOf(turn.live(), device).free() > 0) {
         const std::optional<TrialId> head = HeadOf(turn.live(), device);
         if (!head.has_value()) break;

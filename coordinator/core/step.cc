@@ -4,31 +4,26 @@
 #include <utility>
 #include <variant>
 
-#include "common/check.h"
 #include "common/limits.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/calls.h"
+#include "coordinator/core/orders.h"
+#include "coordinator/core/reports.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/timers.h"
 
 namespace dt {
 namespace {
 
-void On(Turn& turn, ClientCall& call) { OnClientCall(turn, call); }
-void On(Turn& turn, ReportReceived& received) { OnReport(turn, received); }
-void On(Turn& turn, StreamClosed& closed) { OnStreamClosed(turn, closed.stream); }
-void On(Turn& turn, Tick&) { OnTick(turn); }
+void Take(Turn& turn, ClientCall& call) { AnswerCall(turn, call); }
+void Take(Turn& turn, ReportReceived& received) { TakeReport(turn, received); }
+void Take(Turn& turn, StreamClosed& closed) { TakeStreamClosed(turn, closed.stream); }
+void Take(Turn& turn, Tick&) { FireTimers(turn); }
 
 }  // namespace
 
-void Journal(Turn& turn, v1::Record record) {
-  record.set_wall_time_ms(turn.now.wall_ms);
-  const absl::Status status = Apply(turn.durable(), record);
-  DT_CHECK_OK(status);
-  turn.effects.records.push_back(std::move(record));
-}
-
 Effects Step(State& state, Event&& event, Instant now) {
   Turn turn{.state = state, .now = now, .entropy = event.entropy, .effects = {}};
-  std::visit([&turn](auto& what) { On(turn, what); }, event.what);
+  std::visit([&turn](auto& what) { Take(turn, what); }, event.what);
   const bool ticks = std::holds_alternative<Tick>(event.what);
   PlacePending(turn, ticks ? limits::kPlacementsPerTick : limits::kPlacementsPerEvent);
   PublishOrders(turn);

@@ -6,8 +6,7 @@
 //            in the returned effects, in order.
 // Threads:   the core thread alone.
 // Errors:    a caller's mistake is a Reply with a Status, a worker's the end of its stream; a
-// broken
-//            invariant aborts.
+//            broken invariant aborts.
 // Tests:     tests/coordinator/, tests/sim
 #pragma once
 
@@ -22,10 +21,6 @@ namespace dt {
 // Handles one event and then places what can be placed. Orders for every stream whose desired state
 // or acknowledgement changed are in the effects.
 Effects Step(State& state, Event&& event, Instant now);
-
-// Call once after the journal has been folded with Apply, before the first Step: starts every lease
-// and timeout anew.
-void Recover(State& state, Instant now);
 
 // When Step wants a Tick at the latest, on the steady clock: -infinity when at once, infinity when
 // nothing is pending.

@@ -1,4 +1,5 @@
-// submit.cc: an experiment is checked, expanded and queued.
+#include "coordinator/core/submit.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +9,7 @@
 #include "common/sha256.h"
 #include "common/status.h"
 #include "common/text.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/schedule.h"
 #include "spec/spec.h"
 
 namespace dt {

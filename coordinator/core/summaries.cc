@@ -1,10 +1,10 @@
-// summaries.cc: one experiment, trial or worker as lists and metrics show it.
+#include "coordinator/core/summaries.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/queries.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/explain.h"
 
 namespace dt {
 namespace {
@@ -85,12 +85,13 @@ void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& s
 // Means over the trial; of its newest row while no chunk of rows has come.
 void FillPace(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {
   // Once ended, the live attempt's part is in the trial's.
-  Pace pace = live == nullptr || live->ended ? trial.pace : trial.pace + live->pace;
-  if (!(pace.tokens > 0)) pace = PaceOf(summary.latest());
-  const bool timed = pace.step_seconds > 0;
-  if (pace.seconds > 0) summary.set_tokens_per_second(pace.tokens / pace.seconds);
-  summary.set_allreduce_ratio(timed ? pace.allreduce_seconds / pace.step_seconds : kNotANumber);
-  summary.set_comm_exposed_ratio(timed ? pace.comm_exposed_seconds / pace.step_seconds
+  v1::Pace pace = trial.pace;
+  if (live != nullptr && !live->ended) Add(live->pace, pace);
+  if (!(pace.tokens() > 0)) pace = PaceOf(summary.latest());
+  const bool timed = pace.step_seconds() > 0;
+  if (pace.seconds() > 0) summary.set_tokens_per_second(pace.tokens() / pace.seconds());
+  summary.set_allreduce_ratio(timed ? pace.allreduce_seconds() / pace.step_seconds() : kNotANumber);
+  summary.set_comm_exposed_ratio(timed ? pace.comm_exposed_seconds() / pace.step_seconds()
                                        : kNotANumber);
 }
 

@@ -1,12 +1,11 @@
-// timers.cc: leases, backoffs and timeouts.
-//
-// Every worker and every live attempt has at most one armed timer. A deadline that moves later (a
-// heartbeat, a step) leaves its timer where it is; on firing, the timer looks and arms again. So a
-// heartbeat costs no timer operation.
+#include "coordinator/core/timers.h"
+
 #include <algorithm>
 
 #include "common/limits.h"
-#include "coordinator/core/turn.h"
+#include "coordinator/core/attempts.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/workers.h"
 
 namespace dt {
 namespace {
@@ -42,7 +41,7 @@ absl::Duration AttemptDeadline(const DurableState& durable, const LiveAttempt& a
   return std::min(attempt.absent_since + limits::kLease, ProgressDeadline(durable, attempt));
 }
 
-void OnLeaseTimer(Turn& turn, Worker& worker) {
+void CheckLease(Turn& turn, Worker& worker) {
   if (worker.presence == Presence::kLost) return;
   if (LeaseEnd(turn.live(), worker) > turn.now.steady) {
     ArmLease(turn.live(), worker);
@@ -51,7 +50,7 @@ void OnLeaseTimer(Turn& turn, Worker& worker) {
   }
 }
 
-void OnForgetTimer(Turn& turn, Worker& worker) {
+void ForgetWorker(Turn& turn, Worker& worker) {
   worker.forget_timer = absl::InfiniteDuration();
   if (worker.name.empty() || worker.presence != Presence::kLost) return;
   const bool due = worker.last_heard + limits::kForgetWorker <= turn.now.steady;
@@ -64,7 +63,7 @@ void OnForgetTimer(Turn& turn, Worker& worker) {
   turn.live().unused_workers.push_back(index);
 }
 
-void OnAcksTimer(LiveState& live, absl::Duration now) {
+void ForgetOldAcks(LiveState& live, absl::Duration now) {
   live.acks_timer = absl::InfiniteDuration();
   absl::erase_if(live.acks, [now](auto& entry) {
     std::erase_if(entry.second, [now](const RememberedAck& ack) {
@@ -75,7 +74,7 @@ void OnAcksTimer(LiveState& live, absl::Duration now) {
   if (!live.acks.empty()) ArmAcks(live, now);
 }
 
-void OnAttemptDue(Turn& turn, const AttemptId& id) {
+void CheckAttempt(Turn& turn, const AttemptId& id) {
   const Attempt* recorded = FindAttempt(turn.durable(), id);
   if (recorded == nullptr) return;
   const auto found = turn.live().attempts.find(recorded->token);
@@ -83,7 +82,7 @@ void OnAttemptDue(Turn& turn, const AttemptId& id) {
   LiveAttempt& attempt = *found->second;
   attempt.timer = absl::InfiniteDuration();
   if (AttemptDeadline(turn.durable(), attempt) <= turn.now.steady) {
-    OnAttemptTimer(turn, attempt);
+    SettleOverdue(turn, attempt);
   } else {
     ArmAttempt(turn.live(), turn.durable(), attempt);
   }
@@ -136,7 +135,7 @@ void DisarmAttempt(LiveState& live, LiveAttempt& attempt) {
   attempt.timer = absl::InfiniteDuration();
 }
 
-void OnTick(Turn& turn) {
+void FireTimers(Turn& turn) {
   LiveState& live = turn.live();
   if (live.timers.empty()) return;
   if (turn.now.steady - live.timers.begin()->at > limits::kStallTolerance) {
@@ -147,19 +146,19 @@ void OnTick(Turn& turn) {
     live.timers.erase(live.timers.begin());
     switch (timer.kind) {
       case Timer::Kind::kLease:
-        OnLeaseTimer(turn, live.workers[timer.worker]);
+        CheckLease(turn, live.workers[timer.worker]);
         break;
       case Timer::Kind::kForget:
-        OnForgetTimer(turn, live.workers[timer.worker]);
+        ForgetWorker(turn, live.workers[timer.worker]);
         break;
       case Timer::Kind::kAttempt:
-        OnAttemptDue(turn, timer.attempt);
+        CheckAttempt(turn, timer.attempt);
         break;
       case Timer::Kind::kAcks:
-        OnAcksTimer(live, turn.now.steady);
+        ForgetOldAcks(live, turn.now.steady);
         break;
       case Timer::Kind::kParked:
-        OnParkedTimer(turn, timer.attempt.trial);
+        Unpark(turn, timer.attempt.trial);
         break;
     }
   }

@@ -5,7 +5,7 @@
 // Threads:   one of its own.
 // Errors:    InvalidArgument for an address it cannot read; FailedPrecondition when it is taken.
 //            Out of descriptors, it closes the newest connection and goes on.
-// Tests:     tests/coordinator/rpc_test.cc
+// Tests:     tests/coordinator/rpc/rpc_test.cc
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "common/net/listen.h"
 #include "grpcpp/server_builder.h"
 
 namespace dt {
@@ -28,7 +29,7 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   // As clients may dial it, with the port that was chosen.
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return listening_.address; }
 
   // Starts accepting. REQUIRES: the server of `sink` runs, and outlives Stop.
   void Start(std::unique_ptr<Sink> sink);
@@ -36,17 +37,14 @@ class Acceptor {
   void Stop();
 
  private:
-  Acceptor(int listener, int wake, int reserve, std::string address)
-      : listener_(listener), wake_(wake), reserve_(reserve), address_(std::move(address)) {}
+  Acceptor(Listening listening, UniqueFd wake);
   void Run();
   void AcceptAll();
   void Shed();
 
-  const int listener_;
-  const int wake_;  // an eventfd: Stop was called
-  int reserve_;     // a descriptor given up to accept, and close, when none is left
-  const std::string address_;
-  std::string socket_path_;  // of a Unix socket, removed at the end
+  const Listening listening_;
+  const UniqueFd wake_;  // an eventfd: Stop was called
+  UniqueFd reserve_;     // a descriptor given up to accept, and close, when none is left
   std::unique_ptr<Sink> sink_;
   std::thread thread_;
 };

@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/check.h"
-#include "common/grpc_settings.h"
 #include "common/limits.h"
+#include "common/net/grpc_settings.h"
 #include "common/version.h"
-#include "coordinator/entropy.h"
+#include "coordinator/loop/entropy.h"
 
 namespace dt {
 namespace {

@@ -6,7 +6,7 @@
 // Threads:   gRPC's threads call in; Answer comes from the core thread.
 // Errors:    RESOURCE_EXHAUSTED when a queue is full: try again; INVALID_ARGUMENT without a
 //            deadline of at most limits::kCallDeadlineMax.
-// Tests:     tests/coordinator/rpc_test.cc
+// Tests:     tests/coordinator/rpc/rpc_test.cc
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "common/mailbox.h"
 #include "coordinator/core/event.h"
-#include "coordinator/reader_thread.h"
+#include "coordinator/loop/reader_thread.h"
 #include "coordinator/rpc/pending_calls.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "dtrain/v1/control.grpc.pb.h"

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/clock.h"
-#include "common/grpc_settings.h"
 #include "common/limits.h"
-#include "coordinator/entropy.h"
+#include "common/net/grpc_settings.h"
+#include "coordinator/loop/entropy.h"
 #include "coordinator/rpc/report_check.h"
 
 namespace dt {
@@ -31,7 +31,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   void Start() { StartRead(&report_); }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return OnNoMoreReports();
+    if (!ok) return PostClosed();
     const size_t bytes = report_.ByteSizeLong();
     if (bytes > limits::kReportMessageBytes) {
       return Refuse(absl::InvalidArgumentError(
@@ -49,7 +49,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
     PostUnposted();
   }
 
-  // Posts what waits, and goes on reading once it was taken. Called again by OnDrained otherwise.
+  // Posts what waits, and goes on reading once it was taken. Called again by ResumeReads otherwise.
   void PostUnposted() {
     if (service_.closing_.load()) {
       unposted_.reset();
@@ -59,7 +59,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
     if (!service_.PostOrPark(*unposted_, shared_from_this())) return;
     unposted_.reset();
     if (closing) return FinishOnce(grpc::Status::OK);
-    if (!ReadNext()) OnNoMoreReports();
+    if (!ReadNext()) PostClosed();
   }
 
   void SendOrders(v1::Orders&& orders) {
@@ -79,7 +79,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   }
 
   // The time of one of the waits of this stream is over.
-  void OnPatienceOver() {
+  void EndWait() {
     if (!opened_.load()) {
       FinishOnce({grpc::StatusCode::DEADLINE_EXCEEDED,
                   absl::StrCat("no report has come on this stream within ",
@@ -107,7 +107,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   }
 
  private:
-  void OnNoMoreReports() {
+  void PostClosed() {
     if (!opened_.load()) return FinishOnce(grpc::Status::OK);
     unposted_.emplace(Event{StreamClosed{id_}, FreshEntropy()});
     PostUnposted();
@@ -125,7 +125,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   void Refuse(const absl::Status& status) {
     service_.refused_.fetch_add(1, std::memory_order_relaxed);
     FinishOnce(ToGrpcStatus(status));
-    if (opened_.load()) OnNoMoreReports();
+    if (opened_.load()) PostClosed();
   }
 
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -199,7 +199,7 @@ void FleetService::EndWaits(absl::Duration now) {
       waits_.erase(waits_.begin());
     }
   }
-  for (const StreamRef& stream : over) stream->OnPatienceOver();
+  for (const StreamRef& stream : over) stream->EndWait();
 }
 
 size_t FleetService::streams() const {
@@ -254,15 +254,15 @@ bool FleetService::Admit(Event& event) {
 
 bool FleetService::PostOrPark(Event& event, StreamRef stream) {
   if (Admit(event)) return true;
-  // Once more under the lock that OnDrained takes: what is refused here is refused before the next
-  // drain, which then finds the stream parked.
+  // Once more under the lock that ResumeReads takes: what is refused here is refused before the
+  // next drain, which then finds the stream parked.
   MutexLock lock(&mutex_);
   if (Admit(event)) return true;
   parked_.push_back(std::move(stream));
   return false;
 }
 
-void FleetService::OnDrained(size_t bytes) {
+void FleetService::ResumeReads(size_t bytes) {
   waiting_bytes_ -= static_cast<int64_t>(bytes);
   std::vector<StreamRef> parked;
   {

@@ -3,12 +3,12 @@
 // Role:      checks reports and posts them; reads a stream's next report only after the last was
 //            accepted, so that HTTP/2 flow control pushes back; keeps the newest unsent Orders.
 // Ownership: borrows the mailbox. A session is owned by the table until its stream is done.
-// Threads:   gRPC's threads run the sessions; SendOrders, EndStream and OnDrained come from the
+// Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
 //            core thread.
 // Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, one stream too
 //            many with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
 // Invariant: every stream that posted a report posts StreamClosed after it, once.
-// Tests:     tests/coordinator/fleet_service_test.cc
+// Tests:     tests/coordinator/rpc/fleet_service_test.cc
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ class FleetService final : public v1::Fleet::CallbackService {
   void EndStream(StreamEnd&& end);
   // Lets sessions whose events found no place try again, and ends waits that are over; the core
   // loop comes by at least once a second.
-  void OnDrained(size_t bytes);
+  void ResumeReads(size_t bytes);
   // Ends streams that were given until `now`, of the steady clock: for a first report, or to take
   // their last orders.
   void EndWaits(absl::Duration now);
@@ -62,7 +62,7 @@ class FleetService final : public v1::Fleet::CallbackService {
   using StreamRef = std::shared_ptr<Stream>;
 
   StreamRef Find(StreamId id);
-  // Takes the event, or keeps `stream` for the next OnDrained and leaves the event alone.
+  // Takes the event, or keeps `stream` for the next ResumeReads and leaves the event alone.
   // Everything of a stream is posted as bulk, its closing too, so that nothing overtakes.
   [[nodiscard]] bool PostOrPark(Event& event, StreamRef stream);
   bool Admit(Event& event);

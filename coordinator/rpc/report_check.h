@@ -2,9 +2,8 @@
 //
 // Role:    pure; runs on RPC threads, so that the core never parses rows.
 // Errors:  InvalidArgument naming the item, the value and the limit: a bug in the worker, or
-// another
-//          program on the port.
-// Tests:   tests/coordinator/report_check_test.cc
+//          another program on the port.
+// Tests:   tests/coordinator/rpc/report_check_test.cc
 #pragma once
 
 #include <vector>

@@ -3,15 +3,15 @@
 // Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread and stats.
 // Threads:   gRPC's own; the Publisher side is called by the core thread.
 // Errors:    Start: InvalidArgument or FailedPrecondition naming the address and the fix.
-// Tests:     tests/coordinator/rpc_test.cc, fleet_service_test.cc
+// Tests:     tests/coordinator/rpc/rpc_test.cc, fleet_service_test.cc
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/credentials.h"
-#include "coordinator/publisher.h"
+#include "common/net/credentials.h"
+#include "coordinator/loop/publisher.h"
 #include "coordinator/rpc/acceptor.h"
 #include "coordinator/rpc/control_service.h"
 #include "coordinator/rpc/fleet_service.h"
@@ -37,7 +37,7 @@ class RpcServer final : public Publisher {
   void Answer(Reply&& reply) override { control_.Answer(std::move(reply)); }
   void SendOrders(OrdersOut&& orders) override { fleet_.SendOrders(std::move(orders)); }
   void EndStream(StreamEnd&& end) override { fleet_.EndStream(std::move(end)); }
-  void OnDrained(size_t bytes) override { fleet_.OnDrained(bytes); }
+  void ResumeReads(size_t bytes) override { fleet_.ResumeReads(bytes); }
 
   enum class Health { kServing, kNotServing };
   void SetHealth(Health health);

@@ -4,7 +4,7 @@
 //            middle; the lines removed are counted on the chunk after the gap.
 // Ownership: borrows the Database.
 // Threads:   the core thread alone.
-// Tests:     tests/coordinator/sqlite_store_test.cc
+// Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
 #include <memory>

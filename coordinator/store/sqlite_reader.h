@@ -6,7 +6,7 @@
 // Errors:    InvalidArgument for a page token that is not ours, naming it.
 // Invariant: rows come ordered by (trial, step, attempt); a row is superseded when a later attempt
 //            resumed before its step.
-// Tests:     tests/coordinator/sqlite_store_test.cc
+// Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
 #include <memory>

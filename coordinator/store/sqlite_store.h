@@ -5,7 +5,7 @@
 // Threads:   the core thread alone.
 // Errors:    Open: FailedPrecondition when another coordinator holds the directory, or the file is
 //            of a newer version, naming it; DataLoss when the file is damaged.
-// Tests:     tests/coordinator/sqlite_store_test.cc
+// Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
 #include <array>

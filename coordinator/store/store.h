@@ -3,10 +3,9 @@
 // Role:     append-only journal plus the side tables that change in the same transaction.
 // Threads:  Store: the core thread alone. Reader: one reader thread, its own connection.
 // Errors:   Commit's failure means the footing is lost: the process must say so and exit; memory
-// has
-//           run ahead of disk. Open errors name the file and the cure.
-// Tests:    tests/coordinator/sqlite_store_test.cc; the simulator's fake is
-// tests/testing/memory_store.h.
+//           has run ahead of disk. Open errors name the file and the cure.
+// Tests:    tests/coordinator/store/sqlite_store_test.cc; the simulator's fake is
+//           tests/testing/memory_store.h.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 //            then does the log start again from its beginning.
 // Ownership: a connection and a thread of its own.
 // Threads:   OnCommit from the writer's thread.
-// Tests:     tests/coordinator/sqlite_store_test.cc
+// Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
 #include <memory>

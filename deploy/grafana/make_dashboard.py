@@ -2,7 +2,8 @@
 
 usage: make_dashboard.py             writes dashboards/dtrain.json beside this file
        make_dashboard.py --check     fails when that file is not what would be written
-       make_dashboard.py --queries   prints every expression with its variables filled in, one a line
+       make_dashboard.py --queries [INTERVAL]
+                                     prints every expression with its variables filled in, one a line
 
 The dashboard is Classic JSON, which Grafana 9 and later read. It keeps the rules of Grafana's
 dashboard-linter: one data source variable, job and instance matchers in every target, $__rate_interval in
@@ -17,22 +18,39 @@ OUT = pathlib.Path(__file__).resolve().parent / "dashboards" / "dtrain.json"
 FLEET = 'job=~"$job", instance=~"$instance"'
 EXPERIMENT = FLEET + ', experiment=~"$experiment"'
 TRIAL = EXPERIMENT + ', trial=~"$trial"'
-STEPS = f"rate(dtrain_trial_steps_total{{{TRIAL}}}[$__rate_interval])"
 ALL_REDUCE = TRIAL + ', op="all_reduce"'
+TRIAL_LEGEND = "{{experiment}}/{{trial}} {{name}} {{parameters}}"
 
 
 def rate(metric: str, labels: str) -> str:
     return f"rate({metric}{{{labels}}}[$__rate_interval])"
 
 
+# A trial that has ended is exported for ten more minutes and makes no steps: dividing by its rate of 0 gives NaN.
+STEPS = f"({rate('dtrain_trial_steps_total', TRIAL)} > 0)"
+
+
+def named(expression: str) -> str:
+    """A series a trial, with the experiment's name and the trial's parameters for TRIAL_LEGEND."""
+    return f"({expression}) * on (job, instance, experiment, trial) group_left (name, parameters) dtrain_trial_info"
+
+
 def quantile(q: float, metric: str, labels: str, by: str = "") -> str:
     grouping = f"le, {by}" if by else "le"
-    return f"histogram_quantile({q}, sum by ({grouping}) ({rate(metric + '_bucket', labels)}))"
+    # Where nothing was observed the quantile is NaN, which is not at least 0.
+    return f"histogram_quantile({q}, sum by ({grouping}) ({rate(metric + '_bucket', labels)})) >= 0"
 
+
+# The trial that has the best value: the metric's value is its number, which count_values makes a label.
+BEST_TRIAL = f'count_values by (job, instance, experiment) ("trial", dtrain_experiment_best_trial{{{EXPERIMENT}}})'
 
 # (title, what it tells, unit, width of 24, options, [(expression, legend)])
 ROWS = [
     ("State", [
+        ("Alerts", "What deploy/prometheus/rules.yml finds wrong now, or soon (pending).", "short", 8,
+         {"type": "table"},
+         [(f'max by (alertname, alertstate, severity, experiment, trial) (ALERTS{{{FLEET}, alertname=~"Dtrain.*"}})',
+           "")]),
         ("Trials by state", "How many trials of the chosen experiments are in each state.", "short", 8,
          {"stack": True}, [(f"sum by (state) (dtrain_trials{{{EXPERIMENT}}})", "{{state}}")]),
         ("Slots by state", "Slots of the fleet: a slot is a GPU, or a share of a CPU host.", "short", 8,
@@ -40,94 +58,129 @@ ROWS = [
         ("Progress", "Share of the experiment's steps that are done.", "percentunit", 8,
          {"type": "bargauge"},
          [(f"max by (experiment) (dtrain_experiment_progress_ratio{{{EXPERIMENT}}})", "{{experiment}}")]),
+        ("Time left", "Until an experiment should end, at the pace of the trials that run.", "s", 8,
+         {"type": "stat"},
+         [(f"clamp_min(dtrain_experiment_eta_timestamp_seconds{{{EXPERIMENT}}} - time(), 0)", "{{experiment}}")]),
+        ("Best value", "Best value of the experiment's search metric, and the trial that reached it.", "none", 8,
+         {"type": "stat"},
+         [(f"dtrain_experiment_best_value{{{EXPERIMENT}}} * on (job, instance, experiment) group_left (trial) "
+           f"{BEST_TRIAL}", "{{experiment}}/{{trial}}")]),
     ]),
     ("Learning", [
-        ("Loss", "Newest training and validation loss of each trial.", "short", 12, {},
-         [(f"dtrain_trial_loss{{{TRIAL}}}", "{{experiment}}/{{trial}} {{split}}")]),
+        ("Loss", "Newest training and validation loss of each trial.", "none", 12, {"from_zero": False},
+         [(named(f"dtrain_trial_loss{{{TRIAL}}}"), "{{split}} " + TRIAL_LEGEND)]),
         ("Learning rate", "As the schedule gave it for the newest step.", "sci", 6, {},
-         [(f"dtrain_trial_learning_rate{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
-        ("Gradient norm", "Global norm before clipping.", "short", 6, {},
-         [(f"dtrain_trial_grad_norm{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
-        ("Validation perplexity", "exp of the newest validation loss.", "short", 6, {},
-         [(f'exp(dtrain_trial_loss{{{TRIAL}, split="val"}})', "{{experiment}}/{{trial}}")]),
+         [(named(f"dtrain_trial_learning_rate{{{TRIAL}}}"), TRIAL_LEGEND)]),
+        ("Gradient norm", "Global norm before clipping.", "none", 6, {},
+         [(named(f"dtrain_trial_grad_norm{{{TRIAL}}}"), TRIAL_LEGEND)]),
+        ("Validation perplexity", "exp of the newest validation loss.", "none", 6, {"from_zero": False},
+         [(named(f'exp(dtrain_trial_loss{{{TRIAL}, split="val"}})'), TRIAL_LEGEND)]),
         ("HellaSwag accuracy", "Share of the examples whose right ending has the least loss, by its sum and "
-         "(norm) by its mean over tokens; chance is a quarter. Only with eval.hellaswag.", "percentunit", 6, {},
-         [(f"dtrain_trial_eval_accuracy_ratio{{{TRIAL}}}", "{{experiment}}/{{trial}} {{task}}")]),
+         "(norm) by its mean over tokens; chance is a quarter. Only with eval.hellaswag.", "percentunit", 6,
+         {"from_zero": False},
+         [(named(f"dtrain_trial_eval_accuracy_ratio{{{TRIAL}}}"), "{{task}} " + TRIAL_LEGEND)]),
         ("Gradient noise scale", "About the batch, in tokens, beyond which more of it saves few steps. "
          "Not measured where one rank accumulates nothing.", "short", 6, {},
-         [(f"dtrain_trial_noise_scale_tokens{{{TRIAL}}}", "{{experiment}}/{{trial}}")]),
+         [(named(f"dtrain_trial_noise_scale_tokens{{{TRIAL}}}"), TRIAL_LEGEND)]),
         ("Skipped steps", "Steps left out because their gradient was not finite. A few are usual with fp16.",
          "short", 6, {},
-         [(f"increase(dtrain_trial_nonfinite_steps_total{{{TRIAL}}}[$__rate_interval])",
-           "{{experiment}}/{{trial}}")]),
+         [(named(f"increase(dtrain_trial_nonfinite_steps_total{{{TRIAL}}}[$__rate_interval])"), TRIAL_LEGEND)]),
     ]),
     ("Speed", [
         ("Tokens per second", "Over all ranks of a trial; repeated work counts.", "short", 8, {},
-         [(rate("dtrain_trial_tokens_total", TRIAL), "{{experiment}}/{{trial}}")]),
+         [(named(rate("dtrain_trial_tokens_total", TRIAL)), TRIAL_LEGEND)]),
         ("Model FLOPs utilisation", "Share of what the devices can do at most that the model's own arithmetic "
          "uses. Only for GPUs whose peak is known.", "percentunit", 8, {},
-         [(f"{rate('dtrain_trial_flops_total', TRIAL)} / dtrain_trial_peak_flops{{{TRIAL}}}",
-           "{{experiment}}/{{trial}}")]),
-        ("Step phases", "Seconds of a step by phase, averaged over the chosen trials.", "s", 8,
+         [(named(f"{rate('dtrain_trial_flops_total', TRIAL)} / dtrain_trial_peak_flops{{{TRIAL}}}"), TRIAL_LEGEND)]),
+        ("Step phases", "Seconds of a step by phase, averaged over the chosen trials that make steps.", "s", 8,
          {"stack": True},
          [(f"avg by (phase) ({rate('dtrain_trial_phase_seconds_total', TRIAL)} / ignoring (phase) "
            f"group_left () {STEPS})", "{{phase}}")]),
+        ("Peak memory", "Of the device, GPU or CPU slot, of the rank that uses most.", "bytes", 8, {},
+         [(named(f"dtrain_trial_gpu_memory_peak_bytes{{{TRIAL}}}"), TRIAL_LEGEND)]),
+        ("Checkpoint age", "Time since the newest checkpoint: what a failure would cost now.", "s", 8, {},
+         [(named(f"time() - dtrain_trial_last_checkpoint_timestamp_seconds{{{TRIAL}}}"), TRIAL_LEGEND)]),
+        ("Restarts", "Attempts that ended and were followed by another, by the cause of their end.", "short", 8, {},
+         [(f"sum by (experiment, reason) (increase(dtrain_trial_restarts_total{{{EXPERIMENT}}}[$__rate_interval])) "
+           "> 0", "{{experiment}} {{reason}}")]),
     ]),
     ("Communication", [
         ("All-reduce time per step", "Time of the gradient buckets' all-reduces, of the slowest rank.",
          "s", 8, {},
-         [(f"{rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)} / ignoring (op) group_left () "
-           f"{STEPS}", "{{experiment}}/{{trial}}")]),
+         [(named(f"{rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)} / ignoring (op) group_left () "
+                 f"{STEPS}"), TRIAL_LEGEND)]),
         ("All-reduce bus bandwidth", "Bytes × 2(n−1)/n over busy time: comparable among world sizes.",
          "Bps", 8, {},
-         [(f"{rate('dtrain_trial_collective_bus_bytes_total', ALL_REDUCE)} / "
-           f"{rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)}", "{{experiment}}/{{trial}}")]),
+         [(named(f"{rate('dtrain_trial_collective_bus_bytes_total', ALL_REDUCE)} / "
+                 f"({rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)} > 0)"), TRIAL_LEGEND)]),
         ("Exposed communication", "Share of a step spent waiting for the last bucket after backward.",
          "percentunit", 8, {},
-         [(f"sum by (experiment, trial) (rate(dtrain_trial_phase_seconds_total{{{TRIAL}, "
-           'phase="comm_exposed"}[$__rate_interval])) / sum by (experiment, trial) '
-           f"({rate('dtrain_trial_phase_seconds_total', TRIAL)})", "{{experiment}}/{{trial}}")]),
+         [(named(f"sum without (phase) (rate(dtrain_trial_phase_seconds_total{{{TRIAL}, "
+                 'phase="comm_exposed"}[$__rate_interval])) / (sum without (phase) '
+                 f"({rate('dtrain_trial_phase_seconds_total', TRIAL)}) > 0)"), TRIAL_LEGEND)]),
     ]),
     ("Coordinator", [
-        ("Workers by state", "As the coordinator sees them.", "short", 6, {"stack": True},
+        ("Queue wait", "From when a trial could start to the choice of its slots: half of the trials and nine in "
+         "ten waited no longer.", "s", 8, {},
+         [(quantile(0.5, "dtrain_queue_wait_seconds", FLEET), "half"),
+          (quantile(0.9, "dtrain_queue_wait_seconds", FLEET), "nine in ten")]),
+        ("Workers by state", "As the coordinator sees them.", "short", 8, {"stack": True},
          [(f"sum by (state) (dtrain_workers{{{FLEET}}})", "{{state}}")]),
-        ("RPC rate", "Calls answered a second, by method.", "reqps", 6, {},
+        ("RPC rate", "Calls answered a second, by method.", "reqps", 8, {},
          [(f"sum by (method) ({rate('dtrain_grpc_server_handled_total', FLEET)})", "{{method}}")]),
-        ("RPC latency, p99", "Of the calls that dtctl makes.", "s", 6, {},
+        ("RPC latency, p99", "Of the calls that dtctl makes.", "s", 8, {},
          [(quantile(0.99, "dtrain_grpc_server_handling_seconds", FLEET, "method"), "{{method}}")]),
-        ("Journal commit, p99", "Time until a batch of records and rows is on disk.", "s", 6, {},
+        ("Journal commit, p99", "Time until a batch of records and rows is on disk.", "s", 8, {},
          [(quantile(0.99, "dtrain_journal_fsync_seconds", FLEET), "p99")]),
     ]),
 ]
 
 
-def panel(ident: int, x: int, y: int, spec: tuple) -> dict:
-    title, description, unit, width, options, targets = spec
+SINGLE_VALUE = {"reduceOptions": {"calcs": ["lastNotNull"]}}
+LOOKS = {
+    "timeseries": {"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+                   "tooltip": {"mode": "multi", "sort": "desc"}},
+    "bargauge": {**SINGLE_VALUE, "orientation": "horizontal"},
+    "stat": {**SINGLE_VALUE, "colorMode": "none", "textMode": "value_and_name"},
+    "table": {"showHeader": True},
+}
+
+
+def defaults(kind: str, unit: str, options: dict) -> dict:
+    """Of a panel's fields. An axis begins at 0 but where that would flatten what there is to see."""
+    if kind == "bargauge":
+        return {"unit": unit, "min": 0, "max": 1}
+    if kind != "timeseries":
+        return {"unit": unit}
     custom = {"drawStyle": "line", "lineWidth": 1, "fillOpacity": 0, "showPoints": "auto"}
     if options.get("stack"):
         custom |= {"fillOpacity": 40, "stacking": {"mode": "normal", "group": "A"}}
+    return {"unit": unit, "custom": custom} | ({"min": 0} if options.get("from_zero", True) else {})
+
+
+def panel(ident: int, x: int, y: int, spec: tuple) -> dict:
+    title, description, unit, width, options, targets = spec
     kind = options.get("type", "timeseries")
-    return {
+    shown = {
         "id": ident,
         "type": kind,
         "title": title,
         "description": description,
         "datasource": {"type": "prometheus", "uid": "$datasource"},
         "gridPos": {"x": x, "y": y, "w": width, "h": 8},
-        "fieldConfig": {
-            "defaults": {"unit": unit, "min": 0, "custom": custom} if kind == "timeseries"
-            else {"unit": unit, "min": 0, "max": 1},
-            "overrides": [],
-        },
-        "options": {"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
-                    "tooltip": {"mode": "multi", "sort": "desc"}} if kind == "timeseries"
-        else {"reduceOptions": {"calcs": ["lastNotNull"]}, "orientation": "horizontal"},
+        "fieldConfig": {"defaults": defaults(kind, unit, options), "overrides": []},
+        "options": LOOKS[kind],
         "targets": [
             {"refId": chr(ord("A") + i), "expr": expr, "legendFormat": legend,
              "datasource": {"type": "prometheus", "uid": "$datasource"}}
             for i, (expr, legend) in enumerate(targets)
         ],
     }
+    if kind == "table":
+        for target in shown["targets"]:
+            target |= {"instant": True, "format": "table"}
+        shown["transformations"] = [{"id": "organize", "options": {"excludeByName": {"Time": True, "Value": True}}}]
+    return shown
 
 
 def query_variable(name: str, label: str, query: str) -> dict:
@@ -180,12 +233,12 @@ def dashboard() -> dict:
     }
 
 
-def queries(board: dict) -> list[str]:
-    """Every expression as Prometheus takes it, each variable set to everything."""
+def queries(board: dict, interval: str) -> list[str]:
+    """Every expression as Prometheus takes it, rates over `interval`, each variable set to everything."""
     filled = []
     for one in board["panels"]:
         for target in one.get("targets", []):
-            expr = target["expr"].replace("$__rate_interval", "1m")
+            expr = target["expr"].replace("$__rate_interval", interval)
             for variable in ("job", "instance", "experiment", "trial"):
                 expr = expr.replace(f'"${variable}"', '".+"')
             filled.append(expr)
@@ -215,7 +268,7 @@ def problems(board: dict) -> list[str]:
 def main() -> int:
     board = dashboard()
     if "--queries" in sys.argv[1:]:
-        print("\n".join(queries(board)))
+        print("\n".join(queries(board, sys.argv[2] if len(sys.argv) > 2 else "1m")))
         return 0
     text = json.dumps(board, indent=2) + "\n"
     for problem in (found := problems(board)):

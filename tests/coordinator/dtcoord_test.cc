@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/grpc_settings.h"
+#include "common/net/grpc_settings.h"
 #include "coordinator/store/sqlite_store.h"
 #include "dtrain/v1/control.grpc.pb.h"
 #include "grpcpp/create_channel.h"
@@ -156,6 +156,19 @@ TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
     }
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
+}
+
+TEST_F(DtcoordTest, HttpForOtherHostsNeedsAnExplicitFlag) {
+  ChildProcess refused(
+      {DTCOORD, "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0", "--state-dir", folder_ / "state"},
+      folder_ / "refused.log");
+  EXPECT_EQ(ExitCode(refused), 2);
+  EXPECT_NE(testing::Slurp(folder_ / "refused.log").find("--http-clear-text"), std::string::npos);
+  ChildProcess allowed(
+      {DTCOORD, "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0", "--http-clear-text",
+       "--state-dir", folder_ / "state", "--addresses-file", folder_ / "allowed"},
+      folder_ / "allowed.log");
+  EXPECT_FALSE(Status(*Dial("allowed")).http_address().empty());
 }
 
 TEST_F(DtcoordTest, AStartThatFailsLeavesTheJournalClean) {

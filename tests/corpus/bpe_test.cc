@@ -38,8 +38,8 @@ constexpr char kSmall[] =
     "\xC4\xA0 \xC4\xA0\n";
 
 BpeVocabulary Small() {
-  Result<BpeVocabulary> made = BpeVocabulary::Parse(kSmall, "small");
-  EXPECT_TRUE(made.ok()) << made.error().message;
+  absl::StatusOr<BpeVocabulary> made = BpeVocabulary::Parse(kSmall, "small");
+  EXPECT_TRUE(made.ok()) << made.status();
   return *std::move(made);
 }
 
@@ -213,8 +213,8 @@ TEST(BpeTest, WithRandomMergesTooItIsTheDefinition) {
       tokens.push_back(made);
     }
     if (tokens.size() == letters.size()) continue;  // no merges are no vocabulary
-    const Result<BpeVocabulary> vocabulary = BpeVocabulary::Parse(merges, "random");
-    ASSERT_TRUE(vocabulary.ok()) << vocabulary.error().message;
+    const absl::StatusOr<BpeVocabulary> vocabulary = BpeVocabulary::Parse(merges, "random");
+    ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
     const BpeReference reference(merges, *vocabulary);
     BpeEncoder encoder(*vocabulary);
     for (int i = 0; i < 60; ++i) {
@@ -269,10 +269,10 @@ TEST(BpeTest, FilesThatAreNoVocabularyAreRefusedAtTheirLine) {
       {"#version: 0.2\na b\na b\n", ":3:"},
       {"#version: 0.2\na \xE4\xB8\xAD\n", ":2:"}};
   for (const auto& [text, place] : wrong) {
-    const Result<BpeVocabulary> read = BpeVocabulary::Parse(text, "v");
+    const absl::StatusOr<BpeVocabulary> read = BpeVocabulary::Parse(text, "v");
     ASSERT_FALSE(read.ok()) << text;
-    EXPECT_EQ(read.error().kind, ErrorKind::kData);
-    EXPECT_NE(read.error().message.find(place), std::string::npos) << read.error().message;
+    EXPECT_EQ(read.status().code(), kDataError);
+    EXPECT_NE(read.status().message().find(place), std::string::npos) << read.status();
   }
 }
 
@@ -284,8 +284,8 @@ class Gpt2Test : public ::testing::Test {
     const auto path = SharedData("gpt2/vocab.bpe");
     if (!path) GTEST_SKIP() << "no ../shared/data/gpt2/vocab.bpe here";
     merges_ = Slurp(*path);
-    Result<BpeVocabulary> read = BpeVocabulary::Open(*path);
-    ASSERT_TRUE(read.ok()) << read.error().message;
+    absl::StatusOr<BpeVocabulary> read = BpeVocabulary::Open(*path);
+    ASSERT_TRUE(read.ok()) << read.status();
     vocabulary_ = std::make_unique<BpeVocabulary>(*std::move(read));
   }
   std::string merges_;

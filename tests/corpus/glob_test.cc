@@ -22,18 +22,18 @@ class GlobTest : public ::testing::Test {
     std::filesystem::create_directory(folder_ / "fine/train_folder.bin");
   }
   std::vector<std::string> Find(const std::string& pattern) {
-    const Result<std::vector<std::string>> found = ResolveGlob(folder_.path(), pattern);
-    EXPECT_TRUE(found.ok()) << found.error().message;
+    const absl::StatusOr<std::vector<std::string>> found = ResolveGlob(folder_.path(), pattern);
+    EXPECT_TRUE(found.ok()) << found.status();
     std::vector<std::string> relative;
     for (const std::string& path : *found) {
       relative.push_back(std::filesystem::relative(path, folder_.path()).string());
     }
     return relative;
   }
-  Error Refused(const std::string& pattern) {
-    const Result<std::vector<std::string>> found = ResolveGlob(folder_.path(), pattern);
+  absl::Status Refused(const std::string& pattern) {
+    const absl::StatusOr<std::vector<std::string>> found = ResolveGlob(folder_.path(), pattern);
     EXPECT_FALSE(found.ok()) << pattern;
-    return found.ok() ? Error{} : found.error();
+    return found.status();
   }
 
   TempFolder folder_;
@@ -61,8 +61,8 @@ TEST_F(GlobTest, AnAbsolutePatternIgnoresTheDataRoot) {
 }
 
 TEST_F(GlobTest, RefusesToLeaveTheDataRootByDots) {
-  EXPECT_EQ(Refused("../x/*.bin").kind, ErrorKind::kConfig);
-  EXPECT_EQ(Refused("fine/../top.bin").kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused("../x/*.bin").code(), kConfigError);
+  EXPECT_EQ(Refused("fine/../top.bin").code(), kConfigError);
 }
 
 TEST_F(GlobTest, ADataRootMayHoldWildcardCharacters) {
@@ -73,13 +73,13 @@ TEST_F(GlobTest, ADataRootMayHoldWildcardCharacters) {
 }
 
 TEST_F(GlobTest, SaysWhatIsMissingAndWhere) {
-  const Error none = Refused("fine/none_*.bin");
-  EXPECT_EQ(none.kind, ErrorKind::kData);
-  EXPECT_NE(none.message.find("fine/none_*.bin"), std::string::npos);
-  EXPECT_NE(none.message.find(folder_.path()), std::string::npos);
-  EXPECT_EQ(Refused("").kind, ErrorKind::kConfig);
-  EXPECT_EQ(Refused("**/a.bin").kind, ErrorKind::kConfig);
-  EXPECT_EQ(ResolveGlob("", "a.bin").error().kind, ErrorKind::kConfig);
+  const absl::Status none = Refused("fine/none_*.bin");
+  EXPECT_EQ(none.code(), kDataError);
+  EXPECT_NE(none.message().find("fine/none_*.bin"), std::string::npos);
+  EXPECT_NE(none.message().find(folder_.path()), std::string::npos);
+  EXPECT_EQ(Refused("").code(), kConfigError);
+  EXPECT_EQ(Refused("**/a.bin").code(), kConfigError);
+  EXPECT_EQ(ResolveGlob("", "a.bin").status().code(), kConfigError);
 }
 
 }  // namespace

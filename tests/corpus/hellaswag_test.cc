@@ -45,15 +45,15 @@ class HellaSwagTest : public ::testing::Test {
     TextCodec codec;
     const auto refused = ReadHellaSwag(path, &codec, 257);
     ASSERT_FALSE(refused.ok()) << said;
-    EXPECT_EQ(refused.error().kind, ErrorKind::kData);
-    EXPECT_NE(refused.error().message.find(said), std::string::npos) << refused.error().message;
+    EXPECT_EQ(refused.status().code(), kDataError);
+    EXPECT_NE(refused.status().message().find(said), std::string::npos) << refused.status();
   }
   TempFolder folder_;
 };
 
 TEST_F(HellaSwagTest, ReadsThePackedFile) {
   const auto examples = ReadHellaSwag(WritePacked(TwoExamples()), nullptr, 257);
-  ASSERT_TRUE(examples.ok()) << examples.error().message;
+  ASSERT_TRUE(examples.ok()) << examples.status();
   ASSERT_EQ(examples->size(), 2u);
   const HellaSwagExample& first = (*examples)[0];
   EXPECT_EQ(first.context, (Words{10, 11}));
@@ -71,7 +71,7 @@ TEST_F(HellaSwagTest, ReadsTheOriginalLinesWithASpaceBeforeEachEnding) {
   ASSERT_TRUE(*IsHellaSwagText(path));
   TextCodec codec;
   const auto examples = ReadHellaSwag(path, &codec, 257);
-  ASSERT_TRUE(examples.ok()) << examples.error().message;
+  ASSERT_TRUE(examples.ok()) << examples.status();
   ASSERT_EQ(examples->size(), 2u);
   EXPECT_EQ(codec.Decode((*examples)[0].context), "A man");
   EXPECT_EQ(codec.Decode((*examples)[0].endings[0]), " runs.");

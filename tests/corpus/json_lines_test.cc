@@ -40,16 +40,16 @@ TEST(JsonLineTest, WhatIsWrongIsSaid) {
       {R"({"text": {"text": "a"}})", "an object and no text"},
       {R"({"text": "a", "text": null})", "null and no text"}};
   for (const auto& [line, reason] : wrong) {
-    const Result<std::string> read = TextOfJsonLine(line, "text");
+    const absl::StatusOr<std::string> read = TextOfJsonLine(line, "text");
     ASSERT_FALSE(read.ok()) << line;
-    EXPECT_EQ(read.error().kind, ErrorKind::kData);
-    EXPECT_NE(read.error().message.find(reason), std::string::npos) << read.error().message;
+    EXPECT_EQ(read.status().code(), kDataError);
+    EXPECT_NE(read.status().message().find(reason), std::string::npos) << read.status();
   }
 }
 
 TEST(JsonLineTest, AMessageDoesNotRepeatALongLine) {
   const std::string line = "{\"text\": \"" + std::string(1 << 20, 'x') + "\x01\"}";
-  EXPECT_LT(TextOfJsonLine(line, "text").error().message.size(), 400u);
+  EXPECT_LT(TextOfJsonLine(line, "text").status().message().size(), 400u);
   const std::string deep(1 << 20, '[');
   EXPECT_FALSE(TextOfJsonLine("{\"text\": " + deep, "text").ok());
 }
@@ -117,11 +117,11 @@ TEST_F(JsonLinesTest, AValidationFileOfLinesIsAllForValidation) {
 TEST_F(JsonLinesTest, AMalformedLineIsNamedByFileAndNumberAndLeavesNothing) {
   const std::string path = folder_.Write("a.jsonl", "{\"text\":\"a\"}\n\n{\"txt\":\"b\"}\n");
   options_.inputs = {path};
-  const Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+  const absl::StatusOr<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
   ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(summary.error().message,
+  EXPECT_EQ(summary.status().message(),
             path + ":3: has no field \"text\"; --text-field names the one that has the text");
-  EXPECT_EQ(summary.error().kind, ErrorKind::kData);
+  EXPECT_EQ(summary.status().code(), kDataError);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out/train_000000.bin"));
 }
 
@@ -129,10 +129,10 @@ TEST_F(JsonLinesTest, ALineBeyondTheLimitIsRefusedBeforeItIsHeldWhole) {
   const std::string path = folder_.Write("a.jsonl", "{\"text\":\"a\"}\n");
   std::filesystem::resize_file(path, uint64_t{1} << 30);  // zeros, and no line end
   options_.inputs = {path};
-  const Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+  const absl::StatusOr<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
   ASSERT_FALSE(summary.ok());
-  EXPECT_NE(summary.error().message.find(":2: longer than 100 MiB"), std::string::npos)
-      << summary.error().message;
+  EXPECT_NE(summary.status().message().find(":2: longer than 100 MiB"), std::string::npos)
+      << summary.status();
 }
 
 }  // namespace

@@ -24,24 +24,24 @@ enum class Break { kKill, kDiskError };
 class BreaksOff : public FolderChanges {
  public:
   BreaksOff(int nth, Break how) : left_(nth), how_(how) {}
-  Result<void> Write(const std::string& path, std::string_view content) override {
-    DT_TRY(Step(path));
+  absl::Status Write(const std::string& path, std::string_view content) override {
+    DT_RETURN_IF_ERROR(Step(path));
     return FolderChanges::Write(path, content);
   }
-  Result<void> Rename(const std::string& from, const std::string& to) override {
-    DT_TRY(Step(to));
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    DT_RETURN_IF_ERROR(Step(to));
     return FolderChanges::Rename(from, to);
   }
-  Result<void> Remove(const std::string& path) override {
-    DT_TRY(Step(path));
+  absl::Status Remove(const std::string& path) override {
+    DT_RETURN_IF_ERROR(Step(path));
     return FolderChanges::Remove(path);
   }
 
  private:
-  Result<void> Step(const std::string& path) {
-    if (--left_ > 0) return {};
+  absl::Status Step(const std::string& path) {
+    if (--left_ > 0) return absl::OkStatus();
     if (how_ == Break::kKill) ::_exit(kKilled);
-    return Error{ErrorKind::kIo, "cannot change '" + path + "': a test's own disk error"};
+    return IoError("cannot change '" + path + "': a test's own disk error");
   }
 
   int left_;
@@ -188,9 +188,9 @@ TEST_F(PublishTest, AnotherRunFinishesItTooAndIsThenRefused) {
   options_.inputs = new_;
   ASSERT_TRUE(RunUntil(3, Break::kKill));
   options_.inputs = old_;
-  const Result<TokenizeSummary> refused = TokenizeFiles(options_, nullptr);
+  const absl::StatusOr<TokenizeSummary> refused = TokenizeFiles(options_, nullptr);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().kind, ErrorKind::kConfig);
+  EXPECT_EQ(refused.status().code(), kConfigError);
   EXPECT_TRUE(Output() == whole);
 }
 
@@ -237,8 +237,8 @@ TEST_F(PublishTest, APatternIsRefusedWhileAPartOfTheShardsIsThere) {
   folder_.Write("out/notes.bin", "x");
   const auto found = ResolveGlob(folder_.path(), "out/train_*.bin");
   ASSERT_FALSE(found.ok());
-  EXPECT_EQ(found.error().kind, ErrorKind::kData);
-  EXPECT_NE(found.error().message.find("tokenize"), std::string::npos) << found.error().message;
+  EXPECT_EQ(found.status().code(), kDataError);
+  EXPECT_NE(found.status().message().find("tokenize"), std::string::npos) << found.status();
   EXPECT_TRUE(ResolveGlob(folder_.path(), "out/notes.bin").ok()) << "no shard of such a run";
   Run();
   EXPECT_TRUE(ResolveGlob(folder_.path(), "out/train_*.bin").ok());

@@ -56,7 +56,7 @@ constexpr char kFour[] = "{'descr': '<u2', 'fortran_order': False, 'shape': (4,)
 
 TEST(NpyTest, WritesWhatNumpyWrites) {
   const TempFolder folder;
-  Result<ShardWriter> writer = ShardWriter::Create(folder / "a.npy", ShardFormat::kNpy);
+  absl::StatusOr<ShardWriter> writer = ShardWriter::Create(folder / "a.npy", ShardFormat::kNpy);
   ASSERT_TRUE(writer.ok());
   ASSERT_TRUE(writer->Append(kIds).ok());
   EXPECT_FALSE(TokenShard::Open(folder / "a.npy").ok()) << "before its end";
@@ -68,8 +68,8 @@ TEST(NpyTest, IsRecognisedAndReadInEveryVersion) {
   const TempFolder folder;
   for (const int version : {1, 2, 3}) {
     const std::string path = folder.Write("a.npy", Npy(kFour, version) + Bytes(kIds));
-    const Result<TokenShard> shard = TokenShard::Open(path);
-    ASSERT_TRUE(shard.ok()) << shard.error().message;
+    const absl::StatusOr<TokenShard> shard = TokenShard::Open(path);
+    ASSERT_TRUE(shard.ok()) << shard.status();
     EXPECT_EQ(AllOf(*shard), kIds);
   }
   const std::string other = R"({"shape":(4),"fortran_order":False,"descr":"<u2"})";
@@ -105,14 +105,14 @@ TEST(NpyTest, OtherArraysAndLyingHeadersAreRefused) {
   for (const auto& [header, reason] : wrong) {
     const bool short_of_ids = reason == "ends within";
     const std::string path = folder.Write("a.npy", short_of_ids ? header : header + Bytes(kIds));
-    const Result<TokenShard> shard = TokenShard::Open(path);
+    const absl::StatusOr<TokenShard> shard = TokenShard::Open(path);
     ASSERT_FALSE(shard.ok()) << reason;
-    EXPECT_EQ(shard.error().kind, ErrorKind::kData);
-    EXPECT_NE(shard.error().message.find(reason), std::string::npos) << shard.error().message;
-    EXPECT_NE(shard.error().message.find("a.npy"), std::string::npos);
+    EXPECT_EQ(shard.status().code(), kDataError);
+    EXPECT_NE(shard.status().message().find(reason), std::string::npos) << shard.status();
+    EXPECT_NE(shard.status().message().find("a.npy"), std::string::npos);
   }
   const std::string plain = folder.Write("b.npy", Bytes(kIds));
-  EXPECT_NE(TokenShard::Open(plain, ShardFormat::kNpy).error().message.find("no .npy file"),
+  EXPECT_NE(TokenShard::Open(plain, ShardFormat::kNpy).status().message().find("no .npy file"),
             std::string::npos);
 }
 
@@ -141,7 +141,7 @@ struct Index {
 
 class MegatronTest : public ::testing::Test {
  protected:
-  Result<TokenShard> Open(const Index& index, ShardFormat format = ShardFormat::kAuto) {
+  absl::StatusOr<TokenShard> Open(const Index& index, ShardFormat format = ShardFormat::kAuto) {
     folder_.Write("a.idx", index.Text());
     return TokenShard::Open(folder_.Write("a.bin", Bytes(kIds)), format);
   }
@@ -149,8 +149,8 @@ class MegatronTest : public ::testing::Test {
 };
 
 TEST_F(MegatronTest, APairIsRecognisedAndReadAsOneStream) {
-  const Result<TokenShard> shard = Open({});
-  ASSERT_TRUE(shard.ok()) << shard.error().message;
+  const absl::StatusOr<TokenShard> shard = Open({});
+  ASSERT_TRUE(shard.ok()) << shard.status();
   EXPECT_EQ(AllOf(*shard), kIds);
   EXPECT_TRUE(Open({}, ShardFormat::kMegatron).ok());
   EXPECT_TRUE(Open({.modes = std::string(3, '\0')}).ok());
@@ -172,26 +172,26 @@ TEST_F(MegatronTest, AnIndexThatIsWrongIsRefusedByName) {
       {{.starts = {0, 4, 6}}, "sequence 1 has 0 tokens from byte 4"},
       {{.starts = {-2, 6, 6}}, "sequence 0 has 3 tokens from byte -2"}};
   for (const auto& [index, reason] : wrong) {
-    const Result<TokenShard> shard = Open(index);
+    const absl::StatusOr<TokenShard> shard = Open(index);
     ASSERT_FALSE(shard.ok()) << reason;
-    EXPECT_EQ(shard.error().kind, ErrorKind::kData);
-    EXPECT_NE(shard.error().message.find(reason), std::string::npos) << shard.error().message;
-    EXPECT_NE(shard.error().message.find("a.idx"), std::string::npos) << shard.error().message;
+    EXPECT_EQ(shard.status().code(), kDataError);
+    EXPECT_NE(shard.status().message().find(reason), std::string::npos) << shard.status();
+    EXPECT_NE(shard.status().message().find("a.idx"), std::string::npos) << shard.status();
   }
 }
 
 TEST_F(MegatronTest, HalfAPairIsRefused) {
   ASSERT_TRUE(Open({}).ok());
-  EXPECT_NE(TokenShard::Open(folder_ / "a.idx").error().message.find("name the .bin files"),
+  EXPECT_NE(TokenShard::Open(folder_ / "a.idx").status().message().find("name the .bin files"),
             std::string::npos);
   const std::string alone = folder_.Write("b.bin", Bytes(kIds));
   EXPECT_NE(
-      TokenShard::Open(alone, ShardFormat::kMegatron).error().message.find("no Megatron index"),
+      TokenShard::Open(alone, ShardFormat::kMegatron).status().message().find("no Megatron index"),
       std::string::npos);
   folder_.Write("b.idx", "MMIDIDX");
   EXPECT_FALSE(TokenShard::Open(alone, ShardFormat::kMegatron).ok());
   folder_.Write("c.idx", Index{.lengths = {0}, .starts = {0}, .documents = {}}.Text());
-  EXPECT_NE(TokenShard::Open(folder_.Write("c.bin", "")).error().message.find("no tokens"),
+  EXPECT_NE(TokenShard::Open(folder_.Write("c.bin", "")).status().message().find("no tokens"),
             std::string::npos);
 }
 
@@ -203,7 +203,7 @@ TEST_F(MegatronTest, AnIndexOfManySequencesIsCheckedToItsEnd) {
   EXPECT_EQ(TokenShard::Open(bin)->tokens(), 200000u);
   index.starts[150000] = 0;
   folder_.Write("a.idx", index.Text());
-  EXPECT_NE(TokenShard::Open(bin).error().message.find("sequence 150000"), std::string::npos);
+  EXPECT_NE(TokenShard::Open(bin).status().message().find("sequence 150000"), std::string::npos);
 }
 
 // ---- bare ids ----
@@ -211,7 +211,7 @@ TEST_F(MegatronTest, AnIndexOfManySequencesIsCheckedToItsEnd) {
 TEST(RawTest, BareIdsAreReadOnlyWhenTheyAreSaidToBe) {
   const TempFolder folder;
   const std::string path = folder.Write("a.bin", Bytes(kIds));
-  const Result<TokenShard> shard = TokenShard::Open(path, ShardFormat::kRawU16);
+  const absl::StatusOr<TokenShard> shard = TokenShard::Open(path, ShardFormat::kRawU16);
   ASSERT_TRUE(shard.ok());
   EXPECT_EQ(AllOf(*shard), kIds);
   EXPECT_FALSE(TokenShard::Open(path).ok());
@@ -222,7 +222,7 @@ TEST(RawTest, BareIdsAreReadOnlyWhenTheyAreSaidToBe) {
 TEST(ShardFormatTest, HasTheNamesOfTheExperimentFile) {
   EXPECT_EQ(*ShardFormatOf("raw_u16"), ShardFormat::kRawU16);
   EXPECT_EQ(*ShardFormatOf("auto"), ShardFormat::kAuto);
-  EXPECT_EQ(ShardFormatOf("arrow").error().kind, ErrorKind::kConfig);
+  EXPECT_EQ(ShardFormatOf("arrow").status().code(), kConfigError);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using ::dt::testing::TempFolder;
 std::string WriteShard(const TempFolder& folder, const std::string& name,
                        const std::vector<uint16_t>& ids) {
   const std::string path = folder / name;
-  Result<ShardWriter> writer = ShardWriter::Create(path);
+  absl::StatusOr<ShardWriter> writer = ShardWriter::Create(path);
   EXPECT_TRUE(writer.ok());
   EXPECT_TRUE(writer->Append(ids).ok());
   EXPECT_TRUE(writer->Finish().ok());
@@ -41,7 +41,7 @@ TEST(ShardTest, WritesTheBytesOfLlmC) {
 
 TEST(ShardTest, ReadsAnyWindow) {
   const TempFolder folder;
-  const Result<TokenShard> shard = TokenShard::Open(WriteShard(folder, "a.bin", Ids(1000)));
+  const absl::StatusOr<TokenShard> shard = TokenShard::Open(WriteShard(folder, "a.bin", Ids(1000)));
   ASSERT_TRUE(shard.ok());
   EXPECT_EQ(shard->tokens(), 1000u);
   std::vector<uint16_t> window(10);
@@ -52,7 +52,7 @@ TEST(ShardTest, ReadsAnyWindow) {
 
 TEST(ShardTest, AnUnfinishedFileIsNotAShard) {
   const TempFolder folder;
-  Result<ShardWriter> writer = ShardWriter::Create(folder / "a.bin");
+  absl::StatusOr<ShardWriter> writer = ShardWriter::Create(folder / "a.bin");
   ASSERT_TRUE(writer.ok());
   ASSERT_TRUE(writer->Append(Ids(10)).ok());
   EXPECT_FALSE(TokenShard::Open(folder / "a.bin").ok());
@@ -61,13 +61,13 @@ TEST(ShardTest, AnUnfinishedFileIsNotAShard) {
 TEST(ShardTest, AFileThatShrinksWhileOpenIsADataError) {
   const TempFolder folder;
   const std::string path = WriteShard(folder, "a.bin", Ids(1000));
-  const Result<TokenShard> shard = TokenShard::Open(path);
+  const absl::StatusOr<TokenShard> shard = TokenShard::Open(path);
   ASSERT_TRUE(shard.ok());
   folder.Write("a.bin", Slurp(path).substr(0, 1500));
   std::vector<uint16_t> window(500);
-  const Result<void> read = shard->Read(400, window);
+  const absl::Status read = shard->Read(400, window);
   ASSERT_FALSE(read.ok());
-  EXPECT_EQ(read.error().kind, ErrorKind::kData);
+  EXPECT_EQ(read.code(), kDataError);
 }
 
 struct BadHeader {
@@ -86,10 +86,10 @@ TEST_P(BadHeaderTest, IsRefusedWithTheReason) {
   std::string header(std::min<uint64_t>(kShardHeaderBytes, bad.file_bytes), '\0');
   const int32_t words[] = {bad.magic, bad.version, bad.count};
   std::memcpy(header.data(), words, std::min(header.size(), sizeof words));
-  const Result<uint64_t> parsed = ParseShardHeader(header, bad.file_bytes);
+  const absl::StatusOr<uint64_t> parsed = ParseShardHeader(header, bad.file_bytes);
   ASSERT_FALSE(parsed.ok());
-  EXPECT_EQ(parsed.error().kind, ErrorKind::kData);
-  EXPECT_NE(parsed.error().message.find(bad.expected), std::string::npos) << parsed.error().message;
+  EXPECT_EQ(parsed.status().code(), kDataError);
+  EXPECT_NE(parsed.status().message().find(bad.expected), std::string::npos) << parsed.status();
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -113,7 +113,8 @@ TEST(ShardTest, NamesTheByteOrderOfABigEndianFile) {
   std::string header(kShardHeaderBytes, '\0');
   const char magic[] = {0x01, 0x34, static_cast<char>(0xd8), static_cast<char>(0x88)};
   std::memcpy(header.data(), magic, 4);
-  EXPECT_NE(ParseShardHeader(header, 1026).error().message.find("big-endian"), std::string::npos);
+  EXPECT_NE(ParseShardHeader(header, 1026).status().message().find("big-endian"),
+            std::string::npos);
 }
 
 TEST(FingerprintTest, DependsOnContentSizeAndOrderAndNotOnNames) {

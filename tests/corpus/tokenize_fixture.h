@@ -20,15 +20,15 @@ class TokenizeFixture : public ::testing::Test {
     options_.validation_fraction = 0;
   }
   TokenizeSummary Run() {
-    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
-    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    absl::StatusOr<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+    EXPECT_TRUE(summary.ok()) << summary.status();
     return summary.ok() ? *summary : TokenizeSummary{};
   }
   // The ids of some shards as text, end-of-text as '|'.
   static std::string Text(const std::vector<std::string>& paths) {
     std::string text;
     for (const std::string& path : paths) {
-      const Result<TokenShard> shard = TokenShard::Open(path);
+      const absl::StatusOr<TokenShard> shard = TokenShard::Open(path);
       EXPECT_TRUE(shard.ok());
       std::vector<uint16_t> ids(shard->tokens());
       EXPECT_TRUE(shard->Read(0, ids).ok());

@@ -45,7 +45,7 @@ class RestartTest : public ::testing::Test {
     const pid_t child = ::fork();
     if (child == 0) {
       int calls = 0;
-      const Result<TokenizeSummary> ended =
+      const absl::StatusOr<TokenizeSummary> ended =
           TokenizeFiles(options_, [&](const TokenizeProgress&) -> Go {
             if (++calls == nth) ::_exit(kKilled);
             return Go::kOn;
@@ -58,8 +58,8 @@ class RestartTest : public ::testing::Test {
     ASSERT_EQ(WEXITSTATUS(status), kKilled) << "ended before it could be killed";
   }
   TokenizeSummary Run() {
-    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
-    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    absl::StatusOr<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+    EXPECT_TRUE(summary.ok()) << summary.status();
     return summary.ok() ? *summary : TokenizeSummary{};
   }
   // Name to content of all that the output folder has.
@@ -162,11 +162,11 @@ TEST_F(RestartTest, WhatWasDamagedSinceIsMadeAnew) {
 
 TEST_F(RestartTest, ARunThatIsStoppedKeepsItsWholeShardsAndSaysSo) {
   const auto whole = Undisturbed();
-  const Result<TokenizeSummary> stopped =
+  const absl::StatusOr<TokenizeSummary> stopped =
       TokenizeFiles(options_, [](const TokenizeProgress&) { return Go::kStop; });
   ASSERT_FALSE(stopped.ok());
-  EXPECT_EQ(stopped.error().kind, ErrorKind::kCancelled);
-  EXPECT_NE(stopped.error().message.find("goes on"), std::string::npos);
+  EXPECT_EQ(stopped.status().code(), kCancelledError);
+  EXPECT_NE(stopped.status().message().find("goes on"), std::string::npos);
   EXPECT_GT(Run().bytes_resumed, 0u);
   EXPECT_TRUE(Output() == whole);
 }

@@ -21,10 +21,10 @@ class TokenizeTest : public TokenizeFixture {
  protected:
   TokenizeTest() { options_.shard_tokens = 1024; }
 
-  Error Refused() {
-    Result<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
+  absl::Status Refused() {
+    absl::StatusOr<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
     EXPECT_FALSE(summary.ok());
-    return summary.ok() ? Error{} : summary.error();
+    return summary.status();
   }
 };
 
@@ -106,7 +106,7 @@ TEST_F(TokenizeTest, RefusesAFolderThatHasShardsAndReplacesThemAllWhenTold) {
   options_.inputs = {folder_.Write("a.txt", std::string(3000, 'x'))};
   EXPECT_EQ(Run().train_files.size(), 3u);
   options_.inputs = {folder_.Write("b.txt", "small")};
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
   options_.existing = Existing::kReplace;
   Run();
   std::vector<std::string> names;
@@ -120,7 +120,7 @@ TEST_F(TokenizeTest, NpyShardsReplaceThoseOfTheOtherFormat) {
   options_.inputs = {folder_.Write("a.txt", "text")};
   Run();
   options_.format = ShardFormat::kNpy;
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
   options_.existing = Existing::kReplace;
   const TokenizeSummary summary = Run();
   EXPECT_EQ(summary.train_files, std::vector<std::string>{folder_ / "out/train_000000.npy"});
@@ -140,24 +140,24 @@ TEST_F(TokenizeTest, TwoRunsIntoOneFolderAreRefused) {
   std::filesystem::create_directory(options_.output);
   const UniqueFd other(open(options_.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
 }
 
 TEST_F(TokenizeTest, RefusesWhatCannotBeMeant) {
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);  // no inputs
+  EXPECT_EQ(Refused().code(), kConfigError);  // no inputs
   options_.inputs = {folder_ / "absent"};
-  EXPECT_NE(Refused().message.find("absent"), std::string::npos);
+  EXPECT_NE(Refused().message().find("absent"), std::string::npos);
   options_.inputs = {folder_.Write("only.bin", std::string(10, '\0'))};
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
   options_.inputs = {folder_.Write("a.txt", "text")};
   options_.validation_fraction = 1;
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
   options_.validation_fraction = 0;
   options_.shard_tokens = 3;
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
   options_.shard_tokens = 1024;
   options_.validation = Validation::kFirstShard;  // would take everything
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
 }
 
 TEST_F(TokenizeTest, ReportsProgressUpToTheWhole) {
@@ -180,10 +180,10 @@ TEST_F(TokenizeTest, ReportsProgressUpToTheWhole) {
 TEST_F(TokenizeTest, ARunStoppedBeforeItsFirstShardLeavesNothing) {
   options_.inputs = {folder_.Write("a.txt", std::string(3 << 20, 'x'))};
   options_.shard_tokens = 1 << 22;
-  const Result<TokenizeSummary> summary =
+  const absl::StatusOr<TokenizeSummary> summary =
       TokenizeFiles(options_, [](const TokenizeProgress&) { return Go::kStop; });
   ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(summary.error().kind, ErrorKind::kCancelled);
+  EXPECT_EQ(summary.status().code(), kCancelledError);
   EXPECT_TRUE(std::filesystem::is_empty(options_.output));
 }
 
@@ -209,7 +209,7 @@ TEST_F(TokenizeTest, Gpt2TokensDoNotDependOnThreadsOrOnWhereTheTextWasRead) {
     EXPECT_EQ(summary.vocabulary, 259);
     std::string stream;
     for (const std::string& path : summary.train_files) {
-      const Result<TokenShard> shard = TokenShard::Open(path);
+      const absl::StatusOr<TokenShard> shard = TokenShard::Open(path);
       std::vector<uint16_t> ids(shard->tokens());
       EXPECT_TRUE(shard->Read(0, ids).ok());
       stream.append(reinterpret_cast<const char*>(ids.data()), ids.size() * 2);
@@ -217,7 +217,7 @@ TEST_F(TokenizeTest, Gpt2TokensDoNotDependOnThreadsOrOnWhereTheTextWasRead) {
     streams.push_back(stream);
   }
   EXPECT_TRUE(streams[0] == streams[1]);
-  const Result<BpeVocabulary> vocabulary = BpeVocabulary::Open(options_.vocabulary);
+  const absl::StatusOr<BpeVocabulary> vocabulary = BpeVocabulary::Open(options_.vocabulary);
   std::vector<uint16_t> whole = {vocabulary->end_of_text()};
   BpeEncoder(*vocabulary).Append(text, whole);
   EXPECT_TRUE(streams[0].starts_with(
@@ -230,31 +230,31 @@ TEST_F(TokenizeTest, ATextThatCanNowhereBeCutIsRefusedBeforeItFillsTheMemory) {
   options_.inputs = {path};
   options_.tokenizer = Tokenizer::kGpt2;
   options_.vocabulary = folder_.Write("vocab.bpe", "#version: 0.2\na a\n");
-  const Error error = Refused();
-  EXPECT_EQ(error.kind, ErrorKind::kData);
-  EXPECT_NE(error.message.find("256 MiB without a space"), std::string::npos) << error.message;
+  const absl::Status error = Refused();
+  EXPECT_EQ(error.code(), kDataError);
+  EXPECT_NE(error.message().find("256 MiB without a space"), std::string::npos) << error;
 }
 
 TEST_F(TokenizeTest, Gpt2WithoutItsVocabularyIsRefused) {
   folder_.Write("in/a.txt", "a");
   options_.inputs = {folder_ / "in"};
   options_.tokenizer = Tokenizer::kGpt2;
-  EXPECT_EQ(Refused().kind, ErrorKind::kConfig);
+  EXPECT_EQ(Refused().code(), kConfigError);
   options_.vocabulary = folder_ / "absent";
-  const Error error = Refused();
-  EXPECT_EQ(error.kind, ErrorKind::kConfig);
-  EXPECT_EQ(error.message, "--vocab: there is no file '" + (folder_ / "absent") +
-                               "'; 'dtctl data fetch gpt2-vocab --output DIR' gets GPT-2's "
-                               "vocab.bpe");
+  const absl::Status error = Refused();
+  EXPECT_EQ(error.code(), kConfigError);
+  EXPECT_EQ(error.message(), "--vocab: there is no file '" + (folder_ / "absent") +
+                                 "'; 'dtctl data fetch gpt2-vocab --output DIR' gets GPT-2's "
+                                 "vocab.bpe");
 }
 
 TEST_F(TokenizeTest, AFileInPlaceOfTheOutputFolderIsRefused) {
   folder_.Write("in/a.txt", "a");
   options_.inputs = {folder_ / "in"};
   options_.output = folder_.Write("file", "");
-  const Error error = Refused();
-  EXPECT_EQ(error.kind, ErrorKind::kConfig);
-  EXPECT_NE(error.message.find("let --output name a folder"), std::string::npos) << error.message;
+  const absl::Status error = Refused();
+  EXPECT_EQ(error.code(), kConfigError);
+  EXPECT_NE(error.message().find("let --output name a folder"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""A real Prometheus scrapes a live run; every expression of the dashboard returns data.
+"""A real Prometheus scrapes a live run; every expression of the dashboard returns data, and numbers alone.
 
 usage: dashboard_test.py PROGRAMS_DIR     exits 77, saying why, where there is no Prometheus
 """
@@ -19,18 +19,20 @@ from live_run import LiveRun, TooLate, listening_port, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
-# Training goes on for longer than Prometheus needs for its rates; the test ends it.
+# The first ends soon and is exported for ten minutes more. The second goes on for longer than Prometheus needs for
+# its rates; the test ends it.
 EXPERIMENT = """
 version: 1
-name: live
-parameters: {optimizer.lr: [3.0e-4, 1.0e-3]}
-resources: {gpus: 2, device: cpu}
-data: {train: "live/train_*.bin", val: "live/val_*.bin", tokenizer: byte}
-model: {preset: gpt2, n_layer: 1, n_head: 2, n_embd: 32, n_ff: 64, n_positions: 32}
-train: {batch_size: 2, seq_len: 32, max_steps: 1000000}
-eval: {every: 50, batches: 1, hellaswag: live/hellaswag.jsonl}
-checkpoint: {every: 200}
+name: {name}
+parameters: {{optimizer.lr: {rates}}}
+resources: {{gpus: 2, device: cpu}}
+data: {{train: "live/train_*.bin", val: "live/val_*.bin", tokenizer: byte}}
+model: {{preset: gpt2, n_layer: 1, n_head: 2, n_embd: 32, n_ff: 64, n_positions: 32}}
+train: {{batch_size: 2, seq_len: 32, max_steps: {steps}}}
+eval: {{every: 50, batches: 1, hellaswag: live/hellaswag.jsonl}}
+checkpoint: {{every: 200}}
 """
+RATE_INTERVAL = "15s"
 HELLASWAG = {"ctx": "the ranks", "endings": ["of a gang", "of gradients", "of facts", "of a journal"], "label": 0}
 # The peak of a CPU is not known, so that the trainer tells none: a recording rule stands in for it.
 PEAK_FLOPS = """
@@ -48,11 +50,12 @@ def get(url: str) -> bytes:
 
 
 class Prometheus:
-    """Debian's Prometheus with the repository's configuration, for one target, once a second."""
+    """Debian's Prometheus with the repository's configuration, once a second, for a coordinator and for one that is
+    down, so that there is an alert."""
 
     def __init__(self, run: LiveRun, target: str):
         text = (ROOT / "deploy/prometheus/prometheus.yml").read_text()
-        text = text.replace("127.0.0.1:7601", target)
+        text = text.replace('"127.0.0.1:7601"', f'"{target}", "127.0.0.1:1"')
         text = re.sub("(scrape|evaluation)_interval: [0-9]+s", r"\1_interval: 1s", text)
         text = text.replace("  - rules.yml", "  - rules.yml\n  - peak.yml")
         (run.path / "peak.yml").write_text(PEAK_FLOPS)
@@ -64,7 +67,7 @@ class Prometheus:
         self.address = f"http://127.0.0.1:{port}"
 
     def query(self, expression: str) -> list[float]:
-        """The values of an instant query that are numbers; empty while Prometheus is starting."""
+        """The values of an instant query; empty while Prometheus is starting."""
         url = f"{self.address}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
         try:
             answer = json.loads(get(url))
@@ -74,8 +77,7 @@ class Prometheus:
             return []
         except OSError:
             return []
-        values = (float(sample["value"][1]) for sample in answer["data"]["result"])
-        return [value for value in values if not math.isnan(value)]
+        return [float(sample["value"][1]) for sample in answer["data"]["result"]]
 
 
 class DashboardTest(unittest.TestCase):
@@ -87,48 +89,57 @@ class DashboardTest(unittest.TestCase):
             run.start_workers(2)
             run.make_corpus()
             (run.path / "data/live/hellaswag.jsonl").write_text(json.dumps(HELLASWAG) + "\n")
-            (run.path / "live.yaml").write_text(EXPERIMENT)
-            run.dtctl("submit", str(run.path / "live.yaml"))
-            page = self.wait_for_training(run)
-            self.check_page(page)
-            self.check_dashboard(run)
+            prometheus = Prometheus(run, run.addresses["http"])
+            self.submit(run, "short", rates="[1.0e-3]", steps=100)
+            run.dtctl("wait", "last", seconds=180)
+            self.submit(run, "live", rates="[3.0e-4, 1.0e-3]", steps=1000000)
+            self.check_dashboard(run, prometheus)
+            self.check_page(get(f"http://{run.addresses['http']}/metrics"))
             run.dtctl("cancel", "last")
 
-    def wait_for_training(self, run: LiveRun) -> bytes:
-        url = f"http://{run.addresses['http']}/metrics"
-
-        def trained() -> bytes | None:
-            run.check_alive()
-            page = get(url)
-            return page if b'dtrain_trial_loss{' in page and b'split="val"' in page else None
-
-        return until("a validation loss at /metrics", 90, trained)
+    def submit(self, run: LiveRun, name: str, rates: str, steps: int) -> None:
+        (run.path / f"{name}.yaml").write_text(EXPERIMENT.format(name=name, rates=rates, steps=steps))
+        run.dtctl("submit", str(run.path / f"{name}.yaml"))
 
     def check_page(self, page: bytes) -> None:
         checked = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, timeout=30,
                                  check=False)
         self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""))
 
-    def check_dashboard(self, run: LiveRun) -> None:
-        prometheus = Prometheus(run, run.addresses["http"])
+    def check_dashboard(self, run: LiveRun, prometheus: Prometheus) -> None:
         script = ROOT / "deploy/grafana/make_dashboard.py"
-        listed = subprocess.run([sys.executable, str(script), "--queries"], capture_output=True, text=True,
-                                timeout=30, check=True).stdout
-        waiting = listed.splitlines()
-        self.assertGreater(len(waiting), 10)
+        listed = subprocess.run([sys.executable, str(script), "--queries", RATE_INTERVAL], capture_output=True,
+                                text=True, timeout=30, check=True).stdout.splitlines()
+        self.assertGreater(len(listed), 10)
+        waiting = set(listed)
+        killed = False
+
+        def answer(expression: str) -> bool:
+            values = prometheus.query(expression)
+            self.assertFalse([value for value in values if math.isnan(value)], expression)
+            return bool(values)
 
         def all_answer() -> bool:
+            nonlocal killed
             run.check_alive()
             run.dtctl("get", "trials", "last")  # someone who watches: the latency of calls needs calls
-            waiting[:] = [expression for expression in waiting if not prometheus.query(expression)]
+            waiting.difference_update([expression for expression in waiting if answer(expression)])
+            if not killed and prometheus.query('dtrain_trial_step{experiment="2"} > 0'):
+                run.kill_a_trainer()  # a restart, for its panel
+                killed = True
             return not waiting
 
         try:
-            until("every expression returns data", 90, all_answer)
+            until("every expression returns data", 240, all_answer)
         except TooLate as late:
             self.fail(f"{late}; still without data:\n" + "\n".join(waiting))
+        # An ended trial makes no steps, and divides nothing by that.
+        until("the ended trial's steps left the rates", 60, lambda: prometheus.query(
+            f'rate(dtrain_trial_steps_total{{experiment="1"}}[{RATE_INTERVAL}]) == 0'))
+        for expression in listed:
+            answer(expression)
         # Within sample_limit and the limits on labels, or the scrape would have failed.
-        self.assertEqual(prometheus.query('up{job="dtrain"}'), [1.0])
+        self.assertEqual(prometheus.query(f'up{{instance="{run.addresses["http"]}"}}'), [1.0])
 
 
 if __name__ == "__main__":

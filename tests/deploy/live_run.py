@@ -94,6 +94,19 @@ class LiveRun:
                        "--slot", f"cpu:{i}", "--name", f"test/{i}", "--threads", "1",
                        "--data-root", str(self.path / "data"), "--storage", str(self.path / "storage"))
 
+    def kill_a_trainer(self) -> None:
+        """One that the first worker started, as a crash would end it."""
+        worker = next(process for name, process in self.processes if name == "dtworker0")
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                pid, name, _, parent = stat.read_text().split()[:4]
+            except OSError:
+                continue  # it has ended
+            if name == "(dttrain)" and int(parent) == worker.pid:
+                os.kill(int(pid), signal.SIGKILL)
+                return
+        raise AssertionError("dtworker0 has no trainer to kill")
+
     def dtctl(self, *arguments: str, seconds: float = 60) -> str:
         done = subprocess.run([str(self.programs / "dtctl"), "--address", self.addresses.get("grpc", ""), *arguments],
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, text=True, check=False)

@@ -1,7 +1,7 @@
 // tls_test.cc: certificates on both sides, and who is kept out.
 #include <sys/wait.h>
 
-#include "common/credentials.h"
+#include "common/net/credentials.h"
 #include "tests/e2e/fleet_fixture.h"
 
 namespace dt {

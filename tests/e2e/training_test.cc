@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/checkpoint.h"
 #include "tests/e2e/training_fixture.h"
 #include "tests/testing/shared_data.h"
-#include "worker/trainer/checkpoint/checkpoint.h"
 
 namespace dt {
 namespace {
@@ -41,7 +41,7 @@ TEST_F(TrainingTest, AGridIsTrainedFromAFileAndReported) {
     ASSERT_TRUE(id) << one.ShortDebugString();
     const auto opened =
         trainer::OpenCheckpoint(cluster_.storage(), *id, one.checkpoint().manifest_hash());
-    EXPECT_TRUE(opened.ok()) << opened.error().message;
+    EXPECT_TRUE(opened.ok()) << opened.status();
   }
 }
 

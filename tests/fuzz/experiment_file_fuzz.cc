@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/experiment_file.h"
+#include "cli/file/experiment_file.h"
 #include "spec/spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

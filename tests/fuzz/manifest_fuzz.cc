@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "checkpoint/manifest.h"
 #include "common/sha256.h"
-#include "worker/trainer/checkpoint/manifest.h"
 
 namespace {
 

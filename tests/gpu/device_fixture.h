@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/trainer/small_trial.h"
-#include "worker/trainer/train.h"
+#include "tests/worker/trainer/small_trial.h"
+#include "worker/trainer/run/train.h"
 
 namespace dt::trainer {
 
@@ -34,8 +34,8 @@ class RecordedConversation final : public Conversation {
     if (on_question) on_question(asked_);
     return asked_ < stop_at ? Wish::kGoOn : Interfere();
   }
-  Result<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
-    return Error{ErrorKind::kCollective, "there is one rank"};
+  absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
+    return CollectiveError("there is one rank");
   }
   void AbortWith(std::function<void()> abort) override { abort_ = std::move(abort); }
 
@@ -57,9 +57,10 @@ class RecordedConversation final : public Conversation {
 };
 
 // Devices are opened once, as in dttrain: the process stays warm.
-inline const Result<std::unique_ptr<Device>>& Opened(const std::string& word) {
-  static const Result<std::unique_ptr<Device>> cpu = OpenDevice({.word = "cpu", .threads = 1});
-  static const Result<std::unique_ptr<Device>> cuda = OpenDevice({.word = "cuda:0"});
+inline const absl::StatusOr<std::unique_ptr<Device>>& Opened(const std::string& word) {
+  static const absl::StatusOr<std::unique_ptr<Device>> cpu =
+      OpenDevice({.word = "cpu", .threads = 1});
+  static const absl::StatusOr<std::unique_ptr<Device>> cuda = OpenDevice({.word = "cuda:0"});
   return word == "cpu" ? cpu : cuda;
 }
 
@@ -67,7 +68,7 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const auto& opened = Opened(GetParam());
-    if (!opened.ok()) GTEST_SKIP() << opened.error().message;
+    if (!opened.ok()) GTEST_SKIP() << opened.status();
     device_ = (*opened).get();
     testing::WriteShard(folder_, "train.bin", 20000);
     testing::WriteShard(folder_, "val.bin", 3000);
@@ -90,7 +91,7 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
     start.storage = storage_;
     start.resume = resume_;
     const Outcome outcome = RunAttempt(start, *device_, conversation, {.alone = alone});
-    EXPECT_TRUE(outcome.freed.ok()) << outcome.freed.error().message;
+    EXPECT_TRUE(outcome.freed.ok()) << outcome.freed;
     return conversation.told;
   }
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/trainer/device.h"
+#include "worker/trainer/device/device.h"
 #include "worker/trainer/model/chunked_head_loss.h"
 #include "worker/trainer/model/row_kernel.h"
 #include "worker/trainer/precision/precision.h"
@@ -22,8 +22,8 @@ struct Measured {
 class GpuHeadLossTest : public ::testing::TestWithParam<Compute> {
  protected:
   void SetUp() override {
-    static const Result<std::unique_ptr<Device>> gpu = OpenDevice({.word = "cuda:0"});
-    if (!gpu.ok()) GTEST_SKIP() << gpu.error().message;
+    static const absl::StatusOr<std::unique_ptr<Device>> gpu = OpenDevice({.word = "cuda:0"});
+    if (!gpu.ok()) GTEST_SKIP() << gpu.status();
     device_ = (*gpu)->Torch();
   }
   // `loss` of inputs made on the CPU and moved.

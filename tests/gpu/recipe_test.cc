@@ -1,9 +1,9 @@
 // recipe_test.cc: what the recipe and the guardrails add to a step, on every kind of device.
 #include <chrono>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/hf_export.h"
 #include "tests/gpu/device_fixture.h"
-#include "worker/trainer/checkpoint/checkpoint.h"
-#include "worker/trainer/checkpoint/hf_export.h"
 
 namespace dt::trainer {
 namespace {
@@ -31,10 +31,11 @@ class RecipeTest : public DeviceTest {
     spec["stop"] = {{"nonfinite", policy}};
     return spec;
   }
-  Result<Manifest> ManifestOf(const frames::CheckpointDone& done) const {
+  absl::StatusOr<Manifest> ManifestOf(const frames::CheckpointDone& done) const {
     const std::optional<CheckpointId> id = ParseCheckpointPath(done.path);
-    if (!id) return Error{ErrorKind::kDamaged, done.path};
-    DT_TRY_ASSIGN(const Checkpoint checkpoint, OpenCheckpoint(storage_, *id, done.manifest_hash));
+    if (!id) return DamagedError(done.path);
+    DT_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
+                        OpenCheckpoint(storage_, *id, done.manifest_hash));
     return checkpoint.manifest;
   }
 };
@@ -51,8 +52,8 @@ TEST_P(RecipeTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
   EXPECT_NEAR(losses[6], losses[4], 1e-5) << "the state of step 4 again";
   EXPECT_GT(std::abs(losses[6] - losses[3]), 1e-4);
   ASSERT_EQ(told.checkpoints.size(), 3u);
-  const Result<Manifest> last = ManifestOf(told.checkpoints.back());
-  ASSERT_TRUE(last.ok()) << last.error().message;
+  const absl::StatusOr<Manifest> last = ManifestOf(told.checkpoints.back());
+  ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->optimizer_steps, 4u + 6u);
 }
 
@@ -108,9 +109,9 @@ TEST_P(RecipeTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedTh
   storage_ = folder_.path();
   const Told learned = Train(spec);
   ASSERT_EQ(learned.checkpoints.size(), 1u) << learned.Message();
-  const Result<HfExport> exported =
+  const absl::StatusOr<HfExport> exported =
       ExportHuggingFace({folder_ / learned.checkpoints[0].path, folder_ / "start", {}, {}});
-  ASSERT_TRUE(exported.ok()) << exported.error().message;
+  ASSERT_TRUE(exported.ok()) << exported.status();
   storage_.clear();
   spec["seed"] = "12";
   spec["train"]["max_steps"] = "1";
@@ -134,8 +135,8 @@ TEST_P(RecipeTest, TheLossScaleOfFp16HalvesAtAnOverflowAndIsPartOfACheckpoint) {
   EXPECT_EQ(left_out[8], 1);
   std::vector<double> scales;
   for (const frames::CheckpointDone& done : whole.checkpoints) {
-    const Result<Manifest> manifest = ManifestOf(done);
-    ASSERT_TRUE(manifest.ok()) << manifest.error().message;
+    const absl::StatusOr<Manifest> manifest = ManifestOf(done);
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
     scales.push_back(manifest->loss_scale);
   }
   // Of a small model, whose gradients do not overflow by themselves.

@@ -5,16 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
-#include "coordinator/core/apply.h"
+#include "common/view.h"
+#include "coordinator/core/hash.h"
 #include "tests/testing/queue_check.h"
 
 namespace dt::sim {
-namespace {
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
-}  // namespace
-
 void Checker::CheckLeases(const State& state) {
   std::map<std::string, TrialId> holder;
   for (const auto& [number, experiment] : state.durable.experiments) {
@@ -156,8 +151,7 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
   }
 }
 
-void Checker::OnPublishedOrders(const Worker& worker, const v1::Orders& orders,
-                                MemoryStore& store) {
+void Checker::CheckOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store) {
   if (orders.has_attempt() && !orders.attempt().abandon() && !orders.attempt().kill() &&
       !started_.contains(orders.attempt().attempt_token())) {
     Complain(absl::StrCat("7: worker ", worker.name, " is told of an attempt whose start is not ",
@@ -175,7 +169,7 @@ void Checker::OnPublishedOrders(const Worker& worker, const v1::Orders& orders,
   }
 }
 
-void Checker::OnReplayed(const DurableState& replayed, const std::string& hash) {
+void Checker::CheckReplayed(const DurableState& replayed, const std::string& hash) {
   if (HashOf(replayed) != hash) {
     Complain("9: the replayed journal differs from the state in memory");
   }

@@ -31,16 +31,16 @@ class Checker {
   // After a commit: 3, 5, 6, 8 on what it added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
   // As orders leave: 7 for items, and for attempts that they name.
-  void OnPublishedOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store);
+  void CheckOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store);
   // A person has an answer: 7 for submissions.
-  void OnAcknowledged(ExperimentId experiment, uint32_t trials) {
+  void NoteAcknowledged(ExperimentId experiment, uint32_t trials) {
     acknowledged_[experiment] = trials;
   }
   // Its deletion is durable.
   bool Deleted(ExperimentId experiment) const { return deleted_.contains(experiment); }
   // 2: every acknowledged submission is there, each trial in one state. 9: replay gives the same.
   // `hash`: of the state in memory at the last commit.
-  void OnReplayed(const DurableState& replayed, const std::string& hash);
+  void CheckReplayed(const DurableState& replayed, const std::string& hash);
   // When nothing fails any more and all has ended: 2, 6, 12 to the end.
   void AtTheEnd(const State& state, const Trainers& trainers);
 

@@ -9,6 +9,8 @@
 #include "common/limits.h"
 #include "common/sha256.h"
 #include "coordinator/core/apply.h"
+#include "coordinator/core/hash.h"
+#include "coordinator/core/recover.h"
 
 namespace dt::sim {
 namespace {
@@ -52,7 +54,7 @@ DurableState Coordinator::Replay() {
 void Coordinator::Start() {
   state_ = std::make_unique<State>();
   state_->durable = Replay();
-  if (!lost_) checker_.OnReplayed(state_->durable, committed_);
+  if (!lost_) checker_.CheckReplayed(state_->durable, committed_);
   LoadAcks(*state_, *store_.ReadAcks());
   Recover(*state_, scheduler_.Now());
   Wake();
@@ -169,7 +171,7 @@ void Coordinator::Commit(const std::vector<Effects>& effects) {
 }
 
 void Coordinator::CheckReplay() {
-  if (!lost_) checker_.OnReplayed(Replay(), HashOf(state_->durable));
+  if (!lost_) checker_.CheckReplayed(Replay(), HashOf(state_->durable));
 }
 
 void Coordinator::Publish(std::vector<Effects>& batch) {
@@ -184,7 +186,7 @@ void Coordinator::Publish(std::vector<Effects>& batch) {
     for (const OrdersOut& out : effects.orders) {
       const auto stream = state_->live.streams.find(out.stream);
       if (stream != state_->live.streams.end()) {
-        checker_.OnPublishedOrders(state_->live.workers[stream->second], out.orders, store_);
+        checker_.CheckOrders(state_->live.workers[stream->second], out.orders, store_);
       }
       ports_.send_orders(out.stream, out.orders);
     }

@@ -163,7 +163,7 @@ void Fleet::ArriveUp(StreamId id, const v1::WorkerReport& report) {
   coordinator_->Post({.what = std::move(received)});
 }
 
-void Fleet::OnOrders(StreamId id, const v1::Orders& orders) {
+void Fleet::DeliverOrders(StreamId id, const v1::Orders& orders) {
   const auto found = streams_.find(id);
   if (found == streams_.end() || !found->second.worker_open) return;
   Stream& stream = found->second;
@@ -215,14 +215,14 @@ void Fleet::Break(StreamId id) {
   });
 }
 
-void Fleet::OnStreamEnded(StreamId id) {
+void Fleet::TakeStreamEnd(StreamId id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
   found->second.coordinator_open = false;
   scheduler_.After(Delay(), [this, id] { LoseOnWorkerSide(id); });
 }
 
-void Fleet::OnCoordinatorDied() {
+void Fleet::LoseCoordinator() {
   for (auto& [id, stream] : streams_) {
     if (!stream.coordinator_open) continue;
     stream.coordinator_open = false;

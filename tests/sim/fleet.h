@@ -12,7 +12,7 @@
 
 #include "tests/sim/coordinator.h"
 #include "tests/sim/trainers.h"
-#include "worker/agent.h"
+#include "worker/agent/agent.h"
 
 namespace dt::sim {
 
@@ -25,9 +25,9 @@ class Fleet {
   void Begin(Coordinator& coordinator, Trainers& trainers);
 
   // ---- from the coordinator ----
-  void OnOrders(StreamId stream, const v1::Orders& orders);
-  void OnStreamEnded(StreamId stream);
-  void OnCoordinatorDied();
+  void DeliverOrders(StreamId stream, const v1::Orders& orders);
+  void TakeStreamEnd(StreamId stream);
+  void LoseCoordinator();
   // ---- from trainers ----
   void Feed(int worker, AgentEvent event);
   // ---- faults ----

@@ -49,10 +49,10 @@ void Trainers::Spawn(int worker, const std::string& storage_id) {
 void Trainers::Send(int worker, const frames::ToTrainer& frame) {
   Process* process = Of(worker);
   if (process == nullptr) return;
-  std::visit([this, process](const auto& each) { On(*process, each); }, frame);
+  std::visit([this, process](const auto& each) { Take(*process, each); }, frame);
 }
 
-void Trainers::On(Process& process, const frames::Start& start) {
+void Trainers::Take(Process& process, const frames::Start& start) {
   if (process.busy) {
     complain_(absl::StrCat("worker ", process.worker, " starts ", start.token,
                            " on a trainer that is in ", process.start.token));
@@ -108,7 +108,7 @@ void Trainers::Prepare(Process& process) {
   });
 }
 
-void Trainers::On(Process& process, const frames::Connect& connect) {
+void Trainers::Take(Process& process, const frames::Connect& connect) {
   if (!process.busy || process.start.token != connect.token) return;
   process.address = connect.store_address;
   if (process.prepared) Join(process);
@@ -223,7 +223,7 @@ void Trainers::Break(const std::string& token) {
   }
 }
 
-void Trainers::On(Process& process, const frames::Stop& stop) {
+void Trainers::Take(Process& process, const frames::Stop& stop) {
   if (!process.busy || process.start.token != stop.token) return;
   if (dice_.Chance(faults_.stuck_in_collective)) return;  // killed when its time is up
   Later(process, dice_.Between(absl::Milliseconds(1), absl::Milliseconds(300)),
@@ -240,13 +240,13 @@ void Trainers::On(Process& process, const frames::Stop& stop) {
         });
 }
 
-void Trainers::On(Process& process, const frames::Registered& registered) {
+void Trainers::Take(Process& process, const frames::Registered& registered) {
   if (!process.busy || process.start.token != registered.token) return;
   Gang& gang = gangs_[registered.token];
   gang.registered = std::max(gang.registered, registered.step);
 }
 
-void Trainers::On(Process& process, const frames::Exit&) { Reap(process, 0); }
+void Trainers::Take(Process& process, const frames::Exit&) { Reap(process, 0); }
 
 void Trainers::End(Process& process, const std::string& cause, const std::string& message) {
   const std::string token = process.start.token;

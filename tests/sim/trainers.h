@@ -9,7 +9,7 @@
 
 #include "tests/sim/options.h"
 #include "tests/sim/scheduler.h"
-#include "worker/agent.h"
+#include "worker/agent/agent.h"
 
 namespace dt::sim {
 
@@ -70,11 +70,11 @@ class Trainers {
     uint64_t registered = 0;
   };
 
-  void On(Process& process, const frames::Start& start);
-  void On(Process& process, const frames::Connect& connect);
-  void On(Process& process, const frames::Stop& stop);
-  void On(Process& process, const frames::Registered& registered);
-  void On(Process& process, const frames::Exit&);
+  void Take(Process& process, const frames::Start& start);
+  void Take(Process& process, const frames::Connect& connect);
+  void Take(Process& process, const frames::Stop& stop);
+  void Take(Process& process, const frames::Registered& registered);
+  void Take(Process& process, const frames::Exit&);
   void Prepare(Process& process);
   void Join(Process& process);
   void MakeStep(const std::string& token);

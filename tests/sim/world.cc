@@ -28,12 +28,13 @@ World::World(const Options& options)
           scheduler_, dice_, faults_,
           [this](int worker, AgentEvent event) { fleet_.Feed(worker, std::move(event)); },
           [this](const std::string& what) { checker_.Complain(what); }),
-      coordinator_(
-          scheduler_, dice_, options_, checker_, trainers_,
-          {.send_orders = [this](StreamId stream,
-                                 const v1::Orders& orders) { fleet_.OnOrders(stream, orders); },
-           .end_stream = [this](StreamId stream) { fleet_.OnStreamEnded(stream); },
-           .died = [this] { fleet_.OnCoordinatorDied(); }}) {}
+      coordinator_(scheduler_, dice_, options_, checker_, trainers_,
+                   {.send_orders =
+                        [this](StreamId stream, const v1::Orders& orders) {
+                          fleet_.DeliverOrders(stream, orders);
+                        },
+                    .end_stream = [this](StreamId stream) { fleet_.TakeStreamEnd(stream); },
+                    .died = [this] { fleet_.LoseCoordinator(); }}) {}
 
 Outcome World::Run() {
   fleet_.Begin(coordinator_, trainers_);
@@ -90,11 +91,11 @@ void World::MakeWishes() {
 void World::Submit(size_t index) {
   if (wishes_[index].experiment != 0) return;
   coordinator_.Call(wishes_[index].request,
-                    [this, index](const Reply& reply) { OnSubmitted(index, reply); });
+                    [this, index](const Reply& reply) { TakeSubmitted(index, reply); });
   scheduler_.After(absl::Seconds(2), [this, index] { Submit(index); });
 }
 
-void World::OnSubmitted(size_t index, const Reply& reply) {
+void World::TakeSubmitted(size_t index, const Reply& reply) {
   if (checker_.Deleted(wishes_[index].experiment)) return;  // said twice, answered after its end
   if (!reply.status.ok()) {
     checker_.Complain(absl::StrCat("a submission was refused: ", reply.status.ToString()));
@@ -107,7 +108,7 @@ void World::OnSubmitted(size_t index, const Reply& reply) {
         absl::StrCat("7: one request id gave experiments ", known, " and ", response.experiment()));
   }
   known = response.experiment();
-  checker_.OnAcknowledged(known, response.trials());
+  checker_.NoteAcknowledged(known, response.trials());
 }
 
 // A person cancels, retries, repeats a submission, or asks.
@@ -136,7 +137,7 @@ void World::Meddle() {
       return;
     case 3:
       coordinator_.Call(wish.request,
-                        [this, index](const Reply& reply) { OnSubmitted(index, reply); });
+                        [this, index](const Reply& reply) { TakeSubmitted(index, reply); });
       return;
     default: {
       v1::ExplainTrialRequest request;

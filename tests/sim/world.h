@@ -36,7 +36,7 @@ class World {
 
   void MakeWishes();
   void Submit(size_t wish);
-  void OnSubmitted(size_t wish, const Reply& reply);
+  void TakeSubmitted(size_t wish, const Reply& reply);
   void Meddle();
   void DeleteWhenEnded(ExperimentId experiment);
   void Every(absl::Duration period, std::function<void()> what);

@@ -112,6 +112,10 @@ INSTANTIATE_TEST_SUITE_P(
                b.Sweep("resources.device", {"cpu", "cuda"});
              },
              "parameters.resources.device conflict"},
+        Case{"no_field_of_a_trial", [](B& b) { b.Sweep("name", {"a"}); },
+             "parameters.name not_a_field"},
+        Case{"section_as_parameter", [](B& b) { b.Sweep("train", {"8"}); },
+             "parameters.train not_a_field"},
         Case{"unknown_parameter", [](B& b) { b.Sweep("train.batchsize", {"8"}); },
              "parameters.train.batchsize unknown_key"},
         Case{"reserved_parameter", [](B& b) { b.Sweep("parallel.tensor", {"1"}); },
@@ -233,6 +237,47 @@ TEST(ValidateTest, ALimitOfTrialsNamesHowManyThereAre) {
   const std::vector<Issue> issues = Validate(builder.spec());
   ASSERT_EQ(issues.size(), 1u);
   EXPECT_EQ(issues[0].message, "the grid has 40000 trials; at most 10000 are allowed");
+}
+
+TEST(ValidateTest, WhatAllTrialsHoldInAllIsBoundedAndSaysWhatToShorten) {
+  std::vector<std::string> rates;
+  for (int i = 1; i <= 10'000; ++i) rates.push_back(std::to_string(i * 1e-5));
+  ExperimentBuilder builder;
+  builder.spec().mutable_base()->mutable_data()->clear_train();
+  builder.spec().clear_explicit_paths();
+  builder.Set("data.val", "val.bin")
+      .Sweep("data.train", {std::string(4000, 'x')})
+      .Sweep("optimizer.lr", rates);
+  const std::vector<Issue> issues = Validate(builder.spec());
+  ASSERT_EQ(issues.size(), 1u);
+  EXPECT_EQ(issues[0].path, "parameters.data.train");
+  EXPECT_EQ(issues[0].code, "too_large");
+  for (const char* part : {"10000 trials", "40130000", "at most 16777216"}) {
+    EXPECT_NE(issues[0].message.find(part), std::string::npos) << issues[0].message;
+  }
+
+  // As many trials with short values fit, and so do long values in few trials.
+  *builder.spec().mutable_parameters(0)->mutable_values(0)->mutable_text() = "train.bin";
+  EXPECT_EQ(Found(builder.spec()), Strings{});
+  ExperimentBuilder few;
+  few.Sweep("eval.sample_prompt", {std::string(4000, 'x'), std::string(4000, 'y')});
+  EXPECT_EQ(Found(few.spec()), Strings{});
+}
+
+TEST(ValidateTest, ListsOfAnotherClientAreBoundedBeforeTheyAreRead) {
+  ExperimentBuilder builder;
+  for (int i = 0; i < 500'000; ++i) builder.spec().add_explicit_paths("no.such.field");
+  EXPECT_EQ(Found(builder.spec()), Strings{" too_large"});
+  ExperimentBuilder paths, parameters, exclusion;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string path = "no.such.field" + std::to_string(i);
+    paths.spec().add_explicit_paths(path);
+    parameters.spec().add_parameters()->set_path(path);
+  }
+  EXPECT_EQ(Found(paths.spec()), Strings{" too_many"});
+  EXPECT_EQ(Found(parameters.spec()), Strings{"parameters too_many"});
+  exclusion.Exclude(ExperimentBuilder::Where(1000, {"no.such.field", "1"}));
+  EXPECT_EQ(Found(exclusion.spec()), Strings{"exclude[0] too_many"});
 }
 
 TEST(ValidateTest, EnvironmentIsOfTheTrainersLibrariesOnly) {

@@ -51,8 +51,9 @@ TEST(ValuesTest, ARangeWithoutAnUpperEndOfInterestNamesTheLowerAlone) {
 TEST(ValuesTest, DataPatternsStayBelowTheDataRootAndNameEachLevel) {
   EXPECT_EQ(Accepted("data.train", "fineweb/*_train_*.bin"), "fineweb/*_train_*.bin");
   EXPECT_EQ(Accepted("data.val", "a..b/**.bin"), "a..b/**.bin");
-  for (const char* path : {"data.train", "data.val"}) {
-    for (const char* wrong : {"../x", "a/../b", "..", "**/x.bin", "a/**"}) {
+  for (const char* path :
+       {"data.train", "data.val", "eval.hellaswag", "eval.vocab", "model.init_from"}) {
+    for (const char* wrong : {"../x", "a/../b", "..", "**/x.bin", "a/**", "/etc/passwd", "/"}) {
       EXPECT_EQ(Refused(path, wrong), "bad_glob") << wrong;
     }
   }

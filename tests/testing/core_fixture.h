@@ -17,8 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "coordinator/core/apply.h"
+#include "coordinator/core/hash.h"
 #include "coordinator/core/queries.h"
+#include "coordinator/core/recover.h"
 #include "coordinator/core/step.h"
+#include "coordinator/core/summaries.h"
 #include "tests/testing/experiments.h"
 #include "tests/testing/queue_check.h"
 

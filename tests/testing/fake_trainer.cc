@@ -6,6 +6,7 @@
 // between:
 //   step_ms=1            time of a step
 //   checkpoint_every=N   steps between checkpoints; 0: none but the last, or when told to save
+//   keep=N               checkpoints of this attempt that stay; 0: all
 //   eval_every=N         steps between evaluations
 //   rank=R               the misconduct below is this rank's alone (default 0)
 //   attempts=N           … and of the first N attempts alone (default 1)
@@ -43,7 +44,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/frames.h"
+#include "worker/frames/frames.h"
 
 namespace dt {
 namespace {
@@ -249,15 +250,29 @@ class FakeTrainer {
           .token = start.token, .step = step, .loss = loss + 0.1, .tokens = 64, .seconds = 0.001});
     }
     const uint64_t save_every = script.Number("checkpoint_every");
-    if (save_every != 0 && step % save_every == 0) Save(start, step);
+    if (save_every != 0 && step % save_every == 0) {
+      Save(start, step);
+      const uint64_t keep = script.Number("keep");
+      if (keep != 0 && step > keep * save_every) Remove(start, step - keep * save_every);
+    }
+  }
+
+  static std::string PathOf(const frames::Start& start, uint64_t step) {
+    return std::to_string(start.experiment) + "/" + std::to_string(start.trial) + "/a" +
+           std::to_string(start.attempt) + "/step-" + std::to_string(step);
+  }
+
+  void Remove(const frames::Start& start, uint64_t step) {
+    const std::string path = PathOf(start, step);
+    if (std::filesystem::remove_all(std::filesystem::path(start.storage) / path) == 0) return;
+    Say(frames::CheckpointRemoved{start.token, step, path});
   }
 
   void Save(const frames::Start& start, uint64_t step) {
     frames::CheckpointDone done;
     done.token = start.token;
     done.step = step;
-    done.path = std::to_string(start.experiment) + "/" + std::to_string(start.trial) + "/a" +
-                std::to_string(start.attempt) + "/step-" + std::to_string(step);
+    done.path = PathOf(start, step);
     done.manifest_hash = std::string(64, 'a');
     const std::filesystem::path folder = std::filesystem::path(start.storage) / done.path;
     std::filesystem::create_directories(folder);

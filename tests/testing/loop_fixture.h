@@ -9,7 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "common/limits.h"
-#include "coordinator/loop.h"
+#include "coordinator/loop/loop.h"
 #include "gtest/gtest.h"
 #include "spec/spec.h"
 #include "tests/testing/memory_store.h"
@@ -41,7 +41,7 @@ class RecordingPublisher final : public Publisher {
     orders.push_back(std::move(out));
   }
   void EndStream(StreamEnd&& end) override { stream_ends.push_back(std::move(end)); }
-  void OnDrained(size_t bytes) override { drained_bytes += bytes; }
+  void ResumeReads(size_t bytes) override { drained_bytes += bytes; }
 
   std::vector<Reply> replies;
   std::vector<OrdersOut> orders;
@@ -82,7 +82,7 @@ class LoopFixture : public ::testing::Test {
     model_ = std::make_unique<MetricsModel>(max_trials_);
     auto state =
         Restore(ordered_store_, clock_, [this](const State& so_far, const v1::Record& record) {
-          model_->OnRecord(so_far, record);
+          model_->CountRecord(so_far, record);
         });
     ASSERT_TRUE(state.ok()) << state.status();
     order_.clear();
@@ -94,9 +94,9 @@ class LoopFixture : public ::testing::Test {
                   }});
   }
 
-  absl::Status Turn() { return loop_->Turn(absl::InfinitePast()); }
+  absl::Status RunOnce() { return loop_->RunOnce(absl::InfinitePast()); }
   void TurnOk() {
-    const absl::Status status = Turn();
+    const absl::Status status = RunOnce();
     ASSERT_TRUE(status.ok()) << status;
   }
   // Time goes by while the loop turns as it does for real: a long jump would be its own stall.
@@ -171,6 +171,7 @@ class LoopFixture : public ::testing::Test {
     row.set_steps(1);
     row.set_nonfinite_steps(step == 1 ? 1 : 0);
     row.set_tokens(100);
+    row.set_seconds(0.5);
     row.set_flops(3000);
     row.set_peak_flops(50000);
     row.set_forward_seconds(0.25);

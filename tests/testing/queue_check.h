@@ -63,7 +63,7 @@ inline std::string MisplacedIn(const State& state) {
       }
       const DemandClass demand = DemandOf(experiment, trial);
       const auto slots = static_cast<size_t>(demand.slots);
-      const int device = static_cast<int>(demand.device);
+      const auto device = static_cast<size_t>(demand.device);
       const bool fits = slots <= state.live.pools[device].connected();
       const bool waits = open && fits && !state.live.parked.contains(id);
       if (waits && !first[device].has_value()) first[device] = First{id, slots};
@@ -74,7 +74,7 @@ inline std::string MisplacedIn(const State& state) {
   if (waiting != pending) {
     return absl::StrCat("2: ", waiting, " trials wait, and ", pending, " are pending");
   }
-  for (int device = 0; device < kDeviceKinds && !state.live.placement_due; ++device) {
+  for (size_t device = 0; device < kDeviceKinds && !state.live.placement_due; ++device) {
     const size_t free = state.live.pools[device].free();
     if (first[device].has_value() && first[device]->slots <= free) {
       return absl::StrCat("2: trial ", ToString(first[device]->id), " waits for ",

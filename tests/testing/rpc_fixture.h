@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/grpc_settings.h"
 #include "common/mutex.h"
+#include "common/net/grpc_settings.h"
 #include "coordinator/rpc/server.h"
 #include "dtrain/v1/control.grpc.pb.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
@@ -50,7 +50,7 @@ class ScriptedCore {
             if (events.empty() && mailbox_.Closed()) return;
             size_t bytes = 0;
             for (const Event& event : events) bytes += event.bytes;
-            publisher.OnDrained(bytes);
+            publisher.ResumeReads(bytes);
             for (Event& event : events) script(event, publisher);
           }
         }) {}

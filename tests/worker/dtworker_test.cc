@@ -12,7 +12,7 @@
 #include "tests/testing/fake_fleet.h"
 #include "tests/testing/notify_socket.h"
 #include "tests/testing/temp_folder.h"
-#include "worker/device.h"
+#include "worker/shell/device.h"
 
 namespace dt {
 namespace {

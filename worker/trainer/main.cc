@@ -18,10 +18,10 @@
 #include <string_view>
 
 #include "common/version.h"
-#include "worker/trainer/agent_link.h"
-#include "worker/trainer/device.h"
-#include "worker/trainer/standalone.h"
-#include "worker/trainer/train.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/link/agent_link.h"
+#include "worker/trainer/run/standalone.h"
+#include "worker/trainer/run/train.h"
 
 namespace dt::trainer {
 namespace {
@@ -195,8 +195,8 @@ int RunUnderAgent(const Flags& flags) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   fcntl(flags.fd, F_SETFD, FD_CLOEXEC);
   HoldLock(flags.lock, flags.fd);
-  Result<std::unique_ptr<Device>> device = OpenDevice(flags.device);
-  if (!device.ok()) Refuse(device.error().message);
+  absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(flags.device);
+  if (!device.ok()) Refuse(std::string(device.status().message()));
   // Never destroyed: its reading thread ends the process.
   AgentLink& link = *new AgentLink(flags.fd);
   link.Say(MakeHello(**device, flags.cores));
@@ -206,7 +206,7 @@ int RunUnderAgent(const Flags& flags) {
     const Outcome outcome = RunAttempt(order.start, **device, *order.conversation, {});
     if (!outcome.freed.ok()) {
       std::fprintf(stderr, "dttrain: leaving, because freeing the attempt failed: %s\n",
-                   outcome.freed.error().message.c_str());
+                   std::string(outcome.freed.message()).c_str());
       return 1;
     }
     // After an error of unknown kind on a GPU its context may be lost; a fresh process has a new
@@ -224,20 +224,20 @@ bool MayNeedCuda(const Flags& flags) {
   return flags.device.word.rfind("cuda", 0) == 0 || OwnGpu(flags) != nullptr;
 }
 
-Result<std::unique_ptr<Device>> OpenDeviceAlone(const Flags& flags) {
+absl::StatusOr<std::unique_ptr<Device>> OpenDeviceAlone(const Flags& flags) {
   if (const char* index = OwnGpu(flags)) {
     DeviceOptions own_gpu = flags.device;
     own_gpu.word = std::string("cuda:") + index;
-    if (Result<std::unique_ptr<Device>> gpu = OpenDevice(own_gpu); gpu.ok()) return gpu;
+    if (absl::StatusOr<std::unique_ptr<Device>> gpu = OpenDevice(own_gpu); gpu.ok()) return gpu;
   }
   return OpenDevice(flags.device);
 }
 
 int RunAlone(const Flags& flags) {
-  Result<StandaloneRun> run = ReadStandalone(flags.standalone);
-  if (!run.ok()) Refuse(run.error().message);
-  Result<std::unique_ptr<Device>> device = OpenDeviceAlone(flags);
-  if (!device.ok()) Refuse(device.error().message);
+  absl::StatusOr<StandaloneRun> run = ReadStandalone(flags.standalone);
+  if (!run.ok()) Refuse(std::string(run.status().message()));
+  absl::StatusOr<std::unique_ptr<Device>> device = OpenDeviceAlone(flags);
+  if (!device.ok()) Refuse(std::string(device.status().message()));
   PrintedConversation conversation(run->start.store_address);
   conversation.Say(MakeHello(**device, flags.cores));
   const Outcome outcome = RunAttempt(run->start, **device, conversation, run->options);

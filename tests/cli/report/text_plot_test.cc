@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/format.h"
+#include "cli/view/format.h"
 #include "gtest/gtest.h"
 #include "tests/cli/report/fixture.h"
 

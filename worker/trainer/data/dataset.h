@@ -3,8 +3,8 @@
 // Role:    windows lie one seq_len apart within a shard and never cross into the next, as in llm.c;
 //          what is left at a shard's end is not used.
 // Threads: reading is thread-safe.
-// Errors:  kData naming the file; kConfig when the pattern cannot be meant.
-// Tests:   tests/trainer/data_test.cc
+// Errors:  DataError naming the file; ConfigError when the pattern cannot be meant.
+// Tests:   tests/worker/trainer/data/data_test.cc
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "common/status.h"
 #include "corpus/shard.h"
-#include "worker/trainer/result.h"
 
 namespace dt::trainer {
 
@@ -27,7 +27,7 @@ struct DatasetOptions {
 
 class Dataset {
  public:
-  static Result<Dataset> Open(const DatasetOptions& options);
+  static absl::StatusOr<Dataset> Open(const DatasetOptions& options);
 
   uint64_t files() const { return shards_.size(); }
   uint64_t tokens() const { return tokens_; }
@@ -38,7 +38,7 @@ class Dataset {
 
   // Reads the tokens of a window and checks each against the vocabulary.
   // REQUIRES: window < windows(); ids.size() == seq_len + 1.
-  Result<void> ReadWindow(uint64_t window, std::span<uint16_t> ids) const;
+  absl::Status ReadWindow(uint64_t window, std::span<uint16_t> ids) const;
 
  private:
   DatasetOptions options_;

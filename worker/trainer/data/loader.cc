@@ -5,6 +5,8 @@
 #include <new>
 #include <string>
 
+#include "common/check.h"
+
 namespace dt::trainer {
 
 Loader::Loader(const Dataset& dataset, const Sampler& sampler, const BatchPlan& plan,
@@ -30,12 +32,12 @@ Loader::~Loader() {
   reader_.join();
 }
 
-Result<HostBatch> Loader::Next() {
+absl::StatusOr<HostBatch> Loader::Next() {
   DT_CHECK(left_-- > 0);
   std::unique_lock lock(mutex_);
   // Ends: the reader puts a batch or an error here for every call that REQUIRES allows.
-  changed_.wait(lock, [this] { return !ready_.empty() || failed_; });
-  if (ready_.empty()) return *failed_;
+  changed_.wait(lock, [this] { return !ready_.empty() || !failed_.ok(); });
+  if (ready_.empty()) return failed_;
   HostBatch batch = std::move(ready_.front());
   ready_.pop_front();
   lock.unlock();
@@ -45,9 +47,9 @@ Result<HostBatch> Loader::Next() {
 
 void Loader::Read() {
   // Made beforehand: when memory is out there may be none for a message.
-  Error out_of_memory{ErrorKind::kOutOfMemory, "no room to read ahead a micro-batch of " +
-                                                   std::to_string(plan_.micro_batch) + " × " +
-                                                   std::to_string(dataset_.seq_len()) + " tokens"};
+  absl::Status out_of_memory = OutOfMemoryError("no room to read ahead a micro-batch of " +
+                                                std::to_string(plan_.micro_batch) + " × " +
+                                                std::to_string(dataset_.seq_len()) + " tokens");
   try {
     ReadAll();
   } catch (const std::bad_alloc&) {
@@ -58,14 +60,14 @@ void Loader::Read() {
 void Loader::ReadAll() {
   for (uint64_t step = options_.first_step; step < options_.end_step; ++step) {
     for (int64_t micro_step = 0; micro_step < plan_.micro_steps(); ++micro_step) {
-      Result<HostBatch> batch = ReadBatch(step, micro_step);
+      absl::StatusOr<HostBatch> batch = ReadBatch(step, micro_step);
       const bool readable = batch.ok();
       if (!Push(std::move(batch)) || !readable) return;
     }
   }
 }
 
-bool Loader::Push(Result<HostBatch> batch) {
+bool Loader::Push(absl::StatusOr<HostBatch> batch) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ready_.size() < options_.ahead || closing_; });
@@ -73,14 +75,14 @@ bool Loader::Push(Result<HostBatch> batch) {
     if (batch.ok()) {
       ready_.push_back(*std::move(batch));
     } else {
-      failed_ = std::move(batch).error();
+      failed_ = batch.status();
     }
   }
   changed_.notify_all();
   return true;
 }
 
-Result<HostBatch> Loader::ReadBatch(uint64_t step, int64_t micro_step) {
+absl::StatusOr<HostBatch> Loader::ReadBatch(uint64_t step, int64_t micro_step) {
   HostBatch batch;
   batch.step = step;
   batch.micro_step = micro_step;
@@ -89,7 +91,8 @@ Result<HostBatch> Loader::ReadBatch(uint64_t step, int64_t micro_step) {
   batch.targets.reserve(batch.inputs.capacity());
   const uint64_t first = plan_.FirstSample(step, micro_step);
   for (int64_t b = 0; b < plan_.micro_batch; ++b) {
-    DT_TRY(dataset_.ReadWindow(sampler_.Window(first + static_cast<uint64_t>(b)), window_));
+    DT_RETURN_IF_ERROR(
+        dataset_.ReadWindow(sampler_.Window(first + static_cast<uint64_t>(b)), window_));
     batch.inputs.insert(batch.inputs.end(), window_.begin(), window_.end() - 1);
     batch.targets.insert(batch.targets.end(), window_.begin() + 1, window_.end());
   }

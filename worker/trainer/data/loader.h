@@ -4,10 +4,9 @@
 //            gives what a run from step 0 would have had there.
 // Ownership: borrows the Dataset, which must outlive the Loader.
 // Threads:   Next is called by one thread; the reading thread is joined by the destructor.
-// Errors:    those of Dataset::ReadWindow, and kOutOfMemory when there is no room for a batch;
-// after
-//            the first, Next repeats it.
-// Tests:     tests/trainer/data_test.cc
+// Errors:    those of Dataset::ReadWindow, and OutOfMemoryError when there is no room for a batch;
+//            after the first, Next repeats it.
+// Tests:     tests/worker/trainer/data/data_test.cc
 #pragma once
 
 #include <condition_variable>
@@ -18,9 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include "common/status.h"
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/data/sampler.h"
-#include "worker/trainer/result.h"
 
 namespace dt::trainer {
 
@@ -50,14 +49,14 @@ class Loader {
 
   // The next micro-batch; waits for it. REQUIRES: fewer than (end_step - first_step) × micro_steps
   // calls before.
-  Result<HostBatch> Next();
+  absl::StatusOr<HostBatch> Next();
 
  private:
   void Read();
   void ReadAll();
-  Result<HostBatch> ReadBatch(uint64_t step, int64_t micro_step);
+  absl::StatusOr<HostBatch> ReadBatch(uint64_t step, int64_t micro_step);
   // Waits for room and puts the batch in line; false when the Loader is being destroyed.
-  bool Push(Result<HostBatch> batch);
+  bool Push(absl::StatusOr<HostBatch> batch);
 
   const Dataset& dataset_;
   const Sampler sampler_;
@@ -69,7 +68,7 @@ class Loader {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<HostBatch> ready_;
-  std::optional<Error> failed_;
+  absl::Status failed_;
   bool closing_ = false;
 
   std::thread reader_;  // last: it uses all of the above

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include "common/check.h"
+
 namespace dt::trainer {
 namespace {
 
@@ -59,15 +61,14 @@ uint64_t Sampler::Permute(uint64_t epoch, uint64_t position) const {
   return value;
 }
 
-Result<void> BatchPlan::Check() const {
+absl::Status BatchPlan::Check() const {
   DT_CHECK(world_size > 0 && rank >= 0 && rank < world_size);
   if (micro_batch <= 0 || global_batch <= 0 || global_batch % (micro_batch * world_size) != 0) {
-    return Error{ErrorKind::kConfig, "train.global_batch_size is " + std::to_string(global_batch) +
-                                         "; it must be a multiple of train.batch_size " +
-                                         std::to_string(micro_batch) + " × " +
-                                         std::to_string(world_size) + " ranks"};
+    return ConfigError("train.global_batch_size is " + std::to_string(global_batch) +
+                       "; it must be a multiple of train.batch_size " +
+                       std::to_string(micro_batch) + " × " + std::to_string(world_size) + " ranks");
   }
-  return {};
+  return absl::OkStatus();
 }
 
 uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch) {

@@ -5,12 +5,12 @@
 //            with another number of ranks and see the same data in the same order.
 // Units:     samples and windows are sequences of seq_len + 1 tokens.
 // Invariant: each window is seen exactly once an epoch.
-// Tests:     tests/trainer/data_test.cc
+// Tests:     tests/worker/trainer/data/data_test.cc
 #pragma once
 
 #include <cstdint>
 
-#include "worker/trainer/result.h"
+#include "common/status.h"
 
 namespace dt::trainer {
 
@@ -44,8 +44,8 @@ struct BatchPlan {
   int32_t world_size = 1;
   int32_t rank = 0;
 
-  // Errors: kConfig when the global batch is not a multiple of micro_batch × world_size.
-  Result<void> Check() const;
+  // Errors: ConfigError when the global batch is not a multiple of micro_batch × world_size.
+  absl::Status Check() const;
   // REQUIRES: Check().
   int64_t micro_steps() const { return global_batch / (micro_batch * world_size); }
   // The first of the micro_batch consecutive samples of this rank. Step s of all ranks together

@@ -14,8 +14,9 @@ int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank
   return (batches - rank + size - 1) / size;
 }
 
-Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Transformer& model,
-                            Device& device, Group* group, EvalMeter& meter) {
+absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
+                                    const Transformer& model, Device& device, Group* group,
+                                    EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
@@ -34,7 +35,7 @@ Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Tr
     at::Tensor ids = at::empty({sequences, length + 1}, at::kLong);
     int64_t* out = ids.mutable_data_ptr<int64_t>();
     for (int64_t s = 0; s < sequences; ++s) {
-      DT_TRY(data.ReadWindow(first + s, window));
+      DT_RETURN_IF_ERROR(data.ReadWindow(first + s, window));
       out = std::copy(window.begin(), window.end(), out);
     }
     ids = device.Upload(ids);
@@ -46,7 +47,7 @@ Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Tr
     perplexities += loss.exp();
     tokens += static_cast<double>(sequences * length);
     batches += 1;
-    DT_TRY(meter.Done());
+    DT_RETURN_IF_ERROR(meter.Done());
   }
   std::vector<std::vector<double>> rows{
       {sum.item<double>(), perplexities.item<double>(), tokens, batches}};

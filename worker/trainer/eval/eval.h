@@ -1,15 +1,15 @@
 // eval.h: validation loss.
 //
 // Errors: those of Dataset::ReadWindow and of the meter; LibTorch's exceptions pass through.
-// Tests:  tests/trainer/attempt_test.cc
+// Tests:  tests/worker/trainer/run/attempt_test.cc
 #pragma once
 
-#include "worker/trainer/comm/group.h"
 #include "worker/trainer/data/dataset.h"
-#include "worker/trainer/device.h"
-#include "worker/trainer/eval/meter.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/link/meter.h"
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/spec.h"
+#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 
@@ -21,8 +21,9 @@ struct Validation {
 // The first eval.batches micro-batches of the validation data, dealt to the ranks in turn, so that
 // the figure does not depend on how many there are. Every rank of `group` calls it and gets the
 // whole.
-Result<Validation> Validate(const TrialSpec& spec, const Dataset& data, const Transformer& model,
-                            Device& device, Group* group, EvalMeter& meter);
+absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
+                                    const Transformer& model, Device& device, Group* group,
+                                    EvalMeter& meter);
 // Pure: of one rank's share, as the meter counts: batches.
 int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size);
 

@@ -97,14 +97,13 @@ Preferred PreferredEnding(std::span<const EndingLoss> losses) {
           })};
 }
 
-Result<std::vector<ExampleBatch>> HellaSwagBatches(const std::vector<HellaSwagExample>& examples,
-                                                   int64_t positions) {
+absl::StatusOr<std::vector<ExampleBatch>> HellaSwagBatches(
+    const std::vector<HellaSwagExample>& examples, int64_t positions) {
   for (size_t i = 0; i < examples.size(); ++i) {
     if (LongestEnding(examples[i]) <= positions) continue;
-    return Error{ErrorKind::kConfig,
-                 "eval.hellaswag: example " + std::to_string(i) + " has an ending of " +
-                     std::to_string(LongestEnding(examples[i])) +
-                     " tokens; the model has model.n_positions " + std::to_string(positions)};
+    return ConfigError("eval.hellaswag: example " + std::to_string(i) + " has an ending of " +
+                       std::to_string(LongestEnding(examples[i])) +
+                       " tokens; the model has model.n_positions " + std::to_string(positions));
   }
   std::vector<size_t> order(examples.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -122,11 +121,11 @@ Result<std::vector<ExampleBatch>> HellaSwagBatches(const std::vector<HellaSwagEx
   return batches;
 }
 
-Result<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
-                                      const std::vector<HellaSwagExample>& examples,
-                                      const std::vector<ExampleBatch>& batches,
-                                      const Transformer& model, Device& device, Group* group,
-                                      EvalMeter& meter) {
+absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
+                                              const std::vector<HellaSwagExample>& examples,
+                                              const std::vector<ExampleBatch>& batches,
+                                              const Transformer& model, Device& device,
+                                              Group* group, EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
@@ -148,7 +147,7 @@ Result<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
       right_norm += preferred.by_mean == examples[index].label;
       count += 1;
     }
-    DT_TRY(meter.Done());
+    DT_RETURN_IF_ERROR(meter.Done());
   }
   std::vector<std::vector<double>> rows{{right, right_norm, count}};
   if (group != nullptr) rows = group->AllGather(rows[0]);

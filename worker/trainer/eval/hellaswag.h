@@ -4,9 +4,9 @@
 //         batches are made of the whole list before they are dealt.
 // Source: the evaluation of llm.c and build-nanogpt: the ending with the least sum of losses
 //         (accuracy), and with the least mean over its tokens (normalised accuracy).
-// Errors: kConfig for an ending that does not fit into the model's positions; those of the meter.
-//         LibTorch's exceptions pass through.
-// Tests:  tests/trainer/hellaswag_test.cc
+// Errors: ConfigError for an ending that does not fit into the model's positions; those of the
+//         meter. LibTorch's exceptions pass through.
+// Tests:  tests/worker/trainer/eval/hellaswag_test.cc
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "corpus/hellaswag.h"
-#include "worker/trainer/comm/group.h"
-#include "worker/trainer/device.h"
-#include "worker/trainer/eval/meter.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/link/meter.h"
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/spec.h"
+#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 
@@ -37,8 +37,8 @@ Preferred PreferredEnding(std::span<const EndingLoss> losses);
 
 // Examples that are scored at once: of similar length, in bounded memory.
 using ExampleBatch = std::vector<size_t>;
-// Pure. Every example in exactly one batch; the same for every rank. Errors: kConfig.
-Result<std::vector<ExampleBatch>> HellaSwagBatches(
+// Pure. Every example in exactly one batch; the same for every rank. Errors: ConfigError.
+absl::StatusOr<std::vector<ExampleBatch>> HellaSwagBatches(
     const std::vector<corpus::HellaSwagExample>& examples, int64_t positions);
 
 struct HellaSwagScore {
@@ -47,10 +47,10 @@ struct HellaSwagScore {
   double examples = 0;
 };
 // Every rank of `group` calls it and gets the whole; null: one rank.
-Result<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
-                                      const std::vector<corpus::HellaSwagExample>& examples,
-                                      const std::vector<ExampleBatch>& batches,
-                                      const Transformer& model, Device& device, Group* group,
-                                      EvalMeter& meter);
+absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
+                                              const std::vector<corpus::HellaSwagExample>& examples,
+                                              const std::vector<ExampleBatch>& batches,
+                                              const Transformer& model, Device& device,
+                                              Group* group, EvalMeter& meter);
 
 }  // namespace dt::trainer

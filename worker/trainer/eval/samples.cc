@@ -36,10 +36,11 @@ void KeepCompany(Group& group) {
   }
 }
 
-Result<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
-                                                    const Generation& generation,
-                                                    const Transformer& model, Device& device,
-                                                    Group* group, EvalMeter& meter) {
+absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
+                                                            const Generation& generation,
+                                                            const Transformer& model,
+                                                            Device& device, Group* group,
+                                                            EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
@@ -69,7 +70,7 @@ Result<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
     }
     if (std::all_of(ended.begin(), ended.end(), [](bool over) { return over; })) break;
     ids = at::cat({ids, drawn.unsqueeze(1)}, 1);
-    DT_TRY(meter.Done());
+    DT_RETURN_IF_ERROR(meter.Done());
     if (group != nullptr) group->AllGather({kGoesOn});
   }
   if (group != nullptr) group->AllGather({kHasEnded});

@@ -1,10 +1,9 @@
 // samples.h: texts that the model writes, for people to see what it has learned.
 //
 // Role:   rank 0 generates, and the others keep it company. What comes is a function of weights,
-// seed
-//         and step.
+//         seed and step.
 // Errors: those of the meter; LibTorch's exceptions pass through.
-// Tests:  tests/trainer/samples_test.cc, tests/trainer/tasks_test.cc
+// Tests:  tests/worker/trainer/eval/samples_test.cc, tests/worker/trainer/run/tasks_test.cc
 #pragma once
 
 #include <cstdint>
@@ -12,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/trainer/comm/group.h"
-#include "worker/trainer/device.h"
-#include "worker/trainer/eval/meter.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/link/meter.h"
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/spec.h"
+#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 
@@ -27,10 +26,11 @@ struct Generation {
 };
 // Rank 0: the tokens of each of eval.samples after the prompt, without end-of-text; at most
 // eval.sample_tokens. `group`: whose other ranks are in KeepCompany; null: none.
-Result<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
-                                                    const Generation& generation,
-                                                    const Transformer& model, Device& device,
-                                                    Group* group, EvalMeter& meter);
+absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
+                                                            const Generation& generation,
+                                                            const Transformer& model,
+                                                            Device& device, Group* group,
+                                                            EvalMeter& meter);
 // The other ranks, until it has ended: a collective for each token, because one that waited for all
 // of them would run into its timeout.
 void KeepCompany(Group& group);

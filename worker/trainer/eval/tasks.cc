@@ -12,64 +12,62 @@ namespace dt::trainer {
 namespace {
 
 // The one file that a field names.
-Result<std::string> FileOf(const char* field, const std::string& pattern,
-                           const std::string& data_root) {
+absl::StatusOr<std::string> FileOf(const char* field, const std::string& pattern,
+                                   const std::string& data_root) {
   const std::string context = std::string(field) + " '" + pattern + "'";
-  Result<std::vector<std::string>> files = corpus::ResolveGlob(data_root, pattern);
-  if (!files.ok()) return std::move(files).error().Within(context);
+  absl::StatusOr<std::vector<std::string>> files = corpus::ResolveGlob(data_root, pattern);
+  if (!files.ok()) return Annotate(files.status(), context);
   if (files->size() == 1) return (*files)[0];
-  return Error{ErrorKind::kConfig,
-               context + " matches " + std::to_string(files->size()) + " files; name one"};
+  return ConfigError(context + " matches " + std::to_string(files->size()) + " files; name one");
 }
 
-Result<corpus::TextCodec> OpenCodec(const TrialSpec& spec, const std::string& data_root) {
+absl::StatusOr<corpus::TextCodec> OpenCodec(const TrialSpec& spec, const std::string& data_root) {
   if (spec.data.bytes) return corpus::TextCodec();
-  Result<std::string> file = FileOf("eval.vocab", spec.eval.vocab, data_root);
+  absl::StatusOr<std::string> file = FileOf("eval.vocab", spec.eval.vocab, data_root);
   if (!file.ok()) {
-    Error error = std::move(file).error();
-    error.message +=
-        "; place GPT-2's vocab.bpe there ('dtctl data fetch gpt2-vocab' gets it), or set "
-        "eval.vocab";
-    return error;
+    return StatusOf(file.status().code(),
+                    absl::StrCat(file.status().message(),
+                                 "; place GPT-2's vocab.bpe there ('dtctl data fetch gpt2-vocab' "
+                                 "gets it), or set eval.vocab"));
   }
   return corpus::TextCodec::OpenGpt2(*file);
 }
 
 }  // namespace
 
-Result<EvalTasks> EvalTasks::Open(const TrialSpec& spec, const std::string& data_root) {
+absl::StatusOr<EvalTasks> EvalTasks::Open(const TrialSpec& spec, const std::string& data_root) {
   EvalTasks tasks;
-  DT_TRY(tasks.OpenHellaSwag(spec, data_root));
-  DT_TRY(tasks.OpenSamples(spec, data_root));
+  DT_RETURN_IF_ERROR(tasks.OpenHellaSwag(spec, data_root));
+  DT_RETURN_IF_ERROR(tasks.OpenSamples(spec, data_root));
   return tasks;
 }
 
-Result<void> EvalTasks::OpenHellaSwag(const TrialSpec& spec, const std::string& data_root) {
-  if (spec.eval.hellaswag.empty()) return {};
-  DT_TRY_ASSIGN(const std::string file, FileOf("eval.hellaswag", spec.eval.hellaswag, data_root));
-  DT_TRY_ASSIGN(const bool text, corpus::IsHellaSwagText(file));
+absl::Status EvalTasks::OpenHellaSwag(const TrialSpec& spec, const std::string& data_root) {
+  if (spec.eval.hellaswag.empty()) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(const std::string file,
+                      FileOf("eval.hellaswag", spec.eval.hellaswag, data_root));
+  DT_ASSIGN_OR_RETURN(const bool text, corpus::IsHellaSwagText(file));
   std::optional<corpus::TextCodec> codec;
   if (text) {
-    DT_TRY_ASSIGN(codec, OpenCodec(spec, data_root));
+    DT_ASSIGN_OR_RETURN(codec, OpenCodec(spec, data_root));
   }
-  DT_TRY_ASSIGN(examples_,
-                corpus::ReadHellaSwag(file, codec ? &*codec : nullptr, spec.model.vocab_size));
-  DT_TRY_ASSIGN(batches_, HellaSwagBatches(examples_, spec.model.n_positions));
-  return {};
+  DT_ASSIGN_OR_RETURN(
+      examples_, corpus::ReadHellaSwag(file, codec ? &*codec : nullptr, spec.model.vocab_size));
+  DT_ASSIGN_OR_RETURN(batches_, HellaSwagBatches(examples_, spec.model.n_positions));
+  return absl::OkStatus();
 }
 
-Result<void> EvalTasks::OpenSamples(const TrialSpec& spec, const std::string& data_root) {
-  if (spec.eval.samples == 0) return {};
-  DT_TRY_ASSIGN(codec_, OpenCodec(spec, data_root));
+absl::Status EvalTasks::OpenSamples(const TrialSpec& spec, const std::string& data_root) {
+  if (spec.eval.samples == 0) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(codec_, OpenCodec(spec, data_root));
   prompt_ = codec_.Encode(spec.eval.sample_prompt);
   if (prompt_.empty()) prompt_ = {codec_.end_of_text()};
   const uint16_t largest =
       std::max(*std::max_element(prompt_.begin(), prompt_.end()), codec_.end_of_text());
-  if (largest < spec.model.vocab_size) return {};
-  return Error{ErrorKind::kConfig, "eval.samples needs token " + std::to_string(largest) +
-                                       " of data.tokenizer; model.vocab_size is " +
-                                       std::to_string(spec.model.vocab_size) +
-                                       ". Set the tokenizer of the data"};
+  if (largest < spec.model.vocab_size) return absl::OkStatus();
+  return ConfigError("eval.samples needs token " + std::to_string(largest) +
+                     " of data.tokenizer; model.vocab_size is " +
+                     std::to_string(spec.model.vocab_size) + ". Set the tokenizer of the data");
 }
 
 int64_t EvalTasks::Parts(const TrialSpec& spec, int32_t rank, int32_t size) const {
@@ -77,13 +75,13 @@ int64_t EvalTasks::Parts(const TrialSpec& spec, int32_t rank, int32_t size) cons
   return batches + (prompt_.empty() || rank != 0 ? 0 : spec.eval.sample_tokens);
 }
 
-Result<void> EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Device& device,
+absl::Status EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Device& device,
                             Group* group, EvalMeter& meter, frames::Eval& eval) const {
   const bool is_root = group == nullptr || group->rank() == 0;
   const auto step = static_cast<unsigned long long>(eval.step);
   if (!examples_.empty()) {
-    DT_TRY_ASSIGN(const HellaSwagScore score,
-                  ScoreHellaSwag(spec, examples_, batches_, model, device, group, meter));
+    DT_ASSIGN_OR_RETURN(const HellaSwagScore score,
+                        ScoreHellaSwag(spec, examples_, batches_, model, device, group, meter));
     eval.hellaswag_acc = score.acc;
     eval.hellaswag_acc_norm = score.acc_norm;
     if (is_root) {
@@ -91,21 +89,21 @@ Result<void> EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Dev
                    score.acc_norm);
     }
   }
-  if (prompt_.empty()) return {};
+  if (prompt_.empty()) return absl::OkStatus();
   if (!is_root) {
     KeepCompany(*group);
-    return {};
+    return absl::OkStatus();
   }
   // Other texts at each evaluation, and the same after a resume.
   const uint64_t seed = static_cast<uint64_t>(spec.seed) + 0x9e3779b97f4a7c15 * (eval.step + 1);
   const Generation generation{prompt_, codec_.end_of_text(), seed};
-  DT_TRY_ASSIGN(const auto samples, Generate(spec, generation, model, device, group, meter));
+  DT_ASSIGN_OR_RETURN(const auto samples, Generate(spec, generation, model, device, group, meter));
   for (const std::vector<uint16_t>& ids : samples) {
     eval.samples.push_back(ShownText(spec.eval.sample_prompt + codec_.Decode(ids)));
     std::fprintf(stderr, "step %llu  sample %zu: %s\n", step, eval.samples.size(),
                  eval.samples.back().c_str());
   }
-  return {};
+  return absl::OkStatus();
 }
 
 }  // namespace dt::trainer

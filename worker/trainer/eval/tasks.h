@@ -1,31 +1,32 @@
 // tasks.h: what an evaluation does besides the validation loss, made ready before the ranks meet.
 //
-// Errors: of Open, kConfig and kData for files that are absent, damaged or do not fit the model.
-// Tests:  tests/trainer/tasks_test.cc
+// Errors: Open: ConfigError and DataError for files that are absent, damaged or do not fit the
+//         model.
+// Tests:  tests/worker/trainer/run/tasks_test.cc
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "worker/frames.h"
+#include "worker/frames/frames.h"
 #include "worker/trainer/eval/hellaswag.h"
 
 namespace dt::trainer {
 
 class EvalTasks {
  public:
-  static Result<EvalTasks> Open(const TrialSpec& spec, const std::string& data_root);
+  static absl::StatusOr<EvalTasks> Open(const TrialSpec& spec, const std::string& data_root);
 
   // Every rank calls it; fills in `eval`. Errors: those of the meter.
-  Result<void> Run(const TrialSpec& spec, const Transformer& model, Device& device, Group* group,
+  absl::Status Run(const TrialSpec& spec, const Transformer& model, Device& device, Group* group,
                    EvalMeter& meter, frames::Eval& eval) const;
   // Of one rank's share, as the meter counts: batches of examples, tokens.
   int64_t Parts(const TrialSpec& spec, int32_t rank, int32_t size) const;
 
  private:
-  Result<void> OpenHellaSwag(const TrialSpec& spec, const std::string& data_root);
-  Result<void> OpenSamples(const TrialSpec& spec, const std::string& data_root);
+  absl::Status OpenHellaSwag(const TrialSpec& spec, const std::string& data_root);
+  absl::Status OpenSamples(const TrialSpec& spec, const std::string& data_root);
 
   std::vector<corpus::HellaSwagExample> examples_;
   std::vector<ExampleBatch> batches_;

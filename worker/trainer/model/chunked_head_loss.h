@@ -8,11 +8,11 @@
 // Errors:   LibTorch's exceptions pass through. On a GPU a target that is no column is the device's
 //           error, seen later, or, with a kernel of row_kernel.h, a loss that is not a number.
 // Threads:  enqueues on the current stream and never waits for it.
-// Tests:    tests/trainer/chunked_head_loss_test.cc, tests/gpu
+// Tests:    tests/worker/trainer/model/chunked_head_loss_test.cc, tests/gpu
 #pragma once
 
+#include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/head_loss.h"
-#include "worker/trainer/torch_prefix.h"
 
 namespace dt::trainer {
 

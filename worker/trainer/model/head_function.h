@@ -2,14 +2,15 @@
 // forward keeps them, backward hands them out.
 //
 // Errors: what the pass throws, and LibTorch's exceptions, pass through.
-// Tests:  tests/trainer/head_loss_test.cc, tests/trainer/chunked_head_loss_test.cc
+// Tests:  tests/worker/trainer/model/head_loss_test.cc,
+//         tests/worker/trainer/model/chunked_head_loss_test.cc
 #pragma once
 
 #include <optional>
 #include <utility>
 
+#include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/head_loss.h"
-#include "worker/trainer/torch_prefix.h"
 
 namespace dt::trainer {
 

@@ -7,14 +7,14 @@
 //           hidden states; backward hands these out. The logits of all rows are never in memory.
 // Errors:   LibTorch's exceptions (out of memory among them) pass through.
 // Invariant: the same inputs and threads give the same bits.
-// Tests:    tests/trainer/head_loss_test.cc
+// Tests:    tests/worker/trainer/model/head_loss_test.cc
 #pragma once
 
 #include <utility>
 #include <vector>
 
-#include "worker/trainer/device.h"
-#include "worker/trainer/torch_prefix.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/device/torch_prefix.h"
 
 namespace dt::trainer {
 

@@ -3,13 +3,14 @@
 //
 // Threads: the training thread, and those on which the backward pass runs.
 // Errors:  LibTorch's exceptions pass through.
-// Tests:   tests/trainer/model_test.cc, tests/trainer/precision_test.cc, tests/gpu
+// Tests:   tests/worker/trainer/model/model_test.cc, tests/worker/trainer/run/precision_test.cc,
+//          tests/gpu
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "worker/trainer/torch_prefix.h"
+#include "worker/trainer/device/torch_prefix.h"
 
 namespace dt::trainer {
 

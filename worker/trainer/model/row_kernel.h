@@ -3,12 +3,13 @@
 //
 // Threads: set when a device is opened, before anything trains; then called by the training thread.
 // Errors:  LibTorch's exceptions pass through.
-// Tests:   tests/trainer/chunked_head_loss_test.cc, tests/trainer/softmax_rows_test.cc, tests/gpu
+// Tests:   tests/worker/trainer/model/chunked_head_loss_test.cc,
+//          tests/worker/trainer/model/softmax_rows_test.cc, tests/gpu
 #pragma once
 
 #include <functional>
 
-#include "worker/trainer/torch_prefix.h"
+#include "worker/trainer/device/torch_prefix.h"
 
 namespace dt::trainer {
 

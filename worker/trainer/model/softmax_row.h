@@ -4,7 +4,7 @@
 // Role:     pure; no LibTorch. Vectorised for the processor that runs it.
 // Accuracy: exp within 2 units in the last place; a sum is in a fixed order, so the same row gives
 //           the same bits on the same kind of processor.
-// Tests:    tests/trainer/head_loss_test.cc
+// Tests:    tests/worker/trainer/model/head_loss_test.cc
 #pragma once
 
 #include <cstdint>

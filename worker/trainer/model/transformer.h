@@ -5,16 +5,16 @@
 // Role:     parameters are plain tensors with names; the forward pass is ATen calls under autograd.
 // Threads:  thread-compatible; the training thread.
 // Errors:   LibTorch's exceptions (out of memory among them) pass through.
-// Tests:    tests/trainer/model_test.cc, against PyTorch's values
+// Tests:    tests/worker/trainer/model/model_test.cc, against PyTorch's values
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/head_loss.h"
-#include "worker/trainer/spec.h"
-#include "worker/trainer/torch_prefix.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 

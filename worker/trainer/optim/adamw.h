@@ -3,13 +3,13 @@
 //
 // Ownership: shares the parameters; owns the moments.
 // Errors:    LibTorch's exceptions pass through.
-// Tests:     tests/trainer/model_test.cc, against PyTorch's values
+// Tests:     tests/worker/trainer/model/model_test.cc, against PyTorch's values
 #pragma once
 
 #include <vector>
 
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/spec.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 

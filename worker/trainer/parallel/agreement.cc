@@ -62,7 +62,7 @@ uint64_t HashBits(const std::vector<NamedTensor>& tensors) {
   return tensors.at(0).tensor.is_cpu() ? HashOnCpu(tensors) : HashOnDevice(tensors);
 }
 
-Result<void> CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
+absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
   std::vector<std::vector<size_t>> alike;  // in order of their first rank
   for (size_t rank = 0; rank < hashes.size(); ++rank) {
     const auto those = std::find_if(alike.begin(), alike.end(), [&](const auto& ranks) {
@@ -70,7 +70,7 @@ Result<void> CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
     });
     (those == alike.end() ? alike.emplace_back() : *those).push_back(rank);
   }
-  if (alike.size() < 2) return {};
+  if (alike.size() < 2) return absl::OkStatus();
   const std::vector<size_t>& most = *std::max_element(
       alike.begin(), alike.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   const std::string what = "after step " + std::to_string(step) + " the parameters of ";
@@ -79,20 +79,20 @@ Result<void> CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
     for (size_t rank = 0; rank < hashes.size(); ++rank) {
       if (hashes[rank] != hashes[most[0]]) others.push_back(rank);
     }
-    return Error{ErrorKind::kDamaged, what + Listed(others) + " are not those of the other " +
-                                          std::to_string(most.size()) +
-                                          " ranks, which agree: look at the memory and the device "
-                                          "of its worker"};
+    return DamagedError(what + Listed(others) + " are not those of the other " +
+                        std::to_string(most.size()) +
+                        " ranks, which agree: look at the memory and the device "
+                        "of its worker");
   }
   std::string parts;
   for (const std::vector<size_t>& ranks : alike)
     parts += (parts.empty() ? "" : " and ") + Listed(ranks);
-  return Error{ErrorKind::kDamaged, what + parts +
-                                        " differ, and no majority says which are right: look at "
-                                        "the memory and the device of their workers"};
+  return DamagedError(what + parts +
+                      " differ, and no majority says which are right: look at "
+                      "the memory and the device of their workers");
 }
 
-Result<void> CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
+absl::Status CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
                                int64_t step) {
   const uint64_t mine = HashBits(parameters);
   // As halves, which a double holds exactly.

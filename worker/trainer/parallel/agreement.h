@@ -2,15 +2,16 @@
 // a flipped bit in one's memory, or a fault of its arithmetic, shows as a difference.
 //
 // Threads: the training thread.
-// Errors:  kDamaged, which is retried from a checkpoint; LibTorch's exceptions pass through.
-// Tests:   tests/trainer/agreement_test.cc, tests/trainer/bit_flip_test.cc
+// Errors:  DamagedError, which is retried from a checkpoint; LibTorch's exceptions pass through.
+// Tests:   tests/worker/trainer/parallel/agreement_test.cc,
+//          tests/worker/trainer/run/bit_flip_test.cc
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "worker/trainer/comm/group.h"
 #include "worker/trainer/model/transformer.h"
+#include "worker/trainer/parallel/group.h"
 
 namespace dt::trainer {
 
@@ -20,10 +21,10 @@ uint64_t HashBits(const std::vector<NamedTensor>& tensors);
 
 // `hashes`: of every rank, in order. Names those that differ from the majority; where there is
 // none, all of them, those that agree together.
-Result<void> CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step);
+absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step);
 
 // Every rank of `group` calls it after the same step and gets the same answer.
-Result<void> CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
+absl::Status CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
                                int64_t step);
 
 }  // namespace dt::trainer

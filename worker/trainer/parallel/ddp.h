@@ -7,14 +7,14 @@
 // Threads:   the training thread.
 // Errors:    LibTorch's exceptions pass through; a failed collective leaves gradients half reduced,
 //            parameters untouched.
-// Tests:     tests/trainer/attempt_test.cc, tests/gpu
+// Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "worker/trainer/comm/bucket_timer.h"
-#include "worker/trainer/comm/group.h"
+#include "worker/trainer/parallel/bucket_timer.h"
+#include "worker/trainer/parallel/group.h"
 #include "worker/trainer/parallel/noise_scale.h"
 
 namespace dt::trainer {

@@ -5,13 +5,14 @@
 //          with the average, which is the gradient of a larger batch.
 // Threads: LocalGradient is written where the backward pass runs, read between steps.
 // Errors:  LibTorch's exceptions pass through.
-// Tests:   tests/trainer/noise_scale_test.cc, tests/trainer/attempt_test.cc
+// Tests:   tests/worker/trainer/parallel/noise_scale_test.cc,
+//          tests/worker/trainer/run/attempt_test.cc
 #pragma once
 
 #include <memory>
 #include <optional>
 
-#include "worker/trainer/torch_prefix.h"
+#include "worker/trainer/device/torch_prefix.h"
 
 namespace dt::trainer {
 

@@ -67,7 +67,7 @@ class SharedAllReduce final : public c10d::CommHookInterface {
   void Run(Job& job) {
     const float* part = reduce_->memory()->Part(reduce_->rank());
     const size_t first = static_cast<size_t>(job.buffer.const_data_ptr<float>() - part);
-    const Result<void> averaged =
+    const absl::Status averaged =
         reduce_->Average(job.number, first, static_cast<size_t>(job.buffer.numel()));
     if (averaged.ok()) {
       times_->OnComplete(job.index);
@@ -75,7 +75,7 @@ class SharedAllReduce final : public c10d::CommHookInterface {
       return;
     }
     try {
-      C10_THROW_ERROR(DistError, averaged.error().message);
+      C10_THROW_ERROR(DistError, std::string(averaged.message()));
     } catch (...) {
       job.done->setError(std::current_exception());
     }

@@ -6,13 +6,14 @@
 // Threads:   the hook has a thread of its own, so that a rank computes while it waits for a slower
 //            one; buckets are averaged one after another.
 // Errors:    a bucket's future carries kCollective as c10::DistError.
-// Tests:     tests/trainer/host_reduce_test.cc, tests/trainer/attempt_test.cc
+// Tests:     tests/worker/trainer/parallel/host/host_reduce_test.cc,
+//            tests/worker/trainer/run/attempt_test.cc
 #pragma once
 
 #include <memory>
 
-#include "worker/trainer/comm/bucket_timer.h"
-#include "worker/trainer/comm/host_reduce.h"
+#include "worker/trainer/parallel/bucket_timer.h"
+#include "worker/trainer/parallel/host/host_reduce.h"
 
 namespace dt::trainer {
 

@@ -4,12 +4,12 @@
 //
 // Threads: the training thread. Nothing but Read waits for the device.
 // Errors:  LibTorch's exceptions pass through.
-// Tests:   tests/trainer/precision_test.cc, tests/gpu
+// Tests:   tests/worker/trainer/run/precision_test.cc, tests/gpu
 #pragma once
 
 #include <cstdint>
 
-#include "worker/trainer/torch_prefix.h"
+#include "worker/trainer/device/torch_prefix.h"
 
 namespace dt::trainer {
 

@@ -1,13 +1,13 @@
 // precision.h: what precision.compute means on a device, and the scope of autocast.
 //
 // Threads: the settings are of the calling thread (autocast) and of the process (TF32).
-// Tests:   tests/trainer/model_test.cc, tests/gpu
+// Tests:   tests/worker/trainer/model/model_test.cc, tests/gpu
 #pragma once
 
 #include <optional>
 
-#include "worker/trainer/spec.h"
-#include "worker/trainer/torch_prefix.h"
+#include "worker/trainer/device/torch_prefix.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 

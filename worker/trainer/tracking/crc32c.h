@@ -1,7 +1,7 @@
 // crc32c.h: the checksum of TensorBoard's records: CRC-32C (Castagnoli), RFC 3720, appendix B.4.
 //
 // Role:  pure.
-// Tests: tests/trainer/tracking_test.cc
+// Tests: tests/worker/trainer/tracking/tracking_test.cc
 #pragma once
 
 #include <cstdint>

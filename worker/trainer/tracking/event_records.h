@@ -4,7 +4,8 @@
 //
 // Role:   pure.
 // Source: TensorBoard's record_writer.py and plugins/hparams/plugin_data.proto
-// Tests:  tests/trainer/tracking_test.cc, against bytes that TensorBoard's own writer made
+// Tests:  tests/worker/trainer/tracking/tracking_test.cc,
+//         against bytes that TensorBoard's own writer made
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <limits>
 
-#include "worker/trainer/spec.h"
 #include "worker/trainer/tracking/event_records.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 namespace {
@@ -107,9 +107,9 @@ bool Stays(const std::string& line, uint64_t step) {
 }
 
 // Copies the lines that stay.
-Result<OutputFile> KeepLines(const std::string& path, uint64_t step) {
+absl::StatusOr<OutputFile> KeepLines(const std::string& path, uint64_t step) {
   const std::string kept = path + ".tmp";
-  DT_TRY_ASSIGN(OutputFile out, OutputFile::Create(kept));
+  DT_ASSIGN_OR_RETURN(OutputFile out, OutputFile::Create(kept));
   std::ifstream in(path, std::ios::binary);
   std::string buffer(kLineBytes, '\0');
   while (!in.eof()) {
@@ -123,9 +123,9 @@ Result<OutputFile> KeepLines(const std::string& path, uint64_t step) {
     std::string line(buffer.data(), static_cast<size_t>(in.gcount()) - 1);
     if (!Stays(line, step)) continue;
     line += '\n';
-    DT_TRY(out.Append(line.data(), line.size()));
+    DT_RETURN_IF_ERROR(out.Append(line.data(), line.size()));
   }
-  DT_TRY(Rename(kept, path));  // the open file goes along
+  DT_RETURN_IF_ERROR(Rename(kept, path));  // the open file goes along
   return out;
 }
 
@@ -150,51 +150,51 @@ TrackedConversation::~TrackedConversation() {
 }
 
 void TrackedConversation::Say(const frames::FromTrainer& frame) {
-  Result<void> tracked = [&]() -> Result<void> {
+  absl::Status tracked = [&]() -> absl::Status {
     try {
       return Track(frame);
     } catch (const json::exception& bad) {
-      return Error{ErrorKind::kIo, bad.what()};  // training goes on
+      return IoError(bad.what());  // training goes on
     }
   }();
   if (!tracked.ok()) {
     tracking_ = false;
     std::fprintf(stderr, "%s and the event file are not written any more: %s\n",
-                 (folder_ + "/metrics.jsonl").c_str(), tracked.error().message.c_str());
+                 (folder_ + "/metrics.jsonl").c_str(), std::string(tracked.message()).c_str());
   }
   inner_.Say(frame);
 }
 
-Result<void> TrackedConversation::Track(const frames::FromTrainer& frame) {
+absl::Status TrackedConversation::Track(const frames::FromTrainer& frame) {
   if (const auto* running = std::get_if<frames::Running>(&frame)) {
     return Begin(running->resumed_step);
   }
-  if (!tracking_) return {};
+  if (!tracking_) return absl::OkStatus();
   if (const auto* done = std::get_if<frames::StepDone>(&frame)) return Step(done->row);
   if (std::holds_alternative<frames::Eval>(frame)) return Evaluated(frame);
   if (const auto* end = std::get_if<frames::End>(&frame)) return End(*end);
   // A resume may begin at this checkpoint from now on, and needs the lines before it.
   if (std::holds_alternative<frames::CheckpointDone>(frame)) return Flush();
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> TrackedConversation::Begin(uint64_t resumed_step) {
-  if (start_.rank != 0 || start_.storage.empty()) return {};
-  DT_TRY_ASSIGN(const TrialSpec spec, ParseTrialSpec(start_.spec));
-  if (!spec.logging_jsonl && !spec.logging_tensorboard) return {};
-  DT_TRY(MakeFolders(folder_));
+absl::Status TrackedConversation::Begin(uint64_t resumed_step) {
+  if (start_.rank != 0 || start_.storage.empty()) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(const TrialSpec spec, ParseTrialSpec(start_.spec));
+  if (!spec.logging_jsonl && !spec.logging_tensorboard) return absl::OkStatus();
+  DT_RETURN_IF_ERROR(MakeFolders(folder_));
   const double now = WallSeconds();
   if (spec.logging_jsonl) {
     if (start_.resume) {
-      DT_TRY_ASSIGN(lines_, KeepLines(folder_ + "/metrics.jsonl", resumed_step));
+      DT_ASSIGN_OR_RETURN(lines_, KeepLines(folder_ + "/metrics.jsonl", resumed_step));
     } else {
-      DT_TRY_ASSIGN(lines_, OutputFile::Create(folder_ + "/metrics.jsonl"));
+      DT_ASSIGN_OR_RETURN(lines_, OutputFile::Create(folder_ + "/metrics.jsonl"));
     }
   }
   std::string record =
       VersionRecord(now) + RestartRecord(now, static_cast<int64_t>(resumed_step) + 1);
   if (spec.logging_tensorboard) {
-    DT_TRY_ASSIGN(events_, OutputFile::Create(folder_ + "/" + EventFileName()));
+    DT_ASSIGN_OR_RETURN(events_, OutputFile::Create(folder_ + "/" + EventFileName()));
     std::vector<std::pair<std::string, Setting>> settings;
     AddSettings(start_.spec, "", settings);
     const std::string trial =
@@ -202,18 +202,18 @@ Result<void> TrackedConversation::Begin(uint64_t resumed_step) {
     record += SettingsRecord(now, trial, settings);
   }
   tracking_ = true;
-  DT_TRY(Write({{"type", "start"},
-                {"step", resumed_step},
-                {"experiment", start_.experiment},
-                {"trial", start_.trial},
-                {"world_size", start_.world_size},
-                {"wall_time_ms", WallMs()},
-                {"spec", start_.spec}},
-               record));
+  DT_RETURN_IF_ERROR(Write({{"type", "start"},
+                            {"step", resumed_step},
+                            {"experiment", start_.experiment},
+                            {"trial", start_.trial},
+                            {"world_size", start_.world_size},
+                            {"wall_time_ms", WallMs()},
+                            {"spec", start_.spec}},
+                           record));
   return Flush();
 }
 
-Result<void> TrackedConversation::Step(const json& row) {
+absl::Status TrackedConversation::Step(const json& row) {
   const int64_t step = row.value("step", int64_t{0});
   json line = row;
   line["type"] = "step";
@@ -221,7 +221,7 @@ Result<void> TrackedConversation::Step(const json& row) {
   return Write(std::move(line), ScalarsRecord(wall_seconds, step, ScalarsOfStep(row)));
 }
 
-Result<void> TrackedConversation::Evaluated(const frames::FromTrainer& frame) {
+absl::Status TrackedConversation::Evaluated(const frames::FromTrainer& frame) {
   json line = json::parse(frames::ToLine(frame), nullptr, /*allow_exceptions=*/false);
   line.erase("token");
   const int64_t step = line.value("step", int64_t{0});
@@ -230,41 +230,42 @@ Result<void> TrackedConversation::Evaluated(const frames::FromTrainer& frame) {
   return Write(std::move(line), record);
 }
 
-Result<void> TrackedConversation::End(const frames::End& end) {
+absl::Status TrackedConversation::End(const frames::End& end) {
   const bool finished = end.cause == "finished";
-  DT_TRY(Write({{"type", "end"},
-                {"step", end.step},
-                {"cause", end.cause},
-                {"message", end.message},
-                {"wall_time_ms", WallMs()}},
-               EndRecord(WallSeconds(), finished ? EndStatus::kSuccess : EndStatus::kFailure)));
-  DT_TRY(Flush());
+  DT_RETURN_IF_ERROR(
+      Write({{"type", "end"},
+             {"step", end.step},
+             {"cause", end.cause},
+             {"message", end.message},
+             {"wall_time_ms", WallMs()}},
+            EndRecord(WallSeconds(), finished ? EndStatus::kSuccess : EndStatus::kFailure)));
+  DT_RETURN_IF_ERROR(Flush());
   tracking_ = false;
-  return {};
+  return absl::OkStatus();
 }
 
-Result<void> TrackedConversation::Write(json line, const std::string& record) {
+absl::Status TrackedConversation::Write(json line, const std::string& record) {
   line["schema"] = kSchema;
   line["attempt"] = start_.attempt;
   if (lines_) {
     pending_lines_ += line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
   if (events_) pending_events_ += record;
-  if (Clock::now() - flushed_ < kFlushEvery) return {};
+  if (Clock::now() - flushed_ < kFlushEvery) return absl::OkStatus();
   return Flush();
 }
 
-Result<void> TrackedConversation::Flush() {
+absl::Status TrackedConversation::Flush() {
   flushed_ = Clock::now();
   if (lines_ && !pending_lines_.empty()) {
-    DT_TRY(lines_->Append(pending_lines_.data(), pending_lines_.size()));
+    DT_RETURN_IF_ERROR(lines_->Append(pending_lines_.data(), pending_lines_.size()));
   }
   if (events_ && !pending_events_.empty()) {
-    DT_TRY(events_->Append(pending_events_.data(), pending_events_.size()));
+    DT_RETURN_IF_ERROR(events_->Append(pending_events_.data(), pending_events_.size()));
   }
   pending_lines_.clear();
   pending_events_.clear();
-  return {};
+  return absl::OkStatus();
 }
 
 }  // namespace dt::trainer

@@ -10,7 +10,7 @@
 //            from metrics.jsonl, and TensorBoard is told to forget them. A killed trainer's file
 //            may end within a line, which the next attempt removes; it lacks the last second at
 //            most.
-// Tests:     tests/trainer/tracking_test.cc
+// Tests:     tests/worker/trainer/tracking/tracking_test.cc
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 #include <string>
 
 #include "common/files.h"
-#include "worker/trainer/conversation.h"
+#include "worker/trainer/link/conversation.h"
 
 namespace dt::trainer {
 
@@ -31,7 +31,7 @@ class TrackedConversation final : public Conversation {
 
   void Say(const frames::FromTrainer& frame) override;
   Wish CurrentWish() const override { return inner_.CurrentWish(); }
-  Result<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) override {
+  absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) override {
     return inner_.AwaitStoreAddress(limit);
   }
   void AbortWith(std::function<void()> abort) override { inner_.AbortWith(std::move(abort)); }
@@ -41,13 +41,13 @@ class TrackedConversation final : public Conversation {
   }
 
  private:
-  Result<void> Track(const frames::FromTrainer& frame);
-  Result<void> Begin(uint64_t resumed_step);
-  Result<void> Step(const nlohmann::json& row);
-  Result<void> Evaluated(const frames::FromTrainer& frame);
-  Result<void> End(const frames::End& end);
-  Result<void> Write(nlohmann::json line, const std::string& record);
-  Result<void> Flush();
+  absl::Status Track(const frames::FromTrainer& frame);
+  absl::Status Begin(uint64_t resumed_step);
+  absl::Status Step(const nlohmann::json& row);
+  absl::Status Evaluated(const frames::FromTrainer& frame);
+  absl::Status End(const frames::End& end);
+  absl::Status Write(nlohmann::json line, const std::string& record);
+  absl::Status Flush();
 
   const frames::Start& start_;
   Conversation& inner_;

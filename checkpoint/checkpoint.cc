@@ -1,0 +1,201 @@
+// checkpoint.cc: writing and verifying one checkpoint.
+#include "checkpoint/checkpoint.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <utility>
+
+#include "checkpoint/folders.h"
+#include "common/check.h"
+#include "common/files.h"
+#include "common/sha256.h"
+
+namespace dt::trainer {
+namespace {
+
+// Makes every folder from the storage down and syncs their entries, of those that were there as
+// well: whoever made them may have been killed before.
+absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id) {
+  std::string folder = storage;
+  for (const std::string& name :
+       {std::to_string(id.trial.experiment), std::to_string(id.trial.trial),
+        "a" + std::to_string(id.attempt)}) {
+    const std::string parent = folder;
+    folder += "/" + name;
+    DT_RETURN_IF_ERROR(MakeFolders(folder));
+    DT_RETURN_IF_ERROR(SyncFolder(parent));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyFile(const std::string& folder, const ManifestFile& expected) {
+  const std::string path = folder + "/" + expected.name;
+  DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  if (file.bytes() != expected.bytes) {
+    return DamagedError("'" + path + "' has " + std::to_string(file.bytes()) +
+                        " bytes; its manifest says " + std::to_string(expected.bytes));
+  }
+  Sha256 hash;
+  std::vector<char> piece(1 << 20);
+  for (uint64_t offset = 0; offset < file.bytes(); offset += piece.size()) {
+    const size_t bytes = std::min<uint64_t>(piece.size(), file.bytes() - offset);
+    DT_RETURN_IF_ERROR(file.ReadAt(offset, piece.data(), bytes));
+    hash.Update(piece.data(), bytes);
+  }
+  if (hash.FinishHex() != expected.sha256) {
+    return DamagedError("'" + path + "' does not have the hash of its manifest");
+  }
+  return absl::OkStatus();
+}
+
+// The checkpoint of a folder as its manifest has it, `id` aside; no other file is looked at.
+absl::StatusOr<Checkpoint> ReadManifest(const std::string& folder,
+                                        const std::optional<std::string>& manifest_hash) {
+  Checkpoint checkpoint;
+  checkpoint.folder = folder;
+  DT_ASSIGN_OR_RETURN(const std::string text,
+                      ReadFile(folder + "/" + kManifestName, kManifestBytesMax));
+  checkpoint.manifest_hash = Sha256Hex(text);
+  if (manifest_hash && *manifest_hash != checkpoint.manifest_hash) {
+    return DamagedError("'" + folder + "' has a manifest with hash " + checkpoint.manifest_hash +
+                        ", not " + *manifest_hash);
+  }
+  absl::StatusOr<Manifest> manifest = ParseManifest(text);
+  if (!manifest.ok()) return Annotate(manifest.status(), "'" + folder + "'");
+  checkpoint.manifest = *std::move(manifest);
+  return checkpoint;
+}
+
+// Puts the finished folder in place of whatever stands there.
+absl::Status Install(const std::string& temporary, const std::string& target) {
+  if (::rename(temporary.c_str(), target.c_str()) == 0) return absl::OkStatus();
+  if (errno != ENOTEMPTY && errno != EEXIST) {
+    return SystemError("rename '" + temporary + "' to", target);
+  }
+  // The same step saved twice: both names change in one instant, then the old one goes.
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
+    return SystemError("exchange '" + temporary + "' with", target);
+  }
+  return RemoveAll(temporary);
+}
+
+// Reads decimal digits up to the next '/' or the end, without leading zeros.
+template <typename T>
+bool TakeNumber(std::string_view& text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto length = static_cast<size_t>(end - text.data());
+  if (error != std::errc() || (text[0] == '0' && length > 1)) return false;
+  text.remove_prefix(length);
+  return true;
+}
+bool Take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+}  // namespace
+
+std::string CheckpointId::Path() const {
+  return std::to_string(trial.experiment) + "/" + std::to_string(trial.trial) + "/a" +
+         std::to_string(attempt) + "/step-" + std::to_string(step);
+}
+
+std::optional<CheckpointId> ParseCheckpointPath(std::string_view path) {
+  CheckpointId id;
+  if (TakeNumber(path, id.trial.experiment) && Take(path, "/") &&
+      TakeNumber(path, id.trial.trial) && Take(path, "/a") && TakeNumber(path, id.attempt) &&
+      Take(path, "/step-") && TakeNumber(path, id.step) && path.empty()) {
+    return id;
+  }
+  return std::nullopt;
+}
+
+CheckpointWriter::CheckpointWriter(std::string storage, const CheckpointId& id)
+    : storage_(std::move(storage)),
+      id_(id),
+      attempt_folder_(AttemptFolder(storage_, id.trial, id.attempt)) {}
+
+absl::StatusOr<CheckpointWriter> CheckpointWriter::Begin(const std::string& storage,
+                                                         const CheckpointId& id) {
+  CheckpointWriter writer(storage, id);
+  DT_RETURN_IF_ERROR(MakeDurableFolders(storage, id));
+  const std::string temporary =
+      writer.attempt_folder_ + "/" + kTemporaryPrefix + std::to_string(id.step);
+  DT_RETURN_IF_ERROR(RemoveAll(temporary));
+  DT_RETURN_IF_ERROR(MakeFolders(temporary));
+  writer.temporary_ = temporary;
+  return writer;
+}
+
+CheckpointWriter::CheckpointWriter(CheckpointWriter&& other) noexcept
+    : storage_(std::move(other.storage_)),
+      id_(other.id_),
+      attempt_folder_(std::move(other.attempt_folder_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      files_(std::move(other.files_)) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  // What cannot be removed now is swept by the next attempt.
+  if (!temporary_.empty()) static_cast<void>(RemoveAll(temporary_));
+}
+
+absl::Status CheckpointWriter::AddTensors(const std::string& name, std::vector<TensorRef> tensors) {
+  DT_CHECK(!temporary_.empty());
+  DT_ASSIGN_OR_RETURN(WrittenFile written,
+                      WriteSafetensors(temporary_ + "/" + name, std::move(tensors)));
+  files_.push_back({name, written.bytes, std::move(written.sha256)});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SavedCheckpoint> CheckpointWriter::Commit(Manifest manifest) {
+  DT_CHECK(!temporary_.empty() && !files_.empty());
+  manifest.step = id_.step;
+  manifest.files = files_;
+  const std::string text = ManifestText(manifest);
+  DT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(temporary_ + "/" + kManifestName));
+  DT_RETURN_IF_ERROR(file.Append(text.data(), text.size()));
+  DT_RETURN_IF_ERROR(file.SyncAndClose());
+  DT_RETURN_IF_ERROR(SyncFolder(temporary_));
+  DT_RETURN_IF_ERROR(Install(temporary_, storage_ + "/" + id_.Path()));
+  temporary_.clear();
+  DT_RETURN_IF_ERROR(SyncFolder(attempt_folder_));
+  SavedCheckpoint saved{id_, Sha256Hex(text), text.size()};
+  for (const ManifestFile& written : files_) saved.bytes += written.bytes;
+  return saved;
+}
+
+absl::StatusOr<Checkpoint> OpenCheckpoint(const std::string& storage, const CheckpointId& id,
+                                          const std::optional<std::string>& manifest_hash) {
+  DT_ASSIGN_OR_RETURN(Checkpoint checkpoint,
+                      ReadManifest(storage + "/" + id.Path(), manifest_hash));
+  checkpoint.id = id;
+  if (checkpoint.manifest.step != id.step) {
+    return DamagedError("'" + checkpoint.folder + "' holds step " +
+                        std::to_string(checkpoint.manifest.step));
+  }
+  for (const ManifestFile& file : checkpoint.manifest.files) {
+    DT_RETURN_IF_ERROR(VerifyFile(checkpoint.folder, file));
+  }
+  return checkpoint;
+}
+
+absl::StatusOr<Checkpoint> OpenCheckpointFile(const std::string& folder, const std::string& name,
+                                              const std::optional<std::string>& manifest_hash) {
+  DT_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadManifest(folder, manifest_hash));
+  checkpoint.id.step = checkpoint.manifest.step;
+  const std::vector<ManifestFile>& files = checkpoint.manifest.files;
+  const auto file = std::find_if(files.begin(), files.end(),
+                                 [&](const ManifestFile& one) { return one.name == name; });
+  if (file == files.end()) {
+    return DataError("'" + folder + "' has no " + name);
+  }
+  DT_RETURN_IF_ERROR(VerifyFile(folder, *file));
+  return checkpoint;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,148 @@
+// checkpoint.h: checkpoints on disk: written so that a kill at any instant leaves each one whole or
+// absent, verified before they are used.
+//
+// Role:      <storage>/<experiment>/<trial>/a<attempt>/step-<n>/ holds safetensors files and
+//            manifest.json. It is built under .tmp-step-<n> beside it, synced, then renamed.
+// Threads:   thread-compatible. Rank 0 alone writes a trial's folder; one attempt, one writer.
+// Errors:    DamagedError for what fails verification (an older one may be good), DataError for
+//            what is not there, IoError for a failing disk.
+// Invariant: a folder named step-<n> was complete when it got that name; removal takes the name
+//            away first.
+// Tests:     tests/checkpoint/checkpoint_test.cc, tests/checkpoint/checkpoint_kill_test.cc
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/manifest.h"
+#include "checkpoint/safetensors.h"
+#include "common/status.h"
+
+namespace dt::trainer {
+
+struct TrialId {
+  uint64_t experiment = 0;
+  uint32_t trial = 0;
+  bool operator==(const TrialId&) const = default;
+};
+struct CheckpointId {
+  TrialId trial;
+  uint32_t attempt = 0;
+  uint64_t step = 0;
+
+  bool operator==(const CheckpointId&) const = default;
+  // Relative to the storage folder: "12/3/a1/step-500".
+  std::string Path() const;
+};
+// The id that a relative path names, or nothing when it is not exactly of that form: paths come
+// over the wire and must not lead elsewhere.
+std::optional<CheckpointId> ParseCheckpointPath(std::string_view path);
+
+struct SavedCheckpoint {
+  CheckpointId id;
+  std::string manifest_hash;  // sha256 of manifest.json, hex
+  uint64_t bytes = 0;         // all files
+};
+
+// Writes one checkpoint: Begin, AddTensors for each file, Commit. Destroyed before Commit
+// succeeded, it removes what it wrote.
+class CheckpointWriter {
+ public:
+  static absl::StatusOr<CheckpointWriter> Begin(const std::string& storage, const CheckpointId& id);
+  CheckpointWriter(CheckpointWriter&& other) noexcept;
+  CheckpointWriter& operator=(CheckpointWriter&&) = delete;
+  ~CheckpointWriter();
+
+  // `name` is a plain file name, such as "model.safetensors".
+  absl::Status AddTensors(const std::string& name, std::vector<TensorRef> tensors);
+  // Fills in manifest.files and manifest.step. After this the checkpoint survives a power loss. One
+  // of the same attempt and step that was there before is replaced in one instant.
+  absl::StatusOr<SavedCheckpoint> Commit(Manifest manifest);
+
+ private:
+  CheckpointWriter(std::string storage, const CheckpointId& id);
+
+  std::string storage_;
+  CheckpointId id_;
+  std::string attempt_folder_;
+  std::string temporary_;  // empty: nothing to remove
+  std::vector<ManifestFile> files_;
+};
+
+// A checkpoint whose every byte was verified when it was opened.
+struct Checkpoint {
+  CheckpointId id;
+  std::string folder;
+  Manifest manifest;
+  std::string manifest_hash;
+
+  absl::StatusOr<SafetensorsFile> OpenTensors(const std::string& name) const {
+    return SafetensorsFile::Open(folder + "/" + name);
+  }
+};
+
+// Reads the manifest and hashes every file. With `manifest_hash`, only that very checkpoint is
+// accepted.
+absl::StatusOr<Checkpoint> OpenCheckpoint(
+    const std::string& storage, const CheckpointId& id,
+    const std::optional<std::string>& manifest_hash = std::nullopt);
+
+// One in a folder of any name, such as a copy; of its files `name` alone is hashed, and `id` says
+// nothing but the step. Errors: DataError also when the manifest does not name that file.
+absl::StatusOr<Checkpoint> OpenCheckpointFile(
+    const std::string& folder, const std::string& name,
+    const std::optional<std::string>& manifest_hash = std::nullopt);
+
+// Checkpoints of a trial by name, not verified; newest step first, then newest attempt.
+// Errors: IoError when a folder cannot be read; one that does not exist has none.
+absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& storage,
+                                                          const TrialId& trial);
+
+// The first of ListCheckpoints that is `eligible`, of this specification, and verifies; nothing
+// when there is none. Each one that fails is passed to `on_damaged`, with the reason, and skipped.
+// Errors: IoError when the storage cannot be read now, which says nothing about what is there.
+absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
+    const std::string& storage, const TrialId& trial, const std::string& spec_hash,
+    const std::function<bool(const CheckpointId&)>& eligible,
+    const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
+
+// --- Which ones stay ---
+// An attempt decides about its own checkpoints and about those of earlier attempts, whose line it
+// goes on with from the step where it resumed. Whatever later attempts wrote means that this one is
+// a zombie: it neither counts nor goes.
+struct RankedCheckpoint {
+  CheckpointId id;
+  std::optional<double> loss;  // lower is better; without one it is never among the best
+};
+struct Retention {
+  uint32_t attempt = 1;
+  uint64_t resumed_step = 0;
+  // What a resume would begin from: it stays.
+  std::optional<CheckpointId> registered;
+  int32_t keep_latest = 1;  // at least one is kept whatever this says
+  int32_t keep_best = 1;
+};
+// Whether it is of an earlier attempt and lies beyond where this one resumed: it has no successor.
+bool IsSuperseded(const CheckpointId& id, const Retention& retention);
+// Pure: those superseded, and those that are neither among the newest (by attempt, then by step)
+// nor among the best nor registered. Never all.
+std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoints,
+                                         const Retention& retention);
+// ListCheckpoints with the losses of their manifests, of this specification alone: another
+// coordinator may have had a trial of the same number. One with an unreadable manifest is left out,
+// so that it neither counts as the newest nor is removed unseen; none where a folder cannot be
+// read.
+std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
+                                              const std::string& spec_hash);
+// Takes the checkpoint's name away and returns the folder that is left, for RemoveAll. After that
+// it is no checkpoint any more, whatever becomes of the folder.
+absl::StatusOr<std::string> TakeNameAway(const std::string& storage, const CheckpointId& id);
+// Removes what killed writers and removals of this attempt and earlier ones left. A living writer
+// of an earlier attempt, a zombie, fails and leaves no checkpoint.
+absl::Status SweepLeftovers(const std::string& storage, const TrialId& trial, uint32_t attempt);
+
+}  // namespace dt::trainer

@@ -1,0 +1,22 @@
+// folders.h: the names within a trial's folder, for the files of this room.
+#pragma once
+
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+
+namespace dt::trainer {
+
+// A checkpoint being written, and one being removed. Neither looks like "step-<n>".
+inline constexpr char kTemporaryPrefix[] = ".tmp-step-";
+inline constexpr char kRemovedPrefix[] = ".removed-step-";
+
+inline std::string TrialFolder(const std::string& storage, const TrialId& trial) {
+  return storage + "/" + std::to_string(trial.experiment) + "/" + std::to_string(trial.trial);
+}
+inline std::string AttemptFolder(const std::string& storage, const TrialId& trial,
+                                 uint32_t attempt) {
+  return TrialFolder(storage, trial) + "/a" + std::to_string(attempt);
+}
+
+}  // namespace dt::trainer

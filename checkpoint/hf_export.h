@@ -1,0 +1,36 @@
+// hf_export.h: a checkpoint's weights as a folder that Hugging Face's GPT-2 loads.
+//
+// Role:      model.safetensors and config.json in a new folder. No LibTorch; of the weights a few
+//            MiB are in memory at a time, so that a laptop exports what it could not train.
+// Errors:    ConfigError for a model that GPT-2 cannot express or a folder that is there already,
+//            DamagedError for a checkpoint that fails verification, DataError for one that is
+//            not there, CancelledError, IoError.
+// Invariant: the folder appears whole, by one rename, or not at all.
+// Tests:     tests/checkpoint/hf_export_test.cc,
+//       tests/worker/trainer/hf/hf_test.py with the library itself
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/status.h"
+
+namespace dt::trainer {
+
+struct HfExportOptions {
+  std::string checkpoint;  // its folder, wherever it was copied to
+  std::string output;
+  std::optional<std::string> manifest_hash;  // only that very checkpoint
+  std::function<bool()> stop;                // asked between pieces; empty: never
+};
+struct HfExport {
+  uint64_t step = 0;
+  std::optional<double> loss;
+  uint64_t parameters = 0;  // without padded rows
+  uint64_t bytes = 0;       // of the folder
+};
+absl::StatusOr<HfExport> ExportHuggingFace(const HfExportOptions& options);
+
+}  // namespace dt::trainer

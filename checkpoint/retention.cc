@@ -1,0 +1,165 @@
+// retention.cc: finding a trial's checkpoints, choosing which stay, removing the others.
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <tuple>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/folders.h"
+#include "common/files.h"
+
+namespace dt::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names in a folder; none when there is no such folder. One that cannot be read is an error: taken
+// for empty, it would have a trial begin anew and its checkpoints removed.
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code code;
+  fs::directory_iterator entry(folder, code);
+  if (code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory) {
+    return names;
+  }
+  for (const fs::directory_iterator end; !code && entry != end; entry.increment(code)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (code) {
+    return IoError("cannot read folder '" + folder + "': " + code.message());
+  }
+  return names;
+}
+
+// The number of a folder "a<attempt>".
+std::optional<uint32_t> AttemptOf(const std::string& name) {
+  const auto id = ParseCheckpointPath("0/0/" + name + "/step-0");
+  return id ? std::optional(id->attempt) : std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& storage,
+                                                          const TrialId& trial) {
+  std::vector<CheckpointId> found;
+  const std::string prefix =
+      std::to_string(trial.experiment) + "/" + std::to_string(trial.trial) + "/";
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> attempts,
+                      NamesIn(TrialFolder(storage, trial)));
+  for (const std::string& attempt : attempts) {
+    DT_ASSIGN_OR_RETURN(const std::vector<std::string> steps,
+                        NamesIn(TrialFolder(storage, trial) + "/" + attempt));
+    for (const std::string& step : steps) {
+      if (auto id = ParseCheckpointPath(prefix + attempt + "/" + step)) found.push_back(*id);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const CheckpointId& a, const CheckpointId& b) {
+    return std::tie(a.step, a.attempt) > std::tie(b.step, b.attempt);
+  });
+  return found;
+}
+
+absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
+    const std::string& storage, const TrialId& trial, const std::string& spec_hash,
+    const std::function<bool(const CheckpointId&)>& eligible,
+    const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged) {
+  DT_ASSIGN_OR_RETURN(const std::vector<CheckpointId> listed, ListCheckpoints(storage, trial));
+  for (const CheckpointId& id : listed) {
+    if (!eligible(id)) continue;
+    absl::StatusOr<Checkpoint> checkpoint = OpenCheckpoint(storage, id);
+    if (checkpoint.ok() && checkpoint->manifest.spec_hash == spec_hash) {
+      return std::optional<Checkpoint>(*std::move(checkpoint));
+    }
+    if (!checkpoint.ok() && checkpoint.status().code() == kIoError) return checkpoint.status();
+    on_damaged(
+        id, checkpoint.ok() ? DamagedError("it is of another specification") : checkpoint.status());
+  }
+  return std::optional<Checkpoint>();
+}
+
+bool IsSuperseded(const CheckpointId& id, const Retention& retention) {
+  return id.attempt < retention.attempt && id.step > retention.resumed_step;
+}
+
+std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoints,
+                                         const Retention& retention) {
+  std::vector<CheckpointId> removed;
+  std::erase_if(checkpoints, [&](const RankedCheckpoint& checkpoint) {
+    const bool superseded = IsSuperseded(checkpoint.id, retention);
+    if (superseded) removed.push_back(checkpoint.id);
+    return superseded || checkpoint.id.attempt > retention.attempt;
+  });
+  std::sort(checkpoints.begin(), checkpoints.end(),
+            [](const RankedCheckpoint& a, const RankedCheckpoint& b) {
+              return std::tie(a.id.attempt, a.id.step) > std::tie(b.id.attempt, b.id.step);
+            });
+  const auto latest =
+      std::min<size_t>(checkpoints.size(), static_cast<size_t>(std::max(retention.keep_latest, 1)));
+  const std::vector<RankedCheckpoint> others(
+      checkpoints.begin() + static_cast<std::ptrdiff_t>(latest), checkpoints.end());
+  // The newest also count among the best, so that keeping one of each keeps one where it is both.
+  std::vector<RankedCheckpoint> best;
+  for (const RankedCheckpoint& checkpoint : checkpoints) {
+    if (checkpoint.loss) best.push_back(checkpoint);
+  }
+  std::stable_sort(
+      best.begin(), best.end(),
+      [](const RankedCheckpoint& a, const RankedCheckpoint& b) { return *a.loss < *b.loss; });
+  best.resize(std::min<size_t>(best.size(), static_cast<size_t>(std::max(retention.keep_best, 0))));
+  for (const RankedCheckpoint& checkpoint : others) {
+    const bool good = std::any_of(best.begin(), best.end(), [&](const RankedCheckpoint& other) {
+      return other.id == checkpoint.id;
+    });
+    if (!good && retention.registered != checkpoint.id) removed.push_back(checkpoint.id);
+  }
+  return removed;
+}
+
+std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
+                                              const std::string& spec_hash) {
+  std::vector<RankedCheckpoint> ranked;
+  const absl::StatusOr<std::vector<CheckpointId>> listed = ListCheckpoints(storage, trial);
+  if (!listed.ok()) return ranked;
+  for (const CheckpointId& id : *listed) {
+    const absl::StatusOr<std::string> text =
+        ReadFile(storage + "/" + id.Path() + "/" + kManifestName, kManifestBytesMax);
+    if (!text.ok()) continue;
+    const absl::StatusOr<Manifest> manifest = ParseManifest(*text);
+    if (manifest.ok() && manifest->spec_hash == spec_hash) ranked.push_back({id, manifest->loss});
+  }
+  return ranked;
+}
+
+absl::StatusOr<std::string> TakeNameAway(const std::string& storage, const CheckpointId& id) {
+  const std::string folder = AttemptFolder(storage, id.trial, id.attempt);
+  const std::string left = folder + "/" + kRemovedPrefix + std::to_string(id.step);
+  DT_RETURN_IF_ERROR(RemoveAll(left));
+  DT_RETURN_IF_ERROR(Rename(storage + "/" + id.Path(), left));
+  return left;
+}
+
+absl::Status SweepLeftovers(const std::string& storage, const TrialId& trial, uint32_t attempt) {
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(TrialFolder(storage, trial)));
+  for (const std::string& name : names) {
+    const std::optional<uint32_t> owner = AttemptOf(name);
+    if (!owner || *owner > attempt) continue;
+    const std::string folder = TrialFolder(storage, trial) + "/" + name;
+    DT_ASSIGN_OR_RETURN(const std::vector<std::string> entries, NamesIn(folder));
+    for (const std::string& entry : entries) {
+      if (entry.starts_with(kTemporaryPrefix)) {
+        // Away from under its writer first: one that lives must not complete what is half removed.
+        const std::string left =
+            folder + "/" + kRemovedPrefix + entry.substr(sizeof(kTemporaryPrefix) - 1);
+        DT_RETURN_IF_ERROR(RemoveAll(left));
+        DT_RETURN_IF_ERROR(Rename(folder + "/" + entry, left));
+        DT_RETURN_IF_ERROR(RemoveAll(left));
+      } else if (entry.starts_with(kRemovedPrefix)) {
+        DT_RETURN_IF_ERROR(RemoveAll(folder + "/" + entry));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,270 @@
+#include "cli/commands/app.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/view/format.h"
+#include "common/status.h"
+#include "common/version.h"
+#include "spec/spec.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "dtctl submits experiments to a dtrain coordinator and shows what came of them.";
+constexpr char kDefaultAddress[] = "127.0.0.1:7600";
+constexpr char kRootExamples[] =
+    "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
+    "dtctl get experiments               # what there is\n"
+    "dtctl explain last/3                # why trial 3 of the newest experiment waits\n"
+    "dtctl best last                     # its best trial and checkpoint\n"
+    "dtctl metrics last > metrics.csv    # every logged step";
+
+void SetExamples(CLI::App* app, const std::string& examples) { app->footer(examples); }
+
+// The innermost command that was written.
+const CLI::App* Chosen(const CLI::App& app) {
+  const CLI::App* chosen = &app;
+  while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
+  return chosen;
+}
+
+std::string CommandLine(const CLI::App* app) {
+  if (app->get_parent() == nullptr) return "dtctl";
+  return absl::StrCat(CommandLine(app->get_parent()), " ", app->get_name());
+}
+
+std::vector<std::string> OptionNames(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app->get_subcommands({})) names.push_back(sub->get_name());
+  return names;
+}
+
+std::string DidYouMean(const std::string& wrong, const std::vector<std::string>& known) {
+  const std::string near = spec::Suggest(wrong, known);
+  return near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?");
+}
+
+// What CLI11 found wrong, in words of ours where its own need some knowledge of it.
+std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
+  std::string text = error.what();
+  if (text == "A subcommand is required") {
+    return absl::StrCat("which command? There is ", absl::StrJoin(CommandNames(&chosen), ", "));
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    const std::vector<std::string> names = absl::StrSplit(text, " excludes ");
+    return absl::StrCat(absl::StrJoin(names, " and "), " cannot be given together; keep one");
+  }
+  constexpr absl::string_view kUnread = "Could not convert: ";
+  if (absl::StartsWith(text, kUnread)) {
+    const std::vector<std::string> parts =
+        absl::StrSplit(text.substr(kUnread.size()), absl::MaxSplits(" = ", 1));
+    if (parts.size() == 2) {
+      return absl::StrCat(parts[0], " is '", Printable(parts[1]), "'; it must be a number");
+    }
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return absl::StrCat(text.substr(0, text.find(':')), " needs a value after it");
+  }
+  return text;
+}
+
+// What was wrong with the command line, and the nearest that is right.
+std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* chosen = Chosen(app);
+  const std::vector<std::string> rest = app.remaining(true);
+  const bool wants_command = !chosen->get_subcommands({}).empty();
+  if (rest.empty()) return PlainMessage(*chosen, error);
+  const auto option = std::find_if(rest.begin(), rest.end(),
+                                   [](const std::string& word) { return word.rfind('-', 0) == 0; });
+  if (wants_command && rest.front().rfind('-', 0) != 0) {
+    const std::vector<std::string> known = CommandNames(chosen);
+    const std::string near = DidYouMean(rest.front(), known);
+    return absl::StrCat(
+        "unknown command '", Printable(rest.front()), "'",
+        near.empty() ? absl::StrCat("; there is ", absl::StrJoin(known, ", ")) : near);
+  }
+  if (option != rest.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    return absl::StrCat("unknown option '", Printable(name), "'",
+                        DidYouMean(name, OptionNames(chosen)));
+  }
+  return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
+}
+
+void PrintError(const Terminal& terminal, const CommandTree::Shared& shared, Format format,
+                std::string_view code, std::string_view message) {
+  if (format == Format::kJson || format == Format::kJsonl) {
+    const Json fields = {{"code", code}, {"message", message}};
+    *terminal.err << JsonLine(Document("Error", fields)) << std::flush;
+    return;
+  }
+  const Line line = {{"error: ", Style::kBad}, {Printable(message, Newlines::kKeep)}};
+  *terminal.err << "dtctl: "
+                << RenderLine(line, shared.no_color ? Colour::kOff : terminal.ColourOfErr())
+                << std::endl;
+}
+
+// Errors: InvalidArgument naming the formats of this command.
+absl::StatusOr<Format> ChooseFormat(const CommandTree::Shared& shared, const Terminal& terminal,
+                                    const CLI::App* app, const Command& command) {
+  const Format usual = command.formats.empty() ? Format::kTable : command.formats.front();
+  if (shared.output.empty()) {
+    // A wish for every command: those that cannot, print as usual.
+    const std::string wish = terminal.environment("DTCTL_OUTPUT");
+    const auto found = std::find_if(command.formats.begin(), command.formats.end(),
+                                    [&](Format format) { return FormatWord(format) == wish; });
+    return found == command.formats.end() ? usual : *found;
+  }
+  std::vector<std::string> words;
+  for (Format format : command.formats) {
+    words.emplace_back(FormatWord(format));
+    if (shared.output == words.back()) return format;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'-o ", Printable(shared.output), "' does not work with '", CommandLine(app), "'; ",
+      words.empty() ? "leave it out" : absl::StrCat("use ", absl::StrJoin(words, ", "))));
+}
+
+std::string CodeWord(const absl::Status& status) {
+  return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
+}
+
+int RunCommand(const CommandTree& tree, const Terminal& terminal, Interrupt& interrupt,
+               const Pace& pace) {
+  const CLI::App* chosen = Chosen(tree.app());
+  const Command* command = tree.Find(chosen);
+  const CommandTree::Shared& shared = tree.shared();
+  Session session(terminal, interrupt, pace);
+  SharedOptions& options = session.options();
+  std::string address = shared.address;
+  if (address.empty()) address = terminal.environment("DTCTL_ADDRESS");
+  options.client = {address.empty() ? kDefaultAddress : address, shared.tls};
+  options.colour = shared.no_color ? Colour::kOff : terminal.ColourOfOut();
+  options.no_input = shared.no_input;
+  options.quiet = shared.quiet;
+  const auto run = [&]() -> absl::StatusOr<ExitCode> {
+    DT_ASSIGN_OR_RETURN(options.format, ChooseFormat(shared, terminal, chosen, *command));
+    return command->run(session);
+  };
+  const absl::StatusOr<ExitCode> result = run();
+  if (result.ok()) return static_cast<int>(*result);
+  if (!interrupt.Triggered()) {
+    PrintError(terminal, shared, options.format, CodeWord(result.status()),
+               std::string(result.status().message()));
+  }
+  return static_cast<int>(ExitCodeOf(result.status()));
+}
+
+}  // namespace
+
+CommandTree::CommandTree() : app_(kAbout, "dtctl") {
+  app_.formatter_fn(
+      [](const CLI::App* app, const std::string&, CLI::AppFormatMode) { return HelpText(app); });
+  app_.set_help_flag("-h,--help", "What this command does, with examples");
+  app_.set_version_flag("--version", absl::StrCat("dtctl ", kVersion, " (", kRevision, ")"),
+                        "The version of this program");
+  app_.require_subcommand(1);
+  app_.fallthrough();
+  app_.add_option(
+          "-o,--output", shared_.output,
+          "How to print: table, wide, json, yaml, csv, jsonl or name, as the command has it "
+          "[DTCTL_OUTPUT]")
+      ->option_text("FORMAT");
+  app_.add_option(
+          "--address", shared_.address,
+          "The coordinator: host:port or unix:/path; 127.0.0.1:7600 unless given [DTCTL_ADDRESS]")
+      ->option_text("ADDR");
+  app_.add_option("--tls-ca", shared_.tls.ca, "Whom to trust; all three --tls flags, or none")
+      ->option_text("FILE");
+  app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate")->option_text("FILE");
+  app_.add_option("--tls-key", shared_.tls.key, "Its private key")->option_text("FILE");
+  app_.add_flag("--no-color", shared_.no_color, "No colour; so does NO_COLOR in the environment");
+  app_.add_flag("--no-input", shared_.no_input, "Never ask; fail where a question would be asked");
+  app_.add_flag("-q,--quiet", shared_.quiet, "Data and errors only, no hints");
+  SetExamples(&app_, kRootExamples);
+}
+
+CLI::App* CommandTree::AddGroup(const std::string& name, const std::string& help,
+                                const std::string& examples) {
+  CLI::App* group = Add(&app_, name, help, examples);
+  group->require_subcommand(1);
+  return group;
+}
+
+CLI::App* CommandTree::Add(CLI::App* parent, const std::string& name, const std::string& help,
+                           const std::string& examples) {
+  CLI::App* app = parent->add_subcommand(name, help);
+  SetExamples(app, examples);
+  return app;
+}
+
+const Command* CommandTree::Find(const CLI::App* app) const {
+  const auto found = commands_.find(app);
+  return found == commands_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> CommandTree::WordsOf(const CLI::Option* option) const {
+  const auto found = words_.find(option);
+  return found == words_.end() ? std::vector<std::string>() : found->second;
+}
+
+std::unique_ptr<CommandTree> MakeCommandTree() {
+  auto tree = std::make_unique<CommandTree>();
+  AddSubmitCommands(*tree);
+  AddFollowCommands(*tree);
+  AddGetCommands(*tree);
+  AddDescribeCommands(*tree);
+  AddStreamCommands(*tree);
+  AddReportCommands(*tree);
+  AddControlCommands(*tree);
+  AddCheckpointCommands(*tree);
+  AddDataCommands(*tree);
+  AddVersionCommands(*tree);
+  return tree;
+}
+
+int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Interrupt& interrupt,
+        const Pace& pace) {
+  const std::unique_ptr<CommandTree> tree = MakeCommandTree();
+  CLI::App& app = tree->app();
+  if (arguments.empty()) {
+    *terminal.err << app.help();
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    *terminal.out << app.help() << std::flush;
+    return static_cast<int>(ExitCode::kOk);
+  } catch (const CLI::CallForVersion& version) {
+    *terminal.out << version.what() << std::endl;
+    return static_cast<int>(ExitCode::kOk);
+  } catch (const CLI::ParseError& error) {
+    PrintError(terminal, tree->shared(),
+               tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
+               UsageMessage(app, error));
+    *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  return RunCommand(*tree, terminal, interrupt, pace);
+}
+
+}  // namespace dt::cli

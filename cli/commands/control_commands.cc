@@ -1,0 +1,149 @@
+// control_commands.cc: dtctl cancel | retry | delete.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/app.h"
+#include "cli/remote/follow.h"
+#include "cli/view/format.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+const std::vector<Format> kDocumentFormats = {Format::kTable, Format::kJson, Format::kYaml};
+
+// What was done, for a person or a program.
+void Report(Session& session, std::string_view kind, const Json& fields, const std::string& text) {
+  if (session.format() == Format::kTable) {
+    session.out() << text << std::endl;
+  } else {
+    PrintDocument(session, kind, fields);
+  }
+}
+
+struct CancelOptions {
+  std::string selector;
+  std::string reason = "dtctl cancel";
+};
+
+// What was chosen; trial 0 is the whole experiment.
+std::string NameOf(uint64_t experiment, uint32_t trial) {
+  return trial == 0 ? absl::StrCat("experiment ", experiment)
+                    : absl::StrCat("trial ", experiment, "/", trial);
+}
+
+absl::StatusOr<ExitCode> Cancel(Session& session, const CancelOptions& options) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+  v1::CancelRequest request = Select<v1::CancelRequest>(selector);
+  request.set_reason(options.reason);
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const v1::CancelResponse response, client->Cancel(request));
+  const std::string what = NameOf(response.experiment(), selector.trial);
+  Report(session, "Cancelled", ToJson(response),
+         response.trials() == 0
+             ? absl::StrCat(what, " had ended already")
+             : absl::StrCat(what, ": cancelling ", Plural(response.trials(), "trial")));
+  return ExitCode::kOk;
+}
+
+struct RetryOptions {
+  std::string selector;
+  bool failed = false;
+  bool cancelled = false;
+};
+
+absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
+  if (!options.failed && !options.cancelled) {
+    return absl::InvalidArgumentError(
+        "which trials? add --failed, --cancelled, or both; finished ones are never run again");
+  }
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+  v1::RetryRequest request = Select<v1::RetryRequest>(selector);
+  request.set_failed(options.failed);
+  request.set_cancelled(options.cancelled);
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const v1::RetryResponse response, client->Retry(request));
+  const std::string what = NameOf(response.experiment(), selector.trial);
+  Report(session, "Retried", ToJson(response),
+         response.trials() == 0 ? absl::StrCat(what, ": nothing to run again")
+                                : absl::StrCat(what, ": ", Plural(response.trials(), "trial"),
+                                               " waiting to run again"));
+  return ExitCode::kOk;
+}
+
+struct DeleteOptions {
+  std::string selector;
+  bool yes = false;
+};
+
+absl::StatusOr<ExitCode> Delete(Session& session, const DeleteOptions& options) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseExperiment(options.selector));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const auto found,
+                      client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
+  const v1::ExperimentSummary& experiment = found.summary();
+  if (!Ended(experiment.state())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", experiment.experiment(), " is ", Word(experiment.state()),
+                     ", and only ended ones can be deleted; cancel it first with 'dtctl cancel ",
+                     experiment.experiment(), "'"));
+  }
+  if (!options.yes) {
+    DT_RETURN_IF_ERROR(session.Confirm(absl::StrCat(
+        "Delete experiment ", experiment.experiment(), " '", Printable(experiment.name()),
+        "' with ", Plural(experiment.trials(), "trial"), ", their metrics and logs?")));
+  }
+  v1::DeleteRequest request;
+  request.set_experiment(experiment.experiment());
+  DT_ASSIGN_OR_RETURN(const v1::DeleteResponse response, client->Delete(request));
+  Json fields = Json::object();
+  fields["experiment"] = experiment.experiment();
+  fields["left_behind"] = Json::array();
+  for (const auto& one : response.left_behind())
+    fields["left_behind"].push_back(CheckpointJson(one));
+  Report(session, "Deleted", fields,
+         absl::StrCat("experiment ", experiment.experiment(), " deleted"));
+  if (response.left_behind_size() > 0 && session.format() == Format::kTable) {
+    session.Note("Its checkpoint files stay on the workers' storage until someone removes them:");
+    for (const v1::CheckpointSummary& one : response.left_behind()) {
+      session.Note(absl::StrCat("  ", Printable(one.checkpoint().path()), "  (storage ",
+                                Printable(one.checkpoint().storage_id()), ")"));
+    }
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddControlCommands(CommandTree& tree) {
+  auto cancel = std::make_shared<CancelOptions>();
+  CLI::App* app = tree.Add(&tree.app(), "cancel",
+                           "Stop an experiment or one trial now; what was recorded stays",
+                           "dtctl cancel 12\n"
+                           "dtctl cancel 12/3 --reason 'wrong data'");
+  app->add_option("SEL", cancel->selector, "12, 12/3, last or last/3")->required();
+  app->add_option("--reason", cancel->reason, "Kept with the trials")->option_text("TEXT");
+  tree.OnRun(app, {[cancel](Session& s) { return Cancel(s, *cancel); }, kDocumentFormats});
+
+  auto retry = std::make_shared<RetryOptions>();
+  app = tree.Add(&tree.app(), "retry",
+                 "Run failed or cancelled trials again, from their newest checkpoint",
+                 "dtctl retry last --failed\n"
+                 "dtctl retry 12/3 --cancelled");
+  app->add_option("SEL", retry->selector, "12, 12/3, last or last/3")->required();
+  app->add_flag("--failed", retry->failed, "Those that failed");
+  app->add_flag("--cancelled", retry->cancelled, "Those that were cancelled");
+  tree.OnRun(app, {[retry](Session& s) { return Retry(s, *retry); }, kDocumentFormats});
+
+  auto remove = std::make_shared<DeleteOptions>();
+  app = tree.Add(&tree.app(), "delete",
+                 "Forget an ended experiment: its trials, metrics and logs; asks first",
+                 "dtctl delete 12\n"
+                 "dtctl delete 12 --yes   # in a script");
+  app->add_option("EXP", remove->selector, "12, or last for the newest")->required();
+  app->add_flag("-y,--yes", remove->yes, "Do not ask");
+  tree.OnRun(app, {[remove](Session& s) { return Delete(s, *remove); }, kDocumentFormats});
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,27 @@
+// data.h: `dtctl data tokenize` without the command line around it: progress and result as text.
+//
+// Role:  pure, over corpus/tokenize.h. Tests: tests/cli/commands/data_test.cc
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "cli/view/json.h"
+#include "corpus/tokenize.h"
+
+namespace dt::cli {
+
+// "[#####-----]  50%  1.5 GiB of 3.0 GiB  60 MiB/s  25 s left  12 of 40 documents", after so long.
+std::string TokenizeBar(const corpus::TokenizeProgress& progress, double seconds);
+// What was written, as lines for a person.
+std::string TokenizeText(const corpus::TokenizeOptions& options,
+                         const corpus::TokenizeSummary& summary);
+// What an experiment file says of such shards, with FOLDER for where they lie.
+std::string DataSection(const corpus::TokenizeOptions& options,
+                        const corpus::TokenizeSummary& summary);
+Json TokenizeJson(const corpus::TokenizeSummary& summary);
+// The code says what to do: InvalidArgument, change the command or the texts; Internal, see to the
+// machine.
+absl::Status CommandStatus(const absl::Status& error);
+
+}  // namespace dt::cli

@@ -1,0 +1,144 @@
+// data_commands.cc: dtctl data tokenize: text to token shards, on this machine alone.
+#include <sched.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/app.h"
+#include "cli/commands/bar.h"
+#include "cli/commands/data.h"
+#include "cli/view/format.h"
+
+namespace dt::cli {
+namespace {
+
+absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOptions& options) {
+  const absl::StatusOr<corpus::TokenizeSummary> summary = [&] {
+    Bar bar(session);
+    return corpus::TokenizeFiles(options, [&](const corpus::TokenizeProgress& progress) {
+      bar.Show([&](double seconds) { return TokenizeBar(progress, seconds); });
+      return session.interrupt().Triggered() ? corpus::Go::kStop : corpus::Go::kOn;
+    });
+  }();
+  if (!summary.ok()) return CommandStatus(summary.status());
+  if (session.format() == Format::kTable) {
+    session.out() << TokenizeText(options, *summary) << std::flush;
+    session.Note(
+        absl::StrCat("In an experiment file, FOLDER relative to the workers' --data-root:\n  ",
+                     DataSection(options, *summary)));
+  } else {
+    PrintDocument(session, "TokenizedData", TokenizeJson(*summary));
+  }
+  return ExitCode::kOk;
+}
+
+// One for each core that this process may use.
+int DefaultThreads() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
+}
+
+// An option that takes one of two words.
+template <typename Choice>
+void AddNames(CommandTree& tree, CLI::App* app, const std::string& option,
+              const std::map<std::string, Choice>& names, const std::string& help, Choice* chosen) {
+  std::vector<std::string> words;
+  words.reserve(names.size());
+  for (const auto& [name, unused] : names) words.push_back(name);
+  CLI::Option* added = app->add_option_function<std::string>(
+      option, [chosen, names](const std::string& name) { *chosen = names.at(name); }, help);
+  tree.SetWords(added, std::move(words));
+  added->option_text("NAME")->check([names](const std::string& name) -> std::string {
+    if (names.contains(name)) return {};
+    return absl::StrCat("'", Printable(name), "' is unknown; use ", names.begin()->first, " or ",
+                        names.rbegin()->first);
+  });
+}
+
+void AddTokenizer(CommandTree& tree, CLI::App* app, corpus::TokenizeOptions& options) {
+  options.threads = DefaultThreads();
+  AddNames<corpus::Tokenizer>(
+      tree, app, "--tokenizer",
+      {{"byte", corpus::Tokenizer::kByte}, {"gpt2", corpus::Tokenizer::kGpt2}},
+      "byte (unless given): ids 0 to 255 are the bytes, 256 stands before each document; "
+      "gpt2: GPT-2's byte-level BPE, 50,257 ids, which needs --vocab",
+      &options.tokenizer);
+  AddNames<corpus::ShardFormat>(
+      tree, app, "--format",
+      {{"bin", corpus::ShardFormat::kLlmc}, {"npy", corpus::ShardFormat::kNpy}},
+      "bin (unless given): shards as llm.c has them; npy: as NumPy has them, uint16",
+      &options.format);
+  app->add_option("--vocab", options.vocabulary,
+                  "GPT-2's vocab.bpe (elsewhere called merges.txt), of --tokenizer gpt2")
+      ->option_text("FILE");
+  app->add_option("--text-field", options.text_field,
+                  "The field of a JSON line that has the text; text unless given")
+      ->option_text("NAME");
+  app->add_option("--threads", options.threads,
+                  "Threads that encode; every core unless given; the shards are the same")
+      ->option_text("N");
+}
+
+}  // namespace
+
+void AddDataCommands(CommandTree& tree) {
+  CLI::App* group = tree.AddGroup("data", "Prepare training data",
+                                  "dtctl data fetch wikitext-2 --output texts/wikitext-2\n"
+                                  "dtctl data tokenize --output data/wiki texts/wikitext-2");
+  AddFetchCommand(tree, group);
+  CLI::App* app = tree.Add(
+      group, "tokenize", "Turn text into token shards, one document a file or a line of JSON",
+      "dtctl data tokenize --output data/notes ~/notes\n"
+      "dtctl data tokenize --output data/wiki --tokenizer gpt2 --vocab vocab.bpe "
+      "--val valid.txt train.txt\n"
+      "dtctl data tokenize --output data/big --shard-tokens 500000000 --val-first-shard "
+      "texts/");
+  auto options = std::make_shared<corpus::TokenizeOptions>();
+  app->add_option(
+         "PATH", options->inputs,
+         "Text files, JSON lines (.jsonl, .json-lines) or folders of them; hidden and binary "
+         "files are left out")
+      ->required();
+  app->add_option("--output", options->output,
+                  "The folder for train_000000.bin, val_000000.bin and so on")
+      ->option_text("DIR")
+      ->required();
+  AddTokenizer(tree, app, *options);
+  app->add_option(
+         "--shard-tokens", options->shard_tokens,
+         absl::StrCat("Tokens of a shard; ", FormatCount(options->shard_tokens), " unless given"))
+      ->option_text("N");
+  CLI::Option* fraction =
+      app->add_option("--val-fraction", options->validation_fraction,
+                      "The share of the text kept for validation, spread over the documents; 0.05 "
+                      "unless given")
+          ->option_text("F");
+  auto first_shard = std::make_shared<bool>(false);
+  CLI::Option* first = app->add_flag("--val-first-shard", *first_shard,
+                                     "The first shard is for validation, as with llm.c")
+                           ->excludes(fraction);
+  app->add_option("--val", options->validation_inputs,
+                  "A text file or folder for validation; may be repeated")
+      ->option_text("PATH")
+      ->allow_extra_args(false)
+      ->excludes(fraction)
+      ->excludes(first);
+  auto overwrite = std::make_shared<bool>(false);
+  app->add_flag("--overwrite", *overwrite, "Replace the shards that the folder has");
+  tree.OnRun(app, {[=](Session& session) {
+                     corpus::TokenizeOptions chosen = *options;
+                     if (*first_shard) chosen.validation = corpus::Validation::kFirstShard;
+                     if (!chosen.validation_inputs.empty()) {
+                       chosen.validation = corpus::Validation::kFiles;
+                     }
+                     if (*overwrite) chosen.existing = corpus::Existing::kReplace;
+                     return Tokenize(session, chosen);
+                   },
+                   {Format::kTable, Format::kJson, Format::kYaml}});
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,419 @@
+// describe_commands.cc: dtctl describe | explain: everything about one thing, and why.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands/app.h"
+#include "cli/remote/follow.h"
+#include "cli/view/format.h"
+#include "common/status.h"
+#include "spec/spec.h"
+
+namespace dt::cli {
+namespace {
+
+const std::vector<Format> kDocumentFormats = {Format::kTable, Format::kJson, Format::kYaml};
+constexpr int kKeyWidth = 16;
+
+// "  key             text"; nothing when there is no text.
+void AppendFact(std::vector<Line>& lines, const std::string& key, const Cell& cell) {
+  if (cell.text.empty() || cell.text == kNone) return;
+  lines.push_back({{PadRight("  " + key, kKeyWidth), Style::kDim}, {cell.text, cell.style}});
+}
+
+void AppendTitle(std::vector<Line>& lines, const std::string& title) {
+  lines.emplace_back();
+  lines.push_back({{title, Style::kBold}});
+}
+
+void AppendTable(std::vector<Line>& lines, const Table& table, int width) {
+  constexpr int kIndent = 2;
+  for (Line& line : LayOut(table, {width == 0 ? 0 : std::max(1, width - kIndent)})) {
+    line.insert(line.begin(), {std::string(kIndent, ' ')});
+    lines.push_back(std::move(line));
+  }
+}
+
+// Enough of a fingerprint to see whether two are the same; JSON has it whole.
+std::string ShortFingerprint(const std::string& fingerprint) {
+  constexpr size_t kShown = 12;
+  return Printable(fingerprint.size() > kShown ? fingerprint.substr(0, kShown) + "…" : fingerprint);
+}
+
+std::string BuildText(const v1::Provenance& provenance) {
+  if (provenance.program_version().empty()) return kNone;
+  return absl::StrCat(provenance.program_version(), " (", provenance.program_revision(), ")");
+}
+
+std::string TorchText(const v1::Provenance& provenance) {
+  std::string text = provenance.torch_version();
+  if (!provenance.cuda_version().empty()) {
+    absl::StrAppend(&text, ", CUDA ", provenance.cuda_version());
+  }
+  if (!provenance.nccl_version().empty()) {
+    absl::StrAppend(&text, ", NCCL ", provenance.nccl_version());
+  }
+  return text.empty() ? kNone : Printable(text);
+}
+
+Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
+  Table table;
+  table.columns = {{"TRIAL"},
+                   {"BUILD"},
+                   {"LIBTORCH", Align::kLeft, Shown::kAlways, "", 8},
+                   {"DEVICE", Align::kLeft, Shown::kAlways, "", 8},
+                   {"HOST", Align::kLeft, Shown::kAlways, "", 6},
+                   {"DATA"},
+                   {"SEED", Align::kRight}};
+  for (const v1::TrialSummary& trial : trials) {
+    const v1::Provenance& provenance = trial.provenance();
+    if (provenance.program_version().empty()) continue;  // has never been prepared
+    table.rows.push_back({{TrialName(trial)},
+                          {Printable(BuildText(provenance))},
+                          {TorchText(provenance)},
+                          {Printable(provenance.device_name())},
+                          {Printable(provenance.host())},
+                          {ShortFingerprint(trial.data_fingerprint())},
+                          {absl::StrCat(trial.seed())}});
+  }
+  return table;
+}
+
+void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
+  AppendFact(lines, "search",
+             {absl::StrCat(Printable(spec.search().method()), ", ", Printable(spec.search().goal()),
+                           " ", Printable(spec.search().metric()))});
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    std::vector<std::string> values;
+    for (const v1::Value& value : parameter.values())
+      values.push_back(Printable(spec::ValueText(value)));
+    AppendFact(lines, &parameter == &spec.parameters(0) ? "parameters" : "",
+               {absl::StrCat(Printable(parameter.path()), ": ", absl::StrJoin(values, ", "))});
+  }
+  if (spec.exclude_size() > 0) {
+    AppendFact(lines, "excluded", {Plural(spec.exclude_size(), "combination")});
+  }
+  if (spec.search().max_concurrent() > 0) {
+    AppendFact(lines, "at once",
+               {absl::StrCat("at most ", Plural(spec.search().max_concurrent(), "trial"))});
+  }
+  AppendFact(lines, "each trial",
+             {absl::StrCat(Plural(spec.base().resources().gpus(), "slot"), " of ",
+                           Printable(spec.base().resources().device()))});
+}
+
+std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const LiveState& state,
+                                  int width) {
+  const v1::ExperimentSummary& experiment = found.summary();
+  std::vector<Line> lines = {{{absl::StrCat("experiment ", experiment.experiment()), Style::kBold},
+                              {"  " + Printable(experiment.name())}}};
+  AppendFact(lines, "state", StateCell(experiment.state()));
+  AppendFact(
+      lines, "progress",
+      {absl::StrCat(FormatRatio(experiment.progress_ratio()), "; ",
+                    Plural(experiment.trials(), "trial"), ": ", experiment.running(), " running, ",
+                    experiment.pending(), " waiting, ", experiment.finished(), " finished, ",
+                    experiment.cancelled(), " cancelled, ", FailedText(experiment))});
+  AppendFact(lines, "description", {Printable(found.spec().description())});
+  for (const v1::Label& label : experiment.labels()) {
+    AppendFact(lines, "label", {Printable(absl::StrCat(label.key(), "=", label.value()))});
+  }
+  AppendFact(lines, "file", {Printable(found.file_name())});
+  AppendFact(lines, "submitted", {FormatLocalTime(experiment.submitted_wall_ms())});
+  AppendFact(lines, "ended", {FormatLocalTime(experiment.ended_wall_ms())});
+  AppendFact(lines, "seed", {absl::StrCat(found.spec().base().seed())});
+  AppendSearch(lines, found.spec());
+  if (experiment.best_trial() != 0) {
+    AppendFact(
+        lines, "best",
+        {absl::StrCat(experiment.experiment(), "/", experiment.best_trial(), "  ",
+                      Printable(experiment.metric()), " ", FormatLoss(experiment.best_value())),
+         Style::kGood});
+  }
+  AppendTitle(lines, "trials");
+  AppendTable(lines, ResultTable(state, state.trials.size()), width);
+  const Table provenance = ProvenanceTable(state.trials);
+  if (!provenance.rows.empty()) {
+    AppendTitle(lines, "provenance");
+    AppendTable(lines, provenance, width);
+  }
+  return lines;
+}
+
+void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
+                   const std::string& trial) {
+  const bool ended = attempt.ended_wall_ms() != 0;
+  const std::string word = ended                            ? Word(attempt.cause())
+                           : attempt.running_wall_ms() != 0 ? "running"
+                                                            : "starting";
+  const bool good = attempt.cause() == v1::CAUSE_FINISHED;
+  AppendTitle(lines, absl::StrCat(trial, "#", attempt.attempt()));
+  AppendFact(lines, ended ? "ended as" : "now",
+             {word, !ended ? Style::kBusy
+                    : good ? Style::kGood
+                           : Style::kBad});
+  AppendFact(lines, "why", {Printable(attempt.message())});
+  if (ended && attempt.rank() >= 0 && !good) {
+    AppendFact(lines, "decided by", {absl::StrCat("rank ", attempt.rank())});
+  }
+  AppendFact(lines, "steps",
+             {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step())});
+  AppendFact(lines, "placed", {Printable(attempt.reason())});
+  AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
+  AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});
+  AppendFact(lines, "ended", {FormatLocalTime(attempt.ended_wall_ms())});
+  for (const v1::Member& member : attempt.members()) {
+    AppendFact(lines, absl::StrCat("rank ", member.rank()),
+               {Printable(absl::StrCat(
+                   member.worker(), " on ", member.host(),
+                   member.device_name().empty() ? "" : absl::StrCat(", ", member.device_name())))});
+  }
+}
+
+Cell TrialStateCell(const v1::TrialSummary& trial) {
+  Cell cell = StateCell(trial);
+  if (trial.target_steps() > 0) absl::StrAppend(&cell.text, ", step ", StepText(trial));
+  return cell;
+}
+
+void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
+  if (trial.has_latest()) AppendFact(lines, "loss", {FormatLoss(trial.latest().loss())});
+  AppendFact(lines, "val loss", {FormatLoss(trial.val_loss())});
+  AppendFact(lines, "best val loss", {FormatLoss(trial.best_val_loss())});
+  AppendFact(lines, "tokens/s", {RateText(trial)});
+  if (const std::string share = AllReduceText(trial); share != kNone) {
+    AppendFact(lines, "all-reduce",
+               {absl::StrCat(share, " of a step, ", FormatRatio(trial.comm_exposed_ratio()),
+                             " not hidden behind computing")});
+  }
+  if (trial.model_parameters() > 0) {
+    AppendFact(lines, "parameters", {FormatRate(static_cast<double>(trial.model_parameters()))});
+  }
+  if (!Ended(trial.state())) AppendFact(lines, "time left", {FormatDuration(trial.eta_seconds())});
+}
+
+// The trial's newest validation with all it measured; of step 0 when there is none.
+absl::StatusOr<v1::Evaluation> NewestEvaluation(Client& client, const v1::TrialSummary& trial) {
+  v1::ReadMetricsRequest request;
+  request.set_experiment(trial.experiment());
+  request.set_trial(trial.trial());
+  request.set_page_size(1000);
+  v1::Evaluation newest;
+  // Evaluations come before all rows.
+  for (;;) {
+    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client.ReadMetrics(request));
+    for (const v1::EvaluationRow& row : page.evaluations()) {
+      if (row.evaluation().split() == "val" && row.evaluation().step() >= newest.step()) {
+        newest = row.evaluation();
+      }
+    }
+    if (page.rows_size() > 0 || page.next_page_token().empty()) return newest;
+    request.set_page_token(page.next_page_token());
+  }
+}
+
+std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
+                             const v1::Evaluation& evaluation) {
+  const v1::TrialSummary& trial = found.trial();
+  const v1::Provenance& provenance = trial.provenance();
+  std::vector<Line> lines = {
+      {{absl::StrCat("trial ", TrialName(trial)), Style::kBold}, {"  " + AssignmentsText(trial)}}};
+  AppendFact(lines, "state", TrialStateCell(trial));
+  AppendFact(lines, "why", {Printable(found.explanation())});
+  AppendFact(lines, "message", {Printable(trial.message())});
+  AppendNumbers(lines, trial);
+  if (evaluation.has_hellaswag_acc()) {
+    AppendFact(
+        lines, "HellaSwag",
+        {absl::StrFormat("%.2f%%, normalised %.2f%%, at step %d", evaluation.hellaswag_acc() * 100,
+                         evaluation.hellaswag_acc_norm() * 100, evaluation.step())});
+  }
+  AppendFact(lines, "started", {FormatLocalTime(trial.started_wall_ms())});
+  AppendFact(lines, "ended", {FormatLocalTime(trial.ended_wall_ms())});
+  if (trial.has_last_checkpoint()) {
+    AppendFact(lines, "checkpoint",
+               {absl::StrCat(Printable(trial.last_checkpoint().path()), " (storage ",
+                             Printable(trial.last_checkpoint().storage_id()), ")")});
+  }
+  if (!provenance.program_version().empty()) {
+    AppendTitle(lines, "provenance");
+    AppendFact(lines, "build", {Printable(BuildText(provenance))});
+    AppendFact(lines, "LibTorch", {TorchText(provenance)});
+    AppendFact(
+        lines, "device",
+        {absl::StrCat(Printable(trial.device()), ", ", Printable(provenance.device_name()), ", ",
+                      Plural(provenance.threads(), "thread"), " a rank",
+                      provenance.cores().empty()
+                          ? ""
+                          : absl::StrCat(" (rank 0 on cores ", Printable(provenance.cores()), ")"),
+                      ", ", Plural(trial.world_size(), "rank"))});
+    AppendFact(lines, "host", {Printable(provenance.host())});
+    AppendFact(lines, "data", {Printable(trial.data_fingerprint())});
+    AppendFact(lines, "seed", {absl::StrCat(trial.seed())});
+  }
+  for (const v1::AttemptSummary& attempt : found.attempts()) {
+    AppendAttempt(lines, attempt, TrialName(trial));
+  }
+  return lines;
+}
+
+std::string AsComment(const std::string& text) { return absl::StrCat("# ", text, "\n"); }
+
+std::string EndedLine(std::string text) {
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  return text;
+}
+
+// Fields that have no one value for all trials, or that another says, as a comment; "" when there
+// is none.
+std::string DifferingComment(const v1::ExperimentSpec& filled) {
+  std::vector<std::string> paths;
+  for (const spec::Field& field : spec::FieldTable()) {
+    const bool swept = std::any_of(filled.parameters().begin(), filled.parameters().end(),
+                                   [&](const auto& one) { return one.path() == field.path; });
+    if (field.default_kind == spec::DefaultKind::kDependent && !swept &&
+        !spec::IsExplicit(filled, field.path)) {
+      paths.push_back(field.path);
+    }
+  }
+  return paths.empty() ? ""
+                       : AsComment(absl::StrCat(
+                             "left out, as they differ between trials or follow from others: ",
+                             absl::StrJoin(paths, ", ")));
+}
+
+// The file as it was written and as it was understood: two documents, each of which can be
+// submitted again.
+std::string ExperimentFiles(const v1::GetExperimentResponse& found) {
+  const v1::ExperimentSpec filled = spec::FilledIn(found.spec());
+  return absl::StrCat(
+      AsComment(absl::StrCat("submitted as experiment ", found.summary().experiment(), " from ",
+                             Printable(found.file_name()))),
+      EndedLine(found.file_text()), "---\n", AsComment("resolved: every default filled in"),
+      DifferingComment(filled), EndedLine(spec::ToYaml(filled)));
+}
+
+// A file that would run this one trial alone.
+absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
+                                      const v1::TrialSummary& trial) {
+  v1::ExperimentSpec alone = found.spec();
+  const std::vector<v1::Assignment> assignments(trial.assignments().begin(),
+                                                trial.assignments().end());
+  DT_ASSIGN_OR_RETURN(*alone.mutable_base(), spec::ResolveTrial(found.spec(), assignments));
+  for (const v1::Assignment& one : assignments) alone.add_explicit_paths(one.path());
+  alone.clear_parameters();
+  alone.clear_exclude();
+  return absl::StrCat(AsComment(absl::StrCat("trial ", TrialName(trial), " alone, resolved")),
+                      EndedLine(spec::ToYaml(spec::FilledIn(alone))));
+}
+
+absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
+                                            const v1::GetExperimentResponse& found) {
+  if (session.format() == Format::kYaml) {
+    session.out() << ExperimentFiles(found) << std::flush;
+    return ExitCode::kOk;
+  }
+  LiveState state;
+  state.experiment = found.summary();
+  v1::ListTrialsRequest request;
+  request.set_experiment(found.summary().experiment());
+  DT_ASSIGN_OR_RETURN(state.trials, client.ListTrials(request));
+  if (session.format() == Format::kTable) {
+    session.Print(ExperimentLines(found, state, session.width()));
+    return ExitCode::kOk;
+  }
+  Json fields = ExperimentJson(found.summary());
+  fields["spec"] = ToJson(found.spec());
+  fields["file_name"] = found.file_name();
+  fields["file_text"] = found.file_text();
+  fields["trial_list"] = Json::array();
+  for (const auto& trial : state.trials) fields["trial_list"].push_back(TrialJson(trial));
+  PrintDocument(session, "Experiment", fields);
+  return ExitCode::kOk;
+}
+
+Json ExplanationJson(const v1::ExplainTrialResponse& found) {
+  Json fields = TrialJson(found.trial());
+  fields["explanation"] = found.explanation();
+  fields["attempt_list"] = Json::array();
+  for (const auto& attempt : found.attempts()) fields["attempt_list"].push_back(ToJson(attempt));
+  return fields;
+}
+
+absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(written));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const auto found,
+                      client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
+  if (selector.trial == 0) return DescribeExperiment(session, *client, found);
+  DT_ASSIGN_OR_RETURN(const auto trial,
+                      client->ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));
+  switch (session.format()) {
+    case Format::kYaml: {
+      DT_ASSIGN_OR_RETURN(const std::string file, TrialFile(found, trial.trial()));
+      session.out() << file << std::flush;
+      break;
+    }
+    case Format::kJson:
+      PrintDocument(session, "Trial", ExplanationJson(trial));
+      break;
+    case Format::kTable:
+    case Format::kWide:
+    case Format::kCsv:
+    case Format::kJsonl:
+    case Format::kName: {
+      DT_ASSIGN_OR_RETURN(const auto evaluation, NewestEvaluation(*client, trial.trial()));
+      session.Print(TrialLines(trial, evaluation));
+      break;
+    }
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> Explain(Session& session, const std::string& written) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(written));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const auto found,
+                      client->ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));
+  if (session.format() != Format::kTable) {
+    PrintDocument(session, "Explanation", ExplanationJson(found));
+    return ExitCode::kOk;
+  }
+  const v1::TrialSummary& trial = found.trial();
+  const Cell state = TrialStateCell(trial);
+  std::vector<Line> lines = {{{absl::StrCat("trial ", TrialName(trial)), Style::kBold},
+                              {"  "},
+                              {state.text, state.style}}};
+  lines.push_back({{"  " + Printable(found.explanation())}});
+  for (const auto& attempt : found.attempts()) AppendAttempt(lines, attempt, TrialName(trial));
+  session.Print(lines);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddDescribeCommands(CommandTree& tree) {
+  auto described = std::make_shared<std::string>();
+  CLI::App* app = tree.Add(
+      &tree.app(), "describe", "Everything about an experiment or a trial, with its provenance",
+      "dtctl describe last\n"
+      "dtctl describe 12/3\n"
+      "dtctl describe 12 -o yaml     # the submitted file and the resolved one\n"
+      "dtctl describe 12/3 -o yaml > again.yaml   # this trial alone");
+  app->add_option("SEL", *described, "12, 12/3, last or last/3")->required();
+  tree.OnRun(app, {[described](Session& s) { return Describe(s, *described); }, kDocumentFormats});
+
+  auto explained = std::make_shared<std::string>();
+  app = tree.Add(&tree.app(), "explain",
+                 "Why a trial waits, or what happened to it, attempt by attempt",
+                 "dtctl explain last/3\n"
+                 "dtctl explain 12/3 -o json");
+  app->add_option("TRIAL", *explained, "12/3 or last/3")->required();
+  tree.OnRun(app, {[explained](Session& s) { return Explain(s, *explained); }, kDocumentFormats});
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,398 @@
+// get_commands.cc: dtctl get experiments | trials | workers | checkpoints.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "cli/commands/app.h"
+#include "cli/view/format.h"
+#include "cli/view/summary.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+struct GetOptions {
+  std::string selector;
+  std::vector<std::string> labels;
+  std::vector<std::string> states;
+  bool watch = false;
+};
+
+// How often --watch looks, unless tests say otherwise: a list is not an animation.
+constexpr int kWatchRedraws = 4;
+
+absl::StatusOr<std::vector<v1::Label>> ParseLabels(const std::vector<std::string>& written) {
+  std::vector<v1::Label> labels;
+  for (const std::string& text : written) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("label '", Printable(text), "' is not key=value; write -l team=vision"));
+    }
+    v1::Label& label = labels.emplace_back();
+    label.set_key(text.substr(0, equals));
+    label.set_value(text.substr(equals + 1));
+  }
+  return labels;
+}
+
+template <typename Labels>
+bool HasAll(const Labels& labels, const std::vector<v1::Label>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const v1::Label& want) {
+    return std::any_of(labels.begin(), labels.end(), [&](const v1::Label& label) {
+      return label.key() == want.key() && label.value() == want.value();
+    });
+  });
+}
+
+template <typename Labels>
+std::string LabelsText(const Labels& labels) {
+  std::string text;
+  for (const v1::Label& label : labels) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", Printable(label.key()), "=",
+                    Printable(label.value()));
+  }
+  return text.empty() ? kNone : text;
+}
+
+std::string AgeText(int64_t wall_ms) {
+  if (wall_ms <= 0) return kNone;
+  const double seconds = static_cast<double>(absl::ToUnixMillis(absl::Now()) - wall_ms) / 1000;
+  return FormatShort(std::max(0.0, std::floor(seconds)));
+}
+
+absl::StatusOr<std::vector<v1::ExperimentSummary>> FindExperiments(Session& session,
+                                                                   const GetOptions& options) {
+  v1::ListExperimentsRequest request;
+  if (!options.selector.empty()) {
+    DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+    request = Select<v1::ListExperimentsRequest>(selector);
+  }
+  DT_ASSIGN_OR_RETURN(const auto labels, ParseLabels(options.labels));
+  for (const v1::Label& label : labels) *request.add_labels() = label;
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  return client->ListExperiments(request);
+}
+
+absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options) {
+  DT_ASSIGN_OR_RETURN(const auto experiments, FindExperiments(session, options));
+  Listing listing;
+  listing.kind = "ExperimentList";
+  listing.empty = options.labels.empty() ? "No experiments yet; start one with 'dtctl submit FILE'."
+                                         : "No such experiments.";
+  listing.table.columns = {{"EXPERIMENT", Align::kRight, Shown::kAlways, "EXP"},
+                           {"NAME", Align::kLeft, Shown::kAlways, "", 12},
+                           {"STATE"},
+                           {"TRIALS", Align::kRight},
+                           {"RUNNING", Align::kRight, Shown::kAlways, "RUN", 0, 2},
+                           {"WAITING", Align::kRight, Shown::kWide},
+                           {"FINISHED", Align::kRight, Shown::kAlways, "FIN", 0, 1},
+                           {"FAILED", Align::kRight, Shown::kAlways, "FAIL"},
+                           {"CANCELLED", Align::kRight, Shown::kWide},
+                           {"DONE", Align::kRight},
+                           {"LEFT", Align::kRight},
+                           {"BEST", Align::kRight},
+                           {"AGE", Align::kRight},
+                           {"LABELS", Align::kLeft, Shown::kWide}};
+  for (const v1::ExperimentSummary& one : experiments) {
+    const std::string id = absl::StrCat(one.experiment());
+    const bool has_best = one.best_trial() != 0;
+    listing.table.rows.push_back(
+        {{id},
+         {Printable(one.name())},
+         StateCell(one.state()),
+         {FormatCount(one.trials())},
+         {FormatCount(one.running())},
+         {FormatCount(one.pending())},
+         {FormatCount(one.finished())},
+         {FormatCount(one.failed()), one.failed() > 0 ? Style::kBad : Style::kPlain},
+         {FormatCount(one.cancelled())},
+         {FormatRatio(one.progress_ratio())},
+         {Ended(one.state()) ? kNone : FormatShort(one.eta_seconds())},
+         {has_best
+              ? absl::StrCat(FormatLoss(one.best_value()), " (", id, "/", one.best_trial(), ")")
+              : kNone},
+         {AgeText(one.submitted_wall_ms())},
+         {LabelsText(one.labels())}});
+    listing.items.push_back(ExperimentJson(one));
+    listing.names.push_back(id);
+  }
+  return listing;
+}
+
+// What to ask for: a selector's; the newest experiment's when none is written, or those of every
+// experiment with the labels.
+template <typename Request>
+absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptions& options) {
+  std::vector<Request> requests;
+  if (options.labels.empty() || !options.selector.empty()) {
+    const std::string written = options.selector.empty() ? "last" : options.selector;
+    DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(written));
+    requests.push_back(Select<Request>(selector));
+  } else {
+    DT_ASSIGN_OR_RETURN(const auto experiments, FindExperiments(session, options));
+    for (const auto& one : experiments) requests.emplace_back().set_experiment(one.experiment());
+  }
+  return requests;
+}
+
+absl::StatusOr<std::vector<v1::TrialSummary>> FindTrials(Session& session,
+                                                         const GetOptions& options) {
+  DT_ASSIGN_OR_RETURN(auto requests, RequestsOf<v1::ListTrialsRequest>(session, options));
+  std::vector<v1::TrialState> states;
+  for (const std::string& word : options.states) {
+    states.push_back(TrialStateFromWord(word == "waiting" ? "pending" : word));
+    if (states.back() == v1::TRIAL_STATE_UNSPECIFIED) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", Printable(word),
+                       "' is not a state; use pending, starting, running, stopping, finished, "
+                       "failed or cancelled"));
+    }
+  }
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  std::vector<v1::TrialSummary> all;
+  for (v1::ListTrialsRequest& request : requests) {
+    for (v1::TrialState state : states) request.add_states(state);
+    DT_ASSIGN_OR_RETURN(auto trials, client->ListTrials(request));
+    std::move(trials.begin(), trials.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Swept>& swept) {
+  const bool live = trial.state() == v1::TRIAL_RUNNING;
+  std::vector<Cell> cells = {{TrialName(trial)}};
+  for (const Swept& one : swept) cells.push_back({AssignmentText(trial, one.path)});
+  cells.insert(cells.end(),
+               {StateCell(trial),
+                {StepText(trial)},
+                {trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone},
+                {FormatLoss(trial.val_loss())},
+                {FormatLoss(trial.best_val_loss())},
+                {RateText(trial)},
+                {AllReduceText(trial)},
+                {live ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
+                {absl::StrCat(trial.attempts())},
+                {absl::StrJoin(trial.workers(), ",")},
+                {Printable(trial.waiting().empty() ? trial.message() : trial.waiting())}});
+  return cells;
+}
+
+absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
+  DT_ASSIGN_OR_RETURN(const auto trials, FindTrials(session, options));
+  Listing listing;
+  listing.kind = "TrialList";
+  listing.empty = "No such trials.";
+  const std::vector<Swept> swept = SweptParameters(trials);
+  listing.table.columns = {{"TRIAL"}};
+  for (const Swept& one : swept) {
+    listing.table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
+  }
+  listing.table.columns.push_back({"STATE"});
+  AddColumns(listing.table, {kStep, kLoss, kValLoss});
+  listing.table.columns.push_back({"BEST", Align::kRight, Shown::kWide});
+  AddColumns(listing.table, {kRate});
+  listing.table.columns.push_back({"ALL-REDUCE", Align::kRight, Shown::kWide});
+  AddColumns(listing.table, {kLeft});
+  listing.table.columns.insert(listing.table.columns.end(),
+                               {{"ATTEMPTS", Align::kRight, Shown::kWide},
+                                {"WORKERS", Align::kLeft, Shown::kWide},
+                                {"NOTE", Align::kLeft, Shown::kAlways, "", 12}});
+  for (const v1::TrialSummary& trial : trials) {
+    listing.table.rows.push_back(TrialCells(trial, swept));
+    listing.items.push_back(TrialJson(trial));
+    listing.names.push_back(TrialName(trial));
+  }
+  return listing;
+}
+
+absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const auto labels, ParseLabels(options.labels));
+  DT_ASSIGN_OR_RETURN(const auto workers, client->ListWorkers());
+  Listing listing;
+  listing.kind = "WorkerList";
+  listing.empty =
+      workers.empty() ? "No workers have reported; start one with 'dtworker'." : "No such workers.";
+  listing.table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, "", 10},
+                           {"STATE"},
+                           {"DEVICE"},
+                           {"DEVICE NAME", Align::kLeft, Shown::kWide, "", 10},
+                           {"DOING", Align::kLeft, Shown::kAlways, "", 10},
+                           {"SILENT", Align::kRight},
+                           {"HOST", Align::kLeft, Shown::kAlways, "", 8},
+                           {"VERSION", Align::kLeft, Shown::kWide},
+                           {"STORAGE", Align::kLeft, Shown::kWide},
+                           {"PEER", Align::kLeft, Shown::kWide},
+                           {"LABELS", Align::kLeft, Shown::kWide}};
+  for (const v1::WorkerSummary& one : workers) {
+    if (!HasAll(one.labels(), labels)) continue;
+    const Style style = one.state() == "busy"   ? Style::kBusy
+                        : one.state() == "idle" ? Style::kGood
+                        : one.state() == "lost" ? Style::kBad
+                                                : Style::kWarn;
+    listing.table.rows.push_back({{Printable(one.worker())},
+                                  {Printable(one.state()), style},
+                                  {Printable(one.device())},
+                                  {Printable(one.device_name())},
+                                  {one.doing().empty() ? kNone : Printable(one.doing())},
+                                  {FormatShort(one.silence_seconds())},
+                                  {Printable(one.host())},
+                                  {Printable(one.program_version())},
+                                  {Printable(one.storage_id())},
+                                  {Printable(one.peer())},
+                                  {LabelsText(one.labels())}});
+    listing.items.push_back(WorkerJson(one));
+    listing.names.push_back(one.worker());
+  }
+  return listing;
+}
+
+absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options) {
+  DT_ASSIGN_OR_RETURN(const auto requests,
+                      RequestsOf<v1::ListCheckpointsRequest>(session, options));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  std::vector<v1::CheckpointSummary> checkpoints;
+  for (const v1::ListCheckpointsRequest& request : requests) {
+    DT_ASSIGN_OR_RETURN(const auto some, client->ListCheckpoints(request));
+    checkpoints.insert(checkpoints.end(), some.begin(), some.end());
+  }
+  Listing listing;
+  listing.kind = "CheckpointList";
+  listing.empty = "No checkpoints yet.";
+  listing.table.columns = {{"ATTEMPT"},
+                           {"STEP", Align::kRight},
+                           {"VAL LOSS", Align::kRight},
+                           {"SIZE", Align::kRight},
+                           {"BEST"},
+                           {"PATH UNDER --storage", Align::kLeft, Shown::kAlways, "PATH", 0},
+                           {"STORAGE", Align::kLeft, Shown::kWide},
+                           {"SEEN BY", Align::kLeft, Shown::kAlways, "", 8}};
+  for (const v1::CheckpointSummary& one : checkpoints) {
+    const v1::CheckpointRef& ref = one.checkpoint();
+    const std::string seen = absl::StrJoin(one.seen_by(), ",");
+    listing.table.rows.push_back(
+        {{absl::StrCat(one.experiment(), "/", one.trial(), "#", one.attempt())},
+         {absl::StrCat(ref.step())},
+         {FormatLoss(ref.loss())},
+         {FormatBytes(static_cast<double>(ref.bytes()))},
+         {ref.best() ? "best" : "", Style::kGood},
+         {Printable(ref.path())},
+         {Printable(ref.storage_id())},
+         {seen.empty() ? "nobody connected" : Printable(seen),
+          seen.empty() ? Style::kWarn : Style::kPlain}});
+    listing.items.push_back(CheckpointJson(one));
+    listing.names.push_back(ref.path());
+  }
+  return listing;
+}
+
+using Lister = absl::StatusOr<Listing> (*)(Session&, const GetOptions&);
+
+// Looks again until Ctrl-C: redrawn in place for a person, one list after another otherwise.
+absl::StatusOr<ExitCode> Watch(Session& session, const GetOptions& options, Lister lister) {
+  std::unique_ptr<Redrawer> redrawer;
+  const bool table = session.format() == Format::kTable || session.format() == Format::kWide;
+  if (session.terminal().CanRedraw() && table) {
+    redrawer = std::make_unique<Redrawer>(session.terminal(), session.colour());
+  }
+  while (true) {
+    DT_ASSIGN_OR_RETURN(const Listing listing, lister(session, options));
+    if (redrawer == nullptr) {
+      Print(session, listing);
+    } else {
+      redrawer->Draw(ListingLines(session, listing));
+    }
+    const auto woken = session.interrupt().Wait(kWatchRedraws * session.pace().redraw);
+    if (woken == Interrupt::Woken::kByInterrupt) return ExitCode::kInterrupted;
+  }
+}
+
+// The leaf for one kind of thing; the caller adds what only some kinds have.
+CLI::App* AddKind(CommandTree& tree, CLI::App* get, const std::string& name,
+                  const std::string& help, const std::string& examples, Lister lister,
+                  const std::shared_ptr<GetOptions>& options) {
+  CLI::App* app = tree.Add(get, name, help, examples);
+  app->add_flag("--watch", options->watch, "Look again every 2 s until Ctrl-C");
+  tree.OnRun(app, {[options, lister](Session& session) -> absl::StatusOr<ExitCode> {
+                     if (options->watch) return Watch(session, *options, lister);
+                     DT_ASSIGN_OR_RETURN(const Listing listing, lister(session, *options));
+                     Print(session, listing);
+                     return ExitCode::kOk;
+                   },
+                   kListFormats});
+  return app;
+}
+
+std::vector<std::string> TrialStateWords() {
+  std::vector<std::string> words;
+  for (int number = v1::TrialState_MIN + 1; number <= v1::TrialState_MAX; ++number) {
+    words.push_back(Word(static_cast<v1::TrialState>(number)));
+  }
+  return words;
+}
+
+void AddLabels(CLI::App* app, const std::shared_ptr<GetOptions>& options) {
+  app->add_option("-l,--label", options->labels, "Only those with this label; may be repeated")
+      ->option_text("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void AddGetCommands(CommandTree& tree) {
+  CLI::App* get = tree.AddGroup("get", "List experiments, trials, workers or checkpoints",
+                                "dtctl get experiments\n"
+                                "dtctl get trials 12 -o wide\n"
+                                "dtctl get workers --watch\n"
+                                "dtctl get trials last -o json | jq '.items[].val_loss'");
+
+  auto options = std::make_shared<GetOptions>();
+  CLI::App* app = AddKind(tree, get, "experiments", "Submitted experiments, newest last",
+                          "dtctl get experiments\n"
+                          "dtctl get experiments -l team=vision -o csv\n"
+                          "dtctl get experiments -o name",
+                          Experiments, options);
+  app->alias("experiment");
+  app->add_option("EXP", options->selector, "Only this one: 12, or last for the newest");
+  AddLabels(app, options);
+
+  options = std::make_shared<GetOptions>();
+  app = AddKind(tree, get, "trials", "Trials of an experiment, with their newest numbers",
+                "dtctl get trials last\n"
+                "dtctl get trials 12 --state failed -o name\n"
+                "dtctl get trials 12/3 -o json",
+                Trials, options);
+  app->alias("trial");
+  app->add_option("SEL", options->selector, "12, 12/3, last or last/3; the newest when left out");
+  tree.SetWords(
+      app->add_option("--state", options->states, "Only trials in this state; may be repeated")
+          ->option_text("STATE")
+          ->allow_extra_args(false),
+      TrialStateWords());
+  AddLabels(app, options);
+
+  options = std::make_shared<GetOptions>();
+  app = AddKind(tree, get, "workers", "Workers that are or were connected, and what they do",
+                "dtctl get workers\n"
+                "dtctl get workers -l rack=7 -o wide",
+                Workers, options);
+  app->alias("worker");
+  AddLabels(app, options);
+
+  options = std::make_shared<GetOptions>();
+  app = AddKind(tree, get, "checkpoints", "Checkpoints that are kept, and who can read them",
+                "dtctl get checkpoints last\n"
+                "dtctl get checkpoints -l team=vision\n"
+                "dtctl get checkpoints 12/3 -o json",
+                Checkpoints, options);
+  app->alias("checkpoint");
+  app->add_option("SEL", options->selector, "12, 12/3, last or last/3; the newest when left out");
+  AddLabels(app, options);
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,296 @@
+// report_commands.cc: dtctl report | plot: an experiment as a file to keep, and as lines to look
+// at.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands/app.h"
+#include "cli/report/compare.h"
+#include "cli/report/results.h"
+#include "cli/report/results_csv.h"
+#include "cli/report/sections.h"
+#include "cli/report/text_plot.h"
+#include "cli/view/format.h"
+#include "cli/view/metric_rows.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+// Each costs a call of a few milliseconds; more would make a report of a huge grid a long wait.
+constexpr size_t kAttemptTrialsMax = 1000;
+
+enum class FileKind { kHtml, kMarkdown, kCsv };
+
+struct ReportOptions {
+  std::string experiment;
+  std::string other;
+  std::string output;
+  std::string format;
+};
+
+// Errors: InvalidArgument for an ending that says nothing.
+absl::StatusOr<FileKind> KindOf(const ReportOptions& options) {
+  std::string word = options.format;
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  if (word.empty() && to_stdout) return FileKind::kMarkdown;
+  if (word.empty()) {
+    word = std::filesystem::path(options.output).extension().string();
+    word = absl::AsciiStrToLower(word.empty() ? word : word.substr(1));
+  }
+  if (word == "html" || word == "htm") return FileKind::kHtml;
+  if (word == "md" || word == "markdown") return FileKind::kMarkdown;
+  if (word == "csv") return FileKind::kCsv;
+  if (!options.format.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format is '", Printable(word), "'; it must be html, md or csv"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", Printable(options.output),
+                   "' does not say what to write; let it end in .html, .md or .csv, or add "
+                   "--format"));
+}
+
+absl::Status FetchAttempts(Client& client, report::Experiment& experiment) {
+  for (size_t i = 0; i < experiment.trials.size(); ++i) {
+    if (i == kAttemptTrialsMax) {
+      experiment.without_attempts = experiment.trials.size() - i;
+      break;
+    }
+    report::Trial& trial = experiment.trials[i];
+    if (trial.summary.attempts() == 0) continue;
+    const Selector selector{false, trial.summary.experiment(), trial.summary.trial()};
+    DT_ASSIGN_OR_RETURN(const auto found,
+                        client.ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));
+    trial.attempts.assign(found.attempts().begin(), found.attempts().end());
+  }
+  return absl::OkStatus();
+}
+
+// Everything that a report is made of. Errors: NotFound.
+absl::StatusOr<report::Experiment> Fetch(Client& client, const Selector& selector) {
+  report::Experiment experiment;
+  DT_ASSIGN_OR_RETURN(experiment.found,
+                      client.GetExperiment(Select<v1::GetExperimentRequest>(selector)));
+  const Selector fixed{false, experiment.found.summary().experiment()};  // "last" is settled
+  DT_ASSIGN_OR_RETURN(auto trials, client.ListTrials(Select<v1::ListTrialsRequest>(fixed)));
+  std::sort(trials.begin(), trials.end(),
+            [](const auto& a, const auto& b) { return a.trial() < b.trial(); });
+  for (v1::TrialSummary& trial : trials) {
+    experiment.trials.emplace_back().summary = std::move(trial);
+  }
+  DT_RETURN_IF_ERROR(FetchAttempts(client, experiment));
+  report::Collector collector(experiment);
+  DT_RETURN_IF_ERROR(
+      client.ReadAllMetrics(Select<v1::ReadMetricsRequest>(fixed),
+                            [&](const v1::ReadMetricsResponse& page) { collector.Add(page); }));
+  collector.Finish();
+  return experiment;
+}
+
+// Written beside it and renamed, so that no reader finds half of it; into a device or a pipe as it
+// is. Errors: InvalidArgument naming the path and why.
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);
+  const bool special = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  const std::string target = special ? path : absl::StrCat(path, ".", getpid(), ".part");
+  errno = 0;
+  std::ofstream file(target, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  const int cause = errno;
+  if (!file.fail() && !special) std::filesystem::rename(target, path, code);
+  if (!file.fail() && !code) return absl::OkStatus();
+  if (!special) std::filesystem::remove(target, code);
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot write '", Printable(path),
+                   "': ", cause != 0 ? std::strerror(cause) : "it cannot be replaced",
+                   "; name a file in a folder that you may write to"));
+}
+
+std::string ReportText(const std::vector<report::Experiment>& experiments, FileKind kind) {
+  if (kind == FileKind::kCsv) return report::ResultsCsv(experiments);
+  const report::Document document = experiments.size() == 1
+                                        ? report::ExperimentReport(experiments[0])
+                                        : report::CompareReport(experiments[0], experiments[1]);
+  return kind == FileKind::kHtml ? report::HtmlPage(document) : report::MarkdownPage(document);
+}
+
+absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) {
+  DT_ASSIGN_OR_RETURN(const FileKind kind, KindOf(options));
+  std::vector<Selector> selectors(1);
+  DT_ASSIGN_OR_RETURN(selectors[0], ParseExperiment(options.experiment));
+  if (!options.other.empty()) {
+    DT_ASSIGN_OR_RETURN(selectors.emplace_back(), ParseExperiment(options.other));
+  }
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  std::vector<report::Experiment> experiments;
+  for (const Selector& selector : selectors) {
+    DT_ASSIGN_OR_RETURN(experiments.emplace_back(), Fetch(*client, selector));
+  }
+  const std::string text = ReportText(experiments, kind);
+  if (options.output.empty() || options.output == "-") {
+    session.out() << text << std::flush;
+    return ExitCode::kOk;
+  }
+  DT_RETURN_IF_ERROR(WriteFile(options.output, text));
+  session.Note(absl::StrCat("Wrote ", Printable(options.output), " (",
+                            FormatBytes(static_cast<double>(text.size())), ")."));
+  return ExitCode::kOk;
+}
+
+struct PlotOptions {
+  std::string experiment;
+  std::vector<uint32_t> trials;
+  std::string metric = "loss";
+  bool log = false;
+};
+
+// The trials to draw: those named, else the best. Errors: NotFound, InvalidArgument.
+absl::StatusOr<std::vector<v1::TrialSummary>> ChosenTrials(Session& session,
+                                                           const PlotOptions& options,
+                                                           const report::Experiment& experiment,
+                                                           uint32_t one) {
+  std::set<uint32_t> wanted(options.trials.begin(), options.trials.end());
+  if (one != 0) wanted.insert(one);
+  if (wanted.size() > report::kMarkers) {
+    return absl::InvalidArgumentError(absl::StrCat(wanted.size(), " trials are named; at most ",
+                                                   report::kMarkers, " can be told apart"));
+  }
+  std::vector<v1::TrialSummary> chosen;
+  for (const report::Trial* trial : report::BestFirst(experiment)) {
+    const bool named = wanted.erase(trial->summary.trial()) > 0;
+    const bool best = options.trials.empty() && one == 0 && chosen.size() < report::kMarkers;
+    if (named || best) chosen.push_back(trial->summary);
+  }
+  if (!wanted.empty()) {
+    const uint64_t id = experiment.found.summary().experiment();
+    return absl::NotFoundError(absl::StrCat("experiment ", id, " has no trial ", *wanted.begin(),
+                                            "; 'dtctl get trials ", id, "' lists them"));
+  }
+  if (options.trials.empty() && one == 0 && chosen.size() < experiment.trials.size()) {
+    session.Note(absl::StrCat("Drawn are the ", chosen.size(), " best of ",
+                              Plural(experiment.trials.size(), "trial"),
+                              "; name others by their numbers."));
+  }
+  std::sort(chosen.begin(), chosen.end(),
+            [](const auto& a, const auto& b) { return a.trial() < b.trial(); });
+  return chosen;
+}
+
+// The metric of one trial, over steps.
+absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSummary& trial,
+                                               const std::string& metric) {
+  report::TextSeries series;
+  const std::string assignments = AssignmentsText(trial);
+  series.name = absl::StrCat(TrialName(trial), assignments == kNone ? "" : "  " + assignments);
+  MetricRows rows(trial.experiment(), {metric}, Attempts::kValidOnly);
+  const auto take = [&](const std::vector<Json>& ready) {
+    for (const Json& row : ready) {
+      const auto found = row.find(metric);
+      if (found == row.end() || !found->is_number()) continue;
+      const double value = found->get<double>();
+      if (std::isfinite(value)) series.points.push_back({row.at("step").get<double>(), value});
+    }
+  };
+  const Selector selector{false, trial.experiment(), trial.trial()};
+  DT_RETURN_IF_ERROR(
+      client.ReadAllMetrics(Select<v1::ReadMetricsRequest>(selector),
+                            [&](const v1::ReadMetricsResponse& page) { take(rows.Add(page)); }));
+  take(rows.Finish());
+  return series;
+}
+
+absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.experiment));
+  DT_RETURN_IF_ERROR(CheckMetricNames({options.metric}));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  report::Experiment experiment;
+  DT_ASSIGN_OR_RETURN(experiment.found,
+                      client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  DT_ASSIGN_OR_RETURN(
+      const auto trials,
+      client->ListTrials(Select<v1::ListTrialsRequest>({false, summary.experiment()})));
+  for (const auto& trial : trials) experiment.trials.emplace_back().summary = trial;
+  DT_ASSIGN_OR_RETURN(const auto chosen,
+                      ChosenTrials(session, options, experiment, selector.trial));
+  report::TextPlot plot;
+  plot.title = absl::StrCat(options.metric, " of experiment ", summary.experiment(), ", ",
+                            Printable(summary.name()));
+  plot.x_label = "optimizer step";
+  plot.y_scale = options.log ? report::Scale::kLog : report::Scale::kLinear;
+  size_t values = 0;
+  for (const v1::TrialSummary& trial : chosen) {
+    DT_ASSIGN_OR_RETURN(plot.series.emplace_back(), FetchSeries(*client, trial, options.metric));
+    values += plot.series.back().points.size();
+  }
+  if (values == 0) {
+    session.Note(absl::StrCat("There are no values of ", options.metric, " yet."));
+    return ExitCode::kOk;
+  }
+  report::TextPlotSize size;
+  if (session.width() > 0) size.columns = session.width();
+  const bool unicode =
+      session.terminal().Unicode() && session.terminal().environment("TERM") != "dumb";
+  for (const std::string& line :
+       report::TextPlotLines(plot, size, unicode ? Glyphs::kUnicode : Glyphs::kAscii)) {
+    session.out() << line << "\n";
+  }
+  session.out() << std::flush;
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddReportCommands(CommandTree& tree) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* app =
+      tree.Add(&tree.app(), "report", "An experiment as one file: tables, figures, configuration",
+               "dtctl report last -o report.html     # to read, print and send\n"
+               "dtctl report 12 -o report.md\n"
+               "dtctl report 12 -o results.csv       # a row for each trial\n"
+               "dtctl report 12 13 -o compare.html   # side by side");
+  app->add_option("EXP", options->experiment, "12 or last")->required();
+  app->add_option("OTHER", options->other, "An experiment to compare it with");
+  app->add_option("-o,--output", options->output,
+                  "The file; its ending says what it becomes: .html, .md or .csv; - or none: "
+                  "Markdown on stdout")
+      ->option_text("FILE");
+  tree.SetWords(
+      app->add_option("--format", options->format, "html, md or csv, whatever the file is called")
+          ->option_text("KIND"),
+      {"html", "md", "csv"});
+  tree.OnRun(app, {[options](Session& session) { return Report(session, *options); }, {}});
+
+  auto plot = std::make_shared<PlotOptions>();
+  app = tree.Add(&tree.app(), "plot", "A metric over steps, drawn in the terminal",
+                 "dtctl plot last\n"
+                 "dtctl plot 12 --metric val_loss\n"
+                 "dtctl plot 12 1 4 --metric tokens_per_second   # trials 1 and 4");
+  app->add_option("SEL", plot->experiment, "12, 12/3, last or last/3")->required();
+  app->add_option("TRIAL", plot->trials, "Numbers of trials; the best when left out");
+  tree.SetWords(
+      app->add_option("--metric", plot->metric,
+                      "What to draw; loss unless given. 'dtctl metrics --help' lists them")
+          ->option_text("NAME"),
+      MetricNames());
+  app->add_flag("--log", plot->log, "A logarithmic scale");
+  tree.OnRun(app, {[plot](Session& session) { return PlotMetric(session, *plot); }, {}});
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,290 @@
+// submit_commands.cc: dtctl submit | validate: from a file to an experiment.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "cli/commands/app.h"
+#include "cli/file/experiment_file.h"
+#include "cli/remote/follow.h"
+#include "cli/view/format.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "spec/spec.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr size_t kTrialsShown = 100;  // of a dry run's table; -o csv has all
+
+struct SubmitOptions {
+  std::string file;
+  std::vector<std::string> assignments;
+  std::optional<int64_t> max_concurrent;
+  bool dry_run = false;
+  bool follow = false;
+  bool wait = false;
+  bool id_only = false;
+};
+
+// Errors: NotFound or FailedPrecondition, with the file and the system's reason. One byte over the
+// limit is read, for the reader to refuse.
+absl::StatusOr<std::string> ReadText(Session& session, const std::string& path) {
+  const auto refuse = [&path](int error) {
+    const std::string message =
+        absl::StrCat("the file '", Printable(path), "' cannot be read: ", std::strerror(error),
+                     "; check its name, or use - for "
+                     "stdin");
+    return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
+  };
+  std::ifstream file;
+  errno = 0;
+  if (path != "-") file.open(path, std::ios::binary);
+  if (path != "-" && !file.is_open()) return refuse(errno);
+  std::istream& in = path == "-" ? *session.terminal().in : file;
+  std::string text(limits::kExperimentFileBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return refuse(errno == 0 ? EIO : errno);  // a folder can be opened, but not read
+  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  return text;
+}
+
+struct LoadedFile {
+  std::string name;
+  ExperimentFile content;
+};
+
+absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) {
+  LoadedFile loaded;
+  loaded.name = options.file == "-" ? "stdin" : options.file;
+  DT_ASSIGN_OR_RETURN(const std::string text, ReadText(session, options.file));
+  std::vector<std::string> overrides = options.assignments;
+  if (options.max_concurrent.has_value()) {
+    DT_RETURN_IF_ERROR(CheckAtLeast("--max-concurrent", *options.max_concurrent, 0));
+    overrides.push_back(absl::StrCat("search.max_concurrent=", *options.max_concurrent));
+  }
+  loaded.content = ReadExperimentFile(text, loaded.name, overrides);
+  return loaded;
+}
+
+// On stderr; `end` is what the count of them ends with.
+void Show(Session& session, const LoadedFile& loaded, const std::vector<Diagnostic>& diagnostics,
+          std::string_view end) {
+  std::ostream& err = *session.terminal().err;
+  if (session.format() == Format::kJson) {
+    Json items = Json::array();
+    for (const Diagnostic& one : diagnostics) {
+      items.push_back({{"severity", Word(one.severity)},
+                       {"file", one.file},
+                       {"line", one.line},
+                       {"column", one.column},
+                       {"path", one.path},
+                       {"code", one.code},
+                       {"message", one.message},
+                       {"hint", one.hint}});
+    }
+    err << JsonText(List("DiagnosticList", items)) << std::flush;
+    return;
+  }
+  const bool in_file = std::all_of(diagnostics.begin(), diagnostics.end(),
+                                   [&](const auto& one) { return one.file == loaded.name; });
+  err << RenderDiagnostics(diagnostics)
+      << Plural(diagnostics.size(), Word(diagnostics.front().severity));
+  if (in_file) err << " in " << Printable(loaded.name);
+  err << end << std::endl;
+}
+
+// Shows everything wrong with the file, or what is hardly meant. Returns whether it may go on.
+enum class Purpose { kSubmit, kCheck };
+bool Passes(Session& session, const LoadedFile& loaded, Purpose purpose) {
+  if (const auto& errors = loaded.content.diagnostics; !errors.empty()) {
+    Show(session, loaded, errors, purpose == Purpose::kSubmit ? "; nothing was submitted." : ".");
+    return false;
+  }
+  const auto& warnings = loaded.content.warnings;
+  if (!warnings.empty() && !session.options().quiet) Show(session, loaded, warnings, ".");
+  return true;
+}
+
+// What a trial's table shows of the grid.
+Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) {
+  std::vector<v1::TrialSummary> trials;
+  Listing listing;
+  listing.kind = "ExpandedTrialList";
+  for (const v1::ExpandedTrial& one : expanded) {
+    v1::TrialSummary& trial = trials.emplace_back();
+    trial.set_trial(one.trial());
+    *trial.mutable_assignments() = one.assignments();
+    listing.items.push_back(ToJson(one));
+    listing.names.push_back(absl::StrCat(one.trial()));
+  }
+  const std::vector<Swept> swept = SweptParameters(trials);
+  listing.table.columns = {{"TRIAL", Align::kRight}};
+  for (const Swept& one : swept) listing.table.columns.push_back({one.header, Align::kRight});
+  for (size_t i = 0; i < trials.size() && i < shown; ++i) {
+    std::vector<Cell> row = {{absl::StrCat(trials[i].trial())}};
+    for (const Swept& one : swept) row.push_back({AssignmentText(trials[i], one.path)});
+    listing.table.rows.push_back(std::move(row));
+  }
+  return listing;
+}
+
+std::string RandomRequestId() {
+  std::random_device source;
+  return absl::StrFormat("%08x%08x%08x%08x", source(), source(), source(), source());
+}
+
+// Submits until answered: the request id makes it one experiment however often it is sent.
+absl::StatusOr<v1::SubmitResponse> SubmitPatiently(Session& session, Client& client,
+                                                   const v1::SubmitRequest& request) {
+  const absl::Time deadline = absl::Now() + limits::kSubmitPatience;
+  absl::Duration pause = session.pace().retry;
+  bool told = false;
+  while (true) {
+    absl::StatusOr<v1::SubmitResponse> response = client.Submit(request);
+    if (!absl::IsUnavailable(response.status()) || request.dry_run()) return response;
+    if (absl::Now() + pause >= deadline) return response;
+    if (!told) {
+      session.Note(absl::StrCat(std::string(response.status().message()), ". Trying again for ",
+                                absl::FormatDuration(limits::kSubmitPatience), "."));
+      told = true;
+    }
+    if (session.interrupt().Wait(pause) == Interrupt::Woken::kByInterrupt) {
+      return absl::CancelledError("interrupted");
+    }
+    pause = std::min(2 * pause, limits::kReconnectMax);
+  }
+}
+
+absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
+                                    const v1::SubmitResponse& response) {
+  DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(loaded.content.spec));
+  Print(session, Expansion(expanded, kTrialsShown));
+  if (expanded.size() > kTrialsShown) {
+    session.Note(absl::StrCat("and ", FormatCount(expanded.size() - kTrialsShown),
+                              " more; -o csv lists all"));
+  }
+  session.Note(absl::StrCat(Plural(response.trials(), "trial"), " on ",
+                            Printable(response.device()), "; nothing was submitted."));
+  if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
+  return response.cannot_be_placed() ? ExitCode::kCannotBePlaced : ExitCode::kOk;
+}
+
+void ShowSubmitted(Session& session, const SubmitOptions& options,
+                   const v1::SubmitResponse& response) {
+  const std::string text =
+      absl::StrCat("experiment ", response.experiment(), ": ", Plural(response.trials(), "trial"),
+                   " on ", Printable(response.device()), response.existed() ? " (known)" : "");
+  Json fields = ToJson(response);
+  fields.erase("expanded");
+  if (options.id_only || session.format() == Format::kName) {
+    session.out() << response.experiment() << std::endl;
+  } else if (session.format() == Format::kTable) {
+    session.out() << text << std::endl;
+  } else if (session.format() == Format::kCsv) {
+    session.out() << CsvText({fields}) << std::flush;
+  } else {
+    PrintDocument(session, "Submitted", fields);
+  }
+  if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
+  if (!options.follow && !options.wait && !options.id_only) {
+    session.Note(absl::StrCat("Watch it with 'dtctl follow ", response.experiment(),
+                              "', stop it with 'dtctl cancel ", response.experiment(), "'."));
+  }
+}
+
+absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) {
+  DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
+  if (!Passes(session, loaded, Purpose::kSubmit)) return ExitCode::kUsage;
+  v1::SubmitRequest request;
+  request.set_request_id(RandomRequestId());
+  *request.mutable_spec() = loaded.content.spec;
+  request.set_file_name(loaded.name);
+  request.set_file_text(loaded.content.effective_text);
+  request.set_dry_run(options.dry_run);
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  const auto answer = SubmitPatiently(session, *client, request);
+  if (session.interrupt().Triggered() && !options.dry_run) {
+    session.Note("Interrupted; it may have been submitted: 'dtctl get experiments' tells.");
+  }
+  DT_ASSIGN_OR_RETURN(const auto response, answer);
+  if (options.dry_run) return ShowDryRun(session, loaded, response);
+  ShowSubmitted(session, options, response);
+  const Selector selector{false, response.experiment()};
+  if (options.follow) return FollowExperiment(session, selector);
+  if (options.wait) {
+    return WaitUntil(session, selector, Until::kDone, absl::InfiniteDuration());
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options) {
+  DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
+  if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;
+  DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(loaded.content.spec));
+  if (session.format() == Format::kTable) {
+    session.out() << Printable(loaded.name) << ": valid, " << Plural(expanded.size(), "trial")
+                  << std::endl;
+  } else {
+    Json fields = {{"file", loaded.name},
+                   {"valid", true},
+                   {"warnings", loaded.content.warnings.size()},
+                   {"trials", expanded.size()}};
+    PrintDocument(session, "Validation", fields);
+  }
+  return ExitCode::kOk;
+}
+
+void AddFileOptions(CLI::App* app, const std::shared_ptr<SubmitOptions>& options) {
+  app->add_option("FILE", options->file, "The experiment file, or - for stdin")->required();
+  app->add_option("--set", options->assignments,
+                  "Change a field of the file, such as train.max_steps=100; may be repeated")
+      ->option_text("PATH=VALUE")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void AddSubmitCommands(CommandTree& tree) {
+  auto submit = std::make_shared<SubmitOptions>();
+  CLI::App* app =
+      tree.Add(&tree.app(), "submit", "Check an experiment file and start it",
+               "dtctl submit grid.yaml --follow\n"
+               "dtctl submit grid.yaml --set train.max_steps=100 --max-concurrent 2\n"
+               "dtctl submit grid.yaml -n          # what it would run, nothing started\n"
+               "id=$(dtctl submit grid.yaml --id-only) && dtctl wait $id");
+  AddFileOptions(app, submit);
+  app->add_option("--max-concurrent", submit->max_concurrent,
+                  "At most this many trials at once; 0: as many as fit")
+      ->option_text("N");
+  app->add_flag("-n,--dry-run", submit->dry_run,
+                "Let the coordinator check it and print the trials; exit 7 when nothing connected "
+                "could run them");
+  CLI::Option* follow =
+      app->add_flag("--follow", submit->follow, "Watch it until it ends, then show its results");
+  CLI::Option* wait =
+      app->add_flag("--wait", submit->wait, "Wait in silence until it ends, as 'dtctl wait' does");
+  CLI::Option* id_only =
+      app->add_flag("--id-only", submit->id_only, "Print nothing but the experiment's number");
+  follow->excludes(wait)->excludes(id_only);
+  tree.OnRun(app, {[submit](Session& session) { return Submit(session, *submit); },
+                   {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv, Format::kName}});
+
+  auto validate = std::make_shared<SubmitOptions>();
+  app = tree.Add(&tree.app(), "validate", "Check an experiment file without a coordinator",
+                 "dtctl validate grid.yaml\n"
+                 "dtctl validate grid.yaml -o json   # errors with file, line and column");
+  AddFileOptions(app, validate);
+  tree.OnRun(app, {[validate](Session& session) { return Validate(session, *validate); },
+                   {Format::kTable, Format::kJson, Format::kYaml}});
+}
+
+}  // namespace dt::cli

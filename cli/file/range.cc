@@ -1,0 +1,64 @@
+// range.cc: evenly spaced, or evenly multiplied.
+#include "cli/file/range.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace dt::cli {
+namespace {
+
+double SixDigits(double number) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof(buffer), "%.6g", number);
+  return std::strtod(buffer, nullptr);
+}
+
+double Between(const Range& range, int64_t index) {
+  if (index == 0) return range.low;
+  if (index == range.count - 1) return range.high;
+  const double share = static_cast<double>(index) / static_cast<double>(range.count - 1);
+  switch (range.scaling) {
+    case Scaling::kLinear:
+      return range.low + (range.high - range.low) * share;
+    case Scaling::kLog:
+      return range.low * std::pow(range.high / range.low, share);
+  }
+  return range.low;
+}
+
+bool AllDiffer(const Range& range) {
+  const std::vector<spec::v1::Value> values = RangeValues(range);  // in rising order
+  return std::adjacent_find(values.begin(), values.end(), spec::SameValue) == values.end();
+}
+
+}  // namespace
+
+int64_t MostValues(Range range) {
+  if (AllDiffer(range)) return range.count;
+  int64_t differ = 1;  // of these counts the first is known to do, the second not
+  int64_t same = range.count;
+  while (same - differ > 1) {
+    range.count = (differ + same) / 2;
+    (AllDiffer(range) ? differ : same) = range.count;
+  }
+  return differ;
+}
+
+std::vector<spec::v1::Value> RangeValues(const Range& range) {
+  std::vector<spec::v1::Value> values;
+  for (int64_t i = 0; i < range.count; ++i) {
+    spec::v1::Value& value = values.emplace_back();
+    const double number = Between(range, i);
+    const bool end = i == 0 || i == range.count - 1;
+    if (range.type == spec::FieldType::kInteger) {
+      value.set_integer(std::llround(number));
+    } else {
+      value.set_number(end ? number : SixDigits(number));
+    }
+  }
+  return values;
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,28 @@
+// range.h: {min, max, scale, count} of a parameter as its values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spec/spec.h"
+
+namespace dt::cli {
+
+enum class Scaling { kLinear, kLog };
+struct Range {
+  spec::FieldType type;  // kInteger or kNumber
+  double low;            // of kLog: above 0
+  double high;           // above low
+  int64_t count;         // at least 2
+  Scaling scaling;
+};
+
+// `count` values from low to high, evenly spaced or evenly multiplied. The ends are exact; values
+// between have six digits, as a person would have written them.
+std::vector<spec::v1::Value> RangeValues(const Range& range);
+
+// The range's count where all of its values differ; else a smaller count, at least 1, with which
+// they do. Whole numbers, and numbers of six digits, are soon the same.
+int64_t MostValues(Range range);
+
+}  // namespace dt::cli

@@ -1,0 +1,260 @@
+#include "cli/remote/client.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/address.h"
+#include "common/check.h"
+#include "common/limits.h"
+#include "common/net/grpc_settings.h"
+#include "common/status.h"
+#include "grpcpp/create_channel.h"
+
+namespace dt::cli {
+namespace {
+
+// Told once, from gRPC's thread, that a call is over.
+class Done {
+ public:
+  Done() : fd_(eventfd(0, EFD_CLOEXEC)) { DT_CHECK(fd_ >= 0); }
+  ~Done() { close(fd_); }
+  Done(const Done&) = delete;
+  Done& operator=(const Done&) = delete;
+
+  void Notify() const {
+    const uint64_t one = 1;
+    DT_CHECK(write(fd_, &one, sizeof one) == sizeof one);
+  }
+  // Consumes the notification. Blocks; the caller has bounded the wait by the call's deadline.
+  void Take() const {
+    uint64_t count = 0;
+    while (read(fd_, &count, sizeof count) != sizeof count) {
+    }
+  }
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+// "Connection refused", without the layers that gRPC wraps around it.
+std::string LastCause(const std::string& message) {
+  const size_t colon = message.rfind(": ");
+  return colon == std::string::npos ? message : message.substr(colon + 2);
+}
+
+// "last" is settled by the first page, so that a newer experiment cannot take over on the way.
+template <typename Item, typename Request>
+void SettleLast(const std::vector<Item>& first_page, Request& request) {
+  if constexpr (requires {
+                  request.set_last(false);
+                  first_page.front().experiment();
+                }) {
+    if (!request.last() || first_page.empty()) return;
+    request.set_last(false);
+    request.set_experiment(first_page.front().experiment());
+  }
+}
+
+// Gathers every page of a list. `call` answers one request; `take` moves its entries out.
+template <typename Item, typename Request, typename Call, typename Take>
+absl::StatusOr<std::vector<Item>> AllPages(Request request, const Call& call, const Take& take) {
+  std::vector<Item> all;
+  request.set_page_size(static_cast<int>(limits::kPageMax));
+  while (true) {
+    DT_ASSIGN_OR_RETURN(auto response, call(request));
+    for (Item& item : *take(response)) all.push_back(std::move(item));
+    if (response.next_page_token().empty()) return all;
+    SettleLast(all, request);
+    request.set_page_token(response.next_page_token());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Make(const ClientOptions& options,
+                                                     const Interrupt& interrupt) {
+  DT_RETURN_IF_ERROR(CheckAddress("--address", options.address, PortZero::kRefused));
+  DT_ASSIGN_OR_RETURN(auto credentials, MakeChannelCredentials(options.tls, options.address));
+  grpc::ChannelArguments arguments = ClientChannelArguments();
+  // A proxy for the web is not meant for a coordinator on this host or this cluster.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  auto channel = grpc::CreateCustomChannel(options.address, credentials, arguments);
+  return std::unique_ptr<Client>(new Client(options, interrupt, std::move(channel)));
+}
+
+Client::Client(const ClientOptions& options, const Interrupt& interrupt,
+               std::shared_ptr<grpc::Channel> channel)
+    : address_(options.address),
+      tls_(!options.tls.None()),
+      interrupt_(interrupt),
+      stub_(v1::Control::NewStub(std::move(channel))) {}
+
+template <typename Response>
+absl::StatusOr<Response> Client::Call(
+    const std::function<void(grpc::ClientContext*, Response*, std::function<void(grpc::Status)>)>&
+        start) {
+  if (interrupt_.Triggered()) return absl::CancelledError("interrupted");
+  Response response;
+  grpc::Status result;
+  Done done;
+  grpc::ClientContext context;
+  const absl::Time deadline = absl::Now() + limits::kCallDeadline;
+  context.set_deadline(absl::ToChronoTime(deadline));
+  start(&context, &response, [&](grpc::Status status) {
+    result = std::move(status);
+    done.Notify();
+  });
+  // gRPC ends the call at its deadline; the second more only tells the two apart.
+  const auto woken = interrupt_.Wait(limits::kCallDeadline + absl::Seconds(1), done.fd());
+  if (woken != Interrupt::Woken::kByDescriptor) context.TryCancel();
+  done.Take();
+  if (woken == Interrupt::Woken::kByInterrupt) return absl::CancelledError("interrupted");
+  if (!result.ok()) return Explain(result);
+  return response;
+}
+
+std::string UnreachableHint(std::string_view message, Protection protection) {
+  const auto says = [&](std::string_view word) {
+    return message.find(word) != std::string_view::npos;
+  };
+  if (says("Peer name")) {
+    return "dial a name or address that the coordinator's certificate has; 'openssl x509 -noout "
+           "-ext subjectAltName -in FILE' prints them";
+  }
+  if (says("andshake") || says("SSL")) {
+    return "check --tls-ca, --tls-cert and --tls-key against the coordinator's";
+  }
+  if (says("HTTP/2")) {
+    return "something else listens there; dtcoord's --listen address is wanted, not its --http";
+  }
+  // A listener that closes at once wants TLS where there is none, or another certificate.
+  if (says("Socket closed") || says("Connection reset") ||
+      LastCause(std::string(message)).empty()) {
+    return protection == Protection::kTls
+               ? "it closed the connection: check --tls-ca, --tls-cert and --tls-key against the "
+                 "coordinator's, and that it has TLS at all"
+               : "something there closed the connection: if the coordinator has TLS, give "
+                 "--tls-ca, --tls-cert and --tls-key";
+  }
+  return "start dtcoord, or name another with --address or DTCTL_ADDRESS";
+}
+
+absl::Status Client::Explain(const grpc::Status& status) const {
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    const std::string cause = LastCause(status.error_message());
+    const std::string hint =
+        UnreachableHint(status.error_message(), tls_ ? Protection::kTls : Protection::kNone);
+    return absl::UnavailableError(absl::StrCat("no coordinator answers at ", address_,
+                                               cause.empty() ? "" : absl::StrCat(" (", cause, ")"),
+                                               "; ", hint));
+  }
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("the coordinator at ", address_, " did not answer within ",
+                     absl::FormatDuration(limits::kCallDeadline),
+                     "; it is overloaded or the network is: try again"));
+  }
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    return absl::UnimplementedError(
+        absl::StrCat("the coordinator at ", address_,
+                     " does not know this call; compare the two versions with 'dtctl version'"));
+  }
+  return FromGrpcStatus(status);
+}
+
+// Each is one line: which method of the stub, with which request.
+#define DT_CALL(Method, request)                                               \
+  Call<v1::Method##Response>([&](auto* context, auto* response, auto on_end) { \
+    stub_->async()->Method(context, &(request), response, std::move(on_end));  \
+  })
+
+absl::StatusOr<v1::SubmitResponse> Client::Submit(const v1::SubmitRequest& request) {
+  return DT_CALL(Submit, request);
+}
+absl::StatusOr<v1::GetExperimentResponse> Client::GetExperiment(
+    const v1::GetExperimentRequest& request) {
+  return DT_CALL(GetExperiment, request);
+}
+absl::StatusOr<v1::ExplainTrialResponse> Client::ExplainTrial(
+    const v1::ExplainTrialRequest& request) {
+  return DT_CALL(ExplainTrial, request);
+}
+absl::StatusOr<v1::ReadMetricsResponse> Client::ReadMetrics(const v1::ReadMetricsRequest& request) {
+  return DT_CALL(ReadMetrics, request);
+}
+absl::StatusOr<v1::ReadLogsResponse> Client::ReadLogs(const v1::ReadLogsRequest& request) {
+  return DT_CALL(ReadLogs, request);
+}
+absl::StatusOr<v1::CancelResponse> Client::Cancel(const v1::CancelRequest& request) {
+  return DT_CALL(Cancel, request);
+}
+absl::StatusOr<v1::RetryResponse> Client::Retry(const v1::RetryRequest& request) {
+  return DT_CALL(Retry, request);
+}
+absl::StatusOr<v1::DeleteResponse> Client::Delete(const v1::DeleteRequest& request) {
+  return DT_CALL(Delete, request);
+}
+absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {
+  const v1::GetStatusRequest request;
+  return DT_CALL(GetStatus, request);
+}
+
+absl::StatusOr<std::vector<v1::ExperimentSummary>> Client::ListExperiments(
+    v1::ListExperimentsRequest request) {
+  return AllPages<v1::ExperimentSummary>(
+      std::move(request), [&](const auto& page) { return DT_CALL(ListExperiments, page); },
+      [](auto& response) { return response.mutable_experiments(); });
+}
+absl::StatusOr<std::vector<v1::TrialSummary>> Client::ListTrials(v1::ListTrialsRequest request) {
+  return AllPages<v1::TrialSummary>(
+      std::move(request), [&](const auto& page) { return DT_CALL(ListTrials, page); },
+      [](auto& response) { return response.mutable_trials(); });
+}
+absl::StatusOr<std::vector<v1::WorkerSummary>> Client::ListWorkers() {
+  return AllPages<v1::WorkerSummary>(
+      v1::ListWorkersRequest(), [&](const auto& page) { return DT_CALL(ListWorkers, page); },
+      [](auto& response) { return response.mutable_workers(); });
+}
+absl::StatusOr<std::vector<v1::CheckpointSummary>> Client::ListCheckpoints(
+    v1::ListCheckpointsRequest request) {
+  return AllPages<v1::CheckpointSummary>(
+      std::move(request), [&](const auto& page) { return DT_CALL(ListCheckpoints, page); },
+      [](auto& response) { return response.mutable_checkpoints(); });
+}
+
+absl::Status Client::ReadAllMetrics(
+    v1::ReadMetricsRequest request,
+    const std::function<void(const v1::ReadMetricsResponse&)>& take) {
+  request.set_page_size(static_cast<int>(limits::kMetricRowsPageMax));
+  while (true) {
+    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, ReadMetrics(request));
+    take(page);
+    if (page.next_page_token().empty()) return absl::OkStatus();
+    request.set_page_token(page.next_page_token());
+  }
+}
+
+#undef DT_CALL
+
+absl::StatusOr<Selector> ParseExperiment(const std::string& text) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(text));
+  if (selector.trial == 0) return selector;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is a trial, and a whole experiment is meant here; write '",
+                   text.substr(0, text.find('/')), "'"));
+}
+
+absl::StatusOr<Selector> ParseTrial(const std::string& text) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(text));
+  if (selector.trial != 0) return selector;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", text, "' is an experiment, and one of its trials is meant here; write '", text, "/1'"));
+}
+
+}  // namespace dt::cli

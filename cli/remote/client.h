@@ -1,0 +1,96 @@
+// client.h: the coordinator's Control service as calls that return.
+//
+// Errors:  codes of the service, with the address in the message where nothing answered;
+//          Cancelled after Ctrl-C. Every call has a deadline (limits::kCallDeadline).
+// Threads: one thread.
+// Tests:   tests/cli/remote/client_test.cc; tests/cli/commands/command_test.cc, against
+//          tests/testing/fake_control.h
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/remote/interrupt.h"
+#include "common/ids.h"
+#include "common/net/credentials.h"
+#include "dtrain/v1/control.grpc.pb.h"
+
+namespace dt::cli {
+
+namespace v1 = ::dtrain::v1;
+
+struct ClientOptions {
+  std::string address;
+  TlsFiles tls;
+};
+
+enum class Protection { kNone, kTls };
+// What to do where no coordinator answers, by what gRPC says of it.
+std::string UnreachableHint(std::string_view message, Protection protection);
+
+class Client {
+ public:
+  // Borrows `interrupt`. Does not connect yet. Errors: InvalidArgument for flags that do not fit.
+  static absl::StatusOr<std::unique_ptr<Client>> Make(const ClientOptions& options,
+                                                      const Interrupt& interrupt);
+
+  absl::StatusOr<v1::SubmitResponse> Submit(const v1::SubmitRequest& request);
+  absl::StatusOr<v1::GetExperimentResponse> GetExperiment(const v1::GetExperimentRequest& request);
+  absl::StatusOr<v1::ExplainTrialResponse> ExplainTrial(const v1::ExplainTrialRequest& request);
+  absl::StatusOr<v1::ReadMetricsResponse> ReadMetrics(const v1::ReadMetricsRequest& request);
+  absl::StatusOr<v1::ReadLogsResponse> ReadLogs(const v1::ReadLogsRequest& request);
+  absl::StatusOr<v1::CancelResponse> Cancel(const v1::CancelRequest& request);
+  absl::StatusOr<v1::RetryResponse> Retry(const v1::RetryRequest& request);
+  absl::StatusOr<v1::DeleteResponse> Delete(const v1::DeleteRequest& request);
+  absl::StatusOr<v1::GetStatusResponse> GetStatus();
+
+  // Lists, all pages of them.
+  absl::StatusOr<std::vector<v1::ExperimentSummary>> ListExperiments(
+      v1::ListExperimentsRequest request);
+  absl::StatusOr<std::vector<v1::TrialSummary>> ListTrials(v1::ListTrialsRequest request);
+  absl::StatusOr<std::vector<v1::WorkerSummary>> ListWorkers();
+  absl::StatusOr<std::vector<v1::CheckpointSummary>> ListCheckpoints(
+      v1::ListCheckpointsRequest request);
+  // Every page of the rows, in order. REQUIRES: !request.last(): pages must not change experiment.
+  absl::Status ReadAllMetrics(v1::ReadMetricsRequest request,
+                              const std::function<void(const v1::ReadMetricsResponse&)>& take);
+
+  const std::string& address() const { return address_; }
+
+ private:
+  Client(const ClientOptions& options, const Interrupt& interrupt,
+         std::shared_ptr<grpc::Channel> channel);
+
+  // Starts a call on the async stub and waits for it, for Ctrl-C, or for the deadline.
+  template <typename Response>
+  absl::StatusOr<Response> Call(
+      const std::function<void(grpc::ClientContext*, Response*, std::function<void(grpc::Status)>)>&
+          start);
+  absl::Status Explain(const grpc::Status& status) const;
+
+  const std::string address_;
+  const bool tls_;
+  const Interrupt& interrupt_;
+  std::unique_ptr<v1::Control::Stub> stub_;
+};
+
+// "12" or "last". Errors: InvalidArgument for anything else, a trial included.
+absl::StatusOr<Selector> ParseExperiment(const std::string& text);
+// "12/3" or "last/3".
+absl::StatusOr<Selector> ParseTrial(const std::string& text);
+
+// Fills experiment, last and trial of a request that has them.
+template <typename Request>
+Request Select(const Selector& selector) {
+  Request request;
+  request.set_experiment(selector.experiment);
+  request.set_last(selector.last);
+  if constexpr (requires { request.set_trial(selector.trial); }) request.set_trial(selector.trial);
+  return request;
+}
+
+}  // namespace dt::cli

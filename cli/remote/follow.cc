@@ -1,0 +1,252 @@
+#include "cli/remote/follow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/view/format.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+// Of an experiment with more trials than a page, frames in between ask for the live ones alone.
+constexpr int kWholeListEvery = 20;
+
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+// Tells how long the coordinator has been away, and when to give up.
+class Patience {
+ public:
+  void Answered() { since_ = absl::Now(); }
+  // Errors: `status` when it will not pass or has lasted too long.
+  absl::StatusOr<std::string> Notice(const absl::Status& status) const {
+    const absl::Duration away = absl::Now() - since_;
+    if (!MayPass(status) || away > limits::kFollowPatience) return status;
+    return absl::StrCat("No answer from the coordinator for ",
+                        FormatElapsed(std::floor(absl::ToDoubleSeconds(away))),
+                        "; trying again. The trials go on.");
+  }
+
+ private:
+  absl::Time since_ = absl::Now();
+};
+
+absl::StatusOr<v1::ExperimentSummary> FetchSummary(Client& client, const Selector& selector) {
+  DT_ASSIGN_OR_RETURN(const auto found, client.ListExperiments(Select<v1::ListExperimentsRequest>(
+                                            {selector.last, selector.experiment})));
+  if (!found.empty()) return found.front();
+  return absl::NotFoundError(
+      selector.last ? "there are no experiments yet; start one with 'dtctl submit FILE'"
+                    : absl::StrCat("there is no experiment ", selector.experiment,
+                                   "; 'dtctl get experiments' lists them"));
+}
+
+// Replaces what is known of live trials; those that ended meanwhile come back with the next whole
+// list.
+absl::Status Refresh(Client& client, LiveState& state, int frame) {
+  const Selector selector{false, state.experiment.experiment()};
+  DT_ASSIGN_OR_RETURN(state.experiment, FetchSummary(client, selector));
+  v1::ListTrialsRequest request = Select<v1::ListTrialsRequest>(selector);
+  const bool whole = state.experiment.trials() <= limits::kPageMax ||
+                     frame % kWholeListEvery == 0 || Ended(state.experiment.state());
+  if (!whole) {
+    for (auto live : {v1::TRIAL_STARTING, v1::TRIAL_RUNNING, v1::TRIAL_STOPPING}) {
+      request.add_states(live);
+    }
+  }
+  DT_ASSIGN_OR_RETURN(auto trials, client.ListTrials(request));
+  if (whole) {
+    state.trials = std::move(trials);
+    return absl::OkStatus();
+  }
+  std::erase_if(state.trials, [&trials](const v1::TrialSummary& known) {
+    const bool live = !Ended(known.state()) && known.state() != v1::TRIAL_PENDING;
+    return live && std::none_of(trials.begin(), trials.end(), [&known](const auto& fresh) {
+             return fresh.trial() == known.trial();
+           });
+  });
+  for (v1::TrialSummary& fresh : trials) {
+    const auto known = std::find_if(state.trials.begin(), state.trials.end(),
+                                    [&](const auto& t) { return t.trial() == fresh.trial(); });
+    if (known != state.trials.end()) {
+      *known = std::move(fresh);
+    } else {
+      state.trials.push_back(std::move(fresh));
+    }
+  }
+  return absl::OkStatus();
+}
+
+LiveOptions OptionsNow(Session& session) {
+  const TerminalSize size = session.terminal().size();
+  LiveOptions options;
+  options.width = session.terminal().out_is_tty ? size.columns : 120;
+  options.rows = size.rows;
+  options.glyphs = session.terminal().Unicode() ? Glyphs::kUnicode : Glyphs::kAscii;
+  options.now_wall_ms = absl::ToUnixMillis(absl::Now());
+  return options;
+}
+
+absl::Status PrintResults(Session& session, Client& client, LiveState state) {
+  Results results;
+  results.state = std::move(state);
+  const v1::ExperimentSummary& experiment = results.state.experiment;
+  const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()));
+  if (!ranked.empty() && std::isfinite(ranked.front()->metric_value())) {
+    DT_ASSIGN_OR_RETURN(results.best_checkpoint, FindBestCheckpoint(client, experiment.experiment(),
+                                                                    ranked.front()->trial()));
+  }
+  DT_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, client.GetStatus());
+  results.metrics_address = Printable(status.http_address());
+  session.out() << "\n";
+  session.Print(ResultLines(results, OptionsNow(session)));
+  return absl::OkStatus();
+}
+
+ExitCode Detach(Session& session, uint64_t experiment) {
+  session.Note(absl::StrCat("\nDetached; experiment ", experiment,
+                            " goes on. Watch it again with 'dtctl follow ", experiment,
+                            "', stop it with 'dtctl cancel ", experiment, "'."));
+  return ExitCode::kInterrupted;
+}
+
+// Draws frames until the experiment has ended. Returns kInterrupted after Ctrl-C, else kOk.
+absl::StatusOr<ExitCode> Show(Session& session, Client& client, LiveState& state) {
+  std::unique_ptr<Redrawer> redrawer;
+  if (session.terminal().CanRedraw()) {
+    redrawer = std::make_unique<Redrawer>(session.terminal(), session.colour());
+  }
+  LiveLog log;
+  Patience patience;
+  for (int frame = 1;; ++frame) {
+    const LiveOptions options = OptionsNow(session);
+    if (redrawer != nullptr) {
+      redrawer->Draw(LiveFrame(state, options));
+    } else {
+      for (const std::string& text : log.Update(state, options.now_wall_ms)) {
+        session.out() << text << std::endl;
+      }
+    }
+    if (Ended(state.experiment.state())) return ExitCode::kOk;
+    const absl::Duration pause = redrawer != nullptr ? session.pace().redraw : session.pace().poll;
+    if (session.interrupt().Wait(pause) == Interrupt::Woken::kByInterrupt) {
+      return ExitCode::kInterrupted;
+    }
+    const absl::Status status = Refresh(client, state, frame);
+    if (session.interrupt().Triggered()) return ExitCode::kInterrupted;
+    state.notice.clear();
+    if (status.ok()) {
+      patience.Answered();
+    } else {
+      DT_ASSIGN_OR_RETURN(state.notice, patience.Notice(status));
+    }
+  }
+}
+
+bool Reached(v1::TrialState state, uint64_t step, Until until) {
+  if (Ended(state)) return true;
+  switch (until) {
+    case Until::kDone:
+      return false;
+    case Until::kRunning:
+      return state == v1::TRIAL_RUNNING;
+    case Until::kFirstStep:
+      return step > 0;
+  }
+  return false;
+}
+
+// The exit code once `until` has come, or nothing yet.
+absl::StatusOr<std::optional<ExitCode>> Look(Client& client, const Selector& selector,
+                                             Until until) {
+  if (selector.trial != 0 || until != Until::kDone) {
+    DT_ASSIGN_OR_RETURN(const auto trials,
+                        client.ListTrials(Select<v1::ListTrialsRequest>(selector)));
+    if (trials.empty()) return absl::NotFoundError("there is no such trial");
+    for (const v1::TrialSummary& trial : trials) {
+      if (!Reached(trial.state(), trial.step(), until)) continue;
+      if (selector.trial != 0) return ExitCodeOf(trial.state());
+      // One that ended before it trained says nothing about the others.
+      if (trial.step() > 0 || !Ended(trial.state())) return ExitCode::kOk;
+    }
+    if (selector.trial != 0) return std::optional<ExitCode>();
+  }
+  DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(client, selector));
+  return Ended(experiment.state()) ? std::optional(ExitCodeOf(experiment.state())) : std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<v1::CheckpointSummary>> FindBestCheckpoint(Client& client,
+                                                                        uint64_t experiment,
+                                                                        uint32_t trial) {
+  v1::ListCheckpointsRequest request;
+  request.set_experiment(experiment);
+  request.set_trial(trial);
+  DT_ASSIGN_OR_RETURN(const auto checkpoints, client.ListCheckpoints(request));
+  std::optional<v1::CheckpointSummary> chosen;
+  for (const v1::CheckpointSummary& one : checkpoints) {
+    const auto rank = [](const v1::CheckpointSummary& c) {
+      return std::make_pair(c.checkpoint().best(), c.checkpoint().step());
+    };
+    if (!chosen.has_value() || rank(one) > rank(*chosen)) chosen = one;
+  }
+  return chosen;
+}
+
+absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& selector) {
+  LiveState state;
+  DT_ASSIGN_OR_RETURN(state.experiment, FetchSummary(client, selector));
+  v1::ListTrialsRequest request;
+  request.set_experiment(state.experiment.experiment());
+  DT_ASSIGN_OR_RETURN(state.trials, client.ListTrials(request));
+  return state;
+}
+
+absl::StatusOr<ExitCode> FollowExperiment(Session& session, const Selector& selector) {
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(LiveState state, FetchExperiment(*client, selector));
+  DT_ASSIGN_OR_RETURN(const ExitCode shown, Show(session, *client, state));
+  if (shown == ExitCode::kInterrupted) return Detach(session, state.experiment.experiment());
+  const v1::ExperimentState end = state.experiment.state();
+  DT_RETURN_IF_ERROR(PrintResults(session, *client, std::move(state)));
+  return ExitCodeOf(end);
+}
+
+absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, Until until,
+                                   absl::Duration timeout) {
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  const absl::Time deadline = absl::Now() + timeout;
+  // "last" means the newest now, not a newer one submitted meanwhile.
+  DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(*client, selector));
+  const Selector fixed{false, experiment.experiment(), selector.trial};
+  Patience patience;
+  while (true) {
+    const absl::StatusOr<std::optional<ExitCode>> looked = Look(*client, fixed, until);
+    if (session.interrupt().Triggered()) return Detach(session, fixed.experiment);
+    if (looked.ok()) {
+      patience.Answered();
+      if (looked->has_value()) return **looked;
+    } else {
+      DT_RETURN_IF_ERROR(patience.Notice(looked.status()).status());
+    }
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) {
+      session.Note(absl::StrCat("Not within ", absl::FormatDuration(timeout), "; experiment ",
+                                fixed.experiment, " goes on."));
+      return ExitCode::kTimedOut;
+    }
+    const auto woken = session.interrupt().Wait(std::min(left, session.pace().poll));
+    if (woken == Interrupt::Woken::kByInterrupt) return Detach(session, fixed.experiment);
+  }
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,31 @@
+// follow.h: staying with an experiment until it ends.
+//
+// Errors: codes of the coordinator; it may be away for limits::kFollowPatience in between.
+//         Ctrl-C detaches with ExitCode::kInterrupted and says how to come back or cancel.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/remote/session.h"
+#include "cli/view/live_view.h"
+#include "common/ids.h"
+
+namespace dt::cli {
+
+// Shows the live view until the experiment has ended, then its results. Returns its exit code.
+absl::StatusOr<ExitCode> FollowExperiment(Session& session, const Selector& selector);
+
+// What `wait --for` waits for.
+enum class Until { kDone, kRunning, kFirstStep };
+// Of an experiment or, with a trial in `selector`, of one trial. Says nothing while it waits.
+absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, Until until,
+                                   absl::Duration timeout);
+
+// The trial's best checkpoint, or the newest where none is marked best.
+absl::StatusOr<std::optional<v1::CheckpointSummary>> FindBestCheckpoint(Client& client,
+                                                                        uint64_t experiment,
+                                                                        uint32_t trial);
+// Summary and trials of one experiment. Errors: NotFound.
+absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& selector);
+
+}  // namespace dt::cli

@@ -1,0 +1,214 @@
+#include "cli/view/format.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr char kEllipsis[] = "…";
+
+// One code point and how many bytes it took; a broken sequence is taken byte by byte.
+struct CodePoint {
+  uint32_t value = 0;
+  size_t bytes = 1;
+};
+
+CodePoint Decode(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t first = byte(0);
+  const size_t length = first < 0x80   ? 1
+                        : first < 0xC0 ? 1
+                        : first < 0xE0 ? 2
+                        : first < 0xF0 ? 3
+                                       : 4;
+  if (length == 1 || length > text.size()) return {first, 1};
+  uint32_t value = first & (0xFF >> (length + 1));
+  for (size_t i = 1; i < length; ++i) value = (value << 6) | (byte(i) & 0x3F);
+  return {value, length};
+}
+
+int WidthOf(uint32_t c) {
+  const bool combining =
+      (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F);
+  if (combining) return 0;
+  const bool wide = (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
+                    (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
+                    (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+                    (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) ||
+                    (c >= 0x20000 && c <= 0x3FFFD);
+  return wide ? 2 : 1;
+}
+
+std::string Scaled(double value, double step, const std::array<const char*, 6>& units) {
+  size_t unit = 0;
+  double shown = value;
+  while (std::abs(shown) >= step && unit + 1 < units.size()) {
+    shown /= step;
+    ++unit;
+  }
+  if (unit == 0) return absl::StrFormat("%.0f%s", shown, units[0]);
+  const int decimals = std::abs(shown) < 9.995 ? 2 : 1;
+  return absl::StrFormat("%.*f%s", decimals, shown, units[unit]);
+}
+
+}  // namespace
+
+std::string FormatDuration(double seconds) {
+  if (seconds >= 0 && seconds < 9.95) return absl::StrFormat("%.1f s", seconds);
+  return FormatElapsed(seconds);
+}
+
+std::string FormatElapsed(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return kNone;
+  const auto whole = static_cast<int64_t>(std::llround(std::min(seconds, 1e15)));
+  if (whole < 60) return absl::StrFormat("%d s", whole);
+  if (whole < 3600) return absl::StrFormat("%d min %02d s", whole / 60, whole % 60);
+  if (whole < 86400) return absl::StrFormat("%d h %02d min", whole / 3600, whole % 3600 / 60);
+  return absl::StrFormat("%d d %d h", whole / 86400, whole % 86400 / 3600);
+}
+
+std::string FormatShort(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return kNone;
+  const auto whole = static_cast<int64_t>(std::llround(std::min(seconds, 1e15)));
+  if (whole < 60) return absl::StrFormat("%ds", whole);
+  if (whole < 600) return absl::StrFormat("%dm%02ds", whole / 60, whole % 60);
+  const int64_t minutes = (whole + 30) / 60;
+  if (minutes < 60) return absl::StrFormat("%dm", minutes);
+  if (minutes < 24 * 60) return absl::StrFormat("%dh%02dm", minutes / 60, minutes % 60);
+  const int64_t hours = minutes / 60;
+  if (hours < 10 * 24) return absl::StrFormat("%dd%dh", hours / 24, hours % 24);
+  return absl::StrFormat("%dd", hours / 24);
+}
+
+std::string FormatRate(double per_second) {
+  if (!std::isfinite(per_second)) return kNone;
+  return Scaled(per_second, 1000, {"", "k", "M", "G", "T", "P"});
+}
+
+std::string FormatBytes(double bytes) {
+  if (!std::isfinite(bytes) || bytes < 0) return kNone;
+  return Scaled(bytes, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
+}
+
+std::string FormatRatio(double ratio) {
+  return std::isfinite(ratio) ? absl::StrFormat("%.0f%%", ratio * 100) : kNone;
+}
+
+std::string FormatLoss(double value) {
+  if (!std::isfinite(value)) return kNone;
+  const double size = std::abs(value);
+  if (size != 0 && (size < 1e-3 || size >= 1e6)) return absl::StrFormat("%.3e", value);
+  return absl::StrFormat("%.4f", value);
+}
+
+std::string FormatExact(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::array<char, 40> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return std::string(buffer.data(), end.ptr);
+}
+
+std::string FormatCount(uint64_t value) {
+  std::string digits = absl::StrCat(value);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
+  return digits;
+}
+
+std::string FormatLocalTime(int64_t wall_ms) {
+  if (wall_ms <= 0) return kNone;
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S %Z", absl::FromUnixMillis(wall_ms),
+                          absl::LocalTimeZone());
+}
+
+std::string FormatIso(int64_t wall_ms) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(wall_ms),
+                          absl::UTCTimeZone());
+}
+
+std::string Plural(uint64_t n, std::string_view noun) {
+  return absl::StrCat(FormatCount(n), " ", std::string(noun), n == 1 ? "" : "s");
+}
+
+absl::StatusOr<absl::Duration> ParseDuration(std::string_view text) {
+  const std::string written(text);
+  const absl::Status refused = absl::InvalidArgumentError(absl::StrCat(
+      "'", written, "' is not a duration; write a number with s, m, h or d, such as 90s or 1.5h"));
+  double number = 0;
+  if (absl::SimpleAtod(written, &number)) {
+    return number >= 0 ? absl::StatusOr<absl::Duration>(absl::Seconds(number)) : refused;
+  }
+  if (!written.empty() && written.back() == 'd' &&
+      absl::SimpleAtod(written.substr(0, written.size() - 1), &number) && number >= 0) {
+    return absl::Hours(24 * number);
+  }
+  absl::Duration duration;
+  if (!absl::ParseDuration(written, &duration) || duration < absl::ZeroDuration()) return refused;
+  return duration;
+}
+
+std::string Printable(std::string_view text, Newlines newlines) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint point = Decode(text);
+    const uint32_t c = point.value;
+    const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0 && (c < 0x80 || point.bytes > 1));
+    if (c == '\t' || (c == '\n' && newlines == Newlines::kKeep)) {
+      shown += static_cast<char>(c);
+    } else if (c == '\n') {
+      shown += ' ';
+    } else if (control) {
+      shown += absl::StrFormat("\\x%02x", c);
+    } else {
+      shown += text.substr(0, point.bytes);
+    }
+    text.remove_prefix(point.bytes);
+  }
+  return shown;
+}
+
+int DisplayWidth(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    const CodePoint point = Decode(text);
+    width += WidthOf(point.value);
+    text.remove_prefix(point.bytes);
+  }
+  return width;
+}
+
+std::string Truncate(std::string_view text, int width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  if (width <= 0) return "";
+  std::string kept;
+  int used = 0;
+  while (!text.empty()) {
+    const CodePoint point = Decode(text);
+    const int columns = WidthOf(point.value);
+    if (used + columns > width - 1) break;
+    used += columns;
+    kept += text.substr(0, point.bytes);
+    text.remove_prefix(point.bytes);
+  }
+  return kept + kEllipsis;
+}
+
+std::string PadRight(std::string_view text, int width) {
+  return std::string(text) + std::string(std::max(0, width - DisplayWidth(text)), ' ');
+}
+
+std::string PadLeft(std::string_view text, int width) {
+  return std::string(std::max(0, width - DisplayWidth(text)), ' ') + std::string(text);
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,392 @@
+#include "cli/view/live_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/view/format.h"
+#include "cli/view/json.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr int64_t kSummaryEveryMs = 10000;
+constexpr size_t kProblemsShown = 3;
+constexpr int kShortBar = 5;  // cells, in an ordinary terminal of 80 columns
+// Lines of a frame that are not trials: two of header, the table's own header, blanks, the line of
+// those left out, one that says who waits, problems, the notice.
+constexpr int kOtherLines = 8 + static_cast<int>(kProblemsShown);
+
+std::string StateGlyph(v1::TrialState state, Glyphs glyphs) {
+  const bool unicode = glyphs == Glyphs::kUnicode;
+  switch (state) {
+    case v1::TRIAL_STARTING:
+      return unicode ? "◐ " : "o ";
+    case v1::TRIAL_RUNNING:
+      return unicode ? "● " : "* ";
+    case v1::TRIAL_STOPPING:
+      return unicode ? "◌ " : "~ ";
+    case v1::TRIAL_FINISHED:
+      return unicode ? "✔ " : "+ ";
+    case v1::TRIAL_FAILED:
+      return unicode ? "✘ " : "x ";
+    case v1::TRIAL_CANCELLED:
+      return unicode ? "⊘ " : "- ";
+    case v1::TRIAL_PENDING:
+    case v1::TRIAL_STATE_UNSPECIFIED:
+    case v1::TrialState_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case v1::TrialState_INT_MAX_SENTINEL_DO_NOT_USE_:
+      return unicode ? "○ " : ". ";
+  }
+  return "  ";
+}
+
+bool Live(v1::TrialState state) { return !Ended(state) && state != v1::TRIAL_PENDING; }
+
+uint32_t DoneCount(const v1::ExperimentSummary& experiment) {
+  return experiment.finished() + experiment.failed() + experiment.cancelled();
+}
+
+double ElapsedSeconds(const v1::ExperimentSummary& experiment, int64_t now_wall_ms) {
+  const int64_t end = experiment.ended_wall_ms() > 0 ? experiment.ended_wall_ms() : now_wall_ms;
+  return std::max(0.0,
+                  std::floor(static_cast<double>(end - experiment.submitted_wall_ms()) / 1000));
+}
+
+double RunSeconds(const v1::TrialSummary& trial) {
+  if (trial.started_wall_ms() == 0 || trial.ended_wall_ms() == 0) return -1;
+  return static_cast<double>(trial.ended_wall_ms() - trial.started_wall_ms()) / 1000;
+}
+
+std::string LossOf(const v1::TrialSummary& trial) {
+  return trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone;
+}
+
+// Those that fit, live ones first, in order of number.
+std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>& trials,
+                                             size_t count) {
+  std::vector<const v1::TrialSummary*> chosen;
+  chosen.reserve(trials.size());
+  for (const v1::TrialSummary& trial : trials) chosen.push_back(&trial);
+  if (chosen.size() > count) {
+    const auto urgency = [](const v1::TrialSummary* trial) {
+      return Live(trial->state()) ? 0 : trial->state() == v1::TRIAL_PENDING ? 1 : 2;
+    };
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [&](const auto* a, const auto* b) { return urgency(a) < urgency(b); });
+    chosen.resize(count);
+    std::sort(chosen.begin(), chosen.end(),
+              [](const auto* a, const auto* b) { return a->trial() < b->trial(); });
+  }
+  return chosen;
+}
+
+// "… and 96 more: 90 waiting, 6 finished", or "".
+std::string LeftOut(const v1::ExperimentSummary& experiment,
+                    const std::vector<const v1::TrialSummary*>& shown, Glyphs glyphs) {
+  if (shown.size() >= experiment.trials()) return "";
+  std::map<v1::TrialState, int64_t> hidden = {{v1::TRIAL_PENDING, experiment.pending()},
+                                              {v1::TRIAL_RUNNING, experiment.running()},
+                                              {v1::TRIAL_FINISHED, experiment.finished()},
+                                              {v1::TRIAL_FAILED, experiment.failed()},
+                                              {v1::TRIAL_CANCELLED, experiment.cancelled()}};
+  for (const v1::TrialSummary* trial : shown) {
+    --hidden[Live(trial->state()) ? v1::TRIAL_RUNNING : trial->state()];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : hidden) {
+    if (count <= 0) continue;
+    parts.push_back(absl::StrCat(FormatCount(count), " ",
+                                 state == v1::TRIAL_PENDING ? "waiting" : Word(state)));
+  }
+  return absl::StrCat(glyphs == Glyphs::kUnicode ? "… and " : "... and ",
+                      FormatCount(experiment.trials() - shown.size()),
+                      " more: ", absl::StrJoin(parts, ", "));
+}
+
+std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
+  const v1::ExperimentSummary& experiment = state.experiment;
+  const char* dot = options.glyphs == Glyphs::kUnicode ? " · " : " - ";
+  const Cell word = StateCell(experiment.state());
+  Line first = {{absl::StrCat("experiment ", experiment.experiment()), Style::kBold},
+                {absl::StrCat("  ", Printable(experiment.name()), "  ")},
+                {word.text, word.style},
+                {absl::StrCat(dot, FormatCount(DoneCount(experiment)), " of ",
+                              Plural(experiment.trials(), "trial"), " done")}};
+  if (experiment.failed() > 0) {
+    first.push_back({absl::StrCat(dot, FailedText(experiment)), Style::kBad});
+  }
+  std::string times =
+      absl::StrCat("  ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)), " so far");
+  if (!Ended(experiment.state()) && experiment.eta_seconds() >= 0) {
+    absl::StrAppend(&times, dot, "about ", FormatElapsed(std::ceil(experiment.eta_seconds())),
+                    " left");
+  }
+  const int bar = std::clamp(options.width - DisplayWidth(times) - 8, 10, 50);
+  const Line second = {{Bar(experiment.progress_ratio(), bar, options.glyphs), word.style},
+                       {PadLeft(FormatRatio(experiment.progress_ratio()), 5), Style::kBold},
+                       {times, Style::kDim}};
+  return {first, second};
+}
+
+Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::vector<Swept>& swept,
+                 const LiveOptions& options) {
+  Table table;
+  table.columns = {{"TRIAL"}};
+  for (const Swept& one : swept) {
+    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
+  }
+  const int bar = options.width >= 110 ? 20 : options.width >= 90 ? 14 : kShortBar;
+  table.columns.push_back({.header = "STATE", .min_width = 9});
+  table.columns.push_back({.header = bar == kShortBar ? "" : "PROGRESS", .leave_out = 2});
+  AddColumns(table, {kStep, kLoss, kValLoss});
+  table.columns.back().leave_out = 1;  // the results have it
+  AddColumns(table, {kRate, kAllReduce, kLeft});
+  for (const v1::TrialSummary* trial : shown) {
+    const bool running = trial->state() == v1::TRIAL_RUNNING;
+    const bool quiet = trial->state() == v1::TRIAL_PENDING;
+    const Cell word = StateCell(*trial);
+    std::vector<Cell> row = {{TrialName(*trial), quiet ? Style::kDim : Style::kBold}};
+    for (const Swept& one : swept) row.push_back({AssignmentText(*trial, one.path)});
+    row.push_back({StateGlyph(trial->state(), options.glyphs) + word.text, word.style});
+    row.push_back({Bar(Progress(*trial), bar, options.glyphs), word.style});
+    row.insert(row.end(), {{StepText(*trial)},
+                           {LossOf(*trial)},
+                           {FormatLoss(trial->val_loss())},
+                           {RateText(*trial)},
+                           {AllReduceText(*trial)},
+                           {running ? FormatShort(std::ceil(trial->eta_seconds())) : kNone}});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// Who failed and why, newest last, and why the first of the queue waits.
+std::vector<Line> Remarks(const LiveState& state) {
+  std::vector<Line> lines;
+  for (const v1::TrialSummary& trial : state.trials) {
+    if (trial.state() != v1::TRIAL_FAILED) continue;
+    lines.push_back({{TrialName(trial), Style::kBad}, {" " + Printable(trial.message())}});
+  }
+  if (lines.size() > kProblemsShown) {
+    lines.erase(lines.begin(), lines.end() - static_cast<int64_t>(kProblemsShown));
+  }
+  for (const v1::TrialSummary& trial : state.trials) {
+    if (trial.state() != v1::TRIAL_PENDING || trial.waiting().empty()) continue;
+    lines.push_back(
+        {{absl::StrCat(TrialName(trial), " waits: ", Printable(trial.waiting())), Style::kDim}});
+    break;
+  }
+  if (!state.notice.empty()) lines.push_back({{state.notice, Style::kWarn}});
+  return lines;
+}
+
+std::string SummaryText(const LiveState& state) {
+  const v1::ExperimentSummary& experiment = state.experiment;
+  std::string text = absl::StrCat(experiment.experiment(), " ", Word(experiment.state()), ": ",
+                                  FormatRatio(experiment.progress_ratio()), ", ",
+                                  FormatCount(DoneCount(experiment)), " of ",
+                                  Plural(experiment.trials(), "trial"), " done");
+  if (!Ended(experiment.state()) && experiment.eta_seconds() >= 0) {
+    absl::StrAppend(&text, ", about ", FormatElapsed(std::ceil(experiment.eta_seconds())), " left");
+  }
+  for (const v1::TrialSummary& trial : state.trials) {
+    if (trial.state() != v1::TRIAL_RUNNING) continue;
+    absl::StrAppend(&text, "; ", TrialName(trial), " step ", StepText(trial));
+    if (trial.has_latest()) absl::StrAppend(&text, " loss ", LossOf(trial));
+    if (trial.tokens_per_second() > 0) {
+      absl::StrAppend(&text, " ", FormatRate(trial.tokens_per_second()), " tokens/s");
+    }
+    if (AllReduceText(trial) != kNone) {
+      absl::StrAppend(&text, ", ", AllReduceText(trial), " all-reduce");
+    }
+    if (trial.eta_seconds() >= 0) {
+      absl::StrAppend(&text, ", ", FormatShort(std::ceil(trial.eta_seconds())), " left");
+    }
+  }
+  return text;
+}
+
+std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before) {
+  std::string text = absl::StrCat(TrialName(trial), " ", StateCell(trial).text);
+  if (Live(trial.state()) && trial.attempts() > 1 && trial.attempts() != attempts_before) {
+    absl::StrAppend(&text, ", attempt ", trial.attempts());
+  }
+  if (trial.state() == v1::TRIAL_STARTING && !trial.workers().empty()) {
+    absl::StrAppend(&text, " on ", Printable(absl::StrJoin(trial.workers(), ", ")));
+  } else if (trial.state() == v1::TRIAL_PENDING && !trial.waiting().empty()) {
+    absl::StrAppend(&text, ": ", Printable(trial.waiting()));
+  } else if (Ended(trial.state())) {
+    if (StepText(trial) != kNone) absl::StrAppend(&text, " at step ", StepText(trial));
+    if (trial.has_latest()) absl::StrAppend(&text, ", loss ", LossOf(trial));
+    if (std::isfinite(trial.val_loss())) {
+      absl::StrAppend(&text, ", val loss ", FormatLoss(trial.val_loss()));
+    }
+    if (!trial.message().empty()) absl::StrAppend(&text, ": ", Printable(trial.message()));
+  }
+  return text;
+}
+
+Line Hint(const std::string& command, const std::string& what) {
+  return {{PadRight("  " + command, 46)}, {what, Style::kDim}};
+}
+
+// What to type next.
+std::vector<Line> Hints(const Results& results, const v1::TrialSummary* best) {
+  const v1::ExperimentSummary& experiment = results.state.experiment;
+  const std::string id = absl::StrCat(experiment.experiment());
+  std::vector<Line> lines = {{{"Look further:", Style::kBold}}};
+  if (experiment.failed() > 0) {
+    const auto failed = std::find_if(results.state.trials.begin(), results.state.trials.end(),
+                                     [](const auto& t) { return t.state() == v1::TRIAL_FAILED; });
+    if (failed != results.state.trials.end()) {
+      lines.push_back(Hint("dtctl explain " + TrialName(*failed), "why it failed"));
+    }
+    lines.push_back(
+        Hint(absl::StrCat("dtctl retry ", id, " --failed"), "run the failed ones again"));
+  }
+  const std::string subject = best == nullptr ? id : TrialName(*best);
+  lines.push_back(Hint("dtctl describe " + subject, "settings, provenance, attempts"));
+  lines.push_back(Hint(absl::StrCat("dtctl metrics ", id, " > metrics.csv"), "every logged step"));
+  lines.push_back(
+      Hint(absl::StrCat("dtctl report ", id, " -o report.html"), "tables and figures, one file"));
+  if (best != nullptr) {
+    lines.push_back(Hint("dtctl logs " + TrialName(*best), "what the trainer printed"));
+  }
+  if (!results.metrics_address.empty()) {
+    lines.push_back(Hint(absl::StrCat("http://", results.metrics_address, "/metrics"),
+                         "the coordinator, for Prometheus"));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<Line> LiveFrame(const LiveState& state, const LiveOptions& options) {
+  std::vector<Line> lines = Header(state, options);
+  lines.emplace_back();
+  const size_t room = static_cast<size_t>(std::max(1, options.rows - 1 - kOtherLines));
+  const auto shown = Fitting(state.trials, room);
+  const Table table = TrialTable(shown, SweptParameters(state.trials), options);
+  for (Line& line : LayOut(table, {options.width})) lines.push_back(std::move(line));
+  const std::string left_out = LeftOut(state.experiment, shown, options.glyphs);
+  if (!left_out.empty()) lines.push_back({{left_out, Style::kDim}});
+  const std::vector<Line> remarks = Remarks(state);
+  if (!remarks.empty()) lines.emplace_back();
+  lines.insert(lines.end(), remarks.begin(), remarks.end());
+  const size_t limit = static_cast<size_t>(std::max(1, options.rows - 1));
+  if (lines.size() > limit) lines.resize(limit);
+  return lines;
+}
+
+std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wall_ms) {
+  std::vector<std::string> texts;
+  for (const v1::TrialSummary& trial : state.trials) {
+    Seen& seen = seen_[trial.trial()];
+    // A trial that waits from the start is no news.
+    const bool first = seen.state == v1::TRIAL_STATE_UNSPECIFIED;
+    const bool news = !(first && trial.state() == v1::TRIAL_PENDING) &&
+                      (seen.state != trial.state() || seen.attempts != trial.attempts());
+    if (news) texts.push_back(ChangeText(trial, seen.attempts));
+    seen = {trial.state(), trial.attempts()};
+  }
+  if (now_wall_ms >= next_summary_wall_ms_) {
+    next_summary_wall_ms_ = now_wall_ms + kSummaryEveryMs;
+    texts.push_back(SummaryText(state));
+  }
+  if (state.notice.empty() != notice_.empty()) {
+    texts.push_back(state.notice.empty() ? "the coordinator answers again" : state.notice);
+  }
+  notice_ = state.notice;
+  const std::string stamp =
+      absl::StrCat("[", FormatElapsed(ElapsedSeconds(state.experiment, now_wall_ms)), "] ");
+  for (std::string& text : texts) text.insert(0, stamp);
+  return texts;
+}
+
+Table ResultTable(const LiveState& state, size_t count) {
+  const v1::ExperimentSummary& experiment = state.experiment;
+  const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()));
+  const std::vector<Swept> swept = SweptParameters(state.trials);
+  const bool other_metric = experiment.metric() != "val_loss";
+  Table table;
+  table.columns = {{"TRIAL"}};
+  for (const Swept& one : swept) {
+    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
+  }
+  if (other_metric) table.columns.push_back({Printable(experiment.metric()), Align::kRight});
+  AddColumns(table, {kValLoss, kLoss, kStep, kRate, kAllReduce, kTime});
+  table.columns.push_back({.header = "STATE", .min_width = 9});
+  for (size_t i = 0; i < ranked.size() && i < count; ++i) {
+    const v1::TrialSummary& trial = *ranked[i];
+    const Style style =
+        i == 0 && std::isfinite(trial.metric_value()) ? Style::kGood : Style::kPlain;
+    std::vector<Cell> row = {{TrialName(trial), style}};
+    for (const Swept& one : swept) row.push_back({AssignmentText(trial, one.path), style});
+    if (other_metric) row.push_back({FormatLoss(trial.metric_value()), style});
+    const double val =
+        std::isfinite(trial.best_val_loss()) ? trial.best_val_loss() : trial.val_loss();
+    row.insert(row.end(), {{FormatLoss(val), style},
+                           {LossOf(trial), style},
+                           {StepText(trial), style},
+                           {RateText(trial), style},
+                           {AllReduceText(trial), style},
+                           {FormatShort(RunSeconds(trial)), style},
+                           StateCell(trial)});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::vector<Line> ResultLines(const Results& results, const LiveOptions& options) {
+  const v1::ExperimentSummary& experiment = results.state.experiment;
+  constexpr size_t kRowsShown = 30;
+  const Cell word = StateCell(experiment.state());
+  std::vector<Line> lines = {
+      {{absl::StrCat("Experiment ", experiment.experiment(), " ", Printable(experiment.name()),
+                     ": "),
+        Style::kBold},
+       {word.text, word.style},
+       {absl::StrCat(" after ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)))}},
+      {}};
+  const Table table = ResultTable(results.state, kRowsShown);
+  for (Line& line : LayOut(table, {options.width})) lines.push_back(std::move(line));
+  if (results.state.trials.size() > kRowsShown) {
+    lines.push_back({{absl::StrCat("and ", FormatCount(results.state.trials.size() - kRowsShown),
+                                   " more: dtctl best ", experiment.experiment(), " -k ",
+                                   results.state.trials.size()),
+                      Style::kDim}});
+  }
+  lines.emplace_back();
+  const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()));
+  const v1::TrialSummary* best =
+      !ranked.empty() && std::isfinite(ranked.front()->metric_value()) ? ranked.front() : nullptr;
+  if (best != nullptr) {
+    lines.push_back(
+        {{"Best trial:  ", Style::kBold},
+         {TrialName(*best), Style::kGood},
+         {absl::StrCat("  ", Printable(experiment.metric()), " ", FormatLoss(best->metric_value()),
+                       "  ", AssignmentsText(*best))}});
+  }
+  if (results.best_checkpoint.has_value()) {
+    const v1::CheckpointSummary& checkpoint = *results.best_checkpoint;
+    const std::string seen = Printable(absl::StrJoin(checkpoint.seen_by(), ", "));
+    lines.push_back(
+        {{"Checkpoint:  ", Style::kBold},
+         {Printable(checkpoint.checkpoint().path())},
+         {absl::StrCat("  step ", checkpoint.checkpoint().step(),
+                       std::isfinite(checkpoint.checkpoint().loss())
+                           ? ", val loss " + FormatLoss(checkpoint.checkpoint().loss())
+                           : "",
+                       ", ", FormatBytes(static_cast<double>(checkpoint.checkpoint().bytes())),
+                       seen.empty() ? "" : absl::StrCat(", under --storage of ", seen)),
+          Style::kDim}});
+  }
+  if (best != nullptr || results.best_checkpoint.has_value()) lines.emplace_back();
+  for (Line& line : Hints(results, best)) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace dt::cli

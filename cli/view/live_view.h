@@ -1,0 +1,64 @@
+// live_view.h: an experiment as it runs, and what came of it, as lines.
+//
+// Role:  pure: summaries and the time in, lines out. follow.cc fetches and draws.
+// Tests: tests/cli/view/live_view_test.cc, with the expected text in full
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/view/summary.h"
+#include "cli/view/table.h"
+#include "dtrain/v1/control.pb.h"
+
+namespace dt::cli {
+
+struct LiveState {
+  v1::ExperimentSummary experiment;
+  // All of them, or of a very large experiment those that run.
+  std::vector<v1::TrialSummary> trials;
+  std::string notice;  // "no answer from the coordinator for 12 s", or ""
+};
+
+struct LiveOptions {
+  int width = 100;
+  int rows = 30;  // of the terminal
+  Glyphs glyphs = Glyphs::kUnicode;
+  int64_t now_wall_ms = 0;
+};
+
+// One frame: the experiment with its bar, a row per trial, and what waits or went wrong. Never
+// more lines than options.rows - 1.
+std::vector<Line> LiveFrame(const LiveState& state, const LiveOptions& options);
+
+// The same for a file or a pipe: a line per change of state, and a summary every ten seconds.
+class LiveLog {
+ public:
+  std::vector<std::string> Update(const LiveState& state, int64_t now_wall_ms);
+
+ private:
+  struct Seen {
+    v1::TrialState state = v1::TRIAL_STATE_UNSPECIFIED;
+    uint32_t attempts = 0;
+  };
+  std::map<uint32_t, Seen> seen_;
+  std::string notice_;
+  int64_t next_summary_wall_ms_ = 0;
+};
+
+struct Results {
+  LiveState state;
+  std::optional<v1::CheckpointSummary> best_checkpoint;
+  std::string metrics_address;  // host:port of /metrics, or ""
+};
+// After the end: the table of results, best first, the best trial with its checkpoint, and what to
+// type next.
+std::vector<Line> ResultLines(const Results& results, const LiveOptions& options);
+// The table alone, at most `count` rows; shared with `dtctl best`.
+Table ResultTable(const LiveState& state, size_t count);
+
+}  // namespace dt::cli

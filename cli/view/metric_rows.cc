@@ -1,0 +1,204 @@
+#include "cli/view/metric_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/view/format.h"
+#include "google/protobuf/descriptor.h"
+#include "spec/spec.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr char kRate[] = "tokens_per_second";
+constexpr char kUtilization[] = "flops_utilization_ratio";
+constexpr char kValLoss[] = "val_loss";
+constexpr char kPerplexity[] = "val_perplexity_mean";
+constexpr char kHellaSwag[] = "hellaswag_acc";
+constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
+
+// What a trainer did not measure is left out.
+void PutEvaluation(const v1::Evaluation& evaluation, const std::vector<std::string>& metrics,
+                   Json& row) {
+  for (const std::string& name : metrics) {
+    if (name == kValLoss) row[name] = evaluation.loss();
+    if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
+      row[name] = evaluation.perplexity_mean();
+    }
+    if (name == kHellaSwag && evaluation.has_hellaswag_acc()) {
+      row[name] = evaluation.hellaswag_acc();
+    }
+    if (name == kHellaSwagNorm && evaluation.has_hellaswag_acc_norm()) {
+      row[name] = evaluation.hellaswag_acc_norm();
+    }
+  }
+}
+
+// Numbers stay numbers here, NaN included: CSV says nan, JSON's writer says null.
+Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor* field) {
+  const auto* reflection = row.GetReflection();
+  switch (field->cpp_type()) {
+    case google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection->GetDouble(row, field);
+    case google::protobuf::FieldDescriptor::CPPTYPE_UINT64:
+      return reflection->GetUInt64(row, field);
+    case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
+      return reflection->GetInt64(row, field);
+    default:  // the other kinds that a StepRow has
+      return reflection->GetInt32(row, field);
+  }
+}
+
+// As in the lists: evaluations and checkpoints aside.
+double TrainingSeconds(const v1::StepRow& row) {
+  return row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
+}
+
+}  // namespace
+
+struct MetricRows::Key {
+  uint32_t trial = 0;
+  uint64_t step = 0;
+  uint32_t attempt = 0;
+  auto operator<=>(const Key&) const = default;  // NOLINT: clang-tidy 14 wants a nullptr in it
+};
+
+const std::vector<std::string>& MetricNames() {
+  static const auto* const names = [] {
+    auto* list = new std::vector<std::string>();
+    const auto* type = v1::StepRow::descriptor();
+    for (int i = 0; i < type->field_count(); ++i) {
+      if (type->field(i)->name() != "step") list->push_back(type->field(i)->name());
+    }
+    list->push_back(kRate);
+    list->push_back(kUtilization);
+    list->push_back(kValLoss);
+    list->push_back(kPerplexity);
+    list->push_back(kHellaSwag);
+    list->push_back(kHellaSwagNorm);
+    return list;
+  }();
+  return *names;
+}
+
+absl::Status CheckMetricNames(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto& known = MetricNames();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string near = spec::Suggest(name, known);
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no metric '", Printable(name), "'; ",
+                     near.empty() ? "'dtctl metrics --help' lists them"
+                                  : absl::StrCat("did you mean '", near, "'?")));
+  }
+  return absl::OkStatus();
+}
+
+MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts)
+    : experiment_(experiment), metrics_(std::move(metrics)), attempts_(attempts) {
+  if (metrics_.empty()) metrics_ = MetricNames();
+}
+
+Json MetricRows::NewRow(const Key& key, bool superseded) const {
+  Json row = Json::object();
+  row["experiment"] = experiment_;
+  row["trial"] = key.trial;
+  row["attempt"] = key.attempt;
+  row["step"] = key.step;
+  if (attempts_ == Attempts::kAll) row["superseded"] = superseded;
+  return row;
+}
+
+bool MetricRows::HasMetric(const Json& row) const {
+  return std::any_of(metrics_.begin(), metrics_.end(),
+                     [&](const std::string& name) { return row.contains(name); });
+}
+
+void MetricRows::TakeEvaluationsBefore(const Key& end, std::vector<Json>& rows) {
+  while (next_evaluation_ < evaluations_.size()) {
+    const v1::EvaluationRow& one = evaluations_[next_evaluation_];
+    const Key key{one.trial(), one.evaluation().step(), one.attempt()};
+    if (key >= end) return;
+    Json row = NewRow(key, one.superseded());
+    PutEvaluation(one.evaluation(), metrics_, row);
+    if (HasMetric(row)) rows.push_back(std::move(row));
+    ++next_evaluation_;
+  }
+}
+
+std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
+  for (const v1::EvaluationRow& one : page.evaluations()) {
+    if (one.evaluation().split() == "val") evaluations_.push_back(one);
+  }
+  std::sort(evaluations_.begin() + static_cast<int64_t>(next_evaluation_), evaluations_.end(),
+            [](const auto& a, const auto& b) {
+              return Key{a.trial(), a.evaluation().step(), a.attempt()} <
+                     Key{b.trial(), b.evaluation().step(), b.attempt()};
+            });
+  std::vector<Json> rows;
+  const auto* type = v1::StepRow::descriptor();
+  for (const v1::MetricRow& one : page.rows()) {
+    const Key key{one.trial(), one.row().step(), one.attempt()};
+    TakeEvaluationsBefore(key, rows);
+    Json row = NewRow(key, one.superseded());
+    const double seconds = TrainingSeconds(one.row());
+    for (const std::string& name : metrics_) {
+      if (const auto* field = type->FindFieldByName(name)) {
+        // What the trainer did not say is left out.
+        const bool said =
+            !field->has_presence() || one.row().GetReflection()->HasField(one.row(), field);
+        if (said) row[name] = FieldValue(one.row(), field);
+      } else if (name == kRate && seconds > 0) {
+        row[name] = one.row().tokens() / seconds;
+      } else if (name == kUtilization && seconds > 0 && one.row().peak_flops() > 0) {
+        row[name] = one.row().flops() / seconds / one.row().peak_flops();
+      }
+    }
+    if (next_evaluation_ < evaluations_.size()) {
+      const v1::EvaluationRow& next = evaluations_[next_evaluation_];
+      if (Key{next.trial(), next.evaluation().step(), next.attempt()} == key) {
+        PutEvaluation(next.evaluation(), metrics_, row);
+        ++next_evaluation_;
+      }
+    }
+    if (HasMetric(row)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Json> MetricRows::Finish() {
+  std::vector<Json> rows;
+  TakeEvaluationsBefore(Key{std::numeric_limits<uint32_t>::max(), 0, 0}, rows);
+  return rows;
+}
+
+std::vector<std::string> MetricRows::Columns() const {
+  std::vector<std::string> columns = {"experiment", "trial", "attempt", "step"};
+  if (attempts_ == Attempts::kAll) columns.push_back("superseded");
+  columns.insert(columns.end(), metrics_.begin(), metrics_.end());
+  return columns;
+}
+
+std::string MetricRows::CsvHeader() const {
+  std::string line;
+  for (const std::string& name : Columns()) absl::StrAppend(&line, line.empty() ? "" : ",", name);
+  return line + "\n";
+}
+
+std::string MetricRows::CsvLine(const Json& row) const {
+  std::string line;
+  for (const std::string& name : Columns()) {
+    if (!line.empty()) line += ',';
+    const auto found = row.find(name);
+    if (found == row.end()) continue;
+    line += found->is_number_float() ? FormatExact(found->get<double>()) : found->dump();
+  }
+  return line + "\n";
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,216 @@
+#include "cli/view/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "cli/view/format.h"
+#include "cli/view/json.h"
+#include "spec/spec.h"
+
+namespace dt::cli {
+namespace {
+
+Style StyleOf(v1::TrialState state) {
+  switch (state) {
+    case v1::TRIAL_STARTING:
+    case v1::TRIAL_RUNNING:
+      return Style::kBusy;
+    case v1::TRIAL_STOPPING:
+    case v1::TRIAL_CANCELLED:
+      return Style::kWarn;
+    case v1::TRIAL_FINISHED:
+      return Style::kGood;
+    case v1::TRIAL_FAILED:
+      return Style::kBad;
+    case v1::TRIAL_PENDING:
+    case v1::TRIAL_STATE_UNSPECIFIED:
+    case v1::TrialState_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case v1::TrialState_INT_MAX_SENTINEL_DO_NOT_USE_:
+      return Style::kDim;
+  }
+  return Style::kPlain;
+}
+
+Style StyleOf(v1::ExperimentState state) {
+  switch (state) {
+    case v1::EXPERIMENT_RUNNING:
+      return Style::kBusy;
+    case v1::EXPERIMENT_FINISHED:
+      return Style::kGood;
+    case v1::EXPERIMENT_FAILED:
+      return Style::kBad;
+    case v1::EXPERIMENT_CANCELLED:
+      return Style::kWarn;
+    case v1::EXPERIMENT_QUEUED:
+    case v1::EXPERIMENT_STATE_UNSPECIFIED:
+    case v1::ExperimentState_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case v1::ExperimentState_INT_MAX_SENTINEL_DO_NOT_USE_:
+      return Style::kDim;
+  }
+  return Style::kPlain;
+}
+
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+bool Ended(v1::TrialState state) {
+  return state == v1::TRIAL_FINISHED || state == v1::TRIAL_FAILED || state == v1::TRIAL_CANCELLED;
+}
+
+bool Ended(v1::ExperimentState state) {
+  return state == v1::EXPERIMENT_FINISHED || state == v1::EXPERIMENT_FAILED ||
+         state == v1::EXPERIMENT_CANCELLED;
+}
+
+Cell StateCell(const v1::TrialSummary& trial) {
+  std::string text = trial.state() == v1::TRIAL_PENDING ? "waiting" : Word(trial.state());
+  const std::string cause = Word(trial.cause());
+  if (trial.state() == v1::TRIAL_FAILED && !cause.empty()) absl::StrAppend(&text, ": ", cause);
+  return {text.empty() ? kNone : text, StyleOf(trial.state())};
+}
+
+Cell StateCell(v1::ExperimentState state) {
+  const std::string word = Word(state);
+  return {word.empty() ? kNone : word, StyleOf(state)};
+}
+
+std::string FailedText(const v1::ExperimentSummary& experiment) {
+  std::string text = absl::StrCat(FormatCount(experiment.failed()), " failed");
+  if (experiment.oom() == 0) return text;
+  if (experiment.oom() == experiment.failed()) return text + ": oom";
+  return absl::StrCat(text, ", ", FormatCount(experiment.oom()), " of them oom");
+}
+
+std::string Bar(double ratio, int width, Glyphs glyphs) {
+  const double clamped = std::isfinite(ratio) ? std::clamp(ratio, 0.0, 1.0) : 0.0;
+  std::string bar;
+  if (glyphs == Glyphs::kAscii) {
+    const int full = static_cast<int>(clamped * width);
+    return std::string(full, '#') + std::string(width - full, '.');
+  }
+  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(clamped * width * 8);
+  for (int i = 0; i < eighths / 8; ++i) bar += "█";
+  bar += kEighths[eighths % 8];
+  const int used = eighths / 8 + (eighths % 8 != 0 ? 1 : 0);
+  for (int i = used; i < width; ++i) bar += "░";
+  return bar;
+}
+
+double Progress(const v1::TrialSummary& trial) {
+  if (trial.state() == v1::TRIAL_FINISHED) return 1;
+  if (trial.target_steps() == 0) return 0;
+  return std::min(1.0, static_cast<double>(trial.step()) / trial.target_steps());
+}
+
+std::string StepText(const v1::TrialSummary& trial) {
+  if (trial.target_steps() == 0) {
+    return trial.step() == 0 ? kNone : absl::StrCat(trial.step(), "/?");
+  }
+  return absl::StrCat(trial.step(), "/", trial.target_steps());
+}
+
+std::string TrialName(const v1::TrialSummary& trial) {
+  return absl::StrCat(trial.experiment(), "/", trial.trial());
+}
+
+std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials) {
+  std::vector<Swept> swept;
+  std::map<std::string, int> uses;
+  for (const v1::TrialSummary& trial : trials) {
+    for (const v1::Assignment& assignment : trial.assignments()) {
+      const auto known = std::find_if(swept.begin(), swept.end(), [&](const Swept& one) {
+        return one.path == assignment.path();
+      });
+      if (known != swept.end()) continue;
+      swept.push_back({assignment.path(), Printable(LastPart(assignment.path()))});
+      ++uses[swept.back().header];
+    }
+  }
+  for (Swept& one : swept) {
+    if (uses[one.header] > 1) one.header = Printable(one.path);
+  }
+  return swept;
+}
+
+std::string AssignmentText(const v1::TrialSummary& trial, const std::string& path) {
+  for (const v1::Assignment& assignment : trial.assignments()) {
+    if (assignment.path() == path) return Printable(spec::ValueText(assignment.value()));
+  }
+  return kNone;
+}
+
+std::string AssignmentsText(const v1::TrialSummary& trial) {
+  std::string text;
+  for (const Swept& one : SweptParameters({trial})) {
+    absl::StrAppend(&text, text.empty() ? "" : " ", one.header, "=",
+                    AssignmentText(trial, one.path));
+  }
+  return text.empty() ? kNone : text;
+}
+
+void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
+  const auto number = [](const char* header, const char* short_header, int leave_out) {
+    return Column{.header = header,
+                  .align = Align::kRight,
+                  .short_header = short_header,
+                  .leave_out = leave_out};
+  };
+  for (const TrialColumn column : columns) {
+    switch (column) {
+      case kStep:
+        table.columns.push_back(number("STEP", "", 0));
+        break;
+      case kLoss:
+        table.columns.push_back(number("LOSS", "", 4));
+        break;
+      case kValLoss:
+        table.columns.push_back(number("VAL LOSS", "VAL", 0));
+        break;
+      case kRate:
+        table.columns.push_back(number("TOKENS/S", "TOK/S", 5));
+        break;
+      case kAllReduce:
+        table.columns.push_back(number("ALL-REDUCE", "COMM", 2));
+        break;
+      case kLeft:
+        table.columns.push_back(number("LEFT", "", 0));
+        break;
+      case kTime:
+        table.columns.push_back(number("TIME", "", 3));
+        break;
+    }
+  }
+}
+
+std::string RateText(const v1::TrialSummary& trial) {
+  return trial.tokens_per_second() > 0 ? FormatRate(trial.tokens_per_second()) : kNone;
+}
+
+std::string AllReduceText(const v1::TrialSummary& trial) {
+  return trial.world_size() < 2 ? kNone : FormatRatio(trial.allreduce_ratio());
+}
+
+Goal GoalOf(const std::string& word) {
+  return word == "maximize" ? Goal::kMaximize : Goal::kMinimize;
+}
+
+std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>& trials,
+                                            Goal goal) {
+  std::vector<const v1::TrialSummary*> ranked;
+  for (const v1::TrialSummary& trial : trials) ranked.push_back(&trial);
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [goal](const v1::TrialSummary* a, const v1::TrialSummary* b) {
+                     const bool has_a = std::isfinite(a->metric_value());
+                     const bool has_b = std::isfinite(b->metric_value());
+                     if (has_a != has_b) return has_a;
+                     if (!has_a) return a->trial() < b->trial();
+                     return goal == Goal::kMinimize ? a->metric_value() < b->metric_value()
+                                                    : a->metric_value() > b->metric_value();
+                   });
+  return ranked;
+}
+
+}  // namespace dt::cli

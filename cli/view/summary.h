@@ -1,0 +1,59 @@
+// summary.h: the coordinator's summaries as words and cells that several views share.
+//
+// Role:  pure. Tests: tests/cli/view/live_view_test.cc, tests/cli/commands_test.cc
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/view/table.h"
+#include "dtrain/v1/control.pb.h"
+
+namespace dt::cli {
+
+namespace v1 = ::dtrain::v1;
+
+enum class Glyphs { kAscii, kUnicode };
+
+bool Ended(v1::TrialState state);
+bool Ended(v1::ExperimentState state);
+
+// "running"; a failed trial says why: "failed: oom".
+Cell StateCell(const v1::TrialSummary& trial);
+Cell StateCell(v1::ExperimentState state);
+
+// "3 failed", "3 failed: oom", "3 failed, 1 of them oom": running out of memory is a result.
+std::string FailedText(const v1::ExperimentSummary& experiment);
+
+// `ratio` of a bar `width` columns wide; 0 to 1, anything else is clamped.
+std::string Bar(double ratio, int width, Glyphs glyphs);
+double Progress(const v1::TrialSummary& trial);       // 0 to 1
+std::string StepText(const v1::TrialSummary& trial);  // "120/200", "120/?"
+
+std::string TrialName(const v1::TrialSummary& trial);  // "12/3"
+// Swept parameters in order of the file: path → short header ("train.batch_size" → "batch_size",
+// unless two would be the same).
+struct Swept {
+  std::string path;
+  std::string header;
+};
+std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials);
+std::string AssignmentText(const v1::TrialSummary& trial, const std::string& path);  // "-" if none
+std::string AssignmentsText(const v1::TrialSummary& trial);  // "batch_size=8 lr=0.001"
+
+// Columns that several tables of trials have, and how they give way on a narrow terminal.
+enum TrialColumn { kStep, kLoss, kValLoss, kRate, kAllReduce, kLeft, kTime };
+void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
+
+// Means over the trial so far.
+std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
+// Part of an optimizer step that all-reduce takes; "-" for a rank alone, which has none.
+std::string AllReduceText(const v1::TrialSummary& trial);
+
+enum class Goal { kMinimize, kMaximize };
+Goal GoalOf(const std::string& word);
+// Trials that have a metric, best first; then the others, in order of number.
+std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>& trials, Goal goal);
+
+}  // namespace dt::cli

@@ -1,0 +1,171 @@
+#include "cli/view/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/view/format.h"
+#include "common/check.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr int kGap = 2;
+constexpr int kHeaderMin = 4;  // of a header that gives way: less tells nothing
+
+const char* Escape(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kBold:
+      return "\x1b[1m";
+    case Style::kDim:
+      return "\x1b[2m";
+    case Style::kGood:
+      return "\x1b[32m";
+    case Style::kBad:
+      return "\x1b[31m";
+    case Style::kBusy:
+      return "\x1b[36m";
+    case Style::kWarn:
+      return "\x1b[33m";
+  }
+  return "";
+}
+
+// A table as wide as its terminal: which columns, and how wide.
+struct Fitted {
+  std::vector<size_t> shown;
+  std::vector<int> widths;  // by column, shown or not
+  bool short_headers = false;
+
+  int Total() const {
+    int total = kGap * (static_cast<int>(shown.size()) - 1);
+    for (size_t column : shown) total += widths[column];
+    return total;
+  }
+};
+
+const std::string& HeaderOf(const Column& column, bool short_headers) {
+  const bool shorter =
+      short_headers && !column.short_header.empty() && column.short_header != kCutHeader;
+  return shorter ? column.short_header : column.header;
+}
+
+void SetWidths(const Table& table, Fitted& fitted) {
+  fitted.widths.assign(table.columns.size(), 0);
+  for (const size_t i : fitted.shown) {
+    fitted.widths[i] = DisplayWidth(HeaderOf(table.columns[i], fitted.short_headers));
+    for (const auto& row : table.rows) {
+      fitted.widths[i] = std::max(fitted.widths[i], DisplayWidth(row[i].text));
+    }
+  }
+}
+
+// Takes columns from the widest that has any to give until everything fits or none has.
+template <typename Least>
+void Shrink(int limit, const Least& least_of, Fitted& fitted) {
+  for (int total = fitted.Total(); total > limit; --total) {
+    int* widest = nullptr;
+    for (const size_t column : fitted.shown) {
+      int& width = fitted.widths[column];
+      if (width > least_of(column) && (widest == nullptr || width > *widest)) widest = &width;
+    }
+    if (widest == nullptr) return;
+    --*widest;
+  }
+}
+
+// Headers give way before any value does, then long texts, then whole columns.
+Fitted Fit(const Table& table, std::vector<size_t> shown, int limit) {
+  Fitted fitted{std::move(shown), {}, false};
+  SetWidths(table, fitted);
+  if (limit <= 0 || fitted.Total() <= limit) return fitted;
+  fitted.short_headers = true;
+  while (true) {
+    SetWidths(table, fitted);
+    Shrink(
+        limit,
+        [&](size_t column) {
+          if (table.columns[column].short_header != kCutHeader) return fitted.widths[column];
+          int least = kHeaderMin;
+          for (const auto& row : table.rows) {
+            least = std::max(least, DisplayWidth(row[column].text));
+          }
+          return least;
+        },
+        fitted);
+    Shrink(
+        limit,
+        [&](size_t column) {
+          const int least = table.columns[column].min_width;
+          return least == 0 ? fitted.widths[column] : least;
+        },
+        fitted);
+    if (fitted.Total() <= limit) return fitted;
+    size_t first = table.columns.size();
+    for (const size_t column : fitted.shown) {
+      const int rank = table.columns[column].leave_out;
+      if (rank == 0) continue;
+      if (first == table.columns.size() || rank < table.columns[first].leave_out) first = column;
+    }
+    if (first == table.columns.size()) return fitted;
+    std::erase(fitted.shown, first);
+  }
+}
+
+}  // namespace
+
+std::string RenderLine(const Line& line, Colour colour, int width) {
+  std::string text;
+  int used = 0;
+  for (const Span& span : line) {
+    std::string piece = span.text;
+    if (width > 0) piece = Truncate(piece, width - used);
+    if (piece.empty()) continue;
+    used += DisplayWidth(piece);
+    const bool styled = colour == Colour::kOn && span.style != Style::kPlain;
+    if (styled) text += Escape(span.style);
+    text += piece;
+    if (styled) text += "\x1b[0m";
+  }
+  return text;
+}
+
+std::vector<Line> LayOut(const Table& table, const TableOptions& options) {
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].shown == Shown::kAlways || options.detail == Shown::kWide) {
+      wanted.push_back(i);
+    }
+  }
+  for (const auto& row : table.rows) DT_CHECK(row.size() == table.columns.size());
+  const Fitted fitted = Fit(table, std::move(wanted), options.width);
+  const std::vector<size_t>& shown = fitted.shown;
+  const std::vector<int>& widths = fitted.widths;
+
+  const auto make_line = [&](const auto& cell_of) {
+    Line line;
+    for (size_t at = 0; at < shown.size(); ++at) {
+      const size_t i = shown[at];
+      const Cell cell = cell_of(i);
+      const std::string text = Truncate(cell.text, widths[i]);
+      const bool last = at + 1 == shown.size();
+      std::string padded = table.columns[i].align == Align::kRight ? PadLeft(text, widths[i])
+                           : last                                  ? text
+                                                                   : PadRight(text, widths[i]);
+      line.push_back({std::move(padded), cell.style});
+      if (!last) line.push_back({std::string(kGap, ' ')});
+    }
+    return line;
+  };
+  std::vector<Line> lines;
+  lines.push_back(make_line([&](size_t i) {
+    return Cell{HeaderOf(table.columns[i], fitted.short_headers), Style::kDim};
+  }));
+  for (const auto& row : table.rows) {
+    lines.push_back(make_line([&](size_t i) { return row[i]; }));
+  }
+  return lines;
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,87 @@
+// logging.cc: three sinks of one shape.
+#include "common/log/logging.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "spdlog/async.h"
+#include "spdlog/pattern_formatter.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/sinks/stdout_sinks.h"
+#include "spdlog/spdlog.h"
+
+namespace dt {
+namespace {
+
+// The message as a JSON string, quotes included; bytes that are no UTF-8 are replaced.
+class JsonText final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const nlohmann::json text = std::string(message.payload.data(), message.payload.size());
+    const std::string quoted = text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out.append(quoted.data(), quoted.data() + quoted.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JsonText>();
+  }
+};
+
+// "<6>" and its like, which journald reads as the line's priority.
+class JournalPriority final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string prefix = PrefixOf(message.level);
+    out.append(prefix.data(), prefix.data() + prefix.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JournalPriority>();
+  }
+
+ private:
+  static std::string PrefixOf(spdlog::level::level_enum level) {
+    if (level >= spdlog::level::critical) return "<2>";
+    if (level == spdlog::level::err) return "<3>";
+    if (level == spdlog::level::warn) return "<4>";
+    if (level == spdlog::level::info) return "<6>";
+    return "<7>";
+  }
+};
+
+// More lines than this at once, and the oldest go.
+constexpr size_t kLinesWaiting = 8192;
+
+std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
+  return std::make_shared<spdlog::async_logger>("dtrain", std::move(sink), spdlog::thread_pool(),
+                                                spdlog::async_overflow_policy::overrun_oldest);
+}
+
+}  // namespace
+
+void SetUpLogging() {
+  // Written by a thread of its own: whoever reads stderr slowly must hold up no loop.
+  spdlog::init_thread_pool(kLinesWaiting, 1);
+  if (isatty(STDERR_FILENO) == 1) {
+    auto logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    logger->set_pattern("%H:%M:%S %^%l%$ %v");
+    return spdlog::set_default_logger(std::move(logger));
+  }
+  auto logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<JsonText>('J').add_flag<JournalPriority>('Q');
+  // systemd says so when stderr goes to its journal.
+  formatter->set_pattern(std::getenv("JOURNAL_STREAM") != nullptr
+                             ? "%Q%v"
+                             : R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%J})");
+  logger->set_formatter(std::move(formatter));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void FinishLogging() { spdlog::shutdown(); }
+
+}  // namespace dt

@@ -1,0 +1,158 @@
+// durable.cc: look-ups, and facts over the trials of an experiment.
+#include "coordinator/core/durable.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/limits.h"
+
+namespace dt {
+
+const Experiment* FindExperiment(const DurableState& state, ExperimentId id) {
+  const auto found = state.experiments.find(id);
+  return found == state.experiments.end() ? nullptr : &found->second;
+}
+
+const Trial* FindTrial(const DurableState& state, TrialId id) {
+  const Experiment* experiment = FindExperiment(state, id.experiment);
+  if (experiment == nullptr || id.trial == 0 || id.trial > experiment->trials.size()) {
+    return nullptr;
+  }
+  return &experiment->trials[id.trial - 1];
+}
+
+const Attempt* FindAttempt(const DurableState& state, const AttemptId& id) {
+  const Trial* trial = FindTrial(state, id.trial);
+  if (trial == nullptr || id.attempt == 0 || id.attempt > trial->attempts.size()) return nullptr;
+  return &trial->attempts[id.attempt - 1];
+}
+
+const Experiment& GetExperiment(const DurableState& state, ExperimentId id) {
+  const Experiment* experiment = FindExperiment(state, id);
+  DT_CHECK(experiment != nullptr);
+  return *experiment;
+}
+
+const Trial& GetTrial(const DurableState& state, TrialId id) {
+  const Trial* trial = FindTrial(state, id);
+  DT_CHECK(trial != nullptr);
+  return *trial;
+}
+
+ExperimentId NewestExperiment(const DurableState& state) {
+  return state.experiments.empty() ? 0 : state.experiments.rbegin()->first;
+}
+
+v1::ExperimentState StateOf(const Experiment& experiment) {
+  if (!experiment.AllEnded()) {
+    return experiment.attempts > 0 ? v1::EXPERIMENT_RUNNING : v1::EXPERIMENT_QUEUED;
+  }
+  if (experiment.cancel_requested && experiment.cancelled > 0) return v1::EXPERIMENT_CANCELLED;
+  // Running out of memory is a result, not a failure.
+  if (experiment.failed > experiment.oom) return v1::EXPERIMENT_FAILED;
+  if (experiment.finished > 0) return v1::EXPERIMENT_FINISHED;
+  return experiment.cancelled > 0 && experiment.oom == 0 ? v1::EXPERIMENT_CANCELLED
+                                                         : v1::EXPERIMENT_FAILED;
+}
+
+v1::ExpandedTrial ExpandedOf(const Trial& trial) {
+  v1::ExpandedTrial expanded;
+  DT_CHECK(expanded.ParseFromString(trial.expanded));
+  return expanded;
+}
+
+namespace {
+
+bool Sweeps(const Experiment& experiment, const char* path) {
+  return std::any_of(experiment.spec.parameters().begin(), experiment.spec.parameters().end(),
+                     [path](const v1::Parameter& parameter) { return parameter.path() == path; });
+}
+
+}  // namespace
+
+DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
+  const v1::Resources& base = experiment.spec.base().resources();
+  std::string device = base.device();
+  int64_t slots = base.gpus();
+  if (Sweeps(experiment, "resources.gpus") || Sweeps(experiment, "resources.device")) {
+    const v1::ExpandedTrial expanded = ExpandedOf(trial);
+    for (const v1::Assignment& assignment : expanded.assignments()) {
+      if (assignment.path() == "resources.gpus") slots = assignment.value().integer();
+      if (assignment.path() == "resources.device") device = assignment.value().text();
+    }
+  }
+  return {DeviceKindOf(device),
+          static_cast<int32_t>(std::clamp<int64_t>(slots, 1, limits::kWorldSizeMax))};
+}
+
+int64_t SeedOf(const Experiment& experiment, const Trial& trial) {
+  if (!Sweeps(experiment, "seed")) return experiment.spec.base().seed();
+  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  for (const v1::Assignment& assignment : expanded.assignments()) {
+    if (assignment.path() == "seed") return assignment.value().integer();
+  }
+  return experiment.spec.base().seed();
+}
+
+bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step) {
+  for (size_t later = attempt; later < trial.attempts.size(); ++later) {
+    const Attempt& other = trial.attempts[later];
+    if (other.ran && other.resumed_step < step) return false;
+  }
+  return true;
+}
+
+const KnownCheckpoint* NewestCheckpoint(const Trial& trial) {
+  const KnownCheckpoint* newest = nullptr;
+  for (const KnownCheckpoint& checkpoint : trial.checkpoints) {
+    if (newest != nullptr && checkpoint.ref.step() < newest->ref.step()) continue;
+    if (IsValid(trial, checkpoint.attempt, checkpoint.ref.step())) newest = &checkpoint;
+  }
+  return newest;
+}
+
+Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause) {
+  if (attempt.progressed) tries = Tries{};
+  const Consequence consequence = ConsequenceOf(cause);
+  if (consequence == Consequence::kRetriesCrash) ++tries.crashes;
+  if (consequence == Consequence::kRetriesLoss) ++tries.losses;
+  return tries;
+}
+
+v1::Pace PaceOf(const v1::StepRow& rows) {
+  v1::Pace pace;
+  pace.set_tokens(rows.tokens());
+  pace.set_seconds(std::max(0.0, rows.seconds() - rows.eval_seconds() - rows.checkpoint_seconds()));
+  pace.set_step_seconds(rows.data_seconds() + rows.forward_seconds() + rows.backward_seconds() +
+                        rows.comm_exposed_seconds() + rows.optimizer_seconds() +
+                        rows.other_seconds());
+  pace.set_allreduce_seconds(rows.allreduce_seconds());
+  pace.set_comm_exposed_seconds(rows.comm_exposed_seconds());
+  return pace;
+}
+
+void Add(const v1::Pace& by, v1::Pace& sum) {
+  sum.set_tokens(sum.tokens() + by.tokens());
+  sum.set_seconds(sum.seconds() + by.seconds());
+  sum.set_step_seconds(sum.step_seconds() + by.step_seconds());
+  sum.set_allreduce_seconds(sum.allreduce_seconds() + by.allreduce_seconds());
+  sum.set_comm_exposed_seconds(sum.comm_exposed_seconds() + by.comm_exposed_seconds());
+}
+
+bool Maximizes(const Experiment& experiment) {
+  return experiment.spec.search().goal() == "maximize";
+}
+
+LossSummary ValidationLosses(const Trial& trial) {
+  LossSummary summary;
+  for (const KnownEvaluation& evaluation : trial.evaluations) {
+    if (!IsValid(trial, evaluation.attempt, evaluation.step)) continue;
+    summary.newest = evaluation.loss;
+    // Written so that a number wins over NaN.
+    if (!(summary.lowest <= evaluation.loss)) summary.lowest = evaluation.loss;
+    if (!(summary.highest >= evaluation.loss)) summary.highest = evaluation.loss;
+  }
+  return summary;
+}
+
+}  // namespace dt

@@ -1,0 +1,160 @@
+// durable.h: what the journal makes of experiments, trials and attempts, and the facts that follow
+// from it alone.
+//
+// Role:      written by Apply alone and rebuilt from the journal; covered by HashOf.
+// Ownership: a value, part of State; pointers into it hold until the next Apply.
+// Bounds:    10,000 trials stay far below 128 MiB: assignments and rarely read messages are kept
+//            serialized.
+// Tests:     tests/coordinator/core/apply_test.cc
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "common/ids.h"
+#include "coordinator/core/lifecycle.h"
+#include "coordinator/core/placement.h"
+#include "dtrain/v1/model.pb.h"
+#include "dtrain/v1/record.pb.h"
+
+namespace dt {
+
+inline constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+
+struct GangMember {  // its rank is its place in the gang
+  std::string worker;
+  InstanceId instance = 0;
+  std::string host;
+  std::string device_name;
+  int32_t local_rank = 0;
+};
+
+struct Attempt {
+  AttemptToken token;
+  AttemptState state = AttemptState::kAssigned;
+  v1::Cause cause = v1::CAUSE_UNSPECIFIED;
+  int32_t deciding_rank = -1;
+  std::vector<GangMember> members;
+  std::optional<v1::CheckpointRef> resume;  // what the gang was told to resume from
+  uint64_t resumed_step = 0;                // what it did resume from, once running
+  uint64_t last_step = 0;                   // once ended
+  std::string reason;                       // of the placement
+  std::string message;                      // of the end
+  int64_t started_wall_ms = 0;
+  int64_t running_wall_ms = 0;
+  int64_t ended_wall_ms = 0;
+  bool ran = false;         // was running once: resumed_step counts
+  bool progressed = false;  // registered a checkpoint beyond where it resumed
+};
+
+struct KnownCheckpoint {
+  uint32_t attempt = 0;
+  v1::CheckpointRef ref;
+};
+
+struct KnownEvaluation {
+  uint32_t attempt = 0;
+  uint64_t step = 0;
+  double loss = kNotANumber;
+};
+
+// Ends of attempts that were followed by another, since the last progress; each is held against
+// retries.max on its own, so that lost machines do not use up the budget of a crashing program.
+struct Tries {
+  uint32_t crashes = 0;
+  uint32_t losses = 0;
+};
+
+struct Trial {
+  v1::TrialState state = v1::TRIAL_PENDING;
+  v1::Cause cause = v1::CAUSE_UNSPECIFIED;
+  Tries tries;
+  uint64_t target_steps = 0;       // 0: not known yet
+  int64_t retry_after_ms = 0;      // backoff before the next attempt, from the last end
+  int64_t ended_wall_ms = 0;       // 0: not ended
+  std::string expanded;            // serialized v1::ExpandedTrial
+  std::string prepared;            // serialized v1::Prepared of the newest attempt that had one
+  double last_loss = kNotANumber;  // of last_row
+  std::string last_row;            // serialized v1::StepRow, newest of the last ended attempt
+  v1::Pace pace;                   // of the ended attempts
+  std::string message;             // of the end, or of the cancel
+  std::vector<Attempt> attempts;   // by number, from 1
+  std::vector<KnownCheckpoint> checkpoints;  // in order of registration
+  std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
+};
+
+struct Experiment {
+  ExperimentId id = 0;
+  std::string request_id;
+  std::string request_digest;
+  v1::ExperimentSpec spec;  // device frozen, seed chosen
+  std::string file_name;
+  std::string file_text;
+  int64_t submitted_wall_ms = 0;
+  int64_t ended_wall_ms = 0;  // of the trial that ended last; 0 while one has not ended
+  bool cancel_requested = false;
+  std::vector<Trial> trials;  // by number, from 1
+
+  // Sums over `trials`, kept by Apply.
+  uint32_t pending = 0;
+  uint32_t active = 0;  // starting, running, stopping
+  uint32_t finished = 0;
+  uint32_t failed = 0;
+  uint32_t cancelled = 0;
+  uint32_t oom = 0;       // of failed
+  uint32_t attempts = 0;  // ever started
+
+  uint32_t Ended() const { return finished + failed + cancelled; }
+  bool AllEnded() const { return pending + active == 0; }
+};
+
+struct DurableState {
+  JournalId journal_id = 0;
+  ExperimentId next_experiment = 1;
+  std::map<ExperimentId, Experiment> experiments;
+
+  // Indices over `experiments`, kept by Apply.
+  absl::flat_hash_map<std::string, ExperimentId> request_ids;
+  absl::flat_hash_map<AttemptToken, AttemptId> tokens;
+};
+
+// Find may miss: nullptr.
+const Experiment* FindExperiment(const DurableState& state, ExperimentId id);
+const Trial* FindTrial(const DurableState& state, TrialId id);
+const Attempt* FindAttempt(const DurableState& state, const AttemptId& id);
+// REQUIRES: it exists.
+const Experiment& GetExperiment(const DurableState& state, ExperimentId id);
+const Trial& GetTrial(const DurableState& state, TrialId id);
+// 0: none.
+ExperimentId NewestExperiment(const DurableState& state);
+v1::ExperimentState StateOf(const Experiment& experiment);
+
+v1::ExpandedTrial ExpandedOf(const Trial& trial);
+// What a trial needs, read from the specification without resolving all of it.
+DemandClass DemandOf(const Experiment& experiment, const Trial& trial);
+int64_t SeedOf(const Experiment& experiment, const Trial& trial);
+// Whether the highest value of the experiment's metric is its best.
+bool Maximizes(const Experiment& experiment);
+// A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before
+// that step.
+bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step);
+// The step the trial would go on from: of its newest valid checkpoint.
+const KnownCheckpoint* NewestCheckpoint(const Trial& trial);
+// The counters once `attempt` has ended so; progress empties them first.
+Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause);
+// Sums of `rows`, a row or a sum of rows.
+v1::Pace PaceOf(const v1::StepRow& rows);
+void Add(const v1::Pace& by, v1::Pace& sum);
+struct LossSummary {
+  double newest = kNotANumber;
+  double lowest = kNotANumber;
+  double highest = kNotANumber;
+};
+LossSummary ValidationLosses(const Trial& trial);
+
+}  // namespace dt

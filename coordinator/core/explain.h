@@ -1,0 +1,17 @@
+// explain.h: why a trial waits, or what is happening to it, in sentences.
+//
+// Tests: tests/coordinator/core/queries_test.cc
+#pragma once
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "coordinator/core/state.h"
+
+namespace dt {
+
+// Why a pending trial waits, one line.
+std::string WhyWaiting(const State& state, TrialId id, absl::Duration now);
+std::string ExplainSentences(const State& state, TrialId id, absl::Duration now);
+
+}  // namespace dt

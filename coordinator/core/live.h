@@ -1,0 +1,170 @@
+// live.h: what the coordinator knows from workers' reports: streams, leases, attempts under way,
+// queues and timers.
+//
+// Role:      written by Step, rebuilt by Recover and by what workers report; never journalled.
+// Ownership: a value, part of State; LiveAttempt has a stable address while it lives.
+// Tests:     tests/coordinator/core/
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/core/durable.h"
+#include "coordinator/core/event.h"
+#include "coordinator/core/placement.h"
+#include "coordinator/core/queue.h"
+#include "dtrain/v1/fleet.pb.h"
+#include "dtrain/v1/model.pb.h"
+
+namespace dt {
+
+struct LiveAttempt;
+
+enum class Presence : uint8_t {
+  kConnected,  // has a stream
+  kSilent,     // has none; its lease still runs
+  kLost,       // its lease ran out
+};
+
+struct Worker {
+  WorkerIndex index = kNoWorker;
+  std::string name;
+  InstanceId instance = 0;
+  uint64_t session = 0;
+  StreamId stream = 0;  // 0: none
+  Presence presence = Presence::kLost;
+  bool draining = false;
+  v1::WorkerReport::TrainerState trainer = v1::WorkerReport::TRAINER_STATE_UNSPECIFIED;
+  v1::Hello hello;  // of the newest stream; after a restart, only what the journal knows
+  std::string peer;
+  absl::Duration last_heard;   // steady time
+  absl::Duration lease_timer;  // when the armed timer fires; may be before the lease ends
+  absl::Duration forget_timer = absl::InfiniteDuration();
+  uint64_t acked = 0;              // newest item of this instance that was taken
+  LiveAttempt* attempt = nullptr;  // what its orders say; may be an ended attempt it has to leave
+  int32_t rank = 0;                // in `attempt`
+  std::vector<AttemptToken> foreign;        // reported, but not what its orders say: to be left
+  std::vector<std::string> unknown_tokens;  // of those, the ones the journal does not know
+  bool orders_due = false;
+};
+
+struct RankState {
+  WorkerIndex worker = kNoWorker;         // kNoWorker: released its slot, or was lost
+  v1::Cause end = v1::CAUSE_UNSPECIFIED;  // set once this rank has ended
+  bool prepared = false;
+  bool seen = false;  // its worker has reported it
+  bool gone = false;  // its worker has left it, or was lost
+  std::string data_fingerprint;
+  std::string end_message;
+  uint64_t evaluated_parts = 0, evaluation_parts = 0;  // 0 of 0: not within an evaluation
+};
+
+// An attempt whose members may still hold slots.
+struct LiveAttempt {
+  AttemptId id;
+  AttemptToken token;
+  v1::Spec spec;  // resolved
+  std::vector<RankState> ranks;
+  std::string store_address;
+  bool ended = false;       // its end is recorded: members are to leave
+  bool cancelling = false;  // members are to be killed
+  bool saving = false;      // a member's worker shuts down: members are to save and stop
+  uint32_t holders = 0;     // ranks whose worker still has it as its attempt
+  uint64_t step = 0;        // newest known
+  absl::Duration started;
+  absl::Duration prepared_at = absl::InfiniteDuration();  // all ranks
+  absl::Duration running_at = absl::InfiniteDuration();
+  absl::Duration last_progress;
+  absl::Duration longest_step;
+  absl::Duration settle_at = absl::InfiniteDuration();  // a symptom waits for its cause until then
+  absl::Duration absent_since = absl::InfiniteDuration();  // rank 0's worker does not hold it
+  absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
+  std::optional<v1::StepRow> latest;                       // newest logged step
+  double seconds_per_step = kNotANumber;                   // smoothed, for display
+  v1::Pace pace;                                           // of the rows taken
+};
+
+struct LiveExperiment {
+  absl::btree_set<uint32_t> active;  // trials that are starting, running or stopping
+};
+
+// Why a pending trial is not in its queue.
+struct ParkedTrial {
+  enum class Why : uint8_t { kBackoff, kStorageAbsent, kStorageBusy };
+  Why why = Why::kBackoff;
+  absl::Duration until;
+  std::string storage_id;
+};
+
+struct RememberedAck {
+  InstanceId instance = 0;
+  uint64_t sequence = 0;
+  absl::Duration heard;  // steady time; of one that the store knows, of the start
+};
+
+struct Timer {
+  enum class Kind : uint8_t { kLease, kForget, kAttempt, kParked, kAcks };
+  absl::Duration at;  // steady time
+  Kind kind = Kind::kLease;
+  WorkerIndex worker = kNoWorker;  // kLease, kForget
+  AttemptId attempt;               // kAttempt; of kParked only the trial
+  // Spelt out: absl::Duration has no <=> of its own, and `auto` would silently delete this one.
+  std::strong_ordering operator<=>(const Timer&) const = default;
+};
+
+struct LiveState {
+  int64_t started_wall_ms = 0;
+  absl::Duration lease_floor;  // no lease runs out before this
+
+  std::deque<Worker> workers;  // by WorkerIndex; places of forgotten ones are used again
+  std::vector<WorkerIndex> unused_workers;
+  absl::btree_map<std::string, WorkerIndex> worker_names;
+  absl::flat_hash_map<StreamId, WorkerIndex> streams;
+  // Acknowledgements of instances that do not hold their worker's name now, by name; of one name in
+  // the order in which they were last heard of.
+  absl::flat_hash_map<std::string, std::vector<RememberedAck>> acks;
+  absl::Duration acks_timer = absl::InfiniteDuration();  // when old ones are looked for
+  std::vector<WorkerIndex> orders_due;
+
+  SlotPool pools[kDeviceKinds];
+  absl::btree_map<DemandClass, WaitingTrials> queues;
+  absl::btree_map<TrialId, ParkedTrial> parked;
+  absl::btree_map<std::string, absl::btree_set<TrialId>> waiting_for_storage;
+  // Waited long enough for their newest checkpoint's storage: an older one, or none, will do.
+  absl::btree_set<TrialId> without_storage;
+  bool placement_due = false;
+
+  absl::flat_hash_map<AttemptToken, std::unique_ptr<LiveAttempt>> attempts;
+  absl::btree_map<ExperimentId, LiveExperiment> experiments;
+  absl::btree_set<Timer> timers;
+
+  uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
+};
+
+// The slots of one kind of device.
+inline SlotPool& PoolOf(LiveState& live, DeviceKind device) {
+  return live.pools[static_cast<size_t>(device)];
+}
+inline const SlotPool& PoolOf(const LiveState& live, DeviceKind device) {
+  return live.pools[static_cast<size_t>(device)];
+}
+// nullptr: no worker of this name is known.
+const Worker* FindWorker(const LiveState& live, const std::string& name);
+
+// Workers as metrics and lists count them.
+enum class WorkerState : uint8_t { kIdle, kBusy, kDraining, kLost };
+WorkerState StateOf(const Worker& worker);
+std::string_view Name(WorkerState state);  // "idle"
+
+}  // namespace dt

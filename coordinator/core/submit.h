@@ -1,0 +1,15 @@
+// submit.h: an experiment is checked, expanded and queued.
+//
+// Errors: as Control.Submit says.
+// Tests:  tests/coordinator/core/calls_test.cc
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "coordinator/core/turn.h"
+#include "dtrain/v1/control.pb.h"
+
+namespace dt {
+
+absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, v1::SubmitRequest& request, bool disk_low);
+
+}  // namespace dt

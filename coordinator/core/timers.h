@@ -1,0 +1,25 @@
+// timers.h: leases, backoffs and timeouts.
+//
+// Every worker and every live attempt has at most one armed timer. A deadline that moves later (a
+// heartbeat, a step) leaves its timer where it is; on firing, the timer looks and arms again. So a
+// heartbeat costs no timer operation.
+//
+// Tests: tests/coordinator/core/attempts_test.cc
+#pragma once
+
+#include "absl/time/time.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+
+void FireTimers(Turn& turn);
+void ArmLease(LiveState& live, Worker& worker);
+void ArmForget(LiveState& live, Worker& worker, absl::Duration now);
+// Keeps what was acknowledged to the instance that holds the name, for when it comes back.
+void RememberAck(LiveState& live, const Worker& worker);
+void ArmAcks(LiveState& live, absl::Duration now);
+// Brings the attempt's timer forward where its deadline is earlier; a later one is seen on firing.
+void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt);
+void DisarmAttempt(LiveState& live, LiveAttempt& attempt);
+
+}  // namespace dt

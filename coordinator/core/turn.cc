@@ -1,0 +1,17 @@
+#include "coordinator/core/turn.h"
+
+#include <utility>
+
+#include "common/check.h"
+#include "coordinator/core/apply.h"
+
+namespace dt {
+
+void Journal(Turn& turn, v1::Record record) {
+  record.set_wall_time_ms(turn.now.wall_ms);
+  const absl::Status status = Apply(turn.durable(), record);
+  DT_CHECK_OK(status);
+  turn.effects.records.push_back(std::move(record));
+}
+
+}  // namespace dt

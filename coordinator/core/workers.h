@@ -1,0 +1,22 @@
+// workers.h: the table of workers: who goes by a name, its stream, its lease, its slot.
+//
+// Tests: tests/coordinator/core/reports_test.cc
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+
+// The worker that this stream's first report introduces, or nullptr: the stream has been ended.
+Worker* Join(Turn& turn, ReportReceived& received);
+// Ends the worker's stream, if it has one; its lease goes on.
+void EndStream(Turn& turn, Worker& worker, absl::Status status);
+// The lease ran out: the slot leaves the pool, its rank is lost.
+void LoseWorker(Turn& turn, Worker& worker);
+// Brings the slot pool in line with the worker's state.
+void UpdateSlot(State& state, Worker& worker);
+absl::Duration LeaseEnd(const LiveState& live, const Worker& worker);
+
+}  // namespace dt

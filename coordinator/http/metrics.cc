@@ -1,0 +1,365 @@
+// metrics.cc: names, help and labels of every exported series.
+#include "coordinator/http/metrics.h"
+
+#include <cmath>
+#include <initializer_list>
+#include <sstream>
+#include <utility>
+
+#include "common/version.h"
+#include "coordinator/core/lifecycle.h"
+#include "prometheus/text_serializer.h"
+
+namespace dt {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+MetricFamily Family(const char* name, const char* help, MetricType type) {
+  return {std::string("dtrain_") + name, help, type, {}};
+}
+MetricFamily Gauge(const char* name, const char* help) {
+  return Family(name, help, MetricType::Gauge);
+}
+MetricFamily Counter(const char* name, const char* help) {
+  return Family(name, help, MetricType::Counter);
+}
+
+ClientMetric& AddSeries(MetricFamily& family, LabelPairs labels) {
+  ClientMetric& metric = family.metric.emplace_back();
+  for (auto& label : labels) {
+    metric.label.push_back({std::move(label.first), std::move(label.second)});
+  }
+  return metric;
+}
+
+void Put(MetricFamily& family, LabelPairs labels, double value) {
+  ClientMetric& metric = AddSeries(family, std::move(labels));
+  if (family.type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+}
+
+MetricFamily OneHistogram(const char* name, const char* help,
+                          const ClientMetric::Histogram& histogram, LabelPairs labels = {}) {
+  MetricFamily family = Family(name, help, MetricType::Histogram);
+  AddSeries(family, std::move(labels)).histogram = histogram;
+  return family;
+}
+
+MetricFamily OneValue(MetricFamily family, double value) {
+  Put(family, {}, value);
+  return family;
+}
+
+using Families = std::vector<MetricFamily>;
+
+void AddFleet(const MetricsSnapshot& snapshot, Families& families) {
+  MetricFamily workers = Gauge("workers", "Workers the coordinator knows, by state.");
+  for (const auto& [state, count] : snapshot.workers_by_state) {
+    Put(workers, {{"state", state}}, static_cast<double>(count));
+  }
+  MetricFamily slots = Gauge("slots", "Slots of connected workers, by device and state.");
+  for (const auto& [key, count] : snapshot.slots) {
+    Put(slots, {{"device", key.first}, {"state", key.second}}, static_cast<double>(count));
+  }
+  MetricFamily losses = Counter("worker_losses_total", "Workers whose lease ran out.");
+  Put(losses, {{"reason", "lease"}}, static_cast<double>(snapshot.worker_losses));
+  families.insert(families.end(), {std::move(workers), std::move(slots), std::move(losses)});
+  if (std::isnan(snapshot.oldest_heartbeat_wall_seconds)) return;
+  families.push_back(OneValue(Gauge("worker_oldest_heartbeat_timestamp_seconds",
+                                    "When the worker that has been silent longest was heard."),
+                              snapshot.oldest_heartbeat_wall_seconds));
+}
+
+void AddLatencies(const MetricsSnapshot& snapshot, Families& families) {
+  families.push_back(OneHistogram("queue_wait_seconds",
+                                  "From when a trial could start to the choice of its slots.",
+                                  snapshot.queue_wait));
+  families.push_back(OneHistogram("rendezvous_seconds",
+                                  "From the choice of an attempt's slots to its training.",
+                                  snapshot.rendezvous));
+  families.push_back(OneHistogram(
+      "scheduler_cycle_seconds", "Decisions of the core for one batch of events.", snapshot.cycle));
+  families.push_back(OneHistogram("journal_fsync_seconds",
+                                  "One commit of a batch to the journal, its sync included.",
+                                  snapshot.fsync));
+  families.push_back(OneHistogram("checkpoint_seconds", "Time to write one checkpoint.",
+                                  snapshot.checkpoint, {{"op", "write"}}));
+}
+
+// 0 where there was none: a counter must be there before it grows, or Prometheus sees no increase.
+double CountOf(const std::map<std::string, uint64_t>& counts, const std::string& name) {
+  const auto found = counts.find(name);
+  return found == counts.end() ? 0 : static_cast<double>(found->second);
+}
+
+void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
+  MetricFamily by_state = Gauge("experiments", "Experiments in the journal, by state.");
+  for (const auto& [state, count] : snapshot.experiments_by_state) {
+    Put(by_state, {{"state", state}}, static_cast<double>(count));
+  }
+  MetricFamily trials = Gauge("trials", "Trials of live experiments, by state.");
+  MetricFamily finished = Counter("trials_finished_total", "Ends of trials, by outcome.");
+  MetricFamily restarts =
+      Counter("trial_restarts_total", "Attempts that ended and were followed by another.");
+  MetricFamily progress =
+      Gauge("experiment_progress_ratio", "Part of an experiment's work that is done, 0 to 1.");
+  MetricFamily eta =
+      Gauge("experiment_eta_timestamp_seconds", "When an experiment is expected to end.");
+  MetricFamily best = Gauge("experiment_best_value", "Best value of the experiment's metric.");
+  MetricFamily best_trial = Gauge("experiment_best_trial", "Number of the trial that reached it.");
+  MetricFamily used = Counter("experiment_gpu_seconds_total",
+                              "Time of slots, GPU or CPU, that ended attempts held, by use.");
+  for (const ExperimentSample& sample : snapshot.experiments) {
+    const std::string id = std::to_string(sample.id);
+    for (const auto& [use, seconds] : sample.slot_seconds_by_use) {
+      Put(used, {{"experiment", id}, {"use", use}}, seconds);
+    }
+    for (const auto& [state, count] : sample.trials_by_state) {
+      Put(trials, {{"experiment", id}, {"state", state}}, static_cast<double>(count));
+    }
+    for (int cause = v1::CAUSE_UNSPECIFIED + 1; cause <= v1::Cause_MAX; ++cause) {
+      const std::string name(Name(static_cast<v1::Cause>(cause)));
+      Put(finished, {{"experiment", id}, {"outcome", name}},
+          CountOf(sample.finished_by_outcome, name));
+      const Consequence consequence = ConsequenceOf(static_cast<v1::Cause>(cause));
+      if (consequence != Consequence::kRetriesCrash && consequence != Consequence::kRetriesLoss) {
+        continue;
+      }
+      Put(restarts, {{"experiment", id}, {"reason", name}},
+          CountOf(sample.restarts_by_reason, name));
+    }
+    Put(progress, {{"experiment", id}}, sample.progress_ratio);
+    if (!std::isnan(sample.eta_wall_seconds)) {
+      Put(eta, {{"experiment", id}}, sample.eta_wall_seconds);
+    }
+    if (sample.best_trial == 0) continue;
+    Put(best, {{"experiment", id}}, sample.best_value);
+    Put(best_trial, {{"experiment", id}}, sample.best_trial);
+  }
+  for (MetricFamily* family :
+       {&by_state, &trials, &finished, &restarts, &used, &progress, &eta, &best, &best_trial}) {
+    families.push_back(std::move(*family));
+  }
+}
+
+LabelPairs LabelsOf(const TrialSample& sample) {
+  return {{"experiment", std::to_string(sample.id.experiment)},
+          {"trial", std::to_string(sample.id.trial)}};
+}
+LabelPairs With(LabelPairs labels, const char* name, const char* value) {
+  labels.emplace_back(name, value);
+  return labels;
+}
+
+// A family with one series per trial, and where its value comes from.
+struct TrialColumn {
+  const char* name;
+  MetricType type;
+  const char* help;
+  double (*value)(const TrialSample&);
+  enum class Needs { kNothing, kRow, kPeakFlops, kNoiseScale, kCheckpoint } needs;
+};
+
+constexpr TrialColumn kTrialColumns[] = {
+    {"trial_step", MetricType::Gauge, "Optimizer steps made that still hold.",
+     [](const TrialSample& s) { return static_cast<double>(s.step); },
+     TrialColumn::Needs::kNothing},
+    {"trial_target_steps", MetricType::Gauge, "Optimizer steps at which the trial ends.",
+     [](const TrialSample& s) { return static_cast<double>(s.target_steps); },
+     TrialColumn::Needs::kNothing},
+    {"trial_attempt", MetricType::Gauge, "Number of the trial's newest attempt.",
+     [](const TrialSample& s) { return static_cast<double>(s.attempt); },
+     TrialColumn::Needs::kNothing},
+    {"trial_world_size", MetricType::Gauge, "Ranks of the newest attempt.",
+     [](const TrialSample& s) { return static_cast<double>(s.world_size); },
+     TrialColumn::Needs::kNothing},
+    {"trial_learning_rate", MetricType::Gauge, "Learning rate at the newest logged step.",
+     [](const TrialSample& s) { return s.newest.learning_rate(); }, TrialColumn::Needs::kRow},
+    {"trial_grad_norm", MetricType::Gauge, "Norm of the gradient before clipping.",
+     [](const TrialSample& s) { return s.newest.grad_norm(); }, TrialColumn::Needs::kRow},
+    {"trial_tokens_total", MetricType::Counter, "Tokens trained, repeated work included.",
+     [](const TrialSample& s) { return s.totals.tokens(); }, TrialColumn::Needs::kNothing},
+    {"trial_steps_total", MetricType::Counter, "Optimizer steps made, repeated work included.",
+     [](const TrialSample& s) { return s.totals.steps(); }, TrialColumn::Needs::kNothing},
+    {"trial_flops_total", MetricType::Counter,
+     "Floating-point operations of the model, repeated work included.",
+     [](const TrialSample& s) { return s.totals.flops(); }, TrialColumn::Needs::kNothing},
+    {"trial_peak_flops", MetricType::Gauge,
+     "Floating-point operations a second that the devices of all ranks can do at most.",
+     [](const TrialSample& s) { return s.newest.peak_flops(); }, TrialColumn::Needs::kPeakFlops},
+    {"trial_noise_scale_tokens", MetricType::Gauge,
+     "Gradient noise scale: about the batch beyond which more of it saves few steps.",
+     [](const TrialSample& s) { return s.newest.noise_scale_tokens(); },
+     TrialColumn::Needs::kNoiseScale},
+    {"trial_nonfinite_steps_total", MetricType::Counter,
+     "Steps left out because their gradient was not finite.",
+     [](const TrialSample& s) { return s.totals.nonfinite_steps(); }, TrialColumn::Needs::kNothing},
+    {"trial_gpu_memory_peak_bytes", MetricType::Gauge,
+     "Peak memory of the device, GPU or CPU slot, of the rank that used most.",
+     [](const TrialSample& s) { return s.newest.memory_peak_bytes(); }, TrialColumn::Needs::kRow},
+    {"trial_rank_skew_seconds", MetricType::Gauge,
+     "Compute time of the slowest rank minus that of the fastest.",
+     [](const TrialSample& s) { return s.newest.rank_skew_seconds(); }, TrialColumn::Needs::kRow},
+    {"trial_slowest_rank", MetricType::Gauge, "Number of the slowest rank.",
+     [](const TrialSample& s) { return static_cast<double>(s.newest.slowest_rank()); },
+     TrialColumn::Needs::kRow},
+    {"trial_last_checkpoint_timestamp_seconds", MetricType::Gauge,
+     "When the newest checkpoint was registered.",
+     [](const TrialSample& s) { return s.checkpoint_wall_seconds; },
+     TrialColumn::Needs::kCheckpoint},
+    {"trial_checkpoint_bytes", MetricType::Gauge, "Size of the newest checkpoint.",
+     [](const TrialSample& s) { return s.checkpoint_bytes; }, TrialColumn::Needs::kCheckpoint},
+};
+
+bool Has(const TrialSample& sample, TrialColumn::Needs needs) {
+  switch (needs) {
+    case TrialColumn::Needs::kNothing:
+      return true;
+    case TrialColumn::Needs::kRow:
+      return sample.has_row;
+    case TrialColumn::Needs::kPeakFlops:
+      return sample.has_row && sample.newest.has_peak_flops();
+    case TrialColumn::Needs::kNoiseScale:
+      return sample.has_row && sample.newest.has_noise_scale_tokens();
+    case TrialColumn::Needs::kCheckpoint:
+      return sample.checkpoint_wall_seconds > 0;
+  }
+  return false;
+}
+
+void AddPhases(const TrialSample& sample, MetricFamily& phases) {
+  const v1::StepRow& totals = sample.totals;
+  const std::initializer_list<std::pair<const char*, double>> values = {
+      {"data", totals.data_seconds()},
+      {"forward", totals.forward_seconds()},
+      {"backward", totals.backward_seconds()},
+      {"comm_exposed", totals.comm_exposed_seconds()},
+      {"optimizer", totals.optimizer_seconds()},
+      {"eval", totals.eval_seconds()},
+      {"checkpoint", totals.checkpoint_seconds()},
+      {"other", totals.other_seconds()}};
+  for (const auto& [phase, value] : values) {
+    Put(phases, With(LabelsOf(sample), "phase", phase), value);
+  }
+}
+
+void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
+  families.push_back(OneValue(Gauge("exported_trials", "Trials with series of their own here."),
+                              static_cast<double>(snapshot.trials.size())));
+  families.push_back(OneValue(Gauge("omitted_trials", "Trials left out by --metrics-max-trials."),
+                              static_cast<double>(snapshot.omitted_trials)));
+  for (const TrialColumn& column : kTrialColumns) {
+    MetricFamily family = Family(column.name, column.help, column.type);
+    for (const TrialSample& sample : snapshot.trials) {
+      if (Has(sample, column.needs)) Put(family, LabelsOf(sample), column.value(sample));
+    }
+    families.push_back(std::move(family));
+  }
+  MetricFamily info = Gauge("trial_info", "What a trial is, with its swept parameters.");
+  MetricFamily loss = Gauge("trial_loss", "Newest loss, by split.");
+  MetricFamily accuracy =
+      Gauge("trial_eval_accuracy_ratio", "Share of a task's examples that are right, by task.");
+  MetricFamily phases =
+      Counter("trial_phase_seconds_total", "Time of steps by phase, mean over ranks.");
+  MetricFamily seconds = Counter("trial_collective_seconds_total",
+                                 "Time in collectives, of the slowest rank, by operation.");
+  MetricFamily bytes =
+      Counter("trial_collective_bytes_total", "Bytes of one rank's buffers, by operation.");
+  MetricFamily bus = Counter("trial_collective_bus_bytes_total",
+                             "Bytes over the wires of one rank, by operation.");
+  MetricFamily count = Counter("trial_collectives_total", "Collectives, by operation.");
+  for (const TrialSample& sample : snapshot.trials) {
+    const LabelPairs labels = LabelsOf(sample);
+    LabelPairs described = labels;
+    if (sample.info != nullptr) {
+      described.insert(described.end(), sample.info->begin(), sample.info->end());
+    }
+    Put(info, std::move(described), 1);
+    if (sample.has_row) Put(loss, With(labels, "split", "train"), sample.newest.loss());
+    if (!std::isnan(sample.val_loss)) Put(loss, With(labels, "split", "val"), sample.val_loss);
+    for (const auto& [task, share] : {std::pair("hellaswag", sample.hellaswag_acc),
+                                      std::pair("hellaswag_norm", sample.hellaswag_acc_norm)}) {
+      if (!std::isnan(share)) Put(accuracy, With(labels, "task", task), share);
+    }
+    AddPhases(sample, phases);
+    const LabelPairs with_op = With(labels, "op", "all_reduce");
+    Put(seconds, with_op, sample.totals.allreduce_seconds());
+    Put(bytes, with_op, sample.totals.allreduce_bytes());
+    Put(bus, with_op, sample.bus_bytes);
+    Put(count, with_op, sample.totals.allreduce_count());
+  }
+  for (MetricFamily* family : {&info, &loss, &accuracy, &phases, &seconds, &bytes, &bus, &count}) {
+    families.push_back(std::move(*family));
+  }
+}
+
+void AddCalls(const RpcStats& stats, const ReportCounts& reports, uint64_t dropped_rows,
+              Families& families) {
+  MetricFamily handled = Counter("grpc_server_handled_total", "Calls ended, by method and code.");
+  MetricFamily handling =
+      Family("grpc_server_handling_seconds", "Time to answer a unary call.", MetricType::Histogram);
+  for (size_t i = 0; i < kMethodNames.size(); ++i) {
+    const auto method = static_cast<Method>(i);
+    const RpcStats::PerMethod& of = stats.of(method);
+    for (size_t code = 0; code < kCodeNames.size(); ++code) {
+      // OK is there from the start, so that a rate is never absent; errors once they happened.
+      if (code != 0 && of.handled[code] == 0) continue;
+      Put(handled, {{"method", kMethodNames[i]}, {"code", kCodeNames[code]}},
+          static_cast<double>(of.handled[code]));
+    }
+    if (method == Method::kSession) continue;  // lasts for days
+    AddSeries(handling, {{"method", kMethodNames[i]}}).histogram = of.handling.Collect().histogram;
+  }
+  families.push_back(std::move(handled));
+  families.push_back(std::move(handling));
+  families.push_back(OneValue(Counter("reports_total", "Reports of workers taken."),
+                              static_cast<double>(reports.reports)));
+  MetricFamily dropped = Counter("reports_dropped_total",
+                                 "Reports refused as malformed, and step rows that workers "
+                                 "dropped from full buffers.");
+  Put(dropped, {{"reason", "refused"}}, static_cast<double>(reports.refused));
+  Put(dropped, {{"reason", "buffer_full"}}, static_cast<double>(dropped_rows));
+  families.push_back(std::move(dropped));
+}
+
+}  // namespace
+
+void Metrics::SetSnapshot(std::shared_ptr<const MetricsSnapshot> snapshot) {
+  MutexLock lock(&mutex_);
+  snapshot_.swap(snapshot);  // the old one goes outside the lock, with the argument
+}
+
+std::shared_ptr<const MetricsSnapshot> Metrics::Snapshot() const {
+  MutexLock lock(&mutex_);
+  return snapshot_;
+}
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  const std::shared_ptr<const MetricsSnapshot> snapshot = Snapshot();
+  Families families;
+  MetricFamily build = Gauge("build_info", "Which build of the coordinator this is.");
+  Put(build, {{"version", kVersion}, {"revision", kRevision}}, 1);
+  families.push_back(std::move(build));
+  families.push_back(OneValue(
+      Gauge("ready", "1 once the journal is replayed and calls are answered."), Ready() ? 1 : 0));
+  AddFleet(*snapshot, families);
+  AddExperiments(*snapshot, families);
+  AddTrials(*snapshot, families);
+  AddLatencies(*snapshot, families);
+  AddCalls(stats_, reports_(), snapshot->dropped_rows, families);
+  return families;
+}
+
+std::string Metrics::Render() const {
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, Collect());
+  return out.str();
+}
+
+}  // namespace dt

@@ -1,0 +1,56 @@
+// metrics.h: the newest snapshot as Prometheus families.
+//
+// Role:    the one Collectable behind /metrics; no object per series, so trials come and go for
+// free. Threads: thread-safe: SetSnapshot from the core thread, Collect from the HTTP threads.
+// Tests:   tests/coordinator/http/metrics_test.cc pipes a rendering through promtool.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "common/mutex.h"
+#include "coordinator/metrics/metrics_model.h"
+#include "coordinator/rpc/rpc_stats.h"
+#include "prometheus/collectable.h"
+
+namespace dt {
+
+// What workers sent, counted where it arrives.
+struct ReportCounts {
+  uint64_t reports = 0;
+  uint64_t refused = 0;
+};
+
+class Metrics final : public prometheus::Collectable {
+ public:
+  // `reports` is called at each scrape. Borrows `stats`.
+  Metrics(const RpcStats& stats, std::function<ReportCounts()> reports)
+      : stats_(stats), reports_(std::move(reports)) {}
+
+  void SetSnapshot(std::shared_ptr<const MetricsSnapshot> snapshot);
+  enum class Readiness { kNotReady, kReady };
+  void SetReadiness(Readiness readiness) { readiness_.store(readiness); }
+  bool Ready() const { return readiness_.load() == Readiness::kReady; }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+  // Collect as the text that Prometheus reads.
+  std::string Render() const;
+
+ private:
+  std::shared_ptr<const MetricsSnapshot> Snapshot() const;
+
+  const RpcStats& stats_;
+  const std::function<ReportCounts()> reports_;
+  std::atomic<Readiness> readiness_{Readiness::kNotReady};
+  mutable Mutex mutex_;
+  // Shared with scrapes under way; the core thread replaces it and never changes it.
+  std::shared_ptr<const MetricsSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_) =
+      std::make_shared<MetricsSnapshot>();
+};
+
+}  // namespace dt

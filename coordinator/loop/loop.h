@@ -1,0 +1,77 @@
+// loop.h: the one core thread: drain, step, commit, publish.
+//
+// Role:      joins the pure core to mailbox, store and publisher; keeps their order: nothing is
+//            sent before what it tells of is durable.
+// Ownership: owns the State; borrows the rest, which must outlive Run.
+// Threads:   Run on one thread; Heartbeat from any.
+// Errors:    a failed commit ends Run with its status: memory has run ahead of disk, so the process
+//            must exit and start anew from the journal.
+// Tests:     tests/coordinator/loop/loop_test.cc
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/mailbox.h"
+#include "coordinator/core/event.h"
+#include "coordinator/core/state.h"
+#include "coordinator/loop/publisher.h"
+#include "coordinator/metrics/metrics_model.h"
+#include "coordinator/store/store.h"
+
+namespace dt {
+
+// Folds the journal into a State that is ready for its first Step; writes the journal's first
+// record where there is none. `visited` is told of each record, applied, for counters and progress.
+absl::StatusOr<State> Restore(Store& store, const Clock& clock,
+                              const std::function<void(const State&, const v1::Record&)>& visited);
+
+// What the loop needs from around it.
+struct LoopPorts {
+  Mailbox<Event>& mailbox;
+  Store& store;
+  Publisher& publisher;
+  const Clock& clock;
+  MetricsModel& metrics;
+  // Takes a new snapshot, at most once a second.
+  std::function<void(std::shared_ptr<const MetricsSnapshot>)> show;
+};
+
+class CoreLoop {
+ public:
+  CoreLoop(State state, LoopPorts ports);
+
+  // Turns until the mailbox is closed and empty, or a commit fails.
+  absl::Status Run();
+
+  // One drain, which waits at most until `deadline`, and what follows from it.
+  absl::Status RunOnce(absl::Time deadline);
+
+  // When the loop last went round, on the clock's steady time.
+  absl::Duration Heartbeat() const { return absl::Nanoseconds(heartbeat_ns_.load()); }
+
+  const State& state() const { return state_; }
+
+ private:
+  // How long the next drain may wait for events.
+  absl::Duration Patience() const;
+  void StepAll(std::vector<Event> events, Instant now);
+  absl::Status Commit();
+  void Publish();
+  void ShowMetrics();
+
+  State state_;
+  LoopPorts ports_;
+  std::vector<Effects> effects_;  // of the turn under way
+  absl::Duration next_snapshot_;  // steady time
+  std::atomic<int64_t> heartbeat_ns_;
+};
+
+}  // namespace dt

@@ -1,0 +1,24 @@
+// publisher.h: the way out of the core loop: what is sent once a batch is durable.
+//
+// Threads: called by the core thread alone; must not block.
+// Tests:   tests/coordinator/loop/loop_test.cc has the fake; rpc/server.h the real one.
+#pragma once
+
+#include <cstddef>
+
+#include "coordinator/core/effects.h"
+
+namespace dt {
+
+class Publisher {
+ public:
+  virtual ~Publisher() = default;
+  virtual void Answer(Reply&& reply) = 0;
+  // Replaces orders for the same stream that were not sent yet.
+  virtual void SendOrders(OrdersOut&& orders) = 0;
+  virtual void EndStream(StreamEnd&& end) = 0;
+  // After each drain: places in the mailbox have become free, with this many bytes of reports.
+  virtual void ResumeReads(size_t bytes) = 0;
+};
+
+}  // namespace dt

@@ -1,0 +1,348 @@
+// metrics_model.cc: folds records and chunks into counters; samples the state.
+#include "coordinator/metrics/metrics_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "coordinator/core/summaries.h"
+#include "spec/spec.h"
+
+namespace dt {
+namespace {
+
+// Prometheus scrapes every 15 s; a last look at an ended trial must not need luck.
+constexpr int64_t kShownAfterEndMs = 10 * 60 * 1000;
+// Labels a person reads in a legend; longer values and more parameters help nobody.
+constexpr size_t kInfoParameters = 8;
+constexpr size_t kInfoValueBytes = 64;
+constexpr size_t kInfoLegendBytes = 160;
+
+TrialId IdOf(const auto& fact) { return {fact.experiment(), fact.trial()}; }
+
+bool Shown(int64_t ended_wall_ms, int64_t now_wall_ms) {
+  return ended_wall_ms == 0 || now_wall_ms - ended_wall_ms < kShownAfterEndMs;
+}
+
+void Add(const v1::StepRow& by, v1::StepRow& sum) {
+  const auto add = [&](auto get, auto set) { (sum.*set)((sum.*get)() + (by.*get)()); };
+  using Row = v1::StepRow;
+  add(&Row::tokens, &Row::set_tokens);
+  add(&Row::seconds, &Row::set_seconds);
+  add(&Row::data_seconds, &Row::set_data_seconds);
+  add(&Row::forward_seconds, &Row::set_forward_seconds);
+  add(&Row::backward_seconds, &Row::set_backward_seconds);
+  add(&Row::comm_exposed_seconds, &Row::set_comm_exposed_seconds);
+  add(&Row::optimizer_seconds, &Row::set_optimizer_seconds);
+  add(&Row::other_seconds, &Row::set_other_seconds);
+  add(&Row::allreduce_seconds, &Row::set_allreduce_seconds);
+  add(&Row::allreduce_bytes, &Row::set_allreduce_bytes);
+  add(&Row::allreduce_count, &Row::set_allreduce_count);
+  add(&Row::eval_seconds, &Row::set_eval_seconds);
+  add(&Row::checkpoint_seconds, &Row::set_checkpoint_seconds);
+  add(&Row::steps, &Row::set_steps);
+  add(&Row::flops, &Row::set_flops);
+  add(&Row::nonfinite_steps, &Row::set_nonfinite_steps);
+}
+
+// What passes over the wires of an all-reduce among n ranks, per byte of one rank's buffer.
+double BusFactor(size_t ranks) {
+  return ranks < 2 ? 0 : 2.0 * (static_cast<double>(ranks) - 1) / static_cast<double>(ranks);
+}
+
+// Of the gang, from `from_wall_ms` to the attempt's end; clocks may step back.
+double SlotSeconds(const Attempt& attempt, int64_t from_wall_ms) {
+  if (from_wall_ms == 0) return 0;
+  return static_cast<double>(attempt.members.size()) *
+         static_cast<double>(std::max<int64_t>(0, attempt.ended_wall_ms - from_wall_ms)) / 1000;
+}
+
+// Time in training whose steps hold: after an attempt that another follows, those up to the newest
+// checkpoint.
+double ProductiveSeconds(const Trial& trial, const Attempt& attempt, bool another_follows) {
+  if (attempt.last_step <= attempt.resumed_step) return 0;
+  uint64_t kept = attempt.last_step;
+  if (another_follows) {
+    const KnownCheckpoint* newest = NewestCheckpoint(trial);
+    kept = std::clamp(newest == nullptr ? 0 : newest->ref.step(), attempt.resumed_step,
+                      attempt.last_step);
+  }
+  return SlotSeconds(attempt, attempt.running_wall_ms) *
+         static_cast<double>(kept - attempt.resumed_step) /
+         static_cast<double>(attempt.last_step - attempt.resumed_step);
+}
+
+std::string LabelName(std::string path) {
+  for (char& c : path) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return path;
+}
+
+LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Spec& spec,
+                  size_t world_size) {
+  LabelPairs labels = {{"strategy", spec.parallel().strategy()},
+                       {"precision", spec.precision().compute()},
+                       {"model", spec.model().preset()},
+                       {"world_size", std::to_string(world_size)}};
+  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  size_t parameters = 0;
+  std::string legend;  // the same in one text: a legend cannot name labels that it does not know
+  for (const v1::Assignment& assignment : expanded.assignments()) {
+    if (++parameters > kInfoParameters) break;
+    std::string value = CleanText(spec::ValueText(assignment.value()), kInfoValueBytes);
+    absl::StrAppend(&legend, legend.empty() ? "" : " ", assignment.path(), "=", value);
+    labels.emplace_back(LabelName(assignment.path()), std::move(value));
+  }
+  labels.emplace_back("parameters", CleanText(legend, kInfoLegendBytes));
+  labels.emplace_back("name", CleanText(experiment.spec.name(), kInfoValueBytes));
+  return labels;
+}
+
+}  // namespace
+
+void MetricsModel::CountCommitted(const State& state, const Effects& effects) {
+  for (const v1::Record& record : effects.records) CountRecord(state, record);
+  for (const ChunkToStore& chunk : effects.chunks) CountChunk(state, chunk);
+}
+
+void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
+  switch (record.fact_case()) {
+    case v1::Record::kAttemptStarted:
+      return CountAttemptStarted(state, record);
+    case v1::Record::kAttemptRunning: {
+      const Known& known = trials_[IdOf(record.attempt_running())];
+      const int64_t waited_ms = record.wall_time_ms() - known.started_wall_ms;
+      return rendezvous_.Observe(static_cast<double>(std::max<int64_t>(0, waited_ms)) / 1000);
+    }
+    case v1::Record::kAttemptEnded:
+      return CountAttemptEnded(state, record);
+    case v1::Record::kEvaluation: {
+      const v1::EvaluationRecorded& recorded = record.evaluation();
+      if (recorded.evaluation().split() == "val") {
+        const v1::Evaluation& evaluation = recorded.evaluation();
+        TrialSample& sample = trials_[IdOf(recorded)].sample;
+        sample.val_loss = evaluation.loss();
+        if (evaluation.has_hellaswag_acc()) sample.hellaswag_acc = evaluation.hellaswag_acc();
+        if (evaluation.has_hellaswag_acc_norm()) {
+          sample.hellaswag_acc_norm = evaluation.hellaswag_acc_norm();
+        }
+      }
+      return;
+    }
+    case v1::Record::kCheckpoint: {
+      const v1::CheckpointRegistered& registered = record.checkpoint();
+      TrialSample& sample = trials_[IdOf(registered)].sample;
+      sample.checkpoint_wall_seconds = static_cast<double>(record.wall_time_ms()) / 1000;
+      sample.checkpoint_bytes = static_cast<double>(registered.checkpoint().bytes());
+      return checkpoint_.Observe(registered.checkpoint().seconds());
+    }
+    case v1::Record::kTrialEnded:
+      return CountTrialEnded(record.trial_ended());
+    case v1::Record::kTrialRetried:
+      trials_[IdOf(record.trial_retried())].ready_wall_ms = record.wall_time_ms();
+      return;
+    case v1::Record::kJournalCreated:
+    case v1::Record::kExperimentSubmitted:
+    case v1::Record::kAttemptPrepared:
+    case v1::Record::kCheckpointRemoved:
+    case v1::Record::kCancelRequested:
+    case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
+    case v1::Record::FACT_NOT_SET:
+      return;
+  }
+}
+
+void MetricsModel::CountAttemptStarted(const State& state, const v1::Record& record) {
+  const v1::AttemptStarted& started = record.attempt_started();
+  Known& known = trials_[IdOf(started)];
+  known.started_wall_ms = record.wall_time_ms();
+  int64_t ready_ms = known.ready_wall_ms;
+  if (ready_ms == 0) {
+    const Experiment* experiment = FindExperiment(state.durable, started.experiment());
+    ready_ms = experiment == nullptr ? record.wall_time_ms() : experiment->submitted_wall_ms;
+  }
+  const int64_t waited_ms = record.wall_time_ms() - ready_ms;
+  queue_wait_.Observe(static_cast<double>(std::max<int64_t>(0, waited_ms)) / 1000);
+}
+
+void MetricsModel::CountAttemptEnded(const State& state, const v1::Record& record) {
+  const v1::AttemptEnded& ended = record.attempt_ended();
+  const Trial* trial = FindTrial(state.durable, IdOf(ended));
+  const Attempt* attempt = FindAttempt(state.durable, {IdOf(ended), ended.attempt()});
+  if (attempt != nullptr) {
+    const double held = SlotSeconds(*attempt, attempt->started_wall_ms);
+    const double productive = ProductiveSeconds(*trial, *attempt, ended.retry_after_ms() >= 0);
+    std::map<std::string, double>& uses = counts_[ended.experiment()].slot_seconds_by_use;
+    uses["productive"] += productive;
+    uses["restart"] += std::max(0.0, held - productive);
+  }
+  if (ended.retry_after_ms() < 0) return;
+  trials_[IdOf(ended)].ready_wall_ms = record.wall_time_ms() + ended.retry_after_ms();
+  ++counts_[ended.experiment()].restarts_by_reason[std::string(Name(ended.cause()))];
+}
+
+void MetricsModel::CountTrialEnded(const v1::TrialEnded& ended) {
+  ++counts_[ended.experiment()].finished_by_outcome[std::string(Name(ended.cause()))];
+}
+
+void MetricsModel::CountChunk(const State& state, const ChunkToStore& chunk) {
+  TrialSample& sample = trials_[chunk.attempt.trial].sample;
+  const v1::StepRow& sum = chunk.totals.sum;
+  Add(sum, sample.totals);
+  const Attempt* attempt = FindAttempt(state.durable, chunk.attempt);
+  if (attempt != nullptr) {
+    sample.bus_bytes += sum.allreduce_bytes() * BusFactor(attempt->members.size());
+  }
+  sample.newest = chunk.totals.newest;
+  sample.has_row = true;
+}
+
+std::shared_ptr<const MetricsSnapshot> MetricsModel::TakeSnapshot(const State& state, Instant now) {
+  Forget(state, now.wall_ms);
+  auto snapshot = std::make_shared<MetricsSnapshot>();
+  CountWorkers(state, now, *snapshot);
+  SampleExperiments(state, now, *snapshot);
+  SampleTrials(state, *snapshot);
+  snapshot->dropped_rows = state.live.dropped_rows;
+  snapshot->queue_wait = queue_wait_.Collect().histogram;
+  snapshot->rendezvous = rendezvous_.Collect().histogram;
+  snapshot->cycle = cycle_.Collect().histogram;
+  snapshot->fsync = fsync_.Collect().histogram;
+  snapshot->checkpoint = checkpoint_.Collect().histogram;
+  return snapshot;
+}
+
+void MetricsModel::Forget(const State& state, int64_t now_wall_ms) {
+  for (auto known = trials_.begin(); known != trials_.end();) {
+    const Trial* trial = FindTrial(state.durable, known->first);
+    const bool keep = trial != nullptr && Shown(trial->ended_wall_ms, now_wall_ms);
+    known = keep ? std::next(known) : trials_.erase(known);
+  }
+  for (auto counts = counts_.begin(); counts != counts_.end();) {
+    const Experiment* experiment = FindExperiment(state.durable, counts->first);
+    const bool keep = experiment != nullptr && Shown(experiment->ended_wall_ms, now_wall_ms);
+    counts = keep ? std::next(counts) : counts_.erase(counts);
+  }
+}
+
+void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot) {
+  for (const WorkerState known :
+       {WorkerState::kIdle, WorkerState::kBusy, WorkerState::kDraining, WorkerState::kLost}) {
+    snapshot.workers_by_state[std::string(Name(known))] = 0;
+  }
+  absl::btree_map<std::string, bool> lost;
+  absl::Duration longest_silence = -absl::InfiniteDuration();
+  for (const auto& [name, index] : state.live.worker_names) {
+    const Worker& worker = state.live.workers[index];
+    ++snapshot.workers_by_state[std::string(Name(StateOf(worker)))];
+    if (worker.presence != Presence::kLost) {
+      longest_silence = std::max(longest_silence, now.steady - worker.last_heard);
+      continue;
+    }
+    lost[name] = true;
+    if (!lost_workers_.contains(name)) ++worker_losses_;
+  }
+  if (longest_silence > -absl::InfiniteDuration()) {
+    snapshot.oldest_heartbeat_wall_seconds =
+        static_cast<double>(now.wall_ms) / 1000 - absl::ToDoubleSeconds(longest_silence);
+  }
+  lost_workers_ = std::move(lost);
+  snapshot.worker_losses = worker_losses_;
+  for (const DeviceKind device : kDevices) {
+    const SlotPool& pool = state.live.pools[static_cast<size_t>(device)];
+    const std::string name(Name(device));
+    snapshot.slots[{name, "idle"}] = pool.free();
+    snapshot.slots[{name, "busy"}] = pool.connected() - pool.free();
+  }
+}
+
+void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSnapshot& snapshot) {
+  for (const v1::ExperimentState known :
+       {v1::EXPERIMENT_QUEUED, v1::EXPERIMENT_RUNNING, v1::EXPERIMENT_FINISHED,
+        v1::EXPERIMENT_FAILED, v1::EXPERIMENT_CANCELLED}) {
+    snapshot.experiments_by_state[std::string(Name(known))] = 0;
+  }
+  for (const auto& [id, experiment] : state.durable.experiments) {
+    ++snapshot.experiments_by_state[std::string(Name(StateOf(experiment)))];
+    if (!Shown(experiment.ended_wall_ms, now.wall_ms)) continue;
+    const v1::ExperimentSummary summary = Summarize(state, experiment);
+    ExperimentSample& sample = snapshot.experiments.emplace_back();
+    sample.id = id;
+    sample.trials_by_state = {{"pending", experiment.pending},
+                              {"starting", 0},
+                              {"running", 0},
+                              {"stopping", 0},
+                              {"finished", experiment.finished},
+                              {"failed", experiment.failed},
+                              {"cancelled", experiment.cancelled}};
+    if (const auto live = state.live.experiments.find(id); live != state.live.experiments.end()) {
+      for (const uint32_t trial : live->second.active) {
+        ++sample.trials_by_state[std::string(Name(GetTrial(state.durable, {id, trial}).state))];
+      }
+    }
+    sample.progress_ratio = summary.progress_ratio();
+    if (summary.eta_seconds() >= 0 && experiment.ended_wall_ms == 0) {
+      sample.eta_wall_seconds = static_cast<double>(now.wall_ms) / 1000 + summary.eta_seconds();
+    }
+    sample.best_trial = summary.best_trial();
+    if (summary.best_trial() != 0) sample.best_value = summary.best_value();
+    sample.finished_by_outcome = counts_[id].finished_by_outcome;
+    sample.restarts_by_reason = counts_[id].restarts_by_reason;
+    sample.slot_seconds_by_use = counts_[id].slot_seconds_by_use;
+  }
+}
+
+void MetricsModel::SampleTrials(const State& state, MetricsSnapshot& snapshot) {
+  std::vector<Known*> shown;
+  for (auto& [id, known] : trials_) {
+    known.sample.id = id;
+    shown.push_back(&known);
+  }
+  if (shown.size() > max_trials_) {
+    absl::btree_map<TrialId, bool> best;
+    for (const ExperimentSample& experiment : snapshot.experiments) {
+      if (experiment.best_trial != 0) best[{experiment.id, experiment.best_trial}] = true;
+    }
+    std::stable_sort(shown.begin(), shown.end(), [&](const Known* a, const Known* b) {
+      return std::pair(best.contains(a->sample.id), a->started_wall_ms) >
+             std::pair(best.contains(b->sample.id), b->started_wall_ms);
+    });
+    snapshot.omitted_trials = shown.size() - max_trials_;
+    shown.resize(max_trials_);
+  }
+  for (Known* known : shown) {
+    Refresh(state, *known);
+    snapshot.trials.push_back(known->sample);
+  }
+}
+
+// The parts of a sample that the state knows better than the records.
+void MetricsModel::Refresh(const State& state, Known& known) {
+  TrialSample& sample = known.sample;
+  const Experiment& experiment = GetExperiment(state.durable, sample.id.experiment);
+  const Trial& trial = GetTrial(state.durable, sample.id);
+  const LiveAttempt* live = FindLiveAttempt(state, sample.id);
+  sample.target_steps = trial.target_steps;
+  sample.attempt = static_cast<uint32_t>(trial.attempts.size());
+  if (!trial.attempts.empty()) {
+    const Attempt& attempt = trial.attempts.back();
+    sample.world_size = static_cast<uint32_t>(attempt.members.size());
+    sample.step = attempt.state == AttemptState::kEnded ? attempt.last_step : attempt.resumed_step;
+    if (live != nullptr) sample.step = std::max(sample.step, live->step);
+  }
+  if (live != nullptr && live->latest.has_value()) {
+    sample.newest = *live->latest;
+    sample.has_row = true;
+  }
+  if (sample.info == nullptr) {
+    sample.info = std::make_shared<const LabelPairs>(
+        InfoOf(experiment, trial, live == nullptr ? experiment.spec.base() : live->spec,
+               sample.world_size));
+  }
+}
+
+}  // namespace dt

@@ -1,0 +1,123 @@
+// metrics_model.h: what /metrics tells, folded from what was committed, and handed out as immutable
+// snapshots.
+//
+// Role:      counters and histograms follow committed records and chunks; gauges are read from
+//            State when a snapshot is taken. Series of a trial end ten minutes after the trial.
+// Threads:   the core thread alone; snapshots may be read by anyone.
+// Units:     seconds and bytes; wall clock, for display.
+// Bounds:    at most --metrics-max-trials trials in a snapshot; the best and the newest stay.
+// Tests:     tests/coordinator/http/metrics_test.cc
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/core/state.h"
+#include "prometheus/histogram.h"
+
+namespace dt {
+
+using LabelPairs = std::vector<std::pair<std::string, std::string>>;
+
+// One trial's counters, and what they say of it.
+struct TrialSample {
+  TrialId id;
+  // Of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
+  std::shared_ptr<const LabelPairs> info;
+  v1::StepRow totals;
+  double bus_bytes = 0;
+  bool has_row = false;
+  v1::StepRow newest;
+  double val_loss = kNotANumber;
+  double hellaswag_acc = kNotANumber;
+  double hellaswag_acc_norm = kNotANumber;
+  uint64_t step = 0;
+  uint64_t target_steps = 0;
+  uint32_t attempt = 0;
+  uint32_t world_size = 0;
+  double checkpoint_wall_seconds = 0;  // 0: none
+  double checkpoint_bytes = 0;
+};
+
+struct ExperimentSample {
+  ExperimentId id = 0;
+  std::map<std::string, uint64_t> trials_by_state;
+  double progress_ratio = 0;
+  double eta_wall_seconds = kNotANumber;
+  double best_value = kNotANumber;
+  uint32_t best_trial = 0;
+  std::map<std::string, uint64_t> finished_by_outcome;
+  std::map<std::string, uint64_t> restarts_by_reason;
+  std::map<std::string, double> slot_seconds_by_use;
+};
+
+struct MetricsSnapshot {
+  std::vector<ExperimentSample> experiments;
+  std::vector<TrialSample> trials;
+  uint64_t omitted_trials = 0;
+  std::map<std::string, uint64_t> experiments_by_state;
+  std::map<std::string, uint64_t> workers_by_state;
+  std::map<std::pair<std::string, std::string>, uint64_t> slots;  // (device, state)
+  uint64_t worker_losses = 0;
+  double oldest_heartbeat_wall_seconds = kNotANumber;  // of workers that are not lost
+  uint64_t dropped_rows = 0;
+  using Histogram = prometheus::ClientMetric::Histogram;
+  Histogram queue_wait, rendezvous, cycle, fsync, checkpoint;
+};
+
+class MetricsModel {
+ public:
+  explicit MetricsModel(size_t max_trials) : max_trials_(max_trials) {}
+
+  // `state` has the record applied already.
+  void CountRecord(const State& state, const v1::Record& record);
+  void CountCommitted(const State& state, const Effects& effects);
+  void ObserveCycle(absl::Duration took) { cycle_.Observe(absl::ToDoubleSeconds(took)); }
+  void ObserveCommit(absl::Duration took) { fsync_.Observe(absl::ToDoubleSeconds(took)); }
+
+  std::shared_ptr<const MetricsSnapshot> TakeSnapshot(const State& state, Instant now);
+
+ private:
+  struct Known {
+    TrialSample sample;
+    int64_t started_wall_ms = 0;
+    int64_t ready_wall_ms = 0;  // when it could have been placed again; 0: at its submission
+  };
+  struct Counts {
+    std::map<std::string, uint64_t> finished_by_outcome;
+    std::map<std::string, uint64_t> restarts_by_reason;
+    std::map<std::string, double> slot_seconds_by_use = {{"productive", 0}, {"restart", 0}};
+  };
+
+  void CountAttemptStarted(const State& state, const v1::Record& record);
+  void CountAttemptEnded(const State& state, const v1::Record& record);
+  void CountTrialEnded(const v1::TrialEnded& ended);
+  void CountChunk(const State& state, const ChunkToStore& chunk);
+  void Forget(const State& state, int64_t now_wall_ms);
+  void CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot);
+  void SampleExperiments(const State& state, Instant now, MetricsSnapshot& snapshot);
+  void SampleTrials(const State& state, MetricsSnapshot& snapshot);
+  void Refresh(const State& state, Known& known);
+
+  const size_t max_trials_;
+  absl::btree_map<TrialId, Known> trials_;  // that had an attempt, until ten minutes after the end
+  absl::btree_map<ExperimentId, Counts> counts_;
+  absl::btree_map<std::string, bool> lost_workers_;  // by name: its loss was counted
+  uint64_t worker_losses_ = 0;
+
+  // Upper bounds, in seconds.
+  static inline const prometheus::Histogram::BucketBoundaries kBounds = {
+      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 30, 120, 600};
+  prometheus::Histogram queue_wait_{kBounds}, rendezvous_{kBounds}, cycle_{kBounds},
+      fsync_{kBounds}, checkpoint_{kBounds};
+};
+
+}  // namespace dt

@@ -1,0 +1,97 @@
+// warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often wrong
+// hides those that are right.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "spec/internal.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace internal {
+namespace {
+
+// AdamW's steps are about lr per weight, whatever the gradient: above this it trains nothing.
+constexpr double kLargestUsualRate = 0.1;
+
+void QuestionRate(const v1::Spec& trial, std::vector<Violation>& out) {
+  const double rate = trial.optimizer().lr();
+  if (rate <= kLargestUsualRate) return;
+  out.push_back({"rate",
+                 {"optimizer.lr"},
+                 absl::StrCat("optimizer.lr ", NumberText(rate),
+                              " is far above what AdamW trains with, 1.0e-5 to 1.0e-2"),
+                 "check its exponent"});
+}
+
+void QuestionVocabulary(const v1::Spec& trial, std::vector<Violation>& out) {
+  const int32_t size = trial.model().vocab_size();
+  const int32_t tokens = VocabularyOf(trial.data().tokenizer());
+  if (size >= tokens) return;
+  out.push_back({"vocabulary",
+                 {"model.vocab_size", "data.tokenizer"},
+                 absl::StrCat("model.vocab_size ", size, " is less than the ", tokens,
+                              " tokens of data.tokenizer ", trial.data().tokenizer(),
+                              "; a trial ends at the first token beyond it"),
+                 absl::StrCat("leave it out, or set it to ", tokens)});
+}
+
+void QuestionData(const v1::Spec& trial, std::vector<Violation>& out) {
+  if (trial.data().train() != trial.data().val()) return;
+  out.push_back({"same_data",
+                 {"data.val", "data.train"},
+                 absl::StrCat("data.val is data.train, ", Quote(trial.data().val()),
+                              "; the validation loss is that of tokens it was trained on"),
+                 "name shards that are kept apart"});
+}
+
+// A field that is set and that no trial uses.
+void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Violation>& out) {
+  const auto question = [&](const char* path, bool used, const char* needed) {
+    if (used || !set.contains(path)) return;
+    out.push_back({absl::StrCat("unused ", path),
+                   {path},
+                   absl::StrCat(path, " has no effect ", needed),
+                   "remove it",
+                   Reach::kAllTrials});
+  };
+  const std::string& schedule = trial.schedule().type();
+  question("schedule.decay_ratio", schedule == "wsd", "unless schedule.type is wsd");
+  question("schedule.min_lr_ratio", schedule != "constant", "with schedule.type constant");
+  for (const char* path : {"eval.sample_prompt", "eval.sample_tokens", "eval.sample_temperature",
+                           "eval.sample_top_k"}) {
+    question(path, trial.eval().samples() > 0, "without eval.samples");
+  }
+}
+
+}  // namespace
+
+std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) {
+  std::vector<Violation> out;
+  QuestionRate(trial, out);
+  QuestionVocabulary(trial, out);
+  QuestionData(trial, out);
+  QuestionUnused(trial, set, out);
+  return out;
+}
+
+}  // namespace internal
+
+std::vector<Issue> Warnings(const v1::ExperimentSpec& spec) {
+  std::vector<Issue> issues;
+  const std::string& metric = spec.search().metric();
+  const bool loss = absl::EndsWith(metric, "loss");
+  if (const std::string& goal = spec.search().goal(); loss && goal == "maximize") {
+    issues.push_back({"search.goal", "unlikely",
+                      absl::StrCat("search.goal ", goal, " takes the trial with the highest ",
+                                   metric, " for the best"),
+                      "write minimize, or leave it out"});
+  }
+  internal::TrialFindings findings(spec, internal::QuestionTrial);
+  internal::ForEachTrial(internal::MakeGrid(spec), [&](const std::vector<size_t>& at) {
+    findings.Take(at);
+    return true;
+  });
+  for (Issue& issue : findings.Issues("unlikely", issues)) issues.push_back(std::move(issue));
+  return issues;
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,199 @@
+// command_test.cc: what all command lines have in common, and the short commands, against a fake
+// coordinator over loopback.
+#include "nlohmann/json.hpp"
+#include "tests/cli/commands/fixture.h"
+
+namespace dt::cli {
+namespace {
+
+// --- Usage ---
+
+TEST_F(CommandTest, AMistypedCommandIsCorrectedAndExitsTwo) {
+  const Ran ran = Run({"submti", "grid.yaml"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "did you mean 'submit'?")) << ran.err;
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(CommandTest, AMistypedOptionIsCorrectedAndExitsTwo) {
+  const Ran ran = Run({"wait", "12", "--timout", "5s"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "did you mean '--timeout'?")) << ran.err;
+}
+
+TEST_F(CommandTest, AMissingArgumentExitsTwoAndPointsAtHelp) {
+  const Ran ran = Run({"describe"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "SEL is required")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "dtctl describe --help")) << ran.err;
+}
+
+TEST_F(CommandTest, HelpOfEveryCommandLeadsWithExamplesOnStdout) {
+  const auto tree = MakeCommandTree();
+  for (const CLI::App* command : tree->app().get_subcommands({})) {
+    const Ran ran = Run({command->get_name(), "--help"});
+    EXPECT_EQ(ran.code, 0) << command->get_name();
+    EXPECT_TRUE(Has(ran.out, "Examples:\n  dtctl ") || Has(ran.out, "Examples:\n  source "))
+        << ran.out;
+  }
+}
+
+TEST_F(CommandTest, HelpShowsWhichArgumentsMayBeSeveral) {
+  EXPECT_TRUE(
+      Has(Run({"data", "tokenize", "--help"}).out, "dtctl data tokenize PATH... [options]"));
+  EXPECT_TRUE(Has(Run({"plot", "--help"}).out, "dtctl plot SEL [TRIAL...] [options]"));
+  EXPECT_TRUE(Has(Run({"submit", "--help"}).out, "dtctl submit FILE [options]"));
+}
+
+TEST_F(CommandTest, AFormatThatACommandDoesNotHaveIsRefusedWithThoseItHas) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"describe", "12", "-o", "csv"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "use table, json, yaml")) << ran.err;
+}
+
+TEST_F(CommandTest, SharedOptionsStandBeforeOrAfterTheCommand) {
+  AddExperiment(12, 1);
+  EXPECT_EQ(Run({"-o", "name", "get", "trials", "12"}).out, "12/1\n");
+  EXPECT_EQ(Run({"get", "trials", "12", "-o", "name"}).out, "12/1\n");
+}
+
+TEST_F(CommandTest, ASelectorThatIsNoneExitsTwo) {
+  EXPECT_EQ(Run({"describe", "twelve"}).code, 2);
+  EXPECT_EQ(Run({"explain", "12"}).code, 2);
+  EXPECT_EQ(Run({"follow", "12/3"}).code, 2);
+}
+
+TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
+  AddExperiment(12, 1);
+  const auto said = [this](const std::vector<std::string>& words, const std::string& text) {
+    const Ran ran = Run(words);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_TRUE(Has(ran.err, text)) << ran.err;
+  };
+  said({"best", "12", "-k", "0"}, "-k is 0; it must be at least 1");
+  said({"best", "12", "-k", "many"}, "-k is 'many'; it must be a number");
+  said({"logs", "12/1", "--rank", "-1"}, "--rank is -1; it must be at least 0");
+  said({"submit", "-", "--max-concurrent", "-1"}, "--max-concurrent is -1; it must be at least 0");
+  said({"get"}, "which command? There is experiments, trials");
+  said({"submit", "-", "--follow", "--wait"}, "cannot be given together; keep one");
+  said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "give --vocab FILE");
+  said({"data", "tokenize", "--output", "x", "--vocab", "v", "y"},
+       "--vocab is of --tokenizer gpt2");
+  said({"data", "tokenize", "--output", "x", "--threads", "0", "y"},
+       "--threads is 0; it must be from 1 to 1024");
+  said({"data", "tokenize", "--output", "x", "--shard-tokens", "9", "y"},
+       "--shard-tokens is 9; it must be from 1024 to");
+  said({"data", "tokenize", "--output", "x", "--val-fraction", "2", "y"},
+       "--val-fraction is 2; it must be at least 0 and below 1");
+  EXPECT_TRUE(Has(RunAsWritten({"wait", "12", "--timeout"}).err, "--timeout needs a value"));
+}
+
+// --- Connection ---
+
+TEST_F(CommandTest, TheEnvironmentNamesTheCoordinatorAndAFlagOverrulesIt) {
+  environment_["DTCTL_ADDRESS"] = control_.address();
+  EXPECT_EQ(RunAsWritten({"version"}).code, 0);
+  EXPECT_EQ(RunAsWritten({"version", "--address", "unix:/nonexistent/dtrain.sock"}).code, 3);
+}
+
+TEST_F(CommandTest, TheEnvironmentsFormatIsAWishOfEveryCommandThatHasIt) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  environment_["DTCTL_OUTPUT"] = "json";
+  EXPECT_TRUE(Has(Run({"get", "trials"}).out, "TrialList"));
+  EXPECT_EQ(Run({"wait", "12"}).code, 0) << "has no JSON";
+  EXPECT_EQ(Run({"get", "trials", "-o", "name"}).out, "12/1\n");
+}
+
+TEST_F(CommandTest, LongMessagesAreNotCutOnATerminal) {
+  AddExperiment(12, 1);
+  const std::string message = std::string(150, 'x') + " the end";
+  control_.Edit([&](FakeControl::World& world) {
+    v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+    *found.mutable_trial() = Trial(world, 12, 1);
+    found.set_explanation(message);
+  });
+  tty_ = true;
+  EXPECT_TRUE(Has(Run({"explain", "12/1"}).out, message));
+}
+
+TEST_F(CommandTest, NoCoordinatorExitsThreeAndNamesTheAddress) {
+  const Ran ran =
+      RunAsWritten({"get", "experiments", "--address", "unix:/nonexistent/dtrain.sock"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_TRUE(Has(ran.err, "unix:/nonexistent/dtrain.sock")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "--address")) << ran.err;
+}
+
+TEST_F(CommandTest, AnotherHostWithoutTlsIsRefusedBeforeConnecting) {
+  const Ran ran = RunAsWritten({"get", "experiments", "--address", "gpu07:7600"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "--tls-ca")) << ran.err;
+}
+
+TEST_F(CommandTest, ErrorsAreOneJsonObjectOnStderrWithJsonOutput) {
+  const Ran ran = Run({"describe", "12", "-o", "json"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_EQ(ran.out, "");
+  const auto error = nlohmann::json::parse(ran.err);
+  EXPECT_EQ(error["apiVersion"], "dtrain/v1");
+  EXPECT_EQ(error["kind"], "Error");
+  EXPECT_EQ(error["code"], "not_found");
+}
+
+TEST_F(CommandTest, AMirrorThatIsNoWebAddressIsRefused) {
+  environment_["DTCTL_DATA_MIRROR"] = "ftp://mirror";
+  const Ran ran = Run({"data", "fetch", "gpt2-vocab", "--output", "/nonexistent/vocab"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "DTCTL_DATA_MIRROR is 'ftp://mirror'; it must begin with http://"))
+      << ran.err;
+}
+
+// --- cancel, retry, delete ---
+
+TEST_F(CommandTest, CancelSendsTheSelectorAndCountsWhatItStops) {
+  AddExperiment(12, 3);
+  EXPECT_EQ(Run({"cancel", "12/2"}).out, "trial 12/2: cancelling 1 trial\n");
+  EXPECT_EQ(Run({"cancel", "last"}).out, "experiment 12: cancelling 2 trials\n");
+  EXPECT_EQ(Run({"cancel", "12"}).out, "experiment 12 had ended already\n");
+  EXPECT_EQ(control_.Snapshot().cancellations.at(0).trial(), 2u);
+}
+
+TEST_F(CommandTest, RetryNeedsToKnowWhichTrials) {
+  AddExperiment(12, 2);
+  control_.Edit(
+      [this](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_FAILED); });
+  EXPECT_EQ(Run({"retry", "12"}).code, 2);
+  EXPECT_EQ(Run({"retry", "12", "--failed"}).out, "experiment 12: 1 trial waiting to run again\n");
+  EXPECT_TRUE(control_.Snapshot().retries.at(0).failed());
+  EXPECT_EQ(Run({"retry", "12/1", "--failed"}).out, "trial 12/1: nothing to run again\n");
+}
+
+TEST_F(CommandTest, DeleteAsksOnATerminalAndNeedsYesElsewhere) {
+  AddExperiment(12, 1);
+  EXPECT_EQ(Run({"delete", "12", "--yes"}).code, 6) << "it has not ended";
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  EXPECT_EQ(Run({"delete", "12"}).code, 6) << "nobody to ask";
+  tty_ = true;
+  input_ = "n\n";
+  EXPECT_EQ(Run({"delete", "12"}).code, 6) << "not confirmed";
+  EXPECT_TRUE(control_.Snapshot().deletions.empty());
+  input_ = "y\n";
+  EXPECT_EQ(Run({"delete", "12"}).code, 0);
+  EXPECT_EQ(control_.Snapshot().deletions.size(), 1u);
+}
+
+// --- version ---
+
+TEST_F(CommandTest, VersionNamesBothSidesAndExitsThreeWithoutACoordinator) {
+  control_.Edit([](FakeControl::World& world) { world.status.set_program_version("9.9.9"); });
+  EXPECT_TRUE(Has(Run({"version"}).out, "9.9.9"));
+  const Ran alone = RunAsWritten({"version", "--address", "unix:/nonexistent/dtrain.sock"});
+  EXPECT_EQ(alone.code, 3);
+  EXPECT_TRUE(Has(alone.out, "dtctl"));
+  EXPECT_EQ(RunAsWritten({"version", "--client"}).code, 0);
+}
+
+}  // namespace
+}  // namespace dt::cli

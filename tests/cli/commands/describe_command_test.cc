@@ -1,0 +1,125 @@
+// describe_command_test.cc: dtctl describe and dtctl explain, against a fake coordinator.
+#include "cli/file/diagnostics.h"
+#include "cli/file/experiment_file.h"
+#include "spec/spec.h"
+#include "tests/cli/commands/fixture.h"
+
+namespace dt::cli {
+namespace {
+
+TEST_F(CommandTest, DescribeAsYamlGivesTheSubmittedFileAndTheResolvedOne) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"describe", "12", "-o", "yaml"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(Has(ran.out, "from grid.yaml\nversion: 1\nname: quickstart\n---\n")) << ran.out;
+  EXPECT_TRUE(Has(ran.out.substr(ran.out.find("---")), "name: quickstart")) << ran.out;
+}
+
+TEST_F(CommandTest, DescribedAsYamlATrialIsAFileThatRunsTheSameTrialAlone) {
+  AddExperiment(12, 2);
+  constexpr char kGrid[] =
+      "version: 1\nname: g\nparameters: {model.n_layer: [2, 3]}\nresources: {gpus: 2, device: "
+      "cpu}\n"
+      "data: {train: t, val: v, tokenizer: byte}\ntrain: {max_steps: 10}\n";
+  const v1::ExperimentSpec spec = ReadExperimentFile(kGrid, "grid.yaml").spec;
+  const auto trials = spec::Expand(spec);
+  const std::vector<v1::Assignment> second(trials->at(1).assignments().begin(),
+                                           trials->at(1).assignments().end());
+  control_.Edit([&](FakeControl::World& world) {
+    *world.experiments[12].found.mutable_spec() = spec;
+    v1::TrialSummary& trial = *world.experiments[12].explanations[2].mutable_trial();
+    trial.set_experiment(12);
+    trial.set_trial(2);
+    *trial.mutable_assignments() = {second.begin(), second.end()};
+  });
+  const std::string file = Run({"describe", "12/2", "-o", "yaml"}).out;
+  const ExperimentFile again = ReadExperimentFile(file, "again.yaml");
+  EXPECT_TRUE(again.diagnostics.empty()) << RenderDiagnostics(again.diagnostics) << file;
+  EXPECT_EQ(spec::ResolveTrial(again.spec, {})->SerializeAsString(),
+            spec::ResolveTrial(spec, second)->SerializeAsString());
+  for (const char* line : {"global_batch_size: 16", "n_layer: 3", "vocab_pad: 320", "compute: fp32",
+                           "dropout: 0", "warmup_steps: -1"}) {
+    EXPECT_TRUE(Has(file, line)) << line << "\n" << file;
+  }
+}
+
+TEST_F(CommandTest, DescribeShowsTheProvenanceOfEachTrial) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::TrialSummary& trial = Trial(world, 12, 1);
+    v1::Provenance& provenance = *trial.mutable_provenance();
+    provenance.set_program_version("0.1.0");
+    provenance.set_program_revision("abc123");
+    provenance.set_torch_version("2.11.0");
+    provenance.set_device_name("a CPU");
+    provenance.set_host("gpu07");
+    trial.set_data_fingerprint("f00d");
+    trial.set_seed(1337);
+    *world.experiments[12].explanations[1].mutable_trial() = trial;
+  });
+  for (const char* selector : {"12", "last/1"}) {
+    const Ran ran = Run({"describe", selector});
+    for (const char* part : {"0.1.0 (abc123)", "2.11.0", "a CPU", "gpu07", "f00d", "1337"}) {
+      EXPECT_TRUE(Has(ran.out, part)) << selector << " lacks " << part << "\n" << ran.out;
+    }
+  }
+}
+
+TEST_F(CommandTest, DescribeShowsTheNewestAccuracyOfATrial) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    *world.experiments[12].explanations[1].mutable_trial() = Trial(world, 12, 1);
+    for (const uint64_t step : {250, 500}) {
+      v1::EvaluationRow& row = world.experiments[12].evaluations.emplace_back();
+      row.set_trial(1);
+      row.mutable_evaluation()->set_step(step);
+      row.mutable_evaluation()->set_split("val");
+      row.mutable_evaluation()->set_hellaswag_acc(static_cast<double>(step) / 2000);
+      row.mutable_evaluation()->set_hellaswag_acc_norm(0.2955);
+    }
+  });
+  const Ran ran = Run({"describe", "12/1"});
+  EXPECT_TRUE(Has(ran.out, "25.00%, normalised 29.55%, at step 500")) << ran.out;
+}
+
+TEST_F(CommandTest, DescribeShowsTheThreadsOfARankAndWhereTheyRan) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::TrialSummary& trial = Trial(world, 12, 1);
+    trial.mutable_provenance()->set_program_version("0.1.0");
+    trial.mutable_provenance()->set_threads(2);
+    trial.mutable_provenance()->set_cores("2,3");
+    *world.experiments[12].explanations[1].mutable_trial() = trial;
+  });
+  const Ran ran = Run({"describe", "12/1"});
+  EXPECT_TRUE(Has(ran.out, "2 threads a rank (rank 0 on cores 2,3)")) << ran.out;
+}
+
+TEST_F(CommandTest, ExplainTellsEachAttemptWithItsCauseAndPlacement) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+    *found.mutable_trial() = Trial(world, 12, 1);
+    found.set_explanation("waits 10 s after attempt 1");
+    v1::AttemptSummary& attempt = *found.add_attempts();
+    attempt.set_attempt(1);
+    attempt.set_cause(v1::CAUSE_WORKER_LOST);
+    attempt.set_message("worker gpu07/1 was silent for 10 s");
+    attempt.set_reason("the only two free slots");
+    attempt.set_ended_wall_ms(1700000000000);
+    attempt.set_last_step(120);
+    attempt.set_rank(1);
+    v1::Member& member = *attempt.add_members();
+    member.set_worker("gpu07/0");
+    member.set_host("gpu07");
+  });
+  const Ran ran = Run({"explain", "12/1"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* part : {"waits 10 s after attempt 1", "12/1#1", "worker_lost", "silent for 10 s",
+                           "the only two free slots", "from 0 to 120", "gpu07/0 on gpu07"}) {
+    EXPECT_TRUE(Has(ran.out, part)) << "lacks " << part << "\n" << ran.out;
+  }
+}
+
+}  // namespace
+}  // namespace dt::cli

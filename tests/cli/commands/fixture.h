@@ -1,0 +1,70 @@
+// fixture.h: the fixture of tests that run whole command lines against a fake coordinator.
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/commands/app.h"
+#include "gtest/gtest.h"
+#include "tests/testing/fake_control.h"
+
+namespace dt::cli {
+
+struct Ran {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+inline bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class CommandTest : public ::testing::Test {
+ protected:
+  // Runs `dtctl ARGUMENTS…` against the fake.
+  Ran Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--address", control_.address()});
+    return RunAsWritten(arguments);
+  }
+
+  // The same without --address.
+  Ran RunAsWritten(const std::vector<std::string>& arguments) {
+    std::ostringstream out;
+    std::ostringstream err;
+    std::istringstream in(input_);
+    Terminal terminal;
+    terminal.out = &out;
+    terminal.err = &err;
+    terminal.in = &in;
+    terminal.out_is_tty = terminal.in_is_tty = terminal.err_is_tty = tty_;
+    terminal.environment = [this](const std::string& name) { return environment_[name]; };
+    terminal.size = [this] { return TerminalSize{columns_, 30}; };
+    const Pace pace{absl::Milliseconds(1), absl::Milliseconds(1), absl::Milliseconds(1)};
+    Ran ran;
+    ran.code = dt::cli::Run(arguments, terminal, interrupt_, pace);
+    ran.out = out.str();
+    ran.err = err.str();
+    return ran;
+  }
+
+  // Experiment `id` with `trials` trials of batch_size 8, 16, …, all waiting.
+  void AddExperiment(uint64_t id, uint32_t trials);
+  v1::TrialSummary& Trial(FakeControl::World& world, uint64_t experiment, uint32_t trial) {
+    return world.experiments.at(experiment).trials.at(trial - 1);
+  }
+  // Ends every trial as finished, the first with the lowest val_loss.
+  static void FinishAll(FakeControl::World& world, uint64_t experiment);
+
+  FakeControl control_;
+  Interrupt interrupt_;
+  std::map<std::string, std::string> environment_ = {{"TERM", "xterm"}, {"LANG", "C.UTF-8"}};
+  std::string input_;
+  bool tty_ = false;
+  int columns_ = 100;
+  int calls_ = 0;  // for hooks that count
+};
+
+}  // namespace dt::cli

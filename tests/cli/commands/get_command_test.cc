@@ -1,0 +1,120 @@
+// get_command_test.cc: dtctl get, against a fake coordinator.
+#include "nlohmann/json.hpp"
+#include "tests/cli/commands/fixture.h"
+
+namespace dt::cli {
+namespace {
+
+TEST_F(CommandTest, ListsAreGatheredFromAllPagesInOrder) {
+  AddExperiment(12, 7);
+  control_.Edit([](FakeControl::World& world) { world.page_limit = 3; });
+  EXPECT_EQ(Run({"get", "trials", "12", "-o", "name"}).out,
+            "12/1\n12/2\n12/3\n12/4\n12/5\n12/6\n12/7\n");
+}
+
+TEST_F(CommandTest, GetTrialsShowsTheNewestExperimentWhenNoneIsWritten) {
+  AddExperiment(3, 1);
+  AddExperiment(4, 1);
+  EXPECT_EQ(Run({"get", "trials", "-o", "name"}).out, "4/1\n");
+}
+
+TEST_F(CommandTest, GetTrialsHasAColumnForEachSweptParameter) {
+  AddExperiment(12, 2);
+  const Ran ran = Run({"get", "trials", "12"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out,
+            "TRIAL  batch_size  STATE    STEP  LOSS  VAL LOSS  TOKENS/S  LEFT  NOTE\n"
+            "12/1            8  waiting     -     -         -         -     -  both slots are "
+            "taken\n"
+            "12/2           16  waiting     -     -         -         -     -  both slots are "
+            "taken\n");
+}
+
+TEST_F(CommandTest, JsonListsAreVersionedAndSayUnknownAsNull) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"get", "trials", "12", "-o", "json"});
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["apiVersion"], "dtrain/v1");
+  EXPECT_EQ(json["kind"], "TrialList");
+  const auto& trial = json["items"][0];
+  EXPECT_EQ(trial["id"], "12/1");
+  EXPECT_EQ(trial["state"], "pending");
+  EXPECT_EQ(trial["assignments"]["train.batch_size"], 8);
+  EXPECT_TRUE(trial["val_loss"].is_null());
+  EXPECT_TRUE(trial["eta_seconds"].is_null());
+  EXPECT_TRUE(trial["latest"].is_null());
+}
+
+TEST_F(CommandTest, LabelsChooseExperimentsAndTheirTrials) {
+  AddExperiment(1, 1);
+  AddExperiment(2, 2);
+  control_.Edit([](FakeControl::World& world) {
+    v1::Label& label = *world.experiments[2].found.mutable_summary()->add_labels();
+    label.set_key("team");
+    label.set_value("vision");
+  });
+  EXPECT_EQ(Run({"get", "experiments", "-l", "team=vision", "-o", "name"}).out, "2\n");
+  EXPECT_EQ(Run({"get", "trials", "-l", "team=vision", "-o", "name"}).out, "2/1\n2/2\n");
+  EXPECT_EQ(Run({"get", "experiments", "-l", "team"}).code, 2);
+}
+
+TEST_F(CommandTest, StatesChooseTrialsAndAnUnknownStateIsRefused) {
+  AddExperiment(12, 3);
+  control_.Edit(
+      [&](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_FAILED); });
+  EXPECT_EQ(Run({"get", "trials", "12", "--state", "failed", "-o", "name"}).out, "12/2\n");
+  EXPECT_EQ(Run({"get", "trials", "12", "--state", "sad"}).code, 2);
+}
+
+TEST_F(CommandTest, NamesOfOthersCannotSendEscapeCodesToTheTerminal) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_name("evil\x1b[2J");
+  });
+  tty_ = true;
+  environment_["NO_COLOR"] = "1";
+  const Ran ran = Run({"get", "experiments"});
+  EXPECT_FALSE(Has(ran.out, "\x1b[2J")) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "evil\\x1b[2J")) << ran.out;
+}
+
+TEST_F(CommandTest, AnEmptyListIsSaidOnStderrAndLeavesStdoutEmpty) {
+  const Ran ran = Run({"get", "workers"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_TRUE(Has(ran.err, "dtworker")) << ran.err;
+}
+
+TEST_F(CommandTest, NoWorkersWithALabelIsNotNoWorkers) {
+  control_.Edit([](FakeControl::World& world) { world.workers.emplace_back().set_worker("a"); });
+  EXPECT_TRUE(Has(Run({"get", "workers", "-l", "rack=7"}).err, "No such workers."));
+}
+
+TEST_F(CommandTest, ListsOfExperimentsFitNarrowTerminals) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  tty_ = true;
+  for (columns_ = 80; columns_ <= 120; columns_ += 20) {
+    const std::string out = Run({"get", "experiments", "--no-color"}).out;
+    EXPECT_FALSE(Has(out, "…")) << out;
+    EXPECT_TRUE(Has(out, "AGE")) << out;
+    size_t longest = 0;
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+    EXPECT_LE(longest, static_cast<size_t>(columns_)) << out;
+  }
+}
+
+TEST_F(CommandTest, WatchLooksAgainUntilCtrlC) {
+  AddExperiment(12, 1);
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
+    if (method == "ListTrials" && count == 3) interrupt_.Trigger();
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"get", "trials", "12", "--watch", "-o", "name"});
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_TRUE(Has(ran.out, "12/1\n12/1\n")) << ran.out;
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,105 @@
+// stream_command_test.cc: dtctl logs and dtctl metrics, against a fake coordinator.
+#include "tests/cli/commands/fixture.h"
+
+namespace dt::cli {
+namespace {
+
+v1::LogLineChunk LogChunk(int rank, const std::string& text) {
+  v1::LogLineChunk chunk;
+  chunk.set_attempt(1);
+  chunk.mutable_log()->set_rank(rank);
+  chunk.mutable_log()->set_text(text);
+  return chunk;
+}
+
+TEST_F(CommandTest, LogsPrintEachLineWithItsRank) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    world.page_limit = 1;
+    world.experiments[12].logs = {LogChunk(0, "one\ntwo\n"), LogChunk(1, "three\n")};
+  });
+  EXPECT_EQ(Run({"logs", "12/1"}).out, "#1 rank 0 | one\n#1 rank 0 | two\n#1 rank 1 | three\n");
+  EXPECT_EQ(Run({"logs", "12/1", "--rank", "1"}).out, "#1 rank 1 | three\n");
+}
+
+TEST_F(CommandTest, FollowedLogsEndWithTheTrialAndMissNothing) {
+  AddExperiment(12, 1);
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    // The last line and the end arrive together, after the trial was seen running.
+    if (method == "ListTrials" && count == 2) {
+      world.experiments[12].logs.push_back(LogChunk(0, "the end\n"));
+      FinishAll(world, 12);
+    }
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"logs", "12/1", "-f"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "#1 rank 0 | the end\n");
+}
+
+TEST_F(CommandTest, LogsOfATrialOrRankThatDoesNotExistExitFour) {
+  AddExperiment(12, 1);
+  EXPECT_EQ(Run({"logs", "12/77"}).code, 4);
+  const Ran rank = Run({"logs", "12/1", "--rank", "7"});
+  EXPECT_EQ(rank.code, 4);
+  EXPECT_TRUE(Has(rank.err, "there is no rank 7")) << rank.err;
+  const Ran quiet = Run({"logs", "12/1", "--rank", "1"});
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out, "");
+  EXPECT_TRUE(Has(quiet.err, "no lines of rank 1")) << quiet.err;
+}
+
+TEST_F(CommandTest, MetricsOfWhatDoesNotExistPrintNoHeader) {
+  const Ran ran = Run({"metrics", "99"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(CommandTest, JsonLinesOfMetricsSayTheTimeInIso) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    v1::MetricRow& row = world.experiments[12].rows.emplace_back();
+    row.set_trial(1);
+    row.mutable_row()->set_step(1);
+    row.mutable_row()->set_wall_time_ms(1700000000000);
+  });
+  EXPECT_TRUE(Has(Run({"metrics", "12", "--metric", "wall_time_ms", "-o", "jsonl"}).out,
+                  "\"logged_at\":\"2023-11-14T22:13:20.000Z\""));
+  EXPECT_TRUE(Has(Run({"metrics", "12", "--metric", "wall_time_ms"}).out, "1700000000000"));
+}
+
+TEST_F(CommandTest, MetricsStreamsAllPagesWithEvaluationsAtTheirSteps) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    world.page_limit = 2;
+    for (uint64_t step : {1, 2, 3}) {
+      v1::MetricRow& row = world.experiments[12].rows.emplace_back();
+      row.set_trial(1);
+      row.set_attempt(1);
+      row.mutable_row()->set_step(step);
+      row.mutable_row()->set_loss(4.5 - static_cast<double>(step));
+    }
+    v1::EvaluationRow& evaluation = world.experiments[12].evaluations.emplace_back();
+    evaluation.set_trial(1);
+    evaluation.set_attempt(1);
+    evaluation.mutable_evaluation()->set_step(2);
+    evaluation.mutable_evaluation()->set_split("val");
+    evaluation.mutable_evaluation()->set_loss(2.75);
+  });
+  const Ran ran = Run({"metrics", "last", "--metric", "loss", "--metric", "val_loss"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out,
+            "experiment,trial,attempt,step,loss,val_loss\n"
+            "12,1,1,1,3.5,\n"
+            "12,1,1,2,2.5,2.75\n"
+            "12,1,1,3,1.5,\n");
+}
+
+TEST_F(CommandTest, AnUnknownMetricIsRefusedWithTheNearest) {
+  const Ran ran = Run({"metrics", "12", "--metric", "los"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "did you mean 'loss'?")) << ran.err;
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,186 @@
+// submit_test.cc: from an experiment file to an experiment, against a fake coordinator.
+#include <fstream>
+
+#include "nlohmann/json.hpp"
+#include "tests/cli/commands/fixture.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr char kGrid[] = R"(version: 1
+name: quickstart
+parameters:
+  train.batch_size: [8, 16]
+  optimizer.lr: [1.0e-3, 3.0e-3]
+data: {train: "t*.bin", val: "v*.bin"}
+train: {seq_len: 64, max_steps: 10}
+)";
+
+class SubmitTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    input_ = kGrid;
+    control_.Edit([](FakeControl::World& world) {
+      world.submit_answer.set_trials(4);
+      world.submit_answer.set_device("cpu");
+    });
+  }
+};
+
+TEST_F(SubmitTest, OneCallCarriesTheCheckedSpecificationAndTheText) {
+  const Ran ran = Run({"submit", "-"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "experiment 1: 4 trials on cpu\n");
+  const auto world = control_.Snapshot();
+  ASSERT_EQ(world.submissions.size(), 1u);
+  EXPECT_EQ(world.submissions[0].spec().name(), "quickstart");
+  EXPECT_EQ(world.submissions[0].file_text(), kGrid);
+  EXPECT_EQ(world.submissions[0].file_name(), "stdin");
+  EXPECT_GE(world.submissions[0].request_id().size(), 16u);
+}
+
+TEST_F(SubmitTest, AnUnansweredSubmitIsSentAgainWithTheSameRequestId) {
+  control_.OnCall([](std::string_view method, int count, FakeControl::World&) {
+    const bool lost = method == "Submit" && count <= 2;
+    return lost ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting") : grpc::Status::OK;
+  });
+  EXPECT_EQ(Run({"submit", "-", "--id-only"}).out, "1\n");
+  const auto world = control_.Snapshot();
+  ASSERT_EQ(world.submissions.size(), 3u);
+  EXPECT_EQ(world.submissions[0].request_id(), world.submissions[2].request_id());
+  EXPECT_EQ(world.experiments.size(), 1u);
+}
+
+TEST_F(SubmitTest, ARefusalIsNotSentAgain) {
+  control_.OnCall([](std::string_view, int, FakeControl::World&) {
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "less than 1 GiB free");
+  });
+  const Ran ran = Run({"submit", "-"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_TRUE(Has(ran.err, "less than 1 GiB free")) << ran.err;
+  EXPECT_EQ(control_.Snapshot().submissions.size(), 1u);
+}
+
+TEST_F(SubmitTest, EveryErrorOfTheFileIsShownAndNothingIsSubmitted) {
+  input_ = "version: 1\nname: x\ntrain: {batchsize: 8}\ndata: {train: t, val: v}\nsched: 1\n";
+  const Ran ran = Run({"submit", "-"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_TRUE(Has(ran.err, "stdin:3:")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "stdin:5:")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "train.batch_size")) << ran.err;
+  EXPECT_TRUE(control_.Snapshot().submissions.empty());
+}
+
+TEST_F(SubmitTest, WarningsAreShownAndHinderNothing) {
+  input_ = std::string(kGrid) + "search: {goal: maximize}\n";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"validate", "-"}, {"submit", "-", "-n"}, {"submit", "-"}}) {
+    const Ran ran = Run(command);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(Has(ran.err, "stdin:8:16: warning: search.goal maximize")) << ran.err;
+    EXPECT_TRUE(Has(ran.err, "1 warning in stdin.\n")) << ran.err;
+  }
+  EXPECT_EQ(control_.Snapshot().submissions.size(), 2u);
+  const Ran quiet = Run({"submit", "-", "--quiet"});
+  EXPECT_EQ(quiet.err, "");
+  const Ran json = RunAsWritten({"validate", "-", "-o", "json"});
+  EXPECT_EQ(json.code, 0);
+  EXPECT_EQ(nlohmann::json::parse(json.err)["items"][0]["severity"], "warning");
+  EXPECT_EQ(nlohmann::json::parse(json.out)["warnings"], 1);
+}
+
+TEST_F(SubmitTest, ErrorsOfTheFileComeAsJsonWithTheirPlaces) {
+  input_ = "version: 1\nname: x\ntrain: {batchsize: 8}\ndata: {train: t, val: v}\n";
+  const Ran ran = RunAsWritten({"validate", "-", "-o", "json"});
+  EXPECT_EQ(ran.code, 2);
+  const auto first = nlohmann::json::parse(ran.err)["items"][0];
+  EXPECT_EQ(first["line"], 3);
+  EXPECT_EQ(first["file"], "stdin");
+  EXPECT_FALSE(first["message"].get<std::string>().empty());
+}
+
+TEST_F(SubmitTest, SetAndMaxConcurrentChangeTheFileThatIsKept) {
+  Run({"submit", "--set", "train.max_steps=99", "-", "--max-concurrent", "2"});
+  const auto world = control_.Snapshot();
+  ASSERT_EQ(world.submissions.size(), 1u);
+  EXPECT_EQ(world.submissions[0].spec().base().train().max_steps(), 99);
+  EXPECT_EQ(world.submissions[0].spec().search().max_concurrent(), 2);
+  EXPECT_TRUE(Has(world.submissions[0].file_text(), "99"));
+}
+
+TEST_F(SubmitTest, ADryRunPrintsTheTrialsAndStartsNothing) {
+  const Ran ran = Run({"submit", "-", "-n"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "TRIAL  batch_size     lr\n"
+            "    1           8  0.001\n"
+            "    2           8  0.003\n"
+            "    3          16  0.001\n"
+            "    4          16  0.003\n");
+  EXPECT_TRUE(control_.Snapshot().experiments.empty());
+  EXPECT_TRUE(Has(Run({"submit", "-", "-n", "-o", "csv"}).out, "4,16,0.003"));
+}
+
+TEST_F(SubmitTest, ADryRunOfWhatNothingConnectedCouldRunExitsSeven) {
+  control_.Edit([](FakeControl::World& world) {
+    world.submit_answer.set_cannot_be_placed(true);
+    world.submit_answer.set_note("8 slots wanted, 2 connected");
+  });
+  const Ran ran = Run({"submit", "-", "--dry-run"});
+  EXPECT_EQ(ran.code, 7);
+  EXPECT_TRUE(Has(ran.err, "8 slots wanted, 2 connected")) << ran.err;
+  EXPECT_EQ(Run({"submit", "-"}).code, 0) << "submitted, it waits";
+}
+
+TEST_F(SubmitTest, WaitTakesTheExitCodeOfTheExperiment) {
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    if (method == "ListExperiments" && count == 3) {
+      world.experiments[1].found.mutable_summary()->set_state(v1::EXPERIMENT_FAILED);
+    }
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"submit", "-", "--wait", "--id-only"});
+  EXPECT_EQ(ran.code, 10);
+  EXPECT_EQ(ran.out, "1\n");
+}
+
+TEST_F(SubmitTest, FollowAndWaitExcludeEachOther) {
+  EXPECT_EQ(Run({"submit", "-", "--wait", "--follow"}).code, 2);
+}
+
+TEST_F(SubmitTest, AFileThatIsNotThereExitsFour) {
+  const Ran ran = Run({"submit", "/nonexistent/grid.yaml"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_TRUE(Has(ran.err, "/nonexistent/grid.yaml")) << ran.err;
+}
+
+TEST_F(SubmitTest, AFolderIsNoFileAndTheSystemSaysWhy) {
+  const Ran ran = Run({"validate", "/"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "directory")) << ran.err;
+}
+
+TEST_F(SubmitTest, ValidateSaysNothingOfSubmittingAndErrorsOfSetAreNotInTheFile) {
+  Ran ran = Run({"validate", "-", "--set", "train.batch_size=0"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "\n1 error.\n")) << ran.err;
+  input_ = "version: 1\nname: x\ndata: {train: ../x, val: v}\n";
+  ran = Run({"validate", "-"});
+  EXPECT_TRUE(Has(ran.err, "stdin:3:15: error: data.train '../x' has '..'")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "\n1 error in stdin.\n")) << ran.err;
+  EXPECT_TRUE(Has(Run({"submit", "-"}).err, "nothing was submitted"));
+}
+
+TEST_F(SubmitTest, MaxConcurrentZeroIsAsManyAsFit) {
+  EXPECT_EQ(Run({"submit", "-", "--max-concurrent", "0"}).code, 0);
+}
+
+TEST_F(SubmitTest, ValidateNeedsNoCoordinator) {
+  const Ran ran = RunAsWritten({"validate", "-", "--address", "unix:/nonexistent/dtrain.sock"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "stdin: valid, 4 trials\n");
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,113 @@
+// format_test.cc: numbers, times and foreign text as a person reads them.
+#include "cli/view/format.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(FormatTest, DurationsKeepTwoUnits) {
+  EXPECT_EQ(FormatDuration(0), "0.0 s");
+  EXPECT_EQ(FormatDuration(9.94), "9.9 s");
+  EXPECT_EQ(FormatDuration(9.96), "10 s");
+  EXPECT_EQ(FormatDuration(59.6), "1 min 00 s");
+  EXPECT_EQ(FormatDuration(200), "3 min 20 s");
+  EXPECT_EQ(FormatDuration(7500), "2 h 05 min");
+  EXPECT_EQ(FormatDuration(90000), "1 d 1 h");
+}
+
+TEST(FormatTest, ElapsedTimeCountsWholeSeconds) {
+  EXPECT_EQ(FormatElapsed(0), "0 s");
+  EXPECT_EQ(FormatElapsed(7), "7 s");
+  EXPECT_EQ(FormatElapsed(200), FormatDuration(200));
+}
+
+TEST(FormatTest, WhatIsNotKnownIsADash) {
+  EXPECT_EQ(FormatDuration(-1), kNone);
+  EXPECT_EQ(FormatDuration(kNan), kNone);
+  EXPECT_EQ(FormatLoss(kNan), kNone);
+  EXPECT_EQ(FormatRatio(kNan), kNone);
+  EXPECT_EQ(FormatRate(kNan), kNone);
+  EXPECT_EQ(FormatLocalTime(0), kNone);
+  EXPECT_GT(FormatLocalTime(1700000000000).size(), std::string("2023-11-14 22:13:20").size())
+      << "says its zone";
+}
+
+TEST(FormatTest, SizesAndRatesKeepThreeFigures) {
+  EXPECT_EQ(FormatBytes(512), "512 B");
+  EXPECT_EQ(FormatBytes(1536), "1.50 KiB");
+  EXPECT_EQ(FormatBytes(10.5 * 1024 * 1024), "10.5 MiB");
+  EXPECT_EQ(FormatRate(950), "950");
+  EXPECT_EQ(FormatRate(12345), "12.3k");
+  EXPECT_EQ(FormatRate(38.2e6), "38.2M");
+  EXPECT_EQ(FormatCount(10000), "10,000");
+  EXPECT_EQ(FormatCount(999), "999");
+}
+
+TEST(FormatTest, VerySmallAndVeryLargeLossesUseExponents) {
+  EXPECT_EQ(FormatLoss(3.01424), "3.0142");
+  EXPECT_EQ(FormatLoss(1.25e-5), "1.250e-05");
+  EXPECT_EQ(FormatLoss(0), "0.0000");
+}
+
+TEST(FormatTest, ExactNumbersReadBackTheSame) {
+  for (const double value : {0.1, 1.0 / 3, 6e-4, 1e300, -2.5}) {
+    EXPECT_EQ(std::stod(FormatExact(value)), value);
+  }
+  EXPECT_EQ(FormatExact(kNan), "nan");
+}
+
+TEST(FormatTest, DurationsAreReadWithTheirUnit) {
+  EXPECT_EQ(*ParseDuration("90"), absl::Seconds(90));
+  EXPECT_EQ(*ParseDuration("1.5h"), absl::Minutes(90));
+  EXPECT_EQ(*ParseDuration("2d"), absl::Hours(48));
+  EXPECT_EQ(*ParseDuration("250ms"), absl::Milliseconds(250));
+  for (const char* wrong : {"", "soon", "-5s", "5 parsecs", "d"}) {
+    EXPECT_EQ(ParseDuration(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+}
+
+TEST(FormatTest, ControlCharactersAreShownAndNotSent) {
+  EXPECT_EQ(Printable("a\x1b[2Jb"), "a\\x1b[2Jb");
+  EXPECT_EQ(Printable("a\nb\tc"), "a b\tc");
+  EXPECT_EQ(Printable("a\nb", Newlines::kKeep), "a\nb");
+  EXPECT_EQ(Printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m")
+      << "the one-character escape of Latin-1";
+  EXPECT_EQ(Printable("größe 大"), "größe 大");
+}
+
+TEST(FormatTest, WidthCountsColumnsAndNotBytes) {
+  EXPECT_EQ(DisplayWidth("größe"), 5);
+  EXPECT_EQ(DisplayWidth("大小"), 4);
+  EXPECT_EQ(DisplayWidth("e\xcc\x81"), 1) << "a combining accent takes no column";
+}
+
+TEST(FormatTest, TruncatedTextFitsAndSaysSo) {
+  EXPECT_EQ(Truncate("abcdef", 6), "abcdef");
+  EXPECT_EQ(Truncate("abcdef", 4), "abc…");
+  EXPECT_EQ(Truncate("大小大小", 4), "大…") << "a wide character is not cut in two";
+  EXPECT_EQ(Truncate("abc", 0), "");
+  EXPECT_EQ(PadLeft("大", 4), "  大");
+  EXPECT_EQ(PadRight("ä", 3), "ä  ");
+}
+
+TEST(FormatTest, TablesHaveShortTimes) {
+  EXPECT_EQ(FormatShort(-1), kNone);
+  EXPECT_EQ(FormatShort(0.4), "0s");
+  EXPECT_EQ(FormatShort(59.4), "59s");
+  EXPECT_EQ(FormatShort(125), "2m05s");
+  EXPECT_EQ(FormatShort(13 * 60 + 49), "14m");
+  EXPECT_EQ(FormatShort(3599), "1h00m");
+  EXPECT_EQ(FormatShort(7500), "2h05m");
+  EXPECT_EQ(FormatShort(100 * 3600), "4d4h");
+  EXPECT_EQ(FormatShort(1102.6 * 86400), "1102d");
+}
+
+}  // namespace
+}  // namespace dt::cli

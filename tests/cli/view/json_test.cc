@@ -1,0 +1,108 @@
+// json_test.cc: the machine formats, which are versioned and stay as they are.
+#include "cli/view/json.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace dt::cli {
+namespace {
+
+v1::TrialSummary Trial() {
+  v1::TrialSummary trial;
+  trial.set_experiment(12);
+  trial.set_trial(3);
+  trial.set_state(v1::TRIAL_FAILED);
+  trial.set_cause(v1::CAUSE_OOM);
+  trial.set_val_loss(std::numeric_limits<double>::quiet_NaN());
+  trial.set_eta_seconds(-1);
+  trial.set_started_wall_ms(1700000000123);
+  trial.add_workers("gpu07/0");
+  trial.add_workers("gpu07/1");
+  v1::Assignment& assignment = *trial.add_assignments();
+  assignment.set_path("optimizer.betas");
+  assignment.mutable_value()->mutable_numbers()->add_values(0.9);
+  assignment.mutable_value()->mutable_numbers()->add_values(0.95);
+  return trial;
+}
+
+TEST(JsonTest, StatesAndCausesAreLowerCaseWords) {
+  EXPECT_EQ(Word(v1::TRIAL_STARTING), "starting");
+  EXPECT_EQ(Word(v1::EXPERIMENT_QUEUED), "queued");
+  EXPECT_EQ(Word(v1::CAUSE_WORKER_LOST), "worker_lost");
+  EXPECT_EQ(Word(v1::CAUSE_UNSPECIFIED), "");
+  EXPECT_EQ(Word(static_cast<v1::Cause>(999)), "") << "a word of a later version";
+  EXPECT_EQ(TrialStateFromWord("failed"), v1::TRIAL_FAILED);
+  EXPECT_EQ(TrialStateFromWord(""), v1::TRIAL_STATE_UNSPECIFIED);
+  EXPECT_EQ(TrialStateFromWord("no such"), v1::TRIAL_STATE_UNSPECIFIED);
+}
+
+TEST(JsonTest, AMessageKeepsItsNamesAndSaysUnknownAsNull) {
+  const Json json = TrialJson(Trial());
+  EXPECT_EQ(json["id"], "12/3");
+  EXPECT_EQ(json["experiment"], 12);
+  EXPECT_EQ(json["cause"], "oom");
+  EXPECT_TRUE(json["val_loss"].is_null());
+  EXPECT_TRUE(json["eta_seconds"].is_null());
+  EXPECT_TRUE(json["target_steps"].is_null());
+  EXPECT_TRUE(json["latest"].is_null());
+  EXPECT_EQ(json["started_at"], "2023-11-14T22:13:20.123Z");
+  EXPECT_TRUE(json["ended_at"].is_null());
+  EXPECT_EQ(json["workers"], (Json{"gpu07/0", "gpu07/1"}));
+  EXPECT_EQ(json["assignments"]["optimizer.betas"], (Json{0.9, 0.95}));
+}
+
+TEST(JsonTest, SixtyFourRandomBitsAreTextSoThatNoReaderRoundsThem) {
+  v1::GetStatusResponse status;
+  status.set_journal_id(0xfedcba9876543210);
+  EXPECT_EQ(ToJson(status)["journal_id"], "fedcba9876543210");
+}
+
+TEST(JsonTest, DocumentsBeginWithVersionAndKind) {
+  EXPECT_EQ(JsonLine(List("TrialList", {})),
+            "{\"apiVersion\":\"dtrain/v1\",\"kind\":\"TrialList\",\"items\":[]}\n");
+}
+
+TEST(JsonTest, BrokenUtf8DoesNotStopTheWriter) {
+  EXPECT_EQ(JsonLine(Json{{"text", "a\xff"}}), "{\"text\":\"a\xef\xbf\xbd\"}\n");
+}
+
+TEST(JsonTest, YamlIsNestedAndQuotesWhatWouldBeReadAsSomethingElse) {
+  const Json json = {{"name", "quickstart"},
+                     {"version", "1"},
+                     {"flag", "yes"},
+                     {"empty", ""},
+                     {"loss", nullptr},
+                     {"list", {1, 2.5, "a: b"}},
+                     {"items", {{{"id", "12/3"}, {"step", 7}}, {{"id", "12/4"}, {"step", 8}}}},
+                     {"none", Json::array()}};
+  EXPECT_EQ(YamlText(json), R"(name: quickstart
+version: "1"
+flag: "yes"
+empty: ""
+loss: null
+list:
+  - 1
+  - 2.5
+  - "a: b"
+items:
+  - id: "12/3"
+    step: 7
+  - id: "12/4"
+    step: 8
+none: []
+)");
+}
+
+TEST(JsonTest, CsvFlattensAndAlignsColumnsOverAllItems) {
+  const Json one = {{"id", "12/1"}, {"last", nullptr}, {"at", {{"x.y", 8}}}};
+  const Json two = {{"id", "12/2, \"two\""}, {"last", {{"step", 5}}}, {"at", {{"x.y", 16}}}};
+  EXPECT_EQ(CsvText({one, two}),
+            "id,at.x.y,last.step\n"
+            "12/1,8,\n"
+            "\"12/2, \"\"two\"\"\",16,5\n");
+  EXPECT_EQ(CsvText({}), "");
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,267 @@
+// live_view_test.cc: what a person sees while an experiment runs and after it, in full.
+#include "cli/view/live_view.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "cli/view/format.h"
+#include "gtest/gtest.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr int64_t kStart = 1700000000000;
+
+v1::TrialSummary MakeTrial(uint32_t number, v1::TrialState state, int64_t batch_size, double lr) {
+  v1::TrialSummary trial;
+  trial.set_experiment(12);
+  trial.set_trial(number);
+  trial.set_state(state);
+  trial.set_world_size(2);
+  trial.set_target_steps(200);
+  trial.set_eta_seconds(-1);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  trial.set_allreduce_ratio(nan);
+  trial.set_val_loss(nan);
+  trial.set_best_val_loss(nan);
+  trial.set_metric_value(nan);
+  v1::Assignment* assignment = trial.add_assignments();
+  assignment->set_path("train.batch_size");
+  assignment->mutable_value()->set_integer(batch_size);
+  assignment = trial.add_assignments();
+  assignment->set_path("optimizer.lr");
+  assignment->mutable_value()->set_number(lr);
+  return trial;
+}
+
+v1::TrialSummary Running(v1::TrialSummary trial, uint64_t step, double loss) {
+  trial.set_step(step);
+  trial.set_attempts(1);
+  trial.set_tokens_per_second(12345);
+  trial.set_eta_seconds(22.6);
+  v1::StepRow& row = *trial.mutable_latest();
+  row.set_step(step);
+  row.set_loss(loss);
+  trial.set_allreduce_ratio(0.25);
+  return trial;
+}
+
+v1::TrialSummary Finished(v1::TrialSummary trial, double loss, double val_loss) {
+  trial = Running(std::move(trial), 200, loss);
+  trial.set_state(v1::TRIAL_FINISHED);
+  trial.set_cause(v1::CAUSE_FINISHED);
+  trial.set_val_loss(val_loss);
+  trial.set_best_val_loss(val_loss);
+  trial.set_metric_value(val_loss);
+  trial.set_started_wall_ms(kStart);
+  trial.set_ended_wall_ms(kStart + 41000);
+  return trial;
+}
+
+v1::TrialSummary OutOfMemory(v1::TrialSummary trial) {
+  trial.set_state(v1::TRIAL_FAILED);
+  trial.set_cause(v1::CAUSE_OOM);
+  trial.set_message("rank 0 asked for 2.1 GiB of 1.0 GiB at step 0");
+  return trial;
+}
+
+// A 2 × 2 grid in the middle: one finished, one running, one out of memory, one waiting.
+LiveState HalfWay() {
+  LiveState state;
+  v1::ExperimentSummary& experiment = state.experiment;
+  experiment.set_experiment(12);
+  experiment.set_name("quickstart");
+  experiment.set_state(v1::EXPERIMENT_RUNNING);
+  experiment.set_trials(4);
+  experiment.set_running(1);
+  experiment.set_pending(1);
+  experiment.set_finished(1);
+  experiment.set_failed(1);
+  experiment.set_oom(1);
+  experiment.set_progress_ratio(0.6125);
+  experiment.set_eta_seconds(47.2);
+  experiment.set_metric("val_loss");
+  experiment.set_goal("minimize");
+  experiment.set_submitted_wall_ms(kStart);
+  state.trials = {Finished(MakeTrial(1, v1::TRIAL_FINISHED, 8, 0.001), 2.3456, 2.41),
+                  Running(MakeTrial(2, v1::TRIAL_RUNNING, 8, 0.003), 90, 3.1042),
+                  OutOfMemory(MakeTrial(3, v1::TRIAL_FAILED, 16, 0.001)),
+                  MakeTrial(4, v1::TRIAL_PENDING, 16, 0.003)};
+  state.trials[3].set_waiting("both slots are taken by 12/2");
+  return state;
+}
+
+LiveOptions Wide() { return {.width = 120, .rows = 30, .now_wall_ms = kStart + 72000}; }
+
+std::string Text(const std::vector<Line>& lines, Colour colour = Colour::kOff) {
+  std::string text = "\n";
+  for (const Line& line : lines) absl::StrAppend(&text, RenderLine(line, colour), "\n");
+  return text;
+}
+
+TEST(LiveViewTest, AFrameShowsTheBarEveryTrialAndWhatWaitsOrWentWrong) {
+  EXPECT_EQ(Text(LiveFrame(HalfWay(), Wide())), R"(
+experiment 12  quickstart  running · 2 of 4 trials done · 1 failed: oom
+██████████████████████████████▋░░░░░░░░░░░░░░░░░░░  61%  1 min 12 s so far · about 48 s left
+
+TRIAL  batch_size     lr  STATE          PROGRESS                 STEP    LOSS  VAL LOSS  TOKENS/S  ALL-REDUCE  LEFT
+12/1            8  0.001  ✔ finished     ████████████████████  200/200  2.3456    2.4100     12.3k         25%     -
+12/2            8  0.003  ● running      █████████░░░░░░░░░░░   90/200  3.1042         -     12.3k         25%   23s
+12/3           16  0.001  ✘ failed: oom  ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
+12/4           16  0.003  ○ waiting      ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
+
+12/3 rank 0 asked for 2.1 GiB of 1.0 GiB at step 0
+12/4 waits: both slots are taken by 12/2
+)");
+}
+
+TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftWhole) {
+  LiveState state = HalfWay();
+  for (v1::TrialSummary& trial : state.trials) {
+    trial.mutable_assignments(1)->mutable_value()->set_number(0.00025);
+  }
+  state.trials[1].set_eta_seconds(829);
+  for (const int width : {80, 100, 120}) {
+    LiveOptions options = Wide();
+    options.width = width;
+    const std::vector<Line> lines = LiveFrame(state, options);
+    for (size_t i = 3; i < 8; ++i) {  // the table
+      EXPECT_LE(DisplayWidth(RenderLine(lines[i], Colour::kOff)), width);
+    }
+    const std::string header = RenderLine(lines[3], Colour::kOff);
+    const std::string running = RenderLine(lines[5], Colour::kOff);
+    EXPECT_NE(header.find("LEFT"), std::string::npos) << header;
+    EXPECT_NE(running.find("0.00025"), std::string::npos) << running;
+    EXPECT_NE(running.find("14m"), std::string::npos) << running;
+    EXPECT_EQ(header.find("PROGRESS") != std::string::npos, width >= 90) << header;
+    EXPECT_NE(running.find("█"), std::string::npos) << "a bar, if a short one: " << running;
+    EXPECT_NE(running.find("25%"), std::string::npos) << "the share of all-reduce: " << running;
+  }
+}
+
+TEST(LiveViewTest, WithoutUtf8TheFrameIsAscii) {
+  LiveOptions options = Wide();
+  options.glyphs = Glyphs::kAscii;
+  const std::string text = Text(LiveFrame(HalfWay(), options));
+  for (char c : text) ASSERT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << text;
+}
+
+TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
+  Results results;
+  results.state = HalfWay();
+  results.metrics_address = "127.0.0.1:7601";
+  results.best_checkpoint.emplace();
+  results.best_checkpoint->mutable_checkpoint()->set_path("12/1/a1/step-200");
+  results.best_checkpoint->mutable_checkpoint()->set_loss(2.43);
+  results.best_checkpoint->mutable_checkpoint()->set_step(200);
+  results.best_checkpoint->mutable_checkpoint()->set_bytes(1572864);
+  results.best_checkpoint->add_seen_by("gpu07/0");
+  EXPECT_EQ(Text(ResultLines(results, Wide())), R"(
+Experiment 12 quickstart: running after 1 min 12 s
+
+TRIAL  batch_size     lr  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME  STATE
+12/1            8  0.001    2.4100  2.3456  200/200     12.3k         25%   41s  finished
+12/2            8  0.003         -  3.1042   90/200     12.3k         25%     -  running
+12/3           16  0.001         -       -    0/200         -           -     -  failed: oom
+12/4           16  0.003         -       -    0/200         -           -     -  waiting
+
+Best trial:  12/1  val_loss 2.4100  batch_size=8 lr=0.001
+Checkpoint:  12/1/a1/step-200  step 200, val loss 2.4300, 1.50 MiB, under --storage of gpu07/0
+
+Look further:
+  dtctl explain 12/3                          why it failed
+  dtctl retry 12 --failed                     run the failed ones again
+  dtctl describe 12/1                         settings, provenance, attempts
+  dtctl metrics 12 > metrics.csv              every logged step
+  dtctl report 12 -o report.html              tables and figures, one file
+  dtctl logs 12/1                             what the trainer printed
+  http://127.0.0.1:7601/metrics               the coordinator, for Prometheus
+)");
+}
+
+TEST(LiveViewTest, AFrameNeverExceedsTheTerminal) {
+  LiveState state = HalfWay();
+  for (uint32_t number = 5; number <= 500; ++number) {
+    state.trials.push_back(MakeTrial(number, v1::TRIAL_PENDING, 32, 0.01));
+  }
+  state.experiment.set_trials(500);
+  state.experiment.set_pending(497);
+  for (const int rows : {5, 12, 24, 60}) {
+    LiveOptions options = Wide();
+    options.rows = rows;
+    const auto lines = LiveFrame(state, options);
+    EXPECT_LT(lines.size(), static_cast<size_t>(rows));
+    if (rows < 20) continue;
+    const std::string text = Text(lines);
+    EXPECT_NE(text.find("12/2 "), std::string::npos) << "what runs is always shown\n" << text;
+    EXPECT_NE(text.find(" more: "), std::string::npos) << text;
+  }
+}
+
+TEST(LiveViewTest, ColourOnlyAddsEscapeCodes) {
+  std::string coloured = Text(LiveFrame(HalfWay(), Wide()), Colour::kOn);
+  EXPECT_NE(coloured.find("\x1b[31m"), std::string::npos) << "a failure is red";
+  for (size_t at; (at = coloured.find('\x1b')) != std::string::npos;) {
+    coloured.erase(at, coloured.find('m', at) - at + 1);
+  }
+  EXPECT_EQ(coloured, Text(LiveFrame(HalfWay(), Wide())));
+}
+
+TEST(LiveViewTest, OffATerminalEveryChangeIsOneLineAndASummaryComesEveryTenSeconds) {
+  LiveLog log;
+  LiveState state = HalfWay();
+  state.trials.resize(2);
+  EXPECT_EQ(
+      log.Update(state, kStart + 1000),
+      (std::vector<std::string>{
+          "[1 s] 12/1 finished at step 200/200, loss 2.3456, val loss 2.4100", "[1 s] 12/2 running",
+          "[1 s] 12 running: 61%, 2 of 4 trials done, about 48 s left; 12/2 step 90/200 "
+          "loss 3.1042 12.3k tokens/s, 25% all-reduce, 23s left"}));
+  EXPECT_TRUE(log.Update(state, kStart + 2000).empty()) << "nothing has changed";
+  state.trials[1].set_state(v1::TRIAL_PENDING);
+  state.trials[1].set_waiting("10 s after worker_lost");
+  EXPECT_EQ(log.Update(state, kStart + 3000),
+            (std::vector<std::string>{"[3 s] 12/2 waiting: 10 s after worker_lost"}));
+  state.trials[1].set_state(v1::TRIAL_RUNNING);
+  state.trials[1].set_attempts(2);
+  EXPECT_EQ(log.Update(state, kStart + 4000),
+            (std::vector<std::string>{"[4 s] 12/2 running, attempt 2"}));
+  EXPECT_EQ(log.Update(state, kStart + 12000).size(), 1u);
+}
+
+TEST(LiveViewTest, WhatHasEndedHasNoTimeLeftAndNoStepThatItNeverMade) {
+  LiveLog log;
+  LiveState state = HalfWay();
+  state.experiment.set_state(v1::EXPERIMENT_CANCELLED);
+  state.experiment.set_eta_seconds(0);
+  state.trials = {MakeTrial(4, v1::TRIAL_CANCELLED, 16, 0.003)};
+  state.trials[0].set_target_steps(0);
+  EXPECT_EQ(log.Update(state, kStart + 1000),
+            (std::vector<std::string>{"[1 s] 12/4 cancelled",
+                                      "[1 s] 12 cancelled: 61%, 2 of 4 trials done"}));
+}
+
+TEST(LiveViewTest, AnAbsentCoordinatorIsSaidOnceAndSoIsItsReturn) {
+  LiveLog log;
+  LiveState state = HalfWay();
+  log.Update(state, kStart);
+  state.notice = "No answer from the coordinator for 1 s";
+  EXPECT_EQ(log.Update(state, kStart + 1000).size(), 1u);
+  state.notice = "No answer from the coordinator for 2 s";
+  EXPECT_TRUE(log.Update(state, kStart + 2000).empty());
+  state.notice.clear();
+  EXPECT_EQ(log.Update(state, kStart + 3000).size(), 1u);
+}
+
+TEST(LiveViewTest, MaximizingPutsTheHighestFirst) {
+  LiveState state = HalfWay();
+  state.trials = {Finished(MakeTrial(1, v1::TRIAL_FINISHED, 8, 0.001), 2, 0.25),
+                  Finished(MakeTrial(2, v1::TRIAL_FINISHED, 8, 0.003), 2, 0.75)};
+  state.experiment.set_goal("maximize");
+  EXPECT_EQ(ResultTable(state, 1).rows.at(0).at(0).text, "12/2");
+  state.experiment.set_goal("minimize");
+  EXPECT_EQ(ResultTable(state, 1).rows.at(0).at(0).text, "12/1");
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,142 @@
+// metric_rows_test.cc: step rows and evaluations as one ordered stream.
+#include "cli/view/metric_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace dt::cli {
+namespace {
+
+void AddRow(v1::ReadMetricsResponse& page, uint32_t trial, uint64_t step, double loss) {
+  v1::MetricRow& row = *page.add_rows();
+  row.set_trial(trial);
+  row.set_attempt(1);
+  row.mutable_row()->set_step(step);
+  row.mutable_row()->set_loss(loss);
+  row.mutable_row()->set_tokens(100);
+  row.mutable_row()->set_seconds(0.5);
+}
+
+void AddEvaluation(v1::ReadMetricsResponse& page, uint32_t trial, uint64_t step, double loss) {
+  v1::EvaluationRow& row = *page.add_evaluations();
+  row.set_trial(trial);
+  row.set_attempt(1);
+  row.mutable_evaluation()->set_step(step);
+  row.mutable_evaluation()->set_split("val");
+  row.mutable_evaluation()->set_loss(loss);
+}
+
+std::string Csv(const MetricRows& rows, const std::vector<Json>& ready) {
+  std::string text;
+  for (const Json& row : ready) text += rows.CsvLine(row);
+  return text;
+}
+
+TEST(MetricRowsTest, ColumnsAreTheFieldsOfAStepRow) {
+  const MetricRows rows(12, {}, Attempts::kValidOnly);
+  const auto columns = rows.Columns();
+  for (const char* name : {"step", "loss", "learning_rate", "grad_norm", "comm_exposed_seconds",
+                           "allreduce_bytes", "tokens_per_second", "val_loss"}) {
+    EXPECT_EQ(std::count(columns.begin(), columns.end(), name), 1) << name;
+  }
+}
+
+TEST(MetricRowsTest, EvaluationsBetweenLoggedStepsAndAfterTheLastAreRowsOfTheirOwn) {
+  v1::ReadMetricsResponse page;
+  AddEvaluation(page, 2, 5, 1.75);
+  AddEvaluation(page, 1, 15, 2.25);
+  AddEvaluation(page, 1, 20, 2.125);
+  AddRow(page, 1, 10, 3);
+  v1::ReadMetricsResponse next;
+  AddRow(next, 1, 20, 2);
+  MetricRows rows(12, {"loss", "val_loss"}, Attempts::kValidOnly);
+  std::string csv = Csv(rows, rows.Add(page));
+  csv += Csv(rows, rows.Add(next));
+  csv += Csv(rows, rows.Finish());
+  EXPECT_EQ(csv,
+            "12,1,1,10,3,\n"
+            "12,1,1,15,,2.25\n"
+            "12,1,1,20,2,2.125\n"
+            "12,2,1,5,,1.75\n");
+}
+
+TEST(MetricRowsTest, AnEvaluationAtAStepWithSeveralAttemptsJoinsItsOwn) {
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, 3);
+  AddRow(page, 1, 10, 4);
+  page.mutable_rows(0)->set_superseded(true);
+  page.mutable_rows(1)->set_attempt(2);
+  AddEvaluation(page, 1, 10, 2.5);
+  page.mutable_evaluations(0)->set_attempt(2);
+  MetricRows rows(12, {"loss", "val_loss"}, Attempts::kAll);
+  EXPECT_EQ(rows.CsvHeader(), "experiment,trial,attempt,step,superseded,loss,val_loss\n");
+  EXPECT_EQ(Csv(rows, rows.Add(page)),
+            "12,1,1,10,true,3,\n"
+            "12,1,2,10,false,4,2.5\n");
+}
+
+TEST(MetricRowsTest, WhatTheTrainerDidNotKnowIsLeftOut) {
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, 3);
+  AddRow(page, 1, 20, 2);
+  v1::StepRow& known = *page.mutable_rows(1)->mutable_row();
+  known.set_flops(3000);
+  known.set_peak_flops(24000);
+  known.set_noise_scale_tokens(512);
+  MetricRows rows(12, {"peak_flops", "flops_utilization_ratio", "noise_scale_tokens"},
+                  Attempts::kValidOnly);
+  std::string csv = Csv(rows, rows.Add(page));
+  csv += Csv(rows, rows.Finish());
+  EXPECT_EQ(csv, "12,1,1,20,24000,0.25,512\n") << "half a second";
+}
+
+TEST(MetricRowsTest, ThePerplexityStandsWhereTheTrainerSaidIt) {
+  v1::ReadMetricsResponse page;
+  AddEvaluation(page, 1, 10, 2.5);
+  AddEvaluation(page, 1, 20, 2.25);
+  page.mutable_evaluations(1)->mutable_evaluation()->set_perplexity_mean(9.75);
+  MetricRows rows(12, {"val_loss", "val_perplexity_mean"}, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(rows, rows.Add(page)), "");
+  EXPECT_EQ(Csv(rows, rows.Finish()),
+            "12,1,1,10,2.5,\n"
+            "12,1,1,20,2.25,9.75\n");
+}
+
+TEST(MetricRowsTest, AccuraciesStandWhereTheyWereMeasured) {
+  v1::ReadMetricsResponse page;
+  AddEvaluation(page, 1, 10, 2.5);
+  AddEvaluation(page, 1, 20, 2.25);
+  page.mutable_evaluations(0)->mutable_evaluation()->set_hellaswag_acc(0);
+  page.mutable_evaluations(0)->mutable_evaluation()->set_hellaswag_acc_norm(0.25);
+  MetricRows rows(12, {"hellaswag_acc", "hellaswag_acc_norm"}, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(rows, rows.Add(page)), "");
+  EXPECT_EQ(Csv(rows, rows.Finish()), "12,1,1,10,0,0.25\n");
+}
+
+TEST(MetricRowsTest, RowsWithoutTheChosenMetricAreLeftOut) {
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, 3);
+  AddEvaluation(page, 1, 15, 2.25);
+  MetricRows only_val(12, {"val_loss"}, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(only_val, only_val.Add(page)), "");
+  EXPECT_EQ(Csv(only_val, only_val.Finish()), "12,1,1,15,2.25\n");
+  MetricRows only_loss(12, {"loss"}, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(only_loss, only_loss.Add(page)), "12,1,1,10,3\n");
+  EXPECT_EQ(Csv(only_loss, only_loss.Finish()), "");
+}
+
+TEST(MetricRowsTest, NotANumberIsNanInCsvAndNullInJson) {
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, std::numeric_limits<double>::quiet_NaN());
+  MetricRows rows(12, {"loss", "tokens_per_second"}, Attempts::kValidOnly);
+  const auto ready = rows.Add(page);
+  EXPECT_EQ(Csv(rows, ready), "12,1,1,10,nan,200\n");
+  EXPECT_EQ(JsonLine(ready.at(0)),
+            "{\"experiment\":12,\"trial\":1,\"attempt\":1,\"step\":10,\"loss\":null,"
+            "\"tokens_per_second\":200.0}\n");
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,88 @@
+// table_test.cc: tables in any width.
+#include "cli/view/table.h"
+
+#include "absl/strings/str_cat.h"
+#include "cli/view/format.h"
+#include "gtest/gtest.h"
+
+namespace dt::cli {
+namespace {
+
+Table Fleet() {
+  Table table;
+  table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, "", 6},
+                   {"STEP", Align::kRight},
+                   {"PEER", Align::kLeft, Shown::kWide},
+                   {"NOTE", Align::kLeft, Shown::kAlways, "", 6}};
+  table.rows = {{{"gpu07.example/0"}, {"7"}, {"10.0.0.7"}, {"reads its shards", Style::kBusy}},
+                {{"b"}, {"12000"}, {"10.0.0.8"}, {""}}};
+  return table;
+}
+
+std::string Text(const std::vector<Line>& lines) {
+  std::string text = "\n";
+  for (const Line& line : lines) absl::StrAppend(&text, RenderLine(line, Colour::kOff), "|\n");
+  return text;
+}
+
+TEST(TableTest, ColumnsAlignAndTheLastHasNoTrailingSpace) {
+  EXPECT_EQ(Text(LayOut(Fleet(), {})), R"(
+WORKER            STEP  NOTE|
+gpu07.example/0      7  reads its shards|
+b                12000  |
+)");
+}
+
+TEST(TableTest, WideShowsEveryColumn) {
+  EXPECT_EQ(Text(LayOut(Fleet(), {.width = 0, .detail = Shown::kWide})), R"(
+WORKER            STEP  PEER      NOTE|
+gpu07.example/0      7  10.0.0.7  reads its shards|
+b                12000  10.0.0.8  |
+)");
+}
+
+TEST(TableTest, ANarrowTerminalShrinksTheWidestColumnsFirst) {
+  const auto lines = LayOut(Fleet(), {.width = 27});
+  EXPECT_EQ(Text(lines), R"(
+WORKER      STEP  NOTE|
+gpu07.ex…      7  reads it…|
+b          12000  |
+)");
+}
+
+TEST(TableTest, HeadersGiveWayBeforeColumnsAndValuesNever) {
+  Table table;
+  table.columns = {{"batch_size", Align::kRight, Shown::kAlways, kCutHeader},
+                   {"BAR", Align::kLeft, Shown::kAlways, "", 0, 1},
+                   {"TOKENS/S", Align::kRight, Shown::kAlways, "TOK/S"}};
+  table.rows.push_back({{"0.0001"}, {"#########"}, {"12.3k"}});
+  EXPECT_EQ(Text(LayOut(table, {.width = 31})), R"(
+batch_size  BAR        TOKENS/S|
+    0.0001  #########     12.3k|
+)");
+  EXPECT_EQ(Text(LayOut(table, {.width = 26})), R"(
+batch_s…  BAR        TOK/S|
+  0.0001  #########  12.3k|
+)");
+  EXPECT_EQ(Text(LayOut(table, {.width = 20})), R"(
+batch_size  TOK/S|
+    0.0001  12.3k|
+)");
+}
+
+TEST(TableTest, EveryRenderedLineFitsTheTerminal) {
+  for (int width = 1; width < 50; ++width) {
+    for (const Line& line : LayOut(Fleet(), {.width = width})) {
+      EXPECT_LE(DisplayWidth(RenderLine(line, Colour::kOff, width)), width);
+    }
+  }
+}
+
+TEST(TableTest, StylesAreEscapeCodesOnlyWithColour) {
+  const Line line = {{"ok", Style::kGood}, {" then"}};
+  EXPECT_EQ(RenderLine(line, Colour::kOff), "ok then");
+  EXPECT_EQ(RenderLine(line, Colour::kOn), "\x1b[32mok\x1b[0m then");
+}
+
+}  // namespace
+}  // namespace dt::cli

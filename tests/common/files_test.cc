@@ -1,0 +1,58 @@
+#include "common/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+using testing::Slurp;
+using testing::TempFolder;
+
+TEST(FilesTest, AReadPastTheEndNamesTheFileAndTheByte) {
+  const TempFolder folder;
+  const std::string path = folder.Write("a", "hello");
+  const absl::StatusOr<InputFile> file = InputFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  char buffer[8] = {};
+  ASSERT_TRUE(file->ReadAt(1, buffer, 4).ok());
+  EXPECT_STREQ(buffer, "ello");
+  const absl::Status short_read = file->ReadAt(3, buffer, 5);
+  ASSERT_FALSE(short_read.ok());
+  EXPECT_EQ(short_read.code(), kDataError);
+  EXPECT_NE(short_read.message().find(path), std::string::npos);
+  EXPECT_NE(short_read.message().find("byte 5"), std::string::npos);
+}
+
+TEST(FilesTest, OpensOnlyRegularFiles) {
+  const TempFolder folder;
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  for (const std::string& path : {folder / "absent", folder.path(), folder / "fifo"}) {
+    const absl::StatusOr<InputFile> file = InputFile::Open(path);
+    ASSERT_FALSE(file.ok()) << path;
+    EXPECT_EQ(file.status().code(), kDataError);
+  }
+}
+
+TEST(FilesTest, AnAtomicWriteReplacesTheContentAndLeavesNothingElse) {
+  const TempFolder folder;
+  const std::string path = folder.Write("a", "old");
+  ASSERT_TRUE(WriteFileAtomically(path, "new").ok());
+  EXPECT_EQ(Slurp(path), "new");
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+  EXPECT_FALSE(WriteFileAtomically(folder / "absent/a", "x").ok());
+}
+
+TEST(FilesTest, RefusesToReadMoreThanTheBound) {
+  const TempFolder folder;
+  const std::string path = folder.Write("a", "12345");
+  EXPECT_EQ(*ReadFile(path, 5), "12345");
+  EXPECT_FALSE(ReadFile(path, 4).ok());
+}
+
+}  // namespace
+}  // namespace dt

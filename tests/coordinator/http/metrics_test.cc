@@ -1,0 +1,249 @@
+// metrics_test.cc: what the model counts, how it reads, and that Prometheus' own tool accepts it.
+#include "coordinator/http/metrics.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "common/text.h"
+#include "tests/testing/loop_fixture.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+class MetricsTest : public testing::LoopFixture {
+ protected:
+  void Show() {
+    clock_.Advance(absl::Seconds(1));
+    Report();  // a heartbeat
+    TurnOk();
+    ASSERT_NE(snapshot_, nullptr);
+    metrics_.SetSnapshot(snapshot_);
+  }
+  // One trial trained on the fixture's worker up to its newest row, not ended yet.
+  void Train() {
+    Connect();
+    Call(1, Grid("a", 2));
+    TurnOk();
+    clock_.Advance(absl::Seconds(2));
+    token_ = Token();
+    Run(token_);
+    AddRows(token_, 1, 3.5);
+    AddRows(token_, 2, 3.25);
+    AddItem(token_).mutable_evaluation()->set_split("val");
+    v1::Evaluation& evaluation = *report_.mutable_items()->rbegin()->mutable_evaluation();
+    evaluation.set_loss(3.125);
+    evaluation.set_hellaswag_acc(0.25);
+    evaluation.set_hellaswag_acc_norm(0.5);
+    v1::CheckpointRef& checkpoint = *AddItem(token_).mutable_checkpoint();
+    checkpoint.set_step(2);
+    checkpoint.set_storage_id("disk");
+    checkpoint.set_path("1/1/a1/step-2");
+    checkpoint.set_bytes(4096);
+    checkpoint.set_seconds(0.5);
+    Hold(token_, v1::AttemptStatus::TRAINING);
+    Report();
+    TurnOk();
+    Hold(token_, v1::AttemptStatus::TRAINING);
+    Show();
+  }
+  void ExpectLine(const std::string& line) {
+    const std::string text = metrics_.Render();
+    EXPECT_TRUE(absl::StrContains(text, line + "\n")) << line << "\nis not in\n" << text;
+  }
+  void ExpectNoLine(const std::string& part) {
+    EXPECT_FALSE(absl::StrContains(metrics_.Render(), part)) << part;
+  }
+
+  std::string token_;
+  RpcStats stats_;
+  Metrics metrics_{stats_, [] { return ReportCounts{11, 1}; }};
+};
+
+TEST_F(MetricsTest, ARunningTrialHasItsCountersAndGauges) {
+  Train();
+  const std::string id = "{experiment=\"1\",trial=\"1\"";
+  ExpectLine("dtrain_trial_loss" + id + ",split=\"train\"} 3.25");
+  ExpectLine("dtrain_trial_loss" + id + ",split=\"val\"} 3.125");
+  ExpectLine("dtrain_trial_eval_accuracy_ratio" + id + ",task=\"hellaswag\"} 0.25");
+  ExpectLine("dtrain_trial_eval_accuracy_ratio" + id + ",task=\"hellaswag_norm\"} 0.5");
+  ExpectLine("dtrain_trial_tokens_total" + id + "} 200");
+  ExpectLine("dtrain_trial_steps_total" + id + "} 2");
+  ExpectLine("dtrain_trial_nonfinite_steps_total" + id + "} 1");
+  ExpectLine("dtrain_trial_flops_total" + id + "} 6000");
+  ExpectLine("dtrain_trial_peak_flops" + id + "} 50000");
+  ExpectNoLine("dtrain_trial_noise_scale_tokens{");
+  ExpectLine("dtrain_trial_step" + id + "} 2");
+  ExpectLine("dtrain_trial_target_steps" + id + "} 10");
+  ExpectLine("dtrain_trial_attempt" + id + "} 1");
+  ExpectLine("dtrain_trial_world_size" + id + "} 1");
+  ExpectLine("dtrain_trial_learning_rate" + id + "} 0.5");
+  ExpectLine("dtrain_trial_phase_seconds_total" + id + ",phase=\"forward\"} 0.5");
+  ExpectLine("dtrain_trial_collective_bytes_total" + id + ",op=\"all_reduce\"} 2000");
+  ExpectLine("dtrain_trial_checkpoint_bytes" + id + "} 4096");
+  ExpectLine("dtrain_trials{experiment=\"1\",state=\"running\"} 1");
+  ExpectLine("dtrain_trials{experiment=\"1\",state=\"pending\"} 1");
+  ExpectLine("dtrain_experiments{state=\"running\"} 1");
+  ExpectLine("dtrain_workers{state=\"busy\"} 1");
+  ExpectLine("dtrain_slots{device=\"cpu\",state=\"busy\"} 1");
+  ExpectLine("dtrain_slots{device=\"cuda\",state=\"idle\"} 0");
+  ExpectLine("dtrain_rendezvous_seconds_count 1");
+  ExpectLine("dtrain_rendezvous_seconds_sum 2");
+  ExpectLine("dtrain_reports_total 11");
+  ExpectLine("dtrain_exported_trials 1");
+  ExpectLine("dtrain_experiment_gpu_seconds_total{experiment=\"1\",use=\"productive\"} 0");
+  EXPECT_TRUE(absl::StrContains(metrics_.Render(),
+                                "optimizer_lr=\"0.0001\",parameters=\"optimizer.lr=0.0001\""));
+}
+
+TEST_F(MetricsTest, SlotSecondsTellTrainingThatHoldsFromPreparingAndRepeating) {
+  Train();  // two seconds from the choice of the slot to training
+  clock_.Advance(absl::Seconds(3));
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_TRAINER_CRASH);
+  ended.set_step(4);  // half of the steps lie before the checkpoint
+  Report();
+  TurnOk();
+  Show();
+  ExpectLine("dtrain_experiment_gpu_seconds_total{experiment=\"1\",use=\"productive\"} 2");
+  ExpectLine("dtrain_experiment_gpu_seconds_total{experiment=\"1\",use=\"restart\"} 4");
+}
+
+TEST_F(MetricsTest, TheHeartbeatOfTheMostSilentWorkerIsATimestamp) {
+  Show();
+  ExpectNoLine("worker_oldest_heartbeat");
+  Train();
+  EXPECT_FALSE(std::isnan(snapshot_->oldest_heartbeat_wall_seconds));
+  EXPECT_NEAR(snapshot_->oldest_heartbeat_wall_seconds,
+              static_cast<double>(clock_.Now().wall_ms) / 1000, 1e-3);
+}
+
+TEST_F(MetricsTest, AnEndedTrialStaysTenMinutesAndThenLeaves) {
+  Train();
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_FINISHED);
+  ended.set_step(10);
+  Report();
+  TurnOk();
+  Show();
+  ExpectLine("dtrain_trials_finished_total{experiment=\"1\",outcome=\"finished\"} 1");
+  ExpectLine("dtrain_trial_step{experiment=\"1\",trial=\"1\"} 10");
+  clock_.Advance(absl::Minutes(9));
+  Show();
+  ExpectLine("dtrain_trial_step{experiment=\"1\",trial=\"1\"} 10");
+  clock_.Advance(absl::Minutes(2));
+  Show();
+  ExpectNoLine("dtrain_trial_step{experiment=\"1\",trial=\"1\"}");
+}
+
+TEST_F(MetricsTest, AnEndedExperimentIsNotExpectedToEnd) {
+  Train();
+  const std::string series = "dtrain_experiment_eta_timestamp_seconds{experiment=\"1\"}";
+  EXPECT_TRUE(absl::StrContains(metrics_.Render(), series)) << metrics_.Render();
+  v1::CancelRequest cancel;
+  cancel.set_experiment(1);
+  Call(2, cancel);
+  TurnOk();
+  AddItem(token_).mutable_ended()->set_cause(v1::CAUSE_CANCELLED);
+  Report();
+  TurnOk();
+  Show();
+  ExpectLine("dtrain_experiments{state=\"cancelled\"} 1");
+  ExpectLine("dtrain_experiment_progress_ratio{experiment=\"1\"} 0.1");
+  ExpectNoLine(series);
+}
+
+TEST_F(MetricsTest, AnAttemptThatIsFollowedByAnotherCountsAsARestart) {
+  Train();
+  // There before the first, which would otherwise be no increase.
+  ExpectLine("dtrain_trial_restarts_total{experiment=\"1\",reason=\"trainer_crash\"} 0");
+  ExpectLine("dtrain_trials_finished_total{experiment=\"1\",outcome=\"nonfinite\"} 0");
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_TRAINER_CRASH);
+  Report();
+  TurnOk();
+  Show();
+  ExpectLine("dtrain_trial_restarts_total{experiment=\"1\",reason=\"trainer_crash\"} 1");
+}
+
+TEST_F(MetricsTest, ASilentWorkerIsCountedLostOnce) {
+  Connect();
+  Pass(limits::kStartupGrace + limits::kLease + absl::Seconds(4));
+  metrics_.SetSnapshot(snapshot_);
+  ExpectLine("dtrain_workers{state=\"lost\"} 1");
+  ExpectLine("dtrain_worker_losses_total{reason=\"lease\"} 1");
+}
+
+TEST_F(MetricsTest, CountersOfTheLifeCycleSurviveARestart) {
+  Train();
+  v1::Ended& ended = *AddItem(token_).mutable_ended();
+  ended.set_cause(v1::CAUSE_TRAINER_CRASH);
+  Report();
+  TurnOk();
+  Restart();
+  clock_.Advance(absl::Seconds(1));
+  TurnOk();
+  metrics_.SetSnapshot(snapshot_);
+  ExpectLine("dtrain_trial_restarts_total{experiment=\"1\",reason=\"trainer_crash\"} 1");
+}
+
+TEST_F(MetricsTest, OverTheCapTheBestAndTheNewestTrialsStay) {
+  MetricsModel model(2);
+  Call(1, Grid("a", 5));
+  TurnOk();
+  const State& state = loop_->state();
+  for (uint32_t trial = 1; trial <= 5; ++trial) {
+    v1::Record record;
+    record.set_wall_time_ms(1000 * trial);
+    record.mutable_attempt_started()->set_experiment(1);
+    record.mutable_attempt_started()->set_trial(trial);
+    model.CountRecord(state, record);
+  }
+  const auto snapshot = model.TakeSnapshot(state, clock_.Now());
+  ASSERT_EQ(snapshot->trials.size(), 2u);
+  EXPECT_EQ(snapshot->omitted_trials, 3u);
+  EXPECT_EQ(snapshot->trials[0].id.trial, 5u);
+  EXPECT_EQ(snapshot->trials[1].id.trial, 4u);
+}
+
+TEST_F(MetricsTest, LongNamesInAnyScriptAreCutBetweenCharacters) {
+  std::string name;
+  while (name.size() < 120) name += "\xe8\xae\xad\xe7\xbb\x83";  // three bytes each
+  Connect();
+  v1::SubmitRequest request = Grid("a");
+  request.mutable_spec()->set_name(name);
+  v1::Parameter& parameter = *request.mutable_spec()->add_parameters();
+  parameter.set_path("data.train");
+  parameter.add_values()->set_text("x" + name);
+  Call(1, request);
+  TurnOk();
+  Run(Token());
+  Hold(Token(), v1::AttemptStatus::TRAINING);
+  Show();
+  EXPECT_TRUE(IsUtf8(metrics_.Render()));
+  ExpectLine("dtrain_exported_trials 1");
+  EXPECT_TRUE(absl::StrContains(metrics_.Render(), "name=\"" + name.substr(0, 63) + "\""));
+}
+
+TEST_F(MetricsTest, PromtoolFindsNothingToSayAboutARendering) {
+  Train();
+  stats_.CountEnd(Method::kSubmit, grpc::StatusCode::OK);
+  stats_.CountEnd(Method::kSubmit, grpc::StatusCode::NOT_FOUND);
+  stats_.CountTime(Method::kSubmit, absl::Milliseconds(3));
+  metrics_.SetReadiness(Metrics::Readiness::kReady);
+  if (std::system("promtool --version >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "promtool is not installed (package prometheus)";
+  }
+  const testing::TempFolder folder;
+  const std::string file = folder.Write("metrics", metrics_.Render());
+  const std::string said = folder / "said";
+  const int code =
+      std::system(("promtool check metrics < " + file + " > " + said + " 2>&1").c_str());
+  EXPECT_EQ(code, 0) << testing::Slurp(said);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,145 @@
+// loop_test.cc: the order of commits and messages, failure, restart, and the clock.
+#include "coordinator/loop/loop.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "coordinator/core/hash.h"
+#include "tests/testing/loop_fixture.h"
+
+namespace dt {
+namespace {
+
+using Order = std::vector<std::string>;
+
+class LoopTest : public testing::LoopFixture {};
+
+TEST_F(LoopTest, ANewJournalIsNamedOnceAndKeepsItsName) {
+  const JournalId name = loop_->state().durable.journal_id;
+  EXPECT_NE(name, 0u);
+  EXPECT_EQ(store_.records(), 1u);
+  Restart();
+  EXPECT_EQ(loop_->state().durable.journal_id, name);
+  EXPECT_EQ(store_.records(), 1u);
+}
+
+TEST_F(LoopTest, AReplyFollowsTheCommitOfWhatItTells) {
+  Call(1, Grid("a"));
+  TurnOk();
+  EXPECT_EQ(order_, (Order{"commit", "reply"}));
+  ASSERT_EQ(publisher_.replies.size(), 1u);
+  EXPECT_TRUE(publisher_.replies[0].status.ok()) << publisher_.replies[0].status;
+}
+
+TEST_F(LoopTest, ACallThatChangesNothingIsAnsweredWithoutACommit) {
+  Call(1, v1::GetStatusRequest());
+  TurnOk();
+  EXPECT_EQ(order_, (Order{"reply"}));
+}
+
+TEST_F(LoopTest, OneDrainIsOneCommit) {
+  for (ReplyId id = 1; id <= 5; ++id) Call(id, Grid("request " + std::to_string(id)));
+  TurnOk();
+  EXPECT_EQ(order_, (Order{"commit", "reply", "reply", "reply", "reply", "reply"}));
+}
+
+TEST_F(LoopTest, AFailedCommitSendsNothingAndEndsTheRun) {
+  store_.BreakAfter(0);
+  Call(1, Grid("a"));
+  EXPECT_EQ(loop_->Run().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(order_, (Order{"commit"}));
+  EXPECT_TRUE(publisher_.replies.empty());
+}
+
+TEST_F(LoopTest, OrdersFollowTheCommitAndOnlyTheNewestOfATurnAreSent) {
+  Connect();
+  order_.clear();
+  publisher_.orders.clear();
+  Call(1, Grid("a"));
+  Report();
+  TurnOk();
+  EXPECT_EQ(order_, (Order{"commit", "reply", "orders"}));
+  ASSERT_EQ(publisher_.orders.size(), 1u);
+  EXPECT_EQ(publisher_.orders[0].stream, kStream);
+  EXPECT_EQ(publisher_.orders[0].orders.attempt().trial(), 1u);
+}
+
+TEST_F(LoopTest, ARestartFindsTheSameStateAndTheAcknowledgements) {
+  Connect();
+  Call(1, Grid("a", 3));
+  TurnOk();
+  Run(Token());
+  AddRows(Token(), 1, 2.5);
+  Report();
+  TurnOk();
+  const std::string hash = HashOf(loop_->state().durable);
+  Restart();
+  EXPECT_EQ(HashOf(loop_->state().durable), hash);
+  // Sent again after the restart, the same items change nothing and are acknowledged.
+  const size_t chunks = store_.chunks().size();
+  EXPECT_EQ(chunks, 1u);
+  sequence_ = 0;
+  const std::string token = Token();
+  AddItem(token).mutable_prepared()->set_target_steps(10);
+  AddItem(token).mutable_running();
+  AddRows(token, 1, 2.5);
+  v1::Hello& hello = *report_.mutable_hello();
+  hello.set_worker("host/0");
+  hello.set_instance(9);
+  hello.set_session(2);
+  hello.set_device("cpu");
+  Hold(token, v1::AttemptStatus::TRAINING);
+  Report();
+  TurnOk();
+  EXPECT_EQ(store_.chunks().size(), chunks);
+  EXPECT_EQ(publisher_.orders.back().orders.acked_sequence(), 3u);
+}
+
+TEST_F(LoopTest, TimePassingReachesTheCoreWithoutAnyMessage) {
+  Connect();
+  Call(1, Grid("a"));
+  TurnOk();
+  EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 1u);
+  Pass(limits::kStartupGrace + limits::kLease + absl::Seconds(1));
+  EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 0u);  // the silent worker is lost
+}
+
+TEST_F(LoopTest, TheHeartbeatIsTheTimeOfTheLastTurn) {
+  const absl::Duration before = loop_->Heartbeat();
+  clock_.Advance(absl::Seconds(7));
+  EXPECT_EQ(loop_->Heartbeat(), before);
+  TurnOk();
+  EXPECT_EQ(loop_->Heartbeat(), before + absl::Seconds(7));
+}
+
+TEST_F(LoopTest, ASnapshotIsTakenAtMostOncePerSecond) {
+  for (int i = 0; i < 10; ++i) {
+    TurnOk();
+    clock_.Advance(absl::Milliseconds(200));
+  }
+  EXPECT_EQ(snapshots_, 2);
+}
+
+TEST_F(LoopTest, FreedPlacesAreToldWithTheirBytes) {
+  Report();
+  Report();
+  TurnOk();
+  EXPECT_EQ(publisher_.drained_bytes, 200u);
+}
+
+TEST_F(LoopTest, AClosedMailboxEndsTheRunOnceItIsEmpty) {
+  Call(1, Grid("a"));
+  mailbox_.Close();
+  EXPECT_TRUE(loop_->Run().ok());
+  EXPECT_EQ(order_, (Order{"commit", "reply"}));
+}
+
+TEST_F(LoopTest, ARunEndsWhileItWaitsForEvents) {
+  std::thread closer([&] { mailbox_.Close(); });
+  EXPECT_TRUE(loop_->Run().ok());
+  closer.join();
+}
+
+}  // namespace
+}  // namespace dt

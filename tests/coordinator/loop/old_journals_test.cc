@@ -1,0 +1,112 @@
+// old_journals_test.cc: the journal of every release opens, and means what it meant.
+//
+// tests/coordinator/store/journals has VERSION.db, which record.py made with that version, and
+// VERSION.golden, what is in it. A change that alters a golden text changes what old journals mean.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/view.h"
+#include "coordinator/core/apply.h"
+#include "coordinator/loop/loop.h"
+#include "coordinator/store/sqlite_store.h"
+#include "gtest/gtest.h"
+#include "spec/spec.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+std::string Described(const Attempt& attempt) {
+  std::string text = absl::StrCat("    attempt ", View(Name(attempt.state)));
+  if (attempt.state == AttemptState::kEnded) {
+    absl::StrAppend(&text, ", ", View(Name(attempt.cause)), " on rank ", attempt.deciding_rank,
+                    " at step ", attempt.last_step, ": ", attempt.message);
+  }
+  absl::StrAppend(&text, "; ", attempt.reason, "; ran ", attempt.ran, " from step ",
+                  attempt.resumed_step, ", progressed ", attempt.progressed, ", on");
+  for (const GangMember& member : attempt.members) absl::StrAppend(&text, " ", member.worker);
+  return text + "\n";
+}
+
+std::string Described(const Experiment& experiment, const Trial& trial) {
+  std::string text =
+      absl::StrCat("  trial ", View(Name(trial.state)), " ", View(Name(trial.cause)), ", crashes ",
+                   trial.tries.crashes, ", losses ", trial.tries.losses, ", target ",
+                   trial.target_steps, trial.ended_wall_ms > 0 ? ", ended: " : ": ", trial.message);
+  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  for (const v1::Assignment& assignment : expanded.assignments()) {
+    absl::StrAppend(&text, "\n    ", assignment.path(), " = ", spec::ValueText(assignment.value()));
+  }
+  const DemandClass demand = DemandOf(experiment, trial);
+  absl::StrAppend(&text, "\n    ", demand.slots, " × ", View(Name(demand.device)), ", seed ",
+                  SeedOf(experiment, trial), ", last loss ",
+                  absl::StrCat(trial.last_loss).substr(0, 6), "\n");
+  for (const Attempt& attempt : trial.attempts) text += Described(attempt);
+  for (const KnownCheckpoint& known : trial.checkpoints) {
+    absl::StrAppend(&text, "    checkpoint of attempt ", known.attempt, ": ", known.ref.path(),
+                    "\n");
+  }
+  for (const KnownEvaluation& known : trial.evaluations) {
+    absl::StrAppend(&text, "    evaluation of attempt ", known.attempt, " at step ", known.step,
+                    ": ", absl::StrCat(known.loss).substr(0, 6), "\n");
+  }
+  return text;
+}
+
+std::string Described(const DurableState& state) {
+  std::string text = absl::StrCat("next experiment ", state.next_experiment, "\n");
+  for (const auto& [id, experiment] : state.experiments) {
+    absl::StrAppend(
+        &text, "experiment ", id, " ", experiment.spec.name(), " of ", experiment.file_name, " (",
+        experiment.file_text.size(), " bytes): ", View(Name(StateOf(experiment))), "; ",
+        experiment.pending, " pending, ", experiment.active, " active, ", experiment.finished,
+        " finished, ", experiment.failed, " failed, ", experiment.cancelled, " cancelled, ",
+        experiment.oom, " out of memory, ", experiment.attempts, " attempts\n");
+    for (const Trial& trial : experiment.trials) text += Described(experiment, trial);
+  }
+  return text;
+}
+
+// What goes on after the start: the attempts that live, each with its specification.
+std::string DescribedLive(const State& state) {
+  std::string text;
+  for (const auto& [id, experiment] : state.durable.experiments) {
+    for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+      const LiveAttempt* live = FindLiveAttempt(state, {id, number});
+      if (live == nullptr) continue;
+      absl::StrAppend(&text, "lives ", ToString(live->id), " from step ", live->step, " with lr ",
+                      live->spec.optimizer().lr(), ", ", live->spec.train().max_steps(),
+                      " steps, n_layer ", live->spec.model().n_layer(), "\n");
+    }
+  }
+  for (const auto& [demand, queue] : state.live.queues) {
+    absl::StrAppend(&text, "waits for ", demand.slots, " × ", View(Name(demand.device)), ": ",
+                    queue.size(), " trials\n");
+  }
+  return text;
+}
+
+TEST(OldJournalsTest, TheJournalOfEveryReleaseOpensAndMeansWhatItMeant) {
+  size_t journals = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(JOURNALS)) {
+    if (entry.path().extension() != ".db") continue;
+    ++journals;
+    SCOPED_TRACE(entry.path().filename().string());
+    const testing::TempFolder folder;
+    std::filesystem::copy_file(entry.path(), folder / "journal.db");
+    auto store = SqliteStore::Open(folder.path(), "test");
+    ASSERT_TRUE(store.ok()) << store.status();
+    const auto state = Restore(**store, SystemClock(), [](const State&, const v1::Record&) {});
+    ASSERT_TRUE(state.ok()) << state.status();
+    const std::string found = Described(state->durable) + DescribedLive(*state);
+    std::filesystem::path golden = entry.path();
+    golden.replace_extension(".golden");
+    EXPECT_EQ(found, testing::Slurp(golden)) << "what was found:\n" << found;
+  }
+  EXPECT_GE(journals, 1u);
+}
+
+}  // namespace
+}  // namespace dt

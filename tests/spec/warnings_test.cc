@@ -1,0 +1,83 @@
+// warnings_test.cc: what is allowed and hardly meant is said once; what is meant is not.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "spec/spec.h"
+#include "tests/spec/experiment_builder.h"
+
+namespace dt::spec {
+namespace {
+
+using B = ExperimentBuilder;
+
+std::vector<std::string> Found(const B& builder) {
+  EXPECT_TRUE(Validate(builder.spec()).empty());
+  std::vector<std::string> paths;
+  for (const Issue& issue : Warnings(builder.spec())) {
+    EXPECT_FALSE(issue.message.empty() || issue.hint.empty()) << issue.path;
+    paths.push_back(issue.path);
+  }
+  return paths;
+}
+
+struct Case {
+  const char* what;
+  std::function<void(B&)> change;
+  std::vector<std::string> found;
+};
+
+class WarningTest : public testing::TestWithParam<Case> {};
+
+TEST_P(WarningTest, IsGivenWhereAPersonWouldChangeIt) {
+  B builder;
+  GetParam().change(builder);
+  EXPECT_EQ(Found(builder), GetParam().found);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WarningTest,
+    testing::Values(
+        Case{"nothing", [](B&) {}, {}},
+        Case{"highest_loss",
+             [](B& b) { b.spec().mutable_search()->set_goal("maximize"); },
+             {"search.goal"}},
+        Case{"rate", [](B& b) { b.Set("optimizer.lr", "1000"); }, {"optimizer.lr"}},
+        Case{"usual_rate", [](B& b) { b.Set("optimizer.lr", "0.01"); }, {}},
+        Case{"swept_rate",
+             [](B& b) {
+               b.Sweep("optimizer.lr", {"0.001", "10", "100"});
+             },
+             {"parameters.optimizer.lr[1]"}},
+        Case{"small_vocabulary",
+             [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "100"); },
+             {"model.vocab_size"}},
+        Case{"byte_vocabulary_of_gpt2",
+             [](B& b) { b.Set("model.vocab_size", "257"); },
+             {"model.vocab_size"}},
+        Case{"large_vocabulary",
+             [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "50257"); },
+             {}},
+        Case{"validation_on_training_data",
+             [](B& b) { b.Set("data.val", "train_*.bin"); },
+             {"data.val"}},
+        Case{"decay_of_no_wsd",
+             [](B& b) { b.Set("schedule.decay_ratio", "0.5"); },
+             {"schedule.decay_ratio"}},
+        Case{"decay_of_some_wsd",
+             [](B& b) {
+               b.Set("schedule.decay_ratio", "0.5").Sweep("schedule.type", {"wsd", "cosine"});
+             },
+             {}},
+        Case{"swept_without_effect",
+             [](B& b) {
+               b.Sweep("eval.sample_top_k", {"10", "20"});
+             },
+             {"parameters.eval.sample_top_k"}},
+        Case{"samples",
+             [](B& b) { b.Set("eval.sample_top_k", "10").Set("eval.samples", "1"); },
+             {}}),
+    [](const testing::TestParamInfo<Case>& test) { return std::string(test.param.what); });
+
+}  // namespace
+}  // namespace dt::spec

@@ -1,0 +1,97 @@
+// agent_link_test.cc: what an agent says reaches a trainer that is busy. That the process ends with
+// its agent is shown in process_test.cc.
+#include "worker/trainer/link/agent_link.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace dt::trainer {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+
+class AgentLinkTest : public ::testing::Test {
+ protected:
+  AgentLinkTest() {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) std::abort();
+    agent_ = pair[0];
+    // It lives as long as the process, and so does the agent's end: closing that ends the process.
+    static std::vector<std::unique_ptr<AgentLink, void (*)(AgentLink*)>> all;
+    link_ = all.emplace_back(new AgentLink(pair[1]), [](AgentLink*) {}).get();
+  }
+
+  void Say(const frames::ToTrainer& frame) {
+    const std::string line = frames::ToLine(frame) + "\n";
+    ASSERT_EQ(send(agent_, line.data(), line.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(line.size()));
+  }
+  std::shared_ptr<Conversation> Start(const std::string& token) {
+    frames::Start start;
+    start.token = token;
+    Say(start);
+    return link_->AwaitStart().conversation;
+  }
+  template <typename Condition>
+  static bool Await(Condition condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return condition();
+  }
+
+  int agent_ = -1;
+  AgentLink* link_ = nullptr;
+};
+
+TEST_F(AgentLinkTest, WishesAddressesAndRegistrationsReachTheAttemptTheyAreFor) {
+  const auto attempt = Start("one");
+  EXPECT_EQ(attempt->CurrentWish(), Wish::kGoOn);
+  Say(frames::Stop{"another", false});
+  Say(frames::Connect{"one", "10.0.0.1:99"});
+  const absl::StatusOr<std::string> address = attempt->AwaitStoreAddress(kPatience);
+  ASSERT_TRUE(address.ok()) << address.status();
+  EXPECT_EQ(*address, "10.0.0.1:99");
+  EXPECT_EQ(attempt->CurrentWish(), Wish::kGoOn) << "the stop was for another attempt";
+  Say(frames::Registered{"one", 30});
+  Say(frames::Registered{"one", 20});
+  attempt->AwaitRegistered(30, kPatience);
+  Say(frames::Stop{"one", true});
+  EXPECT_TRUE(Await([&] { return attempt->CurrentWish() == Wish::kStopAfterCheckpoint; }));
+  EXPECT_EQ(attempt->RegisteredStep(), 30u) << "an older one does not take it back";
+}
+
+TEST_F(AgentLinkTest, AStopEndsTheWaitForRankZero) {
+  const auto attempt = Start("one");
+  std::thread agent([&] { Say(frames::Stop{"one", false}); });
+  const absl::StatusOr<std::string> address = attempt->AwaitStoreAddress(kPatience);
+  agent.join();
+  ASSERT_FALSE(address.ok());
+  EXPECT_EQ(address.status().code(), kCancelledError);
+}
+
+TEST_F(AgentLinkTest, ACollectiveThatDoesNotLetGoIsAbortedFromAnotherThreadAndNeverAfterItLeft) {
+  const auto attempt = Start("one");
+  std::atomic<int> aborted{0};
+  attempt->AbortWith([&] { ++aborted; });
+  Say(frames::Stop{"one", false});
+  EXPECT_TRUE(Await([&] { return aborted == 1; })) << "the training thread has not left";
+  attempt->AbortWith({});
+  const auto next = Start("two");
+  next->AbortWith([&] { ++aborted; });
+  next->AbortWith({});  // left by itself
+  Say(frames::Stop{"two", false});
+  EXPECT_TRUE(Await([&] { return next->CurrentWish() == Wish::kStop; }));
+  EXPECT_EQ(aborted, 1);
+}
+
+}  // namespace
+}  // namespace dt::trainer

@@ -1,0 +1,29 @@
+// fake_conversation.h: a conversation that keeps what the trainer said and wishes what a test says.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/trainer/link/conversation.h"
+
+namespace dt::trainer {
+
+class FakeConversation final : public Conversation {
+ public:
+  void Say(const frames::FromTrainer& frame) override { said.push_back(frame); }
+  Wish CurrentWish() const override { return wish; }
+  absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
+    return {"a:1"};
+  }
+  void AbortWith(std::function<void()>) override {}
+  std::optional<uint64_t> RegisteredStep() const override { return registered; }
+  void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
+
+  std::vector<frames::FromTrainer> said;
+  Wish wish = Wish::kGoOn;
+  std::optional<uint64_t> registered;
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,66 @@
+// agreement_test.cc: the hash of parameters, and what a difference between ranks is called.
+#include "worker/trainer/parallel/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+namespace dt::trainer {
+namespace {
+
+NamedTensor Random(int64_t size) {
+  auto generator = at::detail::createCPUGenerator(7);
+  return {"p", at::empty({size}).normal_(0, 1, generator)};
+}
+
+TEST(AgreementTest, TheHashFollowsEveryBitAndEveryPlace) {
+  const NamedTensor small = Random(65), large = Random((1 << 20) + 3);  // two chunks
+  const uint64_t hash = HashBits({small, large});
+  EXPECT_EQ(HashBits({{"p", small.tensor.clone()}, {"p", large.tensor.clone()}}), hash);
+  EXPECT_NE(HashBits({large, small}), hash);
+  for (const int64_t place : {int64_t{0}, int64_t{1} << 20, large.tensor.numel() - 1}) {
+    for (int bit = 0; bit < 32; ++bit) {
+      auto* word = reinterpret_cast<uint32_t*>(large.tensor.mutable_data_ptr<float>()) + place;
+      *word ^= uint32_t{1} << bit;
+      EXPECT_NE(HashBits({small, large}), hash) << "bit " << bit << " of " << place;
+      *word ^= uint32_t{1} << bit;
+    }
+  }
+  EXPECT_EQ(HashBits({small, large}), hash);
+  float* values = small.tensor.mutable_data_ptr<float>();
+  std::swap(values[3], values[50]);
+  EXPECT_NE(HashBits({small, large}), hash);
+}
+
+TEST(AgreementTest, ZerosOfEitherSignAndNaNsAreToldApartByTheirBits) {
+  const auto hash = [](float value) { return HashBits({{"p", at::full({5}, value)}}); };
+  EXPECT_NE(hash(0.0F), hash(-0.0F));
+  EXPECT_EQ(hash(std::nanf("")), hash(std::nanf("")));
+}
+
+std::string MessageFor(const std::vector<uint64_t>& hashes) {
+  const absl::Status agreed = CheckAgreement(hashes, 40);
+  if (agreed.ok()) return "";
+  EXPECT_EQ(agreed.code(), kDamagedError);
+  return std::string(agreed.message());
+}
+
+TEST(AgreementTest, NamesTheRanksThatDifferFromTheMajority) {
+  EXPECT_EQ(MessageFor({5}), "");
+  EXPECT_EQ(MessageFor({5, 5, 5}), "");
+  EXPECT_TRUE(MessageFor({5, 5, 6, 5})
+                  .starts_with(
+                      "after step 40 the parameters of rank 2 are not those of the other 3 ranks"));
+  EXPECT_TRUE(
+      MessageFor({1, 5, 5, 5, 6})
+          .starts_with(
+              "after step 40 the parameters of ranks 0, 4 are not those of the other 3 ranks"));
+  EXPECT_TRUE(
+      MessageFor({5, 6}).starts_with("after step 40 the parameters of rank 0 and rank 1 differ"));
+  EXPECT_TRUE(MessageFor({5, 6, 6, 5})
+                  .starts_with("after step 40 the parameters of ranks 0, 3 and ranks 1, 2 differ"));
+}
+
+}  // namespace
+}  // namespace dt::trainer

@@ -1,0 +1,136 @@
+// bit_flip_test.cc: a bit of a parameter flips in the memory of one real dttrain process, and
+// train.hash_every finds it.
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+
+#include <cinttypes>
+#include <cstring>
+#include <fstream>
+
+#include "tests/worker/trainer/run/attempt_fixture.h"
+
+namespace dt::testing {
+namespace {
+
+// A few values of the named tensor of a safetensors file.
+std::string BytesOf(const std::string& file, const char* tensor) {
+  const std::string bytes = Slurp(file);
+  uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const nlohmann::json entries = nlohmann::json::parse(bytes.substr(8, header));
+  const auto begin = entries.at(tensor).at("data_offsets").at(0).get<size_t>();
+  return bytes.substr(8 + header + begin, 64);
+}
+
+// A child that does nothing while this lives: what was found in its memory is there still when it
+// is written to.
+class Stopped {
+ public:
+  explicit Stopped(pid_t child) : child_(child) {
+    kill(child_, SIGSTOP);
+    siginfo_t what{};
+    // Its end, too, would end the wait; whoever started it reaps it.
+    EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child_), &what, WSTOPPED | WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(what.si_code, CLD_STOPPED) << "the process ended";
+  }
+  ~Stopped() { kill(child_, SIGCONT); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  const pid_t child_;
+};
+
+// Flips the lowest bit of every place where `pattern` lies in the memory of child `pid`; returns
+// how many there were, or nothing when the system does not let one look into one's child.
+std::optional<int> FlipBits(pid_t pid, const std::string& pattern) {
+  const Stopped stopped(pid);
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  int flipped = 0;
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t from = 0, to = 0;
+    char access[5] = "";
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, access) != 3) continue;
+    if (std::strcmp(access, "rw-p") != 0 || line.find(".so") != std::string::npos) continue;
+    std::string memory(to - from, '\0');
+    const iovec here{memory.data(), memory.size()};
+    const iovec there{reinterpret_cast<void*>(from), memory.size()};
+    const ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    if (got < 0 && errno == EPERM) return std::nullopt;
+    if (got <= 0) continue;
+    memory.resize(static_cast<size_t>(got));
+    for (size_t at = memory.find(pattern); at != std::string::npos;
+         at = memory.find(pattern, at + 1)) {
+      char changed = static_cast<char>(pattern[0] ^ 1);
+      const iovec one{&changed, 1};
+      const iovec place{reinterpret_cast<void*>(from + at), 1};
+      if (process_vm_writev(pid, &one, 1, &place, 1, 0) == 1) ++flipped;
+    }
+  }
+  return flipped;
+}
+
+class BitFlipTest : public AttemptTest {
+ protected:
+  // Trains until the flip in rank 1, and on until it is found.
+  Told TrainAndFlip(int ranks) {
+    nlohmann::json spec = SmallSpec();
+    spec["train"]["max_steps"] = "1000000";
+    spec["train"]["hash_every"] = "4";
+    spec["optimizer"]["lr"] = 0;  // the parameters stay, so that they can be found by their values
+    spec["checkpoint"] = {{"every", {{"steps", 3}}}, {"keep_latest", 1000}};
+    const frames::Start start = StoredStart(spec);
+    return TrainerGang(ranks).Run(start, [&](TrainerGang& g, const frames::FromTrainer& frame) {
+      const auto* saved = std::get_if<frames::CheckpointDone>(&frame);
+      if (saved == nullptr || denied_) return;
+      const std::string file = start.storage + "/" + saved->path + "/model.safetensors";
+      // Again until it is found: an update just then writes what it had read before.
+      const std::optional<int> flipped = FlipBits(g.rank(1).pid(), BytesOf(file, "wte.weight"));
+      flipped_ += flipped.value_or(0);
+      denied_ = !flipped;
+      if (flipped_ > 0) return;
+      for (int r = 0; r < ranks; ++r) g.Stop(r, false);
+    });
+  }
+
+  int flipped_ = 0;
+  bool denied_ = false;
+};
+
+TEST_F(BitFlipTest, TheRankThatDiffersFromTheMajorityIsNamed) {
+  const Told told = TrainAndFlip(3);
+  if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
+  ASSERT_GT(flipped_, 0);
+  for (const int rank : {0, 1, 2}) {
+    EXPECT_EQ(told.Cause(rank), "trainer_crash") << "which is retried from a checkpoint";
+    EXPECT_NE(told.Message(rank).find("the parameters of rank 1 are not those of the other "
+                                      "2 ranks"),
+              std::string::npos)
+        << told.Message(rank);
+  }
+  const uint64_t step = told.EndStep();
+  EXPECT_TRUE(step % 4 == 0 || step % 3 == 0) << "found where it was looked for: step " << step;
+  EXPECT_NE(told.Message().find("after step " + std::to_string(step) + " "), std::string::npos);
+  EXPECT_LT(told.checkpoints.back().step, step) << "what is saved has been compared";
+}
+
+TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {
+  const Told told = TrainAndFlip(2);
+  if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
+  ASSERT_GT(flipped_, 0);
+  EXPECT_NE(told.Message().find("rank 0 and rank 1 differ"), std::string::npos) << told.Message();
+  EXPECT_EQ(told.Message(), told.Message(1));
+}
+
+TEST_F(BitFlipTest, RanksThatAgreeTrainAsWithoutLooking) {
+  nlohmann::json spec = SmallSpec();
+  const Told plain = TrainerGang(2).Run(Start(spec));
+  spec["train"]["hash_every"] = "1";
+  const Told compared = TrainerGang(2).Run(Start(spec));
+  EXPECT_EQ(compared.Cause(), "finished") << compared.Message();
+  EXPECT_EQ(compared.Losses(), plain.Losses());
+  EXPECT_EQ(TrainerGang(1).Run(Start(spec)).Cause(), "finished") << "with nobody to compare with";
+}
+
+}  // namespace
+}  // namespace dt::testing

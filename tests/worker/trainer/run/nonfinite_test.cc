@@ -1,0 +1,242 @@
+// nonfinite_test.cc: what stop.nonfinite does with gradients that are not finite, told by real
+// processes of two ranks.
+//
+// How a NaN gets in: with optimizer.eps 0 the first update of what had no gradient is 0/0, so the
+// embedding of a token that the first batch lacks is NaN from then on, and with it the gradient of
+// every later batch that has the token, here always in a sample of rank 1 alone.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "checkpoint/manifest.h"
+#include "common/files.h"
+#include "tests/worker/trainer/run/attempt_fixture.h"
+
+namespace dt::testing {
+namespace {
+
+constexpr int kSteps = 12, kBatch = 4, kRanks = 2, kLength = 32;
+constexpr uint16_t kPoison = 40;
+
+class NonFiniteTest : public AttemptTest {
+ protected:
+  // Every sample is the same, so that with a constant learning rate equal states give equal losses,
+  // whatever the step.
+  void WritePoisoned(const std::set<int>& steps) {
+    std::vector<uint16_t> tokens((kSteps + 30) * kBatch * kRanks * kLength + 1);
+    for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i % 8);
+    WriteTokens(folder_, "data/val.bin", tokens);
+    for (const int step : steps) {
+      const int sample = (step - 1) * kBatch * kRanks + kBatch;  // the first one of rank 1
+      tokens[sample * kLength + kLength / 2] = kPoison;
+    }
+    WriteTokens(folder_, "data/train.bin", tokens);
+  }
+  static nlohmann::json Spec(const char* policy) {
+    nlohmann::json spec = SmallSpec();
+    spec["data"]["shuffle"] = false;
+    spec["model"]["tie_head"] = false;
+    spec["model"]["bias"] = false;  // a bias of keys has no gradient
+    spec["optimizer"]["eps"] = 0;
+    spec["schedule"] = {{"type", "constant"}, {"warmup_steps", "0"}};
+    spec["train"]["max_steps"] = std::to_string(kSteps);
+    spec["stop"] = {{"nonfinite", policy}};
+    return spec;
+  }
+  // After which steps something was left out, and how much.
+  static std::map<int, int> LeftOut(const Told& told) {
+    std::map<int, int> steps;
+    for (const nlohmann::json& row : told.rows) {
+      const int count = row.at("nonfinite_steps").get<int>();
+      if (count == 0) continue;
+      steps[row.at("step").get<int>()] = count;
+      EXPECT_TRUE(row.at("loss").is_null()) << row.at("loss");
+      EXPECT_TRUE(row.at("grad_norm").is_null());
+    }
+    return steps;
+  }
+  static nlohmann::json LossAfter(const Told& told, int step) {
+    return told.rows.at(static_cast<size_t>(step)).at("loss");
+  }
+  trainer::Manifest ManifestOf(const frames::CheckpointDone& checkpoint) const {
+    const absl::StatusOr<std::string> text =
+        ReadFile(folder_ / ("storage/" + checkpoint.path + "/manifest.json"), 1 << 20);
+    EXPECT_TRUE(text.ok());
+    const absl::StatusOr<trainer::Manifest> manifest = trainer::ParseManifest(*text);
+    EXPECT_TRUE(manifest.ok());
+    return *manifest;
+  }
+};
+
+TEST_F(NonFiniteTest, SkippedStepsCountAsStepsButNeverReachTheOptimizer) {
+  WritePoisoned({3, 6, 7});
+  nlohmann::json spec = Spec("skip");
+  spec["checkpoint"] = {{"every", {{"steps", 1}}}, {"keep_latest", 100}};
+  const Told told = TrainerGang(kRanks).Run(StoredStart(spec));
+  ASSERT_EQ(told.Cause(0), "finished") << told.Message();
+  EXPECT_EQ(told.Cause(1), "finished");
+  ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps));
+  EXPECT_EQ(LeftOut(told), (std::map<int, int>{{3, 1}, {6, 1}, {7, 1}}));
+  ASSERT_EQ(told.checkpoints.size(), static_cast<size_t>(kSteps));
+  const std::vector<uint64_t> updates = {1, 2, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9};
+  for (size_t i = 0; i < updates.size(); ++i) {
+    const trainer::Manifest manifest = ManifestOf(told.checkpoints[i]);
+    EXPECT_EQ(manifest.step, i + 1);
+    EXPECT_EQ(manifest.optimizer_steps, updates[i]);
+    if (i == 0) continue;
+    // Parameters and moments change with the count, and stay in every bit without.
+    const trainer::Manifest before = ManifestOf(told.checkpoints[i - 1]);
+    for (size_t file = 0; file < manifest.files.size(); ++file) {
+      EXPECT_EQ(manifest.files[file].sha256 == before.files[file].sha256,
+                updates[i] == updates[i - 1])
+          << manifest.files[file].name << " after step " << i + 1;
+    }
+  }
+}
+
+TEST_F(NonFiniteTest, AResumeBehindASkippedStepEqualsTheUninterruptedRunBitForBit) {
+  WritePoisoned({3, 9});
+  nlohmann::json spec = Spec("skip");
+  spec["checkpoint"] = {{"every", {{"steps", 1}}}, {"keep_latest", 100}};
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(kRanks);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.checkpoints.size(), static_cast<size_t>(kSteps));
+  for (const size_t step : {3, 5}) {
+    start.attempt = 1 + static_cast<uint32_t>(step);
+    start.resume = ResumeOf(whole.checkpoints.at(step - 1));
+    const Told rest = gang.Run(start);
+    ASSERT_EQ(rest.Cause(), "finished") << rest.Message();
+    ASSERT_EQ(rest.rows.size(), kSteps - step);
+    for (size_t i = 0; i < rest.rows.size(); ++i) {
+      for (const char* column : {"step", "loss", "grad_norm", "nonfinite_steps"}) {
+        EXPECT_EQ(rest.rows[i][column], whole.rows[i + step][column]) << "step " << step + i + 1;
+      }
+    }
+  }
+}
+
+TEST_F(NonFiniteTest, Fp16TakesSingleOnesForOverflowsOfItsLossScaleWhateverThePolicy) {
+  WritePoisoned({3, 9});
+  nlohmann::json spec = Spec("fail");
+  spec["precision"]["compute"] = "fp16";
+  spec["checkpoint"] = {{"every", {{"steps", 1}}}, {"keep_latest", 100}};
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(kRanks);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.Cause(0), "finished") << whole.Message();
+  EXPECT_EQ(LeftOut(whole), (std::map<int, int>{{3, 1}, {9, 1}}));
+  ASSERT_EQ(whole.checkpoints.size(), static_cast<size_t>(kSteps));
+  EXPECT_EQ(ManifestOf(whole.checkpoints[1]).loss_scale, 65536);
+  EXPECT_EQ(ManifestOf(whole.checkpoints[1]).loss_scale_steps, 2u);
+  EXPECT_EQ(ManifestOf(whole.checkpoints[2]).loss_scale, 32768);
+  EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale, 16384);
+  EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale_steps, 3u);
+  // With the factor that it had, and not the first one.
+  start.attempt = 2;
+  start.resume = ResumeOf(whole.checkpoints.at(4));
+  const Told rest = gang.Run(start);
+  ASSERT_EQ(rest.checkpoints.size(), kSteps - 5u);
+  EXPECT_EQ(ManifestOf(rest.checkpoints.back()).loss_scale, 16384);
+  for (size_t i = 0; i < rest.rows.size(); ++i) {
+    EXPECT_EQ(rest.rows[i]["loss"], whole.rows[i + 5]["loss"]) << i;
+  }
+}
+
+TEST_F(NonFiniteTest, Fp16EndsWhenNoLossScaleHelps) {
+  std::set<int> steps;
+  for (int step = 3; step <= kSteps + 30; ++step) steps.insert(step);
+  WritePoisoned(steps);
+  nlohmann::json spec = Spec("fail");
+  spec["precision"]["compute"] = "fp16";
+  spec["train"]["max_steps"] = std::to_string(kSteps + 30);
+  const Told told = TrainerGang(kRanks).Run(Start(spec));
+  EXPECT_EQ(told.Cause(0), "nonfinite");
+  EXPECT_EQ(told.rows.size(), 2 + 24u) << "the 25th ends it";
+}
+
+TEST_F(NonFiniteTest, SkippingEndsAfterTooManyStepsInARow) {
+  std::set<int> steps;
+  for (int step = 3; step <= kSteps + 30; ++step) steps.insert(step);
+  WritePoisoned(steps);
+  nlohmann::json spec = Spec("skip");
+  spec["train"]["max_steps"] = std::to_string(kSteps + 30);
+  const Told told = TrainerGang(kRanks).Run(Start(spec));
+  EXPECT_EQ(told.Cause(0), "nonfinite");
+  EXPECT_EQ(told.Cause(1), "nonfinite");
+  EXPECT_EQ(told.rows.size(), 2 + 24u) << "the 25th ends it";
+  EXPECT_NE(told.Message().find("25 gradients in a row"), std::string::npos) << told.Message();
+}
+
+TEST_F(NonFiniteTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
+  WritePoisoned({6});
+  nlohmann::json spec = Spec("rollback");
+  spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 1}, {"keep_best", 0}};
+  const Told told = TrainerGang(kRanks).Run(StoredStart(spec));
+  ASSERT_EQ(told.Cause(0), "finished") << told.Message();
+  EXPECT_EQ(told.Cause(1), "finished");
+  ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps)) << "no step is made twice";
+  EXPECT_EQ(LeftOut(told), (std::map<int, int>{{6, 1}}));
+  EXPECT_EQ(LossAfter(told, 6), LossAfter(told, 4));
+  EXPECT_NE(LossAfter(told, 6), LossAfter(told, 5)) << "step 5 is undone";
+  // Four from before the checkpoint, and those after step 6.
+  ASSERT_EQ(told.checkpoints.size(), 3u);
+  EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 4u + 6u);
+}
+
+TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
+  WritePoisoned({3});
+  const Told told = TrainerGang(kRanks).Run(Start(Spec("rollback")));
+  ASSERT_EQ(told.Cause(0), "finished") << told.Message();
+  EXPECT_EQ(told.Cause(1), "finished");
+  EXPECT_EQ(LossAfter(told, 3), LossAfter(told, 0));
+  EXPECT_EQ(LossAfter(told, 4), LossAfter(told, 1)) << "the moments begin anew as well";
+}
+
+TEST_F(NonFiniteTest, RollbackOfAResumedAttemptGoesToWhereItResumed) {
+  WritePoisoned({6});
+  nlohmann::json spec = Spec("rollback");
+  spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 100}};
+  frames::Start start = StoredStart(spec);
+  TrainerGang gang(kRanks);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.checkpoints.size(), 3u);
+  start.attempt = 2;
+  start.resume = ResumeOf(whole.checkpoints[0]);
+  const Told rest = gang.Run(start);
+  ASSERT_EQ(rest.Cause(), "finished") << rest.Message();
+  ASSERT_EQ(rest.rows.size(), 8u);
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(rest.rows[i]["loss"], whole.rows[4 + i]["loss"]) << i;
+}
+
+TEST_F(NonFiniteTest, RollbackEndsWhenItHappensTooOften) {
+  std::set<int> steps;
+  for (int step = 3; step <= kSteps; ++step) steps.insert(step);
+  WritePoisoned(steps);
+  nlohmann::json spec = Spec("rollback");
+  spec["checkpoint"] = {{"every", {{"steps", 2}}}, {"keep_latest", 1}};
+  const Told told = TrainerGang(kRanks).Run(StoredStart(spec));
+  EXPECT_EQ(told.Cause(0), "nonfinite");
+  EXPECT_EQ(told.Cause(1), "nonfinite");
+  EXPECT_EQ(told.EndStep(), 8u) << "five times back, from steps 3 to 7";
+  EXPECT_NE(told.Message().find("went back 5 times"), std::string::npos) << told.Message();
+}
+
+TEST_F(NonFiniteTest, RollbackAlsoFollowsAValidationLossThatIsNotFinite) {
+  WritePoisoned({});
+  WriteTokens(folder_, "data/val.bin", std::vector<uint16_t>(4000, kPoison));
+  nlohmann::json spec = Spec("rollback");
+  spec["eval"]["every"] = "5";
+  const Told told = TrainerGang(kRanks).Run(Start(spec));
+  ASSERT_EQ(told.Cause(0), "finished") << told.Message();
+  ASSERT_EQ(told.evals.size(), 3u);
+  for (const frames::Eval& eval : told.evals) EXPECT_EQ(eval.loss, told.evals[0].loss);
+  EXPECT_EQ(LossAfter(told, 5), LossAfter(told, 0)) << "back at the start";
+  for (const char* policy : {"fail", "skip"}) {
+    EXPECT_EQ(TrainerGang(kRanks).Run(Start(Spec(policy))).Cause(0), "nonfinite") << policy;
+  }
+}
+
+}  // namespace
+}  // namespace dt::testing

@@ -1,0 +1,97 @@
+#include "worker/trainer/run/pretrained.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/testing/temp_folder.h"
+
+namespace dt::trainer {
+namespace {
+
+using ::dt::testing::TempFolder;
+
+ModelSpec SmallGpt2() {
+  ModelSpec spec;
+  spec.n_layer = 2;
+  spec.n_head = 2;
+  spec.n_embd = 8;
+  spec.n_ff = 12;
+  spec.n_positions = 6;
+  spec.vocab_size = 61;
+  spec.vocab_pad = 64;
+  spec.init_from = "start";
+  return spec;
+}
+
+// Writes the parameters of `model` as Hugging Face has them.
+void WriteFolder(const TempFolder& folder, const ModelSpec& spec, const Transformer& model,
+                 DType dtype) {
+  const at::ScalarType type = dtype == DType::kF16    ? at::kHalf
+                              : dtype == DType::kBF16 ? at::kBFloat16
+                                                      : at::kFloat;
+  std::map<std::string, at::Tensor> parameters;
+  for (const NamedTensor& one : model.Parameters()) {
+    parameters[one.name] = one.tensor.detach();
+  }
+  std::vector<at::Tensor> data;
+  std::vector<TensorRef> refs;
+  for (const Gpt2Tensor& tensor : Gpt2Tensors(*Gpt2ShapeOf(ModelFields(spec)))) {
+    at::Tensor value = parameters.at(tensor.ours);
+    if (tensor.transposed) value = value.t();
+    value = value.slice(0, 0, tensor.their_shape[0]).to(type).contiguous();
+    data.push_back(value);
+    refs.push_back({tensor.theirs, dtype, tensor.their_shape, value.const_data_ptr()});
+  }
+  std::filesystem::create_directory(folder / "start");
+  ASSERT_TRUE(WriteSafetensors(folder / "start/model.safetensors", refs).ok());
+}
+
+double LargestDifference(const Transformer& a, const Transformer& b, int64_t real_rows) {
+  double largest = 0;
+  for (size_t i = 0; i < a.Parameters().size(); ++i) {
+    at::Tensor left = a.Parameters()[i].tensor.detach();
+    at::Tensor right = b.Parameters()[i].tensor.detach();
+    if (a.Parameters()[i].name == "wte.weight") {
+      left = left.slice(0, 0, real_rows);
+      right = right.slice(0, 0, real_rows);
+    }
+    largest = std::max(largest, (left - right).abs().max().item<double>());
+  }
+  return largest;
+}
+
+TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
+  const ModelSpec spec = SmallGpt2();
+  const Transformer source(spec, 1, at::kCPU);
+  // Values are up to 0.1, but for the norms' ones.
+  const std::pair<DType, double> kinds[] = {
+      {DType::kF32, 0}, {DType::kF16, 1e-4}, {DType::kBF16, 1e-3}};
+  for (const auto& [dtype, tolerance] : kinds) {
+    const TempFolder folder;
+    WriteFolder(folder, spec, source, dtype);
+    const absl::StatusOr<HfWeights> weights = FindPretrained(folder.path(), spec);
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    const Transformer model(spec, 2, at::kCPU);
+    ASSERT_GT(LargestDifference(source, model, spec.vocab_size), 0.01);
+    ASSERT_TRUE(LoadPretrained(*weights, 0, nullptr, model).ok());
+    EXPECT_LE(LargestDifference(source, model, spec.vocab_size), tolerance) << DTypeName(dtype);
+  }
+}
+
+TEST(PretrainedTest, RefusesAFolderThatIsNotThereAndAModelThatIsNoGpt2) {
+  const TempFolder folder;
+  ModelSpec spec = SmallGpt2();
+  absl::StatusOr<HfWeights> refused = FindPretrained(folder.path(), spec);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), kDataError);
+  EXPECT_NE(refused.status().message().find("model.init_from 'start'"), std::string::npos);
+  spec.norm = Norm::kPost;
+  refused = FindPretrained(folder.path(), spec);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), kConfigError);
+  EXPECT_NE(refused.status().message().find("model.norm is post"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dt::trainer

@@ -1,0 +1,82 @@
+// process_test.cc: dttrain as a process: its flags, its lock, its cores, and how it leaves.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include "tests/worker/trainer/run/trainer_gang.h"
+
+namespace dt::testing {
+namespace {
+
+class TrainerProcessTest : public ::testing::Test {
+ protected:
+  TrainerProcessTest() {
+    WriteShard(folder_, "data/train.bin", 20000);
+    WriteShard(folder_, "data/val.bin", 3000);
+  }
+  frames::Start Start(nlohmann::json spec) {
+    frames::Start start;
+    start.token = "token";
+    start.experiment = start.trial = start.attempt = 1;
+    start.spec = std::move(spec);
+    start.data_root = folder_ / "data";
+    return start;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(TrainerProcessTest, LeavesWhenToldToAndWhenItsAgentIsGone) {
+  TrainerProcess told;
+  told.Send(frames::Exit{});
+  const std::optional<int> exited = told.AwaitExit();
+  ASSERT_TRUE(exited);
+  EXPECT_TRUE(WIFEXITED(*exited) && WEXITSTATUS(*exited) == 0);
+
+  TrainerProcess orphan;
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "1000000";
+  orphan.Send(Start(spec));
+  orphan.CloseSocket();
+  EXPECT_TRUE(orphan.AwaitExit());
+}
+
+TEST_F(TrainerProcessTest, RunsOnTheCoresItIsToldAlone) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &usable)) ++core;
+  TrainerProcess trainer({"--threads", "1", "--cores", std::to_string(core)});
+  pollfd hello{trainer.fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&hello, 1, static_cast<int>(kTrainingPatience / std::chrono::milliseconds(1))), 1);
+  cpu_set_t pinned;
+  ASSERT_EQ(sched_getaffinity(trainer.pid(), sizeof(pinned), &pinned), 0);
+  EXPECT_EQ(CPU_COUNT(&pinned), 1);
+  EXPECT_TRUE(CPU_ISSET(core, &pinned));
+}
+
+TEST_F(TrainerProcessTest, TakesMemoryLimitsOfAnySizeInEveryUnit) {
+  // An agent writes bytes.
+  for (const char* limit : {"17179869184", "16777216K", "16384Mi", "16G"}) {
+    TrainerGang gang(1, {"--threads", "1", "--memory-limit", limit});
+    nlohmann::json spec = SmallSpec();
+    spec["train"]["max_steps"] = "1";
+    EXPECT_EQ(gang.Run(Start(spec)).Cause(), "finished") << limit;
+  }
+}
+
+TEST_F(TrainerProcessTest, WaitsForTheLastTrainerOfItsSlotToBeGone) {
+  const std::vector<std::string> flags{"--threads", "1", "--lock", folder_ / "slot.lock"};
+  auto first = std::make_unique<TrainerProcess>(flags);
+  const auto await_frame = [](TrainerProcess& trainer, std::chrono::milliseconds limit) {
+    pollfd waiting{trainer.fd(), POLLIN, 0};
+    return poll(&waiting, 1, static_cast<int>(limit.count())) > 0;
+  };
+  ASSERT_TRUE(await_frame(*first, kTrainingPatience));
+  TrainerProcess second(flags);
+  EXPECT_FALSE(await_frame(second, std::chrono::milliseconds(1500)));
+  first.reset();
+  EXPECT_TRUE(await_frame(second, kTrainingPatience));
+}
+
+}  // namespace
+}  // namespace dt::testing

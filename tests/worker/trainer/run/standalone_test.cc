@@ -1,0 +1,145 @@
+// standalone_test.cc: dttrain in a person's hands: a specification file, JSON lines, torchrun's
+// variables.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <sstream>
+
+#include "tests/testing/child_process.h"
+#include "tests/worker/trainer/small_trial.h"
+
+namespace dt::testing {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+class StandaloneTest : public ::testing::Test {
+ protected:
+  StandaloneTest() {
+    WriteShard(folder_, "train.bin", 20000);
+    WriteShard(folder_, "val.bin", 3000);
+  }
+  ChildProcess Start(const std::string& spec, const std::string& log, const Environment& env = {}) {
+    return ChildProcess(
+        {DTTRAIN_PROGRAM, "--spec", folder_.Write("trial.json", spec), "--data-root",
+         folder_.path(), "--storage", folder_.path(), "--device", "cpu", "--threads", "1"},
+        folder_ / log, env);
+  }
+  // What the process printed as frames; other lines are for people.
+  Told Read(const std::string& log, size_t rank = 0) {
+    Told told;
+    told.ends.resize(rank + 1);
+    std::istringstream lines(Slurp(folder_ / log));
+    for (std::string line; std::getline(lines, line);) {
+      auto parsed = frames::ParseFromTrainer(line);
+      if (const auto* frame = std::get_if<frames::FromTrainer>(&parsed)) told.Note(rank, *frame);
+    }
+    return told;
+  }
+  static int Code(std::optional<int> status) {
+    return status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
+  }
+
+  TempFolder folder_;
+};
+
+// A port that was free a moment ago: torchrun's convention wants it known beforehand.
+std::string FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(fd);
+  return std::to_string(ntohs(address.sin_port));
+}
+
+TEST_F(StandaloneTest, TrainsAloneAndPrintsOneLineAFrame) {
+  ChildProcess trainer = Start(SmallSpec().dump(), "alone.log");
+  EXPECT_EQ(Code(trainer.AwaitExit()), 0);
+  const Told told = Read("alone.log");
+  EXPECT_EQ(told.Cause(), "finished");
+  EXPECT_EQ(told.rows.size(), 8u);
+  EXPECT_EQ(told.evals.size(), 1u);
+  ASSERT_EQ(told.checkpoints.size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / (told.checkpoints[0].path + "/manifest.json")));
+}
+
+TEST_F(StandaloneTest, RunsInOneStorageKeepTheirCheckpointsApart) {
+  nlohmann::json spec = SmallSpec();
+  spec["checkpoint"]["every"]["steps"] = "2";
+  spec["train"]["max_steps"] = "8";
+  ChildProcess first = Start(spec.dump(), "first.log");
+  EXPECT_EQ(Code(first.AwaitExit()), 0);
+  spec["train"]["max_steps"] = "6";
+  ChildProcess second = Start(spec.dump(), "second.log");
+  EXPECT_EQ(Code(second.AwaitExit()), 0);
+  for (const char* log : {"first.log", "second.log"}) {
+    const Told told = Read(log);
+    ASSERT_FALSE(told.checkpoints.empty());
+    const std::string newest = told.checkpoints.back().path;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / (newest + "/manifest.json"))) << newest;
+  }
+}
+
+TEST_F(StandaloneTest, IsOneOfManyRanksUnderTorchrunsVariables) {
+  const std::string port = FreePort();
+  const auto variables = [&](const char* rank) {
+    return Environment{{"RANK", rank},
+                       {"LOCAL_RANK", rank},
+                       {"WORLD_SIZE", "2"},
+                       {"MASTER_ADDR", "127.0.0.1"},
+                       {"MASTER_PORT", port}};
+  };
+  ChildProcess zero = Start(SmallSpec().dump(), "zero.log", variables("0"));
+  ChildProcess one = Start(SmallSpec().dump(), "one.log", variables("1"));
+  EXPECT_EQ(Code(zero.AwaitExit()), 0);
+  EXPECT_EQ(Code(one.AwaitExit()), 0);
+  EXPECT_EQ(Read("zero.log").rows.size(), 8u);
+  EXPECT_EQ(Read("one.log", 1).Cause(1), "finished");
+}
+
+TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWanted) {
+  // Copied, since a program looks beside the file that it is.
+  const std::string trainer = folder_ / "dttrain";
+  std::filesystem::copy_file(DTTRAIN_PROGRAM, trainer);
+  const std::string spec = folder_.Write("trial.json", SmallSpec().dump());
+  const std::vector<std::string> alone = {trainer,        "--spec",    spec,          "--data-root",
+                                          folder_.path(), "--storage", folder_.path()};
+  std::vector<std::string> on_gpu = alone;
+  on_gpu.insert(on_gpu.end(), {"--device", "cuda:3"});
+  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "without.log").AwaitExit()), 2);
+  EXPECT_NE(Slurp(folder_ / "without.log").find("no dttrain-cuda lies beside"), std::string::npos);
+
+  const std::string other = folder_.Write("dttrain-cuda", "#!/bin/sh\necho \"became $*\"\n");
+  std::filesystem::permissions(other, std::filesystem::perms::owner_all);
+  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "with.log").AwaitExit()), 0);
+  EXPECT_NE(Slurp(folder_ / "with.log").find("--device cuda:3"), std::string::npos);
+  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "torchrun.log", {{"LOCAL_RANK", "0"}}).AwaitExit()),
+            0);
+  EXPECT_NE(Slurp(folder_ / "torchrun.log").find("became --spec"), std::string::npos);
+  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "cpu.log").AwaitExit()), 0);
+  EXPECT_EQ(Read("cpu.log").Cause(), "finished");
+}
+
+TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
+  ChildProcess no_json = Start("{", "refused.log");
+  EXPECT_EQ(Code(no_json.AwaitExit()), 2);
+  ChildProcess no_meeting = Start(SmallSpec().dump(), "refused.log", {{"WORLD_SIZE", "2"}});
+  EXPECT_EQ(Code(no_meeting.AwaitExit()), 2);
+  ChildProcess no_rank = Start(SmallSpec().dump(), "refused.log", {{"RANK", "-1"}});
+  EXPECT_EQ(Code(no_rank.AwaitExit()), 2);
+  ChildProcess no_flag({DTTRAIN_PROGRAM, "--speck", "x"}, folder_ / "refused.log");
+  EXPECT_EQ(Code(no_flag.AwaitExit()), 2);
+  for (const char* limit : {"2X", "-1", " 1", "", "G", "17179869184G", "99999999999999999999"}) {
+    ChildProcess no_limit({DTTRAIN_PROGRAM, "--agent", "--memory-limit", limit},
+                          folder_ / "refused.log");
+    EXPECT_EQ(Code(no_limit.AwaitExit()), 2) << limit;
+  }
+}
+
+}  // namespace
+}  // namespace dt::testing

@@ -1,0 +1,169 @@
+// tasks_test.cc: what evaluations do besides the validation loss, told by real trainers.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/worker/trainer/run/trainer_gang.h"
+
+namespace dt::testing {
+namespace {
+
+class TasksTest : public ::testing::Test {
+ protected:
+  TasksTest() {
+    WriteShard(folder_, "train.bin", 20000);
+    WriteShard(folder_, "val.bin", 3000);
+    spec_["data"]["tokenizer"] = "byte";
+    spec_["model"]["vocab_size"] = 257;
+    spec_["model"]["vocab_pad"] = 257;
+    spec_["train"]["max_steps"] = "4";
+  }
+  frames::Start Start() {
+    frames::Start start;
+    start.token = "t" + std::to_string(++starts_);
+    start.experiment = start.trial = start.attempt = 1;
+    start.spec = spec_;
+    start.data_root = folder_.path();
+    return start;
+  }
+  // Examples of texts; which ending is right follows a pattern.
+  void WriteLines(const std::string& name, int count = 60) {
+    std::string lines;
+    for (int i = 0; i < count; ++i) {
+      nlohmann::json endings;
+      for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
+      lines += nlohmann::json{{"ctx", "number " + std::to_string(int64_t{i} * i)},
+                              {"endings", endings},
+                              {"label", i % 4}}
+                   .dump() +
+               "\n";
+    }
+    folder_.Write(name, lines);
+  }
+  TempFolder folder_;
+  nlohmann::json spec_ = SmallSpec();
+  int starts_ = 0;
+};
+
+TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
+  WriteLines("tasks/hellaswag.jsonl");
+  spec_["eval"]["hellaswag"] = "tasks/hellaswag.jsonl";
+  spec_["eval"]["every"] = "2";
+  spec_["optimizer"]["lr"] = 0;  // so that ranks have the same weights to the last bit
+  const Told one = TrainerGang(1).Run(Start());
+  ASSERT_EQ(one.Cause(), "finished");
+  ASSERT_EQ(one.evals.size(), 2u);
+  ASSERT_TRUE(one.evals[0].hellaswag_acc && one.evals[0].hellaswag_acc_norm);
+  EXPECT_GT(*one.evals[0].hellaswag_acc, 0);
+  EXPECT_LT(*one.evals[0].hellaswag_acc, 1);
+  const Told three = TrainerGang(3).Run(Start());
+  ASSERT_EQ(three.Cause(), "finished");
+  EXPECT_EQ(three.evals.at(1).hellaswag_acc, one.evals[1].hellaswag_acc);
+  EXPECT_EQ(three.evals.at(1).hellaswag_acc_norm, one.evals[1].hellaswag_acc_norm);
+}
+
+TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
+  // Minutes of evaluation on any machine, in short parts: only a stop ends it in time.
+  spec_["model"]["n_embd"] = 128;
+  spec_["model"]["n_ff"] = 512;
+  WriteLines("hellaswag.jsonl", 60000);
+  spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
+  frames::Start start = Start();
+  start.storage = folder_ / "storage";
+  TrainerGang gang(2);
+  const Told left = gang.Run(start, [](TrainerGang& g, const frames::FromTrainer& frame) {
+    // The other rank keeps rank 0 company until it is told that rank 0 left, as a coordinator does.
+    if (std::holds_alternative<frames::End>(frame)) g.Stop(1, /*checkpoint=*/false);
+    const auto* sign = std::get_if<frames::Progress>(&frame);
+    if (sign == nullptr || sign->evaluation_parts == 0) return;
+    EXPECT_EQ(sign->step, 4u);
+    EXPECT_GT(sign->evaluated_parts, 0u);
+    EXPECT_LE(sign->evaluated_parts, sign->evaluation_parts);
+    for (const int rank : {0, 1}) g.Stop(rank, /*checkpoint=*/true);
+  });
+  ASSERT_EQ(left.Cause(), "cancelled") << "the evaluation was over before it could be left";
+  EXPECT_EQ(left.Cause(1), "cancelled");
+  EXPECT_TRUE(left.evals.empty());
+  ASSERT_EQ(left.checkpoints.size(), 1u);
+  EXPECT_EQ(left.checkpoints[0].step, 4u);
+  EXPECT_FALSE(left.checkpoints[0].loss);
+
+  WriteLines("hellaswag.jsonl", 60);
+  start.attempt = 2;
+  start.resume = {4, left.checkpoints[0].path, left.checkpoints[0].manifest_hash};
+  const Told rest = gang.Run(start);
+  EXPECT_EQ(rest.Cause(), "finished");
+  EXPECT_TRUE(rest.rows.empty()) << "every step was done";
+  ASSERT_EQ(rest.evals.size(), 1u);
+  EXPECT_TRUE(rest.evals[0].hellaswag_acc);
+  ASSERT_EQ(rest.checkpoints.size(), 1u) << "the first one does not say how good it is";
+  EXPECT_EQ(rest.checkpoints[0].step, 4u);
+  EXPECT_EQ(rest.checkpoints[0].loss, rest.evals[0].loss);
+  EXPECT_TRUE(rest.checkpoints[0].best);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ("storage/" + left.checkpoints[0].path)))
+      << "the new one replaces it";
+}
+
+TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {
+  const Told told = TrainerGang(1).Run(Start());
+  ASSERT_EQ(told.evals.size(), 1u);
+  EXPECT_FALSE(told.evals[0].hellaswag_acc);
+}
+
+TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
+  TrainerGang gang(1);
+  const auto refused = [&](const std::string& cause, const std::string& said) {
+    const Told told = gang.Run(Start());
+    EXPECT_EQ(told.Cause(), cause);
+    EXPECT_TRUE(told.prepared.empty());
+    ASSERT_TRUE(told.ends[0]);
+    EXPECT_NE(told.Message().find(said), std::string::npos) << told.Message();
+  };
+  spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
+  refused("data", "eval.hellaswag 'hellaswag.jsonl': ");
+  folder_.Write("hellaswag.jsonl", "{\"ctx\": \"a\"}");
+  refused("data", "line 1: it is no object with");
+  spec_["data"]["tokenizer"] = "gpt2";
+  refused("data", "place GPT-2's vocab.bpe there");
+  spec_["data"]["tokenizer"] = "byte";
+  WriteLines("hellaswag.jsonl");
+  spec_["model"]["vocab_size"] = 100;
+  refused("data", "model.vocab_size is 100");
+}
+
+TEST_F(TasksTest, SamplesAreWrittenAtEachEvaluationAndAreTheSameAfterAResume) {
+  spec_["eval"]["samples"] = 2;
+  spec_["eval"]["sample_prompt"] = "To be";
+  spec_["eval"]["sample_tokens"] = 40;  // more than the model has positions
+  spec_["eval"]["every"] = "2";
+  spec_["checkpoint"]["every"]["steps"] = "2";
+  spec_["checkpoint"]["keep_latest"] = 10;
+  frames::Start start = Start();
+  start.storage = folder_ / "storage";
+  TrainerGang gang(2);
+  const Told whole = gang.Run(start);
+  ASSERT_EQ(whole.Cause(), "finished");
+  ASSERT_EQ(whole.evals.size(), 2u);
+  for (const frames::Eval& eval : whole.evals) {
+    ASSERT_EQ(eval.samples.size(), 2u);
+    for (const std::string& sample : eval.samples) EXPECT_TRUE(sample.starts_with("To be"));
+    EXPECT_NE(eval.samples[0], eval.samples[1]);
+  }
+  EXPECT_NE(whole.evals[0].samples, whole.evals[1].samples);
+  start.attempt = 2;
+  start.resume = {2, whole.checkpoints.at(0).path, whole.checkpoints[0].manifest_hash};
+  const Told rest = gang.Run(start);
+  ASSERT_EQ(rest.evals.size(), 1u);
+  EXPECT_EQ(rest.evals[0].samples, whole.evals[1].samples);
+}
+
+TEST_F(TasksTest, SamplesNeedATokenizerThatFitsTheModel) {
+  spec_["eval"]["samples"] = 1;
+  spec_["model"]["vocab_size"] = 256;
+  const Told told = TrainerGang(1).Run(Start());
+  EXPECT_EQ(told.Cause(), "config");
+  EXPECT_NE(told.Message().find("needs token 256"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dt::testing

@@ -1,0 +1,249 @@
+// trainer_gang.h: real dttrain processes under a test that plays their agents: it starts them,
+// relays the store's address, and keeps what they said.
+//
+// Ownership: the processes; they are killed and reaped with the object.
+// Threads:   thread-compatible.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/worker/trainer/run/trainer_logs.h"
+#include "tests/worker/trainer/small_trial.h"
+#include "worker/frames/frames.h"
+
+extern char** environ;
+
+namespace dt::testing {
+
+// Generous: several ranks share few cores with other tests.
+inline constexpr std::chrono::seconds kTrainingPatience{120};
+
+// How long the others of a broken attempt may take to leave by themselves before they are killed.
+// Only a rank that Gloo leaves waiting for ever takes this long.
+inline constexpr std::chrono::seconds kAbandonPatience{60};
+
+// dttrain as an agent starts it: a socket as descriptor 3. What it prints is shown where the test
+// fails.
+class TrainerProcess {
+ public:
+  explicit TrainerProcess(std::vector<std::string> flags = {"--threads", "1"}) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+      ADD_FAILURE() << "socketpair";
+      return;
+    }
+    fd_ = pair[0];
+    log_ = memfd_create("dttrain-log", MFD_CLOEXEC);
+    std::vector<std::string> words{DTTRAIN_PROGRAM, "--agent"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (log_ >= 0) posix_spawn_file_actions_adddup2(&actions, log_, STDERR_FILENO);
+    // dup2 onto itself would keep close-on-exec; 3 is never the test's end here.
+    if (pair[1] == 3) pair[1] = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], 3);
+    if (posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, arguments.data(), environ) != 0) {
+      ADD_FAILURE() << "cannot start " << words[0];
+      pid_ = -1;
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[1]);
+  }
+  ~TrainerProcess() {
+    if (fd_ >= 0) close(fd_);
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    TrainerLogs::Get().Add(LogTail());
+    if (log_ >= 0) close(log_);
+  }
+  TrainerProcess(const TrainerProcess&) = delete;
+  TrainerProcess& operator=(const TrainerProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  int fd() const { return fd_; }
+  void Send(const frames::ToTrainer& frame) { SendText(frames::ToLine(frame) + "\n"); }
+  void SendText(const std::string& text) {
+    EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  }
+  void CloseSocket() {
+    close(fd_);
+    fd_ = -1;
+  }
+  // The frames that are there now. `ended`: the process closed its end.
+  std::vector<frames::FromTrainer> Receive() {
+    std::vector<frames::FromTrainer> frames;
+    char chunk[65536];
+    const ssize_t got = recv(fd_, chunk, sizeof(chunk), MSG_DONTWAIT);
+    if (got == 0) ended_ = true;
+    if (got <= 0) return frames;
+    buffer_.append(chunk, static_cast<size_t>(got));
+    for (size_t end; (end = buffer_.find('\n')) != std::string::npos; buffer_.erase(0, end + 1)) {
+      auto parsed = frames::ParseFromTrainer(std::string_view(buffer_).substr(0, end));
+      if (auto* frame = std::get_if<frames::FromTrainer>(&parsed)) {
+        frames.push_back(std::move(*frame));
+      } else {
+        ADD_FAILURE() << std::get<frames::InvalidFrame>(parsed).reason;
+      }
+    }
+    return frames;
+  }
+  bool ended() const { return ended_; }
+  // The wait status, or nothing when it lives at the deadline.
+  std::optional<int> AwaitExit() {
+    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+    while (std::chrono::steady_clock::now() < until) {
+      int status = 0;
+      if (waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return status;
+      }
+      poll(nullptr, 0, 5);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // The end of what it printed, which says why it left.
+  std::string LogTail() const {
+    char text[3000];
+    const off_t size = lseek(log_, 0, SEEK_END);
+    const off_t from = std::max<off_t>(0, size - static_cast<off_t>(sizeof(text)));
+    const ssize_t got = pread(log_, text, sizeof(text), from);
+    return {text, static_cast<size_t>(std::max<ssize_t>(0, got))};
+  }
+
+  pid_t pid_ = -1;
+  int fd_ = -1;
+  int log_ = -1;
+  bool ended_ = false;
+  std::string buffer_;
+};
+
+// Processes that train one attempt after another.
+class TrainerGang {
+ public:
+  explicit TrainerGang(int ranks, const std::vector<std::string>& flags = {"--threads", "1"}) {
+    for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<TrainerProcess>(flags));
+  }
+
+  TrainerProcess& rank(int r) { return *ranks_.at(r); }
+
+  // Called for every frame of rank 0, to interfere.
+  using Watch = std::function<void(TrainerGang&, const frames::FromTrainer&)>;
+  Told Run(const frames::Start& start, const Watch& watch = {}) {
+    broken_.reset();
+    token_ = start.token + "-" + std::to_string(++attempts_);
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      frames::Start mine = start;
+      mine.token = token_;
+      mine.rank = static_cast<int32_t>(r);
+      mine.world_size = static_cast<int32_t>(ranks_.size());
+      mine.data_address = "127.0.0.1";
+      ranks_[r]->Send(mine);
+    }
+    Told told;
+    told.ends.resize(ranks_.size());
+    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+    while (Pending(told) && std::chrono::steady_clock::now() < until) {
+      Turn(told, watch);
+      KillThoseLeftBehind(told);
+    }
+    EXPECT_FALSE(Pending(told)) << "the attempt did not end in time";
+    return told;
+  }
+  void DropRank(int r) { ranks_.erase(ranks_.begin() + r); }
+  // Within Run: a word to one rank about the attempt under way.
+  void Stop(int r, bool checkpoint) { ranks_.at(r)->Send(frames::Stop{token_, checkpoint}); }
+  // Checkpoints beyond this step are not registered: the coordinator is away.
+  void RegisterUpTo(uint64_t step) { register_up_to_ = step; }
+
+ private:
+  // Once a member has failed, the others must leave. They are not told to, as an agent tells them:
+  // tests look at what they notice by themselves. A test whose ranks would go on sends the stop.
+  void KillThoseLeftBehind(const Told& told) {
+    const auto now = std::chrono::steady_clock::now();
+    bool broken = false;
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      broken = broken || ranks_[r]->ended() || (told.ends[r] && told.ends[r]->cause != "finished");
+    }
+    if (!broken) {
+      broken_.reset();
+      return;
+    }
+    if (!broken_) {
+      broken_ = now;
+    } else if (now > *broken_ + kAbandonPatience) {
+      for (size_t r = 0; r < ranks_.size(); ++r) {
+        if (!told.ends[r] && !ranks_[r]->ended()) kill(ranks_[r]->pid(), SIGKILL);
+      }
+    }
+  }
+  bool Pending(const Told& told) const {
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      if (!told.ends[r] && !ranks_[r]->ended()) return true;
+    }
+    return false;
+  }
+  void Turn(Told& told, const Watch& watch) {
+    std::vector<pollfd> waiting;
+    for (const auto& rank : ranks_) {
+      waiting.push_back({rank->ended() ? -1 : rank->fd(), POLLIN, 0});
+    }
+    poll(waiting.data(), waiting.size(), 100);
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      for (const frames::FromTrainer& frame : ranks_[r]->Receive()) {
+        Note(static_cast<int>(r), frame, told);
+        if (r == 0 && watch) watch(*this, frame);
+      }
+    }
+  }
+  void Note(int r, const frames::FromTrainer& frame, Told& told) {
+    if (const auto* store = std::get_if<frames::StoreUp>(&frame)) {
+      for (size_t peer = 1; peer < ranks_.size(); ++peer) {
+        if (!ranks_[peer]->ended()) ranks_[peer]->Send(frames::Connect{token_, store->address});
+      }
+    }
+    if (const auto* saved = std::get_if<frames::CheckpointDone>(&frame)) {
+      if (saved->step <= register_up_to_) {
+        ranks_[r]->Send(frames::Registered{token_, saved->step});
+      }
+    }
+    if (const auto* end = std::get_if<frames::End>(&frame)) {
+      EXPECT_EQ(end->token, token_);
+    }
+    told.Note(r, frame);
+  }
+
+  std::vector<std::unique_ptr<TrainerProcess>> ranks_;
+  std::string token_;
+  int attempts_ = 0;
+  uint64_t register_up_to_ = UINT64_MAX;
+  std::optional<std::chrono::steady_clock::time_point> broken_;
+};
+
+}  // namespace dt::testing

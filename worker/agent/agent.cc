@@ -1,0 +1,237 @@
+// agent.cc: orders against what is held; the order of things within a turn.
+#include "worker/agent/agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/text.h"
+#include "worker/agent/agent_turn.h"
+
+namespace dt {
+namespace agent_internal {
+
+// ---- the stream ----
+
+void AgentTurn::Take(const StreamConnected&) {
+  s_.connected = true;
+  s_.contact = false;
+  ++s_.session;
+  s_.hello_sent = false;
+  s_.report_in_flight = false;
+  s_.report_urgent = true;
+  s_.drained_told = false;
+  s_.buffer.Rewind();
+}
+
+void AgentTurn::Take(const StreamLost&) {
+  if (s_.contact) s_.lost_since = now_.steady;
+  s_.contact = false;
+  s_.connected = false;
+  s_.report_in_flight = false;
+}
+
+void AgentTurn::Take(const ReportWritten& event) {
+  if (event.session == s_.session) s_.report_in_flight = false;
+}
+
+void AgentTurn::Take(const OrdersReceived& event) {
+  if (!s_.connected || event.session != s_.session) return;
+  const v1::Orders& orders = event.orders;
+  s_.contact = true;
+  if (orders.journal_id() != 0 && orders.journal_id() != s_.journal_id) {
+    if (s_.journal_id != 0) ForgetJournal();
+    s_.journal_id = orders.journal_id();
+    s_.report_urgent = true;
+  }
+  const std::vector<v1::Item> durable = s_.buffer.Acknowledge(orders.acked_sequence());
+  s_.desired.reset();
+  if (orders.has_attempt()) {
+    // A token that is none names nothing that could be held.
+    auto token = AttemptToken::FromBytes(orders.attempt().attempt_token());
+    if (token.ok()) s_.desired = DesiredAttempt{*token, orders.attempt()};
+  }
+  if (s_.attempt && s_.desired && s_.attempt->token == s_.desired->token) {
+    s_.attempt->assigned = s_.desired->assigned;
+  }
+  for (const std::string& token : orders.unknown_tokens()) {
+    if (s_.attempt && s_.attempt->token.ToBytes() == token) StopHeld(StopReason::kForget);
+  }
+  TellRegistered(durable);
+}
+
+// Rank 0 keeps the checkpoint that a resume would begin from. Of an attempt that is no longer
+// ordered the coordinator may have refused what it acknowledged, so nothing is said of it.
+void AgentTurn::TellRegistered(const std::vector<v1::Item>& durable) {
+  if (!s_.attempt || s_.attempt->stage == AttemptStage::kEnded || !s_.desired ||
+      s_.desired->token != s_.attempt->token || s_.desired->assigned.kill() ||
+      s_.desired->assigned.abandon()) {
+    return;
+  }
+  std::optional<uint64_t> step;
+  for (const v1::Item& item : durable) {
+    if (!item.has_checkpoint() || item.attempt_token() != s_.attempt->token.ToBytes()) continue;
+    step = std::max(step.value_or(0), item.checkpoint().step());
+  }
+  if (step) actions_.push_back(SendFrame{frames::Registered{s_.attempt->token.ToHex(), *step}});
+}
+
+// The database was replaced: nothing this worker holds or has to tell means anything there. Should
+// the old one come back, what ended here has ended: it is not started again.
+void AgentTurn::ForgetJournal() {
+  StopHeld(StopReason::kForget);
+  s_.buffer.Clear();
+  ForgetPending();
+}
+
+void AgentTurn::ForgetPending() {
+  s_.pending_rows.clear();
+  s_.pending_log.clear();
+  s_.pending_log_dropped = 0;
+}
+
+// ---- orders against what is held ----
+
+bool AgentTurn::HasEnded(const AttemptToken& token) const {
+  return std::find(s_.ended.begin(), s_.ended.end(), token) != s_.ended.end();
+}
+
+void AgentTurn::RememberEnded(const AttemptToken& token) {
+  s_.ended.push_back(token);
+  if (s_.ended.size() > limits::kRememberedAttempts) s_.ended.pop_front();
+}
+
+void AgentTurn::FollowOrders() {
+  if (s_.attempt) {
+    if (!s_.desired || s_.desired->token != s_.attempt->token) {
+      StopHeld(StopReason::kAbandon);
+    } else if (s_.desired->assigned.kill()) {
+      StopHeld(StopReason::kKill);
+    } else if (s_.desired->assigned.abandon()) {
+      StopHeld(StopReason::kAbandon);
+    } else if (s_.desired->assigned.checkpoint_stop()) {
+      StopHeld(StopReason::kGangSaves);
+    }
+    if (s_.draining) StopHeld(StopReason::kDraining);
+  }
+  if (s_.attempt || !s_.desired || HasEnded(s_.desired->token)) return;
+  const v1::Assigned& order = s_.desired->assigned;
+  if (order.kill() || order.abandon()) return;
+  s_.attempt = LocalAttempt{.token = s_.desired->token, .assigned = order};
+  s_.pending_token = s_.desired->token;
+  s_.pending_rank = order.rank();
+  s_.report_urgent = true;
+  if (s_.draining) {
+    EndHeld(v1::CAUSE_PREEMPTED, "the worker is shutting down and takes no new attempt");
+    ReleaseHeld();
+    return;
+  }
+  s_.start_failures = 0;
+  s_.next_start = now_.steady;
+}
+
+void AgentTurn::StopHeld(StopReason reason) {
+  if (!s_.attempt || reason <= s_.attempt->stop) return;
+  LocalAttempt& attempt = *s_.attempt;
+  const StopReason before = std::exchange(attempt.stop, reason);
+  s_.report_urgent = true;
+  if (attempt.stage == AttemptStage::kWaiting) {
+    EndHeld(Saves(reason) ? v1::CAUSE_PREEMPTED : v1::CAUSE_CANCELLED, "stopped before it started");
+    ReleaseHeld();
+    return;
+  }
+  switch (reason) {
+    case StopReason::kNone:
+      return;
+    case StopReason::kGrace:
+    case StopReason::kGangSaves:
+    case StopReason::kDraining:
+      if (attempt.stage == AttemptStage::kEnded || Saves(before)) return;
+      actions_.push_back(SendFrame{frames::Stop{attempt.token.ToHex(), true}});
+      s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + limits::kCheckpointStopGrace);
+      s_.trainer.kill_reason =
+          absl::StrCat("did not save and stop within ", Seconds(limits::kCheckpointStopGrace));
+      return;
+    case StopReason::kAbandon:
+      if (attempt.stage == AttemptStage::kEnded) return;
+      actions_.push_back(SendFrame{frames::Stop{attempt.token.ToHex(), false}});
+      s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + limits::kAbandonGrace);
+      s_.trainer.kill_reason =
+          absl::StrCat("did not leave the gang within ", Seconds(limits::kAbandonGrace));
+      return;
+    case StopReason::kKill:
+      Kill("was killed by a cancel");
+      return;
+    case StopReason::kForget:
+      Kill("was killed: the coordinator does not know its attempt");
+      return;
+  }
+}
+
+// Tells the end of the held attempt, after everything else there is to tell of it.
+void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_status) {
+  LocalAttempt& attempt = *s_.attempt;
+  attempt.stage = AttemptStage::kEnded;
+  RememberEnded(attempt.token);
+  s_.report_urgent = true;
+  if (attempt.stop == StopReason::kForget) {
+    ForgetPending();
+    return;
+  }
+  FlushRows();
+  FlushLog();
+  v1::Item item = ItemFor(attempt.token);
+  v1::Ended& ended = *item.mutable_ended();
+  ended.set_cause(cause);
+  ended.set_message(CleanText(message, limits::kTextBytes));
+  ended.set_step(attempt.step);
+  ended.set_exit_status(exit_status);
+  s_.buffer.Push(std::move(item));
+}
+
+void AgentTurn::ReleaseHeld() {
+  s_.attempt.reset();
+  s_.report_urgent = true;
+}
+
+void AgentTurn::Reconcile() {
+  FollowOrders();
+  KeepDeadlines();
+  DriveTrainer();
+  Report();
+  GoWhenDrained();
+}
+
+}  // namespace agent_internal
+
+AgentState MakeAgent(AgentOptions options, Instant now) {
+  AgentState state;
+  state.options = std::move(options);
+  state.lost_since = now.steady;
+  state.next_report = now.steady;
+  state.next_start = now.steady;
+  return state;
+}
+
+Actions AgentStep(AgentState& state, AgentEvent event, Instant now) {
+  agent_internal::AgentTurn turn(state, now);
+  turn.Take(event);
+  turn.Reconcile();
+  return turn.Done();
+}
+
+absl::Duration NextDeadline(const AgentState& state) {
+  absl::Duration next = state.trainer.kill_at;
+  if (state.connected && !state.report_in_flight) next = std::min(next, state.next_report);
+  if (state.attempt && !state.contact && state.attempt->stop == StopReason::kNone) {
+    next = std::min(next, state.lost_since + state.options.disconnect_grace);
+  }
+  const bool waiting = state.attempt && state.attempt->stage == AttemptStage::kWaiting;
+  const bool ahead = state.options.warmth == Warmth::kAlwaysWarm && !state.draining &&
+                     state.start_failures < limits::kTrainerStartTries;
+  if (state.trainer.phase == TrainerPhase::kNone && (waiting || ahead)) {
+    next = std::min(next, state.next_start);
+  }
+  return std::min(next, state.drain_until);
+}
+
+}  // namespace dt

@@ -1,0 +1,206 @@
+// agent.h: what one worker does: its slot's orders against its slot's trainer.
+//
+// Role:      pure: the same state, event and now give the same state and actions. No I/O, clock,
+//            lock, thread, randomness. The shell (worker/shell) feeds events and carries out
+//            actions in order; the simulator does the same with fakes.
+// Ownership: AgentState is a value: copyable, movable, all of it here.
+// Errors:    none leave: a trial's failure is an Ended item, a trainer's misconduct ends its
+//            attempt, malformed orders are ignored.
+// Bounds:    one attempt at a time; unacknowledged items as in item_buffer.h; every wait has a
+//            deadline from limits.h, seen by NextDeadline.
+// Tests:     tests/worker/agent_*_test.cc, tests/sim
+//
+// The shell's promises:
+//   - one trainer at a time; the frames of a dead trainer are fed before its TrainerExited;
+//   - a report that it was given is answered by ReportWritten (another may be sent) or StreamLost;
+//   - a stream counts as connected from the moment its first report may be written; contact is made
+//     by orders, which the coordinator sends at once on every new stream;
+//   - orders carry the session of the stream they came on, in the stream's order.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "common/limits.h"
+#include "dtrain/v1/fleet.pb.h"
+#include "worker/agent/item_buffer.h"
+#include "worker/frames/frames.h"
+
+namespace dt {
+
+namespace v1 = ::dtrain::v1;
+
+// When a trainer process is started.
+enum class Warmth {
+  kOnDemand,   // when an attempt needs one
+  kAlwaysWarm  // ahead of the first attempt as well, and again after a crash
+};
+
+// Constant for the life of the process.
+struct AgentOptions {
+  v1::Hello hello;  // who this is; the session is filled in per stream
+  std::string data_root;
+  std::string storage;       // folder; its id and the data address are in `hello`
+  std::string trainer_path;  // for messages to people; the shell knows how to start it
+  absl::Duration disconnect_grace = limits::kDisconnectGrace;
+  Warmth warmth = Warmth::kAlwaysWarm;
+};
+
+// ---- events ----
+struct StreamConnected {};
+struct StreamLost {};
+struct OrdersReceived {
+  uint64_t session = 0;
+  v1::Orders orders;
+};
+struct ReportWritten {
+  uint64_t session = 0;
+};
+struct FrameReceived {
+  frames::FromTrainer frame;
+};
+struct TrainerMisbehaved {
+  std::string reason;  // a malformed or overlong frame
+};
+struct TrainerStartFailed {
+  std::string message;  // no process came to be
+};
+enum class OomEvidence { kNone, kCgroupKill };
+struct TrainerExited {
+  int wait_status = 0;  // as from waitpid
+  OomEvidence oom = OomEvidence::kNone;
+};
+struct LogLines {
+  std::vector<std::string> lines;  // without newlines
+  uint64_t dropped = 0;            // lines the reader counted and left out
+};
+struct TimePassed {};
+struct Terminate {};  // SIGTERM: drain; a second one: leave at once
+
+using AgentEvent = std::variant<StreamConnected, StreamLost, OrdersReceived, ReportWritten,
+                                FrameReceived, TrainerMisbehaved, TrainerStartFailed, TrainerExited,
+                                LogLines, TimePassed, Terminate>;
+
+// ---- actions ----
+struct SpawnTrainer {
+  std::map<std::string, std::string> env;  // resources.env of the attempt
+};
+struct SendFrame {
+  frames::ToTrainer frame;
+};
+// SIGKILL to the trainer's whole process group.
+struct KillTrainer {};
+struct SendReport {
+  v1::WorkerReport report;
+};
+struct ExitProcess {};
+
+using AgentAction = std::variant<SpawnTrainer, SendFrame, KillTrainer, SendReport, ExitProcess>;
+using Actions = std::vector<AgentAction>;
+
+// ---- state ----
+enum class TrainerPhase {
+  kNone,
+  kStarting,  // started, no `idle` yet
+  kIdle,
+  kBusy,     // has a `start`, and no `idle` since
+  kLeaving,  // told to exit
+  kKilled,   // SIGKILL sent, not yet reaped
+};
+struct Trainer {
+  TrainerPhase phase = TrainerPhase::kNone;
+  bool was_ready = false;  // said `idle` once
+  std::map<std::string, std::string> env;
+  frames::Hello hello;
+  absl::Duration kill_at = absl::InfiniteDuration();  // steady time
+  std::string kill_reason;                            // when kill_at passes, or misconduct
+};
+
+// Why an attempt is to end here; later ones are stronger.
+enum class StopReason {
+  kNone,
+  kGrace,      // the coordinator was away too long: save and stop
+  kGangSaves,  // another worker of the gang is to go: save and stop
+  kDraining,   // this worker is to go: save and stop
+  kAbandon,    // the gang is broken, or the attempt is no longer ordered
+  kKill,       // cancelled
+  kForget,     // the coordinator does not know it: kill, and tell nothing
+};
+enum class AttemptStage {
+  kWaiting,    // for a trainer; no `start` sent
+  kPreparing,  // `start` sent
+  kReady,      // `prepared` received
+  kTraining,   // `running` received
+  kEnded,      // its end is told; the trainer still frees memory
+};
+struct LocalAttempt {
+  AttemptToken token;
+  v1::Assigned assigned;
+  AttemptStage stage = AttemptStage::kWaiting;
+  StopReason stop = StopReason::kNone;
+  bool address_sent = false;  // rank > 0: the trainer has the store's address
+  // Live state, as in AttemptStatus.
+  std::string store_address;
+  uint64_t step = 0;
+  uint64_t evaluated_parts = 0, evaluation_parts = 0;
+  std::optional<v1::StepRow> latest;
+  std::optional<v1::Prepared> prepared;
+};
+
+struct DesiredAttempt {
+  AttemptToken token;
+  v1::Assigned assigned;
+};
+
+struct AgentState {
+  AgentOptions options;
+  JournalId journal_id = 0;  // 0: none yet
+
+  // The stream.
+  uint64_t session = 0;
+  bool connected = false;
+  bool contact = false;  // orders came on this stream: somebody is there
+  bool hello_sent = false;
+  bool report_in_flight = false;
+  bool report_urgent = false;  // something to tell that does not wait for the heartbeat
+  absl::Duration next_report;  // steady time of the next heartbeat
+  absl::Duration lost_since;   // steady time since when there is no contact
+
+  // What should be, as last ordered, and what is.
+  std::optional<DesiredAttempt> desired;
+  std::optional<LocalAttempt> attempt;
+  std::deque<AttemptToken> ended;  // the newest attempts that ended here
+  Trainer trainer;
+  int start_failures = 0;  // in a row; an attempt's arrival starts the count anew
+  std::string start_error;
+  absl::Duration next_start;  // not before this
+
+  // What is to be told.
+  ItemBuffer buffer;
+  AttemptToken pending_token;  // of pending_rows and pending_log
+  int32_t pending_rank = 0;
+  std::vector<v1::StepRow> pending_rows;
+  std::string pending_log;
+  uint64_t pending_log_dropped = 0;
+  std::string last_line;  // the trainer's newest line, evidence when it dies
+
+  // Going.
+  bool draining = false;
+  bool drained_told = false;  // a report said that nothing is held any more
+  absl::Duration drain_until = absl::InfiniteDuration();
+};
+
+AgentState MakeAgent(AgentOptions options, Instant now);
+Actions AgentStep(AgentState& state, AgentEvent event, Instant now);
+// Steady time at which AgentStep wants a TimePassed at the latest; InfiniteDuration: never.
+absl::Duration NextDeadline(const AgentState& state);
+
+}  // namespace dt

@@ -1,0 +1,372 @@
+// agent_trainer.cc: the trainer's frames, start and death.
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "common/text.h"
+#include "worker/agent/agent_turn.h"
+#include "worker/agent/convert.h"
+
+namespace dt::agent_internal {
+namespace {
+
+// A last line of output is a hint in a message, not a log.
+constexpr size_t kLastLineBytes = 512;
+
+std::map<std::string, std::string> EnvOf(const v1::Assigned& assigned) {
+  std::map<std::string, std::string> env;
+  for (const v1::Label& variable : assigned.spec().resources().env()) {
+    env[variable.key()] = variable.value();
+  }
+  return env;
+}
+
+// The driver, CUDA and people write a GPU's UUID with and without "GPU-".
+std::string BareUuid(std::string_view uuid) {
+  std::string bare = absl::AsciiStrToLower(CleanText(uuid, limits::kNameBytes));
+  if (bare.rfind("gpu-", 0) == 0) bare.erase(0, 4);
+  return bare;
+}
+
+std::string DescribeExit(int wait_status) {
+  if (WIFEXITED(wait_status)) {
+    return absl::StrCat("exited with status ", WEXITSTATUS(wait_status));
+  }
+  const int number = WTERMSIG(wait_status);
+  const char* name = sigabbrev_np(number);
+  return absl::StrCat("was ended by signal ", number, " (SIG", name ? name : "?", ")");
+}
+
+}  // namespace
+
+void AgentTurn::Take(const FrameReceived& event) {
+  std::visit([this](const auto& frame) { TakeFrame(frame); }, event.frame);
+}
+
+LocalAttempt* AgentTurn::Current(const std::string& token) {
+  if (!s_.attempt || s_.attempt->stage == AttemptStage::kWaiting) return nullptr;
+  if (s_.attempt->stage == AttemptStage::kEnded) return nullptr;
+  if (s_.attempt->stop == StopReason::kForget) return nullptr;
+  return s_.attempt->token.ToHex() == token ? &*s_.attempt : nullptr;
+}
+
+void AgentTurn::TakeFrame(const frames::Hello& frame) {
+  s_.trainer.hello = frame;
+  const std::string mine = BareUuid(s_.options.hello.gpu_uuid());
+  const std::string opened = BareUuid(frame.gpu_uuid);
+  // Of a MIG instance, some drivers tell CUDA the UUID of the GPU that it is a part of.
+  const bool instance = mine.rfind("mig-", 0) == 0;
+  if (instance || mine.empty() || opened.empty() || mine == opened) return;
+  Kill(absl::StrCat("was killed: it opened GPU ", opened, ", and this worker's is ", mine,
+                    "; does resources.env or a wrapper of --trainer set CUDA_VISIBLE_DEVICES?"));
+}
+
+void AgentTurn::TakeFrame(const frames::Idle&) {
+  if (s_.attempt && s_.attempt->stage != AttemptStage::kWaiting) {
+    if (s_.attempt->stage != AttemptStage::kEnded) {
+      EndHeld(v1::CAUSE_TRAINER_CRASH, "the trainer left the attempt without saying how it ended");
+    }
+    ReleaseHeld();
+  }
+  if (s_.trainer.phase == TrainerPhase::kStarting || s_.trainer.phase == TrainerPhase::kBusy) {
+    s_.trainer.phase = TrainerPhase::kIdle;
+    s_.trainer.was_ready = true;
+    s_.trainer.kill_at = absl::InfiniteDuration();
+  }
+}
+
+void AgentTurn::TakeFrame(const frames::Prepared& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  attempt->prepared = ToMessage(frame, s_.trainer.hello, s_.options.hello.host());
+  if (attempt->stage == AttemptStage::kPreparing) attempt->stage = AttemptStage::kReady;
+  if (attempt->assigned.rank() == 0) {
+    v1::Item item = ItemFor(attempt->token);
+    *item.mutable_prepared() = *attempt->prepared;
+    PushItem(std::move(item));
+  }
+  s_.report_urgent = true;
+}
+
+void AgentTurn::TakeFrame(const frames::StoreUp& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  attempt->store_address = CleanText(frame.address, limits::kNameBytes);
+  s_.report_urgent = true;
+}
+
+void AgentTurn::TakeFrame(const frames::Running& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  attempt->stage = AttemptStage::kTraining;
+  attempt->step = std::max(attempt->step, frame.resumed_step);
+  if (attempt->assigned.rank() == 0) {
+    v1::Item item = ItemFor(attempt->token);
+    item.mutable_running()->set_resumed_step(frame.resumed_step);
+    PushItem(std::move(item));
+  }
+  s_.report_urgent = true;
+}
+
+void AgentTurn::TakeFrame(const frames::StepDone& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  v1::StepRow row = RowFromJson(frame.row);
+  const uint64_t before = attempt->latest ? attempt->latest->step() : 0;
+  if (row.step() <= before) {
+    // The coordinator would refuse the row, and with it everything after it.
+    Kill(absl::StrCat("was killed: its step ", row.step(), " followed step ", before));
+    return;
+  }
+  attempt->step = std::max(attempt->step, row.step());
+  attempt->latest = row;
+  s_.pending_rows.push_back(std::move(row));
+  if (s_.pending_rows.size() >= limits::kRowsPerChunk) FlushRows();
+}
+
+void AgentTurn::TakeFrame(const frames::Progress& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  attempt->step = std::max(attempt->step, frame.step);
+  attempt->evaluation_parts = frame.evaluation_parts;
+  attempt->evaluated_parts = std::min(frame.evaluated_parts, frame.evaluation_parts);
+}
+
+void AgentTurn::TakeFrame(const frames::Eval& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  v1::Item item = ItemFor(attempt->token);
+  *item.mutable_evaluation() = ToMessage(frame);
+  PushItem(std::move(item));
+}
+
+void AgentTurn::TakeFrame(const frames::CheckpointDone& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  v1::Item item = ItemFor(attempt->token);
+  *item.mutable_checkpoint() = ToMessage(frame, s_.options.hello.storage_id());
+  PushItem(std::move(item));
+  s_.report_urgent = true;  // a resume from it must not depend on this worker's next second
+}
+
+void AgentTurn::TakeFrame(const frames::CheckpointRemoved& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  v1::Item item = ItemFor(attempt->token);
+  v1::CheckpointRef& removed = *item.mutable_checkpoint_removed();
+  removed.set_step(frame.step);
+  removed.set_path(CleanText(frame.path, limits::kTextBytes));
+  removed.set_storage_id(s_.options.hello.storage_id());
+  PushItem(std::move(item));
+}
+
+std::string AgentTurn::WhySaved(const LocalAttempt& attempt) const {
+  if (attempt.stop == StopReason::kDraining) return "the worker was told to shut down";
+  if (attempt.stop == StopReason::kGangSaves) return "another worker of the gang shuts down";
+  return absl::StrCat("no coordinator for ", Seconds(s_.options.disconnect_grace));
+}
+
+void AgentTurn::TakeFrame(const frames::End& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  attempt->step = std::max(attempt->step, frame.step);
+  v1::Cause cause = CauseFromWord(frame.cause);
+  std::string message = frame.message;
+  if (Saves(attempt->stop) && cause == v1::CAUSE_CANCELLED) {
+    cause = v1::CAUSE_PREEMPTED;
+    message = absl::StrCat(WhySaved(*attempt), "; the trainer saved and stopped");
+  }
+  EndHeld(cause, message);
+  if (s_.trainer.phase == TrainerPhase::kBusy) {
+    s_.trainer.kill_at = now_.steady + limits::kTrainerIdleGrace;
+    s_.trainer.kill_reason = absl::StrCat("was not idle ", Seconds(limits::kTrainerIdleGrace),
+                                          " after its attempt's end");
+  }
+}
+
+void AgentTurn::Take(const TrainerMisbehaved& event) {
+  Kill(absl::StrCat("was killed for what it said over its link: ", event.reason));
+}
+
+void AgentTurn::Take(const TrainerStartFailed& event) {
+  s_.trainer = Trainer{.env = s_.trainer.env};
+  NoteStartFailure(event.message);
+}
+
+void AgentTurn::Take(const TrainerExited& event) {
+  const Trainer dead = std::exchange(s_.trainer, Trainer{.env = s_.trainer.env});
+  if (s_.draining) s_.report_urgent = true;
+  if (s_.attempt && s_.attempt->stage != AttemptStage::kWaiting) {
+    if (s_.attempt->stage != AttemptStage::kEnded) EndOnDeath(event, dead);
+    ReleaseHeld();
+    return;
+  }
+  const bool killed = dead.phase == TrainerPhase::kKilled;
+  if (dead.phase == TrainerPhase::kLeaving || (killed && dead.was_ready)) return;
+  std::string message = killed ? dead.kill_reason : DescribeExit(event.wait_status);
+  if (!s_.last_line.empty()) absl::StrAppend(&message, "; its last line: ", s_.last_line);
+  NoteStartFailure(std::move(message));
+}
+
+// The trainer died inside the attempt, without an `end`.
+void AgentTurn::EndOnDeath(const TrainerExited& event, const Trainer& dead) {
+  std::string message = absl::StrCat("the trainer ", DescribeExit(event.wait_status));
+  v1::Cause cause = v1::CAUSE_TRAINER_CRASH;
+  const bool killed_by_us = dead.phase == TrainerPhase::kKilled;
+  if (killed_by_us) message = absl::StrCat("the trainer ", dead.kill_reason);
+  switch (s_.attempt->stop) {
+    case StopReason::kNone:
+      if (!killed_by_us && event.oom == OomEvidence::kCgroupKill &&
+          WIFSIGNALED(event.wait_status) && WTERMSIG(event.wait_status) == SIGKILL) {
+        cause = v1::CAUSE_OOM;
+        message = "the kernel killed the trainer: its memory group was full (oom_kill)";
+      } else if (!s_.last_line.empty()) {
+        absl::StrAppend(&message, "; its last line: ", s_.last_line);
+      }
+      break;
+    case StopReason::kGrace:
+    case StopReason::kGangSaves:
+    case StopReason::kDraining:
+      cause = v1::CAUSE_PREEMPTED;
+      break;
+    case StopReason::kAbandon:
+    case StopReason::kKill:
+    case StopReason::kForget:
+      cause = v1::CAUSE_CANCELLED;
+      break;
+  }
+  EndHeld(cause, message, event.wait_status);
+}
+
+void AgentTurn::NoteStartFailure(std::string message) {
+  ++s_.start_failures;
+  absl::Duration pause = limits::kTrainerRestartFirst;
+  for (int i = 1; i < s_.start_failures && pause < limits::kTrainerRestartMax; ++i) pause *= 2;
+  s_.next_start = now_.steady + std::min(pause, limits::kTrainerRestartMax);
+  s_.start_error = std::move(message);
+  if (s_.attempt && s_.attempt->stage == AttemptStage::kWaiting &&
+      s_.start_failures >= limits::kTrainerStartTries) {
+    EndHeld(
+        v1::CAUSE_TRAINER_CRASH,
+        absl::StrCat("trainer ", s_.options.trainer_path, " did not start in ", s_.start_failures,
+                     " tries (", s_.start_error, "); set --trainer of worker ",
+                     s_.options.hello.worker(), " to a dttrain that runs on its host"));
+    ReleaseHeld();
+  }
+}
+
+void AgentTurn::Take(LogLines& event) {
+  for (const std::string& line : event.lines) {
+    if (!line.empty()) s_.last_line = CleanText(line, kLastLineBytes);
+  }
+  if (!s_.attempt || s_.attempt->stage == AttemptStage::kEnded) return;
+  s_.pending_log_dropped += event.dropped;
+  for (const std::string& line : event.lines) {
+    const std::string clean = CleanText(line, limits::kLogLineBytes);
+    if (s_.pending_log.size() + clean.size() >= limits::kLogChunkBytes) FlushLog();
+    s_.pending_log += clean;
+    s_.pending_log += '\n';
+  }
+}
+
+void AgentTurn::Take(const Terminate&) {
+  s_.report_urgent = true;
+  if (std::exchange(s_.draining, true)) {
+    if (s_.trainer.phase != TrainerPhase::kNone)
+      Kill("was killed: the worker was told twice to go");
+    actions_.push_back(ExitProcess{});
+  }
+}
+
+void AgentTurn::Kill(std::string reason) {
+  if (s_.trainer.phase == TrainerPhase::kNone || s_.trainer.phase == TrainerPhase::kKilled) return;
+  s_.trainer.phase = TrainerPhase::kKilled;
+  s_.trainer.kill_at = absl::InfiniteDuration();
+  s_.trainer.kill_reason = std::move(reason);
+  actions_.push_back(KillTrainer{});
+}
+
+void AgentTurn::KeepDeadlines() {
+  if (now_.steady >= s_.trainer.kill_at) Kill(s_.trainer.kill_reason);
+  if (!s_.contact && s_.attempt && now_.steady - s_.lost_since >= s_.options.disconnect_grace) {
+    StopHeld(StopReason::kGrace);
+  }
+}
+
+void AgentTurn::DriveTrainer() {
+  const bool waiting = s_.attempt && s_.attempt->stage == AttemptStage::kWaiting;
+  const bool ahead = s_.options.warmth == Warmth::kAlwaysWarm && !s_.draining &&
+                     s_.start_failures < limits::kTrainerStartTries;
+  switch (s_.trainer.phase) {
+    case TrainerPhase::kNone:
+      if (!(waiting || ahead) || now_.steady < s_.next_start) return;
+      s_.trainer.phase = TrainerPhase::kStarting;
+      if (waiting) s_.trainer.env = EnvOf(s_.attempt->assigned);
+      s_.trainer.kill_at = now_.steady + limits::kTrainerStartTimeout;
+      s_.trainer.kill_reason =
+          absl::StrCat("was not ready within ", Seconds(limits::kTrainerStartTimeout));
+      s_.last_line.clear();
+      actions_.push_back(SpawnTrainer{s_.trainer.env});
+      return;
+    case TrainerPhase::kStarting:
+      if (s_.draining) LeaveTrainer();
+      return;
+    case TrainerPhase::kIdle:
+      if (waiting && s_.trainer.env == EnvOf(s_.attempt->assigned)) {
+        SendStart();
+      } else if (waiting || s_.draining) {
+        LeaveTrainer();
+      }
+      return;
+    case TrainerPhase::kBusy:
+      if (s_.attempt && !s_.attempt->address_sent &&
+          !s_.attempt->assigned.store_address().empty()) {
+        s_.attempt->address_sent = true;
+        actions_.push_back(SendFrame{
+            frames::Connect{s_.attempt->token.ToHex(), s_.attempt->assigned.store_address()}});
+      }
+      return;
+    case TrainerPhase::kLeaving:
+    case TrainerPhase::kKilled:
+      return;
+  }
+}
+
+void AgentTurn::LeaveTrainer() {
+  s_.trainer.phase = TrainerPhase::kLeaving;
+  s_.trainer.kill_at = now_.steady + limits::kTrainerExitGrace;
+  s_.trainer.kill_reason = absl::StrCat("did not exit within ", Seconds(limits::kTrainerExitGrace));
+  actions_.push_back(SendFrame{frames::Exit{}});
+}
+
+void AgentTurn::SendStart() {
+  LocalAttempt& attempt = *s_.attempt;
+  const v1::Assigned& order = attempt.assigned;
+  frames::Start start;
+  start.token = attempt.token.ToHex();
+  start.experiment = order.experiment();
+  start.trial = order.trial();
+  start.attempt = order.attempt();
+  start.rank = order.rank();
+  start.world_size = order.world_size();
+  start.local_rank = order.local_rank();
+  start.spec = SpecToJson(order.spec());
+  start.data_root = s_.options.data_root;
+  start.storage = s_.options.storage;
+  start.data_address = s_.options.hello.data_address();
+  if (order.has_resume()) {
+    start.resume = frames::Resume{order.resume().step(), order.resume().path(),
+                                  order.resume().manifest_hash()};
+  }
+  start.store_address = order.store_address();
+  attempt.address_sent = !order.store_address().empty();
+  attempt.stage = AttemptStage::kPreparing;
+  s_.trainer.phase = TrainerPhase::kBusy;
+  actions_.push_back(SendFrame{std::move(start)});
+}
+
+}  // namespace dt::agent_internal

@@ -1,0 +1,98 @@
+// agent_turn.h: one AgentStep, for agent*.cc alone: agent.cc has orders and stops, agent_trainer.cc
+// the trainer's frames, start and death, agent_report.cc what is told.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "worker/agent/agent.h"
+
+namespace dt::agent_internal {
+
+inline std::string Seconds(absl::Duration duration) {
+  return absl::StrCat(absl::ToInt64Seconds(duration), " s");
+}
+
+// The trainer is asked to save before it stops.
+inline bool Saves(StopReason reason) {
+  return reason == StopReason::kGrace || reason == StopReason::kGangSaves ||
+         reason == StopReason::kDraining;
+}
+
+// One AgentStep: the state, what is to be done, and the time, which does not change within it.
+class AgentTurn {
+ public:
+  AgentTurn(AgentState& state, Instant now) : s_(state), now_(now) {}
+
+  void Take(AgentEvent& event) {
+    std::visit([this](auto& what) { Take(what); }, event);
+  }
+  // What follows from the state, whatever the event was.
+  void Reconcile();
+  Actions Done() { return std::move(actions_); }
+
+ private:
+  void Take(const StreamConnected&);
+  void Take(const StreamLost&);
+  void Take(const OrdersReceived& event);
+  void Take(const ReportWritten& event);
+  void Take(const FrameReceived& event);
+  void Take(const TrainerMisbehaved& event);
+  void Take(const TrainerStartFailed& event);
+  void Take(const TrainerExited& event);
+  void Take(LogLines& event);
+  void Take(const TimePassed&) {}
+  void Take(const Terminate&);
+
+  void TakeFrame(const frames::Hello& frame);
+  void TakeFrame(const frames::Idle&);
+  void TakeFrame(const frames::Prepared& frame);
+  void TakeFrame(const frames::StoreUp& frame);
+  void TakeFrame(const frames::Running& frame);
+  void TakeFrame(const frames::StepDone& frame);
+  void TakeFrame(const frames::Progress& frame);
+  void TakeFrame(const frames::Eval& frame);
+  void TakeFrame(const frames::CheckpointDone& frame);
+  void TakeFrame(const frames::CheckpointRemoved& frame);
+  void TakeFrame(const frames::End& frame);
+  // The attempt that a frame with this token speaks for, or null: frames of earlier attempts.
+  LocalAttempt* Current(const std::string& token);
+
+  void ForgetJournal();
+  void ForgetPending();
+  void TellRegistered(const std::vector<v1::Item>& durable);
+  void FollowOrders();
+  void StopHeld(StopReason reason);
+  void EndHeld(v1::Cause cause, std::string_view message, int exit_status = 0);
+  void ReleaseHeld();
+  // REQUIRES: Saves(attempt.stop).
+  std::string WhySaved(const LocalAttempt& attempt) const;
+  void EndOnDeath(const TrainerExited& event, const Trainer& dead);
+  void NoteStartFailure(std::string message);
+  bool HasEnded(const AttemptToken& token) const;
+  void RememberEnded(const AttemptToken& token);
+
+  void KeepDeadlines();
+  void DriveTrainer();
+  void SendStart();
+  void LeaveTrainer();
+  void Kill(std::string reason);
+
+  v1::Item ItemFor(const AttemptToken& token) const;
+  void PushItem(v1::Item item);
+  void FlushRows();
+  void FlushLog();
+  void Report();
+  void FillHello(v1::WorkerReport& report);
+  void FillAttempts(v1::WorkerReport& report) const;
+  void GoWhenDrained();
+
+  AgentState& s_;
+  const Instant now_;
+  Actions actions_;
+};
+
+}  // namespace dt::agent_internal

@@ -1,0 +1,142 @@
+// convert.cc: field by field.
+#include "worker/agent/convert.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "common/check.h"
+#include "common/limits.h"
+#include "common/text.h"
+
+namespace dt {
+
+nlohmann::json SpecToJson(const v1::Spec& spec) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  const auto status = google::protobuf::util::MessageToJsonString(spec, &text, options);
+  DT_CHECK(status.ok());
+  return nlohmann::json::parse(text);
+}
+
+namespace {
+
+void SetNumber(v1::StepRow& row, const google::protobuf::FieldDescriptor* field,
+               const nlohmann::json& value) {
+  using google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection* reflection = row.GetReflection();
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+    const double number =
+        value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+    reflection->SetDouble(&row, field, number);
+  } else if (value.is_number()) {
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_UINT64:
+        reflection->SetUInt64(&row, field, value.get<uint64_t>());
+        break;
+      case FieldDescriptor::CPPTYPE_INT64:
+        reflection->SetInt64(&row, field, value.get<int64_t>());
+        break;
+      case FieldDescriptor::CPPTYPE_INT32:
+        reflection->SetInt32(&row, field, value.get<int32_t>());
+        break;
+      default:  // protobuf's enum; StepRow has no other types
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+v1::StepRow RowFromJson(const nlohmann::json& row) {
+  v1::StepRow message;
+  if (!row.is_object()) return message;
+  const google::protobuf::Descriptor* descriptor = v1::StepRow::descriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* field = descriptor->field(i);
+    const auto found = row.find(field->name());
+    if (found == row.end() || (!found->is_number() && !found->is_null())) continue;
+    SetNumber(message, field, *found);
+  }
+  return message;
+}
+
+v1::Prepared ToMessage(const frames::Prepared& frame, const frames::Hello& trainer,
+                       std::string_view host) {
+  v1::Prepared message;
+  message.set_target_steps(frame.target_steps);
+  message.set_train_files(frame.train_files);
+  message.set_train_tokens(frame.train_tokens);
+  message.set_val_tokens(frame.val_tokens);
+  message.set_data_fingerprint(CleanText(frame.data_fingerprint, limits::kNameBytes));
+  message.set_model_parameters(frame.model_parameters);
+  message.set_tokens_per_step(frame.tokens_per_step);
+  v1::Provenance& provenance = *message.mutable_provenance();
+  provenance.set_program_version(CleanText(trainer.program_version, limits::kNameBytes));
+  provenance.set_program_revision(CleanText(trainer.program_revision, limits::kNameBytes));
+  provenance.set_torch_version(CleanText(trainer.torch_version, limits::kNameBytes));
+  provenance.set_nccl_version(CleanText(trainer.nccl_version, limits::kNameBytes));
+  provenance.set_cuda_version(CleanText(trainer.cuda_version, limits::kNameBytes));
+  provenance.set_device_name(CleanText(trainer.device_name, limits::kNameBytes));
+  provenance.set_host(std::string(host));
+  provenance.set_threads(trainer.threads);
+  provenance.set_cores(CleanText(trainer.cores, limits::kNameBytes));
+  return message;
+}
+
+v1::CheckpointRef ToMessage(const frames::CheckpointDone& frame, std::string_view storage_id) {
+  v1::CheckpointRef message;
+  message.set_step(frame.step);
+  message.set_storage_id(std::string(storage_id));
+  message.set_path(CleanText(frame.path, limits::kTextBytes));
+  message.set_manifest_hash(CleanText(frame.manifest_hash, limits::kNameBytes));
+  message.set_bytes(frame.bytes);
+  message.set_seconds(frame.seconds);
+  message.set_loss(frame.loss.value_or(std::numeric_limits<double>::quiet_NaN()));
+  message.set_best(frame.best);
+  return message;
+}
+
+v1::Evaluation ToMessage(const frames::Eval& frame) {
+  v1::Evaluation message;
+  message.set_step(frame.step);
+  message.set_split(CleanText(frame.split, limits::kNameBytes));
+  message.set_loss(frame.loss);
+  message.set_perplexity_mean(frame.perplexity_mean);
+  message.set_tokens(frame.tokens);
+  message.set_seconds(frame.seconds);
+  if (frame.hellaswag_acc) message.set_hellaswag_acc(*frame.hellaswag_acc);
+  if (frame.hellaswag_acc_norm) message.set_hellaswag_acc_norm(*frame.hellaswag_acc_norm);
+  for (const std::string& sample : frame.samples) {
+    if (message.samples_size() == static_cast<int>(limits::kSamples)) break;
+    message.add_samples(CleanText(sample, limits::kSampleBytes));
+  }
+  return message;
+}
+
+v1::Cause CauseFromWord(std::string_view word) {
+  static constexpr std::array<std::pair<std::string_view, v1::Cause>, 12> kWords = {{
+      {"finished", v1::CAUSE_FINISHED},
+      {"cancelled", v1::CAUSE_CANCELLED},
+      {"stopped_early", v1::CAUSE_STOPPED_EARLY},
+      {"worker_lost", v1::CAUSE_WORKER_LOST},
+      {"trainer_crash", v1::CAUSE_TRAINER_CRASH},
+      {"collective", v1::CAUSE_COLLECTIVE},
+      {"hang", v1::CAUSE_HANG},
+      {"preempted", v1::CAUSE_PREEMPTED},
+      {"oom", v1::CAUSE_OOM},
+      {"nonfinite", v1::CAUSE_NONFINITE},
+      {"config", v1::CAUSE_CONFIG},
+      {"data", v1::CAUSE_DATA},
+  }};
+  for (const auto& [name, cause] : kWords) {
+    if (name == word) return cause;
+  }
+  return v1::CAUSE_TRAINER_CRASH;
+}
+
+}  // namespace dt

@@ -1,0 +1,118 @@
+// item_buffer.cc: keeping, sending again and thinning.
+#include "worker/agent/item_buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt {
+namespace {
+
+// What an entry costs beside its message: list node and message object.
+constexpr size_t kEntryOverhead = 256;
+
+}  // namespace
+
+void ItemBuffer::Account(Entry& entry) {
+  entry.bytes = entry.item.ByteSizeLong() + kEntryOverhead;
+  bytes_ += entry.bytes;
+  if (entry.item.has_rows()) row_bytes_ += entry.bytes;
+  if (entry.item.has_log()) log_bytes_ += entry.bytes;
+}
+
+void ItemBuffer::Forget(const Entry& entry) {
+  bytes_ -= entry.bytes;
+  if (entry.item.has_rows()) row_bytes_ -= entry.bytes;
+  if (entry.item.has_log()) log_bytes_ -= entry.bytes;
+}
+
+void ItemBuffer::Push(v1::Item item) {
+  item.set_sequence(++last_sequence_);
+  const std::string token = item.attempt_token();
+  items_.push_back({std::move(item), 0});
+  Account(items_.back());
+  if (log_bytes_ > log_bytes_max_) DropOldLogs();
+  uint64_t dropped = 0;
+  // Rows under a quarter of the bound are not what fills it; thinning them would cost a pass over
+  // the buffer at each push and win little.
+  while (bytes_ > bytes_max_ && row_bytes_ > bytes_max_ / 4) dropped += ThinRows();
+  if (dropped > 0) {
+    v1::Item note;
+    note.set_sequence(++last_sequence_);
+    note.set_attempt_token(token);
+    note.mutable_dropped()->set_count(dropped);
+    items_.push_back({std::move(note), 0});
+    Account(items_.back());
+  }
+}
+
+void ItemBuffer::DropOldLogs() {
+  for (Entry& entry : items_) {
+    if (log_bytes_ <= log_bytes_max_ / 2) break;
+    if (!entry.item.has_log() || entry.item.log().text().empty()) continue;
+    Forget(entry);
+    v1::LogChunk& log = *entry.item.mutable_log();
+    const auto lines = std::count(log.text().begin(), log.text().end(), '\n');
+    log.set_dropped_lines(log.dropped_lines() + static_cast<uint64_t>(lines));
+    log.clear_text();
+    Account(entry);
+  }
+}
+
+uint64_t ItemBuffer::ThinRows() {
+  uint64_t dropped = 0;
+  bool keep = true;  // alternates over the whole buffer, so that runs of one-row items thin as well
+  for (Entry& entry : items_) {
+    if (!entry.item.has_rows()) continue;
+    v1::StepRows rows;
+    rows.ParseFromString(entry.item.rows().rows());
+    v1::StepRows kept;
+    for (v1::StepRow& row : *rows.mutable_rows()) {
+      if (keep) kept.add_rows()->Swap(&row);
+      keep = !keep;
+    }
+    const auto lost = static_cast<uint64_t>(rows.rows_size() - kept.rows_size());
+    Forget(entry);
+    if (kept.rows().empty()) {
+      entry.item.mutable_dropped()->set_count(lost);
+    } else {
+      dropped += lost;
+      v1::RowChunk& chunk = *entry.item.mutable_rows();
+      chunk.set_first_step(kept.rows(0).step());
+      chunk.set_last_step(kept.rows(kept.rows_size() - 1).step());
+      chunk.set_count(static_cast<uint32_t>(kept.rows_size()));
+      chunk.set_rows(kept.SerializeAsString());
+    }
+    Account(entry);
+  }
+  return dropped;
+}
+
+std::vector<v1::Item> ItemBuffer::Acknowledge(uint64_t sequence) {
+  std::vector<v1::Item> durable;
+  while (!items_.empty() && items_.front().item.sequence() <= sequence) {
+    Forget(items_.front());
+    durable.push_back(std::move(items_.front().item));
+    items_.pop_front();
+    if (sent_ > 0) --sent_;
+  }
+  return durable;
+}
+
+void ItemBuffer::Rewind() { sent_ = 0; }
+
+void ItemBuffer::TakeUnsent(v1::WorkerReport& report) {
+  size_t bytes = 0;
+  size_t count = 0;
+  while (sent_ < items_.size() && count < limits::kReportItems) {
+    const Entry& next = items_[sent_];
+    if (count > 0 && bytes + next.bytes > limits::kReportItemsBytes) break;
+    *report.add_items() = next.item;
+    bytes += next.bytes;
+    ++count;
+    ++sent_;
+  }
+}
+
+void ItemBuffer::Clear() { Acknowledge(last_sequence_); }
+
+}  // namespace dt

@@ -1,0 +1,166 @@
+// frames.cc: frames to and from JSON.
+#include "worker/frames/frames.h"
+
+#include <limits>
+
+namespace nlohmann {
+template <typename T>
+struct adl_serializer<std::optional<T>> {
+  static void to_json(json& j, const std::optional<T>& value) {
+    if (value) {
+      j = *value;
+    } else {
+      j = nullptr;
+    }
+  }
+  static void from_json(const json& j, std::optional<T>& value) {
+    if (j.is_null()) {
+      value.reset();
+    } else {
+      value = j.get<T>();
+    }
+  }
+};
+}  // namespace nlohmann
+
+namespace dt::frames {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Resume, step, path, manifest_hash)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial, attempt, rank,
+                                                world_size, local_rank, spec, data_root, storage,
+                                                data_address, resume, store_address)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Hello, program_version, program_revision,
+                                                torch_version, nccl_version, cuda_version,
+                                                device_name, gpu_uuid, threads, cores, memory_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Prepared, token, target_steps, train_files,
+                                                train_tokens, val_tokens, data_fingerprint,
+                                                model_parameters, tokens_per_step)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StoreUp, token, address)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Running, token, resumed_step)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepDone, token, row)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Progress, token, step, evaluated_parts,
+                                                evaluation_parts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointDone, token, step, path, manifest_hash,
+                                                bytes, seconds, loss, best)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointRemoved, token, step, path)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(End, token, cause, message, step)
+
+using nlohmann::json;
+
+// Frames without fields.
+static void to_json(json& j, const Exit&) { j = json::object(); }
+static void from_json(const json&, Exit&) {}
+static void to_json(json& j, const Idle&) { j = json::object(); }
+static void from_json(const json&, Idle&) {}
+
+// JSON has no NaN, nor infinity: both are written as null. Absent: `number` stays.
+static void ReadNumber(const json& j, const char* key, double& number) {
+  const auto found = j.find(key);
+  if (found == j.end()) return;
+  number = found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
+}
+static void to_json(json& j, const Eval& eval) {
+  j = {{"token", eval.token},    {"step", eval.step},     {"split", eval.split},
+       {"loss", eval.loss},      {"tokens", eval.tokens}, {"perplexity_mean", eval.perplexity_mean},
+       {"seconds", eval.seconds}};
+  if (eval.hellaswag_acc) j["hellaswag_acc"] = *eval.hellaswag_acc;
+  if (eval.hellaswag_acc_norm) j["hellaswag_acc_norm"] = *eval.hellaswag_acc_norm;
+  if (!eval.samples.empty()) j["samples"] = eval.samples;
+}
+static void from_json(const json& j, Eval& eval) {
+  const Eval absent;
+  eval.token = j.value("token", absent.token);
+  eval.step = j.value("step", absent.step);
+  eval.split = j.value("split", absent.split);
+  eval.tokens = j.value("tokens", absent.tokens);
+  eval.seconds = j.value("seconds", absent.seconds);
+  ReadNumber(j, "loss", eval.loss);
+  ReadNumber(j, "perplexity_mean", eval.perplexity_mean);
+  eval.hellaswag_acc = j.value("hellaswag_acc", absent.hellaswag_acc);
+  eval.hellaswag_acc_norm = j.value("hellaswag_acc_norm", absent.hellaswag_acc_norm);
+  eval.samples = j.value("samples", absent.samples);
+}
+
+namespace {
+
+// The `type` word of each frame.
+template <typename T>
+struct TypeName;
+#define DT_FRAME_TYPE(type, word)         \
+  template <>                             \
+  struct TypeName<type> {                 \
+    static constexpr char kWord[] = word; \
+  }
+DT_FRAME_TYPE(Start, "start");
+DT_FRAME_TYPE(Connect, "connect");
+DT_FRAME_TYPE(Stop, "stop");
+DT_FRAME_TYPE(Registered, "registered");
+DT_FRAME_TYPE(Exit, "exit");
+DT_FRAME_TYPE(Hello, "hello");
+DT_FRAME_TYPE(Idle, "idle");
+DT_FRAME_TYPE(Prepared, "prepared");
+DT_FRAME_TYPE(StoreUp, "store");
+DT_FRAME_TYPE(Running, "running");
+DT_FRAME_TYPE(StepDone, "step");
+DT_FRAME_TYPE(Progress, "progress");
+DT_FRAME_TYPE(Eval, "eval");
+DT_FRAME_TYPE(CheckpointDone, "checkpoint");
+DT_FRAME_TYPE(CheckpointRemoved, "checkpoint_removed");
+DT_FRAME_TYPE(End, "end");
+#undef DT_FRAME_TYPE
+
+template <typename Variant>
+std::string WriteLine(const Variant& frame) {
+  return std::visit(
+      [](const auto& f) {
+        json j = f;
+        j["type"] = TypeName<std::decay_t<decltype(f)>>::kWord;
+        return j.dump(-1, ' ', false, json::error_handler_t::replace);
+      },
+      frame);
+}
+
+template <typename Variant, size_t I = 0>
+bool ReadAs(const std::string& type, const json& j, Variant& out) {
+  if constexpr (I < std::variant_size_v<Variant>) {
+    using Frame = std::variant_alternative_t<I, Variant>;
+    if (type == TypeName<Frame>::kWord) {
+      out = j.get<Frame>();
+      return true;
+    }
+    return ReadAs<Variant, I + 1>(type, j, out);
+  }
+  return false;
+}
+
+template <typename Variant>
+std::variant<Variant, InvalidFrame> ReadLine(std::string_view line) {
+  if (line.size() > kFrameBytes) return InvalidFrame{"frame longer than 1 MiB"};
+  // nlohmann throws on malformed text and on wrong types; both stop here.
+  try {
+    const json j = json::parse(line);
+    Variant frame;
+    const std::string type = j.at("type").get<std::string>();
+    if (!ReadAs(type, j, frame)) return InvalidFrame{"unknown frame type '" + type + "'"};
+    return frame;
+  } catch (const json::exception& error) {
+    return InvalidFrame{error.what()};
+  }
+}
+
+}  // namespace
+
+std::string ToLine(const ToTrainer& frame) { return WriteLine(frame); }
+std::string ToLine(const FromTrainer& frame) { return WriteLine(frame); }
+
+std::variant<ToTrainer, InvalidFrame> ParseToTrainer(std::string_view line) {
+  return ReadLine<ToTrainer>(line);
+}
+std::variant<FromTrainer, InvalidFrame> ParseFromTrainer(std::string_view line) {
+  return ReadLine<FromTrainer>(line);
+}
+
+}  // namespace dt::frames

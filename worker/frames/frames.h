@@ -1,0 +1,168 @@
+// frames.h: the words spoken between an agent and its trainer: JSON lines over a socket pair that
+// the trainer has as descriptor 3. One line, one frame, at most kFrameBytes; `type` says which.
+//
+// Role:    shared by dtworker and dttrain; needs nlohmann-json alone, so that dttrain builds
+//          without gRPC or protobuf.
+// Errors:  Parse… throw nothing; a malformed line is an InvalidFrame with the reason.
+//
+// A conversation (agent → and trainer ←):
+//   ← hello                        once, when the process is up; then `idle`
+//   → start                        an attempt for this rank; the specification is v1::Spec as
+//                                  protobuf JSON with original field names and every field present
+//   ← prepared                     data read, model sized; every rank
+//   ← store                        rank 0: the address of this attempt's TCPStore
+//   → connect                      ranks > 0: that address (may also be in `start`)
+//   ← running                      the first step begins, from `resumed_step`
+//   ← step, eval, checkpoint, …    progress
+//   → registered                   rank 0: a checkpoint is durable with the coordinator
+//   → stop                         leave the attempt; `checkpoint` true: save first
+//   ← end                          exactly once for each start, unless the process dies
+//   ← idle                         memory freed; ready for the next start
+//   → exit, or descriptor 3 closes: the process ends
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt::frames {
+
+inline constexpr size_t kFrameBytes = 1 << 20;
+
+// ---- agent → trainer ----
+struct Resume {
+  uint64_t step = 0;
+  std::string path;           // relative to `storage`
+  std::string manifest_hash;  // sha256 hex of manifest.json
+};
+struct Start {
+  std::string token;  // 32 hex digits; every later frame of this attempt carries it
+  uint64_t experiment = 0;
+  uint32_t trial = 0;
+  uint32_t attempt = 0;
+  int32_t rank = 0;
+  int32_t world_size = 1;
+  int32_t local_rank = 0;
+  nlohmann::json spec;
+  std::string data_root;
+  std::string
+      storage;  // folder; checkpoints go to <storage>/<experiment>/<trial>/a<attempt>/step-<n>
+  std::string data_address;  // host or IP that rank 0's store and Gloo listen on
+  std::optional<Resume> resume;
+  std::string store_address;  // host:port; empty until rank 0 has one
+};
+struct Connect {
+  std::string token;
+  std::string store_address;
+};
+struct Stop {
+  std::string token;
+  bool checkpoint = false;
+};
+// Rank 0: the checkpoint of this step is durable with the coordinator, which resumes from it now.
+struct Registered {
+  std::string token;
+  uint64_t step = 0;
+};
+struct Exit {};
+
+// ---- trainer → agent ----
+struct Hello {
+  std::string program_version;
+  std::string program_revision;
+  std::string torch_version;
+  std::string nccl_version;
+  std::string cuda_version;
+  std::string device_name;
+  std::string gpu_uuid;
+  int32_t threads = 0;
+  std::string cores;  // "0,1": pinned to these; "": to none
+  uint64_t memory_bytes = 0;
+};
+struct Idle {};
+struct Prepared {
+  std::string token;
+  uint64_t target_steps = 0;
+  uint64_t train_files = 0;
+  uint64_t train_tokens = 0;
+  uint64_t val_tokens = 0;
+  std::string data_fingerprint;
+  uint64_t model_parameters = 0;
+  uint64_t tokens_per_step = 0;
+};
+struct StoreUp {
+  std::string token;
+  std::string address;  // host:port
+};
+struct Running {
+  std::string token;
+  uint64_t resumed_step = 0;
+};
+// Rank 0: one logged step; `row` has the fields of v1::StepRow by name (absent ones are 0).
+struct StepDone {
+  std::string token;
+  nlohmann::json row;
+};
+// At most once a second: of other ranks than 0 between steps, of every rank within an evaluation,
+// of which so many parts are done; 0 of 0: in none, or no longer.
+struct Progress {
+  std::string token;
+  uint64_t step = 0;
+  uint64_t evaluated_parts = 0;
+  uint64_t evaluation_parts = 0;
+};
+struct Eval {
+  std::string token;
+  uint64_t step = 0;
+  std::string split = "val";
+  double loss = 0;             // may be NaN
+  double perplexity_mean = 0;  // mean over batches of exp(loss)
+  double tokens = 0;
+  double seconds = 0;
+  std::optional<double> hellaswag_acc;  // shares of the examples; nothing: not measured
+  std::optional<double> hellaswag_acc_norm;
+  std::vector<std::string> samples;  // generated texts
+};
+struct CheckpointDone {
+  std::string token;
+  uint64_t step = 0;
+  std::string path;
+  std::string manifest_hash;
+  uint64_t bytes = 0;
+  double seconds = 0;
+  std::optional<double> loss;  // validation loss at this step, when known
+  bool best = false;
+};
+struct CheckpointRemoved {
+  std::string token;
+  uint64_t step = 0;
+  std::string path;
+};
+struct End {
+  std::string token;
+  std::string
+      cause;  // finished | cancelled | collective | oom | nonfinite | config | data | trainer_crash
+  std::string message;
+  uint64_t step = 0;
+};
+
+using ToTrainer = std::variant<Start, Connect, Stop, Registered, Exit>;
+using FromTrainer = std::variant<Hello, Idle, Prepared, StoreUp, Running, StepDone, Progress, Eval,
+                                 CheckpointDone, CheckpointRemoved, End>;
+
+struct InvalidFrame {
+  std::string reason;
+};
+
+// One line, without the newline.
+std::string ToLine(const ToTrainer& frame);
+std::string ToLine(const FromTrainer& frame);
+std::variant<ToTrainer, InvalidFrame> ParseToTrainer(std::string_view line);
+std::variant<FromTrainer, InvalidFrame> ParseFromTrainer(std::string_view line);
+
+}  // namespace dt::frames

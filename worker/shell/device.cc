@@ -1,0 +1,142 @@
+// device.cc: the NVIDIA driver's files in /proc, and the system's own.
+#include "worker/shell/device.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "worker/shell/file_descriptor.h"
+
+namespace dt {
+namespace {
+
+// The text after "key:" in a file of such lines, or "".
+std::string FieldOf(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.compare(0, key.size(), key) != 0) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<LocalSlot> ParseSlot(std::string_view text) {
+  LocalSlot slot;
+  slot.name = std::string(text);
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  bool good = kind == "cpu" || kind == "cuda";
+  slot.kind = DeviceKindOf(kind);
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = text.substr(colon + 1);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), slot.index);
+    good = good && error == std::errc() && end == digits.data() + digits.size() && slot.index >= 0;
+  } else if (slot.kind == DeviceKind::kCuda) {
+    good = false;
+  }
+  if (!good) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--slot '", slot.name, "' is not a slot; use cpu, cpu:0 or cuda:0"));
+  }
+  return slot;
+}
+
+std::vector<Gpu> FindGpus(const std::string& root) {
+  std::error_code ignored;  // no driver: no folder
+  std::vector<std::filesystem::path> folders;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(root + "/proc/driver/nvidia/gpus", ignored)) {
+    folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());  // their names are PCI addresses
+  std::vector<Gpu> gpus;
+  for (const auto& folder : folders) {
+    const std::string information = folder / "information";
+    const std::string minor = FieldOf(information, "Device Minor");
+    if (minor.empty()) continue;
+    // A control group may forbid what the file's mode allows. Kept open while the rest is read: the
+    // driver does not know the UUID of a GPU that nobody uses.
+    const FileDescriptor opened(open((root + "/dev/nvidia" + minor).c_str(), O_RDWR | O_CLOEXEC));
+    if (!opened.open()) continue;
+    std::string uuid = FieldOf(information, "GPU UUID");
+    if (uuid.find('?') != std::string::npos) uuid.clear();
+    gpus.push_back({static_cast<int>(gpus.size()), FieldOf(information, "Model"), uuid});
+  }
+  return gpus;
+}
+
+std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) {
+  if (visible == nullptr) return gpus;
+  std::vector<Gpu> seen;
+  for (const absl::string_view word : absl::StrSplit(visible, ',')) {
+    const std::string name(absl::StripAsciiWhitespace(word));
+    if (name.size() > 4 && absl::StartsWith(name, "MIG-") && seen.empty() && !gpus.empty()) {
+      // Of several instances CUDA gives a process the first.
+      return {{0, "MIG instance", name}};
+    }
+    int index = -1;
+    const bool number = absl::SimpleAtoi(name, &index);
+    const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+      return number ? gpu.index == index
+                    : name.size() > 4 && absl::StartsWithIgnoreCase(gpu.uuid, name);
+    });
+    if (found == gpus.end()) break;
+    Gpu& added = seen.emplace_back(*found);
+    added.index = static_cast<int>(seen.size()) - 1;
+  }
+  return seen;
+}
+
+HostFacts ReadHostFacts() {
+  HostFacts facts;
+  char name[256] = {};
+  if (gethostname(name, sizeof(name) - 1) == 0) facts.host = name;
+  if (facts.host.empty()) facts.host = "localhost";
+  facts.cpu_name = FieldOf("/proc/cpuinfo", "model name");
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  if (sched_getaffinity(0, sizeof(usable), &usable) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &usable)) facts.cores.push_back(core);
+    }
+  }
+  if (facts.cores.empty()) facts.cores = {0};
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && page_size > 0) {
+    facts.memory_bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_size);
+  }
+  return facts;
+}
+
+CpuShare ShareOfCores(const LocalSlot& slot, int slots, int threads,
+                      const std::vector<int>& cores) {
+  const int count = static_cast<int>(cores.size());
+  CpuShare share;
+  share.threads = threads > 0 ? threads : std::max(1, count / slots);
+  if (slot.kind != DeviceKind::kCpu || slot.index < 0) return share;
+  const int64_t first = int64_t{slot.index} * share.threads;
+  if (first + share.threads > count) return share;
+  share.cores.assign(cores.begin() + first, cores.begin() + first + share.threads);
+  return share;
+}
+
+}  // namespace dt

@@ -1,0 +1,60 @@
+// device.h: which slot a worker is for, and what its host has.
+//
+// Role:   reads /proc and /dev, no CUDA library: the agent links none.
+// Errors: InvalidArgument for a slot nobody could mean, NotFound for a GPU that is not there; both
+//         name what would do.
+// Tests:  tests/worker/shell/device_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/device.h"
+
+namespace dt {
+
+// What --slot says: "cpu", "cpu:2", "cuda:0".
+struct LocalSlot {
+  DeviceKind kind = DeviceKind::kCpu;
+  int index = -1;    // -1: "cpu" alone
+  std::string name;  // as written
+};
+absl::StatusOr<LocalSlot> ParseSlot(std::string_view text);
+
+struct Gpu {
+  int index = 0;  // in the order of the PCI bus, among those that this process may open
+  std::string name;
+  std::string uuid;  // as in nvidia-smi -L, "GPU-…"; "" when the driver does not tell it
+};
+// GPUs whose device file can be opened, as in a container that was given some of the host's. `root`
+// is the folder that holds proc and dev, "" but for tests.
+std::vector<Gpu> FindGpus(const std::string& root = "");
+// Those of `gpus` that CUDA_VISIBLE_DEVICES lists, numbered in its order: by UUID or the start of
+// one, or by index in the order of the PCI bus. As with CUDA the list ends at the first word that
+// names none. nullptr: all.
+std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible);
+
+struct HostFacts {
+  std::string host;
+  std::string cpu_name;
+  std::vector<int> cores;  // that this process may use, ascending; never empty
+  uint64_t memory_bytes = 0;
+};
+HostFacts ReadHostFacts();
+
+// What a slot's trainer may use of its host's cores.
+struct CpuShare {
+  int threads = 1;         // of its CPU kernels
+  std::vector<int> cores;  // it is pinned to these; empty: not pinned
+};
+// Slot cpu:K of `slots` gets the K-th run of `threads` cores, so that equal slots compute at equal
+// speed and none moves into another's cache. `threads` 0 means cores ÷ slots. Not pinned: "cpu"
+// without a number, which may be one of many; cuda:N, whose work is elsewhere; and a slot whose
+// run goes beyond the last core.
+// REQUIRES: slots >= 1, threads >= 0, `cores` not empty.
+CpuShare ShareOfCores(const LocalSlot& slot, int slots, int threads, const std::vector<int>& cores);
+
+}  // namespace dt

@@ -1,0 +1,151 @@
+// fleet_stream.cc: the callback reactor of one stream.
+#include "worker/shell/fleet_stream.h"
+
+#include <sys/eventfd.h>
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/check.h"
+#include "common/limits.h"
+#include "common/net/grpc_settings.h"
+#include "grpcpp/create_channel.h"
+
+namespace dt {
+namespace {
+
+// A stream posts at most one message, one write, the end of reads and its end before it is heard.
+constexpr size_t kEvents = 4;
+
+void Wake(int fd) {
+  const uint64_t one = 1;
+  // Full means that it is awake already.
+  [[maybe_unused]] const ssize_t put = write(fd, &one, sizeof(one));
+}
+
+}  // namespace
+
+class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerReport, v1::Orders> {
+ public:
+  Reactor(Mailbox<Posted>& mailbox, int wake_fd) : mailbox_(mailbox), wake_fd_(wake_fd) {}
+
+  void Start(const std::shared_ptr<grpc::Channel>& channel) {
+    stub_ = v1::Fleet::NewStub(channel);
+    stub_->async()->Session(&context_, this);
+    // The main thread writes when it likes; without the hold gRPC could finish under its hands.
+    AddHold();
+    StartRead(&orders_);
+    StartCall();
+  }
+  void Write(v1::WorkerReport report) {
+    report_ = std::move(report);
+    StartWrite(&report_);
+  }
+  void WritesDone() { StartWritesDone(); }
+  void Cancel() { context_.TryCancel(); }
+  v1::Orders TakeOrders() {
+    v1::Orders taken = std::move(orders_);
+    orders_.Clear();
+    StartRead(&orders_);
+    return taken;
+  }
+  // The main thread will start nothing more.
+  void LetGo() { RemoveHold(); }
+
+  void OnReadDone(bool ok) override {
+    if (ok) {
+      Post(StreamOrders{});
+    } else {
+      Post(ReadsEnded{});
+    }
+  }
+  void OnWriteDone(bool ok) override {
+    if (ok) Post(StreamWritten{});
+  }
+  void OnDone(const grpc::Status& status) override { Post(StreamEnded{FromGrpcStatus(status)}); }
+
+ private:
+  // The last thing a callback does: after StreamEnded the main thread may destroy this.
+  void Post(Posted event) {
+    const int wake_fd = wake_fd_;
+    DT_CHECK(mailbox_.Post(std::move(event), PostClass::kControl));
+    Wake(wake_fd);
+  }
+
+  Mailbox<Posted>& mailbox_;
+  const int wake_fd_;
+  grpc::ClientContext context_;
+  std::unique_ptr<v1::Fleet::Stub> stub_;
+  v1::WorkerReport report_;
+  v1::Orders orders_;
+};
+
+FleetStream::FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials)
+    : address_(std::move(address)),
+      credentials_(std::move(credentials)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      mailbox_(kEvents, 0) {
+  DT_CHECK(wake_.open());
+}
+
+FleetStream::~FleetStream() {
+  Cancel();
+  // gRPC answers a cancelled call; without its answer its memory must stay, so this is no place to
+  // give up silently.
+  const absl::Time deadline = absl::Now() + limits::kCallDeadline;
+  while (Open()) {
+    DT_CHECK(absl::Now() < deadline);
+    std::vector<StreamEvent> ignored;
+    for (Posted& posted : mailbox_.Drain(kEvents, deadline)) Handle(std::move(posted), ignored);
+  }
+}
+
+void FleetStream::Connect() {
+  DT_CHECK(!Open());
+  // A channel of its own: a try to connect must not wait for the backoff of an earlier one; the
+  // backoff between tries is ours.
+  grpc::ChannelArguments arguments = ClientChannelArguments();
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  reactor_ = std::make_unique<Reactor>(mailbox_, wake_.get());
+  reactor_->Start(grpc::CreateCustomChannel(address_, credentials_, arguments));
+  writable_ = true;
+}
+
+void FleetStream::Write(v1::WorkerReport report) {
+  // Of a stream that is ending StreamEnded tells soon enough.
+  if (writable_) reactor_->Write(std::move(report));
+}
+
+void FleetStream::WritesDone() {
+  if (writable_) reactor_->WritesDone();
+}
+
+void FleetStream::Cancel() {
+  if (Open()) reactor_->Cancel();
+}
+
+void FleetStream::Handle(Posted&& posted, std::vector<StreamEvent>& events) {
+  if (std::holds_alternative<StreamOrders>(posted)) {
+    events.push_back(StreamOrders{reactor_->TakeOrders()});
+  } else if (std::holds_alternative<StreamWritten>(posted)) {
+    events.push_back(StreamWritten{});
+  } else if (std::holds_alternative<ReadsEnded>(posted)) {
+    writable_ = false;
+    reactor_->LetGo();
+  } else {
+    reactor_.reset();
+    events.push_back(std::get<StreamEnded>(std::move(posted)));
+  }
+}
+
+std::vector<StreamEvent> FleetStream::Take() {
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
+  std::vector<StreamEvent> events;
+  for (Posted& posted : mailbox_.Drain(kEvents, absl::InfinitePast())) {
+    Handle(std::move(posted), events);
+  }
+  return events;
+}
+
+}  // namespace dt

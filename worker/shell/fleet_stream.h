@@ -1,0 +1,74 @@
+// fleet_stream.h: one gRPC stream at a time to the coordinator, seen from the main thread.
+//
+// Role:      turns gRPC's callbacks into events on a mailbox, which wakes the main thread.
+// Threads:   FleetStream: the main thread alone. gRPC's threads only post.
+// Ownership: a stream's reactor lives until its Closed event was taken.
+// Bounds:    one write and one unread message in flight; a stream posts at most four events at
+//            once.
+// Tests:     tests/worker/dtworker_test.cc, against a real server; tests/e2e.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/mailbox.h"
+#include "dtrain/v1/fleet.grpc.pb.h"
+#include "grpcpp/security/credentials.h"
+#include "worker/shell/file_descriptor.h"
+
+namespace dt {
+
+namespace v1 = ::dtrain::v1;
+
+struct StreamOrders {
+  v1::Orders orders;
+};
+struct StreamWritten {};
+struct StreamEnded {
+  absl::Status status;
+};
+using StreamEvent = std::variant<StreamOrders, StreamWritten, StreamEnded>;
+
+class FleetStream {
+ public:
+  FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials);
+  // Cancels the stream and waits for gRPC to let go of it.
+  ~FleetStream();
+  FleetStream(const FleetStream&) = delete;
+  FleetStream& operator=(const FleetStream&) = delete;
+
+  // Opens a stream. REQUIRES: !Open().
+  void Connect();
+  bool Open() const { return reactor_ != nullptr; }
+  // REQUIRES: Open(), and the last report was answered by StreamWritten.
+  void Write(v1::WorkerReport report);
+  // No more reports will come; the server ends the stream.
+  void WritesDone();
+  void Cancel();
+
+  // Readable when Take has something.
+  int wake_fd() const { return wake_.get(); }
+  // What happened since. After StreamEnded the session is not open.
+  std::vector<StreamEvent> Take();
+
+ private:
+  class Reactor;
+  // No message will come any more; the stream's end follows once the main thread lets go of it.
+  struct ReadsEnded {};
+  using Posted = std::variant<StreamOrders, StreamWritten, ReadsEnded, StreamEnded>;
+  void Handle(Posted&& posted, std::vector<StreamEvent>& events);
+
+  const std::string address_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  FileDescriptor wake_;
+  Mailbox<Posted> mailbox_;
+  bool writable_ = false;  // the stream has not begun to end
+  std::unique_ptr<Reactor> reactor_;
+};
+
+}  // namespace dt

@@ -1,0 +1,295 @@
+// process.cc: posix_spawn, never fork: gRPC has threads in this process.
+#include "worker/shell/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+extern char** environ;
+
+namespace dt {
+namespace {
+
+// Read from one descriptor at one turn: a trainer that floods must not starve the stream.
+constexpr size_t kReadShare = 256 << 10;
+// Frames that wait for a trainer that does not read. The agent sends a handful an attempt.
+constexpr size_t kUnwrittenBytes = 4 * frames::kFrameBytes;
+
+absl::Status ErrnoStatus(const std::string& what, int error) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", strerror(error)));
+}
+
+struct Pair {
+  FileDescriptor ours;
+  FileDescriptor theirs;
+};
+
+// Numbers from 10 up, so that the child's 0 to 3 can be set in any order.
+absl::StatusOr<FileDescriptor> MoveUp(int fd) {
+  FileDescriptor low(fd);
+  FileDescriptor high(fcntl(fd, F_DUPFD_CLOEXEC, 10));
+  if (!high.open()) return ErrnoStatus("duplicating a descriptor", errno);
+  return high;
+}
+
+enum class PairKind { kSocket, kPipe };
+
+absl::StatusOr<Pair> MakePair(PairKind kind) {
+  int ends[2];
+  const int result = kind == PairKind::kSocket
+                         ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+                         : pipe2(ends, O_CLOEXEC);
+  if (result != 0) return ErrnoStatus("making a descriptor pair", errno);
+  auto ours = MoveUp(ends[0]);
+  auto theirs = MoveUp(ends[1]);
+  if (!ours.ok()) return ours.status();
+  if (!theirs.ok()) return theirs.status();
+  fcntl(ours->get(), F_SETFL, fcntl(ours->get(), F_GETFL) | O_NONBLOCK);
+  return Pair{*std::move(ours), *std::move(theirs)};
+}
+
+std::vector<std::string> MergedEnvironment(const std::map<std::string, std::string>& over) {
+  std::map<std::string, std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    merged[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  // Descriptors and watchdogs of the service manager are ours alone.
+  for (const char* own : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) merged.erase(own);
+  for (const auto& [name, value] : over) merged[name] = value;
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : merged) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+int Spawn(const TrainerCommand& command, int link, int out, int err, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
+  posix_spawn_file_actions_adddup2(&actions, err, 2);
+  posix_spawn_file_actions_adddup2(&actions, link, 3);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::vector<std::string> arguments = command.arguments;
+  arguments.insert(arguments.begin(), command.path);
+  std::vector<std::string> environment = MergedEnvironment(command.env);
+  const int result = posix_spawn(&pid, command.path.c_str(), &actions, &attributes,
+                                 Pointers(arguments).data(), Pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return result;
+}
+
+// How many processes of our memory group the kernel has killed; 0 where nobody counts.
+uint64_t OomKills() {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(groups, line)) {
+    if (line.rfind("0::", 0) != 0) continue;
+    std::ifstream events("/sys/fs/cgroup" + line.substr(3) + "/memory.events");
+    std::string name;
+    uint64_t count = 0;
+    while (events >> name >> count) {
+      if (name == "oom_kill") return count;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
+    const TrainerCommand& command) {
+  auto link = MakePair(PairKind::kSocket);
+  if (!link.ok()) return link.status();
+  auto out = MakePair(PairKind::kPipe);
+  if (!out.ok()) return out.status();
+  auto err = MakePair(PairKind::kPipe);
+  if (!err.ok()) return err.status();
+  std::unique_ptr<TrainerProcess> process(new TrainerProcess);
+  process->oom_kills_before_ = OomKills();
+  const int error =
+      Spawn(command, link->theirs.get(), out->theirs.get(), err->theirs.get(), process->pid_);
+  if (error != 0) {
+    process->pid_ = -1;
+    return ErrnoStatus(absl::StrCat("starting ", command.path), error);
+  }
+  process->link_ = std::move(link->ours);
+  process->out_ = std::move(out->ours);
+  process->err_ = std::move(err->ours);
+  return process;
+}
+
+TrainerProcess::~TrainerProcess() {
+  if (pid_ < 0 || reaped_) return;
+  Kill();
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::vector<pollfd> TrainerProcess::Descriptors() const {
+  std::vector<pollfd> descriptors;
+  for (const FileDescriptor* fd : {&link_, &out_, &err_}) {
+    if (!fd->open()) continue;
+    short events = POLLIN;
+    if (fd == &link_ && !unwritten_.empty()) events |= POLLOUT;
+    descriptors.push_back({fd->get(), events, 0});
+  }
+  return descriptors;
+}
+
+std::vector<AgentEvent> TrainerProcess::Serve(absl::Duration now) {
+  std::vector<AgentEvent> events;
+  WritePending();
+  ReadLog(out_, out_lines_, now, events);
+  ReadLog(err_, err_lines_, now, events);
+  ReadFrames(now, events);
+  if (now >= astray_at_) {
+    astray_at_ = absl::InfiniteDuration();
+    Misbehaved("it closed descriptor 3 and lived on", events);
+  }
+  return events;
+}
+
+void TrainerProcess::ReadFrames(absl::Duration now, std::vector<AgentEvent>& events) {
+  char chunk[65536];
+  for (size_t total = 0; link_.open() && total < kReadShare;) {
+    const ssize_t got = recv(link_.get(), chunk, sizeof(chunk), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (got <= 0) {
+      link_.Close();  // as a rule its death follows at once
+      astray_at_ = now + limits::kTrainerExitGrace;
+      break;
+    }
+    total += static_cast<size_t>(got);
+    unread_.append(chunk, static_cast<size_t>(got));
+    size_t start = 0;
+    for (size_t end; (end = unread_.find('\n', start)) != std::string::npos; start = end + 1) {
+      TakeFrameLine(std::string_view(unread_).substr(start, end - start), events);
+    }
+    unread_.erase(0, start);
+    if (unread_.size() > frames::kFrameBytes) {
+      Misbehaved("frame longer than 1 MiB", events);
+      unread_.clear();
+    }
+  }
+}
+
+void TrainerProcess::TakeFrameLine(std::string_view line, std::vector<AgentEvent>& events) {
+  if (misbehaved_) return;
+  auto parsed = frames::ParseFromTrainer(line);
+  if (auto* invalid = std::get_if<frames::InvalidFrame>(&parsed)) {
+    Misbehaved(invalid->reason, events);
+  } else {
+    events.push_back(FrameReceived{std::get<frames::FromTrainer>(std::move(parsed))});
+  }
+}
+
+void TrainerProcess::Misbehaved(std::string reason, std::vector<AgentEvent>& events) {
+  if (std::exchange(misbehaved_, true)) return;
+  events.push_back(TrainerMisbehaved{std::move(reason)});
+}
+
+absl::Duration TrainerProcess::NextDeadline() const { return astray_at_; }
+
+void TrainerProcess::ReadLog(FileDescriptor& pipe, LineReader& reader, absl::Duration now,
+                             std::vector<AgentEvent>& events) {
+  char chunk[65536];
+  LogLines lines;
+  const auto take = [&lines](LineReader::Lines&& more) {
+    for (std::string& line : more.lines) lines.lines.push_back(std::move(line));
+    lines.dropped += more.dropped;
+  };
+  for (size_t total = 0; pipe.open() && total < kReadShare;) {
+    const ssize_t got = read(pipe.get(), chunk, sizeof(chunk));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (got <= 0) {
+      take(reader.Finish(rate_, now));
+      pipe.Close();
+      break;
+    }
+    total += static_cast<size_t>(got);
+    take(reader.Take({chunk, static_cast<size_t>(got)}, rate_, now));
+  }
+  if (!lines.lines.empty() || lines.dropped > 0) events.push_back(std::move(lines));
+}
+
+void TrainerProcess::Send(const frames::ToTrainer& frame) {
+  unwritten_ += frames::ToLine(frame);
+  unwritten_ += '\n';
+  WritePending();
+  // It has not read for megabytes: it never will.
+  if (unwritten_.size() > kUnwrittenBytes) Kill();
+}
+
+void TrainerProcess::WritePending() {
+  while (!unwritten_.empty() && link_.open()) {
+    const ssize_t put = send(link_.get(), unwritten_.data(), unwritten_.size(), MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) break;  // full, or it ended: its death is told by Reap
+    unwritten_.erase(0, static_cast<size_t>(put));
+  }
+}
+
+void TrainerProcess::Kill() {
+  if (!reaped_ && pid_ > 0) kill(-pid_, SIGKILL);
+}
+
+std::vector<AgentEvent> TrainerProcess::Reap(absl::Duration now) {
+  std::vector<AgentEvent> events;
+  siginfo_t info{};
+  // Seen, not yet reaped: while it is a zombie its group's number cannot be another's.
+  if (reaped_ || waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid != pid_) {
+    return events;
+  }
+  Kill();  // what it started, if anything
+  int wait_status = 0;
+  if (waitpid(pid_, &wait_status, WNOHANG) != pid_) return events;
+  reaped_ = true;
+  // A pipe that a stray descendant keeps open is read once more, never waited for.
+  events = Serve(now);
+  for (LineReader* reader : {&out_lines_, &err_lines_}) {
+    LineReader::Lines rest = reader->Finish(rate_, now);
+    if (!rest.lines.empty() || rest.dropped > 0) {
+      events.push_back(LogLines{std::move(rest.lines), rest.dropped});
+    }
+  }
+  const OomEvidence oom =
+      OomKills() > oom_kills_before_ ? OomEvidence::kCgroupKill : OomEvidence::kNone;
+  events.push_back(TrainerExited{wait_status, oom});
+  return events;
+}
+
+}  // namespace dt

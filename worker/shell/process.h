@@ -1,0 +1,81 @@
+// process.h: one trainer process: its start, its descriptors, its death.
+//
+// Role:      the only place that starts and signals trainers. Events come out as AgentEvents.
+// Ownership: the process and its whole process group: the destructor kills and reaps it.
+// Threads:   the main thread alone: the parent-death signal that the trainer asks for is bound to
+//            the thread that started it.
+// Errors:    a start that fails is Unavailable with the path and the system's reason.
+// Bounds:    frames kFrameBytes each way, lines as in line_reader.h.
+// Tests:     tests/worker/shell/process_test.cc, with real processes.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "worker/agent/agent.h"
+#include "worker/shell/file_descriptor.h"
+#include "worker/shell/line_reader.h"
+
+namespace dt {
+
+struct TrainerCommand {
+  std::string path;
+  std::vector<std::string> arguments;      // after the program's name
+  std::map<std::string, std::string> env;  // over this process's environment
+};
+
+class TrainerProcess {
+ public:
+  // Starts it as leader of a process group of its own, descriptor 3 joined to us, standard input
+  // empty, output in pipes, and nothing else of ours open in it.
+  static absl::StatusOr<std::unique_ptr<TrainerProcess>> Start(const TrainerCommand& command);
+  ~TrainerProcess();
+  TrainerProcess(const TrainerProcess&) = delete;
+  TrainerProcess& operator=(const TrainerProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // What to poll for. Its death is told by SIGCHLD.
+  std::vector<pollfd> Descriptors() const;
+  // Reads what is there, within a share, and writes what waits. Frames and lines, in order.
+  std::vector<AgentEvent> Serve(absl::Duration now);
+  // Steady time at which Serve is wanted at the latest.
+  absl::Duration NextDeadline() const;
+  void Send(const frames::ToTrainer& frame);
+  // SIGKILL to the process group.
+  void Kill();
+  // Empty while it lives. Once it is reaped: what it left in its descriptors, then TrainerExited.
+  std::vector<AgentEvent> Reap(absl::Duration now);
+
+ private:
+  TrainerProcess() = default;
+  void ReadFrames(absl::Duration now, std::vector<AgentEvent>& events);
+  void TakeFrameLine(std::string_view line, std::vector<AgentEvent>& events);
+  void Misbehaved(std::string reason, std::vector<AgentEvent>& events);
+  void ReadLog(FileDescriptor& pipe, LineReader& reader, absl::Duration now,
+               std::vector<AgentEvent>& events);
+  void WritePending();
+
+  pid_t pid_ = -1;
+  bool reaped_ = false;
+  bool misbehaved_ = false;
+  FileDescriptor link_;
+  FileDescriptor out_;
+  FileDescriptor err_;
+  std::string unread_;  // of link_, an unfinished line
+  std::string unwritten_;
+  LineReader out_lines_;
+  LineReader err_lines_;
+  LineRate rate_;
+  // When a trainer that closed its link and did not die counts as astray.
+  absl::Duration astray_at_ = absl::InfiniteDuration();
+  uint64_t oom_kills_before_ = 0;
+};
+
+}  // namespace dt

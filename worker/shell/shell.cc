@@ -1,0 +1,215 @@
+// shell.cc: one poll loop.
+#include "worker/shell/shell.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/limits.h"
+
+namespace dt {
+namespace {
+
+// What a leaving worker waits for the stream to close in order.
+constexpr absl::Duration kCloseGrace = absl::Seconds(1);
+
+sigset_t WorkerSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&signals, number);
+  return signals;
+}
+
+std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+void BlockWorkerSignals() {
+  const sigset_t signals = WorkerSignals();
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+Shell::Shell(WorkerConfig config)
+    : config_(std::move(config)),
+      agent_(MakeAgent(config_.agent, clock_.Now())),
+      stream_(config_.coordinator, config_.credentials),
+      connect_at_(Now().steady),
+      backoff_(limits::kReconnectFirst),
+      random_(config_.agent.hello.instance()) {
+  const sigset_t signals = WorkerSignals();
+  signals_ = FileDescriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  DT_CHECK(signals_.open());
+  uint64_t period_us = 0;
+  if (sd_watchdog_enabled(0, &period_us) > 0) {
+    watchdog_period_ = absl::Microseconds(period_us) / 2;
+    watchdog_at_ = Now().steady;
+  }
+}
+
+int Shell::Run() {
+  sd_notify(0, "READY=1");
+  Feed(TimePassed{});
+  while (leave_ == Leave::kNo) {
+    ConnectWhenDue();
+    TellServiceManager();
+    Wait();
+    TakeSignals();
+    TakeStreamEvents();
+    ServeTrainer();
+    if (Now().steady >= NextDeadline(agent_)) Feed(TimePassed{});
+  }
+  sd_notify(0, "STOPPING=1");
+  FinishStream();
+  return leave_ == Leave::kDone ? 0 : 1;
+}
+
+void Shell::Feed(AgentEvent event) {
+  events_.push_back(std::move(event));
+  while (!events_.empty()) {
+    AgentEvent next = std::move(events_.front());
+    events_.pop_front();
+    Actions actions = AgentStep(agent_, std::move(next), Now());
+    for (AgentAction& action : actions) Carry(action);
+  }
+}
+
+void Shell::Carry(AgentAction& action) {
+  if (auto* spawn = std::get_if<SpawnTrainer>(&action)) {
+    TrainerCommand command = config_.trainer;
+    for (const auto& [name, value] : spawn->env) command.env[name] = value;
+    auto started = TrainerProcess::Start(command);
+    if (started.ok()) {
+      trainer_ = *std::move(started);
+      spdlog::info("trainer {} started", trainer_->pid());
+    } else {
+      spdlog::error("{}", View(started.status().message()));
+      events_.push_back(TrainerStartFailed{std::string(View(started.status().message()))});
+    }
+  } else if (auto* send = std::get_if<SendFrame>(&action)) {
+    if (trainer_) trainer_->Send(send->frame);
+  } else if (std::holds_alternative<KillTrainer>(action)) {
+    if (trainer_) trainer_->Kill();
+  } else if (auto* report = std::get_if<SendReport>(&action)) {
+    stream_.Write(std::move(report->report));
+  } else if (std::holds_alternative<ExitProcess>(action)) {
+    leave_ = Leave::kDone;
+  }
+}
+
+void Shell::Wait() {
+  std::vector<pollfd> descriptors = {{signals_.get(), POLLIN, 0}, {stream_.wake_fd(), POLLIN, 0}};
+  absl::Duration next = std::min(NextDeadline(agent_), watchdog_at_);
+  if (!stream_.Open()) next = std::min(next, connect_at_);
+  if (trainer_) {
+    for (const pollfd& descriptor : trainer_->Descriptors()) descriptors.push_back(descriptor);
+    next = std::min(next, trainer_->NextDeadline());
+  }
+  // Rounded up, so that the deadline has passed when poll returns; a minute at most, so that an
+  // infinite one fits.
+  const absl::Duration wait =
+      std::clamp(next - Now().steady, absl::ZeroDuration(), absl::Minutes(1));
+  const auto wait_ms = static_cast<int>(absl::ToInt64Milliseconds(wait + absl::Microseconds(999)));
+  if (poll(descriptors.data(), descriptors.size(), wait_ms) < 0) DT_CHECK(errno == EINTR);
+}
+
+void Shell::TakeSignals() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGCHLD) continue;  // ServeTrainer looks
+    spdlog::info("told to stop by signal {}", info.ssi_signo);
+    Feed(Terminate{});
+  }
+}
+
+void Shell::ServeTrainer() {
+  if (!trainer_) return;
+  const absl::Duration now = Now().steady;
+  for (AgentEvent& event : trainer_->Serve(now)) Feed(std::move(event));
+  std::vector<AgentEvent> last = trainer_->Reap(now);
+  if (last.empty()) return;
+  spdlog::info("trainer {} ended", trainer_->pid());
+  trainer_.reset();
+  for (AgentEvent& event : last) Feed(std::move(event));
+}
+
+void Shell::ConnectWhenDue() {
+  if (stream_.Open() || Now().steady < connect_at_) return;
+  stream_.Connect();
+  Feed(StreamConnected{});
+}
+
+void Shell::TakeStreamEvents() {
+  for (StreamEvent& event : stream_.Take()) {
+    if (auto* orders = std::get_if<StreamOrders>(&event)) {
+      if (!agent_.contact) spdlog::info("connected to {}", config_.coordinator);
+      told_.clear();
+      backoff_ = limits::kReconnectFirst;
+      refused_since_ = absl::InfiniteDuration();
+      Feed(OrdersReceived{agent_.session, std::move(orders->orders)});
+    } else if (std::holds_alternative<StreamWritten>(event)) {
+      Feed(ReportWritten{agent_.session});
+    } else {
+      TakeStreamEnd(std::get<StreamEnded>(event).status);
+    }
+  }
+}
+
+void Shell::TakeStreamEnd(const absl::Status& status) {
+  const absl::Duration now = Now().steady;
+  std::string complaint =
+      absl::StrCat("no stream to ", config_.coordinator, ": ",
+                   status.ok() ? "closed by the coordinator" : status.message());
+  if (complaint != told_) spdlog::warn("{}", complaint);
+  told_ = std::move(complaint);
+  if (absl::IsAlreadyExists(status)) {
+    refused_since_ = std::min(refused_since_, now);
+    if (now - refused_since_ >= limits::kNameRefusedGrace) {
+      spdlog::error("another worker goes by the name {}; start this one with another --name",
+                    config_.agent.hello.worker());
+      leave_ = Leave::kNameTaken;
+    }
+  }
+  std::uniform_real_distribution<double> jitter(0.5, 1.5);
+  connect_at_ = now + backoff_ * jitter(random_);
+  backoff_ = std::min(backoff_ * 2, limits::kReconnectMax);
+  Feed(StreamLost{});
+}
+
+void Shell::TellServiceManager() {
+  const absl::Duration now = Now().steady;
+  std::string status = agent_.contact ? "connected" : "looking for the coordinator";
+  if (agent_.attempt) {
+    const v1::Assigned& held = agent_.attempt->assigned;
+    absl::StrAppend(&status, ", ",
+                    ToString(AttemptId{{held.experiment(), held.trial()}, held.attempt()}),
+                    " rank ", held.rank());
+  }
+  if (agent_.draining) absl::StrAppend(&status, ", stopping");
+  if (status != status_) sd_notifyf(0, "STATUS=%s", status.c_str());
+  status_ = std::move(status);
+  if (now < watchdog_at_) return;
+  sd_notify(0, "WATCHDOG=1");
+  watchdog_at_ = now + watchdog_period_;
+}
+
+void Shell::FinishStream() {
+  const absl::Duration until = Now().steady + kCloseGrace;
+  if (!agent_.report_in_flight) stream_.WritesDone();
+  while (stream_.Open() && Now().steady < until) {
+    pollfd wake = {stream_.wake_fd(), POLLIN, 0};
+    poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(until - Now().steady)) + 1);
+    for (const StreamEvent& event : stream_.Take()) {
+      if (std::holds_alternative<StreamWritten>(event)) stream_.WritesDone();
+    }
+  }
+}
+
+}  // namespace dt

@@ -1,0 +1,75 @@
+// shell.h: the agent's hands: one thread that waits for signals, the stream, the trainer and time,
+// feeds the agent and carries out what it says, in order.
+//
+// Role:    all I/O of a worker. Decisions are agent.h's.
+// Threads: Run is the main thread, the one that starts trainers.
+// Tests:   tests/worker/dtworker_test.cc, tests/e2e
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "common/clock.h"
+#include "worker/agent/agent.h"
+#include "worker/shell/file_descriptor.h"
+#include "worker/shell/fleet_stream.h"
+#include "worker/shell/process.h"
+
+namespace dt {
+
+struct WorkerConfig {
+  std::string coordinator;  // host:port or unix:/path
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  AgentOptions agent;
+  TrainerCommand trainer;  // an attempt's own environment is added to it
+};
+
+// Blocks the signals that Run waits for. Call before any other thread starts.
+void BlockWorkerSignals();
+
+class Shell {
+ public:
+  explicit Shell(WorkerConfig config);
+  // Returns the process's exit status.
+  int Run();
+
+ private:
+  enum class Leave { kNo, kDone, kNameTaken };
+
+  Instant Now() const { return clock_.Now(); }
+  void Feed(AgentEvent event);
+  void Carry(AgentAction& action);
+  void Wait();
+  void TakeSignals();
+  void TakeStreamEvents();
+  void TakeStreamEnd(const absl::Status& status);
+  void ServeTrainer();
+  void ConnectWhenDue();
+  void TellServiceManager();
+  void FinishStream();
+
+  const WorkerConfig config_;
+  SystemClock clock_;
+  AgentState agent_;
+  FleetStream stream_;
+  std::unique_ptr<TrainerProcess> trainer_;
+  FileDescriptor signals_;
+  std::deque<AgentEvent> events_;  // made while an action was carried out
+  Leave leave_ = Leave::kNo;
+
+  absl::Duration connect_at_;  // steady time of the next try
+  absl::Duration backoff_;
+  absl::Duration refused_since_ = absl::InfiniteDuration();
+  std::string told_;  // the stream's newest complaint, logged when it changes
+  absl::Duration watchdog_period_ = absl::InfiniteDuration();
+  absl::Duration watchdog_at_ = absl::InfiniteDuration();
+  std::string status_;      // as told to the service manager
+  std::mt19937_64 random_;  // jitter alone
+};
+
+}  // namespace dt

@@ -1,0 +1,18 @@
+// storage.h: the folder for checkpoints, and the random id that marks it, so that the same folder
+// seen by several hosts is known to be the same.
+//
+// Errors: FailedPrecondition naming the folder and the cure.
+// Tests:  tests/worker/shell/device_test.cc
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace dt {
+
+// Makes the folder if need be and returns its id, from the marker file; the first to come writes
+// it, whole or not at all.
+absl::StatusOr<std::string> OpenStorage(const std::string& folder);
+
+}  // namespace dt

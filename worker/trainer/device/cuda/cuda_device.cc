@@ -1,0 +1,162 @@
+// cuda_device.cc: a GPU: events in the stream, the caching allocator, NCCL.
+#include <ATen/Context.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <vector>
+
+#include "worker/trainer/device/cuda/row_kernels.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/device/failure.h"
+#include "worker/trainer/parallel/host/interface.h"
+
+namespace dt::trainer {
+namespace {
+
+// Events are made once and used again in every step.
+class EventTimeline final : public Timeline {
+ public:
+  ~EventTimeline() override {
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  void Restart() override {
+    std::lock_guard lock(mutex_);
+    used_ = 0;
+  }
+  Moment Now() override {
+    std::lock_guard lock(mutex_);
+    if (used_ == events_.size()) {
+      cudaEvent_t event = nullptr;
+      C10_CUDA_CHECK(cudaEventCreate(&event));
+      events_.push_back(event);
+    }
+    C10_CUDA_CHECK(cudaEventRecord(events_[used_], c10::cuda::getCurrentCUDAStream()));
+    return static_cast<Moment>(used_++);
+  }
+  double Seconds(Moment from, Moment to) const override {
+    std::lock_guard lock(mutex_);
+    float milliseconds = 0;
+    C10_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, events_.at(from), events_.at(to)));
+    return milliseconds / 1e3;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<cudaEvent_t> events_;
+  size_t used_ = 0;
+};
+
+std::string DottedVersion(int version, int major_unit, int minor_unit) {
+  return std::to_string(version / major_unit) + "." +
+         std::to_string(version % major_unit / minor_unit);
+}
+
+// A failed collective must end the attempt, not the process: no watchdog that terminates, no
+// monitor that kills, no minute of waiting for dumps. Our own deadlines are the coordinator's and
+// the agent's.
+void LetCollectivesFailInPlace() {
+  setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2", 0);
+  setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 0);
+  setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 0);
+}
+
+// NCCL chooses an interface by itself; --data-address names one. It looks at the first group of a
+// process, and the address is the same for all.
+void UseInterfaceOf(const std::string& host) {
+  const std::string name = InterfaceOf(host);
+  // "=": this one, not all that begin so. What a person has set holds.
+  if (!name.empty()) setenv("NCCL_SOCKET_IFNAME", ("=" + name).c_str(), 0);
+}
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int index) : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)) {
+    c10::cuda::set_device(device_.index());
+    LetCollectivesFailInPlace();
+    OfferRowKernel(device_);
+  }
+  DeviceFacts Facts() const override {
+    const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(device_.index());
+    DeviceFacts facts;
+    facts.name = properties.name;
+    char uuid[41] = "GPU-";
+    for (int i = 0, at = 4; i < 16; ++i) {
+      if (i == 4 || i == 6 || i == 8 || i == 10) uuid[at++] = '-';
+      std::snprintf(uuid + at, 3, "%02x", static_cast<unsigned char>(properties.uuid.bytes[i]));
+      at += 2;
+    }
+    facts.gpu_uuid = uuid;
+    facts.threads = at::get_num_threads();
+    facts.memory_bytes = properties.totalGlobalMem;
+    facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " of this GPU";
+    int version = 0;
+    if (cudaRuntimeGetVersion(&version) == cudaSuccess) {
+      facts.cuda_version = DottedVersion(version, 1000, 10);
+    }
+    if (ncclGetVersion(&version) == ncclSuccess) {
+      facts.nccl_version = DottedVersion(version, 10000, 100) + "." + std::to_string(version % 100);
+    }
+    return facts;
+  }
+  c10::Device Torch() const override { return device_; }
+  std::unique_ptr<Timeline> NewTimeline() override { return std::make_unique<EventTimeline>(); }
+  c10d::ProcessGroup::BackendType BackendType() const override {
+    return c10d::ProcessGroup::BackendType::NCCL;
+  }
+  bool SharesMemory() const override { return false; }
+  c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
+    UseInterfaceOf(options.listen_host);
+    auto nccl = c10d::ProcessGroupNCCL::Options::create();
+    nccl->timeout = options.timeout;
+    auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(options.store, options.rank,
+                                                               options.size, nccl);
+    backend->setBoundDeviceId(device_);
+    backend->eagerConnectSingleDevice(device_);
+    return backend;
+  }
+  at::Tensor Upload(const at::Tensor& host) override {
+    return host.pin_memory().to(device_, /*non_blocking=*/true);
+  }
+  void Synchronize() override { c10::cuda::device_synchronize(); }
+  void RestartPeak() override { c10::cuda::CUDACachingAllocator::resetPeakStats(device_.index()); }
+  uint64_t PeakBytes() const override {
+    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return c10::cuda::CUDACachingAllocator::getDeviceStats(device_.index())
+        .reserved_bytes[kAll]
+        .peak;
+  }
+  void ReleaseMemory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+
+ private:
+  const c10::Device device_;
+};
+
+}  // namespace
+
+void BecomeCudaProgram(char** /*arguments*/) {}
+
+absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index) {
+  try {
+    const int count = c10::cuda::device_count();
+    if (index >= count) {
+      return ConfigError("--device cuda:" + std::to_string(index) + ": " +
+                         (count == 0
+                              ? "no GPU or no driver is here"
+                              : "there are " + std::to_string(count) + " GPUs, counted from 0"));
+    }
+    at::globalContext().lazyInitDevice(c10::kCUDA);
+    return std::unique_ptr<Device>(std::make_unique<CudaDevice>(index));
+  } catch (const std::exception& error) {
+    return ConfigError("--device cuda:" + std::to_string(index) + ": " + error.what());
+  }
+}
+
+}  // namespace dt::trainer

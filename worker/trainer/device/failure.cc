@@ -1,0 +1,108 @@
+// failure.cc: which exception means what.
+#include "worker/trainer/device/failure.h"
+
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <string_view>
+
+namespace dt::trainer {
+namespace {
+
+constexpr size_t kMessageBytes = 1024;
+// cudaErrorMemoryAllocation: of libraries that do not go through the caching allocator.
+constexpr int32_t kCudaOutOfMemory = 2;
+
+// The first line says it; the rest is a stack.
+std::string FirstLine(std::string_view text) {
+  text = text.substr(0, text.find('\n'));
+  return std::string(text.substr(0, kMessageBytes));
+}
+
+bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (text.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// An error that crossed the autograd engine or a Future has lost its type, but not its words. It
+// may have brought a stack along, which under the Reducer is full of c10d's names whatever went
+// wrong.
+absl::StatusCode CodeOfWords(std::string_view text) {
+  text = text.substr(0, text.find("Exception raised from"));
+  if (ContainsAny(text, {"can't allocate memory", "out of memory", "bad_alloc", "ALLOC_FAILED",
+                         "ALLOCATION_FAILED"})) {
+    return kOutOfMemoryError;
+  }
+  if (ContainsAny(text, {"gloo", "Gloo", "NCCL", "nccl", "Connection closed by peer", "c10d"})) {
+    return kCollectiveError;
+  }
+  return kIoError;
+}
+
+// "2.00 GiB" of what LibTorch's allocators say, or "".
+std::string AmountIn(const std::string& raw) {
+  constexpr std::string_view kOnCpu = "you tried to allocate ";
+  constexpr std::string_view kOnGpu = "Tried to allocate ";
+  if (const size_t at = raw.find(kOnCpu); at != std::string::npos) {
+    return BinaryBytes(std::strtoull(raw.c_str() + at + kOnCpu.size(), nullptr, 10));
+  }
+  if (const size_t at = raw.find(kOnGpu); at != std::string::npos) {
+    const size_t start = at + kOnGpu.size();
+    const size_t end = raw.find("iB", start);
+    if (end != std::string::npos) return raw.substr(start, end + 2 - start);
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status ErrorOfException() {
+  try {
+    throw;
+  } catch (const c10::OutOfMemoryError& error) {
+    return OutOfMemoryError(FirstLine(error.what_without_backtrace()));
+  } catch (const std::bad_alloc&) {
+    return OutOfMemoryError("an allocation failed");
+  } catch (const c10::DistError& error) {
+    return CollectiveError(FirstLine(error.what_without_backtrace()));
+  } catch (const c10::AcceleratorError& error) {
+    // The device's own failure, whichever library was calling it.
+    const bool memory = error.get_error_code() == kCudaOutOfMemory;
+    return StatusOf(memory ? kOutOfMemoryError : kIoError,
+                    FirstLine(error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    return StatusOf(CodeOfWords(error.what_without_backtrace()),
+                    FirstLine(error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    return StatusOf(CodeOfWords(error.what()), FirstLine(error.what()));
+  } catch (...) {
+    return IoError("an exception of unknown type");
+  }
+}
+
+std::string BinaryBytes(uint64_t bytes) {
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof(text), value < 10 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return text;
+}
+
+std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound) {
+  const std::string amount = AmountIn(raw);
+  return "out of memory: " + (amount.empty() ? "it does" : amount + " more do") + " not fit into " +
+         bound +
+         "; lower train.batch_size or train.seq_len; train.global_batch_size keeps the batch of a "
+         "step as it is (" +
+         raw + ")";
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,183 @@
+// agent_link.cc: reads and writes descriptor 3.
+#include "worker/trainer/link/agent_link.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace dt::trainer {
+namespace {
+
+// Well below the two seconds after which an agent kills.
+constexpr std::chrono::milliseconds kLeaveByItself{300};
+
+// Ends the process without running destructors: the training thread may be inside a collective that
+// never returns.
+[[noreturn]] void Leave(int status, const char* reason) {
+  if (status != 0) std::fprintf(stderr, "dttrain: %s\n", reason);
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+// The side of one attempt, shared by the reader and the training thread.
+class AgentLink::Attempt final : public Conversation {
+ public:
+  Attempt(AgentLink& link, std::string token) : link_(link), token_(std::move(token)) {}
+
+  const std::string& token() const { return token_; }
+  void Say(const frames::FromTrainer& frame) override { link_.Say(frame); }
+  Wish CurrentWish() const override {
+    std::lock_guard lock(mutex_);
+    return wish_;
+  }
+  absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, limit, [&] { return !store_address_.empty() || wish_ != Wish::kGoOn; });
+    if (wish_ != Wish::kGoOn) return CancelledError("stopped while waiting for rank 0");
+    if (store_address_.empty()) {
+      return CollectiveError("rank 0's store did not appear within " +
+                             std::to_string(limit.count() / 1000) + " s");
+    }
+    return store_address_;
+  }
+  void AbortWith(std::function<void()> abort) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !aborting_; });
+    abort_ = std::move(abort);
+    changed_.notify_all();
+    if (abort_ && wish_ == Wish::kStop) abort_();
+  }
+
+  std::optional<uint64_t> RegisteredStep() const override {
+    std::lock_guard lock(mutex_);
+    return registered_;
+  }
+  void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(
+        lock, limit, [&] { return (registered_ && *registered_ >= step) || wish_ != Wish::kGoOn; });
+  }
+
+  void OnRegistered(uint64_t step) {
+    std::lock_guard lock(mutex_);
+    if (!registered_ || *registered_ < step) registered_ = step;
+    changed_.notify_all();
+  }
+  void OnConnect(const std::string& address) {
+    std::lock_guard lock(mutex_);
+    store_address_ = address;
+    changed_.notify_all();
+  }
+  void OnStop(Wish wish) {
+    std::unique_lock lock(mutex_);
+    if (wish_ == Wish::kStop) return;
+    wish_ = wish;
+    changed_.notify_all();
+    if (wish != Wish::kStop || !abort_) return;
+    // A rank that leaves between two steps disturbs nobody; only one that cannot is torn out.
+    if (changed_.wait_for(lock, kLeaveByItself, [&] { return !abort_; })) return;
+    aborting_ = true;
+    const std::function<void()> abort = abort_;
+    lock.unlock();
+    abort();
+    lock.lock();
+    aborting_ = false;
+    changed_.notify_all();
+  }
+
+ private:
+  AgentLink& link_;
+  const std::string token_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Wish wish_ = Wish::kGoOn;
+  std::string store_address_;
+  std::optional<uint64_t> registered_;
+  std::function<void()> abort_;
+  bool aborting_ = false;
+};
+
+AgentLink::AgentLink(int fd) : fd_(fd), reader_([this] { Read(); }) {}
+
+AgentLink::Order AgentLink::AwaitStart() {
+  std::unique_lock lock(mutex_);
+  started_.wait(lock, [&] { return next_.has_value(); });
+  Order order = *std::move(next_);
+  next_.reset();
+  return order;
+}
+
+void AgentLink::Say(const frames::FromTrainer& frame) {
+  const std::string line = frames::ToLine(frame) + "\n";
+  std::lock_guard lock(write_mutex_);
+  if (!WriteAll(fd_, line)) Leave(1, "the agent is gone");
+}
+
+void AgentLink::Read() {
+  std::string buffer;
+  char chunk[16384];
+  for (;;) {
+    const ssize_t got = recv(fd_, chunk, sizeof(chunk), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) Leave(1, "the agent is gone");
+    buffer.append(chunk, static_cast<size_t>(got));
+    size_t start = 0;
+    for (size_t end; (end = buffer.find('\n', start)) != std::string::npos; start = end + 1) {
+      OnLine(std::string_view(buffer).substr(start, end - start));
+    }
+    buffer.erase(0, start);
+    if (buffer.size() > frames::kFrameBytes) Leave(1, "the agent sent a frame above 1 MiB");
+  }
+}
+
+void AgentLink::OnLine(std::string_view line) {
+  auto parsed = frames::ParseToTrainer(line);
+  if (const auto* invalid = std::get_if<frames::InvalidFrame>(&parsed)) {
+    Leave(1, ("the agent sent a frame that is none: " + invalid->reason).c_str());
+  }
+  auto& frame = std::get<frames::ToTrainer>(parsed);
+  if (std::holds_alternative<frames::Exit>(frame)) Leave(0, "");
+  std::shared_ptr<Attempt> current;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto* start = std::get_if<frames::Start>(&frame)) {
+      current_ = std::make_shared<Attempt>(*this, start->token);
+      if (!start->store_address.empty()) current_->OnConnect(start->store_address);
+      next_ = Order{std::move(*start), current_};
+      started_.notify_one();
+      return;
+    }
+    current = current_;
+  }
+  if (current == nullptr) return;
+  // Words for another attempt are late: that one has ended here.
+  if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
+    if (connect->token == current->token()) current->OnConnect(connect->store_address);
+  } else if (const auto* registered = std::get_if<frames::Registered>(&frame)) {
+    if (registered->token == current->token()) current->OnRegistered(registered->step);
+  } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
+    if (stop->token == current->token()) {
+      current->OnStop(stop->checkpoint ? Wish::kStopAfterCheckpoint : Wish::kStop);
+    }
+  }
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,279 @@
+// group.cc: TCPStore on a socket of ours, the c10d wrapper around Gloo or NCCL, and the abort.
+#include "worker/trainer/parallel/group.h"
+
+#include <dirent.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+namespace dt::trainer {
+namespace {
+
+constexpr size_t kBroadcastBufferBytes = 250 << 20;  // as PyTorch's DDP
+
+// Connected sockets of this process, sorted.
+std::vector<int> OpenSockets() {
+  std::vector<int> sockets;
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return sockets;
+  while (const dirent* entry = readdir(folder)) {
+    if (entry->d_name[0] == '.') continue;
+    const int fd = std::atoi(entry->d_name);
+    struct stat facts {};
+    if (fstat(fd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) continue;
+    int listening = 0;
+    socklen_t size = sizeof(listening);
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 && listening == 0) {
+      sockets.push_back(fd);
+    }
+  }
+  closedir(folder);
+  std::sort(sockets.begin(), sockets.end());
+  return sockets;
+}
+
+// The same for two processes exactly when they run on one host and see each other by number: from
+// the host's boot and the space of process numbers. 52 bits, which a double holds.
+double HostNumber() {
+  std::string text;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+  struct stat space {};
+  if (stat("/proc/self/ns/pid", &space) == 0) text += "/" + std::to_string(space.st_ino);
+  return static_cast<double>(std::hash<std::string>()(text) >> 12);
+}
+
+struct Listening {
+  int fd = -1;
+  uint16_t port = 0;
+};
+
+absl::StatusOr<Listening> Listen(const std::string& host, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) {
+    return ConfigError("data address '" + host + "': " + gai_strerror(failed) +
+                       "; give an address of this host as --data-address");
+  }
+  Listening listening;
+  std::string reason;
+  for (addrinfo* a = found; a != nullptr && listening.fd < 0; a = a->ai_next) {
+    const int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0) continue;
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_storage bound{};
+    socklen_t size = sizeof(bound);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0 ||
+        getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+      reason = std::strerror(errno);
+      close(fd);
+      continue;
+    }
+    listening.fd = fd;
+    listening.port =
+        ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
+                                          : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
+  }
+  freeaddrinfo(found);
+  if (listening.fd < 0) {
+    return ConfigError("cannot listen on data address '" + host + "': " + reason +
+                       "; give an address of this host as --data-address");
+  }
+  return listening;
+}
+
+}  // namespace
+
+absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port) {
+  DT_ASSIGN_OR_RETURN(const Listening listening, Listen(host, port));
+  c10d::TCPStoreOptions options;
+  options.port = listening.port;
+  options.isServer = true;
+  options.waitWorkers = false;
+  options.timeout = kRendezvousTimeout;
+  options.masterListenFd = listening.fd;  // owned by the store from here on
+  try {
+    return Rendezvous{c10::make_intrusive<c10d::TCPStore>(host, options),
+                      host + ":" + std::to_string(listening.port)};
+  } catch (const std::exception& error) {
+    return CollectiveError("opening the attempt's store on " + host + ": " + error.what());
+  }
+}
+
+absl::StatusOr<Rendezvous> ConnectStore(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  if (port.empty() || port.size() > 5 ||
+      port.find_first_not_of("0123456789") != std::string::npos) {
+    return ConfigError("store address '" + address + "' is not host:port");
+  }
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(std::stoi(port));
+  options.waitWorkers = false;
+  options.timeout = kRendezvousTimeout;
+  try {
+    return Rendezvous{c10::make_intrusive<c10d::TCPStore>(address.substr(0, colon), options),
+                      address};
+  } catch (const std::exception& error) {
+    return CollectiveError("connecting to the attempt's store at " + address + ": " + error.what());
+  }
+}
+
+Group::Group(Device& device, const GroupOptions& options)
+    : rank_(options.rank),
+      size_(options.size),
+      device_(device.Torch()),
+      shares_memory_(device.SharesMemory()) {}
+
+absl::StatusOr<std::shared_ptr<Group>> Group::Join(Device& device, const Rendezvous& meeting,
+                                                   const GroupOptions& options) {
+  std::shared_ptr<Group> group(new Group(device, options));
+  const std::vector<int> before = OpenSockets();
+  try {
+    group->store_ = c10::make_intrusive<c10d::PrefixStore>(options.key_prefix, meeting.store);
+    BackendOptions backend;
+    backend.store = group->store_;
+    backend.rank = options.rank;
+    backend.size = options.size;
+    backend.listen_host = options.listen_host;
+    // Joining has the short timeout, training the long one.
+    backend.timeout = kRendezvousTimeout;
+    group->backend_ = device.JoinBackend(backend);
+    group->process_group_ =
+        c10::make_intrusive<c10d::ProcessGroup>(group->store_, options.rank, options.size);
+    // First, so that every backend of the group is bound to it.
+    if (!group->device_.is_cpu()) group->process_group_->setBoundDeviceId(group->device_);
+    group->process_group_->setDefaultBackend(device.BackendType());
+    group->process_group_->setBackend(group->device_.type(), device.BackendType(), group->backend_);
+    group->AllGather({0});  // everyone is here before anything of value begins
+    group->backend_->setTimeout(kCollectiveTimeout);
+  } catch (const std::exception& error) {
+    return CollectiveError("joining " + std::to_string(options.size) +
+                           " ranks through the store at " + meeting.address + ": " + error.what());
+  }
+  const std::vector<int> after = OpenSockets();
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                      std::back_inserter(group->sockets_));
+  return group;
+}
+
+Group::~Group() {
+  // NCCL wants a clean end on the healthy path; after an abort there is nothing to wait for.
+  bool aborted = false;
+  {
+    std::lock_guard lock(abort_mutex_);
+    aborted = aborted_;
+    aborted_ = true;
+  }
+  if (aborted || backend_ == nullptr) return;
+  try {
+    if (device_.is_cuda()) backend_->waitForPendingWorks();
+    backend_->shutdown();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "closing the group: %s\n", error.what());
+  }
+}
+
+std::vector<std::vector<double>> Group::AllGather(const std::vector<double>& mine) {
+  const int64_t width = static_cast<int64_t>(mine.size());
+  at::NoGradGuard no_grad;
+  at::Tensor input = at::tensor(mine, at::kDouble).to(device_);
+  at::Tensor output = at::empty({size_ * width}, input.options());
+  process_group_->_allgather_base(output, input)->wait();
+  const at::Tensor host = output.cpu();
+  RequireIntact();
+  const double* values = host.const_data_ptr<double>();
+  std::vector<std::vector<double>> rows;
+  for (int r = 0; r < size_; ++r) {
+    rows.emplace_back(values + r * width, values + (r + 1) * width);
+  }
+  return rows;
+}
+
+void Group::BroadcastFromRoot(const std::vector<at::Tensor>& tensors) {
+  at::NoGradGuard no_grad;
+  c10d::broadcast_coalesced(process_group_, tensors, kBroadcastBufferBytes, 0);
+}
+
+std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats) {
+  if (!device_.is_cpu() || size_ > kHostRanksMax) return nullptr;
+  HostMemoryShape shape{size_, floats, 0};
+  absl::StatusOr<std::shared_ptr<HostMemory>> memory;
+  if (rank_ == 0 && shares_memory_) {
+    shape.key = std::random_device()() + 1ull;
+    memory = HostMemory::Make(shape);
+  }
+  const int descriptor = memory.ok() ? (*memory)->descriptor() : -1;
+  const std::vector<std::vector<double>> seats =
+      AllGather({shares_memory_ ? HostNumber() : -1.0, static_cast<double>(getpid()),
+                 static_cast<double>(descriptor), static_cast<double>(shape.key)});
+  std::vector<pid_t> processes;
+  bool together = seats[0][0] >= 0 && seats[0][2] >= 0;
+  for (const std::vector<double>& seat : seats) {
+    together = together && seat[0] == seats[0][0];
+    processes.push_back(static_cast<pid_t>(seat[1]));
+  }
+  if (together && rank_ != 0) {
+    shape.key = static_cast<uint64_t>(seats[0][3]);
+    memory = HostMemory::Open(processes[0], static_cast<int>(seats[0][2]), shape);
+  }
+  absl::StatusOr<std::shared_ptr<HostReduce>> reduce;
+  if (together && memory.ok()) {
+    reduce = HostReduce::Join(*memory, rank_, processes, kCollectiveTimeout);
+  }
+  if (together ? !reduce.ok() : rank_ == 0 && shares_memory_ && !memory.ok()) {
+    const absl::Status& reason = memory.ok() ? reduce.status() : memory.status();
+    std::fprintf(stderr, "gradients go over Gloo: %s\n", std::string(reason.message()).c_str());
+  }
+  // One that cannot leaves all of them with the backend.
+  for (const std::vector<double>& able : AllGather({reduce.ok() ? 1.0 : 0.0})) {
+    if (able[0] == 0) return nullptr;
+  }
+  (*memory)->CloseDescriptor();
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) (*reduce)->Abort();
+  host_reduce_ = *reduce;
+  return host_reduce_;
+}
+
+void Group::RequireIntact() {
+  if (device_.is_cpu()) return;
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) C10_THROW_ERROR(DistError, "the group was aborted");
+  if (backend_->getError() != c10d::ErrorType::SUCCESS) {
+    C10_THROW_ERROR(DistError, "a collective of NCCL has failed: a peer is gone or hung");
+  }
+}
+
+void Group::Abort() {
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) return;
+  aborted_ = true;
+  if (host_reduce_ != nullptr) host_reduce_->Abort();
+  if (device_.is_cpu()) {
+    // Gloo has no abort that wakes its waiters; an end of file on their sockets does, and then it
+    // closes them, which the peers see. Only a buffer of which Gloo has sent a part stays unwoken
+    // until the group's timeout: for that one the agent has its kill.
+    for (const int fd : sockets_) shutdown(fd, SHUT_RD);
+    return;
+  }
+  try {
+    backend_->abort();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "aborting the group: %s\n", error.what());
+  }
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,88 @@
+// group.h: the ranks of one attempt: the store where they meet, and the group they reduce in.
+//
+// Ownership: a Group is shared by the training thread and by whoever may abort it.
+// Threads:   Abort from any thread; everything else from the training thread.
+// Errors:    joining returns them; collectives throw LibTorch's exceptions, which train.cc turns
+//            into the outcome `collective`.
+// Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/parallel/host/host_reduce.h"
+
+namespace dt::trainer {
+
+// Meeting takes seconds; the coordinator gives up on a gang after this long too.
+inline constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::minutes(2);
+// A peer that is silent in a collective for this long is hung: rank 0 may be writing a large
+// checkpoint to a slow disk meanwhile. The coordinator's own hang timer ends most cases earlier.
+inline constexpr std::chrono::milliseconds kCollectiveTimeout = std::chrono::minutes(10);
+
+struct Rendezvous {
+  c10::intrusive_ptr<c10d::Store> store;
+  std::string address;  // host:port
+};
+
+// Rank 0: a store that listens on `host` alone. `port` 0: the system chooses.
+absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port);
+// Other ranks: the store at `address` (host:port).
+absl::StatusOr<Rendezvous> ConnectStore(const std::string& address);
+
+struct GroupOptions {
+  int rank = 0;
+  int size = 1;
+  std::string key_prefix;  // the attempt's token: a store never serves two attempts alike
+  std::string listen_host;
+};
+
+class Group {
+ public:
+  // Joins the other ranks through the store of `meeting`; all of them call it.
+  static absl::StatusOr<std::shared_ptr<Group>> Join(Device& device, const Rendezvous& meeting,
+                                                     const GroupOptions& options);
+  ~Group();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
+
+  // Every rank's row of numbers, in order of rank. All ranks give equally many.
+  std::vector<std::vector<double>> AllGather(const std::vector<double>& mine);
+  // Overwrites `tensors` with rank 0's.
+  void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
+  // Memory for `floats` numbers of each rank, to sum them in without the backend; null where the
+  // ranks are on several hosts or on GPUs, do not see each other's processes, or where one's device
+  // does not share memory. Every rank calls it and gets the same answer.
+  std::shared_ptr<HostReduce> ShareMemory(size_t floats);
+  // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
+  // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:
+  // what it computed is good only when this passes after the device was synchronised. On a CPU the
+  // collectives themselves throw.
+  void RequireIntact();
+  // Makes every collective of this group fail, here and on the peers, now.
+  void Abort();
+
+ private:
+  Group(Device& device, const GroupOptions& options);
+
+  const int rank_;
+  const int size_;
+  const c10::Device device_;
+  const bool shares_memory_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
+  std::mutex abort_mutex_;
+  bool aborted_ = false;
+  std::vector<int> sockets_;  // that appeared while the backend was built
+  std::shared_ptr<HostReduce> host_reduce_;
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,28 @@
+// pretrained.h: weights to begin with, from a folder with a GPT-2 in Hugging Face's files.
+//
+// Role:   model.init_from. Rows of the padded vocabulary that the file lacks get the mean of those
+//         it has: all of them together then weigh as much in the softmax as so many average tokens
+//         at most, where rows of zeros would outweigh everything in a trained model, whose logits
+//         are far below 0.
+// Errors: those of hf_import.h. LibTorch's exceptions pass through.
+// Tests:  tests/worker/trainer/run/pretrained_test.cc, tests/worker/trainer/hf/hf_test.py
+#pragma once
+
+#include <string>
+
+#include "checkpoint/hf_import.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/parallel/group.h"
+
+namespace dt::trainer {
+
+// Finds the folder of model.init_from, under `data_root` when it is relative, and checks everything
+// but the numbers.
+absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const ModelSpec& spec);
+
+// Overwrites every parameter on every rank: rank 0 reads, the others get it from there; `group`
+// null: one rank.
+absl::Status LoadPretrained(const HfWeights& weights, int rank, Group* group,
+                            const Transformer& model);
+
+}  // namespace dt::trainer

@@ -1,0 +1,39 @@
+// row.h: what a logged step reports: this rank's measures, gathered over ranks into one row of
+// v1::StepRow.
+//
+// Role:    pure, but for the one small all-gather of Gathered.
+// Tests:   tests/worker/trainer/run/attempt_test.cc
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/run/step.h"
+
+namespace dt::trainer {
+
+// Of one rank, for one logged step.
+struct RankMeasures {
+  StepMeasures step;
+  double step_seconds = 0;  // wall time of the step, phases and the rest
+  double memory_peak_bytes = 0;
+};
+// Every rank's, in order of rank; `group` null: this one alone.
+std::vector<RankMeasures> Gathered(Group* group, const RankMeasures& mine);
+
+// Since the previous row, on rank 0's clock.
+struct SinceLastRow {
+  double seconds = 0;
+  double tokens = 0;
+  double steps = 0;
+  double nonfinite_steps = 0;
+  double eval_seconds = 0;
+  double checkpoint_seconds = 0;
+  double TrainingSeconds() const { return seconds - eval_seconds - checkpoint_seconds; }
+};
+// Phases are means over ranks; all-reduce time is the slowest rank's; memory the largest.
+nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<RankMeasures>& ranks,
+                       const SinceLastRow& since, int64_t wall_time_ms);
+
+}  // namespace dt::trainer

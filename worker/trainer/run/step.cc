@@ -1,0 +1,154 @@
+// step.cc: data, forward, backward, optimizer.
+#include "worker/trainer/run/step.h"
+
+#include <cmath>
+
+#include "worker/trainer/precision/precision.h"
+#include "worker/trainer/trial/schedule.h"
+
+namespace dt::trainer {
+namespace {
+
+// SplitMix64: turns a counter into well spread bits.
+uint64_t Mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+Stepper::Stepper(const Parts& parts)
+    : p_(parts),
+      compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())),
+      nonfinite_(parts.spec.nonfinite,
+                 parts.loss_scale == nullptr ? NonFiniteSteps::Loss::kPlain
+                                             : NonFiniteSteps::Loss::kScaled,
+                 parts.device.Torch()),
+      early_gradients_{parts.timeline, {}} {}
+
+void Stepper::EndPhase(Phase phase) {
+  const Timeline::Moment now = p_.timeline.Now();
+  segments_.push_back({phase, last_, now});
+  last_ = now;
+}
+
+// The backward pass then writes gradients instead of adding to them. DDP copies them into its
+// buckets, which costs less than to fill the buckets with zeros and to add.
+void Stepper::ClearGradients() {
+  for (const NamedTensor& parameter : p_.model.Parameters()) {
+    parameter.tensor.mutable_grad().reset();
+  }
+}
+
+// Dropout is a function of (seed, step, micro-step, rank), so a resume continues it.
+void Stepper::SeedDropout(int64_t step, int64_t micro_step) {
+  if (p_.spec.model.dropout == 0) return;
+  uint64_t seed = Mixed(static_cast<uint64_t>(p_.spec.seed));
+  for (const int64_t part : {step, micro_step, static_cast<int64_t>(p_.plan.batch.rank)}) {
+    seed = Mixed(seed ^ static_cast<uint64_t>(part));
+  }
+  at::Generator generator = at::globalContext().defaultGenerator(p_.device.Torch());
+  std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+absl::Status Stepper::MicroStep(int64_t step, int64_t micro_step) {
+  const int64_t micro_steps = p_.plan.batch.micro_steps();
+  DT_ASSIGN_OR_RETURN(HostBatch batch, p_.loader.Next());
+  const std::vector<int64_t> shape{p_.plan.batch.micro_batch, p_.spec.train.seq_len};
+  const at::Tensor inputs = p_.device.Upload(at::from_blob(batch.inputs.data(), shape, at::kLong));
+  const at::Tensor targets =
+      p_.device.Upload(at::from_blob(batch.targets.data(), shape, at::kLong));
+  EndPhase(kData);
+
+  SeedDropout(step, micro_step);
+  at::Tensor loss;
+  {
+    const AutocastScope autocast(compute_, p_.device.Torch().type());
+    loss = p_.model.Loss(inputs, targets, /*training=*/true, &early_gradients_);
+  }
+  if (micro_steps > 1) loss = loss / static_cast<double>(micro_steps);
+  loss_ = micro_step == 0 ? loss.detach() : loss_ + loss.detach();
+  EndPhase(kForward);
+
+  if (p_.parallel != nullptr && micro_step == micro_steps - 1) {
+    p_.parallel->CommunicateInNextBackward();
+  }
+  // A loss that is not finite may have a gradient that is. Infinity less itself is a NaN, so here
+  // it has none, on any rank.
+  const at::Tensor difference = loss.detach() - loss.detach();
+  loss.backward(p_.loss_scale != nullptr ? difference + p_.loss_scale->factor() : difference + 1);
+  if (!HasPeers() && micro_steps > 1 && micro_step == 0 && MeasuresShare(step)) {
+    local_squared_ = (p_.optimizer.GradientNorm() * static_cast<double>(micro_steps)).square();
+  }
+  EndPhase(kBackward);
+  return absl::OkStatus();
+}
+
+absl::Status Stepper::Run(int64_t step) {
+  step_ = step;
+  learning_rate_ = LearningRate(p_.spec.schedule, p_.plan, step);
+  p_.timeline.Restart();
+  segments_.clear();
+  early_gradients_.spans.clear();
+  last_ = p_.timeline.Now();
+  ClearGradients();
+  local_squared_.reset();
+  if (p_.parallel != nullptr) p_.parallel->BeginStep(HasPeers() && MeasuresShare(step));
+  EndPhase(kOptimizer);
+  for (int64_t m = 0; m < p_.plan.batch.micro_steps(); ++m) DT_RETURN_IF_ERROR(MicroStep(step, m));
+
+  norm_ = p_.optimizer.GradientNorm();
+  if (HasPeers() && MeasuresShare(step)) local_squared_ = p_.parallel->LocalSquaredNorm();
+  at::Tensor scale;
+  if (p_.loss_scale != nullptr) {
+    scale = p_.loss_scale->factor();
+    norm_ = norm_ / scale;
+    if (local_squared_.defined()) local_squared_ = local_squared_ / scale.square();
+  }
+  const at::Tensor left_out = LeftOut(norm_);
+  nonfinite_.Note(left_out);
+  if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) {
+    DT_RETURN_IF_ERROR(nonfinite_.Check(step));
+  } else {
+    p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_, left_out, scale);
+  }
+  if (p_.loss_scale != nullptr) p_.loss_scale->Update(left_out);
+  EndPhase(kOptimizer);
+  return absl::OkStatus();
+}
+
+absl::Status Stepper::CheckFinite() {
+  p_.device.Synchronize();
+  if (p_.parallel != nullptr) p_.parallel->RequireIntact();
+  return nonfinite_.Check(step_);
+}
+
+absl::StatusOr<StepMeasures> Stepper::Measure() {
+  DT_RETURN_IF_ERROR(CheckFinite());
+  StepMeasures measures;
+  measures.loss = loss_.item<float>();
+  measures.grad_norm = norm_.item<float>();
+  measures.nonfinite_steps = nonfinite_.Count();
+  if (local_squared_.defined()) measures.local_squared = local_squared_.item<float>();
+  double seconds[kPhases] = {};
+  for (const Segment& segment : segments_) {
+    seconds[segment.phase] += p_.timeline.Seconds(segment.from, segment.to);
+  }
+  for (const auto& [from, to] : early_gradients_.spans) {
+    const double moved = p_.timeline.Seconds(from, to);
+    seconds[kForward] -= moved;
+    seconds[kBackward] += moved;
+  }
+  if (p_.parallel != nullptr) measures.allreduce = p_.parallel->Totals();
+  measures.phases.data = seconds[kData];
+  measures.phases.forward = seconds[kForward];
+  measures.phases.comm_exposed = std::min(measures.allreduce.exposed_seconds, seconds[kBackward]);
+  measures.phases.backward = seconds[kBackward] - measures.phases.comm_exposed;
+  measures.phases.optimizer = seconds[kOptimizer];
+  return measures;
+}
+
+}  // namespace dt::trainer

@@ -1,0 +1,98 @@
+// step.h: one optimizer step of one rank, and what it cost.
+//
+// Ownership: borrows everything; the attempt owns it.
+// Errors:    those of the Loader; NonFiniteError; LibTorch's exceptions pass through.
+// Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
+#pragma once
+
+#include <vector>
+
+#include "worker/trainer/data/loader.h"
+#include "worker/trainer/device/device.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/optim/adamw.h"
+#include "worker/trainer/parallel/bucket_timer.h"
+#include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/precision/loss_scale.h"
+#include "worker/trainer/precision/nonfinite.h"
+#include "worker/trainer/trial/spec.h"
+
+namespace dt::trainer {
+
+// Seconds of one step by what they went into.
+struct PhaseTimes {
+  double data = 0;
+  double forward = 0;
+  double backward = 0;      // without exposed communication
+  double comm_exposed = 0;  // waiting for all-reduces that no computation hid
+  double optimizer = 0;
+  double Sum() const { return data + forward + backward + comm_exposed + optimizer; }
+};
+
+struct StepMeasures {
+  double loss = 0;  // mean over this rank's share
+  double grad_norm = 0;
+  int64_t nonfinite_steps = 0;  // of all so far
+  // Squared norm of a gradient before averaging: of this rank's share, or, where a rank is alone,
+  // of its first micro-step. 0: there is nothing smaller than the whole batch.
+  double local_squared = 0;
+  PhaseTimes phases;
+  AllReduceTotals allreduce;
+};
+
+class Stepper {
+ public:
+  struct Parts {
+    const TrialSpec& spec;
+    const StepPlan& plan;
+    Device& device;
+    Timeline& timeline;
+    Transformer& model;
+    AdamW& optimizer;
+    Loader& loader;
+    DataParallel* parallel = nullptr;  // none: one rank
+    LossScale* loss_scale = nullptr;   // none: precision needs none
+  };
+  explicit Stepper(const Parts& parts);
+
+  // Step number `step`, from 1. The optimizer never sees a gradient that is not finite. Errors:
+  // NonFiniteError where stop.nonfinite is fail and the norm is known at once, as on a CPU.
+  absl::Status Run(int64_t step);
+  // Waits for the device. Errors: NonFiniteError when the steps so far are reason to end; throws
+  // when one of them used what a failed collective left. A checkpoint is written only after this.
+  absl::Status CheckFinite();
+  // Of the newest step. Waits and fails like CheckFinite.
+  absl::StatusOr<StepMeasures> Measure();
+  double learning_rate() const { return learning_rate_; }
+  NonFiniteSteps& nonfinite() { return nonfinite_; }
+
+ private:
+  enum Phase { kData, kForward, kBackward, kOptimizer, kPhases };
+  void EndPhase(Phase phase);
+  void ClearGradients();
+  // Whether a gradient of less than the whole batch is measured in this step.
+  bool MeasuresShare(int64_t step) const {
+    const int64_t every = p_.spec.logging_every;
+    return step % every == 0 && step / every % kNoiseScaleRows == 0;
+  }
+  bool HasPeers() const { return p_.plan.batch.world_size > 1; }
+  void SeedDropout(int64_t step, int64_t micro_step);
+  absl::Status MicroStep(int64_t step, int64_t micro_step);
+
+  const Parts p_;
+  const Compute compute_;
+  double learning_rate_ = 0;
+  int64_t step_ = 0;
+  NonFiniteSteps nonfinite_;
+  at::Tensor loss_, norm_;
+  at::Tensor local_squared_;  // undefined: not measured
+  Timeline::Moment last_ = 0;
+  struct Segment {
+    Phase phase;
+    Timeline::Moment from, to;
+  };
+  std::vector<Segment> segments_;
+  GradientSpans early_gradients_;  // made in the forward pass, counted as the backward one
+};
+
+}  // namespace dt::trainer
