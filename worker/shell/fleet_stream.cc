@@ -134,7 +134,7 @@ void FleetStream::Handle(Posted&& posted, std::vector<StreamEvent>& events) {
     reactor_->LetGo();
   } else {
     reactor_.reset();
-    events.push_back(std::get<StreamEnded>(std::move(posted)));
+    events.emplace_back(std::get<StreamEnded>(std::move(posted)));
   }
 }
 
