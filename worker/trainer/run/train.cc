@@ -170,16 +170,17 @@ absl::Status Attempt::Go() {
 absl::Status Attempt::Prepare() {
   DT_ASSIGN_OR_RETURN(spec_, ParseTrialSpec(start_.spec));
   DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format, corpus::ShardFormatOf(spec_.data.format));
-  const auto open = [&](const std::string& pattern) {
+  const auto open = [&](const char* field, const std::string& pattern) {
     return Dataset::Open({.data_root = start_.data_root,
+                          .field = field,
                           .pattern = pattern,
                           .format = format,
                           .vocab_size = static_cast<int32_t>(spec_.model.vocab_size),
                           .seq_len = spec_.train.seq_len});
   };
-  DT_ASSIGN_OR_RETURN(train_data_, open(spec_.data.train));
+  DT_ASSIGN_OR_RETURN(train_data_, open("data.train", spec_.data.train));
   if (!spec_.data.val.empty()) {
-    DT_ASSIGN_OR_RETURN(val_data_, open(spec_.data.val));
+    DT_ASSIGN_OR_RETURN(val_data_, open("data.val", spec_.data.val));
   }
   DT_ASSIGN_OR_RETURN(tasks_, EvalTasks::Open(spec_, start_.data_root));
   if (!spec_.model.init_from.empty()) {
