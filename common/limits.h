@@ -145,6 +145,8 @@ inline constexpr size_t kTrialsPerExperiment = 10000;
 // Parameter values of all trials of one experiment, each trial's counted: 10,000 trials of 20
 // parameters fit, and so does the journal's record of them, whose store takes 64 MiB.
 inline constexpr size_t kTrialValuesBytes = 16 << 20;
+// One record of the journal. The store takes 64 MiB, and what is written beside one is small.
+inline constexpr size_t kRecordBytes = 32 << 20;
 // The specification in a submission: with the file's text beside it, it fits into the answer to
 // whoever asks for it, which is a message of kControlMessageBytes.
 inline constexpr size_t kSpecificationBytes = 4 << 20;
@@ -166,6 +168,9 @@ inline constexpr size_t kCheckpointsPerTrial = 256;
 inline constexpr size_t kAttemptsPerTrial = 1000;
 // A slot holds one attempt, and while leaving it perhaps the one before; more is a broken worker.
 inline constexpr int kAttemptsPerReport = 8;
+// Streams of one life of a worker, which numbers them from 1: at its fastest, five a second, that
+// is 27 years. A number beyond is no worker's, and would keep the worker itself out for ever.
+inline constexpr uint64_t kSessionsMax = uint64_t{1} << 32;
 // Workers the coordinator knows at once: twice what one coordinator is meant for.
 inline constexpr size_t kWorkers = 20000;
 // Open streams: of each worker one that serves and one that is being superseded.

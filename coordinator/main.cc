@@ -27,6 +27,7 @@
 #include "coordinator/loop/loop.h"
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/rpc/server.h"
+#include "coordinator/rpc/wire.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_store.h"
 #include "nlohmann/json.hpp"
@@ -315,6 +316,7 @@ int Main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  QuietProtobuf();
   SetUpLogging();  // starts a thread, which inherits the blocked signals
   const int code = Coordinate(flags);
   FinishLogging();

@@ -166,7 +166,7 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
   AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
   AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});
   AppendFact(lines, "ended", {FormatLocalTime(attempt.ended_wall_ms())});
-  for (const v1::Member& member : attempt.members()) {
+  for (const v1::AttemptMember& member : attempt.members()) {
     AppendFact(lines, absl::StrCat("rank ", member.rank()),
                {Printable(absl::StrCat(
                    member.worker(), " on ", member.host(),

@@ -13,6 +13,7 @@
 #include "coordinator/core/apply.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/core/step.h"
+#include "coordinator/core/submit.h"
 #include "coordinator/loop/entropy.h"
 #include "spdlog/spdlog.h"
 
@@ -126,6 +127,7 @@ absl::Status CoreLoop::Commit() {
 }
 
 void CoreLoop::Publish() {
+  ports_.publisher.SetAutoDevice(AutoDevice(state_.live));
   // Orders are whole: of several for one stream in this turn, only the last says anything.
   absl::flat_hash_map<StreamId, OrdersOut*> newest;
   for (Effects& effects : effects_) {
