@@ -1,7 +1,7 @@
 // store.h: where facts become durable.
 //
 // Role:     append-only journal plus the side tables that change in the same transaction.
-// Threads:  Store: the core thread alone. Reader: one reader thread, its own connection.
+// Threads:  Store: one at a time: that which starts, then the committer's. Reader: one reader thread, its own connection.
 // Errors:   Commit's failure means the footing is lost: the process must say so and exit; memory
 //           has run ahead of disk. Open errors name the file and the cure.
 // Tests:    tests/coordinator/store/sqlite_store_test.cc; the simulator's fake is
@@ -29,6 +29,13 @@ struct Batch {
   std::vector<const LogToStore*> logs;
   std::vector<AckToStore> acks;  // the highest of each (worker, instance)
   std::vector<ExperimentId> deletions;
+};
+
+// The durable state after a record, in parts, as core/snapshot.h makes them.
+struct StoredSnapshot {
+  int64_t sequence = 0;  // of the record; 0: no snapshot
+  std::string hash;      // of the journal up to it
+  std::vector<std::string> parts;
 };
 
 class Store {

@@ -94,7 +94,11 @@ class LoopFixture : public ::testing::Test {
                   }});
   }
 
-  absl::Status RunOnce() { return loop_->RunOnce(absl::InfinitePast()); }
+  // One turn, and all that follows from it.
+  absl::Status RunOnce() {
+    const absl::Status status = loop_->RunOnce(absl::InfinitePast());
+    return status.ok() ? loop_->Flush() : status;
+  }
   void TurnOk() {
     const absl::Status status = RunOnce();
     ASSERT_TRUE(status.ok()) << status;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/limits.h"
+#include "coordinator/store/journal.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "gtest/gtest.h"
 
@@ -178,8 +179,17 @@ TEST_F(SqliteStoreTest, AnUnknownKindStopsReplayAndNamesTheVersionThatWroteIt) {
   Commit({Cancel("a")});
   Reopen("9.9.9");
   Commit({Cancel("b")});
-  Sql("UPDATE journal SET kind = 4000 WHERE sequence = 2");
-  Reopen("0.1.0");
+  auto database = Database::Open(directory_ + "/journal.db", Access::kReadOnly);
+  ASSERT_TRUE(database.ok());
+  JournalPlace place;
+  std::string record;
+  ASSERT_TRUE(dt::ReadRows(*database, place, [&](const JournalRow& row) {
+                record = row.record;
+                return absl::OkStatus();
+              }).ok());
+  const JournalRow unknown{3, 4000, 1, record};
+  Sql("INSERT INTO journal SELECT 3, 4000, 1, record, '" + HashAfter(place.hash, unknown) +
+      "' FROM journal WHERE sequence = 2");
   const absl::Status status = store_->Replay([](const v1::Record&) { return absl::OkStatus(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("9.9.9"), absl::string_view::npos) << status;
@@ -250,8 +260,8 @@ TEST_F(SqliteStoreTest, OldLivesOfAWorkerAreForgottenAtStart) {
   Reopen();
   auto acks = store_->ReadAcks();
   ASSERT_TRUE(acks.ok());
-  ASSERT_EQ(acks->size(), 8u);
-  EXPECT_EQ(acks->front().instance, 13u);
+  ASSERT_EQ(acks->size(), limits::kInstancesPerWorker + 1);
+  EXPECT_EQ(acks->front().instance, 16u);
 }
 
 TEST_F(SqliteStoreTest, AcknowledgementsAreReadInTheOrderInWhichTheyCame) {
