@@ -59,7 +59,8 @@ int CheckCommand(const std::string& journal) {
   if (report->in_use) std::printf("its coordinator was running, or did not stop cleanly\n");
   const bool backup = !report->marked && !lock.has_value();
   if (backup) std::printf("no journal.mark lies beside it, so it cannot tell what came after it\n");
-  const std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
+  std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
+  wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());
   if (wrong.empty()) {
     std::printf("whole\n");
     return 0;

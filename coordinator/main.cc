@@ -26,7 +26,10 @@
 #include "coordinator/http/pages.h"
 #include "coordinator/loop/loop.h"
 #include "coordinator/loop/reader_thread.h"
+#include "coordinator/loop/restore.h"
+#include "coordinator/loop/snapshotter.h"
 #include "coordinator/rpc/server.h"
+#include "coordinator/store/sqlite_journal.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_store.h"
 #include "nlohmann/json.hpp"
@@ -170,16 +173,17 @@ class Coordinator {
                         }));
     Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
-                        Restore(*store_, clock_, [&](const State& so_far, const auto& record) {
-                          model_.CountRecord(so_far, record);
-                          progress.Count();
-                        }));
+                        Restore(*store_, clock_, model_, [&progress] { progress.Count(); }));
     if (!store_->losses().empty()) {
       DT_RETURN_IF_ERROR(store_->DropRowsUnless(
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
     }
     DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
     reader_thread_ = std::make_unique<ReaderThread>(*reader_);
+    snapshotter_ = std::make_unique<Snapshotter>(
+        [this] { return SqliteJournal::Open(flags_.state_dir); },
+        [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
+    store_->AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
     const ServerOptions options{
         flags_.listen, flags_.tls, {flags_.state_dir, http_->address(), clock_.Now().wall_ms}};
     DT_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options, mailbox_, *reader_thread_, stats_));
@@ -217,6 +221,7 @@ class Coordinator {
   // After a `Start` that failed: the journal is as it was, and the next start need not check it.
   void GiveUp() {
     if (reader_thread_ != nullptr) reader_thread_->Stop();
+    snapshotter_.reset();
     if (store_ == nullptr) return;
     if (absl::Status status = store_->Close(); !status.ok()) {
       spdlog::error("closing the journal: {}", std::string(status.message()));
@@ -226,6 +231,7 @@ class Coordinator {
   absl::Status Stop() {
     reader_thread_->Stop();
     server_->Shutdown();
+    snapshotter_.reset();
     return store_->Close();
   }
 
@@ -280,6 +286,7 @@ class Coordinator {
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
+  std::unique_ptr<Snapshotter> snapshotter_;
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<CoreLoop> loop_;
   std::atomic<bool> serving_{false};  // set after server_ and loop_, before HTTP threads look

@@ -9,6 +9,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "common/text.h"
+#include "coordinator/core/lifecycle.h"
 #include "spdlog/spdlog.h"
 
 namespace dt {
@@ -36,6 +38,35 @@ Batch MakeBatch(const std::vector<TurnEffects>& turns) {
   }
   for (auto& [key, sequence] : acks) batch.acks.push_back({key.first, key.second, sequence});
   return batch;
+}
+
+// An end that somebody may have to look into.
+bool Alarms(const v1::Record& record) {
+  if (!record.has_attempt_ended()) return false;
+  const v1::Cause cause = record.attempt_ended().cause();
+  if (cause == v1::CAUSE_PREEMPTED) return false;  // somebody's act
+  switch (ConsequenceOf(cause)) {
+    case Consequence::kFinishes:
+    case Consequence::kCancels:
+      return false;
+    case Consequence::kFails:
+    case Consequence::kRetriesCrash:
+    case Consequence::kRetriesLoss:
+      return true;
+  }
+  return false;
+}
+
+void Log(const Effects& effects) {
+  auto level = spdlog::level::info;
+  for (const v1::Record& record : effects.records) {
+    if (Alarms(record)) level = spdlog::level::warn;
+    if (!record.has_experiment_submitted()) continue;
+    const v1::ExperimentSubmitted& submitted = record.experiment_submitted();
+    spdlog::info("experiment {} submitted: {}, {} trials", submitted.experiment(),
+                 CleanText(submitted.spec().name(), limits::kNameBytes), submitted.trials_size());
+  }
+  for (const std::string& line : effects.log_lines) spdlog::log(level, "{}", line);
 }
 
 }  // namespace
@@ -127,7 +158,7 @@ void Committer::Publish(std::vector<TurnEffects>& turns) {
     for (Effects& effects : turn.effects) {
       for (Reply& reply : effects.replies) publisher_.Answer(std::move(reply));
       for (OrdersOut& orders : effects.orders) newest[orders.stream] = &orders;
-      for (const std::string& line : effects.log_lines) spdlog::info("{}", line);
+      Log(effects);
     }
   }
   for (TurnEffects& turn : turns) {

@@ -7,9 +7,6 @@
 #include "absl/time/clock.h"
 #include "common/limits.h"
 #include "common/status.h"
-#include "common/version.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/recover.h"
 #include "coordinator/core/step.h"
 #include "coordinator/loop/entropy.h"
 
@@ -19,31 +16,6 @@ namespace {
 constexpr absl::Duration kSnapshotEvery = absl::Seconds(1);
 
 }  // namespace
-
-absl::StatusOr<State> Restore(Store& store, const Clock& clock,
-                              const std::function<void(const State&, const v1::Record&)>& visited) {
-  State state;
-  DT_RETURN_IF_ERROR(store.Replay([&](const v1::Record& record) {
-    DT_RETURN_IF_ERROR(Apply(state.durable, record));
-    visited(state, record);
-    return absl::OkStatus();
-  }));
-  if (state.durable.journal_id == 0) {
-    v1::Record record;
-    record.set_wall_time_ms(clock.Now().wall_ms);
-    // 0 stands for "none yet" in the messages.
-    record.mutable_journal_created()->set_journal_id(std::max<uint64_t>(1, FreshEntropy()[0]));
-    record.mutable_journal_created()->set_program_version(kVersion);
-    DT_RETURN_IF_ERROR(Apply(state.durable, record));
-    Batch batch;
-    batch.records.push_back(&record);
-    DT_RETURN_IF_ERROR(store.Commit(batch));
-  }
-  DT_ASSIGN_OR_RETURN(const std::vector<AckToStore> acks, store.ReadAcks());
-  LoadAcks(state, acks);
-  Recover(state, clock.Now());  // leases begin now, however long the replay took
-  return state;
-}
 
 CoreLoop::CoreLoop(State state, LoopPorts ports)
     : state_(std::move(state)),

@@ -29,11 +29,6 @@
 
 namespace dt {
 
-// Folds the journal into a State that is ready for its first Step; writes the journal's first
-// record where there is none. `visited` is told of each record, applied, for counters and progress.
-absl::StatusOr<State> Restore(Store& store, const Clock& clock,
-                              const std::function<void(const State&, const v1::Record&)>& visited);
-
 // What the loop needs from around it.
 struct LoopPorts {
   Mailbox<Event>& mailbox;

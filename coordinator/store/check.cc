@@ -82,9 +82,9 @@ class Check {
       // Rows before a snapshot may have been dropped; the oldest whole one is where the rest begins.
       for (int64_t below = std::numeric_limits<int64_t>::max(); first > 1;) {
         DT_ASSIGN_OR_RETURN(const StoredSnapshot snapshot, ReadSnapshotBelow(database_, below));
-        if (snapshot.sequence == 0) break;
-        place = {snapshot.sequence, snapshot.hash};
-        below = snapshot.sequence;
+        if (snapshot.place.sequence == 0) break;
+        place = snapshot.place;
+        below = snapshot.place.sequence;
       }
       const absl::Status read = ReadRows(database_, place, [&](const JournalRow&) {
         ++report_.records;
@@ -137,12 +137,14 @@ class Check {
       int64_t whole = 0;
       for (int64_t below = std::numeric_limits<int64_t>::max();; ++whole) {
         DT_ASSIGN_OR_RETURN(const StoredSnapshot snapshot, ReadSnapshotBelow(database_, below));
-        if (snapshot.sequence == 0) break;
-        below = snapshot.sequence;
+        if (snapshot.place.sequence == 0) break;
+        below = snapshot.place.sequence;
       }
       DT_ASSIGN_OR_RETURN(const int64_t all,
                           database_.QueryInteger("SELECT count(*) FROM snapshots"));
-      if (all != whole) Tell(absl::StrCat(all - whole, " of ", all, " snapshots are damaged"));
+      if (all != whole) {
+        report_.spare.push_back(absl::StrCat(all - whole, " of ", all, " snapshots are damaged"));
+      }
       return absl::OkStatus();
     });
   }

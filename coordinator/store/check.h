@@ -31,6 +31,7 @@ struct JournalReport {
   int64_t records = 0;
   std::array<int64_t, kSides> rows = {};
   std::vector<std::string> damage;  // empty: whole, as far as was looked
+  std::vector<std::string> spare;   // damage that a start does without: of snapshots
   std::string missing;              // what was acknowledged and is not there; empty: nothing
 };
 

@@ -26,8 +26,8 @@ std::string WriterOf(Database& database, int64_t sequence) {
 
 int64_t ChecksumOf(const StoredSnapshot& snapshot) {
   return Checksum()
-      .Add(snapshot.sequence)
-      .Add(snapshot.hash)
+      .Add(snapshot.place.sequence)
+      .Add(snapshot.place.hash)
       .Add(static_cast<int64_t>(snapshot.parts.size()))
       .Sum();
 }
@@ -107,17 +107,17 @@ absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Database& database, int64_t bel
     auto found = heads.Step();
     if (!found.ok() || !*found) return StoredSnapshot();  // damage is as good as none
     StoredSnapshot snapshot;
-    snapshot.sequence = heads.Integer(0);
-    snapshot.hash = heads.Text(1);
-    parts.Bind(1, snapshot.sequence);
+    snapshot.place.sequence = heads.Integer(0);
+    snapshot.place.hash = heads.Text(1);
+    parts.Bind(1, snapshot.place.sequence);
     bool whole = true;
     while (whole) {
       auto part = parts.Step();
       whole = part.ok();
       if (!whole || !*part) break;
-      whole =
-          parts.Integer(0) == static_cast<int64_t>(snapshot.parts.size()) &&
-          parts.Integer(2) == PartChecksum(snapshot.sequence, snapshot.parts.size(), parts.Blob(1));
+      whole = parts.Integer(0) == static_cast<int64_t>(snapshot.parts.size()) &&
+              parts.Integer(2) ==
+                  PartChecksum(snapshot.place.sequence, snapshot.parts.size(), parts.Blob(1));
       snapshot.parts.push_back(parts.Text(1));
     }
     parts.Reset();
@@ -135,11 +135,11 @@ absl::Status WriteSnapshot(Database& database, const StoredSnapshot& snapshot) {
       Statement part,
       Statement::Prepare(database, "INSERT OR REPLACE INTO snapshot_parts VALUES (?, ?, ?, ?)"));
   for (size_t i = 0; i < snapshot.parts.size(); ++i) {
-    part.Bind(1, snapshot.sequence).Bind(2, static_cast<int64_t>(i));
-    part.Bind(3, PartChecksum(snapshot.sequence, i, snapshot.parts[i]));
+    part.Bind(1, snapshot.place.sequence).Bind(2, static_cast<int64_t>(i));
+    part.Bind(3, PartChecksum(snapshot.place.sequence, i, snapshot.parts[i]));
     DT_RETURN_IF_ERROR(part.BindBlob(4, snapshot.parts[i]).Run());
   }
-  head.Bind(1, snapshot.sequence).BindText(2, snapshot.hash);
+  head.Bind(1, snapshot.place.sequence).BindText(2, snapshot.place.hash);
   head.Bind(3, static_cast<int64_t>(snapshot.parts.size())).Bind(4, ChecksumOf(snapshot));
   return head.Run();
 }

@@ -19,12 +19,6 @@
 
 namespace dt {
 
-// A record's number and its hash, 32 hex digits; the default is before the first.
-struct JournalPlace {
-  int64_t sequence = 0;
-  std::string hash = std::string(32, '0');
-};
-
 struct JournalRow {
   int64_t sequence = 0;
   int64_t kind = 0;

@@ -83,19 +83,19 @@ class Copy {
     std::vector<StoredSnapshot> snapshots;
     for (int64_t below = std::numeric_limits<int64_t>::max();;) {
       const auto snapshot = ReadSnapshotBelow(from_, below);
-      if (!snapshot.ok() || snapshot->sequence == 0) break;
-      below = snapshot->sequence;
+      if (!snapshot.ok() || snapshot->place.sequence == 0) break;
+      below = snapshot->place.sequence;
       snapshots.push_back(*snapshot);
     }
     // Rows that a snapshot stands for may have been dropped.
     const auto first = from_.QueryInteger("SELECT coalesce(min(sequence), 1) FROM journal");
     if (first.ok() && *first > 1 && !snapshots.empty()) {
-      place_ = {snapshots.back().sequence, snapshots.back().hash};
+      place_ = snapshots.back().place;
     }
     DT_RETURN_IF_ERROR(CopyChain());
-    if (!snapshots.empty() && snapshots.front().sequence > place_.sequence) {
+    if (!snapshots.empty() && snapshots.front().place.sequence > place_.sequence) {
       DT_RETURN_IF_ERROR(to_.Execute("DELETE FROM journal"));
-      place_ = {snapshots.front().sequence, snapshots.front().hash};
+      place_ = snapshots.front().place;
       DT_RETURN_IF_ERROR(CopyChain());
       snapshots.resize(1);
     }

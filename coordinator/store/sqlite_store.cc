@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -108,6 +109,8 @@ absl::Status SqliteStore::Prepare() {
   }
   DT_ASSIGN_OR_RETURN(head_, ReadHead(database_));
   DT_ASSIGN_OR_RETURN(mark_, MarkFile::Open(MarkPathOf(path_)));
+  DT_ASSIGN_OR_RETURN(snapshot_,
+                      database_.QueryInteger("SELECT coalesce(max(sequence), 0) FROM snapshots"));
   DT_RETURN_IF_ERROR(PrepareStatements());
   return ReadDeleting();
 }
@@ -195,11 +198,15 @@ absl::Status SqliteStore::Begin(const std::string& version) {
 
 SqliteStore::~SqliteStore() = default;
 
-absl::Status SqliteStore::Replay(const std::function<absl::Status(const v1::Record&)>& visit) {
-  JournalPlace place;
+absl::Status SqliteStore::Replay(JournalPlace& place,
+                                 const std::function<absl::Status(const v1::Record&)>& visit) {
   const absl::Status read = ReadRecords(database_, place, visit);
   if (!absl::IsDataLoss(read)) return read;
   return absl::DataLossError(Refusal(path_, {std::string(read.message())}));
+}
+
+absl::StatusOr<StoredSnapshot> SqliteStore::ReadSnapshot(int64_t below) {
+  return ReadSnapshotBelow(database_, below);
 }
 
 absl::StatusOr<std::vector<AckToStore>> SqliteStore::ReadAcks() {
@@ -225,6 +232,7 @@ absl::Status SqliteStore::CommitOnce(const std::function<absl::Status()>& write)
   const Head before = head_;
   DT_RETURN_IF_ERROR(begin_.Run());
   absl::Status status = write();
+  if (status.ok()) status = KeepSnapshot();
   ++head_.mark.commits;
   if (status.ok()) status = head_writer_.Write(head_);
   if (status.ok()) status = commit_.Run();
@@ -236,6 +244,7 @@ absl::Status SqliteStore::CommitOnce(const std::function<absl::Status()>& write)
     return status;
   }
   DT_RETURN_IF_ERROR(mark_->Write(head_.mark));
+  AskForSnapshot();
   return keeper_->OnCommit(database_, wal_pages_);
 }
 
@@ -347,6 +356,58 @@ absl::Status SqliteStore::ClearDeleted() {
   if (removed > 0) return absl::OkStatus();
   deleting_.erase(deleting_.begin());
   return Drop(kDeleting, drop_deleting_.Bind(1, experiment)).status();
+}
+
+void SqliteStore::AskForSnapshots(int64_t every, std::function<void()> due) {
+  snapshot_every_ = every;
+  snapshot_due_ = std::move(due);
+}
+
+void SqliteStore::AskForSnapshot() {
+  const int64_t newest = head_.mark.sequence;
+  if (!snapshot_due_ || newest - std::max(snapshot_, snapshot_asked_) < snapshot_every_) return;
+  snapshot_asked_ = newest;
+  snapshot_due_();
+}
+
+void SqliteStore::OfferSnapshot(StoredSnapshot snapshot) {
+  MutexLock lock(&mutex_);
+  offered_ = std::move(snapshot);
+}
+
+absl::Status SqliteStore::KeepSnapshot() {
+  std::optional<StoredSnapshot> offered;
+  {
+    MutexLock lock(&mutex_);
+    offered.swap(offered_);
+  }
+  if (!offered) return drop_to_ > 0 ? DropOldRecords() : absl::OkStatus();
+  DT_RETURN_IF_ERROR(WriteSnapshot(database_, *offered));
+  snapshot_ = offered->place.sequence;
+  DT_RETURN_IF_ERROR(database_.Execute(
+      absl::StrCat("DELETE FROM snapshots WHERE sequence NOT IN (SELECT sequence FROM snapshots "
+                   "ORDER BY sequence DESC LIMIT ",
+                   limits::kSnapshotsKept, ")")));
+  DT_RETURN_IF_ERROR(database_.Execute(
+      "DELETE FROM snapshot_parts WHERE sequence NOT IN (SELECT sequence FROM snapshots)"));
+  // While nothing was deleted the records stay, and a start could do without any snapshot.
+  DT_ASSIGN_OR_RETURN(
+      drop_to_, database_.QueryInteger(absl::StrCat(
+                    "SELECT CASE WHEN (SELECT count(*) FROM snapshots) = ", limits::kSnapshotsKept,
+                    " AND EXISTS (SELECT 1 FROM journal WHERE kind = ",
+                    static_cast<int>(v1::Record::kExperimentDeleted),
+                    " AND sequence <= (SELECT min(sequence) FROM snapshots)) "
+                    "THEN (SELECT min(sequence) FROM snapshots) ELSE 0 END")));
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::DropOldRecords() {
+  DT_RETURN_IF_ERROR(database_.Execute(
+      absl::StrCat("DELETE FROM journal WHERE sequence IN (SELECT sequence FROM journal WHERE "
+                   "sequence <= ",
+                   drop_to_, " ORDER BY sequence LIMIT ", kClearedPerCommit, ")")));
+  if (database_.ChangedRows() == 0) drop_to_ = 0;
+  return absl::OkStatus();
 }
 
 absl::Status SqliteStore::DropRowsUnless(const std::function<bool(const AttemptId&)>& known) {

@@ -17,7 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
 #include "coordinator/store/directory_lock.h"
 #include "coordinator/store/head.h"
 #include "coordinator/store/log_table.h"
@@ -43,15 +45,23 @@ class SqliteStore final : public Store {
                                                            OnLoss on_loss = OnLoss::kRefuse);
   ~SqliteStore() override;
 
-  absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) override;
+  absl::Status Replay(JournalPlace& place,
+                      const std::function<absl::Status(const v1::Record&)>& visit) override;
+  absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override;
   absl::StatusOr<std::vector<AckToStore>> ReadAcks() override;
   absl::Status Commit(const Batch& batch) override;
 
   // Folds the write-ahead log into the file and marks a clean stop. Nothing may follow.
   absl::Status Close();
 
-  // Records in the journal, for a progress display.
-  int64_t RecordCount() const { return head_.mark.sequence; }
+  // Calls `due` from Commit, once for every so many records that no snapshot stands for.
+  void AskForSnapshots(int64_t every, std::function<void()> due);
+  // Kept with the next commit. The oldest goes; so do records that the older of two stands for, a few
+  // with each commit, where an experiment among them was deleted. From any thread.
+  void OfferSnapshot(StoredSnapshot snapshot);
+
+  // Records behind the newest snapshot, for a progress display.
+  int64_t RecordCount() const { return head_.mark.sequence - snapshot_; }
   // True when the last coordinator did not Close; Open then checked the whole file.
   bool stopped_uncleanly() const { return stopped_uncleanly_; }
   // With OnLoss::kGoOn: what Open dropped, a line each.
@@ -68,6 +78,9 @@ class SqliteStore final : public Store {
   absl::Status PrepareStatements();
   absl::Status Begin(const std::string& version);
   absl::Status ReadDeleting();
+  absl::Status KeepSnapshot();
+  absl::Status DropOldRecords();
+  void AskForSnapshot();
   // Runs `write` as one commit, which the mark then promises.
   absl::Status CommitOnce(const std::function<absl::Status()>& write);
   // Runs a DELETE … RETURNING checksum; how many rows went.
@@ -87,6 +100,13 @@ class SqliteStore final : public Store {
   std::vector<std::string> losses_;
   bool stopped_uncleanly_ = false;
   bool closed_ = false;
+  int64_t snapshot_ = 0;        // the record of the newest
+  int64_t snapshot_asked_ = 0;  // the newest record when one was last asked for
+  int64_t snapshot_every_ = 0;
+  std::function<void()> snapshot_due_;
+  int64_t drop_to_ = 0;  // records up to this one go; 0: none
+  Mutex mutex_;
+  std::optional<StoredSnapshot> offered_ ABSL_GUARDED_BY(mutex_);
   std::vector<ExperimentId> deleting_;  // mirrors the table of that name
   std::string buffer_;                  // reused for serialised records
 

@@ -3,12 +3,17 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "common/limits.h"
 #include "gtest/gtest.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
 #include "tests/testing/await.h"
 #include "tests/testing/loop_fixture.h"
 
@@ -18,8 +23,12 @@ namespace {
 // A disk that takes as long as the test says: each commit waits until it is let through.
 class SlowStore final : public Store {
  public:
-  absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) override {
-    return store_.Replay(visit);
+  absl::Status Replay(JournalPlace& place,
+                      const std::function<absl::Status(const v1::Record&)>& visit) override {
+    return store_.Replay(place, visit);
+  }
+  absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override {
+    return store_.ReadSnapshot(below);
   }
   absl::StatusOr<std::vector<AckToStore>> ReadAcks() override { return store_.ReadAcks(); }
   absl::Status Commit(const Batch& batch) override {
@@ -170,6 +179,47 @@ TEST_F(CommitterTest, OfOrdersForOneStreamThatWaitedOnlyTheNewestAreSent) {
   store_.LetThrough(2);
   ASSERT_TRUE(committer_.Flush().ok());
   EXPECT_EQ(publisher_.Orders(), (std::vector<uint64_t>{3}));
+}
+
+// What is logged meanwhile, as "level: line".
+class CapturedLog {
+ public:
+  CapturedLog() : before_(spdlog::default_logger()) {
+    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text_);
+    auto logger = std::make_shared<spdlog::logger>("captured", std::move(sink));
+    logger->set_pattern("%l: %v");
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~CapturedLog() { spdlog::set_default_logger(before_); }
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+TEST_F(CommitterTest, SubmissionsAreLoggedAndCrashesAreWarnings) {
+  CapturedLog log;
+  store_.LetThrough(100);
+  TurnEffects turn = Turn(1);
+  v1::ExperimentSubmitted& submitted =
+      *turn.effects[0].records.emplace_back().mutable_experiment_submitted();
+  submitted.set_experiment(12);
+  submitted.mutable_spec()->set_name("sweep");
+  submitted.add_trials();
+  submitted.add_trials();
+  Effects& crash = turn.effects.emplace_back();
+  crash.records.emplace_back().mutable_attempt_ended()->set_cause(v1::CAUSE_TRAINER_CRASH);
+  crash.log_lines.push_back("attempt 12/1#1 ended: trainer_crash");
+  Effects& cancel = turn.effects.emplace_back();
+  cancel.records.emplace_back().mutable_attempt_ended()->set_cause(v1::CAUSE_CANCELLED);
+  cancel.log_lines.push_back("attempt 12/2#1 ended: cancelled");
+  ASSERT_TRUE(committer_.Hand(std::move(turn)).ok());
+  ASSERT_TRUE(committer_.Flush().ok());
+  EXPECT_EQ(log.text(),
+            "info: experiment 12 submitted: sweep, 2 trials\n"
+            "warning: attempt 12/1#1 ended: trainer_crash\n"
+            "info: attempt 12/2#1 ended: cancelled\n");
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ absl::StatusOr<std::string> Contents(const std::string& folder) {
   auto store = SqliteStore::Open(folder, "test");
   if (!store.ok()) return store.status();
   std::string text;
-  const absl::Status replayed = (*store)->Replay([&](const v1::Record& record) {
+  JournalPlace place;
+  const absl::Status replayed = (*store)->Replay(place, [&](const v1::Record& record) {
     absl::StrAppend(&text, record.ShortDebugString(), "\n");
     return absl::OkStatus();
   });

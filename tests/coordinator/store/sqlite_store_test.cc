@@ -138,11 +138,13 @@ v1::Record Cancel(const std::string& reason) {
 
 std::vector<std::string> Reasons(Store& store) {
   std::vector<std::string> reasons;
+  JournalPlace place;
   EXPECT_TRUE(store
-                  .Replay([&](const v1::Record& record) {
-                    reasons.push_back(record.cancel_requested().reason());
-                    return absl::OkStatus();
-                  })
+                  .Replay(place,
+                          [&](const v1::Record& record) {
+                            reasons.push_back(record.cancel_requested().reason());
+                            return absl::OkStatus();
+                          })
                   .ok());
   return reasons;
 }
@@ -160,7 +162,8 @@ TEST_F(SqliteStoreTest, RecordsComeBackInOrderAfterReopening) {
 TEST_F(SqliteStoreTest, ReplayStopsAtTheFirstErrorOfTheVisitor) {
   Commit({Cancel("a"), Cancel("b")});
   int seen = 0;
-  const absl::Status status = store_->Replay([&](const v1::Record&) {
+  JournalPlace place;
+  const absl::Status status = store_->Replay(place, [&](const v1::Record&) {
     ++seen;
     return absl::AbortedError("enough");
   });
@@ -190,7 +193,9 @@ TEST_F(SqliteStoreTest, AnUnknownKindStopsReplayAndNamesTheVersionThatWroteIt) {
   const JournalRow unknown{3, 4000, 1, record};
   Sql("INSERT INTO journal SELECT 3, 4000, 1, record, '" + HashAfter(place.hash, unknown) +
       "' FROM journal WHERE sequence = 2");
-  const absl::Status status = store_->Replay([](const v1::Record&) { return absl::OkStatus(); });
+  place = {};
+  const absl::Status status =
+      store_->Replay(place, [](const v1::Record&) { return absl::OkStatus(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("9.9.9"), absl::string_view::npos) << status;
 }
@@ -198,7 +203,8 @@ TEST_F(SqliteStoreTest, AnUnknownKindStopsReplayAndNamesTheVersionThatWroteIt) {
 TEST_F(SqliteStoreTest, AHoleInTheJournalIsDataLoss) {
   Commit({Cancel("a"), Cancel("b"), Cancel("c")});
   Sql("DELETE FROM journal WHERE sequence = 2");
-  EXPECT_EQ(store_->Replay([](const v1::Record&) { return absl::OkStatus(); }).code(),
+  JournalPlace place;
+  EXPECT_EQ(store_->Replay(place, [](const v1::Record&) { return absl::OkStatus(); }).code(),
             absl::StatusCode::kDataLoss);
 }
 
