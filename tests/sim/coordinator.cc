@@ -53,13 +53,13 @@ DurableState Coordinator::Replay() {
   const StoredSnapshot stored = *store_.ReadSnapshot(std::numeric_limits<int64_t>::max());
   if (++replays_ % 2 == 0 && stored.place.sequence > 0) {
     auto loaded = LoadSnapshot(stored.parts);
-    if (!loaded.ok()) checker_.Complain("9: " + std::string(loaded.status().message()));
+    if (!loaded.ok()) checker_.Complain("5: " + std::string(loaded.status().message()));
     durable = std::move(loaded->state);
     place = stored.place;
   }
   const absl::Status status =
       store_.Replay(place, [&durable](const v1::Record& record) { return Apply(durable, record); });
-  if (!status.ok()) checker_.Complain(std::string("9: ") + std::string(status.message()));
+  if (!status.ok()) checker_.Complain(std::string("5: ") + std::string(status.message()));
   return durable;
 }
 
