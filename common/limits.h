@@ -194,4 +194,22 @@ inline constexpr size_t kLogNewestBytes = 16 << 20;  // and of its end
 // --- Disk ---
 inline constexpr uint64_t kFreeBytesToSubmit = 1ull << 30;
 
+// --- The journal ---
+// A journal up to this size is checked whole at every start, which takes a second or two; a larger
+// one after a stop that was not clean, and by `dtcoord check`.
+inline constexpr uint64_t kJournalCheckedBytes = 256 << 20;
+// Damages that a check lists; a person restores a backup whatever their number.
+inline constexpr size_t kDamagesTold = 20;
+// Records between two snapshots of the durable state: a start replays at most about twice as many,
+// some tenths of a second.
+inline constexpr int64_t kSnapshotRecords = 20000;
+// Snapshots kept: the newest, and one to fall back to.
+inline constexpr int kSnapshotsKept = 2;
+// Bytes of one experiment in a snapshot: far below what one value of the store takes. With more, no
+// snapshot is made and starts replay.
+inline constexpr size_t kSnapshotPartBytes = 48 << 20;
+// Effects that may wait for the commit under way, so that under load a commit takes two drains at
+// once; with more the core thread waits too.
+inline constexpr size_t kCommitEvents = 2 * kDrainEvents;
+
 }  // namespace dt::limits

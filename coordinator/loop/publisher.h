@@ -1,6 +1,6 @@
 // publisher.h: the way out of the core loop: what is sent once a batch is durable.
 //
-// Threads: called by the core thread alone; must not block.
+// Threads: ResumeReads is called by the core thread, the others by the committer's; none may block.
 // Tests:   tests/coordinator/loop/loop_test.cc has the fake; rpc/server.h the real one.
 #pragma once
 
