@@ -1,6 +1,7 @@
 #include "cli/commands/app.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -8,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/commands/completion.h"
+#include "cli/remote/contexts.h"
 #include "cli/view/format.h"
 #include "common/status.h"
 #include "common/version.h"
@@ -18,7 +21,6 @@ namespace {
 
 constexpr char kAbout[] =
     "dtctl submits experiments to a dtrain coordinator and shows what came of them.";
-constexpr char kDefaultAddress[] = "127.0.0.1:7600";
 constexpr char kRootExamples[] =
     "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
     "dtctl get experiments               # what there is\n"
@@ -146,26 +148,31 @@ std::string CodeWord(const absl::Status& status) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
 }
 
-int RunCommand(const CommandTree& tree, const Terminal& terminal, Interrupt& interrupt,
-               const Pace& pace) {
-  const CLI::App* chosen = Chosen(tree.app());
-  const Command* command = tree.Find(chosen);
+// Runs `command`, says what went wrong, its output too, and returns the exit code.
+int RunCommand(const CommandTree& tree, const Command& command, const Terminal& terminal,
+               Interrupt& interrupt, const Pace& pace) {
   const CommandTree::Shared& shared = tree.shared();
   Session session(terminal, interrupt, pace);
   SharedOptions& options = session.options();
-  std::string address = shared.address;
-  if (address.empty()) address = terminal.environment("DTCTL_ADDRESS");
-  options.client = {address.empty() ? kDefaultAddress : address, shared.tls};
+  options.client =
+      ChooseCoordinator({shared.address, shared.context, shared.tls}, terminal.environment);
   options.colour = shared.no_color ? Colour::kOff : terminal.ColourOfOut();
   options.no_input = shared.no_input;
   options.quiet = shared.quiet;
   const auto run = [&]() -> absl::StatusOr<ExitCode> {
-    DT_ASSIGN_OR_RETURN(options.format, ChooseFormat(shared, terminal, chosen, *command));
-    return command->run(session);
+    DT_ASSIGN_OR_RETURN(options.format,
+                        ChooseFormat(shared, terminal, Chosen(tree.app()), command));
+    return command.run(session);
   };
-  const absl::StatusOr<ExitCode> result = run();
+  absl::StatusOr<ExitCode> result = run();
+  const absl::Status written = session.Written();
+  if (!written.ok()) {
+    // The reader of a pipe has seen enough; other tools end without a word too.
+    if (terminal.out_error() == EPIPE) return static_cast<int>(ExitCode::kUnexpected);
+    result = written;
+  }
   if (result.ok()) return static_cast<int>(*result);
-  if (!interrupt.Triggered()) {
+  if (!interrupt.Triggered() || !written.ok()) {
     PrintError(terminal, shared, options.format, CodeWord(result.status()),
                std::string(result.status().message()));
   }
@@ -189,12 +196,19 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
       ->option_text("FORMAT");
   app_.add_option(
           "--address", shared_.address,
-          "The coordinator: host:port or unix:/path; 127.0.0.1:7600 unless given [DTCTL_ADDRESS]")
+          "The coordinator: host:port or unix:/path; else that of the current context, else "
+          "127.0.0.1:7600 [DTCTL_ADDRESS]")
       ->option_text("ADDR");
-  app_.add_option("--tls-ca", shared_.tls.ca, "Whom to trust; all three --tls flags, or none")
+  app_.add_option("--context", shared_.context,
+                  "The coordinator, by a name of 'dtctl context list' [DTCTL_CONTEXT]")
+      ->option_text("CONTEXT");
+  app_.add_option("--tls-ca", shared_.tls.ca,
+                  "Whom to trust; all three --tls flags, or none [DTCTL_TLS_CA]")
       ->option_text("FILE");
-  app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate")->option_text("FILE");
-  app_.add_option("--tls-key", shared_.tls.key, "Its private key")->option_text("FILE");
+  app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate [DTCTL_TLS_CERT]")
+      ->option_text("FILE");
+  app_.add_option("--tls-key", shared_.tls.key, "Its private key [DTCTL_TLS_KEY]")
+      ->option_text("FILE");
   app_.add_flag("--no-color", shared_.no_color, "No colour; so does NO_COLOR in the environment");
   app_.add_flag("--no-input", shared_.no_input, "Never ask; fail where a question would be asked");
   app_.add_flag("-q,--quiet", shared_.quiet, "Data and errors only, no hints");
@@ -236,6 +250,8 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddControlCommands(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);
+  AddLocalCommands(*tree);
+  AddContextCommands(*tree);
   AddVersionCommands(*tree);
   return tree;
 }
@@ -248,15 +264,24 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
     *terminal.err << app.help();
     return static_cast<int>(ExitCode::kUsage);
   }
+  if (arguments.front() == "__complete") {
+    return RunComplete(*tree, {arguments.begin() + 1, arguments.end()}, terminal, interrupt);
+  }
+  const auto print = [&](const std::string& text) {
+    const Command command = {[&text](Session& session) -> absl::StatusOr<ExitCode> {
+                               session.out() << text;
+                               return ExitCode::kOk;
+                             },
+                             {}};
+    return RunCommand(*tree, command, terminal, interrupt, pace);
+  };
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    *terminal.out << app.help() << std::flush;
-    return static_cast<int>(ExitCode::kOk);
+    return print(app.help());
   } catch (const CLI::CallForVersion& version) {
-    *terminal.out << version.what() << std::endl;
-    return static_cast<int>(ExitCode::kOk);
+    return print(absl::StrCat(version.what(), "\n"));
   } catch (const CLI::ParseError& error) {
     PrintError(terminal, tree->shared(),
                tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
@@ -264,7 +289,7 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
     *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
     return static_cast<int>(ExitCode::kUsage);
   }
-  return RunCommand(*tree, terminal, interrupt, pace);
+  return RunCommand(*tree, *tree->Find(Chosen(app)), terminal, interrupt, pace);
 }
 
 }  // namespace dt::cli

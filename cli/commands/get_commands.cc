@@ -307,6 +307,7 @@ absl::StatusOr<ExitCode> Watch(Session& session, const GetOptions& options, List
     } else {
       redrawer->Draw(ListingLines(session, listing));
     }
+    DT_RETURN_IF_ERROR(session.Written());
     const auto woken = session.interrupt().Wait(kWatchRedraws * session.pace().redraw);
     if (woken == Interrupt::Woken::kByInterrupt) return ExitCode::kInterrupted;
   }

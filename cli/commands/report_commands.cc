@@ -94,9 +94,11 @@ absl::StatusOr<report::Experiment> Fetch(Client& client, const Selector& selecto
   }
   DT_RETURN_IF_ERROR(FetchAttempts(client, experiment));
   report::Collector collector(experiment);
-  DT_RETURN_IF_ERROR(
-      client.ReadAllMetrics(Select<v1::ReadMetricsRequest>(fixed),
-                            [&](const v1::ReadMetricsResponse& page) { collector.Add(page); }));
+  DT_RETURN_IF_ERROR(client.ReadAllMetrics(Select<v1::ReadMetricsRequest>(fixed),
+                                           [&](const v1::ReadMetricsResponse& page) {
+                                             collector.Add(page);
+                                             return absl::OkStatus();
+                                           }));
   collector.Finish();
   return experiment;
 }
@@ -208,9 +210,11 @@ absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSu
     }
   };
   const Selector selector{false, trial.experiment(), trial.trial()};
-  DT_RETURN_IF_ERROR(
-      client.ReadAllMetrics(Select<v1::ReadMetricsRequest>(selector),
-                            [&](const v1::ReadMetricsResponse& page) { take(rows.Add(page)); }));
+  DT_RETURN_IF_ERROR(client.ReadAllMetrics(Select<v1::ReadMetricsRequest>(selector),
+                                           [&](const v1::ReadMetricsResponse& page) {
+                                             take(rows.Add(page));
+                                             return absl::OkStatus();
+                                           }));
   take(rows.Finish());
   return series;
 }

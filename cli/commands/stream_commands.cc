@@ -88,7 +88,7 @@ absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
     DT_ASSIGN_OR_RETURN(const v1::ReadLogsResponse page, client->ReadLogs(request));
     printed = printed || !page.chunks().empty();
     for (const v1::LogLineChunk& chunk : page.chunks()) PrintChunk(session, chunk);
-    session.out() << std::flush;
+    DT_RETURN_IF_ERROR(session.Written());
     request.set_page_token(page.next_page_token());
     if (!page.at_end()) continue;
     // What the trial wrote before it ended has arrived before its end; one more look shows it.
@@ -146,9 +146,9 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   DT_RETURN_IF_ERROR(client->ReadAllMetrics(request, [&](const v1::ReadMetricsResponse& page) {
     if (!std::exchange(headed, true)) session.out() << rows.CsvHeader();
     print(rows.Add(page));
+    return session.Written();
   }));
   print(rows.Finish());
-  session.out() << std::flush;
   return ExitCode::kOk;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/remote/session.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,8 @@ std::string_view FormatWord(Format format) {
 
 absl::StatusOr<Client*> Session::Connect() {
   if (client_ == nullptr) {
-    DT_ASSIGN_OR_RETURN(client_, Client::Make(options_.client, interrupt_));
+    DT_RETURN_IF_ERROR(options_.client.status());
+    DT_ASSIGN_OR_RETURN(client_, Client::Make(*options_.client, interrupt_));
   }
   return client_.get();
 }
@@ -43,6 +45,14 @@ void Session::Note(std::string_view text) {
 void Session::Print(const std::vector<Line>& lines) {
   for (const Line& line : lines) out() << RenderLine(line, colour()) << "\n";
   out() << std::flush;
+}
+
+absl::Status Session::Written() {
+  if (out().flush().good()) return absl::OkStatus();
+  const int error = terminal_.out_error();
+  return absl::DataLossError(absl::StrCat(
+      "stdout cannot be written: ", error != 0 ? std::strerror(error) : "the write failed",
+      "; what was printed is incomplete: make room or write elsewhere, and run it again"));
 }
 
 absl::Status Session::Confirm(std::string_view question) {

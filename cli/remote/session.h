@@ -33,7 +33,8 @@ struct Pace {
 };
 
 struct SharedOptions {
-  ClientOptions client;
+  // Why there is none, for the commands that want one.
+  absl::StatusOr<ClientOptions> client = ClientOptions();
   Format format = Format::kTable;
   Colour colour = Colour::kOff;
   bool no_input = false;
@@ -62,6 +63,10 @@ class Session {
   void Note(std::string_view text);
   // Nothing is cut: tables were laid out for width(), and a terminal wraps what people wrote.
   void Print(const std::vector<Line>& lines);
+
+  // Whether everything printed so far was written; flushes. Long outputs ask in between, so that
+  // they end where nobody takes them. Errors: DataLoss with the system's reason.
+  absl::Status Written();
 
   // Asks on the terminal. Errors: InvalidArgument when there is nobody to ask; Cancelled when the
   // answer is no.

@@ -20,6 +20,8 @@ struct Terminal {
   std::ostream* out = nullptr;  // data
   std::ostream* err = nullptr;  // messages
   std::istream* in = nullptr;
+  // errno of the write to `out` that failed, 0 where none did or nobody knows.
+  std::function<int()> out_error = [] { return 0; };
   bool out_is_tty = false;
   bool err_is_tty = false;
   bool in_is_tty = false;
@@ -27,6 +29,7 @@ struct Terminal {
   std::function<std::string(const std::string&)> environment = [](const std::string&) {
     return std::string();
   };
+  std::string programs;  // the folder that this program is in, with its siblings
   std::function<TerminalSize()> size = [] { return TerminalSize(); };
 
   // TERM=dumb cannot move its cursor.

@@ -36,9 +36,11 @@ class CommandTest : public ::testing::Test {
     std::ostringstream err;
     std::istringstream in(input_);
     Terminal terminal;
-    terminal.out = &out;
+    terminal.out = out_ == nullptr ? &out : out_;
     terminal.err = &err;
     terminal.in = &in;
+    terminal.out_error = out_error_;
+    terminal.programs = programs_;
     terminal.out_is_tty = terminal.in_is_tty = terminal.err_is_tty = tty_;
     terminal.environment = [this](const std::string& name) { return environment_[name]; };
     terminal.size = [this] { return TerminalSize{columns_, 30}; };
@@ -62,9 +64,12 @@ class CommandTest : public ::testing::Test {
   Interrupt interrupt_;
   std::map<std::string, std::string> environment_ = {{"TERM", "xterm"}, {"LANG", "C.UTF-8"}};
   std::string input_;
+  std::string programs_;  // the folder of dtcoord and dtworker
   bool tty_ = false;
   int columns_ = 100;
-  int calls_ = 0;  // for hooks that count
+  int calls_ = 0;                // for hooks that count
+  std::ostream* out_ = nullptr;  // in place of Ran::out
+  std::function<int()> out_error_ = [] { return 0; };
 };
 
 }  // namespace dt::cli
