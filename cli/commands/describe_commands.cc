@@ -116,7 +116,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
       lines, "progress",
       {absl::StrCat(FormatRatio(experiment.progress_ratio()), "; ",
                     Plural(experiment.trials(), "trial"), ": ", experiment.running(), " running, ",
-                    experiment.pending(), " waiting, ", experiment.finished(), " finished, ",
+                    experiment.pending(), " pending, ", experiment.finished(), " finished, ",
                     experiment.cancelled(), " cancelled, ", FailedText(experiment))});
   AppendFact(lines, "description", {Printable(found.spec().description())});
   for (const v1::Label& label : experiment.labels()) {
@@ -160,8 +160,10 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
   if (ended && attempt.rank() >= 0 && !good) {
     AppendFact(lines, "decided by", {absl::StrCat("rank ", attempt.rank())});
   }
+  const bool lost = attempt.attempt() > 1 && attempt.resumed_step() == 0;
   AppendFact(lines, "steps",
-             {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step())});
+             {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step(),
+                           lost ? "; no checkpoint had been saved that it could go on from" : "")});
   AppendFact(lines, "placed", {Printable(attempt.reason())});
   AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
   AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});
@@ -183,7 +185,7 @@ Cell TrialStateCell(const v1::TrialSummary& trial) {
 void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (trial.has_latest()) AppendFact(lines, "loss", {FormatLoss(trial.latest().loss())});
   AppendFact(lines, "val loss", {FormatLoss(trial.val_loss())});
-  AppendFact(lines, "best val loss", {FormatLoss(trial.best_val_loss())});
+  AppendFact(lines, "best", {FormatLoss(trial.best_val_loss())});
   AppendFact(lines, "tokens/s", {RateText(trial)});
   if (const std::string share = AllReduceText(trial); share != kNone) {
     AppendFact(lines, "all-reduce",
@@ -314,7 +316,7 @@ absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
 absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
                                             const v1::GetExperimentResponse& found) {
   if (session.format() == Format::kYaml) {
-    session.out() << ExperimentFiles(found) << std::flush;
+    session.out() << session.ForTerminal(ExperimentFiles(found)) << std::flush;
     return ExitCode::kOk;
   }
   LiveState state;
@@ -340,12 +342,16 @@ Json ExplanationJson(const v1::ExplainTrialResponse& found) {
   Json fields = TrialJson(found.trial());
   fields["explanation"] = found.explanation();
   fields["attempt_list"] = Json::array();
-  for (const auto& attempt : found.attempts()) fields["attempt_list"].push_back(ToJson(attempt));
+  for (const auto& attempt : found.attempts()) {
+    Json json = ToJson(attempt);
+    if (attempt.rank() < 0) json["rank"] = nullptr;
+    fields["attempt_list"].push_back(std::move(json));
+  }
   return fields;
 }
 
 absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(written));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(written));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
@@ -355,7 +361,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
   switch (session.format()) {
     case Format::kYaml: {
       DT_ASSIGN_OR_RETURN(const std::string file, TrialFile(found, trial.trial()));
-      session.out() << file << std::flush;
+      session.out() << session.ForTerminal(file) << std::flush;
       break;
     }
     case Format::kJson:
@@ -375,7 +381,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
 }
 
 absl::StatusOr<ExitCode> Explain(Session& session, const std::string& written) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(written));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseTrial(written));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));

@@ -104,5 +104,16 @@ TEST(JsonTest, CsvFlattensAndAlignsColumnsOverAllItems) {
   EXPECT_EQ(CsvText({}), "");
 }
 
+TEST(JsonTest, WhatATerminalWouldObeyIsEscapedAndReadsBackTheSame) {
+  const Json json = {{"text", "\xe2\x80\xae \xc2\x9b 大"}};
+  EXPECT_EQ(JsonLine(json), "{\"text\":\"\\u202e \\u009b 大\"}\n");
+  EXPECT_EQ(Json::parse(JsonText(json)), json);
+}
+
+TEST(JsonTest, TextsThatASpreadsheetWouldRunAreDefused) {
+  const std::string csv = CsvText({{{"name", "=HYPERLINK(1)"}, {"a", "-x"}, {"b", -1.5}}});
+  EXPECT_EQ(csv, "name,a,b\n'=HYPERLINK(1),'-x,-1.5\n");
+}
+
 }  // namespace
 }  // namespace dt::cli
