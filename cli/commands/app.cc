@@ -25,6 +25,7 @@ namespace {
 constexpr char kAbout[] =
     "dtctl submits experiments to a dtrain coordinator and shows what came of them.";
 constexpr char kRootExamples[] =
+    "dtctl up                            # a coordinator and workers on this machine\n"
     "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
     "dtctl get experiments               # what there is\n"
     "dtctl explain last/3                # why trial 3 of the newest experiment waits\n"

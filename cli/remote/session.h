@@ -105,9 +105,9 @@ void Print(Session& session, const Listing& listing);
 // Table lines of a listing, for views that redraw.
 std::vector<Line> ListingLines(Session& session, const Listing& listing);
 
-// One thing as json or yaml. REQUIRES: format() is one of these.
 // Errors: InvalidArgument "-k is 0; it must be at least 1".
 absl::Status CheckAtLeast(std::string_view option, int64_t value, int64_t least);
+// One thing as json or yaml. REQUIRES: format() is one of these.
 void PrintDocument(Session& session, std::string_view kind, const Json& fields);
 
 }  // namespace dt::cli

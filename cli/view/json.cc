@@ -232,9 +232,10 @@ void Flatten(const std::string& prefix, const Json& json,
     text = Defused(json.get<std::string>());
   } else if (json.is_array()) {
     for (const Json& value : json) {
-      if (!text.empty()) text += ';';
-      text += value.is_string() ? value.get<std::string>() : Scalar(value);
-      text = Defused(text);
+      const bool first = text.empty();
+      if (!first) text += ';';
+      const std::string piece = value.is_string() ? value.get<std::string>() : Scalar(value);
+      text += first && value.is_string() ? Defused(piece) : piece;
     }
   } else if (!json.is_null()) {
     text = Scalar(json);

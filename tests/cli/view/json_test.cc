@@ -111,8 +111,10 @@ TEST(JsonTest, WhatATerminalWouldObeyIsEscapedAndReadsBackTheSame) {
 }
 
 TEST(JsonTest, TextsThatASpreadsheetWouldRunAreDefused) {
-  const std::string csv = CsvText({{{"name", "=HYPERLINK(1)"}, {"a", "-x"}, {"b", -1.5}}});
-  EXPECT_EQ(csv, "name,a,b\n'=HYPERLINK(1),'-x,-1.5\n");
+  Json item = {{"name", "=HYPERLINK(1)"}, {"a", "-x"}, {"b", -1.5}};
+  item["list"] = {-0.5, 2};
+  item["texts"] = {"@a", "b"};
+  EXPECT_EQ(CsvText({item}), "name,a,b,list,texts\n'=HYPERLINK(1),'-x,-1.5,-0.5;2,'@a;b\n");
 }
 
 }  // namespace

@@ -94,14 +94,15 @@ TEST(RedrawerTest, AFrameThatANarrowerTerminalWrappedIsReplacedWhole) {
   terminal.out = &out;
   terminal.out_is_tty = true;
   terminal.size = [&columns] { return TerminalSize{columns, 24}; };
+  const std::vector<Line> frame = {Line{Span{std::string(80, 'x')}}, Line{Span{"y"}}, Line{}};
   Redrawer redrawer(terminal, Colour::kOff);
-  redrawer.Draw({{{std::string(80, 'x')}}, {{"y"}}, {}});
+  redrawer.Draw(frame);
   out.str("");
-  redrawer.Draw({{{std::string(80, 'x')}}, {{"y"}}, {}});
+  redrawer.Draw(frame);
   EXPECT_NE(out.str().find("\x1b[3F"), std::string::npos) << "three lines up";
   columns = 30;
   out.str("");
-  redrawer.Draw({{{"z"}}});
+  redrawer.Draw({Line{Span{"z"}}});
   EXPECT_NE(out.str().find("\x1b[5F"), std::string::npos) << "the first is three rows now";
 }
 
