@@ -30,6 +30,7 @@
 #include "coordinator/loop/restore.h"
 #include "coordinator/loop/snapshotter.h"
 #include "coordinator/rpc/server.h"
+#include "coordinator/rpc/wire.h"
 #include "coordinator/store/sqlite_journal.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_store.h"
@@ -350,6 +351,7 @@ int Main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  QuietProtobuf();
   SetUpLogging();  // starts a thread, which inherits the blocked signals
   const int code = Coordinate(flags);
   FinishLogging();

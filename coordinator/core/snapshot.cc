@@ -59,6 +59,7 @@ void Save(const Trial& trial, v1::SnapshotTrial& out) {
     saved.set_attempt(known.attempt);
     saved.set_step(known.step);
     saved.set_loss(known.loss);
+    saved.set_metric(known.metric);
   }
 }
 
@@ -73,6 +74,11 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
   out.set_ended_wall_ms(experiment.ended_wall_ms);
   out.set_cancel_requested(experiment.cancel_requested);
   for (const Trial& trial : experiment.trials) Save(trial, *out.add_trials());
+  out.set_planned(experiment.planned);
+  out.set_search_ended(experiment.search_ended);
+  out.set_search_end(experiment.search_end);
+  *out.mutable_resolved() = experiment.resolved;
+  for (const std::string& path : experiment.resolved_paths) out.add_resolved_paths(path);
   out.set_pending(experiment.pending);
   out.set_active(experiment.active);
   out.set_finished(experiment.finished);
@@ -132,7 +138,7 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
     trial.checkpoints.push_back({each.attempt(), std::move(*each.mutable_ref())});
   }
   for (const v1::SnapshotEvaluation& each : saved.evaluations()) {
-    trial.evaluations.push_back({each.attempt(), each.step(), each.loss()});
+    trial.evaluations.push_back({each.attempt(), each.step(), each.loss(), each.metric()});
   }
   return absl::OkStatus();
 }
@@ -151,6 +157,11 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
   for (size_t i = 0; i < experiment.trials.size(); ++i) {
     DT_RETURN_IF_ERROR(Load(*saved.mutable_trials(static_cast<int>(i)), experiment.trials[i]));
   }
+  experiment.planned = saved.planned();
+  experiment.search_ended = saved.search_ended();
+  experiment.search_end = std::move(*saved.mutable_search_end());
+  experiment.resolved = std::move(*saved.mutable_resolved());
+  experiment.resolved_paths = {saved.resolved_paths().begin(), saved.resolved_paths().end()};
   experiment.pending = saved.pending();
   experiment.active = saved.active();
   experiment.finished = saved.finished();

@@ -8,6 +8,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "coordinator/core/step.h"
+#include "coordinator/core/submit.h"
 #include "coordinator/loop/entropy.h"
 
 namespace dt {
@@ -49,6 +50,7 @@ absl::Status CoreLoop::RunOnce(absl::Time deadline) {
   heartbeat_ns_.store(absl::ToInt64Nanoseconds(now.steady));
   TurnEffects turn;
   turn.effects = StepAll(std::move(events), now);
+  ports_.publisher.SetAutoDevice(AutoDevice(state_.live));
   for (const Effects& effects : turn.effects) ports_.metrics.CountCommitted(state_, effects);
   for (const absl::Duration took : committer_.TakeTimes()) ports_.metrics.ObserveCommit(took);
   if (now.steady >= next_snapshot_) {

@@ -70,6 +70,7 @@ struct MetricsSnapshot {
   uint64_t worker_losses = 0;
   double oldest_heartbeat_wall_seconds = kNotANumber;  // of workers that are not lost
   uint64_t dropped_rows = 0;
+  uint64_t doubted = 0;  // what workers told that could not be true
   using Histogram = prometheus::ClientMetric::Histogram;
   Histogram queue_wait, rendezvous, cycle, fsync, checkpoint;
 };

@@ -41,6 +41,21 @@ void Checker::CheckLeases(const State& state) {
   }
 }
 
+void Checker::CheckSteps(const State& state) {
+  for (const auto& [token, attempt] : state.live.attempts) {
+    const Trial* trial = FindTrial(state.durable, attempt->id.trial);
+    if (trial == nullptr || trial->target_steps == 0) continue;
+    uint64_t most = attempt->step;
+    for (const KnownEvaluation& evaluation : trial->evaluations) {
+      most = std::max(most, evaluation.step);
+    }
+    if (most > trial->target_steps) {
+      Complain(absl::StrCat("5: attempt ", ToString(attempt->id), " is at step ", most, " of ",
+                            trial->target_steps));
+    }
+  }
+}
+
 void Checker::CheckBounds(const State& state) {
   size_t trials = 0;
   for (const auto& [number, experiment] : state.durable.experiments) {
@@ -62,6 +77,7 @@ void Checker::CheckBounds(const State& state) {
 void Checker::AfterStep(const State& state, const Effects& effects) {
   CheckLeases(state);
   CheckBounds(state);
+  CheckSteps(state);
   Complain(MisplacedIn(state));
   std::set<ReplyId> replies;
   for (const Reply& reply : effects.replies) {

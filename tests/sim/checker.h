@@ -53,6 +53,7 @@ class Checker {
   void CheckRecord(const v1::Record& record);
   void CheckLeases(const State& state);
   void CheckBounds(const State& state);
+  void CheckSteps(const State& state);  // whatever a worker says
   void CheckRequeues(const Experiment& experiment);
 
   std::string violation_;

@@ -40,7 +40,7 @@ class Coordinator {
     if (!up() || lost_) return;
     ClientCall call;
     call.reply = ++next_reply_;
-    call.request = std::move(request);
+    call.request = MakeRequest(std::move(request), DeviceKind::kCpu, next_reply_);
     waiting_[call.reply] = std::move(answered);
     Post({.what = std::move(call)});
   }

@@ -133,10 +133,11 @@ class LoopFixture : public ::testing::Test {
     for (int i = 1; i <= trials; ++i) parameter.add_values()->set_number(1e-4 * i);
     return request;
   }
-  void Call(ReplyId reply, decltype(ClientCall::request) request) {
+  template <typename Request>
+  void Call(ReplyId reply, Request request) {
     ClientCall call;
     call.reply = reply;
-    call.request = std::move(request);
+    call.request = MakeRequest(std::move(request), DeviceKind::kCpu, reply);
     Post(Event{std::move(call), {reply, 17}});
   }
 

@@ -127,6 +127,19 @@ void AgentTurn::FollowOrders() {
   }
   s_.start_failures = 0;
   s_.next_start = now_.steady;
+  if (order.registered().empty()) return;
+  actions_.push_back(LookForCheckpoints{s_.attempt->token,
+                                        {order.registered().begin(), order.registered().end()}});
+}
+
+// That they went was told once, and lost with the worker that told it.
+void AgentTurn::Take(CheckpointsGone& event) {
+  if (!s_.attempt || s_.attempt->token != event.token) return;
+  for (v1::CheckpointRef& gone : event.gone) {
+    v1::Item item = ItemFor(event.token);
+    item.mutable_checkpoint_removed()->Swap(&gone);
+    PushItem(std::move(item));
+  }
 }
 
 void AgentTurn::StopHeld(StopReason reason) {

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -65,6 +66,17 @@ absl::StatusOr<std::string> OpenStorage(const std::string& folder) {
   if (!written) return Problem(folder, "writing its marker", write_error);
   if (!linked && link_error != EEXIST) return Problem(folder, "writing its marker", link_error);
   return ReadMarker(marker);
+}
+
+bool IsGone(const std::string& folder, const std::string& id, const std::string& path) {
+  const std::filesystem::path inside(path);
+  const bool climbs = std::find(inside.begin(), inside.end(), "..") != inside.end();
+  if (inside.empty() || inside.is_absolute() || climbs) return false;
+  std::error_code code;
+  const auto status = std::filesystem::symlink_status(folder / inside, code);
+  if (status.type() != std::filesystem::file_type::not_found) return false;
+  const absl::StatusOr<std::string> marker = ReadMarker(folder + "/" + kMarker);
+  return marker.ok() && *marker == id;
 }
 
 }  // namespace dt

@@ -38,7 +38,7 @@ std::string Described(const Experiment& experiment, const Trial& trial) {
       absl::StrCat("  trial ", View(Name(trial.state)), " ", View(Name(trial.cause)), ", crashes ",
                    trial.tries.crashes, ", losses ", trial.tries.losses, ", target ",
                    trial.target_steps, trial.ended_wall_ms > 0 ? ", ended: " : ": ", trial.message);
-  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   for (const v1::Assignment& assignment : expanded.assignments()) {
     absl::StrAppend(&text, "\n    ", assignment.path(), " = ", spec::ValueText(assignment.value()));
   }
