@@ -9,10 +9,12 @@
 //            once, and Hand and Flush return its status.
 // Invariant: nothing of a turn leaves before its commit and that of every turn before it: a reply
 //            may tell of what an earlier turn changed, even if its own changed nothing.
-// Bounds:    limits::kCommitEvents effects wait; Hand waits for a place.
+// Bounds:    limits::kCommitEvents effects wait; Hand waits for a place. Their bytes are among
+//            limits::kMailboxBytes.
 // Tests:     tests/coordinator/loop/committer_test.cc
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -32,6 +34,7 @@ namespace dt {
 // What one turn of the core loop wants kept and told.
 struct TurnEffects {
   std::vector<Effects> effects;
+  size_t bytes = 0;  // of the reports behind them, which count as waiting until all is durable
   std::function<void()> then;  // called last, once all is durable; may be empty
 };
 
