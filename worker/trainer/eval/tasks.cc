@@ -14,11 +14,11 @@ namespace {
 // The one file that a field names.
 absl::StatusOr<std::string> FileOf(const char* field, const std::string& pattern,
                                    const std::string& data_root) {
-  const std::string context = std::string(field) + " '" + pattern + "'";
-  absl::StatusOr<std::vector<std::string>> files = corpus::ResolveGlob(data_root, pattern);
-  if (!files.ok()) return Annotate(files.status(), context);
-  if (files->size() == 1) return (*files)[0];
-  return ConfigError(context + " matches " + std::to_string(files->size()) + " files; name one");
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                      corpus::ResolveGlob(data_root, field, pattern));
+  if (files.size() == 1) return files[0];
+  return ConfigError(absl::StrCat(field, " '", pattern, "' matches ", files.size(),
+                                  " files; name one"));
 }
 
 absl::StatusOr<corpus::TextCodec> OpenCodec(const TrialSpec& spec, const std::string& data_root) {

@@ -34,14 +34,14 @@ absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const Mod
   const std::string context = "model.init_from '" + spec.init_from + "'";
   absl::StatusOr<Gpt2Shape> shape = Gpt2ShapeOf(ModelFields(spec));
   if (!shape.ok()) return Annotate(shape.status(), context);
-  absl::StatusOr<std::vector<std::string>> files =
-      corpus::ResolveGlob(data_root, spec.init_from + "/model.safetensors");
-  if (!files.ok()) return Annotate(files.status(), context);
-  if (files->size() != 1) {
-    return ConfigError(context + " matches " + std::to_string(files->size()) +
+  DT_ASSIGN_OR_RETURN(
+      const std::vector<std::string> files,
+      corpus::ResolveGlob(data_root, "model.init_from", spec.init_from + "/model.safetensors"));
+  if (files.size() != 1) {
+    return ConfigError(context + " matches " + std::to_string(files.size()) +
                        " folders; name one");
   }
-  const std::filesystem::path file((*files)[0]);
+  const std::filesystem::path file(files[0]);
   absl::StatusOr<HfWeights> weights = OpenHuggingFace(file.parent_path().string(), *shape);
   if (!weights.ok()) return Annotate(weights.status(), context);
   return weights;

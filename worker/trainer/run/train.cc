@@ -160,16 +160,17 @@ absl::Status Attempt::Prepare() {
   DT_ASSIGN_OR_RETURN(state_.spec, ParseTrialSpec(start_.spec));
   DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format,
                       corpus::ShardFormatOf(state_.spec.data.format));
-  const auto open = [&](const std::string& pattern) {
+  const auto open = [&](const char* field, const std::string& pattern) {
     return Dataset::Open({.data_root = start_.data_root,
+                          .field = field,
                           .pattern = pattern,
                           .format = format,
                           .vocab_size = static_cast<int32_t>(state_.spec.model.vocab_size),
                           .seq_len = state_.spec.train.seq_len});
   };
-  DT_ASSIGN_OR_RETURN(state_.train_data, open(state_.spec.data.train));
+  DT_ASSIGN_OR_RETURN(state_.train_data, open("data.train", state_.spec.data.train));
   if (!state_.spec.data.val.empty()) {
-    DT_ASSIGN_OR_RETURN(state_.val_data, open(state_.spec.data.val));
+    DT_ASSIGN_OR_RETURN(state_.val_data, open("data.val", state_.spec.data.val));
   }
   DT_ASSIGN_OR_RETURN(state_.tasks, EvalTasks::Open(state_.spec, start_.data_root));
   if (!state_.spec.model.init_from.empty()) {
