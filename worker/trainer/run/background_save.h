@@ -4,7 +4,7 @@
 //            copy of its own, so it shares nothing with the training thread but the outcome.
 // Threads:   the training thread; the writing runs on the other one.
 // Errors:    those of the writing, as its outcome; what it throws becomes one.
-// Invariant: never more than one is being written, so never more than one copy of the state is held.
+// Invariant: never more than one is being written, so there is at most one copy of the state.
 // Tests:     tests/worker/trainer/run/keeper_test.cc
 #pragma once
 

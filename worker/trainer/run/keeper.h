@@ -1,8 +1,8 @@
 // keeper.h: when rank 0 writes checkpoints, and which of them stay.
 //
-// Role:      rank 0 alone decides and writes. The state is copied aside; while another thread hashes
-//            and writes the copy, training goes on. One that falls due meanwhile waits for it, so
-//            that there is one copy at most; where there is no room for a copy training waits.
+// Role:      rank 0 alone decides and writes. The state is copied aside; while a thread hashes and
+//            writes the copy, training goes on. One that falls due meanwhile waits for it, so that
+//            there is one copy at most; where there is no room for a copy training waits.
 // Threads:   the training thread.
 // Errors:    those of the checkpoint room, from whichever call learns of them. What cannot be
 //            removed is said on stderr, no more.
