@@ -36,6 +36,7 @@ struct State {
   AdamW optimizer{home.pieces(), OptimizerSpec{}};
 };
 
+const std::atomic<bool> kStay{false};
 constexpr CheckpointId kId{{7, 2}, 1, 5};
 
 frames::Start ResumeFrom(const std::string& storage, const SavedCheckpoint& saved) {
@@ -59,8 +60,8 @@ Manifest SmallManifest() {
 TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
   const TempFolder folder;
   const State state(3);
-  const auto saved = SaveSnapshot(folder.path(), kId,
-                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  const auto saved = SaveSnapshot(
+      folder.path(), kId, {state.home.pieces(), state.optimizer.State()}, SmallManifest(), kStay);
   ASSERT_TRUE(saved.ok()) << saved.status();
   const std::pair<const char*, const std::vector<Piece>*> files[] = {
       {"model.safetensors", &state.home.pieces()},
@@ -81,8 +82,8 @@ TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
 TEST(SnapshotTest, ComesBackBitForBit) {
   const TempFolder folder;
   const State state(3);
-  const auto saved = SaveSnapshot(folder.path(), kId,
-                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  const auto saved = SaveSnapshot(
+      folder.path(), kId, {state.home.pieces(), state.optimizer.State()}, SmallManifest(), kStay);
   ASSERT_TRUE(saved.ok()) << saved.status();
   State other(4);
   Mesh mesh;
