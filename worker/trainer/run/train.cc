@@ -25,6 +25,7 @@
 #include "worker/trainer/run/step.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
+#include "worker/trainer/trial/tokenizer.h"
 
 namespace dt::trainer {
 namespace {
@@ -169,6 +170,8 @@ absl::Status Attempt::Go() {
 
 absl::Status Attempt::Prepare() {
   DT_ASSIGN_OR_RETURN(spec_, ParseTrialSpec(start_.spec));
+  const bool asks_shards = spec_.data.tokenizer == Tokenizer::kAuto;
+  DT_RETURN_IF_ERROR(SettleTokenizer(start_.data_root, spec_));
   DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format, corpus::ShardFormatOf(spec_.data.format));
   const auto open = [&](const char* field, const std::string& pattern) {
     return Dataset::Open({.data_root = start_.data_root,
@@ -197,6 +200,8 @@ absl::Status Attempt::Prepare() {
   prepared.val_tokens = val_data_ ? val_data_->tokens() : 0;
   prepared.data_fingerprint = train_data_->fingerprint();
   if (val_data_) prepared.data_fingerprint += "-" + val_data_->fingerprint();
+  // A rank whose shards tell another tokenizer would have a model of another size.
+  if (asks_shards) prepared.data_fingerprint += absl::StrCat("-", TokenizerName(spec_));
   prepared.model_parameters = CountParameters(spec_.model);
   prepared.tokens_per_step = plan_.tokens_per_step;
   std::fprintf(stderr,
