@@ -77,6 +77,22 @@ inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 inline constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
 // A waiting or watching dtctl outlives a restart of the coordinator and a reboot of its host.
 inline constexpr absl::Duration kFollowPatience = absl::Minutes(5);
+// A shell waits at the TAB key: what a coordinator cannot say within this is not offered.
+inline constexpr absl::Duration kCompletionDeadline = absl::Seconds(1);
+// `dtctl up`: a coordinator of this machine answers and its workers are known within this, the
+// replay of a long journal included.
+inline constexpr absl::Duration kUpPatience = absl::Seconds(60);
+// `dtctl down`: kCheckpointStopGrace for a worker's trainer, and a little for itself; then both are
+// killed.
+inline constexpr absl::Duration kDownPatience = absl::Seconds(135);
+// Slots of one machine that `dtctl up` starts workers for; a process each.
+inline constexpr int kUpSlots = 256;
+// A context's name is a folder's too, and is read in tables.
+inline constexpr size_t kContextNameBytes = 64;
+// A person's file of contexts, some 200 bytes each.
+inline constexpr size_t kContextsFileBytes = 64 << 10;
+// Of an error's text on a terminal: what somebody wrote may be a whole file.
+inline constexpr size_t kErrorTextBytes = 4096;
 // A unary call without a deadline, or with a longer one, is refused: nothing waits for ever.
 inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
 // One exchange over HTTP, from the connection to the last byte of the answer: a scrape of the
@@ -145,6 +161,8 @@ inline constexpr size_t kTrialsPerExperiment = 10000;
 // Parameter values of all trials of one experiment, each trial's counted: 10,000 trials of 20
 // parameters fit, and so does the journal's record of them, whose store takes 64 MiB.
 inline constexpr size_t kTrialValuesBytes = 16 << 20;
+// One record of the journal. The store takes 64 MiB, and what is written beside one is small.
+inline constexpr size_t kRecordBytes = 32 << 20;
 // The specification in a submission: with the file's text beside it, it fits into the answer to
 // whoever asks for it, which is a message of kControlMessageBytes.
 inline constexpr size_t kSpecificationBytes = 4 << 20;
@@ -166,6 +184,9 @@ inline constexpr size_t kCheckpointsPerTrial = 256;
 inline constexpr size_t kAttemptsPerTrial = 1000;
 // A slot holds one attempt, and while leaving it perhaps the one before; more is a broken worker.
 inline constexpr int kAttemptsPerReport = 8;
+// Streams of one life of a worker, which numbers them from 1: at its fastest, five a second, that
+// is 27 years. A number beyond is no worker's, and would keep the worker itself out for ever.
+inline constexpr uint64_t kSessionsMax = uint64_t{1} << 32;
 // Workers the coordinator knows at once: twice what one coordinator is meant for.
 inline constexpr size_t kWorkers = 20000;
 // Open streams: of each worker one that serves and one that is being superseded.
@@ -188,5 +209,23 @@ inline constexpr size_t kLogNewestBytes = 16 << 20;  // and of its end
 
 // --- Disk ---
 inline constexpr uint64_t kFreeBytesToSubmit = 1ull << 30;
+
+// --- The journal ---
+// A journal up to this size is checked whole at every start, which takes a second or two; a larger
+// one after a stop that was not clean, and by `dtcoord check`.
+inline constexpr uint64_t kJournalCheckedBytes = 256 << 20;
+// Damages that a check lists; a person restores a backup whatever their number.
+inline constexpr size_t kDamagesTold = 20;
+// Records between two snapshots of the durable state: a start replays at most about twice as many,
+// some tenths of a second.
+inline constexpr int64_t kSnapshotRecords = 20000;
+// Snapshots kept: the newest, and one to fall back to.
+inline constexpr int kSnapshotsKept = 2;
+// Bytes of one experiment in a snapshot: far below what one value of the store takes. With more, no
+// snapshot is made and starts replay.
+inline constexpr size_t kSnapshotPartBytes = 48 << 20;
+// Effects that may wait for the commit under way, so that under load a commit takes two drains at
+// once; with more the core thread waits too.
+inline constexpr size_t kCommitEvents = 2 * kDrainEvents;
 
 }  // namespace dt::limits

@@ -1,5 +1,5 @@
-// tokenizer_record.h: which tokenizer made the shards of a folder, as `dtctl data tokenize` writes it
-// beside them, in tokenizer.json.
+// tokenizer_record.h: which tokenizer made the shards of a folder, as `dtctl data tokenize` writes
+// it beside them, in tokenizer.json.
 //
 // Role:   ids alone do not tell: bytes read as GPT-2's train, silently and for nothing.
 // Errors: DataError for a record that cannot be read, or shards that two tokenizers made.

@@ -107,6 +107,7 @@ absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& 
     for (v1::Assignment& assignment : internal::AssignmentsAt(spec, at)) {
       *trial.add_assignments() = std::move(assignment);
     }
+    for (const size_t place : at) trial.add_choices(static_cast<uint32_t>(place));
     return trials.size() <= limits::kTrialsPerExperiment;
   });
   if (trials.size() > limits::kTrialsPerExperiment) {

@@ -1,5 +1,5 @@
-// step_columns.h: the one table of what a step's row measures and can be summed: a field's name, what
-// it covers, and as which phase of a step it is exported and drawn.
+// step_columns.h: the one table of what a step's row measures and can be summed: a field's name,
+// what it covers, and as which phase of a step it is exported and drawn.
 //
 // Role:      coordinator (sums, metrics) and dtctl (figures, CSV) go through it; a column added to
 //            StepRow and here is complete.
@@ -14,8 +14,8 @@
 
 namespace dt::spec {
 
-// A logged row tells of everything since the row before, or of its own step alone; the latter stands
-// for all the steps in between.
+// A logged row tells of everything since the row before, or of its own step alone; the latter
+// stands for all the steps in between.
 enum class Covers { kSinceRowBefore, kLoggedStep };
 
 struct StepColumn {

@@ -81,14 +81,15 @@ void SimWorker::FollowAssigned(const std::string& token) {
   token_ = token;
   step_ = 0;
   v1::Prepared& prepared = *AddItem().mutable_prepared();
-  prepared.set_target_steps(1);
+  target_ = static_cast<uint64_t>(orders_.attempt().spec().train().max_steps());
+  prepared.set_target_steps(target_);
   prepared.set_data_fingerprint("bench");
   AddItem().mutable_running()->set_resumed_step(0);
   due_ = true;
   if (fleet_.conduct.load() == Conduct::kFinishAtOnce) {
     v1::Ended& ended = *AddItem().mutable_ended();
     ended.set_cause(v1::CAUSE_FINISHED);
-    ended.set_step(1);
+    ended.set_step(target_);
     v1::AttemptStatus& gone = *next_.add_attempts();
     gone.set_attempt_token(token_);
     gone.set_phase(v1::AttemptStatus::GONE);

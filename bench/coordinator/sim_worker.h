@@ -79,6 +79,7 @@ class SimWorker final : public grpc::ClientBidiReactor<v1::WorkerReport, v1::Ord
   uint64_t acked_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t rows_sequence_ ABSL_GUARDED_BY(mutex_) = 0;  // of rows not acknowledged; 0: none
   uint64_t step_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t target_ ABSL_GUARDED_BY(mutex_) = 0;  // steps of the newest attempt
   absl::Time rows_sent_ ABSL_GUARDED_BY(mutex_);
   std::vector<double> latencies_ ABSL_GUARDED_BY(mutex_);
 };

@@ -244,8 +244,8 @@ absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options
   return ExitCode::kOk;
 }
 
-// One trial as `dttrain --spec` takes it, on stdout. Device and precision `auto` stay: who trains it
-// settles them.
+// One trial as `dttrain --spec` takes it, on stdout. Device and precision `auto` stay: who trains
+// it settles them.
 absl::StatusOr<ExitCode> Resolve(Session& session, const SubmitOptions& options) {
   DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;

@@ -201,7 +201,7 @@ class Builder : public YAML::EventHandler {
       top.duplicate = true;
     } else if (!top.keys.insert(node.text).second) {
       Report(mark, "duplicate_key",
-             absl::StrCat("'", ChildPath(top.path, node.text), "' stands twice"), "keep one");
+             absl::StrCat("'", ChildPath(top.path, node.text), "' appears twice"), "keep one");
       top.duplicate = true;
     }
   }
@@ -380,6 +380,20 @@ std::string PrintYaml(const YamlNode& root) {
     }
   }
   return out;
+}
+
+std::string KindText(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull:
+      return "empty";
+    case YamlNode::Kind::kScalar:
+      return "a single value";
+    case YamlNode::Kind::kSequence:
+      return "a list";
+    case YamlNode::Kind::kMap:
+      return "a map";
+  }
+  return "";
 }
 
 }  // namespace dt::cli

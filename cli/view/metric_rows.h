@@ -1,9 +1,9 @@
 // metric_rows.h: logged steps and evaluations as one stream of rows with named columns.
 //
 // Role:  pure. Columns are the fields of v1::StepRow, whose names carry the units, then
-//        tokens_per_second and val_loss, then the parameters of the row's trial: whatever the data,
-//        a metric has its place. An evaluation joins the row of its step; without one it makes a row
-//        of its own.
+//        tokens_per_second and val_loss, then the parameters of the row's trial: whatever the
+//        data, a metric has its place. An evaluation joins the row of its step; without one it
+//        makes a row of its own.
 // Tests: tests/cli/view/metric_rows_test.cc
 #pragma once
 

@@ -89,9 +89,75 @@ absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& 
   return absl::OkStatus();
 }
 
+// Whether the values of `expanded` can be found in the experiment's lists.
+bool RefersToValues(const Experiment& experiment, const v1::ExpandedTrial& expanded) {
+  if (expanded.choices().empty()) return true;
+  if (expanded.choices_size() != experiment.spec.parameters_size()) return false;
+  for (int i = 0; i < expanded.choices_size(); ++i) {
+    const auto values = static_cast<uint32_t>(experiment.spec.parameters(i).values_size());
+    if (expanded.choices(i) >= values) return false;
+  }
+  return std::all_of(
+      expanded.differs().begin(), expanded.differs().end(),
+      [&experiment](uint32_t place) { return place < experiment.resolved_paths.size(); });
+}
+
+absl::Status AddTrials(Experiment& experiment,
+                       const google::protobuf::RepeatedPtrField<v1::ExpandedTrial>& added) {
+  experiment.trials.reserve(experiment.trials.size() + added.size());
+  for (const v1::ExpandedTrial& expanded : added) {
+    if (expanded.trial() != experiment.trials.size() + 1) {
+      return absl::FailedPreconditionError(absl::StrCat("journal: experiment ", experiment.id,
+                                                        " does not number its trials from 1"));
+    }
+    if (!RefersToValues(experiment, expanded)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("journal: trial ", ToString(TrialId{experiment.id, expanded.trial()}),
+                       " has values that its experiment does not list"));
+    }
+    expanded.SerializeToString(&experiment.trials.emplace_back().expanded);
+    ++experiment.pending;
+  }
+  experiment.planned =
+      std::max(experiment.planned, static_cast<uint32_t>(experiment.trials.size()));
+  return absl::OkStatus();
+}
+
+absl::Status ApplyTrialsAdded(DurableState& state, const v1::TrialsAdded& fact, int64_t) {
+  Experiment* experiment = Find(state, fact.experiment());
+  if (experiment == nullptr) {
+    return NotKnown("TrialsAdded", absl::StrCat("experiment ", fact.experiment()));
+  }
+  const bool reasons = fact.reasons().empty() || fact.reasons_size() == fact.trials_size();
+  if (experiment->search_ended || experiment->cancel_requested || fact.trials().empty() ||
+      !reasons) {
+    return absl::FailedPreconditionError(absl::StrCat("journal: experiment ", experiment->id,
+                                                      " cannot gain ", fact.trials_size(),
+                                                      " trials: it has ended, or they are none"));
+  }
+  experiment->ended_wall_ms = 0;
+  return AddTrials(*experiment, fact.trials());
+}
+
+absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, int64_t wall_ms) {
+  Experiment* experiment = Find(state, fact.experiment());
+  if (experiment == nullptr || fact.trial() > experiment->trials.size()) {
+    return NotKnown("SearchEnded", ToString(TrialId{fact.experiment(), fact.trial()}));
+  }
+  if (!experiment->MoreMayCome()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: the search of experiment ", experiment->id, " ends a second time"));
+  }
+  experiment->search_ended = true;
+  experiment->search_end = fact.reason();
+  if (experiment->AllEnded()) experiment->ended_wall_ms = wall_ms;
+  return absl::OkStatus();
+}
+
 absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentSubmitted& fact,
                                       int64_t wall_ms) {
-  if (fact.experiment() < state.next_experiment || fact.trials().empty()) {
+  const bool grows = fact.planned_trials() > 0;
+  if (fact.experiment() < state.next_experiment || (fact.trials().empty() && !grows)) {
     return absl::FailedPreconditionError(
         absl::StrCat("journal: experiment ", fact.experiment(), " with ", fact.trials_size(),
                      " trials; the next id is ", state.next_experiment));
@@ -105,15 +171,10 @@ absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentS
   experiment.file_name = fact.file_name();
   experiment.file_text = fact.file_text();
   experiment.submitted_wall_ms = wall_ms;
-  experiment.pending = static_cast<uint32_t>(fact.trials_size());
-  experiment.trials.resize(fact.trials_size());
-  for (int i = 0; i < fact.trials_size(); ++i) {
-    if (fact.trials(i).trial() != static_cast<uint32_t>(i + 1)) {
-      return absl::FailedPreconditionError(absl::StrCat("journal: experiment ", fact.experiment(),
-                                                        " does not number its trials from 1"));
-    }
-    fact.trials(i).SerializeToString(&experiment.trials[i].expanded);
-  }
+  experiment.planned = fact.planned_trials();
+  experiment.resolved = fact.resolved();
+  experiment.resolved_paths = {fact.resolved_paths().begin(), fact.resolved_paths().end()};
+  DT_RETURN_IF_ERROR(AddTrials(experiment, fact.trials()));
   if (!fact.request_id().empty()) state.request_ids[fact.request_id()] = fact.experiment();
   return absl::OkStatus();
 }
@@ -205,10 +266,10 @@ absl::Status CheckTakesResults(const Subject& subject, uint32_t attempt) {
 // As the experiment ranks them; what does not count, or is not a number, is better than nothing.
 bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvaluation& b) {
   const auto counts = [&](const KnownEvaluation& it) {
-    return std::isfinite(it.loss) && IsValid(subject.trial, it.attempt, it.step);
+    return std::isfinite(it.metric) && IsValid(subject.trial, it.attempt, it.step);
   };
   if (!counts(a) || !counts(b)) return !counts(b);
-  return Maximizes(subject.experiment) ? a.loss > b.loss : a.loss < b.loss;
+  return Maximizes(subject.experiment) ? a.metric > b.metric : a.metric < b.metric;
 }
 
 absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
@@ -219,7 +280,9 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   DT_RETURN_IF_ERROR(
       MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kReportsResult));
   std::vector<KnownEvaluation>& all = subject.trial.evaluations;
-  all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss()});
+  const std::string& metric = subject.experiment.spec.search().metric();
+  all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
+                 MetricIn(fact.evaluation(), metric)});
   if (all.size() > limits::kEvaluationsPerTrial) {
     // The oldest goes, unless it is the best so far.
     all.erase(all.begin() + (IsBetter(subject, all[1], all[0]) ? 0 : 1));
@@ -261,21 +324,30 @@ absl::Status ApplyCheckpointRemoved(DurableState& state, const v1::CheckpointRem
   return absl::OkStatus();
 }
 
-absl::Status ApplyCancelRequested(DurableState& state, const v1::CancelRequested& fact, int64_t) {
+absl::Status ApplyCancelRequested(DurableState& state, const v1::CancelRequested& fact,
+                                  int64_t wall_ms) {
   Experiment* experiment = Find(state, fact.experiment());
   if (experiment == nullptr || fact.trial() > experiment->trials.size()) {
     return NotKnown("CancelRequested", ToString(TrialId{fact.experiment(), fact.trial()}));
   }
-  if (fact.trial() == 0) experiment->cancel_requested = true;
+  if (fact.trial() == 0) {
+    experiment->cancel_requested = true;
+    if (experiment->MoreMayCome()) {
+      experiment->search_ended = true;
+      experiment->search_end = fact.reason();
+      if (experiment->AllEnded()) experiment->ended_wall_ms = wall_ms;
+    }
+  }
   const uint32_t first = fact.trial() == 0 ? 1 : fact.trial();
   const uint32_t last =
       fact.trial() == 0 ? static_cast<uint32_t>(experiment->trials.size()) : first;
   for (uint32_t number = first; number <= last; ++number) {
     Trial& trial = experiment->trials[number - 1];
     if (fact.trial() == 0 && IsTerminal(trial.state)) continue;
+    // Who cancels first is why it was cancelled.
+    if (trial.state != v1::TRIAL_STOPPING) trial.message = fact.reason();
     DT_RETURN_IF_ERROR(
         MoveTrial({*experiment, trial, {fact.experiment(), number}}, TrialMove::kCancelRequested));
-    trial.message = fact.reason();
   }
   return absl::OkStatus();
 }
@@ -366,6 +438,10 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyTrialRetried(state, record.trial_retried(), wall_ms);
     case v1::Record::kExperimentDeleted:
       return ApplyExperimentDeleted(state, record.experiment_deleted(), wall_ms);
+    case v1::Record::kTrialsAdded:
+      return ApplyTrialsAdded(state, record.trials_added(), wall_ms);
+    case v1::Record::kSearchEnded:
+      return ApplySearchEnded(state, record.search_ended(), wall_ms);
     case v1::Record::FACT_NOT_SET:
       break;
   }

@@ -1,6 +1,7 @@
 #include "coordinator/core/attempts.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/timers.h"
@@ -30,13 +32,6 @@ void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   fact.set_cause(cause);
   fact.set_message(CleanText(message, limits::kTextBytes));
   Journal(turn, std::move(record));
-}
-
-void ForgetIfLeft(LiveState& live, LiveAttempt& attempt) {
-  if (!attempt.ended || attempt.holders > 0) return;
-  DisarmAttempt(live, attempt);
-  const AttemptToken token = attempt.token;
-  live.attempts.erase(token);
 }
 
 // The backoff before the next attempt; nullopt: none follows.
@@ -90,7 +85,7 @@ void LogEnd(Turn& turn, const LiveAttempt& attempt, const RankEnd& end,
                           : std::string()));
 }
 
-// Members of an ended attempt that had left before its end. The attempt may be gone afterwards.
+// Members of an ended attempt that had left before its end.
 void ReleaseGone(Turn& turn, LiveAttempt& attempt) {
   std::vector<WorkerIndex> gone;
   for (const RankState& rank : attempt.ranks) {
@@ -109,7 +104,7 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   LogEnd(turn, attempt, end, std::nullopt);
   Journal(turn, EndOfAttempt(attempt, recorded, end, std::nullopt));
   EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, end.message);
-  attempt.ended = true;
+  attempt.Enter(Leaving{});
   NoteInactive(turn.state, id);
   ReleaseGone(turn, attempt);
 }
@@ -144,14 +139,15 @@ void CompareData(Turn& turn, LiveAttempt& attempt, int32_t rank) {
 
 void NotePrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prepared& prepared) {
   RankState& mine = attempt.ranks[rank];
-  if (mine.prepared || attempt.ended || attempt.cancelling) return;
+  if (mine.prepared || !attempt.Open()) return;
   mine.prepared = true;
   mine.data_fingerprint = prepared.data_fingerprint();
   const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
                                [](const RankState& other) { return other.prepared; });
-  if (all) {
-    attempt.prepared_at = turn.now.steady;
-    ArmAttempt(turn.live(), turn.durable(), attempt);
+  // After a restart of the coordinator it may be training already.
+  if (all && attempt.Is<Preparing>()) {
+    attempt.Enter(Connecting{turn.now.steady});
+    ArmAttempt(turn.live(), attempt);
   }
   CompareData(turn, attempt, rank);
 }
@@ -160,13 +156,13 @@ void NotePrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prep
 std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attempt,
                            absl::Duration now) {
   const Attempt& recorded = *FindAttempt(durable, attempt.id);
-  if (recorded.state == AttemptState::kRunning) {
+  if (const auto* training = std::get_if<Training>(&attempt.phase)) {
     const bool evaluates = attempt.ranks[0].evaluation_parts > 0;
     return absl::StrCat(evaluates ? "no part of the evaluation for " : "no step for ",
-                        absl::FormatDuration(now - attempt.last_progress), " after step ",
+                        absl::FormatDuration(now - training->last_progress), " after step ",
                         attempt.step);
   }
-  if (attempt.prepared_at < absl::InfiniteDuration()) {
+  if (attempt.Is<Connecting>()) {
     return absl::StrCat("the gang was prepared but did not train within ",
                         absl::FormatDuration(limits::kRendezvousTimeout),
                         "; can the hosts reach each other's --data-address?");
@@ -203,16 +199,25 @@ const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, abs
 
 }  // namespace
 
+void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt) {
+  ++turn.live().doubted;
+  // Who tells one untruth a second is not to fill the log: the first, and then ever fewer.
+  if (!std::has_single_bit(++worker.doubted)) return;
+  turn.effects.log_lines.push_back(absl::StrCat("worker ", worker.name, ", attempt ", ToString(id),
+                                                ": left out, it cannot be: ", doubt, " (",
+                                                worker.doubted, " from this worker)"));
+}
+
 void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now) {
-  if (step > attempt.step) {
-    const absl::Duration each =
-        (now - attempt.last_progress) / static_cast<double>(step - attempt.step);
-    if (attempt.running_at < absl::InfiniteDuration()) {
-      attempt.longest_step = std::max(attempt.longest_step, each);
+  if (auto* training = std::get_if<Training>(&attempt.phase)) {
+    if (step > attempt.step) {
+      const absl::Duration each =
+          (now - training->last_progress) / static_cast<double>(step - attempt.step);
+      training->longest_step = std::max(training->longest_step, each);
     }
-    attempt.step = step;
+    training->last_progress = now;
   }
-  attempt.last_progress = now;
+  attempt.step = std::max(attempt.step, step);
 }
 
 void NoteRow(LiveAttempt& attempt, const v1::StepRow& row) {
@@ -244,7 +249,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
              retried ? WithLimit(end.message, trial.attempts.size(), attempt.spec.retries())
                      : end.message);
   }
-  attempt.ended = true;
+  attempt.Enter(Leaving{});
   DisarmAttempt(turn.live(), attempt);
   MarkMembersDue(turn.live(), attempt);
   NoteInactive(turn.state, id);
@@ -265,28 +270,29 @@ void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   RankState& rank = attempt.ranks[end.rank];
   if (rank.end != v1::CAUSE_UNSPECIFIED) return;
   // Nobody cancelled this trial: the trainer was stopped from outside, as when its host shuts down.
-  if (end.cause == v1::CAUSE_CANCELLED && !attempt.cancelling) end.cause = v1::CAUSE_PREEMPTED;
+  if (end.cause == v1::CAUSE_CANCELLED && !attempt.Is<Cancelling>())
+    end.cause = v1::CAUSE_PREEMPTED;
   rank.end = end.cause;
   rank.end_message = end.message;
-  if (attempt.ended || attempt.cancelling) return;
+  if (!attempt.Open()) return;
   const Consequence consequence = ConsequenceOf(end.cause);
   // That it finished, rank 0 alone decides; the others leave with it.
   const bool decides =
       consequence == Consequence::kFinishes ? end.rank == 0 : end.cause != v1::CAUSE_COLLECTIVE;
   if (decides) return Settle(turn, attempt, end);
-  if (end.cause == v1::CAUSE_COLLECTIVE && attempt.settle_at == absl::InfiniteDuration()) {
-    attempt.settle_at = turn.now.steady + limits::kAbandonGrace;
-    ArmAttempt(turn.live(), turn.durable(), attempt);
+  if (end.cause == v1::CAUSE_COLLECTIVE && !attempt.Is<Settling>()) {
+    attempt.Enter(Settling{turn.now.steady + limits::kAbandonGrace});
+    ArmAttempt(turn.live(), attempt);
   }
-  if (attempt.settle_at < absl::InfiniteDuration() && AllRanksEnded(attempt)) {
-    attempt.settle_at = turn.now.steady;
+  if (attempt.Is<Settling>() && AllRanksEnded(attempt)) {
+    attempt.Enter(Settling{turn.now.steady});
     SettleOverdue(turn, attempt);
   }
 }
 
 void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
-  if (attempt.settle_at == absl::InfiniteDuration() &&
-      attempt.absent_since + limits::kLease <= turn.now.steady) {
+  DT_CHECK(attempt.Open());
+  if (!attempt.Is<Settling>() && attempt.absent_since + limits::kLease <= turn.now.steady) {
     TakeRankEnd(
         turn, attempt,
         {.rank = 0,
@@ -296,7 +302,7 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
          .step = attempt.step});
     return;
   }
-  if (attempt.settle_at == absl::InfiniteDuration()) {
+  if (!attempt.Is<Settling>()) {
     Settle(turn, attempt,
            {.rank = -1,
             .cause = v1::CAUSE_HANG,
@@ -306,9 +312,9 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
   }
   if (const Worker* quiet = QuietMember(turn.live(), attempt, turn.now.steady)) {
     // Its lease decides, within limits::kLease; this looks again just after.
-    attempt.settle_at =
-        std::max(LeaseEnd(turn.live(), *quiet), turn.now.steady) + absl::Milliseconds(1);
-    ArmAttempt(turn.live(), turn.durable(), attempt);
+    attempt.Enter(
+        Settling{std::max(LeaseEnd(turn.live(), *quiet), turn.now.steady) + absl::Milliseconds(1)});
+    ArmAttempt(turn.live(), attempt);
     return;
   }
   int32_t first = 0;
@@ -325,15 +331,23 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   RankState& rank = attempt.ranks[worker.rank];
   rank.seen = true;
   if (worker.rank == 0) attempt.absent_since = absl::InfiniteDuration();
-  if (attempt.ended) return;
+  if (attempt.Is<Leaving>()) return;
+  const Trial& trial = GetTrial(turn.durable(), attempt.id.trial);
+  const Claimant claimant{attempt.id, trial, *FindAttempt(turn.durable(), attempt.id),
+                          worker.hello.storage_id()};
+  if (const std::string doubt = DoubtAbout(claimant, status); !doubt.empty()) {
+    return NoteDoubt(turn, worker, attempt.id, doubt);
+  }
+  const bool prepared = trial.target_steps > 0;  // else nothing says what its steps may be
   if (worker.rank == 0) {
     if (status.store_address() != attempt.store_address) {
       attempt.store_address = status.store_address();
       MarkMembersDue(turn.live(), attempt);
     }
-    if (status.has_latest()) NoteRow(attempt, status.latest());
+    if (status.has_latest() && prepared) NoteRow(attempt, status.latest());
   }
-  if (status.step() > attempt.step) NoteProgress(attempt, status.step(), turn.now.steady);
+  if (prepared && status.step() > attempt.step)
+    NoteProgress(attempt, status.step(), turn.now.steady);
   NoteEvaluation(attempt, rank, status, turn.now.steady);
   // Last: unequal data end the attempt.
   if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());
@@ -342,7 +356,7 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
 void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {
   LiveAttempt& attempt = *worker.attempt;
   RankState& rank = attempt.ranks[worker.rank];
-  if (attempt.ended || attempt.cancelling) {
+  if (!attempt.Open()) {
     if (absence == Absence::kGone || rank.seen) TakeRankGone(turn, worker);
     return;
   }
@@ -354,37 +368,70 @@ void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {
   if (worker.rank > 0 || rank.end != v1::CAUSE_UNSPECIFIED) return;
   if (attempt.absent_since < absl::InfiniteDuration()) return;
   attempt.absent_since = turn.now.steady;
-  ArmAttempt(turn.live(), turn.durable(), attempt);
+  ArmAttempt(turn.live(), attempt);
 }
 
 void SaveGang(Turn& turn, Worker& worker) {
   LiveAttempt* attempt = worker.attempt;
-  if (attempt == nullptr || attempt->ended || attempt->cancelling || attempt->saving) return;
+  if (attempt == nullptr || !attempt->Open() || attempt->saving) return;
   attempt->saving = true;
   MarkMembersDue(turn.live(), *attempt);
 }
 
 void TakeRankGone(Turn& turn, Worker& worker) {
   LiveAttempt& attempt = *worker.attempt;
-  if (attempt.ended) return ReleaseRank(turn, worker);
+  if (attempt.Is<Leaving>()) return ReleaseRank(turn, worker);
   // A gang that is being cancelled keeps all its slots until the last member has left: until then
   // the attempt has not ended, and a slot is never given to two attempts that have not.
   attempt.ranks[worker.rank].gone = true;
   const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
                                [](const RankState& rank) { return rank.gone; });
-  if (attempt.cancelling && all) FinishCancel(turn, attempt);
+  if (attempt.Is<Cancelling>() && all) FinishCancel(turn, attempt);
 }
 
 void ReleaseRank(Turn& turn, Worker& worker) {
   LiveAttempt& attempt = *worker.attempt;
-  DT_CHECK(attempt.ended && attempt.holders > 0);
+  DT_CHECK(attempt.Is<Leaving>() && attempt.holders > 0);
+  DT_CHECK(attempt.ranks[worker.rank].worker == worker.index);
   attempt.ranks[worker.rank].worker = kNoWorker;
   --attempt.holders;
   worker.attempt = nullptr;
   worker.rank = 0;
   MarkOrdersDue(turn.live(), worker);
   UpdateSlot(turn.state, worker);
-  ForgetIfLeft(turn.live(), attempt);
+  if (attempt.holders == 0) turn.live().left.push_back(attempt.token);
+}
+
+void FreeLeft(LiveState& live) {
+  for (const AttemptToken& token : live.left) {
+    const auto found = live.attempts.find(token);
+    DT_CHECK(found != live.attempts.end() && found->second->holders == 0);
+    DT_CHECK(found->second->timer == absl::InfiniteDuration());
+    live.attempts.erase(found);
+  }
+  live.left.clear();
+}
+
+LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
+                            const std::vector<WorkerIndex>& gang) {
+  const Attempt& recorded = *FindAttempt(state.durable, id);
+  DT_CHECK(gang.size() == recorded.members.size());
+  auto made = std::make_unique<LiveAttempt>(id, recorded, phase);
+  LiveAttempt& attempt = *made;
+  const bool is_new = state.live.attempts.emplace(attempt.token, std::move(made)).second;
+  DT_CHECK(is_new);
+  for (size_t rank = 0; rank < gang.size(); ++rank) {
+    Worker& worker = state.live.workers[gang[rank]];
+    DT_CHECK(worker.attempt == nullptr);  // a slot has one attempt
+    attempt.ranks[rank].worker = worker.index;
+    worker.attempt = &attempt;
+    worker.rank = static_cast<int32_t>(rank);
+    ++attempt.holders;
+    UpdateSlot(state, worker);
+    MarkOrdersDue(state.live, worker);
+  }
+  state.live.experiments[id.trial.experiment].active.insert(id.trial.trial);
+  return attempt;
 }
 
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
@@ -398,8 +445,8 @@ void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
   const auto found = turn.live().attempts.find(trial.attempts.back().token);
   DT_CHECK(found != turn.live().attempts.end());
   LiveAttempt& attempt = *found->second;
-  if (attempt.cancelling) return;
-  attempt.cancelling = true;
+  if (attempt.Is<Cancelling>()) return;
+  attempt.Enter(Cancelling{});
   DisarmAttempt(turn.live(), attempt);
   MarkMembersDue(turn.live(), attempt);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "coordinator/core/turn.h"
@@ -29,14 +30,23 @@ void TakeAbsence(Turn& turn, Worker& worker, Absence absence);
 // The worker shuts down. Its attempt needs all members to save: rank 0 writes the checkpoint, and
 // the others keep it company until then.
 void SaveGang(Turn& turn, Worker& worker);
-// The worker holds nothing of its attempt any more, or is lost. The attempt may be gone afterwards.
+// The worker holds nothing of its attempt any more, or is lost.
 void TakeRankGone(Turn& turn, Worker& worker);
-// REQUIRES: the worker's attempt has ended. The attempt may be gone afterwards.
+// REQUIRES: the worker's attempt has ended.
 void ReleaseRank(Turn& turn, Worker& worker);
-// Ends the attempt and perhaps its trial. The attempt may be gone afterwards.
+// Ends the attempt and perhaps its trial.
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end);
+// The live half of an attempt that is recorded, on the workers of its gang by rank. The caller gives
+// it its specification and arms its timer.
+LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
+                            const std::vector<WorkerIndex>& gang);
+// At the end of a Step: attempts that nobody holds any more. Until then they are there, for whoever
+// had a part in their end.
+void FreeLeft(LiveState& live);
 // REQUIRES: CancelRequested has been applied; the trial is not ended.
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason);
+// The worker told of this attempt what cannot be true; it is left out and counted.
+void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt);
 void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now);
 void NoteRow(LiveAttempt& attempt, const v1::StepRow& row);
 

@@ -55,7 +55,9 @@ absl::StatusOr<v1::CancelResponse> Cancel(Turn& turn, const v1::CancelRequest& r
   v1::CancelResponse response;
   response.set_experiment(target.experiment);
   response.set_trials(static_cast<uint32_t>(trials.size()));
-  if (trials.empty()) return response;
+  const bool searches =
+      target.trial == 0 && GetExperiment(turn.durable(), target.experiment).MoreMayCome();
+  if (trials.empty() && !searches) return response;
   const std::string reason = request.reason().empty() ? "cancelled" : request.reason();
   v1::Record record;
   v1::CancelRequested& fact = *record.mutable_cancel_requested();
@@ -123,6 +125,9 @@ absl::StatusOr<v1::DeleteResponse> Delete(Turn& turn, const v1::DeleteRequest& r
       *left.mutable_checkpoint() = known.ref;
     }
   }
+  for (const Trial& trial : experiment.trials) {
+    if (!trial.attempts.empty()) turn.live().rows_until.erase(trial.attempts.back().token);
+  }
   ForgetAttempts(turn, id);
   v1::Record record;
   record.mutable_experiment_deleted()->set_experiment(id);
@@ -132,8 +137,8 @@ absl::StatusOr<v1::DeleteResponse> Delete(Turn& turn, const v1::DeleteRequest& r
 }
 
 // Answers of one type each, by the type of the request.
-auto Answer(Turn& turn, v1::SubmitRequest& request, bool disk_low) {
-  return Submit(turn, request, disk_low);
+auto Answer(Turn& turn, Submission& submission, bool disk_low) {
+  return Submit(turn, submission, disk_low);
 }
 auto Answer(Turn& turn, v1::CancelRequest& request, bool) { return Cancel(turn, request); }
 auto Answer(Turn& turn, v1::RetryRequest& request, bool) { return Retry(turn, request); }

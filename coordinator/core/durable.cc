@@ -56,9 +56,16 @@ v1::ExperimentState StateOf(const Experiment& experiment) {
                                                          : v1::EXPERIMENT_FAILED;
 }
 
-v1::ExpandedTrial ExpandedOf(const Trial& trial) {
+v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial) {
   v1::ExpandedTrial expanded;
   DT_CHECK(expanded.ParseFromString(trial.expanded));
+  for (int i = 0; i < expanded.choices_size(); ++i) {
+    const v1::Parameter& parameter = experiment.spec.parameters(i);
+    v1::Assignment& assignment = *expanded.add_assignments();
+    assignment.set_path(parameter.path());
+    *assignment.mutable_value() = parameter.values(static_cast<int>(expanded.choices(i)));
+  }
+  expanded.clear_choices();
   return expanded;
 }
 
@@ -76,7 +83,7 @@ DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
   std::string device = base.device();
   int64_t slots = base.gpus();
   if (Sweeps(experiment, "resources.gpus") || Sweeps(experiment, "resources.device")) {
-    const v1::ExpandedTrial expanded = ExpandedOf(trial);
+    const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
     for (const v1::Assignment& assignment : expanded.assignments()) {
       if (assignment.path() == "resources.gpus") slots = assignment.value().integer();
       if (assignment.path() == "resources.device") device = assignment.value().text();
@@ -88,7 +95,7 @@ DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
 
 int64_t SeedOf(const Experiment& experiment, const Trial& trial) {
   if (!Sweeps(experiment, "seed")) return experiment.spec.base().seed();
-  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   for (const v1::Assignment& assignment : expanded.assignments()) {
     if (assignment.path() == "seed") return assignment.value().integer();
   }
@@ -144,14 +151,25 @@ bool Maximizes(const Experiment& experiment) {
   return experiment.spec.search().goal() == "maximize";
 }
 
-LossSummary ValidationLosses(const Trial& trial) {
-  LossSummary summary;
+double MetricIn(const v1::Evaluation& evaluation, std::string_view metric) {
+  if (metric == "val_loss") return evaluation.loss();
+  if (metric == "hellaswag_acc" && evaluation.has_hellaswag_acc()) {
+    return evaluation.hellaswag_acc();
+  }
+  if (metric == "hellaswag_acc_norm" && evaluation.has_hellaswag_acc_norm()) {
+    return evaluation.hellaswag_acc_norm();
+  }
+  return kNotANumber;
+}
+
+ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value) {
+  ValueSummary summary;
   for (const KnownEvaluation& evaluation : trial.evaluations) {
     if (!IsValid(trial, evaluation.attempt, evaluation.step)) continue;
-    summary.newest = evaluation.loss;
+    summary.newest = evaluation.*value;
     // Written so that a number wins over NaN.
-    if (!(summary.lowest <= evaluation.loss)) summary.lowest = evaluation.loss;
-    if (!(summary.highest >= evaluation.loss)) summary.highest = evaluation.loss;
+    if (!(summary.lowest <= summary.newest)) summary.lowest = summary.newest;
+    if (!(summary.highest >= summary.newest)) summary.highest = summary.newest;
   }
   return summary;
 }

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -61,6 +62,7 @@ struct KnownEvaluation {
   uint32_t attempt = 0;
   uint64_t step = 0;
   double loss = kNotANumber;
+  double metric = kNotANumber;  // what the experiment's search.metric was then
 };
 
 // Ends of attempts that were followed by another, since the last progress; each is held against
@@ -77,7 +79,7 @@ struct Trial {
   uint64_t target_steps = 0;       // 0: not known yet
   int64_t retry_after_ms = 0;      // backoff before the next attempt, from the last end
   int64_t ended_wall_ms = 0;       // 0: not ended
-  std::string expanded;            // serialized v1::ExpandedTrial
+  std::string expanded;            // serialized v1::ExpandedTrial; see ExpandedOf
   std::string prepared;            // serialized v1::Prepared of the newest attempt that had one
   double last_loss = kNotANumber;  // of last_row
   std::string last_row;            // serialized v1::StepRow, newest of the last ended attempt
@@ -98,7 +100,13 @@ struct Experiment {
   int64_t submitted_wall_ms = 0;
   int64_t ended_wall_ms = 0;  // of the trial that ended last; 0 while one has not ended
   bool cancel_requested = false;
-  std::vector<Trial> trials;  // by number, from 1
+  std::vector<Trial> trials;  // by number, from 1; may grow until `planned` are there
+  uint32_t planned = 0;       // at least as many as there are
+  bool search_ended = false;  // no more come
+  std::string search_end;     // why
+  // What trials resolved to, as the record has it.
+  v1::Spec resolved;
+  std::vector<std::string> resolved_paths;
 
   // Sums over `trials`, kept by Apply.
   uint32_t pending = 0;
@@ -110,7 +118,8 @@ struct Experiment {
   uint32_t attempts = 0;  // ever started
 
   uint32_t Ended() const { return finished + failed + cancelled; }
-  bool AllEnded() const { return pending + active == 0; }
+  bool MoreMayCome() const { return !search_ended && trials.size() < planned; }
+  bool AllEnded() const { return pending + active == 0 && !MoreMayCome(); }
 };
 
 struct DurableState {
@@ -134,12 +143,15 @@ const Trial& GetTrial(const DurableState& state, TrialId id);
 ExperimentId NewestExperiment(const DurableState& state);
 v1::ExperimentState StateOf(const Experiment& experiment);
 
-v1::ExpandedTrial ExpandedOf(const Trial& trial);
+// With the values themselves, wherever they are kept.
+v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
 // What a trial needs, read from the specification without resolving all of it.
 DemandClass DemandOf(const Experiment& experiment, const Trial& trial);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
 // Whether the highest value of the experiment's metric is its best.
 bool Maximizes(const Experiment& experiment);
+// What an evaluation says of a metric, by the name that search.metric has for it; NaN: nothing.
+double MetricIn(const v1::Evaluation& evaluation, std::string_view metric);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before
 // that step.
 bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step);
@@ -150,11 +162,12 @@ Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause);
 // Sums of `rows`, a row or a sum of rows.
 v1::Pace PaceOf(const v1::StepRow& rows);
 void Add(const v1::Pace& by, v1::Pace& sum);
-struct LossSummary {
+struct ValueSummary {
   double newest = kNotANumber;
   double lowest = kNotANumber;
   double highest = kNotANumber;
 };
-LossSummary ValidationLosses(const Trial& trial);
+// Over the valid evaluations, of `loss` or of `metric`.
+ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value);
 
 }  // namespace dt

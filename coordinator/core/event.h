@@ -11,8 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "coordinator/core/submission.h"
 #include "dtrain/v1/control.pb.h"
 #include "dtrain/v1/fleet.pb.h"
+#include "dtrain/v1/record.pb.h"
 
 namespace dt {
 
@@ -25,7 +27,7 @@ using StreamId = uint64_t;  // names a worker's stream; likewise
 // A unary call of the Control service. The answer is a Reply effect with the same id.
 struct ClientCall {
   ReplyId reply = 0;
-  std::variant<v1::SubmitRequest, v1::ListExperimentsRequest, v1::GetExperimentRequest,
+  std::variant<Submission, v1::ListExperimentsRequest, v1::GetExperimentRequest,
                v1::ListTrialsRequest, v1::ListWorkersRequest, v1::ListCheckpointsRequest,
                v1::ExplainTrialRequest, v1::CancelRequest, v1::RetryRequest, v1::DeleteRequest,
                v1::GetStatusRequest>
@@ -57,8 +59,18 @@ struct StreamClosed {
 // Time has passed; leases, backoffs and timeouts are looked at.
 struct Tick {};
 
+// A search gives a running experiment more trials; the core numbers them.
+struct TrialsProposed {
+  v1::TrialsAdded added;
+};
+
+// A search is over, though fewer trials than planned were made.
+struct SearchOver {
+  v1::SearchEnded ended;
+};
+
 struct Event {
-  std::variant<ClientCall, ReportReceived, StreamClosed, Tick> what;
+  std::variant<ClientCall, ReportReceived, StreamClosed, Tick, TrialsProposed, SearchOver> what;
   std::array<uint64_t, 2>
       entropy{};     // fresh random bits; attempt tokens and seeds derive from them
   size_t bytes = 0;  // size on the wire: the mailbox is bounded in bytes too

@@ -43,14 +43,13 @@ std::string DescribeRanks(const LiveState& live, const LiveAttempt& attempt) {
 
 std::string ExplainActive(const State& state, const Trial& trial, const LiveAttempt& live,
                           absl::Duration now) {
-  const Attempt& recorded = trial.attempts.back();
   std::string text = absl::StrCat("attempt ", trial.attempts.size(), ": ");
   if (trial.state == v1::TRIAL_STOPPING) {
     absl::StrAppend(&text, "being cancelled; ", live.holders,
                     live.holders == 1 ? " worker has" : " workers have", " not left it yet");
-  } else if (live.settle_at < absl::InfiniteDuration()) {
+  } else if (live.Is<Settling>()) {
     absl::StrAppend(&text, "a collective failed; waiting for the rank that caused it");
-  } else if (recorded.state == AttemptState::kRunning) {
+  } else if (const auto* training = std::get_if<Training>(&live.phase)) {
     const RankState& root = live.ranks[0];
     const bool evaluates = root.evaluation_parts > 0;
     absl::StrAppend(&text, evaluates ? "evaluating" : "training", ", at step ", live.step);
@@ -59,8 +58,8 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
       absl::StrAppend(&text, ", ", root.evaluated_parts, " of ", root.evaluation_parts,
                       " parts of rank 0's share done");
     }
-    absl::StrAppend(&text, "; last progress ", WholeSeconds(now - live.last_progress), " ago");
-  } else if (live.prepared_at < absl::InfiniteDuration()) {
+    absl::StrAppend(&text, "; last progress ", WholeSeconds(now - training->last_progress), " ago");
+  } else if (live.Is<Connecting>()) {
     absl::StrAppend(&text, "all ranks are prepared and connect to each other");
   } else {
     size_t prepared = 0;

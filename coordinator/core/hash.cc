@@ -65,6 +65,7 @@ void AddTrial(Digest& digest, const Trial& trial) {
   digest.Add(trial.evaluations.size());
   for (const KnownEvaluation& evaluation : trial.evaluations) {
     digest.Add(uint64_t{evaluation.attempt}).Add(evaluation.step).Add(evaluation.loss);
+    digest.Add(evaluation.metric);
   }
 }
 
@@ -75,6 +76,10 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   digest.Add(static_cast<uint64_t>(experiment.submitted_wall_ms));
   digest.Add(static_cast<uint64_t>(experiment.ended_wall_ms));
   digest.Add(static_cast<uint64_t>(experiment.cancel_requested));
+  digest.Add(uint64_t{experiment.planned}).Add(static_cast<uint64_t>(experiment.search_ended));
+  digest.Add(experiment.search_end).Add(experiment.resolved.SerializeAsString());
+  digest.Add(experiment.resolved_paths.size());
+  for (const std::string& path : experiment.resolved_paths) digest.Add(path);
   for (uint32_t count :
        {experiment.pending, experiment.active, experiment.finished, experiment.failed,
         experiment.cancelled, experiment.oom, experiment.attempts}) {

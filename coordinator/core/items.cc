@@ -3,11 +3,17 @@
 // Fences: an item counts for the attempt whose token it carries, from the worker and instance that
 // the attempt was given to. Rows and results count for the newest attempt of a trial alone; until
 // the next one starts that may be one that has ended.
+//
+// What passes the fences is held against what is known (claims.h). What cannot be true is left out
+// and counted; where the attempt cannot go on without it, it ends as a crash of its trainer.
 #include "coordinator/core/items.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/timers.h"
 
@@ -16,6 +22,7 @@ namespace {
 
 // The sender of an item as a member of the attempt that it names.
 struct Sender {
+  Worker& worker;
   AttemptId id;
   const Trial* trial = nullptr;
   const Attempt* recorded = nullptr;
@@ -26,7 +33,8 @@ struct Sender {
 };
 
 // Returns false when the token names no attempt, or one that was never this instance's.
-bool FindSender(Turn& turn, Worker& worker, const std::string& token_bytes, Sender& sender) {
+bool FindSender(Turn& turn, const std::string& token_bytes, Sender& sender) {
+  const Worker& worker = sender.worker;
   const AttemptToken token = *AttemptToken::FromBytes(token_bytes);
   const auto found = turn.durable().tokens.find(token);
   if (found == turn.durable().tokens.end()) return false;
@@ -47,14 +55,35 @@ bool FindSender(Turn& turn, Worker& worker, const std::string& token_bytes, Send
   return false;
 }
 
+Claimant ClaimantOf(const Sender& sender) {
+  return {sender.id, *sender.trial, *sender.recorded, sender.worker.hello.storage_id()};
+}
+
+void LeaveOut(Turn& turn, const Sender& sender, const std::string& doubt) {
+  NoteDoubt(turn, sender.worker, sender.id, doubt);
+}
+
+// The attempt cannot go on from here.
+void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
+  LeaveOut(turn, sender, doubt);
+  TakeRankEnd(turn, *sender.live,
+              {.rank = sender.rank,
+               .cause = v1::CAUSE_TRAINER_CRASH,
+               .message = absl::StrCat("what the trainer told cannot be: ", doubt),
+               .step = sender.live->step});
+}
+
 bool TakesResults(const Sender& sender) {
   return sender.rank == 0 && sender.Newest() && !IsTerminal(sender.trial->state) &&
          Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
 }
 
 void TakePrepared(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
-  if (sender.rank != 0 || sender.live == nullptr || sender.live->ended) return;
+  if (sender.rank != 0 || sender.live == nullptr || sender.live->Is<Leaving>()) return;
   if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
+  const std::string doubt =
+      DoubtAbout(ClaimantOf(sender), prepared, sender.live->spec.train().max_steps());
+  if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   v1::Record record;
   SetId(*record.mutable_attempt_prepared(), sender.id);
   record.mutable_attempt_prepared()->mutable_prepared()->Swap(&prepared);
@@ -65,18 +94,25 @@ void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
   if (sender.rank != 0 || sender.live == nullptr) return;
   if (!Next(sender.recorded->state, AttemptMove::kRuns).has_value()) return;
   if (!Next(sender.trial->state, TrialMove::kAttemptRuns).has_value()) return;
+  const std::string doubt = DoubtAbout(ClaimantOf(sender), running);
+  if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   v1::Record record;
   SetId(*record.mutable_attempt_running(), sender.id);
   record.mutable_attempt_running()->set_resumed_step(running.resumed_step());
   Journal(turn, std::move(record));
   sender.live->step = running.resumed_step();
-  sender.live->running_at = turn.now.steady;
-  sender.live->last_progress = turn.now.steady;
-  ArmAttempt(turn.live(), turn.durable(), *sender.live);
+  // A symptom that settles, or a cancel, goes on.
+  if (!sender.live->Is<Preparing>() && !sender.live->Is<Connecting>()) return;
+  sender.live->Enter(Training{.last_progress = turn.now.steady});
+  ArmAttempt(turn.live(), *sender.live);
 }
 
 void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* totals) {
   if (sender.rank != 0 || !sender.Newest() || !sender.recorded->ran) return;
+  uint64_t& until = turn.live().rows_until[sender.recorded->token];
+  const std::string doubt = DoubtAbout(ClaimantOf(sender), chunk, until);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
+  until = chunk.last_step();
   ChunkToStore& out = turn.effects.chunks.emplace_back();
   out.attempt = sender.id;
   out.first_step = chunk.first_step();
@@ -84,7 +120,7 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   out.count = chunk.count();
   out.rows = std::move(*chunk.mutable_rows());
   if (totals != nullptr) out.totals = std::move(*totals);
-  if (sender.live == nullptr || sender.live->ended) return;
+  if (sender.live == nullptr || sender.live->Is<Leaving>()) return;
   if (totals != nullptr) {
     NoteRow(*sender.live, out.totals.newest);
     Add(PaceOf(out.totals.sum), sender.live->pace);
@@ -94,6 +130,8 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
 
 void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
   if (!TakesResults(sender)) return;
+  const std::string doubt = DoubtAbout(ClaimantOf(sender), evaluation);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   if (sender.live != nullptr) NoteProgress(*sender.live, evaluation.step(), turn.now.steady);
   v1::Record record;
   SetId(*record.mutable_evaluation(), sender.id);
@@ -102,7 +140,9 @@ void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation
 }
 
 void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {
-  if (!TakesResults(sender) || checkpoint.storage_id().empty() || checkpoint.path().empty()) return;
+  if (!TakesResults(sender) || checkpoint.storage_id().empty()) return;
+  const std::string doubt = DoubtAbout(ClaimantOf(sender), checkpoint);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   if (sender.live != nullptr) NoteProgress(*sender.live, checkpoint.step(), turn.now.steady);
   v1::Record record;
   SetId(*record.mutable_checkpoint(), sender.id);
@@ -112,6 +152,8 @@ void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpo
 
 // The files are gone, whichever attempt says so: a resume from them must not be tried.
 void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
+  const std::string doubt = DoubtAboutRemoval(ClaimantOf(sender), removed);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   for (const KnownCheckpoint& known : sender.trial->checkpoints) {
     if (known.ref.storage_id() != removed.storage_id() || known.ref.path() != removed.path()) {
       continue;
@@ -128,12 +170,14 @@ void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
 }
 
 void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
-  if (sender.live == nullptr || ended.cause() == v1::CAUSE_UNSPECIFIED) return;
+  if (sender.live == nullptr) return;
+  const std::string doubt = DoubtAbout(ClaimantOf(sender), ended, sender.rank);
+  if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   TakeRankEnd(turn, *sender.live,
               {.rank = sender.rank,
                .cause = ended.cause(),
                .message = std::move(*ended.mutable_message()),
-               .step = ended.step()});
+               .step = std::min(ended.step(), sender.trial->target_steps)});
 }
 
 void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
@@ -146,8 +190,8 @@ void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
 }
 
 void TakeItem(Turn& turn, Worker& worker, v1::Item& item, RowTotals* totals) {
-  Sender sender;
-  if (!FindSender(turn, worker, item.attempt_token(), sender)) return;
+  Sender sender{.worker = worker};
+  if (!FindSender(turn, item.attempt_token(), sender)) return;
   if (sender.live != nullptr) sender.live->ranks[sender.rank].seen = true;
   switch (item.what_case()) {
     case v1::Item::kPrepared:

@@ -1,6 +1,51 @@
 #include "coordinator/core/live.h"
 
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/limits.h"
+
 namespace dt {
+namespace {
+
+template <typename... Each>
+struct Overloaded : Each... {
+  using Each::operator()...;
+};
+template <typename... Each>
+Overloaded(Each...) -> Overloaded<Each...>;
+
+// Forward alone; a symptom's wait may be prolonged. By the order of the alternatives.
+bool MayEnter(const Phase& from, const Phase& next) {
+  if (std::holds_alternative<Settling>(from) && std::holds_alternative<Settling>(next)) return true;
+  return next.index() > from.index();
+}
+
+}  // namespace
+
+void LiveAttempt::Enter(Phase next) {
+  DT_CHECK(MayEnter(phase, next));
+  phase = next;
+}
+
+absl::Duration LiveAttempt::Deadline() const {
+  const absl::Duration held = absent_since + limits::kLease;
+  return std::visit(
+      Overloaded{
+          [&](const Preparing& it) { return std::min(held, it.since + limits::kPrepareTimeout); },
+          [&](const Connecting& it) {
+            return std::min(held, it.since + limits::kRendezvousTimeout);
+          },
+          [&](const Training& it) {
+            const absl::Duration hung = std::max(limits::kHangFloor, 20 * it.longest_step);
+            return std::min(held, it.last_progress + hung);
+          },
+          [](const Settling& it) { return it.until; },
+          [](const Cancelling&) { return absl::InfiniteDuration(); },
+          [](const Leaving&) { return absl::InfiniteDuration(); },
+      },
+      phase);
+}
 
 const Worker* FindWorker(const LiveState& live, const std::string& name) {
   const auto found = live.worker_names.find(name);

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -57,6 +59,7 @@ struct Worker {
   std::vector<AttemptToken> foreign;        // reported, but not what its orders say: to be left
   std::vector<std::string> unknown_tokens;  // of those, the ones the journal does not know
   bool orders_due = false;
+  uint64_t doubted = 0;  // what it told that could not be true
 };
 
 struct RankState {
@@ -70,24 +73,54 @@ struct RankState {
   uint64_t evaluated_parts = 0, evaluation_parts = 0;  // 0 of 0: not within an evaluation
 };
 
-// An attempt whose members may still hold slots.
+// What a live attempt is in the middle of, with what bounds it.
+struct Preparing {  // its ranks read data and make the model
+  absl::Duration since;
+};
+struct Connecting {  // all ranks are prepared
+  absl::Duration since;
+};
+struct Training {
+  absl::Duration last_progress;
+  absl::Duration longest_step;
+};
+struct Settling {  // a symptom was told: its cause may follow until then
+  absl::Duration until;
+};
+struct Cancelling {};  // members are to be killed; each leaves or is lost within its lease
+struct Leaving {};     // its end is recorded: members are to leave, likewise
+using Phase = std::variant<Preparing, Connecting, Training, Settling, Cancelling, Leaving>;
+
+// An attempt whose members may still hold slots. Made by AddLiveAttempt (attempts.h) alone; freed at
+// the end of the Step in which the last of them let go.
 struct LiveAttempt {
-  AttemptId id;
-  AttemptToken token;
+  LiveAttempt(const AttemptId& its_id, const Attempt& recorded, Phase begins)
+      : id(its_id),
+        token(recorded.token),
+        ranks(recorded.members.size()),
+        step(recorded.resumed_step),
+        phase(begins) {}
+
+  template <typename Which>
+  bool Is() const {
+    return std::holds_alternative<Which>(phase);
+  }
+  // Its end is neither recorded nor certain.
+  bool Open() const { return !Is<Cancelling>() && !Is<Leaving>(); }
+  // A move that is not one of a live attempt's is a bug: aborts.
+  void Enter(Phase next);
+  // When it is looked at, steady time; infinite where leases bound it.
+  absl::Duration Deadline() const;
+
+  const AttemptId id;
+  const AttemptToken token;
   v1::Spec spec;  // resolved
   std::vector<RankState> ranks;
   std::string store_address;
-  bool ended = false;       // its end is recorded: members are to leave
-  bool cancelling = false;  // members are to be killed
-  bool saving = false;      // a member's worker shuts down: members are to save and stop
-  uint32_t holders = 0;     // ranks whose worker still has it as its attempt
-  uint64_t step = 0;        // newest known
-  absl::Duration started;
-  absl::Duration prepared_at = absl::InfiniteDuration();  // all ranks
-  absl::Duration running_at = absl::InfiniteDuration();
-  absl::Duration last_progress;
-  absl::Duration longest_step;
-  absl::Duration settle_at = absl::InfiniteDuration();  // a symptom waits for its cause until then
+  bool saving = false;   // a member's worker shuts down: members are to save and stop
+  uint32_t holders = 0;  // ranks whose worker still has it as its attempt
+  uint64_t step = 0;     // newest known
+  Phase phase;
   absl::Duration absent_since = absl::InfiniteDuration();  // rank 0's worker does not hold it
   absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
   std::optional<v1::StepRow> latest;                       // newest logged step
@@ -97,6 +130,21 @@ struct LiveAttempt {
 
 struct LiveExperiment {
   absl::btree_set<uint32_t> active;  // trials that are starting, running or stopping
+};
+
+// What an experiment's trials have come to; see standings.h.
+struct Standing {
+  struct OfTrial {
+    uint64_t done = 0;           // of its target, in parts of kWholeTrial; 0 while it is under way
+    double value = kNotANumber;  // of the experiment's metric, as far as it is durable
+    bool operator==(const OfTrial& other) const {
+      return done == other.done &&
+             (value == other.value || (value != value) == (other.value != other.value));
+    }
+  };
+  std::vector<OfTrial> trials;  // by number, from 1, as far as anything has happened to them
+  uint64_t done = 0;            // sum over `trials`
+  absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost, those that have a value
 };
 
 // Why a pending trial is not in its queue.
@@ -146,10 +194,16 @@ struct LiveState {
   bool placement_due = false;
 
   absl::flat_hash_map<AttemptToken, std::unique_ptr<LiveAttempt>> attempts;
+  std::vector<AttemptToken> left;  // of those, the ones that nobody holds any more
   absl::btree_map<ExperimentId, LiveExperiment> experiments;
+  absl::btree_map<ExperimentId, Standing> standings;
   absl::btree_set<Timer> timers;
 
+  // The newest row taken of an attempt that is the newest of its trial: rows never go back. Of what
+  // was taken before a restart nothing is known.
+  absl::flat_hash_map<AttemptToken, uint64_t> rows_until;
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
+  uint64_t doubted = 0;       // items and statuses that could not be true, and were left out
 };
 
 // The slots of one kind of device.

@@ -14,9 +14,9 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   assigned.set_attempt_token(attempt.token.ToBytes());
   assigned.set_rank(worker.rank);
   assigned.set_world_size(static_cast<int32_t>(attempt.ranks.size()));
-  assigned.set_kill(attempt.cancelling);
-  const bool leaves = attempt.ended || attempt.cancelling || !IsMember(durable, worker);
-  assigned.set_abandon(leaves && !attempt.cancelling);
+  assigned.set_kill(attempt.Is<Cancelling>());
+  const bool leaves = !attempt.Open() || !IsMember(durable, worker);
+  assigned.set_abandon(leaves && !attempt.Is<Cancelling>());
   if (leaves) return assigned;  // who leaves needs no more
   assigned.set_checkpoint_stop(attempt.saving);
   *assigned.mutable_spec() = attempt.spec;
@@ -24,6 +24,12 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   assigned.set_local_rank(recorded.members[worker.rank].local_rank);
   if (recorded.resume.has_value()) *assigned.mutable_resume() = *recorded.resume;
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
+  // That one went may have been told by a worker that was lost with what it had to tell.
+  if (worker.rank > 0 || recorded.state != AttemptState::kAssigned) return assigned;
+  for (const KnownCheckpoint& known : GetTrial(durable, attempt.id.trial).checkpoints) {
+    if (known.ref.storage_id() != worker.hello.storage_id()) continue;
+    *assigned.add_registered() = known.ref;
+  }
   return assigned;
 }
 

@@ -118,10 +118,9 @@ v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const Live
   summary.set_attempt(number);
   for (size_t rank = 0; rank < attempt.members.size(); ++rank) {
     const GangMember& from = attempt.members[rank];
-    v1::Member& member = *summary.add_members();
+    v1::AttemptMember& member = *summary.add_members();
     member.set_rank(static_cast<int32_t>(rank));
     member.set_worker(from.worker);
-    member.set_instance(from.instance);
     member.set_host(from.host);
     member.set_local_rank(from.local_rank);
     member.set_device_name(from.device_name);
@@ -130,7 +129,7 @@ v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const Live
   summary.set_running_wall_ms(attempt.running_wall_ms);
   summary.set_ended_wall_ms(attempt.ended_wall_ms);
   summary.set_resumed_step(attempt.resumed_step);
-  const bool of_live = live != nullptr && live->id.attempt == number && !live->ended;
+  const bool of_live = live != nullptr && live->id.attempt == number && !live->Is<Leaving>();
   summary.set_last_step(of_live ? live->step : attempt.last_step);
   summary.set_cause(attempt.cause);
   summary.set_message(attempt.message);
@@ -220,6 +219,7 @@ absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
     last = request.trial();
   }
   v1::ListTrialsResponse response;
+  response.set_experiment(id);
   PageRoom room(request.page_size());
   for (uint64_t number = after + 1; number <= last; ++number) {
     const Trial& trial = experiment.trials[number - 1];

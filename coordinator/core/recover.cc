@@ -1,15 +1,16 @@
 #include "coordinator/core/recover.h"
 
-#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "common/limits.h"
-#include "coordinator/core/orders.h"
+#include "coordinator/core/attempts.h"
+#include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/standings.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
-#include "spec/spec.h"
 
 namespace dt {
 namespace {
@@ -39,33 +40,21 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
   const Attempt& recorded = trial.attempts.back();
-  auto attempt = std::make_unique<LiveAttempt>();
-  attempt->id = {id, static_cast<uint32_t>(trial.attempts.size())};
-  attempt->token = recorded.token;
-  attempt->cancelling = trial.state == v1::TRIAL_STOPPING;
-  attempt->step = recorded.resumed_step;
-  attempt->started = now.steady;
-  attempt->last_progress = now.steady;
-  if (recorded.ran) attempt->running_at = now.steady;
-  const v1::ExpandedTrial expanded = ExpandedOf(trial);
-  absl::StatusOr<v1::Spec> spec = spec::ResolveTrial(
-      experiment.spec, {expanded.assignments().begin(), expanded.assignments().end()});
-  // A version with other rules leaves it to the trainers, which have their specification already.
-  if (spec.ok()) attempt->spec = *std::move(spec);
   const DeviceKind device = DemandOf(experiment, trial).device;
-  attempt->ranks.resize(recorded.members.size());
-  for (size_t rank = 0; rank < recorded.members.size(); ++rank) {
-    Worker& worker = ExpectWorker(state, recorded.members[rank], device, now);
-    worker.attempt = attempt.get();
-    worker.rank = static_cast<int32_t>(rank);
-    attempt->ranks[rank].worker = worker.index;
-    ++attempt->holders;
-    UpdateSlot(state, worker);
+  std::vector<WorkerIndex> gang;
+  for (const GangMember& member : recorded.members) {
+    gang.push_back(ExpectWorker(state, member, device, now).index);
   }
-  state.live.experiments[id.experiment].active.insert(id.trial);
-  ArmAttempt(state.live, state.durable, *attempt);
-  const AttemptToken token = attempt->token;
-  state.live.attempts.emplace(token, std::move(attempt));
+  Phase phase = Preparing{now.steady};
+  if (recorded.ran) phase = Training{.last_progress = now.steady};
+  if (trial.state == v1::TRIAL_STOPPING) phase = Cancelling{};
+  const AttemptId number{id, static_cast<uint32_t>(trial.attempts.size())};
+  LiveAttempt& attempt = AddLiveAttempt(state, number, phase, gang);
+  // Where it does not resolve any more the trainers have their specification already; the rest,
+  // such as how often it is retried, is as the experiment says.
+  absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
+  attempt.spec = spec.ok() ? *std::move(spec) : experiment.spec.base();
+  ArmAttempt(state.live, attempt);
 }
 
 }  // namespace
@@ -82,6 +71,7 @@ void LoadAcks(State& state, const std::vector<AckToStore>& acks) {
 void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
+  RestandAll(state);
   for (auto& [name, remembered] : state.live.acks) {
     for (RememberedAck& ack : remembered) ack.heard = now.steady;
   }

@@ -9,9 +9,9 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/resolved.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
-#include "spec/spec.h"
 
 namespace dt {
 namespace {
@@ -81,36 +81,19 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
   v1::Record record;
   const v1::AttemptStarted& fact =
       FillStarted(turn, id, decision, resume, *record.mutable_attempt_started());
-  auto attempt = std::make_unique<LiveAttempt>();
-  attempt->id = {id, fact.attempt()};
+  const AttemptId number{id, fact.attempt()};
   Withdraw(turn.state, id);
   turn.live().without_storage.erase(id);
+  const std::vector<Attempt>& before = GetTrial(turn.durable(), id).attempts;
+  if (!before.empty()) turn.live().rows_until.erase(before.back().token);
   Journal(turn, std::move(record));
 
+  LiveAttempt& placed =
+      AddLiveAttempt(turn.state, number, Preparing{turn.now.steady}, decision.gang);
+  SetGates(turn.state, id.experiment);
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
-  attempt->token = trial.attempts.back().token;
-  attempt->started = turn.now.steady;
-  attempt->last_progress = turn.now.steady;
-  attempt->step = trial.attempts.back().resumed_step;
-  attempt->ranks.resize(decision.gang.size());
-  attempt->holders = static_cast<uint32_t>(decision.gang.size());
-  for (size_t rank = 0; rank < decision.gang.size(); ++rank) {
-    Worker& worker = turn.live().workers[decision.gang[rank]];
-    attempt->ranks[rank].worker = worker.index;
-    worker.attempt = attempt.get();
-    worker.rank = static_cast<int32_t>(rank);
-    UpdateSlot(turn.state, worker);
-    MarkOrdersDue(turn.live(), worker);
-  }
-  turn.live().experiments[id.experiment].active.insert(id.trial);
-  SetGates(turn.state, id.experiment);
-
-  LiveAttempt& placed = *attempt;
-  turn.live().attempts.emplace(placed.token, std::move(attempt));
-  const v1::ExpandedTrial expanded = ExpandedOf(trial);
-  absl::StatusOr<v1::Spec> spec = spec::ResolveTrial(
-      experiment.spec, {expanded.assignments().begin(), expanded.assignments().end()});
+  absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
   if (!spec.ok()) {
     // It was checked at submission: only a version with other rules can come to this.
     Settle(
@@ -119,7 +102,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
     return;
   }
   placed.spec = *std::move(spec);
-  ArmAttempt(turn.live(), turn.durable(), placed);
+  ArmAttempt(turn.live(), placed);
 }
 
 enum class Outcome { kMoved, kHolds };

@@ -5,7 +5,9 @@
 #include <variant>
 
 #include "common/limits.h"
+#include "coordinator/core/attempts.h"
 #include "coordinator/core/calls.h"
+#include "coordinator/core/growing.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/reports.h"
 #include "coordinator/core/schedule.h"
@@ -18,6 +20,8 @@ void Take(Turn& turn, ClientCall& call) { AnswerCall(turn, call); }
 void Take(Turn& turn, ReportReceived& received) { TakeReport(turn, received); }
 void Take(Turn& turn, StreamClosed& closed) { TakeStreamClosed(turn, closed.stream); }
 void Take(Turn& turn, Tick&) { FireTimers(turn); }
+void Take(Turn& turn, TrialsProposed& proposed) { TakeProposed(turn, std::move(proposed.added)); }
+void Take(Turn& turn, SearchOver& over) { TakeSearchOver(turn, std::move(over.ended)); }
 
 }  // namespace
 
@@ -27,6 +31,7 @@ Effects Step(State& state, Event&& event, Instant now) {
   const bool ticks = std::holds_alternative<Tick>(event.what);
   PlacePending(turn, ticks ? limits::kPlacementsPerTick : limits::kPlacementsPerEvent);
   PublishOrders(turn);
+  FreeLeft(turn.live());
   return std::move(turn.effects);
 }
 

@@ -10,6 +10,9 @@
 
 namespace dt {
 
-absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, v1::SubmitRequest& request, bool disk_low);
+// What the device `auto` means now.
+DeviceKind AutoDevice(const LiveState& live);
+
+absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, Submission& submission, bool disk_low);
 
 }  // namespace dt

@@ -5,9 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/explain.h"
+#include "coordinator/core/standings.h"
 
 namespace dt {
 namespace {
+
+// The training loss is told by reports, and durable only once an attempt has ended.
+bool IsLive(const Experiment& experiment) { return experiment.spec.search().metric() == "loss"; }
 
 double LatestLoss(const Trial& trial, const LiveAttempt* live) {
   return live != nullptr && live->latest.has_value() ? live->latest->loss() : trial.last_loss;
@@ -40,38 +44,63 @@ double ExperimentEta(const State& state, const Experiment& experiment) {
     ++known;
   }
   if (known == 0) return -1;
-  left += experiment.pending * whole / known;
+  const size_t to_come =
+      experiment.MoreMayCome() ? experiment.planned - experiment.trials.size() : 0;
+  left += static_cast<double>(experiment.pending + to_come) * whole / known;
   return std::max(longest, left / static_cast<double>(found->second.active.size()));
 }
 
-// Of one trial's target, the steps that count; a finished one has made all it was to make.
-double Progress(const State& state, TrialId id) {
-  const Trial& trial = GetTrial(state.durable, id);
-  if (trial.state == v1::TRIAL_FINISHED) return 1;
-  if (trial.target_steps == 0) return 0;
-  return std::min(
-      1.0, static_cast<double>(ValidStep(state, id)) / static_cast<double>(trial.target_steps));
+const Standing& StandingOf(const State& state, ExperimentId id) {
+  static const auto* none = new Standing();  // nothing has happened to any of its trials
+  const auto found = state.live.standings.find(id);
+  return found == state.live.standings.end() ? *none : found->second;
 }
 
+// Calls `visit` for each trial that is under way.
+template <typename Visit>
+void ForEachActive(const State& state, const Experiment& experiment, Visit visit) {
+  const auto found = state.live.experiments.find(experiment.id);
+  if (found == state.live.experiments.end()) return;
+  for (const uint32_t number : found->second.active) visit(number);
+}
+
+// Of all that are to be made, or of those that were when no more come.
 double Progress(const State& state, const Experiment& experiment) {
-  double done = 0;
-  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
-    done += Progress(state, TrialId{experiment.id, number});
-  }
-  return done / static_cast<double>(experiment.trials.size());
+  const size_t all = experiment.MoreMayCome() ? experiment.planned : experiment.trials.size();
+  if (all == 0) return experiment.AllEnded() ? 1 : 0;
+  double done =
+      static_cast<double>(StandingOf(state, experiment.id).done) / static_cast<double>(kWholeTrial);
+  ForEachActive(state, experiment, [&](uint32_t number) {
+    const Trial& trial = experiment.trials[number - 1];
+    if (trial.target_steps == 0) return;
+    const double step = static_cast<double>(ValidStep(state, {experiment.id, number}));
+    done += std::min(1.0, step / static_cast<double>(trial.target_steps));
+  });
+  return done / static_cast<double>(all);
 }
 
 void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSummary& summary) {
   summary.set_best_value(kNotANumber);
-  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
-    const double value = MetricOf(state, experiment, number);
-    if (!std::isfinite(value)) continue;
+  const auto consider = [&](uint32_t number, double value) {
+    if (!std::isfinite(value)) return;
     const double best = summary.best_value();
     const bool better = Maximizes(experiment) ? value > best : value < best;
-    if (summary.best_trial() != 0 && !better) continue;
+    const bool tied = value == best && number < summary.best_trial();
+    if (summary.best_trial() != 0 && !better && !tied) return;
     summary.set_best_trial(number);
     summary.set_best_value(value);
+  };
+  const Standing& standing = StandingOf(state, experiment.id);
+  const bool live = IsLive(experiment);
+  for (const auto& [cost, number] : standing.ranked) {
+    // What a trial under way told last is newer than what is durable of it.
+    if (live && IsActive(experiment.trials[number - 1].state)) continue;
+    consider(number, standing.trials[number - 1].value);
+    break;
   }
+  if (!live) return;
+  ForEachActive(state, experiment,
+                [&](uint32_t number) { consider(number, MetricOf(state, experiment, number)); });
 }
 
 void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {
@@ -86,7 +115,7 @@ void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& s
 void FillPace(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {
   // Once ended, the live attempt's part is in the trial's.
   v1::Pace pace = trial.pace;
-  if (live != nullptr && !live->ended) Add(live->pace, pace);
+  if (live != nullptr && !live->Is<Leaving>()) Add(live->pace, pace);
   if (!(pace.tokens() > 0)) pace = PaceOf(summary.latest());
   const bool timed = pace.step_seconds() > 0;
   if (pace.seconds() > 0) summary.set_tokens_per_second(pace.tokens() / pace.seconds());
@@ -108,13 +137,16 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
 
 }  // namespace
 
+double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
+  if (IsLive(experiment)) return trial.last_loss;
+  const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
+  return Maximizes(experiment) ? values.highest : values.lowest;
+}
+
 double MetricOf(const State& state, const Experiment& experiment, uint32_t trial) {
   const Trial& it = experiment.trials[trial - 1];
-  if (experiment.spec.search().metric() == "loss") {
-    return LatestLoss(it, FindLiveAttempt(state, {experiment.id, trial}));
-  }
-  const LossSummary losses = ValidationLosses(it);
-  return Maximizes(experiment) ? losses.highest : losses.lowest;
+  if (!IsLive(experiment)) return DurableMetricOf(experiment, it);
+  return LatestLoss(it, FindLiveAttempt(state, {experiment.id, trial}));
 }
 
 uint64_t ValidStep(const State& state, TrialId id) {
@@ -132,7 +164,7 @@ double EtaSeconds(const State& state, TrialId id) {
   const Trial& trial = GetTrial(state.durable, id);
   if (IsTerminal(trial.state)) return 0;
   const LiveAttempt* live = FindLiveAttempt(state, id);
-  return live == nullptr || live->ended ? -1 : SecondsToTarget(trial, *live);
+  return live == nullptr || live->Is<Leaving>() ? -1 : SecondsToTarget(trial, *live);
 }
 
 v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment) {
@@ -172,10 +204,10 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_attempts(static_cast<uint32_t>(trial.attempts.size()));
   summary.set_step(ValidStep(state, id));
   summary.set_target_steps(trial.target_steps);
-  *summary.mutable_assignments() = ExpandedOf(trial).assignments();
+  *summary.mutable_assignments() = ExpandedOf(experiment, trial).assignments();
   FillLatest(trial, live, summary);
   FillPace(trial, live, summary);
-  const LossSummary losses = ValidationLosses(trial);
+  const ValueSummary losses = SummarizeValues(trial, &KnownEvaluation::loss);
   summary.set_val_loss(losses.newest);
   summary.set_best_val_loss(losses.lowest);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
@@ -206,7 +238,7 @@ v1::WorkerSummary Summarize(const Worker& worker, absl::Duration now) {
   summary.set_device_name(worker.hello.device_name());
   summary.set_state(std::string(Name(StateOf(worker))));
   if (worker.attempt != nullptr) {
-    summary.set_doing(absl::StrCat(worker.attempt->ended ? "leaving " : "",
+    summary.set_doing(absl::StrCat(worker.attempt->Is<Leaving>() ? "leaving " : "",
                                    ToString(worker.attempt->id), " rank ", worker.rank));
   } else if (worker.trainer == v1::WorkerReport::TRAINER_STARTING) {
     summary.set_doing("starting its trainer");

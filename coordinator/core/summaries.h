@@ -25,4 +25,7 @@ uint64_t ValidStep(const State& state, TrialId id);
 // Until the trial ends, at its present pace; negative: unknown.
 double EtaSeconds(const State& state, TrialId id);
 
+// The same as far as the journal has it.
+double DurableMetricOf(const Experiment& experiment, const Trial& trial);
+
 }  // namespace dt

@@ -22,25 +22,6 @@ Timer AttemptTimer(const LiveAttempt& attempt) {
           .attempt = attempt.id};
 }
 
-// When a gang that makes no progress is given up.
-absl::Duration ProgressDeadline(const DurableState& durable, const LiveAttempt& attempt) {
-  const Attempt* recorded = FindAttempt(durable, attempt.id);
-  if (recorded != nullptr && recorded->state == AttemptState::kRunning) {
-    return attempt.last_progress + std::max(limits::kHangFloor, 20 * attempt.longest_step);
-  }
-  if (attempt.prepared_at < absl::InfiniteDuration()) {
-    return attempt.prepared_at + limits::kRendezvousTimeout;
-  }
-  return attempt.started + limits::kPrepareTimeout;
-}
-
-// When the attempt is looked at next: a symptom settles, or it takes too long.
-absl::Duration AttemptDeadline(const DurableState& durable, const LiveAttempt& attempt) {
-  if (attempt.ended || attempt.cancelling) return absl::InfiniteDuration();
-  if (attempt.settle_at < absl::InfiniteDuration()) return attempt.settle_at;
-  return std::min(attempt.absent_since + limits::kLease, ProgressDeadline(durable, attempt));
-}
-
 void CheckLease(Turn& turn, Worker& worker) {
   if (worker.presence == Presence::kLost) return;
   if (LeaseEnd(turn.live(), worker) > turn.now.steady) {
@@ -81,10 +62,10 @@ void CheckAttempt(Turn& turn, const AttemptId& id) {
   if (found == turn.live().attempts.end()) return;
   LiveAttempt& attempt = *found->second;
   attempt.timer = absl::InfiniteDuration();
-  if (AttemptDeadline(turn.durable(), attempt) <= turn.now.steady) {
+  if (attempt.Deadline() <= turn.now.steady) {
     SettleOverdue(turn, attempt);
   } else {
-    ArmAttempt(turn.live(), turn.durable(), attempt);
+    ArmAttempt(turn.live(), attempt);
   }
 }
 
@@ -121,8 +102,8 @@ void ArmAcks(LiveState& live, absl::Duration now) {
       {.at = live.acks_timer, .kind = Timer::Kind::kAcks, .worker = kNoWorker, .attempt = {}});
 }
 
-void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt) {
-  const absl::Duration deadline = AttemptDeadline(durable, attempt);
+void ArmAttempt(LiveState& live, LiveAttempt& attempt) {
+  const absl::Duration deadline = attempt.Deadline();
   if (deadline >= attempt.timer) return;
   DisarmAttempt(live, attempt);
   attempt.timer = deadline;

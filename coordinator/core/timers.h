@@ -19,7 +19,7 @@ void ArmForget(LiveState& live, Worker& worker, absl::Duration now);
 void RememberAck(LiveState& live, const Worker& worker);
 void ArmAcks(LiveState& live, absl::Duration now);
 // Brings the attempt's timer forward where its deadline is earlier; a later one is seen on firing.
-void ArmAttempt(LiveState& live, const DurableState& durable, LiveAttempt& attempt);
+void ArmAttempt(LiveState& live, LiveAttempt& attempt);
 void DisarmAttempt(LiveState& live, LiveAttempt& attempt);
 
 }  // namespace dt

@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "coordinator/core/apply.h"
+#include "coordinator/core/standings.h"
 
 namespace dt {
 
@@ -11,6 +12,7 @@ void Journal(Turn& turn, v1::Record record) {
   record.set_wall_time_ms(turn.now.wall_ms);
   const absl::Status status = Apply(turn.durable(), record);
   DT_CHECK_OK(status);
+  Restand(turn.state, record);
   turn.effects.records.push_back(std::move(record));
 }
 

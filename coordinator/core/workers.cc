@@ -71,6 +71,12 @@ std::string Ago(absl::Duration silence) {
   return absl::StrCat(absl::FormatDuration(absl::Floor(silence, absl::Seconds(1))), " ago");
 }
 
+// The journal alone names this holder, and it has not been heard within a lease of the start. The
+// grace of a start lets a gang's members come back; it does not keep a name from who is there.
+bool OutlastedItsLease(const Worker& worker, absl::Duration now) {
+  return worker.session == 0 && now - worker.last_heard >= limits::kLease;
+}
+
 // Who may speak as this worker on a new stream.
 absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Duration now) {
   if (worker.instance == hello.instance()) {
@@ -79,7 +85,7 @@ absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Du
     return absl::AbortedError(absl::StrCat("worker ", worker.name, ": session ", hello.session(),
                                            " is not newer than ", worker.session));
   }
-  if (worker.presence == Presence::kLost) return absl::OkStatus();
+  if (worker.presence == Presence::kLost || OutlastedItsLease(worker, now)) return absl::OkStatus();
   return absl::AlreadyExistsError(
       absl::StrCat("worker name '", worker.name, "' is held by another process, at ",
                    worker.peer.empty() ? worker.hello.host() : worker.peer, ", last heard ",
@@ -105,10 +111,13 @@ Worker* Join(Turn& turn, ReportReceived& received) {
     Refuse(turn, received.stream, std::move(status));
     return nullptr;
   }
+  // The attempt of the process that had the name is lost with it.
+  const bool taken_over = worker->instance != hello.instance();
+  if (known && taken_over && worker->presence != Presence::kLost) LoseWorker(turn, *worker);
   if (worker->stream != 0) {
     EndStream(turn, *worker, absl::AbortedError("superseded by a newer session of this worker"));
   }
-  if (worker->instance != hello.instance() || !known) {
+  if (taken_over || !known) {
     TakeName(turn.live(), *worker, hello.instance());
   } else if (worker->acked == 0) {
     TakeName(turn.live(), *worker, hello.instance());  // known from the journal alone

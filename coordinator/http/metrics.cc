@@ -168,7 +168,7 @@ struct TrialColumn {
 };
 
 constexpr TrialColumn kTrialColumns[] = {
-    {"trial_step", MetricType::Gauge, "Optimizer steps made that still hold.",
+    {"trial_step", MetricType::Gauge, "Valid optimizer steps: those that no later attempt repeats.",
      [](const TrialSample& s) { return static_cast<double>(s.step); },
      TrialColumn::Needs::kNothing},
     {"trial_target_steps", MetricType::Gauge, "Optimizer steps at which the trial ends.",
@@ -291,7 +291,7 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
   }
 }
 
-void AddCalls(const RpcStats& stats, const ReportCounts& reports, uint64_t dropped_rows,
+void AddCalls(const RpcStats& stats, const ReportCounts& reports, const MetricsSnapshot& snapshot,
               Families& families) {
   MetricFamily handled = Counter("grpc_server_handled_total", "Calls ended, by method and code.");
   MetricFamily handling =
@@ -313,10 +313,11 @@ void AddCalls(const RpcStats& stats, const ReportCounts& reports, uint64_t dropp
   families.push_back(OneValue(Counter("reports_total", "Reports of workers taken."),
                               static_cast<double>(reports.reports)));
   MetricFamily dropped = Counter("reports_dropped_total",
-                                 "Reports refused as malformed, and step rows that workers "
-                                 "dropped from full buffers.");
+                                 "Reports refused as malformed, items that could not be true, and "
+                                 "step rows that workers dropped from full buffers.");
   Put(dropped, {{"reason", "refused"}}, static_cast<double>(reports.refused));
-  Put(dropped, {{"reason", "buffer_full"}}, static_cast<double>(dropped_rows));
+  Put(dropped, {{"reason", "buffer_full"}}, static_cast<double>(snapshot.dropped_rows));
+  Put(dropped, {{"reason", "implausible"}}, static_cast<double>(snapshot.doubted));
   families.push_back(std::move(dropped));
 }
 
@@ -344,7 +345,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   AddExperiments(*snapshot, families);
   AddTrials(*snapshot, families);
   AddLatencies(*snapshot, families);
-  AddCalls(stats_, reports_(), snapshot->dropped_rows, families);
+  AddCalls(stats_, reports_(), *snapshot, families);
   return families;
 }
 

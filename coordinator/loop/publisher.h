@@ -1,6 +1,6 @@
 // publisher.h: the way out of the core loop: what is sent once a batch is durable.
 //
-// Threads: called by the core thread alone; must not block.
+// Threads: ResumeReads is called by the core thread, the others by the committer's; none may block.
 // Tests:   tests/coordinator/loop/loop_test.cc has the fake; rpc/server.h the real one.
 #pragma once
 
@@ -17,6 +17,8 @@ class Publisher {
   // Replaces orders for the same stream that were not sent yet.
   virtual void SendOrders(OrdersOut&& orders) = 0;
   virtual void EndStream(StreamEnd&& end) = 0;
+  // Which device a submission that leaves it open gets, before what the batch brought is answered.
+  virtual void SetAutoDevice(DeviceKind) {}
   // After each drain: places in the mailbox have become free, with this many bytes of reports.
   virtual void ResumeReads(size_t bytes) = 0;
 };

@@ -39,7 +39,7 @@ double BusFactor(size_t ranks) {
   return ranks < 2 ? 0 : 2.0 * (static_cast<double>(ranks) - 1) / static_cast<double>(ranks);
 }
 
-// Of the gang, from `from_wall_ms` to the attempt's end; clocks may step back.
+// Seconds of the gang from `from_wall_ms` to the attempt's end; clocks may step back.
 double SlotSeconds(const Attempt& attempt, int64_t from_wall_ms) {
   if (from_wall_ms == 0) return 0;
   return static_cast<double>(attempt.members.size()) *
@@ -74,7 +74,7 @@ LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Sp
                        {"precision", spec.precision().compute()},
                        {"model", spec.model().preset()},
                        {"world_size", std::to_string(world_size)}};
-  const v1::ExpandedTrial expanded = ExpandedOf(trial);
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   size_t parameters = 0;
   std::string legend;  // the same in one text: a legend cannot name labels that it does not know
   for (const v1::Assignment& assignment : expanded.assignments()) {
@@ -136,6 +136,8 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kAttemptPrepared:
     case v1::Record::kCheckpointRemoved:
     case v1::Record::kCancelRequested:
+    case v1::Record::kTrialsAdded:
+    case v1::Record::kSearchEnded:
     case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
     case v1::Record::FACT_NOT_SET:
       return;
@@ -194,6 +196,7 @@ std::shared_ptr<const MetricsSnapshot> MetricsModel::TakeSnapshot(const State& s
   SampleExperiments(state, now, *snapshot);
   SampleTrials(state, *snapshot);
   snapshot->dropped_rows = state.live.dropped_rows;
+  snapshot->doubted = state.live.doubted;
   snapshot->queue_wait = queue_wait_.Collect().histogram;
   snapshot->rendezvous = rendezvous_.Collect().histogram;
   snapshot->cycle = cycle_.Collect().histogram;

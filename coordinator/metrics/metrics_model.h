@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "coordinator/core/effects.h"
 #include "coordinator/core/state.h"
+#include "dtrain/v1/snapshot.pb.h"
 #include "prometheus/histogram.h"
 
 namespace dt {
@@ -30,7 +31,7 @@ using LabelPairs = std::vector<std::pair<std::string, std::string>>;
 // One trial's counters, and what they say of it.
 struct TrialSample {
   TrialId id;
-  // Of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
+  // Labels of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
   std::shared_ptr<const LabelPairs> info;
   v1::StepRow totals;
   double bus_bytes = 0;
@@ -69,6 +70,7 @@ struct MetricsSnapshot {
   uint64_t worker_losses = 0;
   double oldest_heartbeat_wall_seconds = kNotANumber;  // of workers that are not lost
   uint64_t dropped_rows = 0;
+  uint64_t doubted = 0;  // what workers told that could not be true
   using Histogram = prometheus::ClientMetric::Histogram;
   Histogram queue_wait, rendezvous, cycle, fsync, checkpoint;
 };
@@ -84,6 +86,12 @@ class MetricsModel {
   void ObserveCommit(absl::Duration took) { fsync_.Observe(absl::ToDoubleSeconds(took)); }
 
   std::shared_ptr<const MetricsSnapshot> TakeSnapshot(const State& state, Instant now);
+
+  // What was counted of records, for a start that does not replay them; forgets first what is no
+  // longer shown.
+  v1::MetricsMemory Save(const State& state, int64_t now_wall_ms);
+  // REQUIRES: nothing was counted yet.
+  void Load(const v1::MetricsMemory& memory);
 
  private:
   struct Known {

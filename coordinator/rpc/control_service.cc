@@ -10,11 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "common/check.h"
 #include "common/limits.h"
 #include "common/net/grpc_settings.h"
+#include "common/status.h"
 #include "common/version.h"
 #include "coordinator/loop/entropy.h"
+#include "coordinator/rpc/wire.h"
 
 namespace dt {
 namespace {
@@ -38,6 +39,13 @@ void AddFacts(const ProcessFacts& facts, v1::GetStatusResponse& response) {
   response.set_program_revision(kRevision);
   response.set_http_address(facts.http_address);
   response.set_started_wall_ms(facts.started_wall_ms);
+}
+
+// What every call begins with: its deadline, and its request read from the bytes.
+absl::Status Begin(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
+                   google::protobuf::Message& request) {
+  DT_RETURN_IF_ERROR(CheckDeadline(context));
+  return ReadMessage(bytes, request);
 }
 
 absl::Status Busy(const char* what) {
@@ -82,19 +90,20 @@ void ControlService::Ask(ClientCall call, Continuation continuation) {
 
 template <typename Request, typename Response>
 ControlService::Reactor* ControlService::Forward(Method method, Context* context,
-                                                 const Request* request, Response* response) {
+                                                 const Bytes* bytes, Bytes* response) {
   const Call call(stats_, method, context);
-  if (absl::Status status = CheckDeadline(*context); !status.ok()) {
+  Request request;
+  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
   ClientCall event;
-  event.request = *request;
+  event.request = MakeRequest(std::move(request), auto_device_.load(), FreshEntropy()[0]);
   if constexpr (std::is_same_v<Request, v1::SubmitRequest>) event.disk_low = DiskLow();
   Ask(std::move(event), [this, call, response](absl::Status status, auto message) {
     if (status.ok() && message != nullptr) {
-      *response = std::move(static_cast<Response&>(*message));
-      AddFacts(facts_, *response);
+      AddFacts(facts_, static_cast<Response&>(*message));
+      *response = WriteMessage(*message);
     }
     call.Finish(status);
   });
@@ -103,32 +112,31 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
 
 // The core says which experiment is meant, and that it and its trial exist; then the reader thread
 // reads.
-template <typename Request, typename Response, typename Read>
-ControlService::Reactor* ControlService::ReadThrough(Method method, Context* context,
-                                                     const Request* request, Response* response,
-                                                     Read read) {
+template <typename Request, typename Response>
+ControlService::Reactor* ControlService::ReadThrough(
+    Method method, Context* context, const Bytes* bytes, Bytes* response,
+    absl::StatusOr<Response> (Reader::*read)(const Request&)) {
   const Call call(stats_, method, context);
-  if (absl::Status status = CheckDeadline(*context); !status.ok()) {
+  Request request;
+  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
-  // One trial, of the one that is meant or the first: what is asked for here is its number.
+  // One trial, of the one that is meant or the first: what is asked for here is which experiment.
   v1::ListTrialsRequest which;
-  which.set_experiment(request->experiment());
-  which.set_last(request->last());
-  which.set_trial(request->trial());
+  which.set_experiment(request.experiment());
+  which.set_last(request.last());
+  which.set_trial(request.trial());
   which.set_page_size(1);
   ClientCall event;
   event.request = which;
   Ask(std::move(event),
-      [this, call, request = *request, response, read](absl::Status status, auto message) mutable {
+      [this, call, request, response, read](absl::Status status, auto message) mutable {
         if (!status.ok()) return call.Finish(status);
-        const auto& found = static_cast<const v1::ListTrialsResponse&>(*message);
-        DT_CHECK(!found.trials().empty());  // no experiment is without trials
-        request.set_experiment(found.trials(0).experiment());
+        request.set_experiment(static_cast<const v1::ListTrialsResponse&>(*message).experiment());
         ReadWork work = [call, request, response, read](Reader& reader) {
-          auto answer = read(reader, request);
-          if (answer.ok()) *response = *std::move(answer);
+          auto answer = (reader.*read)(request);
+          if (answer.ok()) *response = WriteMessage(*answer);
           call.Finish(answer.status());
         };
         if (!reader_.Post(std::move(work))) call.Finish(Busy("too many reads wait"));
@@ -143,70 +151,67 @@ bool ControlService::DiskLow() const {
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize < limits::kFreeBytesToSubmit;
 }
 
-ControlService::Reactor* ControlService::Submit(Context* context, const v1::SubmitRequest* request,
-                                                v1::SubmitResponse* response) {
-  return Forward(Method::kSubmit, context, request, response);
+ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* request,
+                                                Bytes* response) {
+  return Forward<v1::SubmitRequest, v1::SubmitResponse>(Method::kSubmit, context, request,
+                                                        response);
 }
-ControlService::Reactor* ControlService::ListExperiments(Context* context,
-                                                         const v1::ListExperimentsRequest* request,
-                                                         v1::ListExperimentsResponse* response) {
-  return Forward(Method::kListExperiments, context, request, response);
+ControlService::Reactor* ControlService::ListExperiments(Context* context, const Bytes* request,
+                                                         Bytes* response) {
+  return Forward<v1::ListExperimentsRequest, v1::ListExperimentsResponse>(
+      Method::kListExperiments, context, request, response);
 }
-ControlService::Reactor* ControlService::GetExperiment(Context* context,
-                                                       const v1::GetExperimentRequest* request,
-                                                       v1::GetExperimentResponse* response) {
-  return Forward(Method::kGetExperiment, context, request, response);
+ControlService::Reactor* ControlService::GetExperiment(Context* context, const Bytes* request,
+                                                       Bytes* response) {
+  return Forward<v1::GetExperimentRequest, v1::GetExperimentResponse>(Method::kGetExperiment,
+                                                                      context, request, response);
 }
-ControlService::Reactor* ControlService::ListTrials(Context* context,
-                                                    const v1::ListTrialsRequest* request,
-                                                    v1::ListTrialsResponse* response) {
-  return Forward(Method::kListTrials, context, request, response);
+ControlService::Reactor* ControlService::ListTrials(Context* context, const Bytes* request,
+                                                    Bytes* response) {
+  return Forward<v1::ListTrialsRequest, v1::ListTrialsResponse>(Method::kListTrials, context,
+                                                                request, response);
 }
-ControlService::Reactor* ControlService::ListWorkers(Context* context,
-                                                     const v1::ListWorkersRequest* request,
-                                                     v1::ListWorkersResponse* response) {
-  return Forward(Method::kListWorkers, context, request, response);
+ControlService::Reactor* ControlService::ListWorkers(Context* context, const Bytes* request,
+                                                     Bytes* response) {
+  return Forward<v1::ListWorkersRequest, v1::ListWorkersResponse>(Method::kListWorkers, context,
+                                                                  request, response);
 }
-ControlService::Reactor* ControlService::ListCheckpoints(Context* context,
-                                                         const v1::ListCheckpointsRequest* request,
-                                                         v1::ListCheckpointsResponse* response) {
-  return Forward(Method::kListCheckpoints, context, request, response);
+ControlService::Reactor* ControlService::ListCheckpoints(Context* context, const Bytes* request,
+                                                         Bytes* response) {
+  return Forward<v1::ListCheckpointsRequest, v1::ListCheckpointsResponse>(
+      Method::kListCheckpoints, context, request, response);
 }
-ControlService::Reactor* ControlService::ExplainTrial(Context* context,
-                                                      const v1::ExplainTrialRequest* request,
-                                                      v1::ExplainTrialResponse* response) {
-  return Forward(Method::kExplainTrial, context, request, response);
+ControlService::Reactor* ControlService::ExplainTrial(Context* context, const Bytes* request,
+                                                      Bytes* response) {
+  return Forward<v1::ExplainTrialRequest, v1::ExplainTrialResponse>(Method::kExplainTrial, context,
+                                                                    request, response);
 }
-ControlService::Reactor* ControlService::ReadMetrics(Context* context,
-                                                     const v1::ReadMetricsRequest* request,
-                                                     v1::ReadMetricsResponse* response) {
-  return ReadThrough(
-      Method::kReadMetrics, context, request, response,
-      [](Reader& reader, const auto& resolved) { return reader.ReadMetrics(resolved); });
+ControlService::Reactor* ControlService::ReadMetrics(Context* context, const Bytes* request,
+                                                     Bytes* response) {
+  return ReadThrough(Method::kReadMetrics, context, request, response, &Reader::ReadMetrics);
 }
-ControlService::Reactor* ControlService::ReadLogs(Context* context,
-                                                  const v1::ReadLogsRequest* request,
-                                                  v1::ReadLogsResponse* response) {
-  return ReadThrough(
-      Method::kReadLogs, context, request, response,
-      [](Reader& reader, const auto& resolved) { return reader.ReadLogs(resolved); });
+ControlService::Reactor* ControlService::ReadLogs(Context* context, const Bytes* request,
+                                                  Bytes* response) {
+  return ReadThrough(Method::kReadLogs, context, request, response, &Reader::ReadLogs);
 }
-ControlService::Reactor* ControlService::Cancel(Context* context, const v1::CancelRequest* request,
-                                                v1::CancelResponse* response) {
-  return Forward(Method::kCancel, context, request, response);
+ControlService::Reactor* ControlService::Cancel(Context* context, const Bytes* request,
+                                                Bytes* response) {
+  return Forward<v1::CancelRequest, v1::CancelResponse>(Method::kCancel, context, request,
+                                                        response);
 }
-ControlService::Reactor* ControlService::Retry(Context* context, const v1::RetryRequest* request,
-                                               v1::RetryResponse* response) {
-  return Forward(Method::kRetry, context, request, response);
+ControlService::Reactor* ControlService::Retry(Context* context, const Bytes* request,
+                                               Bytes* response) {
+  return Forward<v1::RetryRequest, v1::RetryResponse>(Method::kRetry, context, request, response);
 }
-ControlService::Reactor* ControlService::Delete(Context* context, const v1::DeleteRequest* request,
-                                                v1::DeleteResponse* response) {
-  return Forward(Method::kDelete, context, request, response);
+ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* request,
+                                                Bytes* response) {
+  return Forward<v1::DeleteRequest, v1::DeleteResponse>(Method::kDelete, context, request,
+                                                        response);
 }
-ControlService::Reactor* ControlService::GetStatus(Context* context,
-                                                   const v1::GetStatusRequest* request,
-                                                   v1::GetStatusResponse* response) {
-  return Forward(Method::kGetStatus, context, request, response);
+ControlService::Reactor* ControlService::GetStatus(Context* context, const Bytes* request,
+                                                   Bytes* response) {
+  return Forward<v1::GetStatusRequest, v1::GetStatusResponse>(Method::kGetStatus, context, request,
+                                                              response);
 }
 
 }  // namespace dt

@@ -9,6 +9,7 @@
 // Tests:     tests/coordinator/rpc/rpc_test.cc
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -28,41 +29,58 @@ struct ProcessFacts {
   int64_t started_wall_ms = 0;
 };
 
-class ControlService final : public v1::Control::CallbackService {
+// Every call as bytes: a message that cannot be read is answered with what is wrong (wire.h).
+namespace internal {
+template <typename Base>
+using RawReads = v1::Control::WithRawCallbackMethod_ReadMetrics<
+    v1::Control::WithRawCallbackMethod_ReadLogs<Base>>;
+template <typename Base>
+using RawActs = v1::Control::WithRawCallbackMethod_Submit<v1::Control::WithRawCallbackMethod_Cancel<
+    v1::Control::WithRawCallbackMethod_Retry<v1::Control::WithRawCallbackMethod_Delete<Base>>>>;
+template <typename Base>
+using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
+    v1::Control::WithRawCallbackMethod_GetExperiment<v1::Control::WithRawCallbackMethod_ListTrials<
+        v1::Control::WithRawCallbackMethod_ListWorkers<
+            v1::Control::WithRawCallbackMethod_ListCheckpoints<
+                v1::Control::WithRawCallbackMethod_ExplainTrial<
+                    v1::Control::WithRawCallbackMethod_GetStatus<Base>>>>>>>;
+}  // namespace internal
+
+class ControlService final
+    : public internal::RawLists<internal::RawActs<internal::RawReads<v1::Control::Service>>> {
  public:
   ControlService(Mailbox<Event>& mailbox, ReaderThread& reader, RpcStats& stats, ProcessFacts facts)
       : mailbox_(mailbox), reader_(reader), stats_(stats), facts_(std::move(facts)) {}
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
   void FailAll(const absl::Status& status) { calls_.FailAll(status); }
+  // From now on submissions that leave the device open get this one. From any thread.
+  void SetAutoDevice(DeviceKind device) { auto_device_.store(device); }
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
-  Reactor* Submit(Context*, const v1::SubmitRequest*, v1::SubmitResponse*) override;
-  Reactor* ListExperiments(Context*, const v1::ListExperimentsRequest*,
-                           v1::ListExperimentsResponse*) override;
-  Reactor* GetExperiment(Context*, const v1::GetExperimentRequest*,
-                         v1::GetExperimentResponse*) override;
-  Reactor* ListTrials(Context*, const v1::ListTrialsRequest*, v1::ListTrialsResponse*) override;
-  Reactor* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
-  Reactor* ListCheckpoints(Context*, const v1::ListCheckpointsRequest*,
-                           v1::ListCheckpointsResponse*) override;
-  Reactor* ExplainTrial(Context*, const v1::ExplainTrialRequest*,
-                        v1::ExplainTrialResponse*) override;
-  Reactor* ReadMetrics(Context*, const v1::ReadMetricsRequest*, v1::ReadMetricsResponse*) override;
-  Reactor* ReadLogs(Context*, const v1::ReadLogsRequest*, v1::ReadLogsResponse*) override;
-  Reactor* Cancel(Context*, const v1::CancelRequest*, v1::CancelResponse*) override;
-  Reactor* Retry(Context*, const v1::RetryRequest*, v1::RetryResponse*) override;
-  Reactor* Delete(Context*, const v1::DeleteRequest*, v1::DeleteResponse*) override;
-  Reactor* GetStatus(Context*, const v1::GetStatusRequest*, v1::GetStatusResponse*) override;
+  using Bytes = grpc::ByteBuffer;
+  Reactor* Submit(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListExperiments(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* GetExperiment(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListTrials(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListWorkers(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListCheckpoints(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ExplainTrial(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ReadMetrics(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ReadLogs(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Cancel(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Retry(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Delete(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* GetStatus(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
   class Call;
   template <typename Request, typename Response>
-  Reactor* Forward(Method method, Context* context, const Request* request, Response* response);
-  template <typename Request, typename Response, typename Read>
-  Reactor* ReadThrough(Method method, Context* context, const Request* request, Response* response,
-                       Read read);
+  Reactor* Forward(Method method, Context* context, const Bytes* bytes, Bytes* response);
+  template <typename Request, typename Response>
+  Reactor* ReadThrough(Method method, Context* context, const Bytes* bytes, Bytes* response,
+                       absl::StatusOr<Response> (Reader::*read)(const Request&));
   // Posts the call; `continuation` runs with the answer, or at once with the refusal.
   void Ask(ClientCall call, Continuation continuation);
   bool DiskLow() const;
@@ -72,6 +90,7 @@ class ControlService final : public v1::Control::CallbackService {
   RpcStats& stats_;
   const ProcessFacts facts_;
   PendingCalls calls_;
+  std::atomic<DeviceKind> auto_device_{DeviceKind::kCpu};
 };
 
 }  // namespace dt

@@ -11,41 +11,66 @@
 #include "common/limits.h"
 #include "common/net/grpc_settings.h"
 #include "coordinator/loop/entropy.h"
+#include "coordinator/rpc/identity.h"
 #include "coordinator/rpc/report_check.h"
+#include "coordinator/rpc/wire.h"
+#include "grpc/grpc_security_constants.h"
 
 namespace dt {
 namespace {
 
 constexpr char kStopping[] = "the coordinator is stopping; connect again in a moment";
 
+std::vector<std::string> AlternativeNames(const grpc::CallbackServerContext& context) {
+  std::vector<std::string> names;
+  const auto peer = context.auth_context();
+  if (peer == nullptr) return names;
+  for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
+    names.emplace_back(name.data(), name.size());
+  }
+  return names;
+}
+
 }  // namespace
 
 // The life of one stream. gRPC calls OnReadDone, OnWriteDone and OnDone, one of each kind at a
 // time.
-class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>,
-                                   public std::enable_shared_from_this<Stream> {
+class FleetService::Stream final
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      public std::enable_shared_from_this<Stream> {
  public:
   Stream(FleetService& service, StreamId id, grpc::CallbackServerContext* context)
-      : service_(service), id_(id), peer_(context->peer()), context_(context) {}
+      : service_(service),
+        id_(id),
+        peer_(context->peer()),
+        certified_(AlternativeNames(*context)),
+        context_(context) {}
 
-  void Start() { StartRead(&report_); }
+  void Start() { StartRead(&bytes_); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return PostClosed();
-    const size_t bytes = report_.ByteSizeLong();
+    const size_t bytes = bytes_.Length();
     if (bytes > limits::kReportMessageBytes) {
       return Refuse(absl::InvalidArgumentError(
           absl::StrCat("report refused: it has ", bytes, " bytes; the limit is ",
                        limits::kReportMessageBytes, "; send the rest with the next")));
     }
+    v1::WorkerReport report;
+    if (absl::Status status = ReadMessage(bytes_, report); !status.ok()) {
+      return Refuse(absl::InvalidArgumentError(absl::StrCat("report refused: ", status.message())));
+    }
     auto totals =
-        CheckReport(report_, opened_.load() ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
+        CheckReport(report, opened_.load() ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
     if (!totals.ok()) return Refuse(totals.status());
+    if (report.has_hello()) {
+      absl::Status status = CheckMayBe(report.hello().worker(), certified_);
+      if (!status.ok()) return Refuse(status);
+    }
     opened_.store(true);
     service_.reports_.fetch_add(1, std::memory_order_relaxed);
-    unposted_.emplace(Event{ReportReceived{id_, peer_, std::move(report_), *std::move(totals)},
+    unposted_.emplace(Event{ReportReceived{id_, peer_, std::move(report), *std::move(totals)},
                             FreshEntropy(), bytes});
-    report_ = v1::WorkerReport();
     PostUnposted();
   }
 
@@ -117,7 +142,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   bool ReadNext() {
     MutexLock lock(&mutex_);
     if (finished_ || ending_.has_value()) return false;
-    StartRead(&report_);
+    StartRead(&bytes_);
     return true;
   }
 
@@ -131,7 +156,7 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (writing_ || finished_ || !next_orders_.has_value()) return;
     writing_ = true;
-    orders_ = *std::move(next_orders_);
+    orders_ = WriteMessage(*next_orders_);
     next_orders_.reset();
     StartWrite(&orders_);
   }
@@ -144,8 +169,9 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   FleetService& service_;
   const StreamId id_;
   const std::string peer_;
+  const std::vector<std::string> certified_;  // alternative names of the peer's certificate
   // Touched by the one read callback at a time, or by the core thread while the stream is parked.
-  v1::WorkerReport report_;
+  grpc::ByteBuffer bytes_;
   std::optional<Event> unposted_;
   std::atomic<bool> opened_{false};
 
@@ -154,13 +180,13 @@ class FleetService::Stream final : public grpc::ServerBidiReactor<v1::WorkerRepo
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mutex_);
-  v1::Orders orders_ ABSL_GUARDED_BY(mutex_);  // being written
+  grpc::ByteBuffer orders_ ABSL_GUARDED_BY(mutex_);  // being written
   std::optional<v1::Orders> next_orders_ ABSL_GUARDED_BY(mutex_);
 };
 
 FleetService::~FleetService() = default;
 
-grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>* FleetService::Session(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::Session(
     grpc::CallbackServerContext* context) {
   const StreamId id = ++last_stream_;
   auto stream = std::make_shared<Stream>(*this, id, context);

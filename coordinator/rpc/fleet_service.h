@@ -5,8 +5,8 @@
 // Ownership: borrows the mailbox. A session is owned by the table until its stream is done.
 // Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
 //            core thread.
-// Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, one stream too
-//            many with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
+// Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, a name that the
+//            peer's certificate is not for with PERMISSION_DENIED, one stream too many with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
 // Invariant: every stream that posted a report posts StreamClosed after it, once.
 // Tests:     tests/coordinator/rpc/fleet_service_test.cc
 #pragma once
@@ -30,13 +30,14 @@
 
 namespace dt {
 
-class FleetService final : public v1::Fleet::CallbackService {
+// The stream as bytes: a report that cannot be read ends it with what is wrong (wire.h).
+class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<v1::Fleet::Service> {
  public:
   FleetService(Mailbox<Event>& mailbox, RpcStats& stats, size_t streams_max)
       : mailbox_(mailbox), stats_(stats), streams_max_(streams_max) {}
   ~FleetService() override;
 
-  grpc::ServerBidiReactor<v1::WorkerReport, v1::Orders>* Session(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override;
 
   void SendOrders(OrdersOut&& out);

@@ -36,6 +36,10 @@ absl::Status CheckText(const char* what, const std::string& text,
 absl::Status CheckHello(const v1::Hello& hello) {
   if (hello.worker().empty()) return Refuse("hello names no worker");
   if (hello.instance() == 0) return Refuse("hello has no instance");
+  if (hello.session() == 0 || hello.session() > limits::kSessionsMax) {
+    return Refuse(absl::StrCat("hello.session is ", hello.session(), "; it counts from 1, to ",
+                               limits::kSessionsMax, " at most"));
+  }
   DT_RETURN_IF_ERROR(CheckText("hello.worker", hello.worker()));
   if (hello.device() != "cpu" && hello.device() != "cuda") {
     return Refuse(absl::StrCat("hello.device is '", hello.device(), "'; it is cpu or cuda"));
@@ -151,6 +155,11 @@ absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
     case v1::Item::kLog:
       return CheckText("a log chunk", item.log().text(), limits::kLogChunkBytes);
     case v1::Item::kEnded:
+      if (!v1::Cause_IsValid(item.ended().cause()) ||
+          item.ended().cause() == v1::CAUSE_UNSPECIFIED) {
+        return Refuse(absl::StrCat("an end's cause is ", static_cast<int>(item.ended().cause()),
+                                   ", which this coordinator does not know; upgrade it first"));
+      }
       return CheckText("an end's message", item.ended().message(), limits::kTextBytes);
     case v1::Item::kCheckpoint:
       return CheckCheckpoint(item.checkpoint());

@@ -37,6 +37,7 @@ class RpcServer final : public Publisher {
   void Answer(Reply&& reply) override { control_.Answer(std::move(reply)); }
   void SendOrders(OrdersOut&& orders) override { fleet_.SendOrders(std::move(orders)); }
   void EndStream(StreamEnd&& end) override { fleet_.EndStream(std::move(end)); }
+  void SetAutoDevice(DeviceKind device) override { control_.SetAutoDevice(device); }
   void ResumeReads(size_t bytes) override { fleet_.ResumeReads(bytes); }
 
   enum class Health { kServing, kNotServing };

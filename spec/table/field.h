@@ -1,5 +1,5 @@
-// field.h: the table of all that an experiment file may say: each field's path, type, range, default
-// and help.
+// field.h: the table of all that an experiment file may say: each field's path, type, range,
+// default and help.
 //
 // Role:  pure, and free of protobuf: spec/ reads files and messages by it, the trainer its resolved
 //        specification. Nobody else knows a range or a default.

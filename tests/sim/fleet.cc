@@ -90,7 +90,7 @@ void Fleet::Feed(int worker, AgentEvent event) {
   if (!self.up) return;
   Actions actions = AgentStep(self.agent, std::move(event), scheduler_.Now());
   if (self.agent.buffer.Bytes() > limits::kWorkerBufferBytes) {
-    checker_.Complain("10: a worker's buffer is over its bound");
+    checker_.Complain("8: a worker's buffer is over its bound");
   }
   const InstanceId instance = self.instance;
   for (AgentAction& action : actions) {
@@ -118,6 +118,17 @@ void Fleet::Perform(int worker, AgentAction& action) {
       if (workers_[static_cast<size_t>(worker)].instance != instance) return;
       Feed(worker, ReportWritten{session});
     });
+  } else if (auto* look = std::get_if<LookForCheckpoints>(&action)) {
+    std::erase_if(look->registered, [this](const v1::CheckpointRef& ref) {
+      const auto storage = trainers_->storages().find(ref.storage_id());
+      return storage != trainers_->storages().end() && storage->second.contains(ref.path());
+    });
+    if (look->registered.empty()) return;
+    scheduler_.After(absl::Milliseconds(1),
+                     [this, worker, instance = self.instance, gone = std::move(*look)] {
+                       if (workers_[static_cast<size_t>(worker)].instance != instance) return;
+                       Feed(worker, CheckpointsGone{gone.token, gone.registered});
+                     });
   } else if (std::holds_alternative<ExitProcess>(action)) {
     StopWorker(worker);
   }
@@ -160,7 +171,18 @@ void Fleet::ArriveUp(StreamId id, const v1::WorkerReport& report) {
   received.stream = id;
   received.peer = workers_[static_cast<size_t>(found->second.worker)].host;
   received.report = report;
+  if (dice_.Chance(faults_.lies)) Falsify(received.report);
   coordinator_->Post({.what = std::move(received)});
+}
+
+// What no trainer can have done; its own items come again only where the stream breaks.
+void Fleet::Falsify(v1::WorkerReport& report) {
+  for (v1::AttemptStatus& status : *report.mutable_attempts()) {
+    status.set_step(status.step() + (dice_.Chance(0.5) ? 1000 : ~uint64_t{0} / 2));
+  }
+  for (v1::Item& item : *report.mutable_items()) {
+    if (item.has_evaluation()) item.mutable_evaluation()->set_step(1000);
+  }
 }
 
 void Fleet::DeliverOrders(StreamId id, const v1::Orders& orders) {

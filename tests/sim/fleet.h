@@ -68,6 +68,7 @@ class Fleet {
   void Perform(int worker, AgentAction& action);
   void SendUp(StreamId stream, v1::WorkerReport report);
   void ArriveUp(StreamId stream, const v1::WorkerReport& report);
+  void Falsify(v1::WorkerReport& report);
   void Break(StreamId stream);
   void LoseOnWorkerSide(StreamId stream);
   void Rearm(int worker);

@@ -22,6 +22,7 @@ struct Faults {
   double drains = 0;               // per second: a worker gets SIGTERM
   double bad_starts = 0;           // per trainer start or attempt: it fails, or runs out of memory
   double stuck_in_collective = 0;  // per broken gang: a rank that hangs until it is killed
+  double lies = 0;                 // per report: a worker tells of steps that there are not
   double lost_journals = 0;        // per second: another database is served for a while
   absl::Duration delay = absl::Milliseconds(5);  // of a message, at most
 };
@@ -83,6 +84,7 @@ inline Options Draw(uint64_t seed) {
   faults.stuck_in_collective = some(0.1);
   faults.delay = absl::Milliseconds(dice.Chance(0.5) ? 5 : dice.Between(5, 1500));
   faults.lost_journals = some(0.02);
+  faults.lies = some(0.02);
   return options;
 }
 

@@ -20,7 +20,9 @@
 #include "coordinator/core/hash.h"
 #include "coordinator/core/queries.h"
 #include "coordinator/core/recover.h"
+#include "coordinator/core/standings.h"
 #include "coordinator/core/step.h"
+#include "coordinator/core/submit.h"
 #include "coordinator/core/summaries.h"
 #include "tests/testing/experiments.h"
 #include "tests/testing/queue_check.h"
@@ -44,7 +46,18 @@ struct TestWorker {
 
 class CoreTest : public testing::Test {
  protected:
-  CoreTest() {
+  CoreTest() { BeginAnew(); }
+  // An empty journal and no worker, as at the start of the test.
+  void BeginAnew() {
+    if (!journal_.empty()) {
+      EXPECT_EQ(HashOf(state_.durable), HashOf(Replay()));
+    }
+    state_ = State{};
+    journal_.clear();
+    workers_.clear();
+    by_stream_.clear();
+    acks_.clear();
+    chunks_.clear();
     v1::Record created;
     created.mutable_journal_created()->set_journal_id(kTestJournal);
     created.set_wall_time_ms(now_.wall_ms);
@@ -129,7 +142,7 @@ class CoreTest : public testing::Test {
   absl::StatusOr<Response> Call(Request request, bool disk_low = false) {
     ClientCall call;
     call.reply = ++reply_;
-    call.request = std::move(request);
+    call.request = MakeRequest(std::move(request), AutoDevice(state_.live), entropy_);
     call.disk_low = disk_low;
     Feed({.what = std::move(call)});
     EXPECT_EQ(last_.replies.size(), 1u);
@@ -142,6 +155,9 @@ class CoreTest : public testing::Test {
   absl::StatusOr<v1::SubmitResponse> TrySubmit(v1::ExperimentSpec spec,
                                                const std::string& request_id = "") {
     v1::SubmitRequest request;
+    // Rather than one, so that there is something to report.
+    if (spec.base().train().max_steps() == 1)
+      spec.mutable_base()->mutable_train()->set_max_steps(100);
     *request.mutable_spec() = std::move(spec);
     request.set_request_id(request_id);
     return Call<v1::SubmitResponse>(std::move(request));
@@ -287,7 +303,11 @@ class CoreTest : public testing::Test {
     *report.add_items() = item;
     Send(name, std::move(report));
   }
-  v1::Item Prepared(const std::string& name, uint64_t target_steps = 100) {
+  // For as many steps as its orders say.
+  v1::Item Prepared(const std::string& name) {
+    return Prepared(name, workers_.at(name).orders->attempt().spec().train().max_steps());
+  }
+  v1::Item Prepared(const std::string& name, uint64_t target_steps) {
     v1::Item item = ItemOf(name);
     item.mutable_prepared()->set_target_steps(target_steps);
     item.mutable_prepared()->set_data_fingerprint("data-1");
@@ -300,10 +320,11 @@ class CoreTest : public testing::Test {
     item.mutable_running()->set_resumed_step(resumed_step);
     return item;
   }
-  v1::Item Ended(const std::string& name, v1::Cause cause, uint64_t step = 0) {
+  // Of one that finished, after the last of its 100 steps unless said otherwise.
+  v1::Item Ended(const std::string& name, v1::Cause cause, std::optional<uint64_t> step = {}) {
     v1::Item item = ItemOf(name);
     item.mutable_ended()->set_cause(cause);
-    item.mutable_ended()->set_step(step);
+    item.mutable_ended()->set_step(step.value_or(cause == v1::CAUSE_FINISHED ? 100 : 0));
     item.mutable_ended()->set_message(absl::StrCat("because of ", std::string(Name(cause))));
     return item;
   }
@@ -311,8 +332,9 @@ class CoreTest : public testing::Test {
     v1::Item item = ItemOf(name);
     item.mutable_checkpoint()->set_step(step);
     item.mutable_checkpoint()->set_storage_id(workers_.at(name).hello.storage_id());
-    item.mutable_checkpoint()->set_path(
-        absl::StrCat("a", workers_.at(name).orders->attempt().attempt(), "/step-", step));
+    const v1::Assigned& assigned = workers_.at(name).orders->attempt();
+    item.mutable_checkpoint()->set_path(absl::StrCat(assigned.experiment(), "/", assigned.trial(),
+                                                     "/a", assigned.attempt(), "/step-", step));
     return item;
   }
   v1::Item Evaluation(const std::string& name, uint64_t step, double loss) {
@@ -388,6 +410,16 @@ class CoreTest : public testing::Test {
   // nothing waits that could go.
   void CheckInvariants() {
     EXPECT_EQ(MisplacedIn(state_), "");
+    State anew;
+    anew.durable = state_.durable;
+    RestandAll(anew);
+    for (const auto& [id, standing] : anew.live.standings) {
+      Standing& kept = state_.live.standings[id];
+      kept.trials.resize(standing.trials.size());
+      EXPECT_EQ(kept.trials, standing.trials);
+      EXPECT_EQ(kept.done, standing.done);
+      EXPECT_EQ(kept.ranked, standing.ranked);
+    }
     std::map<std::string, int> members;
     for (const auto& [number, experiment] : state_.durable.experiments) {
       for (const Trial& trial : experiment.trials) {

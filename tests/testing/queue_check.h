@@ -53,7 +53,7 @@ inline std::string MisplacedIn(const State& state) {
       const Trial& trial = experiment.trials[i - 1];
       const TrialId id{number, i};
       const LiveAttempt* live = FindLiveAttempt(state, id);
-      if (IsActive(trial.state) && (live == nullptr || live->ended)) {
+      if (IsActive(trial.state) && (live == nullptr || live->Is<Leaving>())) {
         return absl::StrCat("2: trial ", ToString(id), " is active without a live attempt");
       }
       if (trial.state != v1::TRIAL_PENDING) continue;

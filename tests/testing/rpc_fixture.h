@@ -155,6 +155,7 @@ inline v1::WorkerReport FirstReport() {
   v1::WorkerReport report;
   report.mutable_hello()->set_worker("host/0");
   report.mutable_hello()->set_instance(7);
+  report.mutable_hello()->set_session(1);
   report.mutable_hello()->set_device("cpu");
   return report;
 }

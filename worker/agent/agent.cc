@@ -46,7 +46,7 @@ void AgentTurn::Take(const OrdersReceived& event) {
   const std::vector<v1::Item> durable = s_.buffer.Acknowledge(orders.acked_sequence());
   s_.desired.reset();
   if (orders.has_attempt()) {
-    // A token that is none names nothing that could be held.
+    // What is not a token names nothing that could be held.
     auto token = AttemptToken::FromBytes(orders.attempt().attempt_token());
     if (token.ok()) s_.desired = DesiredAttempt{*token, orders.attempt()};
   }
@@ -127,6 +127,19 @@ void AgentTurn::FollowOrders() {
   }
   s_.start_failures = 0;
   s_.next_start = now_.steady;
+  if (order.registered().empty()) return;
+  actions_.push_back(LookForCheckpoints{s_.attempt->token,
+                                        {order.registered().begin(), order.registered().end()}});
+}
+
+// That they went was told once, and lost with the worker that told it.
+void AgentTurn::Take(CheckpointsGone& event) {
+  if (!s_.attempt || s_.attempt->token != event.token) return;
+  for (v1::CheckpointRef& gone : event.gone) {
+    v1::Item item = ItemFor(event.token);
+    item.mutable_checkpoint_removed()->Swap(&gone);
+    PushItem(std::move(item));
+  }
 }
 
 void AgentTurn::StopHeld(StopReason reason) {

@@ -82,12 +82,17 @@ struct LogLines {
   std::vector<std::string> lines;  // without newlines
   uint64_t dropped = 0;            // lines the reader counted and left out
 };
+// What LookForCheckpoints found to be gone, of those that it named.
+struct CheckpointsGone {
+  AttemptToken token;
+  std::vector<v1::CheckpointRef> gone;
+};
 struct TimePassed {};
 struct Terminate {};  // SIGTERM: drain; a second one: leave at once
 
 using AgentEvent = std::variant<StreamConnected, StreamLost, OrdersReceived, ReportWritten,
                                 FrameReceived, TrainerMisbehaved, TrainerStartFailed, TrainerExited,
-                                LogLines, TimePassed, Terminate>;
+                                LogLines, CheckpointsGone, TimePassed, Terminate>;
 
 // ---- actions ----
 struct SpawnTrainer {
@@ -101,9 +106,15 @@ struct KillTrainer {};
 struct SendReport {
   v1::WorkerReport report;
 };
+// Looks whether these folders of the storage are there; CheckpointsGone answers where one is not.
+struct LookForCheckpoints {
+  AttemptToken token;
+  std::vector<v1::CheckpointRef> registered;
+};
 struct ExitProcess {};
 
-using AgentAction = std::variant<SpawnTrainer, SendFrame, KillTrainer, SendReport, ExitProcess>;
+using AgentAction =
+    std::variant<SpawnTrainer, SendFrame, KillTrainer, SendReport, LookForCheckpoints, ExitProcess>;
 using Actions = std::vector<AgentAction>;
 
 // ---- state ----

@@ -44,6 +44,7 @@ class AgentTurn {
   void Take(const TrainerStartFailed& event);
   void Take(const TrainerExited& event);
   void Take(LogLines& event);
+  void Take(CheckpointsGone& event);
   void Take(const TimePassed&) {}
   void Take(const Terminate&);
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/limits.h"
+#include "worker/shell/storage.h"
 
 namespace dt {
 namespace {
@@ -45,8 +46,8 @@ Shell::Shell(WorkerConfig config)
       backoff_(limits::kReconnectFirst),
       random_(config_.agent.hello.instance()) {
   const sigset_t signals = WorkerSignals();
-  signals_ = FileDescriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  DT_CHECK(signals_.open());
+  signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  DT_CHECK(signals_.valid());
   uint64_t period_us = 0;
   if (sd_watchdog_enabled(0, &period_us) > 0) {
     watchdog_period_ = absl::Microseconds(period_us) / 2;
@@ -99,6 +100,14 @@ void Shell::Carry(AgentAction& action) {
     if (trainer_) trainer_->Kill();
   } else if (auto* report = std::get_if<SendReport>(&action)) {
     stream_.Write(std::move(report->report));
+  } else if (auto* look = std::get_if<LookForCheckpoints>(&action)) {
+    std::vector<v1::CheckpointRef> gone;
+    for (v1::CheckpointRef& ref : look->registered) {
+      if (IsGone(config_.agent.storage, config_.agent.hello.storage_id(), ref.path())) {
+        gone.push_back(std::move(ref));
+      }
+    }
+    if (!gone.empty()) events_.push_back(CheckpointsGone{look->token, std::move(gone)});
   } else if (std::holds_alternative<ExitProcess>(action)) {
     leave_ = Leave::kDone;
   }
@@ -176,6 +185,9 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
                     config_.agent.hello.worker());
       leave_ = Leave::kNameTaken;
     }
+  } else {
+    // Perhaps another coordinator by now, for which the holder's lease begins anew.
+    refused_since_ = absl::InfiniteDuration();
   }
   std::uniform_real_distribution<double> jitter(0.5, 1.5);
   connect_at_ = now + backoff_ * jitter(random_);

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "worker/shell/file_descriptor.h"
+#include "common/unique_fd.h"
 
 namespace dt {
 namespace {
@@ -53,8 +54,8 @@ absl::StatusOr<std::string> OpenStorage(const std::string& folder) {
   const std::string id = absl::BytesToHexString({random.data(), random.size()});
   // The id is in the name, so that two writers do not share the file.
   const std::string temporary = marker + "." + id;
-  FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.open()) return Problem(folder, "writing its marker", errno);
+  UniqueFd file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return Problem(folder, "writing its marker", errno);
   const std::string line = id + "\n";
   const bool written =
       write(file.get(), line.data(), line.size()) == std::ssize(line) && fsync(file.get()) == 0;
@@ -65,6 +66,17 @@ absl::StatusOr<std::string> OpenStorage(const std::string& folder) {
   if (!written) return Problem(folder, "writing its marker", write_error);
   if (!linked && link_error != EEXIST) return Problem(folder, "writing its marker", link_error);
   return ReadMarker(marker);
+}
+
+bool IsGone(const std::string& folder, const std::string& id, const std::string& path) {
+  const std::filesystem::path inside(path);
+  const bool climbs = std::find(inside.begin(), inside.end(), "..") != inside.end();
+  if (inside.empty() || inside.is_absolute() || climbs) return false;
+  std::error_code code;
+  const auto status = std::filesystem::symlink_status(folder / inside, code);
+  if (status.type() != std::filesystem::file_type::not_found) return false;
+  const absl::StatusOr<std::string> marker = ReadMarker(folder + "/" + kMarker);
+  return marker.ok() && *marker == id;
 }
 
 }  // namespace dt

@@ -15,4 +15,8 @@ namespace dt {
 // it, whole or not at all.
 absl::StatusOr<std::string> OpenStorage(const std::string& folder);
 
+// True where the storage `id` is at `folder` and has nothing at `path`, relative to it. False where
+// that cannot be told: a folder that is not mounted has lost no checkpoint.
+bool IsGone(const std::string& folder, const std::string& id, const std::string& path);
+
 }  // namespace dt

@@ -109,7 +109,7 @@ TEST_F(CommandTest, ExplainTellsEachAttemptWithItsCauseAndPlacement) {
     attempt.set_ended_wall_ms(1700000000000);
     attempt.set_last_step(120);
     attempt.set_rank(1);
-    v1::Member& member = *attempt.add_members();
+    v1::AttemptMember& member = *attempt.add_members();
     member.set_worker("gpu07/0");
     member.set_host("gpu07");
   });

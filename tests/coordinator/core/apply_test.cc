@@ -228,12 +228,12 @@ TEST_F(ApplyTest, RowsBeyondWhereALaterAttemptResumedDoNotCount) {
   Fold({Created(), Submitted(), Started(), Prepared(), Running(), Evaluated(4, 3.0), Saved(4),
         Evaluated(8, 1.0), Saved(8), Ended(v1::CAUSE_HANG, 0)});
   EXPECT_EQ(NewestCheckpoint(trial())->ref.step(), 8u);
-  EXPECT_EQ(ValidationLosses(trial()).lowest, 1.0);
+  EXPECT_EQ(SummarizeValues(trial(), &KnownEvaluation::metric).lowest, 1.0);
   Fold({Started(2)});
   EXPECT_EQ(NewestCheckpoint(trial())->ref.step(), 8u) << "it did not run yet";
   Fold({Prepared(2), Running(2, 4)});
   EXPECT_EQ(NewestCheckpoint(trial())->ref.step(), 4u);
-  EXPECT_EQ(ValidationLosses(trial()).lowest, 3.0);
+  EXPECT_EQ(SummarizeValues(trial(), &KnownEvaluation::metric).lowest, 3.0);
   EXPECT_TRUE(IsValid(trial(), 1, 4));
   EXPECT_FALSE(IsValid(trial(), 1, 5));
   EXPECT_TRUE(IsValid(trial(), 2, 5));
@@ -258,7 +258,7 @@ TEST_F(ApplyTest, EvaluationsAndCheckpointsInMemoryAreBoundedAndTheBestStays) {
   for (uint64_t i = 1; i < limits::kCheckpointsPerTrial + 50; ++i) Fold({Saved(i)});
   EXPECT_EQ(trial().evaluations.size(), limits::kEvaluationsPerTrial);
   EXPECT_EQ(trial().checkpoints.size(), limits::kCheckpointsPerTrial);
-  EXPECT_EQ(ValidationLosses(trial()).lowest, 0.5);
+  EXPECT_EQ(SummarizeValues(trial(), &KnownEvaluation::metric).lowest, 0.5);
   EXPECT_EQ(NewestCheckpoint(trial())->ref.step(), limits::kCheckpointsPerTrial + 49);
 }
 
@@ -268,7 +268,7 @@ TEST_F(ApplyTest, TheBestEvaluationThatStaysIsTheExperiments) {
   Fold({Created(), submitted, Started(), Prepared(), Running()});
   Fold({Evaluated(1, 7.0), Evaluated(2, std::numeric_limits<double>::quiet_NaN())});
   for (uint64_t i = 3; i < limits::kEvaluationsPerTrial + 50; ++i) Fold({Evaluated(i, 5.0)});
-  EXPECT_EQ(ValidationLosses(trial()).highest, 7.0);
+  EXPECT_EQ(SummarizeValues(trial(), &KnownEvaluation::metric).highest, 7.0);
 }
 
 TEST_F(ApplyTest, AnEvaluationThatNoLongerCountsMakesRoomFirst) {
@@ -276,7 +276,7 @@ TEST_F(ApplyTest, AnEvaluationThatNoLongerCountsMakesRoomFirst) {
         Evaluated(6, 0.1), Ended(v1::CAUSE_WORKER_LOST, 0)});
   Fold({Started(2), Prepared(2), Running(2, 4)});
   for (uint64_t i = 5; i < limits::kEvaluationsPerTrial + 50; ++i) Fold({Evaluated(i, 9.0, 2)});
-  EXPECT_EQ(ValidationLosses(trial()).lowest, 3.0);
+  EXPECT_EQ(SummarizeValues(trial(), &KnownEvaluation::metric).lowest, 3.0);
 }
 
 TEST_F(ApplyTest, TheHashSeesEveryFact) {

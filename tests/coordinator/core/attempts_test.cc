@@ -22,7 +22,7 @@ class AttemptTest : public CoreTest {
   v1::Cause CauseOf(TrialId id) { return TrialOf(id).attempts.back().cause; }
 };
 
-TEST_F(AttemptTest, OneStepTrialFromSubmitToFinished) {
+TEST_F(AttemptTest, ATrialFromSubmitToFinished) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   ExpectOrders("a", id, 0);
@@ -30,7 +30,7 @@ TEST_F(AttemptTest, OneStepTrialFromSubmitToFinished) {
   Train({"a"});
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
   SendItems("a", {Rows("a", 1, 1), Evaluation("a", 1, 3.5), Checkpoint("a", 1)});
-  Finish({"a"}, 1);
+  Finish({"a"});
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
   EXPECT_EQ(chunks_.size(), 1u);
   ExpectIdle("a");
@@ -116,6 +116,7 @@ TEST_F(AttemptTest, ATrialThatMayHaveNoMoreAttemptsSaysSo) {
   AddWorker("a");
   v1::ExperimentSpec spec = OneTrial();
   spec.mutable_base()->mutable_retries()->set_backoff_seconds(0);
+  spec.mutable_base()->mutable_train()->set_max_steps(2 * limits::kAttemptsPerTrial);
   const TrialId id{Submit(spec), 1};
   for (uint64_t attempt = 1; attempt <= limits::kAttemptsPerTrial; ++attempt) {
     ASSERT_EQ(AttemptsOf(id), attempt);
@@ -154,6 +155,35 @@ TEST_F(AttemptTest, TheNextAttemptResumesFromTheNewestCheckpoint) {
   ExpectOrders("a", id, 0);
   EXPECT_EQ(AssignedTo("a")->attempt(), 2u);
   EXPECT_EQ(AssignedTo("a")->resume().step(), 20u);
+}
+
+TEST_F(AttemptTest, TheNextAttemptSaysWhichRegisteredCheckpointsAreGone) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  EXPECT_TRUE(AssignedTo("a")->registered().empty());
+  SendItems("a", {Checkpoint("a", 5), Checkpoint("a", 10)});
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH, 12)});
+  Leave("a");
+  Advance(absl::Seconds(2));
+  const v1::Assigned* assigned = AssignedTo("a");
+  ASSERT_NE(assigned, nullptr);
+  ASSERT_EQ(assigned->registered_size(), 2);
+  v1::Item gone = ItemOf("a");
+  *gone.mutable_checkpoint_removed() = assigned->registered(0);
+  SendItems("a", {gone});
+  ASSERT_EQ(TrialOf(id).checkpoints.size(), 1u);
+  EXPECT_EQ(TrialOf(id).checkpoints[0].ref.step(), 10u);
+  v1::ListCheckpointsRequest list;
+  list.set_experiment(id.experiment);
+  const auto listed = Call<v1::ListCheckpointsResponse>(list);
+  ASSERT_TRUE(listed.ok());
+  EXPECT_EQ(listed->checkpoints_size(), 1);
+  Follow("a");
+  SendItems("a", {Prepared("a")});
+  workers_.at("a").orders.reset();
+  Connect("a");
+  EXPECT_TRUE(AssignedTo("a")->registered().empty()) << "asked until it has prepared";
 }
 
 TEST_F(AttemptTest, ACheckpointToldAfterTheGangsEndStillCounts) {
@@ -402,6 +432,26 @@ TEST_F(AttemptTest, ACancelThatWasAcceptedWinsOverAFinish) {
   Cancel(id.experiment, 1);
   Finish({"a", "b"});
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_CANCELLED);
+}
+
+TEST_F(AttemptTest, TheFirstReasonOfACancelStands) {
+  AddWorker("a");
+  const TrialId id{Submit(Trials(2)), 1};
+  Train({"a"});
+  v1::CancelRequest request;
+  request.set_experiment(id.experiment);
+  request.set_trial(1);
+  request.set_reason("wrong data");
+  ASSERT_TRUE(Call<v1::CancelResponse>(request).ok());
+  request.set_trial(0);
+  request.set_reason("all of it");
+  ASSERT_TRUE(Call<v1::CancelResponse>(request).ok());
+  EXPECT_EQ(TrialOf(id).message, "wrong data");
+  Follow("a");
+  Leave("a");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_CANCELLED);
+  EXPECT_EQ(TrialOf(id).message, "wrong data");
+  EXPECT_EQ(TrialOf({id.experiment, 2}).message, "all of it");
 }
 
 TEST_F(AttemptTest, ACancelledGangWithALostMemberEndsWithItsLease) {

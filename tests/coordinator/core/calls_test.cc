@@ -22,7 +22,7 @@ TEST_F(CallTest, ASubmissionIsExpandedAndQueued) {
   EXPECT_EQ(response->trials(), 5u);
   EXPECT_FALSE(response->existed());
   EXPECT_EQ(GetExperiment(state_.durable, 1).pending, 5u);
-  EXPECT_EQ(ExpandedOf(TrialOf({1, 5})).trial(), 5u);
+  EXPECT_EQ(ExpandedOf(GetExperiment(state_.durable, 1), TrialOf({1, 5})).trial(), 5u);
 }
 
 TEST_F(CallTest, ABadSpecificationIsRefusedWithEveryError) {
@@ -179,7 +179,7 @@ TEST_F(CallTest, OnlyAnEndedExperimentIsDeletedAndItsFilesAreNamed) {
   const auto response = Call<v1::DeleteResponse>(request);
   ASSERT_TRUE(response.ok());
   ASSERT_EQ(response->left_behind_size(), 1);
-  EXPECT_EQ(response->left_behind(0).checkpoint().path(), "a1/step-10");
+  EXPECT_EQ(response->left_behind(0).checkpoint().path(), "1/1/a1/step-10");
   EXPECT_EQ(last_.deletions, std::vector<ExperimentId>{id});
   EXPECT_EQ(DeleteStatus(id).code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(state_.durable.tokens.empty());

@@ -22,6 +22,26 @@ class QueryTest : public CoreTest {
   }
 };
 
+TEST_F(QueryTest, WhatItTakesToSpeakAsAWorkerStaysInside) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  v1::ExplainTrialRequest request;
+  request.set_experiment(id);
+  request.set_trial(1);
+  const auto response = Call<v1::ExplainTrialResponse>(request);
+  ASSERT_TRUE(response.ok());
+  ASSERT_EQ(response->attempts(0).members_size(), 1);
+  const v1::AttemptMember& member = response->attempts(0).members(0);
+  EXPECT_EQ(member.worker(), "a");
+  for (int i = 0; i < member.GetDescriptor()->field_count(); ++i) {
+    EXPECT_NE(member.GetDescriptor()->field(i)->name(), "instance");
+  }
+  v1::Hello wire;  // its bytes are nowhere in the answer
+  wire.set_instance(workers_.at("a").hello.instance());
+  EXPECT_EQ(response->SerializeAsString().find(wire.SerializeAsString().substr(1)),
+            std::string::npos);
+}
+
 TEST_F(QueryTest, ListsArePagedToTheirEnd) {
   for (int i = 0; i < 5; ++i) Submit(OneTrial());
   v1::ListExperimentsRequest request;

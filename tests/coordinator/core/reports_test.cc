@@ -133,6 +133,42 @@ TEST_F(ReportTest, NoLeaseRunsOutSoonAfterTheCoordinatorsStart) {
   EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_WORKER_LOST);
 }
 
+// The old process and the coordinator died together; a new one is started by hand at once.
+TEST_F(ReportTest, AHolderThatWasNotHeardSinceTheStartOutlastsItsLeaseAtNobodysExpense) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  RestartCoordinator();
+  Restart("a");
+  ExpectStreamEnded(absl::StatusCode::kAlreadyExists);
+  const absl::Duration start = now_.steady;
+  while (workers_.at("a").stream == 0 && now_.steady - start < limits::kNameRefusedGrace) {
+    Advance(absl::Seconds(1));
+    Connect("a");
+  }
+  EXPECT_EQ(PresenceOf("a"), Presence::kConnected);
+  EXPECT_LE(now_.steady - start, limits::kLease) << "a start's grace is not the name's";
+  EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_WORKER_LOST);
+  Advance(absl::Seconds(5));
+  ExpectOrders("a", id, 0);
+  EXPECT_EQ(TrialOf(id).attempts.size(), 2u);
+}
+
+TEST_F(ReportTest, AHolderThatWasHeardSinceTheStartKeepsItsName) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  RestartCoordinator();
+  Connect("a");
+  Advance(limits::kLease);
+  v1::WorkerReport report;
+  *report.mutable_hello() = workers_.at("a").hello;
+  report.mutable_hello()->set_instance(77);
+  SendOn(900, report);
+  ExpectStreamEnded(absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+}
+
 TEST_F(ReportTest, ACoordinatorThatStoodStillBlamesNobodyForSilence) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};

@@ -213,7 +213,7 @@ TEST_F(StorageTest, AWorkerThatComesBackInTimeIsUsed) {
 TEST_F(StorageTest, ARemovedCheckpointIsNotResumedFrom) {
   v1::Item removed = ItemOf("a");
   removed.mutable_checkpoint_removed()->set_storage_id("storage-a");
-  removed.mutable_checkpoint_removed()->set_path("a1/step-10");
+  removed.mutable_checkpoint_removed()->set_path("1/1/a1/step-10");
   SendItems("a", {removed, Ended("a", v1::CAUSE_TRAINER_CRASH)});
   Leave("a");
   Advance(absl::Seconds(2));
@@ -251,8 +251,8 @@ TEST_F(ScheduleTest, TenThousandTrialsOnAThousandWorkersRunThrough) {
   }
   v1::SubmitRequest request;
   *request.mutable_spec() = Trials(10000);
-  Effects effects =
-      Step(state_, {.what = ClientCall{.reply = 1, .request = request, .disk_low = false}}, now_);
+  ClientCall call{.reply = 1, .request = PrepareSubmission(request, DeviceKind::kCpu, 1)};
+  Effects effects = Step(state_, {.what = std::move(call)}, now_);
   size_t finished = 0;
   std::vector<OrdersOut> orders = std::move(effects.orders);
   for (v1::Record& record : effects.records) journal_.push_back(record.SerializeAsString());
@@ -271,6 +271,7 @@ TEST_F(ScheduleTest, TenThousandTrialsOnAThousandWorkersRunThrough) {
       item.mutable_running();
       *report.add_items() = item;
       item.mutable_ended()->set_cause(v1::CAUSE_FINISHED);
+      item.mutable_ended()->set_step(1);
       *report.add_items() = item;
       for (v1::Item& each : *report.mutable_items()) each.set_sequence(++sequence[out.stream]);
       Effects made = Step(state_, {.what = std::move(received)}, now_);

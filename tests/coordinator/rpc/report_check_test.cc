@@ -15,6 +15,7 @@ v1::WorkerReport Opening() {
   v1::WorkerReport report;
   report.mutable_hello()->set_worker("host/0");
   report.mutable_hello()->set_instance(1);
+  report.mutable_hello()->set_session(1);
   report.mutable_hello()->set_device("cuda");
   return report;
 }
@@ -105,6 +106,12 @@ TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
   const std::vector<std::pair<const char*, std::function<void(v1::WorkerReport&)>>> damages = {
       {"no worker", [](auto& r) { r.mutable_hello()->clear_worker(); }},
       {"no instance", [](auto& r) { r.mutable_hello()->clear_instance(); }},
+      {"no session", [](auto& r) { r.mutable_hello()->clear_session(); }},
+      {"a session that is none",
+       [](auto& r) { r.mutable_hello()->set_session(uint64_t{1} << 63); }},
+      {"an end without a cause", [](auto& r) { AddItem(r)->mutable_ended(); }},
+      {"an end of a cause that is none",
+       [](auto& r) { AddItem(r)->mutable_ended()->set_cause(static_cast<v1::Cause>(99)); }},
       {"odd device", [](auto& r) { r.mutable_hello()->set_device("tpu"); }},
       {"long name",
        [](auto& r) { r.mutable_hello()->set_worker(std::string(limits::kNameBytes + 1, 'x')); }},

@@ -69,6 +69,27 @@ TEST_F(RpcTest, ALongErrorKeepsItsCodeAndAsMuchOfItsTextAsTravels) {
   EXPECT_TRUE(status.error_message().ends_with(" ..."));
 }
 
+TEST_F(RpcTest, TextThatIsNotUtf8IsRefusedByItsNameAndNotAsAnUnknownCall) {
+  Serve();
+  AnswerStatus();
+  v1::CancelRequest request;
+  request.set_reason("caf\xe9");
+  v1::CancelResponse response;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const grpc::Status status = control_->Cancel(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "reason is not UTF-8; write it as UTF-8 text");
+  v1::WorkerReport report = FirstReport();
+  report.mutable_hello()->set_host("caf\xe9");
+  grpc::ClientContext session;
+  SetDeadline(session);
+  auto stream = fleet_->Session(&session);
+  stream->Write(report);
+  EXPECT_EQ(stream->Finish().error_message(),
+            "report refused: hello.host is not UTF-8; write it as UTF-8 text");
+}
+
 TEST_F(RpcTest, ACallWithoutADeadlineIsRefused) {
   Serve();
   AnswerStatus();
@@ -96,7 +117,7 @@ TEST_F(RpcTest, TheCoreSaysFirstWhatIsReadAndThatItExists) {
     const auto& request = std::get<v1::ListTrialsRequest>(call.request);
     if (request.trial() == 77) return publisher.Answer({call.reply, absl::NotFoundError(""), {}});
     auto response = std::make_unique<v1::ListTrialsResponse>();
-    response->add_trials()->set_experiment(42);
+    response->set_experiment(42);  // which need not have a trial yet
     publisher.Answer({call.reply, absl::OkStatus(), std::move(response)});
   });
   v1::ReadMetricsRequest request;
@@ -204,6 +225,38 @@ TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
   grpc::ClientContext without;
   without.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
   EXPECT_FALSE(uncertified->GetStatus(&without, {}, &response).ok());
+}
+
+TEST_F(RpcTest, ACertificateThatNamesAWorkerSpeaksForNoOther) {
+  const testing::TempFolder folder;
+  const std::string script =
+      "cd " + folder.path() +
+      " && openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=test"
+      " -days 1 2>log"
+      " && openssl req -newkey rsa:2048 -nodes -keyout own.key -out own.csr -subj /CN=localhost"
+      " 2>>log && printf 'subjectAltName=IP:127.0.0.1,URI:dtrain://worker/host' > ext"
+      " && openssl x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out own.pem"
+      " -days 1 -extfile ext 2>>log";
+  if (std::system(script.c_str()) != 0) GTEST_SKIP() << "openssl cannot make certificates here";
+  Serve("127.0.0.1:0", {folder / "ca.pem", folder / "own.pem", folder / "own.key"});
+  Script([&](Event& event, Publisher& publisher) {
+    if (const auto* received = std::get_if<ReportReceived>(&event.what)) {
+      publisher.EndStream({received->stream, absl::AbortedError("taken")});
+    }
+  });
+  const auto status_of = [this](const std::string& worker) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    auto stream = fleet_->Session(&context);
+    v1::WorkerReport report = FirstReport();
+    report.mutable_hello()->set_worker(worker);
+    stream->Write(report);
+    return stream->Finish();
+  };
+  EXPECT_EQ(status_of("host/0").error_message(), "taken");
+  const grpc::Status refused = status_of("other/0");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_NE(refused.error_message().find("is for host;"), std::string::npos);
 }
 
 // The distribution's gRPC alone would never accept again (CVE-2023-4785).

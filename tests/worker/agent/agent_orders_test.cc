@@ -94,6 +94,28 @@ TEST_F(AgentTest, EndedAttemptIsNotStartedAgainByOrdersInFlight) {
   EXPECT_TRUE(SaysGone(1));
 }
 
+TEST_F(AgentTest, RegisteredCheckpointsThatAreGoneAreToldAgain) {
+  Connect();
+  v1::Orders orders = Holding(1);
+  for (const char* path : {"1/2/a1/step-5", "1/2/a2/step-9"}) {
+    v1::CheckpointRef& ref = *orders.mutable_attempt()->add_registered();
+    ref.set_storage_id("storage-1");
+    ref.set_path(path);
+  }
+  Order(orders);
+  auto look = Take<LookForCheckpoints>();
+  ASSERT_TRUE(look.has_value());
+  ASSERT_EQ(look->registered.size(), 2u);
+  Order(orders);
+  EXPECT_FALSE(Take<LookForCheckpoints>().has_value()) << "once an attempt";
+  Feed(CheckpointsGone{TokenOf(9), {look->registered[1]}});  // of an earlier attempt
+  Feed(CheckpointsGone{look->token, {look->registered[0]}});
+  DeliverReports();
+  ASSERT_EQ(items_.size(), 1u);
+  EXPECT_EQ(items_[0].checkpoint_removed().path(), "1/2/a1/step-5");
+  EXPECT_EQ(items_[0].attempt_token(), TokenOf(1).ToBytes());
+}
+
 TEST_F(AgentTest, WarmTrainerTakesTheNextAttempt) {
   ReachTraining();
   EndsAs("finished");

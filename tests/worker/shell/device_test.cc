@@ -167,6 +167,22 @@ TEST(StorageTest, AMarkerThatIsNoneIsRefusedByName) {
   EXPECT_EQ(OpenStorage(root.path()).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(StorageTest, ACheckpointIsGoneOnlyWhereItsStorageIsThere) {
+  TempFolder root;
+  const std::string storage = root / "storage";
+  const auto id = OpenStorage(storage);
+  ASSERT_TRUE(id.ok());
+  std::filesystem::create_directories(storage + "/1/2/a1/step-5");
+  EXPECT_FALSE(IsGone(storage, *id, "1/2/a1/step-5"));
+  EXPECT_TRUE(IsGone(storage, *id, "1/2/a1/step-6"));
+  EXPECT_TRUE(IsGone(storage, *id, "9/9/a1/step-6"));
+  EXPECT_FALSE(IsGone(storage, std::string(32, '0'), "1/2/a1/step-6")) << "another storage";
+  EXPECT_FALSE(IsGone(root / "not-mounted", *id, "1/2/a1/step-6"));
+  for (const char* outside : {"/no/such", "../step-6", "1/../../step-6", ""}) {
+    EXPECT_FALSE(IsGone(storage, *id, outside)) << outside;
+  }
+}
+
 TEST(StorageTest, AFolderThatCannotBeMadeIsRefused) {
   TempFolder root;
   const std::string file = root.Write("file", "");

@@ -1,4 +1,5 @@
-// spec.cc: JSON to TrialSpec, and the model back. Integers of 64 bits are strings in protobuf's JSON.
+// spec.cc: JSON to TrialSpec, and the model back. Integers of 64 bits are strings in protobuf's
+// JSON.
 #include "worker/trainer/trial/spec.h"
 
 #include <algorithm>
@@ -43,8 +44,8 @@ DT_WORDS(Tokenizer, "auto", "gpt2", "byte")
 DT_WORDS(ModelSpec::Keep, "none", "block")
 #undef DT_WORDS
 
-// Where the value of each field goes. What is not here is for others (resources, retries), says what
-// another field says too (model.preset, train.global_batch_tokens), or has one choice so far.
+// Where the value of each field goes. What is not here is for others (resources, retries), says
+// what another field says too (model.preset, train.global_batch_tokens), or has one choice so far.
 template <typename Visit>
 void VisitModel(ModelSpec& model, const Visit& visit) {
   visit("model.n_layer", model.n_layer);

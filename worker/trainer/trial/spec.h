@@ -1,5 +1,5 @@
-// spec.h: what one trial trains: a resolved specification, as an agent sends it (v1::Spec written as
-// protobuf JSON) or `dtctl resolve` writes it.
+// spec.h: what one trial trains: a resolved specification, as an agent sends it (v1::Spec written
+// as protobuf JSON) or `dtctl resolve` writes it.
 //
 // Role:   pure; no LibTorch. Every field must be there: types, ranges and words are those of the
 //         field table (spec/table/), defaults and presets are for those who resolve, not for here.

@@ -1,0 +1,88 @@
+#include "coordinator/core/claims.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/view.h"
+
+namespace dt {
+namespace {
+
+// Until an attempt has prepared, nothing says how far it goes.
+std::string Beyond(const Claimant& claimant, uint64_t step) {
+  const uint64_t target = claimant.trial.target_steps;
+  if (target == 0 || step <= target) return {};
+  return absl::StrCat("step ", step, " is beyond the last, ", target);
+}
+
+std::string OtherStorage(const Claimant& claimant, const v1::CheckpointRef& checkpoint) {
+  if (checkpoint.storage_id() == claimant.storage_id) return {};
+  return absl::StrCat("a checkpoint on storage '", checkpoint.storage_id(), "'; its worker's is '",
+                      claimant.storage_id, "'");
+}
+
+}  // namespace
+
+std::string DoubtAbout(const Claimant&, const v1::Prepared& prepared, int64_t max_steps) {
+  if (prepared.target_steps() == 0) return "it prepared for no step";
+  if (max_steps <= 0 || prepared.target_steps() == static_cast<uint64_t>(max_steps)) return {};
+  return absl::StrCat("it prepared for ", prepared.target_steps(), " steps; train.max_steps is ",
+                      max_steps);
+}
+
+std::string DoubtAbout(const Claimant& claimant, const v1::Running& running) {
+  const auto& resume = claimant.attempt.resume;
+  const uint64_t most = resume.has_value() ? resume->step() : 0;
+  if (running.resumed_step() <= most) return Beyond(claimant, running.resumed_step());
+  return absl::StrCat("it says that it resumed from step ", running.resumed_step(),
+                      "; it was to resume from step ", most);
+}
+
+std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint64_t rows_until) {
+  const uint64_t resumed = claimant.attempt.resumed_step;
+  if (rows.first_step() <= resumed) {
+    return absl::StrCat("a row of step ", rows.first_step(), "; the attempt resumed from step ",
+                        resumed);
+  }
+  if (rows.first_step() <= rows_until) {
+    return absl::StrCat("a row of step ", rows.first_step(), " after that of step ", rows_until);
+  }
+  return Beyond(claimant, rows.last_step());
+}
+
+std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluation) {
+  return Beyond(claimant, evaluation.step());
+}
+
+std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkpoint) {
+  const std::string expected = absl::StrCat(ToString(claimant.id.trial), "/a", claimant.id.attempt,
+                                            "/step-", checkpoint.step());
+  if (checkpoint.path() != expected) {
+    return absl::StrCat("a checkpoint at '", checkpoint.path(), "'; its place is ", expected);
+  }
+  if (std::string doubt = OtherStorage(claimant, checkpoint); !doubt.empty()) return doubt;
+  return Beyond(claimant, checkpoint.step());
+}
+
+std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t rank) {
+  const uint64_t target = claimant.trial.target_steps;
+  if (!v1::Cause_IsValid(ended.cause()) || ended.cause() == v1::CAUSE_UNSPECIFIED) {
+    return absl::StrCat("it ended for cause ", static_cast<int>(ended.cause()));
+  }
+  if (rank != 0) return {};
+  // Nobody but the coordinator stops a trial early, and it has not.
+  if (ended.cause() == v1::CAUSE_STOPPED_EARLY) return "it says that it was stopped early";
+  if (ended.cause() != v1::CAUSE_FINISHED) return {};
+  if (!claimant.attempt.ran) return "it says that it finished, and it never trained";
+  if (ended.step() == target) return {};
+  return absl::StrCat("it says that it finished at step ", ended.step(), " of ", target);
+}
+
+std::string DoubtAbout(const Claimant& claimant, const v1::AttemptStatus& status) {
+  const std::string doubt = Beyond(claimant, status.step());
+  return doubt.empty() ? Beyond(claimant, status.latest().step()) : doubt;
+}
+
+std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed) {
+  return OtherStorage(claimant, removed);
+}
+
+}  // namespace dt

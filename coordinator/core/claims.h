@@ -1,0 +1,38 @@
+// claims.h: what a worker's report says of an attempt, held against what is known of it.
+//
+// Role:    pure. A worker that errs or lies must not write what cannot be: an end before the last
+//          step, steps beyond the target or back, a checkpoint of another trial.
+// Errors:  why it cannot be true, in words for the operator; "" where it may be.
+// Tests:   tests/coordinator/core/claims_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "coordinator/core/durable.h"
+#include "dtrain/v1/fleet.pb.h"
+
+namespace dt {
+
+// The rank that speaks, and of what.
+struct Claimant {
+  AttemptId id;
+  const Trial& trial;
+  const Attempt& attempt;
+  const std::string& storage_id;  // of the worker
+};
+
+// `max_steps` of the specification; 0: the target follows from the data.
+std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, int64_t max_steps);
+std::string DoubtAbout(const Claimant& claimant, const v1::Running& running);
+// `rows_until`: the newest row taken of this attempt; 0: none.
+std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint64_t rows_until);
+std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluation);
+std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkpoint);
+// `rank`: what others than rank 0 say of having finished decides nothing.
+std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t rank);
+std::string DoubtAbout(const Claimant& claimant, const v1::AttemptStatus& status);
+// Files are gone from a storage: only who sees it can tell.
+std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed);
+
+}  // namespace dt

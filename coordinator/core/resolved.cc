@@ -1,0 +1,190 @@
+#include "coordinator/core/resolved.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "spec/spec.h"
+
+namespace dt {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr size_t kLongTextBytes = 64;
+
+// A field of v1::Spec or of one of its sections.
+struct SpecField {
+  const FieldDescriptor* section = nullptr;  // nullptr: of v1::Spec itself
+  const FieldDescriptor* field = nullptr;    // nullptr: there is none of this path
+};
+
+SpecField FindSpecField(std::string_view path) {
+  const auto* spec = v1::Spec::descriptor();
+  const size_t dot = path.find('.');
+  if (dot == std::string_view::npos) return {nullptr, spec->FindFieldByName(std::string(path))};
+  const FieldDescriptor* section = spec->FindFieldByName(std::string(path.substr(0, dot)));
+  if (section == nullptr || section->message_type() == nullptr) return {};
+  return {section, section->message_type()->FindFieldByName(std::string(path.substr(dot + 1)))};
+}
+
+std::string PathOf(const SpecField& field) {
+  return field.section == nullptr ? field.field->name()
+                                  : absl::StrCat(field.section->name(), ".", field.field->name());
+}
+
+std::vector<std::string> AllPaths() {
+  std::vector<std::string> paths;
+  const auto* spec = v1::Spec::descriptor();
+  for (int i = 0; i < spec->field_count(); ++i) {
+    const FieldDescriptor* section = spec->field(i);
+    if (section->message_type() == nullptr) {
+      paths.push_back(section->name());
+      continue;
+    }
+    for (int j = 0; j < section->message_type()->field_count(); ++j) {
+      paths.push_back(
+          absl::StrCat(section->name(), ".", section->message_type()->field(j)->name()));
+    }
+  }
+  return paths;
+}
+
+const Message& HolderIn(const v1::Spec& spec, const SpecField& place) {
+  return place.section == nullptr ? spec : spec.GetReflection()->GetMessage(spec, place.section);
+}
+
+void CopyField(const v1::Spec& from, const SpecField& place, v1::Spec& to) {
+  v1::Spec copy = from;
+  const auto* reflection = copy.GetReflection();
+  if (place.section == nullptr) return reflection->SwapFields(&copy, &to, {place.field});
+  Message* source = reflection->MutableMessage(&copy, place.section);
+  source->GetReflection()->SwapFields(source, reflection->MutableMessage(&to, place.section),
+                                      {place.field});
+}
+
+bool SameField(const v1::Spec& one, const v1::Spec& other, const SpecField& place) {
+  const Message& a = HolderIn(one, place);
+  const Message& b = HolderIn(other, place);
+  const auto* reflection = a.GetReflection();
+  const FieldDescriptor* field = place.field;
+  if (!field->is_repeated()) {
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_INT32:
+        return reflection->GetInt32(a, field) == reflection->GetInt32(b, field);
+      case FieldDescriptor::CPPTYPE_INT64:
+        return reflection->GetInt64(a, field) == reflection->GetInt64(b, field);
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return reflection->GetDouble(a, field) == reflection->GetDouble(b, field);
+      case FieldDescriptor::CPPTYPE_BOOL:
+        return reflection->GetBool(a, field) == reflection->GetBool(b, field);
+      case FieldDescriptor::CPPTYPE_STRING: {
+        std::string of_a, of_b;
+        return reflection->GetStringReference(a, field, &of_a) ==
+               reflection->GetStringReference(b, field, &of_b);
+      }
+      default:
+        break;
+    }
+  }
+  google::protobuf::util::MessageDifferencer differencer;
+  return differencer.CompareWithFields(a, b, {field}, {field});
+}
+
+// A swept text that is long: no rule changes one, and the list of values has it already.
+bool IsLongText(const v1::Spec& spec, const SpecField& place) {
+  if (place.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING || place.field->is_repeated()) {
+    return false;
+  }
+  const Message& holder = HolderIn(spec, place);
+  std::string text;
+  return holder.GetReflection()->GetStringReference(holder, place.field, &text).size() >
+         kLongTextBytes;
+}
+
+bool IsAssigned(const v1::ExpandedTrial& trial, std::string_view path) {
+  return std::any_of(
+      trial.assignments().begin(), trial.assignments().end(),
+      [path](const v1::Assignment& assignment) { return assignment.path() == path; });
+}
+
+// Adds to `trial` what of `mine` is not as in `shared`.
+void KeepDifferences(const v1::Spec& shared, const std::vector<SpecField>& fields,
+                     const v1::Spec& mine, v1::ExpandedTrial& trial) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const SpecField& field = fields[i];
+    if (field.field == nullptr || SameField(mine, shared, field)) continue;
+    if (IsLongText(mine, field) && IsAssigned(trial, PathOf(field))) continue;
+    trial.add_differs(static_cast<uint32_t>(i));
+    CopyField(mine, field, *trial.mutable_resolved());
+  }
+}
+
+template <typename Paths>
+std::vector<SpecField> FindSpecFields(const Paths& paths) {
+  std::vector<SpecField> fields;
+  for (const std::string& path : paths) fields.push_back(FindSpecField(path));
+  return fields;
+}
+
+absl::StatusOr<v1::Spec> Resolve(const v1::ExperimentSpec& spec, const v1::ExpandedTrial& trial) {
+  return spec::ResolveTrial(spec, {trial.assignments().begin(), trial.assignments().end()});
+}
+
+}  // namespace
+
+absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
+  for (std::string& path : AllPaths()) *fact.add_resolved_paths() = std::move(path);
+  *fact.mutable_resolved() = fact.spec().base();  // where its trials are still to come
+  if (fact.trials().empty()) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(*fact.mutable_resolved(), Resolve(fact.spec(), fact.trials(0)));
+  const std::vector<SpecField> fields = FindSpecFields(fact.resolved_paths());
+  for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
+    if (trial.trial() == 1) continue;
+    DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(fact.spec(), trial));
+    KeepDifferences(fact.resolved(), fields, mine, trial);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeepResolved(const Experiment& experiment, v1::TrialsAdded& fact) {
+  const std::vector<SpecField> fields = FindSpecFields(experiment.resolved_paths);
+  for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
+    DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(experiment.spec, trial));
+    KeepDifferences(experiment.resolved, fields, mine, trial);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& trial) {
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
+  absl::StatusOr<v1::Spec> today = Resolve(experiment.spec, expanded);
+  if (experiment.resolved_paths.empty()) return today;
+  v1::Spec spec = today.ok() ? *std::move(today) : experiment.resolved;
+  std::vector<bool> own(experiment.resolved_paths.size(), false);
+  for (const uint32_t place : expanded.differs()) own[place] = true;
+  for (size_t i = 0; i < experiment.resolved_paths.size(); ++i) {
+    const std::string& path = experiment.resolved_paths[i];
+    const SpecField place = FindSpecField(path);
+    if (place.field == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " is no field of this version; the experiment was taken by another one, which can ",
+          "train it"));
+    }
+    const v1::Spec& kept = own[i] ? expanded.resolved() : experiment.resolved;
+    if (SameField(spec, kept, place)) continue;
+    if (!own[i] && IsLongText(spec, place) && IsAssigned(expanded, path)) continue;
+    CopyField(kept, place, spec);
+  }
+  return spec;
+}
+
+}  // namespace dt

@@ -1,0 +1,101 @@
+#include "coordinator/core/standings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "coordinator/core/summaries.h"
+
+namespace dt {
+namespace {
+
+// The smaller, the better; ties go to the smaller number.
+double CostOf(const Experiment& experiment, double value) {
+  return Maximizes(experiment) ? -value : value;
+}
+
+void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
+  Standing& standing = live.standings[experiment.id];
+  standing.trials.resize(experiment.trials.size());
+  const Trial& trial = experiment.trials[number - 1];
+  Standing::OfTrial& now = standing.trials[number - 1];
+  if (std::isfinite(now.value)) standing.ranked.erase({CostOf(experiment, now.value), number});
+  standing.done -= now.done;
+  now.done = IsActive(trial.state) ? 0 : DoneOf(trial);
+  now.value = DurableMetricOf(experiment, trial);
+  standing.done += now.done;
+  if (std::isfinite(now.value)) standing.ranked.insert({CostOf(experiment, now.value), number});
+}
+
+template <typename Fact>
+void RestandSubject(State& state, const Fact& fact) {
+  const Experiment* experiment = FindExperiment(state.durable, fact.experiment());
+  if (experiment == nullptr || fact.trial() == 0) return;
+  RestandTrial(state.live, *experiment, fact.trial());
+}
+
+void RestandExperiment(State& state, const Experiment& experiment) {
+  state.live.standings.erase(experiment.id);
+  const auto trials = static_cast<uint32_t>(experiment.trials.size());
+  for (uint32_t number = 1; number <= trials; ++number) {
+    RestandTrial(state.live, experiment, number);
+  }
+}
+
+}  // namespace
+
+uint64_t DoneOf(const Trial& trial) {
+  if (trial.state == v1::TRIAL_FINISHED) return kWholeTrial;
+  if (trial.target_steps == 0) return 0;
+  uint64_t step = 0;
+  if (IsTerminal(trial.state)) {
+    step = trial.attempts.empty() ? 0 : trial.attempts.back().last_step;
+  } else if (const KnownCheckpoint* newest = NewestCheckpoint(trial)) {
+    step = newest->ref.step();
+  }
+  const double part = static_cast<double>(step) / static_cast<double>(trial.target_steps);
+  return static_cast<uint64_t>(std::min(1.0, part) * static_cast<double>(kWholeTrial));
+}
+
+void Restand(State& state, const v1::Record& record) {
+  switch (record.fact_case()) {
+    case v1::Record::kAttemptStarted:
+      return RestandSubject(state, record.attempt_started());
+    case v1::Record::kAttemptPrepared:
+      return RestandSubject(state, record.attempt_prepared());
+    case v1::Record::kAttemptRunning:
+      return RestandSubject(state, record.attempt_running());
+    case v1::Record::kAttemptEnded:
+      return RestandSubject(state, record.attempt_ended());
+    case v1::Record::kEvaluation:
+      return RestandSubject(state, record.evaluation());
+    case v1::Record::kCheckpoint:
+      return RestandSubject(state, record.checkpoint());
+    case v1::Record::kCheckpointRemoved:
+      return RestandSubject(state, record.checkpoint_removed());
+    case v1::Record::kTrialEnded:
+      return RestandSubject(state, record.trial_ended());
+    case v1::Record::kTrialRetried:
+      return RestandSubject(state, record.trial_retried());
+    case v1::Record::kExperimentDeleted:
+      state.live.standings.erase(record.experiment_deleted().experiment());
+      return;
+    // A trial that nothing has happened to has nothing done; one that is cancelled is under way or
+    // ends with a fact of its own.
+    case v1::Record::kJournalCreated:
+    case v1::Record::kExperimentSubmitted:
+    case v1::Record::kTrialsAdded:
+    case v1::Record::kSearchEnded:
+    case v1::Record::kCancelRequested:
+    case v1::Record::FACT_NOT_SET:
+      return;
+  }
+}
+
+void RestandAll(State& state) {
+  state.live.standings.clear();
+  for (const auto& [id, experiment] : state.durable.experiments) {
+    RestandExperiment(state, experiment);
+  }
+}
+
+}  // namespace dt

@@ -1,0 +1,116 @@
+#include "coordinator/core/submission.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/sha256.h"
+#include "common/status.h"
+#include "common/text.h"
+#include "coordinator/core/resolved.h"
+#include "spec/spec.h"
+
+namespace dt {
+namespace {
+
+// A request id is a short random text.
+constexpr size_t kRequestIdBytes = 64;
+// For the line that says how many issues are left out.
+constexpr size_t kRoomForTheRest = 64;
+constexpr size_t kDryRunTrialsShown = 100;
+// A seed that was left to chance; readable, and exact in every language's numbers.
+constexpr uint64_t kSeedRange = 1u << 31;
+
+absl::Status CheckSizes(const v1::SubmitRequest& request) {
+  const auto check = [](absl::string_view what, size_t size, size_t limit) {
+    return size <= limit ? absl::OkStatus()
+                         : absl::InvalidArgumentError(
+                               absl::StrCat(what, " has ", size, " bytes; the limit is ", limit));
+  };
+  DT_RETURN_IF_ERROR(check("request_id", request.request_id().size(), kRequestIdBytes));
+  DT_RETURN_IF_ERROR(check("file_name", request.file_name().size(), limits::kTextBytes));
+  DT_RETURN_IF_ERROR(check("file_text", request.file_text().size(), limits::kExperimentFileBytes));
+  DT_RETURN_IF_ERROR(check("name", request.spec().name().size(), limits::kNameBytes));
+  if (request.spec().labels_size() > static_cast<int>(limits::kLabels)) {
+    return absl::InvalidArgumentError(absl::StrCat("labels: ", request.spec().labels_size(),
+                                                   " given; the limit is ", limits::kLabels));
+  }
+  return absl::OkStatus();
+}
+
+std::string DigestOf(const v1::SubmitRequest& request) {
+  v1::SubmitRequest payload = request;
+  payload.clear_request_id();
+  payload.clear_dry_run();
+  return Sha256Hex(payload.SerializeAsString());
+}
+
+absl::Status CheckSpec(const v1::ExperimentSpec& spec) {
+  const std::vector<spec::Issue> issues = spec::Validate(spec);
+  if (issues.empty()) return absl::OkStatus();
+  std::string message = "the experiment is refused:";
+  size_t room = limits::kStatusMessageBytes - kRoomForTheRest - message.size();
+  for (size_t i = 0; i < issues.size(); ++i) {
+    const spec::Issue& issue = issues[i];
+    const std::string line =
+        absl::StrCat("\n", issue.path, issue.path.empty() ? "" : ": ", issue.message,
+                     issue.hint.empty() ? "" : "; ", issue.hint);
+    const size_t bytes = PercentEncodedBytes(line);
+    if (bytes > room) {
+      absl::StrAppend(&message, "\nand ", issues.size() - i, " more");
+      break;
+    }
+    message += line;
+    room -= bytes;
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+// What the journal cannot keep is refused before anything of it is done.
+absl::Status CheckRecord(const v1::Record& record) {
+  const size_t bytes = record.ByteSizeLong();
+  if (bytes <= limits::kRecordBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the experiment takes ", bytes, " bytes in the journal; the limit is ",
+                   limits::kRecordBytes, "; give shorter values or fewer trials"));
+}
+
+// Everything of `submission` that follows from the request.
+absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t entropy,
+                     Submission& submission) {
+  DT_RETURN_IF_ERROR(CheckSizes(request));
+  v1::ExperimentSpec& spec = *request.mutable_spec();
+  submission.was_auto = spec.base().resources().device() == "auto";
+  spec::Freeze(spec, std::string(Name(for_auto)),
+               1 + static_cast<int64_t>(entropy % (kSeedRange - 1)));
+  // What is wrong on the device it will run on is wrong.
+  DT_RETURN_IF_ERROR(CheckSpec(spec));
+  DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> trials, spec::Expand(spec));
+  v1::ExperimentSubmitted& fact = *submission.record.mutable_experiment_submitted();
+  fact.mutable_spec()->Swap(&spec);
+  fact.mutable_file_name()->swap(*request.mutable_file_name());
+  fact.mutable_file_text()->swap(*request.mutable_file_text());
+  for (v1::ExpandedTrial& trial : trials) fact.add_trials()->Swap(&trial);
+  DT_RETURN_IF_ERROR(KeepResolved(fact));
+  for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
+    if (request.dry_run() && submission.shown.size() < kDryRunTrialsShown) {
+      v1::ExpandedTrial& shown = submission.shown.emplace_back();
+      shown.set_trial(trial.trial());
+      shown.mutable_assignments()->Swap(trial.mutable_assignments());
+    }
+    trial.clear_assignments();  // its choices say the same
+  }
+  return CheckRecord(submission.record);
+}
+
+}  // namespace
+
+Submission PrepareSubmission(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy) {
+  Submission submission;
+  submission.dry_run = request.dry_run();
+  v1::ExperimentSubmitted& fact = *submission.record.mutable_experiment_submitted();
+  fact.set_request_id(request.request_id());
+  fact.set_request_digest(DigestOf(request));
+  submission.refused = Prepare(request, for_auto, entropy, submission);
+  return submission;
+}
+
+}  // namespace dt

@@ -1,0 +1,21 @@
+// identity.h: which workers a certificate may speak for.
+//
+// Role:    pure. A certificate that has URIs dtrain://worker/NAME among its alternative names
+//          speaks for the workers NAME and NAME/… alone. One that has none may go by any name, as
+//          may everyone where there is no TLS.
+// Errors:  PermissionDenied naming the worker and the names that the certificate has.
+// Tests:   tests/coordinator/rpc/identity_test.cc
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace dt {
+
+// `alternative_names`: of the peer's certificate; empty where it showed none.
+absl::Status CheckMayBe(std::string_view worker, const std::vector<std::string>& alternative_names);
+
+}  // namespace dt

@@ -1,0 +1,186 @@
+// claims_test.cc: a worker that tells what cannot be true, in every state of its attempt. It harms
+// nobody, and what was acknowledged stays.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class ClaimTest : public CoreTest {
+ protected:
+  enum class State { kAssigned, kPrepared, kRunning, kEnded };
+
+  // One trial of 100 steps that is in `state` on worker a.
+  TrialId Bring(State state) {
+    Advance(limits::kStartupGrace);
+    AddWorker("a");
+    const TrialId id{Submit(OneTrial()), 1};
+    Follow("a");
+    Heartbeat("a");
+    if (state >= State::kPrepared) SendItems("a", {Prepared("a")});
+    if (state >= State::kRunning) SendItems("a", {Running("a"), Rows("a", 1, 10)});
+    if (state == State::kEnded) SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
+    return id;
+  }
+  // Neither rows nor results nor an end were taken, only the item's number.
+  void ExpectLeftOut(const std::string& what) {
+    EXPECT_TRUE(last_.records.empty()) << what;
+    EXPECT_TRUE(last_.chunks.empty()) << what;
+    EXPECT_EQ(last_.acks.size(), 1u) << what << ": it would be sent for ever";
+    EXPECT_TRUE(last_.stream_ends.empty()) << what;
+  }
+  v1::Item At(v1::Item item, const std::string& path) {
+    item.mutable_checkpoint()->set_path(path);
+    return item;
+  }
+};
+
+TEST_F(ClaimTest, NoLieWritesARowAResultOrAStepInAnyState) {
+  for (const State state : {State::kAssigned, State::kPrepared, State::kRunning, State::kEnded}) {
+    SCOPED_TRACE(static_cast<int>(state));
+    BeginAnew();
+    const TrialId id = Bring(state);
+    const uint64_t huge = ~uint64_t{0};
+    v1::Item elsewhere = Checkpoint("a", 20);
+    elsewhere.mutable_checkpoint()->set_storage_id("storage-b");
+    v1::Item jump = Rows("a", 90, 91);
+    jump.mutable_rows()->set_last_step(huge);
+    const std::vector<std::pair<std::string, v1::Item>> lies = {
+        {"rows beyond the target", Rows("a", 99, 101)},
+        {"rows to 2^64", jump},
+        {"rows that go back", Rows("a", 5, 12)},
+        {"rows of step 0", Rows("a", 0, 0)},
+        {"an evaluation beyond the target", Evaluation("a", 101, 0.1)},
+        {"a checkpoint beyond the target", Checkpoint("a", 101)},
+        {"a checkpoint of another trial", At(Checkpoint("a", 20), "7/1/a1/step-20")},
+        {"a checkpoint of another attempt", At(Checkpoint("a", 20), "1/1/a2/step-20")},
+        {"a checkpoint of another step", At(Checkpoint("a", 20), "1/1/a1/step-21")},
+        {"an absolute path", At(Checkpoint("a", 20), "/etc")},
+        {"a path that climbs", At(Checkpoint("a", 20), "1/1/a1/../../../x")},
+        {"a checkpoint on another storage", elsewhere},
+    };
+    for (const auto& [what, lie] : lies) {
+      SendItems("a", {lie});
+      ExpectLeftOut(what);
+    }
+    EXPECT_TRUE(TrialOf(id).checkpoints.empty());
+    EXPECT_TRUE(TrialOf(id).evaluations.empty());
+    if (state >= State::kRunning) {
+      EXPECT_EQ(state_.live.doubted, lies.size());
+    }
+  }
+}
+
+TEST_F(ClaimTest, AnEndThatCannotBeIsACrashOfTheTrainer) {
+  for (const State state : {State::kAssigned, State::kPrepared, State::kRunning}) {
+    for (const auto& [cause, step] :
+         std::vector<std::pair<v1::Cause, uint64_t>>{{v1::CAUSE_FINISHED, 0},
+                                                     {v1::CAUSE_FINISHED, 99},
+                                                     {v1::CAUSE_FINISHED, 101},
+                                                     {v1::CAUSE_STOPPED_EARLY, 100},
+                                                     {v1::CAUSE_UNSPECIFIED, 5},
+                                                     {static_cast<v1::Cause>(99), 5}}) {
+      SCOPED_TRACE(absl::StrCat(static_cast<int>(state), " ", step));
+      BeginAnew();
+      const TrialId id = Bring(state);
+      SendItems("a", {Ended("a", cause, step)});
+      EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+      EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_TRAINER_CRASH);
+      EXPECT_TRUE(
+          TrialOf(id).attempts[0].message.starts_with("what the trainer told cannot be: it"));
+      EXPECT_LE(TrialOf(id).attempts[0].last_step, 10u);
+    }
+  }
+}
+
+TEST_F(ClaimTest, AnAttemptThatPreparesForAnotherTargetEnds) {
+  for (const uint64_t target : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}}) {
+    BeginAnew();
+    const TrialId id = Bring(State::kAssigned);
+    SendItems("a", {Prepared("a", target), Running("a"), Ended("a", v1::CAUSE_FINISHED, target)});
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+    EXPECT_EQ(TrialOf(id).target_steps, 0u);
+    EXPECT_NE(TrialOf(id).attempts[0].message.find("it prepared for"), std::string::npos);
+  }
+}
+
+TEST_F(ClaimTest, AnAttemptThatResumesFromWhatItWasNotGivenEnds) {
+  const TrialId id = Bring(State::kPrepared);
+  SendItems("a", {Running("a", 50)});
+  EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_TRAINER_CRASH);
+  EXPECT_FALSE(TrialOf(id).attempts[0].ran);
+}
+
+TEST_F(ClaimTest, AStatusBeyondTheTargetChangesNothing) {
+  const TrialId id = Bring(State::kRunning);
+  for (auto& [token, status] : workers_.at("a").holding) status.set_step(~uint64_t{0});
+  Heartbeat("a");
+  EXPECT_EQ(FindLiveAttempt(state_, id)->step, 10u);
+  EXPECT_EQ(state_.live.doubted, 1u);
+  for (auto& [token, status] : workers_.at("a").holding) {
+    status.set_step(20);
+    status.mutable_latest()->set_step(101);
+  }
+  Heartbeat("a");
+  EXPECT_EQ(FindLiveAttempt(state_, id)->step, 10u);
+  for (auto& [token, status] : workers_.at("a").holding) status.mutable_latest()->set_step(20);
+  Heartbeat("a");
+  EXPECT_EQ(FindLiveAttempt(state_, id)->step, 20u);
+}
+
+TEST_F(ClaimTest, AnEndTellsNoStepThatTheTrialDoesNotHave) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Ended("a", v1::CAUSE_OOM, ~uint64_t{0})});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+  EXPECT_EQ(TrialOf(id).attempts[0].last_step, 100u);
+}
+
+TEST_F(ClaimTest, OnlyWhoSeesAStorageTellsThatFilesAreGoneFromIt) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Checkpoint("a", 10)});
+  v1::Item removal = ItemOf("a");
+  *removal.mutable_checkpoint_removed() = TrialOf(id).checkpoints[0].ref;
+  removal.mutable_checkpoint_removed()->set_storage_id("storage-b");
+  SendItems("a", {removal});
+  EXPECT_EQ(TrialOf(id).checkpoints.size(), 1u);
+  removal.mutable_checkpoint_removed()->set_storage_id("storage-a");
+  SendItems("a", {removal});
+  EXPECT_TRUE(TrialOf(id).checkpoints.empty());
+}
+
+TEST_F(ClaimTest, TheLogNamesALiarOnceAndThenEverMoreSeldom) {
+  Bring(State::kRunning);
+  int lines = 0;
+  for (int i = 0; i < 64; ++i) {
+    SendItems("a", {Rows("a", 1, 2)});
+    lines += static_cast<int>(last_.log_lines.size());
+    if (i == 0) {
+      ASSERT_EQ(last_.log_lines.size(), 1u);
+      EXPECT_EQ(last_.log_lines[0],
+                "worker a, attempt 1/1#1: left out, it cannot be: a row of step 1 after that of "
+                "step 10 (1 from this worker)");
+    }
+  }
+  EXPECT_EQ(lines, 7);  // 1, 2, 4, … 64
+}
+
+TEST_F(ClaimTest, TheNextAttemptMakesItsRowsFromWhereItResumed) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Checkpoint("a", 8), Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
+  Leave("a");
+  Advance(absl::Seconds(2));
+  ASSERT_EQ(TrialOf(id).attempts.size(), 2u);
+  Train({"a"}, 8);
+  const size_t before = chunks_.size();
+  SendItems("a", {Rows("a", 8, 9)});
+  EXPECT_EQ(chunks_.size(), before) << "step 8 was made before";
+  SendItems("a", {Rows("a", 9, 12)});
+  EXPECT_EQ(chunks_.size(), before + 1);
+  EXPECT_EQ(state_.live.rows_until.size(), 1u) << "one of each trial, the newest attempt's";
+}
+
+}  // namespace
+}  // namespace dt

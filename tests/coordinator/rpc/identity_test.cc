@@ -1,0 +1,27 @@
+// identity_test.cc: which names a certificate may go by.
+#include "coordinator/rpc/identity.h"
+
+#include <gtest/gtest.h>
+
+namespace dt {
+namespace {
+
+TEST(IdentityTest, ACertificateWithWorkersNamesSpeaksForThoseAlone) {
+  const std::vector<std::string> beta = {"beta.example", "dtrain://worker/beta"};
+  EXPECT_TRUE(CheckMayBe("beta", beta).ok());
+  EXPECT_TRUE(CheckMayBe("beta/cuda:3", beta).ok()) << "a slot of that host";
+  for (const char* other : {"alpha", "betas", "betas/0", "bet", "", "/beta"}) {
+    const absl::Status status = CheckMayBe(other, beta);
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << other;
+    EXPECT_NE(status.message().find("is for beta;"), absl::string_view::npos);
+  }
+  EXPECT_TRUE(CheckMayBe("gamma", {"dtrain://worker/beta", "dtrain://worker/gamma"}).ok());
+}
+
+TEST(IdentityTest, ACertificateWithoutWorkersNamesMayGoByAny) {
+  EXPECT_TRUE(CheckMayBe("beta", {}).ok());
+  EXPECT_TRUE(CheckMayBe("beta", {"alpha.example", "192.0.2.1"}).ok());
+}
+
+}  // namespace
+}  // namespace dt
