@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "spec/step_columns.h"
 
 namespace dt {
@@ -121,6 +122,7 @@ const KnownCheckpoint* NewestCheckpoint(const Trial& trial) {
 
 Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause) {
   if (attempt.progressed) tries = Tries{};
+  if (Mutated(Mutant::kTriesUncounted)) return tries;
   const Consequence consequence = ConsequenceOf(cause);
   if (consequence == Consequence::kRetriesCrash) ++tries.crashes;
   if (consequence == Consequence::kRetriesLoss) ++tries.losses;

@@ -123,7 +123,10 @@ frames::End Attempt::Run() {
     const bool intact = device_.Torch().is_cpu() || result.code() == kCancelledError;
     result = CancelledError("stopped at step " + std::to_string(step_));
     if (wish == Wish::kStopAfterCheckpoint && intact) {
-      absl::Status saved = Guarded([&] { return Save(); });
+      absl::Status saved = Guarded([&]() -> absl::Status {
+        DT_RETURN_IF_ERROR(Save());
+        return state_.keeper != nullptr ? state_.keeper->Settle() : absl::OkStatus();
+      });
       if (!saved.ok()) result = std::move(saved);
     }
   }
@@ -131,6 +134,7 @@ frames::End Attempt::Run() {
     result = OutOfMemoryError(
         DescribeOutOfMemory(std::string(result.message()), device_.Facts().memory_bound));
   }
+  if (!result.ok() && state_.keeper != nullptr && wish != Wish::kStop) state_.keeper->SettleSoon();
   frames::End end;
   end.token = start_.token;
   end.step = static_cast<uint64_t>(step_);
@@ -250,7 +254,7 @@ absl::Status Attempt::Train() {
                    state_.loss_scale.get()});
   if (IsRoot()) {
     state_.keeper = std::make_unique<CheckpointKeeper>(
-        CheckpointKeeper::Parts{start_, state_.spec, members_.plan, conversation_,
+        CheckpointKeeper::Parts{start_, state_.spec, members_.plan, device_, conversation_,
                                 state_.home->pieces(), *state_.optimizer, state_.loss_scale.get(),
                                 &state_.noise_scale, Provenance(device_), resumed_from_},
         step_);
@@ -279,10 +283,9 @@ absl::Status Attempt::Train() {
       DT_RETURN_IF_ERROR(RollBack(stepper, "the gradient is not finite"));
     }
     DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
-    if (state_.keeper != nullptr) state_.keeper->Tend();
+    if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Tend());
   }
-  if (state_.keeper != nullptr) state_.keeper->Finish();
-  return absl::OkStatus();
+  return state_.keeper != nullptr ? state_.keeper->Finish() : absl::OkStatus();
 }
 
 absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
@@ -368,6 +371,7 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
                           " times before. Lower optimizer.lr, or look at the "
                           "data");
   }
+  if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
   // Rank 0 has the state, the others get it from there.
   frames::Start from = start_;
   if (state_.keeper != nullptr && state_.keeper->newest()) {

@@ -37,6 +37,7 @@ struct State {
   AdamW optimizer{home.pieces(), Gpt2Trial().optimizer};
 };
 
+const std::atomic<bool> kStay{false};
 constexpr CheckpointId kId{{7, 2}, 1, 5};
 
 frames::Start ResumeFrom(const std::string& storage, const SavedCheckpoint& saved) {
@@ -60,8 +61,8 @@ Manifest SmallManifest() {
 TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
   const TempFolder folder;
   const State state(3);
-  const auto saved = SaveSnapshot(folder.path(), kId,
-                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  const auto saved = SaveSnapshot(
+      folder.path(), kId, {state.home.pieces(), state.optimizer.State()}, SmallManifest(), kStay);
   ASSERT_TRUE(saved.ok()) << saved.status();
   const std::pair<const char*, const std::vector<Piece>*> files[] = {
       {"model.safetensors", &state.home.pieces()},
@@ -82,8 +83,8 @@ TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
 TEST(SnapshotTest, ComesBackBitForBit) {
   const TempFolder folder;
   const State state(3);
-  const auto saved = SaveSnapshot(folder.path(), kId,
-                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  const auto saved = SaveSnapshot(
+      folder.path(), kId, {state.home.pieces(), state.optimizer.State()}, SmallManifest(), kStay);
   ASSERT_TRUE(saved.ok()) << saved.status();
   State other(4);
   Mesh mesh;
