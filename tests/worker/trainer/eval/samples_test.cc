@@ -1,10 +1,11 @@
-#include "tests/worker/trainer/gpt2_trial.h"
 #include "worker/trainer/eval/samples.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "common/limits.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "tests/worker/trainer/link/fake_conversation.h"
 
 namespace dt::trainer {
@@ -102,11 +103,11 @@ TEST(ShownTextTest, IsValidUtf8WithoutControlCharacters) {
 
 TEST(ShownTextTest, IsCutBetweenCharacters) {
   std::string text;
-  while (text.size() <= kSampleBytesMax) text += "€";
+  while (text.size() <= limits::kSampleBytes) text += "€";
   const std::string shown = ShownText(text);
-  EXPECT_LE(shown.size(), kSampleBytesMax);
+  EXPECT_LE(shown.size(), limits::kSampleBytes);
   EXPECT_EQ(shown.size() % 3, 0u);
-  EXPECT_GT(shown.size(), kSampleBytesMax - 3);
+  EXPECT_GT(shown.size(), limits::kSampleBytes - 3);
 }
 
 }  // namespace

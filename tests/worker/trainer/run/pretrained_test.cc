@@ -88,7 +88,7 @@ TEST(PretrainedTest, RefusesAFolderThatIsNotThereAndAModelThatIsNoGpt2) {
   absl::StatusOr<HfWeights> refused = FindPretrained(folder.path(), spec);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), kDataError);
-  EXPECT_NE(refused.status().message().find("model.init_from 'start'"), std::string::npos);
+  EXPECT_NE(refused.status().message().find("model.init_from 'start/model"), std::string::npos);
   spec.norm = Norm::kPost;
   refused = FindPretrained(folder.path(), spec);
   ASSERT_FALSE(refused.ok());

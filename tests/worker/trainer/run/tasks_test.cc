@@ -120,7 +120,7 @@ TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
     EXPECT_NE(told.Message().find(said), std::string::npos) << told.Message();
   };
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
-  refused("data", "eval.hellaswag 'hellaswag.jsonl': ");
+  refused("data", "eval.hellaswag 'hellaswag.jsonl' matches no file");
   folder_.Write("hellaswag.jsonl", "{\"ctx\": \"a\"}");
   refused("data", "line 1: it is no object with");
   spec_["data"]["tokenizer"] = "gpt2";
