@@ -6,7 +6,8 @@
 // Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
 //            core thread.
 // Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, a name that the
-//            peer's certificate is not for with PERMISSION_DENIED, one stream too many with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
+//            peer's certificate is not for with PERMISSION_DENIED, one stream too many with
+//            RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
 // Invariant: every stream that posted a report posts StreamClosed after it, once.
 // Tests:     tests/coordinator/rpc/fleet_service_test.cc
 #pragma once
