@@ -4,12 +4,14 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "cli/commands/app.h"
 #include "cli/remote/interrupt.h"
+#include "cli/view/output.h"
 #include "cli/view/terminal.h"
 
 namespace {
@@ -37,6 +39,11 @@ dt::cli::TerminalSize SizeOfTerminal() {
   return result;
 }
 
+std::string OwnFolder() {
+  std::error_code code;
+  return std::filesystem::read_symlink("/proc/self/exe", code).parent_path().string();
+}
+
 std::string Environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? "" : value;
@@ -51,14 +58,19 @@ int main(int argc, char** argv) {
   // gRPC's own lines would stand between ours; what matters of them comes back as a status.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   dt::cli::Terminal terminal;
-  terminal.out = &std::cout;
+  dt::cli::OutputBuffer buffer(STDOUT_FILENO);
+  std::ostream out(&buffer);
+  terminal.out = &out;
+  terminal.out_error = [&buffer] { return buffer.error(); };
   terminal.err = &std::cerr;
   terminal.in = &std::cin;
+  terminal.in_fd = STDIN_FILENO;
   terminal.out_is_tty = isatty(STDOUT_FILENO) == 1;
   terminal.err_is_tty = isatty(STDERR_FILENO) == 1;
   terminal.in_is_tty = isatty(STDIN_FILENO) == 1;
   terminal.environment = Environment;
   terminal.size = SizeOfTerminal;
+  terminal.programs = OwnFolder();
   return dt::cli::Run(std::vector<std::string>(argv + 1, argv + argc), terminal, *interrupt,
                       dt::cli::Pace());
 }

@@ -2,7 +2,8 @@
 # CMake package wants a CUDA toolkit, Python and a protobuf of its own.
 #
 #   dt_torch       libtorch_cpu, libc10: everything on the CPU, and Gloo
-#   dt_torch_cuda  besides: libtorch_cuda, NCCL, the CUDA runtime (only where DTRAIN_CUDA_FOUND)
+#   dt_torch_cuda  besides: libtorch_cuda and what to compile against (only where DTRAIN_CUDA_FOUND)
+#   dt_cuda        NCCL and the CUDA runtime: for each program, which may take tests/fake_cuda in their place
 #
 # Where LibTorch is looked for, in this order: -DDTRAIN_LIBTORCH=DIR, $DTRAIN_LIBTORCH,
 # ${XDG_CACHE_HOME:-~/.cache}/dtrain/libtorch-2.11.0 (where `./dev setup` unpacks it), the torch that
@@ -133,9 +134,12 @@ if(DTRAIN_CUDA_FOUND)
     ${DTRAIN_CUBLAS_INCLUDE} ${DTRAIN_CUSPARSE_INCLUDE} ${DTRAIN_CUSOLVER_INCLUDE}
     ${DTRAIN_CUDART_INCLUDE} ${DTRAIN_CRT_INCLUDE} ${DTRAIN_NCCL_INCLUDE})
   target_compile_definitions(dt_torch_cuda INTERFACE USE_C10D_NCCL)
+  # Not libtorch.so, which is empty but for a half of std::filesystem that comes before libstdc++'s: a program
+  # that removes a folder then calls a null pointer.
   target_link_libraries(dt_torch_cuda INTERFACE dt_torch
-    -Wl,--push-state,--no-as-needed ${torch_lib}/libtorch.so ${torch_lib}/libtorch_cuda.so
-    ${torch_lib}/libc10_cuda.so -Wl,--pop-state ${DTRAIN_NCCL_LIBRARY} ${DTRAIN_CUDART_LIBRARY})
+    -Wl,--push-state,--no-as-needed ${torch_lib}/libtorch_cuda.so ${torch_lib}/libc10_cuda.so -Wl,--pop-state)
+  add_library(dt_cuda INTERFACE)
+  target_link_libraries(dt_cuda INTERFACE ${DTRAIN_NCCL_LIBRARY} ${DTRAIN_CUDART_LIBRARY})
 endif()
 if(DTRAIN_CUDA_RUNS)
   message(STATUS "CUDA: yes; dttrain trains on GPUs")

@@ -77,6 +77,22 @@ inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 inline constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
 // A waiting or watching dtctl outlives a restart of the coordinator and a reboot of its host.
 inline constexpr absl::Duration kFollowPatience = absl::Minutes(5);
+// A shell waits at the TAB key: what a coordinator cannot say within this is not offered.
+inline constexpr absl::Duration kCompletionDeadline = absl::Seconds(1);
+// `dtctl up`: a coordinator of this machine answers and its workers are known within this, the
+// replay of a long journal included.
+inline constexpr absl::Duration kUpPatience = absl::Seconds(60);
+// `dtctl down`: kCheckpointStopGrace for a worker's trainer, and a little for itself; then both are
+// killed.
+inline constexpr absl::Duration kDownPatience = absl::Seconds(135);
+// Slots of one machine that `dtctl up` starts workers for; a process each.
+inline constexpr int kUpSlots = 256;
+// A context's name is a folder's too, and is read in tables.
+inline constexpr size_t kContextNameBytes = 64;
+// A person's file of contexts, some 200 bytes each.
+inline constexpr size_t kContextsFileBytes = 64 << 10;
+// Of an error's text on a terminal: what somebody wrote may be a whole file.
+inline constexpr size_t kErrorTextBytes = 4096;
 // A unary call without a deadline, or with a longer one, is refused: nothing waits for ever.
 inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
 // One exchange over HTTP, from the connection to the last byte of the answer: a scrape of the
@@ -193,5 +209,23 @@ inline constexpr size_t kLogNewestBytes = 16 << 20;  // and of its end
 
 // --- Disk ---
 inline constexpr uint64_t kFreeBytesToSubmit = 1ull << 30;
+
+// --- The journal ---
+// A journal up to this size is checked whole at every start, which takes a second or two; a larger
+// one after a stop that was not clean, and by `dtcoord check`.
+inline constexpr uint64_t kJournalCheckedBytes = 256 << 20;
+// Damages that a check lists; a person restores a backup whatever their number.
+inline constexpr size_t kDamagesTold = 20;
+// Records between two snapshots of the durable state: a start replays at most about twice as many,
+// some tenths of a second.
+inline constexpr int64_t kSnapshotRecords = 20000;
+// Snapshots kept: the newest, and one to fall back to.
+inline constexpr int kSnapshotsKept = 2;
+// Bytes of one experiment in a snapshot: far below what one value of the store takes. With more, no
+// snapshot is made and starts replay.
+inline constexpr size_t kSnapshotPartBytes = 48 << 20;
+// Effects that may wait for the commit under way, so that under load a commit takes two drains at
+// once; with more the core thread waits too.
+inline constexpr size_t kCommitEvents = 2 * kDrainEvents;
 
 }  // namespace dt::limits

@@ -17,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 
 namespace dt {
@@ -40,13 +41,13 @@ class Mailbox {
   }
 
   // Waits until something is there, `deadline` passes or the mailbox is closed; takes at most
-  // `max`.
+  // `max`. What is left until the deadline is measured once: a wall clock that is set meanwhile
+  // neither stretches nor cuts the wait.
   std::vector<T> Drain(size_t max, absl::Time deadline) {
+    const absl::Duration end = SystemClock().Now().steady + (deadline - absl::Now());
     MutexLock lock(&mutex_);
-    // The time left is taken anew after each wake, so a step of the wall clock cannot stretch the
-    // wait beyond what it says now.
     while (!Ready()) {
-      const absl::Duration left = deadline - absl::Now();
+      const absl::Duration left = end - SystemClock().Now().steady;
       if (left <= absl::ZeroDuration()) break;
       changed_.WaitFor(&mutex_, left);
     }

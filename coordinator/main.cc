@@ -21,13 +21,17 @@
 #include "common/log/logging.h"
 #include "common/status.h"
 #include "common/version.h"
+#include "coordinator/check_command.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
 #include "coordinator/http/pages.h"
 #include "coordinator/loop/loop.h"
 #include "coordinator/loop/reader_thread.h"
+#include "coordinator/loop/restore.h"
+#include "coordinator/loop/snapshotter.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
+#include "coordinator/store/sqlite_journal.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_store.h"
 #include "nlohmann/json.hpp"
@@ -43,6 +47,7 @@ struct Flags {
   std::string state_dir;
   std::string addresses_file;
   size_t metrics_max_trials = 500;
+  bool accept_loss = false;
   TlsFiles tls;
 };
 
@@ -65,6 +70,10 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                "Let --http be an address that other hosts reach: without TLS, and for everyone");
   app.add_option("--state-dir", flags.state_dir, "Where the journal is kept, on a local disk")
       ->capture_default_str();
+  app.add_flag(
+      "--accept-loss", flags.accept_loss,
+      "Start although the journal is damaged or lacks what was acknowledged: go on with what "
+      "is whole, keep the damaged files aside and log what was dropped");
   app.add_option("--addresses-file", flags.addresses_file,
                  "Written once calls are answered: {\"grpc\": ADDRESS, \"http\": ADDRESS}");
   app.add_option("--metrics-max-trials", flags.metrics_max_trials,
@@ -81,7 +90,9 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "      serves this machine, with its journal under ~/.local/state/dtrain\n"
       "  dtcoord --listen 0.0.0.0:7600 --tls-ca ca.pem --tls-cert coord.pem --tls-key coord.key\n"
       "      serves other machines too, with certificates on both sides\n"
-      "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json");
+      "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json\n"
+      "  dtcoord check ~/.local/state/dtrain\n"
+      "      says whether the journal of a stopped coordinator, or a backup of one, is whole");
 }
 
 // HTTP here has no TLS and asks nobody who they are.
@@ -138,9 +149,17 @@ class Coordinator {
         metrics_(stats_, [this] { return Reports(); }) {}
 
   absl::Status Start() {
-    DT_ASSIGN_OR_RETURN(store_, SqliteStore::Open(flags_.state_dir, kVersion));
-    if (store_->stopped_uncleanly()) {
-      spdlog::warn("the last stop was not clean; {} was checked and is whole", store_->path());
+    DT_ASSIGN_OR_RETURN(store_,
+                        SqliteStore::Open(flags_.state_dir, kVersion,
+                                          flags_.accept_loss ? OnLoss::kGoOn : OnLoss::kRefuse));
+    for (const std::string& loss : store_->losses()) {
+      spdlog::error("{}, loss accepted: {}", store_->path(), loss);
+    }
+    if (store_->stopped_uncleanly() && store_->losses().empty()) {
+      spdlog::warn(
+          "the last stop was not clean; {} was checked: it is whole, and has all that was "
+          "acknowledged",
+          store_->path());
     }
     // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_ASSIGN_OR_RETURN(http_, HttpServer::Start(flags_.http, [this](std::string_view path) {
@@ -148,12 +167,17 @@ class Coordinator {
                         }));
     Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
-                        Restore(*store_, clock_, [&](const State& so_far, const auto& record) {
-                          model_.CountRecord(so_far, record);
-                          progress.Count();
-                        }));
+                        Restore(*store_, clock_, model_, [&progress] { progress.Count(); }));
+    if (!store_->losses().empty()) {
+      DT_RETURN_IF_ERROR(store_->DropRowsUnless(
+          [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
+    }
     DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
     reader_thread_ = std::make_unique<ReaderThread>(*reader_);
+    snapshotter_ = std::make_unique<Snapshotter>(
+        [this] { return SqliteJournal::Open(flags_.state_dir); },
+        [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
+    store_->AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
     const ServerOptions options{
         flags_.listen, flags_.tls, {flags_.state_dir, http_->address(), clock_.Now().wall_ms}};
     DT_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options, mailbox_, *reader_thread_, stats_));
@@ -191,6 +215,7 @@ class Coordinator {
   // After a `Start` that failed: the journal is as it was, and the next start need not check it.
   void GiveUp() {
     if (reader_thread_ != nullptr) reader_thread_->Stop();
+    snapshotter_.reset();
     if (store_ == nullptr) return;
     if (absl::Status status = store_->Close(); !status.ok()) {
       spdlog::error("closing the journal: {}", std::string(status.message()));
@@ -200,6 +225,7 @@ class Coordinator {
   absl::Status Stop() {
     reader_thread_->Stop();
     server_->Shutdown();
+    snapshotter_.reset();
     return store_->Close();
   }
 
@@ -254,6 +280,7 @@ class Coordinator {
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
+  std::unique_ptr<Snapshotter> snapshotter_;
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<CoreLoop> loop_;
   std::atomic<bool> serving_{false};  // set after server_ and loop_, before HTTP threads look
@@ -291,11 +318,19 @@ int Main(int argc, char** argv) {
       "what comes of them.",
       "dtcoord");
   DescribeFlags(app, flags);
+  CLI::App* check =
+      app.add_subcommand("check",
+                         "Reads a whole journal that no coordinator has open, and says whether it "
+                         "is as it was written. "
+                         "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
+  std::string journal;
+  check->add_option("JOURNAL", journal, "A state folder, or a journal.db")->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (check->parsed()) return CheckCommand(journal);
   for (const absl::Status& status :
        {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {
     if (status.ok()) continue;

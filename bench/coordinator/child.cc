@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -33,6 +34,7 @@ double StatusMib(pid_t pid, const std::string& field) {
 
 absl::Status Child::Start(const std::string& program, const std::string& folder) {
   const std::string addresses = folder + "/addresses.json";
+  std::filesystem::remove(addresses);  // of one before
   // Its log is its own; the table is ours.
   const absl::StatusOr<pid_t> pid =
       Spawn({.path = program,
@@ -51,15 +53,19 @@ absl::Status Child::Start(const std::string& program, const std::string& folder)
       return absl::OkStatus();
     }
     if (waitpid(pid_, nullptr, WNOHANG) != 0) break;
-    absl::SleepFor(absl::Milliseconds(20));
+    absl::SleepFor(absl::Milliseconds(1));
   }
   return absl::UnavailableError(absl::StrCat(program, " did not start serving; see its messages"));
 }
 
-Child::~Child() {
+void Child::Stop() { End(SIGTERM); }
+void Child::Kill() { End(SIGKILL); }
+
+void Child::End(int signal) {
   if (pid_ < 0) return;
-  kill(pid_, SIGTERM);
+  kill(pid_, signal);
   waitpid(pid_, nullptr, 0);
+  pid_ = -1;
 }
 
 Child::Usage Child::Measure() const {

@@ -14,7 +14,9 @@ class Child {
  public:
   // Call before gRPC starts threads.
   absl::Status Start(const std::string& program, const std::string& folder);
-  ~Child();
+  ~Child() { Stop(); }
+  void Stop();  // cleanly
+  void Kill();
 
   const std::string& address() const { return address_; }
   const std::string& http() const { return http_; }
@@ -27,6 +29,8 @@ class Child {
   Usage Measure() const;
 
  private:
+  void End(int signal);
+
   pid_t pid_ = -1;
   std::string address_;
   std::string http_;

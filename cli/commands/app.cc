@@ -1,6 +1,8 @@
 #include "cli/commands/app.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -8,8 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/commands/completion.h"
+#include "cli/remote/contexts.h"
 #include "cli/view/format.h"
+#include "common/limits.h"
 #include "common/status.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "spec/spec.h"
 
@@ -18,8 +24,8 @@ namespace {
 
 constexpr char kAbout[] =
     "dtctl submits experiments to a dtrain coordinator and shows what came of them.";
-constexpr char kDefaultAddress[] = "127.0.0.1:7600";
 constexpr char kRootExamples[] =
+    "dtctl up                            # a coordinator and workers on this machine\n"
     "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
     "dtctl get experiments               # what there is\n"
     "dtctl explain last/3                # why trial 3 of the newest experiment waits\n"
@@ -65,7 +71,8 @@ std::string DidYouMean(const std::string& wrong, const std::vector<std::string>&
 std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
   std::string text = error.what();
   if (text == "A subcommand is required") {
-    return absl::StrCat("which command? There is ", absl::StrJoin(CommandNames(&chosen), ", "));
+    return absl::StrCat("a command is missing; choose one of: ",
+                        absl::StrJoin(CommandNames(&chosen), ", "));
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
     const std::vector<std::string> names = absl::StrSplit(text, " excludes ");
@@ -98,7 +105,7 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
     const std::string near = DidYouMean(rest.front(), known);
     return absl::StrCat(
         "unknown command '", Printable(rest.front()), "'",
-        near.empty() ? absl::StrCat("; there is ", absl::StrJoin(known, ", ")) : near);
+        near.empty() ? absl::StrCat("; choose one of: ", absl::StrJoin(known, ", ")) : near);
   }
   if (option != rest.end()) {
     const std::string name = option->substr(0, option->find('='));
@@ -108,8 +115,37 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
   return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
 }
 
+// Its beginning and its end, where somebody's whole file is in it.
+std::string Bounded(std::string_view message) {
+  if (message.size() <= limits::kErrorTextBytes) return CleanText(message, message.size());
+  constexpr size_t kEnd = limits::kErrorTextBytes / 4;
+  const std::string begin = CleanText(message, limits::kErrorTextBytes - kEnd);
+  size_t from = message.size() - kEnd;
+  while (from < message.size() && Utf8Length(message.substr(from)) == 0) ++from;
+  return absl::StrCat(begin, " ... (", FormatCount(from - begin.size()), " bytes left out) ... ",
+                      CleanText(message.substr(from), kEnd));
+}
+
+// Text goes into messages and files that are UTF-8. Names of this machine's own files are free.
+// Errors: InvalidArgument naming the option and showing the bytes.
+absl::Status CheckUtf8(const std::vector<std::string>& arguments) {
+  static const std::set<std::string> kOfFiles = {"data", "checkpoint", "report", "up"};
+  std::string option;
+  for (const std::string& word : arguments) {
+    if (kOfFiles.contains(word)) return absl::OkStatus();
+    if (!IsUtf8(word)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option.empty() ? "an argument" : option, " is '", Printable(word),
+                       "', which is not UTF-8; type it in a UTF-8 locale, or rename the file"));
+    }
+    option = absl::StartsWith(word, "-") ? word : "";
+  }
+  return absl::OkStatus();
+}
+
 void PrintError(const Terminal& terminal, const CommandTree::Shared& shared, Format format,
-                std::string_view code, std::string_view message) {
+                std::string_view code, std::string_view whole_message) {
+  const std::string message = Bounded(whole_message);
   if (format == Format::kJson || format == Format::kJsonl) {
     const Json fields = {{"code", code}, {"message", message}};
     *terminal.err << JsonLine(Document("Error", fields)) << std::flush;
@@ -146,26 +182,31 @@ std::string CodeWord(const absl::Status& status) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
 }
 
-int RunCommand(const CommandTree& tree, const Terminal& terminal, Interrupt& interrupt,
-               const Pace& pace) {
-  const CLI::App* chosen = Chosen(tree.app());
-  const Command* command = tree.Find(chosen);
+// Runs `command`, says what went wrong, its output too, and returns the exit code.
+int RunCommand(const CommandTree& tree, const Command& command, const Terminal& terminal,
+               Interrupt& interrupt, const Pace& pace) {
   const CommandTree::Shared& shared = tree.shared();
   Session session(terminal, interrupt, pace);
   SharedOptions& options = session.options();
-  std::string address = shared.address;
-  if (address.empty()) address = terminal.environment("DTCTL_ADDRESS");
-  options.client = {address.empty() ? kDefaultAddress : address, shared.tls};
+  options.client =
+      ChooseCoordinator({shared.address, shared.context, shared.tls}, terminal.environment);
   options.colour = shared.no_color ? Colour::kOff : terminal.ColourOfOut();
   options.no_input = shared.no_input;
   options.quiet = shared.quiet;
   const auto run = [&]() -> absl::StatusOr<ExitCode> {
-    DT_ASSIGN_OR_RETURN(options.format, ChooseFormat(shared, terminal, chosen, *command));
-    return command->run(session);
+    DT_ASSIGN_OR_RETURN(options.format,
+                        ChooseFormat(shared, terminal, Chosen(tree.app()), command));
+    return command.run(session);
   };
-  const absl::StatusOr<ExitCode> result = run();
+  absl::StatusOr<ExitCode> result = run();
+  const absl::Status written = session.Written();
+  if (!written.ok()) {
+    // The reader of a pipe has seen enough; other tools end without a word too.
+    if (terminal.out_error() == EPIPE) return static_cast<int>(ExitCode::kUnexpected);
+    result = written;
+  }
   if (result.ok()) return static_cast<int>(*result);
-  if (!interrupt.Triggered()) {
+  if (!interrupt.Triggered() || !written.ok()) {
     PrintError(terminal, shared, options.format, CodeWord(result.status()),
                std::string(result.status().message()));
   }
@@ -189,12 +230,19 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
       ->option_text("FORMAT");
   app_.add_option(
           "--address", shared_.address,
-          "The coordinator: host:port or unix:/path; 127.0.0.1:7600 unless given [DTCTL_ADDRESS]")
+          "The coordinator: host:port or unix:/path; else that of the current context, else "
+          "127.0.0.1:7600 [DTCTL_ADDRESS]")
       ->option_text("ADDR");
-  app_.add_option("--tls-ca", shared_.tls.ca, "Whom to trust; all three --tls flags, or none")
+  app_.add_option("--context", shared_.context,
+                  "The coordinator, by a name of 'dtctl context list' [DTCTL_CONTEXT]")
+      ->option_text("CONTEXT");
+  app_.add_option("--tls-ca", shared_.tls.ca,
+                  "Whom to trust; all three --tls flags, or none [DTCTL_TLS_CA]")
       ->option_text("FILE");
-  app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate")->option_text("FILE");
-  app_.add_option("--tls-key", shared_.tls.key, "Its private key")->option_text("FILE");
+  app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate [DTCTL_TLS_CERT]")
+      ->option_text("FILE");
+  app_.add_option("--tls-key", shared_.tls.key, "Its private key [DTCTL_TLS_KEY]")
+      ->option_text("FILE");
   app_.add_flag("--no-color", shared_.no_color, "No colour; so does NO_COLOR in the environment");
   app_.add_flag("--no-input", shared_.no_input, "Never ask; fail where a question would be asked");
   app_.add_flag("-q,--quiet", shared_.quiet, "Data and errors only, no hints");
@@ -236,6 +284,8 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddControlCommands(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);
+  AddLocalCommands(*tree);
+  AddContextCommands(*tree);
   AddVersionCommands(*tree);
   return tree;
 }
@@ -248,15 +298,29 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
     *terminal.err << app.help();
     return static_cast<int>(ExitCode::kUsage);
   }
+  if (arguments.front() == "__complete") {
+    return RunComplete(*tree, {arguments.begin() + 1, arguments.end()}, terminal, interrupt);
+  }
+  if (const absl::Status text = CheckUtf8(arguments); !text.ok()) {
+    PrintError(terminal, tree->shared(), Format::kTable, "invalid_argument",
+               std::string(text.message()));
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  const auto print = [&](const std::string& text) {
+    const Command command = {[&text](Session& session) -> absl::StatusOr<ExitCode> {
+                               session.out() << text;
+                               return ExitCode::kOk;
+                             },
+                             {}};
+    return RunCommand(*tree, command, terminal, interrupt, pace);
+  };
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    *terminal.out << app.help() << std::flush;
-    return static_cast<int>(ExitCode::kOk);
+    return print(app.help());
   } catch (const CLI::CallForVersion& version) {
-    *terminal.out << version.what() << std::endl;
-    return static_cast<int>(ExitCode::kOk);
+    return print(absl::StrCat(version.what(), "\n"));
   } catch (const CLI::ParseError& error) {
     PrintError(terminal, tree->shared(),
                tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
@@ -264,7 +328,7 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
     *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
     return static_cast<int>(ExitCode::kUsage);
   }
-  return RunCommand(*tree, terminal, interrupt, pace);
+  return RunCommand(*tree, *tree->Find(Chosen(app)), terminal, interrupt, pace);
 }
 
 }  // namespace dt::cli

@@ -46,7 +46,8 @@ class CommandTree {
 
   // Values of the options that every command takes.
   struct Shared {
-    std::string address;  // "": DTCTL_ADDRESS, else the default
+    std::string address;
+    std::string context;
     TlsFiles tls;
     std::string output;
     bool no_color = false;
@@ -73,6 +74,8 @@ void AddControlCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
 void AddFetchCommand(CommandTree& tree, CLI::App* data);  // by AddDataCommands
+void AddLocalCommands(CommandTree& tree);
+void AddContextCommands(CommandTree& tree);
 void AddVersionCommands(CommandTree& tree);
 std::unique_ptr<CommandTree> MakeCommandTree();
 

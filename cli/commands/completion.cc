@@ -1,225 +1,333 @@
 #include "cli/commands/completion.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
-#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "cli/remote/session.h"
+#include "cli/remote/contexts.h"
 #include "cli/view/format.h"
+#include "cli/view/json.h"
+#include "cli/view/summary.h"
+#include "common/limits.h"
 
 namespace dt::cli {
 namespace {
 
+constexpr char kFilesLine[] = ":files";
 // What stands for the value of -o where it is how to print, and no file.
 constexpr char kFormatText[] = "FORMAT";
+// More than a person reads from.
+constexpr size_t kThingsShown = 100;
 
-// One command with the words that may follow it.
-struct Entry {
-  std::string path;  // "", "get", "get trials"
-  const CLI::App* app = nullptr;
-};
-
-void Collect(const CLI::App* app, const std::string& path, std::vector<Entry>& entries) {
-  entries.push_back({path, app});
-  for (const CLI::App* sub : app->get_subcommands({})) {
-    Collect(sub, absl::StrCat(path, path.empty() ? "" : " ", sub->get_name()), entries);
-  }
+constexpr char kBash[] =
+    R"(# Completion of dtctl for bash. Load it with: source <(dtctl completion bash)
+_dtctl() {
+  local line word files='' current=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]/#\~/$HOME}
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [ "$line" = :files ]; then
+      files=yes
+    else
+      printf -v word %q "${line%%$'\t'*}"
+      COMPREPLY+=("$word")
+    fi
+  done < <("$program" __complete bash "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  if [ -n "$files" ]; then
+    compopt -o filenames 2>/dev/null
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$current")
+  elif [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]]; then
+    compopt -o nospace 2>/dev/null
+  fi
 }
+complete -F _dtctl dtctl
+)";
 
-std::vector<Entry> Walk(const CommandTree& tree) {
-  std::vector<Entry> entries;
-  Collect(&tree.app(), "", entries);
-  return entries;
+constexpr char kZsh[] = R"(#compdef dtctl
+# Completion of dtctl for zsh: a file _dtctl in a folder of $fpath, or: source <(dtctl completion zsh)
+_dtctl() {
+  local line word files=''
+  local -a described open
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      files=yes
+      continue
+    fi
+    word=${line%%$'\t'*}
+    if [[ $word == */ ]]; then
+      open+=("$word")
+    else
+      described+=("${word//:/\\:}:${line#*$'\t'}")
+    fi
+  done < <(${~${(Q)words[1]}} __complete zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)
+  (( $#open )) && compadd -S '' -- "${open[@]}"
+  (( $#described )) && _describe -V dtctl described
+  [[ -n $files ]] && _files
 }
+if [[ ${funcstack[1]} == _dtctl ]]; then _dtctl "$@"; else compdef _dtctl dtctl; fi
+)";
 
-std::vector<std::string> NamesOf(const CLI::Option* option) {
-  std::vector<std::string> words;
-  for (const std::string& letter : option->get_snames()) words.push_back("-" + letter);
-  for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
-  return words;
-}
+constexpr char kFish[] = R"(# Completion of dtctl for fish: ~/.config/fish/completions/dtctl.fish
+function __dtctl_complete
+    set -l words (commandline -opc) (commandline -ct)
+    $words[1] __complete fish $words[2..-1] 2>/dev/null
+end
+complete -c dtctl -f -a '(__dtctl_complete | string match -v :files)'
+complete -c dtctl -n '__dtctl_complete | string match -q :files' -F
+)";
 
-bool Has(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
+bool TakesValue(const CLI::Option* option) { return option->get_items_expected_max() != 0; }
 
-// An option by those of its names that a command takes it by.
-struct NamedOption {
-  const CLI::Option* option;
-  std::vector<std::string> names;
-};
-
-// The options of a command, then those of every command, by the names that it does not use itself.
-std::vector<NamedOption> OptionsOf(const CommandTree& tree, const Entry& entry) {
-  std::vector<NamedOption> options;
-  std::vector<std::string> names;
-  std::vector<const CLI::App*> levels = {entry.app};
-  if (entry.app != &tree.app()) levels.push_back(&tree.app());
-  for (const CLI::App* level : levels) {
+// The option that a command takes by that name: its own first, then one of every command.
+const CLI::Option* FindOption(const CommandTree& tree, const CLI::App* app,
+                              const std::string& name) {
+  for (const CLI::App* level : {app, &tree.app()}) {
     for (const CLI::Option* option : level->get_options()) {
-      if (option->get_positional()) continue;
-      std::vector<std::string> own = NamesOf(option);
-      std::erase_if(own, [&](const std::string& name) { return Has(names, name); });
-      if (own.empty()) continue;
-      names.insert(names.end(), own.begin(), own.end());
-      options.push_back({option, std::move(own)});
+      if (!option->get_positional() && option->check_name(name)) return option;
     }
   }
-  return options;
+  return nullptr;
 }
 
-// What may stand for an option's value or an argument.
-struct Values {
-  std::vector<std::string> words;
-  bool files = false;
+// Where a command line has got to.
+struct Place {
+  const CLI::App* app = nullptr;
+  const CLI::Option* option = nullptr;  // whose value is next, or null
+  size_t arguments = 0;                 // written behind the command
+  CoordinatorFlags flags;
 };
 
-Values ValuesOf(const CommandTree& tree, const Entry& entry, const CLI::Option* option) {
-  Values values{tree.WordsOf(option), false};
+void TakeFlag(const std::string& name, const std::string& value, CoordinatorFlags& flags) {
+  if (name == "--address") flags.address = value;
+  if (name == "--context") flags.context = value;
+  if (name == "--tls-ca") flags.tls.ca = value;
+  if (name == "--tls-cert") flags.tls.cert = value;
+  if (name == "--tls-key") flags.tls.key = value;
+}
+
+const CLI::App* FindCommand(const CLI::App* app, const std::string& word) {
+  for (const CLI::App* sub : app->get_subcommands({})) {
+    if (sub->check_name(word)) return sub;
+  }
+  return nullptr;
+}
+
+// Reads every word but the last.
+Place Read(const CommandTree& tree, const std::vector<std::string>& words) {
+  Place place;
+  place.app = &tree.app();
+  std::string name;  // of place.option
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (place.option != nullptr) {
+      TakeFlag(name, word, place.flags);
+      place.option = nullptr;
+    } else if (word.size() > 1 && word[0] == '-') {
+      const size_t equals = word.find('=');
+      name = word.substr(0, equals);
+      const CLI::Option* option = FindOption(tree, place.app, name);
+      if (equals != std::string::npos) {
+        TakeFlag(name, word.substr(equals + 1), place.flags);
+      } else if (option != nullptr && TakesValue(option)) {
+        place.option = option;
+      }
+    } else if (const CLI::App* sub = FindCommand(place.app, word); sub != nullptr) {
+      place.app = sub;
+    } else {
+      ++place.arguments;
+    }
+  }
+  return place;
+}
+
+// What an option's value or an argument may be.
+Candidates ValuesOf(const CommandTree& tree, const Place& place, const CLI::Option* option,
+                    const std::string& typed, const LookUp& look_up) {
+  static const std::vector<std::pair<std::string, Thing>> kThings = {
+      {"SEL", Thing::kExperimentOrTrial}, {"EXP", Thing::kExperiment},
+      {"OTHER", Thing::kExperiment},      {"TRIAL", Thing::kTrial},
+      {"KEY=VALUE", Thing::kLabel},       {"CONTEXT", Thing::kContext}};
+  Candidates values;
+  for (const std::string& word : tree.WordsOf(option)) values.words.push_back({word, ""});
   const std::string name =
       option->get_positional() ? option->get_name() : option->get_option_text();
-  values.files = Has({"FILE", "DIR", "PATH", "CHECKPOINT"}, name);
-  if (name == kFormatText) {
-    const Command* command = tree.Find(entry.app);
-    if (command == nullptr) return values;
-    for (const Format format : command->formats) values.words.emplace_back(FormatWord(format));
+  for (const char* file : {"FILE", "DIR", "PATH", "CHECKPOINT"}) {
+    values.files = values.files || name == file;
+  }
+  for (const auto& [text, thing] : kThings) {
+    if (name == text) values.words = look_up(thing, typed, place.flags);
+  }
+  const Command* command = tree.Find(place.app);
+  if (name == kFormatText && command != nullptr) {
+    for (const Format format : command->formats) {
+      values.words.push_back({std::string(FormatWord(format)), ""});
+    }
   }
   return values;
 }
 
-Values ArgumentsOf(const CommandTree& tree, const Entry& entry) {
-  Values all;
-  for (const CLI::Option* option : entry.app->get_options()) {
-    if (!option->get_positional()) continue;
-    const Values values = ValuesOf(tree, entry, option);
-    all.words.insert(all.words.end(), values.words.begin(), values.words.end());
-    all.files = all.files || values.files;
-  }
-  return all;
-}
-
-// What a branch of the script's `case` sets.
-std::string Settings(const Values& values) {
-  return absl::StrCat(") words='", absl::StrJoin(values.words, " "), "' files='",
-                      values.files ? "yes" : "", "' ;;\n");
-}
-
-// Bash; zsh runs the same function through bashcompinit.
-std::string BashScript(const CommandTree& tree) {
-  std::string cases;
-  std::string values;
-  std::vector<std::string> known;
-  for (const Entry& entry : Walk(tree)) {
-    Values after = ArgumentsOf(tree, entry);
-    for (const CLI::App* sub : entry.app->get_subcommands({})) {
-      after.words.push_back(sub->get_name());
-    }
-    for (const auto& [option, names] : OptionsOf(tree, entry)) {
-      after.words.insert(after.words.end(), names.begin(), names.end());
-      if (option->get_items_expected_max() == 0) continue;
-      absl::StrAppend(&values, "    ",
-                      absl::StrJoin(names, "|",
-                                    [&](std::string* text, const std::string& name) {
-                                      absl::StrAppend(text, "'", entry.path, ":", name, "'");
-                                    }),
-                      Settings(ValuesOf(tree, entry, option)));
-    }
-    absl::StrAppend(&cases, "    '", entry.path, "'", Settings(after));
-    if (!entry.path.empty()) known.push_back(absl::StrCat("'", entry.path, "'"));
-  }
-  return absl::StrCat(
-      "# Completion of dtctl for bash. Load it with: source <(dtctl completion bash)\n"
-      "_dtctl() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} path='' words='' files='' next word\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-      "    next=\"${path:+$path }$word\"\n"
-      "    case \"$next\" in\n      ",
-      absl::StrJoin(known, "|"),
-      ") path=$next ;;\n"
-      "    esac\n"
-      "  done\n"
-      "  case \"$path\" in\n",
-      cases,
-      "  esac\n"
-      "  case \"$path:${COMP_WORDS[COMP_CWORD-1]}\" in\n",
-      values,
-      "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  case \"$files:$current\" in\n"
-      "    :*|yes:-*) ;;\n"
-      "    *) COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n"
-      "  esac\n"
-      "}\n"
-      "complete -o filenames -F _dtctl dtctl\n");
-}
-
-std::string ZshScript(const CommandTree& tree) {
-  return absl::StrCat("#compdef dtctl\nautoload -U +X bashcompinit && bashcompinit\n",
-                      BashScript(tree));
-}
-
-std::string FishText(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
-}
-
-// When fish should offer what follows `path`.
-std::string FishCondition(const Entry& entry) {
-  if (entry.path.empty()) return "__fish_use_subcommand";
-  const size_t space = entry.path.find(' ');
-  if (space == std::string::npos) return absl::StrCat("__fish_seen_subcommand_from ", entry.path);
-  return absl::StrCat("__fish_seen_subcommand_from ", entry.path.substr(0, space),
-                      "; and __fish_seen_subcommand_from ", entry.path.substr(space + 1));
-}
-
-std::string FishValues(const Values& values) {
-  return absl::StrCat(
-      values.files ? " -F" : "",
-      values.words.empty() ? "" : absl::StrCat(" -a ", FishText(absl::StrJoin(values.words, " "))));
-}
-
-std::string FishScript(const CommandTree& tree) {
-  std::string script =
-      "# Completion of dtctl for fish: ~/.config/fish/completions/dtctl.fish\n"
-      "complete -c dtctl -f\n";
-  for (const Entry& entry : Walk(tree)) {
-    const std::string begin = absl::StrCat("complete -c dtctl -n ", FishText(FishCondition(entry)));
-    for (const CLI::App* sub : entry.app->get_subcommands({})) {
-      absl::StrAppend(&script, begin, " -a ", sub->get_name(), " -d ",
-                      FishText(sub->get_description()), "\n");
-    }
-    const std::string arguments = FishValues(ArgumentsOf(tree, entry));
-    if (!arguments.empty()) absl::StrAppend(&script, begin, arguments, "\n");
-    for (const auto& [option, names] : OptionsOf(tree, entry)) {
-      // An option of every command is given once, but for the format: each prints its own.
-      const auto root = tree.app().get_options();
-      const bool shared = option->get_option_text() != kFormatText &&
-                          std::find(root.begin(), root.end(), option) != root.end();
-      if (shared && !entry.path.empty()) continue;
-      absl::StrAppend(&script, shared ? "complete -c dtctl" : begin);
-      for (const std::string& name : names) {
-        const bool is_long = name.starts_with("--");
-        absl::StrAppend(&script, is_long ? " -l " : " -s ", name.substr(is_long ? 2 : 1));
-      }
-      if (option->get_items_expected_max() != 0) {
-        absl::StrAppend(&script, " -r", FishValues(ValuesOf(tree, entry, option)));
-      }
-      absl::StrAppend(&script, " -d ", FishText(option->get_description()), "\n");
+void AppendOptions(const CommandTree& tree, const CLI::App* app, std::vector<Candidate>& words) {
+  const auto append = [&words](const std::string& name, const CLI::Option* option) {
+    const bool known = std::any_of(words.begin(), words.end(),
+                                   [&](const Candidate& one) { return one.word == name; });
+    if (!known) words.push_back({name, option->get_description()});
+  };
+  for (const CLI::App* level : {app, &tree.app()}) {
+    for (const CLI::Option* option : level->get_options()) {
+      if (option->get_positional()) continue;
+      for (const std::string& name : option->get_lnames()) append("--" + name, option);
+      for (const std::string& letter : option->get_snames()) append("-" + letter, option);
     }
   }
-  return script;
+}
+
+Candidates ArgumentOf(const CommandTree& tree, const Place& place, const std::string& typed,
+                      const LookUp& look_up) {
+  std::vector<const CLI::Option*> arguments;
+  for (const CLI::Option* option : place.app->get_options()) {
+    if (option->get_positional()) arguments.push_back(option);
+  }
+  if (arguments.empty()) return {};
+  const bool repeated = arguments.back()->get_items_expected_max() > 1;
+  if (place.arguments >= arguments.size() && !repeated) return {};
+  return ValuesOf(tree, place, arguments[std::min(place.arguments, arguments.size() - 1)], typed,
+                  look_up);
+}
+
+// bash takes '=' for the end of a word: "-l", "team", "=", "vis".
+std::vector<std::string> Joined(const std::vector<std::string>& words) {
+  std::vector<std::string> joined;
+  bool open = false;  // the last one ends with the '=' that came apart
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "=" && !joined.empty()) {
+      joined.back() += "=";
+      open = true;
+    } else if (std::exchange(open, false)) {
+      joined.back() += words[i];
+    } else {
+      joined.push_back(words[i]);
+    }
+  }
+  return joined;
+}
+
+std::vector<Candidate> TrialsOf(Client& client, const std::string& experiment) {
+  std::vector<Candidate> words;
+  const absl::StatusOr<Selector> selector = ParseSelector(experiment);
+  if (!selector.ok()) return words;
+  const auto trials = client.ListTrials(Select<v1::ListTrialsRequest>(*selector));
+  if (!trials.ok()) return words;
+  for (const v1::TrialSummary& trial : *trials) {
+    if (words.size() == kThingsShown) break;
+    words.push_back({absl::StrCat(experiment, "/", trial.trial()),
+                     absl::StrCat(StateCell(trial).text, "  ", AssignmentsText(trial))});
+  }
+  return words;
+}
+
+std::vector<Candidate> LabelsOf(const std::vector<v1::ExperimentSummary>& experiments) {
+  std::vector<Candidate> words;
+  for (const v1::ExperimentSummary& experiment : experiments) {
+    for (const v1::Label& label : experiment.labels()) {
+      const std::string word = absl::StrCat(label.key(), "=", label.value());
+      const bool known = std::any_of(words.begin(), words.end(),
+                                     [&](const Candidate& one) { return one.word == word; });
+      if (!known && words.size() < kThingsShown) words.push_back({word, "label"});
+    }
+  }
+  return words;
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> CompletionScript(const CommandTree& tree, const std::string& shell) {
-  if (shell == "bash") return BashScript(tree);
-  if (shell == "zsh") return ZshScript(tree);
-  if (shell == "fish") return FishScript(tree);
+Candidates Complete(const CommandTree& tree, const std::vector<std::string>& words,
+                    const LookUp& look_up) {
+  const std::string typed = words.empty() ? "" : words.back();
+  const Place place = Read(tree, words);
+  Candidates found;
+  const size_t equals = absl::StartsWith(typed, "--") ? typed.find('=') : std::string::npos;
+  if (place.option != nullptr) {
+    found = ValuesOf(tree, place, place.option, typed, look_up);
+  } else if (equals != std::string::npos) {
+    const CLI::Option* option = FindOption(tree, place.app, typed.substr(0, equals));
+    if (option == nullptr) return {};
+    found = ValuesOf(tree, place, option, typed.substr(equals + 1), look_up);
+    for (Candidate& one : found.words) one.word.insert(0, typed.substr(0, equals + 1));
+  } else if (absl::StartsWith(typed, "-")) {
+    AppendOptions(tree, place.app, found.words);
+  } else if (!place.app->get_subcommands({}).empty()) {
+    for (const CLI::App* sub : place.app->get_subcommands({})) {
+      found.words.push_back({sub->get_name(), sub->get_description()});
+    }
+  } else {
+    found = ArgumentOf(tree, place, typed, look_up);
+  }
+  std::erase_if(found.words, [&](const Candidate& one) {
+    return !absl::StartsWith(one.word, typed) || Printable(one.word) != one.word;
+  });
+  return found;
+}
+
+std::vector<Candidate> LookUpThings(Thing thing, const std::string& typed,
+                                    const CoordinatorFlags& flags, const Terminal& terminal,
+                                    const Interrupt& interrupt) {
+  std::vector<Candidate> words;
+  if (thing == Thing::kContext) {
+    const auto contexts = ReadContexts(ContextsPath(terminal.environment));
+    if (!contexts.ok()) return words;
+    for (const Context& one : contexts->list) words.push_back({one.name, one.address});
+    return words;
+  }
+  if (thing != Thing::kLabel) {
+    words.push_back({thing == Thing::kTrial ? "last/" : "last", "the newest experiment"});
+  }
+  absl::StatusOr<ClientOptions> options = ChooseCoordinator(flags, terminal.environment);
+  if (!options.ok()) return words;
+  options->deadline = limits::kCompletionDeadline;
+  const auto client = Client::Make(*options, interrupt);
+  if (!client.ok()) return words;
+  const size_t slash = typed.find('/');
+  if (slash != std::string::npos && thing != Thing::kLabel) {
+    return TrialsOf(**client, typed.substr(0, slash));
+  }
+  const auto experiments = (*client)->ListExperiments({});
+  if (!experiments.ok()) return words;
+  if (thing == Thing::kLabel) return LabelsOf(*experiments);
+  for (auto one = experiments->rbegin(); one != experiments->rend(); ++one) {
+    if (words.size() >= kThingsShown) break;
+    words.push_back({absl::StrCat(one->experiment(), thing == Thing::kTrial ? "/" : ""),
+                     absl::StrCat(one->name(), ", ", Word(one->state()))});
+  }
+  return words;
+}
+
+int RunComplete(const CommandTree& tree, const std::vector<std::string>& arguments,
+                const Terminal& terminal, const Interrupt& interrupt) {
+  if (arguments.empty()) return static_cast<int>(ExitCode::kUsage);
+  const bool bash = arguments.front() == "bash";
+  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (bash) words = Joined(words);
+  const Candidates found =
+      Complete(tree, words, [&](Thing thing, const std::string& typed, const auto& flags) {
+        return LookUpThings(thing, typed, flags, terminal, interrupt);
+      });
+  // bash replaces only what is behind the '='.
+  const size_t equals = bash && !words.empty() ? words.back().rfind('=') : std::string::npos;
+  const size_t cut = equals == std::string::npos ? 0 : equals + 1;
+  for (const Candidate& one : found.words) {
+    *terminal.out << one.word.substr(cut) << "\t" << Printable(one.about) << "\n";
+  }
+  if (found.files) *terminal.out << kFilesLine << "\n";
+  terminal.out->flush();
+  return static_cast<int>(ExitCode::kOk);
+}
+
+absl::StatusOr<std::string> CompletionScript(const std::string& shell) {
+  if (shell == "bash") return kBash;
+  if (shell == "zsh") return kZsh;
+  if (shell == "fish") return kFish;
   return absl::InvalidArgumentError(
-      absl::StrCat("no completion for '", Printable(shell), "'; there is bash, zsh and fish"));
+      absl::StrCat("no completion for '", Printable(shell), "'; choose one of: bash, zsh, fish"));
 }
 
 }  // namespace dt::cli

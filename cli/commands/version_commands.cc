@@ -51,17 +51,15 @@ void AddVersionCommands(CommandTree& tree) {
                    {Format::kTable, Format::kJson, Format::kYaml}});
 
   auto shell = std::make_shared<std::string>();
-  app =
-      tree.Add(&tree.app(), "completion", "A script that completes commands and options in a shell",
-               "source <(dtctl completion bash)\n"
-               "dtctl completion zsh > ~/.zfunc/_dtctl\n"
-               "dtctl completion fish > ~/.config/fish/completions/dtctl.fish");
+  app = tree.Add(&tree.app(), "completion",
+                 "A script that completes commands, options and experiments in a shell",
+                 "source <(dtctl completion bash)\n"
+                 "dtctl completion zsh > ~/.zfunc/_dtctl\n"
+                 "dtctl completion fish > ~/.config/fish/completions/dtctl.fish");
   tree.SetWords(app->add_option("SHELL", *shell, "bash, zsh or fish")->required(),
                 {"bash", "zsh", "fish"});
-  // The tree holds this closure, and so outlives it.
-  const CommandTree* whole = &tree;
-  tree.OnRun(app, {[shell, whole](Session& session) -> absl::StatusOr<ExitCode> {
-               DT_ASSIGN_OR_RETURN(const std::string script, CompletionScript(*whole, *shell));
+  tree.OnRun(app, {[shell](Session& session) -> absl::StatusOr<ExitCode> {
+               DT_ASSIGN_OR_RETURN(const std::string script, CompletionScript(*shell));
                session.out() << script << std::flush;
                return ExitCode::kOk;
              }});

@@ -91,7 +91,9 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Make(const ClientOptions& option
 Client::Client(const ClientOptions& options, const Interrupt& interrupt,
                std::shared_ptr<grpc::Channel> channel)
     : address_(options.address),
+      context_(options.context),
       tls_(!options.tls.None()),
+      deadline_(options.deadline),
       interrupt_(interrupt),
       stub_(v1::Control::NewStub(std::move(channel))) {}
 
@@ -104,14 +106,14 @@ absl::StatusOr<Response> Client::Call(
   grpc::Status result;
   Done done;
   grpc::ClientContext context;
-  const absl::Time deadline = absl::Now() + limits::kCallDeadline;
+  const absl::Time deadline = absl::Now() + deadline_;
   context.set_deadline(absl::ToChronoTime(deadline));
   start(&context, &response, [&](grpc::Status status) {
     result = std::move(status);
     done.Notify();
   });
   // gRPC ends the call at its deadline; the second more only tells the two apart.
-  const auto woken = interrupt_.Wait(limits::kCallDeadline + absl::Seconds(1), done.fd());
+  const auto woken = interrupt_.Wait(deadline_ + absl::Seconds(1), done.fd());
   if (woken != Interrupt::Woken::kByDescriptor) context.TryCancel();
   done.Take();
   if (woken == Interrupt::Woken::kByInterrupt) return absl::CancelledError("interrupted");
@@ -142,7 +144,7 @@ std::string UnreachableHint(std::string_view message, Protection protection) {
                : "something there closed the connection: if the coordinator has TLS, give "
                  "--tls-ca, --tls-cert and --tls-key";
   }
-  return "start dtcoord, or name another with --address or DTCTL_ADDRESS";
+  return "start one here with 'dtctl up', or name another with --address or --context";
 }
 
 absl::Status Client::Explain(const grpc::Status& status) const {
@@ -150,15 +152,15 @@ absl::Status Client::Explain(const grpc::Status& status) const {
     const std::string cause = LastCause(status.error_message());
     const std::string hint =
         UnreachableHint(status.error_message(), tls_ ? Protection::kTls : Protection::kNone);
-    return absl::UnavailableError(absl::StrCat("no coordinator answers at ", address_,
-                                               cause.empty() ? "" : absl::StrCat(" (", cause, ")"),
-                                               "; ", hint));
+    return absl::UnavailableError(
+        absl::StrCat("no coordinator answers at ", address_,
+                     context_.empty() ? "" : ", context '" + context_ + "'",
+                     cause.empty() ? "" : absl::StrCat(" (", cause, ")"), "; ", hint));
   }
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("the coordinator at ", address_, " did not answer within ",
-                     absl::FormatDuration(limits::kCallDeadline),
-                     "; it is overloaded or the network is: try again"));
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the coordinator at ", address_, " did not answer within ", absl::FormatDuration(deadline_),
+        "; it is overloaded or the network is: try again"));
   }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return absl::UnimplementedError(
@@ -230,31 +232,16 @@ absl::StatusOr<std::vector<v1::CheckpointSummary>> Client::ListCheckpoints(
 
 absl::Status Client::ReadAllMetrics(
     v1::ReadMetricsRequest request,
-    const std::function<void(const v1::ReadMetricsResponse&)>& take) {
+    const std::function<absl::Status(const v1::ReadMetricsResponse&)>& take) {
   request.set_page_size(static_cast<int>(limits::kMetricRowsPageMax));
   while (true) {
     DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, ReadMetrics(request));
-    take(page);
+    DT_RETURN_IF_ERROR(take(page));
     if (page.next_page_token().empty()) return absl::OkStatus();
     request.set_page_token(page.next_page_token());
   }
 }
 
 #undef DT_CALL
-
-absl::StatusOr<Selector> ParseExperiment(const std::string& text) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(text));
-  if (selector.trial == 0) return selector;
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", text, "' is a trial, and a whole experiment is meant here; write '",
-                   text.substr(0, text.find('/')), "'"));
-}
-
-absl::StatusOr<Selector> ParseTrial(const std::string& text) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(text));
-  if (selector.trial != 0) return selector;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", text, "' is an experiment, and one of its trials is meant here; write '", text, "/1'"));
-}
 
 }  // namespace dt::cli

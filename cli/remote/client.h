@@ -1,7 +1,7 @@
 // client.h: the coordinator's Control service as calls that return.
 //
 // Errors:  codes of the service, with the address in the message where nothing answered;
-//          Cancelled after Ctrl-C. Every call has a deadline (limits::kCallDeadline).
+//          Cancelled after Ctrl-C. Every call has a deadline.
 // Threads: one thread.
 // Tests:   tests/cli/remote/client_test.cc; tests/cli/commands/command_test.cc, against
 //          tests/testing/fake_control.h
@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "cli/remote/interrupt.h"
 #include "common/ids.h"
+#include "common/limits.h"
 #include "common/net/credentials.h"
 #include "dtrain/v1/control.grpc.pb.h"
 
@@ -26,6 +27,8 @@ namespace v1 = ::dtrain::v1;
 struct ClientOptions {
   std::string address;
   TlsFiles tls;
+  std::string context = {};  // the context that named the address, or ""
+  absl::Duration deadline = limits::kCallDeadline;
 };
 
 enum class Protection { kNone, kTls };
@@ -55,9 +58,11 @@ class Client {
   absl::StatusOr<std::vector<v1::WorkerSummary>> ListWorkers();
   absl::StatusOr<std::vector<v1::CheckpointSummary>> ListCheckpoints(
       v1::ListCheckpointsRequest request);
-  // Every page of the rows, in order. REQUIRES: !request.last(): pages must not change experiment.
-  absl::Status ReadAllMetrics(v1::ReadMetricsRequest request,
-                              const std::function<void(const v1::ReadMetricsResponse&)>& take);
+  // Every page of the rows, in order; an error of `take` ends it. REQUIRES: !request.last(): pages
+  // must not change experiment.
+  absl::Status ReadAllMetrics(
+      v1::ReadMetricsRequest request,
+      const std::function<absl::Status(const v1::ReadMetricsResponse&)>& take);
 
   const std::string& address() const { return address_; }
 
@@ -73,15 +78,12 @@ class Client {
   absl::Status Explain(const grpc::Status& status) const;
 
   const std::string address_;
+  const std::string context_;
   const bool tls_;
+  const absl::Duration deadline_;
   const Interrupt& interrupt_;
   std::unique_ptr<v1::Control::Stub> stub_;
 };
-
-// "12" or "last". Errors: InvalidArgument for anything else, a trial included.
-absl::StatusOr<Selector> ParseExperiment(const std::string& text);
-// "12/3" or "last/3".
-absl::StatusOr<Selector> ParseTrial(const std::string& text);
 
 // Fills experiment, last and trial of a request that has them.
 template <typename Request>

@@ -135,6 +135,7 @@ absl::StatusOr<ExitCode> Show(Session& session, Client& client, LiveState& state
         session.out() << text << std::endl;
       }
     }
+    DT_RETURN_IF_ERROR(session.Written());
     if (Ended(state.experiment.state())) return ExitCode::kOk;
     const absl::Duration pause = redrawer != nullptr ? session.pace().redraw : session.pace().poll;
     if (session.interrupt().Wait(pause) == Interrupt::Woken::kByInterrupt) {

@@ -1,7 +1,7 @@
-// loop.h: the one core thread: drain, step, commit, publish.
+// loop.h: the one core thread: drain, step, hand over to the committer.
 //
-// Role:      joins the pure core to mailbox, store and publisher; keeps their order: nothing is
-//            sent before what it tells of is durable.
+// Role:      joins the pure core to mailbox, store and publisher. The committer keeps their order:
+//            nothing is sent before what it tells of is durable.
 // Ownership: owns the State; borrows the rest, which must outlive Run.
 // Threads:   Run on one thread; Heartbeat from any.
 // Errors:    a failed commit ends Run with its status: memory has run ahead of disk, so the process
@@ -22,16 +22,12 @@
 #include "common/mailbox.h"
 #include "coordinator/core/event.h"
 #include "coordinator/core/state.h"
+#include "coordinator/loop/committer.h"
 #include "coordinator/loop/publisher.h"
 #include "coordinator/metrics/metrics_model.h"
 #include "coordinator/store/store.h"
 
 namespace dt {
-
-// Folds the journal into a State that is ready for its first Step; writes the journal's first
-// record where there is none. `visited` is told of each record, applied, for counters and progress.
-absl::StatusOr<State> Restore(Store& store, const Clock& clock,
-                              const std::function<void(const State&, const v1::Record&)>& visited);
 
 // What the loop needs from around it.
 struct LoopPorts {
@@ -48,11 +44,14 @@ class CoreLoop {
  public:
   CoreLoop(State state, LoopPorts ports);
 
-  // Turns until the mailbox is closed and empty, or a commit fails.
+  // Turns until the mailbox is closed and empty and all is sent, or a commit fails. The mailbox is
+  // closed then as well.
   absl::Status Run();
 
-  // One drain, which waits at most until `deadline`, and what follows from it.
+  // One drain, which waits at most until `deadline`, and what follows from it, handed over.
   absl::Status RunOnce(absl::Time deadline);
+  // Waits until all that was handed over is durable and sent.
+  absl::Status Flush() { return committer_.Flush(); }
 
   // When the loop last went round, on the clock's steady time.
   absl::Duration Heartbeat() const { return absl::Nanoseconds(heartbeat_ns_.load()); }
@@ -62,16 +61,13 @@ class CoreLoop {
  private:
   // How long the next drain may wait for events.
   absl::Duration Patience() const;
-  void StepAll(std::vector<Event> events, Instant now);
-  absl::Status Commit();
-  void Publish();
-  void ShowMetrics();
+  std::vector<Effects> StepAll(std::vector<Event> events, Instant now);
 
   State state_;
   LoopPorts ports_;
-  std::vector<Effects> effects_;  // of the turn under way
   absl::Duration next_snapshot_;  // steady time
   std::atomic<int64_t> heartbeat_ns_;
+  Committer committer_;  // last: its thread uses the others
 };
 
 }  // namespace dt

@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "coordinator/core/effects.h"
 #include "coordinator/core/state.h"
+#include "dtrain/v1/snapshot.pb.h"
 #include "prometheus/histogram.h"
 
 namespace dt {
@@ -85,6 +86,12 @@ class MetricsModel {
   void ObserveCommit(absl::Duration took) { fsync_.Observe(absl::ToDoubleSeconds(took)); }
 
   std::shared_ptr<const MetricsSnapshot> TakeSnapshot(const State& state, Instant now);
+
+  // What was counted of records, for a start that does not replay them; forgets first what is no
+  // longer shown.
+  v1::MetricsMemory Save(const State& state, int64_t now_wall_ms);
+  // REQUIRES: nothing was counted yet.
+  void Load(const v1::MetricsMemory& memory);
 
  private:
   struct Known {

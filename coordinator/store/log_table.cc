@@ -1,13 +1,15 @@
 // log_table.cc: appends chunks and trims the middle of long logs.
 #include "coordinator/store/log_table.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/store/checksum.h"
 
 namespace dt {
 namespace {
@@ -15,31 +17,33 @@ namespace {
 // Trials remembered at once; more are read from the table again, so that memory stays bounded.
 constexpr size_t kTrialsRemembered = 16384;
 
+int64_t LogChecksum(const AttemptId& attempt, int64_t rank, int64_t wall_time_ms, int64_t dropped,
+                    std::string_view text) {
+  Checksum checksum;
+  checksum.Add(static_cast<int64_t>(attempt.trial.experiment)).Add(int64_t{attempt.trial.trial});
+  checksum.Add(int64_t{attempt.attempt}).Add(rank).Add(wall_time_ms).Add(dropped);
+  return checksum.Add(text).Sum();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(const Database& database) {
-  auto table = std::unique_ptr<LogTable>(new LogTable(database));
-  DT_ASSIGN_OR_RETURN(table->insert_,
-                      Statement::Prepare(database,
-                                         "INSERT INTO logs (experiment, trial, attempt, rank, "
-                                         "wall_time_ms, dropped, text) VALUES (?,?,?,?,?,?,?)"));
-  DT_ASSIGN_OR_RETURN(
-      table->sizes_,
-      Statement::Prepare(
-          database,
-          "SELECT id, length(text) FROM logs WHERE experiment = ? AND trial = ? ORDER BY id"));
-  DT_ASSIGN_OR_RETURN(
-      table->oldest_,
-      Statement::Prepare(database,
-                         "SELECT id, text, dropped FROM logs "
-                         "WHERE experiment = ? AND trial = ? AND id > ? ORDER BY id LIMIT 1"));
-  DT_ASSIGN_OR_RETURN(table->remove_,
-                      Statement::Prepare(database, "DELETE FROM logs WHERE id = ?"));
-  DT_ASSIGN_OR_RETURN(
-      table->count_gap_,
-      Statement::Prepare(database,
-                         "UPDATE logs SET dropped = dropped + ?1 WHERE id = (SELECT id FROM logs "
-                         "WHERE experiment = ?2 AND trial = ?3 AND id > ?4 ORDER BY id LIMIT 1)"));
+absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(const Database& database, Head& head) {
+  auto table = std::unique_ptr<LogTable>(new LogTable(database, head));
+  const std::string columns = kSideTables[kLogs].columns;
+  const std::pair<Statement*, std::string> statements[] = {
+      {&table->insert_,
+       absl::StrCat("INSERT INTO logs (", columns, ", checksum) VALUES (?,?,?,?,?,?,?,?)")},
+      {&table->sizes_,
+       "SELECT id, length(text) FROM logs WHERE experiment = ? AND trial = ? ORDER BY id"},
+      {&table->oldest_, absl::StrCat("SELECT ", columns,
+                                     ", checksum, id FROM logs WHERE experiment = ? AND trial = ? "
+                                     "AND id > ? ORDER BY id LIMIT 1")},
+      {&table->remove_, "DELETE FROM logs WHERE id = ?"},
+      {&table->update_, "UPDATE logs SET dropped = ?, checksum = ? WHERE id = ?"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    DT_ASSIGN_OR_RETURN(*statement, Statement::Prepare(database, sql));
+  }
   return table;
 }
 
@@ -69,14 +73,17 @@ absl::StatusOr<LogTable::Kept*> LogTable::Find(TrialId trial) {
 absl::Status LogTable::Append(const LogToStore& log) {
   const TrialId trial = log.attempt.trial;
   DT_ASSIGN_OR_RETURN(Kept * kept, Find(trial));
-  insert_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial);
-  insert_.Bind(3, log.attempt.attempt).Bind(4, log.rank).Bind(5, log.wall_time_ms);
-  insert_.Bind(6, static_cast<int64_t>(log.dropped_lines)).BindBlob(7, log.text);
+  const auto experiment = static_cast<int64_t>(trial.experiment);
+  const auto dropped = static_cast<int64_t>(log.dropped_lines);
+  const int64_t checksum = LogChecksum(log.attempt, log.rank, log.wall_time_ms, dropped, log.text);
+  insert_.Bind(1, experiment).Bind(2, trial.trial).Bind(3, log.attempt.attempt).Bind(4, log.rank);
+  insert_.Bind(5, log.wall_time_ms).Bind(6, dropped).BindBlob(7, log.text).Bind(8, checksum);
   DT_RETURN_IF_ERROR(insert_.Run());
+  head_.AddRow(kLogs, checksum);
   const size_t bytes = log.text.size();
   if (kept->tail_bytes == 0 && kept->head_bytes + bytes <= limits::kLogFirstBytes) {
     kept->head_bytes += bytes;
-    kept->head_end = sqlite3_last_insert_rowid(database_.handle());
+    kept->head_end = database_.LastRow();
     return absl::OkStatus();
   }
   kept->tail_bytes += bytes;
@@ -84,27 +91,42 @@ absl::Status LogTable::Append(const LogToStore& log) {
 }
 
 absl::Status LogTable::Trim(TrialId trial, Kept& kept) {
-  const int64_t experiment = static_cast<int64_t>(trial.experiment);
   int64_t lines = 0;
   while (kept.tail_bytes > limits::kLogNewestBytes) {
-    oldest_.Bind(1, experiment).Bind(2, trial.trial).Bind(3, kept.head_end);
-    DT_ASSIGN_OR_RETURN(const bool found, oldest_.Step());
+    oldest_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial);
+    DT_ASSIGN_OR_RETURN(const bool found, oldest_.Bind(3, kept.head_end).Step());
     if (!found) {
       oldest_.Reset();
       break;
     }
-    const int64_t id = oldest_.Integer(0);
-    const std::string_view text = oldest_.Blob(1);
-    lines += std::count(text.begin(), text.end(), '\n') + oldest_.Integer(2);
+    const std::string_view text = oldest_.Blob(6);
+    lines += std::count(text.begin(), text.end(), '\n') + oldest_.Integer(5);
     kept.tail_bytes -= std::min(kept.tail_bytes, text.size());
+    head_.DropRow(kLogs, oldest_.Integer(7));
+    const int64_t id = oldest_.Integer(8);
     oldest_.Reset();
     DT_RETURN_IF_ERROR(remove_.Bind(1, id).Run());
   }
-  return count_gap_.Bind(1, lines)
-      .Bind(2, experiment)
-      .Bind(3, trial.trial)
-      .Bind(4, kept.head_end)
-      .Run();
+  return CountGap(trial, kept.head_end, lines);
+}
+
+// On the chunk behind the gap.
+absl::Status LogTable::CountGap(TrialId trial, int64_t head_end, int64_t lines) {
+  oldest_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial).Bind(3, head_end);
+  DT_ASSIGN_OR_RETURN(const bool found, oldest_.Step());
+  if (!found) {
+    oldest_.Reset();
+    return absl::OkStatus();
+  }
+  const int64_t dropped = oldest_.Integer(5) + lines;
+  const AttemptId attempt{trial, static_cast<uint32_t>(oldest_.Integer(2))};
+  const int64_t checksum =
+      LogChecksum(attempt, oldest_.Integer(3), oldest_.Integer(4), dropped, oldest_.Blob(6));
+  head_.DropRow(kLogs, oldest_.Integer(7));
+  head_.AddRow(kLogs, checksum);
+  const int64_t id = oldest_.Integer(8);
+  oldest_.Reset();
+  return update_.Bind(1, dropped).Bind(2, checksum).Bind(3, id).Run();
 }
 
 }  // namespace dt

@@ -2,8 +2,8 @@
 //
 // Role:      writes log chunks inside the caller's transaction and removes what has to go from the
 //            middle; the lines removed are counted on the chunk after the gap.
-// Ownership: borrows the Database.
-// Threads:   the core thread alone.
+// Ownership: borrows the Database, and the Head whose sum it keeps.
+// Threads:   that of the store.
 // Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
@@ -12,13 +12,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "coordinator/core/effects.h"
+#include "coordinator/store/head.h"
 #include "coordinator/store/sqlite.h"
 
 namespace dt {
 
 class LogTable {
  public:
-  static absl::StatusOr<std::unique_ptr<LogTable>> Open(const Database& database);
+  static absl::StatusOr<std::unique_ptr<LogTable>> Open(const Database& database, Head& head);
 
   // REQUIRES: a transaction is open.
   absl::Status Append(const LogToStore& log);
@@ -34,12 +35,14 @@ class LogTable {
     int64_t head_end = 0;
   };
 
-  explicit LogTable(const Database& database) : database_(database) {}
+  LogTable(const Database& database, Head& head) : database_(database), head_(head) {}
   absl::StatusOr<Kept*> Find(TrialId trial);
   absl::Status Trim(TrialId trial, Kept& kept);
+  absl::Status CountGap(TrialId trial, int64_t head_end, int64_t lines);
 
   const Database& database_;
-  Statement insert_, sizes_, oldest_, remove_, count_gap_;
+  Head& head_;
+  Statement insert_, sizes_, oldest_, remove_, update_;
   absl::flat_hash_map<TrialId, Kept> kept_;  // filled from the table as trials log
 };
 

@@ -2,9 +2,13 @@
 // counted by their own numbers in record.proto.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 namespace dt {
 
-inline constexpr int kSchemaVersion = 1;
+// 1: version 0.1.0, without hashes and checksums; upgrade.h makes it 2.
+inline constexpr int kSchemaVersion = 2;
 // Of how a record is laid down in the journal's blob; a higher one stops start-up.
 inline constexpr int kRecordVersion = 1;
 // "dtrn": tells this file from other people's databases.
@@ -15,7 +19,8 @@ CREATE TABLE journal (
   sequence INTEGER PRIMARY KEY,
   kind     INTEGER NOT NULL,
   version  INTEGER NOT NULL,
-  record   BLOB NOT NULL
+  record   BLOB NOT NULL,
+  hash     TEXT NOT NULL
 );
 -- Which build wrote from which sequence on: names the version when a newer kind stops start-up.
 CREATE TABLE writers (
@@ -26,11 +31,29 @@ CREATE TABLE writers (
 CREATE TABLE in_use (flag INTEGER NOT NULL);
 INSERT INTO in_use VALUES (0);
 
+-- One row: what the newest commit left. The columns named as tables are sums of their checksums.
+CREATE TABLE head (
+  id          INTEGER PRIMARY KEY,
+  store       TEXT NOT NULL,
+  commits     INTEGER NOT NULL,
+  sequence    INTEGER NOT NULL,
+  hash        TEXT NOT NULL,
+  experiment  INTEGER NOT NULL,
+  chunks      INTEGER NOT NULL,
+  logs        INTEGER NOT NULL,
+  runs        INTEGER NOT NULL,
+  evaluations INTEGER NOT NULL,
+  acks        INTEGER NOT NULL,
+  deleting    INTEGER NOT NULL,
+  checksum    INTEGER NOT NULL
+);
+
 CREATE TABLE acks (
   worker   TEXT NOT NULL,
   instance INTEGER NOT NULL,
   sequence INTEGER NOT NULL,
   touched  INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
   PRIMARY KEY (worker, instance)
 ) WITHOUT ROWID;
 
@@ -41,6 +64,7 @@ CREATE TABLE chunks (
   attempt    INTEGER NOT NULL,
   first_step INTEGER NOT NULL,
   last_step  INTEGER NOT NULL,
+  checksum   INTEGER NOT NULL,
   rows       BLOB NOT NULL
 );
 CREATE INDEX chunks_by_step ON chunks (experiment, trial, first_step, attempt, last_step);
@@ -53,6 +77,7 @@ CREATE TABLE logs (
   rank         INTEGER NOT NULL,
   wall_time_ms INTEGER NOT NULL,
   dropped      INTEGER NOT NULL,
+  checksum     INTEGER NOT NULL,
   text         BLOB NOT NULL
 );
 CREATE INDEX logs_by_trial ON logs (experiment, trial);
@@ -63,6 +88,7 @@ CREATE TABLE runs (
   trial        INTEGER NOT NULL,
   attempt      INTEGER NOT NULL,
   resumed_step INTEGER NOT NULL,
+  checksum     INTEGER NOT NULL,
   PRIMARY KEY (experiment, trial, attempt)
 ) WITHOUT ROWID;
 
@@ -71,12 +97,50 @@ CREATE TABLE evaluations (
   experiment INTEGER NOT NULL,
   trial      INTEGER NOT NULL,
   attempt    INTEGER NOT NULL,
+  checksum   INTEGER NOT NULL,
   evaluation BLOB NOT NULL
 );
 CREATE INDEX evaluations_by_trial ON evaluations (experiment, trial);
 
 -- Deleted experiments whose side rows are still being cleared, a few with each commit.
-CREATE TABLE deleting (experiment INTEGER PRIMARY KEY);
+CREATE TABLE deleting (
+  experiment INTEGER PRIMARY KEY,
+  checksum   INTEGER NOT NULL
+);
+
+-- The durable state after the record of this number and hash, in parts.
+CREATE TABLE snapshots (
+  sequence INTEGER PRIMARY KEY,
+  hash     TEXT NOT NULL,
+  parts    INTEGER NOT NULL,
+  checksum INTEGER NOT NULL
+);
+CREATE TABLE snapshot_parts (
+  sequence INTEGER NOT NULL,
+  part     INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
+  content  BLOB NOT NULL,
+  PRIMARY KEY (sequence, part)
+);
 )sql";
+
+// The tables beside the journal whose rows have a checksum: of `columns`, in this order. `order` is
+// that of writing, where it counts.
+struct SideTable {
+  const char* name;
+  const char* order;
+  const char* columns;
+  int count;    // of columns
+  bool always;  // small enough to be checked at every start
+};
+enum Side : size_t { kChunks, kLogs, kRuns, kEvaluations, kAcks, kDeleting, kSides };
+inline constexpr std::array<SideTable, kSides> kSideTables = {{
+    {"chunks", "id", "experiment, trial, attempt, first_step, last_step, rows", 6, false},
+    {"logs", "id", "experiment, trial, attempt, rank, wall_time_ms, dropped, text", 7, false},
+    {"runs", "experiment", "experiment, trial, attempt, resumed_step", 4, true},
+    {"evaluations", "id", "experiment, trial, attempt, evaluation", 4, false},
+    {"acks", "worker", "worker, instance, sequence, touched", 4, true},
+    {"deleting", "experiment", "experiment", 1, true},
+}};
 
 }  // namespace dt

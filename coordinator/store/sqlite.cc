@@ -3,30 +3,45 @@
 
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <initializer_list>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/status.h"
+#include "coordinator/store/checksum.h"
 
 namespace dt {
 namespace {
 
 absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_view doing) {
   const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle);
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    return absl::DataLossError(absl::StrCat(path, " is damaged: ", sqlite3_errmsg(handle)));
+  }
   const std::string message =
       absl::StrCat(path, ": ", std::string(doing), ": ",
                    handle == nullptr ? "no memory" : sqlite3_errmsg(handle), " (SQLite ",
                    handle == nullptr ? code : sqlite3_extended_errcode(handle), ")");
-  switch (code) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return absl::DataLossError(message);
-    case SQLITE_FULL:
-      return absl::ResourceExhaustedError(message);
-    default:  // SQLite has more codes than are told apart here
-      return absl::UnavailableError(message);
+  if (code == SQLITE_FULL) return absl::ResourceExhaustedError(message);
+  return absl::UnavailableError(message);
+}
+
+// With no log beside it, a file that nobody changes is read without the log's index beside it.
+std::string OfflineUri(const std::string& path) {
+  std::string escaped;
+  for (const char c : path) {
+    absl::StrAppend(&escaped, c == '%'   ? "%25"
+                              : c == '?' ? "%3f"
+                              : c == '#' ? "%23"
+                                         : std::string(1, c));
   }
+  std::error_code error;
+  const uint64_t log = std::filesystem::file_size(path + "-wal", error);
+  return absl::StrCat("file:", escaped, !error && log > 0 ? "" : "?immutable=1");
 }
 
 // Far above what we store in one value (a report's rows), far below what would exhaust memory.
@@ -57,29 +72,39 @@ void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handl
 
 absl::StatusOr<Database> Database::Open(const std::string& path, Access access) {
   sqlite3* handle = nullptr;
-  const int flags = access == Access::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                                 : SQLITE_OPEN_READONLY;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  int flags = SQLITE_OPEN_NOMUTEX;
+  flags |= access == Access::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                        : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  const std::string name = access == Access::kOffline ? OfflineUri(path) : path;
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   Database database(path, handle);
   if (code != SQLITE_OK) return MakeError(handle, path, "opening");
   if (absl::Status status = Harden(database); !status.ok()) return status;
   return database;
 }
 
-absl::Status Database::Execute(const char* sql) {
-  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+absl::Status Database::Execute(const std::string& sql) {
+  if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     return LastError(sql);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Database::QueryText(const char* sql) {
+absl::StatusOr<std::string> Database::QueryText(const std::string& sql) {
   auto statement = Statement::Prepare(*this, sql);
   if (!statement.ok()) return statement.status();
   auto row = statement->Step();
   if (!row.ok()) return row.status();
   if (!*row) return absl::NotFoundError(absl::StrCat(path_, ": no row for ", sql));
-  return std::string(statement->Blob(0));
+  return statement->Text(0);
+}
+
+absl::StatusOr<int64_t> Database::QueryInteger(const std::string& sql) {
+  DT_ASSIGN_OR_RETURN(const std::string text, QueryText(sql));
+  int64_t value = 0;
+  if (absl::SimpleAtoi(text, &value)) return value;
+  return absl::DataLossError(
+      absl::StrCat(path_, " is damaged: ", sql, " gives '", text, "', which is no number"));
 }
 
 absl::Status Database::LastError(std::string_view doing) const {
@@ -88,11 +113,13 @@ absl::Status Database::LastError(std::string_view doing) const {
 
 int Database::ChangedRows() const { return sqlite3_changes(handle_.get()); }
 
+int64_t Database::LastRow() const { return sqlite3_last_insert_rowid(handle_.get()); }
+
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-absl::StatusOr<Statement> Statement::Prepare(const Database& database, const char* sql) {
+absl::StatusOr<Statement> Statement::Prepare(const Database& database, const std::string& sql) {
   sqlite3_stmt* prepared = nullptr;
-  if (sqlite3_prepare_v3(database.handle(), sql, -1, SQLITE_PREPARE_PERSISTENT, &prepared,
+  if (sqlite3_prepare_v3(database.handle(), sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &prepared,
                          nullptr) != SQLITE_OK) {
     return database.LastError(sql);
   }
@@ -149,6 +176,24 @@ std::string_view Statement::Blob(int column) const {
   const void* data = sqlite3_column_blob(statement_.get(), column);
   const int size = sqlite3_column_bytes(statement_.get(), column);
   return {static_cast<const char*>(data == nullptr ? "" : data), static_cast<size_t>(size)};
+}
+
+int64_t Statement::ChecksumOf(int first, int count) const {
+  Checksum checksum;
+  for (int column = first; column < first + count; ++column) {
+    if (sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER) {
+      checksum.Add(Integer(column));
+    } else {
+      checksum.Add(Blob(column));
+    }
+  }
+  return checksum.Sum();
+}
+
+Statement& Statement::BindColumn(int position, const Statement& from, int column) {
+  const sqlite3_value* value = sqlite3_column_value(from.statement_.get(), column);
+  DT_CHECK(sqlite3_bind_value(statement_.get(), position, value) == SQLITE_OK);
+  return *this;
 }
 
 }  // namespace dt

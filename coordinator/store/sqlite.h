@@ -3,8 +3,8 @@
 // Ownership: a Statement borrows its Database, which must outlive it. Bound text and blobs are
 //            borrowed until Reset or Run.
 // Threads:   thread-compatible; a connection belongs to one thread at a time.
-// Errors:    DataLoss for a damaged file, ResourceExhausted for a full disk, Unavailable for the
-//            rest; the message names the file and what SQLite says.
+// Errors:    DataLoss for a damaged file or one that is no database, ResourceExhausted for a full
+//            disk, Unavailable for the rest; the message names the file and what SQLite says.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,11 @@ struct sqlite3_stmt;
 
 namespace dt {
 
-enum class Access { kReadWrite, kReadOnly };
+enum class Access {
+  kReadWrite,
+  kReadOnly,
+  kOffline,  // nobody else has the file: nothing beside it is made or changed
+};
 
 class Database {
  public:
@@ -28,13 +32,15 @@ class Database {
   // schema, no writes past the API, lowered limits.
   static absl::StatusOr<Database> Open(const std::string& path, Access access);
 
-  absl::Status Execute(const char* sql);
+  absl::Status Execute(const std::string& sql);
   // The first column of the first row; NotFound when there is none.
-  absl::StatusOr<std::string> QueryText(const char* sql);
+  absl::StatusOr<std::string> QueryText(const std::string& sql);
+  absl::StatusOr<int64_t> QueryInteger(const std::string& sql);
   // What the last failing call on this connection says.
   absl::Status LastError(std::string_view doing) const;
   // Of the last statement that changed something.
   int ChangedRows() const;
+  int64_t LastRow() const;  // that was inserted
   sqlite3* handle() const { return handle_.get(); }
 
  private:
@@ -51,7 +57,7 @@ class Database {
 class Statement {
  public:
   Statement() = default;
-  static absl::StatusOr<Statement> Prepare(const Database& database, const char* sql);
+  static absl::StatusOr<Statement> Prepare(const Database& database, const std::string& sql);
 
   // Positions count from 1.
   Statement& Bind(int position, int64_t value);
@@ -66,7 +72,12 @@ class Statement {
 
   // Columns count from 0; views hold until the next Step or Reset.
   int64_t Integer(int column) const;
+  std::string Text(int column) const { return std::string(Blob(column)); }
   std::string_view Blob(int column) const;
+  // Of `count` columns from `first` on, as Checksum has it.
+  int64_t ChecksumOf(int first, int count) const;
+  // Binds the value of another statement's column.
+  Statement& BindColumn(int position, const Statement& from, int column);
 
  private:
   struct Finalize {

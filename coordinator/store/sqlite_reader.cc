@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/store/schema.h"
 
 namespace dt {
 namespace {
@@ -64,6 +65,22 @@ int64_t PageSize(int32_t asked, int64_t by_default, size_t most) {
   return std::min<int64_t>(asked, static_cast<int64_t>(most));
 }
 
+// A table's columns in the order of kSideTables, then the checksum, then what orders the table.
+std::string Select(Side side, const char* which) {
+  const SideTable& table = kSideTables[side];
+  return absl::StrCat("SELECT ", table.columns, ", checksum, ", table.order, " FROM ", table.name,
+                      " ", which);
+}
+
+// Refuses a row that is not what was written.
+absl::Status CheckRow(const Statement& row, Side side) {
+  const SideTable& table = kSideTables[side];
+  if (row.ChecksumOf(0, table.count) == row.Integer(table.count)) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("a row of '", table.name, "' of trial ", row.Integer(0), "/", row.Integer(1),
+                   " is damaged on the coordinator's disk; `dtcoord check` says what else is"));
+}
+
 // For each attempt that trained, the last of its steps that no later attempt made again.
 class Validity {
  public:
@@ -89,7 +106,11 @@ absl::StatusOr<Validity> ReadValidity(Statement& runs, uint64_t experiment, uint
       if (!row.ok()) return row.status();
       return validity;
     }
-    validity.AddRun(static_cast<uint32_t>(runs.Integer(0)), static_cast<uint64_t>(runs.Integer(1)));
+    if (absl::Status whole = CheckRow(runs, kRuns); !whole.ok()) {
+      runs.Reset();
+      return whole;
+    }
+    validity.AddRun(static_cast<uint32_t>(runs.Integer(2)), static_cast<uint64_t>(runs.Integer(3)));
   }
 }
 
@@ -124,18 +145,19 @@ absl::StatusOr<std::unique_ptr<SqliteReader>> SqliteReader::Open(const std::stri
 }
 
 absl::Status SqliteReader::PrepareStatements() {
-  const std::pair<Statement*, const char*> statements[] = {
-      {&runs_, "SELECT attempt, resumed_step FROM runs WHERE experiment = ? AND trial = ?"},
+  const std::pair<Statement*, std::string> statements[] = {
+      {&runs_, Select(kRuns, "WHERE experiment = ? AND trial = ?")},
       {&next_trial_, "SELECT min(trial) FROM chunks WHERE experiment = ? AND trial >= ?"},
       {&chunks_,
-       "SELECT attempt, first_step, rows FROM chunks WHERE experiment = ? AND trial = ? "
-       "AND last_step >= ? ORDER BY first_step, attempt"},
+       Select(
+           kChunks,
+           "WHERE experiment = ? AND trial = ? AND last_step >= ? ORDER BY first_step, attempt")},
       {&evaluations_,
-       "SELECT id, trial, attempt, evaluation FROM evaluations "
-       "WHERE experiment = ?1 AND (?2 = 0 OR trial = ?2) AND id > ?3 ORDER BY id LIMIT ?4"},
-      {&logs_,
-       "SELECT id, attempt, rank, wall_time_ms, dropped, text FROM logs "
-       "WHERE experiment = ?1 AND trial = ?2 AND id > ?3 AND (?4 < 0 OR rank = ?4) ORDER BY id"},
+       Select(kEvaluations,
+              "WHERE experiment = ?1 AND (?2 = 0 OR trial = ?2) AND id > ?3 ORDER BY id LIMIT ?4")},
+      {&logs_, Select(kLogs,
+                      "WHERE experiment = ?1 AND trial = ?2 AND id > ?3 AND (?4 < 0 OR rank = ?4) "
+                      "ORDER BY id")},
   };
   for (const auto& [statement, sql] : statements) {
     DT_ASSIGN_OR_RETURN(*statement, Statement::Prepare(database_, sql));
@@ -174,7 +196,8 @@ absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request
   for (size_t bytes = 0; !page.Full();) {
     DT_ASSIGN_OR_RETURN(const bool found, evaluations_.Step());
     if (!found) break;
-    last_id = evaluations_.Integer(0);
+    DT_RETURN_IF_ERROR(CheckRow(evaluations_, kEvaluations));
+    last_id = evaluations_.Integer(5);
     --page.room;
     bytes += evaluations_.Blob(3).size();
     if (bytes > limits::kPageBytes) page.room = 0;  // generated texts are large
@@ -236,9 +259,10 @@ absl::Status SqliteReader::ReadTrialRows(const v1::ReadMetricsRequest& request, 
   while (!page.Full()) {
     DT_ASSIGN_OR_RETURN(const bool found, chunks_.Step());
     if (!found) break;
-    const auto attempt = static_cast<uint32_t>(chunks_.Integer(0));
-    emit_before(static_cast<uint64_t>(chunks_.Integer(1)));
-    const std::string_view blob = chunks_.Blob(2);
+    DT_RETURN_IF_ERROR(CheckRow(chunks_, kChunks));
+    const auto attempt = static_cast<uint32_t>(chunks_.Integer(2));
+    emit_before(static_cast<uint64_t>(chunks_.Integer(3)));
+    const std::string_view blob = chunks_.Blob(5);
     if (!rows.ParseFromArray(blob.data(), static_cast<int>(blob.size()))) {
       return absl::DataLossError(absl::StrCat("metric rows of trial ", request.experiment(), "/",
                                               trial, " cannot be read"));
@@ -283,14 +307,15 @@ absl::StatusOr<v1::ReadLogsResponse> SqliteReader::ReadLogs(const v1::ReadLogsRe
       response.set_at_end(true);
       break;
     }
-    after = logs_.Integer(0);
+    DT_RETURN_IF_ERROR(CheckRow(logs_, kLogs));
+    after = logs_.Integer(8);
     v1::LogLineChunk& chunk = *response.add_chunks();
-    chunk.set_attempt(static_cast<uint32_t>(logs_.Integer(1)));
+    chunk.set_attempt(static_cast<uint32_t>(logs_.Integer(2)));
     auto& log = *chunk.mutable_log();
-    log.set_rank(static_cast<int32_t>(logs_.Integer(2)));
-    log.set_wall_time_ms(logs_.Integer(3));
-    log.set_dropped_lines(static_cast<uint64_t>(logs_.Integer(4)));
-    log.set_text(std::string(logs_.Blob(5)));
+    log.set_rank(static_cast<int32_t>(logs_.Integer(3)));
+    log.set_wall_time_ms(logs_.Integer(4));
+    log.set_dropped_lines(static_cast<uint64_t>(logs_.Integer(5)));
+    log.set_text(logs_.Text(6));
     bytes += log.text().size();
   }
   response.set_next_page_token(absl::StrCat(after));

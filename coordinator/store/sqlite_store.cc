@@ -1,23 +1,22 @@
 // sqlite_store.cc: opens the journal, folds it out again and commits batches.
 #include "coordinator/store/sqlite_store.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/store/check.h"
+#include "coordinator/store/checksum.h"
+#include "coordinator/store/journal.h"
+#include "coordinator/store/rebuild.h"
 #include "coordinator/store/schema.h"
 
 namespace dt {
@@ -25,11 +24,6 @@ namespace {
 
 // Rows of a deleted experiment cleared from each side table with one commit: some milliseconds.
 constexpr int64_t kClearedPerCommit = 256;
-// Lives of one worker whose acknowledgements are kept; older ones can hold nothing that matters.
-constexpr char kForgetOldInstances[] =
-    "DELETE FROM acks WHERE (worker, instance) IN (SELECT worker, instance FROM (SELECT worker, "
-    "instance, row_number() OVER (PARTITION BY worker ORDER BY touched DESC) AS age FROM acks) "
-    "WHERE age > 8)";
 
 // page_size holds before the first table. A log that grew beyond 64 MiB is cut when it starts
 // again.
@@ -46,77 +40,39 @@ int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
   return SQLITE_OK;
 }
 
-int KindOf(const v1::Record& record) { return static_cast<int>(record.fact_case()); }
-
-bool KnownKind(int64_t kind) {
-  const auto* field = v1::Record::descriptor()->FindFieldByNumber(static_cast<int>(kind));
-  return field != nullptr && field->containing_oneof() != nullptr;
+// Checks the journal before it is opened for writing, and rebuilds it where that is due. Fills
+// `losses`; returns whether the last coordinator stopped without a word.
+absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
+                               std::vector<std::string>& losses) {
+  const uint64_t bytes_max = on_loss == OnLoss::kGoOn ? std::numeric_limits<uint64_t>::max()
+                                                      : limits::kJournalCheckedBytes;
+  DT_ASSIGN_OR_RETURN(const JournalReport report, CheckJournal(path, bytes_max));
+  if (const std::vector<std::string> wrong = WrongOf(report); !wrong.empty()) {
+    if (on_loss == OnLoss::kRefuse) return absl::DataLossError(Refusal(path, wrong));
+    DT_ASSIGN_OR_RETURN(losses, RebuildJournal(path, Aside::kKeep));
+    losses.insert(losses.begin(), wrong.begin(), wrong.end());
+  } else if (report.schema == 1) {
+    // Folds the log into the file, which alone is what the new one is made of.
+    DT_RETURN_IF_ERROR(
+        Database::Open(path, Access::kReadWrite)->Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+    DT_RETURN_IF_ERROR(RebuildJournal(path, Aside::kDrop).status());
+  }
+  return report.in_use;
 }
 
-absl::StatusOr<int64_t> QueryInteger(Database& database, const char* sql) {
-  DT_ASSIGN_OR_RETURN(const std::string text, database.QueryText(sql));
-  int64_t value = 0;
-  if (!absl::SimpleAtoi(text, &value)) {
-    return absl::DataLossError(absl::StrCat(sql, " answered '", text, "', not a number"));
-  }
-  return value;
-}
-
-absl::Status CheckOrCreateSchema(Database& database, const std::string& path) {
-  DT_ASSIGN_OR_RETURN(const int64_t application, QueryInteger(database, "PRAGMA application_id"));
-  DT_ASSIGN_OR_RETURN(const int64_t version, QueryInteger(database, "PRAGMA user_version"));
-  DT_ASSIGN_OR_RETURN(const int64_t tables,
-                      QueryInteger(database, "SELECT count(*) FROM sqlite_master"));
-  if (application == 0 && version == 0 && tables == 0) {
-    return database.Execute(absl::StrCat("BEGIN IMMEDIATE;", kSchema,
-                                         "PRAGMA application_id = ", kApplicationId,
-                                         "; PRAGMA user_version = ", kSchemaVersion, "; COMMIT;")
-                                .c_str());
-  }
-  if (application != kApplicationId) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " is not a dtrain journal; give another --state-dir"));
-  }
-  if (version != kSchemaVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " has schema version ", version, " and this dtcoord knows ",
-                     kSchemaVersion, "; run the version that wrote it, or a newer one"));
-  }
-  return absl::OkStatus();
+int64_t ChunkChecksum(const ChunkToStore& chunk) {
+  Checksum checksum;
+  const TrialId trial = chunk.attempt.trial;
+  checksum.Add(static_cast<int64_t>(trial.experiment)).Add(int64_t{trial.trial});
+  checksum.Add(int64_t{chunk.attempt.attempt}).Add(static_cast<int64_t>(chunk.first_step));
+  return checksum.Add(static_cast<int64_t>(chunk.last_step)).Add(chunk.rows).Sum();
 }
 
 }  // namespace
 
-absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& directory) {
-  const std::string path = directory + "/lock";
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": ", std::strerror(errno), "; give a --state-dir this user may write"));
-  }
-  DirectoryLock lock(fd);
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    char holder[32] = {};
-    const ssize_t length = pread(fd, holder, sizeof(holder) - 1, 0);
-    return absl::FailedPreconditionError(
-        absl::StrCat("state directory ", directory, " is in use by another dtcoord",
-                     length > 0 ? absl::StrCat(" (process ", holder, ")") : std::string(),
-                     "; stop it, or give another --state-dir"));
-  }
-  const std::string own = absl::StrCat(getpid());
-  // The number only helps a person; the lock itself is what counts, so a failed write is no error.
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, own.data(), own.size(), 0) < 0) return lock;
-  return lock;
-}
-
-DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-DirectoryLock::~DirectoryLock() {
-  if (fd_ >= 0) close(fd_);
-}
-
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& directory,
-                                                               const std::string& version) {
+                                                               const std::string& version,
+                                                               OnLoss on_loss) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
@@ -127,48 +83,36 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   chmod(directory.c_str(), 0700);
   DT_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(directory));
   const std::string path = directory + "/journal.db";
+  std::vector<std::string> losses;
+  DT_ASSIGN_OR_RETURN(const bool stopped_uncleanly, MakeWhole(path, on_loss, losses));
   DT_ASSIGN_OR_RETURN(Database database, Database::Open(path, Access::kReadWrite));
   auto store =
       std::unique_ptr<SqliteStore>(new SqliteStore(std::move(lock), path, std::move(database)));
-  DT_RETURN_IF_ERROR(store->Prepare(version));
+  store->losses_ = std::move(losses);
+  store->stopped_uncleanly_ = stopped_uncleanly;
+  DT_RETURN_IF_ERROR(store->Prepare());
+  DT_RETURN_IF_ERROR(store->Begin(version));
   return store;
 }
 
-absl::Status SqliteStore::Prepare(const std::string& version) {
+absl::Status SqliteStore::Prepare() {
   DT_RETURN_IF_ERROR(database_.Execute(kSettings));
-  DT_RETURN_IF_ERROR(CheckOrCreateSchema(database_, path_));
-  DT_ASSIGN_OR_RETURN(const int64_t in_use, QueryInteger(database_, "SELECT flag FROM in_use"));
-  stopped_uncleanly_ = in_use != 0;
-  if (stopped_uncleanly_) {
-    DT_ASSIGN_OR_RETURN(const std::string verdict, database_.QueryText("PRAGMA quick_check(1)"));
-    if (verdict != "ok") {
-      return absl::DataLossError(absl::StrCat(path_, " is damaged: ", verdict,
-                                              "; restore it from a backup, or move it away and "
-                                              "start anew"));
-    }
+  DT_ASSIGN_OR_RETURN(const int64_t tables,
+                      database_.QueryInteger("SELECT count(*) FROM sqlite_master"));
+  if (tables == 0) {
+    DT_RETURN_IF_ERROR(database_.Execute(absl::StrCat("BEGIN IMMEDIATE;", kSchema,
+                                                      "PRAGMA application_id = ", kApplicationId,
+                                                      "; PRAGMA user_version = ", kSchemaVersion)));
+    DT_ASSIGN_OR_RETURN(HeadWriter head, HeadWriter::Prepare(database_));
+    DT_RETURN_IF_ERROR(head.Write(NewHead()));
+    DT_RETURN_IF_ERROR(database_.Execute("COMMIT"));
   }
-  DT_ASSIGN_OR_RETURN(
-      next_sequence_,
-      QueryInteger(database_, "SELECT coalesce(max(sequence), 0) + 1 FROM journal"));
-  DT_RETURN_IF_ERROR(database_.Execute("UPDATE in_use SET flag = 1"));
-  DT_RETURN_IF_ERROR(database_.Execute(kForgetOldInstances));
-  DT_RETURN_IF_ERROR(database_.Execute(
-      absl::StrCat("DELETE FROM acks WHERE (worker, instance) NOT IN (SELECT worker, instance FROM "
-                   "acks ORDER BY touched DESC LIMIT ",
-                   limits::kAcknowledgementsOnDisk, ")")
-          .c_str()));
-  DT_ASSIGN_OR_RETURN(
-      Statement writer,
-      Statement::Prepare(database_, "INSERT OR REPLACE INTO writers VALUES (?, ?)"));
-  DT_RETURN_IF_ERROR(writer.Bind(1, next_sequence_).BindText(2, version).Run());
-  DT_ASSIGN_OR_RETURN(Statement deleting,
-                      Statement::Prepare(database_, "SELECT experiment FROM deleting"));
-  while (true) {
-    DT_ASSIGN_OR_RETURN(const bool row, deleting.Step());
-    if (!row) break;
-    deleting_.push_back(static_cast<ExperimentId>(deleting.Integer(0)));
-  }
-  return PrepareStatements();
+  DT_ASSIGN_OR_RETURN(head_, ReadHead(database_));
+  DT_ASSIGN_OR_RETURN(mark_, MarkFile::Open(MarkPathOf(path_)));
+  DT_ASSIGN_OR_RETURN(snapshot_,
+                      database_.QueryInteger("SELECT coalesce(max(sequence), 0) FROM snapshots"));
+  DT_RETURN_IF_ERROR(PrepareStatements());
+  return ReadDeleting();
 }
 
 absl::Status SqliteStore::PrepareStatements() {
@@ -176,79 +120,93 @@ absl::Status SqliteStore::PrepareStatements() {
       {&begin_, "BEGIN IMMEDIATE"},
       {&commit_, "COMMIT"},
       {&rollback_, "ROLLBACK"},
-      {&insert_record_, "INSERT INTO journal VALUES (?, ?, ?, ?)"},
+      {&insert_record_, "INSERT INTO journal VALUES (?, ?, ?, ?, ?)"},
       {&insert_chunk_,
-       "INSERT INTO chunks (experiment, trial, attempt, first_step, last_step, rows) "
-       "VALUES (?, ?, ?, ?, ?, ?)"},
-      {&insert_ack_, "INSERT OR REPLACE INTO acks VALUES (?, ?, ?, ?)"},
-      {&insert_run_, "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)"},
+       "INSERT INTO chunks (experiment, trial, attempt, first_step, last_step, rows, checksum) "
+       "VALUES (?, ?, ?, ?, ?, ?, ?)"},
+      {&drop_ack_, "DELETE FROM acks WHERE worker = ? AND instance = ? RETURNING checksum"},
+      {&insert_ack_, "INSERT INTO acks VALUES (?, ?, ?, ?, ?)"},
+      {&drop_run_,
+       "DELETE FROM runs WHERE experiment = ? AND trial = ? AND attempt = ? RETURNING checksum"},
+      {&insert_run_, "INSERT INTO runs VALUES (?, ?, ?, ?, ?)"},
       {&insert_evaluation_,
-       "INSERT INTO evaluations (experiment, trial, attempt, evaluation) VALUES (?, ?, ?, ?)"},
-      {&insert_deleting_, "INSERT OR REPLACE INTO deleting VALUES (?)"},
-      {&delete_deleting_, "DELETE FROM deleting WHERE experiment = ?"},
+       "INSERT INTO evaluations (experiment, trial, attempt, evaluation, checksum) "
+       "VALUES (?, ?, ?, ?, ?)"},
+      {&insert_deleting_, "INSERT INTO deleting VALUES (?, ?)"},
+      {&drop_deleting_, "DELETE FROM deleting WHERE experiment = ? RETURNING checksum"},
       {&clear_[0],
-       "DELETE FROM chunks WHERE id IN (SELECT id FROM chunks WHERE experiment = ? LIMIT ?)"},
+       "DELETE FROM chunks WHERE id IN (SELECT id FROM chunks WHERE experiment = ? LIMIT ?) "
+       "RETURNING checksum"},
       {&clear_[1],
-       "DELETE FROM logs WHERE id IN (SELECT id FROM logs WHERE experiment = ? LIMIT ?)"},
+       "DELETE FROM logs WHERE id IN (SELECT id FROM logs WHERE experiment = ? LIMIT ?) "
+       "RETURNING checksum"},
       {&clear_[2],
-       "DELETE FROM evaluations WHERE id IN "
-       "(SELECT id FROM evaluations WHERE experiment = ? LIMIT ?)"},
-      {&clear_[3],
        "DELETE FROM runs WHERE (experiment, trial, attempt) IN "
-       "(SELECT experiment, trial, attempt FROM runs WHERE experiment = ? LIMIT ?)"},
+       "(SELECT experiment, trial, attempt FROM runs WHERE experiment = ? LIMIT ?) "
+       "RETURNING checksum"},
+      {&clear_[3],
+       "DELETE FROM evaluations WHERE id IN "
+       "(SELECT id FROM evaluations WHERE experiment = ? LIMIT ?) RETURNING checksum"},
   };
   for (const auto& [statement, sql] : statements) {
     DT_ASSIGN_OR_RETURN(*statement, Statement::Prepare(database_, sql));
   }
-  DT_ASSIGN_OR_RETURN(logs_, LogTable::Open(database_));
+  DT_ASSIGN_OR_RETURN(head_writer_, HeadWriter::Prepare(database_));
+  DT_ASSIGN_OR_RETURN(logs_, LogTable::Open(database_, head_));
   DT_ASSIGN_OR_RETURN(keeper_, WalKeeper::Start(path_));
   sqlite3_wal_hook(database_.handle(), NoteWalPages, &wal_pages_);
   return absl::OkStatus();
 }
 
-SqliteStore::~SqliteStore() = default;
-
-std::string SqliteStore::WriterOf(int64_t sequence) {
-  auto query = Statement::Prepare(database_,
-                                  "SELECT version FROM writers WHERE first_sequence <= ? "
-                                  "ORDER BY first_sequence DESC LIMIT 1");
-  if (!query.ok()) return "unknown";
-  query->Bind(1, sequence);
-  auto row = query->Step();
-  return row.ok() && *row ? std::string(query->Blob(0)) : "unknown";
-}
-
-absl::Status SqliteStore::Replay(const std::function<absl::Status(const v1::Record&)>& visit) {
-  DT_ASSIGN_OR_RETURN(
-      Statement query,
-      Statement::Prepare(database_,
-                         "SELECT sequence, kind, version, record FROM journal ORDER BY sequence"));
-  int64_t expected = 1;
-  v1::Record record;
+absl::Status SqliteStore::ReadDeleting() {
+  DT_ASSIGN_OR_RETURN(Statement query,
+                      Statement::Prepare(database_, "SELECT experiment FROM deleting"));
   while (true) {
     DT_ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return absl::OkStatus();
-    const int64_t sequence = query.Integer(0);
-    const int64_t kind = query.Integer(1);
-    const int64_t version = query.Integer(2);
-    if (sequence != expected++) {
-      return absl::DataLossError(absl::StrCat(path_, ": journal row ", expected - 1,
-                                              " is missing; restore the file from a backup"));
-    }
-    if (version > kRecordVersion || !KnownKind(kind)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path_, ": journal row ", sequence, " is of kind ", kind, " version ",
-                       version, ", written by dtrain ", WriterOf(sequence),
-                       ", which this build does not know; run that version or a newer one"));
-    }
-    const std::string_view blob = query.Blob(3);
-    if (!record.ParseFromArray(blob.data(), static_cast<int>(blob.size())) ||
-        KindOf(record) != kind) {
-      return absl::DataLossError(absl::StrCat(path_, ": journal row ", sequence,
-                                              " cannot be read; restore the file from a backup"));
-    }
-    DT_RETURN_IF_ERROR(visit(record));
+    deleting_.push_back(static_cast<ExperimentId>(query.Integer(0)));
   }
+}
+
+// Notes who writes from here on, and forgets acknowledgements of lives that can hold nothing that
+// matters any more.
+absl::Status SqliteStore::Begin(const std::string& version) {
+  return CommitOnce([&]() -> absl::Status {
+    DT_RETURN_IF_ERROR(database_.Execute("UPDATE in_use SET flag = 1"));
+    DT_ASSIGN_OR_RETURN(
+        Statement old_lives,
+        Statement::Prepare(
+            database_,
+            absl::StrCat("DELETE FROM acks WHERE (worker, instance) IN (SELECT worker, instance "
+                         "FROM (SELECT worker, instance, row_number() OVER (PARTITION BY worker "
+                         "ORDER BY touched DESC) AS age FROM acks) WHERE age > ",
+                         limits::kInstancesPerWorker + 1, ") RETURNING checksum")));
+    DT_RETURN_IF_ERROR(Drop(kAcks, old_lives).status());
+    DT_ASSIGN_OR_RETURN(
+        Statement beyond,
+        Statement::Prepare(database_,
+                           absl::StrCat("DELETE FROM acks WHERE (worker, instance) NOT IN (SELECT "
+                                        "worker, instance FROM acks ORDER BY touched DESC LIMIT ",
+                                        limits::kAcknowledgementsOnDisk, ") RETURNING checksum")));
+    DT_RETURN_IF_ERROR(Drop(kAcks, beyond).status());
+    DT_ASSIGN_OR_RETURN(
+        Statement writer,
+        Statement::Prepare(database_, "INSERT OR REPLACE INTO writers VALUES (?, ?)"));
+    return writer.Bind(1, head_.mark.sequence + 1).BindText(2, version).Run();
+  });
+}
+
+SqliteStore::~SqliteStore() = default;
+
+absl::Status SqliteStore::Replay(JournalPlace& place,
+                                 const std::function<absl::Status(const v1::Record&)>& visit) {
+  const absl::Status read = ReadRecords(database_, place, visit);
+  if (!absl::IsDataLoss(read)) return read;
+  return absl::DataLossError(Refusal(path_, {std::string(read.message())}));
+}
+
+absl::StatusOr<StoredSnapshot> SqliteStore::ReadSnapshot(int64_t below) {
+  return ReadSnapshotBelow(database_, below);
 }
 
 absl::StatusOr<std::vector<AckToStore>> SqliteStore::ReadAcks() {
@@ -261,20 +219,33 @@ absl::StatusOr<std::vector<AckToStore>> SqliteStore::ReadAcks() {
   while (true) {
     DT_ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return acks;
-    acks.push_back({std::string(query.Blob(0)), static_cast<InstanceId>(query.Integer(1)),
+    acks.push_back({query.Text(0), static_cast<InstanceId>(query.Integer(1)),
                     static_cast<uint64_t>(query.Integer(2))});
   }
 }
 
 absl::Status SqliteStore::Commit(const Batch& batch) {
+  return CommitOnce([&] { return WriteBatch(batch); });
+}
+
+absl::Status SqliteStore::CommitOnce(const std::function<absl::Status()>& write) {
+  const Head before = head_;
   DT_RETURN_IF_ERROR(begin_.Run());
-  absl::Status status = WriteBatch(batch);
+  absl::Status status = write();
+  if (status.ok()) status = KeepSnapshot();
+  ++head_.mark.commits;
+  if (status.ok()) status = head_writer_.Write(head_);
   if (status.ok()) status = commit_.Run();
-  if (status.ok()) return keeper_->OnCommit(database_, wal_pages_);
-  // The caller exits; rolling back only keeps the file tidy for whoever looks at it meanwhile.
-  logs_->Forget();
-  rollback_.Run().IgnoreError();
-  return status;
+  if (!status.ok()) {
+    // The caller exits; rolling back only keeps the file tidy for whoever looks at it meanwhile.
+    head_ = before;
+    logs_->Forget();
+    rollback_.Run().IgnoreError();
+    return status;
+  }
+  DT_RETURN_IF_ERROR(mark_->Write(head_.mark));
+  AskForSnapshot();
+  return keeper_->OnCommit(database_, wal_pages_);
 }
 
 absl::Status SqliteStore::WriteBatch(const Batch& batch) {
@@ -282,9 +253,12 @@ absl::Status SqliteStore::WriteBatch(const Batch& batch) {
   for (const ChunkToStore* chunk : batch.chunks) DT_RETURN_IF_ERROR(WriteChunk(*chunk));
   for (const LogToStore* log : batch.logs) DT_RETURN_IF_ERROR(logs_->Append(*log));
   for (const AckToStore& ack : batch.acks) DT_RETURN_IF_ERROR(WriteAck(ack));
-  for (const ExperimentId experiment : batch.deletions) {
-    DT_RETURN_IF_ERROR(insert_deleting_.Bind(1, static_cast<int64_t>(experiment)).Run());
-    deleting_.push_back(experiment);
+  for (const ExperimentId id : batch.deletions) {
+    const auto experiment = static_cast<int64_t>(id);
+    const int64_t checksum = Checksum().Add(experiment).Sum();
+    DT_RETURN_IF_ERROR(insert_deleting_.Bind(1, experiment).Bind(2, checksum).Run());
+    head_.AddRow(kDeleting, checksum);
+    deleting_.push_back(id);
   }
   return deleting_.empty() ? absl::OkStatus() : ClearDeleted();
 }
@@ -294,8 +268,15 @@ absl::Status SqliteStore::WriteRecord(const v1::Record& record) {
   if (!record.AppendToString(&buffer_)) {
     return absl::InternalError("a record cannot be serialised: larger than 2 GiB");
   }
-  insert_record_.Bind(1, next_sequence_++).Bind(2, KindOf(record)).Bind(3, kRecordVersion);
-  DT_RETURN_IF_ERROR(insert_record_.BindBlob(4, buffer_).Run());
+  Mark& mark = head_.mark;
+  const JournalRow row{mark.sequence + 1, KindOf(record), kRecordVersion, buffer_};
+  mark.hash = HashAfter(mark.hash, row);
+  mark.sequence = row.sequence;
+  if (record.has_experiment_submitted()) {
+    mark.experiment = static_cast<int64_t>(record.experiment_submitted().experiment());
+  }
+  insert_record_.Bind(1, row.sequence).Bind(2, row.kind).Bind(3, row.version);
+  DT_RETURN_IF_ERROR(insert_record_.BindBlob(4, buffer_).BindText(5, mark.hash).Run());
   return WriteSideRow(record);
 }
 
@@ -303,9 +284,15 @@ absl::Status SqliteStore::WriteRecord(const v1::Record& record) {
 absl::Status SqliteStore::WriteSideRow(const v1::Record& record) {
   if (record.has_attempt_running()) {
     const v1::AttemptRunning& running = record.attempt_running();
-    insert_run_.Bind(1, static_cast<int64_t>(running.experiment())).Bind(2, running.trial());
-    insert_run_.Bind(3, running.attempt()).Bind(4, static_cast<int64_t>(running.resumed_step()));
-    return insert_run_.Run();
+    const auto experiment = static_cast<int64_t>(running.experiment());
+    const auto resumed = static_cast<int64_t>(running.resumed_step());
+    const int64_t trial = running.trial(), attempt = running.attempt();
+    const int64_t checksum = Checksum().Add(experiment).Add(trial).Add(attempt).Add(resumed).Sum();
+    drop_run_.Bind(1, experiment).Bind(2, trial).Bind(3, attempt);
+    DT_RETURN_IF_ERROR(Drop(kRuns, drop_run_).status());
+    insert_run_.Bind(1, experiment).Bind(2, trial).Bind(3, attempt).Bind(4, resumed);
+    head_.AddRow(kRuns, checksum);
+    return insert_run_.Bind(5, checksum).Run();
   }
   if (record.has_evaluation()) {
     const v1::EvaluationRecorded& recorded = record.evaluation();
@@ -313,37 +300,145 @@ absl::Status SqliteStore::WriteSideRow(const v1::Record& record) {
     if (!recorded.evaluation().AppendToString(&buffer_)) {
       return absl::InternalError("an evaluation cannot be serialised: larger than 2 GiB");
     }
-    insert_evaluation_.Bind(1, static_cast<int64_t>(recorded.experiment()));
-    insert_evaluation_.Bind(2, recorded.trial()).Bind(3, recorded.attempt());
-    return insert_evaluation_.BindBlob(4, buffer_).Run();
+    const auto experiment = static_cast<int64_t>(recorded.experiment());
+    const int64_t trial = recorded.trial(), attempt = recorded.attempt();
+    const int64_t checksum = Checksum().Add(experiment).Add(trial).Add(attempt).Add(buffer_).Sum();
+    insert_evaluation_.Bind(1, experiment).Bind(2, trial).Bind(3, attempt).BindBlob(4, buffer_);
+    head_.AddRow(kEvaluations, checksum);
+    return insert_evaluation_.Bind(5, checksum).Run();
   }
   return absl::OkStatus();
 }
 
 absl::Status SqliteStore::WriteChunk(const ChunkToStore& chunk) {
   const TrialId trial = chunk.attempt.trial;
+  const int64_t checksum = ChunkChecksum(chunk);
   insert_chunk_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial);
   insert_chunk_.Bind(3, chunk.attempt.attempt).Bind(4, static_cast<int64_t>(chunk.first_step));
   insert_chunk_.Bind(5, static_cast<int64_t>(chunk.last_step)).BindBlob(6, chunk.rows);
-  return insert_chunk_.Run();
+  head_.AddRow(kChunks, checksum);
+  return insert_chunk_.Bind(7, checksum).Run();
 }
 
 absl::Status SqliteStore::WriteAck(const AckToStore& ack) {
-  insert_ack_.BindText(1, ack.worker).Bind(2, static_cast<int64_t>(ack.instance));
+  const auto instance = static_cast<int64_t>(ack.instance);
+  const auto sequence = static_cast<int64_t>(ack.sequence);
   // The journal's length orders the lives of a worker well enough to forget the oldest.
-  return insert_ack_.Bind(3, static_cast<int64_t>(ack.sequence)).Bind(4, next_sequence_).Run();
+  const int64_t touched = head_.mark.sequence + 1;
+  const int64_t checksum =
+      Checksum().Add(ack.worker).Add(instance).Add(sequence).Add(touched).Sum();
+  DT_RETURN_IF_ERROR(Drop(kAcks, drop_ack_.BindText(1, ack.worker).Bind(2, instance)).status());
+  insert_ack_.BindText(1, ack.worker).Bind(2, instance).Bind(3, sequence).Bind(4, touched);
+  head_.AddRow(kAcks, checksum);
+  return insert_ack_.Bind(5, checksum).Run();
+}
+
+absl::StatusOr<int> SqliteStore::Drop(Side side, Statement& statement) {
+  for (int dropped = 0;; ++dropped) {
+    auto row = statement.Step();
+    if (!row.ok() || !*row) {
+      statement.Reset();
+      if (!row.ok()) return row.status();
+      return dropped;
+    }
+    head_.DropRow(side, statement.Integer(0));
+  }
 }
 
 absl::Status SqliteStore::ClearDeleted() {
-  const int64_t experiment = static_cast<int64_t>(deleting_.front());
+  const auto experiment = static_cast<int64_t>(deleting_.front());
   int removed = 0;
-  for (Statement& clear : clear_) {
-    DT_RETURN_IF_ERROR(clear.Bind(1, experiment).Bind(2, kClearedPerCommit).Run());
-    removed += database_.ChangedRows();
+  for (size_t side = 0; side < clear_.size(); ++side) {
+    clear_[side].Bind(1, experiment).Bind(2, kClearedPerCommit);
+    DT_ASSIGN_OR_RETURN(const int some, Drop(static_cast<Side>(side), clear_[side]));
+    removed += some;
   }
   if (removed > 0) return absl::OkStatus();
   deleting_.erase(deleting_.begin());
-  return delete_deleting_.Bind(1, experiment).Run();
+  return Drop(kDeleting, drop_deleting_.Bind(1, experiment)).status();
+}
+
+void SqliteStore::AskForSnapshots(int64_t every, std::function<void()> due) {
+  snapshot_every_ = every;
+  snapshot_due_ = std::move(due);
+}
+
+void SqliteStore::AskForSnapshot() {
+  const int64_t newest = head_.mark.sequence;
+  if (!snapshot_due_ || newest - std::max(snapshot_, snapshot_asked_) < snapshot_every_) return;
+  snapshot_asked_ = newest;
+  snapshot_due_();
+}
+
+void SqliteStore::OfferSnapshot(StoredSnapshot snapshot) {
+  MutexLock lock(&mutex_);
+  offered_ = std::move(snapshot);
+}
+
+absl::Status SqliteStore::KeepSnapshot() {
+  std::optional<StoredSnapshot> offered;
+  {
+    MutexLock lock(&mutex_);
+    offered.swap(offered_);
+  }
+  if (!offered) return drop_to_ > 0 ? DropOldRecords() : absl::OkStatus();
+  DT_RETURN_IF_ERROR(WriteSnapshot(database_, *offered));
+  snapshot_ = offered->place.sequence;
+  DT_RETURN_IF_ERROR(database_.Execute(
+      absl::StrCat("DELETE FROM snapshots WHERE sequence NOT IN (SELECT sequence FROM snapshots "
+                   "ORDER BY sequence DESC LIMIT ",
+                   limits::kSnapshotsKept, ")")));
+  DT_RETURN_IF_ERROR(database_.Execute(
+      "DELETE FROM snapshot_parts WHERE sequence NOT IN (SELECT sequence FROM snapshots)"));
+  // While nothing was deleted the records stay, and a start could do without any snapshot.
+  DT_ASSIGN_OR_RETURN(
+      drop_to_, database_.QueryInteger(absl::StrCat(
+                    "SELECT CASE WHEN (SELECT count(*) FROM snapshots) = ", limits::kSnapshotsKept,
+                    " AND EXISTS (SELECT 1 FROM journal WHERE kind = ",
+                    static_cast<int>(v1::Record::kExperimentDeleted),
+                    " AND sequence <= (SELECT min(sequence) FROM snapshots)) "
+                    "THEN (SELECT min(sequence) FROM snapshots) ELSE 0 END")));
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::DropOldRecords() {
+  DT_RETURN_IF_ERROR(database_.Execute(
+      absl::StrCat("DELETE FROM journal WHERE sequence IN (SELECT sequence FROM journal WHERE "
+                   "sequence <= ",
+                   drop_to_, " ORDER BY sequence LIMIT ", kClearedPerCommit, ")")));
+  if (database_.ChangedRows() == 0) drop_to_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::DropRowsUnless(const std::function<bool(const AttemptId&)>& known) {
+  return CommitOnce([&]() -> absl::Status {
+    for (const Side side : {kChunks, kLogs, kRuns, kEvaluations}) {
+      const std::string table = kSideTables[side].name;
+      DT_ASSIGN_OR_RETURN(
+          Statement attempts,
+          Statement::Prepare(
+              database_, absl::StrCat("SELECT DISTINCT experiment, trial, attempt FROM ", table)));
+      std::vector<AttemptId> unknown;
+      while (true) {
+        DT_ASSIGN_OR_RETURN(const bool found, attempts.Step());
+        if (!found) break;
+        const AttemptId id{{static_cast<ExperimentId>(attempts.Integer(0)),
+                            static_cast<uint32_t>(attempts.Integer(1))},
+                           static_cast<uint32_t>(attempts.Integer(2))};
+        if (!known(id)) unknown.push_back(id);
+      }
+      DT_ASSIGN_OR_RETURN(
+          Statement drop,
+          Statement::Prepare(database_, absl::StrCat("DELETE FROM ", table,
+                                                     " WHERE experiment = ? AND trial = ? AND "
+                                                     "attempt = ? RETURNING checksum")));
+      for (const AttemptId& id : unknown) {
+        drop.Bind(1, static_cast<int64_t>(id.trial.experiment)).Bind(2, id.trial.trial);
+        DT_RETURN_IF_ERROR(Drop(side, drop.Bind(3, id.attempt)).status());
+      }
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status SqliteStore::Close() {

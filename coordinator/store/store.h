@@ -1,7 +1,8 @@
 // store.h: where facts become durable.
 //
 // Role:     append-only journal plus the side tables that change in the same transaction.
-// Threads:  Store: the core thread alone. Reader: one reader thread, its own connection.
+// Threads:  Store: one at a time: that which starts, then the committer's. Reader: one reader
+//           thread, its own connection.
 // Errors:   Commit's failure means the footing is lost: the process must say so and exit; memory
 //           has run ahead of disk. Open errors name the file and the cure.
 // Tests:    tests/coordinator/store/sqlite_store_test.cc; the simulator's fake is
@@ -31,12 +32,31 @@ struct Batch {
   std::vector<ExperimentId> deletions;
 };
 
-class Store {
- public:
-  virtual ~Store() = default;
+// A record's number, and the hash of the journal up to it; the default is before the first.
+struct JournalPlace {
+  int64_t sequence = 0;
+  std::string hash = std::string(32, '0');
+};
 
-  // Calls `visit` for every record in the order of their commit; stops at the first error.
-  virtual absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) = 0;
+// The durable state after a record, in parts, as core/snapshot.h makes them.
+struct StoredSnapshot {
+  JournalPlace place;  // sequence 0: no snapshot
+  std::vector<std::string> parts;
+};
+
+class JournalReader {
+ public:
+  virtual ~JournalReader() = default;
+  // Calls `visit` for every record behind `place`, in the order of their commit, and moves `place`;
+  // stops at the first error.
+  virtual absl::Status Replay(JournalPlace& place,
+                              const std::function<absl::Status(const v1::Record&)>& visit) = 0;
+  // The newest whole one of a record before `below`.
+  virtual absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) = 0;
+};
+
+class Store : public JournalReader {
+ public:
   // The highest acknowledged sequence of each (worker, instance); of one worker in the order in
   // which they were last written.
   virtual absl::StatusOr<std::vector<AckToStore>> ReadAcks() = 0;

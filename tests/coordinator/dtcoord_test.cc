@@ -185,5 +185,40 @@ TEST_F(DtcoordTest, AStartThatFailsLeavesTheJournalClean) {
   ExpectCleanJournal();
 }
 
+TEST_F(DtcoordTest, ADamagedJournalIsFoundRefusedAndGoneOnWithWhenAccepted) {
+  {
+    ChildProcess first = Start("first");
+    auto stub = Dial("first");
+    for (int i = 0; i < 3; ++i) Submit(*stub, "request " + std::to_string(i));
+    first.Signal(SIGTERM);
+    EXPECT_EQ(ExitCode(first), 0);
+  }
+  const auto check = [&](const std::string& journal) {
+    ChildProcess child({DTCOORD, "check", journal}, folder_ / "check.log");
+    return ExitCode(child);
+  };
+  EXPECT_EQ(check(folder_ / "state"), 0) << testing::Slurp(folder_ / "check.log");
+  EXPECT_EQ(check(folder_ / "state/journal.db"), 0);
+  EXPECT_EQ(check(folder_ / "absent"), 2);
+  {
+    auto database = Database::Open(folder_ / "state/journal.db", Access::kReadWrite);
+    ASSERT_TRUE(database->Execute("DELETE FROM journal WHERE sequence = 4").ok());
+  }
+  EXPECT_EQ(check(folder_ / "state"), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "check.log").find("journal ends with record 3"),
+            std::string::npos)
+      << testing::Slurp(folder_ / "check.log");
+  ChildProcess refused = Start("refused");
+  EXPECT_EQ(ExitCode(refused), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "refused.log").find("--accept-loss"), std::string::npos);
+  ChildProcess accepted(
+      {DTCOORD, "--accept-loss", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state-dir",
+       folder_ / "state", "--addresses-file", folder_ / "accepted"},
+      folder_ / "accepted.log");
+  EXPECT_EQ(Status(*Dial("accepted")).experiments(), 2u);
+  EXPECT_NE(testing::Slurp(folder_ / "accepted.log").find("loss accepted"), std::string::npos);
+  EXPECT_EQ(check(folder_ / "state"), 1);  // in use
+}
+
 }  // namespace
 }  // namespace dt

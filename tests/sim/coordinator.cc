@@ -2,6 +2,7 @@
 #include "tests/sim/coordinator.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -11,6 +12,7 @@
 #include "coordinator/core/apply.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/core/recover.h"
+#include "coordinator/core/snapshot.h"
 
 namespace dt::sim {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 constexpr JournalId kJournal = 0xD7;
 constexpr JournalId kOtherJournal = 0xE7;
 constexpr size_t kEventsPerDrain = 8;
+constexpr int kCommitsPerSnapshot = 40;
 constexpr double kReplayChecked = 0.02;  // of commits, besides every crash and the end
 
 }  // namespace
@@ -45,8 +48,17 @@ Coordinator::Coordinator(Scheduler& scheduler, Dice& dice, const Options& option
 
 DurableState Coordinator::Replay() {
   DurableState durable;
+  JournalPlace place;
+  // Every other time from a snapshot: it must make no difference.
+  const StoredSnapshot stored = *store_.ReadSnapshot(std::numeric_limits<int64_t>::max());
+  if (++replays_ % 2 == 0 && stored.place.sequence > 0) {
+    auto loaded = LoadSnapshot(stored.parts);
+    if (!loaded.ok()) checker_.Complain("5: " + std::string(loaded.status().message()));
+    durable = std::move(loaded->state);
+    place = stored.place;
+  }
   const absl::Status status =
-      store_.Replay([&durable](const v1::Record& record) { return Apply(durable, record); });
+      store_.Replay(place, [&durable](const v1::Record& record) { return Apply(durable, record); });
   if (!status.ok()) checker_.Complain(std::string("5: ") + std::string(status.message()));
   return durable;
 }
@@ -159,6 +171,9 @@ void Coordinator::Commit(const std::vector<Effects>& effects) {
     batch.records.pop_back();
   }
   DT_CHECK(store_.Commit(batch).ok());
+  if (++commits_ % kCommitsPerSnapshot == 0) {
+    store_.PutSnapshot({{static_cast<int64_t>(store_.records()), ""}, SaveSnapshot(Replay(), {})});
+  }
   for (const Effects& each : effects) {
     for (v1::Record record : each.records) {
       record.clear_wall_time_ms();

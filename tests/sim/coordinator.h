@@ -75,6 +75,8 @@ class Coordinator {
   bool lost_ = false;  // store_ is the wrong one
   std::unique_ptr<State> state_;
   int life_ = 0;
+  int commits_ = 0;
+  int replays_ = 0;
   std::deque<Event> inbox_;
   bool drain_due_ = false;
   absl::Duration wake_at_ = absl::InfiniteDuration();

@@ -2,6 +2,7 @@
 // simulated worker to talk to it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "common/limits.h"
 #include "coordinator/loop/loop.h"
+#include "coordinator/loop/restore.h"
 #include "gtest/gtest.h"
 #include "spec/spec.h"
 #include "tests/testing/memory_store.h"
@@ -46,7 +48,7 @@ class RecordingPublisher final : public Publisher {
   std::vector<Reply> replies;
   std::vector<OrdersOut> orders;
   std::vector<StreamEnd> stream_ends;
-  size_t drained_bytes = 0;
+  std::atomic<size_t> drained_bytes{0};
 
  private:
   std::vector<std::string>& order_;
@@ -56,8 +58,12 @@ class OrderedStore final : public Store {
  public:
   OrderedStore(MemoryStore& store, std::vector<std::string>& order)
       : store_(store), order_(order) {}
-  absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) override {
-    return store_.Replay(visit);
+  absl::Status Replay(JournalPlace& place,
+                      const std::function<absl::Status(const v1::Record&)>& visit) override {
+    return store_.Replay(place, visit);
+  }
+  absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override {
+    return store_.ReadSnapshot(below);
   }
   absl::StatusOr<std::vector<AckToStore>> ReadAcks() override { return store_.ReadAcks(); }
   absl::Status Commit(const Batch& batch) override {
@@ -80,10 +86,7 @@ class LoopFixture : public ::testing::Test {
   void Restart() {
     loop_.reset();
     model_ = std::make_unique<MetricsModel>(max_trials_);
-    auto state =
-        Restore(ordered_store_, clock_, [this](const State& so_far, const v1::Record& record) {
-          model_->CountRecord(so_far, record);
-        });
+    auto state = Restore(ordered_store_, clock_, *model_, [] {});
     ASSERT_TRUE(state.ok()) << state.status();
     order_.clear();
     loop_ = std::make_unique<CoreLoop>(
@@ -94,7 +97,11 @@ class LoopFixture : public ::testing::Test {
                   }});
   }
 
-  absl::Status RunOnce() { return loop_->RunOnce(absl::InfinitePast()); }
+  // One turn, and all that follows from it.
+  absl::Status RunOnce() {
+    const absl::Status status = loop_->RunOnce(absl::InfinitePast());
+    return status.ok() ? loop_->Flush() : status;
+  }
   void TurnOk() {
     const absl::Status status = RunOnce();
     ASSERT_TRUE(status.ok()) << status;

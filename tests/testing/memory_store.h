@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,13 +21,25 @@ namespace dt {
 
 class MemoryStore final : public Store {
  public:
-  absl::Status Replay(const std::function<absl::Status(const v1::Record&)>& visit) override {
+  absl::Status Replay(JournalPlace& place,
+                      const std::function<absl::Status(const v1::Record&)>& visit) override {
     v1::Record record;
-    for (const std::string& bytes : journal_) {
-      DT_CHECK(record.ParseFromString(bytes));
+    while (place.sequence < static_cast<int64_t>(journal_.size())) {
+      DT_CHECK(record.ParseFromString(journal_[static_cast<size_t>(place.sequence)]));
       if (absl::Status status = visit(record); !status.ok()) return status;
+      ++place.sequence;
     }
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override {
+    const auto after = snapshots_.lower_bound(below);
+    return after == snapshots_.begin() ? StoredSnapshot() : std::prev(after)->second;
+  }
+  void PutSnapshot(StoredSnapshot snapshot) {
+    const int64_t sequence = snapshot.place.sequence;
+    snapshots_[sequence] = std::move(snapshot);
+    if (snapshots_.size() > 2) snapshots_.erase(snapshots_.begin());
   }
 
   absl::StatusOr<std::vector<AckToStore>> ReadAcks() override {
@@ -77,6 +90,7 @@ class MemoryStore final : public Store {
   }
 
   std::vector<std::string> journal_;
+  std::map<int64_t, StoredSnapshot> snapshots_;
   std::vector<ChunkToStore> chunks_;
   std::vector<LogToStore> logs_;
   std::map<Life, Ack> acks_;

@@ -1,116 +1,118 @@
-// completion_test.cc: what a shell offers after a few words; bash itself runs the script.
+// completion_test.cc: what is offered after a few words. tests/tools/completion_test.py has the
+// real shells.
 #include "cli/commands/completion.h"
 
-#include <cstdio>
-#include <fstream>
-#include <string>
-
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
-#include "gtest/gtest.h"
+#include "tests/cli/commands/fixture.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt::cli {
 namespace {
 
-class CompletionTest : public ::testing::Test {
+class CompletionTest : public CommandTest {
  protected:
-  // What bash offers for the last word of `words`, a line each.
-  std::string Offered(const std::string& words) {
-    const auto tree = MakeCommandTree();
-    const std::string script = folder_.path() + "/dtctl.bash";
-    std::ofstream(script) << *CompletionScript(*tree, "bash") << "COMP_WORDS=(" << words
-                          << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_dtctl\n"
-                          << "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
-    FILE* pipe = popen(absl::StrCat("bash ", script, " 2>&1").c_str(), "r");
+  void SetUp() override {
+    environment_["XDG_CONFIG_HOME"] = folder_.path();
+    environment_["DTCTL_ADDRESS"] = control_.address();
+    AddExperiment(12, 3);
+    AddExperiment(13, 1);
+    control_.Edit([](FakeControl::World& world) {
+      v1::Label& label = *world.experiments[12].found.mutable_summary()->add_labels();
+      label.set_key("team");
+      label.set_value("vision");
+    });
+  }
+  // The words offered for the last of `words`, with a space between; "+files" for names of files.
+  std::string Offered(const std::vector<std::string>& words, const std::string& shell = "zsh") {
+    std::vector<std::string> arguments = {"__complete", shell};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const Ran ran = RunAsWritten(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
     std::string text;
-    for (int c; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
-    EXPECT_EQ(pclose(pipe), 0) << text;
+    std::istringstream lines(ran.out);
+    for (std::string line; std::getline(lines, line);) {
+      absl::StrAppend(&text, text.empty() ? "" : " ",
+                      line == ":files" ? "+files" : line.substr(0, line.find('\t')));
+    }
     return text;
   }
 
   testing::TempFolder folder_;
 };
 
-TEST_F(CompletionTest, BashCompletesCommands) {
-  EXPECT_EQ(Offered("dtctl desc"), "describe\n");
-  EXPECT_EQ(Offered("dtctl get tri"), "trials\n");
+TEST_F(CompletionTest, CommandsAndTheirCommands) {
+  EXPECT_EQ(Offered({"desc"}), "describe");
+  EXPECT_EQ(Offered({"get", "tri"}), "trials");
+  EXPECT_EQ(Offered({"--no-color", "-o", "json", "get", "w"}), "workers");
 }
 
-TEST_F(CompletionTest, BashCompletesOptionsOfTheCommandAndOfAll) {
-  EXPECT_EQ(Offered("dtctl submit grid.yaml --max"), "--max-concurrent\n");
-  EXPECT_EQ(Offered("dtctl wait 12 --add"), "--address\n");
-  EXPECT_EQ(Offered("dtctl wait 12 --max"), "\n") << "an option of another command";
+TEST_F(CompletionTest, OptionsOnlyOnceADashIsWritten) {
+  EXPECT_EQ(Offered({"submit", "grid.yaml", "--max"}), "--max-concurrent");
+  EXPECT_EQ(Offered({"wait", "12", "--add"}), "--address");
+  EXPECT_EQ(Offered({"wait", "12", "--hel"}), "--help");
+  EXPECT_EQ(Offered({"wait", "12", "--max"}), "") << "an option of another command";
+  EXPECT_EQ(Offered({"wait", "12", ""}), "") << "a '-' would be inserted";
 }
 
-TEST_F(CompletionTest, BashCompletesTheFewWordsThatAnOptionTakes) {
-  EXPECT_EQ(Offered("dtctl get trials -o y"), "yaml\n");
-  EXPECT_EQ(Offered("dtctl get trials --output js"), "json\n");
-  EXPECT_EQ(Offered("dtctl get trials --state fa"), "failed\n");
-  EXPECT_EQ(Offered("dtctl wait last --for fi"), "first-step\n");
-  EXPECT_EQ(Offered("dtctl report last --format h"), "html\n");
-  EXPECT_EQ(Offered("dtctl checkpoint export 12/3 --format ''"), "hf\n");
-  EXPECT_EQ(Offered("dtctl data tokenize --format ''"), "bin\nnpy\n");
-  EXPECT_EQ(Offered("dtctl data tokenize --tokenizer g"), "gpt2\n");
-  EXPECT_EQ(Offered("dtctl plot last --metric val_l"), "val_loss\n");
+TEST_F(CompletionTest, ExperimentsAndTrialsOfTheCoordinator) {
+  EXPECT_EQ(Offered({"cancel", ""}), "last 13 12");
+  EXPECT_EQ(Offered({"follow", "1"}), "13 12");
+  EXPECT_EQ(Offered({"get", "trials", "12/"}), "12/1 12/2 12/3");
+  EXPECT_EQ(Offered({"explain", ""}), "last/ 13/ 12/") << "one of its trials is meant";
+  EXPECT_EQ(Offered({"explain", "last/"}), "last/1");
+  EXPECT_EQ(Offered({"report", "12", ""}), "last 13 12");
 }
 
-TEST_F(CompletionTest, BashOffersTheFormatsThatTheCommandPrints) {
-  EXPECT_EQ(Offered("dtctl metrics last -o ''"), "csv\njsonl\n");
-  EXPECT_EQ(Offered("dtctl data tokenize -o ''"), "table\njson\nyaml\n")
+TEST_F(CompletionTest, LabelsAndContexts) {
+  EXPECT_EQ(Offered({"get", "experiments", "-l", "te"}), "team=vision");
+  EXPECT_EQ(Offered({"get", "experiments", "-l", "team", "=", "v"}, "bash"), "vision")
+      << "as bash cuts words";
+  ASSERT_EQ(RunAsWritten({"context", "add", "lab", "--address", "127.0.0.1:9"}).code, 0);
+  EXPECT_EQ(Offered({"context", "use", ""}), "lab");
+  EXPECT_EQ(Offered({"--context", "l"}), "lab");
+}
+
+TEST_F(CompletionTest, WithoutACoordinatorThereIsStillTheNewest) {
+  EXPECT_EQ(Offered({"--address", "unix:/nonexistent/x", "cancel", ""}), "last");
+  EXPECT_EQ(Offered({"cancel", "--address", "far.example:1", "la"}), "last");
+}
+
+TEST_F(CompletionTest, TheFewWordsThatAnOptionOrAnArgumentTakes) {
+  EXPECT_EQ(Offered({"get", "trials", "-o", "y"}), "yaml");
+  EXPECT_EQ(Offered({"get", "trials", "--output=js"}), "--output=json");
+  EXPECT_EQ(Offered({"get", "trials", "--output", "=", "js"}, "bash"), "json");
+  EXPECT_EQ(Offered({"get", "trials", "--state", "fa"}), "failed");
+  EXPECT_EQ(Offered({"wait", "last", "--for", "fi"}), "first-step");
+  EXPECT_EQ(Offered({"data", "tokenize", "--format", ""}), "bin npy");
+  EXPECT_EQ(Offered({"plot", "last", "--metric", "val_l"}), "val_loss");
+  EXPECT_EQ(Offered({"completion", "f"}), "fish");
+  EXPECT_EQ(Offered({"data", "fetch", "wiki"}), "wikitext-2");
+  EXPECT_EQ(Offered({"wait", "last", "--timeout", ""}), "") << "it may be anything";
+}
+
+TEST_F(CompletionTest, TheFormatsThatTheCommandPrints) {
+  EXPECT_EQ(Offered({"metrics", "last", "-o", ""}), "csv jsonl");
+  EXPECT_EQ(Offered({"data", "tokenize", "-o", ""}), "table json yaml")
       << "its --output is a folder";
-  EXPECT_EQ(Offered("dtctl follow last -o ''"), "\n") << "a command that takes no -o";
+  EXPECT_EQ(Offered({"follow", "last", "-o", ""}), "") << "a command that takes no -o";
 }
 
-TEST_F(CompletionTest, BashCompletesTheFewWordsThatAnArgumentIs) {
-  EXPECT_EQ(Offered("dtctl completion f"), "fish\n");
-  EXPECT_EQ(Offered("dtctl data fetch wiki"), "wikitext-2\n");
+TEST_F(CompletionTest, NamesOfFilesWhereOneIsWanted) {
+  EXPECT_EQ(Offered({"submit", "gr"}), "+files");
+  EXPECT_EQ(Offered({"data", "tokenize", "--output", "x", "a", "b", ""}), "+files");
+  EXPECT_EQ(Offered({"report", "last", "-o", ""}), "+files");
+  EXPECT_EQ(Offered({"get", "trials", "--tls-ca", ""}), "+files");
 }
 
-TEST_F(CompletionTest, BashOffersNothingForAValueThatMayBeAnything) {
-  EXPECT_EQ(Offered("dtctl wait last --timeout ''"), "\n");
-}
-
-TEST_F(CompletionTest, BashCompletesNamesOfFilesWhereOneIsWanted) {
-  folder_.Write("mine", "");
-  const std::string begin = folder_ / "mi";
-  const std::string file = (folder_ / "mine") + "\n";
-  EXPECT_EQ(Offered("dtctl submit " + begin), file);
-  EXPECT_EQ(Offered("dtctl data tokenize --output x " + begin), file);
-  EXPECT_EQ(Offered("dtctl report last -o " + begin), file);
-  EXPECT_EQ(Offered("dtctl checkpoint export 12/3 -o " + begin), file);
-  EXPECT_EQ(Offered("dtctl get trials --tls-ca " + begin), file);
-  EXPECT_EQ(Offered("dtctl get trials " + begin), "\n") << "trials are no files";
-}
-
-TEST_F(CompletionTest, BashOffersEachOptionOnce) {
-  EXPECT_EQ(Offered("dtctl wait 12 --hel"), "--help\n");
-}
-
-TEST_F(CompletionTest, ZshAndFishHaveEveryCommand) {
-  const auto tree = MakeCommandTree();
-  for (const char* shell : {"zsh", "fish"}) {
-    const std::string script = *CompletionScript(*tree, shell);
-    for (const CLI::App* command : tree->app().get_subcommands({})) {
-      EXPECT_NE(script.find(command->get_name()), std::string::npos)
-          << shell << " lacks " << command->get_name();
-    }
-  }
-}
-
-TEST_F(CompletionTest, FishOffersTheWordsOfEachCommandsOwnOptions) {
-  const auto tree = MakeCommandTree();
-  const std::string script = *CompletionScript(*tree, "fish");
-  EXPECT_NE(script.find("seen_subcommand_from export' -l format -r -a 'hf' "), std::string::npos);
-  EXPECT_NE(script.find("seen_subcommand_from metrics' -s o -l output -r -a 'csv jsonl' "),
-            std::string::npos);
-  EXPECT_NE(script.find("complete -c dtctl -l tls-ca -r -F "), std::string::npos);
+TEST_F(CompletionTest, WhatCouldForgeALineIsNotOffered) {
+  control_.Edit([](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->mutable_labels(0)->set_value("a\n:files\x1b[2J");
+  });
+  EXPECT_EQ(Offered({"get", "experiments", "-l", ""}), "");
 }
 
 TEST_F(CompletionTest, AnotherShellIsRefusedByName) {
-  const auto tree = MakeCommandTree();
-  const auto script = CompletionScript(*tree, "tcsh");
-  EXPECT_EQ(script.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CompletionScript("tcsh").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ void ExpectHint(const std::string& cause, Protection protection, const std::stri
 }
 
 TEST(ClientTest, WhereNothingListensACoordinatorIsToBeStarted) {
-  ExpectHint("Connection refused", Protection::kNone, "start dtcoord");
+  ExpectHint("Connection refused", Protection::kNone, "start one here with 'dtctl up'");
 }
 
 TEST(ClientTest, WhereTheMetricsAreServedTheOtherAddressIsWanted) {

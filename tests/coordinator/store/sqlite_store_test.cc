@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/limits.h"
+#include "coordinator/store/journal.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "gtest/gtest.h"
 
@@ -137,11 +138,13 @@ v1::Record Cancel(const std::string& reason) {
 
 std::vector<std::string> Reasons(Store& store) {
   std::vector<std::string> reasons;
+  JournalPlace place;
   EXPECT_TRUE(store
-                  .Replay([&](const v1::Record& record) {
-                    reasons.push_back(record.cancel_requested().reason());
-                    return absl::OkStatus();
-                  })
+                  .Replay(place,
+                          [&](const v1::Record& record) {
+                            reasons.push_back(record.cancel_requested().reason());
+                            return absl::OkStatus();
+                          })
                   .ok());
   return reasons;
 }
@@ -159,7 +162,8 @@ TEST_F(SqliteStoreTest, RecordsComeBackInOrderAfterReopening) {
 TEST_F(SqliteStoreTest, ReplayStopsAtTheFirstErrorOfTheVisitor) {
   Commit({Cancel("a"), Cancel("b")});
   int seen = 0;
-  const absl::Status status = store_->Replay([&](const v1::Record&) {
+  JournalPlace place;
+  const absl::Status status = store_->Replay(place, [&](const v1::Record&) {
     ++seen;
     return absl::AbortedError("enough");
   });
@@ -178,9 +182,20 @@ TEST_F(SqliteStoreTest, AnUnknownKindStopsReplayAndNamesTheVersionThatWroteIt) {
   Commit({Cancel("a")});
   Reopen("9.9.9");
   Commit({Cancel("b")});
-  Sql("UPDATE journal SET kind = 4000 WHERE sequence = 2");
-  Reopen("0.1.0");
-  const absl::Status status = store_->Replay([](const v1::Record&) { return absl::OkStatus(); });
+  auto database = Database::Open(directory_ + "/journal.db", Access::kReadOnly);
+  ASSERT_TRUE(database.ok());
+  JournalPlace place;
+  std::string record;
+  ASSERT_TRUE(dt::ReadRows(*database, place, [&](const JournalRow& row) {
+                record = row.record;
+                return absl::OkStatus();
+              }).ok());
+  const JournalRow unknown{3, 4000, 1, record};
+  Sql("INSERT INTO journal SELECT 3, 4000, 1, record, '" + HashAfter(place.hash, unknown) +
+      "' FROM journal WHERE sequence = 2");
+  place = {};
+  const absl::Status status =
+      store_->Replay(place, [](const v1::Record&) { return absl::OkStatus(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("9.9.9"), absl::string_view::npos) << status;
 }
@@ -188,7 +203,8 @@ TEST_F(SqliteStoreTest, AnUnknownKindStopsReplayAndNamesTheVersionThatWroteIt) {
 TEST_F(SqliteStoreTest, AHoleInTheJournalIsDataLoss) {
   Commit({Cancel("a"), Cancel("b"), Cancel("c")});
   Sql("DELETE FROM journal WHERE sequence = 2");
-  EXPECT_EQ(store_->Replay([](const v1::Record&) { return absl::OkStatus(); }).code(),
+  JournalPlace place;
+  EXPECT_EQ(store_->Replay(place, [](const v1::Record&) { return absl::OkStatus(); }).code(),
             absl::StatusCode::kDataLoss);
 }
 
@@ -250,8 +266,8 @@ TEST_F(SqliteStoreTest, OldLivesOfAWorkerAreForgottenAtStart) {
   Reopen();
   auto acks = store_->ReadAcks();
   ASSERT_TRUE(acks.ok());
-  ASSERT_EQ(acks->size(), 8u);
-  EXPECT_EQ(acks->front().instance, 13u);
+  ASSERT_EQ(acks->size(), limits::kInstancesPerWorker + 1);
+  EXPECT_EQ(acks->front().instance, 16u);
 }
 
 TEST_F(SqliteStoreTest, AcknowledgementsAreReadInTheOrderInWhichTheyCame) {

@@ -57,6 +57,10 @@ std::string ProcField(const char* file, const std::string& name) {
   return "";
 }
 
+uint64_t ProcBytes(const char* file, const std::string& name) {
+  return std::strtoull(ProcField(file, name).c_str(), nullptr, 10) * 1024;
+}
+
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(bool share_memory) : share_memory_(share_memory) {}
@@ -96,10 +100,7 @@ class CpuDevice final : public Device {
     // 5 resets the high-water mark of resident memory (proc(5)).
     std::ofstream("/proc/self/clear_refs") << "5";
   }
-  uint64_t PeakBytes() const override {
-    const std::string field = ProcField("/proc/self/status", "VmHWM");
-    return field.empty() ? 0 : std::strtoull(field.c_str(), nullptr, 10) * 1024;
-  }
+  uint64_t PeakBytes() const override { return ProcBytes("/proc/self/status", "VmHWM"); }
   void ReleaseMemory() override { malloc_trim(0); }
 
  private:
@@ -118,6 +119,21 @@ void CalmAllocator(uint64_t memory_limit) {
 }
 
 }  // namespace
+
+int HostThreads(const DeviceOptions& options) {
+  constexpr int kBesideGpu = 2;
+  if (options.threads > 0) return options.threads;
+  return options.word == "cpu" ? 0 : kBesideGpu;
+}
+
+uint64_t SpareHostBytes() {
+  const uint64_t free = ProcBytes("/proc/meminfo", "MemAvailable");
+  rlimit limit{};
+  if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return free;
+  // CalmAllocator lets the heap never shrink, so this is what training needed at its most.
+  const uint64_t used = ProcBytes("/proc/self/status", "VmData");
+  return used < limit.rlim_cur ? std::min<uint64_t>(free, limit.rlim_cur - used) : 0;
+}
 
 std::unique_ptr<Device> OpenCpu(bool share_memory) {
   return std::make_unique<CpuDevice>(share_memory);
@@ -143,7 +159,9 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options)
          index.size() > 4)) {
       return ConfigError("--device " + options.word + " is not cpu or cuda:N");
     }
-    return OpenCuda(std::stoi(index));
+    DT_ASSIGN_OR_RETURN(std::unique_ptr<Device> gpu, OpenCuda(std::stoi(index)));
+    at::set_num_threads(HostThreads(options));  // now that it is there: else a CPU may be asked for
+    return gpu;
   }
   return ConfigError("--device " + options.word + " is not cpu or cuda:N");
 }

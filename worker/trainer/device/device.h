@@ -68,12 +68,20 @@ class Device {
   virtual void ReleaseMemory() = 0;
 };
 
+// Host memory that this process may take now without taking it from its own training: what its
+// limit on data leaves above the most that it ever used, and no more than the host has free.
+uint64_t SpareHostBytes();
+
 struct DeviceOptions {
   std::string word = "cpu";   // cpu | cuda:N
-  int threads = 0;            // of CPU kernels; 0: LibTorch's choice
+  int threads = 0;            // of CPU kernels; 0: HostThreads
   uint64_t memory_limit = 0;  // bytes of data a CPU process may allocate; 0: none
   bool share_memory = true;   // between CPU ranks of one host; false: Gloo there too
 };
+// How many threads CPU kernels get; 0: LibTorch's choice, which is a thread a core. Beside a GPU
+// they copy batches and draw the first parameters, and a pool on all cores in each of a host's
+// trainers would only wake threads that disturb one another.
+int HostThreads(const DeviceOptions& options);
 // Errors: ConfigError for an unknown word, a device that is not there, or a build without CUDA.
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options);
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "common/files.h"
+#include "worker/trainer/device/failure.h"
 
 namespace dt::trainer {
 namespace {
@@ -12,6 +14,11 @@ namespace {
 // A registration takes two messages and a commit, some tens of milliseconds; without a coordinator
 // the end of a trial should not wait noticeably.
 constexpr std::chrono::milliseconds kRegistrationWait{2000};
+
+// A failed attempt tells its cause after this at the latest. Most models are written by then, and
+// the steps since the checkpoint before are not lost; a coordinator does not mind, since the other
+// ranks notice nothing before.
+constexpr std::chrono::milliseconds kLastWriteWait{5000};
 
 void Complain(const absl::Status& error) {
   std::fprintf(stderr, "%s\n", std::string(error.message()).c_str());
@@ -67,19 +74,17 @@ bool CheckpointKeeper::Due(int64_t step) const {
   if (step == saved_step_ || parts_.start.storage.empty()) return false;
   if (spec.every_steps > 0 && step % spec.every_steps == 0) return true;
   if (spec.keep_best > 0 && BestSoFar(step)) return true;
+  if (begun_) return false;  // time counts from when the one before was durable
   const double waited = std::chrono::duration<double>(Clock::now() - saved_time_).count();
   return spec.every_seconds > 0 && waited >= spec.every_seconds;
 }
 
-absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout) {
-  const frames::Start& start = parts_.start;
-  if (step == saved_step_ || start.storage.empty()) return 0.0;
-  const Clock::time_point before = Clock::now();
+Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layout) const {
   Manifest manifest;
   manifest.step = static_cast<uint64_t>(step);
   manifest.optimizer_steps = static_cast<uint64_t>(parts_.optimizer.Updates());
   manifest.seed = parts_.spec.seed;
-  manifest.world_size = start.world_size;
+  manifest.world_size = parts_.start.world_size;
   manifest.threads = at::get_num_threads();
   manifest.next_sample = static_cast<uint64_t>(step * parts_.plan.batch.global_batch);
   manifest.buckets = std::move(layout);
@@ -95,42 +100,95 @@ absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout)
   if (validated_step_ == step) manifest.loss = validated_loss_;
   manifest.model = ModelFields(parts_.spec.model);
   manifest.provenance = parts_.provenance;
-  const CheckpointId id{trial_, start.attempt, static_cast<uint64_t>(step)};
-  DT_ASSIGN_OR_RETURN(const SavedCheckpoint saved,
-                      SaveSnapshot(start.storage, id,
-                                   {parts_.parameters, parts_.optimizer.State()}, manifest));
-  std::erase(strangers_, id);
+  return manifest;
+}
 
-  frames::CheckpointDone done;
-  done.token = start.token;
-  done.step = saved.id.step;
-  done.path = saved.id.Path();
-  done.manifest_hash = saved.manifest_hash;
-  done.bytes = saved.bytes;
-  done.loss = manifest.loss;
-  done.best = BestSoFar(step);
-  newest_ = frames::Resume{done.step, done.path, done.manifest_hash};
+absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout) {
+  if (step == saved_step_ || parts_.start.storage.empty()) return 0.0;
+  const Clock::time_point before = Clock::now();
+  DT_RETURN_IF_ERROR(Settle());
+  const Manifest manifest = Describe(step, std::move(layout));
+  begun_ = Begun{step, manifest.loss, BestSoFar(step), before};
   saved_step_ = step;
-  saved_time_ = Clock::now();
-  done.seconds = std::chrono::duration<double>(saved_time_ - before).count();
-  if (done.best) best_saved_loss_ = validated_loss_;
-  std::fprintf(stderr, "step %lld  checkpoint %s, %.1f MiB in %.2f s\n",
-               static_cast<long long>(step), done.path.c_str(),
-               static_cast<double>(done.bytes) / (1 << 20), done.seconds);
-  parts_.conversation.Say(done);
-
-  Retain();
+  if (begun_->best) best_saved_loss_ = validated_loss_;
+  DT_RETURN_IF_ERROR(Begin({trial_, parts_.start.attempt, static_cast<uint64_t>(step)}, manifest));
   return std::chrono::duration<double>(Clock::now() - before).count();
 }
 
-void CheckpointKeeper::Tend() {
-  if (parts_.conversation.RegisteredStep() != registered_step_) Retain();
+absl::Status CheckpointKeeper::Begin(const CheckpointId& id, const Manifest& manifest) {
+  const std::string& storage = parts_.start.storage;
+  const Snapshot state{parts_.parameters, parts_.optimizer.State()};
+  absl::Status room = OutOfMemoryError("");
+  if (parts_.spare_bytes() > BytesOf(state)) {
+    room = Guarded([&]() -> absl::Status {
+      Snapshot copy = CopyAside(state);
+      parts_.device.Synchronize();
+      background_.Begin([write = parts_.write, storage, id, manifest,
+                         copy = std::move(copy)](const std::atomic<bool>& leave) {
+        return write(storage, id, copy, manifest, leave);
+      });
+      return absl::OkStatus();
+    });
+  }
+  if (room.code() != kOutOfMemoryError) return room;
+  if (!said_no_room_) {
+    said_no_room_ = true;
+    std::fprintf(stderr,
+                 "checkpoints: memory has no room for a copy of the state, so training waits while "
+                 "one is written\n");
+  }
+  const std::atomic<bool> stay{false};
+  return Tell(parts_.write(storage, id, state, manifest, stay));
 }
 
-void CheckpointKeeper::Finish() {
-  if (!newest_) return;  // nothing was written
+absl::Status CheckpointKeeper::Tell(const absl::StatusOr<SavedCheckpoint>& saved) {
+  const Begun begun = *std::exchange(begun_, std::nullopt);
+  if (!saved.ok()) return saved.status();
+  std::erase(strangers_, saved->id);
+
+  frames::CheckpointDone done;
+  done.token = parts_.start.token;
+  done.step = saved->id.step;
+  done.path = saved->id.Path();
+  done.manifest_hash = saved->manifest_hash;
+  done.bytes = saved->bytes;
+  done.loss = begun.loss;
+  done.best = begun.best;
+  newest_ = frames::Resume{done.step, done.path, done.manifest_hash};
+  saved_time_ = Clock::now();
+  done.seconds = std::chrono::duration<double>(saved_time_ - begun.at).count();
+  std::fprintf(stderr, "step %lld  checkpoint %s, %.1f MiB in %.2f s\n",
+               static_cast<long long>(begun.step), done.path.c_str(),
+               static_cast<double>(done.bytes) / (1 << 20), done.seconds);
+  parts_.conversation.Say(done);
+  Retain();
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointKeeper::Settle() {
+  if (!background_.busy()) return absl::OkStatus();
+  return Tell(background_.Take());
+}
+
+void CheckpointKeeper::SettleSoon() {
+  if (!background_.Await(kLastWriteWait)) return;
+  const absl::Status settled = Settle();
+  if (!settled.ok()) Complain(settled);
+}
+
+absl::Status CheckpointKeeper::Tend() {
+  if (background_.busy() && background_.Await(std::chrono::milliseconds(0))) {
+    DT_RETURN_IF_ERROR(Settle());
+  }
+  if (parts_.conversation.RegisteredStep() != registered_step_) Retain();
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointKeeper::Finish() {
+  DT_RETURN_IF_ERROR(Settle());
+  if (!newest_) return absl::OkStatus();  // nothing was written
   parts_.conversation.AwaitRegistered(static_cast<uint64_t>(saved_step_), kRegistrationWait);
-  Tend();
+  return Tend();
 }
 
 Retention CheckpointKeeper::CurrentRetention() const {

@@ -1,17 +1,29 @@
 // keeper.h: when rank 0 writes checkpoints, and which of them stay.
 //
-// Role:      rank 0 alone decides and writes; the others wait for it in their next collective.
-// Errors:    those of the checkpoint room. What cannot be removed is said on stderr, no more.
-// Invariant: the newest registered checkpoint, from which a resume would begin, goes only after a
-//            later one is registered. At most keep_latest + keep_best + 1 stay.
-// Tests:     tests/worker/trainer/run/attempt_test.cc, tests/worker/trainer/run/retention_test.cc
+// Role:      rank 0 alone decides and writes. The state is copied aside; while a thread hashes and
+//            writes the copy, training goes on. One that falls due meanwhile waits for it, so that
+//            there is one copy at most; where there is no room for a copy training waits.
+// Threads:   the training thread.
+// Errors:    those of the checkpoint room, from whichever call learns of them. What cannot be
+//            removed is said on stderr, no more.
+// Invariant: a checkpoint is told of once it is durable. The newest registered one, from which a
+//            resume would begin, goes only after a later one is registered. At most keep_latest +
+//            keep_best + 1 stay.
+// Tests:     tests/worker/trainer/run/keeper_test.cc, tests/worker/trainer/run/attempt_test.cc,
+//            tests/worker/trainer/run/retention_test.cc
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "worker/trainer/link/conversation.h"
 #include "worker/trainer/precision/loss_scale.h"
+#include "worker/trainer/run/background_save.h"
 #include "worker/trainer/run/snapshot.h"
 #include "worker/trainer/trial/spec.h"
 
@@ -20,10 +32,14 @@ namespace dt::trainer {
 class CheckpointKeeper {
  public:
   using Clock = std::chrono::steady_clock;
+  using Write = std::function<absl::StatusOr<SavedCheckpoint>(
+      const std::string& storage, const CheckpointId& id, const Snapshot& snapshot,
+      Manifest manifest, const std::atomic<bool>& leave)>;
   struct Parts {
     const frames::Start& start;
     const TrialSpec& spec;
     const StepPlan& plan;
+    Device& device;
     Conversation& conversation;
     const std::vector<Piece>& parameters;
     const AdamW& optimizer;
@@ -31,6 +47,9 @@ class CheckpointKeeper {
     const NoiseScale* noise_scale = nullptr;
     std::map<std::string, std::string> provenance;
     std::optional<CheckpointId> resumed_from;
+    // Tests hold up the one and empty the other.
+    Write write = SaveSnapshot;
+    std::function<uint64_t()> spare_bytes = SpareHostBytes;
   };
   // `step`: where the attempt begins; what is there needs no second checkpoint.
   CheckpointKeeper(Parts parts, int64_t step);
@@ -41,18 +60,35 @@ class CheckpointKeeper {
   // After `step`: whether one is due by steps, by time, or for a validation loss that is the best
   // so far.
   bool Due(int64_t step) const;
-  // Writes, reports, and removes what need not stay. `layout`: the strategy's. Returns the seconds
-  // it took; 0 when the step is saved already or there is no storage.
+  // Begins to write the state as it is now. `layout`: the strategy's. Returns the seconds for which
+  // training stood still; 0 when the step is saved already or there is no storage.
   absl::StatusOr<double> Save(int64_t step, BucketLayout layout);
-  // The newest that this attempt wrote.
+  // Waits until what was begun is durable and told of.
+  absl::Status Settle();
+  // The same for a failed attempt, which has told its last step: for a moment at most.
+  void SettleSoon();
+  // The newest that this attempt wrote. REQUIRES: settled.
   const std::optional<frames::Resume>& newest() const { return newest_; }
-  // Between steps: removes what need not stay since another checkpoint was registered.
-  void Tend();
-  // After the last step: waits a moment for its registration, so that what it replaces can go.
-  void Finish();
+  // Between steps: tells of what has become durable, and removes what need not stay since another
+  // checkpoint was registered.
+  absl::Status Tend();
+  // After the last step: settles, and waits a moment for the registration, so that what it replaces
+  // can go.
+  absl::Status Finish();
 
  private:
+  // Begun and not yet told of.
+  struct Begun {
+    int64_t step = 0;
+    std::optional<double> loss;
+    bool best = false;
+    Clock::time_point at;
+  };
   bool BestSoFar(int64_t step) const;
+  Manifest Describe(int64_t step, BucketLayout layout) const;
+  absl::Status Begin(const CheckpointId& id, const Manifest& manifest);
+  // Of what was begun.
+  absl::Status Tell(const absl::StatusOr<SavedCheckpoint>& saved);
   Retention CurrentRetention() const;
   // Of this attempt and of those it goes on from.
   std::vector<RankedCheckpoint> Ranked() const;
@@ -72,6 +108,9 @@ class CheckpointKeeper {
   int64_t validated_step_ = -1;
   double validated_loss_ = 0;
   std::optional<double> best_saved_loss_;
+  bool said_no_room_ = false;
+  std::optional<Begun> begun_;
+  BackgroundSave background_;  // last: what it runs ends first
 };
 
 }  // namespace dt::trainer

@@ -21,9 +21,9 @@
 namespace dt::trainer {
 
 struct Membership {
-  StepPlan plan;                                       // this rank's share of each step
+  StepPlan plan;                                          // this rank's share of each step
   std::shared_ptr<Mesh> mesh = std::make_shared<Mesh>();  // shared with whoever may abort it
-  std::shared_ptr<Timeline> timeline;                  // shared with what times the all-reduces
+  std::shared_ptr<Timeline> timeline;                     // shared with what times the all-reduces
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<Loader> loader;
 };

@@ -18,7 +18,7 @@ at::ScalarType TorchType(DType dtype) {
 }
 
 absl::Status FillRows(const HfWeights& weights, const HfWeights::Match& match,
-                  const at::Tensor& parameter) {
+                      const at::Tensor& parameter) {
   at::Tensor read = at::empty(match.entry.shape, TorchType(match.entry.dtype));
   DT_RETURN_IF_ERROR(weights.file.Read(match.entry, read.mutable_data_ptr()));
   read = read.to(at::kFloat);

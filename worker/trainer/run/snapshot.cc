@@ -16,7 +16,7 @@ constexpr char kModelFile[] = "model.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 
 absl::Status AddFile(CheckpointWriter& writer, const std::string& name,
-                     const std::vector<Piece>& pieces) {
+                     const std::vector<Piece>& pieces, const std::atomic<bool>& leave) {
   std::map<std::string_view, const Piece*> by_name;
   std::vector<TensorRef> refs;
   for (const Piece& piece : pieces) {
@@ -24,10 +24,12 @@ absl::Status AddFile(CheckpointWriter& writer, const std::string& name,
     refs.push_back({piece.name, DType::kF32, piece.shape, nullptr});
   }
   at::Tensor whole;  // the one that is being written
-  return writer.AddTensors(name, std::move(refs), [&](const TensorRef& ref) -> const void* {
-    whole = Collect(*by_name.at(ref.name));
-    return whole.const_data_ptr<float>();
-  });
+  return writer.AddTensors(
+      name, std::move(refs), [&](const TensorRef& ref) -> absl::StatusOr<const void*> {
+        if (leave) return CancelledError("the attempt ended while a checkpoint was written");
+        whole = Collect(*by_name.at(ref.name));
+        return whole.const_data_ptr<float>();
+      });
 }
 
 absl::Status ReadFile(const Checkpoint& checkpoint, const std::string& name,
@@ -160,11 +162,35 @@ std::string SpecHash(const nlohmann::json& spec) {
   return Sha256Hex(kept.dump());
 }
 
+uint64_t BytesOf(const Snapshot& snapshot) {
+  uint64_t bytes = 0;
+  for (const std::vector<Piece>* pieces : {&snapshot.model, &snapshot.optimizer}) {
+    for (const Piece& piece : *pieces) bytes += piece.value.nbytes();
+  }
+  return bytes;
+}
+
+Snapshot CopyAside(const Snapshot& snapshot) {
+  at::NoGradGuard no_grad;
+  const auto copied = [](std::vector<Piece> pieces) {
+    for (Piece& piece : pieces) {
+      // A GPU copies to pinned memory alone without stops.
+      const at::Tensor host = at::empty(
+          piece.value.sizes(), at::TensorOptions(at::kFloat).pinned_memory(piece.value.is_cuda()));
+      host.copy_(piece.value.detach(), /*non_blocking=*/true);
+      piece.value = host;
+    }
+    return pieces;
+  };
+  return {copied(snapshot.model), copied(snapshot.optimizer)};
+}
+
 absl::StatusOr<SavedCheckpoint> SaveSnapshot(const std::string& storage, const CheckpointId& id,
-                                             const Snapshot& snapshot, Manifest manifest) {
+                                             const Snapshot& snapshot, Manifest manifest,
+                                             const std::atomic<bool>& leave) {
   DT_ASSIGN_OR_RETURN(CheckpointWriter writer, CheckpointWriter::Begin(storage, id));
-  DT_RETURN_IF_ERROR(AddFile(writer, kModelFile, snapshot.model));
-  DT_RETURN_IF_ERROR(AddFile(writer, kOptimizerFile, snapshot.optimizer));
+  DT_RETURN_IF_ERROR(AddFile(writer, kModelFile, snapshot.model, leave));
+  DT_RETURN_IF_ERROR(AddFile(writer, kOptimizerFile, snapshot.optimizer, leave));
   return writer.Commit(std::move(manifest));
 }
 
@@ -180,8 +206,7 @@ absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
   Distribute(mesh, parameters);
   Distribute(mesh, optimizer.State());
   if (mesh.size(Axis::kWorld) > 1) {
-    at::Tensor packed =
-        Packed(restored, parameters.size()).to(parameters.at(0).value.device());
+    at::Tensor packed = Packed(restored, parameters.size()).to(parameters.at(0).value.device());
     mesh.BroadcastFromFirst(Axis::kWorld, {packed});
     packed = packed.cpu();
     mesh.RequireIntact();

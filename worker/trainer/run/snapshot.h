@@ -8,6 +8,7 @@
 //          tests/gpu
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,10 +32,16 @@ std::string SpecHash(const nlohmann::json& spec);
 struct Snapshot {
   std::vector<Piece> model, optimizer;
 };
+uint64_t BytesOf(const Snapshot& snapshot);
+// In host memory, where training does not change it. REQUIRES: Device::Synchronize before it is
+// read. Throws where memory is out.
+Snapshot CopyAside(const Snapshot& snapshot);
 // Rank 0. Tensors go to the file one after another, so that no more than one is in host memory
-// besides the state itself. `manifest` says everything that is not a tensor.
+// besides the snapshot itself. `manifest` says everything that is not a tensor. Errors also:
+// CancelledError once `leave` is true.
 absl::StatusOr<SavedCheckpoint> SaveSnapshot(const std::string& storage, const CheckpointId& id,
-                                             const Snapshot& snapshot, Manifest manifest);
+                                             const Snapshot& snapshot, Manifest manifest,
+                                             const std::atomic<bool>& leave);
 
 struct Restored {
   int64_t step = 0;

@@ -23,6 +23,7 @@
 #include "worker/trainer/run/training_state.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
+#include "worker/trainer/trial/tokenizer.h"
 
 namespace dt::trainer {
 namespace {
@@ -122,7 +123,10 @@ frames::End Attempt::Run() {
     const bool intact = device_.Torch().is_cpu() || result.code() == kCancelledError;
     result = CancelledError("stopped at step " + std::to_string(step_));
     if (wish == Wish::kStopAfterCheckpoint && intact) {
-      absl::Status saved = Guarded([&] { return Save(); });
+      absl::Status saved = Guarded([&]() -> absl::Status {
+        DT_RETURN_IF_ERROR(Save());
+        return state_.keeper != nullptr ? state_.keeper->Settle() : absl::OkStatus();
+      });
       if (!saved.ok()) result = std::move(saved);
     }
   }
@@ -130,6 +134,7 @@ frames::End Attempt::Run() {
     result = OutOfMemoryError(
         DescribeOutOfMemory(std::string(result.message()), device_.Facts().memory_bound));
   }
+  if (!result.ok() && state_.keeper != nullptr && wish != Wish::kStop) state_.keeper->SettleSoon();
   frames::End end;
   end.token = start_.token;
   end.step = static_cast<uint64_t>(step_);
@@ -154,6 +159,8 @@ absl::Status Attempt::Go() {
 
 absl::Status Attempt::Prepare() {
   DT_ASSIGN_OR_RETURN(state_.spec, ParseTrialSpec(start_.spec));
+  const bool asks_shards = state_.spec.data.tokenizer == Tokenizer::kAuto;
+  DT_RETURN_IF_ERROR(SettleTokenizer(start_.data_root, state_.spec));
   DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format,
                       corpus::ShardFormatOf(state_.spec.data.format));
   const auto open = [&](const char* field, const std::string& pattern) {
@@ -183,6 +190,8 @@ absl::Status Attempt::Prepare() {
   prepared.val_tokens = state_.val_data ? state_.val_data->tokens() : 0;
   prepared.data_fingerprint = state_.train_data->fingerprint();
   if (state_.val_data) prepared.data_fingerprint += "-" + state_.val_data->fingerprint();
+  // A rank whose shards tell another tokenizer would have a model of another size.
+  if (asks_shards) prepared.data_fingerprint += absl::StrCat("-", TokenizerName(state_.spec));
   prepared.model_parameters = CountParameters(state_.spec.model);
   prepared.tokens_per_step = members_.plan.tokens_per_step;
   std::fprintf(stderr,
@@ -245,7 +254,7 @@ absl::Status Attempt::Train() {
                    state_.loss_scale.get()});
   if (IsRoot()) {
     state_.keeper = std::make_unique<CheckpointKeeper>(
-        CheckpointKeeper::Parts{start_, state_.spec, members_.plan, conversation_,
+        CheckpointKeeper::Parts{start_, state_.spec, members_.plan, device_, conversation_,
                                 state_.home->pieces(), *state_.optimizer, state_.loss_scale.get(),
                                 &state_.noise_scale, Provenance(device_), resumed_from_},
         step_);
@@ -274,10 +283,9 @@ absl::Status Attempt::Train() {
       DT_RETURN_IF_ERROR(RollBack(stepper, "the gradient is not finite"));
     }
     DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
-    if (state_.keeper != nullptr) state_.keeper->Tend();
+    if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Tend());
   }
-  if (state_.keeper != nullptr) state_.keeper->Finish();
-  return absl::OkStatus();
+  return state_.keeper != nullptr ? state_.keeper->Finish() : absl::OkStatus();
 }
 
 absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
@@ -363,6 +371,7 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
                           " times before. Lower optimizer.lr, or look at the "
                           "data");
   }
+  if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
   // Rank 0 has the state, the others get it from there.
   frames::Start from = start_;
   if (state_.keeper != nullptr && state_.keeper->newest()) {

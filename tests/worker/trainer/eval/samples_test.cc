@@ -1,3 +1,4 @@
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "worker/trainer/eval/samples.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ TEST(DrawTest, AHighTemperatureEvensOutAndALowOneSharpens) {
 }
 
 TrialSpec SmallTrial() {
-  TrialSpec spec;
+  TrialSpec spec = Gpt2Trial();
   spec.compute = Compute::kFp32;
   spec.model.n_layer = 1;
   spec.model.n_head = 2;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 
 namespace dt::trainer {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using ::dt::testing::TempFolder;
 
 ModelSpec SmallGpt2() {
-  ModelSpec spec;
+  ModelSpec spec = Gpt2Trial().model;
   spec.n_layer = 2;
   spec.n_head = 2;
   spec.n_embd = 8;

@@ -6,6 +6,7 @@
 #include "checkpoint/manifest.h"
 #include "common/files.h"
 #include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "worker/trainer/model/transformer.h"
 
 namespace dt::trainer {
@@ -14,7 +15,7 @@ namespace {
 using ::dt::testing::TempFolder;
 
 ModelSpec SmallModel() {
-  ModelSpec spec;
+  ModelSpec spec = Gpt2Trial().model;
   spec.n_layer = 1;
   spec.n_head = 2;
   spec.n_embd = 8;
@@ -33,9 +34,10 @@ struct State {
   }
   WholeHome home{at::kCPU};
   Transformer model;
-  AdamW optimizer{home.pieces(), OptimizerSpec{}};
+  AdamW optimizer{home.pieces(), Gpt2Trial().optimizer};
 };
 
+const std::atomic<bool> kStay{false};
 constexpr CheckpointId kId{{7, 2}, 1, 5};
 
 frames::Start ResumeFrom(const std::string& storage, const SavedCheckpoint& saved) {
@@ -59,8 +61,8 @@ Manifest SmallManifest() {
 TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
   const TempFolder folder;
   const State state(3);
-  const auto saved = SaveSnapshot(folder.path(), kId,
-                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  const auto saved = SaveSnapshot(
+      folder.path(), kId, {state.home.pieces(), state.optimizer.State()}, SmallManifest(), kStay);
   ASSERT_TRUE(saved.ok()) << saved.status();
   const std::pair<const char*, const std::vector<Piece>*> files[] = {
       {"model.safetensors", &state.home.pieces()},
@@ -81,8 +83,8 @@ TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
 TEST(SnapshotTest, ComesBackBitForBit) {
   const TempFolder folder;
   const State state(3);
-  const auto saved = SaveSnapshot(folder.path(), kId,
-                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  const auto saved = SaveSnapshot(
+      folder.path(), kId, {state.home.pieces(), state.optimizer.State()}, SmallManifest(), kStay);
   ASSERT_TRUE(saved.ok()) << saved.status();
   State other(4);
   Mesh mesh;

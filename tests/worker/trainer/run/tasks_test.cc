@@ -49,7 +49,7 @@ TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
   WriteLines("tasks/hellaswag.jsonl");
   spec_["eval"]["hellaswag"] = "tasks/hellaswag.jsonl";
   spec_["eval"]["every"] = "2";
-  spec_["optimizer"]["lr"] = 0;  // so that ranks have the same weights to the last bit
+  spec_["optimizer"]["lr"] = kNothing;  // so that ranks have the same weights to the last bit
   const Told one = TrainerGang(1).Run(Start());
   ASSERT_EQ(one.Cause(), "finished");
   ASSERT_EQ(one.evals.size(), 2u);

@@ -1,0 +1,136 @@
+// context_commands.cc: dtctl context list | use | add | remove: coordinators by name.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands/app.h"
+#include "cli/remote/contexts.h"
+#include "cli/view/format.h"
+#include "common/address.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+std::string PathOf(Session& session) { return ContextsPath(session.terminal().environment); }
+
+absl::StatusOr<ExitCode> ListContexts(Session& session) {
+  DT_ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(PathOf(session)));
+  Listing listing;
+  listing.kind = "ContextList";
+  listing.empty =
+      "No contexts; 'dtctl up' makes one for this machine, 'dtctl context add' names "
+      "another coordinator.";
+  listing.table.columns = {{"CONTEXT"}, {"CURRENT"}, {"ADDRESS"}, {"TLS"}};
+  for (const Context& one : contexts.list) {
+    const bool current = one.name == contexts.current;
+    listing.table.rows.push_back({{one.name},
+                                  {current ? "current" : "", Style::kGood},
+                                  {Printable(one.address)},
+                                  {one.tls.None() ? kNone : Printable(one.tls.cert)}});
+    Json item = {{"id", one.name}, {"address", one.address}, {"current", current}};
+    for (const auto& [key, path] :
+         {std::pair("tls_ca", one.tls.ca), {"tls_cert", one.tls.cert}, {"tls_key", one.tls.key}}) {
+      item[key] = path.empty() ? Json(nullptr) : Json(path);
+    }
+    listing.items.push_back(std::move(item));
+    listing.names.push_back(one.name);
+  }
+  Print(session, listing);
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> UseContext(Session& session, const std::string& name) {
+  const std::string path = PathOf(session);
+  DT_RETURN_IF_ERROR(ChangeContexts(path, [&](Contexts& contexts) {
+    const absl::StatusOr<Context> found = contexts.Find(name, path);
+    if (found.ok()) contexts.current = name;
+    return found.status();
+  }));
+  session.Note(absl::StrCat("Commands now talk to context '", name, "'."));
+  return ExitCode::kOk;
+}
+
+// The command may be called from another folder next time.
+std::string Absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
+                                    const CommandTree::Shared& shared) {
+  DT_RETURN_IF_ERROR(CheckContextName(name));
+  if (shared.address.empty()) {
+    return absl::InvalidArgumentError("which coordinator? add --address host:port");
+  }
+  DT_RETURN_IF_ERROR(CheckAddress("--address", shared.address, PortZero::kRefused));
+  const Context context = {
+      name,
+      shared.address,
+      {Absolute(shared.tls.ca), Absolute(shared.tls.cert), Absolute(shared.tls.key)}};
+  // What the files hold is read now, while the person is there to mend it.
+  DT_RETURN_IF_ERROR(MakeChannelCredentials(context.tls, context.address).status());
+  bool known = false;
+  bool current = false;
+  DT_RETURN_IF_ERROR(ChangeContexts(PathOf(session), [&](Contexts& contexts) {
+    known = contexts.Find(name, "").ok();
+    contexts.Put(context);
+    if (contexts.current.empty()) contexts.current = name;
+    current = contexts.current == name;
+    return absl::OkStatus();
+  }));
+  session.Note(absl::StrCat(
+      "Context '", name, "' ", known ? "changed" : "added",
+      current ? ", and current."
+              : absl::StrCat("; 'dtctl context use ", name, "' makes it the current one.")));
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> RemoveContext(Session& session, const std::string& name) {
+  const std::string path = PathOf(session);
+  DT_RETURN_IF_ERROR(ChangeContexts(path, [&](Contexts& contexts) {
+    const absl::Status found = contexts.Find(name, path).status();
+    if (found.ok()) contexts.Remove(name);
+    return found;
+  }));
+  session.Note(absl::StrCat("Context '", name, "' removed; its coordinator goes on."));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddContextCommands(CommandTree& tree) {
+  CLI::App* group = tree.AddGroup("context", "Name coordinators, and choose among them",
+                                  "dtctl context list\n"
+                                  "dtctl context use lab");
+  CLI::App* app = tree.Add(group, "list", "The coordinators that have a name",
+                           "dtctl context list\n"
+                           "dtctl context list -o json");
+  tree.OnRun(app, {ListContexts, kListFormats});
+
+  auto used = std::make_shared<std::string>();
+  app = tree.Add(group, "use", "Talk to this one from now on",
+                 "dtctl context use lab\n"
+                 "dtctl --context lab get workers     # once");
+  app->add_option("CONTEXT", *used, "A name, as 'dtctl context list' shows it")->required();
+  tree.OnRun(app, {[used](Session& session) { return UseContext(session, *used); }, {}});
+
+  auto added = std::make_shared<std::string>();
+  app = tree.Add(group, "add", "Give a coordinator a name, or change what a name means",
+                 "dtctl context add lab --address train.example:7600 --tls-ca ca.crt "
+                 "--tls-cert me.crt --tls-key me.key");
+  app->add_option("NAME", *added, "What to call it")->required();
+  const CommandTree* whole = &tree;
+  tree.OnRun(app, {[added, whole](Session& session) {
+                     return AddContext(session, *added, whole->shared());
+                   },
+                   {}});
+
+  auto removed = std::make_shared<std::string>();
+  app = tree.Add(group, "remove", "Forget a name; the coordinator is not touched",
+                 "dtctl context remove lab");
+  app->add_option("CONTEXT", *removed, "A name, as 'dtctl context list' shows it")->required();
+  tree.OnRun(app, {[removed](Session& session) { return RemoveContext(session, *removed); }, {}});
+}
+
+}  // namespace dt::cli

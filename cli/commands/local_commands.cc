@@ -1,0 +1,199 @@
+// local_commands.cc: dtctl up | down: a coordinator and workers of this machine.
+#include <sched.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "cli/commands/app.h"
+#include "cli/local/cluster.h"
+#include "cli/remote/contexts.h"
+#include "cli/view/format.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+
+KeptProcesses::Pause PauseOf(Session& session) {
+  return [&session](absl::Duration duration) {
+    return session.interrupt().Wait(duration) != Interrupt::Woken::kByInterrupt;
+  };
+}
+
+void Complete(Session& session, ClusterOptions& options) {
+  const Terminal& terminal = session.terminal();
+  options.state_home =
+      StateHome(terminal.environment("XDG_STATE_HOME"), terminal.environment("HOME"));
+  options.programs = terminal.programs;
+  options.has_gpus = HasGpus();
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0) options.cores = CPU_COUNT(&cores);
+}
+
+// Until the coordinator knows every worker that was started.
+absl::Status AwaitWorkers(Session& session, const LocalCluster& cluster) {
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  const absl::Time deadline = absl::Now() + limits::kUpPatience;
+  while (true) {
+    DT_ASSIGN_OR_RETURN(const auto known, client->ListWorkers());
+    const auto connected = std::count_if(known.begin(), known.end(), [](const auto& one) {
+      return one.state() == "idle" || one.state() == "busy";
+    });
+    if (static_cast<size_t>(connected) >= cluster.workers().size()) return absl::OkStatus();
+    DT_RETURN_IF_ERROR(cluster.CheckWorkers());
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(connected, " of ", Plural(cluster.workers().size(), "worker"),
+                       " reported within ", absl::FormatDuration(limits::kUpPatience),
+                       "; their logs are in ", Printable(cluster.folder()), "/logs"));
+    }
+    if (session.interrupt().Wait(kLook) == Interrupt::Woken::kByInterrupt) {
+      return absl::CancelledError("interrupted");
+    }
+  }
+}
+
+// Remembers the address by name. Returns whether commands use it without being told.
+absl::StatusOr<bool> Remember(Session& session, const std::string& name,
+                              const ClusterAddresses& addresses) {
+  bool current = false;
+  DT_RETURN_IF_ERROR(ChangeContexts(ContextsPath(session.terminal().environment),
+                                    [&](Contexts& contexts) -> absl::Status {
+                                      contexts.Put({name, addresses.grpc, {}});
+                                      if (contexts.current.empty()) contexts.current = name;
+                                      current = contexts.current == name;
+                                      return absl::OkStatus();
+                                    }));
+  return current && session.terminal().environment("DTCTL_ADDRESS").empty() &&
+         session.terminal().environment("DTCTL_CONTEXT").empty();
+}
+
+absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
+  Complete(session, options);
+  const KeptProcesses::Pause pause = PauseOf(session);
+  DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(options, pause));
+  DT_RETURN_IF_ERROR(cluster.Up(pause));
+  const ClusterAddresses& addresses = cluster.addresses();
+  session.options().client = ClientOptions{addresses.grpc, {}, options.name};
+  DT_RETURN_IF_ERROR(AwaitWorkers(session, cluster));
+  DT_ASSIGN_OR_RETURN(const bool current, Remember(session, options.name, addresses));
+  const std::string& folder = cluster.folder();
+  if (session.format() != Format::kTable) {
+    PrintDocument(session, "LocalCluster",
+                  {{"name", options.name},
+                   {"address", addresses.grpc},
+                   {"http_address", addresses.http},
+                   {"workers", cluster.workers()},
+                   {"started", cluster.started()},
+                   {"data", cluster.data()},
+                   {"folder", folder}});
+    return ExitCode::kOk;
+  }
+  session.out() << options.name
+                << (cluster.started().empty() ? " was up already: " : " is up: a coordinator and ")
+                << ShapeText(cluster.workers()) << "\n"
+                << "  coordinator  " << addresses.grpc << "\n"
+                << "  metrics      http://" << addresses.http << "/metrics\n"
+                << "  data         " << Printable(cluster.data()) << "\n"
+                << "  checkpoints  " << Printable(folder) << "/storage\n"
+                << "  logs         " << Printable(folder) << "/logs\n";
+  const std::string with = current ? "" : absl::StrCat("--context ", options.name, " ");
+  const std::string name = options.name == "local" ? "" : " --name " + options.name;
+  session.Note(absl::StrCat("Start an experiment with 'dtctl ", with,
+                            "submit FILE --follow'; end all this with 'dtctl down", name, "'."));
+  return ExitCode::kOk;
+}
+
+struct DownOptions {
+  ClusterOptions cluster;
+  bool purge = false;
+  bool yes = false;
+};
+
+absl::Status ForgetContext(Session& session, const std::string& name, const std::string& address) {
+  const std::string path = ContextsPath(session.terminal().environment);
+  DT_ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(path));
+  const absl::StatusOr<Context> known = contexts.Find(name, path);
+  // Somebody may have given the name to another coordinator meanwhile.
+  if (!known.ok() || known->address != address) return absl::OkStatus();
+  return ChangeContexts(path, [&](Contexts& changed) {
+    changed.Remove(name);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<ExitCode> Down(Session& session, DownOptions options) {
+  ClusterOptions& wanted = options.cluster;
+  Complete(session, wanted);
+  DT_RETURN_IF_ERROR(CheckContextName(wanted.name));
+  std::error_code code;
+  const std::string folder = absl::StrCat(wanted.state_home, "/", wanted.name);
+  if (!std::filesystem::exists(absl::StrCat(folder, "/lock"), code)) {
+    session.Note(absl::StrCat("'", wanted.name, "' is not up: there is nothing to end."));
+    return ExitCode::kOk;
+  }
+  if (options.purge && !options.yes) {
+    DT_RETURN_IF_ERROR(session.Confirm(
+        absl::StrCat("End '", wanted.name, "' and remove its journal, metrics and checkpoints in ",
+                     Printable(folder), "?")));
+  }
+  const KeptProcesses::Pause pause = PauseOf(session);
+  DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(wanted, pause));
+  DT_ASSIGN_OR_RETURN(const size_t ended, cluster.Down(pause));
+  DT_RETURN_IF_ERROR(ForgetContext(session, wanted.name, cluster.addresses().grpc));
+  if (options.purge) DT_RETURN_IF_ERROR(cluster.Purge());
+  const bool left = std::filesystem::exists(cluster.folder(), code);
+  session.Note(absl::StrCat(
+      "'", wanted.name, "' is down: ", Plural(ended, "program"), " ended. ",
+      !left           ? "Nothing of it is left."
+      : options.purge ? absl::StrCat("Your data stays in ", Printable(cluster.data()), ".")
+                      : absl::StrCat("Experiments and checkpoints stay in ",
+                                     Printable(cluster.folder()), "; 'dtctl up' goes on there.")));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddLocalCommands(CommandTree& tree) {
+  auto up = std::make_shared<ClusterOptions>();
+  CLI::App* app = tree.Add(
+      &tree.app(), "up", "Start a coordinator and workers on this machine, in the background",
+      "dtctl up                # every GPU, or two CPU slots where there is none\n"
+      "dtctl up --slots 4      # CPU slots\n"
+      "dtctl up --gpus 0,1 --data-root /data");
+  const auto add_name = [](CLI::App* command, std::string& name) {
+    command->add_option("--name", name, "What to call it, its context too; local unless given")
+        ->option_text("NAME");
+  };
+  app->add_option("--slots", up->cpu_slots, "So many CPU slots, which share the cores")
+      ->option_text("N");
+  app->add_option("--gpus", up->gpus, "all, or the numbers of some, such as 0,1")
+      ->option_text("GPUS");
+  app->add_option("--data-root", up->data_root,
+                  "The folder that paths in experiment files begin at; one of its own unless given")
+      ->option_text("DIR");
+  add_name(app, up->name);
+  tree.OnRun(app, {[up](Session& session) { return Up(session, *up); },
+                   {Format::kTable, Format::kJson, Format::kYaml}});
+
+  auto down = std::make_shared<DownOptions>();
+  app = tree.Add(&tree.app(), "down",
+                 "End what 'dtctl up' started; trainers save a checkpoint, and everything is kept",
+                 "dtctl down\n"
+                 "dtctl down --purge      # and remove its journal and checkpoints");
+  add_name(app, down->cluster.name);
+  app->add_flag("--purge", down->purge,
+                "Also remove its journal, metrics, logs and checkpoints; data that you put into "
+                "its data folder stays");
+  app->add_flag("-y,--yes", down->yes, "Do not ask");
+  tree.OnRun(app, {[down](Session& session) { return Down(session, *down); }, {}});
+}
+
+}  // namespace dt::cli

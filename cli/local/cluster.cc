@@ -1,0 +1,270 @@
+#include "cli/local/cluster.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "cli/remote/contexts.h"
+#include "cli/view/format.h"
+#include "common/files.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "nlohmann/json.hpp"
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kCoordinator[] = "dtcoord";
+constexpr char kAddressesName[] = "addresses.json";
+constexpr uint64_t kAddressesBytes = 4096;
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+// Enough for a gang; more would only share the cores.
+constexpr int kUsualSlots = 2;
+
+// Nothing when there is none, or it is not whole.
+std::optional<ClusterAddresses> ReadAddresses(const std::string& folder) {
+  const absl::StatusOr<std::string> text =
+      ReadFile(absl::StrCat(folder, "/", kAddressesName), kAddressesBytes);
+  if (!text.ok()) return std::nullopt;
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("grpc") || !json["grpc"].is_string()) return std::nullopt;
+  return ClusterAddresses{json["grpc"], json.value("http", "")};
+}
+
+std::vector<std::string> WorkersOf(std::vector<std::string> names) {
+  std::erase(names, kCoordinator);
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::make_pair(a.size(), a) < std::make_pair(b.size(), b);  // cpu:2 before cpu:10
+  });
+  return names;
+}
+
+std::vector<std::string> CpuWorkers(int64_t slots) {
+  std::vector<std::string> workers;
+  for (int64_t i = 0; i < slots; ++i) workers.push_back(absl::StrCat("cpu:", i));
+  return workers;
+}
+
+absl::StatusOr<std::vector<std::string>> Asked(const ClusterOptions& options) {
+  if (options.cpu_slots.has_value() && !options.gpus.empty()) {
+    return absl::InvalidArgumentError("--slots and --gpus cannot be given together; keep one");
+  }
+  if (options.cpu_slots.has_value()) {
+    if (*options.cpu_slots < 1 || *options.cpu_slots > limits::kUpSlots) {
+      return absl::InvalidArgumentError(absl::StrCat("--slots is ", *options.cpu_slots,
+                                                     "; it must be from 1 to ", limits::kUpSlots));
+    }
+    return CpuWorkers(*options.cpu_slots);
+  }
+  if (options.gpus.empty() || options.gpus == "all") {
+    return std::vector<std::string>{"gpus"};
+  }
+  const bool numbers = std::all_of(options.gpus.begin(), options.gpus.end(),
+                                   [](char c) { return (c >= '0' && c <= '9') || c == ','; });
+  if (numbers) return std::vector<std::string>{"gpus:" + options.gpus};
+  return absl::InvalidArgumentError(absl::StrCat("--gpus is '", Printable(options.gpus),
+                                                 "'; write all, or their numbers such as 0,1"));
+}
+
+}  // namespace
+
+std::string StateHome(const std::string& xdg_state_home, const std::string& home) {
+  if (!xdg_state_home.empty()) return xdg_state_home + "/dtrain";
+  return home.empty() ? "" : home + "/.local/state/dtrain";
+}
+
+bool HasGpus(const std::string& root) {
+  std::error_code code;
+  const fs::directory_iterator gpus(root + "/proc/driver/nvidia/gpus", code);
+  return !code && gpus != fs::directory_iterator();
+}
+
+absl::StatusOr<std::vector<std::string>> WantedWorkers(const ClusterOptions& options,
+                                                       const std::vector<std::string>& known,
+                                                       bool running) {
+  const bool asks = options.cpu_slots.has_value() || !options.gpus.empty();
+  if (!asks && !known.empty()) return known;
+  if (!asks && !options.has_gpus) {
+    return CpuWorkers(std::clamp(options.cores, 1, kUsualSlots));
+  }
+  DT_ASSIGN_OR_RETURN(std::vector<std::string> asked, Asked(options));
+  if (!asked.empty() && absl::StartsWith(asked.front(), "gpus") && !options.has_gpus) {
+    return absl::FailedPreconditionError(
+        "--gpus: the NVIDIA driver shows no GPU on this machine; use --slots N for CPU slots");
+  }
+  if (running && asked != known) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", options.name, "' is up with ", ShapeText(known), "; end it with 'dtctl down --name ",
+        options.name, "' first, or start another one with --name"));
+  }
+  return asked;
+}
+
+std::string ShapeText(const std::vector<std::string>& workers) {
+  if (workers.empty()) return "no workers";
+  if (workers.front() == "gpus") return "all GPUs";
+  if (absl::StartsWith(workers.front(), "gpus:")) {
+    return absl::StrCat("GPUs ", workers.front().substr(5));
+  }
+  return Plural(workers.size(), "CPU slot");
+}
+
+LocalCluster::LocalCluster(ClusterOptions options, std::string folder, KeptProcesses processes)
+    : options_(std::move(options)), folder_(std::move(folder)), processes_(std::move(processes)) {}
+
+absl::StatusOr<LocalCluster> LocalCluster::Open(const ClusterOptions& options,
+                                                const KeptProcesses::Pause& pause) {
+  DT_RETURN_IF_ERROR(CheckContextName(options.name));
+  if (options.state_home.empty()) {
+    return absl::InvalidArgumentError(
+        "there is no place for the journal: neither XDG_STATE_HOME nor HOME is set");
+  }
+  const std::string folder =
+      fs::absolute(options.state_home + "/" + options.name).lexically_normal().string();
+  DT_RETURN_IF_ERROR(MakeFolders(folder));
+  DT_ASSIGN_OR_RETURN(KeptProcesses processes, KeptProcesses::Open(folder, pause));
+  return LocalCluster(options, folder, std::move(processes));
+}
+
+absl::Status LocalCluster::PrepareFolders() const {
+  for (const char* part : {"/coordinator", "/storage", "/logs"}) {
+    DT_RETURN_IF_ERROR(MakeFolders(folder_ + part));
+  }
+  std::error_code code;
+  if (options_.data_root.empty()) {
+    return fs::exists(data(), code) ? absl::OkStatus() : MakeFolders(data());
+  }
+  const std::string root = fs::absolute(options_.data_root).lexically_normal().string();
+  if (!fs::is_directory(root, code)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--data-root '", Printable(root), "' is not a folder; make it, or name one"));
+  }
+  if (fs::exists(data(), code)) {
+    if (fs::equivalent(data(), root, code)) return absl::OkStatus();
+    // An empty folder of ours gives way; anything else is somebody's.
+    if (!fs::remove(data(), code)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          Printable(data()), " is there already; leave out --data-root, or move it away"));
+    }
+  }
+  fs::create_directory_symlink(root, data(), code);
+  if (!code) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot link ", data(), ": ", code.message()));
+}
+
+absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
+  // Workers that live on know no other address.
+  const std::optional<ClusterAddresses> before = ReadAddresses(folder_);
+  const bool worker_lives = std::any_of(workers_.begin(), workers_.end(), [this](const auto& one) {
+    return processes_.IsAlive(one);
+  });
+  const std::string listen =
+      before.has_value() && worker_lives ? before->grpc : std::string("127.0.0.1:0");
+  const std::string file = absl::StrCat(folder_, "/", kAddressesName);
+  DT_RETURN_IF_ERROR(RemoveAll(file));
+  DT_RETURN_IF_ERROR(processes_.Start(
+      {kCoordinator,
+       {options_.programs + "/dtcoord", "--listen", listen, "--http", "127.0.0.1:0", "--state-dir",
+        folder_ + "/coordinator", "--addresses-file", file},
+       {}}));
+  started_.push_back(kCoordinator);
+  const absl::Time deadline = absl::Now() + limits::kUpPatience;
+  while (!ReadAddresses(folder_).has_value()) {
+    if (!processes_.IsAlive(kCoordinator)) {
+      return absl::UnavailableError(
+          absl::StrCat("dtcoord ended at once", processes_.LogTail(kCoordinator)));
+    }
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(absl::StrCat("dtcoord does not answer after ",
+                                                      absl::FormatDuration(limits::kUpPatience),
+                                                      processes_.LogTail(kCoordinator)));
+    }
+    if (!pause(kLook)) return absl::CancelledError("interrupted");
+  }
+  return absl::OkStatus();
+}
+
+KeptCommand LocalCluster::WorkerCommand(const std::string& worker) const {
+  KeptCommand command;
+  command.name = worker;
+  command.arguments = {options_.programs + "/dtworker", "--coordinator", addresses_.grpc};
+  std::vector<std::string>& words = command.arguments;
+  if (absl::StartsWith(worker, "gpus")) {
+    words.push_back("--all");
+    if (worker.size() > 5) command.env["CUDA_VISIBLE_DEVICES"] = worker.substr(5);
+  } else {
+    const std::string name = absl::StrCat(options_.name, "/", worker);
+    words.insert(words.end(),
+                 {"--slot", worker, "--slots", absl::StrCat(workers_.size()), "--name", name});
+  }
+  words.insert(words.end(), {"--data-root", data(), "--storage", folder_ + "/storage"});
+  return command;
+}
+
+absl::Status LocalCluster::Up(const KeptProcesses::Pause& pause) {
+  const std::vector<std::string> names = processes_.Names();
+  const bool running = std::any_of(names.begin(), names.end(),
+                                   [this](const auto& one) { return processes_.IsAlive(one); });
+  DT_ASSIGN_OR_RETURN(workers_, WantedWorkers(options_, WorkersOf(names), running));
+  if (!running) DT_RETURN_IF_ERROR(processes_.Forget());
+  DT_RETURN_IF_ERROR(PrepareFolders());
+  if (!processes_.IsAlive(kCoordinator) || !ReadAddresses(folder_).has_value()) {
+    DT_RETURN_IF_ERROR(processes_.End({kCoordinator}, limits::kDownPatience, pause));
+    DT_RETURN_IF_ERROR(StartCoordinator(pause));
+  }
+  addresses_ = *ReadAddresses(folder_);
+  for (const std::string& worker : workers_) {
+    if (processes_.IsAlive(worker)) continue;
+    DT_RETURN_IF_ERROR(processes_.Start(WorkerCommand(worker)));
+    started_.push_back(worker);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LocalCluster::CheckWorkers() const {
+  for (const std::string& worker : workers_) {
+    if (processes_.IsAlive(worker)) continue;
+    return absl::UnavailableError(
+        absl::StrCat("worker ", worker, " ended at once", processes_.LogTail(worker)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> LocalCluster::Down(const KeptProcesses::Pause& pause) {
+  if (const auto addresses = ReadAddresses(folder_); addresses.has_value()) {
+    addresses_ = *addresses;
+  }
+  const std::vector<std::string> names = processes_.Names();
+  const auto alive = std::count_if(names.begin(), names.end(),
+                                   [this](const auto& one) { return processes_.IsAlive(one); });
+  // A worker reports its last checkpoint to the coordinator.
+  DT_RETURN_IF_ERROR(processes_.End(WorkersOf(names), limits::kDownPatience, pause));
+  DT_RETURN_IF_ERROR(processes_.End({kCoordinator}, limits::kDownPatience, pause));
+  DT_RETURN_IF_ERROR(RemoveAll(absl::StrCat(folder_, "/", kAddressesName)));
+  DT_RETURN_IF_ERROR(processes_.Forget());
+  return static_cast<size_t>(alive);
+}
+
+absl::Status LocalCluster::Purge() {
+  for (const char* part : {"/coordinator", "/storage", "/logs", "/processes"}) {
+    DT_RETURN_IF_ERROR(RemoveAll(folder_ + part));
+  }
+  std::error_code code;
+  // Not recursively: a folder that holds something, and the one that a link points to, stay.
+  fs::remove(data(), code);
+  fs::remove(folder_ + "/lock", code);
+  fs::remove(folder_, code);
+  return absl::OkStatus();
+}
+
+}  // namespace dt::cli

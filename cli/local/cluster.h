@@ -1,0 +1,88 @@
+// cluster.h: a coordinator and workers of this machine in the background: what `dtctl up` starts
+// and `dtctl down` ends.
+//
+// Role:    what is to run, from what is asked and what runs already; and the files under
+//          $XDG_STATE_HOME/dtrain/NAME: coordinator/ (journal), storage/ (checkpoints), data/
+//          (where paths in experiment files begin), logs/, addresses.json, processes, lock.
+// Threads: one thread.
+// Errors:  InvalidArgument, FailedPrecondition and Unavailable, naming the program with the end of
+//          its log, or the option and what runs now.
+// Tests:   tests/cli/local/cluster_test.cc
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/local/kept_processes.h"
+
+namespace dt::cli {
+
+struct ClusterOptions {
+  std::string name = "local";
+  std::string state_home;            // the folder that NAME's folder is in
+  std::string programs;              // the folder of dtcoord and dtworker
+  std::optional<int64_t> cpu_slots;  // --slots
+  std::string gpus;                  // --gpus: "all", "0,1"; "" when not given
+  std::string data_root;             // "" when not given
+  bool has_gpus = false;             // this machine shows some
+  int cores = 1;
+};
+
+// $XDG_STATE_HOME/dtrain, ~/.local/state/dtrain. "" where neither variable is set.
+std::string StateHome(const std::string& xdg_state_home, const std::string& home);
+// Whether the NVIDIA driver shows a GPU.
+bool HasGpus(const std::string& root = "");
+
+// What workers run: "cpu:0 cpu:1", or "gpus" or "gpus:0,1", a process each.
+absl::StatusOr<std::vector<std::string>> WantedWorkers(const ClusterOptions& options,
+                                                       const std::vector<std::string>& known,
+                                                       bool running);
+// "2 CPU slots", "all GPUs", "GPUs 0,1".
+std::string ShapeText(const std::vector<std::string>& workers);
+
+struct ClusterAddresses {
+  std::string grpc;
+  std::string http;
+};
+
+class LocalCluster {
+ public:
+  // Takes the lock of its folder, which it makes.
+  static absl::StatusOr<LocalCluster> Open(const ClusterOptions& options,
+                                           const KeptProcesses::Pause& pause);
+
+  // Starts what is wanted and not there, and waits until the coordinator answers.
+  absl::Status Up(const KeptProcesses::Pause& pause);
+  // Ends the workers, whose trainers save a checkpoint, then the coordinator. Returns how many
+  // processes it ended.
+  absl::StatusOr<size_t> Down(const KeptProcesses::Pause& pause);
+  // Removes what Up made; data that somebody put into data/ stays. REQUIRES: Down.
+  absl::Status Purge();
+
+  // An error with its log when a worker has ended.
+  absl::Status CheckWorkers() const;
+
+  const std::string& folder() const { return folder_; }
+  const std::vector<std::string>& workers() const { return workers_; }
+  const std::vector<std::string>& started() const { return started_; }
+  const ClusterAddresses& addresses() const { return addresses_; }
+  std::string data() const { return folder_ + "/data"; }
+
+ private:
+  LocalCluster(ClusterOptions options, std::string folder, KeptProcesses processes);
+  absl::Status PrepareFolders() const;
+  absl::Status StartCoordinator(const KeptProcesses::Pause& pause);
+  KeptCommand WorkerCommand(const std::string& worker) const;
+
+  ClusterOptions options_;
+  std::string folder_;
+  KeptProcesses processes_;
+  std::vector<std::string> workers_;
+  std::vector<std::string> started_;  // by this Up
+  ClusterAddresses addresses_;
+};
+
+}  // namespace dt::cli

@@ -1,0 +1,245 @@
+#include "cli/local/kept_processes.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "cli/view/format.h"
+#include "common/files.h"
+#include "common/spawn.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr char kListName[] = "processes";
+// In the environment of each of them and of what they start: whose they are.
+constexpr char kMark[] = "DTRAIN_UP";
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+constexpr absl::Duration kLockPatience = absl::Seconds(30);
+constexpr absl::Duration kKillPatience = absl::Seconds(10);
+constexpr size_t kTailLines = 5;
+// It becomes the program once it is told that it is in the list; if nobody tells it, it ends.
+constexpr char kGate[] = "read -r go && exec \"$@\" </dev/null";
+
+struct Stat {
+  char state = 'X';
+  pid_t session = 0;
+  uint64_t start = 0;
+  bool Alive() const { return state != 'Z' && state != 'X'; }
+};
+
+std::optional<Stat> ReadStat(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const size_t name_end = text.rfind(')');  // the program's name may hold anything
+  if (name_end == std::string::npos) return std::nullopt;
+  const std::vector<std::string> fields =
+      absl::StrSplit(text.substr(name_end + 1), ' ', absl::SkipEmpty());
+  constexpr size_t kSession = 3;
+  constexpr size_t kStart = 19;
+  if (fields.size() <= kStart) return std::nullopt;
+  return Stat{fields[0][0], static_cast<pid_t>(std::atol(fields[kSession].c_str())),
+              std::strtoull(fields[kStart].c_str(), nullptr, 10)};
+}
+
+bool IsThere(pid_t pid, uint64_t start) {
+  const std::optional<Stat> stat = ReadStat(pid);
+  return stat.has_value() && stat->start == start && stat->Alive();
+}
+
+// The descriptor holds on to the very process that is looked at.
+void Signal(pid_t pid, uint64_t start, int signal) {
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (process.valid() && IsThere(pid, start)) {
+    syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
+  }
+}
+
+bool HasMark(pid_t pid, const std::string& folder) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string wanted = absl::StrCat(kMark, "=", folder);
+  for (const std::string& entry : std::vector<std::string>(absl::StrSplit(text, '\0'))) {
+    if (entry == wanted) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+KeptProcesses::KeptProcesses(std::string folder, UniqueFd lock)
+    : folder_(std::move(folder)), lock_(std::move(lock)) {}
+
+absl::StatusOr<KeptProcesses> KeptProcesses::Open(const std::string& folder, const Pause& pause) {
+  const std::string path = folder + "/lock";
+  UniqueFd lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  if (!lock.valid()) return SystemError("open", path);
+  const absl::Time deadline = absl::Now() + kLockPatience;
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!pause(kLook)) return absl::CancelledError("interrupted");
+    if (absl::Now() < deadline) continue;
+    return absl::DeadlineExceededError(
+        absl::StrCat("another 'dtctl up' or 'dtctl down' has held ", Printable(path), " for ",
+                     absl::FormatDuration(kLockPatience), "; wait for it, or end it"));
+  }
+  KeptProcesses kept(folder, std::move(lock));
+  DT_RETURN_IF_ERROR(kept.Read());
+  return kept;
+}
+
+absl::Status KeptProcesses::Read() {
+  std::ifstream file(folder_ + "/" + kListName);
+  Kept kept;
+  while (file >> kept.pid >> kept.start >> kept.name) {
+    // One of that name was started again: the earlier has ended.
+    std::erase_if(list_, [&](const Kept& one) { return one.name == kept.name; });
+    list_.push_back(kept);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeptProcesses::Append(const Kept& kept) const {
+  const std::string path = folder_ + "/" + kListName;
+  const UniqueFd file(open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
+  const std::string line = absl::StrCat(kept.pid, " ", kept.start, " ", kept.name, "\n");
+  if (file.valid() &&
+      write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
+    return absl::OkStatus();
+  }
+  return SystemError("write", path);
+}
+
+std::vector<std::string> KeptProcesses::Names() const {
+  std::vector<std::string> names;
+  for (const Kept& one : list_) names.push_back(one.name);
+  return names;
+}
+
+bool KeptProcesses::IsAlive(const std::string& name) const {
+  return std::any_of(list_.begin(), list_.end(), [&](const Kept& one) {
+    return one.name == name && IsThere(one.pid, one.start);
+  });
+}
+
+std::string KeptProcesses::LogPath(const std::string& name) const {
+  std::string file = name;
+  std::replace(file.begin(), file.end(), ':', '-');
+  return absl::StrCat(folder_, "/logs/", file, ".log");
+}
+
+std::string KeptProcesses::LogTail(const std::string& name) const {
+  std::ifstream file(LogPath(name));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(Printable(line));
+    if (lines.size() > kTailLines) lines.erase(lines.begin());
+  }
+  std::string text = absl::StrCat("; its log ", Printable(LogPath(name)), " ends with:");
+  for (const std::string& line : lines) absl::StrAppend(&text, "\n  ", line);
+  return text;
+}
+
+absl::Status KeptProcesses::Start(const KeptCommand& command) {
+  const std::string& program = command.arguments.front();
+  if (access(program.c_str(), X_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat("there is no program ", Printable(program), " (",
+                                            std::strerror(errno),
+                                            "); dtctl looks for it in its own folder"));
+  }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return SystemError("make", "a pipe");
+  UniqueFd theirs(ends[0]);
+  const UniqueFd ours(ends[1]);
+  Environment variables = command.env;
+  variables[kMark] = folder_;
+  SpawnOptions gate;
+  gate.path = "/bin/sh";
+  gate.arguments = {"-c", kGate, "sh"};
+  gate.arguments.insert(gate.arguments.end(), command.arguments.begin(), command.arguments.end());
+  gate.environment = EnvironmentWith(variables);
+  gate.descriptors = {{theirs.get(), 0}};
+  gate.log = LogPath(command.name);
+  gate.group = ProcessGroup::kOwnSession;
+  Kept kept;
+  kept.name = command.name;
+  DT_ASSIGN_OR_RETURN(kept.pid, Spawn(gate));
+  theirs = UniqueFd();
+  const std::optional<Stat> stat = ReadStat(kept.pid);
+  if (!stat.has_value()) return SystemError("read", absl::StrCat("/proc/", kept.pid, "/stat"));
+  kept.start = stat->start;
+  DT_RETURN_IF_ERROR(Append(kept));
+  std::erase_if(list_, [&](const Kept& one) { return one.name == kept.name; });
+  list_.push_back(kept);
+  if (write(ours.get(), "go\n", 3) != 3) return SystemError("start", program);
+  return absl::OkStatus();
+}
+
+std::vector<KeptProcesses::Kept> KeptProcesses::Left(const Kept& kept) const {
+  std::vector<Kept> left;
+  const std::optional<Stat> leader = ReadStat(kept.pid);
+  if (leader.has_value() && leader->start != kept.start) return left;  // another one's number now
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", code)) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid <= 0) continue;
+    const std::optional<Stat> stat = ReadStat(pid);
+    const bool own = stat.has_value() && stat->Alive() && stat->session == kept.pid;
+    if (own && (pid == kept.pid || HasMark(pid, folder_)))
+      left.push_back({pid, stat->start, kept.name});
+  }
+  return left;
+}
+
+absl::Status KeptProcesses::End(const std::vector<std::string>& names, absl::Duration patience,
+                                const Pause& pause) {
+  std::vector<Kept> ending;
+  for (const Kept& one : list_) {
+    if (std::find(names.begin(), names.end(), one.name) == names.end()) continue;
+    ending.push_back(one);
+    Signal(one.pid, one.start, SIGTERM);
+  }
+  const absl::Time kill_at = absl::Now() + patience;
+  while (true) {
+    std::erase_if(ending, [this](const Kept& one) { return Left(one).empty(); });
+    if (ending.empty()) return absl::OkStatus();
+    if (absl::Now() >= kill_at + kKillPatience) {
+      return absl::InternalError(absl::StrCat("process ", ending.front().pid, " (",
+                                              ending.front().name,
+                                              ") does not end, not even killed; try again later"));
+    }
+    if (absl::Now() >= kill_at) {
+      for (const Kept& one : ending) {
+        for (const Kept& left : Left(one)) Signal(left.pid, left.start, SIGKILL);
+      }
+    }
+    if (!pause(kLook)) {
+      return absl::CancelledError("interrupted; what was told to end goes on ending");
+    }
+  }
+}
+
+absl::Status KeptProcesses::Forget() {
+  std::erase_if(list_, [](const Kept& one) { return !IsThere(one.pid, one.start); });
+  std::string text;
+  for (const Kept& one : list_) {
+    absl::StrAppend(&text, one.pid, " ", one.start, " ", one.name, "\n");
+  }
+  return WriteFileAtomically(folder_ + "/" + kListName, text);
+}
+
+}  // namespace dt::cli

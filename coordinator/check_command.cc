@@ -1,0 +1,76 @@
+#include "coordinator/check_command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status.h"
+#include "coordinator/store/check.h"
+#include "coordinator/store/directory_lock.h"
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "dtcoord check: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+std::string Contents(const JournalReport& report) {
+  if (report.schema == 1) return "of version 0.1.0, whose records have no hashes yet";
+  std::string text = absl::StrCat(report.records, " records");
+  for (size_t side = 0; side < kSides; ++side) {
+    if (side == kDeleting) continue;
+    absl::StrAppend(&text, ", ", report.rows[side], " rows of '", kSideTables[side].name, "'");
+  }
+  if (report.head) absl::StrAppend(&text, "; ", report.head->mark.commits, " commits");
+  return text;
+}
+
+}  // namespace
+
+int CheckCommand(const std::string& journal) {
+  std::error_code error;
+  const std::string path =
+      fs::is_directory(journal, error) ? (fs::path(journal) / "journal.db").string() : journal;
+  if (!fs::exists(path, error) && !fs::exists(MarkPathOf(path), error)) {
+    std::fprintf(stderr,
+                 "dtcoord check: there is no journal at %s; name a state folder or a file\n",
+                 path.c_str());
+    return 2;
+  }
+  // Whoever serves it has the lock of its folder; a backup has none.
+  std::optional<DirectoryLock> lock;
+  const std::string folder = fs::path(path).parent_path().string();
+  if (fs::exists(folder + "/lock", error)) {
+    auto taken = DirectoryLock::Take(folder);
+    if (!taken.ok()) return Fail(taken.status());
+    lock.emplace(*std::move(taken));
+  }
+  const auto report = CheckJournal(path, std::numeric_limits<uint64_t>::max());
+  if (!report.ok()) return Fail(report.status());
+  std::printf("%s: %s\n", path.c_str(), Contents(*report).c_str());
+  if (report->in_use) std::printf("its coordinator was running, or did not stop cleanly\n");
+  const bool backup = !report->marked && !lock.has_value();
+  if (backup) std::printf("no journal.mark lies beside it, so it cannot tell what came after it\n");
+  std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
+  wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());
+  if (wrong.empty()) {
+    std::printf("whole\n");
+    return 0;
+  }
+  std::printf("damaged or incomplete:\n");
+  for (const std::string& line : wrong) std::printf("  %s\n", line.c_str());
+  std::printf(
+      "restore the folder from a backup, or go on with what is whole: "
+      "dtcoord --accept-loss\n");
+  return 1;
+}
+
+}  // namespace dt

@@ -1,0 +1,227 @@
+// snapshot.cc: field by field, in the order of durable.h.
+#include "coordinator/core/snapshot.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/mutant.h"
+#include "common/status.h"
+
+namespace dt {
+namespace {
+
+void Save(const Attempt& attempt, v1::SnapshotAttempt& out) {
+  out.set_token(attempt.token.ToBytes());
+  out.set_state(static_cast<uint32_t>(attempt.state));
+  if (!Mutated(Mutant::kSnapshotWithoutEnd)) out.set_cause(attempt.cause);
+  out.set_deciding_rank(attempt.deciding_rank);
+  for (const GangMember& member : attempt.members) {
+    v1::SnapshotMember& saved = *out.add_members();
+    saved.set_worker(member.worker);
+    saved.set_instance(member.instance);
+    saved.set_host(member.host);
+    saved.set_device_name(member.device_name);
+    saved.set_local_rank(member.local_rank);
+  }
+  if (attempt.resume) *out.mutable_resume() = *attempt.resume;
+  out.set_resumed_step(attempt.resumed_step);
+  out.set_last_step(attempt.last_step);
+  out.set_reason(attempt.reason);
+  out.set_message(attempt.message);
+  out.set_started_wall_ms(attempt.started_wall_ms);
+  out.set_running_wall_ms(attempt.running_wall_ms);
+  out.set_ended_wall_ms(attempt.ended_wall_ms);
+  out.set_ran(attempt.ran);
+  out.set_progressed(attempt.progressed);
+}
+
+void Save(const Trial& trial, v1::SnapshotTrial& out) {
+  out.set_state(trial.state);
+  out.set_cause(trial.cause);
+  out.set_crashes(trial.tries.crashes);
+  out.set_losses(trial.tries.losses);
+  out.set_target_steps(trial.target_steps);
+  out.set_retry_after_ms(trial.retry_after_ms);
+  out.set_ended_wall_ms(trial.ended_wall_ms);
+  out.set_expanded(trial.expanded);
+  out.set_prepared(trial.prepared);
+  out.set_last_loss(trial.last_loss);
+  out.set_last_row(trial.last_row);
+  *out.mutable_pace() = trial.pace;
+  out.set_message(trial.message);
+  for (const Attempt& attempt : trial.attempts) Save(attempt, *out.add_attempts());
+  for (const KnownCheckpoint& known : trial.checkpoints) {
+    v1::SnapshotCheckpoint& saved = *out.add_checkpoints();
+    saved.set_attempt(known.attempt);
+    *saved.mutable_ref() = known.ref;
+  }
+  for (const KnownEvaluation& known : trial.evaluations) {
+    v1::SnapshotEvaluation& saved = *out.add_evaluations();
+    saved.set_attempt(known.attempt);
+    saved.set_step(known.step);
+    saved.set_loss(known.loss);
+    saved.set_metric(known.metric);
+  }
+}
+
+void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
+  out.set_id(experiment.id);
+  out.set_request_id(experiment.request_id);
+  out.set_request_digest(experiment.request_digest);
+  *out.mutable_spec() = experiment.spec;
+  out.set_file_name(experiment.file_name);
+  out.set_file_text(experiment.file_text);
+  out.set_submitted_wall_ms(experiment.submitted_wall_ms);
+  out.set_ended_wall_ms(experiment.ended_wall_ms);
+  out.set_cancel_requested(experiment.cancel_requested);
+  for (const Trial& trial : experiment.trials) Save(trial, *out.add_trials());
+  out.set_planned(experiment.planned);
+  out.set_search_ended(experiment.search_ended);
+  out.set_search_end(experiment.search_end);
+  *out.mutable_resolved() = experiment.resolved;
+  for (const std::string& path : experiment.resolved_paths) out.add_resolved_paths(path);
+  out.set_pending(experiment.pending);
+  out.set_active(experiment.active);
+  out.set_finished(experiment.finished);
+  out.set_failed(experiment.failed);
+  out.set_cancelled(experiment.cancelled);
+  out.set_oom(experiment.oom);
+  out.set_attempts(experiment.attempts);
+}
+
+absl::StatusOr<Attempt> Load(v1::SnapshotAttempt& saved) {
+  const auto token = AttemptToken::FromBytes(saved.token());
+  if (!token.ok() || saved.state() > static_cast<uint32_t>(AttemptState::kEnded)) {
+    return absl::DataLossError("the snapshot has an attempt without a token or a known state");
+  }
+  Attempt attempt;
+  attempt.token = *token;
+  attempt.state = static_cast<AttemptState>(saved.state());
+  attempt.cause = saved.cause();
+  attempt.deciding_rank = saved.deciding_rank();
+  attempt.members.reserve(static_cast<size_t>(saved.members_size()));
+  for (const v1::SnapshotMember& member : saved.members()) {
+    attempt.members.push_back({member.worker(), member.instance(), member.host(),
+                               member.device_name(), member.local_rank()});
+  }
+  if (saved.has_resume()) attempt.resume = std::move(*saved.mutable_resume());
+  attempt.resumed_step = saved.resumed_step();
+  attempt.last_step = saved.last_step();
+  attempt.reason = std::move(*saved.mutable_reason());
+  attempt.message = std::move(*saved.mutable_message());
+  attempt.started_wall_ms = saved.started_wall_ms();
+  attempt.running_wall_ms = saved.running_wall_ms();
+  attempt.ended_wall_ms = saved.ended_wall_ms();
+  attempt.ran = saved.ran();
+  attempt.progressed = saved.progressed();
+  return attempt;
+}
+
+absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
+  trial.state = saved.state();
+  trial.cause = saved.cause();
+  trial.tries = {saved.crashes(), saved.losses()};
+  trial.target_steps = saved.target_steps();
+  trial.retry_after_ms = saved.retry_after_ms();
+  trial.ended_wall_ms = saved.ended_wall_ms();
+  trial.expanded = std::move(*saved.mutable_expanded());
+  trial.prepared = std::move(*saved.mutable_prepared());
+  trial.last_loss = saved.last_loss();
+  trial.last_row = std::move(*saved.mutable_last_row());
+  trial.pace = saved.pace();
+  trial.message = std::move(*saved.mutable_message());
+  trial.attempts.reserve(static_cast<size_t>(saved.attempts_size()));
+  for (v1::SnapshotAttempt& each : *saved.mutable_attempts()) {
+    DT_ASSIGN_OR_RETURN(Attempt attempt, Load(each));
+    trial.attempts.push_back(std::move(attempt));
+  }
+  for (v1::SnapshotCheckpoint& each : *saved.mutable_checkpoints()) {
+    trial.checkpoints.push_back({each.attempt(), std::move(*each.mutable_ref())});
+  }
+  for (const v1::SnapshotEvaluation& each : saved.evaluations()) {
+    trial.evaluations.push_back({each.attempt(), each.step(), each.loss(), each.metric()});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
+  experiment.id = saved.id();
+  experiment.request_id = saved.request_id();
+  experiment.request_digest = saved.request_digest();
+  experiment.spec = std::move(*saved.mutable_spec());
+  experiment.file_name = saved.file_name();
+  experiment.file_text = std::move(*saved.mutable_file_text());
+  experiment.submitted_wall_ms = saved.submitted_wall_ms();
+  experiment.ended_wall_ms = saved.ended_wall_ms();
+  experiment.cancel_requested = saved.cancel_requested();
+  experiment.trials.resize(static_cast<size_t>(saved.trials_size()));
+  for (size_t i = 0; i < experiment.trials.size(); ++i) {
+    DT_RETURN_IF_ERROR(Load(*saved.mutable_trials(static_cast<int>(i)), experiment.trials[i]));
+  }
+  experiment.planned = saved.planned();
+  experiment.search_ended = saved.search_ended();
+  experiment.search_end = std::move(*saved.mutable_search_end());
+  experiment.resolved = std::move(*saved.mutable_resolved());
+  experiment.resolved_paths = {saved.resolved_paths().begin(), saved.resolved_paths().end()};
+  experiment.pending = saved.pending();
+  experiment.active = saved.active();
+  experiment.finished = saved.finished();
+  experiment.failed = saved.failed();
+  experiment.cancelled = saved.cancelled();
+  experiment.oom = saved.oom();
+  experiment.attempts = saved.attempts();
+  return absl::OkStatus();
+}
+
+// What Apply keeps beside the experiments.
+void Index(const Experiment& experiment, DurableState& state) {
+  if (!experiment.request_id.empty()) state.request_ids[experiment.request_id] = experiment.id;
+  for (uint32_t trial = 1; trial <= experiment.trials.size(); ++trial) {
+    const std::vector<Attempt>& attempts = experiment.trials[trial - 1].attempts;
+    for (uint32_t number = 1; number <= attempts.size(); ++number) {
+      state.tokens.emplace(attempts[number - 1].token, AttemptId{{experiment.id, trial}, number});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> SaveSnapshot(const DurableState& state, const v1::MetricsMemory& metrics) {
+  v1::SnapshotHead head;
+  head.set_journal_id(state.journal_id);
+  head.set_next_experiment(state.next_experiment);
+  head.set_experiments(state.experiments.size());
+  *head.mutable_metrics() = metrics;
+  std::vector<std::string> parts;
+  parts.push_back(head.SerializeAsString());
+  for (const auto& [id, experiment] : state.experiments) {
+    v1::SnapshotExperiment saved;
+    Save(experiment, saved);
+    parts.push_back(saved.SerializeAsString());
+  }
+  return parts;
+}
+
+absl::StatusOr<LoadedSnapshot> LoadSnapshot(const std::vector<std::string>& parts) {
+  v1::SnapshotHead head;
+  if (parts.empty() || !head.ParseFromString(parts[0]) || head.journal_id() == 0 ||
+      head.experiments() != parts.size() - 1) {
+    return absl::DataLossError("the snapshot has no head that fits its parts");
+  }
+  LoadedSnapshot loaded;
+  loaded.state.journal_id = head.journal_id();
+  loaded.state.next_experiment = head.next_experiment();
+  loaded.metrics = std::move(*head.mutable_metrics());
+  for (size_t part = 1; part < parts.size(); ++part) {
+    v1::SnapshotExperiment saved;
+    if (!saved.ParseFromString(parts[part]) || saved.id() == 0) {
+      return absl::DataLossError(absl::StrCat("part ", part, " of the snapshot cannot be read"));
+    }
+    Experiment& experiment = loaded.state.experiments[saved.id()];
+    DT_RETURN_IF_ERROR(Load(saved, experiment));
+    Index(experiment, loaded.state);
+  }
+  return loaded;
+}
+
+}  // namespace dt

@@ -1,0 +1,76 @@
+// committer.h: the thread that makes turns durable, in their order, and then lets out what they
+// tell.
+//
+// Role:      commits turn k while the core thread steps turn k+1. Turns that wait meanwhile become
+//            one commit.
+// Ownership: owns the turns it was handed; borrows store and publisher, which must outlive it.
+// Threads:   Hand, Flush and TakeTimes from one thread; store and publisher are used on its own.
+// Errors:    the first failed commit is the last: nothing is sent any more, `failed` is called
+//            once, and Hand and Flush return its status.
+// Invariant: nothing of a turn leaves before its commit and that of every turn before it: a reply
+//            may tell of what an earlier turn changed, even if its own changed nothing.
+// Bounds:    limits::kCommitEvents effects wait; Hand waits for a place. Their bytes are among
+//            limits::kMailboxBytes.
+// Tests:     tests/coordinator/loop/committer_test.cc
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/mutex.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/loop/publisher.h"
+#include "coordinator/store/store.h"
+
+namespace dt {
+
+// What one turn of the core loop wants kept and told.
+struct TurnEffects {
+  std::vector<Effects> effects;
+  size_t bytes = 0;  // of the reports behind them, which count as waiting until all is durable
+  std::function<void()> then;  // called last, once all is durable; may be empty
+};
+
+class Committer {
+ public:
+  Committer(Store& store, Publisher& publisher, const Clock& clock, std::function<void()> failed);
+  // Drops what was not begun: nobody was told of it.
+  ~Committer();
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  absl::Status Hand(TurnEffects turn);
+  // Returns once all that was handed over is durable and sent.
+  absl::Status Flush();
+  // How long each commit took since the last call.
+  std::vector<absl::Duration> TakeTimes();
+
+ private:
+  void Run();
+  absl::Status CommitTurns(const std::vector<TurnEffects>& turns);
+  void Publish(std::vector<TurnEffects>& turns);
+
+  Store& store_;
+  Publisher& publisher_;
+  const Clock& clock_;
+  const std::function<void()> failed_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<TurnEffects> waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_events_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // with turns that are no longer in waiting_
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::Duration> times_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace dt

@@ -1,0 +1,94 @@
+#include "coordinator/loop/restore.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "common/version.h"
+#include "coordinator/core/apply.h"
+#include "coordinator/core/hash.h"
+#include "coordinator/core/recover.h"
+#include "coordinator/core/snapshot.h"
+#include "coordinator/loop/entropy.h"
+#include "spdlog/spdlog.h"
+
+namespace dt {
+
+absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics,
+                                   const std::function<void()>& visited) {
+  Folded folded;
+  for (int64_t below = std::numeric_limits<int64_t>::max();;) {
+    DT_ASSIGN_OR_RETURN(StoredSnapshot stored, journal.ReadSnapshot(below));
+    if (stored.place.sequence == 0) break;
+    auto loaded = LoadSnapshot(stored.parts);
+    if (loaded.ok()) {
+      folded.state.durable = std::move(loaded->state);
+      folded.place = std::move(stored.place);
+      metrics.Load(loaded->metrics);
+      break;
+    }
+    spdlog::warn("the snapshot after record {} is left aside: {}", stored.place.sequence,
+                 std::string(loaded.status().message()));
+    below = stored.place.sequence;
+  }
+  DT_RETURN_IF_ERROR(journal.Replay(folded.place, [&](const v1::Record& record) {
+    DT_RETURN_IF_ERROR(Apply(folded.state.durable, record));
+    metrics.CountRecord(folded.state, record);
+    folded.wall_ms = record.wall_time_ms();
+    visited();
+    return absl::OkStatus();
+  }));
+  return folded;
+}
+
+absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& metrics,
+                              const std::function<void()>& visited) {
+  DT_ASSIGN_OR_RETURN(Folded folded, FoldJournal(store, metrics, visited));
+  State& state = folded.state;
+  if (state.durable.journal_id == 0) {
+    v1::Record record;
+    record.set_wall_time_ms(clock.Now().wall_ms);
+    // 0 stands for "none yet" in the messages.
+    record.mutable_journal_created()->set_journal_id(std::max<uint64_t>(1, FreshEntropy()[0]));
+    record.mutable_journal_created()->set_program_version(kVersion);
+    DT_RETURN_IF_ERROR(Apply(state.durable, record));
+    Batch batch;
+    batch.records.push_back(&record);
+    DT_RETURN_IF_ERROR(store.Commit(batch));
+  }
+  DT_ASSIGN_OR_RETURN(const std::vector<AckToStore> acks, store.ReadAcks());
+  LoadAcks(state, acks);
+  Recover(state, clock.Now());  // leases begin now, however long the replay took
+  return std::move(state);
+}
+
+absl::StatusOr<StoredSnapshot> MakeSnapshot(JournalReader& journal) {
+  MetricsModel metrics(0);  // shows nothing: it only counts
+  DT_ASSIGN_OR_RETURN(Folded folded, FoldJournal(journal, metrics, [] {}));
+  StoredSnapshot snapshot;
+  snapshot.place = folded.place;
+  snapshot.parts = SaveSnapshot(folded.state.durable, metrics.Save(folded.state, folded.wall_ms));
+  for (const std::string& part : snapshot.parts) {
+    if (part.size() > limits::kSnapshotPartBytes) {
+      return absl::InternalError(absl::StrCat("one experiment takes ", part.size(),
+                                              " bytes of the snapshot, and the limit is ",
+                                              limits::kSnapshotPartBytes));
+    }
+  }
+  // Records may be dropped for its sake, so it must be worth as much. One state is enough in
+  // memory.
+  const std::string hash = HashOf(folded.state.durable);
+  folded.state = State();
+  DT_ASSIGN_OR_RETURN(const LoadedSnapshot loaded, LoadSnapshot(snapshot.parts));
+  if (HashOf(loaded.state) != hash) {
+    return absl::InternalError("the snapshot lacks something of the state");
+  }
+  return snapshot;
+}
+
+}  // namespace dt

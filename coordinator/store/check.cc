@@ -1,0 +1,305 @@
+// check.cc: from the outside in: the file, its mark, its schema and structure, its rows.
+#include "coordinator/store/check.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kNamesTold = 8;  // of experiments or trials in one line
+
+std::string Listed(const std::set<std::string>& names) {
+  std::vector<std::string> some(names.begin(), names.end());
+  const size_t all = some.size();
+  if (all > kNamesTold) some.resize(kNamesTold);
+  return absl::StrCat(absl::StrJoin(some, ", "),
+                      all > kNamesTold ? absl::StrCat(" and ", all - kNamesTold, " more") : "");
+}
+
+// "3 to 7", "3"
+std::string Range(int64_t first, int64_t last) {
+  return first == last ? absl::StrCat(first) : absl::StrCat(first, " to ", last);
+}
+
+std::string OtherCopy(int64_t sequence) {
+  return absl::StrCat("record ", sequence,
+                      " is not the one that was acknowledged: the journal is another copy");
+}
+
+constexpr char kListSchema[] =
+    "SELECT coalesce(group_concat(type || name || tbl_name || ifnull(sql, ''), char(10)), '') "
+    "FROM (SELECT * FROM sqlite_master ORDER BY type, name)";
+
+absl::StatusOr<std::string> OwnSchema() {
+  DT_ASSIGN_OR_RETURN(Database database, Database::Open(":memory:", Access::kReadWrite));
+  DT_RETURN_IF_ERROR(database.Execute(kSchema));
+  return database.QueryText(kListSchema);
+}
+
+class Check {
+ public:
+  Check(Database& database, JournalReport& report) : database_(database), report_(report) {}
+
+  // Each tells what it finds; what cannot be read is damage.
+  void Structure() {
+    Note([&]() -> absl::Status {
+      DT_ASSIGN_OR_RETURN(Statement query,
+                          Statement::Prepare(database_, absl::StrCat("PRAGMA integrity_check(",
+                                                                     limits::kDamagesTold, ")")));
+      while (true) {
+        DT_ASSIGN_OR_RETURN(const bool found, query.Step());
+        if (!found) return absl::OkStatus();
+        const std::string text = query.Text(0);
+        if (text != "ok") Tell(absl::StrCat("the file's structure: ", text));
+      }
+    });
+  }
+  void Schema() {
+    Note([&]() -> absl::Status {
+      DT_ASSIGN_OR_RETURN(const std::string own, OwnSchema());
+      DT_ASSIGN_OR_RETURN(const std::string found, database_.QueryText(kListSchema));
+      if (found != own) Tell("its tables are not what this version makes");
+      return absl::OkStatus();
+    });
+  }
+  void Chain() {
+    Note([&]() -> absl::Status {
+      DT_ASSIGN_OR_RETURN(const int64_t first,
+                          database_.QueryInteger("SELECT coalesce(min(sequence), 1) FROM journal"));
+      JournalPlace place;
+      // Rows before a snapshot may have been dropped; the oldest whole one is where the rest
+      // begins.
+      for (int64_t below = std::numeric_limits<int64_t>::max(); first > 1;) {
+        DT_ASSIGN_OR_RETURN(const StoredSnapshot snapshot, ReadSnapshotBelow(database_, below));
+        if (snapshot.place.sequence == 0) break;
+        place = snapshot.place;
+        below = snapshot.place.sequence;
+      }
+      const absl::Status read = ReadRows(database_, place, [&](const JournalRow&) {
+        ++report_.records;
+        return absl::OkStatus();
+      });
+      const Head& head = *report_.head;
+      if (!read.ok()) {
+        Tell(absl::StrCat(read.message(), "; records ",
+                          Range(place.sequence + 1, head.mark.sequence), " cannot be trusted",
+                          ExperimentsBehind(database_, place.sequence)));
+      } else if (place.sequence != head.mark.sequence || place.hash != head.mark.hash) {
+        Tell(absl::StrCat("the journal ends with record ", place.sequence, " and should end with ",
+                          head.mark.sequence));
+      }
+      return absl::OkStatus();
+    });
+  }
+  void Side(size_t number) {
+    const SideTable& table = kSideTables[number];
+    Note([&]() -> absl::Status {
+      DT_ASSIGN_OR_RETURN(
+          Statement query,
+          Statement::Prepare(database_, absl::StrCat("SELECT ", table.columns, ", checksum FROM ",
+                                                     table.name, " NOT INDEXED")));
+      int64_t damaged = 0;
+      uint64_t sum = 0;
+      std::set<std::string> of;
+      while (true) {
+        DT_ASSIGN_OR_RETURN(const bool found, query.Step());
+        if (!found) break;
+        ++report_.rows[number];
+        sum += static_cast<uint64_t>(query.Integer(table.count));
+        if (query.Integer(table.count) == query.ChecksumOf(0, table.count)) continue;
+        ++damaged;
+        if (table.count >= 4 && number != kAcks) {
+          of.insert(absl::StrCat(query.Integer(0), "/", query.Integer(1)));
+        }
+      }
+      if (damaged > 0) {
+        Tell(absl::StrCat(damaged, " of ", report_.rows[number], " rows of '", table.name,
+                          "' are damaged", of.empty() ? "" : ", of trials ", Listed(of)));
+      } else if (sum != report_.head->sums[number]) {
+        Tell(absl::StrCat("rows of '", table.name, "' are missing, or appear twice"));
+      }
+      return absl::OkStatus();
+    });
+  }
+  void Snapshots() {
+    Note([&]() -> absl::Status {
+      int64_t whole = 0;
+      for (int64_t below = std::numeric_limits<int64_t>::max();; ++whole) {
+        DT_ASSIGN_OR_RETURN(const StoredSnapshot snapshot, ReadSnapshotBelow(database_, below));
+        if (snapshot.place.sequence == 0) break;
+        below = snapshot.place.sequence;
+      }
+      DT_ASSIGN_OR_RETURN(const int64_t all,
+                          database_.QueryInteger("SELECT count(*) FROM snapshots"));
+      if (all != whole) {
+        report_.spare.push_back(absl::StrCat(all - whole, " of ", all, " snapshots are damaged"));
+      }
+      return absl::OkStatus();
+    });
+  }
+  void Tell(std::string line) {
+    if (report_.damage.size() < limits::kDamagesTold) report_.damage.push_back(std::move(line));
+  }
+
+ private:
+  void Note(const std::function<absl::Status()>& look) {
+    if (const absl::Status status = look(); !status.ok()) Tell(std::string(status.message()));
+  }
+
+  Database& database_;
+  JournalReport& report_;
+};
+
+// The file's own word for what it is. Sets `schema`; errors are of journals that are not for us.
+absl::Status Identify(Database& database, const std::string& path, JournalReport& report) {
+  DT_ASSIGN_OR_RETURN(const int64_t tables,
+                      database.QueryInteger("SELECT count(*) FROM sqlite_master"));
+  DT_ASSIGN_OR_RETURN(const int64_t application, database.QueryInteger("PRAGMA application_id"));
+  DT_ASSIGN_OR_RETURN(report.schema, database.QueryInteger("PRAGMA user_version"));
+  if (tables == 0) {
+    report.schema = 0;
+    if (report.marked) return absl::DataLossError(absl::StrCat(path, " is empty"));
+    return absl::OkStatus();
+  }
+  if (application != kApplicationId) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is not a dtrain journal; give another --state-dir"));
+  }
+  if (report.schema < 1 || report.schema > kSchemaVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " has schema version ", report.schema, " and this dtcoord knows ",
+                     kSchemaVersion, "; run the version that wrote it, or a newer one"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string MarkPathOf(const std::string& path) {
+  return fs::path(path).replace_extension(".mark").string();
+}
+
+std::string MissingOf(const Head& head, const std::optional<Mark>& mark) {
+  const Mark& found = head.mark;
+  // The first commit names the mark's journal; until the mark is written nobody was told of it.
+  if (!mark) {
+    return found.commits <= 1 ? ""
+                              : "journal.mark is missing or cannot be read, so that nobody "
+                                "can tell whether the newest commits are there";
+  }
+  if (mark->store != found.store) {
+    return "journal.mark belongs to another journal: one of the two was replaced";
+  }
+  if (mark->commits > found.commits) {
+    std::string lost = absl::StrCat("commits ", Range(found.commits + 1, mark->commits),
+                                    ", which were acknowledged, are missing");
+    if (mark->sequence > found.sequence) {
+      absl::StrAppend(&lost, ", with records ", Range(found.sequence + 1, mark->sequence));
+    }
+    if (mark->experiment > found.experiment) {
+      absl::StrAppend(&lost, " and experiments ", Range(found.experiment + 1, mark->experiment));
+    }
+    return lost;
+  }
+  if (mark->commits == found.commits && *mark != found) {
+    return OtherCopy(found.sequence);
+  }
+  return "";
+}
+
+std::string ExperimentsBehind(Database& database, int64_t sequence) {
+  auto query = Statement::Prepare(
+      database, "SELECT record FROM journal WHERE sequence > ? ORDER BY sequence");
+  if (!query.ok()) return "";
+  query->Bind(1, sequence);
+  std::set<std::string> experiments;
+  v1::Record record;
+  for (auto row = query->Step(); row.ok() && *row; row = query->Step()) {
+    const std::string_view blob = query->Blob(0);
+    if (!record.ParseFromArray(blob.data(), static_cast<int>(blob.size()))) continue;
+    const auto* fact = record.GetReflection()->GetOneofFieldDescriptor(
+        record, v1::Record::descriptor()->oneof_decl(0));
+    if (fact == nullptr) continue;
+    const auto& message = record.GetReflection()->GetMessage(record, fact);
+    const auto* field = fact->message_type()->FindFieldByName("experiment");
+    if (field == nullptr) continue;
+    experiments.insert(absl::StrCat(message.GetReflection()->GetUInt64(message, field)));
+  }
+  return experiments.empty() ? ""
+                             : absl::StrCat("; they speak of experiments ", Listed(experiments));
+}
+
+std::vector<std::string> WrongOf(const JournalReport& report) {
+  std::vector<std::string> wrong = report.damage;
+  if (!report.missing.empty()) wrong.insert(wrong.begin(), report.missing);
+  return wrong;
+}
+
+std::string Refusal(const std::string& path, const std::vector<std::string>& wrong) {
+  return absl::StrCat(path, " is damaged or incomplete: ", absl::StrJoin(wrong, "; "),
+                      ". Restore the state folder from a backup, or start once with --accept-loss: "
+                      "it goes on with what is whole and keeps the damaged files aside");
+}
+
+absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t bytes_max) {
+  JournalReport report;
+  const std::optional<Mark> mark = ReadMark(MarkPathOf(path));
+  report.marked = mark.has_value();
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(path, error);
+  if (error) {
+    if (mark)
+      report.damage.push_back("the file is missing, and journal.mark says that there was one");
+    return report;
+  }
+  const auto told = [&](const absl::Status& status) -> absl::StatusOr<JournalReport> {
+    if (!absl::IsDataLoss(status)) return status;
+    report.damage.push_back(std::string(status.message()));
+    return report;
+  };
+  auto database = Database::Open(path, Access::kOffline);
+  if (!database.ok()) return told(database.status());
+  Check check(*database, report);
+  if (absl::Status known = Identify(*database, path, report); !known.ok()) return told(known);
+  if (report.schema == 0) return report;
+  const auto in_use = database->QueryInteger("SELECT flag FROM in_use");
+  if (!in_use.ok()) return told(in_use.status());
+  report.in_use = *in_use != 0;
+  const bool everything = report.in_use || bytes <= bytes_max;
+  if (everything) check.Structure();
+  if (report.schema == 1) {
+    if (mark)
+      report.missing = "journal.mark belongs to another journal: one of the two was replaced";
+    return report;
+  }
+  check.Schema();
+  const auto head = ReadHead(*database);
+  if (!head.ok()) return told(head.status());
+  report.head = *head;
+  report.missing = MissingOf(*head, mark);
+  if (report.missing.empty() && mark && mark->sequence > 0) {
+    const auto hash = database->QueryText(
+        absl::StrCat("SELECT hash FROM journal WHERE sequence = ", mark->sequence));
+    if (hash.ok() && *hash != mark->hash) report.missing = OtherCopy(mark->sequence);
+  }
+  if (everything) check.Chain();
+  for (size_t side = 0; side < kSides; ++side) {
+    if (everything || kSideTables[side].always) check.Side(side);
+  }
+  if (everything) check.Snapshots();
+  return report;
+}
+
+}  // namespace dt

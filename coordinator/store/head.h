@@ -1,0 +1,42 @@
+// head.h: the one row that says what the newest commit left.
+//
+// Role:      the journal's length and newest hash, and for each side table the sum of its rows'
+//            checksums, so that a row that is gone is missed.
+// Errors:    DataLoss when it is not there or damaged.
+// Tests:     tests/coordinator/store/damage_test.cc
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/store/mark.h"
+#include "coordinator/store/schema.h"
+#include "coordinator/store/sqlite.h"
+
+namespace dt {
+
+struct Head {
+  Mark mark;
+  std::array<uint64_t, kSides> sums = {};  // of each side table's checksums, modulo 2^64
+
+  void AddRow(Side side, int64_t checksum) { sums[side] += static_cast<uint64_t>(checksum); }
+  void DropRow(Side side, int64_t checksum) { sums[side] -= static_cast<uint64_t>(checksum); }
+};
+
+// Of a database that has no row yet.
+Head NewHead();
+absl::StatusOr<Head> ReadHead(Database& database);
+
+class HeadWriter {
+ public:
+  static absl::StatusOr<HeadWriter> Prepare(const Database& database);
+  // Part of the caller's transaction.
+  absl::Status Write(const Head& head);
+
+ private:
+  Statement write_;
+};
+
+}  // namespace dt

@@ -1,0 +1,49 @@
+// journal.h: the journal's records as a chain: each row has the hash of itself and of the hash
+// before it, so that no row can be changed, lost or put elsewhere without its followers telling.
+//
+// Threads: thread-compatible; the connection is the caller's.
+// Errors:  DataLoss names the first row that does not follow; FailedPrecondition one of a newer
+//          version.
+// Tests:   tests/coordinator/store/damage_test.cc
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/store/sqlite.h"
+#include "coordinator/store/store.h"
+#include "dtrain/v1/record.pb.h"
+
+namespace dt {
+
+struct JournalRow {
+  int64_t sequence = 0;
+  int64_t kind = 0;
+  int64_t version = 0;
+  std::string_view record;  // serialized v1::Record
+};
+
+inline int KindOf(const v1::Record& record) { return static_cast<int>(record.fact_case()); }
+
+// The hash of a row that follows `before`.
+std::string HashAfter(std::string_view before, const JournalRow& row);
+
+// Visits the rows behind `place` that follow from it, in order, and moves `place` to the newest
+// that did. Stops at the first that does not follow, or at the first error of `visit`.
+absl::Status ReadRows(Database& database, JournalPlace& place,
+                      const std::function<absl::Status(const JournalRow&)>& visit);
+
+// The same as records.
+absl::Status ReadRecords(Database& database, JournalPlace& place,
+                         const std::function<absl::Status(const v1::Record&)>& visit);
+
+// The newest whole snapshot before record `below`; sequence 0: there is none.
+absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Database& database, int64_t below);
+// One transaction of the caller's. REQUIRES: `snapshot.parts` is not empty.
+absl::Status WriteSnapshot(Database& database, const StoredSnapshot& snapshot);
+
+}  // namespace dt

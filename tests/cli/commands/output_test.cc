@@ -1,0 +1,120 @@
+// output_test.cc: an output that cannot be written is an error of every command that prints (F2).
+#include "cli/view/output.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <ostream>
+
+#include "tests/cli/commands/fixture.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt::cli {
+namespace {
+
+class OutputTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    AddExperiment(12, 2);
+    control_.Edit([this](FakeControl::World& world) {
+      FinishAll(world, 12);
+      v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+      *found.mutable_trial() = Trial(world, 12, 1);
+      v1::MetricRow& row = world.experiments[12].rows.emplace_back();
+      row.set_trial(1);
+      row.set_attempt(1);
+      row.mutable_row()->set_step(1);
+      row.mutable_row()->set_loss(3);
+      v1::LogLineChunk& chunk = world.experiments[12].logs.emplace_back();
+      chunk.set_attempt(1);
+      chunk.mutable_log()->set_text("a line\n");
+    });
+  }
+
+  // Runs it with stdout at `fd`.
+  Ran RunInto(int fd, const std::vector<std::string>& words) {
+    OutputBuffer buffer(fd);
+    std::ostream out(&buffer);
+    out_ = &out;
+    out_error_ = [&buffer] { return buffer.error(); };
+    Ran ran = Run(words);
+    out_ = nullptr;
+    return ran;
+  }
+
+  testing::TempFolder folder_;
+};
+
+TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
+  const std::string file = folder_.Write("grid.yaml",
+                                         "version: 1\n"
+                                         "name: x\n"
+                                         "data: {train: a, val: b}\n"
+                                         "train: {max_steps: 3}\n");
+  folder_.Write("text", std::string(5000, 'x') + "\n");
+  const std::vector<std::vector<std::string>> commands = {
+      {"--help"},
+      {"--version"},
+      {"get", "trials", "--help"},
+      {"submit", file},
+      {"submit", file, "-n"},
+      {"validate", file},
+      {"follow", "12"},
+      {"best", "12"},
+      {"get", "experiments"},
+      {"get", "trials", "12", "-o", "json"},
+      {"get", "trials", "12", "-o", "csv"},
+      {"get", "trials", "12", "-o", "name"},
+      {"get", "trials", "12", "--watch"},
+      {"describe", "12"},
+      {"describe", "12/1", "-o", "yaml"},
+      {"explain", "12/1"},
+      {"logs", "12/1"},
+      {"metrics", "12"},
+      {"report", "12"},
+      {"plot", "12"},
+      {"cancel", "12"},
+      {"retry", "12", "--failed"},
+      {"data", "tokenize", "--output", folder_ / "shards", folder_ / "text"},
+      {"version"},
+      {"completion", "bash"},
+      {"delete", "12", "--yes"},
+  };
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  for (const auto& words : commands) {
+    const Ran ran = RunInto(full, words);
+    EXPECT_EQ(ran.code, 1) << words.front() << " " << words.back();
+    EXPECT_TRUE(Has(ran.err, "stdout cannot be written: No space left on device")) << ran.err;
+  }
+  close(full);
+}
+
+TEST_F(OutputTest, AReaderThatHasSeenEnoughIsToldNothing) {
+  signal(SIGPIPE, SIG_IGN);  // as under a parent that ignores it; otherwise the signal ends dtctl
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  close(ends[0]);
+  const Ran ran = RunInto(ends[1], {"metrics", "12"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.err, "");
+  close(ends[1]);
+  signal(SIGPIPE, SIG_DFL);
+}
+
+TEST_F(OutputTest, MoreThanABufferArrivesWhole) {
+  const std::string path = folder_ / "out";
+  const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  {
+    OutputBuffer buffer(fd);
+    std::ostream out(&buffer);
+    for (int i = 0; i < 100000; ++i) out << "line\n";
+    EXPECT_TRUE(out.flush().good());
+  }
+  EXPECT_EQ(lseek(fd, 0, SEEK_END), 500000);
+  close(fd);
+}
+
+}  // namespace
+}  // namespace dt::cli

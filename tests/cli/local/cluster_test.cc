@@ -1,0 +1,183 @@
+// cluster_test.cc: what `dtctl up` starts, with scripts in place of the programs.
+#include "cli/local/cluster.h"
+
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/await.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt::cli {
+namespace {
+
+using Workers = std::vector<std::string>;
+
+bool Pause(absl::Duration duration) {
+  testing::Await([] { return false; }, absl::ToChronoMilliseconds(duration));
+  return true;
+}
+
+constexpr char kFakeCoordinator[] =
+    "#!/bin/sh\n"
+    "echo \"$@\"\n"
+    "[ -e \"$(dirname \"$0\")/broken\" ] && { echo no such state; exit 1; }\n"
+    "listen=$2\n"
+    "while [ \"$1\" != --addresses-file ]; do shift; done\n"
+    "[ \"$listen\" = 127.0.0.1:0 ] && listen=127.0.0.1:17\n"
+    "echo \"{\\\"grpc\\\": \\\"$listen\\\", \\\"http\\\": \\\"127.0.0.1:18\\\"}\" >$2.new\n"
+    "mv $2.new $2\n"
+    "exec sleep 300\n";
+constexpr char kFakeWorker[] =
+    "#!/bin/sh\necho \"$@\" gpus=$CUDA_VISIBLE_DEVICES\nexec sleep 300\n";
+
+class ClusterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const auto& [name, text] :
+         {std::pair("bin/dtcoord", kFakeCoordinator), std::pair("bin/dtworker", kFakeWorker)}) {
+      std::filesystem::permissions(folder_.Write(name, text), std::filesystem::perms::owner_all);
+    }
+    options_.state_home = folder_ / "state";
+    options_.programs = folder_ / "bin";
+    options_.cores = 4;
+  }
+  void TearDown() override {
+    LocalCluster cluster = Open();
+    EXPECT_TRUE(cluster.Down(Pause).ok());
+  }
+  LocalCluster Open() { return *LocalCluster::Open(options_, Pause); }
+  std::string File(const std::string& name) const {
+    std::ifstream file(folder_ / ("state/local/" + name));
+    return std::string((std::istreambuf_iterator<char>(file)), {});
+  }
+  // Kills the process of that name as the kernel would.
+  void Kill(const std::string& name) {
+    std::ifstream list(folder_ / "state/local/processes");
+    pid_t pid = 0;
+    uint64_t start = 0;
+    std::string one;
+    while (list >> pid >> start >> one) {
+      if (one == name) kill(pid, SIGKILL);
+    }
+    KeptProcesses kept = *KeptProcesses::Open(folder_ / "state/local", Pause);
+    while (kept.IsAlive(name)) Pause(absl::Milliseconds(1));
+  }
+
+  testing::TempFolder folder_;
+  ClusterOptions options_;
+};
+
+TEST_F(ClusterTest, ItIsUpOnceHoweverOftenItIsStarted) {
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+    EXPECT_EQ(cluster.started(), (Workers{"dtcoord", "cpu:0", "cpu:1"}));
+    EXPECT_EQ(cluster.addresses().grpc, "127.0.0.1:17");
+  }
+  LocalCluster again = Open();
+  ASSERT_TRUE(again.Up(Pause).ok());
+  EXPECT_EQ(again.started(), Workers{});
+  EXPECT_EQ(again.workers(), (Workers{"cpu:0", "cpu:1"}));
+  EXPECT_EQ(*again.Down(Pause), 3u);
+  EXPECT_EQ(*again.Down(Pause), 0u);
+}
+
+TEST_F(ClusterTest, WhatDiedIsStartedAgainAtTheAddressThatWorkersKnow) {
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+  }
+  Kill("cpu:1");
+  Kill("dtcoord");
+  LocalCluster cluster = Open();
+  ASSERT_TRUE(cluster.Up(Pause).ok());
+  EXPECT_EQ(cluster.started(), (Workers{"dtcoord", "cpu:1"}));
+  EXPECT_NE(File("logs/dtcoord.log").find("--listen 127.0.0.1:17"), std::string::npos);
+}
+
+TEST_F(ClusterTest, ACoordinatorThatEndsAtOnceIsAnErrorWithItsLog) {
+  folder_.Write("bin/broken", "");
+  LocalCluster cluster = Open();
+  const absl::Status status = cluster.Up(Pause);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(std::string(status.message()).find("no such state"), std::string::npos) << status;
+}
+
+TEST_F(ClusterTest, OtherSlotsThanThoseThatRunAreRefused) {
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+  }
+  options_.cpu_slots = 3;
+  LocalCluster cluster = Open();
+  const absl::Status status = cluster.Up(Pause);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(std::string(status.message()).find("up with 2 CPU slots"), std::string::npos);
+  ASSERT_TRUE(cluster.Down(Pause).ok());
+  EXPECT_TRUE(cluster.Up(Pause).ok()) << "after down";
+  EXPECT_EQ(cluster.workers().size(), 3u);
+}
+
+TEST_F(ClusterTest, APurgeRemovesWhatItMadeAndNoData) {
+  LocalCluster cluster = Open();
+  ASSERT_TRUE(cluster.Up(Pause).ok());
+  folder_.Write("state/local/data/mine/text", "precious");
+  folder_.Write("state/local/storage/1/1/a1/step-5/x", "weights");
+  ASSERT_TRUE(cluster.Down(Pause).ok());
+  ASSERT_TRUE(cluster.Purge().ok());
+  EXPECT_EQ(File("data/mine/text"), "precious");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "state/local/storage"));
+  std::filesystem::remove_all(folder_ / "state/local/data/mine");
+  ASSERT_TRUE(cluster.Purge().ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "state/local"));
+}
+
+TEST_F(ClusterTest, DataOfAnotherFolderIsUsedAndNeverRemoved) {
+  folder_.Write("mine/text", "precious");
+  options_.data_root = folder_ / "mine";
+  LocalCluster cluster = Open();
+  ASSERT_TRUE(cluster.Up(Pause).ok());
+  EXPECT_EQ(File("data/text"), "precious");
+  ASSERT_TRUE(cluster.Down(Pause).ok());
+  ASSERT_TRUE(cluster.Purge().ok());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "mine/text"));
+}
+
+TEST(WantedWorkersTest, GpusWhereThereAreSomeElseTwoCpuSlots) {
+  ClusterOptions options;
+  options.cores = 16;
+  EXPECT_EQ(*WantedWorkers(options, {}, false), (Workers{"cpu:0", "cpu:1"}));
+  options.cores = 1;
+  EXPECT_EQ(*WantedWorkers(options, {}, false), (Workers{"cpu:0"}));
+  options.has_gpus = true;
+  EXPECT_EQ(*WantedWorkers(options, {}, false), (Workers{"gpus"}));
+  options.gpus = "0,1";
+  EXPECT_EQ(*WantedWorkers(options, {}, false), (Workers{"gpus:0,1"}));
+  EXPECT_EQ(ShapeText({"gpus:0,1"}), "GPUs 0,1");
+  options.gpus = "first";
+  EXPECT_EQ(WantedWorkers(options, {}, false).status().code(), absl::StatusCode::kInvalidArgument);
+  options.gpus = "all";
+  options.has_gpus = false;
+  EXPECT_EQ(WantedWorkers(options, {}, false).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(WantedWorkersTest, SlotsAreBounded) {
+  ClusterOptions options;
+  for (const int64_t slots : {-1, 0, 100000}) {
+    options.cpu_slots = slots;
+    EXPECT_EQ(WantedWorkers(options, {}, false).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+  options.cpu_slots = 3;
+  EXPECT_EQ(WantedWorkers(options, {}, false)->size(), 3u);
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,227 @@
+// restore_test.cc: a start from a snapshot finds what a start from the first record finds.
+#include "coordinator/loop/restore.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "coordinator/core/apply.h"
+#include "coordinator/core/hash.h"
+#include "coordinator/loop/snapshotter.h"
+#include "coordinator/store/check.h"
+#include "coordinator/store/sqlite_journal.h"
+#include "coordinator/store/sqlite_store.h"
+#include "tests/testing/await.h"
+#include "tests/testing/loop_fixture.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+constexpr int64_t kNewest = std::numeric_limits<int64_t>::max();
+
+class RestoreTest : public testing::LoopFixture {
+ protected:
+  // Some of everything: a trial that runs and one that waits.
+  void Train() {
+    Connect();
+    Call(1, Grid("a", 3));
+    TurnOk();
+    Run(Token());
+    AddRows(Token(), 1, 2.5);
+    v1::Evaluation& evaluation = *AddItem(Token()).mutable_evaluation();
+    evaluation.set_step(1);
+    evaluation.set_split("val");
+    evaluation.set_loss(1.25);
+    Report();
+    TurnOk();
+  }
+  void PutSnapshot() {
+    auto snapshot = MakeSnapshot(store_);
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    store_.PutSnapshot(*std::move(snapshot));
+  }
+  std::string Hash() const { return HashOf(loop_->state().durable); }
+  double ValidationLoss() {
+    return model_->TakeSnapshot(loop_->state(), clock_.Now())->trials.at(0).val_loss;
+  }
+};
+
+TEST_F(RestoreTest, ASnapshotStandsForTheRecordsBeforeIt) {
+  Train();
+  PutSnapshot();
+  Call(2, Grid("later"));
+  TurnOk();
+  const std::string hash = Hash();
+  int visited = 0;
+  MetricsModel metrics(1);
+  const auto folded = FoldJournal(store_, metrics, [&] { ++visited; });
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  EXPECT_EQ(visited, 1);
+  EXPECT_EQ(HashOf(folded->state.durable), hash);
+  Restart();
+  EXPECT_EQ(Hash(), hash);
+  // Counted of records before the snapshot.
+  EXPECT_EQ(ValidationLoss(), 1.25);
+  const auto shown = model_->TakeSnapshot(loop_->state(), clock_.Now());
+  EXPECT_EQ(shown->queue_wait.sample_count, 1u);
+  EXPECT_EQ(shown->rendezvous.sample_count, 1u);
+}
+
+TEST_F(RestoreTest, ASnapshotThatCannotBeReadIsLeftAsideForTheOneBeforeIt) {
+  Train();
+  PutSnapshot();
+  Call(2, Grid("later"));
+  TurnOk();
+  const std::string hash = Hash();
+  store_.PutSnapshot({{static_cast<int64_t>(store_.records()), ""}, {"not a snapshot"}});
+  Restart();
+  EXPECT_EQ(Hash(), hash);
+}
+
+// The same over the real store.
+class StoredSnapshotTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Open(); }
+  void Open() {
+    store_.reset();
+    auto store = SqliteStore::Open(folder_.path(), "test");
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    MetricsModel metrics(1);
+    auto state = Restore(*store_, SystemClock(), metrics, [this] { ++visited_; });
+    ASSERT_TRUE(state.ok()) << state.status();
+    state_ = *std::move(state);
+  }
+  void Keep(v1::Record record) {
+    ASSERT_TRUE(Apply(state_.durable, record).ok());
+    Batch batch;
+    batch.records.push_back(&record);
+    ASSERT_TRUE(store_->Commit(batch).ok());
+  }
+  void Submit(uint64_t experiment) {
+    v1::Record record;
+    record.mutable_experiment_submitted()->set_experiment(experiment);
+    record.mutable_experiment_submitted()->add_trials()->set_trial(1);
+    Keep(record);
+  }
+  void EndAndDelete(uint64_t experiment) {
+    v1::Record cancel;
+    cancel.mutable_cancel_requested()->set_experiment(experiment);
+    Keep(cancel);
+    v1::Record end;
+    end.mutable_trial_ended()->set_experiment(experiment);
+    end.mutable_trial_ended()->set_trial(1);
+    end.mutable_trial_ended()->set_state(v1::TRIAL_CANCELLED);
+    end.mutable_trial_ended()->set_cause(v1::CAUSE_CANCELLED);
+    Keep(end);
+    v1::Record gone;
+    gone.mutable_experiment_deleted()->set_experiment(experiment);
+    Keep(gone);
+  }
+  // As the snapshotter does it, then kept with a commit of experiment `next`.
+  void Snapshot(uint64_t next) {
+    auto journal = SqliteJournal::Open(folder_.path());
+    auto snapshot = MakeSnapshot(**journal);
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    store_->OfferSnapshot(*std::move(snapshot));
+    Submit(next);
+  }
+  int64_t Oldest() {
+    auto database = Database::Open(folder_ / "journal.db", Access::kReadOnly);
+    return database->QueryInteger("SELECT min(sequence) FROM journal").value_or(-1);
+  }
+  // Starts anew; the records that were replayed.
+  int Replayed() {
+    const std::string hash = HashOf(state_.durable);
+    EXPECT_TRUE(store_->Close().ok());
+    store_.reset();
+    const auto report = CheckJournal(folder_ / "journal.db", std::numeric_limits<uint64_t>::max());
+    EXPECT_TRUE(report.ok() && WrongOf(*report).empty());
+    visited_ = 0;
+    Open();
+    EXPECT_EQ(HashOf(state_.durable), hash);
+    return visited_;
+  }
+  void Sql(const std::string& sql) {
+    auto database = Database::Open(folder_ / "journal.db", Access::kReadWrite);
+    ASSERT_TRUE(database->Execute(sql).ok());
+  }
+
+  testing::TempFolder folder_;
+  std::unique_ptr<SqliteStore> store_;
+  State state_;
+  int visited_ = 0;
+};
+
+TEST_F(StoredSnapshotTest, AStartReplaysWhatCameAfterTheNewest) {
+  for (uint64_t i = 1; i <= 5; ++i) Submit(i);
+  EXPECT_EQ(Replayed(), 6);
+  Snapshot(6);
+  Submit(7);
+  EXPECT_EQ(Replayed(), 2);
+}
+
+TEST_F(StoredSnapshotTest, ADamagedOneFallsBackToTheOneBeforeAndThenToAllRecords) {
+  Submit(1);
+  Snapshot(2);
+  Snapshot(3);
+  Snapshot(4);
+  EXPECT_EQ(Replayed(), 1);
+  Sql("UPDATE snapshot_parts SET content = content || x'00' WHERE sequence = "
+      "(SELECT max(sequence) FROM snapshots)");
+  EXPECT_EQ(Replayed(), 2);
+  Sql("UPDATE snapshots SET checksum = checksum + 1");
+  EXPECT_EQ(Replayed(), 5);
+}
+
+TEST_F(StoredSnapshotTest, RecordsStayUntilAnExperimentIsDeletedAndThenGoBehindTwoSnapshots) {
+  Submit(1);
+  Snapshot(2);
+  Snapshot(3);
+  Submit(4);
+  EXPECT_EQ(Oldest(), 1);
+  EndAndDelete(1);
+  Snapshot(5);
+  EXPECT_EQ(Oldest(), 1);  // only one snapshot stands behind the deletion
+  Snapshot(6);
+  Submit(7);
+  EXPECT_EQ(Oldest(), 9);
+  EXPECT_EQ(Replayed(), 2);
+  // The older one is enough.
+  Sql("DELETE FROM snapshots WHERE sequence = (SELECT max(sequence) FROM snapshots)");
+  EXPECT_EQ(Replayed(), 3);
+}
+
+TEST_F(StoredSnapshotTest, ADamagedRecordBehindASnapshotLosesNothing) {
+  for (uint64_t i = 1; i <= 5; ++i) Submit(i);
+  Snapshot(6);
+  const std::string hash = HashOf(state_.durable);
+  ASSERT_TRUE(store_->Close().ok());
+  store_.reset();
+  Sql("UPDATE journal SET record = x'00' WHERE sequence = 3");
+  EXPECT_FALSE(SqliteStore::Open(folder_.path(), "test").ok());
+  { ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", OnLoss::kGoOn).ok()); }
+  Open();
+  EXPECT_EQ(HashOf(state_.durable), hash);
+}
+
+TEST_F(StoredSnapshotTest, TheSnapshotterMakesOneForEverySoManyRecords) {
+  auto snapshotter = std::make_unique<Snapshotter>(
+      [this] { return SqliteJournal::Open(folder_.path()); },
+      [this](StoredSnapshot made) { store_->OfferSnapshot(std::move(made)); });
+  store_->AskForSnapshots(4, [&] { snapshotter->Wake(); });
+  uint64_t next = 0;
+  // Commits go on meanwhile, one of which takes it along.
+  EXPECT_TRUE(testing::Await([&] {
+    Submit(++next);
+    return (*store_->ReadSnapshot(kNewest)).place.sequence >= 4;
+  }));
+  store_->AskForSnapshots(0, nullptr);
+  snapshotter.reset();
+  EXPECT_LT(Replayed(), static_cast<int>(next) + 1);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,1 @@
+// empty.cc: a library of which only the name is wanted.

@@ -1,0 +1,59 @@
+// fake_cuda.h: CUDA's libraries without a GPU: what a program calls of them is noted, and with
+// values.h also computed, so that the trainer's CUDA part runs on any machine.
+//
+// Role:    a library that defines what LibTorch asks of the CUDA runtime, cuBLAS, cuDNN and NCCL, and
+//          empty libraries with NVIDIA's names. A program that links them never loads the real ones.
+//          Device memory is the host's, streams run at once, kernels are counted and not run. What
+//          LibTorch could ask besides is not defined: a call ends the program with the symbol's name.
+// Threads: any.
+// Limits:  no arithmetic or speed of a device, no race between streams, no plan that cuDNN lacks.
+// Tests:   tests/fake_cuda, and tests/gpu as gpu_fake_test
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dt::fake_cuda {
+
+enum class Kind {
+  kLaunch,      // of a kernel
+  kProduct,     // of matrices, by cuBLAS
+  kPlan,        // executed by cuDNN
+  kCopy,        // what: H2D, D2H, D2D
+  kFill,        // memset
+  kWait,        // of the host for the device
+  kAllocation,  // of device memory or of pinned memory
+  kCollective,  // of NCCL; what: name and element type
+  kFault,       // what a device would refuse or answer wrongly
+};
+
+struct Call {
+  Kind kind = Kind::kLaunch;
+  std::string what;
+  uint64_t bytes = 0;
+  int stream = 0;         // 0: a device's default stream
+  bool pageable = false;  // a copy from or to memory that is not pinned: the host waits for it
+};
+
+// Calls since the last TakeCalls. With DTRAIN_FAKE_CUDA_CALLS=FILE each is a line of FILE besides, or of
+// FILE.RANK where the environment has a RANK.
+std::vector<Call> TakeCalls();
+
+// What the machine has. From the environment at first: DTRAIN_FAKE_CUDA_DEVICES and _GIB.
+struct Machine {
+  int devices = 1;
+  uint64_t memory_bytes = 80ull << 30;
+  // Someone computes what kernels would (values.h). Else memory holds no values: large copies and
+  // fills are left out, and a flag that is read back is true.
+  bool computes = false;
+};
+Machine& TheMachine();
+
+// Devices that have a context, so that memory of theirs is taken.
+std::vector<int> Contexts();
+
+// Lets `seconds` pass on the time line of a stream, which events record. Null: the default one's.
+void PassTime(void* stream, double seconds);
+
+}  // namespace dt::fake_cuda

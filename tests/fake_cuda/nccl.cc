@@ -1,0 +1,279 @@
+// nccl.cc: NCCL among processes of one host, through memory that the first rank makes: nothing of it
+// has a name, so that a kill leaves nothing behind. A collective is complete when its call returns.
+// Ranks whose calls differ, which on GPUs would hang or mix up memory, are a fault.
+#include <nccl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/fake_cuda/state.h"
+
+namespace dt::fake_cuda {
+namespace {
+
+constexpr int kRanksMax = kDevicesMax;
+constexpr size_t kPartBytes = 4 << 20;  // what a rank hands over at once
+constexpr timespec kLook{0, 50'000};    // how often a waiting rank looks at what it waits for
+constexpr int kVersion = 22809;
+
+struct Asked {
+  char what[40];
+  size_t bytes;
+};
+
+struct Seat {
+  std::atomic<int> process;
+  Asked asked;
+};
+
+struct Shared {
+  std::atomic<int> joined, arrived;
+  std::atomic<unsigned> generation;
+  Seat seats[kRanksMax];
+};
+
+constexpr size_t kHeadBytes = 1 << 16;
+static_assert(sizeof(Shared) <= kHeadBytes);
+
+struct Communicator {
+  int rank = 0, size = 0;
+  Shared* shared = nullptr;
+  std::atomic<bool> aborted{false};
+  std::atomic<ncclResult_t> error{ncclSuccess};
+  pollfd peers[kRanksMax] = {};  // of which each becomes readable when its process ends
+  bool watches_peers = false;
+
+  char* Part(int of) const {
+    return reinterpret_cast<char*>(shared) + kHeadBytes + kPartBytes * static_cast<size_t>(of);
+  }
+};
+
+Communicator& Of(ncclComm_t communicator) { return *reinterpret_cast<Communicator*>(communicator); }
+
+bool EveryoneJoined(const Communicator& c) { return c.shared->joined.load() >= c.size; }
+
+// Waits a moment. False: nothing more will come, and `error` says why where it was not an abort.
+bool Linger(Communicator& c) {
+  if (!c.watches_peers && EveryoneJoined(c)) {
+    for (int r = 0; r < c.size; ++r) {
+      const auto process = r == c.rank ? -1 : c.shared->seats[r].process.load();
+      c.peers[r].fd = r == c.rank ? -1 : static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+      c.peers[r].events = POLLIN;
+      if (r != c.rank && c.peers[r].fd < 0) c.error = ncclRemoteError;
+    }
+    c.watches_peers = true;
+  }
+  const int gone =
+      ppoll(c.peers, c.watches_peers ? static_cast<nfds_t>(c.size) : 0, &kLook, nullptr);
+  if (gone > 0) c.error = ncclRemoteError;
+  return !c.aborted && c.error == ncclSuccess;
+}
+
+// False: the peers will not come.
+bool Barrier(Communicator& c) {
+  if (c.size == 1) return true;
+  if (c.aborted || c.error != ncclSuccess) return false;
+  const unsigned now = c.shared->generation.load();
+  if (c.shared->arrived.fetch_add(1) + 1 == c.size) {
+    c.shared->arrived = 0;
+    ++c.shared->generation;
+    return true;
+  }
+  while (c.shared->generation.load() == now) {
+    if (!Linger(c)) return c.shared->generation.load() != now;
+  }
+  return true;
+}
+
+// Notes a collective, and waits until all ranks have called the same.
+bool Begin(Communicator& c, const std::string& what, size_t bytes, cudaStream_t stream) {
+  Note({Kind::kCollective, what, bytes, StreamOf(stream).id, false});
+  PassTime(stream, kCollectiveSeconds);
+  Asked& mine = c.shared->seats[c.rank].asked;
+  std::snprintf(mine.what, sizeof(mine.what), "%s", what.c_str());
+  mine.bytes = bytes;
+  if (!Barrier(c)) return false;
+  for (int r = 0; r < c.size; ++r) {
+    const Asked& other = c.shared->seats[r].asked;
+    if (std::strcmp(other.what, mine.what) == 0 && other.bytes == bytes) continue;
+    NoteFault("rank " + std::to_string(c.rank) + " calls " + what + " of " + std::to_string(bytes) +
+              " bytes, rank " + std::to_string(r) + " " + other.what + " of " +
+              std::to_string(other.bytes));
+    c.error = ncclInvalidUsage;
+  }
+  // Nobody asks for the next one before everyone has compared.
+  return Barrier(c) && c.error == ncclSuccess;
+}
+
+size_t SizeOf(ncclDataType_t type) {
+  switch (type) {
+    case ncclInt8:
+    case ncclUint8:
+      return 1;
+    case ncclFloat16:
+    case ncclBfloat16:
+      return 2;
+    case ncclInt64:
+    case ncclUint64:
+    case ncclFloat64:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+// What a rank brings of `bytes`, part by part: `use` gets the offset and the length of each.
+template <typename Use>
+void InParts(Communicator& c, const void* mine, size_t bytes, const Use& use) {
+  for (size_t at = 0; at < bytes; at += kPartBytes) {
+    const size_t length = std::min(kPartBytes, bytes - at);
+    if (mine != nullptr) {
+      std::memcpy(c.Part(c.rank), static_cast<const char*>(mine) + at, length);
+    }
+    if (!Barrier(c)) return;
+    use(at, length);
+    if (!Barrier(c)) return;
+  }
+}
+
+template <typename T>
+void Sum(const Communicator& c, void* out, size_t length) {
+  T* sums = static_cast<T*>(out);
+  for (size_t i = 0; i < length / sizeof(T); ++i) {
+    T sum = 0;
+    for (int r = 0; r < c.size; ++r) sum += reinterpret_cast<const T*>(c.Part(r))[i];
+    sums[i] = sum;
+  }
+}
+
+char* At(void* p, size_t offset) { return static_cast<char*>(p) + offset; }
+
+}  // namespace
+
+DT_FAKE ncclResult_t ncclGetVersion(int* version) {
+  *version = kVersion;
+  return ncclSuccess;
+}
+DT_FAKE const char* ncclGetErrorString(ncclResult_t result) {
+  return result == ncclRemoteError ? "a peer is gone" : "an error of the fake NCCL";
+}
+DT_FAKE const char* ncclGetLastError(ncclComm_t) { return ""; }
+
+// ---- meeting ----
+DT_FAKE ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  const int fd = memfd_create("fake_nccl", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, kHeadBytes + kPartBytes * kRanksMax) != 0) return ncclSystemError;
+  *id = {};
+  // The descriptor stays open: peers find the memory through it.
+  std::snprintf(id->internal, sizeof(id->internal), "/proc/%d/fd/%d", getpid(), fd);
+  return ncclSuccess;
+}
+
+DT_FAKE ncclResult_t ncclCommInitRankConfig(ncclComm_t* out, int size, ncclUniqueId id, int rank,
+                                            ncclConfig_t* config) {
+  if (size > kRanksMax) return ncclInvalidArgument;
+  FILE* file = std::fopen(id.internal, "r+e");
+  if (file == nullptr) return ncclRemoteError;
+  void* memory = mmap(nullptr, kHeadBytes + kPartBytes * kRanksMax, PROT_READ | PROT_WRITE,
+                      MAP_SHARED, fileno(file), 0);
+  std::fclose(file);
+  if (memory == MAP_FAILED) return ncclSystemError;
+  auto* c = new Communicator;
+  c->rank = rank;
+  c->size = size;
+  c->shared = static_cast<Shared*>(memory);
+  c->shared->seats[rank].process = getpid();
+  ++c->shared->joined;
+  *out = reinterpret_cast<ncclComm_t>(c);
+  const bool blocks = config == nullptr || config->blocking != 0;
+  Note({Kind::kCollective, blocks ? "join, which blocks" : "join", 0, 0, false});
+  if (!blocks) return EveryoneJoined(*c) ? ncclSuccess : ncclInProgress;
+  while (!EveryoneJoined(*c)) Linger(*c);
+  return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclCommInitRank(ncclComm_t* out, int size, ncclUniqueId id, int rank) {
+  return ncclCommInitRankConfig(out, size, id, rank, nullptr);
+}
+
+DT_FAKE ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* error) {
+  const Communicator& c = Of(communicator);
+  *error = c.error != ncclSuccess ? c.error.load()
+           : EveryoneJoined(c)    ? ncclSuccess
+                                  : ncclInProgress;
+  return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclCommCount(ncclComm_t communicator, int* size) {
+  *size = Of(communicator).size;
+  return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclCommUserRank(ncclComm_t communicator, int* rank) {
+  *rank = Of(communicator).rank;
+  return ncclSuccess;
+}
+
+// Communicators are few, and a thread may still be within one.
+DT_FAKE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  Of(communicator).aborted = true;
+  return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
+DT_FAKE ncclResult_t ncclCommDestroy(ncclComm_t) { return ncclSuccess; }
+DT_FAKE ncclResult_t ncclGroupStart() { return ncclSuccess; }
+DT_FAKE ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+DT_FAKE ncclResult_t ncclCommRegister(ncclComm_t, void*, size_t, void**) { return ncclSuccess; }
+DT_FAKE ncclResult_t ncclCommDeregister(ncclComm_t, void*) { return ncclSuccess; }
+
+// ---- collectives: like NCCL's, they succeed when they are begun; ncclCommGetAsyncError says more ----
+DT_FAKE ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type,
+                                   ncclRedOp_t operation, ncclComm_t communicator,
+                                   cudaStream_t stream) {
+  Communicator& c = Of(communicator);
+  const size_t bytes = count * SizeOf(type);
+  if (!Begin(c, "all-reduce of type " + std::to_string(type), bytes, stream)) return ncclSuccess;
+  if (operation != ncclSum || (type != ncclFloat32 && type != ncclFloat64)) {
+    NoteFault("an all-reduce that the fake does not know");
+    return ncclInvalidArgument;
+  }
+  if (c.size == 1 || !TheMachine().computes) return ncclSuccess;
+  InParts(c, in, bytes, [&](size_t at, size_t length) {
+    type == ncclFloat32 ? Sum<float>(c, At(out, at), length) : Sum<double>(c, At(out, at), length);
+  });
+  return ncclSuccess;
+}
+
+DT_FAKE ncclResult_t ncclAllGather(const void* in, void* out, size_t count, ncclDataType_t type,
+                                   ncclComm_t communicator, cudaStream_t stream) {
+  Communicator& c = Of(communicator);
+  const size_t bytes = count * SizeOf(type);
+  if (!Begin(c, "all-gather of type " + std::to_string(type), bytes, stream)) return ncclSuccess;
+  InParts(c, in, bytes, [&](size_t at, size_t length) {
+    for (int r = 0; r < c.size; ++r) {
+      std::memcpy(At(out, bytes * static_cast<size_t>(r) + at), c.Part(r), length);
+    }
+  });
+  return ncclSuccess;
+}
+
+DT_FAKE ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType_t type,
+                                   int root, ncclComm_t communicator, cudaStream_t stream) {
+  Communicator& c = Of(communicator);
+  const size_t bytes = count * SizeOf(type);
+  if (!Begin(c, "broadcast of type " + std::to_string(type), bytes, stream)) return ncclSuccess;
+  if (c.size == 1 || !TheMachine().computes) return ncclSuccess;
+  InParts(c, c.rank == root ? in : nullptr, bytes,
+          [&](size_t at, size_t length) { std::memcpy(At(out, at), c.Part(root), length); });
+  return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root,
+                               ncclComm_t communicator, cudaStream_t stream) {
+  return ncclBroadcast(buffer, buffer, count, type, root, communicator, stream);
+}
+
+}  // namespace dt::fake_cuda

@@ -1,0 +1,45 @@
+// state.h: what the units of the fake share: notes, streams, and where memory lies.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "tests/fake_cuda/fake_cuda.h"
+
+// A function of NVIDIA's.
+#define DT_FAKE extern "C" __attribute__((visibility("default")))
+
+namespace dt::fake_cuda {
+
+inline constexpr int kDevicesMax = 8;
+inline constexpr double kKernelSeconds = 3e-6;      // every kernel takes this long on its stream
+inline constexpr double kCollectiveSeconds = 5e-6;  // and a collective this long
+
+struct Stream {
+  int id = 0;
+  int device = 0;
+  double now = 0;
+  bool capturing = false;
+};
+
+void Note(Call call);
+inline void NoteFault(std::string what) { Note({Kind::kFault, std::move(what), 0, 0, false}); }
+// A wait of the host, which a capture does not allow.
+void NoteWait(std::string what, const Stream* stream = nullptr);
+
+// Leaves `error` to cudaGetLastError and returns it.
+cudaError_t Fail(cudaError_t error);
+
+int CurrentDevice();
+// A call that makes a context on the current device.
+void TouchDevice(int device);
+bool HasContext(int device);
+Stream& StreamOf(cudaStream_t stream);
+// Streams that capture now.
+int Capturing();
+
+// Runs our own kernels where the machine computes. False: it knows none of this name.
+bool RunKernel(const char* name, dim3 grid, void** arguments);
+
+}  // namespace dt::fake_cuda

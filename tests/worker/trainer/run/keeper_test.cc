@@ -1,0 +1,206 @@
+// keeper_test.cc: checkpoints that are written while training goes on, by a writer that a test
+// holds up.
+#include "worker/trainer/run/keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <new>
+
+#include "common/files.h"
+#include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/gpt2_trial.h"
+#include "tests/worker/trainer/link/fake_conversation.h"
+#include "worker/trainer/model/transformer.h"
+
+namespace dt::trainer {
+namespace {
+
+using ::dt::testing::TempFolder;
+
+// A mistake of ours fails a test instead of keeping it.
+constexpr std::chrono::seconds kPatience{30};
+
+// Where a writer waits until it is let go.
+class Gate {
+ public:
+  void Open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  // Of a writer. False: nobody let it go.
+  bool Pass() {
+    std::unique_lock lock(mutex_);
+    ++arrived_;
+    changed_.notify_all();
+    return changed_.wait_for(lock, kPatience, [this] { return open_; });
+  }
+  bool AwaitArrivals(int count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return arrived_ >= count; });
+  }
+  int arrived() {
+    std::lock_guard lock(mutex_);
+    return arrived_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  int arrived_ = 0;
+};
+
+class KeeperTest : public ::testing::Test {
+ protected:
+  KeeperTest() {
+    spec_.model.n_layer = 1;
+    spec_.model.n_head = 2;
+    spec_.model.n_embd = 8;
+    spec_.model.n_ff = 12;
+    spec_.model.n_positions = 6;
+    spec_.model.vocab_size = spec_.model.vocab_pad = 32;
+    spec_.checkpoint.every_steps = 1;
+    spec_.checkpoint.every_seconds = 0;
+    spec_.checkpoint.keep_latest = 10;
+    model_.emplace(spec_.model, 1, home_);
+    optimizer_.emplace(home_.pieces(), Gpt2Trial().optimizer);
+    start_.token = "t";
+    start_.experiment = 7;
+    start_.trial = 2;
+    start_.attempt = 1;
+    start_.storage = folder_.path();
+    start_.spec = nlohmann::json::object();
+  }
+
+  std::unique_ptr<CheckpointKeeper> Keeper(
+      CheckpointKeeper::Write write, std::function<uint64_t()> spare = [] { return UINT64_MAX; }) {
+    CheckpointKeeper::Parts parts{
+        start_,  spec_,   plan_, *device_,     conversation_,    home_.pieces(),  *optimizer_,
+        nullptr, &noise_, {},    std::nullopt, std::move(write), std::move(spare)};
+    return std::make_unique<CheckpointKeeper>(std::move(parts), 0);
+  }
+  CheckpointKeeper::Write HeldUp() {
+    return [this](const std::string& storage, const CheckpointId& id, const Snapshot& snapshot,
+                  Manifest manifest, const std::atomic<bool>& leave) {
+      if (!gate_.Pass()) return absl::StatusOr<SavedCheckpoint>(IoError("nobody let it go"));
+      return SaveSnapshot(storage, id, snapshot, std::move(manifest), leave);
+    };
+  }
+  // As a step would, on the training thread.
+  void ChangeEverything(double by) {
+    at::NoGradGuard no_grad;
+    for (const Piece& piece : home_.pieces()) piece.value.detach().add_(by);
+    for (const Piece& piece : optimizer_->State()) piece.value.add_(by);
+  }
+  std::vector<uint64_t> Told() const {
+    std::vector<uint64_t> steps;
+    for (const frames::FromTrainer& frame : conversation_.said) {
+      if (const auto* done = std::get_if<frames::CheckpointDone>(&frame)) {
+        steps.push_back(done->step);
+      }
+    }
+    return steps;
+  }
+  std::string FileOf(const std::string& storage, const char* name) const {
+    return ReadFile(storage + "/7/2/a1/step-1/" + name, 1 << 20).value_or("none");
+  }
+
+  TempFolder folder_;
+  TrialSpec spec_ = Gpt2Trial();
+  StepPlan plan_;
+  WholeHome home_{at::kCPU};
+  std::optional<Transformer> model_;
+  std::optional<AdamW> optimizer_;
+  NoiseScale noise_;
+  FakeConversation conversation_;
+  std::unique_ptr<Device> device_ = OpenCpu();
+  frames::Start start_;
+  Gate gate_;
+};
+
+TEST_F(KeeperTest, TrainingGoesOnWhileACheckpointIsWrittenAndItHoldsTheStateOfItsStep) {
+  // The same state, written while training waits.
+  const TempFolder at_once;
+  start_.storage = at_once.path();
+  {
+    const auto keeper = Keeper(SaveSnapshot, [] { return 0; });
+    ASSERT_TRUE(keeper->Save(1, {}).ok());
+    EXPECT_EQ(Told(), (std::vector<uint64_t>{1})) << "there was no room for a copy";
+  }
+  conversation_.said.clear();
+  start_.storage = folder_.path();
+  const auto keeper = Keeper(HeldUp());
+  ASSERT_TRUE(keeper->Save(1, {}).ok());
+  ASSERT_TRUE(gate_.AwaitArrivals(1));
+  ChangeEverything(0.5);  // steps 2 and on
+  EXPECT_TRUE(keeper->Tend().ok());
+  EXPECT_TRUE(Told().empty()) << "it is not durable";
+  EXPECT_EQ(FileOf(folder_.path(), "manifest.json"), "none");
+  gate_.Open();
+  EXPECT_TRUE(keeper->Settle().ok());
+  EXPECT_EQ(Told(), (std::vector<uint64_t>{1}));
+  for (const char* name : {"manifest.json", "model.safetensors", "optimizer.safetensors"}) {
+    EXPECT_EQ(FileOf(folder_.path(), name), FileOf(at_once.path(), name)) << name;
+    EXPECT_NE(FileOf(folder_.path(), name), "none") << name;
+  }
+}
+
+TEST_F(KeeperTest, ACheckpointThatFallsDueWhileAnotherIsWrittenWaitsForIt) {
+  const auto keeper = Keeper(HeldUp());
+  ASSERT_TRUE(keeper->Save(1, {}).ok());
+  ASSERT_TRUE(gate_.AwaitArrivals(1));
+  EXPECT_TRUE(keeper->Due(2));
+  auto second = std::async(std::launch::async, [&] { return keeper->Save(2, {}); });
+  EXPECT_EQ(gate_.arrived(), 1);
+  gate_.Open();
+  ASSERT_TRUE(second.get().ok());
+  EXPECT_TRUE(keeper->Finish().ok());
+  EXPECT_EQ(Told(), (std::vector<uint64_t>{1, 2}));
+}
+
+TEST_F(KeeperTest, NoneFallsDueByTimeWhileOneIsBeingWritten) {
+  spec_.checkpoint.every_steps = 0;
+  spec_.checkpoint.every_seconds = 1e-9;
+  const auto keeper = Keeper(HeldUp());
+  EXPECT_TRUE(keeper->Due(1));
+  ASSERT_TRUE(keeper->Save(1, {}).ok());
+  EXPECT_FALSE(keeper->Due(2));
+  gate_.Open();
+  EXPECT_TRUE(keeper->Settle().ok());
+  EXPECT_TRUE(keeper->Due(2));
+}
+
+TEST_F(KeeperTest, AFailedWriteIsTheErrorOfTheNextStepAndNothingIsTold) {
+  const std::pair<std::function<absl::StatusOr<SavedCheckpoint>()>, absl::StatusCode> failures[] = {
+      {[] { return IoError("the disk is full"); }, kIoError},
+      {[]() -> absl::StatusOr<SavedCheckpoint> { throw std::bad_alloc(); }, kOutOfMemoryError}};
+  for (const auto& [fail, code] : failures) {
+    const auto keeper = Keeper([&fail = fail](const auto&...) { return fail(); });
+    ASSERT_TRUE(keeper->Save(1, {}).ok());
+    absl::Status status;
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (status.ok() && std::chrono::steady_clock::now() < until) status = keeper->Tend();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_TRUE(Told().empty());
+  }
+}
+
+TEST_F(KeeperTest, AnAttemptThatEndsLeavesAWriteThatDoesNotEnd) {
+  auto keeper = Keeper([this](const auto&, const auto&, const auto&, const auto&,
+                              const std::atomic<bool>& leave) -> absl::StatusOr<SavedCheckpoint> {
+    gate_.Open();
+    while (!leave) std::this_thread::yield();
+    return CancelledError("left");
+  });
+  ASSERT_TRUE(keeper->Save(1, {}).ok());
+  ASSERT_TRUE(gate_.Pass());
+  keeper.reset();  // ends
+  EXPECT_TRUE(Told().empty());
+}
+
+}  // namespace
+}  // namespace dt::trainer
