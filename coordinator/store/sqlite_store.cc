@@ -53,8 +53,10 @@ absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
     losses.insert(losses.begin(), wrong.begin(), wrong.end());
   } else if (report.schema == 1) {
     // Folds the log into the file, which alone is what the new one is made of.
-    DT_RETURN_IF_ERROR(
-        Database::Open(path, Access::kReadWrite)->Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+    {
+      DT_ASSIGN_OR_RETURN(Database old, Database::Open(path, Access::kReadWrite));
+      DT_RETURN_IF_ERROR(old.Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+    }
     DT_RETURN_IF_ERROR(RebuildJournal(path, Aside::kDrop).status());
   }
   return report.in_use;

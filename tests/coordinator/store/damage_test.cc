@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -288,6 +289,25 @@ TEST_F(DamageTest, ACopyThatWentOnElsewhereIsNoticed) {
   fs::copy_file(whole_ / "journal.mark", work_ / "journal.mark",
                 fs::copy_options::overwrite_existing);
   ExpectHas(Refused(), "another copy");
+}
+
+TEST_F(DamageTest, AnOldJournalGetsItsHashesWithWhatItsLogHolds) {
+  const testing::TempFolder old(testing::Medium::kMemory);
+  fs::copy_file(std::string(JOURNALS) + "/0.1.0.db", old / "journal.db");
+  {
+    auto database = Database::Open(old / "journal.db", Access::kReadWrite);
+    ASSERT_TRUE(
+        database->Execute("PRAGMA journal_mode = WAL; INSERT INTO acks VALUES ('late', 1, 2, 3)")
+            .ok());
+    CopyAll(old.path(), work_.path());  // as a kill leaves it
+  }
+  ASSERT_TRUE(fs::exists(work_ / "journal.db-wal"));
+  auto store = SqliteStore::Open(work_.path(), "test");
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto acks = (*store)->ReadAcks();
+  ASSERT_TRUE(acks.ok());
+  EXPECT_TRUE(std::any_of(acks->begin(), acks->end(),
+                          [](const AckToStore& ack) { return ack.worker == "late"; }));
 }
 
 TEST_F(DamageTest, AMissingMarkIsNoticedAndCanBeAccepted) {
