@@ -14,7 +14,6 @@
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
 #include "common/files.h"
-#include "common/files.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "nlohmann/json.hpp"

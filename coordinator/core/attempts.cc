@@ -233,6 +233,7 @@ void NoteRow(LiveAttempt& attempt, const v1::StepRow& row) {
 }
 
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
+  DT_CHECK(attempt.Open());  // an attempt ends once
   const TrialId id = attempt.id.trial;
   const Trial& trial = GetTrial(turn.durable(), id);
   const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
