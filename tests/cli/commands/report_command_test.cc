@@ -69,7 +69,7 @@ TEST_F(ReportCommandTest, WithoutAFileMarkdownGoesToStdout) {
   AddStudy(12);
   const Ran ran = Run({"report", "12"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_TRUE(Has(ran.out, "| 12/1 | 8 | finished | 200/200 |")) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "| 12/1 (best) | 8 | finished | 200/200 |")) << ran.out;
   EXPECT_EQ(Run({"report", "12", "-o", "-"}).out, ran.out);
   EXPECT_TRUE(Has(Run({"report", "12", "--format", "csv"}).out, "experiment,name,trial"));
 }

@@ -125,10 +125,10 @@ TEST_F(CommandTest, MetricsStreamsAllPagesWithEvaluationsAtTheirSteps) {
   const Ran ran = Run({"metrics", "last", "--metric", "loss", "--metric", "val_loss"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out,
-            "experiment,trial,attempt,step,loss,val_loss\n"
-            "12,1,1,1,3.5,\n"
-            "12,1,1,2,2.5,2.75\n"
-            "12,1,1,3,1.5,\n");
+            "experiment,trial,attempt,step,loss,val_loss,train.batch_size\n"
+            "12,1,1,1,3.5,,8\n"
+            "12,1,1,2,2.5,2.75,8\n"
+            "12,1,1,3,1.5,,8\n");
 }
 
 TEST_F(CommandTest, AnUnknownMetricIsRefusedWithTheNearest) {
