@@ -36,7 +36,8 @@ std::string RecordPath(const std::string& output) { return WorkshopOf(output) + 
 std::string RecordOf(const Publication& publication) {
   json written = {{"key", publication.key},
                   {"npy", publication.format == ShardFormat::kNpy},
-                  {"old_gone", publication.old_gone}};
+                  {"old_gone", publication.old_gone},
+                  {"tokenizer", RecordText(publication.tokenizer)}};
   ForEachNumber(publication, [&](const char* name, uint64_t value) { written[name] = value; });
   return written.dump() + "\n";
 }
@@ -47,10 +48,14 @@ std::optional<Publication> FindRecord(const std::string& output) {
   const json read = json::parse(*content, nullptr, /*allow_exceptions=*/false);
   if (!read.is_object() || !read.contains("key") || !read["key"].is_string() ||
       !read.contains("npy") || !read["npy"].is_boolean() || !read.contains("old_gone") ||
-      !read["old_gone"].is_boolean()) {
+      !read["old_gone"].is_boolean() || !read.contains("tokenizer") ||
+      !read["tokenizer"].is_string()) {
     return std::nullopt;
   }
   Publication publication;
+  const absl::StatusOr<TokenizerRecord> tokenizer = ParseRecord(read["tokenizer"]);
+  if (!tokenizer.ok()) return std::nullopt;
+  publication.tokenizer = *tokenizer;
   publication.key = read["key"].get<std::string>();
   publication.old_gone = read["old_gone"].get<bool>();
   publication.format = read["npy"].get<bool>() ? ShardFormat::kNpy : ShardFormat::kLlmc;
@@ -78,8 +83,8 @@ std::vector<std::string> NamesOf(const Publication& publication) {
   return names;
 }
 
-// Old shards out, that they are gone into the record, new ones in, then the record goes. What was
-// done before is left as it is.
+// Old shards out, that they are gone into the record, new ones in with their tokenizer's name, then
+// the record goes. What was done before is left as it is.
 absl::Status Move(const std::string& output, Publication publication, FolderChanges& changes) {
   const fs::path workshop = WorkshopOf(output);
   const fs::path shown = output;
@@ -89,6 +94,11 @@ absl::Status Move(const std::string& output, Publication publication, FolderChan
     DT_RETURN_IF_ERROR(SyncFolder(output));
     publication.old_gone = true;
     DT_RETURN_IF_ERROR(changes.Write(RecordPath(output), RecordOf(publication)));
+  }
+  const std::string tokenizer = RecordText(publication.tokenizer);
+  const absl::StatusOr<std::string> known = ReadFile(RecordPathOf(output), kRecordBytesMax);
+  if (!known.ok() || *known != tokenizer) {
+    DT_RETURN_IF_ERROR(changes.Write(RecordPathOf(output), tokenizer));
   }
   for (const std::string& name : NamesOf(publication)) {
     if (Exists(workshop / name)) DT_RETURN_IF_ERROR(changes.Rename(workshop / name, shown / name));

@@ -17,6 +17,7 @@
 
 #include "common/status.h"
 #include "corpus/shard.h"
+#include "corpus/tokenizer_record.h"
 
 namespace dt::corpus {
 
@@ -32,6 +33,7 @@ struct Publication {
   uint64_t bytes = 0;
   uint64_t bytes_resumed = 0;  // of these, by a run before
   uint64_t skipped = 0;
+  TokenizerRecord tokenizer;  // written beside the shards
   bool old_gone = false;  // Publish's own: shards of earlier runs are removed, or there were none
 };
 

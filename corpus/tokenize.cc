@@ -21,6 +21,7 @@
 #include "corpus/shard.h"
 #include "corpus/split.h"
 #include "corpus/tokenize_state.h"
+#include "corpus/tokenizer_record.h"
 
 namespace dt::corpus {
 namespace {
@@ -285,6 +286,10 @@ absl::StatusOr<Publication> Make(const TokenizeOptions& options, const std::stri
     if (!passing || !run->saved()) DT_RETURN_IF_ERROR(RemoveAll(workshop));
     return ran;
   }
+  TokenizerRecord tokenizer{options.tokenizer, ""};
+  if (options.tokenizer == Tokenizer::kGpt2) {
+    DT_ASSIGN_OR_RETURN(tokenizer.vocabulary_sha256, VocabularyHash(options.vocabulary));
+  }
   return Publication{.key = key,
                      .format = options.format,
                      .train_shards = run->train().names().size(),
@@ -294,7 +299,8 @@ absl::StatusOr<Publication> Make(const TokenizeOptions& options, const std::stri
                      .documents = run->state().documents_done,
                      .bytes = run->state().bytes_done,
                      .bytes_resumed = run->state().bytes_resumed,
-                     .skipped = plan.skipped + run->skipped()};
+                     .skipped = plan.skipped + run->skipped(),
+                     .tokenizer = std::move(tokenizer)};
 }
 
 TokenizeSummary SummaryOf(const Publication& made, const std::string& output, int vocabulary) {

@@ -14,7 +14,6 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using internal::DurationSeconds;
-using internal::DurationText;
 
 // The section ("" for none) and field that a path names. "retries.backoff" is the field
 // backoff_seconds: units are part of a value in the file and part of a name in messages.

@@ -14,22 +14,13 @@
 
 namespace dt::spec::internal {
 
-// The largest whole number that a double, and JSON with it, holds exactly with all below it. A
-// field with this as its max has no upper bound that a person needs to know.
-inline constexpr double kWholeMax = 9007199254740991.0;
-
-// "from 1 to 8", "above 0 and at most 1000", "at least 0 and below 1"; "" without a range.
-std::string RangeText(const Field& field);
-// "an integer", "a number", …: completes "must be".
-std::string TypeText(const Field& field);
 // Text that a terminal may print: no control characters. Errors: what is wrong, else "".
 enum class Lines { kOne, kMany };
 std::string TextProblem(std::string_view text, size_t limit_bytes, Lines lines);
 // A piece of what was written, in quotes, short enough for a message.
 std::string Quote(std::string_view text);
-// Seconds of "60s", "1h30m", "500ms"; nullopt when it is none. And back, in the largest whole unit.
+// Seconds of "60s", "1h30m", "500ms"; nullopt when it is none.
 std::optional<double> DurationSeconds(std::string_view text);
-std::string DurationText(double seconds);
 
 // The grid as indices: sizes of parameters, and exclusions as sets of value indices. Values that
 // cannot be read leave an exclusion that matches nothing; Validate names them.
@@ -51,7 +42,7 @@ void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<s
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
                                           const std::vector<size_t>& indices);
 
-// Tokens that a tokenizer knows.
+// Tokens that a tokenizer knows; 0 where the shards decide (auto).
 int32_t VocabularyOf(std::string_view tokenizer);
 
 // "parameters.train.batch_size[2]"

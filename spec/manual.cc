@@ -13,7 +13,7 @@ std::string Section(const std::string& path) {
 }
 
 std::string Kind(const Field& field) {
-  const std::string range = internal::RangeText(field);
+  const std::string range = RangeText(field);
   switch (field.type) {
     case FieldType::kInteger:
       return absl::StrCat("integer", range.empty() ? "" : ", ", range);

@@ -31,6 +31,8 @@ constexpr std::array<Preset, 5> kPresets{{
     {"gpt2-xl", Family::kGpt2, 48, 25, 1600},
     {"tiny_transformer", Family::kTinyTransformer, 5, 5, 300},
 }};
+constexpr int32_t kByteVocabulary = 257;  // 256 bytes and end of text
+constexpr int32_t kGpt2Vocabulary = 50257;
 // Rows of the embedding come in such steps: matrix products are fastest at multiples of it.
 constexpr int32_t kVocabularyStep = 64;
 
@@ -67,8 +69,11 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
   if (!set.contains("model.n_head")) model.set_n_head(preset->n_head);
   if (!set.contains("model.n_embd")) model.set_n_embd(preset->n_embd);
   if (!set.contains("model.bias")) model.set_bias(true);
-  if (!set.contains("model.vocab_size")) {
+  if (!set.contains("model.vocab_size") || model.vocab_size() == 0) {
     model.set_vocab_size(internal::VocabularyOf(spec.data().tokenizer()));
+    // Of a published model, which is not padded: the trainer would.
+    const bool published = preset->family == Family::kTinyTransformer;
+    if (model.vocab_size() == 0 && published) model.set_vocab_size(kGpt2Vocabulary);
   }
   int32_t step = 1;
   switch (preset->family) {
@@ -95,6 +100,9 @@ void FillTraining(const PathSet& set, v1::Spec& spec) {
   if (!set.contains("train.epochs") || train.epochs() == 0) {
     train.set_epochs(train.max_steps() == 0 && train.max_tokens() == 0 ? 1 : 0);
   }
+  // What another client left empty is there for the trainer, which wants every field.
+  spec.mutable_retries();
+  spec.mutable_checkpoint()->mutable_every();
   v1::Precision& precision = *spec.mutable_precision();
   if (precision.compute() == "auto") {
     if (spec.resources().device() == "cuda") precision.set_compute("bf16");
@@ -105,7 +113,8 @@ void FillTraining(const PathSet& set, v1::Spec& spec) {
 }  // namespace
 
 int32_t internal::VocabularyOf(std::string_view tokenizer) {
-  return tokenizer == "byte" ? 257 : 50257;  // 256 bytes and end of text; GPT-2's
+  if (tokenizer == "auto") return 0;
+  return tokenizer == "byte" ? kByteVocabulary : kGpt2Vocabulary;
 }
 
 v1::Spec DefaultSpec() {

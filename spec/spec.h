@@ -2,8 +2,8 @@
 //
 // Role:    pure. dtctl uses it to read files, the coordinator to check other clients and to expand
 //          grids; the manual and the JSON Schema are printed from it.
-// Source:  the field table (field_table.cc, training_fields.cc) is the only place that knows a
-//          field's type, range, default, help and since when.
+// Source:  the field table (table/fields.cc) is the only place that knows a field's type, range,
+//          default, help and since when.
 // Errors:  all problems at once, as Issues; each names path, value, limit and fix.
 // Tests:   tests/spec/
 #pragma once
@@ -17,60 +17,12 @@
 #include "absl/status/statusor.h"
 #include "dtrain/v1/model.pb.h"
 #include "dtrain/v1/record.pb.h"
+#include "spec/table/field.h"
 
 namespace dt::spec {
 
 namespace v1 = ::dtrain::v1;
 
-enum class FieldType {
-  kInteger,
-  kNumber,
-  kText,
-  kFlag,
-  kChoice,
-  kNumbers,
-  kEvery,
-  kDuration,
-  kLabels
-};
-
-// Where a field's value comes from when the file does not say.
-enum class DefaultKind {
-  kFixed,      // default_text, always
-  kDependent,  // from other fields of the trial, in ResolveTrial (default_text says how)
-  kNone,       // empty
-  kRequired    // the file must say
-};
-
-struct Field {
-  std::string path;  // "train.batch_size", of v1::Spec; or "search.metric", of v1::ExperimentSpec
-  FieldType type = FieldType::kText;
-  double min = 0;  // of numbers (of seconds in a duration), inclusive; min == max == 0: no range
-  double max = 0;
-  bool min_exclusive = false;
-  bool max_exclusive = false;
-  int count = 0;                     // of kNumbers: how many there must be
-  std::vector<std::string> choices;  // of kChoice, those that work now
-  std::vector<std::string> later;    // words reserved and refused as not yet available
-  DefaultKind default_kind = DefaultKind::kFixed;
-  std::string default_text;  // as one would write it, when kFixed; in words when kDependent
-  std::string help;          // one sentence, with the unit
-  std::string since = "0.1";
-  bool sweepable = true;  // may stand under `parameters`
-  bool glob = false;      // of kText: a pattern of files, as corpus/glob.h understands it
-};
-
-// Every field of v1::Spec, ordered as the manual lists them.
-const std::vector<Field>& FieldTable();
-const Field* FindField(std::string_view path);
-// What the file says besides: version, name, description, labels, search.*. Not sweepable.
-const std::vector<Field>& ExperimentFieldTable();
-const Field* FindExperimentField(std::string_view path);
-// Section and field words of the planned format that are not built yet ("search.asha", "seeds", …).
-const std::vector<std::string>& ReservedPaths();
-bool IsReserved(std::string_view path);
-// What an experiment file may hold under its top: "train", "search", "parameters", "name", …
-const std::vector<std::string>& TopWords();
 // The nearest known path or word, or "" when nothing is near.
 std::string Suggest(std::string_view wrong, const std::vector<std::string>& known);
 // The same among every path that a file may set; knows other systems' names ("learning_rate").
@@ -100,8 +52,6 @@ absl::StatusOr<v1::Value> ParseValue(const Field& field, std::string_view text);
 ReadValue Canonical(const Field& field, const v1::Value& value);
 bool SameValue(const v1::Value& a, const v1::Value& b);
 std::string ValueText(const v1::Value& value);
-// 0.0006, 1.0e-5, 25: the shortest text that reads back the same.
-std::string NumberText(double number);
 
 // Writes one value into `spec`. Errors: InvalidArgument as one Issue's message.
 absl::Status SetField(v1::Spec& spec, std::string_view path, const v1::Value& value);
@@ -154,6 +104,8 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed);
 std::string ToYaml(const v1::ExperimentSpec& spec);
 // One trial's resolved specification in the same words.
 std::string ToYaml(const v1::Spec& spec);
+// The same as JSON with every field, which `dttrain --spec` takes.
+std::string ToJson(const v1::Spec& spec);
 // JSON Schema (draft 2020-12) of the file, for editors.
 std::string JsonSchema();
 // The manual's tables of fields, as Markdown: docs/experiment-file.md holds them.

@@ -17,11 +17,7 @@ namespace dt::spec {
 namespace {
 
 using internal::DurationSeconds;
-using internal::DurationText;
-using internal::kWholeMax;
 using internal::Quote;
-using internal::RangeText;
-using internal::TypeText;
 
 // Shorter intervals would checkpoint without end; longer than a month is a slip.
 constexpr double kShortestEvery = 0.01;
@@ -54,11 +50,6 @@ ReadValue OfText(std::string text) {
   return read;
 }
 
-bool InRange(const Field& field, double number) {
-  if (field.min == 0 && field.max == 0) return true;
-  if (field.min_exclusive ? number <= field.min : number < field.min) return false;
-  return field.max_exclusive ? number < field.max : number <= field.max;
-}
 ReadValue OutOfRange(const Field& field, std::string_view text) {
   double number = 0;
   const bool huge =

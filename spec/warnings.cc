@@ -25,7 +25,7 @@ void QuestionRate(const v1::Spec& trial, std::vector<Violation>& out) {
 void QuestionVocabulary(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t size = trial.model().vocab_size();
   const int32_t tokens = VocabularyOf(trial.data().tokenizer());
-  if (size >= tokens) return;
+  if (size >= tokens) return;  // with auto the shards tell
   out.push_back({"vocabulary",
                  {"model.vocab_size", "data.tokenizer"},
                  absl::StrCat("model.vocab_size ", size, " is less than the ", tokens,

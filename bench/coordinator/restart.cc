@@ -1,7 +1,7 @@
 // restart.cc: how long a start takes, from the process to the first call that it would answer.
 //
-// Catalogue (each prints a row; defaults in parentheses). The journal has --trials (10,000) trials that
-// ran, six records each, and --points (1,000,000) rows of metrics. The aim is 2 s.
+// Catalogue (each prints a row; defaults in parentheses). The journal has --trials (10,000) trials
+// that ran, six records each, and --points (1,000,000) rows of metrics. The aim is 2 s.
 //   all records    no snapshot: every record is replayed
 //   after a kill   the same, with a log to recover
 //   snapshot       from the newest snapshot on

@@ -36,18 +36,23 @@ def write_shard(path: pathlib.Path, vocab: int, count: int) -> None:
 def spec_of(model: dict, *, batch: int, length: int, steps: int, accumulate: int = 1, precision: str = "fp32",
             logged_every: int = 1) -> dict:
     """`accumulate` above 1: of a trial of one rank."""
-    train = {"batch_size": batch, "seq_len": length, "max_steps": str(steps), "grad_clip": 1.0}
-    if accumulate > 1:
-        train["global_batch_size"] = str(batch * accumulate)
-    return {
-        "seed": "11",
-        "data": {"train": "train.bin", "shuffle": False},
-        "model": model,
-        "train": train,
-        "optimizer": {"lr": LEARNING_RATE, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1},
-        "schedule": {"type": "constant", "warmup_steps": "0"},
-        "precision": {"compute": precision},
-        "parallel": {"bucket_mb": 25},
-        "eval": {"every": "0"},
-        "logging": {"every": str(logged_every)},
+    return {  # every field, as dttrain wants it: no default has a part in what is measured
+        "seed": 11,
+        "resources": {"gpus": 1, "device": "auto"},
+        "data": {"train": "train.bin", "val": "", "format": "auto", "shuffle": False, "tokenizer": "gpt2"},
+        "model": {**model, "init_from": "", "activation_checkpointing": "none"},
+        "train": {"batch_size": batch, "seq_len": length, "max_steps": steps, "max_tokens": 0, "epochs": 0,
+                  "global_batch_size": batch * accumulate if accumulate > 1 else 0, "global_batch_tokens": 0,
+                  "grad_clip": 1.0, "hash_every": 0},
+        "optimizer": {"type": "adamw", "lr": LEARNING_RATE, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1,
+                      "decay_ndim_min": 2, "scale_lr": "none", "scale_lr_from": 0},
+        "schedule": {"type": "constant", "warmup_steps": 0, "warmup_ratio": 0, "min_lr_ratio": 0, "decay_ratio": 0},
+        "precision": {"compute": precision, "reduce": "fp32"},
+        "parallel": {"strategy": "ddp", "bucket_mb": 25},
+        "eval": {"every": 0, "batches": 1, "hellaswag": "", "samples": 0, "sample_prompt": "", "sample_tokens": 1,
+                 "sample_temperature": 1, "sample_top_k": 0, "vocab": "vocab.bpe"},
+        "checkpoint": {"every": {"steps": 0}, "keep_latest": 1, "keep_best": 1},
+        "stop": {"nonfinite": "fail"},
+        "retries": {"max": 0, "backoff_seconds": 0},
+        "logging": {"every": logged_every, "tensorboard": True, "jsonl": True},
     }

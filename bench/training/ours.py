@@ -107,7 +107,7 @@ class Gang:
 def initial_weights(gang: Gang, spec: dict, data_root: str, storage: str) -> str:
     """The safetensors file of the weights as drawn: a step of so small a rate that fp32 does not see it."""
     still = json.loads(json.dumps(spec))
-    still["train"]["max_steps"] = "1"
+    still["train"]["max_steps"] = 1
     still["optimizer"]["lr"] = 1e-30
     told = gang.run(still, data_root, storage)
     return os.path.join(storage, told["checkpoint"], "model.safetensors")

@@ -36,8 +36,7 @@ constexpr size_t kAttemptTrialsMax = 1000;
 enum class FileKind { kHtml, kMarkdown, kCsv };
 
 struct ReportOptions {
-  std::string experiment;
-  std::string other;
+  std::vector<std::string> experiments;
   std::string output;
   std::string format;
 };
@@ -128,16 +127,15 @@ std::string ReportText(const std::vector<report::Experiment>& experiments, FileK
   if (kind == FileKind::kCsv) return report::ResultsCsv(experiments);
   const report::Document document = experiments.size() == 1
                                         ? report::ExperimentReport(experiments[0])
-                                        : report::CompareReport(experiments[0], experiments[1]);
+                                        : report::CompareReport(experiments);
   return kind == FileKind::kHtml ? report::HtmlPage(document) : report::MarkdownPage(document);
 }
 
 absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) {
   DT_ASSIGN_OR_RETURN(const FileKind kind, KindOf(options));
-  std::vector<Selector> selectors(1);
-  DT_ASSIGN_OR_RETURN(selectors[0], session.ChooseExperiment(options.experiment));
-  if (!options.other.empty()) {
-    DT_ASSIGN_OR_RETURN(selectors.emplace_back(), session.ChooseExperiment(options.other));
+  std::vector<Selector> selectors;
+  for (const std::string& word : options.experiments) {
+    DT_ASSIGN_OR_RETURN(selectors.emplace_back(), session.ChooseExperiment(word));
   }
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   std::vector<report::Experiment> experiments;
@@ -287,8 +285,9 @@ void AddReportCommands(CommandTree& tree) {
                "dtctl report 12 -o report.md\n"
                "dtctl report 12 -o results.csv       # a row for each trial\n"
                "dtctl report 12 13 -o compare.html   # side by side");
-  app->add_option("EXP", options->experiment, "12 or last")->required();
-  app->add_option("OTHER", options->other, "An experiment to compare it with");
+  app->add_option("EXP", options->experiments, "12 or last; several are compared")
+      ->required()
+      ->expected(1, report::kComparedMax);
   app->add_option("-o,--output", options->output,
                   "The file; its ending says what it becomes: .html, .md or .csv; - or none: "
                   "Markdown on stdout")

@@ -206,8 +206,11 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
     request.set_experiment(found.summary().experiment());
   }
   request.set_all_attempts(options.all_attempts);
+  DT_ASSIGN_OR_RETURN(
+      const auto trials,
+      client->ListTrials(Select<v1::ListTrialsRequest>({false, request.experiment()})));
   MetricRows rows(request.experiment(), options.metrics,
-                  options.all_attempts ? Attempts::kAll : Attempts::kValidOnly);
+                  options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, trials);
   const bool csv = session.format() == Format::kCsv;
   bool headed = !csv;
   const auto print = [&](const std::vector<Json>& ready) {

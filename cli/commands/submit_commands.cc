@@ -1,4 +1,4 @@
-// submit_commands.cc: dtctl submit | validate: from a file to an experiment.
+// submit_commands.cc: dtctl submit | validate | resolve: from a file to an experiment, or a trial.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -33,6 +33,7 @@ struct SubmitOptions {
   bool follow = false;
   bool wait = false;
   bool id_only = false;
+  std::optional<int64_t> trial;
 };
 
 // Errors: NotFound or FailedPrecondition, with the file and the system's reason. One byte over the
@@ -243,6 +244,36 @@ absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options
   return ExitCode::kOk;
 }
 
+// One trial as `dttrain --spec` takes it, on stdout. Device and precision `auto` stay: who trains
+// it settles them.
+absl::StatusOr<ExitCode> Resolve(Session& session, const SubmitOptions& options) {
+  DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
+  if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;
+  v1::ExperimentSpec& spec = loaded.content.spec;
+  DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(spec));
+  const auto trials = static_cast<int64_t>(expanded.size());
+  if (!options.trial.has_value() && trials > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(loaded.name), " has ", Plural(expanded.size(), "trial"),
+                     "; choose one with --trial N, from 1 to ", trials));
+  }
+  const int64_t number = options.trial.value_or(expanded.front().trial());
+  const auto chosen = std::find_if(expanded.begin(), expanded.end(),
+                                   [number](const auto& one) { return one.trial() == number; });
+  if (chosen == expanded.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("--trial ", number, " is not a trial of ",
+                                                   Printable(loaded.name), "; it has ",
+                                                   Plural(expanded.size(), "trial")));
+  }
+  std::random_device source;
+  spec::Freeze(spec, spec.base().resources().device(), source());
+  DT_ASSIGN_OR_RETURN(
+      const v1::Spec trial,
+      spec::ResolveTrial(spec, {chosen->assignments().begin(), chosen->assignments().end()}));
+  session.out() << spec::ToJson(trial) << std::flush;
+  return ExitCode::kOk;
+}
+
 void AddFileOptions(CLI::App* app, const std::shared_ptr<SubmitOptions>& options) {
   app->add_option("FILE", options->file, "The experiment file, or - for stdin")->required();
   app->add_option("--set", options->assignments,
@@ -285,6 +316,17 @@ void AddSubmitCommands(CommandTree& tree) {
   AddFileOptions(app, validate);
   tree.OnRun(app, {[validate](Session& session) { return Validate(session, *validate); },
                    {Format::kTable, Format::kJson, Format::kYaml}});
+
+  auto resolve = std::make_shared<SubmitOptions>();
+  app =
+      tree.Add(&tree.app(), "resolve", "Write one trial of a file as JSON, every default filled in",
+               "dtctl resolve one.yaml > trial.json && dttrain --spec trial.json\n"
+               "dtctl resolve grid.yaml --trial 3");
+  AddFileOptions(app, resolve);
+  app->add_option("--trial", resolve->trial, "Which trial, of a file with several")
+      ->option_text("N");
+  tree.OnRun(app,
+             {[resolve](Session& session) { return Resolve(session, *resolve); }, {Format::kJson}});
 }
 
 }  // namespace dt::cli

@@ -75,28 +75,38 @@ std::vector<Tick> LogTicks(double low, double high, int wanted) {
   return ticks;
 }
 
+// 1e-05 has a zero that says nothing.
+std::string ExponentText(double value) {
+  const std::string text = absl::StrFormat("%.2e", value);
+  const size_t exponent = text.find('e');
+  std::string mantissa = text.substr(0, exponent);
+  while (mantissa.back() == '0') mantissa.pop_back();
+  if (mantissa.back() == '.') mantissa.pop_back();
+  const std::string sign = text[exponent + 1] == '-' ? "-" : "";
+  const size_t digits = std::min(text.find_first_not_of('0', exponent + 2), text.size() - 1);
+  return mantissa + "e" + sign + text.substr(digits);
+}
+
 }  // namespace
 
 Scale ChooseScale(const std::vector<double>& values) {
   const std::vector<double> placed = Placeable(Scale::kLinear, values);
   if (placed.empty()) return Scale::kLinear;
   const auto [low, high] = std::minmax_element(placed.begin(), placed.end());
-  return *low > 0 && *high / *low > 10 ? Scale::kLog : Scale::kLinear;
+  return *low > 0 && *high / *low >= 10 * (1 - 1e-9) ? Scale::kLog : Scale::kLinear;
 }
 
 std::string TickText(double value) {
   const double size = std::abs(value);
-  if (size != 0 && (size < 1e-4 || size >= 1e9)) {
-    // 1e-05 has a zero that says nothing.
-    std::string text = absl::StrFormat("%.3g", value);
-    const size_t exponent = text.find('e');
-    if (exponent == std::string::npos) return text;
-    std::string sign = text[exponent + 1] == '-' ? "-" : "";
-    const size_t digits = text.find_first_not_of('0', exponent + 2);
-    return text.substr(0, exponent + 1) + sign + text.substr(digits);
-  }
+  if (size != 0 && (size < 1e-4 || size >= 1e9)) return ExponentText(value);
   if (value == std::round(value) && value >= 0) return FormatCount(static_cast<uint64_t>(value));
   return absl::StrFormat("%.7g", value);
+}
+
+std::string NarrowTickText(double value) {
+  constexpr size_t kPlaces = 7;
+  std::string text = TickText(value);
+  return text.size() <= kPlaces ? text : ExponentText(value);
 }
 
 Axis::Axis(Scale scale, double low, double high, std::vector<Tick> ticks)

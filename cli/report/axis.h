@@ -13,7 +13,7 @@ namespace dt::cli::report {
 
 enum class Scale { kLinear, kLog };
 
-// kLog where all finite values are above 0 and span more than a decade.
+// kLog where all finite values are above 0 and span a decade or more.
 Scale ChooseScale(const std::vector<double>& values);
 
 struct Tick {
@@ -23,6 +23,8 @@ struct Tick {
 
 // A number as it stands beside an axis: "0.25", "128", "20,000", "1e-5".
 std::string TickText(double value);
+// The same in at most seven places: "5e6" for what is longer.
+std::string NarrowTickText(double value);
 
 class Axis {
  public:

@@ -13,14 +13,16 @@ namespace dt::cli::report {
 namespace {
 
 // In the units of the drawing, which are pixels at its usual size.
-constexpr double kWidth = 960;
+constexpr double kWidth = 1000;
 constexpr double kLeft = 74;         // of the plot: room for the y axis
 constexpr double kLegendLeft = 716;  // the plot ends a little before
 constexpr double kTop = 34;
 constexpr double kPlotHeight = 320;
 constexpr double kBelow = 50;  // room for the x axis
 constexpr double kLegendRow = 17;
-constexpr int kNameColumns = 34;  // what fits beside the plot
+constexpr int kNameColumns = 34;  // what fits beside the plot, of seven units each
+constexpr size_t kLegendLines = 12;
+constexpr double kColumn = 7;  // about a digit's width
 
 constexpr std::array<const char*, 5> kDashes = {"", "7 3", "2 3", "9 3 2 3", "14 4"};
 
@@ -31,6 +33,18 @@ std::string Text(double x, double y, std::string_view anchor, std::string_view e
   return absl::StrCat("<text x=\"", Number(x), "\" y=\"", Number(y), "\" text-anchor=\"",
                       std::string(anchor), "\"", std::string(extra), ">", EscapeHtml(text),
                       "</text>\n");
+}
+
+// What a browser shows where one points at a line or at a name that was cut.
+std::string Tooltip(std::string_view text) {
+  return absl::StrCat("<title>", EscapeHtml(text), "</title>");
+}
+
+std::string CutText(double x, double y, std::string_view anchor, const std::string& text) {
+  const std::string shown = Truncate(text, kNameColumns);
+  std::string svg = Text(x, y, anchor, "", shown);
+  if (shown != text) svg.insert(svg.rfind("</text>"), Tooltip(text));
+  return svg;
 }
 
 std::string Segment(double x1, double y1, double x2, double y2, std::string_view attributes) {
@@ -102,12 +116,16 @@ std::string Frame(const LineChart& chart, const Plot& plot) {
   for (const Tick& tick : plot.y.ticks()) {
     const double y = plot.Y(tick.value);
     svg += Segment(kLeft, y, right, y, "class=\"g\"");
-    svg += Text(kLeft - 8, y + 4, "end", " class=\"d\"", tick.text);
+    svg += Text(kLeft - 8, y + 4, "end", " class=\"d\"", NarrowTickText(tick.value));
   }
+  double free_from = 0;  // beyond the label before
   for (const Tick& tick : plot.x.ticks()) {
     const double x = plot.X(tick.value);
     svg += Segment(x, bottom, x, bottom + 5, "class=\"a\"");
+    const double half = kColumn * static_cast<double>(DisplayWidth(tick.text)) / 2;
+    if (x - half < free_from) continue;
     svg += Text(x, bottom + 19, "middle", " class=\"d\"", tick.text);
+    free_from = x + half + kColumn;
   }
   svg += Segment(kLeft, bottom, right, bottom, "class=\"a\"");
   const auto scaled = [](const std::string& label, Scale scale) {
@@ -157,11 +175,12 @@ std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
   const std::string faint = PathOf(plot, line.faint);
   std::string svg;
   if (!faint.empty()) {
-    absl::StrAppend(&svg, "<path class=\"c", line.look.colour % kColours, " q\" d=\"", faint,
-                    "\"/>\n");
+    absl::StrAppend(&svg, "<path class=\"c", line.look.colour % kColours, " q\" d=\"", faint, "\">",
+                    Tooltip(line.name), "</path>\n");
   }
   if (!path.empty()) {
-    absl::StrAppend(&svg, "<path ", LineAttributes(line.look), " d=\"", path, "\"/>\n");
+    absl::StrAppend(&svg, "<path ", LineAttributes(line.look), " d=\"", path, "\">",
+                    Tooltip(line.name), "</path>\n");
   }
   const auto mark = [&](const std::vector<Point>& points) {
     for (const Point& point : points) {
@@ -181,21 +200,24 @@ std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
 std::string Legend(const LineChart& chart, double& y) {
   std::string svg;
   const auto entry = [&](const std::string& drawn, const std::string& name) {
-    absl::StrAppend(&svg, drawn,
-                    Text(kLegendLeft + 36, y + 4, "start", "", Truncate(name, kNameColumns)));
+    absl::StrAppend(&svg, drawn, CutText(kLegendLeft + 36, y + 4, "start", name));
     y += kLegendRow;
   };
   bool marks = false;
   bool floor = false;
   for (size_t i = 0; i < chart.lines.size(); ++i) {
     const ChartLine& line = chart.lines[i];
+    marks = marks || !line.marks.empty();
+    floor = floor || !line.floor.empty();
+    if (i >= kLegendLines) continue;
     std::string drawn = Segment(kLegendLeft, y, kLegendLeft + 30, y, LineAttributes(line.look));
     if (chart.markers == PointMarkers::kEach || !line.marks.empty()) {
       drawn += Marker(line.look, kLegendLeft + 15, y);
     }
     entry(drawn, line.name);
-    marks = marks || !line.marks.empty();
-    floor = floor || !line.floor.empty();
+  }
+  if (chart.lines.size() > kLegendLines) {
+    entry("", absl::StrCat("and ", chart.lines.size() - kLegendLines, " more; point at one"));
   }
   if (marks && !chart.marks_name.empty()) entry("", "markers: " + chart.marks_name);
   if (floor) {
@@ -224,7 +246,7 @@ std::string LineChartSvg(const LineChart& chart, int id) {
 std::string BarChartSvg(const BarChart& chart, int id) {
   constexpr double kRow = 22;
   constexpr double kNames = 250;
-  constexpr double kRight = kWidth - 20;
+  constexpr double kRight = kWidth - 60;
   std::vector<double> totals = {0};
   for (const BarChart::Bar& bar : chart.bars) {
     double total = 0;
@@ -251,7 +273,7 @@ std::string BarChartSvg(const BarChart& chart, int id) {
   }
   for (size_t row = 0; row < chart.bars.size(); ++row) {
     const double y = top + kRow * static_cast<double>(row);
-    svg += Text(kNames - 8, y + 15, "end", "", Truncate(chart.bars[row].name, kNameColumns));
+    svg += CutText(kNames - 8, y + 15, "end", chart.bars[row].name);
     double from = 0;
     for (size_t i = 0; i < chart.bars[row].values.size(); ++i) {
       const double value = chart.bars[row].values[i];

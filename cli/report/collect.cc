@@ -45,10 +45,9 @@ Collector::Collector(Experiment& experiment) : experiment_(experiment) {
 
 void Collector::Take(const v1::StepRow& row, Trial& trial) {
   ++trial.logged;
-  const std::array<double, kPhases.size()> phases = {
-      row.data_seconds(),         row.forward_seconds(),   row.backward_seconds(),
-      row.comm_exposed_seconds(), row.optimizer_seconds(), row.other_seconds()};
-  for (size_t i = 0; i < phases.size(); ++i) trial.phase_seconds[i] += phases[i];
+  for (size_t i = 0; i < spec::kPartsOfStep.size(); ++i) {
+    trial.phase_seconds[i] += spec::kPartsOfStep[i].Of(row);
+  }
   trial.allreduce_seconds += row.allreduce_seconds();
   trial.newest_wall_ms = std::max(trial.newest_wall_ms, row.wall_time_ms());
   const auto step = static_cast<double>(row.step());
@@ -113,6 +112,12 @@ void Collector::Finish() {
     for (const v1::Evaluation& one : evaluations) {
       points.push_back({static_cast<double>(one.step()), one.loss()});
     }
+    const auto worse = [&](const v1::Evaluation& a, const v1::Evaluation& b) {
+      return experiment_.found.summary().goal() == "maximize" ? a.loss() < b.loss()
+                                                              : a.loss() > b.loss();
+    };
+    found->second->best_evaluation =
+        *std::max_element(evaluations.begin(), evaluations.end(), worse);
     points = Thin(points, kMarksPerLine);
     found->second->newest_evaluation = std::move(evaluations.back());
   }

@@ -15,6 +15,7 @@
 
 #include "cli/report/curve.h"
 #include "dtrain/v1/control.pb.h"
+#include "spec/step_columns.h"
 
 namespace dt::cli::report {
 
@@ -24,10 +25,6 @@ namespace v1 = ::dtrain::v1;
 inline constexpr size_t kPointsPerLine = 400;
 inline constexpr size_t kMeansPerLine = 60;  // enough for a trend, few enough for dashes to show
 inline constexpr size_t kMarksPerLine = 24;  // of evaluations: more would hide the line
-
-// Parts of an optimizer step, in the order in which they happen.
-inline constexpr std::array<const char*, 6> kPhases = {
-    "data", "forward", "backward", "exposed communication", "optimizer", "other"};
 
 struct Trial {
   v1::TrialSummary summary;
@@ -41,10 +38,11 @@ struct Trial {
   std::vector<Point> val_by_time;
   uint64_t logged = 0;  // rows there were
   // Means over the logged steps, seconds of one step.
-  std::array<double, kPhases.size()> phase_seconds = {};
+  std::array<double, spec::kPartsOfStep.size()> phase_seconds = {};  // by part
   double allreduce_seconds = 0;
   int64_t newest_wall_ms = 0;        // of its rows; 0: none
   v1::Evaluation newest_evaluation;  // step 0: none
+  v1::Evaluation best_evaluation;    // of the lowest loss, or the highest where that is the goal
 };
 
 struct Experiment {

@@ -1,12 +1,16 @@
 #include "cli/report/compare.h"
 
+#include <algorithm>
 #include <cmath>
-#include <deque>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/report/differences.h"
 #include "cli/report/results.h"
 #include "cli/report/sections.h"
@@ -17,17 +21,14 @@
 namespace dt::cli::report {
 namespace {
 
-// Parameters in any order.
-std::map<std::string, std::string> ParametersOf(const Trial& trial) {
-  std::map<std::string, std::string> values;
-  for (const v1::Assignment& one : trial.summary.assignments()) {
-    values[one.path()] = ValueAt(trial.summary, one.path());
-  }
-  return values;
+using Experiments = std::vector<Experiment>;
+
+std::string IdOf(const Experiment& experiment) {
+  return absl::StrCat(experiment.found.summary().experiment());
 }
 
-std::string SignedText(double value) {
-  return std::isfinite(value) ? absl::StrFormat("%+.4f", value) : kNone;
+std::string SignedText(double a, double b) {
+  return std::isfinite(b - a) ? absl::StrFormat("%+.4f", b - a) : kNone;
 }
 
 // By how much of it `b` differs from `a`.
@@ -50,159 +51,208 @@ std::string OutcomeText(const Trial* trial) {
                           : absl::StrCat(TrialName(trial->summary), ": ", ResultOf(*trial).outcome);
 }
 
-// A table of pairs in the making.
-struct PairColumns {
-  std::string first;  // numbers of the experiments
-  std::string second;
-  TextTable table;
-
-  void Add(const std::string& name, const std::string& difference) {
-    table.header.push_back(absl::StrCat(name, ", ", first));
-    table.header.push_back(absl::StrCat(name, ", ", second));
-    table.header.push_back(difference);
-  }
+// What a row of a comparison shows of each experiment, and against the first.
+struct Measure {
+  std::string name;
+  std::string against;  // heading of the columns that compare
+  std::function<double(const Result&)> value;
+  std::function<std::string(double)> text;
+  std::function<std::string(double, double)> change;
 };
 
-PairColumns ColumnsOf(const Experiment& a, const Experiment& b, const std::string& caption) {
-  PairColumns columns;
-  columns.first = absl::StrCat(a.found.summary().experiment());
-  columns.second = absl::StrCat(b.found.summary().experiment());
-  columns.table.caption = absl::StrCat("Trials with equal parameters; differences are experiment ",
-                                       columns.second, " against ", columns.first, caption);
-  columns.table.header = {"parameters"};
-  return columns;
+void AddHeader(const Experiments& experiments, const Measure& measure, TextTable& table) {
+  for (const Experiment& one : experiments) {
+    table.header.push_back(absl::StrCat(measure.name, ", ", IdOf(one)));
+  }
+  for (size_t i = 1; i < experiments.size(); ++i) {
+    table.header.push_back(experiments.size() == 2
+                               ? measure.against
+                               : absl::StrCat(measure.against, ", ", IdOf(experiments[i])));
+  }
 }
 
-std::string PairName(const TrialPair& pair) {
-  return AssignmentsText((pair.first != nullptr ? *pair.first : *pair.second).summary);
+void AddCells(const TrialGroup& group, const Measure& measure, std::vector<std::string>& row) {
+  std::vector<double> values;
+  for (const Trial* trial : group) values.push_back(measure.value(ResultOrNone(trial)));
+  for (const double value : values) row.push_back(measure.text(value));
+  for (size_t i = 1; i < values.size(); ++i) row.push_back(measure.change(values[0], values[i]));
+}
+
+// What the member says that sweeps most.
+std::string NameOf(const TrialGroup& group) {
+  const Trial* fullest = nullptr;
+  for (const Trial* trial : group) {
+    if (trial == nullptr) continue;
+    if (fullest == nullptr ||
+        trial->summary.assignments_size() > fullest->summary.assignments_size()) {
+      fullest = trial;
+    }
+  }
+  return AssignmentsText(fullest->summary);
+}
+
+enum class Outcomes { kShown, kLeftOut };
+
+TextTable GroupTable(const Experiments& experiments, const std::vector<TrialGroup>& groups,
+                     Outcomes outcomes, const std::vector<Measure>& measures,
+                     const std::string& caption) {
+  TextTable table;
+  table.caption = absl::StrCat("Trials with equal parameters; differences are against experiment ",
+                               IdOf(experiments[0]), caption);
+  table.header = {"parameters"};
+  if (outcomes == Outcomes::kShown) {
+    for (const Experiment& one : experiments) table.header.push_back(IdOf(one));
+  }
+  table.text_columns = table.header.size();
+  for (const Measure& measure : measures) AddHeader(experiments, measure, table);
+  for (const TrialGroup& group : groups) {
+    std::vector<std::string>& row = table.rows.emplace_back(1, NameOf(group));
+    if (outcomes == Outcomes::kShown) {
+      for (const Trial* trial : group) row.push_back(OutcomeText(trial));
+    }
+    for (const Measure& measure : measures) AddCells(group, measure, row);
+  }
+  return table;
 }
 
 // Two tables rather than one: as wide as a page, not wider.
-TextTable LossTable(const Experiment& a, const Experiment& b, Loss shown) {
-  PairColumns columns = ColumnsOf(a, b, absl::StrCat("; loss is ", LossName(shown)));
-  TextTable& table = columns.table;
-  table.header.push_back(columns.first);
-  table.header.push_back(columns.second);
-  table.text_columns = 3;
-  columns.Add("loss", "difference");
-  columns.Add("perplexity", "change");
-  for (const TrialPair& pair : MatchTrials(a, b)) {
-    const Result one = ResultOrNone(pair.first);
-    const Result two = ResultOrNone(pair.second);
-    const double loss = LossOf(one, shown);
-    const double other = LossOf(two, shown);
-    table.rows.push_back({PairName(pair), OutcomeText(pair.first), OutcomeText(pair.second),
-                          FormatLoss(loss), FormatLoss(other), SignedText(other - loss),
-                          FixedText(one.perplexity), FixedText(two.perplexity),
-                          ChangeText(one.perplexity, two.perplexity)});
-  }
-  return std::move(columns.table);
+void AppendTables(const Experiments& experiments, const std::vector<TrialGroup>& groups,
+                  Document& document) {
+  const bool evaluated =
+      std::all_of(experiments.begin(), experiments.end(),
+                  [](const Experiment& one) { return LossShown(one.trials) == Loss::kValidation; });
+  const Loss shown = evaluated ? Loss::kValidation : Loss::kTraining;
+  const std::vector<Measure> losses = {
+      {"loss", "difference", [shown](const Result& r) { return LossOf(r, shown); }, FormatLoss,
+       SignedText},
+      {"perplexity", "change", [](const Result& r) { return r.perplexity; }, FixedText,
+       ChangeText}};
+  const std::vector<Measure> speeds = {
+      {"seconds per epoch", "change", [](const Result& r) { return r.seconds_per_epoch; },
+       FixedText, ChangeText},
+      {"tokens/s", "change", [](const Result& r) { return r.tokens_per_second; },
+       [](double rate) { return FormatRate(rate); }, ChangeText}};
+  document.blocks.push_back(GroupTable(experiments, groups, Outcomes::kShown, losses,
+                                       absl::StrCat("; loss is ", LossName(shown))));
+  document.blocks.push_back(GroupTable(experiments, groups, Outcomes::kLeftOut, speeds, ""));
 }
 
-TextTable SpeedTable(const Experiment& a, const Experiment& b) {
-  PairColumns columns = ColumnsOf(a, b, "");
-  columns.Add("seconds per epoch", "change");
-  columns.Add("tokens/s", "change");
-  for (const TrialPair& pair : MatchTrials(a, b)) {
-    const Result one = ResultOrNone(pair.first);
-    const Result two = ResultOrNone(pair.second);
-    columns.table.rows.push_back(
-        {PairName(pair), FixedText(one.seconds_per_epoch), FixedText(two.seconds_per_epoch),
-         ChangeText(one.seconds_per_epoch, two.seconds_per_epoch),
-         FormatRate(one.tokens_per_second), FormatRate(two.tokens_per_second),
-         ChangeText(one.tokens_per_second, two.tokens_per_second)});
-  }
-  return std::move(columns.table);
-}
-
-void AppendDifferences(const Experiment& a, const Experiment& b, Document& document) {
-  document.blocks.push_back(Heading{"In what they differ"});
+void AppendDifferences(const Experiments& experiments, Document& document) {
+  document.blocks.push_back(Heading{"Differences"});
   TextTable table;
   table.caption =
       "Resolved fields; of a field that differs between the trials of one, all its values";
-  table.header = {"field", absl::StrCat(a.found.summary().experiment()),
-                  absl::StrCat(b.found.summary().experiment())};
-  table.text_columns = 3;
-  for (const Difference& one : DifferencesOf(a, b)) {
-    table.rows.push_back({one.path, one.first, one.second});
+  table.header = {"field"};
+  for (const Experiment& one : experiments) table.header.push_back(IdOf(one));
+  table.text_columns = table.header.size();
+  for (const Difference& one : DifferencesOf(experiments)) {
+    std::vector<std::string>& row = table.rows.emplace_back(1, one.path);
+    row.insert(row.end(), one.values.begin(), one.values.end());
   }
   if (table.rows.empty()) {
-    document.blocks.push_back(Paragraph{"In no field, nor in what they ran on."});
+    document.blocks.push_back(Paragraph{"None: no field differs, nor what they ran on."});
   } else {
     document.blocks.push_back(std::move(table));
   }
 }
 
-// Loss over steps of whole pairs, as many as there are colours.
-Figure PairFigure(const std::vector<TrialPair>& pairs) {
+void AddCurve(const Trial& trial, Look look, LineChart& chart) {
+  ChartLine& line = chart.lines.emplace_back();
+  const std::string assignments = AssignmentsText(trial.summary);
+  line.name = absl::StrCat(TrialName(trial.summary), assignments == kNone ? "" : "  ",
+                           assignments == kNone ? "" : assignments);
+  line.look = look;
+  line.points = trial.mean_by_step;
+  line.marks = trial.val_by_step;
+}
+
+bool HasCurve(const Trial* trial) { return trial != nullptr && trial->logged > 0; }
+
+// Curves laid over each other: of whole groups, as many as there are colours; where no trials are
+// alike, of each experiment's best.
+Figure Curves(const Experiments& experiments, const std::vector<TrialGroup>& groups) {
   LineChart chart;
   chart.title = "Training loss over steps";
   chart.x_label = "optimizer step";
   chart.y_label = "loss (nats per token)";
-  std::vector<double> ys;
   size_t colour = 0;
-  for (const auto& [left, right] : pairs) {
-    if (left == nullptr || right == nullptr || left->logged + right->logged == 0) continue;
+  for (const TrialGroup& group : groups) {
     if (colour == kColours) break;
-    for (const Trial* trial : {left, right}) {
-      ChartLine& line = chart.lines.emplace_back();
-      line.name = absl::StrCat(TrialName(trial->summary), "  ", AssignmentsText(trial->summary));
-      line.look = {colour, trial == left ? 0U : 1U};
-      line.points = trial->mean_by_step;
-      line.marks = trial->val_by_step;
-      for (const Point& point : line.points) ys.push_back(point.y);
+    if (std::count_if(group.begin(), group.end(), HasCurve) < 2) continue;
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (HasCurve(group[i])) AddCurve(*group[i], {colour, i}, chart);
     }
     ++colour;
   }
+  std::string note = absl::StrCat(
+      "Trials with equal parameters have one colour, dashes tell the experiments apart. At most ",
+      kColours, " such groups are drawn.");
+  if (chart.lines.empty()) {
+    note = "No trials have equal parameters: the best of each experiment is drawn.";
+    for (const Experiment& one : experiments) {
+      const std::vector<const Trial*> ranked = BestFirst(one);
+      const auto best = std::find_if(ranked.begin(), ranked.end(), HasCurve);
+      if (best != ranked.end()) AddCurve(**best, LookOf(chart.lines.size()), chart);
+    }
+  }
+  std::vector<double> ys;
+  for (const ChartLine& line : chart.lines) {
+    for (const Point& point : line.points) ys.push_back(point.y);
+  }
   chart.y_scale = ChooseScale(ys);
   chart.marks_name = "validation";
-  const std::string note = absl::StrCat(
-      "A pair has one colour; the second experiment is dashed. Lines go through the means of ",
-      kMeansPerLine, " stretches. At most ", kColours, " pairs are drawn.");
+  absl::StrAppend(&note, " Lines go through the means of ", kMeansPerLine, " stretches.");
   return {std::move(chart), note};
 }
 
 }  // namespace
 
-std::vector<TrialPair> MatchTrials(const Experiment& a, const Experiment& b) {
-  std::map<std::map<std::string, std::string>, std::deque<const Trial*>> waiting;
-  for (const Trial& trial : b.trials) waiting[ParametersOf(trial)].push_back(&trial);
-  std::vector<TrialPair> pairs;
-  std::set<const Trial*> paired;
-  for (const Trial& trial : a.trials) {
-    std::deque<const Trial*>& equal = waiting[ParametersOf(trial)];
-    const Trial* partner = equal.empty() ? nullptr : equal.front();
-    if (partner != nullptr) equal.pop_front();
-    paired.insert(partner);
-    pairs.emplace_back(&trial, partner);
+std::vector<TrialGroup> MatchTrials(const Experiments& experiments) {
+  std::set<std::string> swept;
+  for (const Experiment& experiment : experiments) {
+    for (const Trial& trial : experiment.trials) {
+      for (const v1::Assignment& one : trial.summary.assignments()) swept.insert(one.path());
+    }
   }
-  for (const Trial& trial : b.trials) {
-    if (!paired.contains(&trial)) pairs.emplace_back(nullptr, &trial);
+  const std::vector<std::string> paths(swept.begin(), swept.end());
+  std::vector<TrialGroup> groups;
+  std::map<std::vector<std::string>, std::vector<size_t>> alike;  // numbers of groups
+  for (size_t i = 0; i < experiments.size(); ++i) {
+    for (const Trial& trial : experiments[i].trials) {
+      std::vector<size_t>& known = alike[ResolvedTexts(experiments[i], trial, paths)];
+      const auto free = std::find_if(known.begin(), known.end(),
+                                     [&](size_t group) { return groups[group][i] == nullptr; });
+      if (free == known.end()) {
+        known.push_back(groups.size());
+        groups.emplace_back(experiments.size())[i] = &trial;
+      } else {
+        groups[*free][i] = &trial;
+      }
+    }
   }
-  return pairs;
+  return groups;
 }
 
-Document CompareReport(const Experiment& a, const Experiment& b) {
+Document CompareReport(const Experiments& experiments) {
   Document document;
-  document.title = absl::StrCat("Experiments ", a.found.summary().experiment(), " and ",
-                                b.found.summary().experiment(), " compared");
-  document.blocks.push_back(HeadFacts(a));
-  document.blocks.push_back(HeadFacts(b));
-  AppendDifferences(a, b, document);
+  std::vector<std::string> ids;
+  for (const Experiment& one : experiments) ids.push_back(IdOf(one));
+  const std::string last = ids.back();
+  ids.pop_back();
+  document.title =
+      absl::StrCat("Experiments ", absl::StrJoin(ids, ", "), " and ", last, " compared");
+  for (const Experiment& one : experiments) document.blocks.push_back(HeadFacts(one));
+  AppendDifferences(experiments, document);
   document.blocks.push_back(Heading{"Results"});
-  const bool evaluated =
-      LossShown(a.trials) == Loss::kValidation && LossShown(b.trials) == Loss::kValidation;
-  document.blocks.push_back(LossTable(a, b, evaluated ? Loss::kValidation : Loss::kTraining));
-  document.blocks.push_back(SpeedTable(a, b));
+  const std::vector<TrialGroup> groups = MatchTrials(experiments);
+  AppendTables(experiments, groups, document);
   document.blocks.push_back(Paragraph{MeasuresNote()});
-  Figure figure = PairFigure(MatchTrials(a, b));
+  Figure figure = Curves(experiments, groups);
   if (!std::get<LineChart>(figure.chart).lines.empty()) {
     document.blocks.push_back(std::move(figure));
   }
-  for (const Experiment* one : {&a, &b}) {
-    AppendConfiguration(
-        *one, absl::StrCat("Configuration of experiment ", one->found.summary().experiment()),
-        document);
+  for (const Experiment& one : experiments) {
+    AppendConfiguration(one, absl::StrCat("Configuration of experiment ", IdOf(one)), document);
   }
   return document;
 }

@@ -1,10 +1,8 @@
-// compare.h: two experiments side by side.
+// compare.h: experiments side by side.
 //
 // Role:  pure. Tests: tests/cli/report/sections_test.cc
 #pragma once
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/report/collect.h"
@@ -12,11 +10,18 @@
 
 namespace dt::cli::report {
 
-// Trials with equal parameters, in the order of `a`; then those that only `b` has. What one lacks
-// is null. Of several with equal parameters the first are paired, then the second, and so on.
-using TrialPair = std::pair<const Trial*, const Trial*>;
-std::vector<TrialPair> MatchTrials(const Experiment& a, const Experiment& b);
+// A trial of each experiment, in their order; null where one has none like it.
+using TrialGroup = std::vector<const Trial*>;
 
-Document CompareReport(const Experiment& a, const Experiment& b);
+// Trials that are alike: equal in the resolved value of every field that any of the experiments
+// sweeps, so that lr 0.001 that is swept here pairs with lr 0.001 that is fixed there. In the order
+// of the first experiment, then what only later ones have. Of several alike in one experiment the
+// first goes with the first of another, and so on.
+std::vector<TrialGroup> MatchTrials(const std::vector<Experiment>& experiments);
+
+// A column for each in every table: more would be wider than any screen.
+inline constexpr int kComparedMax = 8;
+// REQUIRES: two experiments or more.
+Document CompareReport(const std::vector<Experiment>& experiments);
 
 }  // namespace dt::cli::report

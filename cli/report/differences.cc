@@ -76,23 +76,30 @@ std::string BuildText(const v1::TrialSummary& trial) {
 
 }  // namespace
 
-std::vector<Difference> DifferencesOf(const Experiment& a, const Experiment& b) {
+std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments) {
   std::vector<Difference> differences;
-  const auto compare = [&](const std::string& path, const Texts& first, const Texts& second) {
-    if (Sorted(first) != Sorted(second))
-      differences.push_back({path, Joined(first), Joined(second)});
+  const auto compare = [&](const std::string& path, const std::vector<Texts>& all) {
+    const Texts first = Sorted(all[0]);
+    if (std::all_of(all.begin(), all.end(), [&](const Texts& one) { return Sorted(one) == first; }))
+      return;
+    Difference& difference = differences.emplace_back();
+    difference.path = path;
+    for (const Texts& one : all) difference.values.push_back(Joined(one));
   };
   for (const spec::Field& field : spec::ExperimentFieldTable()) {
     if (field.path.find('.') == std::string::npos) continue;  // version, name, …
-    const auto text = [&](const Experiment& one) {
-      return spec::ValueText(spec::GetExperimentField(one.found.spec(), field.path));
-    };
-    compare(field.path, {text(a)}, {text(b)});
+    std::vector<Texts> all;
+    for (const Experiment& one : experiments) {
+      all.push_back({spec::ValueText(spec::GetExperimentField(one.found.spec(), field.path))});
+    }
+    compare(field.path, all);
   }
-  const std::vector<v1::Spec> first = ResolvedSpecs(a);
-  const std::vector<v1::Spec> second = ResolvedSpecs(b);
+  std::vector<std::vector<v1::Spec>> resolved;
+  for (const Experiment& one : experiments) resolved.push_back(ResolvedSpecs(one));
   for (const spec::Field& field : spec::FieldTable()) {
-    compare(field.path, TextsOf(field, first), TextsOf(field, second));
+    std::vector<Texts> all;
+    for (const std::vector<v1::Spec>& specs : resolved) all.push_back(TextsOf(field, specs));
+    compare(field.path, all);
   }
   const std::vector<std::pair<std::string, Ran>> runs = {
       {"build", BuildText},
@@ -100,17 +107,24 @@ std::vector<Difference> DifferencesOf(const Experiment& a, const Experiment& b) 
       {"device", [](const auto& trial) { return trial.provenance().device_name(); }},
       {"data", [](const auto& trial) { return trial.data_fingerprint(); }}};
   for (const auto& [name, ran] : runs) {
-    const Texts left = TextsOf(ran, a);
-    const Texts right = TextsOf(ran, b);
-    if (!left.empty() && !right.empty()) compare(name, left, right);
+    std::vector<Texts> all;
+    for (const Experiment& one : experiments) all.push_back(TextsOf(ran, one));
+    const bool known =
+        std::none_of(all.begin(), all.end(), [](const Texts& texts) { return texts.empty(); });
+    if (known) compare(name, all);
   }
   return differences;
 }
 
-std::string ResolvedText(const Experiment& experiment, const Trial& trial,
-                         const std::string& path) {
-  const spec::Field* field = spec::FindField(path);
-  return field == nullptr ? kNone : TextOf(*field, ResolvedSpec(experiment, trial));
+std::vector<std::string> ResolvedTexts(const Experiment& experiment, const Trial& trial,
+                                       const std::vector<std::string>& paths) {
+  const v1::Spec resolved = ResolvedSpec(experiment, trial);
+  std::vector<std::string> texts;
+  for (const std::string& path : paths) {
+    const spec::Field* field = spec::FindField(path);
+    texts.push_back(field == nullptr ? kNone : TextOf(*field, resolved));
+  }
+  return texts;
 }
 
 }  // namespace dt::cli::report

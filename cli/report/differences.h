@@ -1,4 +1,4 @@
-// differences.h: in what two experiments differ.
+// differences.h: in what experiments differ.
 //
 // Role:  pure. Tests: tests/cli/report/differences_test.cc
 #pragma once
@@ -10,17 +10,18 @@
 
 namespace dt::cli::report {
 
-// What the trials of both have at `path`, resolved: one text, or all that occur, in order.
+// What the trials of each experiment have at `path`, resolved: one text, or all that occur, in
+// order.
 struct Difference {
   std::string path;  // of a field; "build", "LibTorch", "device", "data" of what trials ran on
-  std::string first;
-  std::string second;
+  std::vector<std::string> values;  // of each experiment
 };
-// Fields in the order of the manual, then what they ran on, where that is known of both. Names,
+// Fields in the order of the manual, then what they ran on, where that is known of all. Names,
 // descriptions and labels are no difference.
-std::vector<Difference> DifferencesOf(const Experiment& a, const Experiment& b);
+std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments);
 
-// The trial's resolved value of the field at `path`; "-" where it is not set.
-std::string ResolvedText(const Experiment& experiment, const Trial& trial, const std::string& path);
+// The trial's resolved values of the fields at `paths`; "-" where one is not set.
+std::vector<std::string> ResolvedTexts(const Experiment& experiment, const Trial& trial,
+                                       const std::vector<std::string>& paths);
 
 }  // namespace dt::cli::report

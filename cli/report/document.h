@@ -6,6 +6,7 @@
 // Tests:     tests/cli/report/document_test.cc
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,7 @@ struct TextTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;  // each as long as header; the first cell names it
   size_t text_columns = 1;                     // that many from the left are text, others numbers
+  size_t marked = SIZE_MAX;                    // a row that stands out
 };
 struct Figure {
   std::variant<LineChart, BarChart> chart;

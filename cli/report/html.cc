@@ -16,18 +16,20 @@ constexpr char kStyle[] = R"css(
   --ground: #14171b; --ink: #e6e9ed; --dim: #9aa4af; --rule: #3a424b; --shade: #1d2227;
   --k0: #5eb8f0; --k1: #ff9a57; --k2: #3fcfa3; --k3: #f093cd;
   --k4: #e0b84a; --k5: #afa6ff; --k6: #ff8088; --k7: #c8c8c8; } }
-body { background: var(--ground); color: var(--ink); max-width: 62rem; margin: 2rem auto;
+body { background: var(--ground); color: var(--ink); max-width: 76rem; margin: 2rem auto;
   padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.7rem; margin-bottom: .5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.5rem; }
 dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; margin: 1rem 0; }
+.wide { overflow-x: auto; max-width: 100%; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 caption { text-align: left; color: var(--dim); padding-bottom: .4rem; }
 th, td { border-bottom: 1px solid var(--rule); padding: .25rem .5rem; text-align: right; }
 th { font-weight: 600; } thead th { background: var(--shade); }
-.t { text-align: left; }
-figure { margin: 1.5rem 0; } figcaption, .note { color: var(--dim); font-size: .9rem; }
+.t { text-align: left; max-width: 24rem; overflow-wrap: anywhere; }
+tbody th { position: sticky; left: 0; background: var(--ground); }
+.m th, .m td { font-weight: 600; background: var(--shade); }
+figure { margin: 1.5rem 0; } figure .wide { margin: 0; } figure svg { min-width: 44rem; } figcaption, .note { color: var(--dim); font-size: .9rem; }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .h { font-size: 14px; font-weight: 600; } svg .d { fill: var(--dim); }
 svg .q { stroke-width: 1; opacity: .3; }
@@ -36,7 +38,8 @@ svg .a { stroke: var(--dim); stroke-width: 1; fill: none; }
 pre { background: var(--shade); padding: .8rem 1rem; overflow-x: auto; font-size: 13px; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; } pre { white-space: pre-wrap; }
   table { font-size: 8pt; } th, td { padding: .15rem .3rem; }
-  figure, table { break-inside: avoid; } h2 { break-after: avoid; } .wide { overflow: visible; } }
+  figure, table { break-inside: avoid; } h2 { break-after: avoid; } .wide { overflow: visible; }
+  figure svg { min-width: 0; } tbody th { position: static; } }
 )css";
 
 std::string Style() {
@@ -57,6 +60,19 @@ void Append(std::string& page, const Facts& facts) {
   page += "</dl>\n";
 }
 
+// A hash says what it says with its first digits; where one points at them, all are shown.
+bool IsHash(const std::string& text) {
+  constexpr size_t kShortest = 32;
+  return text.size() >= kShortest &&
+         text.find_first_not_of("0123456789abcdef-") == std::string::npos;
+}
+
+std::string Cell(const std::string& text) {
+  constexpr size_t kShown = 12;
+  if (!IsHash(text)) return ">" + EscapeHtml(text);
+  return absl::StrCat(" title=\"", text, "\">", text.substr(0, kShown), "…");
+}
+
 void Append(std::string& page, const TextTable& table) {
   page += "<div class=\"wide\"><table>\n";
   if (!table.caption.empty()) {
@@ -70,10 +86,12 @@ void Append(std::string& page, const TextTable& table) {
     absl::StrAppend(&page, "<th scope=\"col\"", text(i), ">", EscapeHtml(table.header[i]), "</th>");
   }
   page += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : table.rows) {
-    page += "<tr>";
+  for (size_t number = 0; number < table.rows.size(); ++number) {
+    const std::vector<std::string>& row = table.rows[number];
+    const bool marked = number == table.marked;
+    page += marked ? "<tr class=\"m\">" : "<tr>";
     for (size_t i = 0; i < row.size(); ++i) {
-      absl::StrAppend(&page, i == 0 ? "<th scope=\"row\"" : "<td", text(i), ">", EscapeHtml(row[i]),
+      absl::StrAppend(&page, i == 0 ? "<th scope=\"row\"" : "<td", text(i), Cell(row[i]),
                       i == 0 ? "</th>" : "</td>");
     }
     page += "</tr>\n";
@@ -82,12 +100,13 @@ void Append(std::string& page, const TextTable& table) {
 }
 
 void Append(std::string& page, const Figure& figure, int id) {
-  absl::StrAppend(&page, "<figure>\n");
+  absl::StrAppend(&page, "<figure>\n<div class=\"wide\">\n");
   if (const auto* lines = std::get_if<LineChart>(&figure.chart)) {
     page += LineChartSvg(*lines, id);
   } else {
     page += BarChartSvg(std::get<BarChart>(figure.chart), id);
   }
+  page += "</div>\n";
   if (!figure.note.empty()) {
     absl::StrAppend(&page, "<figcaption>", EscapeHtml(figure.note), "</figcaption>\n");
   }

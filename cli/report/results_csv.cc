@@ -25,12 +25,10 @@ std::vector<std::string> PathsOf(const std::vector<Experiment>& experiments) {
   }
   std::vector<std::string> paths;
   for (const Swept& one : SweptParameters(all)) paths.push_back(one.path);
-  for (size_t i = 1; i < experiments.size(); ++i) {
-    for (const Difference& one : DifferencesOf(experiments[0], experiments[i])) {
-      const bool known = std::find(paths.begin(), paths.end(), one.path) != paths.end();
-      if (known || one.path == "seed" || spec::FindField(one.path) == nullptr) continue;
-      paths.push_back(one.path);
-    }
+  for (const Difference& one : DifferencesOf(experiments)) {
+    const bool known = std::find(paths.begin(), paths.end(), one.path) != paths.end();
+    if (known || one.path == "seed" || spec::FindField(one.path) == nullptr) continue;
+    paths.push_back(one.path);
   }
   return paths;
 }
@@ -43,9 +41,9 @@ Json RowOf(const Experiment& experiment, const Trial& trial,
   row["experiment"] = experiment.found.summary().experiment();
   row["name"] = experiment.found.summary().name();
   row["trial"] = summary.trial();
-  for (const std::string& path : paths) {
-    const std::string text = ResolvedText(experiment, trial, path);
-    row[path] = text == kNone ? Json(nullptr) : Json(text);
+  const std::vector<std::string> texts = ResolvedTexts(experiment, trial, paths);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    row[paths[i]] = texts[i] == kNone ? Json(nullptr) : Json(texts[i]);
   }
   row["state"] = Word(summary.state());
   row["outcome"] = Ended(summary.state()) ? Json(Word(summary.cause())) : Json(nullptr);
@@ -68,10 +66,8 @@ Json RowOf(const Experiment& experiment, const Trial& trial,
   row["tokens_per_second"] = NumberJson(result.tokens_per_second);
   row["allreduce_share"] = NumberJson(result.allreduce_ratio);
   row["comm_exposed_share"] = NumberJson(result.comm_exposed_ratio);
-  for (size_t i = 0; i < kPhases.size(); ++i) {
-    static constexpr std::array<const char*, kPhases.size()> kNames = {
-        "data", "forward", "backward", "comm_exposed", "optimizer", "other"};
-    row[absl::StrCat(kNames[i], "_seconds")] =
+  for (size_t i = 0; i < spec::kPartsOfStep.size(); ++i) {
+    row[spec::kPartsOfStep[i].name] =
         trial.logged > 0 ? NumberJson(trial.phase_seconds[i]) : Json(nullptr);
   }
   row["allreduce_seconds"] = trial.logged > 0 ? NumberJson(trial.allreduce_seconds) : Json(nullptr);

@@ -54,14 +54,12 @@ std::string CountsText(const v1::ExperimentSummary& summary) {
   return text;
 }
 
-// Those with logged rows, the best first, as many as can be drawn; in order of number.
+// Those with logged rows, the best first, as many as can be drawn.
 std::vector<const Trial*> Drawn(const Experiment& experiment) {
   std::vector<const Trial*> drawn;
   for (const Trial* trial : BestFirst(experiment)) {
     if (trial->logged > 0 && drawn.size() < kDrawnMax) drawn.push_back(trial);
   }
-  std::sort(drawn.begin(), drawn.end(),
-            [](const Trial* a, const Trial* b) { return a->summary.trial() < b->summary.trial(); });
   return drawn;
 }
 
@@ -143,7 +141,7 @@ void AppendStepTime(const Experiment& experiment, Document& document) {
   BarChart chart;
   chart.title = "Time of an optimizer step";
   chart.x_label = "milliseconds, mean over the logged steps";
-  chart.parts.assign(kPhases.begin(), kPhases.end());
+  for (const spec::StepColumn& part : spec::kPartsOfStep) chart.parts.emplace_back(part.title);
   for (const Trial* trial : drawn) {
     BarChart::Bar& bar = chart.bars.emplace_back();
     bar.name = LineName(trial->summary);
@@ -157,7 +155,7 @@ void AppendStepTime(const Experiment& experiment, Document& document) {
   table.caption = "Milliseconds of a step; all-reduce overlaps with backward";
   table.header = {"trial", "parameters"};
   table.text_columns = 2;
-  table.header.insert(table.header.end(), kPhases.begin(), kPhases.end());
+  for (const spec::StepColumn& part : spec::kPartsOfStep) table.header.emplace_back(part.title);
   for (const char* name : {"all-reduce", "share of all-reduce", "share exposed", "tokens/s"}) {
     table.header.emplace_back(name);
   }
@@ -291,7 +289,8 @@ std::string MeasuresNote() {
   return "Perplexity is exp(validation loss), the loss being the mean over the evaluated tokens; "
          "batch-mean perplexity is the mean of exp(loss) over the evaluated batches, which some "
          "studies print and which is never lower where these are equally large. Validation loss "
-         "is that of a trial's last evaluation. Seconds per epoch are wall seconds of the training "
+         "is that of a trial's last evaluation, best the best of all with its step. Seconds per "
+         "epoch are wall seconds of the training "
          "steps, without evaluations and checkpoints, for as many tokens as the training data has. "
          "A dash stands for what is not known.";
 }
@@ -318,7 +317,7 @@ Document ExperimentReport(const Experiment& experiment) {
   document.blocks.push_back(HeadFacts(experiment));
   document.blocks.push_back(Heading{"Results"});
   if (auto grid = StudyGrid(experiment.trials)) document.blocks.push_back(*std::move(grid));
-  document.blocks.push_back(TrialList(experiment.trials));
+  document.blocks.push_back(TrialList(experiment));
   document.blocks.push_back(Paragraph{MeasuresNote()});
   for (Figure& figure : StudyFigures(experiment.trials)) {
     document.blocks.push_back(std::move(figure));

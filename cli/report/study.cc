@@ -36,6 +36,13 @@ std::string GridCell(const Trial& trial, Loss shown, Perplexities perplexities) 
   return Finished(trial.summary) ? text : absl::StrCat(text, " (", result.outcome, ")");
 }
 
+// "2.0000 at 40": the best validation loss and its step.
+std::string BestText(const Trial& trial) {
+  const v1::Evaluation& best = trial.best_evaluation;
+  if (best.step() == 0) return FormatLoss(trial.summary.best_val_loss());
+  return absl::StrCat(FormatLoss(best.loss()), " at ", FormatCount(best.step()));
+}
+
 // The parameter that figures have as x; null when none is numeric.
 const SweptParameter* HorizontalOf(const std::vector<SweptParameter>& swept) {
   const SweptParameter* chosen = nullptr;
@@ -142,23 +149,27 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
   return table;
 }
 
-TextTable TrialList(const std::vector<Trial>& trials) {
-  const std::vector<SweptParameter> swept = SweptIn(trials);
+TextTable TrialList(const Experiment& experiment) {
+  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
   TextTable table;
   table.header = {"trial"};
   for (const SweptParameter& one : swept) table.header.push_back(one.path);
   table.text_columns = table.header.size() + 1;
-  for (const char* name : {"outcome", "step", "loss", "validation loss", "perplexity",
+  for (const char* name : {"outcome", "step", "loss", "validation loss", "best", "perplexity",
                            "batch-mean perplexity", "epochs", "seconds per epoch", "tokens/s"}) {
     table.header.emplace_back(name);
   }
-  for (const Trial& trial : trials) {
+  for (const Trial* one : BestFirst(experiment)) {
+    const Trial& trial = *one;
     const Result result = ResultOf(trial);
-    std::vector<std::string>& row = table.rows.emplace_back(1, TrialName(trial.summary));
+    const bool best = trial.summary.trial() == experiment.found.summary().best_trial();
+    if (best) table.marked = table.rows.size();
+    std::vector<std::string>& row =
+        table.rows.emplace_back(1, absl::StrCat(TrialName(trial.summary), best ? " (best)" : ""));
     for (const SweptParameter& one : swept) row.push_back(ValueAt(trial.summary, one.path));
     for (std::string text :
          {result.outcome, StepText(trial.summary), FormatLoss(result.loss),
-          FormatLoss(result.val_loss), FixedText(result.perplexity),
+          FormatLoss(result.val_loss), BestText(trial), FixedText(result.perplexity),
           FixedText(result.perplexity_mean), FixedText(result.epochs),
           FixedText(result.seconds_per_epoch), FormatRate(result.tokens_per_second)}) {
       row.push_back(std::move(text));

@@ -23,8 +23,8 @@ std::string LossName(Loss loss);
 // another number of swept parameters.
 std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials);
 
-// A row for each trial: parameters, outcome, results.
-TextTable TrialList(const std::vector<Trial>& trials);
+// A row for each trial: parameters, outcome, results. The best first, and marked.
+TextTable TrialList(const Experiment& experiment);
 
 // Loss and seconds per epoch against train.seq_len, or, where that is not swept, against the
 // numeric parameter with the most values; a line for each combination of the others, where there

@@ -9,15 +9,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/view/format.h"
+#include "cli/view/summary.h"
 #include "google/protobuf/descriptor.h"
 #include "spec/spec.h"
 
 namespace dt::cli {
 namespace {
 
-constexpr char kRate[] = "tokens_per_second";
+constexpr char kTokensPerSecond[] = "tokens_per_second";
 constexpr char kUtilization[] = "flops_utilization_ratio";
-constexpr char kValLoss[] = "val_loss";
+constexpr char kValidationLoss[] = "val_loss";
 constexpr char kPerplexity[] = "val_perplexity_mean";
 constexpr char kHellaSwag[] = "hellaswag_acc";
 constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
@@ -26,7 +27,7 @@ constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
 void PutEvaluation(const v1::Evaluation& evaluation, const std::vector<std::string>& metrics,
                    Json& row) {
   for (const std::string& name : metrics) {
-    if (name == kValLoss) row[name] = evaluation.loss();
+    if (name == kValidationLoss) row[name] = evaluation.loss();
     if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
       row[name] = evaluation.perplexity_mean();
     }
@@ -54,6 +55,12 @@ Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor*
   }
 }
 
+std::string CsvCell(const Json& value) {
+  if (value.is_string()) return CsvField(value.get<std::string>());
+  if (value.is_structured()) return CsvField(value.dump());
+  return value.is_number_float() ? FormatExact(value.get<double>()) : value.dump();
+}
+
 // As in the lists: evaluations and checkpoints aside.
 double TrainingSeconds(const v1::StepRow& row) {
   return row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
@@ -75,9 +82,9 @@ const std::vector<std::string>& MetricNames() {
     for (int i = 0; i < type->field_count(); ++i) {
       if (type->field(i)->name() != "step") list->push_back(type->field(i)->name());
     }
-    list->push_back(kRate);
+    list->push_back(kTokensPerSecond);
     list->push_back(kUtilization);
-    list->push_back(kValLoss);
+    list->push_back(kValidationLoss);
     list->push_back(kPerplexity);
     list->push_back(kHellaSwag);
     list->push_back(kHellaSwagNorm);
@@ -99,9 +106,14 @@ absl::Status CheckMetricNames(const std::vector<std::string>& names) {
   return absl::OkStatus();
 }
 
-MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts)
+MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
+                       const std::vector<v1::TrialSummary>& trials)
     : experiment_(experiment), metrics_(std::move(metrics)), attempts_(attempts) {
   if (metrics_.empty()) metrics_ = MetricNames();
+  for (const Swept& one : SweptParameters(trials)) paths_.push_back(one.path);
+  for (const v1::TrialSummary& trial : trials) {
+    if (!trial.assignments().empty()) parameters_[trial.trial()] = ToJson(trial)["assignments"];
+  }
 }
 
 Json MetricRows::NewRow(const Key& key, bool superseded) const {
@@ -111,6 +123,8 @@ Json MetricRows::NewRow(const Key& key, bool superseded) const {
   row["attempt"] = key.attempt;
   row["step"] = key.step;
   if (attempts_ == Attempts::kAll) row["superseded"] = superseded;
+  const auto found = parameters_.find(key.trial);
+  if (found != parameters_.end()) row["parameters"] = found->second;
   return row;
 }
 
@@ -153,7 +167,7 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
         const bool said =
             !field->has_presence() || one.row().GetReflection()->HasField(one.row(), field);
         if (said) row[name] = FieldValue(one.row(), field);
-      } else if (name == kRate && seconds > 0) {
+      } else if (name == kTokensPerSecond && seconds > 0) {
         row[name] = one.row().tokens() / seconds;
       } else if (name == kUtilization && seconds > 0 && one.row().peak_flops() > 0) {
         row[name] = one.row().flops() / seconds / one.row().peak_flops();
@@ -181,6 +195,7 @@ std::vector<std::string> MetricRows::Columns() const {
   std::vector<std::string> columns = {"experiment", "trial", "attempt", "step"};
   if (attempts_ == Attempts::kAll) columns.push_back("superseded");
   columns.insert(columns.end(), metrics_.begin(), metrics_.end());
+  columns.insert(columns.end(), paths_.begin(), paths_.end());
   return columns;
 }
 
@@ -192,11 +207,17 @@ std::string MetricRows::CsvHeader() const {
 
 std::string MetricRows::CsvLine(const Json& row) const {
   std::string line;
-  for (const std::string& name : Columns()) {
+  std::vector<std::string> columns = Columns();
+  columns.resize(columns.size() - paths_.size());
+  for (const std::string& name : columns) {
     if (!line.empty()) line += ',';
     const auto found = row.find(name);
-    if (found == row.end()) continue;
-    line += found->is_number_float() ? FormatExact(found->get<double>()) : found->dump();
+    if (found != row.end()) line += CsvCell(*found);
+  }
+  const auto parameters = row.find("parameters");
+  for (const std::string& path : paths_) {
+    line += ',';
+    if (parameters != row.end() && parameters->contains(path)) line += CsvCell((*parameters)[path]);
   }
   return line + "\n";
 }

@@ -1,11 +1,13 @@
 // metric_rows.h: logged steps and evaluations as one stream of rows with named columns.
 //
 // Role:  pure. Columns are the fields of v1::StepRow, whose names carry the units, then
-//        tokens_per_second and val_loss. An evaluation joins the row of its step; without one it
+//        tokens_per_second and val_loss, then the parameters of the row's trial: whatever the
+//        data, a metric has its place. An evaluation joins the row of its step; without one it
 //        makes a row of its own.
 // Tests: tests/cli/view/metric_rows_test.cc
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,15 +26,17 @@ enum class Attempts { kValidOnly, kAll };
 
 class MetricRows {
  public:
-  // `metrics` empty: all. REQUIRES: CheckMetricNames(metrics).
-  MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts);
+  // `metrics` empty: all. `trials`: those whose parameters rows carry.
+  // REQUIRES: CheckMetricNames(metrics).
+  MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
+             const std::vector<v1::TrialSummary>& trials = {});
 
   // The rows that a page completes, in order of trial, step, attempt. Pages come in order.
   std::vector<Json> Add(const v1::ReadMetricsResponse& page);
   // What is left after the last page.
   std::vector<Json> Finish();
 
-  // experiment, trial, attempt, step, the metrics, and superseded with Attempts::kAll.
+  // experiment, trial, attempt, step, superseded with Attempts::kAll, the metrics, the parameters.
   std::vector<std::string> Columns() const;
   std::string CsvHeader() const;
   std::string CsvLine(const Json& row) const;
@@ -47,6 +51,8 @@ class MetricRows {
   const uint64_t experiment_;
   std::vector<std::string> metrics_;  // as constructed
   const Attempts attempts_;
+  std::vector<std::string> paths_;              // of parameters, in order of appearance
+  std::map<uint32_t, Json> parameters_;         // of a trial, by path
   std::vector<v1::EvaluationRow> evaluations_;  // sorted
   size_t next_evaluation_ = 0;
 };

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "common/text.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
@@ -232,6 +233,7 @@ void NoteRow(LiveAttempt& attempt, const v1::StepRow& row) {
 }
 
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
+  DT_CHECK(attempt.Open());  // an attempt ends once
   const TrialId id = attempt.id.trial;
   const Trial& trial = GetTrial(turn.durable(), id);
   const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
@@ -253,7 +255,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   DisarmAttempt(turn.live(), attempt);
   MarkMembersDue(turn.live(), attempt);
   NoteInactive(turn.state, id);
-  if (backoff.has_value()) {
+  if (backoff.has_value() && !Mutated(Mutant::kRetryForgotten)) {
     if (*backoff > absl::ZeroDuration()) {
       Park(turn.state, id,
            {.why = ParkedTrial::Why::kBackoff,
@@ -277,8 +279,9 @@ void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   if (!attempt.Open()) return;
   const Consequence consequence = ConsequenceOf(end.cause);
   // That it finished, rank 0 alone decides; the others leave with it.
-  const bool decides =
-      consequence == Consequence::kFinishes ? end.rank == 0 : end.cause != v1::CAUSE_COLLECTIVE;
+  const bool decides = consequence == Consequence::kFinishes
+                           ? end.rank == 0 || Mutated(Mutant::kAnyRankFinishes)
+                           : end.cause != v1::CAUSE_COLLECTIVE;
   if (decides) return Settle(turn, attempt, end);
   if (end.cause == v1::CAUSE_COLLECTIVE && !attempt.Is<Settling>()) {
     attempt.Enter(Settling{turn.now.steady + limits::kAbandonGrace});
@@ -448,7 +451,7 @@ void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
   if (attempt.Is<Cancelling>()) return;
   attempt.Enter(Cancelling{});
   DisarmAttempt(turn.live(), attempt);
-  MarkMembersDue(turn.live(), attempt);
+  if (!Mutated(Mutant::kCancelUnsent)) MarkMembersDue(turn.live(), attempt);
 }
 
 }  // namespace dt

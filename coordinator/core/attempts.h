@@ -36,8 +36,8 @@ void TakeRankGone(Turn& turn, Worker& worker);
 void ReleaseRank(Turn& turn, Worker& worker);
 // Ends the attempt and perhaps its trial.
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end);
-// The live half of an attempt that is recorded, on the workers of its gang by rank. The caller gives
-// it its specification and arms its timer.
+// The live half of an attempt that is recorded, on the workers of its gang by rank. The caller
+// gives it its specification and arms its timer.
 LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
                             const std::vector<WorkerIndex>& gang);
 // At the end of a Step: attempts that nobody holds any more. Until then they are there, for whoever

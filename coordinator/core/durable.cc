@@ -5,6 +5,8 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/mutant.h"
+#include "spec/step_columns.h"
 
 namespace dt {
 
@@ -120,6 +122,7 @@ const KnownCheckpoint* NewestCheckpoint(const Trial& trial) {
 
 Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause) {
   if (attempt.progressed) tries = Tries{};
+  if (Mutated(Mutant::kTriesUncounted)) return tries;
   const Consequence consequence = ConsequenceOf(cause);
   if (consequence == Consequence::kRetriesCrash) ++tries.crashes;
   if (consequence == Consequence::kRetriesLoss) ++tries.losses;
@@ -130,9 +133,9 @@ v1::Pace PaceOf(const v1::StepRow& rows) {
   v1::Pace pace;
   pace.set_tokens(rows.tokens());
   pace.set_seconds(std::max(0.0, rows.seconds() - rows.eval_seconds() - rows.checkpoint_seconds()));
-  pace.set_step_seconds(rows.data_seconds() + rows.forward_seconds() + rows.backward_seconds() +
-                        rows.comm_exposed_seconds() + rows.optimizer_seconds() +
-                        rows.other_seconds());
+  double step_seconds = 0;
+  for (const spec::StepColumn& part : spec::kPartsOfStep) step_seconds += part.Of(rows);
+  pace.set_step_seconds(step_seconds);
   pace.set_allreduce_seconds(rows.allreduce_seconds());
   pace.set_comm_exposed_seconds(rows.comm_exposed_seconds());
   return pace;

@@ -16,10 +16,9 @@ void LogLate(Turn& turn, ExperimentId id, absl::string_view what) {
       absl::StrCat("experiment ", id, ": ", what, " came too late: its search is over"));
 }
 
-// One specification cannot be trained, and so the search that proposed it is not to go on.
-void LogUnresolved(Turn& turn, ExperimentId id, const absl::Status& status) {
-  turn.effects.log_lines.push_back(absl::StrCat(
-      "experiment ", id, ": the proposed trials were left out: ", std::string(status.message())));
+void LogLeftOut(Turn& turn, ExperimentId id, const absl::Status& status) {
+  turn.effects.log_lines.push_back(
+      absl::StrCat("experiment ", id, ": the proposed trials were left out: ", status.message()));
 }
 
 }  // namespace
@@ -32,7 +31,7 @@ void TakeProposed(Turn& turn, v1::TrialsAdded added) {
   if (!takes) return LogLate(turn, id, "a proposal");
   const size_t before = experiment->trials.size();
   if (before + added.trials_size() > limits::kTrialsPerExperiment) {
-    return LogUnresolved(
+    return LogLeftOut(
         turn, id,
         absl::ResourceExhaustedError(absl::StrCat(
             before + added.trials_size(), " trials; the limit is ", limits::kTrialsPerExperiment)));
@@ -40,7 +39,7 @@ void TakeProposed(Turn& turn, v1::TrialsAdded added) {
   uint32_t number = static_cast<uint32_t>(before);
   for (v1::ExpandedTrial& trial : *added.mutable_trials()) trial.set_trial(++number);
   if (absl::Status status = KeepResolved(*experiment, added); !status.ok()) {
-    return LogUnresolved(turn, id, status);
+    return LogLeftOut(turn, id, status);
   }
   v1::Record record;
   record.mutable_trials_added()->Swap(&added);

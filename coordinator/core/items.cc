@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
@@ -74,7 +75,8 @@ void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
 }
 
 bool TakesResults(const Sender& sender) {
-  return sender.rank == 0 && sender.Newest() && !IsTerminal(sender.trial->state) &&
+  return sender.rank == 0 && sender.Newest() &&
+         (!IsTerminal(sender.trial->state) || Mutated(Mutant::kTerminalReports)) &&
          Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
 }
 
@@ -108,7 +110,9 @@ void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
 }
 
 void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* totals) {
-  if (sender.rank != 0 || !sender.Newest() || !sender.recorded->ran) return;
+  if (sender.rank != 0) return;
+  if (!sender.Newest() && !Mutated(Mutant::kRowsOfOldAttempts)) return;
+  if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
   uint64_t& until = turn.live().rows_until[sender.recorded->token];
   const std::string doubt = DoubtAbout(ClaimantOf(sender), chunk, until);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
@@ -230,11 +234,12 @@ void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
     if (item.what_case() == v1::Item::kRows && chunk < received.row_totals.size()) {
       totals = &received.row_totals[chunk++];
     }
-    if (item.sequence() <= worker.acked) continue;  // sent again: it was taken before
+    // Sent again: it was taken before.
+    if (item.sequence() <= worker.acked && !Mutated(Mutant::kItemsTakenTwice)) continue;
     worker.acked = item.sequence();
     TakeItem(turn, worker, item, totals);
   }
-  if (worker.acked > before) {
+  if (worker.acked > before && !Mutated(Mutant::kAcksForgotten)) {
     turn.effects.acks.push_back({worker.name, worker.instance, worker.acked});
   }
   MarkOrdersDue(turn.live(), worker);

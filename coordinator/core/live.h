@@ -91,8 +91,8 @@ struct Cancelling {};  // members are to be killed; each leaves or is lost withi
 struct Leaving {};     // its end is recorded: members are to leave, likewise
 using Phase = std::variant<Preparing, Connecting, Training, Settling, Cancelling, Leaving>;
 
-// An attempt whose members may still hold slots. Made by AddLiveAttempt (attempts.h) alone; freed at
-// the end of the Step in which the last of them let go.
+// An attempt whose members may still hold slots. Made by AddLiveAttempt (attempts.h) alone; freed
+// at the end of the Step in which the last of them let go.
 struct LiveAttempt {
   LiveAttempt(const AttemptId& its_id, const Attempt& recorded, Phase begins)
       : id(its_id),

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/mutant.h"
+
 namespace dt {
 namespace {
 
@@ -16,7 +18,7 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   assigned.set_world_size(static_cast<int32_t>(attempt.ranks.size()));
   assigned.set_kill(attempt.Is<Cancelling>());
   const bool leaves = !attempt.Open() || !IsMember(durable, worker);
-  assigned.set_abandon(leaves && !attempt.Is<Cancelling>());
+  assigned.set_abandon(leaves && !attempt.Is<Cancelling>() && !Mutated(Mutant::kAbandonForgotten));
   if (leaves) return assigned;  // who leaves needs no more
   assigned.set_checkpoint_stop(attempt.saving);
   *assigned.mutable_spec() = attempt.spec;
@@ -60,7 +62,7 @@ void PublishOrders(Turn& turn) {
     OrdersOut& out = turn.effects.orders.emplace_back();
     out.stream = worker.stream;
     out.orders.set_journal_id(turn.durable().journal_id);
-    out.orders.set_acked_sequence(worker.acked);
+    out.orders.set_acked_sequence(worker.acked + (Mutated(Mutant::kAcksAhead) ? 1 : 0));
     for (const std::string& token : worker.unknown_tokens) out.orders.add_unknown_tokens(token);
     if (worker.attempt != nullptr) {
       *out.orders.mutable_attempt() = AssignedTo(turn.durable(), worker);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/mutant.h"
 #include "common/view.h"
 
 namespace dt {
@@ -162,6 +163,7 @@ Decision Place(const SlotPool& pool, const Demand& demand) {
     decision.verdict = Verdict::kPlaced;
     GangBuilder builder(pool, wanted);
     decision.gang = builder.Build(anchored ? builder.Anchor(demand.storage_id) : kNoWorker);
+    if (Mutated(Mutant::kShortGang) && wanted > 1) decision.gang.pop_back();
     decision.reason = absl::StrCat(wanted, " ", device, wanted == 1 ? " slot" : " slots", " on ",
                                    builder.hosts(), builder.hosts() == 1 ? " host" : " hosts");
     return decision;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/items.h"
 #include "coordinator/core/orders.h"
@@ -95,7 +96,9 @@ void TakeReport(Turn& turn, ReportReceived& received) {
     return;
   }
   // Items of another journal were numbered for another coordinator's database.
-  const bool foreign = report.journal_id() != 0 && report.journal_id() != turn.durable().journal_id;
+  const bool foreign = report.journal_id() != 0 &&
+                       report.journal_id() != turn.durable().journal_id &&
+                       !Mutated(Mutant::kForeignItemsTaken);
   if (!foreign) {
     SkipAcknowledged(turn, *worker, report.first_sequence());
     if (absl::Status status = CheckSequences(*worker, report); !status.ok()) {

@@ -77,22 +77,24 @@ bool SameField(const v1::Spec& one, const v1::Spec& other, const SpecField& plac
   const auto* reflection = a.GetReflection();
   const FieldDescriptor* field = place.field;
   if (!field->is_repeated()) {
-    switch (field->cpp_type()) {
-      case FieldDescriptor::CPPTYPE_INT32:
-        return reflection->GetInt32(a, field) == reflection->GetInt32(b, field);
-      case FieldDescriptor::CPPTYPE_INT64:
-        return reflection->GetInt64(a, field) == reflection->GetInt64(b, field);
-      case FieldDescriptor::CPPTYPE_DOUBLE:
-        return reflection->GetDouble(a, field) == reflection->GetDouble(b, field);
-      case FieldDescriptor::CPPTYPE_BOOL:
-        return reflection->GetBool(a, field) == reflection->GetBool(b, field);
-      case FieldDescriptor::CPPTYPE_STRING: {
-        std::string of_a, of_b;
-        return reflection->GetStringReference(a, field, &of_a) ==
-               reflection->GetStringReference(b, field, &of_b);
-      }
-      default:
-        break;
+    const FieldDescriptor::CppType type = field->cpp_type();
+    if (type == FieldDescriptor::CPPTYPE_INT32) {
+      return reflection->GetInt32(a, field) == reflection->GetInt32(b, field);
+    }
+    if (type == FieldDescriptor::CPPTYPE_INT64) {
+      return reflection->GetInt64(a, field) == reflection->GetInt64(b, field);
+    }
+    if (type == FieldDescriptor::CPPTYPE_DOUBLE) {
+      return reflection->GetDouble(a, field) == reflection->GetDouble(b, field);
+    }
+    if (type == FieldDescriptor::CPPTYPE_BOOL) {
+      return reflection->GetBool(a, field) == reflection->GetBool(b, field);
+    }
+    if (type == FieldDescriptor::CPPTYPE_STRING) {
+      std::string of_a;
+      std::string of_b;
+      return reflection->GetStringReference(a, field, &of_a) ==
+             reflection->GetStringReference(b, field, &of_b);
     }
   }
   google::protobuf::util::MessageDifferencer differencer;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/core/orders.h"
@@ -82,7 +83,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
   const v1::AttemptStarted& fact =
       FillStarted(turn, id, decision, resume, *record.mutable_attempt_started());
   const AttemptId number{id, fact.attempt()};
-  Withdraw(turn.state, id);
+  if (!Mutated(Mutant::kPlacedTwice)) Withdraw(turn.state, id);
   turn.live().without_storage.erase(id);
   const std::vector<Attempt>& before = GetTrial(turn.durable(), id).attempts;
   if (!before.empty()) turn.live().rows_until.erase(before.back().token);

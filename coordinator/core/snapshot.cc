@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/mutant.h"
 #include "common/status.h"
 
 namespace dt {
@@ -12,7 +13,7 @@ namespace {
 void Save(const Attempt& attempt, v1::SnapshotAttempt& out) {
   out.set_token(attempt.token.ToBytes());
   out.set_state(static_cast<uint32_t>(attempt.state));
-  out.set_cause(attempt.cause);
+  if (!Mutated(Mutant::kSnapshotWithoutEnd)) out.set_cause(attempt.cause);
   out.set_deciding_rank(attempt.deciding_rank);
   for (const GangMember& member : attempt.members) {
     v1::SnapshotMember& saved = *out.add_members();

@@ -1,7 +1,7 @@
 // snapshot.h: durable state as bytes, and back.
 //
-// Role:      lets a start begin behind the records that a snapshot stands for. Pure; the store keeps
-//            the parts with their checksums.
+// Role:      lets a start begin behind the records that a snapshot stands for. Pure; the store
+//            keeps the parts with their checksums.
 // Errors:    Load: DataLoss for parts that are not a snapshot of this or an earlier version.
 // Invariant: Load of Save has the same HashOf. A new field of DurableState belongs here too.
 // Tests:     tests/coordinator/core/snapshot_test.cc; the simulator restarts from snapshots.

@@ -1,4 +1,4 @@
-// submit.h: an experiment is checked, expanded and queued.
+// submit.h: an experiment that was made ready (submission.h) is numbered, journalled and queued.
 //
 // Errors: as Control.Submit says.
 // Tests:  tests/coordinator/core/calls_test.cc

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/workers.h"
@@ -62,6 +63,7 @@ void CheckAttempt(Turn& turn, const AttemptId& id) {
   if (found == turn.live().attempts.end()) return;
   LiveAttempt& attempt = *found->second;
   attempt.timer = absl::InfiniteDuration();
+  if (Mutated(Mutant::kHangUnseen)) return;
   if (attempt.Deadline() <= turn.now.steady) {
     SettleOverdue(turn, attempt);
   } else {

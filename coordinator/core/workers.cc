@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/schedule.h"
@@ -143,6 +144,7 @@ Worker* Join(Turn& turn, ReportReceived& received) {
 }
 
 absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
+  if (Mutated(Mutant::kLeaseForEver)) return worker.last_heard + absl::Hours(1000);
   return std::max(worker.last_heard + limits::kLease, live.lease_floor);
 }
 
@@ -162,10 +164,10 @@ void UpdateSlot(State& state, Worker& worker) {
     RemoveSlot(state.live, worker);
     return;
   }
-  const SlotUse use =
-      worker.presence == Presence::kConnected && worker.attempt == nullptr && worker.foreign.empty()
-          ? SlotUse::kFree
-          : SlotUse::kBusy;
+  const SlotUse use = worker.presence == Presence::kConnected && worker.foreign.empty() &&
+                              (worker.attempt == nullptr || Mutated(Mutant::kBusySlotIsFree))
+                          ? SlotUse::kFree
+                          : SlotUse::kBusy;
   const bool joins = !pool.Contains(worker.index);
   if (!joins && pool.IsFree(worker.index) == (use == SlotUse::kFree)) return;
   if (joins) {

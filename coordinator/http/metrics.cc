@@ -9,6 +9,7 @@
 #include "common/version.h"
 #include "coordinator/core/lifecycle.h"
 #include "prometheus/text_serializer.h"
+#include "spec/step_columns.h"
 
 namespace dt {
 namespace {
@@ -234,18 +235,9 @@ bool Has(const TrialSample& sample, TrialColumn::Needs needs) {
 }
 
 void AddPhases(const TrialSample& sample, MetricFamily& phases) {
-  const v1::StepRow& totals = sample.totals;
-  const std::initializer_list<std::pair<const char*, double>> values = {
-      {"data", totals.data_seconds()},
-      {"forward", totals.forward_seconds()},
-      {"backward", totals.backward_seconds()},
-      {"comm_exposed", totals.comm_exposed_seconds()},
-      {"optimizer", totals.optimizer_seconds()},
-      {"eval", totals.eval_seconds()},
-      {"checkpoint", totals.checkpoint_seconds()},
-      {"other", totals.other_seconds()}};
-  for (const auto& [phase, value] : values) {
-    Put(phases, With(LabelsOf(sample), "phase", phase), value);
+  for (const spec::StepColumn& column : spec::kStepColumns) {
+    if (column.phase[0] == '\0') continue;
+    Put(phases, With(LabelsOf(sample), "phase", column.phase), column.Of(sample.totals));
   }
 }
 

@@ -135,6 +135,9 @@ void Committer::Run() {
       return failed_();
     }
     Publish(turns);
+    size_t bytes = 0;
+    for (const TurnEffects& turn : turns) bytes += turn.bytes;
+    if (bytes > 0) publisher_.ResumeReads(bytes);
   }
 }
 

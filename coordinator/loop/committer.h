@@ -1,17 +1,20 @@
-// committer.h: the thread that makes turns durable, in their order, and then lets out what they tell.
+// committer.h: the thread that makes turns durable, in their order, and then lets out what they
+// tell.
 //
-// Role:      commits turn k while the core thread steps turn k+1. Turns that wait meanwhile become one
-//            commit.
+// Role:      commits turn k while the core thread steps turn k+1. Turns that wait meanwhile become
+//            one commit.
 // Ownership: owns the turns it was handed; borrows store and publisher, which must outlive it.
 // Threads:   Hand, Flush and TakeTimes from one thread; store and publisher are used on its own.
-// Errors:    the first failed commit is the last: nothing is sent any more, `failed` is called once,
-//            and Hand and Flush return its status.
-// Invariant: nothing of a turn leaves before its commit and that of every turn before it: a reply may
-//            tell of what an earlier turn changed, even if its own changed nothing.
-// Bounds:    limits::kCommitEvents effects wait; Hand waits for a place.
+// Errors:    the first failed commit is the last: nothing is sent any more, `failed` is called
+//            once, and Hand and Flush return its status.
+// Invariant: nothing of a turn leaves before its commit and that of every turn before it: a reply
+//            may tell of what an earlier turn changed, even if its own changed nothing.
+// Bounds:    limits::kCommitEvents effects wait; Hand waits for a place. Their bytes are among
+//            limits::kMailboxBytes.
 // Tests:     tests/coordinator/loop/committer_test.cc
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -31,6 +34,7 @@ namespace dt {
 // What one turn of the core loop wants kept and told.
 struct TurnEffects {
   std::vector<Effects> effects;
+  size_t bytes = 0;  // of the reports behind them, which count as waiting until all is durable
   std::function<void()> then;  // called last, once all is durable; may be empty
 };
 

@@ -42,13 +42,13 @@ absl::Duration CoreLoop::Patience() const {
 
 absl::Status CoreLoop::RunOnce(absl::Time deadline) {
   std::vector<Event> events = ports_.mailbox.Drain(limits::kDrainEvents, deadline);
-  size_t bytes = 0;
-  for (const Event& event : events) bytes += event.bytes;
-  ports_.publisher.ResumeReads(bytes);
+  TurnEffects turn;
+  for (const Event& event : events) turn.bytes += event.bytes;
+  // Places in the mailbox are free now; the committer frees the bytes.
+  ports_.publisher.ResumeReads(0);
 
   const Instant now = ports_.clock.Now();
   heartbeat_ns_.store(absl::ToInt64Nanoseconds(now.steady));
-  TurnEffects turn;
   turn.effects = StepAll(std::move(events), now);
   ports_.publisher.SetAutoDevice(AutoDevice(state_.live));
   for (const Effects& effects : turn.effects) ports_.metrics.CountCommitted(state_, effects);

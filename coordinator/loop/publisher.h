@@ -1,6 +1,7 @@
 // publisher.h: the way out of the core loop: what is sent once a batch is durable.
 //
-// Threads: ResumeReads is called by the core thread, the others by the committer's; none may block.
+// Threads: called by the committer's thread; SetAutoDevice by the core's, ResumeReads by both. None
+//          may block.
 // Tests:   tests/coordinator/loop/loop_test.cc has the fake; rpc/server.h the real one.
 #pragma once
 
@@ -19,7 +20,7 @@ class Publisher {
   virtual void EndStream(StreamEnd&& end) = 0;
   // Which device a submission that leaves it open gets, before what the batch brought is answered.
   virtual void SetAutoDevice(DeviceKind) {}
-  // After each drain: places in the mailbox have become free, with this many bytes of reports.
+  // Places in the mailbox have become free, or this many bytes of reports are durable.
   virtual void ResumeReads(size_t bytes) = 0;
 };
 

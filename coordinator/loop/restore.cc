@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -79,9 +80,12 @@ absl::StatusOr<StoredSnapshot> MakeSnapshot(JournalReader& journal) {
                                               limits::kSnapshotPartBytes));
     }
   }
-  // Records may be dropped for its sake, so it must be worth as much.
+  // Records may be dropped for its sake, so it must be worth as much. One state is enough in
+  // memory.
+  const std::string hash = HashOf(folded.state.durable);
+  folded.state = State();
   DT_ASSIGN_OR_RETURN(const LoadedSnapshot loaded, LoadSnapshot(snapshot.parts));
-  if (HashOf(loaded.state) != HashOf(folded.state.durable)) {
+  if (HashOf(loaded.state) != hash) {
     return absl::InternalError("the snapshot lacks something of the state");
   }
   return snapshot;

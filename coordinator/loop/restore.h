@@ -1,7 +1,7 @@
 // restore.h: the state that a journal stands for.
 //
-// Role:      folds records into a State and into the counters of /metrics, from the newest snapshot on
-//            that can be read, else from the first record.
+// Role:      folds records into a State and into the counters of /metrics, from the newest snapshot
+//            on that can be read, else from the first record.
 // Threads:   thread-compatible.
 // Errors:    those of the journal: DataLoss where it does not hold together.
 // Invariant: the state is the same from whichever snapshot the fold begins.

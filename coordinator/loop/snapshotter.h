@@ -1,5 +1,5 @@
-// snapshotter.h: makes snapshots beside the core: from the newest one and the records behind it, over
-// a connection of its own, so that the core thread neither stands still nor copies its state.
+// snapshotter.h: makes snapshots beside the core: from the newest one and the records behind it,
+// over a connection of its own, so that the core thread neither stands still nor copies its state.
 //
 // Threads: Wake from any; the work is done on the thread this owns.
 // Errors:  are logged; without a snapshot the next start replays more.

@@ -1,5 +1,5 @@
-// memory.cc: what the model keeps across a start from a snapshot: the counts of records that are not
-// replayed.
+// memory.cc: what the model keeps across a start from a snapshot: the counts of records that are
+// not replayed.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "coordinator/core/summaries.h"
 #include "spec/spec.h"
+#include "spec/step_columns.h"
 
 namespace dt {
 namespace {
@@ -28,24 +29,9 @@ bool Shown(int64_t ended_wall_ms, int64_t now_wall_ms) {
 }
 
 void Add(const v1::StepRow& by, v1::StepRow& sum) {
-  const auto add = [&](auto get, auto set) { (sum.*set)((sum.*get)() + (by.*get)()); };
-  using Row = v1::StepRow;
-  add(&Row::tokens, &Row::set_tokens);
-  add(&Row::seconds, &Row::set_seconds);
-  add(&Row::data_seconds, &Row::set_data_seconds);
-  add(&Row::forward_seconds, &Row::set_forward_seconds);
-  add(&Row::backward_seconds, &Row::set_backward_seconds);
-  add(&Row::comm_exposed_seconds, &Row::set_comm_exposed_seconds);
-  add(&Row::optimizer_seconds, &Row::set_optimizer_seconds);
-  add(&Row::other_seconds, &Row::set_other_seconds);
-  add(&Row::allreduce_seconds, &Row::set_allreduce_seconds);
-  add(&Row::allreduce_bytes, &Row::set_allreduce_bytes);
-  add(&Row::allreduce_count, &Row::set_allreduce_count);
-  add(&Row::eval_seconds, &Row::set_eval_seconds);
-  add(&Row::checkpoint_seconds, &Row::set_checkpoint_seconds);
-  add(&Row::steps, &Row::set_steps);
-  add(&Row::flops, &Row::set_flops);
-  add(&Row::nonfinite_steps, &Row::set_nonfinite_steps);
+  for (const spec::StepColumn& column : spec::kStepColumns) {
+    column.Set(sum, column.Of(sum) + column.Of(by));
+  }
 }
 
 // What passes over the wires of an all-reduce among n ranks, per byte of one rank's buffer.

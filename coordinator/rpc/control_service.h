@@ -3,7 +3,7 @@
 // Role:      converts, posts and waits; decides nothing. Reads of metrics and logs are resolved and
 //            permitted by the core first, then done by the reader thread.
 // Ownership: borrows everything it is given.
-// Threads:   gRPC's threads call in; Answer comes from the core thread.
+// Threads:   gRPC's threads call in; Answer comes from the committer.
 // Errors:    RESOURCE_EXHAUSTED when a queue is full: try again; INVALID_ARGUMENT without a
 //            deadline of at most limits::kCallDeadlineMax.
 // Tests:     tests/coordinator/rpc/rpc_test.cc

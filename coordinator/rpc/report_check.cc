@@ -10,6 +10,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "spec/step_columns.h"
 
 namespace dt {
 namespace {
@@ -62,27 +63,12 @@ absl::Status CheckHello(const v1::Hello& hello) {
 // Counters built from these must never fall or become NaN, whatever a trainer measured.
 double Grown(double sum, double by) { return std::isfinite(by) && by > 0 ? sum + by : sum; }
 
-// Some fields tell of everything since the row before, some of the logged step alone; the latter
-// stand for all the steps in between.
 void AddRow(const v1::StepRow& row, v1::StepRow& sum) {
   const double steps = std::max(1.0, row.steps());
-  sum.set_tokens(Grown(sum.tokens(), row.tokens()));
-  sum.set_seconds(Grown(sum.seconds(), row.seconds()));
-  sum.set_eval_seconds(Grown(sum.eval_seconds(), row.eval_seconds()));
-  sum.set_checkpoint_seconds(Grown(sum.checkpoint_seconds(), row.checkpoint_seconds()));
-  sum.set_steps(Grown(sum.steps(), row.steps()));
-  sum.set_flops(Grown(sum.flops(), row.flops()));
-  sum.set_nonfinite_steps(Grown(sum.nonfinite_steps(), row.nonfinite_steps()));
-  sum.set_data_seconds(Grown(sum.data_seconds(), steps * row.data_seconds()));
-  sum.set_forward_seconds(Grown(sum.forward_seconds(), steps * row.forward_seconds()));
-  sum.set_backward_seconds(Grown(sum.backward_seconds(), steps * row.backward_seconds()));
-  sum.set_comm_exposed_seconds(
-      Grown(sum.comm_exposed_seconds(), steps * row.comm_exposed_seconds()));
-  sum.set_optimizer_seconds(Grown(sum.optimizer_seconds(), steps * row.optimizer_seconds()));
-  sum.set_other_seconds(Grown(sum.other_seconds(), steps * row.other_seconds()));
-  sum.set_allreduce_seconds(Grown(sum.allreduce_seconds(), steps * row.allreduce_seconds()));
-  sum.set_allreduce_bytes(Grown(sum.allreduce_bytes(), steps * row.allreduce_bytes()));
-  sum.set_allreduce_count(Grown(sum.allreduce_count(), steps * row.allreduce_count()));
+  for (const spec::StepColumn& column : spec::kStepColumns) {
+    const double stands_for = column.covers == spec::Covers::kLoggedStep ? steps : 1;
+    column.Set(sum, Grown(column.Of(sum), stands_for * column.Of(row)));
+  }
 }
 
 absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {

@@ -3,7 +3,8 @@
 //
 // Role:    gRPC's own reading of requests says of such a message that the call is not implemented,
 //          and ends a stream without a word. The services take bytes and read them here.
-// Errors:  InvalidArgument naming the text that is not UTF-8, or that the bytes are no such message.
+// Errors:  InvalidArgument naming the text that is not UTF-8, or that the bytes are no such
+//          message.
 // Tests:   tests/coordinator/rpc/wire_test.cc
 #pragma once
 

@@ -79,7 +79,8 @@ class Check {
       DT_ASSIGN_OR_RETURN(const int64_t first,
                           database_.QueryInteger("SELECT coalesce(min(sequence), 1) FROM journal"));
       JournalPlace place;
-      // Rows before a snapshot may have been dropped; the oldest whole one is where the rest begins.
+      // Rows before a snapshot may have been dropped; the oldest whole one is where the rest
+      // begins.
       for (int64_t below = std::numeric_limits<int64_t>::max(); first > 1;) {
         DT_ASSIGN_OR_RETURN(const StoredSnapshot snapshot, ReadSnapshotBelow(database_, below));
         if (snapshot.place.sequence == 0) break;

@@ -3,7 +3,8 @@
 //
 // Role:      asked before a coordinator opens a journal, and by `dtcoord check`; changes nothing.
 // Threads:   thread-compatible. REQUIRES: nobody writes to the journal meanwhile.
-// Errors:    what hinders the check itself, such as a journal of a newer version; damage is a finding.
+// Errors:    what hinders the check itself, such as a journal of a newer version; damage is a
+//            finding.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 
@@ -35,8 +36,8 @@ struct JournalReport {
   std::string missing;              // what was acknowledged and is not there; empty: nothing
 };
 
-// Looks at everything when the file has at most `bytes_max` bytes or was not closed cleanly, else at
-// what a start reads anyway.
+// Looks at everything when the file has at most `bytes_max` bytes or was not closed cleanly, else
+// at what a start reads anyway.
 absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t bytes_max);
 
 // The journal's mark lies beside it.

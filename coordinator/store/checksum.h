@@ -2,8 +2,8 @@
 //
 // Role:      64 bits over a row's columns in their order; the store keeps it beside them.
 // Threads:   a value.
-// Invariant: a change within one word always changes the sum, because every step is a bijection; any
-//            other change goes unnoticed once in 2^64.
+// Invariant: a change within one word always changes the sum, because every step is a bijection;
+//            any other change goes unnoticed once in 2^64.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 

@@ -1,8 +1,9 @@
-// journal.h: the journal's records as a chain: each row has the hash of itself and of the hash before
-// it, so that no row can be changed, lost or put elsewhere without its followers telling.
+// journal.h: the journal's records as a chain: each row has the hash of itself and of the hash
+// before it, so that no row can be changed, lost or put elsewhere without its followers telling.
 //
 // Threads: thread-compatible; the connection is the caller's.
-// Errors:  DataLoss names the first row that does not follow; FailedPrecondition one of a newer version.
+// Errors:  DataLoss names the first row that does not follow; FailedPrecondition one of a newer
+//          version.
 // Tests:   tests/coordinator/store/damage_test.cc
 #pragma once
 
@@ -31,8 +32,8 @@ inline int KindOf(const v1::Record& record) { return static_cast<int>(record.fac
 // The hash of a row that follows `before`.
 std::string HashAfter(std::string_view before, const JournalRow& row);
 
-// Visits the rows behind `place` that follow from it, in order, and moves `place` to the newest that
-// did. Stops at the first that does not follow, or at the first error of `visit`.
+// Visits the rows behind `place` that follow from it, in order, and moves `place` to the newest
+// that did. Stops at the first that does not follow, or at the first error of `visit`.
 absl::Status ReadRows(Database& database, JournalPlace& place,
                       const std::function<absl::Status(const JournalRow&)>& visit);
 

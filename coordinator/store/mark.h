@@ -1,13 +1,13 @@
 // mark.h: the high-water mark: what was acknowledged, in a file beside the database.
 //
-// Role:      SQLite ends its write-ahead log at the first damaged frame and says nothing; a database
-//            can be swapped for another or for an older copy. The mark tells: it names the database,
-//            and the newest commit that anybody was told of.
+// Role:      SQLite ends its write-ahead log at the first damaged frame and says nothing; a
+//            database can be swapped for another or for an older copy. The mark tells: it names the
+//            database, and the newest commit that anybody was told of.
 // Threads:   thread-compatible.
 // Errors:    Write: what the disk says; the commit must then not be acknowledged.
-// Invariant: commit, then mark, then publish: it never promises more than is durable, and never less
-//            than was acknowledged. Two slots are written in turn, so that a torn write leaves the
-//            one before.
+// Invariant: commit, then mark, then publish: it never promises more than is durable, and never
+//            less than was acknowledged. Two slots are written in turn, so that a torn write leaves
+//            the one before.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 

@@ -281,8 +281,8 @@ absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path,
     DT_ASSIGN_OR_RETURN(const std::string folder, KeepAside(path));
     dropped.push_back(absl::StrCat("what it was lies in ", folder));
   }
-  // Without its log the old file is one that its mark does not fit; the log beside the new one would
-  // be taken for its own.
+  // Without its log the old file is one that its mark does not fit; the log beside the new one
+  // would be taken for its own.
   for (const char* beside : {"-wal", "-shm"}) DT_RETURN_IF_ERROR(RemoveAll(path + beside));
   DT_RETURN_IF_ERROR(RemoveAll(MarkPathOf(path)));
   DT_RETURN_IF_ERROR(Rename(draft, path));

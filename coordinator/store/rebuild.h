@@ -1,12 +1,12 @@
-// rebuild.h: makes a journal anew from what of it is whole: after damage that a person accepted, and
-// from version 0.1.0's, which had no checksums.
+// rebuild.h: makes a journal anew from what of it is whole: after damage that a person accepted,
+// and from version 0.1.0's, which had no checksums.
 //
-// Role:      copies into a new file in one transaction and puts that into the old one's place, so that
-//            a kill at any moment leaves a journal that a start can tell for what it is.
+// Role:      copies into a new file in one transaction and puts that into the old one's place, so
+//            that a kill at any moment leaves a journal that a start can tell for what it is.
 // Threads:   thread-compatible. REQUIRES: nobody has the journal open.
 // Errors:    what the disk says. What cannot be read is dropped and told.
-// Invariant: records are kept up to the first that does not follow, or from the newest whole snapshot
-//            on where that is further; side rows where their checksum holds.
+// Invariant: records are kept up to the first that does not follow, or from the newest whole
+//            snapshot on where that is further; side rows where their checksum holds.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 

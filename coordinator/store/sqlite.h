@@ -3,8 +3,8 @@
 // Ownership: a Statement borrows its Database, which must outlive it. Bound text and blobs are
 //            borrowed until Reset or Run.
 // Threads:   thread-compatible; a connection belongs to one thread at a time.
-// Errors:    DataLoss for a damaged file or one that is no database, ResourceExhausted for a full disk, Unavailable for the
-//            rest; the message names the file and what SQLite says.
+// Errors:    DataLoss for a damaged file or one that is no database, ResourceExhausted for a full
+//            disk, Unavailable for the rest; the message names the file and what SQLite says.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 // Role:      Reader over a read-only connection of its own; each call reads one page and holds no
 //            snapshot afterwards, so that the writer's log can be folded back.
 // Threads:   one thread at a time.
-// Errors:    InvalidArgument for a page token that is not ours, naming it; DataLoss for a row that is
-//            not what was written.
+// Errors:    InvalidArgument for a page token that is not ours, naming it; DataLoss for a row that
+//            is not what was written.
 // Invariant: rows come ordered by (trial, step, attempt); a row is superseded when a later attempt
 //            resumed before its step.
 // Tests:     tests/coordinator/store/sqlite_store_test.cc

@@ -1,6 +1,7 @@
 // sqlite_store.h: the journal and its side tables in one SQLite file.
 //
-// Role:      Store over SQLite: WAL, synchronous=FULL, one transaction a batch; then the mark beside it.
+// Role:      Store over SQLite: WAL, synchronous=FULL, one transaction a batch; then the mark
+//            beside it.
 // Ownership: holds the state directory's lock from Open to destruction.
 // Threads:   one at a time.
 // Errors:    Open: FailedPrecondition when another coordinator holds the directory, or the file is
@@ -56,8 +57,8 @@ class SqliteStore final : public Store {
 
   // Calls `due` from Commit, once for every so many records that no snapshot stands for.
   void AskForSnapshots(int64_t every, std::function<void()> due);
-  // Kept with the next commit. The oldest goes; so do records that the older of two stands for, a few
-  // with each commit, where an experiment among them was deleted. From any thread.
+  // Kept with the next commit. The oldest goes; so do records that the older of two stands for, a
+  // few with each commit, where an experiment among them was deleted. From any thread.
   void OfferSnapshot(StoredSnapshot snapshot);
 
   // Records behind the newest snapshot, for a progress display.

@@ -1,7 +1,8 @@
 // store.h: where facts become durable.
 //
 // Role:     append-only journal plus the side tables that change in the same transaction.
-// Threads:  Store: one at a time: that which starts, then the committer's. Reader: one reader thread, its own connection.
+// Threads:  Store: one at a time: that which starts, then the committer's. Reader: one reader
+//           thread, its own connection.
 // Errors:   Commit's failure means the footing is lost: the process must say so and exit; memory
 //           has run ahead of disk. Open errors name the file and the cure.
 // Tests:    tests/coordinator/store/sqlite_store_test.cc; the simulator's fake is

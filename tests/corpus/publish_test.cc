@@ -137,7 +137,8 @@ TEST_F(PublishTest, WhereverARunIntoANewFolderBreaksOffTheNextFinishesIt) {
       if (steps == 1 || IsBeingPublished(options_.output)) {
         const TokenizeSummary summary = Run();
         EXPECT_EQ(summary.bytes, 4000u);
-        EXPECT_EQ(summary.train_files.size() + summary.val_files.size(), whole.size());
+        EXPECT_EQ(summary.train_files.size() + summary.val_files.size() + 1, whole.size())
+            << "and the record of their tokenizer";
         EXPECT_EQ(summary.train_tokens + summary.val_tokens, 4002u)
             << "an end of text in each split";
       }
@@ -186,7 +187,7 @@ TEST_F(PublishTest, WithoutOverwriteTheSameCommandFinishesWhatItBeganWithIt) {
 TEST_F(PublishTest, AnotherRunFinishesItTooAndIsThenRefused) {
   const Files whole = Undisturbed(new_);
   options_.inputs = new_;
-  ASSERT_TRUE(RunUntil(3, Break::kKill));
+  ASSERT_TRUE(RunUntil(4, Break::kKill));
   options_.inputs = old_;
   const absl::StatusOr<TokenizeSummary> refused = TokenizeFiles(options_, nullptr);
   ASSERT_FALSE(refused.ok());
@@ -233,13 +234,14 @@ TEST_F(PublishTest, AnOldShardIsNotTakenForALostNewOneOfItsName) {
 
 TEST_F(PublishTest, APatternIsRefusedWhileAPartOfTheShardsIsThere) {
   options_.inputs = new_;
-  ASSERT_TRUE(RunUntil(3, Break::kKill));
+  ASSERT_TRUE(RunUntil(4, Break::kKill));
   folder_.Write("out/notes.bin", "x");
   const auto found = ResolveGlob(folder_.path(), "data.train", "out/train_*.bin");
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.status().code(), kDataError);
   EXPECT_NE(found.status().message().find("tokenize"), std::string::npos) << found.status();
-  EXPECT_TRUE(ResolveGlob(folder_.path(), "data.train", "out/notes.bin").ok()) << "no shard of such a run";
+  EXPECT_TRUE(ResolveGlob(folder_.path(), "data.train", "out/notes.bin").ok())
+      << "no shard of such a run";
   Run();
   EXPECT_TRUE(ResolveGlob(folder_.path(), "data.train", "out/train_*.bin").ok());
 }

@@ -149,6 +149,24 @@ TEST_F(TrainingTest, RanksWithDifferentDataAreRefusedAndNamed) {
   EXPECT_NE(trial.message().find("w1"), std::string::npos) << trial.message();
 }
 
+TEST_F(TrainingTest, AResolvedTrialTrainsWithoutAWorker) {
+  cluster_.StartCoordinator();
+  MakeData("text");
+  FileOf file;
+  file.steps = 3;
+  const std::string spec =
+      cluster_.folder().Write("trial.json", MustDtctl({"resolve", WriteFile(file)}).out);
+  const std::string log = cluster_.folder() / "alone.log";
+  testing::ChildProcess trainer(
+      {DTTRAIN, "--spec", spec, "--data-root", cluster_.folder() / "data", "--storage",
+       cluster_.folder() / "alone", "--device", "cpu", "--threads", "1"},
+      log);
+  const std::optional<int> status = trainer.AwaitExit(kTraining);
+  ASSERT_TRUE(status && WIFEXITED(*status));
+  EXPECT_EQ(WEXITSTATUS(*status), 0) << testing::Slurp(log);
+  EXPECT_NE(testing::Slurp(log).find("\"cause\":\"finished\""), std::string::npos);
+}
+
 TEST_F(TrainingTest, ABadFileIsToldWithAllItsErrorsAndSubmitsNothing) {
   cluster_.StartCoordinator();
   std::string text = FileOf().Text();

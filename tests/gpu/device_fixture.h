@@ -85,7 +85,7 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
     start.token = "token" + std::to_string(++attempts_);
     start.experiment = start.trial = 1;
     start.attempt = static_cast<uint32_t>(attempts_);
-    start.spec = spec;
+    start.spec = testing::Resolved(spec);
     start.data_root = folder_.path();
     start.data_address = "127.0.0.1";
     start.storage = storage_;

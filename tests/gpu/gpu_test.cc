@@ -81,7 +81,7 @@ TEST_P(DeviceTest, AnEvaluationScoresHellaSwagAndWritesSamples) {
 TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {
   nlohmann::json spec = SmallSpec();
   // Tokens absent from the first batch get 0/0 as their update; a later batch has them.
-  spec["optimizer"]["eps"] = 0;
+  spec["optimizer"]["eps"] = testing::kNothing;
   spec["model"]["tie_head"] = false;
   spec["train"]["max_steps"] = "50";
   spec["logging"] = {{"every", "5"}};
@@ -101,7 +101,7 @@ TEST_P(DeviceTest, SkippedStepsNeverReachTheOptimizerAndAResumeKnowsOfThem) {
   spec["data"]["shuffle"] = false;
   spec["model"]["tie_head"] = false;
   spec["model"]["bias"] = false;
-  spec["optimizer"]["eps"] = 0;
+  spec["optimizer"]["eps"] = testing::kNothing;
   spec["train"]["max_steps"] = "12";
   spec["stop"] = {{"nonfinite", "skip"}};
   spec["logging"] = {{"every", "4"}};
@@ -129,7 +129,7 @@ TEST_P(DeviceTest, TheHashOfParametersIsThatOfACpu) {
 
 TEST_P(DeviceTest, AStopNeverSavesAStateWhoseGradientsWereNotFinite) {
   nlohmann::json spec = SmallSpec();
-  spec["optimizer"]["eps"] = 0;
+  spec["optimizer"]["eps"] = testing::kNothing;
   spec["model"]["tie_head"] = false;
   spec["train"]["max_steps"] = "50";
   spec["logging"] = {{"every", "1000"}};  // a GPU is not asked before the stop

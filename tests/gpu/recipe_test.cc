@@ -25,7 +25,7 @@ class RecipeTest : public DeviceTest {
     spec["data"]["shuffle"] = false;
     spec["model"]["tie_head"] = false;
     spec["model"]["bias"] = false;  // a bias of keys has no gradient
-    spec["optimizer"]["eps"] = 0;
+    spec["optimizer"]["eps"] = testing::kNothing;
     spec["schedule"] = {{"type", "constant"}, {"warmup_steps", "0"}};
     spec["train"]["max_steps"] = "12";
     spec["stop"] = {{"nonfinite", policy}};
@@ -115,7 +115,7 @@ TEST_P(RecipeTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedTh
   storage_.clear();
   spec["seed"] = "12";
   spec["train"]["max_steps"] = "1";
-  spec["optimizer"]["lr"] = 0;
+  spec["optimizer"]["lr"] = testing::kNothing;
   spec["model"]["init_from"] = "start";
   const Told again = Train(spec);
   ASSERT_EQ(again.evals.size(), 1u) << again.Message();

@@ -50,7 +50,7 @@ void Checker::CheckSteps(const State& state) {
       most = std::max(most, evaluation.step);
     }
     if (most > trial->target_steps) {
-      Complain(absl::StrCat("5: attempt ", ToString(attempt->id), " is at step ", most, " of ",
+      Complain(absl::StrCat("11: attempt ", ToString(attempt->id), " is at step ", most, " of ",
                             trial->target_steps));
     }
   }

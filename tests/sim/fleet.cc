@@ -171,7 +171,7 @@ void Fleet::ArriveUp(StreamId id, const v1::WorkerReport& report) {
   received.stream = id;
   received.peer = workers_[static_cast<size_t>(found->second.worker)].host;
   received.report = report;
-  if (dice_.Chance(faults_.lies)) Falsify(received.report);
+  if (faults_.lies > 0 && dice_.Chance(faults_.lies)) Falsify(received.report);
   coordinator_->Post({.what = std::move(received)});
 }
 

@@ -19,7 +19,7 @@ int64_t Weights(const v1::Model& m) {
 }
 
 TEST(ResolveTest, TheDefaultModelIsGpt2) {
-  const v1::Spec spec = ExperimentBuilder().Resolve();
+  const v1::Spec spec = ExperimentBuilder().Set("data.tokenizer", "gpt2").Resolve();
   EXPECT_EQ(spec.model().n_layer(), 12);
   EXPECT_EQ(spec.model().n_ff(), 3072);
   EXPECT_EQ(spec.model().vocab_pad(), 50304);
@@ -43,7 +43,8 @@ TEST(ResolveTest, LargerPresetsHaveTheirPublishedSizes) {
   const std::vector<std::pair<std::string, double>> sizes{
       {"gpt2-medium", 354.8}, {"gpt2-large", 774.0}, {"gpt2-xl", 1557.6}};
   for (const auto& [preset, millions] : sizes) {
-    const v1::Spec spec = ExperimentBuilder().Set("model.preset", preset).Resolve();
+    const v1::Spec spec =
+        ExperimentBuilder().Set("model.preset", preset).Set("data.tokenizer", "gpt2").Resolve();
     const int64_t positions = int64_t{1024} * spec.model().n_embd();
     EXPECT_NEAR(static_cast<double>(Weights(spec.model()) + positions) / 1e6, millions, 0.5)
         << preset;
@@ -78,6 +79,18 @@ TEST(ResolveTest, TheByteTokenizerBringsItsVocabulary) {
       ExperimentBuilder().Set("data.tokenizer", "byte").Set("model.vocab_size", "256").Resolve();
   EXPECT_EQ(own.model().vocab_size(), 256);
   EXPECT_EQ(own.model().vocab_pad(), 256);
+}
+
+TEST(ResolveTest, WhatNobodySaysOfTheVocabularyIsLeftToTheShards) {
+  const v1::Spec open = ExperimentBuilder().Resolve();
+  EXPECT_EQ(open.data().tokenizer(), "auto");
+  EXPECT_EQ(open.model().vocab_size(), 0);
+  EXPECT_EQ(open.model().vocab_pad(), 0);
+  const v1::Spec sized = ExperimentBuilder().Set("model.vocab_size", "300").Resolve();
+  EXPECT_EQ(sized.model().vocab_pad(), 320);
+  const v1::Spec named =
+      ExperimentBuilder().Set("model.vocab_size", "0").Set("data.tokenizer", "byte").Resolve();
+  EXPECT_EQ(named.model().vocab_size(), 257);
 }
 
 TEST(ResolveTest, TheGlobalBatchFollowsBatchAndRanksUnlessGiven) {

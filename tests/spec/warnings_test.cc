@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
              [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "100"); },
              {"model.vocab_size"}},
         Case{"byte_vocabulary_of_gpt2",
-             [](B& b) { b.Set("model.vocab_size", "257"); },
+             [](B& b) { b.Set("data.tokenizer", "gpt2").Set("model.vocab_size", "257"); },
              {"model.vocab_size"}},
         Case{"large_vocabulary",
              [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "50257"); },

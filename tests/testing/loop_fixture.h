@@ -2,6 +2,7 @@
 // simulated worker to talk to it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,7 +48,7 @@ class RecordingPublisher final : public Publisher {
   std::vector<Reply> replies;
   std::vector<OrdersOut> orders;
   std::vector<StreamEnd> stream_ends;
-  size_t drained_bytes = 0;
+  std::atomic<size_t> drained_bytes{0};
 
  private:
   std::vector<std::string>& order_;

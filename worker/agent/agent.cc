@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/mutant.h"
 #include "common/text.h"
 #include "worker/agent/agent_turn.h"
 
@@ -96,6 +97,7 @@ bool AgentTurn::HasEnded(const AttemptToken& token) const {
 }
 
 void AgentTurn::RememberEnded(const AttemptToken& token) {
+  if (Mutated(Mutant::kEndsTwice)) return;
   s_.ended.push_back(token);
   if (s_.ended.size() > limits::kRememberedAttempts) s_.ended.pop_front();
 }
@@ -103,7 +105,7 @@ void AgentTurn::RememberEnded(const AttemptToken& token) {
 void AgentTurn::FollowOrders() {
   if (s_.attempt) {
     if (!s_.desired || s_.desired->token != s_.attempt->token) {
-      StopHeld(StopReason::kAbandon);
+      if (!Mutated(Mutant::kKeepsTraining)) StopHeld(StopReason::kAbandon);
     } else if (s_.desired->assigned.kill()) {
       StopHeld(StopReason::kKill);
     } else if (s_.desired->assigned.abandon()) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/mutant.h"
+
 namespace dt {
 namespace {
 
@@ -88,6 +90,7 @@ uint64_t ItemBuffer::ThinRows() {
 }
 
 std::vector<v1::Item> ItemBuffer::Acknowledge(uint64_t sequence) {
+  if (Mutated(Mutant::kDropsTheNextItem)) ++sequence;
   std::vector<v1::Item> durable;
   while (!items_.empty() && items_.front().item.sequence() <= sequence) {
     Forget(items_.front());
@@ -98,7 +101,9 @@ std::vector<v1::Item> ItemBuffer::Acknowledge(uint64_t sequence) {
   return durable;
 }
 
-void ItemBuffer::Rewind() { sent_ = 0; }
+void ItemBuffer::Rewind() {
+  if (!Mutated(Mutant::kUnsentAreDropped)) sent_ = 0;
+}
 
 void ItemBuffer::TakeUnsent(v1::WorkerReport& report) {
   size_t bytes = 0;

@@ -176,6 +176,24 @@ TEST_F(SubmitTest, MaxConcurrentZeroIsAsManyAsFit) {
   EXPECT_EQ(Run({"submit", "-", "--max-concurrent", "0"}).code, 0);
 }
 
+TEST_F(SubmitTest, ResolveWritesOneTrialWithEveryFieldAndNeedsNoCoordinator) {
+  const std::vector<std::string> nowhere = {"--address", "unix:/nonexistent/dtrain.sock"};
+  const Ran several = RunAsWritten({"resolve", "-", nowhere[0], nowhere[1]});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_TRUE(Has(several.err, "stdin has 4 trials; choose one with --trial N, from 1 to 4"))
+      << several.err;
+  EXPECT_TRUE(Has(RunAsWritten({"resolve", "-", "--trial", "5"}).err, "--trial 5 is not a trial"));
+  const Ran ran = RunAsWritten({"resolve", "-", "--trial", "2", "--set", "seed=7"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto trial = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(trial["seed"], 7);
+  EXPECT_EQ(trial["model"]["n_layer"], 12);
+  EXPECT_EQ(trial["checkpoint"]["every"]["seconds"], 60);
+  EXPECT_EQ(trial["retries"]["backoff_seconds"], 10);
+  EXPECT_NE(trial, nlohmann::json::parse(
+                       RunAsWritten({"resolve", "-", "--trial", "3", "--set", "seed=7"}).out));
+}
+
 TEST_F(SubmitTest, ValidateNeedsNoCoordinator) {
   const Ran ran = RunAsWritten({"validate", "-", "--address", "unix:/nonexistent/dtrain.sock"});
   EXPECT_EQ(ran.code, 0) << ran.err;

@@ -37,12 +37,21 @@ TEST(AxisTest, ALogAxisPlacesEqualRatiosAtEqualDistances) {
   EXPECT_TRUE(std::isnan(axis.Position(0)));
 }
 
-TEST(AxisTest, TheScaleIsLogWhereValuesAboveZeroSpanMoreThanADecade) {
+TEST(AxisTest, TheScaleIsLogWhereValuesAboveZeroSpanADecadeOrMore) {
   EXPECT_EQ(ChooseScale({64, 2048}), Scale::kLog);
-  EXPECT_EQ(ChooseScale({64, 640}), Scale::kLinear);
+  EXPECT_EQ(ChooseScale({1e-4, 3e-4, 1e-3}), Scale::kLog) << "a learning rate's sweep";
+  EXPECT_EQ(ChooseScale({64, 512}), Scale::kLinear);
   EXPECT_EQ(ChooseScale({0, 1000}), Scale::kLinear);
   EXPECT_EQ(ChooseScale({}), Scale::kLinear);
   EXPECT_EQ(ChooseScale({kNan, kInf, 3}), Scale::kLinear);
+}
+
+TEST(AxisTest, ALabelThatMustBeNarrowIsSevenPlacesAtMost) {
+  EXPECT_EQ(NarrowTickText(20000), "20,000");
+  EXPECT_EQ(NarrowTickText(100000), "100,000");
+  EXPECT_EQ(NarrowTickText(5e6), "5e6");
+  EXPECT_EQ(NarrowTickText(1.25e8), "1.25e8");
+  EXPECT_EQ(NarrowTickText(0.25), "0.25");
 }
 
 TEST(AxisTest, AnAxisOfNothingOfOneValueAndOfExtremesHasTicksAndFinitePlaces) {

@@ -35,6 +35,57 @@ TEST(LineChartTest, LinesDifferByDashAsWellAsByColour) {
   EXPECT_TRUE(Has(svg, "class=\"c1\" stroke-dasharray=\""));
 }
 
+// The labels below the x axis: their places, and how wide they are at most.
+std::vector<std::pair<double, double>> LabelsBelow(const std::string& svg) {
+  std::vector<std::pair<double, double>> labels;
+  const std::string row = "\" y=\"373.0\" text-anchor=\"middle\" class=\"d\">";
+  for (size_t at = svg.find(row); at != std::string::npos; at = svg.find(row, at + 1)) {
+    const size_t x = svg.rfind("x=\"", at) + 3;
+    const size_t text = at + row.size();
+    labels.emplace_back(std::stod(svg.substr(x)), 7.0 * (svg.find('<', text) - text));
+  }
+  return labels;
+}
+
+TEST(LineChartTest, LabelsOfManyValuesDoNotCollide) {
+  LineChart chart = TwoLines();
+  for (int i = 1; i <= 30; ++i) chart.x_ticks.push_back(1000 + i);
+  const auto labels = LabelsBelow(LineChartSvg(chart, 1));
+  ASSERT_GT(labels.size(), 5u);
+  for (size_t i = 1; i < labels.size(); ++i) {
+    EXPECT_GE(labels[i].first - labels[i - 1].first, (labels[i].second + labels[i - 1].second) / 2);
+  }
+}
+
+TEST(LineChartTest, ALegendIsFoldedBeyondTwelveLinesAndEachLineTellsItsName) {
+  LineChart chart;
+  for (int i = 0; i < 40; ++i) {
+    chart.lines.push_back({"trial " + std::to_string(i), LookOf(i), {{1, 1.0 + i}, {2, 2}}});
+  }
+  const std::string svg = LineChartSvg(chart, 1);
+  EXPECT_TRUE(Has(svg, ">trial 11</text>"));
+  EXPECT_FALSE(Has(svg, ">trial 12</text>"));
+  EXPECT_TRUE(Has(svg, ">and 28 more; point at one</text>"));
+  EXPECT_TRUE(Has(svg, "<title>trial 39</title>"));
+  EXPECT_TRUE(Has(svg, "viewBox=\"0 0 1000 404.0\"")) << "no longer than the plot";
+}
+
+TEST(LineChartTest, ANameThatIsCutIsWholeWhereOnePointsAtIt) {
+  LineChart chart = TwoLines();
+  chart.lines[0].name = "12/1  batch_size=8 seq_len=64 lr=0.0006";
+  const std::string svg = LineChartSvg(chart, 1);
+  EXPECT_TRUE(Has(svg, "…<title>12/1  batch_size=8 seq_len=64 lr=0.0006</title></text>")) << svg;
+}
+
+TEST(LineChartTest, ADivergedTrialsNumbersStayBesideTheAxis) {
+  LineChart chart = TwoLines();
+  chart.lines[0].points = {{1, 3}, {2, 4e8}};
+  chart.y_scale = Scale::kLog;
+  const std::string svg = LineChartSvg(chart, 1);
+  EXPECT_TRUE(Has(svg, ">1e8</text>")) << svg;
+  EXPECT_FALSE(Has(svg, ">100,000,000</text>"));
+}
+
 TEST(LineChartTest, FortyLinesLookDifferent) {
   std::set<std::pair<size_t, size_t>> looks;
   for (size_t i = 0; i < 40; ++i) looks.insert({LookOf(i).colour, LookOf(i).pattern % 5});

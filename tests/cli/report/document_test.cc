@@ -39,6 +39,18 @@ TEST(HtmlTest, EscapesEveryTextWhereverItStands) {
   EXPECT_TRUE(Has(page, "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"));
 }
 
+TEST(HtmlTest, AHashIsShortAndWholeWhereOnePointsAtIt) {
+  const std::string hash = std::string(64, 'a') + "-" + std::string(64, 'b');
+  Document document;
+  TextTable table{"", {"trial", "data"}, {{"12/1", hash}, {"12/2", "deadbeef"}}, 2};
+  table.marked = 1;
+  document.blocks = {table};
+  const std::string page = HtmlPage(document);
+  EXPECT_TRUE(Has(page, "<td class=\"t\" title=\"" + hash + "\">aaaaaaaaaaaa…</td>")) << page;
+  EXPECT_TRUE(Has(page, ">deadbeef</td>"));
+  EXPECT_TRUE(Has(page, "<tr class=\"m\"><th scope=\"row\" class=\"t\">12/2</th>"));
+}
+
 TEST(HtmlTest, FetchesNothingAndRunsNothing) {
   const std::string page = HtmlPage(Hostile());
   EXPECT_TRUE(Has(page, "default-src 'none'"));

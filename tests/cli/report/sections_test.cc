@@ -108,11 +108,46 @@ TEST(MatchTrialsTest, PairsEqualParametersInWhateverOrderTheyStand) {
   Assign(reversed.summary, "train.seq_len", 64);
   Assign(reversed.summary, "train.batch_size", 8);
   Assign(AddTrial(b, 9).summary, "train.seq_len", 4096);
-  const std::vector<TrialPair> pairs = MatchTrials(a, b);
-  ASSERT_EQ(pairs.size(), 7u);
-  EXPECT_EQ(pairs[0].second, &b.trials[0]);
-  EXPECT_EQ(pairs[1].second, nullptr);
-  EXPECT_EQ(pairs[6], TrialPair(nullptr, &b.trials[1]));
+  const std::vector<Experiment> both = {a, b};
+  const std::vector<TrialGroup> groups = MatchTrials(both);
+  ASSERT_EQ(groups.size(), 7u);
+  EXPECT_EQ(groups[0], (TrialGroup{&both[0].trials[0], &both[1].trials[0]}));
+  EXPECT_EQ(groups[1][1], nullptr);
+  EXPECT_EQ(groups[6], (TrialGroup{nullptr, &both[1].trials[1]}));
+}
+
+TEST(MatchTrialsTest, AValueThatIsSweptHerePairsWithTheSameValueFixedThere) {
+  std::vector<Experiment> three = {Study(12), NewExperiment(13, "fixed"), Study(14)};
+  three[1].found.mutable_spec()->mutable_base()->mutable_train()->set_batch_size(16);
+  three[1].found.mutable_spec()->mutable_base()->mutable_train()->set_seq_len(128);
+  AddTrial(three[1], 1.5);
+  const std::vector<TrialGroup> groups = MatchTrials(three);
+  ASSERT_EQ(groups.size(), 6u);
+  EXPECT_EQ(groups[4], (TrialGroup{&three[0].trials[4], &three[1].trials[0], &three[2].trials[4]}));
+  EXPECT_EQ(groups[0], (TrialGroup{&three[0].trials[0], nullptr, &three[2].trials[0]}));
+}
+
+TEST(CompareReportTest, PutsAnyNumberOfExperimentsSideBySide) {
+  Experiment better = Study(14);
+  better.trials[0].summary.set_val_loss(1.5);
+  const std::string page = MarkdownPage(CompareReport({Study(12), Study(13), better}));
+  EXPECT_TRUE(Has(page, "# Experiments 12, 13 and 14 compared"));
+  EXPECT_TRUE(Has(page, "loss, 12 | loss, 13 | loss, 14 | difference, 13 | difference, 14 |"))
+      << page;
+  EXPECT_TRUE(Has(page, "| 2.0000 | 2.0000 | 1.5000 | +0.0000 | -0.5000 |")) << page;
+}
+
+TEST(CompareReportTest, OverlaysTheBestWhereNoTrialsAreAlike) {
+  const Experiment a = StudyWithRows();
+  Experiment b = StudyWithRows();
+  b.found.mutable_summary()->set_experiment(13);
+  for (Trial& trial : b.trials) {
+    trial.summary.set_experiment(13);
+    Assign(trial.summary, "train.max_steps", 77);
+  }
+  const std::string page = HtmlPage(CompareReport({a, b}));
+  EXPECT_TRUE(Has(page, "the best of each experiment is drawn"));
+  EXPECT_TRUE(Has(page, ">Training loss over steps</title>"));
 }
 
 TEST(CompareReportTest, PutsTrialsSideBySideWithTheDifference) {
@@ -121,7 +156,7 @@ TEST(CompareReportTest, PutsTrialsSideBySideWithTheDifference) {
   b.trials[0].summary.set_val_loss(1.75);
   b.trials[0].summary.set_tokens_per_second(1100);
   b.trials.pop_back();
-  const std::string page = MarkdownPage(CompareReport(a, b));
+  const std::string page = MarkdownPage(CompareReport({a, b}));
   EXPECT_TRUE(Has(page,
                   "| batch_size=8 seq_len=64 | 12/1: finished | 13/1: finished | 2.0000 | 1.7500 | "
                   "-0.2500 | 7.39 | 5.75 | -22.1% |\n"))
@@ -139,7 +174,7 @@ TEST(CompareReportTest, DrawsWholePairsInOneColourEach) {
   b.found.mutable_summary()->set_experiment(13);
   for (Trial& trial : b.trials) trial.summary.set_experiment(13);
   b.trials.erase(b.trials.begin());
-  const std::string page = HtmlPage(CompareReport(a, b));
+  const std::string page = HtmlPage(CompareReport({a, b}));
   EXPECT_TRUE(Has(page, ">12/2  batch_size=8 seq_len=128</text>"));
   EXPECT_TRUE(Has(page, ">13/2  batch_size=8 seq_len=128</text>"));
   EXPECT_FALSE(Has(page, ">12/1  batch_size=8 seq_len=64</text>")) << "has no partner";

@@ -84,12 +84,25 @@ TEST(StudyGridTest, TrainingLossStandsInWhereNothingWasEvaluated) {
   EXPECT_EQ(grid->rows[0][1], "1.50 / - / 5.00");
 }
 
-TEST(TrialListTest, HasARowForEachTrial) {
-  const TextTable list = TrialList(Study().trials);
+TEST(TrialListTest, HasARowForEachTrialTheBestFirstAndMarked) {
+  Experiment study = Study();
+  study.trials[0].summary.set_metric_value(9);
+  study.trials[0].summary.set_best_val_loss(1.5);
+  study.trials[0].best_evaluation.set_step(40);
+  study.trials[0].best_evaluation.set_loss(1.5);
+  study.found.mutable_summary()->set_best_trial(2);
+  const TextTable last = TrialList(study);
+  EXPECT_EQ(last.rows[4][0], "12/1") << "of those with a result the worst";
+  EXPECT_EQ(last.rows[4][7], "1.5000 at 40");
+  EXPECT_NE(last.rows[0][0], "12/1");
+  ASSERT_LT(last.marked, last.rows.size());
+  EXPECT_EQ(last.rows[last.marked][0], "12/2 (best)");
+
+  const TextTable list = TrialList(Study());
   ASSERT_EQ(list.rows.size(), 6u);
   EXPECT_EQ(list.rows[0],
             (std::vector<std::string>{"12/1", "8", "64", "finished", "50/50", "1.5000", "2.0000",
-                                      "7.39", "-", "2.00", "5.00", "1.00k"}));
+                                      "2.0000", "7.39", "-", "2.00", "5.00", "1.00k"}));
   EXPECT_EQ(list.rows[5][3], "oom");
 }
 

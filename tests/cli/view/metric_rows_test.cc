@@ -127,6 +127,27 @@ TEST(MetricRowsTest, RowsWithoutTheChosenMetricAreLeftOut) {
   EXPECT_EQ(Csv(only_loss, only_loss.Finish()), "");
 }
 
+TEST(MetricRowsTest, ARowCarriesTheParametersOfItsTrialBehindTheMetrics) {
+  std::vector<v1::TrialSummary> trials(2);
+  for (uint32_t i = 0; i < 2; ++i) {
+    trials[i].set_trial(i + 1);
+    v1::Assignment& rate = *trials[i].add_assignments();
+    rate.set_path("optimizer.lr");
+    rate.mutable_value()->set_number(i == 0 ? 0.001 : 0.01);
+    v1::Assignment& data = *trials[i].add_assignments();
+    data.set_path("data.train");
+    data.mutable_value()->set_text(i == 0 ? "a.bin" : "a,b.bin");
+  }
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, 3);
+  AddRow(page, 2, 10, 4);
+  MetricRows rows(12, {"loss"}, Attempts::kValidOnly, trials);
+  EXPECT_EQ(rows.CsvHeader(), "experiment,trial,attempt,step,loss,optimizer.lr,data.train\n");
+  const auto ready = rows.Add(page);
+  EXPECT_EQ(Csv(rows, ready), "12,1,1,10,3,0.001,a.bin\n12,2,1,10,4,0.01,\"a,b.bin\"\n");
+  EXPECT_EQ(ready.at(1)["parameters"]["optimizer.lr"], 0.01);
+}
+
 TEST(MetricRowsTest, NotANumberIsNanInCsvAndNullInJson) {
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 10, std::numeric_limits<double>::quiet_NaN());

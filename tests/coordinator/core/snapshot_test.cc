@@ -12,6 +12,43 @@ namespace dt {
 namespace {
 
 // A value of its own in every field, so that one that is left out changes the hash.
+Trial FullTrial() {
+  Trial trial;
+  trial.state = v1::TRIAL_RUNNING;
+  trial.cause = v1::CAUSE_HANG;
+  trial.tries = {1, 2};
+  trial.target_steps = 13;
+  trial.retry_after_ms = 14;
+  trial.ended_wall_ms = 15;
+  trial.expanded = std::string("\x08\x02", 2);
+  trial.prepared = "prepared";
+  trial.last_loss = 1.5;
+  trial.last_row = "row";
+  trial.pace.set_tokens(16);
+  trial.message = "message";
+  trial.checkpoints.push_back({1, {}});
+  trial.checkpoints[0].ref.set_path("4/2/a1/step-3");
+  trial.evaluations.push_back({1, 17, 2.5, 0.25});
+  trial.evaluations.push_back({1, 18, kNotANumber});
+  Attempt& attempt = trial.attempts.emplace_back();
+  attempt.token = *AttemptToken::FromBytes("0123456789abcdef");
+  attempt.state = AttemptState::kEnded;
+  attempt.cause = v1::CAUSE_OOM;
+  attempt.deciding_rank = 3;
+  attempt.members.push_back({"host/0", 21, "host", "cpu", 1});
+  attempt.resume.emplace().set_step(22);
+  attempt.resumed_step = 23;
+  attempt.last_step = 24;
+  attempt.reason = "reason";
+  attempt.message = "end";
+  attempt.started_wall_ms = 25;
+  attempt.running_wall_ms = 26;
+  attempt.ended_wall_ms = 27;
+  attempt.ran = true;
+  attempt.progressed = true;
+  return trial;
+}
+
 DurableState FullState() {
   DurableState state;
   state.journal_id = 0xD7;
@@ -33,42 +70,15 @@ DurableState FullState() {
   experiment.cancelled = 5;
   experiment.oom = 6;
   experiment.attempts = 7;
+  experiment.planned = 8;
+  experiment.search_ended = true;
+  experiment.search_end = "the budget is spent";
+  experiment.resolved.set_seed(9);
+  experiment.resolved_paths = {"optimizer.lr", "seed"};
   experiment.trials.resize(2);
-  Trial& trial = experiment.trials[1];
-  trial.state = v1::TRIAL_RUNNING;
-  trial.cause = v1::CAUSE_HANG;
-  trial.tries = {1, 2};
-  trial.target_steps = 13;
-  trial.retry_after_ms = 14;
-  trial.ended_wall_ms = 15;
-  trial.expanded = std::string("\x08\x02", 2);
-  trial.prepared = "prepared";
-  trial.last_loss = 1.5;
-  trial.last_row = "row";
-  trial.pace.set_tokens(16);
-  trial.message = "message";
-  trial.checkpoints.push_back({1, {}});
-  trial.checkpoints[0].ref.set_path("4/2/a1/step-3");
-  trial.evaluations.push_back({1, 17, 2.5});
-  trial.evaluations.push_back({1, 18, kNotANumber});
-  Attempt& attempt = trial.attempts.emplace_back();
-  attempt.token = *AttemptToken::FromBytes("0123456789abcdef");
-  attempt.state = AttemptState::kEnded;
-  attempt.cause = v1::CAUSE_OOM;
-  attempt.deciding_rank = 3;
-  attempt.members.push_back({"host/0", 21, "host", "cpu", 1});
-  attempt.resume.emplace().set_step(22);
-  attempt.resumed_step = 23;
-  attempt.last_step = 24;
-  attempt.reason = "reason";
-  attempt.message = "end";
-  attempt.started_wall_ms = 25;
-  attempt.running_wall_ms = 26;
-  attempt.ended_wall_ms = 27;
-  attempt.ran = true;
-  attempt.progressed = true;
+  experiment.trials[1] = FullTrial();
   state.request_ids["request"] = 4;
-  state.tokens.emplace(attempt.token, AttemptId{{4, 2}, 1});
+  state.tokens.emplace(experiment.trials[1].attempts[0].token, AttemptId{{4, 2}, 1});
   return state;
 }
 

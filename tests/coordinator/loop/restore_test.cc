@@ -62,7 +62,11 @@ TEST_F(RestoreTest, ASnapshotStandsForTheRecordsBeforeIt) {
   EXPECT_EQ(HashOf(folded->state.durable), hash);
   Restart();
   EXPECT_EQ(Hash(), hash);
-  EXPECT_EQ(ValidationLoss(), 1.25);  // counted before the snapshot
+  // Counted of records before the snapshot.
+  EXPECT_EQ(ValidationLoss(), 1.25);
+  const auto shown = model_->TakeSnapshot(loop_->state(), clock_.Now());
+  EXPECT_EQ(shown->queue_wait.sample_count, 1u);
+  EXPECT_EQ(shown->rendezvous.sample_count, 1u);
 }
 
 TEST_F(RestoreTest, ASnapshotThatCannotBeReadIsLeftAsideForTheOneBeforeIt) {

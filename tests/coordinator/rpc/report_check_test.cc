@@ -102,8 +102,18 @@ TEST(ReportCheckTest, TheFirstReportOfAStreamMustIntroduceTheWorker) {
   EXPECT_EQ(CodeOf(Opening(), ReportPlace::kFirstOfStream), absl::StatusCode::kOk);
 }
 
-TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
-  const std::vector<std::pair<const char*, std::function<void(v1::WorkerReport&)>>> damages = {
+using Damages = std::vector<std::pair<const char*, std::function<void(v1::WorkerReport&)>>>;
+
+void ExpectRefused(const Damages& damages) {
+  for (const auto& [name, damage] : damages) {
+    v1::WorkerReport report = Opening();
+    damage(report);
+    EXPECT_EQ(CodeOf(report), absl::StatusCode::kInvalidArgument) << name;
+  }
+}
+
+TEST(ReportCheckTest, EveryBoundOfAHelloAndAnEndIsKept) {
+  ExpectRefused({
       {"no worker", [](auto& r) { r.mutable_hello()->clear_worker(); }},
       {"no instance", [](auto& r) { r.mutable_hello()->clear_instance(); }},
       {"no session", [](auto& r) { r.mutable_hello()->clear_session(); }},
@@ -115,6 +125,11 @@ TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
       {"odd device", [](auto& r) { r.mutable_hello()->set_device("tpu"); }},
       {"long name",
        [](auto& r) { r.mutable_hello()->set_worker(std::string(limits::kNameBytes + 1, 'x')); }},
+  });
+}
+
+TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
+  ExpectRefused({
       {"short token", [](auto& r) { AddItem(r)->set_attempt_token("t"); }},
       {"no kind", [](auto& r) { AddItem(r); }},
       {"many samples",
@@ -182,12 +197,7 @@ TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
          rows.mutable_rows(1)->set_step(5);
          SetRows(AddItem(r), rows);
        }},
-  };
-  for (const auto& [name, damage] : damages) {
-    v1::WorkerReport report = Opening();
-    damage(report);
-    EXPECT_EQ(CodeOf(report), absl::StatusCode::kInvalidArgument) << name;
-  }
+  });
 }
 
 // Sets every text of a message, also of those inside it, to `text`, one at a time.

@@ -1,4 +1,5 @@
-// damage_test.cc: whatever happens to the journal's files, a start notices it or finds all as it was.
+// damage_test.cc: whatever happens to the journal's files, a start notices it or finds all as it
+// was.
 #include <fcntl.h>
 #include <unistd.h>
 

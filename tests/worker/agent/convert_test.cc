@@ -1,7 +1,11 @@
 // convert_test.cc: frames to messages and back.
 #include "worker/agent/convert.h"
 
+#include <string>
+
 #include "gtest/gtest.h"
+#include "tests/spec/experiment_builder.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt {
 namespace {
@@ -14,6 +18,36 @@ TEST(ConvertTest, SpecificationHasOriginalNamesAndEveryField) {
   EXPECT_EQ(json.at("train").at("batch_size"), 4);
   EXPECT_EQ(json.at("train").at("grad_clip"), 0.0);
   EXPECT_EQ(json.at("model").at("tie_head"), false);
+}
+
+// Model sizes and the rest that a trainer would train.
+nlohmann::json Understood(const nlohmann::json& json) {
+  const absl::StatusOr<trainer::TrialSpec> read = trainer::ParseTrialSpec(json);
+  EXPECT_TRUE(read.ok()) << read.status();
+  if (!read.ok()) return nullptr;
+  return {trainer::ModelFields(read->model), read->seed, read->optimizer.beta2, read->train.epochs,
+          read->checkpoint.every_seconds};
+}
+
+TEST(ConvertTest, WhatIsResolvedAndSentIsWhatTheTrainerReads) {
+  for (const std::string& preset : spec::FindField("model.preset")->choices) {
+    spec::ExperimentBuilder builder;
+    builder.Set("model.preset", preset).Set("seed", "9007199254740991");
+    const v1::Spec trial = builder.Resolve();
+    const nlohmann::json sent = Understood(SpecToJson(trial));
+    EXPECT_EQ(sent, Understood(nlohmann::json::parse(spec::ToJson(trial)))) << "dtctl resolve";
+    EXPECT_EQ(sent[0]["n_layer"], trial.model().n_layer());
+    EXPECT_EQ(sent[0]["dropout"], trial.model().dropout());
+    EXPECT_EQ(sent[1], (int64_t{1} << 53) - 1);
+    EXPECT_EQ(sent[4], 60);
+  }
+}
+
+TEST(ConvertTest, WhatAnotherClientLeftEmptyIsSentAsFields) {
+  spec::ExperimentBuilder builder;
+  builder.spec().mutable_base()->clear_retries();
+  builder.spec().mutable_base()->mutable_checkpoint()->clear_every();
+  Understood(SpecToJson(builder.Resolve()));
 }
 
 TEST(ConvertTest, UnknownCauseIsACrash) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/resolved_spec.h"
 #include "worker/frames/frames.h"
 
 namespace dt::testing {
@@ -105,7 +106,10 @@ inline void WriteShard(const TempFolder& folder, const std::string& name, int co
   WriteTokens(folder, name, tokens);
 }
 
-// A model that trains dozens of steps a second, with everything given, so that no default matters.
+// For a rate or an epsilon that must be above 0: in fp32 it is 0.
+inline constexpr double kNothing = 1e-300;
+
+// A model that trains dozens of steps a second. What it does not say is Resolved's.
 inline nlohmann::json SmallSpec() {
   return {
       {"seed", "11"},

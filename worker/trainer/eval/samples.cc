@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/limits.h"
 #include "common/text.h"
 #include "worker/trainer/precision/precision.h"
 
@@ -88,7 +89,7 @@ std::string ShownText(std::string_view bytes) {
         (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f ||
         (length == 2 && first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
     if (length == 0 || control) character = kReplacement;
-    if (shown.size() + character.size() > kSampleBytesMax) break;
+    if (shown.size() + character.size() > limits::kSampleBytes) break;
     shown += character;
   }
   return shown;

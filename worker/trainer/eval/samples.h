@@ -42,7 +42,7 @@ at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
                 at::Generator& generator);
 
 // Pure: as it may be kept and shown: valid UTF-8, no control characters but line ends and tabs, at
-// most kSampleBytesMax bytes.
+// most limits::kSampleBytes bytes.
 std::string ShownText(std::string_view bytes);
 
 }  // namespace dt::trainer

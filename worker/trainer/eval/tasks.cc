@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "corpus/glob.h"
+#include "corpus/tokenizer_record.h"
 #include "worker/trainer/eval/samples.h"
 
 namespace dt::trainer {
@@ -17,18 +18,26 @@ absl::StatusOr<std::string> FileOf(const char* field, const std::string& pattern
   DT_ASSIGN_OR_RETURN(const std::vector<std::string> files,
                       corpus::ResolveGlob(data_root, field, pattern));
   if (files.size() == 1) return files[0];
-  return ConfigError(absl::StrCat(field, " '", pattern, "' matches ", files.size(),
-                                  " files; name one"));
+  return ConfigError(
+      absl::StrCat(field, " '", pattern, "' matches ", files.size(), " files; name one"));
 }
 
 absl::StatusOr<corpus::TextCodec> OpenCodec(const TrialSpec& spec, const std::string& data_root) {
-  if (spec.data.bytes) return corpus::TextCodec();
+  if (spec.data.tokenizer == Tokenizer::kByte) return corpus::TextCodec();
   absl::StatusOr<std::string> file = FileOf("eval.vocab", spec.eval.vocab, data_root);
   if (!file.ok()) {
     return StatusOf(file.status().code(),
                     absl::StrCat(file.status().message(),
                                  "; place GPT-2's vocab.bpe there ('dtctl data fetch gpt2-vocab' "
                                  "gets it), or set eval.vocab"));
+  }
+  DT_ASSIGN_OR_RETURN(const std::string hash, corpus::VocabularyHash(*file));
+  if (!spec.data.vocabulary_sha256.empty() && spec.data.vocabulary_sha256 != hash) {
+    return DataError(absl::StrCat("eval.vocab '", spec.eval.vocab,
+                                  "' is not the vocabulary that made the shards: its SHA-256 is ",
+                                  hash, ", that in their tokenizer.json ",
+                                  spec.data.vocabulary_sha256,
+                                  "; name the one they were made with"));
   }
   return corpus::TextCodec::OpenGpt2(*file);
 }

@@ -23,6 +23,7 @@
 #include "worker/trainer/run/training_state.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
+#include "worker/trainer/trial/tokenizer.h"
 
 namespace dt::trainer {
 namespace {
@@ -158,6 +159,8 @@ absl::Status Attempt::Go() {
 
 absl::Status Attempt::Prepare() {
   DT_ASSIGN_OR_RETURN(state_.spec, ParseTrialSpec(start_.spec));
+  const bool asks_shards = state_.spec.data.tokenizer == Tokenizer::kAuto;
+  DT_RETURN_IF_ERROR(SettleTokenizer(start_.data_root, state_.spec));
   DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format,
                       corpus::ShardFormatOf(state_.spec.data.format));
   const auto open = [&](const char* field, const std::string& pattern) {
@@ -187,6 +190,8 @@ absl::Status Attempt::Prepare() {
   prepared.val_tokens = state_.val_data ? state_.val_data->tokens() : 0;
   prepared.data_fingerprint = state_.train_data->fingerprint();
   if (state_.val_data) prepared.data_fingerprint += "-" + state_.val_data->fingerprint();
+  // A rank whose shards tell another tokenizer would have a model of another size.
+  if (asks_shards) prepared.data_fingerprint += absl::StrCat("-", TokenizerName(state_.spec));
   prepared.model_parameters = CountParameters(state_.spec.model);
   prepared.tokens_per_step = members_.plan.tokens_per_step;
   std::fprintf(stderr,

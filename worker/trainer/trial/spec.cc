@@ -1,4 +1,5 @@
-// spec.cc: protobuf JSON to TrialSpec. Integers of 64 bits arrive as strings there.
+// spec.cc: JSON to TrialSpec, and the model back. Integers of 64 bits are strings in protobuf's
+// JSON.
 #include "worker/trainer/trial/spec.h"
 
 #include <algorithm>
@@ -6,342 +7,342 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <map>
 #include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/check.h"
+#include "spec/table/field.h"
 
 namespace dt::trainer {
 namespace {
 
 using nlohmann::json;
+using spec::Field;
+using spec::FieldType;
 
-absl::Status Wrong(const std::string& path, const std::string& value, const std::string& allowed) {
-  return ConfigError(path + ": " + value + " is not " + allowed);
+// The words of each choice, in the order of its enumerators.
+using Words = std::span<const char* const>;
+#define DT_WORDS(Enum, ...)                                \
+  Words WordsOf(Enum) {                                    \
+    static constexpr const char* kWords[] = {__VA_ARGS__}; \
+    return kWords;                                         \
+  }
+DT_WORDS(Norm, "pre", "post")
+DT_WORDS(Activation, "gelu_tanh", "gelu", "relu")
+DT_WORDS(Positions, "learned", "sinusoidal")
+DT_WORDS(ScheduleType, "cosine", "linear", "constant", "wsd")
+DT_WORDS(LrScaling, "none", "linear", "sqrt")
+DT_WORDS(NonFinite, "fail", "skip", "rollback")
+DT_WORDS(Compute, "auto", "bf16", "fp16", "fp32", "tf32")
+DT_WORDS(Tokenizer, "auto", "gpt2", "byte")
+DT_WORDS(ModelSpec::Keep, "none", "block")
+#undef DT_WORDS
+
+// Where the value of each field goes. What is not here is for others (resources, retries), says
+// what another field says too (model.preset, train.global_batch_tokens), or has one choice so far.
+template <typename Visit>
+void VisitModel(ModelSpec& model, const Visit& visit) {
+  visit("model.n_layer", model.n_layer);
+  visit("model.n_head", model.n_head);
+  visit("model.n_embd", model.n_embd);
+  visit("model.n_ff", model.n_ff);
+  visit("model.n_positions", model.n_positions);
+  visit("model.vocab_size", model.vocab_size);
+  visit("model.vocab_pad", model.vocab_pad);
+  visit("model.tie_head", model.tie_head);
+  visit("model.head_bias", model.head_bias);
+  visit("model.bias", model.bias);
+  visit("model.norm", model.norm);
+  visit("model.activation", model.activation);
+  visit("model.positions", model.positions);
+  visit("model.dropout", model.dropout);
 }
 
-// Reads the fields of one section; the first error sticks.
-class Section {
+template <typename Visit>
+void VisitTraining(TrialSpec& trial, const Visit& visit) {
+  visit("train.batch_size", trial.train.batch_size);
+  visit("train.seq_len", trial.train.seq_len);
+  visit("train.global_batch_size", trial.train.global_batch_size);
+  visit("train.max_steps", trial.train.max_steps);
+  visit("train.max_tokens", trial.train.max_tokens);
+  visit("train.epochs", trial.train.epochs);
+  visit("train.grad_clip", trial.train.grad_clip);
+  visit("train.hash_every", trial.train.hash_every);
+  visit("optimizer.lr", trial.optimizer.lr);
+  visit("optimizer.eps", trial.optimizer.eps);
+  visit("optimizer.weight_decay", trial.optimizer.weight_decay);
+  visit("optimizer.decay_ndim_min", trial.optimizer.decay_ndim_min);
+  visit("optimizer.scale_lr", trial.optimizer.scale_lr);
+  visit("optimizer.scale_lr_from", trial.optimizer.scale_lr_from);
+  visit("schedule.type", trial.schedule.type);
+  visit("schedule.warmup_steps", trial.schedule.warmup_steps);
+  visit("schedule.warmup_ratio", trial.schedule.warmup_ratio);
+  visit("schedule.min_lr_ratio", trial.schedule.min_lr_ratio);
+  visit("schedule.decay_ratio", trial.schedule.decay_ratio);
+}
+
+template <typename Visit>
+void VisitTrial(TrialSpec& trial, const Visit& visit) {
+  visit("seed", trial.seed);
+  visit("data.train", trial.data.train);
+  visit("data.val", trial.data.val);
+  visit("data.format", trial.data.format);
+  visit("data.shuffle", trial.data.shuffle);
+  visit("data.tokenizer", trial.data.tokenizer);
+  VisitModel(trial.model, visit);
+  visit("model.init_from", trial.model.init_from);
+  visit("model.activation_checkpointing", trial.model.keep);
+  VisitTraining(trial, visit);
+  visit("precision.compute", trial.compute);
+  visit("parallel.bucket_mb", trial.bucket_mb);
+  visit("eval.every", trial.eval.every);
+  visit("eval.batches", trial.eval.batches);
+  visit("eval.hellaswag", trial.eval.hellaswag);
+  visit("eval.samples", trial.eval.samples);
+  visit("eval.sample_prompt", trial.eval.sample_prompt);
+  visit("eval.sample_tokens", trial.eval.sample_tokens);
+  visit("eval.sample_temperature", trial.eval.sample_temperature);
+  visit("eval.sample_top_k", trial.eval.sample_top_k);
+  visit("eval.vocab", trial.eval.vocab);
+  visit("checkpoint.keep_latest", trial.checkpoint.keep_latest);
+  visit("checkpoint.keep_best", trial.checkpoint.keep_best);
+  visit("stop.nonfinite", trial.nonfinite);
+  visit("logging.every", trial.logging_every);
+  visit("logging.jsonl", trial.logging_jsonl);
+  visit("logging.tensorboard", trial.logging_tensorboard);
+}
+
+// --- Reading ---
+std::optional<int64_t> IntegerOf(const json& value) {
+  if (value.is_number_unsigned()) {
+    const uint64_t read = value.get<uint64_t>();
+    if (read > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
+    return static_cast<int64_t>(read);
+  }
+  if (value.is_number_integer()) return value.get<int64_t>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string& text = value.get_ref<const std::string&>();
+  char* end = nullptr;
+  errno = 0;
+  const long long read = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || errno != 0) return std::nullopt;
+  return read;
+}
+
+// The section of a path ("" for none) and its name there; a time's name ends with its unit.
+std::pair<std::string, std::string> Place(const std::string& path, FieldType type) {
+  const size_t dot = path.find('.');
+  const std::string unit = type == FieldType::kDuration ? "_seconds" : "";
+  if (dot == std::string::npos) return {"", path + unit};
+  return {path.substr(0, dot), path.substr(dot + 1) + unit};
+}
+
+const json* Find(const json& spec, const std::string& path, FieldType type) {
+  const auto [section, name] = Place(path, type);
+  const json* in = &spec;
+  if (!section.empty()) {
+    const auto found = spec.find(section);
+    if (found == spec.end()) return nullptr;
+    in = &*found;
+  }
+  const auto found = in->find(name);
+  return found == in->end() || found->is_null() ? nullptr : &*found;
+}
+
+// Errors beside a wrong type and a value out of range: combinations, in Check.
+absl::Status CheckValue(const Field& field, const json& value) {
+  const auto wrong = [&](const std::string& allowed) {
+    return ConfigError(absl::StrCat(field.path, " is ", value.dump(), "; it must be ", allowed));
+  };
+  const auto number = [&](const json& one) {
+    return one.is_number() && spec::InRange(field, one.get<double>());
+  };
+  bool right = true;
+  switch (field.type) {
+    case FieldType::kInteger: {
+      const std::optional<int64_t> read = IntegerOf(value);
+      if (!read) return wrong(spec::TypeText(field));
+      right = spec::InRange(field, static_cast<double>(*read));
+      break;
+    }
+    case FieldType::kNumber:
+    case FieldType::kDuration:
+      if (!value.is_number()) return wrong("a number");
+      right = number(value);
+      break;
+    case FieldType::kText:
+      if (!value.is_string()) return wrong(spec::TypeText(field));
+      break;
+    case FieldType::kFlag:
+      if (!value.is_boolean()) return wrong(spec::TypeText(field));
+      break;
+    case FieldType::kChoice:
+      if (std::find(field.choices.begin(), field.choices.end(), value) == field.choices.end()) {
+        return wrong(spec::TypeText(field));
+      }
+      break;
+    case FieldType::kNumbers:
+      if (!value.is_array() || std::ssize(value) != field.count)
+        return wrong(spec::TypeText(field));
+      right = std::all_of(value.begin(), value.end(), number);
+      break;
+    case FieldType::kEvery: {
+      if (!value.is_object()) return wrong("{\"steps\": n} or {\"seconds\": s}");
+      const std::optional<int64_t> steps = IntegerOf(value.value("steps", json(0)));
+      const json seconds = value.value("seconds", json(0));
+      if (!steps || *steps < 0 || !seconds.is_number() || !(seconds.get<double>() >= 0)) {
+        return wrong("{\"steps\": n} or {\"seconds\": s}");
+      }
+      break;
+    }
+    case FieldType::kLabels:
+      break;
+  }
+  return right ? absl::OkStatus() : wrong(spec::RangeText(field));
+}
+
+// What every message about a whole specification ends with.
+constexpr char kWriteOne[] = "; 'dtctl resolve FILE' writes a specification with every field";
+
+// Sections and fields that the table does not have.
+absl::Status RefuseUnknown(const json& spec) {
+  std::set<std::string> known;
+  for (const Field& field : spec::FieldTable()) {
+    const auto [section, name] = Place(field.path, field.type);
+    known.insert(section.empty() ? name : absl::StrCat(section, ".", name));
+    if (!section.empty()) known.insert(absl::StrCat(section, "."));
+  }
+  for (const auto& [name, value] : spec.items()) {
+    if (known.contains(name)) continue;
+    if (!known.contains(absl::StrCat(name, "."))) {
+      return ConfigError(
+          absl::StrCat("'", name, "' is not a section of a specification", kWriteOne));
+    }
+    if (!value.is_object()) {
+      return ConfigError(
+          absl::StrCat(name, " is ", value.dump(), "; it must be a section of fields"));
+    }
+    for (const auto& [field, unused] : value.items()) {
+      const std::string path = absl::StrCat(name, ".", field);
+      if (!known.contains(path)) {
+        return ConfigError(
+            absl::StrCat("'", path, "' is not a field of a specification", kWriteOne));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFields(const json& spec) {
+  if (!spec.is_object()) return ConfigError("the specification is not a JSON object");
+  DT_RETURN_IF_ERROR(RefuseUnknown(spec));
+  std::vector<std::string> missing;
+  for (const Field& field : spec::FieldTable()) {
+    if (field.type == FieldType::kLabels) continue;
+    const json* value = Find(spec, field.path, field.type);
+    if (value == nullptr) {
+      missing.push_back(field.path);
+    } else {
+      DT_RETURN_IF_ERROR(CheckValue(field, *value));
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return ConfigError(
+      absl::StrCat("the specification lacks ", absl::StrJoin(missing, ", "), kWriteOne));
+}
+
+// REQUIRES: CheckFields(spec) is ok.
+class Reader {
  public:
-  Section(const json& spec, const char* name, absl::Status& error) : name_(name), error_(error) {
-    const auto found = spec.find(name);
-    if (found == spec.end()) return;
-    if (!found->is_object()) {
-      Fail(Wrong(name, found->dump(), "a section with fields; leave it out for its defaults"));
-      return;
-    }
-    fields_ = &*found;
-  }
-
-  void Integer(const char* field, int64_t min, int64_t max, int64_t& out) {
-    const json* value = Find(field);
-    if (value == nullptr) return;
-    const std::optional<int64_t> read = ReadInteger(*value);
-    if (!read || *read < min || *read > max) {
-      Fail(Wrong(Path(field), value->dump(),
-                 "an integer from " + std::to_string(min) + " to " + std::to_string(max)));
-      return;
-    }
-    out = *read;
-  }
-
-  void Number(const char* field, double min, double max, double& out) {
-    const json* value = Find(field);
-    if (value == nullptr) return;
-    if (!value->is_number() || !(value->get<double>() >= min) || !(value->get<double>() <= max)) {
-      Fail(Wrong(Path(field), value->dump(),
-                 "a number from " + json(min).dump() + " to " + json(max).dump()));
-      return;
-    }
-    out = value->get<double>();
-  }
-
-  void Flag(const char* field, bool& out) {
-    const json* value = Find(field);
-    if (value == nullptr) return;
-    if (!value->is_boolean()) {
-      Fail(Wrong(Path(field), value->dump(), "true or false"));
-      return;
-    }
-    out = value->get<bool>();
-  }
-
-  void Text(const char* field, std::string& out) {
-    const json* value = Find(field);
-    if (value == nullptr) return;
-    if (!value->is_string()) {
-      Fail(Wrong(Path(field), value->dump(), "text"));
-      return;
-    }
-    out = value->get<std::string>();
-  }
-
+  explicit Reader(const json& spec) : spec_(spec) {}
+  void operator()(const char* path, int64_t& out) const { out = *IntegerOf(At(path)); }
+  void operator()(const char* path, double& out) const { out = At(path).get<double>(); }
+  void operator()(const char* path, bool& out) const { out = At(path).get<bool>(); }
+  void operator()(const char* path, std::string& out) const { out = At(path).get<std::string>(); }
   template <typename Enum>
-  void Choice(const char* field, const std::map<std::string, Enum>& choices, Enum& out) {
-    std::string word;
-    Text(field, word);
-    if (word.empty()) return;
-    const auto found = choices.find(word);
-    if (found == choices.end()) {
-      std::string words;
-      for (const auto& [known, meaning] : choices) words += (words.empty() ? "" : ", ") + known;
-      Fail(Wrong(Path(field), "'" + word + "'", "one of " + words));
-      return;
-    }
-    out = found->second;
+  requires std::is_enum_v<Enum>
+  void operator()(const char* path, Enum& out) const {
+    const Words words = WordsOf(out);
+    const auto found = std::find(words.begin(), words.end(), At(path).get<std::string>());
+    DT_CHECK(found != words.end());  // the table has no other words
+    out = static_cast<Enum>(found - words.begin());
   }
-
-  const json* Find(const char* field) const {
-    if (fields_ == nullptr || !error_.ok()) return nullptr;
-    const auto found = fields_->find(field);
-    return found == fields_->end() || found->is_null() ? nullptr : &*found;
-  }
-  std::string Path(const char* field) const { return std::string(name_) + "." + field; }
-  void Fail(const absl::Status& error) { error_.Update(error); }
-
-  static std::optional<int64_t> ReadInteger(const json& value) {
-    if (value.is_number_unsigned()) {
-      const uint64_t read = value.get<uint64_t>();
-      if (read > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
-      return static_cast<int64_t>(read);
-    }
-    if (value.is_number_integer()) return value.get<int64_t>();
-    if (!value.is_string()) return std::nullopt;
-    const std::string& text = value.get_ref<const std::string&>();
-    char* end = nullptr;
-    errno = 0;
-    const long long read = std::strtoll(text.c_str(), &end, 10);
-    if (text.empty() || *end != '\0' || errno != 0) return std::nullopt;
-    return read;
+  const json& At(const char* path) const {
+    const Field* field = spec::FindField(path);
+    DT_CHECK(field != nullptr);
+    return *Find(spec_, path, field->type);
   }
 
  private:
-  const char* name_;
-  const json* fields_ = nullptr;
-  absl::Status& error_;
+  const json& spec_;
 };
 
-// The bounds that dtctl has for submitted files; JSON holds whole numbers exactly up to kAny.
-constexpr int64_t kAny = (int64_t{1} << 53) - 1;
-constexpr int64_t kBatchMax = int64_t{1} << 20;
-constexpr int64_t kGlobalBatchMax = int64_t{1} << 32;
+class Writer {
+ public:
+  explicit Writer(json& fields) : fields_(fields) {}
+  // As unsigned, as they come back from a file.
+  void operator()(const char* path, int64_t value) const {
+    At(path) = static_cast<uint64_t>(value);
+  }
+  void operator()(const char* path, double value) const { At(path) = value; }
+  void operator()(const char* path, bool value) const { At(path) = value; }
+  template <typename Enum>
+  requires std::is_enum_v<Enum>
+  void operator()(const char* path, Enum value) const {
+    At(path) = WordsOf(value)[static_cast<size_t>(value)];
+  }
 
-// Sizes of the presets; spec/ resolves them for submitted files, this serves `dttrain --spec`.
-std::optional<ModelSpec> Preset(const std::string& name) {
-  ModelSpec model;  // gpt2
-  if (name.empty() || name == "gpt2") return model;
-  const auto sized = [&](int64_t layers, int64_t heads, int64_t width) {
-    model.n_layer = layers;
-    model.n_head = heads;
-    model.n_embd = width;
-    model.n_ff = 4 * width;
-    return model;
-  };
-  if (name == "gpt2-medium") return sized(24, 16, 1024);
-  if (name == "gpt2-large") return sized(36, 20, 1280);
-  if (name == "gpt2-xl") return sized(48, 25, 1600);
-  if (name == "tiny_transformer") {
-    model.n_layer = 5;
-    model.n_head = 5;
-    model.n_embd = 300;
-    model.n_ff = 2048;
-    model.n_positions = 2048;
-    model.vocab_pad = model.vocab_size;
-    model.tie_head = false;
-    model.head_bias = true;
-    model.norm = Norm::kPost;
-    model.activation = Activation::kRelu;
-    model.positions = Positions::kSinusoidal;
-    return model;
+ private:
+  json& At(std::string_view path) const {
+    return fields_[std::string(path.substr(path.find('.') + 1))];
   }
-  return std::nullopt;
-}
+  json& fields_;
+};
 
-void ReadModel(const json& spec, absl::Status& error, ModelSpec& model) {
-  Section section(spec, "model", error);
-  std::string preset;
-  section.Text("preset", preset);
-  const std::optional<ModelSpec> sizes = Preset(preset);
-  if (!sizes) {
-    section.Fail(Wrong("model.preset", "'" + preset + "'",
-                       "one of gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny_transformer"));
-    return;
-  }
-  model = *sizes;
-  section.Integer("n_layer", 1, 1024, model.n_layer);
-  section.Integer("n_head", 1, 1024, model.n_head);
-  section.Integer("n_embd", 1, 1 << 20, model.n_embd);
-  section.Integer("n_ff", 1, 1 << 22, model.n_ff);
-  section.Integer("n_positions", 1, 1 << 24, model.n_positions);
-  section.Integer("vocab_size", 1, 1 << 24, model.vocab_size);
-  if (section.Find("vocab_pad") == nullptr && model.vocab_size != sizes->vocab_size) {
-    model.vocab_pad = model.vocab_size;
-  }
-  section.Integer("vocab_pad", 0, 1 << 24, model.vocab_pad);
-  if (model.vocab_pad == 0) model.vocab_pad = model.vocab_size;
-  section.Flag("tie_head", model.tie_head);
-  section.Flag("head_bias", model.head_bias);
-  section.Flag("bias", model.bias);
-  section.Choice<Norm>("norm", {{"pre", Norm::kPre}, {"post", Norm::kPost}}, model.norm);
-  section.Choice<Activation>("activation",
-                             {{"gelu_tanh", Activation::kGeluTanh},
-                              {"gelu", Activation::kGelu},
-                              {"relu", Activation::kRelu}},
-                             model.activation);
-  section.Choice<Positions>(
-      "positions", {{"learned", Positions::kLearned}, {"sinusoidal", Positions::kSinusoidal}},
-      model.positions);
-  section.Number("dropout", 0, 0.99, model.dropout);
-  section.Text("init_from", model.init_from);
-  section.Choice<ModelSpec::Keep>(
-      "activation_checkpointing",
-      {{"none", ModelSpec::Keep::kAll}, {"block", ModelSpec::Keep::kBlockInputs}}, model.keep);
+// Combinations that would break what reads them; spec/trial_rules.cc has all, with better advice.
+absl::Status CheckModel(const ModelSpec& model, int64_t seq_len) {
   if (model.n_embd % model.n_head != 0) {
-    section.Fail(Wrong("model.n_embd", std::to_string(model.n_embd),
-                       "a multiple of model.n_head (" + std::to_string(model.n_head) + ")"));
+    return ConfigError(absl::StrCat("model.n_embd ", model.n_embd,
+                                    " is not divisible by model.n_head ", model.n_head));
   }
-  if (model.vocab_pad < model.vocab_size) {
-    section.Fail(Wrong("model.vocab_pad", std::to_string(model.vocab_pad),
-                       "at least model.vocab_size (" + std::to_string(model.vocab_size) + ")"));
+  if (model.positions == Positions::kSinusoidal && model.n_embd % 2 != 0) {
+    return ConfigError(
+        absl::StrCat("sinusoidal positions need an even model.n_embd, not ", model.n_embd));
   }
+  if (model.vocab_pad != 0 && model.vocab_pad < model.vocab_size) {
+    return ConfigError(absl::StrCat("model.vocab_pad ", model.vocab_pad,
+                                    " is below model.vocab_size ", model.vocab_size));
+  }
+  if (model.positions == Positions::kLearned && seq_len > model.n_positions) {
+    return ConfigError(absl::StrCat("train.seq_len ", seq_len, " is beyond the ", model.n_positions,
+                                    " learned positions of the model"));
+  }
+  return absl::OkStatus();
 }
 
-// The global batch in tokens: dtctl sends it beside the size that follows from it.
-void ReadBatchTokens(Section& section, TrainSpec& train) {
-  int64_t tokens = 0;
-  section.Integer("global_batch_tokens", 0, kGlobalBatchMax, tokens);
-  if (tokens == 0) return;
-  const int64_t sequences = tokens / train.seq_len;
-  if (tokens % train.seq_len != 0) {
-    section.Fail(Wrong("train.global_batch_tokens", std::to_string(tokens),
-                       "a multiple of train.seq_len (" + std::to_string(train.seq_len) + ")"));
-  } else if (train.global_batch_size != 0 && train.global_batch_size != sequences) {
-    section.Fail(Wrong("train.global_batch_tokens", std::to_string(tokens),
-                       "train.global_batch_size (" + std::to_string(train.global_batch_size) +
-                           ") × train.seq_len (" + std::to_string(train.seq_len) +
-                           "); give one of them"));
+absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
+  const TrainSpec& train = trial.train;
+  if (trial.data.train.empty()) {
+    return ConfigError("data.train is empty; give a glob of token shards under the data root");
   }
-  train.global_batch_size = sequences;
-}
-
-void ReadTrain(const json& spec, absl::Status& error, TrainSpec& train) {
-  Section section(spec, "train", error);
-  section.Integer("batch_size", 1, kBatchMax, train.batch_size);
-  section.Integer("seq_len", 1, 1 << 24, train.seq_len);
-  section.Integer("global_batch_size", 0, kGlobalBatchMax, train.global_batch_size);
-  ReadBatchTokens(section, train);
-  section.Integer("max_steps", 0, kAny, train.max_steps);
-  section.Integer("max_tokens", 0, kAny, train.max_tokens);
-  section.Number("epochs", 0, 1e9, train.epochs);
-  section.Number("grad_clip", 0, 1e30, train.grad_clip);
-  section.Integer("hash_every", 0, kAny, train.hash_every);
-  if ((train.max_steps > 0) + (train.max_tokens > 0) + (train.epochs > 0) > 1) {
-    section.Fail(ConfigError("train: give one of max_steps, max_tokens and epochs, not several"));
+  if ((train.max_steps > 0) + (train.max_tokens > 0) + (train.epochs > 0) != 1) {
+    return ConfigError("one of train.max_steps, train.max_tokens and train.epochs must be above 0");
   }
-  if (train.max_steps == 0 && train.max_tokens == 0 && train.epochs == 0) train.epochs = 1;
-}
-
-void ReadOptimizer(const json& spec, absl::Status& error, TrialSpec& trial) {
-  Section optimizer(spec, "optimizer", error);
-  enum class Type { kAdamW };
-  Type type = Type::kAdamW;
-  optimizer.Choice<Type>("type", {{"adamw", Type::kAdamW}}, type);
-  OptimizerSpec& out = trial.optimizer;
-  optimizer.Number("lr", 0, 1e6, out.lr);
-  optimizer.Number("eps", 0, 1, out.eps);
-  optimizer.Number("weight_decay", 0, 1e6, out.weight_decay);
-  optimizer.Integer("decay_ndim_min", 0, 8, out.decay_ndim_min);
-  optimizer.Choice<LrScaling>(
-      "scale_lr",
-      {{"none", LrScaling::kNone}, {"linear", LrScaling::kLinear}, {"sqrt", LrScaling::kSqrt}},
-      out.scale_lr);
-  optimizer.Integer("scale_lr_from", 0, kAny, out.scale_lr_from);
-  if (out.scale_lr != LrScaling::kNone && out.scale_lr_from == 0) {
-    optimizer.Fail(Wrong("optimizer.scale_lr_from", "0", "above 0 where lr is scaled"));
+  if (batch_tokens != 0 && batch_tokens != train.global_batch_size * train.seq_len) {
+    return ConfigError(absl::StrCat(
+        "train.global_batch_tokens ", batch_tokens, " is not train.global_batch_size ",
+        train.global_batch_size, " × train.seq_len ", train.seq_len, "; write 0, or the product"));
   }
-  if (const json* betas = optimizer.Find("betas"); betas != nullptr && !betas->empty()) {
-    const auto in_range = [](const json& b) {
-      return b.is_number() && b.get<double>() >= 0 && b.get<double>() < 1;
-    };
-    if (!betas->is_array() || betas->size() != 2 || !in_range((*betas)[0]) ||
-        !in_range((*betas)[1])) {
-      optimizer.Fail(Wrong("optimizer.betas", betas->dump(), "two numbers from 0 to just below 1"));
-    } else {
-      out.beta1 = (*betas)[0].get<double>();
-      out.beta2 = (*betas)[1].get<double>();
-    }
+  if (trial.optimizer.scale_lr != LrScaling::kNone && trial.optimizer.scale_lr_from == 0) {
+    return ConfigError("optimizer.scale_lr_from is 0; it must be above 0 where lr is scaled");
   }
-  Section schedule(spec, "schedule", error);
-  schedule.Choice<ScheduleType>("type",
-                                {{"cosine", ScheduleType::kCosine},
-                                 {"linear", ScheduleType::kLinear},
-                                 {"constant", ScheduleType::kConstant},
-                                 {"wsd", ScheduleType::kWsd}},
-                                trial.schedule.type);
-  schedule.Integer("warmup_steps", -1, kAny, trial.schedule.warmup_steps);
-  schedule.Number("warmup_ratio", 0, 1, trial.schedule.warmup_ratio);
-  schedule.Number("min_lr_ratio", 0, 1, trial.schedule.min_lr_ratio);
-  schedule.Number("decay_ratio", 0, 1, trial.schedule.decay_ratio);
-}
-
-void ReadEvery(Section& section, CheckpointSpec& out) {
-  const json* every = section.Find("every");
-  if (every == nullptr) return;
-  const json steps = every->is_object() ? every->value("steps", json(0)) : json(nullptr);
-  const json seconds = every->is_object() ? every->value("seconds", json(0)) : json(nullptr);
-  const std::optional<int64_t> read = Section::ReadInteger(steps);
-  if (!read || *read < 0 || !seconds.is_number() || !(seconds.get<double>() >= 0)) {
-    section.Fail(Wrong("checkpoint.every", every->dump(), "{\"steps\": n} or {\"seconds\": s}"));
-    return;
-  }
-  out.every_steps = *read;
-  out.every_seconds = seconds.get<double>();
-}
-
-// What an evaluation does besides the validation loss.
-void ReadTasks(Section& eval, EvalSpec& out) {
-  eval.Text("hellaswag", out.hellaswag);
-  eval.Integer("samples", 0, kSamplesMax, out.samples);
-  eval.Text("sample_prompt", out.sample_prompt);
-  eval.Integer("sample_tokens", 1, 1024, out.sample_tokens);
-  eval.Number("sample_temperature", 0, 100, out.sample_temperature);
-  eval.Integer("sample_top_k", 0, 1 << 24, out.sample_top_k);
-  eval.Text("vocab", out.vocab);
-}
-
-void ReadOperations(const json& spec, absl::Status& error, TrialSpec& trial) {
-  Section precision(spec, "precision", error);
-  precision.Choice<Compute>("compute",
-                            {{"auto", Compute::kAuto},
-                             {"bf16", Compute::kBf16},
-                             {"fp16", Compute::kFp16},
-                             {"fp32", Compute::kFp32},
-                             {"tf32", Compute::kTf32}},
-                            trial.compute);
-  enum class Reduce { kFp32 };
-  Reduce reduce = Reduce::kFp32;
-  precision.Choice<Reduce>("reduce", {{"fp32", Reduce::kFp32}}, reduce);
-  Section parallel(spec, "parallel", error);
-  enum class Strategy { kDdp };
-  Strategy strategy = Strategy::kDdp;
-  parallel.Choice<Strategy>("strategy", {{"ddp", Strategy::kDdp}}, strategy);
-  parallel.Number("bucket_mb", 1e-3, 1e6, trial.bucket_mb);
-  Section eval(spec, "eval", error);
-  eval.Integer("every", 0, kAny, trial.eval.every);
-  eval.Integer("batches", 0, 1 << 30, trial.eval.batches);
-  ReadTasks(eval, trial.eval);
-  Section checkpoint(spec, "checkpoint", error);
-  ReadEvery(checkpoint, trial.checkpoint);
-  checkpoint.Integer("keep_latest", 0, 1 << 20, trial.checkpoint.keep_latest);
-  checkpoint.Integer("keep_best", 0, 1 << 20, trial.checkpoint.keep_best);
-  Section stop(spec, "stop", error);
-  stop.Choice<NonFinite>(
-      "nonfinite",
-      {{"fail", NonFinite::kFail}, {"skip", NonFinite::kSkip}, {"rollback", NonFinite::kRollback}},
-      trial.nonfinite);
-  Section logging(spec, "logging", error);
-  logging.Integer("every", 1, kAny, trial.logging_every);
-  logging.Flag("jsonl", trial.logging_jsonl);
-  logging.Flag("tensorboard", trial.logging_tensorboard);
+  return absl::OkStatus();
 }
 
 // Linear: Goyal et al., "Accurate, Large Minibatch SGD" (2017); root: Krizhevsky, "One weird trick"
@@ -356,38 +357,30 @@ double LrScale(const OptimizerSpec& optimizer, int64_t global_batch) {
 }  // namespace
 
 absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
-  if (!spec.is_object()) {
-    return ConfigError("the specification is not a JSON object");
-  }
+  DT_RETURN_IF_ERROR(CheckFields(spec));
+  const Reader read(spec);
   TrialSpec trial;
-  absl::Status error;
-  if (const auto seed = spec.find("seed"); seed != spec.end()) {
-    const std::optional<int64_t> read = Section::ReadInteger(*seed);
-    if (!read) return Wrong("seed", seed->dump(), "an integer of 64 bits");
-    trial.seed = *read;
-  }
-  Section data(spec, "data", error);
-  data.Text("train", trial.data.train);
-  data.Text("val", trial.data.val);
-  data.Text("format", trial.data.format);
-  data.Flag("shuffle", trial.data.shuffle);
-  data.Choice<bool>("tokenizer", {{"gpt2", false}, {"byte", true}}, trial.data.bytes);
-  ReadModel(spec, error, trial.model);
-  ReadTrain(spec, error, trial.train);
-  ReadOptimizer(spec, error, trial);
-  ReadOperations(spec, error, trial);
-  DT_RETURN_IF_ERROR(error);
-  if (trial.data.train.empty()) {
-    return ConfigError("data.train is empty; give a glob of token shards under the data root");
-  }
-  if (trial.train.seq_len > trial.model.n_positions &&
-      trial.model.positions == Positions::kLearned) {
-    return Wrong("train.seq_len", std::to_string(trial.train.seq_len),
-                 "at most model.n_positions (" + std::to_string(trial.model.n_positions) + ")");
-  }
+  VisitTrial(trial, read);
+  const json& betas = read.At("optimizer.betas");
+  trial.optimizer.beta1 = betas[0].get<double>();
+  trial.optimizer.beta2 = betas[1].get<double>();
+  const json& every = read.At("checkpoint.every");
+  trial.checkpoint.every_steps = *IntegerOf(every.value("steps", json(0)));
+  trial.checkpoint.every_seconds = every.value("seconds", 0.0);
+  int64_t batch_tokens = 0;
+  read("train.global_batch_tokens", batch_tokens);
+  DT_RETURN_IF_ERROR(CheckModel(trial.model, trial.train.seq_len));
+  DT_RETURN_IF_ERROR(CheckTraining(trial, batch_tokens));
   // Sines reach as far as one likes.
   trial.model.n_positions = std::max(trial.model.n_positions, trial.train.seq_len);
   return trial;
+}
+
+json ModelFields(const ModelSpec& model) {
+  json fields = json::object();
+  ModelSpec shape = model;
+  VisitModel(shape, Writer(fields));
+  return fields;
 }
 
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,

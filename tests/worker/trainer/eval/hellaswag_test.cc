@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "tests/worker/trainer/link/fake_conversation.h"
 
 namespace dt::trainer {
@@ -48,7 +49,7 @@ std::vector<HellaSwagExample> Examples(size_t count) {
 }
 
 ModelSpec SmallModel() {
-  ModelSpec spec;
+  ModelSpec spec = Gpt2Trial().model;
   spec.n_layer = 2;
   spec.n_head = 2;
   spec.n_embd = 16;
@@ -125,7 +126,7 @@ HellaSwagScore ByDefinition(const std::vector<HellaSwagExample>& examples,
 
 TEST(ScoreHellaSwagTest, IsWhatScoringOneEndingAtATimeGives) {
   const auto examples = Examples(120);
-  TrialSpec spec;
+  TrialSpec spec = Gpt2Trial();
   spec.model = SmallModel();
   spec.compute = Compute::kFp32;
   const Transformer model(spec.model, 3, at::kCPU);

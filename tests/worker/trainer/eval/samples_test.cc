@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "common/limits.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "tests/worker/trainer/link/fake_conversation.h"
 
 namespace dt::trainer {
@@ -39,7 +41,7 @@ TEST(DrawTest, AHighTemperatureEvensOutAndALowOneSharpens) {
 }
 
 TrialSpec SmallTrial() {
-  TrialSpec spec;
+  TrialSpec spec = Gpt2Trial();
   spec.compute = Compute::kFp32;
   spec.model.n_layer = 1;
   spec.model.n_head = 2;
@@ -101,11 +103,11 @@ TEST(ShownTextTest, IsValidUtf8WithoutControlCharacters) {
 
 TEST(ShownTextTest, IsCutBetweenCharacters) {
   std::string text;
-  while (text.size() <= kSampleBytesMax) text += "€";
+  while (text.size() <= limits::kSampleBytes) text += "€";
   const std::string shown = ShownText(text);
-  EXPECT_LE(shown.size(), kSampleBytesMax);
+  EXPECT_LE(shown.size(), limits::kSampleBytes);
   EXPECT_EQ(shown.size() % 3, 0u);
-  EXPECT_GT(shown.size(), kSampleBytesMax - 3);
+  EXPECT_GT(shown.size(), limits::kSampleBytes - 3);
 }
 
 }  // namespace

@@ -42,14 +42,16 @@ def write_shard(path, ids):
 
 def spec(**model):
     return {
-        "seed": "11",
+        "version": 1,
+        "name": "hf",
+        "seed": 11,
         "data": {"train": "train.bin", "val": "val.bin"},
         "model": {"preset": "gpt2", "n_layer": 3, "n_head": 4, "n_embd": 48, "n_ff": 100, "n_positions": LENGTH,
                   "vocab_size": VOCAB, "vocab_pad": 64, **model},
-        "train": {"batch_size": 4, "seq_len": LENGTH, "max_steps": "60"},
+        "train": {"batch_size": 4, "seq_len": LENGTH, "max_steps": 60},
         "optimizer": {"lr": 3e-3},
         "precision": {"compute": "fp32"},
-        "eval": {"every": "0", "batches": EVAL_BATCHES},
+        "eval": {"every": 0, "batches": EVAL_BATCHES},
     }
 
 
@@ -64,7 +66,10 @@ class HuggingFaceTest(unittest.TestCase):
 
     def train(self, trial):
         """Frames of a run, and the folder of its checkpoint."""
-        (self.folder / "trial.json").write_text(json.dumps(trial))
+        (self.folder / "trial.yaml").write_text(json.dumps(trial))
+        with open(self.folder / "trial.json", "wb") as resolved:
+            subprocess.run([BIN / "dtctl", "resolve", self.folder / "trial.yaml"], check=True, stdout=resolved,
+                           timeout=60)
         ran = subprocess.run(
             [BIN / "dttrain", "--spec", self.folder / "trial.json", "--data-root", self.folder, "--storage",
              self.folder / "storage", "--device", "cpu", "--threads", "1"],

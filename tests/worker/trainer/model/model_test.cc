@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "worker/trainer/device/failure.h"
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/optim/adamw.h"
@@ -32,7 +33,7 @@ constexpr int64_t kVocab = 61, kLength = 16, kBatch = 3;
 #include "tests/worker/trainer/reference/curves.inc"
 
 ModelSpec SmallGpt() {
-  ModelSpec spec;
+  ModelSpec spec = Gpt2Trial().model;
   spec.n_layer = 2;
   spec.n_head = 3;
   spec.n_embd = 24;
@@ -81,7 +82,7 @@ Curve TrainByFormula(const ModelSpec& spec, int64_t steps) {
   WholeHome home(at::kCPU);
   const Transformer model(spec, /*seed=*/1, home);
   FillByFormula(model);
-  AdamW optimizer(home.pieces(), OptimizerSpec{});
+  AdamW optimizer(home.pieces(), Gpt2Trial().optimizer);
   Curve curve;
   for (int64_t step = 0; step < steps; ++step) {
     const at::Tensor ids = Tokens(step);
@@ -165,7 +166,7 @@ TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWhateverPartsOfItTheOptimizer
   const auto train = [&](ParameterHome& home, const std::vector<Piece>& pieces, auto&& deal,
                          std::vector<double>& into) {
     const Transformer model(spec, 5, home);
-    AdamW optimizer(pieces, OptimizerSpec{});
+    AdamW optimizer(pieces, Gpt2Trial().optimizer);
     for (int64_t step = 0; step < 10; ++step) {
       for (const NamedTensor& one : model.Parameters()) one.tensor.mutable_grad().reset();
       const at::Tensor ids = Tokens(step);
@@ -193,15 +194,23 @@ TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWhateverPartsOfItTheOptimizer
 }
 
 TEST(TransformerTest, SizesAreThoseOfThePublishedModels) {
-  const auto count = [](const char* preset) {
-    const absl::StatusOr<TrialSpec> spec =
-        ParseTrialSpec({{"data", {{"train", "x"}}}, {"model", {{"preset", preset}}}});
-    EXPECT_TRUE(spec.ok());
-    return CountParameters(spec->model);
-  };
-  EXPECT_EQ(count("tiny_transformer"), 38'172'197u);  // the study's 38.2M
-  EXPECT_EQ(count("gpt2"), 124'475'904u);  // 124,439,808 with 50,257 rows, 50,304 are stored
-  EXPECT_EQ(count("gpt2-medium") / 1'000'000, 354u);
+  ModelSpec spec = Gpt2Trial().model;
+  EXPECT_EQ(CountParameters(spec), 124'475'904u) << "with 50,304 rows";
+  spec.n_layer = 24;
+  spec.n_embd = 1024;
+  spec.n_ff = 4096;
+  EXPECT_EQ(CountParameters(spec) / 1'000'000, 354u) << "gpt2-medium";
+  ModelSpec tiny = Gpt2Trial().model;
+  tiny.n_layer = tiny.n_head = 5;
+  tiny.n_embd = 300;
+  tiny.n_ff = 2048;
+  tiny.vocab_pad = tiny.vocab_size;
+  tiny.tie_head = false;
+  tiny.head_bias = true;
+  tiny.norm = Norm::kPost;
+  tiny.activation = Activation::kRelu;
+  tiny.positions = Positions::kSinusoidal;
+  EXPECT_EQ(CountParameters(tiny), 38'172'197u) << "the study's 38.2M";
 }
 
 TEST(TransformerTest, CountsTheParametersItMakes) {
@@ -379,7 +388,7 @@ TEST(LossScaleTest, NeitherTheUpdateNorTheClippingSeesTheScale) {
   const auto stepped = [](double factor) {
     at::Tensor parameter = at::ones({4, 4}).requires_grad_();
     const std::vector<Piece> pieces{{"p", {4, 4}, 0, parameter}};
-    AdamW optimizer(pieces, OptimizerSpec{});
+    AdamW optimizer(pieces, Gpt2Trial().optimizer);
     parameter.mutable_grad() = at::arange(16, at::kFloat).view({4, 4}) * factor;
     const at::Tensor scale = at::full({}, factor);
     const at::Tensor norm = GradientNorm(pieces) / scale;
@@ -395,7 +404,7 @@ TEST(LossScaleTest, NeitherTheUpdateNorTheClippingSeesTheScale) {
 TEST(AdamWTest, LeavesEverythingAsItIsWhenTheNormIsNotFinite) {
   at::Tensor parameter = at::ones({4, 4}).requires_grad_();
   const std::vector<Piece> pieces{{"p", {4, 4}, 0, parameter}};
-  AdamW optimizer(pieces, OptimizerSpec{});
+  AdamW optimizer(pieces, Gpt2Trial().optimizer);
   parameter.mutable_grad() = at::full({4, 4}, std::nan(""));
   const auto step = [&] {
     const at::Tensor norm = GradientNorm(pieces);

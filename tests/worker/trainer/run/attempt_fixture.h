@@ -17,18 +17,18 @@ class AttemptTest : public ::testing::Test {
     WriteShard(folder_, "data/val.bin", 3000);
   }
 
-  frames::Start Start(nlohmann::json spec) {
+  frames::Start Start(const nlohmann::json& spec) {
     frames::Start start;
     start.token = "token";
     start.experiment = 7;
     start.trial = 2;
     start.attempt = 1;
-    start.spec = std::move(spec);
+    start.spec = Resolved(spec);
     start.data_root = folder_ / "data";
     return start;
   }
-  frames::Start StoredStart(nlohmann::json spec) {
-    frames::Start start = Start(std::move(spec));
+  frames::Start StoredStart(const nlohmann::json& spec) {
+    frames::Start start = Start(spec);
     std::filesystem::create_directories(folder_ / "storage");
     start.storage = folder_ / "storage";
     return start;

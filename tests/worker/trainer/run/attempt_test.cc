@@ -329,7 +329,7 @@ TEST_F(AttemptTest, TheCauseIsToldBeforeAnyPeerCanTellItsSymptom) {
 TEST_F(AttemptTest, ANonFiniteGradientEndsEveryRankBeforeTheParametersSeeIt) {
   nlohmann::json spec = SmallSpec();
   // Tokens absent from the first batch get 0/0 as their update; a later batch has them.
-  spec["optimizer"]["eps"] = 0;
+  spec["optimizer"]["eps"] = kNothing;
   spec["model"]["tie_head"] = false;
   spec["train"]["max_steps"] = "50";
   const Told told = TrainerGang(2).Run(Start(spec));
@@ -347,7 +347,7 @@ TEST_F(AttemptTest, ANonFiniteValidationLossEndsEveryRankAndIsNeverABestCheckpoi
   WriteTokens(folder_, "data/val.bin", unseen);
   nlohmann::json spec = SmallSpec();
   // The embeddings of tokens that no batch has get 0/0 as their update; only validation has them.
-  spec["optimizer"]["eps"] = 0;
+  spec["optimizer"]["eps"] = kNothing;
   spec["model"]["tie_head"] = false;
   spec["model"]["bias"] = false;  // a bias of keys has no gradient either
   spec["eval"]["every"] = "3";

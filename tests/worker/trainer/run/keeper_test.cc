@@ -11,6 +11,7 @@
 
 #include "common/files.h"
 #include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "tests/worker/trainer/link/fake_conversation.h"
 #include "worker/trainer/model/transformer.h"
 
@@ -63,9 +64,10 @@ class KeeperTest : public ::testing::Test {
     spec_.model.n_positions = 6;
     spec_.model.vocab_size = spec_.model.vocab_pad = 32;
     spec_.checkpoint.every_steps = 1;
+    spec_.checkpoint.every_seconds = 0;
     spec_.checkpoint.keep_latest = 10;
     model_.emplace(spec_.model, 1, home_);
-    optimizer_.emplace(home_.pieces(), OptimizerSpec{});
+    optimizer_.emplace(home_.pieces(), Gpt2Trial().optimizer);
     start_.token = "t";
     start_.experiment = 7;
     start_.trial = 2;
@@ -108,7 +110,7 @@ class KeeperTest : public ::testing::Test {
   }
 
   TempFolder folder_;
-  TrialSpec spec_;
+  TrialSpec spec_ = Gpt2Trial();
   StepPlan plan_;
   WholeHome home_{at::kCPU};
   std::optional<Transformer> model_;

@@ -38,7 +38,7 @@ class NonFiniteTest : public AttemptTest {
     spec["data"]["shuffle"] = false;
     spec["model"]["tie_head"] = false;
     spec["model"]["bias"] = false;  // a bias of keys has no gradient
-    spec["optimizer"]["eps"] = 0;
+    spec["optimizer"]["eps"] = kNothing;
     spec["schedule"] = {{"type", "constant"}, {"warmup_steps", "0"}};
     spec["train"]["max_steps"] = std::to_string(kSteps);
     spec["stop"] = {{"nonfinite", policy}};

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 
 namespace dt::trainer {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using ::dt::testing::TempFolder;
 
 ModelSpec SmallGpt2() {
-  ModelSpec spec;
+  ModelSpec spec = Gpt2Trial().model;
   spec.n_layer = 2;
   spec.n_head = 2;
   spec.n_embd = 8;
@@ -87,7 +88,7 @@ TEST(PretrainedTest, RefusesAFolderThatIsNotThereAndAModelThatIsNoGpt2) {
   absl::StatusOr<HfWeights> refused = FindPretrained(folder.path(), spec);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), kDataError);
-  EXPECT_NE(refused.status().message().find("model.init_from 'start'"), std::string::npos);
+  EXPECT_NE(refused.status().message().find("model.init_from 'start/model"), std::string::npos);
   spec.norm = Norm::kPost;
   refused = FindPretrained(folder.path(), spec);
   ASSERT_FALSE(refused.ok());

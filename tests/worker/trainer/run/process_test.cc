@@ -14,11 +14,11 @@ class TrainerProcessTest : public ::testing::Test {
     WriteShard(folder_, "data/train.bin", 20000);
     WriteShard(folder_, "data/val.bin", 3000);
   }
-  frames::Start Start(nlohmann::json spec) {
+  frames::Start Start(const nlohmann::json& spec) {
     frames::Start start;
     start.token = "token";
     start.experiment = start.trial = start.attempt = 1;
-    start.spec = std::move(spec);
+    start.spec = Resolved(spec);
     start.data_root = folder_ / "data";
     return start;
   }

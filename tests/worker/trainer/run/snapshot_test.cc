@@ -6,6 +6,7 @@
 #include "checkpoint/manifest.h"
 #include "common/files.h"
 #include "tests/testing/temp_folder.h"
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "worker/trainer/model/transformer.h"
 
 namespace dt::trainer {
@@ -14,7 +15,7 @@ namespace {
 using ::dt::testing::TempFolder;
 
 ModelSpec SmallModel() {
-  ModelSpec spec;
+  ModelSpec spec = Gpt2Trial().model;
   spec.n_layer = 1;
   spec.n_head = 2;
   spec.n_embd = 8;
@@ -33,7 +34,7 @@ struct State {
   }
   WholeHome home{at::kCPU};
   Transformer model;
-  AdamW optimizer{home.pieces(), OptimizerSpec{}};
+  AdamW optimizer{home.pieces(), Gpt2Trial().optimizer};
 };
 
 const std::atomic<bool> kStay{false};

@@ -58,7 +58,7 @@ std::string FreePort() {
 }
 
 TEST_F(StandaloneTest, TrainsAloneAndPrintsOneLineAFrame) {
-  ChildProcess trainer = Start(SmallSpec().dump(), "alone.log");
+  ChildProcess trainer = Start(Resolved(SmallSpec()).dump(), "alone.log");
   EXPECT_EQ(Code(trainer.AwaitExit()), 0);
   const Told told = Read("alone.log");
   EXPECT_EQ(told.Cause(), "finished");
@@ -72,10 +72,10 @@ TEST_F(StandaloneTest, RunsInOneStorageKeepTheirCheckpointsApart) {
   nlohmann::json spec = SmallSpec();
   spec["checkpoint"]["every"]["steps"] = "2";
   spec["train"]["max_steps"] = "8";
-  ChildProcess first = Start(spec.dump(), "first.log");
+  ChildProcess first = Start(Resolved(spec).dump(), "first.log");
   EXPECT_EQ(Code(first.AwaitExit()), 0);
   spec["train"]["max_steps"] = "6";
-  ChildProcess second = Start(spec.dump(), "second.log");
+  ChildProcess second = Start(Resolved(spec).dump(), "second.log");
   EXPECT_EQ(Code(second.AwaitExit()), 0);
   for (const char* log : {"first.log", "second.log"}) {
     const Told told = Read(log);
@@ -94,8 +94,8 @@ TEST_F(StandaloneTest, IsOneOfManyRanksUnderTorchrunsVariables) {
                        {"MASTER_ADDR", "127.0.0.1"},
                        {"MASTER_PORT", port}};
   };
-  ChildProcess zero = Start(SmallSpec().dump(), "zero.log", variables("0"));
-  ChildProcess one = Start(SmallSpec().dump(), "one.log", variables("1"));
+  ChildProcess zero = Start(Resolved(SmallSpec()).dump(), "zero.log", variables("0"));
+  ChildProcess one = Start(Resolved(SmallSpec()).dump(), "one.log", variables("1"));
   EXPECT_EQ(Code(zero.AwaitExit()), 0);
   EXPECT_EQ(Code(one.AwaitExit()), 0);
   EXPECT_EQ(Read("zero.log").rows.size(), 8u);
@@ -106,7 +106,7 @@ TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWa
   // Copied, since a program looks beside the file that it is.
   const std::string trainer = folder_ / "dttrain";
   std::filesystem::copy_file(DTTRAIN_PROGRAM, trainer);
-  const std::string spec = folder_.Write("trial.json", SmallSpec().dump());
+  const std::string spec = folder_.Write("trial.json", Resolved(SmallSpec()).dump());
   const std::vector<std::string> alone = {trainer,        "--spec",    spec,          "--data-root",
                                           folder_.path(), "--storage", folder_.path()};
   std::vector<std::string> on_gpu = alone;
@@ -128,9 +128,9 @@ TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWa
 TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
   ChildProcess no_json = Start("{", "refused.log");
   EXPECT_EQ(Code(no_json.AwaitExit()), 2);
-  ChildProcess no_meeting = Start(SmallSpec().dump(), "refused.log", {{"WORLD_SIZE", "2"}});
+  ChildProcess no_meeting = Start(Resolved(SmallSpec()).dump(), "refused.log", {{"WORLD_SIZE", "2"}});
   EXPECT_EQ(Code(no_meeting.AwaitExit()), 2);
-  ChildProcess no_rank = Start(SmallSpec().dump(), "refused.log", {{"RANK", "-1"}});
+  ChildProcess no_rank = Start(Resolved(SmallSpec()).dump(), "refused.log", {{"RANK", "-1"}});
   EXPECT_EQ(Code(no_rank.AwaitExit()), 2);
   ChildProcess no_flag({DTTRAIN_PROGRAM, "--speck", "x"}, folder_ / "refused.log");
   EXPECT_EQ(Code(no_flag.AwaitExit()), 2);

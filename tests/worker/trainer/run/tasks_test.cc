@@ -49,7 +49,7 @@ TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
   WriteLines("tasks/hellaswag.jsonl");
   spec_["eval"]["hellaswag"] = "tasks/hellaswag.jsonl";
   spec_["eval"]["every"] = "2";
-  spec_["optimizer"]["lr"] = 0;  // so that ranks have the same weights to the last bit
+  spec_["optimizer"]["lr"] = kNothing;  // so that ranks have the same weights to the last bit
   const Told one = TrainerGang(1).Run(Start());
   ASSERT_EQ(one.Cause(), "finished");
   ASSERT_EQ(one.evals.size(), 2u);
@@ -120,7 +120,7 @@ TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
     EXPECT_NE(told.Message().find(said), std::string::npos) << told.Message();
   };
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
-  refused("data", "eval.hellaswag 'hellaswag.jsonl': ");
+  refused("data", "eval.hellaswag 'hellaswag.jsonl' matches no file");
   folder_.Write("hellaswag.jsonl", "{\"ctx\": \"a\"}");
   refused("data", "line 1: it is no object with");
   spec_["data"]["tokenizer"] = "gpt2";

@@ -160,6 +160,7 @@ class TrainerGang {
     token_ = start.token + "-" + std::to_string(++attempts_);
     for (size_t r = 0; r < ranks_.size(); ++r) {
       frames::Start mine = start;
+      mine.spec = Resolved(start.spec);
       mine.token = token_;
       mine.rank = static_cast<int32_t>(r);
       mine.world_size = static_cast<int32_t>(ranks_.size());

@@ -46,7 +46,7 @@ TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedT
   // Without learning anything, so that the evaluation is of the weights it began with.
   spec["seed"] = "12";
   spec["train"]["max_steps"] = "1";
-  spec["optimizer"]["lr"] = 0;
+  spec["optimizer"]["lr"] = kNothing;
   const Told fresh = one.Run(Start(spec));
   EXPECT_GT(fresh.evals.at(0).loss, learned.evals.at(0).loss + 0.3) << "it learned nothing";
   spec["model"]["init_from"] = "start";

@@ -9,6 +9,7 @@
 
 #include "tests/testing/temp_folder.h"
 #include "tests/worker/trainer/link/fake_conversation.h"
+#include "tests/worker/trainer/resolved_spec.h"
 #include "worker/trainer/tracking/crc32c.h"
 #include "worker/trainer/tracking/event_records.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
@@ -63,7 +64,7 @@ class TrackingTest : public ::testing::Test {
     start_.experiment = 12;
     start_.trial = 3;
     start_.attempt = 1;
-    start_.spec = {{"data", {{"train", "t_*.bin"}}}, {"optimizer", {{"lr", 6e-4}}}};
+    start_.spec = testing::Resolved({{"data", {{"train", "t_*.bin"}}}});
   }
 
   // An attempt that logs steps `first` to `last` with this loss, and dies without an end.
@@ -234,12 +235,13 @@ TEST_F(TrackingTest, WhatACheckpointStandsOnIsInTheFilesBeforeTheCoordinatorHear
 }
 
 TEST_F(TrackingTest, OnlyWhatWasAskedForIsWrittenAndOnlyByRankZero) {
-  start_.spec["logging"] = {{"tensorboard", false}};
+  start_.spec["logging"]["tensorboard"] = false;
   Train(1, 1, 4);
   EXPECT_TRUE(EventFiles().empty());
   EXPECT_EQ(Outline().size(), 2u);
 
-  start_.spec["logging"] = {{"jsonl", false}};
+  start_.spec["logging"]["tensorboard"] = true;
+  start_.spec["logging"]["jsonl"] = false;
   start_.trial = 3;
   std::filesystem::remove_all(Folder());
   Train(1, 1, 4);

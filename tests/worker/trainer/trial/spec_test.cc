@@ -3,14 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/worker/trainer/gpt2_trial.h"
 #include "worker/trainer/trial/schedule.h"
 
 namespace dt::trainer {
 namespace {
 
 using nlohmann::json;
+using testing::Resolved;
 
-json Minimal() { return {{"data", {{"train", "t_*.bin"}}}}; }
+json Whole(json partial = json::object()) {
+  if (!partial.contains("data")) partial["data"] = {{"train", "t_*.bin"}};
+  return Resolved(partial);
+}
 
 std::string MessageOf(const json& spec) {
   const absl::StatusOr<TrialSpec> parsed = ParseTrialSpec(spec);
@@ -19,71 +24,134 @@ std::string MessageOf(const json& spec) {
   return std::string(parsed.status().message());
 }
 
-TEST(TrialSpecTest, ReadsLongIntegersWrittenAsStrings) {
-  json spec = Minimal();
-  spec["seed"] = "-9223372036854775808";
-  spec["train"] = {{"max_steps", "5000000000"}, {"batch_size", 3}};
-  spec["checkpoint"] = {{"every", {{"steps", "12"}, {"seconds", 0}}}};
-  const absl::StatusOr<TrialSpec> parsed = ParseTrialSpec(spec);
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->seed, INT64_MIN);
-  EXPECT_EQ(parsed->train.max_steps, 5'000'000'000);
-  EXPECT_EQ(parsed->train.batch_size, 3);
-  EXPECT_EQ(parsed->checkpoint.every_steps, 12);
+// Every field of the table in the JSON of a whole specification: its section and its name there.
+std::vector<std::pair<std::string, std::string>> Places() {
+  std::vector<std::pair<std::string, std::string>> places;
+  const json whole = Whole();
+  for (const auto& [section, fields] : whole.items()) {
+    if (!fields.is_object()) continue;
+    for (const auto& [name, value] : fields.items()) places.emplace_back(section, name);
+  }
+  return places;
 }
 
-TEST(TrialSpecTest, FillsAPresetAndLetsEveryFieldChangeIt) {
-  json spec = Minimal();
-  spec["model"] = {{"preset", "tiny_transformer"}, {"n_layer", 2}, {"tie_head", true}};
-  const absl::StatusOr<TrialSpec> parsed = ParseTrialSpec(spec);
+TEST(TrialSpecTest, ReadsWhatEachFieldSays) {
+  const absl::StatusOr<TrialSpec> parsed = ParseTrialSpec(
+      Whole({{"seed", "9007199254740991"},
+             {"data",
+              {{"train", "t_*.bin"}, {"val", "v_*.bin"}, {"tokenizer", "byte"}, {"shuffle", true}}},
+             {"model", {{"norm", "post"}, {"activation", "relu"}, {"tie_head", false}}},
+             {"train", {{"max_steps", "5000000000"}, {"batch_size", 3}}},
+             {"optimizer", {{"betas", {0.5, 0.75}}, {"scale_lr", "none"}}},
+             {"schedule", {{"type", "wsd"}}},
+             {"checkpoint", {{"every", {{"steps", "12"}, {"seconds", 0}}}}},
+             {"stop", {{"nonfinite", "rollback"}}}}));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->model.n_layer, 2);
-  EXPECT_TRUE(parsed->model.tie_head);
-  EXPECT_EQ(parsed->model.n_ff, 2048);
+  EXPECT_EQ(parsed->seed, (int64_t{1} << 53) - 1);
+  EXPECT_EQ(parsed->data.val, "v_*.bin");
+  EXPECT_EQ(parsed->data.tokenizer, Tokenizer::kByte);
+  EXPECT_TRUE(parsed->data.shuffle);
   EXPECT_EQ(parsed->model.norm, Norm::kPost);
+  EXPECT_EQ(parsed->model.activation, Activation::kRelu);
+  EXPECT_FALSE(parsed->model.tie_head);
+  EXPECT_EQ(parsed->train.max_steps, 5'000'000'000);
+  EXPECT_EQ(parsed->train.batch_size, 3);
+  EXPECT_EQ(parsed->optimizer.beta1, 0.5);
+  EXPECT_EQ(parsed->optimizer.beta2, 0.75);
+  EXPECT_EQ(parsed->schedule.type, ScheduleType::kWsd);
+  EXPECT_EQ(parsed->checkpoint.every_steps, 12);
+  EXPECT_EQ(parsed->checkpoint.every_seconds, 0);
+  EXPECT_EQ(parsed->nonfinite, NonFinite::kRollback);
+}
+
+TEST(TrialSpecTest, EveryFieldMustBeThere) {
+  EXPECT_GT(Places().size(), 50u);
+  for (const auto& [section, name] : Places()) {
+    json spec = Whole();
+    spec[section].erase(name);
+    const std::string message = MessageOf(spec);
+    EXPECT_NE(
+        message.find("lacks " + section + "." + (name == "backoff_seconds" ? "backoff" : name)),
+        std::string::npos)
+        << message;
+  }
+  json spec = Whole();
+  spec.erase("eval");
+  const std::string message = MessageOf(spec);
+  EXPECT_NE(message.find("lacks eval.every, eval.batches, "), std::string::npos) << message;
+  EXPECT_NE(message.find("dtctl resolve"), std::string::npos) << message;
+}
+
+TEST(TrialSpecTest, UnknownSectionsAndFieldsAreRefusedByName) {
+  EXPECT_EQ(MessageOf(Whole({{"trian", {{"max_steps", 5}}}})).substr(0, 41),
+            "'trian' is not a section of a specificati");
+  EXPECT_EQ(MessageOf(Whole({{"train", {{"batchsize", 5}}}})).substr(0, 46),
+            "'train.batchsize' is not a field of a specific");
+}
+
+TEST(TrialSpecTest, EveryWordOfTheTableIsRead) {
+  for (const spec::Field& field : spec::FieldTable()) {
+    if (field.type != spec::FieldType::kChoice) continue;
+    const size_t dot = field.path.find('.');
+    for (const std::string& word : field.choices) {
+      json spec = Whole({{"optimizer", {{"scale_lr_from", 8}}}});
+      spec[field.path.substr(0, dot)][field.path.substr(dot + 1)] = word;
+      EXPECT_EQ(MessageOf(spec), "") << field.path << " " << word;
+    }
+  }
 }
 
 TEST(TrialSpecTest, NamesTheFieldTheValueAndWhatIsAllowed) {
-  json spec = Minimal();
-  spec["model"] = {{"activation", "swish"}};
-  EXPECT_EQ(MessageOf(spec), "model.activation: 'swish' is not one of gelu, gelu_tanh, relu");
-  spec = Minimal();
-  spec["train"] = {{"batch_size", 0}};
-  EXPECT_EQ(MessageOf(spec), "train.batch_size: 0 is not an integer from 1 to 1048576");
-  spec = Minimal();
-  spec["model"] = {{"n_embd", 100}, {"n_head", 3}};
-  EXPECT_EQ(MessageOf(spec), "model.n_embd: 100 is not a multiple of model.n_head (3)");
+  EXPECT_EQ(MessageOf(Whole({{"model", {{"activation", "swish"}}}})),
+            "model.activation is \"swish\"; it must be one of: gelu_tanh, gelu, relu");
+  EXPECT_EQ(MessageOf(Whole({{"train", {{"batch_size", 0}}}})),
+            "train.batch_size is 0; it must be from 1 to 1048576");
+  EXPECT_EQ(MessageOf(Whole({{"train", {{"batch_size", 1.5}}}})),
+            "train.batch_size is 1.5; it must be an integer");
+  EXPECT_EQ(MessageOf(Whole({{"optimizer", {{"lr", 0}}}})),
+            "optimizer.lr is 0; it must be above 0 and at most 1000");
+  EXPECT_EQ(MessageOf(Whole({{"optimizer", {{"betas", {0.9}}}}})),
+            "optimizer.betas is [0.9]; it must be a list of 2 numbers");
+  EXPECT_EQ(MessageOf(Whole({{"model", {{"n_embd", 100}, {"n_head", 3}}}})),
+            "model.n_embd 100 is not divisible by model.n_head 3");
 }
 
-TEST(TrialSpecTest, RefusesASectionThatIsNull) {
+TEST(TrialSpecTest, RefusesASectionThatHasNoFields) {
   for (const char* section : {"train", "model", "optimizer", "checkpoint"}) {
-    json spec = Minimal();
+    json spec = Whole();
     spec[section] = nullptr;
-    EXPECT_EQ(MessageOf(spec),
-              std::string(section) +
-                  ": null is not a section with fields; leave it out for its defaults");
+    EXPECT_EQ(MessageOf(spec), std::string(section) + " is null; it must be a section of fields");
   }
 }
 
 TEST(TrialSpecTest, RefusesWhatCannotBeTrained) {
   EXPECT_NE(MessageOf(json::array()), "");
   EXPECT_NE(MessageOf(json::object()), "");
-  json spec = Minimal();
-  spec["train"] = {{"max_steps", 5}, {"epochs", 1.0}};
-  EXPECT_NE(MessageOf(spec), "");
-  spec = Minimal();
-  spec["train"] = {{"seq_len", 2048}};
+  EXPECT_NE(MessageOf(Whole({{"data", {{"train", ""}}}})), "");
+  EXPECT_NE(MessageOf(Whole({{"train", {{"max_steps", 5}, {"epochs", 1.0}}}})), "");
+  EXPECT_NE(MessageOf(Whole({{"train", {{"max_steps", 0}, {"epochs", 0}}}})), "");
+  EXPECT_NE(MessageOf(Whole({{"optimizer", {{"scale_lr", "sqrt"}}}})), "");
+  json spec = Whole({{"train", {{"seq_len", 2048}}}});
   EXPECT_NE(MessageOf(spec), "") << "gpt2 has 1024 learned positions";
-  spec["model"] = {{"positions", "sinusoidal"}};
+  spec["model"]["positions"] = "sinusoidal";
   EXPECT_EQ(MessageOf(spec), "");
-  for (const char* seed : {"", "7x", "99999999999999999999"}) {
+  for (const char* seed : {"", "7x", "99999999999999999999", "-1"}) {
     spec["seed"] = seed;
     EXPECT_NE(MessageOf(spec), "") << seed;
   }
 }
 
+TEST(TrialSpecTest, AManifestHasTheShapeOfTheModelInTheWordsOfTheFile) {
+  const json fields = ModelFields(Gpt2Trial().model);
+  EXPECT_EQ(fields["n_layer"], 12);
+  EXPECT_EQ(fields["norm"], "pre");
+  EXPECT_EQ(fields["activation"], "gelu_tanh");
+  EXPECT_EQ(fields.size(), 14u) << fields.dump();
+}
+
 TEST(StepPlanTest, DealsTheGlobalBatchToRanksAndMicroSteps) {
-  TrialSpec spec;
+  TrialSpec spec = Gpt2Trial();
+  spec.train.epochs = 0;
   spec.train.batch_size = 4;
   spec.train.seq_len = 10;
   spec.train.global_batch_size = 24;
@@ -96,23 +164,20 @@ TEST(StepPlanTest, DealsTheGlobalBatchToRanksAndMicroSteps) {
   EXPECT_FALSE(PlanSteps(spec, 0, 4, 1000).ok()) << "24 is no multiple of 4 × 4";
 }
 
-TEST(TrialSpecTest, TokensOfAStepAreAsManySequences) {
-  json spec = Minimal();
-  spec["train"] = {{"seq_len", 256}, {"global_batch_tokens", "65536"}};
-  EXPECT_EQ(ParseTrialSpec(spec)->train.global_batch_size, 256);
-  spec["train"]["global_batch_size"] = "256";  // as dtctl resolves it
-  EXPECT_EQ(ParseTrialSpec(spec)->train.global_batch_size, 256);
+TEST(TrialSpecTest, TokensOfAStepMustBeThoseOfItsSequences) {
+  json spec =
+      Whole({{"train",
+              {{"seq_len", 256}, {"global_batch_tokens", "65536"}, {"global_batch_size", "256"}}}});
+  EXPECT_EQ(MessageOf(spec), "");
   spec["train"]["global_batch_size"] = "128";
   EXPECT_EQ(MessageOf(spec),
-            "train.global_batch_tokens: 65536 is not train.global_batch_size (128) × train.seq_len "
-            "(256); give one of them");
-  spec["train"] = {{"seq_len", 1000}, {"global_batch_tokens", "65536"}};
-  EXPECT_EQ(MessageOf(spec),
-            "train.global_batch_tokens: 65536 is not a multiple of train.seq_len (1000)");
+            "train.global_batch_tokens 65536 is not train.global_batch_size 128 × train.seq_len "
+            "256; write 0, or the product");
 }
 
 TEST(StepPlanTest, CountsStepsFromTokensAndEpochs) {
-  TrialSpec spec;
+  TrialSpec spec = Gpt2Trial();
+  spec.train.epochs = 0;
   spec.train.batch_size = 8;
   spec.train.seq_len = 100;
   spec.train.max_tokens = 2001;
@@ -126,23 +191,20 @@ TEST(StepPlanTest, CountsStepsFromTokensAndEpochs) {
 
 TEST(TrialSpecTest, RefusesCountsBeyondWhatJsonHoldsExactly) {
   for (const char* field : {"max_steps", "max_tokens", "hash_every"}) {
-    json spec = Minimal();
-    spec["train"] = {{field, "9223372036854775807"}};
-    EXPECT_EQ(MessageOf(spec), std::string("train.") + field +
-                                   ": \"9223372036854775807\" is not an integer from 0 to "
-                                   "9007199254740991");
-    spec["train"] = {{field, "9007199254740991"}};
+    json spec = Whole({{"train", {{"epochs", 0}, {"max_steps", 0}}}});
+    if (std::string(field) == "hash_every") spec["train"]["epochs"] = 1;
+    spec["train"][field] = "9223372036854775807";
+    EXPECT_EQ(MessageOf(spec),
+              std::string("train.") + field + " is \"9223372036854775807\"; it must be at least 0");
+    spec["train"][field] = "9007199254740991";
     EXPECT_EQ(MessageOf(spec), "");
   }
-  json spec = Minimal();
-  spec["train"] = {{"batch_size", 1 << 21}};
-  EXPECT_EQ(MessageOf(spec), "train.batch_size: 2097152 is not an integer from 1 to 1048576");
-  spec["train"] = {{"global_batch_size", "8589934592"}};
-  EXPECT_NE(MessageOf(spec), "");
+  EXPECT_NE(MessageOf(Whole({{"train", {{"global_batch_size", "8589934592"}}}})), "");
 }
 
 TEST(StepPlanTest, TheLargestCountsGiveStepsAndNoOverflow) {
-  TrialSpec spec;
+  TrialSpec spec = Gpt2Trial();
+  spec.train.epochs = 0;
   spec.train.max_tokens = (int64_t{1} << 53) - 1;
   EXPECT_EQ(PlanSteps(spec, 0, 1, 1000)->target_steps, int64_t{1} << 40) << "of 8 × 1024 tokens";
   spec.train.max_tokens = 0;
@@ -171,7 +233,7 @@ class LearningRateTest : public ::testing::Test {
   }
   double At(int64_t step) { return LearningRate(schedule_, plan_, step); }
 
-  ScheduleSpec schedule_;
+  ScheduleSpec schedule_ = Gpt2Trial().schedule;
   StepPlan plan_;
 };
 
@@ -221,7 +283,8 @@ TEST_F(LearningRateTest, StaysHighAndDecaysAtTheEndWithWsd) {
 }
 
 TEST(LrScalingTest, FollowsTheGlobalBatch) {
-  TrialSpec spec;
+  TrialSpec spec = Gpt2Trial();
+  spec.train.epochs = 0;
   spec.train.batch_size = 4;
   spec.train.global_batch_size = 64;
   spec.train.max_steps = 10;

@@ -1,0 +1,78 @@
+// mutant.h: faults planted in the code, to see that the simulator finds each of them.
+//
+// Role:    `if (Mutated(Mutant::kX))` stands where a fault of that kind would. Builds with tests define
+//          DTRAIN_MUTANTS and choose one at run time; in all others the condition is constantly false.
+// Threads: chosen once, before any other thread begins.
+// Tests:   tests/sim/mutant_test.cc
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace dt {
+
+enum class Mutant {
+  kNone,
+  // The coordinator's core.
+  kRowsOfOldAttempts,   // rows of an attempt that another has followed are stored
+  kRowsBeforeRunning,   // so are those of one that never trained
+  kItemsTakenTwice,     // what is sent again is taken again
+  kAcksForgotten,       // acknowledgements are not stored
+  kAcksAhead,           // an item is acknowledged before it came
+  kBusySlotIsFree,      // a slot with an attempt is given to another
+  kShortGang,           // a gang begins with one member less
+  kLeaseForEver,        // silence never ends a lease
+  kHangUnseen,          // an overdue attempt is not ended
+  kRetryForgotten,      // a trial that is to go on is not queued again
+  kTriesUncounted,      // retries.max bounds nothing
+  kRecordDropped,       // an evaluation is applied and not journalled
+  kAbandonForgotten,    // members of an ended attempt are not told to leave
+  kCancelUnsent,        // nobody tells the gang of a cancel
+  kPlacedTwice,         // a placed trial stays in its queue
+  kTerminalReports,     // a trial that has ended takes results
+  kAnyRankFinishes,     // a rank other than 0 finishes the attempt
+  kForeignItemsTaken,   // items that were numbered for another journal are taken
+  kSnapshotWithoutEnd,  // a snapshot leaves out why an attempt ended
+  // The worker's agent.
+  kUnsentAreDropped,  // what was sent and not acknowledged is not sent again
+  kDropsTheNextItem,  // an acknowledgement frees one item more
+  kKeepsTraining,     // an attempt that is no longer ordered goes on
+  kEndsTwice,         // an attempt that ended here is begun again
+};
+
+inline constexpr std::array<std::string_view, 24> kMutantNames = {
+    "none",
+    "rows-of-old-attempts",
+    "rows-before-running",
+    "items-taken-twice",
+    "acks-forgotten",
+    "acks-ahead",
+    "busy-slot-is-free",
+    "short-gang",
+    "lease-for-ever",
+    "hang-unseen",
+    "retry-forgotten",
+    "tries-uncounted",
+    "record-dropped",
+    "abandon-forgotten",
+    "cancel-unsent",
+    "placed-twice",
+    "terminal-reports",
+    "any-rank-finishes",
+    "foreign-items-taken",
+    "snapshot-without-end",
+    "unsent-are-dropped",
+    "drops-the-next-item",
+    "keeps-training",
+    "ends-twice",
+};
+
+#ifdef DTRAIN_MUTANTS
+inline Mutant planted_mutant = Mutant::kNone;
+inline bool Mutated(Mutant which) { return planted_mutant == which; }
+#else
+constexpr bool Mutated(Mutant) { return false; }
+#endif
+
+}  // namespace dt

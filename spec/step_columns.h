@@ -1,0 +1,75 @@
+// step_columns.h: the one table of what a step's row measures and can be summed: a field's name,
+// what it covers, and as which phase of a step it is exported and drawn.
+//
+// Role:      coordinator (sums, metrics) and dtctl (figures, CSV) go through it; a column added to
+//            StepRow and here is complete.
+// Invariant: every double of StepRow that can be summed appears once (tests/spec asserts it).
+// Tests:     tests/spec/step_columns_test.cc
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "dtrain/v1/model.pb.h"
+
+namespace dt::spec {
+
+// A logged row tells of everything since the row before, or of its own step alone; the latter
+// stands for all the steps in between.
+enum class Covers { kSinceRowBefore, kLoggedStep };
+
+struct StepColumn {
+  const char* name;  // of the field of StepRow, and of the metric that `dtctl metrics` prints
+  Covers covers;
+  const char* phase;  // label of dtrain_trial_phase_seconds_total; "": none
+  const char* title;  // in figures; "": no part of an optimizer step
+  double (::dtrain::v1::StepRow::*get)() const;
+  void (::dtrain::v1::StepRow::*set)(double);
+
+  double Of(const ::dtrain::v1::StepRow& row) const { return (row.*get)(); }
+  void Set(::dtrain::v1::StepRow& row, double value) const { (row.*set)(value); }
+  constexpr bool IsPartOfStep() const { return title[0] != '\0'; }
+};
+
+#define DT_COLUMN(name, covers, phase, title)                          \
+  StepColumn {                                                         \
+#name, Covers::covers, phase, title, &::dtrain::v1::StepRow::name, \
+        &::dtrain::v1::StepRow::set_##name                             \
+  }
+// Parts of a step stand in the order in which they happen.
+inline constexpr std::array kStepColumns = {
+    DT_COLUMN(tokens, kSinceRowBefore, "", ""),
+    DT_COLUMN(seconds, kSinceRowBefore, "", ""),
+    DT_COLUMN(steps, kSinceRowBefore, "", ""),
+    DT_COLUMN(nonfinite_steps, kSinceRowBefore, "", ""),
+    DT_COLUMN(flops, kSinceRowBefore, "", ""),
+    DT_COLUMN(data_seconds, kLoggedStep, "data", "data"),
+    DT_COLUMN(forward_seconds, kLoggedStep, "forward", "forward"),
+    DT_COLUMN(backward_seconds, kLoggedStep, "backward", "backward"),
+    DT_COLUMN(comm_exposed_seconds, kLoggedStep, "comm_exposed", "exposed communication"),
+    DT_COLUMN(optimizer_seconds, kLoggedStep, "optimizer", "optimizer"),
+    DT_COLUMN(eval_seconds, kSinceRowBefore, "eval", ""),
+    DT_COLUMN(checkpoint_seconds, kSinceRowBefore, "checkpoint", ""),
+    DT_COLUMN(other_seconds, kLoggedStep, "other", "other"),
+    DT_COLUMN(allreduce_seconds, kLoggedStep, "", ""),
+    DT_COLUMN(allreduce_bytes, kLoggedStep, "", ""),
+    DT_COLUMN(allreduce_count, kLoggedStep, "", ""),
+};
+#undef DT_COLUMN
+
+// The parts of an optimizer step alone.
+inline constexpr size_t kStepParts = [] {
+  size_t parts = 0;
+  for (const StepColumn& column : kStepColumns) parts += column.IsPartOfStep() ? 1 : 0;
+  return parts;
+}();
+inline constexpr std::array<StepColumn, kStepParts> kPartsOfStep = [] {
+  std::array<StepColumn, kStepParts> parts{};
+  size_t next = 0;
+  for (const StepColumn& column : kStepColumns) {
+    if (column.IsPartOfStep()) parts[next++] = column;
+  }
+  return parts;
+}();
+
+}  // namespace dt::spec

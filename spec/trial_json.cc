@@ -1,0 +1,62 @@
+// trial_json.cc: a resolved trial as the JSON that `dttrain --spec` takes: protobuf's words for
+// v1::Spec, in the order of the field table, numbers as numbers.
+#include <nlohmann/json.hpp>
+
+#include "spec/internal.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
+  if (field.type == FieldType::kLabels) {
+    ordered_json labels = ordered_json::array();
+    for (const v1::Label& label : spec.resources().env()) {
+      labels.push_back({{"key", label.key()}, {"value", label.value()}});
+    }
+    return labels;
+  }
+  const v1::Value value = GetField(spec, field.path);
+  const bool time = field.type == FieldType::kEvery || field.type == FieldType::kDuration;
+  if (time && value.has_text()) {
+    const double seconds = internal::DurationSeconds(value.text()).value_or(0);
+    return field.type == FieldType::kEvery ? ordered_json{{"seconds", seconds}}
+                                           : ordered_json(seconds);
+  }
+  if (field.type == FieldType::kEvery) return {{"steps", value.integer()}};
+  switch (value.kind_case()) {
+    case v1::Value::kInteger:
+      return value.integer();
+    case v1::Value::kNumber:
+      return value.number();
+    case v1::Value::kText:
+      return value.text();
+    case v1::Value::kFlag:
+      return value.flag();
+    case v1::Value::kNumbers:
+      return std::vector<double>(value.numbers().values().begin(), value.numbers().values().end());
+    case v1::Value::KIND_NOT_SET:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string ToJson(const v1::Spec& spec) {
+  ordered_json whole;
+  for (const Field& field : FieldTable()) {
+    const std::string unit = field.type == FieldType::kDuration ? "_seconds" : "";
+    const size_t dot = field.path.find('.');
+    if (dot == std::string::npos) {
+      whole[field.path + unit] = JsonOf(field, spec);
+    } else {
+      whole[field.path.substr(0, dot)][field.path.substr(dot + 1) + unit] = JsonOf(field, spec);
+    }
+  }
+  return whole.dump(2) + "\n";
+}
+
+}  // namespace dt::spec

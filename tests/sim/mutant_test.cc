@@ -1,0 +1,95 @@
+// mutant_test.cc: every planted fault (common/mutant.h) is found by the simulator within kSeedsMax runs,
+// by its checker or by an assertion of the code itself. Each runs in a process of its own:
+// `sim_mutant_test --mutant NAME` prints what is found.
+#include "common/mutant.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "common/files.h"
+#include "common/spawn.h"
+#include "tests/sim/world.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt::sim {
+namespace {
+
+constexpr uint64_t kSeedsMax = 200;
+
+// As the runs of sim_test, with more that goes wrong: a fault shows only where its code is reached.
+Options Rough(uint64_t seed) {
+  Options options = Draw(seed);
+  Faults& faults = options.faults;
+  faults.duplicates = std::max(faults.duplicates, 0.1);
+  faults.stream_breaks = std::max(faults.stream_breaks, 0.1);
+  faults.worker_crashes = std::max(faults.worker_crashes, 0.02);
+  faults.trainer_crashes = std::max(faults.trainer_crashes, 0.02);
+  faults.coordinator_kills = std::max(faults.coordinator_kills, 0.02);
+  return options;
+}
+
+// The exit status of the child: 0 when something was found.
+int Hunt(std::string_view name) {
+  const auto found = std::find(kMutantNames.begin(), kMutantNames.end(), name);
+  if (found == kMutantNames.end()) return 2;
+  planted_mutant = static_cast<Mutant>(found - kMutantNames.begin());
+  for (uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    std::fflush(stdout);  // an assertion may end the process
+    const std::string violation = World(Rough(seed)).Run().violation;
+    if (violation.empty()) continue;
+    std::printf("%s\n", violation.c_str());
+    return 0;
+  }
+  return 1;
+}
+
+class MutantTest : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(MutantTest, IsFound) {
+  const testing::TempFolder folder;
+  const std::string log = folder / "log";
+  const absl::StatusOr<pid_t> pid = Spawn({.path = std::filesystem::read_symlink("/proc/self/exe"),
+                                           .arguments = {"--mutant", std::string(GetParam())},
+                                           .log = log});
+  ASSERT_TRUE(pid.ok()) << pid.status();
+  int status = 0;
+  ASSERT_EQ(waitpid(*pid, &status, 0), *pid);
+  const std::string said = ReadFile(log, 1 << 20).value_or("");
+  const bool asserted = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+  EXPECT_TRUE(asserted || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+      << "wait status " << status << " after " << kSeedsMax << " seeds";
+  const size_t last = said.rfind("seed ");
+  std::printf("%s", last == std::string::npos ? "" : said.substr(last).c_str());
+}
+
+std::string NameOf(const ::testing::TestParamInfo<std::string_view>& info) {
+  std::string name(info.param);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MutantTest,
+                         ::testing::ValuesIn(kMutantNames.begin() + 1, kMutantNames.end()), NameOf);
+
+TEST(NoMutantTest, TheSameRunsFindNothingInTheCodeAsItIs) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    EXPECT_EQ(World(Rough(seed)).Run().violation, "") << seed;
+  }
+}
+
+}  // namespace
+}  // namespace dt::sim
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--mutant") return dt::sim::Hunt(argv[2]);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
