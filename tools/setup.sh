@@ -110,13 +110,13 @@ setup_libtorch() {
 # CMake prefix: ./dev gpu-test --bundle DIR.
 setup_bundle() {
   local out="$1" arch=lib/x86_64-linux-gnu package
-  setup_packages libabsl-dev nlohmann-json3-dev googletest libgloo-dev
+  setup_packages libabsl-dev nlohmann-json3-dev libcli11-dev googletest libgloo-dev
   mkdir -p "$out/include" "$out/src" "$out/$arch/cmake"
-  cp -r /usr/include/absl /usr/include/nlohmann /usr/include/gloo "$out/include/"
+  cp -r /usr/include/absl /usr/include/nlohmann /usr/include/CLI /usr/include/gloo "$out/include/"
   cp -r /usr/src/googletest "$out/src/"
   cp /usr/"$arch"/libabsl_*.a "$out/$arch/"
   cp -r /usr/"$arch"/cmake/absl "$out/$arch/cmake/"
-  for package in absl nlohmann_json GTest; do
+  for package in absl nlohmann_json CLI11 GTest; do
     mkdir -p "$out/lib/cmake/$package"
     cp "$root/tools/bundle/${package}Config.cmake" "$out/lib/cmake/$package/"
   done

@@ -7,15 +7,17 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
@@ -26,25 +28,13 @@
 namespace dt::trainer {
 namespace {
 
-constexpr char kHelp[] =
-    "dttrain: trains one rank of one trial.\n"
-    "\n"
-    "  dttrain --spec trial.json [--data-root DIR] [--storage DIR]\n"
-    "      Trains alone and prints JSON lines; under torchrun's RANK, WORLD_SIZE, LOCAL_RANK,\n"
-    "      MASTER_ADDR and MASTER_PORT it is one rank of many.\n"
-    "  dttrain --agent [--fd 3] [--lock FILE]\n"
-    "      Speaks with a dtworker over a socket pair. Not for hands.\n"
-    "\n"
-    "  --device cpu|cuda:N    default: cpu alone, cuda:$LOCAL_RANK when that is set and a GPU is "
-    "here\n"
-    "  --threads N            of CPU kernels\n"
-    "  --cores 0,1            run on these alone\n"
-    "  --memory-limit BYTES   of a CPU process's data; 512M and 2G are understood\n"
-    "  --all-reduce auto|gloo gradients of CPU ranks; auto: in shared memory on one host\n"
-    "  --version, --help\n"
-    "\n"
+constexpr char kFooter[] =
+    "Under torchrun's RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT it is one rank of\n"
+    "many.\n"
     "Example: WORLD_SIZE=2 RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 \\\n"
-    "           dttrain --spec trial.json --data-root corpus\n";
+    "           dttrain --spec trial.json --data-root corpus";
+
+constexpr int kUsageError = 2;
 
 // A trainer whose predecessor still holds the slot waits this long for it to go.
 constexpr auto kLockTimeout = std::chrono::seconds(30);
@@ -54,107 +44,106 @@ struct Flags {
   bool agent = false;
   int fd = 3;
   std::string lock;
-  std::string cores;
+  std::vector<int> cores;
   DeviceOptions device;
+  std::string all_reduce = "auto";
   bool device_given = false;
   StandaloneOptions standalone;
 };
 
 [[noreturn]] void Refuse(const std::string& message) {
   std::fprintf(stderr, "dttrain: %s\n", message.c_str());
-  std::exit(2);
+  std::exit(kUsageError);
 }
 
-uint64_t ParseBytes(const std::string& flag, const std::string& text) {
-  char* end = nullptr;
-  errno = 0;
-  const unsigned long long number = std::strtoull(text.c_str(), &end, 10);
-  const std::string_view unit(end);
-  const int shift = unit.empty()                  ? 0
-                    : unit == "K" || unit == "Ki" ? 10
-                    : unit == "M" || unit == "Mi" ? 20
-                    : unit == "G" || unit == "Gi" ? 30
-                                                  : -1;
-  // strtoull takes "-1" and " 1" as well.
-  const bool digit = !text.empty() && text[0] >= '0' && text[0] <= '9';
-  if (!digit || errno == ERANGE || shift < 0 || number > (UINT64_MAX >> shift)) {
-    Refuse(flag + " " + text + " is not a number of bytes like 512M or 2G");
-  }
-  return static_cast<uint64_t>(number) << shift;
+// "512M", "2Gi" or bytes to a plain number, or a word on why not.
+CLI::Validator Bytes() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        uint64_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+        const int shift = unit.empty()                  ? 0
+                          : unit == "K" || unit == "Ki" ? 10
+                          : unit == "M" || unit == "Mi" ? 20
+                          : unit == "G" || unit == "Gi" ? 30
+                                                        : -1;
+        if (error != std::errc() || shift < 0 || number > (UINT64_MAX >> shift)) {
+          return "'" + text + "' is not a number of bytes like 512M or 2G";
+        }
+        text = std::to_string(number << shift);
+        return "";
+      },
+      "BYTES");
 }
 
-int ParseNumber(const std::string& flag, const std::string& text, int max) {
-  if (text.empty() || text.size() > 6 ||
-      text.find_first_not_of("0123456789") != std::string::npos || std::stoi(text) > max) {
-    Refuse(flag + " " + text + " is not a number from 0 to " + std::to_string(max));
-  }
-  return std::stoi(text);
+void Declare(CLI::App& app, Flags& flags) {
+  app.footer(kFooter);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.set_version_flag("--version", std::string("dttrain ") + kVersion + " (" + kRevision +
+                                        "), LibTorch " + TORCH_VERSION);
+  auto* spec = app.add_option("--spec", flags.standalone.spec_file,
+                              "The trial as JSON: trains alone and prints JSON lines");
+  auto* agent =
+      app.add_flag("--agent", flags.agent, "Used by dtworker: speaks with it over a socket pair");
+  spec->excludes(agent);
+  app.add_option("--data-root", flags.standalone.data_root,
+                 "Folder that relative data paths start at")
+      ->capture_default_str();
+  app.add_option("--storage", flags.standalone.storage, "Folder for checkpoints")
+      ->capture_default_str();
+  app.add_option("--fd", flags.fd, "With --agent: the socket")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  app.add_option("--lock", flags.lock, "With --agent: file that one trainer of a slot holds");
+  app.add_option("--device", flags.device.word,
+                 "cpu or cuda:N [cpu; cuda:$LOCAL_RANK where that is set and a GPU is here]");
+  app.add_option("--threads", flags.device.threads, "Threads of CPU kernels")
+      ->check(CLI::Range(0, 4096));
+  app.add_option("--cores", flags.cores, "As 0,1: run on these alone")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
+      ->check(CLI::Range(0, CPU_SETSIZE - 1));
+  app.add_option("--memory-limit", flags.device.memory_limit,
+                 "Of a CPU process's data, as 512M or 2G [none]")
+      ->transform(Bytes());
+  app.add_option("--all-reduce", flags.all_reduce,
+                 "Gradients of CPU ranks: gloo, or auto: in shared memory on one host")
+      ->check(CLI::IsMember({"auto", "gloo"}))
+      ->capture_default_str();
 }
 
 Flags ParseFlags(int argc, char** argv) {
+  CLI::App app("Trains one rank of one trial.", "dttrain");
   Flags flags;
-  for (int i = 1; i < argc; ++i) {
-    std::string flag = argv[i];
-    std::string value;
-    if (const size_t equals = flag.find('='); equals != std::string::npos) {
-      value = flag.substr(equals + 1);
-      flag.resize(equals);
-    } else if (flag != "--agent" && flag != "--help" && flag != "-h" && flag != "--version") {
-      if (i + 1 == argc) Refuse(flag + " needs a value, or is unknown; see --help");
-      value = argv[++i];
-    }
-    if (flag == "--help" || flag == "-h") {
-      std::fputs(kHelp, stdout);
-      std::exit(0);
-    } else if (flag == "--version") {
-      std::printf("dttrain %s (%s), LibTorch %s\n", kVersion, kRevision, TORCH_VERSION);
-      std::exit(0);
-    } else if (flag == "--agent") {
-      flags.agent = true;
-    } else if (flag == "--fd") {
-      flags.fd = ParseNumber(flag, value, 65535);
-    } else if (flag == "--lock") {
-      flags.lock = value;
-    } else if (flag == "--device") {
-      flags.device.word = value;
-      flags.device_given = true;
-    } else if (flag == "--threads") {
-      flags.device.threads = ParseNumber(flag, value, 4096);
-    } else if (flag == "--cores") {
-      flags.cores = value;
-    } else if (flag == "--memory-limit") {
-      flags.device.memory_limit = ParseBytes(flag, value);
-    } else if (flag == "--all-reduce") {
-      if (value != "auto" && value != "gloo")
-        Refuse("--all-reduce " + value + " is not auto or gloo");
-      flags.device.share_memory = value == "auto";
-    } else if (flag == "--spec") {
-      flags.standalone.spec_file = value;
-    } else if (flag == "--data-root") {
-      flags.standalone.data_root = value;
-    } else if (flag == "--storage") {
-      flags.standalone.storage = value;
-    } else {
-      Refuse("unknown flag " + flag + "; see --help");
-    }
+  Declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? 0 : kUsageError);
   }
   if (flags.agent == !flags.standalone.spec_file.empty()) {
     Refuse("give either --spec FILE or --agent; see --help");
   }
+  flags.device.share_memory = flags.all_reduce == "auto";
+  flags.device_given = app.count("--device") > 0;
   return flags;
 }
 
+std::string Listed(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 // Before LibTorch starts threads, which inherit it.
-void PinTo(const std::string& cores) {
+void PinTo(const std::vector<int>& cores) {
   if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  std::istringstream words(cores);
-  for (std::string word; std::getline(words, word, ',');) {
-    CPU_SET(ParseNumber("--cores", word, CPU_SETSIZE - 1), &set);
-  }
+  for (const int core : cores) CPU_SET(core, &set);
   if (sched_setaffinity(0, sizeof(set), &set) != 0) {
-    Refuse("--cores " + cores + ": " + std::strerror(errno) +
+    Refuse("--cores " + Listed(cores) + ": " + std::strerror(errno) +
            "; this process may not use them, restart its dtworker to deal them out anew");
   }
 }
@@ -175,7 +164,7 @@ void HoldLock(const std::string& path, int agent_fd) {
   }
 }
 
-frames::Hello MakeHello(Device& device, const std::string& cores) {
+frames::Hello MakeHello(Device& device, const std::vector<int>& cores) {
   const DeviceFacts facts = device.Facts();
   frames::Hello hello;
   hello.program_version = kVersion;
@@ -186,7 +175,7 @@ frames::Hello MakeHello(Device& device, const std::string& cores) {
   hello.device_name = facts.name;
   hello.gpu_uuid = facts.gpu_uuid;
   hello.threads = facts.threads;
-  hello.cores = cores;
+  hello.cores = Listed(cores);
   hello.memory_bytes = facts.memory_bytes;
   return hello;
 }

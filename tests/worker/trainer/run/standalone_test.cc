@@ -134,6 +134,13 @@ TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
   EXPECT_EQ(Code(no_rank.AwaitExit()), 2);
   ChildProcess no_flag({DTTRAIN_PROGRAM, "--speck", "x"}, folder_ / "refused.log");
   EXPECT_EQ(Code(no_flag.AwaitExit()), 2);
+  ChildProcess no_core({DTTRAIN_PROGRAM, "--agent", "--cores", "0,x"}, folder_ / "cores.log");
+  EXPECT_EQ(Code(no_core.AwaitExit()), 2);
+  EXPECT_NE(Slurp(folder_ / "cores.log").find("--cores"), std::string::npos);
+  ChildProcess neither({DTTRAIN_PROGRAM, "--threads", "1"}, folder_ / "refused.log");
+  EXPECT_EQ(Code(neither.AwaitExit()), 2);
+  ChildProcess help({DTTRAIN_PROGRAM, "--help"}, folder_ / "help.log");
+  EXPECT_EQ(Code(help.AwaitExit()), 0);
   for (const char* limit : {"2X", "-1", " 1", "", "G", "17179869184G", "99999999999999999999"}) {
     ChildProcess no_limit({DTTRAIN_PROGRAM, "--agent", "--memory-limit", limit},
                           folder_ / "refused.log");
