@@ -107,7 +107,7 @@ inline constexpr absl::Duration kShutdownDrain = absl::Seconds(1);
 // --- Queues and messages ---
 // Events waiting for the core thread. A batch is drained in milliseconds; more means overload.
 inline constexpr size_t kMailboxEvents = 16384;
-// Of those, kept for control calls when reports fill the rest.
+// How many of those are kept for control calls when reports fill the rest.
 inline constexpr size_t kMailboxReservedForControl = 1024;
 // Bytes of reports among them, so that a thousand full reports do not fill the memory.
 inline constexpr size_t kMailboxBytes = 16 << 20;
@@ -130,7 +130,7 @@ inline constexpr size_t kReportItemsBytes = 1 << 20;
 inline constexpr size_t kReportItems = 1024;
 // Unacknowledged items a worker keeps before it thins step rows.
 inline constexpr size_t kWorkerBufferBytes = 64 << 20;
-// Of those bytes, what log text may fill: half a minute of a rank that prints all it may.
+// How much of that log text may fill: half a minute of a rank that prints all it may.
 inline constexpr size_t kWorkerLogBufferBytes = 16 << 20;
 // Attempts a worker remembers to have ended, so that orders in flight do not start them again. The
 // orders of one stream arrive in order, so that the newest alone would do.
@@ -144,7 +144,7 @@ inline constexpr size_t kReportEntryBytes = 16 << 10;
 // Connections over HTTP: scrapers and health checks are a handful. A newer one pushes out the
 // oldest, so that however many are left open, one that sends its request is answered.
 inline constexpr size_t kHttpConnections = 256;
-// Of those, answers under way: of /metrics some megabytes each.
+// How many of those may be answers under way: one of /metrics takes some megabytes.
 inline constexpr size_t kHttpWriting = 16;
 inline constexpr size_t kHttpHeadBytes = 8 << 10;  // of a request, as other servers have it
 inline constexpr size_t kPageDefault = 100;

@@ -13,7 +13,7 @@ SHOWN = 10
 
 
 def units(log: str) -> list[tuple[float, str]]:
-    """Seconds and object of every compiled unit, the newest build of each. A line: begin, end (ms), time, output, hash."""
+    """Seconds and object of every compiled unit, its newest build. A line: begin, end (ms), time, output, hash."""
     newest = {}
     for line in log.splitlines():
         words = line.split("\t")
@@ -23,7 +23,7 @@ def units(log: str) -> list[tuple[float, str]]:
 
 
 def tests(costs: str) -> list[tuple[float, str]]:
-    """Seconds, a mean over the runs, and name of every test. A line: name, runs, seconds; then --- and names that failed."""
+    """Mean seconds and name of every test. A line: name, runs, seconds; behind --- names that failed."""
     rows = [line.split() for line in costs.split("---")[0].splitlines()]
     return sorted(((float(row[2]), row[0]) for row in rows if len(row) == 3 and int(row[1]) > 0), reverse=True)
 

@@ -22,7 +22,8 @@ class GlobTest : public ::testing::Test {
     std::filesystem::create_directory(folder_ / "fine/train_folder.bin");
   }
   std::vector<std::string> Find(const std::string& pattern) {
-    const absl::StatusOr<std::vector<std::string>> found = ResolveGlob(folder_.path(), "data.train", pattern);
+    const absl::StatusOr<std::vector<std::string>> found =
+        ResolveGlob(folder_.path(), "data.train", pattern);
     EXPECT_TRUE(found.ok()) << found.status();
     std::vector<std::string> relative;
     for (const std::string& path : *found) {
@@ -31,7 +32,8 @@ class GlobTest : public ::testing::Test {
     return relative;
   }
   absl::Status Refused(const std::string& pattern) {
-    const absl::StatusOr<std::vector<std::string>> found = ResolveGlob(folder_.path(), "data.train", pattern);
+    const absl::StatusOr<std::vector<std::string>> found =
+        ResolveGlob(folder_.path(), "data.train", pattern);
     EXPECT_FALSE(found.ok()) << pattern;
     return found.status();
   }
@@ -63,10 +65,9 @@ TEST_F(GlobTest, RefusesToLeaveTheDataRootByAnAbsolutePath) {
   for (const std::string pattern : {"/etc/passwd", "/etc/*", "//etc/passwd"}) {
     const absl::Status refused = Refused(pattern);
     EXPECT_EQ(refused.code(), kConfigError);
-    EXPECT_EQ(refused.message(), "data.train '" + pattern +
-                                     "' is an absolute path, which leaves the data root '" +
-                                     folder_.path() +
-                                     "'; write it relative to the worker's --data-root");
+    EXPECT_EQ(refused.message(),
+              "data.train '" + pattern + "' is an absolute path, which leaves the data root '" +
+                  folder_.path() + "'; write it relative to the worker's --data-root");
   }
   EXPECT_FALSE(ResolveGlob(folder_.path(), "data.train", folder_ / "top.bin").ok())
       << "what is under one host's data root is elsewhere on another";

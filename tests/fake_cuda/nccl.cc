@@ -1,6 +1,6 @@
-// nccl.cc: NCCL among processes of one host, through memory that the first rank makes: nothing of it
-// has a name, so that a kill leaves nothing behind. A collective is complete when its call returns.
-// Ranks whose calls differ, which on GPUs would hang or mix up memory, are a fault.
+// nccl.cc: NCCL among processes of one host, through memory that the first rank makes: nothing of
+// it has a name, so that a kill leaves nothing behind. A collective is complete when its call
+// returns. Ranks whose calls differ, which on GPUs would hang or mix up memory, are a fault.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -230,7 +230,8 @@ DT_FAKE ncclResult_t ncclGroupEnd() { return ncclSuccess; }
 DT_FAKE ncclResult_t ncclCommRegister(ncclComm_t, void*, size_t, void**) { return ncclSuccess; }
 DT_FAKE ncclResult_t ncclCommDeregister(ncclComm_t, void*) { return ncclSuccess; }
 
-// ---- collectives: like NCCL's, they succeed when they are begun; ncclCommGetAsyncError says more ----
+// ---- collectives: like NCCL's, they succeed when they are begun; ncclCommGetAsyncError says more
+// ----
 DT_FAKE ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type,
                                    ncclRedOp_t operation, ncclComm_t communicator,
                                    cudaStream_t stream) {

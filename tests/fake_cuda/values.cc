@@ -98,7 +98,8 @@ class Aliases {
   std::vector<std::pair<Tensor, Tensor>> pairs_;
 };
 
-// Draws on the CPU what follows from the state of the CUDA generator, which moves on as by a kernel.
+// Draws on the CPU what follows from the state of the CUDA generator, which moves on as by a
+// kernel.
 void SeedFromCudaGenerator() {
   const at::Device device(at::kCUDA, c10::cuda::current_device());
   at::Generator cuda = at::globalContext().defaultGenerator(device);

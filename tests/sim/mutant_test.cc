@@ -1,5 +1,5 @@
-// mutant_test.cc: every planted fault (common/mutant.h) is found by the simulator within kSeedsMax runs,
-// by its checker or by an assertion of the code itself. Each runs in a process of its own:
+// mutant_test.cc: every planted fault (common/mutant.h) is found by the simulator within kSeedsMax
+// runs, by its checker or by an assertion of the code itself. Each runs in a process of its own:
 // `sim_mutant_test --mutant NAME` prints what is found.
 #include "common/mutant.h"
 

@@ -49,8 +49,8 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
     batches += 1;
     DT_RETURN_IF_ERROR(meter.Done());
   }
-  const std::vector<std::vector<double>> rows = mesh.Gather(
-      Axis::kData, {sum.item<double>(), perplexities.item<double>(), tokens, batches});
+  const std::vector<std::vector<double>> rows =
+      mesh.Gather(Axis::kData, {sum.item<double>(), perplexities.item<double>(), tokens, batches});
   Validation validation;
   double batches_of_all = 0;
   for (const std::vector<double>& row : rows) {

@@ -124,8 +124,8 @@ absl::StatusOr<std::vector<ExampleBatch>> HellaSwagBatches(
 absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
                                               const std::vector<HellaSwagExample>& examples,
                                               const std::vector<ExampleBatch>& batches,
-                                              const Transformer& model, Device& device,
-                                              Mesh& mesh, EvalMeter& meter) {
+                                              const Transformer& model, Device& device, Mesh& mesh,
+                                              EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);

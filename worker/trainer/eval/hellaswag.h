@@ -50,7 +50,7 @@ struct HellaSwagScore {
 absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
                                               const std::vector<corpus::HellaSwagExample>& examples,
                                               const std::vector<ExampleBatch>& batches,
-                                              const Transformer& model, Device& device,
-                                              Mesh& mesh, EvalMeter& meter);
+                                              const Transformer& model, Device& device, Mesh& mesh,
+                                              EvalMeter& meter);
 
 }  // namespace dt::trainer

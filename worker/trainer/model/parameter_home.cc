@@ -6,9 +6,8 @@ namespace dt::trainer {
 void Fill(const Piece& piece, const at::Tensor& whole) {
   at::NoGradGuard no_grad;
   const at::Tensor value = piece.value.detach();
-  value.copy_(whole.reshape({-1})
-                  .slice(0, piece.from, piece.from + value.numel())
-                  .view(value.sizes()));
+  value.copy_(
+      whole.reshape({-1}).slice(0, piece.from, piece.from + value.numel()).view(value.sizes()));
 }
 
 at::Tensor GradientNorm(const std::vector<Piece>& pieces) {

@@ -96,9 +96,8 @@ absl::Status CompareParameters(Mesh& mesh, const std::vector<NamedTensor>& param
                                int64_t step) {
   const uint64_t mine = HashBits(parameters);
   // As halves, which a double holds exactly.
-  const auto rows =
-      mesh.Gather(Axis::kData,
-                  {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
+  const auto rows = mesh.Gather(
+      Axis::kData, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
   std::vector<uint64_t> hashes;
   for (const std::vector<double>& row : rows) {
     hashes.push_back(static_cast<uint64_t>(row[0]) << 32 | static_cast<uint64_t>(row[1]));

@@ -38,8 +38,7 @@ absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const Mod
       const std::vector<std::string> files,
       corpus::ResolveGlob(data_root, "model.init_from", spec.init_from + "/model.safetensors"));
   if (files.size() != 1) {
-    return ConfigError(context + " matches " + std::to_string(files.size()) +
-                       " folders; name one");
+    return ConfigError(context + " matches " + std::to_string(files.size()) + " folders; name one");
   }
   const std::filesystem::path file(files[0]);
   absl::StatusOr<HfWeights> weights = OpenHuggingFace(file.parent_path().string(), *shape);

@@ -77,7 +77,8 @@ class BitFlipTest : public AttemptTest {
     nlohmann::json spec = SmallSpec();
     spec["train"]["max_steps"] = "1000000";
     spec["train"]["hash_every"] = "4";
-    spec["optimizer"]["lr"] = kNothing;  // the parameters stay, so that they can be found by their values
+    spec["optimizer"]["lr"] =
+        kNothing;  // the parameters stay, so that they can be found by their values
     spec["checkpoint"] = {{"every", {{"steps", 3}}}, {"keep_latest", 1000}};
     const frames::Start start = StoredStart(spec);
     return TrainerGang(ranks).Run(start, [&](TrainerGang& g, const frames::FromTrainer& frame) {

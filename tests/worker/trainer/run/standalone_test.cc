@@ -128,7 +128,8 @@ TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWa
 TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
   ChildProcess no_json = Start("{", "refused.log");
   EXPECT_EQ(Code(no_json.AwaitExit()), 2);
-  ChildProcess no_meeting = Start(Resolved(SmallSpec()).dump(), "refused.log", {{"WORLD_SIZE", "2"}});
+  ChildProcess no_meeting =
+      Start(Resolved(SmallSpec()).dump(), "refused.log", {{"WORLD_SIZE", "2"}});
   EXPECT_EQ(Code(no_meeting.AwaitExit()), 2);
   ChildProcess no_rank = Start(Resolved(SmallSpec()).dump(), "refused.log", {{"RANK", "-1"}});
   EXPECT_EQ(Code(no_rank.AwaitExit()), 2);
