@@ -58,7 +58,8 @@ class Client {
   absl::StatusOr<std::vector<v1::WorkerSummary>> ListWorkers();
   absl::StatusOr<std::vector<v1::CheckpointSummary>> ListCheckpoints(
       v1::ListCheckpointsRequest request);
-  // Every page of the rows, in order; an error of `take` ends it. REQUIRES: !request.last(): pages must not change experiment.
+  // Every page of the rows, in order; an error of `take` ends it. REQUIRES: !request.last(): pages
+  // must not change experiment.
   absl::Status ReadAllMetrics(
       v1::ReadMetricsRequest request,
       const std::function<absl::Status(const v1::ReadMetricsResponse&)>& take);
