@@ -145,9 +145,14 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 absl::Status CheckpointWriter::AddTensors(const std::string& name, std::vector<TensorRef> tensors) {
+  return AddTensors(name, std::move(tensors), [](const TensorRef& tensor) { return tensor.data; });
+}
+
+absl::Status CheckpointWriter::AddTensors(const std::string& name, std::vector<TensorRef> tensors,
+                                          const TensorSource& source) {
   DT_CHECK(!temporary_.empty());
   DT_ASSIGN_OR_RETURN(WrittenFile written,
-                      WriteSafetensors(temporary_ + "/" + name, std::move(tensors)));
+                      WriteSafetensors(temporary_ + "/" + name, std::move(tensors), source));
   files_.push_back({name, written.bytes, std::move(written.sha256)});
   return absl::OkStatus();
 }

@@ -59,6 +59,9 @@ class CheckpointWriter {
 
   // `name` is a plain file name, such as "model.safetensors".
   absl::Status AddTensors(const std::string& name, std::vector<TensorRef> tensors);
+  // For tensors that are not in memory at once.
+  absl::Status AddTensors(const std::string& name, std::vector<TensorRef> tensors,
+                          const TensorSource& source);
   // Fills in manifest.files and manifest.step. After this the checkpoint survives a power loss. One
   // of the same attempt and step that was there before is replaced in one instant.
   absl::StatusOr<SavedCheckpoint> Commit(Manifest manifest);

@@ -82,9 +82,18 @@ absl::StatusOr<WrittenFile> SafetensorsWriter::Finish() {
 
 absl::StatusOr<WrittenFile> WriteSafetensors(const std::string& path,
                                              std::vector<TensorRef> tensors) {
+  return WriteSafetensors(path, std::move(tensors),
+                          [](const TensorRef& tensor) { return tensor.data; });
+}
+
+absl::StatusOr<WrittenFile> WriteSafetensors(const std::string& path,
+                                             std::vector<TensorRef> tensors,
+                                             const TensorSource& source) {
   DT_ASSIGN_OR_RETURN(SafetensorsWriter writer, SafetensorsWriter::Create(path, tensors));
-  for (const TensorRef& tensor : tensors)
-    DT_RETURN_IF_ERROR(writer.Append(tensor.data, BytesOf(tensor)));
+  for (const TensorRef& tensor : tensors) {
+    DT_ASSIGN_OR_RETURN(const void* const data, source(tensor));
+    DT_RETURN_IF_ERROR(writer.Append(data, BytesOf(tensor)));
+  }
   return writer.Finish();
 }
 

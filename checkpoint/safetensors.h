@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,6 +67,13 @@ struct WrittenFile {
 // without which some readers refuse it. REQUIRES: distinct names.
 absl::StatusOr<WrittenFile> WriteSafetensors(const std::string& path,
                                              std::vector<TensorRef> tensors);
+// Gives a tensor's data, which stays as it is until the next one is asked for.
+using TensorSource = std::function<absl::StatusOr<const void*>(const TensorRef&)>;
+// The same for tensors whose data pointers are not looked at: `source` is asked for each in the
+// order of the file.
+absl::StatusOr<WrittenFile> WriteSafetensors(const std::string& path,
+                                             std::vector<TensorRef> tensors,
+                                             const TensorSource& source);
 
 // The same for tensors that are not in memory at once.
 class SafetensorsWriter {

@@ -241,7 +241,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view header
   parsed.metadata = std::move(events.metadata);
   std::set<std::string_view> names;
   for (const Draft& draft : events.drafts) {
-    if (!names.insert(draft.name).second) return Malformed(Shown(draft.name) + " stands twice");
+    if (!names.insert(draft.name).second) return Malformed(Shown(draft.name) + " appears twice");
     DT_ASSIGN_OR_RETURN(TensorEntry entry, Finished(draft, data_bytes));
     parsed.tensors.push_back(std::move(entry));
   }

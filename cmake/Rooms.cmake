@@ -77,9 +77,10 @@ add_custom_target(tsan_tests)
 add_custom_target(fast_tests)
 
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
-# Labels: unit, sim, e2e, torch, gpu; and tsan besides.
+# Labels: unit, sim, e2e, torch, gpu; tsan besides; and long for what only ./dev test --long runs.
+# SECONDS: about what it takes where that is more than ten: ctest starts the longest first.
 function(dt_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} dt_flags GTest::gtest_main)
@@ -92,6 +93,9 @@ function(dt_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
+  if(TEST_SECONDS)
+    set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
+  endif()
   if("tsan" IN_LIST TEST_LABELS)
     add_dependencies(tsan_tests ${name})
   endif()

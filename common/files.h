@@ -12,32 +12,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "common/status.h"
+#include "common/unique_fd.h"
 
 namespace dt {
-
-// A descriptor that closes itself.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~UniqueFd();
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  // Closes now and says what close(2) said: a network file system reports lost writes there.
-  absl::Status Close(const std::string& path);
-
- private:
-  int fd_ = -1;
-};
 
 // "cannot WHAT PATH: reason", from errno.
 absl::Status SystemError(std::string_view what, const std::string& path);

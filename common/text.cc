@@ -1,7 +1,10 @@
-// text.cc: UTF-8, character by character.
+// text.cc: UTF-8, character by character; sizes.
 #include "common/text.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
 
 namespace dt {
 
@@ -54,6 +57,19 @@ std::string CleanText(std::string_view text, size_t bytes_max) {
     }
   }
   return clean;
+}
+
+std::optional<uint64_t> ParseBytes(std::string_view text) {
+  uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc()) return std::nullopt;
+  constexpr std::pair<std::string_view, int> kUnits[] = {
+      {"", 0}, {"K", 10}, {"Ki", 10}, {"M", 20}, {"Mi", 20}, {"G", 30}, {"Gi", 30}};
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  for (const auto& [name, shift] : kUnits) {
+    if (unit == name && count <= (UINT64_MAX >> shift)) return count << shift;
+  }
+  return std::nullopt;
 }
 
 size_t PercentEncodedBytes(std::string_view text) {

@@ -1,10 +1,12 @@
-// text.h: text as protobuf and Prometheus take it: well-formed UTF-8 of a bounded length.
+// text.h: text as protobuf and Prometheus take it, well-formed UTF-8 of a bounded length; and sizes.
 //
 // Role:  pure functions.
 // Tests: tests/common/text_test.cc
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,10 @@ bool IsUtf8(std::string_view text);
 // The longest front of `text` that has at most `bytes_max` bytes and cuts no character in two.
 // Malformed UTF-8 is replaced by '?', a byte each.
 std::string CleanText(std::string_view text, size_t bytes_max);
+
+// "2147483648", "512K", "512Ki", "700M" or "2G" in bytes, by powers of 1024; none for any other text
+// and beyond 2^64 - 1.
+std::optional<uint64_t> ParseBytes(std::string_view text);
 
 // Its size as gRPC sends the text of a status: what is not plain ASCII takes three bytes each.
 size_t PercentEncodedBytes(std::string_view text);

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/address.h"
+#include "common/files.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
 #include "common/status.h"
@@ -119,19 +120,11 @@ class Progress {
 absl::Status WriteAddresses(const std::string& path, const std::string& grpc,
                             const std::string& http) {
   const std::string text = nlohmann::json{{"grpc", grpc}, {"http", http}}.dump() + "\n";
-  // Readers see the whole file or none: written beside, then renamed.
-  const std::string draft = path + ".new";
-  FILE* file = std::fopen(draft.c_str(), "w");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr && std::fclose(file) == 0 && written &&
-      std::rename(draft.c_str(), path.c_str()) == 0) {
-    return absl::OkStatus();
-  }
+  const absl::Status written = WriteFileAtomically(path, text);
+  if (written.ok()) return written;
   return absl::FailedPreconditionError(
-      absl::StrCat("--addresses-file ", path,
-                   " cannot be written; name a file in a folder that "
-                   "this user may write"));
+      absl::StrCat("--addresses-file: ", std::string(written.message()),
+                   "; name a file in a folder that this user may write"));
 }
 
 // Every part of a running coordinator, in the order in which they start.

@@ -116,7 +116,7 @@ class BpeEncoder {
     uint16_t count = 0;  // 0: nothing here
     uint16_t unused = 0;
   };
-  // Of up to 15 bytes that can be read as 16.
+  // For pieces of up to 15 bytes, where 16 can be read.
   uint16_t* EncodeWord(const unsigned char* text, size_t bytes, uint16_t* out);
 
   const BpeVocabulary& vocabulary_;

@@ -27,7 +27,7 @@ struct Place {
   uint64_t document = 0;
   uint64_t offset = 0;  // bytes of it
   uint64_t line = 0;    // lines of it, of JSON lines
-  // Of the lines so far, of all JSON lines files: bytes, and those chosen for validation.
+  // Bytes of the lines read so far in all JSON lines files, and of those chosen for validation.
   uint64_t line_bytes = 0;
   uint64_t chosen_bytes = 0;
 };
@@ -42,7 +42,7 @@ struct ReadPiece {
 
 class DocumentReader {
  public:
-  // Of JSON lines files that may be for training, `line_fraction` of the bytes are for validation.
+  // `line_fraction` of the bytes of JSON lines files that may be for training go to validation.
   DocumentReader(std::span<const Document> documents, double line_fraction,
                  const TextEncoder& encoder, const Place& from)
       : documents_(documents), line_fraction_(line_fraction), encoder_(encoder), place_(from) {}

@@ -62,7 +62,8 @@ absl::Status RefuseHalfPublished(const std::vector<std::string>& files) {
 // The files that match now, sorted.
 absl::StatusOr<std::vector<std::string>> Listed(const fs::path& wanted,
                                                 const std::string& data_root) {
-  std::vector<fs::path> matches = {wanted.is_absolute() ? wanted.root_path() : fs::path(data_root)};
+  const fs::path here = data_root.empty() ? "." : data_root;
+  std::vector<fs::path> matches = {wanted.is_absolute() ? wanted.root_path() : here};
   for (const fs::path& part : wanted.relative_path()) {
     const std::string component = part.string();
     if (component.empty() || component == ".") continue;
@@ -88,18 +89,20 @@ absl::StatusOr<std::vector<std::string>> Listed(const fs::path& wanted,
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& data_root,
+                                                     const std::string& field,
                                                      const std::string& pattern) {
-  const std::string context = "data pattern '" + pattern + "'";
+  const std::string context = field + " '" + pattern + "'";
   const fs::path wanted(pattern);
-  if (pattern.empty()) return ConfigError("data pattern is empty; name shard files");
-  if (wanted.is_relative() && data_root.empty()) {
-    return ConfigError(context + " is relative and this worker has no --data-root; give it one");
+  if (pattern.empty()) return ConfigError(field + " is empty; name files under the data root");
+  if (wanted.is_absolute() && !data_root.empty()) {
+    return ConfigError(context + " is an absolute path, which leaves the data root '" + data_root +
+                       "'; write it relative to the worker's --data-root");
   }
   absl::StatusOr<std::vector<std::string>> files = Listed(wanted, data_root);
   if (!files.ok()) return Annotate(files.status(), context);
   if (files->empty()) {
     return DataError(context + " matches no file" +
-                     (wanted.is_relative() ? " under the data root '" + data_root + "'" : ""));
+                     (data_root.empty() ? "" : " under the data root '" + data_root + "'"));
   }
   if (absl::Status whole = RefuseHalfPublished(*files); !whole.ok()) {
     return Annotate(whole, context);

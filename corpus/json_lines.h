@@ -18,7 +18,7 @@ inline constexpr size_t kJsonLineBytesMax = size_t{100} << 20;
 
 // True for the names of such files: .jsonl and .json-lines.
 bool IsJsonLines(std::string_view path);
-// Of a field that stands there twice the last counts, as in most readers.
+// When a field appears twice the last one counts, as in most readers.
 absl::StatusOr<std::string> TextOfJsonLine(std::string_view line, const std::string& field);
 
 }  // namespace dt::corpus

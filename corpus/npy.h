@@ -27,7 +27,7 @@ struct NpyLayout {
 bool IsNpy(std::string_view start);
 // `start` is the file's first kNpyHeaderMax bytes, or all when it has fewer.
 absl::StatusOr<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes);
-// Of version 1.0, kNpyHeaderBytes long.
+// A header of version 1.0, kNpyHeaderBytes long.
 std::string NpyHeader(uint64_t tokens);
 
 }  // namespace dt::corpus

@@ -103,7 +103,7 @@ absl::StatusOr<Layout> LayoutOf(const InputFile& file, std::string_view start, S
   return BadShard("has no known format");
 }
 
-// Of what a ShardWriter writes.
+// Properties of what a ShardWriter writes.
 size_t HeaderBytes(ShardFormat format) {
   return format == ShardFormat::kNpy ? kNpyHeaderBytes : kShardHeaderBytes;
 }

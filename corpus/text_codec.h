@@ -21,7 +21,7 @@ namespace dt::corpus {
 
 class TextCodec {
  public:
-  // Of the byte tokenizer.
+  // For the byte tokenizer.
   TextCodec() = default;
   // GPT-2's, by its vocab.bpe.
   static absl::StatusOr<TextCodec> OpenGpt2(const std::string& vocabulary);

@@ -27,10 +27,12 @@ constexpr std::array<const char*, 13> kEnvPrefixes{
     "OMP_",  "MKL_",  "KMP_",   "UCX_",     "FI_",   "DTRAIN_"};
 constexpr std::array<const char*, 2> kEnvRefused{"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"};
 
-// Such a variable names a library that NCCL or the driver loads, or a file that it reads or writes:
-// NCCL_NET_PLUGIN, CUDA_INJECTION64_PATH, UCX_MODULE_DIR, OMP_TOOL_LIBRARIES, NCCL_DEBUG_FILE.
-constexpr std::array<const char*, 7> kEnvNamesFiles{"PLUGIN", "INJECTION", "LIBRARIES", "_DIR",
-                                                    "_PATH",  "_FILE",     "LOGDEST"};
+// Such a variable names a library or a program that a library runs, or a file that it reads or
+// writes: NCCL_NET_PLUGIN, CUDA_INJECTION64_PATH, UCX_MODULE_DIR, OMP_TOOL_LIBRARIES, UCX_STATS_DEST,
+// CUDA_COREDUMP_PIPE, UCX_GDB_COMMAND.
+constexpr std::array<const char*, 11> kEnvNamesFiles{"PLUGIN",   "INJECTION", "LIBRARIES", "_DIR",
+                                                     "_PATH",    "_FILE",     "DEST",      "_PIPE",
+                                                     "COREDUMP", "_GDB",      "OMP_TOOL"};
 
 class Validator {
  public:

@@ -1,5 +1,5 @@
-// warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often wrong
-// hides those that are right.
+// warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often
+// wrong hides those that are right.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "spec/internal.h"

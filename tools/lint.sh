@@ -125,6 +125,7 @@ command_lint() {
   check 'format' lint_format
   check 'house rules' python3 "$root/tools/tidy.py"
   check 'shell scripts' lint_shell
+  check 'GPU kernels' python3 -B "$root/tools/check_ptx.py"
   check 'systemd units' lint_units
   check 'alert rules and dashboard' lint_monitoring
   check 'clang: thread safety, ASan, UBSan' lint_asan

@@ -13,7 +13,7 @@ import sys
 import zipfile
 
 PIN = re.compile(r"^(?P<name>[\w-]+)==(?P<version>[\w.]+) --hash=sha256:(?P<digest>[0-9a-f]{64})$")
-# Of torch, what compiling and linking needs; of the others everything.
+# What compiling and linking needs of torch; of the other wheels everything is unpacked.
 TORCH_PARTS = ("torch/include/", "torch/lib/", "torch/version.py")
 
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -97,33 +98,6 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--tls-cert", flags.tls.cert, "This worker's certificate, PEM");
   app.add_option("--tls-key", flags.tls.key, "Its key, PEM");
   app.add_option("--exit-with-parent", flags.exit_with_parent, "")->group("");
-}
-
-absl::StatusOr<uint64_t> ParseBytes(const std::string& text) {
-  uint64_t unit = 1;
-  absl::string_view digits = text;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'K':
-        unit = 1ull << 10;
-        break;
-      case 'M':
-        unit = 1ull << 20;
-        break;
-      case 'G':
-        unit = 1ull << 30;
-        break;
-      default:  // a character: bytes
-        break;
-    }
-  }
-  if (unit > 1) digits.remove_suffix(1);
-  uint64_t count = 0;
-  if (!absl::SimpleAtoi(digits, &count) || count == 0 || count > UINT64_MAX / unit) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--memory-limit '", text, "' is no size; write bytes, 512M or 2G"));
-  }
-  return count * unit;
 }
 
 std::string Variable(const char* name) {
@@ -257,8 +231,13 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
     command.arguments.insert(command.arguments.end(), {"--cores", absl::StrJoin(share.cores, ",")});
   }
   if (!flags.memory_limit.empty()) {
-    DT_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(flags.memory_limit));
-    command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(bytes)});
+    const std::optional<uint64_t> bytes = ParseBytes(flags.memory_limit);
+    if (bytes.value_or(0) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--memory-limit '", flags.memory_limit,
+                       "' is not a number of bytes; write it like 536870912, 512M or 2G"));
+    }
+    command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(*bytes)});
   }
   // A number means one GPU to CUDA and may mean another to us; a UUID does not.
   if (by_uuid) {

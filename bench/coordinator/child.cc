@@ -1,9 +1,7 @@
 // child.cc: starts the program, waits for its addresses, reads /proc.
 #include "bench/coordinator/child.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,9 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/spawn.h"
 #include "nlohmann/json.hpp"
-
-extern char** environ;
 
 namespace dt::bench {
 namespace {
@@ -36,22 +33,14 @@ double StatusMib(pid_t pid, const std::string& field) {
 
 absl::Status Child::Start(const std::string& program, const std::string& folder) {
   const std::string addresses = folder + "/addresses.json";
-  std::vector<std::string> words = {program,           "--listen",         "127.0.0.1:0",
-                                    "--http",          "127.0.0.1:0",      "--state-dir",
-                                    folder + "/state", "--addresses-file", addresses};
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   // Its log is its own; the table is ours.
-  const std::string log = folder + "/log";
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT, 0600);
-  const int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    return absl::NotFoundError(absl::StrCat("cannot start ", program, "; build dtcoord first"));
-  }
+  const absl::StatusOr<pid_t> pid =
+      Spawn({.path = program,
+             .arguments = {"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state-dir",
+                           folder + "/state", "--addresses-file", addresses},
+             .log = folder + "/log"});
+  if (!pid.ok()) return pid.status();
+  pid_ = *pid;
   for (const absl::Time end = absl::Now() + kStartPatience; absl::Now() < end;) {
     std::ifstream file(addresses);
     const std::string text(std::istreambuf_iterator<char>(file), {});

@@ -1,7 +1,8 @@
 """The wheel's own Python package, importable: an interpreter and the environment to start it with.
 
-The LibTorch that the trainer links is the whole torch wheel unpacked, so the peer runs the very same
-kernels. What the package wants besides goes once into a virtual environment in the cache.
+The LibTorch that the trainer links is the torch wheel's headers and libraries; the Python files of the same
+wheel, which ./dev setup keeps, are unpacked beside links to those, so the peer runs the very same kernels. What
+the package wants besides goes once into a virtual environment in the cache.
 """
 
 import os
@@ -9,6 +10,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import stand_ins
 
@@ -40,6 +42,29 @@ def _run(*command: str) -> None:
         raise Absent(f"{' '.join(command)} failed:\n{done.stderr.strip()[-2000:]}")
 
 
+def _package(libtorch: pathlib.Path, cache: pathlib.Path) -> pathlib.Path:
+    """A folder with the Python package torch of the wheel that `libtorch` was unpacked from; made once."""
+    if (libtorch / "torch/__init__.py").exists():
+        return libtorch
+    version = (libtorch / "torch/version.py").read_text(encoding="utf-8")
+    number = version.split("__version__ = '")[1].split("'")[0].split("+")[0]
+    wheels = sorted((cache / "wheels").glob(f"torch-{number}-cp311-*.whl"))
+    if not wheels:
+        raise Absent(f"{cache / 'wheels'} has no wheel torch-{number}-cp311, whose Python files the peer runs; "
+                     f"remove {libtorch}, and ./dev setup fetches it again")
+    package = cache / f"bench-torch-{number}"
+    if not package.exists():
+        print(f"unpacking the Python files of {wheels[-1].name} into {package} (once)", file=sys.stderr)
+        staging = package.with_suffix(f".{os.getpid()}")
+        linked = ("torch/include/", "torch/lib/")
+        with zipfile.ZipFile(wheels[-1]) as archive:
+            archive.extractall(staging, [name for name in archive.namelist() if not name.startswith(linked)])
+        for name in ("torch/include", "torch/lib", "nvidia"):
+            (staging / name).symlink_to(libtorch / name)
+        staging.rename(package)
+    return package
+
+
 def _imports(libtorch: pathlib.Path) -> bool:
     """Whether this interpreter, as it is, imports the torch of that folder, and it sees a GPU."""
     asked = subprocess.run([sys.executable, "-c", "import torch; print(torch.__file__, torch.cuda.is_available())"],
@@ -59,10 +84,9 @@ def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool, dev
             return sys.executable, {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache / "bench-inductor")}
         raise Absent(f"python3 does not import the torch in {libtorch}, or it sees no GPU; dttrain has to link the "
                      "torch that python3 imports, as ./dev bench training_bench --device cuda builds it")
-    if not (libtorch / "torch/__init__.py").exists():
-        raise Absent(f"{libtorch} has no Python package torch; ./dev setup fetches the whole wheel")
     if shutil.which("g++") is None:
         raise Absent("no g++, which torch.compile needs on a CPU")
+    package = _package(libtorch, cache)
     venv = cache / "bench-python"
     made = venv / ".made"
     if not made.exists():
@@ -77,7 +101,7 @@ def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool, dev
         made.touch()
     variables = dict(os.environ)
     variables.update({
-        "PYTHONPATH": str(libtorch),
+        "PYTHONPATH": str(package),
         "LD_LIBRARY_PATH": str(venv / "stand-ins"),
         "CUDA_VISIBLE_DEVICES": "",
         "TORCHINDUCTOR_CACHE_DIR": str(cache / "bench-inductor"),

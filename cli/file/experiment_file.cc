@@ -23,20 +23,6 @@ using spec::Field;
 using spec::FieldType;
 using Kind = YamlNode::Kind;
 
-std::string KindText(const YamlNode& node) {
-  switch (node.kind) {
-    case Kind::kNull:
-      return "empty";
-    case Kind::kScalar:
-      return "a single value";
-    case Kind::kSequence:
-      return "a list";
-    case Kind::kMap:
-      return "a map";
-  }
-  return "";
-}
-
 // Reads one tree. Problems are gathered with their marks; reading goes on after each.
 class Reader {
  public:
@@ -348,15 +334,8 @@ class Reader {
       }
     }
     if (refused_.contains(path)) return;
-    Field count_field;
-    count_field.path = ChildPath(path, "count");
-    count_field.type = FieldType::kInteger;
-    count_field.min = 2;
-    count_field.max = limits::kTrialsPerExperiment;
-    Field scale_field;
-    scale_field.path = ChildPath(path, "scale");
-    scale_field.type = FieldType::kChoice;
-    scale_field.choices = {"linear", "log"};
+    Field count_field = CountField(ChildPath(path, "count"));
+    Field scale_field = ScaleField(ChildPath(path, "scale"));
     Field bound = field;
     const auto read = [&](Field& of, const char* word) {
       if (&of == &bound) bound.path = ChildPath(path, word);

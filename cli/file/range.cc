@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
+
+#include "common/limits.h"
 
 namespace dt::cli {
 namespace {
@@ -34,6 +37,23 @@ bool AllDiffer(const Range& range) {
 }
 
 }  // namespace
+
+spec::Field CountField(std::string path) {
+  spec::Field field;
+  field.path = std::move(path);
+  field.type = spec::FieldType::kInteger;
+  field.min = 2;
+  field.max = limits::kTrialsPerExperiment;
+  return field;
+}
+
+spec::Field ScaleField(std::string path) {
+  spec::Field field;
+  field.path = std::move(path);
+  field.type = spec::FieldType::kChoice;
+  field.choices = {"linear", "log"};
+  return field;
+}
 
 int64_t MostValues(Range range) {
   if (AllDiffer(range)) return range.count;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "spec/spec.h"
@@ -24,5 +25,9 @@ std::vector<spec::v1::Value> RangeValues(const Range& range);
 // The range's count where all of its values differ; else a smaller count, at least 1, with which
 // they do. Whole numbers, and numbers of six digits, are soon the same.
 int64_t MostValues(Range range);
+
+// What `count` and `scale` of a range may be; `path` names the word itself.
+spec::Field CountField(std::string path);
+spec::Field ScaleField(std::string path);
 
 }  // namespace dt::cli

@@ -382,4 +382,18 @@ std::string PrintYaml(const YamlNode& root) {
   return out;
 }
 
+std::string KindText(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull:
+      return "empty";
+    case YamlNode::Kind::kScalar:
+      return "a single value";
+    case YamlNode::Kind::kSequence:
+      return "a list";
+    case YamlNode::Kind::kMap:
+      return "a map";
+  }
+  return "";
+}
+
 }  // namespace dt::cli

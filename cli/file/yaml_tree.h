@@ -56,6 +56,8 @@ struct YamlTree {
 YamlTree ParseYaml(std::string_view text);
 // The tree as text that parses to the same tree: block maps, flow sequences.
 std::string PrintYaml(const YamlNode& root);
+// "a list": what a message calls the node.
+std::string KindText(const YamlNode& node);
 // "train.batch_size", "parameters[2]": the path of a child.
 std::string ChildPath(const std::string& parent, const std::string& key);
 

@@ -49,7 +49,7 @@ struct Place {
   int row = 0;
 };
 
-// Of a field of columns × rows places; no place for what is not finite.
+// The place in a field of columns × rows; none for what is not finite.
 std::vector<Place> Places(const std::vector<Point>& points, const Axis& x, const Axis& y,
                           int columns, int rows) {
   std::vector<Place> places;

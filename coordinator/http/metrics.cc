@@ -167,7 +167,7 @@ struct TrialColumn {
 };
 
 constexpr TrialColumn kTrialColumns[] = {
-    {"trial_step", MetricType::Gauge, "Optimizer steps made that still hold.",
+    {"trial_step", MetricType::Gauge, "Valid optimizer steps: those that no later attempt repeats.",
      [](const TrialSample& s) { return static_cast<double>(s.step); },
      TrialColumn::Needs::kNothing},
     {"trial_target_steps", MetricType::Gauge, "Optimizer steps at which the trial ends.",

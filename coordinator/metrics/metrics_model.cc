@@ -53,7 +53,7 @@ double BusFactor(size_t ranks) {
   return ranks < 2 ? 0 : 2.0 * (static_cast<double>(ranks) - 1) / static_cast<double>(ranks);
 }
 
-// Of the gang, from `from_wall_ms` to the attempt's end; clocks may step back.
+// Seconds of the gang from `from_wall_ms` to the attempt's end; clocks may step back.
 double SlotSeconds(const Attempt& attempt, int64_t from_wall_ms) {
   if (from_wall_ms == 0) return 0;
   return static_cast<double>(attempt.members.size()) *

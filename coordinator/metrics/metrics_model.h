@@ -30,7 +30,7 @@ using LabelPairs = std::vector<std::pair<std::string, std::string>>;
 // One trial's counters, and what they say of it.
 struct TrialSample {
   TrialId id;
-  // Of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
+  // Labels of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
   std::shared_ptr<const LabelPairs> info;
   v1::StepRow totals;
   double bus_bytes = 0;

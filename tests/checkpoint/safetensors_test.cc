@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadHeader{"NameTwice",
                   R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
                   R"("a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
-                  2, "stands twice"},
+                  2, "appears twice"},
         BadHeader{"MetadataTwice", R"({"__metadata__":{},"__metadata__":{}})", 0, "twice"},
         BadHeader{"MetadataNotText", R"({"__metadata__":{"a":1}})", 0, "a number"},
         BadHeader{"NegativeShape", R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})", 1,

@@ -40,5 +40,16 @@ TEST(TextTest, WhatIsNotPlainAsciiTakesThreeBytesInATrailer) {
   EXPECT_EQ(PercentEncodedBytes("\xc3\xbc"), 6u);
 }
 
+TEST(TextTest, SizesAreBytesOrHaveAUnitOfPowersOf1024) {
+  EXPECT_EQ(ParseBytes("2147483648"), 2147483648u);
+  EXPECT_EQ(ParseBytes("512K"), 512u << 10);
+  EXPECT_EQ(ParseBytes("700Mi"), 700u << 20);
+  EXPECT_EQ(ParseBytes("2G"), uint64_t{2} << 30);
+  for (const char* bad :
+       {"", "-1", " 1", "1 G", "G", "1T", "2GB", "1.5G", "17179869184G", "18446744073709551616"}) {
+    EXPECT_EQ(ParseBytes(bad), std::nullopt) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace dt

@@ -40,7 +40,7 @@ class BpeReference {
     }
   }
 
-  // Of one piece.
+  // The encoding of one piece.
   std::vector<uint16_t> Encode(std::string_view piece) const {
     std::vector<uint32_t> parts;
     for (const char byte : piece) parts.push_back(id_of_byte_[static_cast<unsigned char>(byte)]);

@@ -105,7 +105,7 @@ class PublishTest : public TokenizeFixture {
   // What a trainer is given: nothing, or the shards of one run.
   void ExpectNoMixture(const Files& before, const Files& after) {
     for (const std::string split : {"train", "val"}) {
-      const auto found = ResolveGlob(options_.output, split + "_*");
+      const auto found = ResolveGlob(options_.output, "data.train", split + "_*");
       if (!found.ok()) continue;
       Files seen;
       for (const std::string& path : *found) {
@@ -235,13 +235,13 @@ TEST_F(PublishTest, APatternIsRefusedWhileAPartOfTheShardsIsThere) {
   options_.inputs = new_;
   ASSERT_TRUE(RunUntil(3, Break::kKill));
   folder_.Write("out/notes.bin", "x");
-  const auto found = ResolveGlob(folder_.path(), "out/train_*.bin");
+  const auto found = ResolveGlob(folder_.path(), "data.train", "out/train_*.bin");
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.status().code(), kDataError);
   EXPECT_NE(found.status().message().find("tokenize"), std::string::npos) << found.status();
-  EXPECT_TRUE(ResolveGlob(folder_.path(), "out/notes.bin").ok()) << "no shard of such a run";
+  EXPECT_TRUE(ResolveGlob(folder_.path(), "data.train", "out/notes.bin").ok()) << "no shard of such a run";
   Run();
-  EXPECT_TRUE(ResolveGlob(folder_.path(), "out/train_*.bin").ok());
+  EXPECT_TRUE(ResolveGlob(folder_.path(), "data.train", "out/train_*.bin").ok());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kBatchSizes[] = {8, 32, 128};
 constexpr int kLengths[] = {64, 128, 256, 1024};
-// Of a study of a minute on two cores; a busy machine takes several times that.
+// For a study of a minute on two cores; a busy machine takes several times that.
 constexpr std::chrono::minutes kStudy{7};
 
 // Rows by column name. Cells of these commands that hold a comma or a quote are not read.

@@ -20,7 +20,7 @@ void Checker::CheckLeases(const State& state) {
       const Attempt& attempt = trial.attempts.back();
       const DemandClass demand = DemandOf(experiment, trial);
       if (attempt.members.size() != static_cast<size_t>(demand.slots)) {
-        Complain(absl::StrCat("4: trial ", ToString(id), " has a gang of ", attempt.members.size(),
+        Complain(absl::StrCat("1: trial ", ToString(id), " has a gang of ", attempt.members.size(),
                               " and asked for ", demand.slots));
       }
       for (const GangMember& member : attempt.members) {
@@ -50,13 +50,13 @@ void Checker::CheckBounds(const State& state) {
   // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial, and
   // old acknowledgements.
   if (state.live.timers.size() > 2 * workers + state.live.attempts.size() + trials + 1) {
-    Complain(absl::StrCat("10: ", state.live.timers.size(), " timers for ", workers,
-                          " workers and ", trials, " trials"));
+    Complain(absl::StrCat("8: ", state.live.timers.size(), " timers for ", workers, " workers and ",
+                          trials, " trials"));
   }
   if (state.live.attempts.size() > workers + trials) {
-    Complain(absl::StrCat("10: ", state.live.attempts.size(), " live attempts"));
+    Complain(absl::StrCat("8: ", state.live.attempts.size(), " live attempts"));
   }
-  if (!state.live.orders_due.empty()) Complain("10: orders are due after a step");
+  if (!state.live.orders_due.empty()) Complain("8: orders are due after a step");
 }
 
 void Checker::AfterStep(const State& state, const Effects& effects) {
@@ -65,7 +65,7 @@ void Checker::AfterStep(const State& state, const Effects& effects) {
   Complain(MisplacedIn(state));
   std::set<ReplyId> replies;
   for (const Reply& reply : effects.replies) {
-    if (!replies.insert(reply.id).second) Complain("7: a call was answered twice");
+    if (!replies.insert(reply.id).second) Complain("4: a call was answered twice");
   }
 }
 
@@ -90,19 +90,19 @@ void Checker::CheckRecord(const v1::Record& record) {
   } else if (record.has_attempt_running()) {
     live(of(record.attempt_running()), "running");
     if (record.attempt_running().attempt() != of(record.attempt_running()).attempts) {
-      Complain("5: an attempt that is not the newest runs");
+      Complain("11: an attempt that is not the newest runs");
     }
   } else if (record.has_attempt_ended()) {
     live(of(record.attempt_ended()), "an end");
   } else if (record.has_evaluation()) {
     live(of(record.evaluation()), "an evaluation");
     if (record.evaluation().attempt() != of(record.evaluation()).attempts) {
-      Complain("5: an attempt that is not the newest registers an evaluation");
+      Complain("11: an attempt that is not the newest registers an evaluation");
     }
   } else if (record.has_checkpoint()) {
     live(of(record.checkpoint()), "a checkpoint");
     if (record.checkpoint().attempt() != of(record.checkpoint()).attempts) {
-      Complain("5: an attempt that is not the newest registers a checkpoint");
+      Complain("11: an attempt that is not the newest registers a checkpoint");
     }
   } else if (record.has_trial_ended()) {
     Seen& seen = of(record.trial_ended());
@@ -123,11 +123,11 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
     // Before the records: what one event adds for an attempt comes before it starts another.
     for (const ChunkToStore& chunk : effects.chunks) {
       if (chunk.attempt.attempt != seen_[chunk.attempt.trial].attempts) {
-        Complain("5: an attempt that is not the newest has rows stored");
+        Complain("11: an attempt that is not the newest has rows stored");
       }
       const Trial* trial = FindTrial(state.durable, chunk.attempt.trial);
       if (trial != nullptr && !trial->attempts[chunk.attempt.attempt - 1].ran) {
-        Complain("5: rows of an attempt that never ran");
+        Complain("11: rows of an attempt that never ran");
       }
       v1::StepRows rows;
       if (!rows.ParseFromString(chunk.rows)) Complain("6: rows that cannot be read");
@@ -145,7 +145,7 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
       const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
       const auto storage = storages.find(ref.storage_id());
       if (storage == storages.end() || !storage->second.contains(ref.path())) {
-        Complain(absl::StrCat("8: the registry names ", ref.path(), ", which does not exist"));
+        Complain(absl::StrCat("10: the registry names ", ref.path(), ", which does not exist"));
       }
     }
   }
@@ -154,7 +154,7 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
 void Checker::CheckOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store) {
   if (orders.has_attempt() && !orders.attempt().abandon() && !orders.attempt().kill() &&
       !started_.contains(orders.attempt().attempt_token())) {
-    Complain(absl::StrCat("7: worker ", worker.name, " is told of an attempt whose start is not ",
+    Complain(absl::StrCat("4: worker ", worker.name, " is told of an attempt whose start is not ",
                           "durable"));
   }
   if (orders.acked_sequence() == 0) return;
@@ -164,20 +164,20 @@ void Checker::CheckOrders(const Worker& worker, const v1::Orders& orders, Memory
     if (ack.worker == worker.name && ack.instance == worker.instance) durable = ack.sequence;
   }
   if (orders.acked_sequence() > durable) {
-    Complain(absl::StrCat("7: worker ", worker.name, " is told that item ", orders.acked_sequence(),
+    Complain(absl::StrCat("4: worker ", worker.name, " is told that item ", orders.acked_sequence(),
                           " is durable; the store has ", durable));
   }
 }
 
 void Checker::CheckReplayed(const DurableState& replayed, const std::string& hash) {
   if (HashOf(replayed) != hash) {
-    Complain("9: the replayed journal differs from the state in memory");
+    Complain("5: the replayed journal differs from the state in memory");
   }
   for (const auto& [id, trials] : acknowledged_) {
     const Experiment* experiment = FindExperiment(replayed, id);
     if (Deleted(id) && experiment == nullptr) continue;
     if (experiment == nullptr || experiment->trials.size() != trials) {
-      Complain(absl::StrCat("7: experiment ", id, " was acknowledged and is not in the journal"));
+      Complain(absl::StrCat("4: experiment ", id, " was acknowledged and is not in the journal"));
     }
   }
   for (const auto& [id, experiment] : replayed.experiments) Complain(MiscountOf(experiment));
@@ -191,7 +191,7 @@ void Checker::CheckRequeues(const Experiment& experiment) {
       without_progress = attempt.progressed ? 0 : without_progress + 1;
       // Crashes and losses have a budget each; a person's retry starts both anew, at most twice.
       if (without_progress > 3 * (2 * most + 2)) {
-        Complain(absl::StrCat("12: ", without_progress, " attempts without progress"));
+        Complain(absl::StrCat("2: ", without_progress, " attempts without progress"));
       }
     }
   }

@@ -1,8 +1,6 @@
 // checker.h: what must hold after every event, whatever fails (the invariants of ARCHITECTURE.md).
 //
-// Numbers in the names of its parts are those of the list there: 1 one lease a slot; 2 no trial
-// lost; 3 states monotone; 4 gangs whole; 5 fences; 6 rows once; 7 acknowledged means durable;
-// 8 checkpoints exist; 9 replay; 10 bounds; 12 requeues bounded.
+// The number that a violation begins with is the one of the list there.
 #pragma once
 
 #include <map>
@@ -26,22 +24,22 @@ class Checker {
     if (violation_.empty()) violation_ = what;
   }
 
-  // After every Step, before its commit: 1, 2, 4, 10.
+  // After every Step, before its commit: 1, 2, 4, 8.
   void AfterStep(const State& state, const Effects& effects);
-  // After a commit: 3, 5, 6, 8 on what it added.
+  // After a commit: 3, 6, 10, 11 on what it added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
-  // As orders leave: 7 for items, and for attempts that they name.
+  // As orders leave: 4 for items, and for attempts that they name.
   void CheckOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store);
-  // A person has an answer: 7 for submissions.
+  // A person has an answer: 4 for submissions.
   void NoteAcknowledged(ExperimentId experiment, uint32_t trials) {
     acknowledged_[experiment] = trials;
   }
   // Its deletion is durable.
   bool Deleted(ExperimentId experiment) const { return deleted_.contains(experiment); }
-  // 2: every acknowledged submission is there, each trial in one state. 9: replay gives the same.
+  // 2: every acknowledged submission is there, each trial in one state. 5: replay gives the same.
   // `hash`: of the state in memory at the last commit.
   void CheckReplayed(const DurableState& replayed, const std::string& hash);
-  // When nothing fails any more and all has ended: 2, 6, 12 to the end.
+  // When nothing fails any more and all has ended: 2 and 6 to the end.
   void AtTheEnd(const State& state, const Trainers& trainers);
 
   uint64_t rows_stored() const { return rows_stored_; }

@@ -47,7 +47,7 @@ DurableState Coordinator::Replay() {
   DurableState durable;
   const absl::Status status =
       store_.Replay([&durable](const v1::Record& record) { return Apply(durable, record); });
-  if (!status.ok()) checker_.Complain(std::string("9: ") + std::string(status.message()));
+  if (!status.ok()) checker_.Complain(std::string("5: ") + std::string(status.message()));
   return durable;
 }
 

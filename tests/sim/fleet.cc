@@ -90,7 +90,7 @@ void Fleet::Feed(int worker, AgentEvent event) {
   if (!self.up) return;
   Actions actions = AgentStep(self.agent, std::move(event), scheduler_.Now());
   if (self.agent.buffer.Bytes() > limits::kWorkerBufferBytes) {
-    checker_.Complain("10: a worker's buffer is over its bound");
+    checker_.Complain("8: a worker's buffer is over its bound");
   }
   const InstanceId instance = self.instance;
   for (AgentAction& action : actions) {

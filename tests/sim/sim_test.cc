@@ -110,9 +110,9 @@ void ExpectCaught(Canary canary, const std::string& by) {
 
 TEST(CanaryTest, ASlotGivenTwiceIsCaught) { ExpectCaught(Canary::kDoubleLease, "1"); }
 TEST(CanaryTest, ItemsTakenTwiceAreCaught) { ExpectCaught(Canary::kForgottenAck, "6"); }
-TEST(CanaryTest, ARecordThatTheDiskLosesIsCaught) { ExpectCaught(Canary::kLostRecord, "79"); }
-TEST(CanaryTest, AnOrderBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyOrders, "7"); }
-TEST(CanaryTest, AnAnswerBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyReply, "7"); }
+TEST(CanaryTest, ARecordThatTheDiskLosesIsCaught) { ExpectCaught(Canary::kLostRecord, "45"); }
+TEST(CanaryTest, AnOrderBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyOrders, "4"); }
+TEST(CanaryTest, AnAnswerBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyReply, "4"); }
 
 }  // namespace
 }  // namespace dt::sim

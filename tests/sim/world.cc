@@ -105,7 +105,7 @@ void World::TakeSubmitted(size_t index, const Reply& reply) {
   ExperimentId& known = wishes_[index].experiment;
   if (known != 0 && known != response.experiment()) {
     checker_.Complain(
-        absl::StrCat("7: one request id gave experiments ", known, " and ", response.experiment()));
+        absl::StrCat("4: one request id gave experiments ", known, " and ", response.experiment()));
   }
   known = response.experiment();
   checker_.NoteAcknowledged(known, response.trials());
@@ -218,7 +218,7 @@ void World::CheckOrphans() {
     const absl::Duration since = known == orphans_.end() ? now : known->second;
     still[{worker, token}] = since;
     if (now - since > bound) {
-      checker_.Complain(absl::StrCat("4: worker ", worker, " still works on ", token, " ",
+      checker_.Complain(absl::StrCat("1: worker ", worker, " still works on ", token, " ",
                                      absl::FormatDuration(now - since), " after its end"));
     }
   }

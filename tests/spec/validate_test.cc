@@ -291,7 +291,8 @@ TEST(ValidateTest, EnvironmentIsOfTheTrainersLibrariesOnly) {
   for (const char* name :
        {"LD_PRELOAD", "PATH", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "NCCL_a b", "RANK",
         "nccl_debug", "NCCL_NET_PLUGIN", "CUDA_INJECTION64_PATH", "UCX_MODULE_DIR",
-        "OMP_TOOL_LIBRARIES", "NCCL_DEBUG_FILE"}) {
+        "OMP_TOOL_LIBRARIES", "NCCL_DEBUG_FILE", "UCX_STATS_DEST", "CUDA_COREDUMP_PIPE",
+        "UCX_GDB_COMMAND", "OMP_TOOL_VERBOSE_INIT"}) {
     ExperimentBuilder builder;
     builder.spec().mutable_base()->mutable_resources()->add_env()->set_key(name);
     EXPECT_EQ(Found(builder.spec()), Strings{std::string("resources.env.") + name + " bad_name"});

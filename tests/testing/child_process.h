@@ -5,10 +5,8 @@
 #pragma once
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,9 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/spawn.h"
 #include "tests/testing/await.h"
-
-extern char** environ;
 
 namespace dt::testing {
 
@@ -33,28 +30,12 @@ class ChildProcess {
   // Output of both kinds goes to the end of `log`.
   ChildProcess(const std::vector<std::string>& command, const std::string& log,
                const std::map<std::string, std::string>& env = {}) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    std::vector<std::string> variables;
-    for (char** entry = environ; *entry != nullptr; ++entry) variables.push_back(*entry);
-    for (const auto& [name, value] : env) variables.push_back(name + "=" + value);
-    std::vector<std::string> words = command;
-    const auto pointers = [](std::vector<std::string>& texts) {
-      std::vector<char*> result;
-      for (std::string& text : texts) result.push_back(text.data());
-      result.push_back(nullptr);
-      return result;
-    };
-    const int error = posix_spawn(&pid_, words[0].c_str(), &actions, nullptr,
-                                  pointers(words).data(), pointers(variables).data());
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) {
-      pid_ = -1;
-      ADD_FAILURE() << "starting " << words[0] << ": " << strerror(error);
-    }
+    const absl::StatusOr<pid_t> pid = Spawn({.path = command[0],
+                                             .arguments = {command.begin() + 1, command.end()},
+                                             .environment = EnvironmentWith(env),
+                                             .log = log});
+    pid_ = pid.value_or(-1);
+    if (!pid.ok()) ADD_FAILURE() << pid.status();
   }
   ~ChildProcess() { KillAndReap(); }
   ChildProcess(ChildProcess&& other) noexcept

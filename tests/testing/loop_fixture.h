@@ -153,7 +153,7 @@ class LoopFixture : public ::testing::Test {
     Report();
     TurnOk();
   }
-  // Of the attempt in the newest orders.
+  // The token of the attempt in the newest orders.
   const std::string& Token() const {
     return publisher_.orders.back().orders.attempt().attempt_token();
   }

@@ -46,7 +46,7 @@ void AgentTurn::Take(const OrdersReceived& event) {
   const std::vector<v1::Item> durable = s_.buffer.Acknowledge(orders.acked_sequence());
   s_.desired.reset();
   if (orders.has_attempt()) {
-    // A token that is none names nothing that could be held.
+    // What is not a token names nothing that could be held.
     auto token = AttemptToken::FromBytes(orders.attempt().attempt_token());
     if (token.ok()) s_.desired = DesiredAttempt{*token, orders.attempt()};
   }

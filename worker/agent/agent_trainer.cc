@@ -58,7 +58,7 @@ void AgentTurn::TakeFrame(const frames::Hello& frame) {
   s_.trainer.hello = frame;
   const std::string mine = BareUuid(s_.options.hello.gpu_uuid());
   const std::string opened = BareUuid(frame.gpu_uuid);
-  // Of a MIG instance, some drivers tell CUDA the UUID of the GPU that it is a part of.
+  // For a MIG instance some drivers tell CUDA the UUID of the GPU that it is a part of.
   const bool instance = mine.rfind("mig-", 0) == 0;
   if (instance || mine.empty() || opened.empty() || mine == opened) return;
   Kill(absl::StrCat("was killed: it opened GPU ", opened, ", and this worker's is ", mine,

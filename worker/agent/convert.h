@@ -24,7 +24,7 @@ v1::Prepared ToMessage(const frames::Prepared& frame, const frames::Hello& train
                        std::string_view host);
 v1::CheckpointRef ToMessage(const frames::CheckpointDone& frame, std::string_view storage_id);
 v1::Evaluation ToMessage(const frames::Eval& frame);
-// The word of an `end` frame. A word that is none of them is a trainer we do not know: a crash.
+// The word of an `end` frame. Any other word comes from a trainer that we do not know: a crash.
 v1::Cause CauseFromWord(std::string_view word);
 
 }  // namespace dt

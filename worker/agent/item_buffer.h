@@ -43,7 +43,7 @@ class ItemBuffer {
   bool Empty() const { return items_.empty(); }
   bool HasUnsent() const { return sent_ < items_.size(); }
   size_t Bytes() const { return bytes_; }
-  // Of the items not acknowledged, sent or not, the first has this number, or will have it.
+  // The number that the first item not yet acknowledged, sent or not, has or will have.
   uint64_t FirstSequence() const {
     return items_.empty() ? last_sequence_ + 1 : items_.front().item.sequence();
   }

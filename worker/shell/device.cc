@@ -16,7 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "worker/shell/file_descriptor.h"
+#include "common/unique_fd.h"
 
 namespace dt {
 namespace {
@@ -74,8 +74,8 @@ std::vector<Gpu> FindGpus(const std::string& root) {
     if (minor.empty()) continue;
     // A control group may forbid what the file's mode allows. Kept open while the rest is read: the
     // driver does not know the UUID of a GPU that nobody uses.
-    const FileDescriptor opened(open((root + "/dev/nvidia" + minor).c_str(), O_RDWR | O_CLOEXEC));
-    if (!opened.open()) continue;
+    const UniqueFd opened(open((root + "/dev/nvidia" + minor).c_str(), O_RDWR | O_CLOEXEC));
+    if (!opened.valid()) continue;
     std::string uuid = FieldOf(information, "GPU UUID");
     if (uuid.find('?') != std::string::npos) uuid.clear();
     gpus.push_back({static_cast<int>(gpus.size()), FieldOf(information, "Model"), uuid});
@@ -89,7 +89,7 @@ std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) 
   for (const absl::string_view word : absl::StrSplit(visible, ',')) {
     const std::string name(absl::StripAsciiWhitespace(word));
     if (name.size() > 4 && absl::StartsWith(name, "MIG-") && seen.empty() && !gpus.empty()) {
-      // Of several instances CUDA gives a process the first.
+      // CUDA gives a process the first of several instances.
       return {{0, "MIG instance", name}};
     }
     int index = -1;

@@ -85,7 +85,7 @@ FleetStream::FleetStream(std::string address, std::shared_ptr<grpc::ChannelCrede
       credentials_(std::move(credentials)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       mailbox_(kEvents, 0) {
-  DT_CHECK(wake_.open());
+  DT_CHECK(wake_.valid());
 }
 
 FleetStream::~FleetStream() {
@@ -112,7 +112,7 @@ void FleetStream::Connect() {
 }
 
 void FleetStream::Write(v1::WorkerReport report) {
-  // Of a stream that is ending StreamEnded tells soon enough.
+  // When the stream is ending, StreamEnded says so soon enough.
   if (writable_) reactor_->Write(std::move(report));
 }
 
@@ -134,7 +134,7 @@ void FleetStream::Handle(Posted&& posted, std::vector<StreamEvent>& events) {
     reactor_->LetGo();
   } else {
     reactor_.reset();
-    events.push_back(std::get<StreamEnded>(std::move(posted)));
+    events.emplace_back(std::get<StreamEnded>(std::move(posted)));
   }
 }
 

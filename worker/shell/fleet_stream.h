@@ -17,9 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/mailbox.h"
+#include "common/unique_fd.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
 #include "grpcpp/security/credentials.h"
-#include "worker/shell/file_descriptor.h"
 
 namespace dt {
 
@@ -65,7 +65,7 @@ class FleetStream {
 
   const std::string address_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  FileDescriptor wake_;
+  UniqueFd wake_;
   Mailbox<Posted> mailbox_;
   bool writable_ = false;  // the stream has not begun to end
   std::unique_ptr<Reactor> reactor_;

@@ -1,10 +1,9 @@
-// process.cc: posix_spawn, never fork: gRPC has threads in this process.
+// process.cc: the trainer at the other end of three descriptors.
 #include "worker/shell/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,14 +12,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-
-extern char** environ;
+#include "common/spawn.h"
+#include "common/status.h"
 
 namespace dt {
 namespace {
 
 // Read from one descriptor at one turn: a trainer that floods must not starve the stream.
 constexpr size_t kReadShare = 256 << 10;
+// Where the trainer finds its socket to us.
+constexpr int kLinkFd = 3;
 // Frames that wait for a trainer that does not read. The agent sends a handful an attempt.
 constexpr size_t kUnwrittenBytes = 4 * frames::kFrameBytes;
 
@@ -29,15 +30,15 @@ absl::Status ErrnoStatus(const std::string& what, int error) {
 }
 
 struct Pair {
-  FileDescriptor ours;
-  FileDescriptor theirs;
+  UniqueFd ours;
+  UniqueFd theirs;
 };
 
 // Numbers from 10 up, so that the child's 0 to 3 can be set in any order.
-absl::StatusOr<FileDescriptor> MoveUp(int fd) {
-  FileDescriptor low(fd);
-  FileDescriptor high(fcntl(fd, F_DUPFD_CLOEXEC, 10));
-  if (!high.open()) return ErrnoStatus("duplicating a descriptor", errno);
+absl::StatusOr<UniqueFd> MoveUp(int fd) {
+  UniqueFd low(fd);
+  UniqueFd high(fcntl(fd, F_DUPFD_CLOEXEC, 10));
+  if (!high.valid()) return ErrnoStatus("duplicating a descriptor", errno);
   return high;
 }
 
@@ -55,58 +56,6 @@ absl::StatusOr<Pair> MakePair(PairKind kind) {
   if (!theirs.ok()) return theirs.status();
   fcntl(ours->get(), F_SETFL, fcntl(ours->get(), F_GETFL) | O_NONBLOCK);
   return Pair{*std::move(ours), *std::move(theirs)};
-}
-
-std::vector<std::string> MergedEnvironment(const std::map<std::string, std::string>& over) {
-  std::map<std::string, std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    merged[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  // Descriptors and watchdogs of the service manager are ours alone.
-  for (const char* own : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) merged.erase(own);
-  for (const auto& [name, value] : over) merged[name] = value;
-  std::vector<std::string> entries;
-  for (const auto& [name, value] : merged) entries.push_back(name + "=" + value);
-  return entries;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-int Spawn(const TrainerCommand& command, int link, int out, int err, pid_t& pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, 1);
-  posix_spawn_file_actions_adddup2(&actions, err, 2);
-  posix_spawn_file_actions_adddup2(&actions, link, 3);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::vector<std::string> arguments = command.arguments;
-  arguments.insert(arguments.begin(), command.path);
-  std::vector<std::string> environment = MergedEnvironment(command.env);
-  const int result = posix_spawn(&pid, command.path.c_str(), &actions, &attributes,
-                                 Pointers(arguments).data(), Pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return result;
 }
 
 // How many processes of our memory group the kernel has killed; 0 where nobody counts.
@@ -137,12 +86,13 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
   if (!err.ok()) return err.status();
   std::unique_ptr<TrainerProcess> process(new TrainerProcess);
   process->oom_kills_before_ = OomKills();
-  const int error =
-      Spawn(command, link->theirs.get(), out->theirs.get(), err->theirs.get(), process->pid_);
-  if (error != 0) {
-    process->pid_ = -1;
-    return ErrnoStatus(absl::StrCat("starting ", command.path), error);
-  }
+  DT_ASSIGN_OR_RETURN(process->pid_, Spawn({.path = command.path,
+                                            .arguments = command.arguments,
+                                            .environment = EnvironmentWith(command.env),
+                                            .descriptors = {{out->theirs.get(), STDOUT_FILENO},
+                                                            {err->theirs.get(), STDERR_FILENO},
+                                                            {link->theirs.get(), kLinkFd}},
+                                            .group = ProcessGroup::kOwn}));
   process->link_ = std::move(link->ours);
   process->out_ = std::move(out->ours);
   process->err_ = std::move(err->ours);
@@ -158,8 +108,8 @@ TrainerProcess::~TrainerProcess() {
 
 std::vector<pollfd> TrainerProcess::Descriptors() const {
   std::vector<pollfd> descriptors;
-  for (const FileDescriptor* fd : {&link_, &out_, &err_}) {
-    if (!fd->open()) continue;
+  for (const UniqueFd* fd : {&link_, &out_, &err_}) {
+    if (!fd->valid()) continue;
     short events = POLLIN;
     if (fd == &link_ && !unwritten_.empty()) events |= POLLOUT;
     descriptors.push_back({fd->get(), events, 0});
@@ -182,12 +132,12 @@ std::vector<AgentEvent> TrainerProcess::Serve(absl::Duration now) {
 
 void TrainerProcess::ReadFrames(absl::Duration now, std::vector<AgentEvent>& events) {
   char chunk[65536];
-  for (size_t total = 0; link_.open() && total < kReadShare;) {
+  for (size_t total = 0; link_.valid() && total < kReadShare;) {
     const ssize_t got = recv(link_.get(), chunk, sizeof(chunk), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (got <= 0) {
-      link_.Close();  // as a rule its death follows at once
+      link_.Reset();  // as a rule its death follows at once
       astray_at_ = now + limits::kTrainerExitGrace;
       break;
     }
@@ -222,7 +172,7 @@ void TrainerProcess::Misbehaved(std::string reason, std::vector<AgentEvent>& eve
 
 absl::Duration TrainerProcess::NextDeadline() const { return astray_at_; }
 
-void TrainerProcess::ReadLog(FileDescriptor& pipe, LineReader& reader, absl::Duration now,
+void TrainerProcess::ReadLog(UniqueFd& pipe, LineReader& reader, absl::Duration now,
                              std::vector<AgentEvent>& events) {
   char chunk[65536];
   LogLines lines;
@@ -230,13 +180,13 @@ void TrainerProcess::ReadLog(FileDescriptor& pipe, LineReader& reader, absl::Dur
     for (std::string& line : more.lines) lines.lines.push_back(std::move(line));
     lines.dropped += more.dropped;
   };
-  for (size_t total = 0; pipe.open() && total < kReadShare;) {
+  for (size_t total = 0; pipe.valid() && total < kReadShare;) {
     const ssize_t got = read(pipe.get(), chunk, sizeof(chunk));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (got <= 0) {
       take(reader.Finish(rate_, now));
-      pipe.Close();
+      pipe.Reset();
       break;
     }
     total += static_cast<size_t>(got);
@@ -254,7 +204,7 @@ void TrainerProcess::Send(const frames::ToTrainer& frame) {
 }
 
 void TrainerProcess::WritePending() {
-  while (!unwritten_.empty() && link_.open()) {
+  while (!unwritten_.empty() && link_.valid()) {
     const ssize_t put = send(link_.get(), unwritten_.data(), unwritten_.size(), MSG_NOSIGNAL);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) break;  // full, or it ended: its death is told by Reap

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/unique_fd.h"
 #include "worker/agent/agent.h"
-#include "worker/shell/file_descriptor.h"
 #include "worker/shell/line_reader.h"
 
 namespace dt {
@@ -58,16 +58,16 @@ class TrainerProcess {
   void ReadFrames(absl::Duration now, std::vector<AgentEvent>& events);
   void TakeFrameLine(std::string_view line, std::vector<AgentEvent>& events);
   void Misbehaved(std::string reason, std::vector<AgentEvent>& events);
-  void ReadLog(FileDescriptor& pipe, LineReader& reader, absl::Duration now,
+  void ReadLog(UniqueFd& pipe, LineReader& reader, absl::Duration now,
                std::vector<AgentEvent>& events);
   void WritePending();
 
   pid_t pid_ = -1;
   bool reaped_ = false;
   bool misbehaved_ = false;
-  FileDescriptor link_;
-  FileDescriptor out_;
-  FileDescriptor err_;
+  UniqueFd link_;
+  UniqueFd out_;
+  UniqueFd err_;
   std::string unread_;  // of link_, an unfinished line
   std::string unwritten_;
   LineReader out_lines_;

@@ -45,8 +45,8 @@ Shell::Shell(WorkerConfig config)
       backoff_(limits::kReconnectFirst),
       random_(config_.agent.hello.instance()) {
   const sigset_t signals = WorkerSignals();
-  signals_ = FileDescriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  DT_CHECK(signals_.open());
+  signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  DT_CHECK(signals_.valid());
   uint64_t period_us = 0;
   if (sd_watchdog_enabled(0, &period_us) > 0) {
     watchdog_period_ = absl::Microseconds(period_us) / 2;

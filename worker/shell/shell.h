@@ -15,8 +15,8 @@
 #include <string>
 
 #include "common/clock.h"
+#include "common/unique_fd.h"
 #include "worker/agent/agent.h"
-#include "worker/shell/file_descriptor.h"
 #include "worker/shell/fleet_stream.h"
 #include "worker/shell/process.h"
 
@@ -58,7 +58,7 @@ class Shell {
   AgentState agent_;
   FleetStream stream_;
   std::unique_ptr<TrainerProcess> trainer_;
-  FileDescriptor signals_;
+  UniqueFd signals_;
   std::deque<AgentEvent> events_;  // made while an action was carried out
   Leave leave_ = Leave::kNo;
 

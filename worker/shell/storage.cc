@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "worker/shell/file_descriptor.h"
+#include "common/unique_fd.h"
 
 namespace dt {
 namespace {
@@ -53,8 +53,8 @@ absl::StatusOr<std::string> OpenStorage(const std::string& folder) {
   const std::string id = absl::BytesToHexString({random.data(), random.size()});
   // The id is in the name, so that two writers do not share the file.
   const std::string temporary = marker + "." + id;
-  FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.open()) return Problem(folder, "writing its marker", errno);
+  UniqueFd file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return Problem(folder, "writing its marker", errno);
   const std::string line = id + "\n";
   const bool written =
       write(file.get(), line.data(), line.size()) == std::ssize(line) && fsync(file.get()) == 0;

@@ -3,18 +3,16 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <spdlog/spdlog.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
 
 #include <algorithm>
+#include <string>
 
 #include "common/clock.h"
 #include "common/limits.h"
-
-extern char** environ;
+#include "common/spawn.h"
 
 namespace dt {
 namespace {
@@ -27,35 +25,13 @@ struct Child {
   absl::Duration pause = limits::kTrainerRestartFirst;
 };
 
-// The child must not think that it is the one the service manager watches.
-std::vector<std::string> Environment() {
-  std::vector<std::string> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (text.rfind("NOTIFY_SOCKET=", 0) != 0 && text.rfind("WATCHDOG_", 0) != 0) {
-      entries.push_back(text);
-    }
-  }
-  return entries;
-}
-
 void Start(const std::string& program, Child& child, absl::Duration now) {
-  std::vector<std::string> texts = child.command->arguments;
-  texts.insert(texts.begin(), program);
-  std::vector<char*> arguments;
-  for (std::string& text : texts) arguments.push_back(text.data());
-  arguments.push_back(nullptr);
-  std::vector<std::string> environment = Environment();
-  std::vector<char*> variables;
-  for (std::string& text : environment) variables.push_back(text.data());
-  variables.push_back(nullptr);
-  const int error = posix_spawn(&child.pid, program.c_str(), nullptr, nullptr, arguments.data(),
-                                variables.data());
-  if (error != 0) {
-    child.pid = -1;
-    spdlog::error("starting {} for {}: {}", program, child.command->name, strerror(error));
-  } else {
+  const absl::StatusOr<pid_t> pid = Spawn({.path = program, .arguments = child.command->arguments});
+  child.pid = pid.value_or(-1);
+  if (pid.ok()) {
     spdlog::info("worker {} started as process {}", child.command->name, child.pid);
+  } else {
+    spdlog::error("worker {}: {}", child.command->name, std::string(pid.status().message()));
   }
   child.started = now;
   child.start_at = now + child.pause;

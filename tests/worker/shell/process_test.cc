@@ -1,6 +1,7 @@
 // process_test.cc: real processes: a shell, and the fake trainer.
 #include "worker/shell/process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -96,7 +97,7 @@ TEST_F(ProcessTest, AMissingProgramIsNamed) {
 }
 
 TEST_F(ProcessTest, NothingOfOursIsOpenInTheTrainer) {
-  FileDescriptor stray(fcntl(STDERR_FILENO, F_DUPFD, 40));  // without close-on-exec
+  UniqueFd stray(fcntl(STDERR_FILENO, F_DUPFD, 40));  // without close-on-exec
   StartShell("cd /proc/$$/fd && echo *");
   ASSERT_TRUE(AwaitExit());
   ASSERT_EQ(lines_.size(), 1u);

@@ -19,9 +19,9 @@ absl::StatusOr<Dataset> Dataset::Open(const DatasetOptions& options) {
   Dataset dataset;
   dataset.options_ = options;
   DT_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                      corpus::ResolveGlob(options.data_root, options.pattern));
+                      corpus::ResolveGlob(options.data_root, options.field, options.pattern));
   if (paths.size() > kShardsMax) {
-    return ConfigError("data pattern '" + options.pattern + "' matches " +
+    return ConfigError(options.field + " '" + options.pattern + "' matches " +
                        std::to_string(paths.size()) + " files; at most " +
                        std::to_string(kShardsMax) + " are read: write larger shards");
   }

@@ -19,7 +19,8 @@ namespace dt::trainer {
 
 struct DatasetOptions {
   std::string data_root;
-  std::string pattern;  // data.train or data.val
+  std::string field;    // data.train or data.val, for messages
+  std::string pattern;  // what it says
   corpus::ShardFormat format = corpus::ShardFormat::kAuto;
   int32_t vocab_size = 0;  // ids must be below
   int64_t seq_len = 0;

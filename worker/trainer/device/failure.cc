@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace dt::trainer {
 namespace {
@@ -69,6 +70,12 @@ absl::Status ErrorOfException() {
     return OutOfMemoryError(FirstLine(error.what_without_backtrace()));
   } catch (const std::bad_alloc&) {
     return OutOfMemoryError("an allocation failed");
+  } catch (const std::system_error& error) {
+    // A thread's stack is memory as well, and --memory-limit counts it.
+    const bool memory = error.code() == std::errc::resource_unavailable_try_again ||
+                        error.code() == std::errc::not_enough_memory;
+    return memory ? OutOfMemoryError(std::string("no thread could be started: ") + error.what())
+                  : IoError(FirstLine(error.what()));
   } catch (const c10::DistError& error) {
     return CollectiveError(FirstLine(error.what_without_backtrace()));
   } catch (const c10::AcceleratorError& error) {

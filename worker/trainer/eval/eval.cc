@@ -15,13 +15,13 @@ int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank
 }
 
 absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
-                                    const Transformer& model, Device& device, Group* group,
+                                    const Transformer& model, Device& device, Mesh& mesh,
                                     EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
-  const int rank = group == nullptr ? 0 : group->rank();
-  const int size = group == nullptr ? 1 : group->size();
+  const int rank = mesh.rank(Axis::kData);
+  const int size = mesh.size(Axis::kData);
   const int64_t length = spec.train.seq_len;
   std::vector<uint16_t> window(length + 1);
   at::Tensor sum = at::zeros({}, at::TensorOptions(device.Torch()).dtype(at::kDouble));
@@ -49,9 +49,8 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
     batches += 1;
     DT_RETURN_IF_ERROR(meter.Done());
   }
-  std::vector<std::vector<double>> rows{
-      {sum.item<double>(), perplexities.item<double>(), tokens, batches}};
-  if (group != nullptr) rows = group->AllGather(rows[0]);
+  const std::vector<std::vector<double>> rows = mesh.Gather(
+      Axis::kData, {sum.item<double>(), perplexities.item<double>(), tokens, batches});
   Validation validation;
   double batches_of_all = 0;
   for (const std::vector<double>& row : rows) {

@@ -8,7 +8,7 @@
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/meter.h"
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
@@ -19,10 +19,10 @@ struct Validation {
   double tokens = 0;
 };
 // The first eval.batches micro-batches of the validation data, dealt to the ranks in turn, so that
-// the figure does not depend on how many there are. Every rank of `group` calls it and gets the
+// the figure does not depend on how many there are. Every rank of `mesh` calls it and gets the
 // whole.
 absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
-                                    const Transformer& model, Device& device, Group* group,
+                                    const Transformer& model, Device& device, Mesh& mesh,
                                     EvalMeter& meter);
 // Pure: of one rank's share, as the meter counts: batches.
 int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size);

@@ -125,12 +125,12 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
                                               const std::vector<HellaSwagExample>& examples,
                                               const std::vector<ExampleBatch>& batches,
                                               const Transformer& model, Device& device,
-                                              Group* group, EvalMeter& meter) {
+                                              Mesh& mesh, EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
-  const size_t rank = group == nullptr ? 0 : static_cast<size_t>(group->rank());
-  const size_t size = group == nullptr ? 1 : static_cast<size_t>(group->size());
+  const auto rank = static_cast<size_t>(mesh.rank(Axis::kData));
+  const auto size = static_cast<size_t>(mesh.size(Axis::kData));
   double right = 0, right_norm = 0, count = 0;
   for (size_t b = rank; b < batches.size(); b += size) {
     const AutocastScope autocast(compute, type);
@@ -149,8 +149,8 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
     }
     DT_RETURN_IF_ERROR(meter.Done());
   }
-  std::vector<std::vector<double>> rows{{right, right_norm, count}};
-  if (group != nullptr) rows = group->AllGather(rows[0]);
+  const std::vector<std::vector<double>> rows =
+      mesh.Gather(Axis::kData, {right, right_norm, count});
   HellaSwagScore score;
   for (const std::vector<double>& row : rows) {
     score.acc += row[0];

@@ -18,7 +18,7 @@
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/meter.h"
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
@@ -51,6 +51,6 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
                                               const std::vector<corpus::HellaSwagExample>& examples,
                                               const std::vector<ExampleBatch>& batches,
                                               const Transformer& model, Device& device,
-                                              Group* group, EvalMeter& meter);
+                                              Mesh& mesh, EvalMeter& meter);
 
 }  // namespace dt::trainer

@@ -31,15 +31,15 @@ at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
   return at::softmax(scaled, 1).multinomial(1, /*replacement=*/false, generator).squeeze(1);
 }
 
-void KeepCompany(Group& group) {
-  while (group.AllGather({kGoesOn})[0][0] == kGoesOn) {
+void KeepCompany(Mesh& mesh) {
+  while (mesh.Gather(Axis::kWorld, {kGoesOn})[0][0] == kGoesOn) {
   }
 }
 
 absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
                                                             const Generation& generation,
                                                             const Transformer& model,
-                                                            Device& device, Group* group,
+                                                            Device& device, Mesh& mesh,
                                                             EvalMeter& meter) {
   at::NoGradGuard no_grad;
   const c10::DeviceType type = device.Torch().type();
@@ -71,9 +71,9 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
     if (std::all_of(ended.begin(), ended.end(), [](bool over) { return over; })) break;
     ids = at::cat({ids, drawn.unsqueeze(1)}, 1);
     DT_RETURN_IF_ERROR(meter.Done());
-    if (group != nullptr) group->AllGather({kGoesOn});
+    mesh.Gather(Axis::kWorld, {kGoesOn});
   }
-  if (group != nullptr) group->AllGather({kHasEnded});
+  mesh.Gather(Axis::kWorld, {kHasEnded});
   return samples;
 }
 

@@ -14,7 +14,7 @@
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/meter.h"
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
@@ -25,15 +25,16 @@ struct Generation {
   uint64_t seed = 0;
 };
 // Rank 0: the tokens of each of eval.samples after the prompt, without end-of-text; at most
-// eval.sample_tokens. `group`: whose other ranks are in KeepCompany; null: none.
+// eval.sample_tokens. The other ranks of
+// `mesh` are in KeepCompany.
 absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
                                                             const Generation& generation,
                                                             const Transformer& model,
-                                                            Device& device, Group* group,
+                                                            Device& device, Mesh& mesh,
                                                             EvalMeter& meter);
 // The other ranks, until it has ended: a collective for each token, because one that waited for all
 // of them would run into its timeout.
-void KeepCompany(Group& group);
+void KeepCompany(Mesh& mesh);
 
 // Pure: draws from the last logits of a model, [rows, vocab] on the CPU, one of the top_k likeliest
 // (0: all) at this temperature (0: the likeliest).

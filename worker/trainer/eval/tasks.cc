@@ -14,11 +14,11 @@ namespace {
 // The one file that a field names.
 absl::StatusOr<std::string> FileOf(const char* field, const std::string& pattern,
                                    const std::string& data_root) {
-  const std::string context = std::string(field) + " '" + pattern + "'";
-  absl::StatusOr<std::vector<std::string>> files = corpus::ResolveGlob(data_root, pattern);
-  if (!files.ok()) return Annotate(files.status(), context);
-  if (files->size() == 1) return (*files)[0];
-  return ConfigError(context + " matches " + std::to_string(files->size()) + " files; name one");
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                      corpus::ResolveGlob(data_root, field, pattern));
+  if (files.size() == 1) return files[0];
+  return ConfigError(absl::StrCat(field, " '", pattern, "' matches ", files.size(),
+                                  " files; name one"));
 }
 
 absl::StatusOr<corpus::TextCodec> OpenCodec(const TrialSpec& spec, const std::string& data_root) {
@@ -76,12 +76,12 @@ int64_t EvalTasks::Parts(const TrialSpec& spec, int32_t rank, int32_t size) cons
 }
 
 absl::Status EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Device& device,
-                            Group* group, EvalMeter& meter, frames::Eval& eval) const {
-  const bool is_root = group == nullptr || group->rank() == 0;
+                            Mesh& mesh, EvalMeter& meter, frames::Eval& eval) const {
+  const bool is_root = mesh.IsRoot();
   const auto step = static_cast<unsigned long long>(eval.step);
   if (!examples_.empty()) {
     DT_ASSIGN_OR_RETURN(const HellaSwagScore score,
-                        ScoreHellaSwag(spec, examples_, batches_, model, device, group, meter));
+                        ScoreHellaSwag(spec, examples_, batches_, model, device, mesh, meter));
     eval.hellaswag_acc = score.acc;
     eval.hellaswag_acc_norm = score.acc_norm;
     if (is_root) {
@@ -91,13 +91,13 @@ absl::Status EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Dev
   }
   if (prompt_.empty()) return absl::OkStatus();
   if (!is_root) {
-    KeepCompany(*group);
+    KeepCompany(mesh);
     return absl::OkStatus();
   }
   // Other texts at each evaluation, and the same after a resume.
   const uint64_t seed = static_cast<uint64_t>(spec.seed) + 0x9e3779b97f4a7c15 * (eval.step + 1);
   const Generation generation{prompt_, codec_.end_of_text(), seed};
-  DT_ASSIGN_OR_RETURN(const auto samples, Generate(spec, generation, model, device, group, meter));
+  DT_ASSIGN_OR_RETURN(const auto samples, Generate(spec, generation, model, device, mesh, meter));
   for (const std::vector<uint16_t>& ids : samples) {
     eval.samples.push_back(ShownText(spec.eval.sample_prompt + codec_.Decode(ids)));
     std::fprintf(stderr, "step %llu  sample %zu: %s\n", step, eval.samples.size(),

@@ -151,7 +151,7 @@ void AgentLink::Read() {
 void AgentLink::OnLine(std::string_view line) {
   auto parsed = frames::ParseToTrainer(line);
   if (const auto* invalid = std::get_if<frames::InvalidFrame>(&parsed)) {
-    Leave(1, ("the agent sent a frame that is none: " + invalid->reason).c_str());
+    Leave(1, ("the agent sent an invalid frame: " + invalid->reason).c_str());
   }
   auto& frame = std::get<frames::ToTrainer>(parsed);
   if (std::holds_alternative<frames::Exit>(frame)) Leave(0, "");

@@ -17,7 +17,7 @@ namespace dt::trainer {
 
 class EvalMeter {
  public:
-  // Of a rank's attempt and step. Borrows the conversation.
+  // Counts one rank's attempt and step. Borrows the conversation.
   using Clock = std::chrono::steady_clock;
   EvalMeter(Conversation& conversation, std::string token, int64_t step, int32_t rank,
             Clock::time_point begun = Clock::now());
@@ -26,7 +26,7 @@ class EvalMeter {
   EvalMeter(const EvalMeter&) = delete;
   EvalMeter& operator=(const EvalMeter&) = delete;
 
-  // Of this rank, all that is to come. Before the first is done.
+  // All that this rank has still to do. Call it before the first is done.
   void Expect(int64_t parts) { parts_ = parts; }
   // One part is done.
   absl::Status Done(Clock::time_point now = Clock::now());

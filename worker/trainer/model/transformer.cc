@@ -2,7 +2,9 @@
 #include "worker/trainer/model/transformer.h"
 
 #include <cmath>
+#include <memory>
 
+#include "common/check.h"
 #include "worker/trainer/model/head_loss.h"
 #include "worker/trainer/model/recompute.h"
 
@@ -15,10 +17,8 @@ constexpr double kNormEpsilon = 1e-5;
 // Makes parameters in order and keeps them by name.
 class ParameterMaker {
  public:
-  ParameterMaker(uint64_t seed, c10::Device device, std::vector<NamedTensor>& parameters)
-      : generator_(at::detail::createCPUGenerator(seed)),
-        device_(device),
-        parameters_(parameters) {}
+  ParameterMaker(uint64_t seed, ParameterHome& home, std::vector<NamedTensor>& parameters)
+      : generator_(at::detail::createCPUGenerator(seed)), home_(home), parameters_(parameters) {}
 
   at::Tensor Normal(std::string name, at::IntArrayRef shape, double deviation) {
     return Keep(std::move(name), at::empty(shape).normal_(0, deviation, generator_));
@@ -29,14 +29,30 @@ class ParameterMaker {
 
  private:
   at::Tensor Keep(std::string name, const at::Tensor& initial) {
-    at::Tensor tensor = initial.to(device_).requires_grad_();
+    at::Tensor tensor = home_.Keep(name, initial);
     parameters_.push_back({std::move(name), tensor});
     return tensor;
   }
 
   at::Generator generator_;
-  const c10::Device device_;
+  ParameterHome& home_;
   std::vector<NamedTensor>& parameters_;
+};
+
+// Of a model that nobody computes with: initial values go where parameters of before are held.
+class SecondHome final : public ParameterHome {
+ public:
+  explicit SecondHome(const std::vector<Piece>& pieces) : pieces_(pieces) {}
+  c10::Device device() const override { return at::kCPU; }
+  at::Tensor Keep(const std::string& name, const at::Tensor& initial) override {
+    DT_CHECK(pieces_.at(next_).name == name);
+    Fill(pieces_[next_++], initial);
+    return {};
+  }
+
+ private:
+  const std::vector<Piece>& pieces_;
+  size_t next_ = 0;
 };
 
 // Attention Is All You Need, 3.5: sines in even columns, cosines in odd ones.
@@ -70,8 +86,11 @@ uint64_t CountParameters(const ModelSpec& spec) {
   return count;
 }
 
-Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device) : spec_(spec) {
-  ParameterMaker make(seed, device, parameters_);
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device)
+    : Transformer(spec, seed, *std::make_unique<WholeHome>(device)) {}
+
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home) : spec_(spec) {
+  ParameterMaker make(seed, home, parameters_);
   const int64_t width = spec.n_embd;
   const double residual_deviation =
       kInitialDeviation / std::sqrt(2.0 * static_cast<double>(spec.n_layer));
@@ -92,7 +111,7 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device devic
   if (spec.positions == Positions::kLearned) {
     positions_ = make.Normal("wpe.weight", {spec.n_positions, width}, kInitialDeviation);
   } else {
-    positions_ = SinusoidalPositions(spec.n_positions, width).to(device);
+    positions_ = SinusoidalPositions(spec.n_positions, width).to(home.device());
   }
   for (int64_t layer = 0; layer < spec.n_layer; ++layer) {
     const std::string name = "h." + std::to_string(layer) + ".";
@@ -111,12 +130,9 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device devic
   if (spec.head_bias) head_bias_ = make.Filled("lm_head.bias", spec.vocab_pad, 0);
 }
 
-void Transformer::Restart(uint64_t seed) {
-  at::NoGradGuard no_grad;
-  const Transformer initial(spec_, seed, at::kCPU);
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].tensor.detach().copy_(initial.parameters_[i].tensor.detach());
-  }
+void DrawAgain(const ModelSpec& spec, uint64_t seed, const std::vector<Piece>& pieces) {
+  SecondHome home(pieces);
+  const Transformer drawn(spec, seed, home);
 }
 
 at::Tensor Transformer::Normed(const NormWeights& norm, const at::Tensor& x) const {

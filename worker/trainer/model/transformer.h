@@ -14,6 +14,7 @@
 
 #include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/head_loss.h"
+#include "worker/trainer/model/parameter_home.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
@@ -25,15 +26,17 @@ struct NamedTensor {
 
 // Without making the model.
 uint64_t CountParameters(const ModelSpec& spec);
+// Gives every parameter the value it began with. `pieces`: what a home kept of such a model.
+void DrawAgain(const ModelSpec& spec, uint64_t seed, const std::vector<Piece>& pieces);
 
 class Transformer {
  public:
-  // Parameters are drawn on the CPU from `seed` and then moved, so that every device starts alike:
-  // normal with standard deviation 0.02, residual projections by 1/√(2·layers) less, biases 0.
+  // Parameters are drawn on the CPU from `seed` and then given to `home`, one at a time, so that
+  // every device starts alike: normal with standard deviation 0.02, residual projections by
+  // 1/√(2·layers) less, biases 0.
+  Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home);
+  // Whole on `device`, for those who need no pieces.
   Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device);
-
-  // Gives every parameter the value it began with.
-  void Restart(uint64_t seed);
 
   // What layers give each other under autocast from here on; fp32 at first. precision.h's
   // HiddenType.

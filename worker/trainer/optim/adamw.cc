@@ -3,28 +3,21 @@
 
 namespace dt::trainer {
 
-AdamW::AdamW(const std::vector<NamedTensor>& parameters, const OptimizerSpec& spec)
-    : spec_(spec), parameters_(parameters) {
+AdamW::AdamW(const std::vector<Piece>& parameters, const OptimizerSpec& spec) : spec_(spec) {
   groups_[0].weight_decay = spec.weight_decay;
-  updates_ = at::zeros({}, parameters_.at(0).tensor.options().dtype(at::kFloat));
-  for (const NamedTensor& parameter : parameters_) {
-    const at::Tensor m = at::zeros_like(parameter.tensor.detach());
+  updates_ = at::zeros({}, parameters.at(0).value.options().dtype(at::kFloat));
+  for (const Piece& parameter : parameters) {
+    const at::Tensor m = at::zeros_like(parameter.value.detach());
     const at::Tensor v = at::zeros_like(m);
-    Decay& group = groups_[parameter.tensor.dim() >= spec.decay_ndim_min ? 0 : 1];
-    group.parameters.push_back(parameter.tensor);
+    // By the whole parameter: a piece may be flat.
+    Decay& group = groups_[std::ssize(parameter.shape) >= spec.decay_ndim_min ? 0 : 1];
+    group.parameters.push_back(parameter.value);
     group.m.push_back(m);
     group.v.push_back(v);
     group.updates.push_back(updates_);
-    state_.push_back({"m." + parameter.name, m});
-    state_.push_back({"v." + parameter.name, v});
+    state_.push_back({"m." + parameter.name, parameter.shape, parameter.from, m});
+    state_.push_back({"v." + parameter.name, parameter.shape, parameter.from, v});
   }
-}
-
-at::Tensor AdamW::GradientNorm() const {
-  at::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients;
-  for (const NamedTensor& parameter : parameters_) gradients.push_back(parameter.tensor.grad());
-  return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
 }
 
 void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm,
@@ -45,8 +38,6 @@ void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm,
   }
 }
 
-std::vector<NamedTensor> AdamW::State() const { return state_; }
-
 int64_t AdamW::Updates() const { return static_cast<int64_t>(updates_.item<float>()); }
 
 void AdamW::Resume(int64_t updates) {
@@ -56,7 +47,7 @@ void AdamW::Resume(int64_t updates) {
 
 void AdamW::Restart() {
   at::NoGradGuard no_grad;
-  for (const NamedTensor& moment : state_) moment.tensor.detach().zero_();
+  for (const Piece& moment : state_) moment.value.zero_();
   Resume(0);
 }
 

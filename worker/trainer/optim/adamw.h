@@ -1,24 +1,22 @@
 // adamw.h: AdamW with decoupled weight decay on matrices alone, and clipping by the global norm, in
 // a few fused calls.
 //
-// Ownership: shares the parameters; owns the moments.
+// Ownership: shares the parameters, of each the piece that this rank holds; owns the moments.
 // Errors:    LibTorch's exceptions pass through.
 // Tests:     tests/worker/trainer/model/model_test.cc, against PyTorch's values
 #pragma once
 
 #include <vector>
 
-#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/model/parameter_home.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 
 class AdamW {
  public:
-  AdamW(const std::vector<NamedTensor>& parameters, const OptimizerSpec& spec);
+  AdamW(const std::vector<Piece>& parameters, const OptimizerSpec& spec);
 
-  // Norm of all gradients together, on the device: reading it waits for the device.
-  at::Tensor GradientNorm() const;
   // One update. Gradients are first divided by `loss_scale`, if there is one, and scaled so that
   // their norm, which is `norm` after that division, is at most `clip` (0: not scaled). Where
   // `left_out`, which is nonfinite.h's LeftOut(norm), is 1 nothing changes, decided on the device.
@@ -26,7 +24,7 @@ class AdamW {
             const at::Tensor& loss_scale = {});
 
   // Moments by parameter, named "m.<parameter>" and "v.<parameter>", for checkpoints.
-  std::vector<NamedTensor> State() const;
+  const std::vector<Piece>& State() const { return state_; }
   // How many updates there were: steps that were left out do not count. Waits for the device.
   int64_t Updates() const;
   // After the moments were overwritten by those of `updates` updates.
@@ -40,8 +38,7 @@ class AdamW {
     std::vector<at::Tensor> parameters, m, v, updates;
   };
   const OptimizerSpec spec_;
-  std::vector<NamedTensor> parameters_;
-  std::vector<NamedTensor> state_;
+  std::vector<Piece> state_;
   Decay groups_[2];     // decayed, not decayed
   at::Tensor updates_;  // of all parameters alike, on the device, where it is known what counts
 };

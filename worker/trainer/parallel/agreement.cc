@@ -92,12 +92,13 @@ absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
                       "the memory and the device of their workers");
 }
 
-absl::Status CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
+absl::Status CompareParameters(Mesh& mesh, const std::vector<NamedTensor>& parameters,
                                int64_t step) {
   const uint64_t mine = HashBits(parameters);
   // As halves, which a double holds exactly.
   const auto rows =
-      group.AllGather({static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
+      mesh.Gather(Axis::kData,
+                  {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
   std::vector<uint64_t> hashes;
   for (const std::vector<double>& row : rows) {
     hashes.push_back(static_cast<uint64_t>(row[0]) << 32 | static_cast<uint64_t>(row[1]));

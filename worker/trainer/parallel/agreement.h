@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/parallel/mesh.h"
 
 namespace dt::trainer {
 
@@ -23,8 +23,8 @@ uint64_t HashBits(const std::vector<NamedTensor>& tensors);
 // none, all of them, those that agree together.
 absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step);
 
-// Every rank of `group` calls it after the same step and gets the same answer.
-absl::Status CompareParameters(Group& group, const std::vector<NamedTensor>& parameters,
+// Every rank calls it after the same step and gets the same answer.
+absl::Status CompareParameters(Mesh& mesh, const std::vector<NamedTensor>& parameters,
                                int64_t step);
 
 }  // namespace dt::trainer

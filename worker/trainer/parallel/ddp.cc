@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "common/check.h"
 #include "worker/trainer/parallel/shared_buckets.h"
 
 namespace dt::trainer {
@@ -21,11 +22,21 @@ bool CoversExactly(const BucketLayout& layout, size_t parameters) {
   return std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; });
 }
 
+std::vector<at::Tensor> ValuesOf(const std::vector<Piece>& pieces) {
+  std::vector<at::Tensor> values;
+  for (const Piece& piece : pieces) {
+    DT_CHECK(piece.IsWhole());
+    values.push_back(piece.value);
+  }
+  return values;
+}
+
 }  // namespace
 
-DataParallel::DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<Group> group,
-                           std::shared_ptr<Timeline> timeline, const DataParallelOptions& options)
-    : parameters_(std::move(parameters)),
+ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, std::shared_ptr<Group> group,
+                                 std::shared_ptr<Timeline> timeline, const ReducerOptions& options)
+    : pieces_(pieces),
+      parameters_(ValuesOf(pieces)),
       group_(std::move(group)),
       times_(std::make_shared<BucketTimes>(std::move(timeline))),
       local_(std::make_shared<LocalGradient>(parameters_.at(0).device())) {
@@ -64,10 +75,12 @@ DataParallel::DataParallel(std::vector<at::Tensor> parameters, std::shared_ptr<G
   reducer_->register_comm_hook(MakeMeasured(MakeSharedAllReduce(host_reduce_, times_), local_));
 }
 
-DataParallel::~DataParallel() = default;
+ReducerStrategy::~ReducerStrategy() = default;
 
-void DataParallel::BeginStep(bool measured) {
-  local_->Restart(measured);
+void ReducerStrategy::BeginStep(bool measured) {
+  // A group of one has no shares.
+  measured_ = measured && group_->size() > 1;
+  local_->Restart(measured_);
   times_->Restart();
   reducer_->prepare_for_forward();
 }
@@ -75,16 +88,22 @@ void DataParallel::BeginStep(bool measured) {
 // Acts once, after the first step: buckets follow the order in which gradients became ready.
 // PyTorch does it as the next step begins; here a checkpoint written between steps holds the next
 // one's layout.
-void DataParallel::EndStep() {
+void ReducerStrategy::AfterUpdate() {
   if (!reducer_->rebuild_buckets() || host_reduce_ == nullptr) return;
   // The gradients are views into the old buckets, where the new ones are about to lie.
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
 }
 
-void DataParallel::CommunicateInNextBackward() { reducer_->prepare_for_backward({}); }
+void ReducerStrategy::BeforeBackward(bool last) {
+  if (last) reducer_->prepare_for_backward({});
+}
 
-BucketLayout DataParallel::Layout() const {
+at::Tensor ReducerStrategy::ShareSquaredNorm() const {
+  return measured_ ? local_->squared_norm() : at::Tensor();
+}
+
+BucketLayout ReducerStrategy::Layout() const {
   std::unordered_map<const c10::TensorImpl*, uint32_t> index;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     index[parameters_[i].unsafeGetTensorImpl()] = static_cast<uint32_t>(i);

@@ -15,6 +15,8 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
+#include "worker/trainer/device/failure.h"
+
 namespace dt::trainer {
 namespace {
 
@@ -39,6 +41,15 @@ std::vector<int> OpenSockets() {
   closedir(folder);
   std::sort(sockets.begin(), sockets.end());
   return sockets;
+}
+
+// Those that are open and were not.
+std::vector<int> Since(const std::vector<int>& before) {
+  const std::vector<int> now = OpenSockets();
+  std::vector<int> opened;
+  std::set_difference(now.begin(), now.end(), before.begin(), before.end(),
+                      std::back_inserter(opened));
+  return opened;
 }
 
 // The same for two processes exactly when they run on one host and see each other by number: from
@@ -94,6 +105,13 @@ absl::StatusOr<Listening> Listen(const std::string& host, uint16_t port) {
   return listening;
 }
 
+// REQUIRES: called in a catch block. A store needs threads, for which memory may be out.
+absl::Status StoreError(const std::string& what) {
+  const absl::Status error = ErrorOfException();
+  return StatusOf(error.code() == kOutOfMemoryError ? kOutOfMemoryError : kCollectiveError,
+                  what + ": " + std::string(error.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port) {
@@ -107,8 +125,8 @@ absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port) {
   try {
     return Rendezvous{c10::make_intrusive<c10d::TCPStore>(host, options),
                       host + ":" + std::to_string(listening.port)};
-  } catch (const std::exception& error) {
-    return CollectiveError("opening the attempt's store on " + host + ": " + error.what());
+  } catch (...) {
+    return StoreError("opening the attempt's store on " + host);
   }
 }
 
@@ -126,47 +144,51 @@ absl::StatusOr<Rendezvous> ConnectStore(const std::string& address) {
   try {
     return Rendezvous{c10::make_intrusive<c10d::TCPStore>(address.substr(0, colon), options),
                       address};
-  } catch (const std::exception& error) {
-    return CollectiveError("connecting to the attempt's store at " + address + ": " + error.what());
+  } catch (...) {
+    return StoreError("connecting to the attempt's store at " + address);
   }
 }
 
 Group::Group(Device& device, const GroupOptions& options)
-    : rank_(options.rank),
+    : options_(options),
+      rank_(options.rank),
       size_(options.size),
       device_(device.Torch()),
-      shares_memory_(device.SharesMemory()) {}
+      shares_memory_(device.SharesMemory()),
+      before_(OpenSockets()) {}
 
-absl::StatusOr<std::shared_ptr<Group>> Group::Join(Device& device, const Rendezvous& meeting,
-                                                   const GroupOptions& options) {
-  std::shared_ptr<Group> group(new Group(device, options));
+absl::Status Group::Join(Device& device, const Rendezvous& meeting) {
+  const absl::Status joined = Guarded([&] { return JoinThrowing(device, meeting); });
+  if (joined.ok()) return joined;
+  const std::string what = "joining " + std::to_string(size_) + " ranks through the store at " +
+                           meeting.address + ": " + std::string(joined.message());
+  // Whatever else went wrong, the ranks did not come together.
+  return StatusOf(joined.code() == kOutOfMemoryError ? kOutOfMemoryError : kCollectiveError, what);
+}
+
+absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
   const std::vector<int> before = OpenSockets();
-  try {
-    group->store_ = c10::make_intrusive<c10d::PrefixStore>(options.key_prefix, meeting.store);
-    BackendOptions backend;
-    backend.store = group->store_;
-    backend.rank = options.rank;
-    backend.size = options.size;
-    backend.listen_host = options.listen_host;
-    // Joining has the short timeout, training the long one.
-    backend.timeout = kRendezvousTimeout;
-    group->backend_ = device.JoinBackend(backend);
-    group->process_group_ =
-        c10::make_intrusive<c10d::ProcessGroup>(group->store_, options.rank, options.size);
-    // First, so that every backend of the group is bound to it.
-    if (!group->device_.is_cpu()) group->process_group_->setBoundDeviceId(group->device_);
-    group->process_group_->setDefaultBackend(device.BackendType());
-    group->process_group_->setBackend(group->device_.type(), device.BackendType(), group->backend_);
-    group->AllGather({0});  // everyone is here before anything of value begins
-    group->backend_->setTimeout(kCollectiveTimeout);
-  } catch (const std::exception& error) {
-    return CollectiveError("joining " + std::to_string(options.size) +
-                           " ranks through the store at " + meeting.address + ": " + error.what());
-  }
-  const std::vector<int> after = OpenSockets();
-  std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
-                      std::back_inserter(group->sockets_));
-  return group;
+  store_ = c10::make_intrusive<c10d::PrefixStore>(options_.key_prefix, meeting.store);
+  BackendOptions backend;
+  backend.store = store_;
+  backend.rank = rank_;
+  backend.size = size_;
+  backend.listen_host = options_.listen_host;
+  // Joining has the short timeout, training the long one.
+  backend.timeout = kRendezvousTimeout;
+  backend_ = device.JoinBackend(backend);
+  process_group_ = c10::make_intrusive<c10d::ProcessGroup>(store_, rank_, size_);
+  // First, so that every backend of the group is bound to it.
+  if (!device_.is_cpu()) process_group_->setBoundDeviceId(device_);
+  process_group_->setDefaultBackend(device.BackendType());
+  process_group_->setBackend(device_.type(), device.BackendType(), backend_);
+  AllGather({0});  // everyone is here before anything of value begins
+  backend_->setTimeout(kCollectiveTimeout);
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) return CollectiveError("the group was aborted");
+  sockets_ = Since(before);
+  joined_ = true;
+  return absl::OkStatus();
 }
 
 Group::~Group() {
@@ -262,6 +284,11 @@ void Group::Abort() {
   if (aborted_) return;
   aborted_ = true;
   if (host_reduce_ != nullptr) host_reduce_->Abort();
+  if (!joined_) {
+    // The store's connections among them: whoever waits there for a peer reads an end of file.
+    for (const int fd : Since(before_)) shutdown(fd, SHUT_RD);
+    return;
+  }
   if (device_.is_cpu()) {
     // Gloo has no abort that wakes its waiters; an end of file on their sockets does, and then it
     // closes them, which the peers see. Only a buffer of which Gloo has sent a part stays unwoken

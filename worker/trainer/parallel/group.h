@@ -44,10 +44,14 @@ struct GroupOptions {
 
 class Group {
  public:
-  // Joins the other ranks through the store of `meeting`; all of them call it.
-  static absl::StatusOr<std::shared_ptr<Group>> Join(Device& device, const Rendezvous& meeting,
-                                                     const GroupOptions& options);
+  // Before the store is opened: connections from here on are torn down by an abort while joining.
+  Group(Device& device, const GroupOptions& options);
   ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  // With the other ranks, through the store of `meeting`; all of them call it, once.
+  absl::Status Join(Device& device, const Rendezvous& meeting);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -66,12 +70,14 @@ class Group {
   // what it computed is good only when this passes after the device was synchronised. On a CPU the
   // collectives themselves throw.
   void RequireIntact();
-  // Makes every collective of this group fail, here and on the peers, now.
+  // Makes every collective of this group fail, here and on the peers, now; so does one that comes
+  // while the ranks join, on CPUs.
   void Abort();
 
  private:
-  Group(Device& device, const GroupOptions& options);
+  absl::Status JoinThrowing(Device& device, const Rendezvous& meeting);
 
+  const GroupOptions options_;
   const int rank_;
   const int size_;
   const c10::Device device_;
@@ -81,6 +87,8 @@ class Group {
   c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
   std::mutex abort_mutex_;
   bool aborted_ = false;
+  bool joined_ = false;
+  std::vector<int> before_;   // sockets of this process that are not the group's
   std::vector<int> sockets_;  // that appeared while the backend was built
   std::shared_ptr<HostReduce> host_reduce_;
 };

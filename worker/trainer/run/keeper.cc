@@ -71,7 +71,7 @@ bool CheckpointKeeper::Due(int64_t step) const {
   return spec.every_seconds > 0 && waited >= spec.every_seconds;
 }
 
-absl::StatusOr<double> CheckpointKeeper::Save(int64_t step) {
+absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout) {
   const frames::Start& start = parts_.start;
   if (step == saved_step_ || start.storage.empty()) return 0.0;
   const Clock::time_point before = Clock::now();
@@ -82,7 +82,7 @@ absl::StatusOr<double> CheckpointKeeper::Save(int64_t step) {
   manifest.world_size = start.world_size;
   manifest.threads = at::get_num_threads();
   manifest.next_sample = static_cast<uint64_t>(step * parts_.plan.batch.global_batch);
-  if (parts_.parallel != nullptr) manifest.buckets = parts_.parallel->Layout();
+  manifest.buckets = std::move(layout);
   if (parts_.loss_scale != nullptr) {
     const LossScale::State state = parts_.loss_scale->Read();
     manifest.loss_scale = state.scale;
@@ -97,7 +97,8 @@ absl::StatusOr<double> CheckpointKeeper::Save(int64_t step) {
   manifest.provenance = parts_.provenance;
   const CheckpointId id{trial_, start.attempt, static_cast<uint64_t>(step)};
   DT_ASSIGN_OR_RETURN(const SavedCheckpoint saved,
-                      SaveSnapshot(start.storage, id, parts_.model, parts_.optimizer, manifest));
+                      SaveSnapshot(start.storage, id,
+                                   {parts_.parameters, parts_.optimizer.State()}, manifest));
   std::erase(strangers_, id);
 
   frames::CheckpointDone done;

@@ -25,9 +25,8 @@ class CheckpointKeeper {
     const TrialSpec& spec;
     const StepPlan& plan;
     Conversation& conversation;
-    const Transformer& model;
+    const std::vector<Piece>& parameters;
     const AdamW& optimizer;
-    const DataParallel* parallel = nullptr;
     const LossScale* loss_scale = nullptr;
     const NoiseScale* noise_scale = nullptr;
     std::map<std::string, std::string> provenance;
@@ -42,9 +41,9 @@ class CheckpointKeeper {
   // After `step`: whether one is due by steps, by time, or for a validation loss that is the best
   // so far.
   bool Due(int64_t step) const;
-  // Writes, reports, and removes what need not stay. Returns the seconds it took; 0 when the step
-  // is saved already or there is no storage.
-  absl::StatusOr<double> Save(int64_t step);
+  // Writes, reports, and removes what need not stay. `layout`: the strategy's. Returns the seconds
+  // it took; 0 when the step is saved already or there is no storage.
+  absl::StatusOr<double> Save(int64_t step, BucketLayout layout);
   // The newest that this attempt wrote.
   const std::optional<frames::Resume>& newest() const { return newest_; }
   // Between steps: removes what need not stay since another checkpoint was registered.

@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "corpus/glob.h"
+#include "worker/trainer/parallel/whole.h"
 
 namespace dt::trainer {
 namespace {
@@ -16,7 +17,7 @@ at::ScalarType TorchType(DType dtype) {
   return dtype == DType::kBF16 ? at::kBFloat16 : at::kFloat;
 }
 
-absl::Status Fill(const HfWeights& weights, const HfWeights::Match& match,
+absl::Status FillRows(const HfWeights& weights, const HfWeights::Match& match,
                   const at::Tensor& parameter) {
   at::Tensor read = at::empty(match.entry.shape, TorchType(match.entry.dtype));
   DT_RETURN_IF_ERROR(weights.file.Read(match.entry, read.mutable_data_ptr()));
@@ -33,35 +34,34 @@ absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const Mod
   const std::string context = "model.init_from '" + spec.init_from + "'";
   absl::StatusOr<Gpt2Shape> shape = Gpt2ShapeOf(ModelFields(spec));
   if (!shape.ok()) return Annotate(shape.status(), context);
-  absl::StatusOr<std::vector<std::string>> files =
-      corpus::ResolveGlob(data_root, spec.init_from + "/model.safetensors");
-  if (!files.ok()) return Annotate(files.status(), context);
-  if (files->size() != 1) {
-    return ConfigError(context + " matches " + std::to_string(files->size()) +
+  DT_ASSIGN_OR_RETURN(
+      const std::vector<std::string> files,
+      corpus::ResolveGlob(data_root, "model.init_from", spec.init_from + "/model.safetensors"));
+  if (files.size() != 1) {
+    return ConfigError(context + " matches " + std::to_string(files.size()) +
                        " folders; name one");
   }
-  const std::filesystem::path file((*files)[0]);
+  const std::filesystem::path file(files[0]);
   absl::StatusOr<HfWeights> weights = OpenHuggingFace(file.parent_path().string(), *shape);
   if (!weights.ok()) return Annotate(weights.status(), context);
   return weights;
 }
 
-absl::Status LoadPretrained(const HfWeights& weights, int rank, Group* group,
-                            const Transformer& model) {
+absl::Status ReadPretrained(const HfWeights& weights, const std::vector<Piece>& parameters) {
   at::NoGradGuard no_grad;
-  std::vector<at::Tensor> tensors;
-  for (const NamedTensor& named : model.Parameters()) tensors.push_back(named.tensor.detach());
-  if (rank == 0) {
-    DT_CHECK(weights.matches.size() == tensors.size());
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      DT_CHECK(weights.matches[i].tensor.ours == model.Parameters()[i].name);
-      DT_RETURN_IF_ERROR(Fill(weights, weights.matches[i], tensors[i]));
-    }
+  DT_CHECK(weights.matches.size() == parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Piece& piece = parameters[i];
+    DT_CHECK(weights.matches[i].tensor.ours == piece.name && piece.IsWhole());
+    DT_RETURN_IF_ERROR(FillRows(weights, weights.matches[i], piece.value.detach()));
   }
-  if (group != nullptr) {
-    group->BroadcastFromRoot(tensors);
-    group->RequireIntact();
-  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadPretrained(const HfWeights& weights, Mesh& mesh,
+                            const std::vector<Piece>& parameters) {
+  if (mesh.IsRoot()) DT_RETURN_IF_ERROR(ReadPretrained(weights, parameters));
+  Distribute(mesh, parameters);
   return absl::OkStatus();
 }
 

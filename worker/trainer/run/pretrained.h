@@ -12,7 +12,7 @@
 
 #include "checkpoint/hf_import.h"
 #include "worker/trainer/model/transformer.h"
-#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/parallel/mesh.h"
 
 namespace dt::trainer {
 
@@ -20,9 +20,10 @@ namespace dt::trainer {
 // but the numbers.
 absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const ModelSpec& spec);
 
-// Overwrites every parameter on every rank: rank 0 reads, the others get it from there; `group`
-// null: one rank.
-absl::Status LoadPretrained(const HfWeights& weights, int rank, Group* group,
-                            const Transformer& model);
+// Overwrites every parameter on every rank: rank 0 reads, the others get it from there.
+absl::Status LoadPretrained(const HfWeights& weights, Mesh& mesh,
+                            const std::vector<Piece>& parameters);
+// The reading alone, by rank 0.
+absl::Status ReadPretrained(const HfWeights& weights, const std::vector<Piece>& parameters);
 
 }  // namespace dt::trainer

@@ -35,10 +35,9 @@ double ComputeSeconds(const RankMeasures& m) {
 
 }  // namespace
 
-std::vector<RankMeasures> Gathered(Group* group, const RankMeasures& mine) {
-  if (group == nullptr) return {mine};
+std::vector<RankMeasures> Gathered(Mesh& mesh, const RankMeasures& mine) {
   std::vector<RankMeasures> ranks;
-  for (const std::vector<double>& row : group->AllGather(Flat(mine))) {
+  for (const std::vector<double>& row : mesh.Gather(Axis::kWorld, Flat(mine))) {
     ranks.push_back(FromFlat(row));
   }
   return ranks;

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/run/step.h"
 
 namespace dt::trainer {
@@ -19,8 +19,8 @@ struct RankMeasures {
   double step_seconds = 0;  // wall time of the step, phases and the rest
   double memory_peak_bytes = 0;
 };
-// Every rank's, in order of rank; `group` null: this one alone.
-std::vector<RankMeasures> Gathered(Group* group, const RankMeasures& mine);
+// Every rank's, in order of rank.
+std::vector<RankMeasures> Gathered(Mesh& mesh, const RankMeasures& mine);
 
 // Since the previous row, on rank 0's clock.
 struct SinceLastRow {

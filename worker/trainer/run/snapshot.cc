@@ -3,8 +3,11 @@
 
 #include <bit>
 #include <cstdio>
+#include <map>
+#include <string_view>
 
 #include "common/sha256.h"
+#include "worker/trainer/parallel/whole.h"
 
 namespace dt::trainer {
 namespace {
@@ -13,30 +16,32 @@ constexpr char kModelFile[] = "model.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 
 absl::Status AddFile(CheckpointWriter& writer, const std::string& name,
-                     const std::vector<NamedTensor>& tensors) {
-  std::vector<at::Tensor> host;  // alive until written
+                     const std::vector<Piece>& pieces) {
+  std::map<std::string_view, const Piece*> by_name;
   std::vector<TensorRef> refs;
-  for (const NamedTensor& named : tensors) {
-    host.push_back(named.tensor.detach().cpu().contiguous());
-    refs.push_back(
-        {named.name, DType::kF32, host.back().sizes().vec(), host.back().const_data_ptr<float>()});
+  for (const Piece& piece : pieces) {
+    by_name[piece.name] = &piece;
+    refs.push_back({piece.name, DType::kF32, piece.shape, nullptr});
   }
-  return writer.AddTensors(name, std::move(refs));
+  at::Tensor whole;  // the one that is being written
+  return writer.AddTensors(name, std::move(refs), [&](const TensorRef& ref) -> const void* {
+    whole = Collect(*by_name.at(ref.name));
+    return whole.const_data_ptr<float>();
+  });
 }
 
 absl::Status ReadFile(const Checkpoint& checkpoint, const std::string& name,
-                      const std::vector<NamedTensor>& tensors) {
+                      const std::vector<Piece>& pieces) {
   DT_ASSIGN_OR_RETURN(const SafetensorsFile file, checkpoint.OpenTensors(name));
-  for (const NamedTensor& named : tensors) {
-    const TensorEntry* entry = file.Find(named.name);
-    if (entry == nullptr || entry->dtype != DType::kF32 ||
-        entry->shape != named.tensor.sizes().vec()) {
-      return DamagedError(checkpoint.folder + "/" + name + " has no fp32 tensor '" + named.name +
+  for (const Piece& piece : pieces) {
+    const TensorEntry* entry = file.Find(piece.name);
+    if (entry == nullptr || entry->dtype != DType::kF32 || entry->shape != piece.shape) {
+      return DamagedError(checkpoint.folder + "/" + name + " has no fp32 tensor '" + piece.name +
                           "' of the shape that the model has");
     }
-    at::Tensor host = at::empty(named.tensor.sizes(), at::kFloat);
+    at::Tensor host = at::empty(piece.shape, at::kFloat);
     DT_RETURN_IF_ERROR(file.Read(*entry, host.mutable_data_ptr<float>()));
-    named.tensor.detach().copy_(host);
+    Fill(piece, host);
   }
   return absl::OkStatus();
 }
@@ -100,7 +105,7 @@ absl::StatusOr<std::optional<Checkpoint>> Choose(const frames::Start& start) {
   return FindNewestGood(start.storage, id->trial, SpecHash(start.spec), eligible, skip);
 }
 
-absl::StatusOr<Restored> Read(const frames::Start& start, const Transformer& model,
+absl::StatusOr<Restored> Read(const frames::Start& start, const std::vector<Piece>& parameters,
                               const AdamW& optimizer) {
   if (!start.resume) return Restored{};
   DT_ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen, Choose(start));
@@ -110,7 +115,7 @@ absl::StatusOr<Restored> Read(const frames::Start& start, const Transformer& mod
     return DamagedError(checkpoint.folder +
                         " was written for another model, data, batch or optimizer");
   }
-  DT_RETURN_IF_ERROR(ReadFile(checkpoint, kModelFile, model.Parameters()));
+  DT_RETURN_IF_ERROR(ReadFile(checkpoint, kModelFile, parameters));
   DT_RETURN_IF_ERROR(ReadFile(checkpoint, kOptimizerFile, optimizer.State()));
   Restored restored{static_cast<int64_t>(checkpoint.manifest.step),
                     static_cast<int64_t>(checkpoint.manifest.optimizer_steps),
@@ -128,7 +133,7 @@ absl::StatusOr<Restored> Read(const frames::Start& start, const Transformer& mod
   size_t listed = 0;
   for (const auto& bucket : restored.layout) listed += bucket.size();
   // A layout of another set of parameters says nothing about this one.
-  if (listed != model.Parameters().size()) restored.layout.clear();
+  if (listed != parameters.size()) restored.layout.clear();
   return restored;
 }
 
@@ -156,32 +161,30 @@ std::string SpecHash(const nlohmann::json& spec) {
 }
 
 absl::StatusOr<SavedCheckpoint> SaveSnapshot(const std::string& storage, const CheckpointId& id,
-                                             const Transformer& model, const AdamW& optimizer,
-                                             Manifest manifest) {
+                                             const Snapshot& snapshot, Manifest manifest) {
   DT_ASSIGN_OR_RETURN(CheckpointWriter writer, CheckpointWriter::Begin(storage, id));
-  DT_RETURN_IF_ERROR(AddFile(writer, kModelFile, model.Parameters()));
-  DT_RETURN_IF_ERROR(AddFile(writer, kOptimizerFile, optimizer.State()));
+  DT_RETURN_IF_ERROR(AddFile(writer, kModelFile, snapshot.model));
+  DT_RETURN_IF_ERROR(AddFile(writer, kOptimizerFile, snapshot.optimizer));
   return writer.Commit(std::move(manifest));
 }
 
-absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Group* group,
-                                         const Transformer& model, AdamW& optimizer) {
+absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
+                                         const std::vector<Piece>& parameters, AdamW& optimizer) {
   at::NoGradGuard no_grad;
   Restored restored;
-  if (start.rank == 0) {
-    DT_ASSIGN_OR_RETURN(restored, Read(start, model, optimizer));
-    optimizer.Resume(restored.optimizer_steps);  // whole here, whatever becomes of the broadcast
+  if (mesh.IsRoot()) {
+    // All of it before anything is sent: rank 0 is whole, whatever becomes of that.
+    DT_ASSIGN_OR_RETURN(restored, Read(start, parameters, optimizer));
+    optimizer.Resume(restored.optimizer_steps);
   }
-  if (group != nullptr) {
-    const size_t parameters = model.Parameters().size();
-    at::Tensor packed = Packed(restored, parameters).to(model.Parameters()[0].tensor.device());
-    std::vector<at::Tensor> tensors;
-    for (const NamedTensor& named : model.Parameters()) tensors.push_back(named.tensor.detach());
-    for (const NamedTensor& named : optimizer.State()) tensors.push_back(named.tensor);
-    group->BroadcastFromRoot(tensors);
-    group->BroadcastFromRoot({packed});
+  Distribute(mesh, parameters);
+  Distribute(mesh, optimizer.State());
+  if (mesh.size(Axis::kWorld) > 1) {
+    at::Tensor packed =
+        Packed(restored, parameters.size()).to(parameters.at(0).value.device());
+    mesh.BroadcastFromFirst(Axis::kWorld, {packed});
     packed = packed.cpu();
-    group->RequireIntact();
+    mesh.RequireIntact();
     Restored whole = Unpacked(packed);
     whole.from = restored.from;
     whole.noise_scale = restored.noise_scale;

@@ -4,7 +4,8 @@
 //          differs by rank (random numbers, position in the data) is a function of seed, step and
 //          rank, so it needs no saving.
 // Errors:  those of the checkpoint room; LibTorch's exceptions pass through.
-// Tests:   tests/worker/trainer/run/attempt_test.cc, tests/gpu
+// Tests:   tests/worker/trainer/run/snapshot_test.cc, tests/worker/trainer/run/attempt_test.cc,
+//          tests/gpu
 #pragma once
 
 #include <optional>
@@ -14,11 +15,11 @@
 #include "checkpoint/checkpoint.h"
 #include "worker/frames/frames.h"
 #include "worker/trainer/device/device.h"
-#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/model/parameter_home.h"
 #include "worker/trainer/optim/adamw.h"
-#include "worker/trainer/parallel/ddp.h"
-#include "worker/trainer/parallel/group.h"
+#include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/parallel/noise_scale.h"
+#include "worker/trainer/parallel/strategy.h"
 #include "worker/trainer/precision/loss_scale.h"
 
 namespace dt::trainer {
@@ -26,10 +27,14 @@ namespace dt::trainer {
 // The parts of a specification without which the numbers of a checkpoint mean something else.
 std::string SpecHash(const nlohmann::json& spec);
 
-// Rank 0. `manifest` says everything that is not a tensor.
+// The tensors of a training state: parameters, and their moments.
+struct Snapshot {
+  std::vector<Piece> model, optimizer;
+};
+// Rank 0. Tensors go to the file one after another, so that no more than one is in host memory
+// besides the state itself. `manifest` says everything that is not a tensor.
 absl::StatusOr<SavedCheckpoint> SaveSnapshot(const std::string& storage, const CheckpointId& id,
-                                             const Transformer& model, const AdamW& optimizer,
-                                             Manifest manifest);
+                                             const Snapshot& snapshot, Manifest manifest);
 
 struct Restored {
   int64_t step = 0;
@@ -40,11 +45,11 @@ struct Restored {
   NoiseScale::State noise_scale;  // known to rank 0
   bool validated = false;         // its validation loss was known when it was written
 };
-// Every rank: rank 0 reads and verifies, the others get it from there; `group` null: one rank.
-// Without start.resume everyone gets what rank 0 has. Where the checkpoint of the orders is damaged
-// or gone, a newer good one of the same attempt is used, else the newest good one before it, else
-// step 0; each one skipped is said on stderr, which becomes the trial's log.
-absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Group* group,
-                                         const Transformer& model, AdamW& optimizer);
+// Every rank: rank 0 reads and verifies, the others get it from there. Without
+// start.resume everyone gets what rank 0 has. Where the checkpoint of the orders is damaged or
+// gone, a newer good one of the same attempt is used, else the newest good one before it, else step
+// 0; each one skipped is said on stderr, which becomes the trial's log.
+absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
+                                         const std::vector<Piece>& parameters, AdamW& optimizer);
 
 }  // namespace dt::trainer

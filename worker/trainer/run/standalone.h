@@ -15,7 +15,7 @@ namespace dt::trainer {
 
 struct StandaloneOptions {
   std::string spec_file;
-  std::string data_root = ".";
+  std::string data_root;  // empty: paths are as a shell takes them
   std::string storage = ".";
 };
 struct StandaloneRun {

@@ -1,7 +1,9 @@
 // step.cc: data, forward, backward, optimizer.
 #include "worker/trainer/run/step.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/trial/schedule.h"
@@ -22,6 +24,7 @@ uint64_t Mixed(uint64_t x) {
 Stepper::Stepper(const Parts& parts)
     : p_(parts),
       compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())),
+      actions_(StepActions(parts.plan.batch.micro_steps())),
       nonfinite_(parts.spec.nonfinite,
                  parts.loss_scale == nullptr ? NonFiniteSteps::Loss::kPlain
                                              : NonFiniteSteps::Loss::kScaled,
@@ -54,37 +57,41 @@ void Stepper::SeedDropout(int64_t step, int64_t micro_step) {
   generator.set_current_seed(seed);
 }
 
-absl::Status Stepper::MicroStep(int64_t step, int64_t micro_step) {
+absl::Status Stepper::Forward(const Action& action) {
   const int64_t micro_steps = p_.plan.batch.micro_steps();
-  DT_ASSIGN_OR_RETURN(HostBatch batch, p_.loader.Next());
+  DT_ASSIGN_OR_RETURN(batch_, p_.loader.Next());
   const std::vector<int64_t> shape{p_.plan.batch.micro_batch, p_.spec.train.seq_len};
-  const at::Tensor inputs = p_.device.Upload(at::from_blob(batch.inputs.data(), shape, at::kLong));
+  const at::Tensor inputs = p_.device.Upload(at::from_blob(batch_.inputs.data(), shape, at::kLong));
   const at::Tensor targets =
-      p_.device.Upload(at::from_blob(batch.targets.data(), shape, at::kLong));
+      p_.device.Upload(at::from_blob(batch_.targets.data(), shape, at::kLong));
   EndPhase(kData);
 
-  SeedDropout(step, micro_step);
-  at::Tensor loss;
+  SeedDropout(step_, action.micro_step);
   {
     const AutocastScope autocast(compute_, p_.device.Torch().type());
-    loss = p_.model.Loss(inputs, targets, /*training=*/true, &early_gradients_);
+    micro_loss_ = p_.model.Loss(inputs, targets, /*training=*/true, &early_gradients_);
   }
-  if (micro_steps > 1) loss = loss / static_cast<double>(micro_steps);
-  loss_ = micro_step == 0 ? loss.detach() : loss_ + loss.detach();
+  if (micro_steps > 1) micro_loss_ = micro_loss_ / static_cast<double>(micro_steps);
+  loss_ = action.micro_step == 0 ? micro_loss_.detach() : loss_ + micro_loss_.detach();
   EndPhase(kForward);
+  return absl::OkStatus();
+}
 
-  if (p_.parallel != nullptr && micro_step == micro_steps - 1) {
-    p_.parallel->CommunicateInNextBackward();
-  }
+void Stepper::Backward(const Action& action) {
+  p_.strategy.BeforeBackward(action.last);
   // A loss that is not finite may have a gradient that is. Infinity less itself is a NaN, so here
   // it has none, on any rank.
+  const at::Tensor loss = std::exchange(micro_loss_, {});
   const at::Tensor difference = loss.detach() - loss.detach();
   loss.backward(p_.loss_scale != nullptr ? difference + p_.loss_scale->factor() : difference + 1);
-  if (!HasPeers() && micro_steps > 1 && micro_step == 0 && MeasuresShare(step)) {
-    local_squared_ = (p_.optimizer.GradientNorm() * static_cast<double>(micro_steps)).square();
+  // Of a rank that has the whole batch, the first micro-step is what is smaller.
+  const int64_t micro_steps = p_.plan.batch.micro_steps();
+  if (p_.mesh.size(Axis::kData) == 1 && micro_steps > 1 && action.micro_step == 0 &&
+      MeasuresShare(step_)) {
+    const at::Tensor norm = GradientNorm(p_.strategy.pieces());
+    local_squared_ = (norm * static_cast<double>(micro_steps)).square();
   }
   EndPhase(kBackward);
-  return absl::OkStatus();
 }
 
 absl::Status Stepper::Run(int64_t step) {
@@ -96,12 +103,26 @@ absl::Status Stepper::Run(int64_t step) {
   last_ = p_.timeline.Now();
   ClearGradients();
   local_squared_.reset();
-  if (p_.parallel != nullptr) p_.parallel->BeginStep(HasPeers() && MeasuresShare(step));
+  p_.strategy.BeginStep(MeasuresShare(step));
   EndPhase(kOptimizer);
-  for (int64_t m = 0; m < p_.plan.batch.micro_steps(); ++m) DT_RETURN_IF_ERROR(MicroStep(step, m));
+  for (const Action& action : actions_) {
+    switch (action.kind) {
+      case Action::Kind::kForward:
+        DT_RETURN_IF_ERROR(Forward(action));
+        break;
+      case Action::Kind::kBackward:
+        Backward(action);
+        break;
+    }
+  }
+  return Update();
+}
 
-  norm_ = p_.optimizer.GradientNorm();
-  if (HasPeers() && MeasuresShare(step)) local_squared_ = p_.parallel->LocalSquaredNorm();
+absl::Status Stepper::Update() {
+  norm_ = p_.strategy.FinishGradients();
+  if (const at::Tensor share = p_.strategy.ShareSquaredNorm(); share.defined()) {
+    local_squared_ = share;
+  }
   at::Tensor scale;
   if (p_.loss_scale != nullptr) {
     scale = p_.loss_scale->factor();
@@ -111,18 +132,19 @@ absl::Status Stepper::Run(int64_t step) {
   const at::Tensor left_out = LeftOut(norm_);
   nonfinite_.Note(left_out);
   if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) {
-    DT_RETURN_IF_ERROR(nonfinite_.Check(step));
+    DT_RETURN_IF_ERROR(nonfinite_.Check(step_));
   } else {
     p_.optimizer.Step(learning_rate_, p_.spec.train.grad_clip, norm_, left_out, scale);
   }
   if (p_.loss_scale != nullptr) p_.loss_scale->Update(left_out);
   EndPhase(kOptimizer);
+  p_.strategy.AfterUpdate();
   return absl::OkStatus();
 }
 
 absl::Status Stepper::CheckFinite() {
   p_.device.Synchronize();
-  if (p_.parallel != nullptr) p_.parallel->RequireIntact();
+  p_.mesh.RequireIntact();
   return nonfinite_.Check(step_);
 }
 
@@ -142,7 +164,7 @@ absl::StatusOr<StepMeasures> Stepper::Measure() {
     seconds[kForward] -= moved;
     seconds[kBackward] += moved;
   }
-  if (p_.parallel != nullptr) measures.allreduce = p_.parallel->Totals();
+  measures.allreduce = p_.strategy.Totals();
   measures.phases.data = seconds[kData];
   measures.phases.forward = seconds[kForward];
   measures.phases.comm_exposed = std::min(measures.allreduce.exposed_seconds, seconds[kBackward]);

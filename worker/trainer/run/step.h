@@ -11,8 +11,10 @@
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/optim/adamw.h"
-#include "worker/trainer/parallel/bucket_timer.h"
-#include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/parallel/actions.h"
+#include "worker/trainer/parallel/mesh.h"
+#include "worker/trainer/parallel/noise_scale.h"
+#include "worker/trainer/parallel/strategy.h"
 #include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/precision/nonfinite.h"
 #include "worker/trainer/trial/spec.h"
@@ -50,8 +52,9 @@ class Stepper {
     Transformer& model;
     AdamW& optimizer;
     Loader& loader;
-    DataParallel* parallel = nullptr;  // none: one rank
-    LossScale* loss_scale = nullptr;   // none: precision needs none
+    Mesh& mesh;
+    Strategy& strategy;
+    LossScale* loss_scale = nullptr;  // none: precision needs none
   };
   explicit Stepper(const Parts& parts);
 
@@ -75,15 +78,20 @@ class Stepper {
     const int64_t every = p_.spec.logging_every;
     return step % every == 0 && step / every % kNoiseScaleRows == 0;
   }
-  bool HasPeers() const { return p_.plan.batch.world_size > 1; }
   void SeedDropout(int64_t step, int64_t micro_step);
-  absl::Status MicroStep(int64_t step, int64_t micro_step);
+  absl::Status Forward(const Action& action);
+  void Backward(const Action& action);
+  absl::Status Update();
 
   const Parts p_;
   const Compute compute_;
+  const std::vector<Action> actions_;  // of every step
   double learning_rate_ = 0;
   int64_t step_ = 0;
   NonFiniteSteps nonfinite_;
+  // Between a forward pass and its backward one, which reads the batch again.
+  HostBatch batch_;
+  at::Tensor micro_loss_;
   at::Tensor loss_, norm_;
   at::Tensor local_squared_;  // undefined: not measured
   Timeline::Moment last_ = 0;

@@ -14,15 +14,13 @@
 #include "common/version.h"
 #include "worker/trainer/device/failure.h"
 #include "worker/trainer/eval/eval.h"
-#include "worker/trainer/eval/tasks.h"
 #include "worker/trainer/link/cause.h"
 #include "worker/trainer/parallel/agreement.h"
-#include "worker/trainer/parallel/group.h"
 #include "worker/trainer/precision/precision.h"
-#include "worker/trainer/run/keeper.h"
-#include "worker/trainer/run/pretrained.h"
+#include "worker/trainer/run/membership.h"
 #include "worker/trainer/run/row.h"
 #include "worker/trainer/run/step.h"
+#include "worker/trainer/run/training_state.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
 
@@ -57,14 +55,13 @@ class Attempt {
   Attempt(const frames::Start& start, Device& device, Conversation& conversation,
           const AttemptOptions& options)
       : start_(start), device_(device), conversation_(conversation), options_(options) {}
-  ~Attempt();
+  ~Attempt() { conversation_.AbortWith({}); }
 
   frames::End Run();
 
  private:
   absl::Status Go();
   absl::Status Prepare();
-  absl::Status Meet();
   absl::Status Build();
   absl::Status Train();
 
@@ -74,8 +71,9 @@ class Attempt {
   // With train.hash_every, after every so many steps and where a checkpoint may be due: what is
   // saved has been compared.
   bool ComparesParameters() const {
-    const int64_t hash_every = spec_.train.hash_every, save_every = spec_.checkpoint.every_steps;
-    if (group_ == nullptr || hash_every == 0) return false;
+    const int64_t hash_every = state_.spec.train.hash_every;
+    const int64_t save_every = state_.spec.checkpoint.every_steps;
+    if (members_.mesh->group(Axis::kData) == nullptr || hash_every == 0) return false;
     return step_ % hash_every == 0 || (save_every > 0 && step_ % save_every == 0) ||
            EvaluationDue();
   }
@@ -86,8 +84,12 @@ class Attempt {
   // To the newest checkpoint of this attempt, or to where it began, and on with the next step.
   absl::Status RollBack(Stepper& stepper, const std::string& why);
   bool IsRoot() const { return start_.rank == 0; }
+  int64_t target_steps() const { return members_.plan.target_steps; }
+  // Whether `step_` has a row.
+  bool Logged() const { return IsLogged(state_.spec, members_.plan, step_); }
   bool EvaluationDue() const {
-    return step_ == plan_.target_steps || (spec_.eval.every > 0 && step_ % spec_.eval.every == 0);
+    const int64_t every = state_.spec.eval.every;
+    return step_ == target_steps() || (every > 0 && step_ % every == 0);
   }
 
   const frames::Start& start_;
@@ -95,18 +97,8 @@ class Attempt {
   Conversation& conversation_;
   const AttemptOptions options_;
 
-  TrialSpec spec_;
-  StepPlan plan_;
-  std::optional<Dataset> train_data_, val_data_;
-  EvalTasks tasks_;
-  std::optional<HfWeights> pretrained_;  // with model.init_from
-  std::shared_ptr<Group> group_;         // null: no peers and none wanted
-  std::shared_ptr<Timeline> timeline_;   // shared with what times the all-reduces
-  std::unique_ptr<Transformer> model_;
-  std::unique_ptr<AdamW> optimizer_;
-  std::unique_ptr<LossScale> loss_scale_;  // of fp16 alone
-  std::unique_ptr<DataParallel> parallel_;
-  std::unique_ptr<CheckpointKeeper> keeper_;  // of rank 0, once training began
+  TrainingState state_;
+  Membership members_;  // after the state, which it borrows
 
   std::optional<CheckpointId> resumed_from_;  // known to rank 0
   int64_t step_ = 0;                          // complete ones
@@ -116,15 +108,8 @@ class Attempt {
   int64_t reported_nonfinite_ = 0;
   SinceLastRow since_;
   std::optional<double> peak_flops_;  // of this rank's device, where it is known
-  NoiseScale noise_scale_;
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;
 };
-
-Attempt::~Attempt() {
-  conversation_.AbortWith({});
-  // The Reducer first: its hooks hold the group.
-  parallel_.reset();
-}
 
 frames::End Attempt::Run() {
   absl::Status result = Guarded([&] { return Go(); });
@@ -156,140 +141,122 @@ frames::End Attempt::Run() {
   // must not come after its symptom.
   conversation_.Say(end);
   // Peers would wait for this rank until their timeout.
-  if (!result.ok() && group_ != nullptr) group_->Abort();
+  if (!result.ok()) members_.mesh->Abort();
   return end;
 }
 
 absl::Status Attempt::Go() {
   DT_RETURN_IF_ERROR(Prepare());
-  DT_RETURN_IF_ERROR(Meet());
+  DT_RETURN_IF_ERROR(Meet(start_, device_, conversation_, options_, members_.mesh));
   DT_RETURN_IF_ERROR(Build());
   return Train();
 }
 
 absl::Status Attempt::Prepare() {
-  DT_ASSIGN_OR_RETURN(spec_, ParseTrialSpec(start_.spec));
-  DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format, corpus::ShardFormatOf(spec_.data.format));
-  const auto open = [&](const std::string& pattern) {
+  DT_ASSIGN_OR_RETURN(state_.spec, ParseTrialSpec(start_.spec));
+  DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format,
+                      corpus::ShardFormatOf(state_.spec.data.format));
+  const auto open = [&](const char* field, const std::string& pattern) {
     return Dataset::Open({.data_root = start_.data_root,
+                          .field = field,
                           .pattern = pattern,
                           .format = format,
-                          .vocab_size = static_cast<int32_t>(spec_.model.vocab_size),
-                          .seq_len = spec_.train.seq_len});
+                          .vocab_size = static_cast<int32_t>(state_.spec.model.vocab_size),
+                          .seq_len = state_.spec.train.seq_len});
   };
-  DT_ASSIGN_OR_RETURN(train_data_, open(spec_.data.train));
-  if (!spec_.data.val.empty()) {
-    DT_ASSIGN_OR_RETURN(val_data_, open(spec_.data.val));
+  DT_ASSIGN_OR_RETURN(state_.train_data, open("data.train", state_.spec.data.train));
+  if (!state_.spec.data.val.empty()) {
+    DT_ASSIGN_OR_RETURN(state_.val_data, open("data.val", state_.spec.data.val));
   }
-  DT_ASSIGN_OR_RETURN(tasks_, EvalTasks::Open(spec_, start_.data_root));
-  if (!spec_.model.init_from.empty()) {
-    DT_ASSIGN_OR_RETURN(pretrained_, FindPretrained(start_.data_root, spec_.model));
+  DT_ASSIGN_OR_RETURN(state_.tasks, EvalTasks::Open(state_.spec, start_.data_root));
+  if (!state_.spec.model.init_from.empty()) {
+    DT_ASSIGN_OR_RETURN(state_.pretrained, FindPretrained(start_.data_root, state_.spec.model));
   }
-  DT_ASSIGN_OR_RETURN(plan_,
-                      PlanSteps(spec_, start_.rank, start_.world_size, train_data_->windows()));
+  DT_ASSIGN_OR_RETURN(members_.plan, PlanSteps(state_.spec, start_.rank, start_.world_size,
+                                               state_.train_data->windows()));
 
   frames::Prepared prepared;
   prepared.token = start_.token;
-  prepared.target_steps = plan_.target_steps;
-  prepared.train_files = train_data_->files();
-  prepared.train_tokens = train_data_->tokens();
-  prepared.val_tokens = val_data_ ? val_data_->tokens() : 0;
-  prepared.data_fingerprint = train_data_->fingerprint();
-  if (val_data_) prepared.data_fingerprint += "-" + val_data_->fingerprint();
-  prepared.model_parameters = CountParameters(spec_.model);
-  prepared.tokens_per_step = plan_.tokens_per_step;
+  prepared.target_steps = target_steps();
+  prepared.train_files = state_.train_data->files();
+  prepared.train_tokens = state_.train_data->tokens();
+  prepared.val_tokens = state_.val_data ? state_.val_data->tokens() : 0;
+  prepared.data_fingerprint = state_.train_data->fingerprint();
+  if (state_.val_data) prepared.data_fingerprint += "-" + state_.val_data->fingerprint();
+  prepared.model_parameters = CountParameters(state_.spec.model);
+  prepared.tokens_per_step = members_.plan.tokens_per_step;
   std::fprintf(stderr,
                "trial %llu/%u attempt %u, rank %d of %d: %.1fM parameters, %.2fM training tokens, "
                "%lld steps of %lld tokens\n",
                static_cast<unsigned long long>(start_.experiment), start_.trial, start_.attempt,
                start_.rank, start_.world_size, static_cast<double>(prepared.model_parameters) / 1e6,
                static_cast<double>(prepared.train_tokens) / 1e6,
-               static_cast<long long>(plan_.target_steps),
-               static_cast<long long>(plan_.tokens_per_step));
+               static_cast<long long>(target_steps()),
+               static_cast<long long>(members_.plan.tokens_per_step));
   conversation_.Say(prepared);
   return absl::OkStatus();
 }
 
-absl::Status Attempt::Meet() {
-  if (start_.world_size == 1 && options_.alone == AttemptOptions::Alone::kPlain)
-    return absl::OkStatus();
-  const std::string listen = start_.data_address.empty() ? "127.0.0.1" : start_.data_address;
-  Rendezvous meeting;
-  if (IsRoot() && start_.store_address.empty()) {
-    DT_ASSIGN_OR_RETURN(meeting, HostStore(listen, options_.store_port));
-    conversation_.Say(frames::StoreUp{start_.token, meeting.address});
-  } else {
-    DT_ASSIGN_OR_RETURN(const std::string address,
-                        conversation_.AwaitStoreAddress(kRendezvousTimeout));
-    DT_ASSIGN_OR_RETURN(meeting, ConnectStore(address));
-  }
-  DT_ASSIGN_OR_RETURN(group_, Group::Join(device_, meeting,
-                                          {.rank = start_.rank,
-                                           .size = start_.world_size,
-                                           .key_prefix = start_.token,
-                                           .listen_host = listen}));
-  conversation_.AbortWith([group = group_] { group->Abort(); });
-  return absl::OkStatus();
-}
-
 absl::Status Attempt::Build() {
+  const TrialSpec& spec = state_.spec;
   const c10::Device torch = device_.Torch();
-  const Compute compute = ResolveCompute(spec_.compute, torch.type());
+  const Compute compute = ResolveCompute(spec.compute, torch.type());
   SetMatmulPrecision(compute, torch.type());
   peak_flops_ = PeakFlops(device_.Facts().name, compute);
-  if (compute == Compute::kFp16) loss_scale_ = std::make_unique<LossScale>(torch);
+  if (compute == Compute::kFp16) state_.loss_scale = std::make_unique<LossScale>(torch);
   device_.RestartPeak();
-  timeline_ = device_.NewTimeline();
-  model_ = std::make_unique<Transformer>(spec_.model, static_cast<uint64_t>(spec_.seed), torch);
-  model_->KeepHiddenIn(HiddenType(compute, torch.type()));
-  optimizer_ = std::make_unique<AdamW>(model_->Parameters(), spec_.optimizer);
+  members_.timeline = device_.NewTimeline();
+  state_.home = std::make_unique<WholeHome>(torch);
+  state_.model =
+      std::make_unique<Transformer>(spec.model, static_cast<uint64_t>(spec.seed), *state_.home);
+  state_.model->KeepHiddenIn(HiddenType(compute, torch.type()));
+  const std::vector<Piece>& parameters = state_.home->pieces();
+  state_.optimizer = std::make_unique<AdamW>(parameters, spec.optimizer);
   Restored restored;
   if (start_.resume) {
-    DT_ASSIGN_OR_RETURN(restored, RestoreSnapshot(start_, group_.get(), *model_, *optimizer_));
+    DT_ASSIGN_OR_RETURN(restored,
+                        RestoreSnapshot(start_, *members_.mesh, parameters, *state_.optimizer));
     step_ = restored.step;
     resumed_from_ = restored.from;
-    noise_scale_.Resume(restored.noise_scale);
+    state_.noise_scale.Resume(restored.noise_scale);
     owes_evaluation_ = step_ > 0 && !restored.validated && EvaluationDue();
-    if (loss_scale_ != nullptr) loss_scale_->Resume(restored.loss_scale);
+    if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
     std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
   }
-  if (pretrained_ && step_ == 0) {
-    DT_RETURN_IF_ERROR(LoadPretrained(*pretrained_, start_.rank, group_.get(), *model_));
-    std::fprintf(stderr, "beginning with the weights of %s\n", pretrained_->path.c_str());
+  if (state_.pretrained && step_ == 0) {
+    DT_RETURN_IF_ERROR(LoadPretrained(*state_.pretrained, *members_.mesh, parameters));
+    std::fprintf(stderr, "beginning with the weights of %s\n", state_.pretrained->path.c_str());
   }
-  if (group_ == nullptr) return absl::OkStatus();
-  std::vector<at::Tensor> parameters;
-  for (const NamedTensor& parameter : model_->Parameters()) parameters.push_back(parameter.tensor);
-  DataParallelOptions options;
-  options.bucket_mb = spec_.bucket_mb;
-  options.layout = std::move(restored.layout);
-  parallel_ = std::make_unique<DataParallel>(std::move(parameters), group_, timeline_, options);
+  members_.strategy =
+      MakeStrategy(parameters, members_, spec.bucket_mb, std::move(restored.layout));
+  LoaderOptions reading;
+  reading.first_step = static_cast<uint64_t>(step_);
+  reading.end_step = static_cast<uint64_t>(target_steps());
+  const Sampler sampler(spec.data.shuffle ? SampleOrder::kShuffled : SampleOrder::kSequential,
+                        static_cast<uint64_t>(spec.seed), state_.train_data->windows());
+  members_.loader =
+      std::make_unique<Loader>(*state_.train_data, sampler, members_.plan.batch, reading);
   return absl::OkStatus();
 }
 
 absl::Status Attempt::Train() {
-  LoaderOptions reading;
-  reading.first_step = static_cast<uint64_t>(step_);
-  reading.end_step = static_cast<uint64_t>(plan_.target_steps);
-  const Sampler sampler(spec_.data.shuffle ? SampleOrder::kShuffled : SampleOrder::kSequential,
-                        static_cast<uint64_t>(spec_.seed), train_data_->windows());
-  Loader loader(*train_data_, sampler, plan_.batch, reading);
-  Stepper stepper({spec_, plan_, device_, *timeline_, *model_, *optimizer_, loader, parallel_.get(),
-                   loss_scale_.get()});
+  Stepper stepper({state_.spec, members_.plan, device_, *members_.timeline, *state_.model,
+                   *state_.optimizer, *members_.loader, *members_.mesh, *members_.strategy,
+                   state_.loss_scale.get()});
   if (IsRoot()) {
-    keeper_ = std::make_unique<CheckpointKeeper>(
-        CheckpointKeeper::Parts{start_, spec_, plan_, conversation_, *model_, *optimizer_,
-                                parallel_.get(), loss_scale_.get(), &noise_scale_,
-                                Provenance(device_), resumed_from_},
+    state_.keeper = std::make_unique<CheckpointKeeper>(
+        CheckpointKeeper::Parts{start_, state_.spec, members_.plan, conversation_,
+                                state_.home->pieces(), *state_.optimizer, state_.loss_scale.get(),
+                                &state_.noise_scale, Provenance(device_), resumed_from_},
         step_);
   }
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
-  if (keeper_ != nullptr) keeper_->ClearUp();
+  if (state_.keeper != nullptr) state_.keeper->ClearUp();
   row_time_ = step_time_ = progress_time_ = Clock::now();
 
   // The attempt before was stopped within the evaluation of this step.
   if (owes_evaluation_) DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
-  while (step_ < plan_.target_steps) {
+  while (step_ < target_steps()) {
     const Wish wish = conversation_.CurrentWish();
     if (LeavesNow(wish, start_.rank)) {
       // What is saved next must be known to be good while the peers are still there.
@@ -298,31 +265,31 @@ absl::Status Attempt::Train() {
     }
     DT_RETURN_IF_ERROR(stepper.Run(step_ + 1));
     ++step_;
-    if (parallel_ != nullptr) parallel_->EndStep();
     DT_RETURN_IF_ERROR(Report(stepper));
     if (ComparesParameters()) {
-      DT_RETURN_IF_ERROR(CompareParameters(*group_, model_->Parameters(), step_));
+      DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, state_.model->Parameters(), step_));
     }
     // A GPU is asked only where it is read back anyway, which all ranks do after the same steps.
-    if ((device_.Torch().is_cpu() || IsLogged(spec_, plan_, step_)) &&
-        stepper.nonfinite().CallForRollback()) {
+    if ((device_.Torch().is_cpu() || Logged()) && stepper.nonfinite().CallForRollback()) {
       DT_RETURN_IF_ERROR(RollBack(stepper, "the gradient is not finite"));
     }
     DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
-    if (keeper_ != nullptr) keeper_->Tend();
+    if (state_.keeper != nullptr) state_.keeper->Tend();
   }
-  if (keeper_ != nullptr) keeper_->Finish();
+  if (state_.keeper != nullptr) state_.keeper->Finish();
   return absl::OkStatus();
 }
 
 absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
   if (EvaluationDue()) DT_RETURN_IF_ERROR(Evaluate(stepper));
-  if (keeper_ == nullptr) return absl::OkStatus();
-  const bool last = step_ == plan_.target_steps;
-  if (!last && !keeper_->Due(step_)) return absl::OkStatus();
+  if (state_.keeper == nullptr) return absl::OkStatus();
+  const bool last = step_ == target_steps();
+  if (!last && !state_.keeper->Due(step_)) return absl::OkStatus();
   // A checkpoint that is due by time, which rank 0 alone knows, waits for the next comparison.
-  if (spec_.train.hash_every > 0 && group_ != nullptr && !ComparesParameters())
+  if (state_.spec.train.hash_every > 0 && members_.mesh->group(Axis::kData) != nullptr &&
+      !ComparesParameters()) {
     return absl::OkStatus();
+  }
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
   // Else the other ranks do not know yet; the next logged step tells them.
   if (stepper.nonfinite().CallForRollback()) return absl::OkStatus();
@@ -331,9 +298,9 @@ absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
 
 absl::Status Attempt::Report(Stepper& stepper) {
   since_.steps += 1;
-  since_.tokens += static_cast<double>(plan_.tokens_per_step);
+  since_.tokens += static_cast<double>(members_.plan.tokens_per_step);
   RankMeasures mine;
-  if (IsLogged(spec_, plan_, step_)) {
+  if (Logged()) {
     DT_ASSIGN_OR_RETURN(mine.step, stepper.Measure());
   }
   const Clock::time_point now = Clock::now();
@@ -343,9 +310,9 @@ absl::Status Attempt::Report(Stepper& stepper) {
     progress_time_ = now;
     conversation_.Say(frames::Progress{start_.token, static_cast<uint64_t>(step_)});
   }
-  if (!IsLogged(spec_, plan_, step_)) return absl::OkStatus();
+  if (!Logged()) return absl::OkStatus();
   mine.memory_peak_bytes = static_cast<double>(device_.PeakBytes());
-  const std::vector<RankMeasures> ranks = Gathered(group_.get(), mine);
+  const std::vector<RankMeasures> ranks = Gathered(*members_.mesh, mine);
   if (!IsRoot()) return absl::OkStatus();
   since_.nonfinite_steps = static_cast<double>(mine.step.nonfinite_steps - reported_nonfinite_);
   reported_nonfinite_ = mine.step.nonfinite_steps;
@@ -358,10 +325,10 @@ absl::Status Attempt::Report(Stepper& stepper) {
   frames::StepDone done{start_.token,
                         MakeRow(step_, stepper.learning_rate(), ranks, since_, WallTimeMs())};
   AddDerived(ranks, done.row);
-  if (SecondsBetween(log_time_, now) >= kLogSeconds || step_ == plan_.target_steps) {
+  if (SecondsBetween(log_time_, now) >= kLogSeconds || step_ == target_steps()) {
     log_time_ = now;
     std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
-                 static_cast<long long>(step_), static_cast<long long>(plan_.target_steps),
+                 static_cast<long long>(step_), static_cast<long long>(target_steps()),
                  done.row["loss"].get<double>(), stepper.learning_rate(),
                  since_.tokens / std::max(since_.TrainingSeconds(), 1e-9));
   }
@@ -371,20 +338,22 @@ absl::Status Attempt::Report(Stepper& stepper) {
 }
 
 void Attempt::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row) {
-  row["flops"] = since_.tokens * FlopsPerToken(spec_.model, spec_.train.seq_len);
+  row["flops"] = since_.tokens * FlopsPerToken(state_.spec.model, state_.spec.train.seq_len);
   if (peak_flops_) row["peak_flops"] = *peak_flops_ * static_cast<double>(ranks.size());
 
   double local_squared = 0;
   for (const RankMeasures& rank : ranks) local_squared += rank.step.local_squared;
   local_squared /= static_cast<double>(ranks.size());
   if (local_squared > 0) {
-    const auto whole = static_cast<double>(plan_.tokens_per_step);
-    const double share = ranks.size() > 1 ? whole / static_cast<double>(ranks.size())
-                                          : whole / static_cast<double>(plan_.batch.micro_steps());
+    const auto whole = static_cast<double>(members_.plan.tokens_per_step);
+    const double share = ranks.size() > 1
+                             ? whole / static_cast<double>(ranks.size())
+                             : whole / static_cast<double>(members_.plan.batch.micro_steps());
     const double norm = ranks[0].step.grad_norm;
-    noise_scale_.Add(share, local_squared, whole, norm * norm);
+    state_.noise_scale.Add(share, local_squared, whole, norm * norm);
   }
-  if (const std::optional<double> noise = noise_scale_.Value()) row["noise_scale_tokens"] = *noise;
+  if (const std::optional<double> noise = state_.noise_scale.Value())
+    row["noise_scale_tokens"] = *noise;
 }
 
 absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
@@ -396,20 +365,20 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
   }
   // Rank 0 has the state, the others get it from there.
   frames::Start from = start_;
-  if (keeper_ != nullptr && keeper_->newest()) {
-    from.resume = keeper_->newest();
+  if (state_.keeper != nullptr && state_.keeper->newest()) {
+    from.resume = state_.keeper->newest();
     ++from.attempt;  // as the next attempt would: this one's own are then among those to choose
   }
+  const std::vector<Piece>& parameters = state_.home->pieces();
   if (IsRoot()) {
-    model_->Restart(static_cast<uint64_t>(spec_.seed));
-    optimizer_->Restart();
-    if (pretrained_)
-      DT_RETURN_IF_ERROR(LoadPretrained(*pretrained_, start_.rank, nullptr, *model_));
+    DrawAgain(state_.spec.model, static_cast<uint64_t>(state_.spec.seed), parameters);
+    state_.optimizer->Restart();
+    if (state_.pretrained) DT_RETURN_IF_ERROR(ReadPretrained(*state_.pretrained, parameters));
   }
   DT_ASSIGN_OR_RETURN(const Restored restored,
-                      RestoreSnapshot(from, group_.get(), *model_, *optimizer_));
+                      RestoreSnapshot(from, *members_.mesh, parameters, *state_.optimizer));
   stepper.nonfinite().OnRolledBack();
-  if (loss_scale_ != nullptr) loss_scale_->Resume(restored.loss_scale);
+  if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
   if (IsRoot()) {
     std::fprintf(stderr, "%s: back to the state of step %lld and on with step %lld (%d of %d)\n",
                  where.c_str(), static_cast<long long>(restored.step),
@@ -419,19 +388,19 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
 }
 
 absl::Status Attempt::Evaluate(Stepper& stepper) {
-  if (!val_data_ || evaluated_step_ == step_) return absl::OkStatus();
+  if (!state_.val_data || evaluated_step_ == step_) return absl::OkStatus();
   // A stop within it saves what is evaluated.
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
   const Clock::time_point before = Clock::now();
   EvalMeter meter(conversation_, start_.token, step_, start_.rank);
-  meter.Expect(ValidationParts(spec_, *val_data_, start_.rank, start_.world_size) +
-               tasks_.Parts(spec_, start_.rank, start_.world_size));
+  meter.Expect(ValidationParts(state_.spec, *state_.val_data, start_.rank, start_.world_size) +
+               state_.tasks.Parts(state_.spec, start_.rank, start_.world_size));
   const auto validate = [&] {
-    return Validate(spec_, *val_data_, *model_, device_, group_.get(), meter);
+    return Validate(state_.spec, *state_.val_data, *state_.model, device_, *members_.mesh, meter);
   };
   DT_ASSIGN_OR_RETURN(Validation validation, validate());
   // Every rank has the same figure, so all decide alike.
-  if (!std::isfinite(validation.loss) && spec_.nonfinite == NonFinite::kRollback) {
+  if (!std::isfinite(validation.loss) && state_.spec.nonfinite == NonFinite::kRollback) {
     DT_RETURN_IF_ERROR(RollBack(stepper, "the validation loss is not finite"));
     DT_ASSIGN_OR_RETURN(validation, validate());
   }
@@ -442,7 +411,8 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
   frames::Eval eval;
   eval.token = start_.token;
   eval.step = static_cast<uint64_t>(step_);
-  DT_RETURN_IF_ERROR(tasks_.Run(spec_, *model_, device_, group_.get(), meter, eval));
+  DT_RETURN_IF_ERROR(
+      state_.tasks.Run(state_.spec, *state_.model, device_, *members_.mesh, meter, eval));
   const Clock::time_point after = Clock::now();
   evaluated_step_ = step_;
   since_.eval_seconds += SecondsBetween(before, after);
@@ -455,14 +425,15 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
     std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),
                  validation.loss);
     conversation_.Say(eval);
-    keeper_->OnValidated(step_, validation.loss);
+    state_.keeper->OnValidated(step_, validation.loss);
   }
   return absl::OkStatus();
 }
 
 absl::Status Attempt::Save() {
-  if (keeper_ == nullptr) return absl::OkStatus();
-  DT_ASSIGN_OR_RETURN(const double seconds, keeper_->Save(step_));
+  if (state_.keeper == nullptr) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(const double seconds,
+                      state_.keeper->Save(step_, members_.strategy->Layout()));
   since_.checkpoint_seconds += seconds;
   step_time_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   return absl::OkStatus();

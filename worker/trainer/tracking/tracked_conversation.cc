@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kSchema = 1;  // of metrics.jsonl; a field that is added does not raise it
 constexpr std::chrono::seconds kFlushEvery{1};
-// A longer line is none of ours: the frames that lines are made of have a bound.
+// A longer line is not ours: the frames that lines are made of have a bound.
 constexpr size_t kLineBytes = 2 * frames::kFrameBytes;
 
 int64_t WallMs() {

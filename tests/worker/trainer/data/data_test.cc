@@ -133,6 +133,7 @@ class DataTest : public ::testing::Test {
   }
   DatasetOptions Options(int64_t seq_len = 4) const {
     return {.data_root = folder_.path(),
+            .field = "data.train",
             .pattern = "train_*.bin",
             .vocab_size = 1000,
             .seq_len = seq_len};

@@ -137,8 +137,9 @@ TEST(ScoreHellaSwagTest, IsWhatScoringOneEndingAtATimeGives) {
   const auto device = OpenCpu();
   FakeConversation conversation;
   EvalMeter meter(conversation, "t", 1, 0);
-  const HellaSwagScore score = *ScoreHellaSwag(spec, examples, *HellaSwagBatches(examples, 32),
-                                               model, *device, nullptr, meter);
+  Mesh mesh;
+  const HellaSwagScore score =
+      *ScoreHellaSwag(spec, examples, *HellaSwagBatches(examples, 32), model, *device, mesh, meter);
   const HellaSwagScore defined = ByDefinition(examples, model);
   EXPECT_EQ(score.examples, 120);
   EXPECT_EQ(score.acc, defined.acc);

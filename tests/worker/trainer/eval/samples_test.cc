@@ -59,8 +59,9 @@ TEST(GenerateTest, TheSameSeedGivesTheSameTokensAndAnotherOthers) {
   const auto device = OpenCpu();
   FakeConversation conversation;
   EvalMeter meter(conversation, "t", 1, 0);
+  Mesh mesh;
   const auto generate = [&](uint64_t seed) {
-    return *Generate(spec, {{5, 6}, 60, seed}, model, *device, nullptr, meter);
+    return *Generate(spec, {{5, 6}, 60, seed}, model, *device, mesh, meter);
   };
   const auto first = generate(7);
   ASSERT_EQ(first.size(), 3u);
@@ -80,8 +81,9 @@ TEST(GenerateTest, EndOfTextEndsASample) {
   const auto device = OpenCpu();
   FakeConversation conversation;
   EvalMeter meter(conversation, "t", 1, 0);
+  Mesh mesh;
   const auto generate = [&](uint16_t end_of_text) {
-    return (*Generate(spec, {{5}, end_of_text, 7}, model, *device, nullptr, meter))[0];
+    return (*Generate(spec, {{5}, end_of_text, 7}, model, *device, mesh, meter))[0];
   };
   const auto whole = generate(60);
   ASSERT_GE(whole.size(), 2u);

@@ -1,11 +1,19 @@
 // model_test.cc: the model, the optimizer and their sizes, against values that PyTorch gave
 // (reference/make_reference.py).
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "worker/trainer/device/failure.h"
@@ -70,10 +78,10 @@ struct Curve {
 
 Curve TrainByFormula(const ModelSpec& spec, int64_t steps) {
   at::set_num_threads(1);
-  const Transformer model(spec, /*seed=*/1, at::kCPU);
+  WholeHome home(at::kCPU);
+  const Transformer model(spec, /*seed=*/1, home);
   FillByFormula(model);
-  OptimizerSpec optimizer_spec;
-  AdamW optimizer(model.Parameters(), optimizer_spec);
+  AdamW optimizer(home.pieces(), OptimizerSpec{});
   Curve curve;
   for (int64_t step = 0; step < steps; ++step) {
     const at::Tensor ids = Tokens(step);
@@ -81,7 +89,7 @@ Curve TrainByFormula(const ModelSpec& spec, int64_t steps) {
         model.Loss(ids.slice(1, 0, kLength), ids.slice(1, 1, kLength + 1), /*training=*/true);
     for (const NamedTensor& parameter : model.Parameters()) parameter.tensor.mutable_grad().reset();
     loss.backward();
-    const at::Tensor norm = optimizer.GradientNorm();
+    const at::Tensor norm = GradientNorm(home.pieces());
     optimizer.Step(/*learning_rate=*/6e-4, /*clip=*/1.0, norm, LeftOut(norm));
     curve.losses.push_back(loss.item<double>());
     curve.norms.push_back(norm.item<double>());
@@ -111,6 +119,77 @@ TEST(TransformerTest, PostNormTrainsToPyTorchsLossesForAHundredSteps) {
   const Curve curve = TrainByFormula(SmallTinyTransformer(), std::size(kTinyTransformerLosses));
   ExpectNear(Of::kLosses, curve.losses, kTinyTransformerLosses);
   ExpectNear(Of::kNorms, curve.norms, kTinyTransformerNorms);
+}
+
+// Keeps all parameters in one flat buffer; the optimizer sees them flat, each in two halves.
+class HalvesHome final : public ParameterHome {
+ public:
+  explicit HalvesHome(int64_t floats) : buffer_(at::zeros({floats})) {}
+  c10::Device device() const override { return at::kCPU; }
+  at::Tensor Keep(const std::string& name, const at::Tensor& initial) override {
+    const int64_t size = initial.numel(), half = size / 2;
+    const at::Tensor flat = buffer_.slice(0, used_, used_ + size);
+    used_ += size;
+    const at::Tensor value = at::empty({0}).set_(buffer_.storage(), flat.storage_offset(),
+                                                 initial.sizes(), initial.strides());
+    for (const auto& [from, to] : {std::pair{int64_t{0}, half}, std::pair{half, size}}) {
+      pieces_.push_back({name, initial.sizes().vec(), from, flat.slice(0, from, to)});
+      Fill(pieces_.back(), initial);
+    }
+    wholes_.push_back(value.requires_grad_());
+    return value;
+  }
+  // Between a backward pass and the update: what the model's gradients are of the pieces.
+  void DealGradients() {
+    for (size_t i = 0; i < wholes_.size(); ++i) {
+      for (Piece* piece : {&pieces_[2 * i], &pieces_[2 * i + 1]}) {
+        piece->value.mutable_grad() =
+            wholes_[i].grad().flatten().slice(0, piece->from, piece->from + piece->value.numel());
+      }
+    }
+  }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  at::Tensor buffer_;
+  int64_t used_ = 0;
+  std::vector<at::Tensor> wholes_;
+  std::vector<Piece> pieces_;
+};
+
+TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWhateverPartsOfItTheOptimizerSees) {
+  const ModelSpec spec = SmallGpt();
+  WholeHome whole(at::kCPU);
+  HalvesHome halves(static_cast<int64_t>(CountParameters(spec)));
+  std::vector<double> losses[2];
+  const auto train = [&](ParameterHome& home, const std::vector<Piece>& pieces, auto&& deal,
+                         std::vector<double>& into) {
+    const Transformer model(spec, 5, home);
+    AdamW optimizer(pieces, OptimizerSpec{});
+    for (int64_t step = 0; step < 10; ++step) {
+      for (const NamedTensor& one : model.Parameters()) one.tensor.mutable_grad().reset();
+      const at::Tensor ids = Tokens(step);
+      const at::Tensor loss =
+          model.Loss(ids.slice(1, 0, kLength), ids.slice(1, 1, kLength + 1), /*training=*/true);
+      loss.backward();
+      deal();
+      const at::Tensor norm = at::ones({});  // that of halves rounds differently
+      optimizer.Step(6e-4, /*clip=*/0, norm, LeftOut(norm));
+      into.push_back(loss.item<double>());
+    }
+  };
+  train(
+      whole, whole.pieces(), [] {}, losses[0]);
+  train(
+      halves, halves.pieces(), [&] { halves.DealGradients(); }, losses[1]);
+  for (size_t i = 0; i < losses[0].size(); ++i) EXPECT_NEAR(losses[0][i], losses[1][i], 1e-6);
+  EXPECT_LT(losses[0].back(), losses[0].front());
+  // And both go back to where they began.
+  DrawAgain(spec, 5, whole.pieces());
+  const Transformer fresh(spec, 5, at::kCPU);
+  for (size_t i = 0; i < fresh.Parameters().size(); ++i) {
+    EXPECT_TRUE(at::equal(fresh.Parameters()[i].tensor, whole.pieces()[i].value));
+  }
 }
 
 TEST(TransformerTest, SizesAreThoseOfThePublishedModels) {
@@ -299,13 +378,14 @@ TEST(LossScaleTest, HalvesAtAnOverflowAndDoublesAfterManyStepsWithout) {
 TEST(LossScaleTest, NeitherTheUpdateNorTheClippingSeesTheScale) {
   const auto stepped = [](double factor) {
     at::Tensor parameter = at::ones({4, 4}).requires_grad_();
-    AdamW optimizer({{"p", parameter}}, OptimizerSpec{});
+    const std::vector<Piece> pieces{{"p", {4, 4}, 0, parameter}};
+    AdamW optimizer(pieces, OptimizerSpec{});
     parameter.mutable_grad() = at::arange(16, at::kFloat).view({4, 4}) * factor;
     const at::Tensor scale = at::full({}, factor);
-    const at::Tensor norm = optimizer.GradientNorm() / scale;
+    const at::Tensor norm = GradientNorm(pieces) / scale;
     optimizer.Step(1e-3, 1.0, norm, LeftOut(norm), scale);
     std::vector<at::Tensor> all{parameter.detach()};
-    for (const NamedTensor& state : optimizer.State()) all.push_back(state.tensor);
+    for (const Piece& state : optimizer.State()) all.push_back(state.value);
     return all;
   };
   const std::vector<at::Tensor> plain = stepped(1), scaled = stepped(1024);
@@ -314,16 +394,17 @@ TEST(LossScaleTest, NeitherTheUpdateNorTheClippingSeesTheScale) {
 
 TEST(AdamWTest, LeavesEverythingAsItIsWhenTheNormIsNotFinite) {
   at::Tensor parameter = at::ones({4, 4}).requires_grad_();
-  AdamW optimizer({{"p", parameter}}, OptimizerSpec{});
+  const std::vector<Piece> pieces{{"p", {4, 4}, 0, parameter}};
+  AdamW optimizer(pieces, OptimizerSpec{});
   parameter.mutable_grad() = at::full({4, 4}, std::nan(""));
   const auto step = [&] {
-    const at::Tensor norm = optimizer.GradientNorm();
+    const at::Tensor norm = GradientNorm(pieces);
     optimizer.Step(1e-3, 1.0, norm, LeftOut(norm));
   };
   step();
   EXPECT_TRUE(at::equal(parameter.detach(), at::ones({4, 4})));
-  for (const NamedTensor& state : optimizer.State()) {
-    EXPECT_TRUE(at::equal(state.tensor, at::zeros({4, 4}))) << state.name;
+  for (const Piece& state : optimizer.State()) {
+    EXPECT_TRUE(at::equal(state.value, at::zeros({4, 4}))) << state.name;
   }
   EXPECT_EQ(optimizer.Updates(), 0) << "the next one is the first";
   parameter.mutable_grad() = at::ones({4, 4});
@@ -341,6 +422,7 @@ TEST(FailureTest, TellsLibTorchsExceptionsApart) {
   };
   EXPECT_EQ(code_of([] { at::empty({int64_t{1} << 50}); }), kOutOfMemoryError);
   EXPECT_EQ(code_of([] { throw std::bad_alloc(); }), kOutOfMemoryError);
+  EXPECT_EQ(code_of([] { throw std::system_error(EPIPE, std::generic_category()); }), kIoError);
   EXPECT_EQ(code_of([] { throw std::runtime_error("[gloo/pair.cc:1] Connection closed by peer"); }),
             kCollectiveError);
   EXPECT_EQ(code_of([] { at::zeros({2}).view({3}); }), kIoError);
@@ -361,6 +443,29 @@ TEST(FailureTest, TellsLibTorchsExceptionsApart) {
             kOutOfMemoryError);
   EXPECT_EQ(code_of([&] { throw c10::AcceleratorError(here, 700, "illegal memory access, NCCL"); }),
             kIoError);
+}
+
+TEST(FailureTest, AThreadThatTheMemoryLimitHasNoRoomForIsOutOfMemory) {
+  const pid_t child = fork();
+  if (child == 0) {
+    // Larger than any stack that is left over from another thread, to be used again.
+    pthread_attr_t large;
+    pthread_attr_init(&large);
+    pthread_attr_setstacksize(&large, size_t{64} << 20);
+    pthread_setattr_default_np(&large);
+    const rlimit little{32 << 20, 32 << 20};
+    setrlimit(RLIMIT_DATA, &little);  // a stack counts as data
+    const absl::Status failed = Guarded([]() -> absl::Status {
+      std::thread([] {}).join();
+      return absl::OkStatus();
+    });
+    _exit(failed.code() == kOutOfMemoryError ? 0 : failed.ok() ? 1 : 2);
+  }
+  ASSERT_GT(child, 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "1: a thread started all the same; 2: another error";
 }
 
 TEST(FailureTest, SaysHowMuchMemoryWasMissingAndWhatToChange) {

@@ -72,9 +72,11 @@ TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
     WriteFolder(folder, spec, source, dtype);
     const absl::StatusOr<HfWeights> weights = FindPretrained(folder.path(), spec);
     ASSERT_TRUE(weights.ok()) << weights.status();
-    const Transformer model(spec, 2, at::kCPU);
+    WholeHome home(at::kCPU);
+    const Transformer model(spec, 2, home);
+    Mesh mesh;
     ASSERT_GT(LargestDifference(source, model, spec.vocab_size), 0.01);
-    ASSERT_TRUE(LoadPretrained(*weights, 0, nullptr, model).ok());
+    ASSERT_TRUE(LoadPretrained(*weights, mesh, home.pieces()).ok());
     EXPECT_LE(LargestDifference(source, model, spec.vocab_size), tolerance) << DTypeName(dtype);
   }
 }

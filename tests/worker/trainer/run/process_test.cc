@@ -1,5 +1,6 @@
 // process_test.cc: dttrain as a process: its flags, its lock, its cores, and how it leaves.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sched.h>
 
 #include "tests/worker/trainer/run/trainer_gang.h"
@@ -76,6 +77,39 @@ TEST_F(TrainerProcessTest, WaitsForTheLastTrainerOfItsSlotToBeGone) {
   EXPECT_FALSE(await_frame(second, std::chrono::milliseconds(1500)));
   first.reset();
   EXPECT_TRUE(await_frame(second, kTrainingPatience));
+}
+
+TEST_F(TrainerProcessTest, AStopIsHeardWhileARankStillWaitsForPeersThatDoNotCome) {
+  for (const int rank : {0, 1}) {
+    TrainerProcess alone, host;
+    frames::Start start = Start(SmallSpec());
+    start.world_size = 3;  // the third never comes
+    start.data_address = "127.0.0.1";
+    host.Send(start);
+    start.rank = 1;
+    alone.Send(start);
+    TrainerProcess& stopped = rank == 0 ? host : alone;
+    std::optional<frames::End> end;
+    // Far below the two minutes after which the rendezvous itself is given up.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!end && std::chrono::steady_clock::now() < until) {
+      pollfd waiting[] = {{host.fd(), POLLIN, 0}, {alone.fd(), POLLIN, 0}};
+      poll(waiting, 2, 100);
+      for (TrainerProcess* process : {&host, &alone}) {
+        for (const frames::FromTrainer& frame : process->Receive()) {
+          const auto* store = std::get_if<frames::StoreUp>(&frame);
+          if (store != nullptr) {
+            alone.Send(frames::Connect{start.token, store->address});
+            stopped.Send(frames::Stop{start.token, /*checkpoint=*/false});
+          }
+          const auto* ended = std::get_if<frames::End>(&frame);
+          if (ended != nullptr && process == &stopped) end = *ended;
+        }
+      }
+    }
+    ASSERT_TRUE(end) << "rank " << rank << " still waits";
+    EXPECT_EQ(end->cause, "cancelled") << end->message;
+  }
 }
 
 }  // namespace

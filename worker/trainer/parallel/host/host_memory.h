@@ -44,7 +44,7 @@ struct HostControl {
 class HostMemory {
  public:
   static absl::StatusOr<std::shared_ptr<HostMemory>> Make(const HostMemoryShape& shape);
-  // Of the process `owner`, which has it as `descriptor`.
+  // Opens that of process `owner`, which has it as `descriptor`.
   static absl::StatusOr<std::shared_ptr<HostMemory>> Open(pid_t owner, int descriptor,
                                                           const HostMemoryShape& shape);
   ~HostMemory();

@@ -1,0 +1,17 @@
+// train_vocabulary.h: a vocabulary for the benchmark where GPT-2's is not at hand.
+//
+// Role:   pure; the same text, the same merges.
+// Source: P. Gage, "A New Algorithm for Data Compression" (1994), on the words of a text as
+//         R. Sennrich, B. Haddow and A. Birch use it (2016).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dt::bench {
+
+// The text of a vocab.bpe: a line "#version …", then at most `merges` merges of `text`'s bytes,
+// most frequent first. Words are what spaces and line ends part, each with the space before it.
+std::string TrainVocabulary(std::string_view text, int merges);
+
+}  // namespace dt::bench

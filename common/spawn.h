@@ -1,0 +1,41 @@
+// spawn.h: starts another program. Never fork: a process of ours may have gRPC's threads.
+//
+// Threads: any.
+// Errors:  Unavailable, with the program's path and the system's reason.
+// Tests:   tests/common/spawn_test.cc
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace dt {
+
+using Environment = std::map<std::string, std::string>;
+
+// This process's variables with `over` in their place, and without those by which a service manager
+// speaks to this process alone.
+Environment EnvironmentWith(const Environment& over);
+
+enum class ProcessGroup { kOfParent, kOwn };
+
+struct SpawnOptions {
+  std::string path;                    // of the program; becomes its first word
+  std::vector<std::string> arguments;  // those behind it
+  Environment environment = EnvironmentWith({});
+  // Descriptors of ours, and their numbers in the program. Ours are not among those numbers. 0 is
+  // /dev/null unless it is named; beyond those named and 2 nothing stays open.
+  std::vector<std::pair<int, int>> descriptors;
+  std::string log;  // where 1 and 2 go, appended, when it is not empty
+  ProcessGroup group = ProcessGroup::kOfParent;
+};
+
+// The process's number; the caller waits for it. It begins with default signals, none blocked.
+absl::StatusOr<pid_t> Spawn(const SpawnOptions& options);
+
+}  // namespace dt

@@ -1,0 +1,65 @@
+// saving_test.cc: what real dttrain processes write, byte by byte.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "checkpoint/checkpoint.h"
+#include "tests/worker/trainer/run/attempt_fixture.h"
+
+namespace dt::testing {
+namespace {
+
+class SavingTest : public AttemptTest {
+ protected:
+  // Accumulation, clipping, dropout, evaluations, several checkpoints.
+  static nlohmann::json FullSpec() {
+    nlohmann::json spec = SmallSpec();
+    spec["model"]["dropout"] = 0.1;
+    spec["train"]["max_steps"] = "9";
+    spec["train"]["global_batch_size"] = "16";
+    spec["train"]["grad_clip"] = 0.5;
+    spec["eval"]["every"] = "4";
+    spec["checkpoint"] = {{"every", {{"steps", 2}}}, {"keep_latest", 100}};
+    return spec;
+  }
+  // Hashes of the tensors' files of every checkpoint, by the checkpoint's step and file.
+  std::map<std::string, std::string> Hashes(const frames::Start& start, const Told& told) {
+    std::map<std::string, std::string> hashes;
+    for (const frames::CheckpointDone& done : told.checkpoints) {
+      const auto id = trainer::ParseCheckpointPath(done.path);
+      EXPECT_TRUE(id) << done.path;
+      const auto opened = trainer::OpenCheckpoint(start.storage, *id, done.manifest_hash);
+      EXPECT_TRUE(opened.ok()) << opened.status();
+      if (!opened.ok()) continue;
+      for (const trainer::ManifestFile& file : opened->manifest.files) {
+        hashes[std::to_string(done.step) + "/" + file.name] = file.sha256;
+      }
+    }
+    return hashes;
+  }
+  std::map<std::string, std::string> Train(int ranks, const std::vector<std::string>& flags) {
+    frames::Start start = StoredStart(FullSpec());
+    start.trial = next_trial_++;
+    const Told told = TrainerGang(ranks, flags).Run(start);
+    EXPECT_EQ(told.Cause(), "finished") << told.Message();
+    return Hashes(start, told);
+  }
+
+  uint32_t next_trial_ = 1;
+};
+
+TEST_F(SavingTest, TheSameTrialWritesTheSameBytesWheneverAndHoweverItsGradientsAreReduced) {
+  const std::vector<std::string> plain{"--threads", "1"};
+  const auto once = Train(1, plain);
+  EXPECT_EQ(once.size(), 10u) << "two files of the steps 2, 4, 6, 8 and 9";
+  EXPECT_EQ(Train(1, plain), once);
+  const auto shared = Train(2, plain);
+  EXPECT_EQ(shared.size(), 10u);
+  EXPECT_EQ(Train(2, {"--threads", "1", "--all-reduce", "gloo"}), shared);
+  EXPECT_NE(shared, once) << "other dropout, other sums: the test would not notice anything";
+}
+
+}  // namespace
+}  // namespace dt::testing

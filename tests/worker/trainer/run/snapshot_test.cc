@@ -1,0 +1,103 @@
+// snapshot_test.cc: a training state to files and back, one tensor at a time.
+#include "worker/trainer/run/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/manifest.h"
+#include "common/files.h"
+#include "tests/testing/temp_folder.h"
+#include "worker/trainer/model/transformer.h"
+
+namespace dt::trainer {
+namespace {
+
+using ::dt::testing::TempFolder;
+
+ModelSpec SmallModel() {
+  ModelSpec spec;
+  spec.n_layer = 1;
+  spec.n_head = 2;
+  spec.n_embd = 8;
+  spec.n_ff = 12;
+  spec.n_positions = 6;
+  spec.vocab_size = 20;
+  spec.vocab_pad = 32;
+  return spec;
+}
+
+// A model with moments that are not zero.
+struct State {
+  explicit State(uint64_t seed) : model(SmallModel(), seed, home) {
+    auto generator = at::detail::createCPUGenerator(seed + 1);
+    for (const Piece& moment : optimizer.State()) moment.value.normal_(0, 1, generator);
+  }
+  WholeHome home{at::kCPU};
+  Transformer model;
+  AdamW optimizer{home.pieces(), OptimizerSpec{}};
+};
+
+constexpr CheckpointId kId{{7, 2}, 1, 5};
+
+frames::Start ResumeFrom(const std::string& storage, const SavedCheckpoint& saved) {
+  frames::Start start;
+  start.experiment = kId.trial.experiment;
+  start.trial = kId.trial.trial;
+  start.attempt = 2;
+  start.spec = nlohmann::json::object();
+  start.storage = storage;
+  start.resume = frames::Resume{kId.step, saved.id.Path(), saved.manifest_hash};
+  return start;
+}
+
+Manifest SmallManifest() {
+  Manifest manifest;
+  manifest.optimizer_steps = 4;
+  manifest.spec_hash = SpecHash(nlohmann::json::object());
+  return manifest;
+}
+
+TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
+  const TempFolder folder;
+  const State state(3);
+  const auto saved = SaveSnapshot(folder.path(), kId,
+                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  const std::pair<const char*, const std::vector<Piece>*> files[] = {
+      {"model.safetensors", &state.home.pieces()},
+      {"optimizer.safetensors", &state.optimizer.State()}};
+  for (const auto& [name, pieces] : files) {
+    std::vector<TensorRef> refs;
+    for (const Piece& piece : *pieces) {
+      refs.push_back({piece.name, DType::kF32, piece.shape, piece.value.const_data_ptr()});
+    }
+    ASSERT_TRUE(WriteSafetensors(folder / name, refs).ok());
+    const auto expected = ReadFile(folder / name, 1 << 20);
+    const auto written = ReadFile(folder / saved->id.Path() + "/" + name, 1 << 20);
+    ASSERT_TRUE(expected.ok() && written.ok()) << written.status();
+    EXPECT_EQ(*written, *expected) << name;
+  }
+}
+
+TEST(SnapshotTest, ComesBackBitForBit) {
+  const TempFolder folder;
+  const State state(3);
+  const auto saved = SaveSnapshot(folder.path(), kId,
+                                  {state.home.pieces(), state.optimizer.State()}, SmallManifest());
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  State other(4);
+  Mesh mesh;
+  const auto restored = RestoreSnapshot(ResumeFrom(folder.path(), *saved), mesh,
+                                        other.home.pieces(), other.optimizer);
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(restored->step, 5);
+  EXPECT_EQ(other.optimizer.Updates(), 4);
+  for (size_t i = 0; i < state.home.pieces().size(); ++i) {
+    EXPECT_TRUE(at::equal(state.home.pieces()[i].value, other.home.pieces()[i].value));
+  }
+  for (size_t i = 0; i < state.optimizer.State().size(); ++i) {
+    EXPECT_TRUE(at::equal(state.optimizer.State()[i].value, other.optimizer.State()[i].value));
+  }
+}
+
+}  // namespace
+}  // namespace dt::trainer

@@ -1,0 +1,58 @@
+// parameter_home.h: where parameters live. The model asks its home to keep each one and computes
+// with what it gets back; the optimizer and checkpoints see what the home holds, as pieces.
+//
+// Role:      the seam for sharding: a home that keeps a part of each parameter changes neither the
+//            model nor the files.
+// Ownership: a home owns the storage; model, optimizer and strategy share its tensors.
+// Threads:   the training thread.
+// Errors:    LibTorch's exceptions (out of memory among them) pass through.
+// Tests:     tests/worker/trainer/model/model_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "worker/trainer/device/torch_prefix.h"
+
+namespace dt::trainer {
+
+// What a rank holds of one parameter, or of a moment of one: all of it or a part.
+struct Piece {
+  std::string name;            // of the whole
+  std::vector<int64_t> shape;  // of the whole
+  int64_t from = 0;            // its first element in the whole
+  at::Tensor value;            // a leaf; of a parameter, its gradient is value.grad()
+
+  bool IsWhole() const { return from == 0 && value.sizes() == at::IntArrayRef(shape); }
+};
+// Overwrites what the piece is of `whole`, which is on any device.
+void Fill(const Piece& piece, const at::Tensor& whole);
+// Of all gradients together, on the device: reading it waits for the device.
+at::Tensor GradientNorm(const std::vector<Piece>& pieces);
+
+class ParameterHome {
+ public:
+  virtual ~ParameterHome() = default;
+  virtual c10::Device device() const = 0;
+  // Takes the parameter's first value, drawn on the CPU, and gives what the model is to compute
+  // with: of the same shape, on device(), with a gradient. Parameters come one at a time and in the
+  // same order on every rank.
+  virtual at::Tensor Keep(const std::string& name, const at::Tensor& initial) = 0;
+};
+
+// Every rank holds every parameter whole.
+class WholeHome final : public ParameterHome {
+ public:
+  explicit WholeHome(c10::Device device) : device_(device) {}
+  c10::Device device() const override { return device_; }
+  at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
+  // In the order in which they came.
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  const c10::Device device_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace dt::trainer

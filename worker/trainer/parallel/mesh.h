@@ -1,0 +1,60 @@
+// mesh.h: who talks to whom: the ranks of an attempt along axes, each of which is a group.
+//
+// Role:      the one place that knows whether a rank has peers. Everything else gathers and
+//            broadcasts along an axis; a rank that is alone there gets back what it gave.
+//            There is the data axis alone today, so every axis is the same group.
+// Ownership: shared by the training thread and by whoever may abort it.
+// Threads:   Abort from any thread, also while the ranks are still meeting; everything else from
+//            the training thread.
+// Errors:    those of Group.
+// Tests:     tests/worker/trainer/parallel/mesh_test.cc, tests/worker/trainer/run/attempt_test.cc
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "worker/trainer/parallel/group.h"
+
+namespace dt::trainer {
+
+enum class Axis {
+  kWorld,  // all ranks of the attempt
+  kData,   // those that hold the same part of the model, each with its own share of the batch
+};
+
+class Mesh {
+ public:
+  // A rank that talks to nobody, until it joins.
+  Mesh() = default;
+
+  // Begins to note what an abort has to tear down. Before the ranks' store is opened, so that an
+  // abort ends the meeting as well.
+  void Prepare(Device& device, const GroupOptions& options);
+  // With the other ranks, through the store of `meeting`; all of them call it. REQUIRES: Prepare.
+  absl::Status Join(Device& device, const Rendezvous& meeting);
+
+  // The group of an axis; null: this rank joined nobody.
+  const std::shared_ptr<Group>& group(Axis axis) const;
+  int rank(Axis axis) const;
+  int size(Axis axis) const;
+  // Whether this rank speaks for all.
+  bool IsRoot() const { return rank(Axis::kWorld) == 0; }
+
+  // Every rank's row of numbers, in order of rank along the axis. All give equally many.
+  std::vector<std::vector<double>> Gather(Axis axis, const std::vector<double>& mine);
+  // Overwrites `tensors` with those of the axis' first rank.
+  void BroadcastFromFirst(Axis axis, const std::vector<at::Tensor>& tensors);
+  // Group::RequireIntact, of every axis.
+  void RequireIntact();
+  // Makes every collective fail, here and on the peers, now. One that comes before the ranks have
+  // met ends the meeting.
+  void Abort();
+
+ private:
+  std::mutex mutex_;  // of what Abort reads
+  std::shared_ptr<Group> world_;
+  bool aborted_ = false;
+};
+
+}  // namespace dt::trainer

@@ -1,0 +1,41 @@
+// membership.h: what a rank is to its gang: who is in it, how they stay together, and which samples
+// are this rank's. All of it would fall with a change of members, and is made anew from
+// training_state.h.
+//
+// Ownership: of the attempt, which destroys it before the state; in the order in which one uses the
+//            other.
+// Errors:    of Meet those of meeting and joining; LibTorch's exceptions pass through.
+// Tests:     tests/worker/trainer/run/attempt_test.cc
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "worker/trainer/data/loader.h"
+#include "worker/trainer/link/conversation.h"
+#include "worker/trainer/parallel/mesh.h"
+#include "worker/trainer/parallel/strategy.h"
+#include "worker/trainer/run/train.h"
+#include "worker/trainer/trial/spec.h"
+
+namespace dt::trainer {
+
+struct Membership {
+  StepPlan plan;                                       // this rank's share of each step
+  std::shared_ptr<Mesh> mesh = std::make_shared<Mesh>();  // shared with whoever may abort it
+  std::shared_ptr<Timeline> timeline;                  // shared with what times the all-reduces
+  std::unique_ptr<Strategy> strategy;
+  std::unique_ptr<Loader> loader;
+};
+
+// Joins `mesh` with the other ranks of the attempt; nothing to do for a rank that is to be alone.
+// A stop ends it.
+absl::Status Meet(const frames::Start& start, Device& device, Conversation& conversation,
+                  const AttemptOptions& options, const std::shared_ptr<Mesh>& mesh);
+
+// `pieces`, which outlive it, have the values to begin with. `layout`: of the checkpoint resumed
+// from.
+std::unique_ptr<Strategy> MakeStrategy(const std::vector<Piece>& pieces, const Membership& members,
+                                       double bucket_mb, BucketLayout layout);
+
+}  // namespace dt::trainer

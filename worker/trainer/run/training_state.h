@@ -1,0 +1,36 @@
+// training_state.h: what of an attempt a change of its members would leave as it is.
+//
+// Role:      data, parameters, optimizer, checkpoints: none of it knows the other ranks.
+//            membership.h has the rest.
+// Ownership: of the attempt; in the order in which one uses the other.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "worker/trainer/data/dataset.h"
+#include "worker/trainer/eval/tasks.h"
+#include "worker/trainer/model/transformer.h"
+#include "worker/trainer/optim/adamw.h"
+#include "worker/trainer/parallel/noise_scale.h"
+#include "worker/trainer/precision/loss_scale.h"
+#include "worker/trainer/run/keeper.h"
+#include "worker/trainer/run/pretrained.h"
+#include "worker/trainer/trial/spec.h"
+
+namespace dt::trainer {
+
+struct TrainingState {
+  TrialSpec spec;
+  std::optional<Dataset> train_data, val_data;
+  EvalTasks tasks;
+  std::optional<HfWeights> pretrained;  // with model.init_from
+  std::unique_ptr<WholeHome> home;
+  std::unique_ptr<Transformer> model;
+  std::unique_ptr<AdamW> optimizer;
+  std::unique_ptr<LossScale> loss_scale;  // of fp16 alone
+  NoiseScale noise_scale;
+  std::unique_ptr<CheckpointKeeper> keeper;  // of rank 0, once training began
+};
+
+}  // namespace dt::trainer
