@@ -60,7 +60,9 @@ class Attributes {
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     posix_spawnattr_setpgroup(&attributes_, 0);
-    const int own = group == ProcessGroup::kOwn ? POSIX_SPAWN_SETPGROUP : 0;
+    const int own = group == ProcessGroup::kOwn          ? POSIX_SPAWN_SETPGROUP
+                    : group == ProcessGroup::kOwnSession ? POSIX_SPAWN_SETSID
+                                                         : 0;
     posix_spawnattr_setflags(
         &attributes_, static_cast<int16_t>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | own));
   }

@@ -22,7 +22,8 @@ using Environment = std::map<std::string, std::string>;
 // speaks to this process alone.
 Environment EnvironmentWith(const Environment& over);
 
-enum class ProcessGroup { kOfParent, kOwn };
+// kOwnSession: a group of its own that no terminal signals either.
+enum class ProcessGroup { kOfParent, kOwn, kOwnSession };
 
 struct SpawnOptions {
   std::string path;                    // of the program; becomes its first word

@@ -21,7 +21,7 @@ demo_data() {
     python3 -c 'import json, sys; print(json.load(sys.stdin)["data"])'
 }
 
-# demo_prepare FOLDER: a corpus of this repository's text; what is there already is kept. It appears whole or not at all.
+# demo_prepare FOLDER: a corpus of this repository's text, whole or not at all; what is there already is kept.
 demo_prepare() {
   local folder part="$1/.quickstart.part" inputs=()
   if [ -e "$1/quickstart" ]; then

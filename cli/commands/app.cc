@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,7 +13,9 @@
 #include "cli/commands/completion.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
+#include "common/limits.h"
 #include "common/status.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "spec/spec.h"
 
@@ -22,6 +25,7 @@ namespace {
 constexpr char kAbout[] =
     "dtctl submits experiments to a dtrain coordinator and shows what came of them.";
 constexpr char kRootExamples[] =
+    "dtctl up                            # a coordinator and workers on this machine\n"
     "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
     "dtctl get experiments               # what there is\n"
     "dtctl explain last/3                # why trial 3 of the newest experiment waits\n"
@@ -67,7 +71,8 @@ std::string DidYouMean(const std::string& wrong, const std::vector<std::string>&
 std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
   std::string text = error.what();
   if (text == "A subcommand is required") {
-    return absl::StrCat("which command? There is ", absl::StrJoin(CommandNames(&chosen), ", "));
+    return absl::StrCat("a command is missing; choose one of: ",
+                        absl::StrJoin(CommandNames(&chosen), ", "));
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
     const std::vector<std::string> names = absl::StrSplit(text, " excludes ");
@@ -100,7 +105,7 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
     const std::string near = DidYouMean(rest.front(), known);
     return absl::StrCat(
         "unknown command '", Printable(rest.front()), "'",
-        near.empty() ? absl::StrCat("; there is ", absl::StrJoin(known, ", ")) : near);
+        near.empty() ? absl::StrCat("; choose one of: ", absl::StrJoin(known, ", ")) : near);
   }
   if (option != rest.end()) {
     const std::string name = option->substr(0, option->find('='));
@@ -110,8 +115,37 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
   return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
 }
 
+// Its beginning and its end, where somebody's whole file is in it.
+std::string Bounded(std::string_view message) {
+  if (message.size() <= limits::kErrorTextBytes) return CleanText(message, message.size());
+  constexpr size_t kEnd = limits::kErrorTextBytes / 4;
+  const std::string begin = CleanText(message, limits::kErrorTextBytes - kEnd);
+  size_t from = message.size() - kEnd;
+  while (from < message.size() && Utf8Length(message.substr(from)) == 0) ++from;
+  return absl::StrCat(begin, " ... (", FormatCount(from - begin.size()), " bytes left out) ... ",
+                      CleanText(message.substr(from), kEnd));
+}
+
+// Text goes into messages and files that are UTF-8. Names of this machine's own files are free.
+// Errors: InvalidArgument naming the option and showing the bytes.
+absl::Status CheckUtf8(const std::vector<std::string>& arguments) {
+  static const std::set<std::string> kOfFiles = {"data", "checkpoint", "report", "up"};
+  std::string option;
+  for (const std::string& word : arguments) {
+    if (kOfFiles.contains(word)) return absl::OkStatus();
+    if (!IsUtf8(word)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option.empty() ? "an argument" : option, " is '", Printable(word),
+                       "', which is not UTF-8; type it in a UTF-8 locale, or rename the file"));
+    }
+    option = absl::StartsWith(word, "-") ? word : "";
+  }
+  return absl::OkStatus();
+}
+
 void PrintError(const Terminal& terminal, const CommandTree::Shared& shared, Format format,
-                std::string_view code, std::string_view message) {
+                std::string_view code, std::string_view whole_message) {
+  const std::string message = Bounded(whole_message);
   if (format == Format::kJson || format == Format::kJsonl) {
     const Json fields = {{"code", code}, {"message", message}};
     *terminal.err << JsonLine(Document("Error", fields)) << std::flush;
@@ -266,6 +300,11 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
   }
   if (arguments.front() == "__complete") {
     return RunComplete(*tree, {arguments.begin() + 1, arguments.end()}, terminal, interrupt);
+  }
+  if (const absl::Status text = CheckUtf8(arguments); !text.ok()) {
+    PrintError(terminal, tree->shared(), Format::kTable, "invalid_argument",
+               std::string(text.message()));
+    return static_cast<int>(ExitCode::kUsage);
   }
   const auto print = [&](const std::string& text) {
     const Command command = {[&text](Session& session) -> absl::StatusOr<ExitCode> {

@@ -27,7 +27,7 @@ struct ExportOptions {
 // The trial's best checkpoint by validation loss, else its newest. Errors: NotFound when it has
 // none.
 absl::StatusOr<v1::CheckpointSummary> BestOf(Session& session, const std::string& trial) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(trial));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseTrial(trial));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
@@ -59,10 +59,10 @@ absl::Status NoCheckpoint(const ExportOptions& options) {
                      ", so it is no checkpoint; name the folder of one, such as ",
                      "STORAGE/12/3/a1/step-500, or a trial with --storage DIR"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", source, "' is neither a checkpoint's folder here nor a trial; name a ",
-                   "folder, such as STORAGE/12/3/a1/step-500, or with --storage DIR a trial, such ",
-                   "as 12/3, or a checkpoint as printed, such as 12/3/a1/step-500"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", source, "' is not a checkpoint's folder and not a trial; give a folder, such ",
+      "as STORAGE/12/3/a1/step-500, or with --storage DIR a trial, such as 12/3, or a ",
+      "checkpoint as 'dtctl get checkpoints' prints it, such as 12/3/a1/step-500"));
 }
 
 // A trial's name is often a folder's too, its own in the storage: with a storage the trial is
@@ -81,8 +81,9 @@ absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOp
       chosen.checkpoint = options.source;
     } else if (trial) {
       return absl::InvalidArgumentError(
-          "of a trial, dtctl must know where its checkpoints lie; give --storage DIR, the workers' "
-          "storage folder as this machine sees it, or name a checkpoint's folder");
+          "for a trial, give --storage DIR, the workers' storage folder as this machine sees it; "
+          "or "
+          "name a checkpoint's folder");
     } else {
       return NoCheckpoint(options);
     }

@@ -1,11 +1,11 @@
 // completion.h: what may follow on a command line, for shells.
 //
-// Role:    `dtctl __complete SHELL WORD…` prints candidates, a line each, with a tab and what it is;
-//          ":files" asks the shell for file names. The scripts only call it: the tree of commands
-//          is the one place that knows what there is.
+// Role:    `dtctl __complete SHELL WORD…` prints candidates, a line each, with a tab and what it
+//          is; ":files" asks the shell for file names. The scripts only call it: the tree of
+//          commands is the one place that knows what there is.
 // Errors:  none are shown at a TAB key: what is not known is not offered. CompletionScript:
 //          InvalidArgument naming the shells there are.
-// Tests:   tests/cli/commands/completion_test.cc; tests/tools/completion_test.py, in the real shells
+// Tests:   tests/cli/commands/completion_test.cc; tests/tools/completion_test.py, in real shells
 #pragma once
 
 #include <functional>

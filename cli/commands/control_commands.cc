@@ -34,7 +34,7 @@ std::string NameOf(uint64_t experiment, uint32_t trial) {
 }
 
 absl::StatusOr<ExitCode> Cancel(Session& session, const CancelOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   v1::CancelRequest request = Select<v1::CancelRequest>(selector);
   request.set_reason(options.reason);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
@@ -58,7 +58,7 @@ absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
     return absl::InvalidArgumentError(
         "which trials? add --failed, --cancelled, or both; finished ones are never run again");
   }
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   v1::RetryRequest request = Select<v1::RetryRequest>(selector);
   request.set_failed(options.failed);
   request.set_cancelled(options.cancelled);
@@ -78,7 +78,7 @@ struct DeleteOptions {
 };
 
 absl::StatusOr<ExitCode> Delete(Session& session, const DeleteOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseExperiment(options.selector));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(options.selector));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));

@@ -12,6 +12,7 @@
 #include "cli/commands/bar.h"
 #include "cli/commands/data.h"
 #include "cli/view/format.h"
+#include "common/status.h"
 
 namespace dt::cli {
 namespace {
@@ -64,7 +65,7 @@ void AddTokenizer(CommandTree& tree, CLI::App* app, corpus::TokenizeOptions& opt
   AddNames<corpus::Tokenizer>(
       tree, app, "--tokenizer",
       {{"byte", corpus::Tokenizer::kByte}, {"gpt2", corpus::Tokenizer::kGpt2}},
-      "byte (unless given): ids 0 to 255 are the bytes, 256 stands before each document; "
+      "byte (unless given): ids 0 to 255 are the bytes, 256 comes before each document; "
       "gpt2: GPT-2's byte-level BPE, 50,257 ids, which needs --vocab",
       &options.tokenizer);
   AddNames<corpus::ShardFormat>(
@@ -73,7 +74,7 @@ void AddTokenizer(CommandTree& tree, CLI::App* app, corpus::TokenizeOptions& opt
       "bin (unless given): shards as llm.c has them; npy: as NumPy has them, uint16",
       &options.format);
   app->add_option("--vocab", options.vocabulary,
-                  "GPT-2's vocab.bpe (elsewhere called merges.txt), of --tokenizer gpt2")
+                  "GPT-2's vocab.bpe (elsewhere called merges.txt), for --tokenizer gpt2")
       ->option_text("FILE");
   app->add_option("--text-field", options.text_field,
                   "The field of a JSON line that has the text; text unless given")
@@ -108,8 +109,9 @@ void AddDataCommands(CommandTree& tree) {
       ->option_text("DIR")
       ->required();
   AddTokenizer(tree, app, *options);
+  auto shard_tokens = std::make_shared<int64_t>(static_cast<int64_t>(options->shard_tokens));
   app->add_option(
-         "--shard-tokens", options->shard_tokens,
+         "--shard-tokens", *shard_tokens,
          absl::StrCat("Tokens of a shard; ", FormatCount(options->shard_tokens), " unless given"))
       ->option_text("N");
   CLI::Option* fraction =
@@ -129,8 +131,10 @@ void AddDataCommands(CommandTree& tree) {
       ->excludes(first);
   auto overwrite = std::make_shared<bool>(false);
   app->add_flag("--overwrite", *overwrite, "Replace the shards that the folder has");
-  tree.OnRun(app, {[=](Session& session) {
+  tree.OnRun(app, {[=](Session& session) -> absl::StatusOr<ExitCode> {
                      corpus::TokenizeOptions chosen = *options;
+                     DT_RETURN_IF_ERROR(CheckAtLeast("--shard-tokens", *shard_tokens, 1));
+                     chosen.shard_tokens = static_cast<uint64_t>(*shard_tokens);
                      if (*first_shard) chosen.validation = corpus::Validation::kFirstShard;
                      if (!chosen.validation_inputs.empty()) {
                        chosen.validation = corpus::Validation::kFiles;

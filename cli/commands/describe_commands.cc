@@ -116,7 +116,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
       lines, "progress",
       {absl::StrCat(FormatRatio(experiment.progress_ratio()), "; ",
                     Plural(experiment.trials(), "trial"), ": ", experiment.running(), " running, ",
-                    experiment.pending(), " waiting, ", experiment.finished(), " finished, ",
+                    experiment.pending(), " pending, ", experiment.finished(), " finished, ",
                     experiment.cancelled(), " cancelled, ", FailedText(experiment))});
   AppendFact(lines, "description", {Printable(found.spec().description())});
   for (const v1::Label& label : experiment.labels()) {
@@ -160,8 +160,10 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
   if (ended && attempt.rank() >= 0 && !good) {
     AppendFact(lines, "decided by", {absl::StrCat("rank ", attempt.rank())});
   }
+  const bool lost = attempt.attempt() > 1 && attempt.resumed_step() == 0;
   AppendFact(lines, "steps",
-             {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step())});
+             {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step(),
+                           lost ? "; no checkpoint had been saved that it could go on from" : "")});
   AppendFact(lines, "placed", {Printable(attempt.reason())});
   AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
   AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});
@@ -180,10 +182,14 @@ Cell TrialStateCell(const v1::TrialSummary& trial) {
   return cell;
 }
 
-void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
+void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial, uint64_t best_step) {
   if (trial.has_latest()) AppendFact(lines, "loss", {FormatLoss(trial.latest().loss())});
   AppendFact(lines, "val loss", {FormatLoss(trial.val_loss())});
-  AppendFact(lines, "best val loss", {FormatLoss(trial.best_val_loss())});
+  if (std::isfinite(trial.best_val_loss())) {
+    AppendFact(lines, "best",
+               {absl::StrCat(FormatLoss(trial.best_val_loss()),
+                             best_step == 0 ? "" : absl::StrCat(" at step ", best_step))});
+  }
   AppendFact(lines, "tokens/s", {RateText(trial)});
   if (const std::string share = AllReduceText(trial); share != kNone) {
     AppendFact(lines, "all-reduce",
@@ -196,28 +202,34 @@ void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (!Ended(trial.state())) AppendFact(lines, "time left", {FormatDuration(trial.eta_seconds())});
 }
 
-// The trial's newest validation with all it measured; of step 0 when there is none.
-absl::StatusOr<v1::Evaluation> NewestEvaluation(Client& client, const v1::TrialSummary& trial) {
+// A trial's validations with all that they measured; of step 0 when there is none.
+struct Validations {
+  v1::Evaluation newest;
+  v1::Evaluation best;
+};
+absl::StatusOr<Validations> FindValidations(Client& client, const v1::TrialSummary& trial) {
   v1::ReadMetricsRequest request;
   request.set_experiment(trial.experiment());
   request.set_trial(trial.trial());
   request.set_page_size(1000);
-  v1::Evaluation newest;
+  Validations found;
   // Evaluations come before all rows.
   for (;;) {
     DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client.ReadMetrics(request));
     for (const v1::EvaluationRow& row : page.evaluations()) {
-      if (row.evaluation().split() == "val" && row.evaluation().step() >= newest.step()) {
-        newest = row.evaluation();
-      }
+      const v1::Evaluation& one = row.evaluation();
+      if (one.split() != "val") continue;
+      if (one.step() >= found.newest.step()) found.newest = one;
+      if (found.best.step() == 0 || one.loss() < found.best.loss()) found.best = one;
     }
-    if (page.rows_size() > 0 || page.next_page_token().empty()) return newest;
+    if (page.rows_size() > 0 || page.next_page_token().empty()) return found;
     request.set_page_token(page.next_page_token());
   }
 }
 
 std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
-                             const v1::Evaluation& evaluation) {
+                             const Validations& validations) {
+  const v1::Evaluation& evaluation = validations.newest;
   const v1::TrialSummary& trial = found.trial();
   const v1::Provenance& provenance = trial.provenance();
   std::vector<Line> lines = {
@@ -225,7 +237,7 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
   AppendFact(lines, "state", TrialStateCell(trial));
   AppendFact(lines, "why", {Printable(found.explanation())});
   AppendFact(lines, "message", {Printable(trial.message())});
-  AppendNumbers(lines, trial);
+  AppendNumbers(lines, trial, validations.best.step());
   if (evaluation.has_hellaswag_acc()) {
     AppendFact(
         lines, "HellaSwag",
@@ -314,7 +326,7 @@ absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
 absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
                                             const v1::GetExperimentResponse& found) {
   if (session.format() == Format::kYaml) {
-    session.out() << ExperimentFiles(found) << std::flush;
+    session.out() << session.ForTerminal(ExperimentFiles(found)) << std::flush;
     return ExitCode::kOk;
   }
   LiveState state;
@@ -340,12 +352,16 @@ Json ExplanationJson(const v1::ExplainTrialResponse& found) {
   Json fields = TrialJson(found.trial());
   fields["explanation"] = found.explanation();
   fields["attempt_list"] = Json::array();
-  for (const auto& attempt : found.attempts()) fields["attempt_list"].push_back(ToJson(attempt));
+  for (const auto& attempt : found.attempts()) {
+    Json json = ToJson(attempt);
+    if (attempt.rank() < 0) json["rank"] = nullptr;
+    fields["attempt_list"].push_back(std::move(json));
+  }
   return fields;
 }
 
 absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(written));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(written));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
@@ -355,7 +371,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
   switch (session.format()) {
     case Format::kYaml: {
       DT_ASSIGN_OR_RETURN(const std::string file, TrialFile(found, trial.trial()));
-      session.out() << file << std::flush;
+      session.out() << session.ForTerminal(file) << std::flush;
       break;
     }
     case Format::kJson:
@@ -366,8 +382,8 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
     case Format::kCsv:
     case Format::kJsonl:
     case Format::kName: {
-      DT_ASSIGN_OR_RETURN(const auto evaluation, NewestEvaluation(*client, trial.trial()));
-      session.Print(TrialLines(trial, evaluation));
+      DT_ASSIGN_OR_RETURN(const Validations validations, FindValidations(*client, trial.trial()));
+      session.Print(TrialLines(trial, validations));
       break;
     }
   }
@@ -375,7 +391,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
 }
 
 absl::StatusOr<ExitCode> Explain(Session& session, const std::string& written) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(written));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseTrial(written));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));

@@ -25,7 +25,7 @@ absl::StatusOr<ExitCode> Wait(Session& session, const WaitOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'--for ", Printable(options.until), "' is unknown; use done, running or first-step"));
   }
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   absl::Duration timeout = absl::InfiniteDuration();
   if (!options.timeout.empty()) {
     DT_ASSIGN_OR_RETURN(timeout, ParseDuration(options.timeout));
@@ -46,7 +46,7 @@ Json BestJson(const v1::TrialSummary& trial,
 }
 
 absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseExperiment(options.selector));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(options.selector));
   DT_RETURN_IF_ERROR(CheckAtLeast("-k", options.count, 1));
   const auto count = static_cast<size_t>(options.count);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
@@ -86,7 +86,7 @@ void AddFollowCommands(CommandTree& tree) {
                "dtctl follow 12 > follow.log   # a line per change");
   app->add_option("EXP", *followed, "12, or last for the newest")->required();
   tree.OnRun(app, {[followed](Session& session) -> absl::StatusOr<ExitCode> {
-               DT_ASSIGN_OR_RETURN(const Selector selector, ParseExperiment(*followed));
+               DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(*followed));
                return FollowExperiment(session, selector);
              }});
 

@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<v1::ExperimentSummary>> FindExperiments(Session& sess
                                                                    const GetOptions& options) {
   v1::ListExperimentsRequest request;
   if (!options.selector.empty()) {
-    DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+    DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
     request = Select<v1::ListExperimentsRequest>(selector);
   }
   DT_ASSIGN_OR_RETURN(const auto labels, ParseLabels(options.labels));
@@ -87,16 +87,16 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
   listing.table.columns = {{"EXPERIMENT", Align::kRight, Shown::kAlways, "EXP"},
                            {"NAME", Align::kLeft, Shown::kAlways, "", 12},
                            {"STATE"},
-                           {"TRIALS", Align::kRight},
+                           {"TRIALS", Align::kRight, Shown::kAlways, "", 0, 4},
                            {"RUNNING", Align::kRight, Shown::kAlways, "RUN", 0, 2},
-                           {"WAITING", Align::kRight, Shown::kWide},
+                           {"PENDING", Align::kRight, Shown::kWide},
                            {"FINISHED", Align::kRight, Shown::kAlways, "FIN", 0, 1},
                            {"FAILED", Align::kRight, Shown::kAlways, "FAIL"},
                            {"CANCELLED", Align::kRight, Shown::kWide},
                            {"DONE", Align::kRight},
-                           {"LEFT", Align::kRight},
+                           {"LEFT", Align::kRight, Shown::kAlways, "", 0, 5},
                            {"BEST", Align::kRight},
-                           {"AGE", Align::kRight},
+                           {"AGE", Align::kRight, Shown::kAlways, "", 0, 3},
                            {"LABELS", Align::kLeft, Shown::kWide}};
   for (const v1::ExperimentSummary& one : experiments) {
     const std::string id = absl::StrCat(one.experiment());
@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptio
   std::vector<Request> requests;
   if (options.labels.empty() || !options.selector.empty()) {
     const std::string written = options.selector.empty() ? "last" : options.selector;
-    DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(written));
+    DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(written));
     requests.push_back(Select<Request>(selector));
   } else {
     DT_ASSIGN_OR_RETURN(const auto experiments, FindExperiments(session, options));
@@ -193,9 +193,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
     listing.table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
   listing.table.columns.push_back({"STATE"});
-  AddColumns(listing.table, {kStep, kLoss, kValLoss});
-  listing.table.columns.push_back({"BEST", Align::kRight, Shown::kWide});
-  AddColumns(listing.table, {kRate});
+  AddColumns(listing.table, {kStep, kLoss, kValLoss, kBest, kRate});
   listing.table.columns.push_back({"ALL-REDUCE", Align::kRight, Shown::kWide});
   AddColumns(listing.table, {kLeft});
   listing.table.columns.insert(listing.table.columns.end(),
@@ -222,9 +220,9 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
                            {"STATE"},
                            {"DEVICE"},
                            {"DEVICE NAME", Align::kLeft, Shown::kWide, "", 10},
-                           {"DOING", Align::kLeft, Shown::kAlways, "", 10},
-                           {"SILENT", Align::kRight},
-                           {"HOST", Align::kLeft, Shown::kAlways, "", 8},
+                           {"TASK", Align::kLeft, Shown::kAlways, "", 10},
+                           {"LAST SEEN", Align::kRight, Shown::kAlways, "SEEN", 0, 2},
+                           {"HOST", Align::kLeft, Shown::kAlways, "", 8, 1},
                            {"VERSION", Align::kLeft, Shown::kWide},
                            {"STORAGE", Align::kLeft, Shown::kWide},
                            {"PEER", Align::kLeft, Shown::kWide},
@@ -309,7 +307,11 @@ absl::StatusOr<ExitCode> Watch(Session& session, const GetOptions& options, List
     }
     DT_RETURN_IF_ERROR(session.Written());
     const auto woken = session.interrupt().Wait(kWatchRedraws * session.pace().redraw);
-    if (woken == Interrupt::Woken::kByInterrupt) return ExitCode::kInterrupted;
+    if (woken == Interrupt::Woken::kByInterrupt) {
+      // Behind the terminal's own ^C.
+      if (session.terminal().err_is_tty) *session.terminal().err << std::endl;
+      return ExitCode::kInterrupted;
+    }
   }
 }
 

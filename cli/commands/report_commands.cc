@@ -10,12 +10,12 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands/app.h"
 #include "cli/report/compare.h"
 #include "cli/report/results.h"
@@ -135,9 +135,9 @@ std::string ReportText(const std::vector<report::Experiment>& experiments, FileK
 absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) {
   DT_ASSIGN_OR_RETURN(const FileKind kind, KindOf(options));
   std::vector<Selector> selectors(1);
-  DT_ASSIGN_OR_RETURN(selectors[0], ParseExperiment(options.experiment));
+  DT_ASSIGN_OR_RETURN(selectors[0], session.ChooseExperiment(options.experiment));
   if (!options.other.empty()) {
-    DT_ASSIGN_OR_RETURN(selectors.emplace_back(), ParseExperiment(options.other));
+    DT_ASSIGN_OR_RETURN(selectors.emplace_back(), session.ChooseExperiment(options.other));
   }
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   std::vector<report::Experiment> experiments;
@@ -146,7 +146,7 @@ absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) 
   }
   const std::string text = ReportText(experiments, kind);
   if (options.output.empty() || options.output == "-") {
-    session.out() << text << std::flush;
+    session.out() << session.ForTerminal(text) << std::flush;
     return ExitCode::kOk;
   }
   DT_RETURN_IF_ERROR(WriteFile(options.output, text));
@@ -156,42 +156,69 @@ absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) 
 }
 
 struct PlotOptions {
-  std::string experiment;
-  std::vector<uint32_t> trials;
+  std::vector<std::string> selectors;
   std::string metric = "loss";
   bool log = false;
 };
 
-// The trials to draw: those named, else the best. Errors: NotFound, InvalidArgument.
-absl::StatusOr<std::vector<v1::TrialSummary>> ChosenTrials(Session& session,
-                                                           const PlotOptions& options,
-                                                           const report::Experiment& experiment,
-                                                           uint32_t one) {
-  std::set<uint32_t> wanted(options.trials.begin(), options.trials.end());
-  if (one != 0) wanted.insert(one);
-  if (wanted.size() > report::kMarkers) {
-    return absl::InvalidArgumentError(absl::StrCat(wanted.size(), " trials are named; at most ",
-                                                   report::kMarkers, " can be told apart"));
-  }
-  std::vector<v1::TrialSummary> chosen;
-  for (const report::Trial* trial : report::BestFirst(experiment)) {
-    const bool named = wanted.erase(trial->summary.trial()) > 0;
-    const bool best = options.trials.empty() && one == 0 && chosen.size() < report::kMarkers;
-    if (named || best) chosen.push_back(trial->summary);
-  }
-  if (!wanted.empty()) {
-    const uint64_t id = experiment.found.summary().experiment();
-    return absl::NotFoundError(absl::StrCat("experiment ", id, " has no trial ", *wanted.begin(),
+// What a plot is of.
+struct Drawn {
+  std::vector<v1::TrialSummary> trials;
+  std::vector<std::string> experiments;  // "12, quickstart"
+};
+
+// Adds the trial that is named, or the `count` best of the experiment. Errors: NotFound.
+absl::Status AddToDraw(Session& session, Client& client, const Selector& selector, size_t count,
+                       Drawn& drawn) {
+  report::Experiment experiment;
+  DT_ASSIGN_OR_RETURN(experiment.found,
+                      client.GetExperiment(Select<v1::GetExperimentRequest>(selector)));
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  const uint64_t id = summary.experiment();
+  const Selector fixed{false, id, selector.trial};
+  DT_ASSIGN_OR_RETURN(auto chosen, client.ListTrials(Select<v1::ListTrialsRequest>(fixed)));
+  if (selector.trial != 0 && chosen.empty()) {
+    return absl::NotFoundError(absl::StrCat("experiment ", id, " has no trial ", selector.trial,
                                             "; 'dtctl get trials ", id, "' lists them"));
   }
-  if (options.trials.empty() && one == 0 && chosen.size() < experiment.trials.size()) {
-    session.Note(absl::StrCat("Drawn are the ", chosen.size(), " best of ",
-                              Plural(experiment.trials.size(), "trial"),
-                              "; name others by their numbers."));
+  if (chosen.size() > count) {
+    for (const auto& trial : chosen) experiment.trials.emplace_back().summary = trial;
+    session.Note(absl::StrCat("Drawn are the ", count, " best of ", Plural(chosen.size(), "trial"),
+                              " of experiment ", id, "; name others, such as ", id, "/1."));
+    chosen.clear();
+    for (const report::Trial* trial : report::BestFirst(experiment)) {
+      if (chosen.size() < count) chosen.push_back(trial->summary);
+    }
+    std::sort(chosen.begin(), chosen.end(),
+              [](const auto& a, const auto& b) { return a.trial() < b.trial(); });
   }
-  std::sort(chosen.begin(), chosen.end(),
-            [](const auto& a, const auto& b) { return a.trial() < b.trial(); });
-  return chosen;
+  const std::string name = absl::StrCat(id, ", ", Printable(summary.name()));
+  if (std::find(drawn.experiments.begin(), drawn.experiments.end(), name) ==
+      drawn.experiments.end()) {
+    drawn.experiments.push_back(name);
+  }
+  for (v1::TrialSummary& trial : chosen) {
+    const bool known = std::any_of(drawn.trials.begin(), drawn.trials.end(), [&](const auto& one) {
+      return TrialName(one) == TrialName(trial);
+    });
+    if (!known) drawn.trials.push_back(std::move(trial));
+  }
+  return absl::OkStatus();
+}
+
+// All that is named. Errors: InvalidArgument for more than can be told apart.
+absl::StatusOr<Drawn> FindDrawn(Session& session, Client& client, const PlotOptions& options) {
+  const size_t named = options.selectors.size();
+  if (named > report::kMarkers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(named, " are named; at most ", report::kMarkers, " can be told apart"));
+  }
+  Drawn drawn;
+  for (const std::string& written : options.selectors) {
+    DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(written));
+    DT_RETURN_IF_ERROR(AddToDraw(session, client, selector, report::kMarkers / named, drawn));
+  }
+  return drawn;
 }
 
 // The metric of one trial, over steps.
@@ -220,26 +247,17 @@ absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSu
 }
 
 absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.experiment));
   DT_RETURN_IF_ERROR(CheckMetricNames({options.metric}));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  report::Experiment experiment;
-  DT_ASSIGN_OR_RETURN(experiment.found,
-                      client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
-  const v1::ExperimentSummary& summary = experiment.found.summary();
-  DT_ASSIGN_OR_RETURN(
-      const auto trials,
-      client->ListTrials(Select<v1::ListTrialsRequest>({false, summary.experiment()})));
-  for (const auto& trial : trials) experiment.trials.emplace_back().summary = trial;
-  DT_ASSIGN_OR_RETURN(const auto chosen,
-                      ChosenTrials(session, options, experiment, selector.trial));
+  DT_ASSIGN_OR_RETURN(const Drawn drawn, FindDrawn(session, *client, options));
   report::TextPlot plot;
-  plot.title = absl::StrCat(options.metric, " of experiment ", summary.experiment(), ", ",
-                            Printable(summary.name()));
+  plot.title =
+      absl::StrCat(options.metric, " of experiment", drawn.experiments.size() == 1 ? " " : "s ",
+                   absl::StrJoin(drawn.experiments, "; "));
   plot.x_label = "optimizer step";
   plot.y_scale = options.log ? report::Scale::kLog : report::Scale::kLinear;
   size_t values = 0;
-  for (const v1::TrialSummary& trial : chosen) {
+  for (const v1::TrialSummary& trial : drawn.trials) {
     DT_ASSIGN_OR_RETURN(plot.series.emplace_back(), FetchSeries(*client, trial, options.metric));
     values += plot.series.back().points.size();
   }
@@ -285,9 +303,11 @@ void AddReportCommands(CommandTree& tree) {
   app = tree.Add(&tree.app(), "plot", "A metric over steps, drawn in the terminal",
                  "dtctl plot last\n"
                  "dtctl plot 12 --metric val_loss\n"
-                 "dtctl plot 12 1 4 --metric tokens_per_second   # trials 1 and 4");
-  app->add_option("SEL", plot->experiment, "12, 12/3, last or last/3")->required();
-  app->add_option("TRIAL", plot->trials, "Numbers of trials; the best when left out");
+                 "dtctl plot 12/1 12/4 --metric tokens_per_second   # two of its trials\n"
+                 "dtctl plot 12 13                                  # two experiments");
+  app->add_option("SEL", plot->selectors,
+                  "Experiments, of which the best trials are drawn, and trials such as 12/3")
+      ->required();
   tree.SetWords(
       app->add_option("--metric", plot->metric,
                       "What to draw; loss unless given. 'dtctl metrics --help' lists them")

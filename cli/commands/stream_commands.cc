@@ -1,5 +1,6 @@
 // stream_commands.cc: dtctl logs | metrics: what is read page by page and printed as it comes.
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "cli/commands/app.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
@@ -23,34 +25,84 @@ struct LogOptions {
   std::string selector;
   bool follow = false;
   std::optional<int64_t> rank;
+  std::optional<int64_t> tail;
+  std::string since;
+  std::string grep;
+  bool timestamps = false;
 };
 
-void PrintChunk(Session& session, const v1::LogLineChunk& chunk) {
-  const v1::LogLineChunk::LogChunk& log = chunk.log();
-  if (session.format() == Format::kJsonl) {
-    Json json = {{"attempt", chunk.attempt()},
-                 {"rank", log.rank()},
-                 {"time", FormatIso(log.wall_time_ms())},
-                 {"text", log.text()},
-                 {"dropped_lines", log.dropped_lines()}};
-    session.out() << JsonLine(json);
-    return;
+// Chooses lines and prints them: all as they come, or with --tail the last ones of what is stored.
+class LogPrinter {
+ public:
+  LogPrinter(Session& session, const LogOptions& options, int64_t since_wall_ms)
+      : session_(session), options_(options), since_wall_ms_(since_wall_ms) {}
+
+  void Add(const v1::LogLineChunk& chunk) {
+    if (chunk.log().wall_time_ms() < since_wall_ms_) return;
+    if (options_.grep.empty() && !options_.tail.has_value()) return Print(chunk);
+    v1::LogLineChunk line = chunk;
+    line.mutable_log()->set_dropped_lines(0);
+    for (const std::string& text : LinesOf(chunk)) {
+      if (text.find(options_.grep) == std::string::npos) continue;
+      line.mutable_log()->set_text(text + "\n");
+      Take(line);
+    }
   }
-  const Span prefix = {absl::StrCat("#", chunk.attempt(), " rank ", log.rank(), " | "),
-                       Style::kDim};
-  std::vector<std::string> texts = absl::StrSplit(log.text(), '\n');
-  if (!texts.empty() && texts.back().empty()) texts.pop_back();
-  for (const std::string& text : texts) {
-    // A terminal gets no escape codes of others; a file gets the bytes.
-    const std::string shown = session.terminal().out_is_tty ? Printable(text) : text;
-    session.out() << RenderLine({prefix, {shown}}, session.colour()) << "\n";
+  // Everything that is stored now has been added: from here on lines are printed as they come.
+  void CaughtUp() {
+    caught_up_ = true;
+    for (const v1::LogLineChunk& line : last_) Print(line);
+    last_.clear();
   }
-  if (log.dropped_lines() > 0) {
-    const std::string dropped =
-        absl::StrCat("(", Plural(log.dropped_lines(), "line"), " left out)");
-    session.out() << RenderLine({prefix, {dropped, Style::kWarn}}, session.colour()) << "\n";
+  bool printed() const { return printed_; }
+
+ private:
+  static std::vector<std::string> LinesOf(const v1::LogLineChunk& chunk) {
+    std::vector<std::string> texts = absl::StrSplit(chunk.log().text(), '\n');
+    if (!texts.empty() && texts.back().empty()) texts.pop_back();
+    return texts;
   }
-}
+
+  void Take(const v1::LogLineChunk& line) {
+    if (caught_up_ || !options_.tail.has_value()) return Print(line);
+    last_.push_back(line);
+    if (last_.size() > static_cast<size_t>(*options_.tail)) last_.pop_front();
+  }
+
+  void Print(const v1::LogLineChunk& chunk) {
+    printed_ = true;
+    const v1::LogLineChunk::LogChunk& log = chunk.log();
+    if (session_.format() == Format::kJsonl) {
+      session_.out() << JsonLine({{"attempt", chunk.attempt()},
+                                  {"rank", log.rank()},
+                                  {"time", FormatIso(log.wall_time_ms())},
+                                  {"text", log.text()},
+                                  {"dropped_lines", log.dropped_lines()}});
+      return;
+    }
+    const Span prefix = {
+        absl::StrCat(options_.timestamps ? FormatIso(log.wall_time_ms()) + " " : "", "#",
+                     chunk.attempt(), " rank ", log.rank(), " | "),
+        Style::kDim};
+    for (const std::string& text : LinesOf(chunk)) {
+      // A terminal gets no escape codes of others; a file gets the bytes.
+      const std::string shown = session_.terminal().out_is_tty ? Printable(text) : text;
+      session_.out() << RenderLine({prefix, {shown}}, session_.colour()) << "\n";
+    }
+    if (log.dropped_lines() > 0) {
+      const std::string dropped =
+          absl::StrCat("(", Plural(log.dropped_lines(), "line"), " left out)");
+      session_.out() << RenderLine({prefix, {dropped, Style::kWarn}}, session_.colour()) << "\n";
+    }
+  }
+
+  Session& session_;
+  const LogOptions& options_;
+  const int64_t since_wall_ms_;
+  std::deque<v1::LogLineChunk> last_;  // with --tail, until caught up
+  bool caught_up_ = false;
+  bool printed_ = false;
+};
 
 // Errors: NotFound.
 absl::StatusOr<v1::TrialSummary> FetchTrial(Client& client, const Selector& selector) {
@@ -71,8 +123,25 @@ absl::StatusOr<int> ChosenRank(const LogOptions& options, const v1::TrialSummary
                    ", from 0 to ", trial.world_size() - 1, "; there is no rank ", *options.rank));
 }
 
+// Chunks from then on, on the wall clock. Errors: InvalidArgument.
+absl::StatusOr<int64_t> SinceOf(const LogOptions& options) {
+  if (options.since.empty()) return 0;
+  DT_ASSIGN_OR_RETURN(const absl::Duration since, ParseDuration(options.since));
+  return absl::ToUnixMillis(absl::Now() - since);
+}
+
+// Says once for each reason why there are no lines yet.
+void TellWaiting(Session& session, const v1::TrialSummary& trial, std::string& told) {
+  if (trial.state() != v1::TRIAL_PENDING || trial.waiting() == told) return;
+  told = trial.waiting();
+  session.Note(absl::StrCat("trial ", TrialName(trial), " waits: ", Printable(told),
+                            "; what it prints comes here once it starts"));
+}
+
 absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseTrial(options.selector));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseTrial(options.selector));
+  DT_ASSIGN_OR_RETURN(const int64_t since, SinceOf(options));
+  if (options.tail.has_value()) DT_RETURN_IF_ERROR(CheckAtLeast("--tail", *options.tail, 0));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(v1::TrialSummary trial, FetchTrial(*client, selector));
   v1::ReadLogsRequest request;
@@ -82,12 +151,13 @@ absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
   request.set_rank(rank);
   request.set_page_size(kLogChunksPerPage);
   const Selector fixed{false, trial.experiment(), trial.trial()};
+  LogPrinter printer(session, options, since);
+  std::string told;
   bool ended = !options.follow;
-  bool printed = false;
   while (true) {
     DT_ASSIGN_OR_RETURN(const v1::ReadLogsResponse page, client->ReadLogs(request));
-    printed = printed || !page.chunks().empty();
-    for (const v1::LogLineChunk& chunk : page.chunks()) PrintChunk(session, chunk);
+    for (const v1::LogLineChunk& chunk : page.chunks()) printer.Add(chunk);
+    if (page.at_end()) printer.CaughtUp();
     DT_RETURN_IF_ERROR(session.Written());
     request.set_page_token(page.next_page_token());
     if (!page.at_end()) continue;
@@ -95,13 +165,15 @@ absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
     if (ended) break;
     DT_ASSIGN_OR_RETURN(trial, FetchTrial(*client, fixed));
     ended = Ended(trial.state());
+    TellWaiting(session, trial, told);
     if (!ended && session.interrupt().Wait(session.pace().poll) == Interrupt::Woken::kByInterrupt) {
       return ExitCode::kInterrupted;
     }
   }
-  if (!printed) {
+  if (!printer.printed()) {
+    const bool chosen = !options.since.empty() || !options.grep.empty();
     session.Note(absl::StrCat("no lines of ", rank < 0 ? "" : absl::StrCat("rank ", rank, " of "),
-                              "trial ", TrialName(trial), " are kept"));
+                              "trial ", TrialName(trial), chosen ? " are like that" : " are kept"));
   }
   return ExitCode::kOk;
 }
@@ -122,7 +194,7 @@ Json WithIsoTime(Json row) {
 }
 
 absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(options.selector));
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   DT_RETURN_IF_ERROR(CheckMetricNames(options.metrics));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   // "last" is settled once: pages must not change experiment on the way.
@@ -158,10 +230,18 @@ void AddStreamCommands(CommandTree& tree) {
   auto logs = std::make_shared<LogOptions>();
   CLI::App* app = tree.Add(&tree.app(), "logs", "What the trainers of a trial printed",
                            "dtctl logs last/1\n"
-                           "dtctl logs 12/3 -f --rank 0");
+                           "dtctl logs 12/3 -f --rank 0\n"
+                           "dtctl logs 12/3 --tail 50 --timestamps\n"
+                           "dtctl logs 12/3 --since 10m --grep warning");
   app->add_option("TRIAL", logs->selector, "12/3 or last/3")->required();
   app->add_flag("-f,--follow", logs->follow, "Go on until the trial has ended");
   app->add_option("--rank", logs->rank, "Only this rank; all when left out")->option_text("N");
+  app->add_option("--tail", logs->tail, "Of what is stored, only the last so many lines")
+      ->option_text("N");
+  app->add_option("--since", logs->since, "Only lines of the last so long, such as 90s or 2h")
+      ->option_text("DURATION");
+  app->add_option("--grep", logs->grep, "Only lines that contain this text")->option_text("TEXT");
+  app->add_flag("--timestamps", logs->timestamps, "Each line with its time, in UTC");
   tree.OnRun(app, {[logs](Session& session) { return Logs(session, *logs); },
                    {Format::kTable, Format::kJsonl}});
 

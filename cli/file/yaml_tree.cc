@@ -201,7 +201,7 @@ class Builder : public YAML::EventHandler {
       top.duplicate = true;
     } else if (!top.keys.insert(node.text).second) {
       Report(mark, "duplicate_key",
-             absl::StrCat("'", ChildPath(top.path, node.text), "' stands twice"), "keep one");
+             absl::StrCat("'", ChildPath(top.path, node.text), "' appears twice"), "keep one");
       top.duplicate = true;
     }
   }

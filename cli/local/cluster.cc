@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
+#include "common/files.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "nlohmann/json.hpp"

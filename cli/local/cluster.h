@@ -2,12 +2,12 @@
 // and `dtctl down` ends.
 //
 // Role:    what is to run, from what is asked and what runs already; and the files under
-//          $XDG_STATE_HOME/dtrain/NAME: coordinator/ (journal), storage/ (checkpoints), data/ (where
-//          paths in experiment files begin), logs/, addresses.json, processes, lock.
+//          $XDG_STATE_HOME/dtrain/NAME: coordinator/ (journal), storage/ (checkpoints), data/
+//          (where paths in experiment files begin), logs/, addresses.json, processes, lock.
 // Threads: one thread.
 // Errors:  InvalidArgument, FailedPrecondition and Unavailable, naming the program with the end of
 //          its log, or the option and what runs now.
-// Tests:   tests/cli/local/cluster_test.cc; tests/e2e/local_cluster_test.cc with the real programs
+// Tests:   tests/cli/local/cluster_test.cc
 #pragma once
 
 #include <cstdint>

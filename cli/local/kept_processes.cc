@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,9 +19,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "cli/view/format.h"
+#include "common/files.h"
+#include "common/spawn.h"
 #include "common/status.h"
-
-extern char** environ;
 
 namespace dt::cli {
 namespace {
@@ -79,54 +78,6 @@ bool HasMark(pid_t pid, const std::string& folder) {
     if (entry == wanted) return true;
   }
   return false;
-}
-
-std::vector<std::string> MergedEnvironment(const std::map<std::string, std::string>& over) {
-  std::map<std::string, std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::pair<std::string, std::string> both =
-        absl::StrSplit(*entry, absl::MaxSplits('=', 1));
-    merged[both.first] = both.second;
-  }
-  for (const auto& [name, value] : over) merged[name] = value;
-  std::vector<std::string> entries;
-  for (const auto& [name, value] : merged) entries.push_back(absl::StrCat(name, "=", value));
-  return entries;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// Starts the gate; it reads from `in`. Returns errno.
-int SpawnGate(const KeptCommand& command, int in, const std::string& log, pid_t& pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  std::vector<std::string> words = {"/bin/sh", "-c", kGate, "sh"};
-  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
-  std::vector<std::string> environment = MergedEnvironment(command.env);
-  const int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, Pointers(words).data(),
-                                Pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
 }
 
 }  // namespace
@@ -210,19 +161,23 @@ absl::Status KeptProcesses::Start(const KeptCommand& command) {
                                             std::strerror(errno),
                                             "); dtctl looks for it in its own folder"));
   }
-  KeptCommand marked = command;
-  marked.env[kMark] = folder_;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return SystemError("make", "a pipe");
   UniqueFd theirs(ends[0]);
   const UniqueFd ours(ends[1]);
+  Environment variables = command.env;
+  variables[kMark] = folder_;
+  SpawnOptions gate;
+  gate.path = "/bin/sh";
+  gate.arguments = {"-c", kGate, "sh"};
+  gate.arguments.insert(gate.arguments.end(), command.arguments.begin(), command.arguments.end());
+  gate.environment = EnvironmentWith(variables);
+  gate.descriptors = {{theirs.get(), 0}};
+  gate.log = LogPath(command.name);
+  gate.group = ProcessGroup::kOwnSession;
   Kept kept;
   kept.name = command.name;
-  if (const int error = SpawnGate(marked, theirs.get(), LogPath(command.name), kept.pid);
-      error != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot start ", Printable(program), ": ", std::strerror(error)));
-  }
+  DT_ASSIGN_OR_RETURN(kept.pid, Spawn(gate));
   theirs = UniqueFd();
   const std::optional<Stat> stat = ReadStat(kept.pid);
   if (!stat.has_value()) return SystemError("read", absl::StrCat("/proc/", kept.pid, "/stat"));

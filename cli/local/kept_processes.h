@@ -14,20 +14,20 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/files.h"
+#include "common/spawn.h"
+#include "common/unique_fd.h"
 
 namespace dt::cli {
 
 struct KeptCommand {
-  std::string name;                        // in the list, one alive at a time; no spaces
-  std::vector<std::string> arguments;      // the program's path first
-  std::map<std::string, std::string> env;  // over this process's environment
+  std::string name;                    // in the list, one alive at a time; no spaces
+  std::vector<std::string> arguments;  // the program's path first
+  Environment env;                     // over this process's environment
 };
 
 class KeptProcesses {

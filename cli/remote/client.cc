@@ -244,19 +244,4 @@ absl::Status Client::ReadAllMetrics(
 
 #undef DT_CALL
 
-absl::StatusOr<Selector> ParseExperiment(const std::string& text) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(text));
-  if (selector.trial == 0) return selector;
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", text, "' is a trial, and a whole experiment is meant here; write '",
-                   text.substr(0, text.find('/')), "'"));
-}
-
-absl::StatusOr<Selector> ParseTrial(const std::string& text) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, ParseSelector(text));
-  if (selector.trial != 0) return selector;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", text, "' is an experiment, and one of its trials is meant here; write '", text, "/1'"));
-}
-
 }  // namespace dt::cli

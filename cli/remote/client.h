@@ -58,7 +58,8 @@ class Client {
   absl::StatusOr<std::vector<v1::WorkerSummary>> ListWorkers();
   absl::StatusOr<std::vector<v1::CheckpointSummary>> ListCheckpoints(
       v1::ListCheckpointsRequest request);
-  // Every page of the rows, in order; an error of `take` ends it. REQUIRES: !request.last(): pages must not change experiment.
+  // Every page of the rows, in order; an error of `take` ends it. REQUIRES: !request.last(): pages
+  // must not change experiment.
   absl::Status ReadAllMetrics(
       v1::ReadMetricsRequest request,
       const std::function<absl::Status(const v1::ReadMetricsResponse&)>& take);
@@ -83,11 +84,6 @@ class Client {
   const Interrupt& interrupt_;
   std::unique_ptr<v1::Control::Stub> stub_;
 };
-
-// "12" or "last". Errors: InvalidArgument for anything else, a trial included.
-absl::StatusOr<Selector> ParseExperiment(const std::string& text);
-// "12/3" or "last/3".
-absl::StatusOr<Selector> ParseTrial(const std::string& text);
 
 // Fills experiment, last and trial of a request that has them.
 template <typename Request>

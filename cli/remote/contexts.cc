@@ -14,6 +14,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "common/unique_fd.h"
 
 namespace dt::cli {
 namespace {
@@ -85,7 +86,7 @@ absl::StatusOr<Contexts> ParseTree(const YAML::Node& tree, const std::string& pa
   return contexts;
 }
 
-TlsFiles EnvironmentTls(const Environment& environment) {
+TlsFiles EnvironmentTls(const Variables& environment) {
   return {environment("DTCTL_TLS_CA"), environment("DTCTL_TLS_CERT"), environment("DTCTL_TLS_KEY")};
 }
 
@@ -118,7 +119,7 @@ bool Contexts::Remove(const std::string& name) {
   return std::erase_if(list, [&](const Context& one) { return one.name == name; }) > 0;
 }
 
-std::string ContextsPath(const Environment& environment) {
+std::string ContextsPath(const Variables& environment) {
   if (const std::string config = environment("XDG_CONFIG_HOME"); !config.empty()) {
     return config + "/dtrain/config.yaml";
   }
@@ -189,7 +190,7 @@ absl::Status ChangeContexts(const std::string& path,
 }
 
 absl::StatusOr<ClientOptions> ChooseCoordinator(const CoordinatorFlags& flags,
-                                                const Environment& environment) {
+                                                const Variables& environment) {
   const std::string given =
       flags.address.empty() && flags.context.empty() ? environment("DTCTL_ADDRESS") : flags.address;
   Context context;

@@ -37,10 +37,10 @@ struct Contexts {
   bool Remove(const std::string& name);
 };
 
-using Environment = std::function<std::string(const std::string&)>;
+using Variables = std::function<std::string(const std::string&)>;
 
 // "" where neither XDG_CONFIG_HOME nor HOME is set.
-std::string ContextsPath(const Environment& environment);
+std::string ContextsPath(const Variables& environment);
 // Letters, digits, '.', '_' and '-', beginning with a letter or digit: also a folder's name.
 absl::Status CheckContextName(std::string_view name);
 
@@ -60,6 +60,6 @@ struct CoordinatorFlags {
 // Flags win over the environment, and that over the current context. A context's TLS files are used
 // with its own address, or where --context names it: those of another coordinator would be refused.
 absl::StatusOr<ClientOptions> ChooseCoordinator(const CoordinatorFlags& flags,
-                                                const Environment& environment);
+                                                const Variables& environment);
 
 }  // namespace dt::cli

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/view/format.h"
 #include "common/status.h"
 
 namespace dt::cli {
@@ -38,6 +41,55 @@ absl::StatusOr<Client*> Session::Connect() {
   return client_.get();
 }
 
+absl::StatusOr<Selector> Session::Choose(const std::string& text) {
+  const absl::StatusOr<Selector> selector = ParseSelector(text);
+  if (selector.ok()) return selector;
+  // "name/3": what is behind the last slash is a trial where it is a number.
+  const size_t slash = text.rfind('/');
+  uint32_t trial = 0;
+  const bool has_trial =
+      slash != std::string::npos && absl::SimpleAtoi(text.substr(slash + 1), &trial);
+  const std::string name = has_trial ? text.substr(0, slash) : text;
+  // A mistyped number is not looked for.
+  if (name.empty() || !absl::ascii_isalpha(static_cast<unsigned char>(name.front()))) {
+    return selector;
+  }
+  DT_ASSIGN_OR_RETURN(Client * client, Connect());
+  DT_ASSIGN_OR_RETURN(const auto experiments, client->ListExperiments({}));
+  std::vector<std::string> found;
+  for (const v1::ExperimentSummary& one : experiments) {
+    if (one.name() == name) found.push_back(absl::StrCat(one.experiment()));
+  }
+  if (found.size() == 1) return ParseSelector(absl::StrCat(found[0], text.substr(name.size())));
+  if (found.empty()) {
+    return absl::NotFoundError(absl::StrCat("no experiment is named '", Printable(name),
+                                            "'; 'dtctl get experiments' lists them"));
+  }
+  constexpr size_t kShown = 10;
+  const size_t count = found.size();
+  if (count > kShown) found.erase(found.begin(), found.end() - kShown);
+  return absl::InvalidArgumentError(absl::StrCat(
+      count, " experiments are named '", Printable(name),
+      "'; write the number of one: ", count > kShown ? "..., " : "", absl::StrJoin(found, ", ")));
+}
+
+absl::StatusOr<Selector> Session::ChooseExperiment(const std::string& text) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, Choose(text));
+  if (selector.trial == 0) return selector;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", Printable(text), "' is a trial, and a whole experiment is meant here; write '",
+      Printable(text.substr(0, text.rfind('/'))), "'"));
+}
+
+absl::StatusOr<Selector> Session::ChooseTrial(const std::string& text) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, Choose(text));
+  if (selector.trial != 0) return selector;
+  return absl::InvalidArgumentError(absl::StrCat("'", Printable(text),
+                                                 "' is an experiment, and one of its trials is "
+                                                 "meant here; write '",
+                                                 Printable(text), "/1'"));
+}
+
 void Session::Note(std::string_view text) {
   if (!options_.quiet) *terminal_.err << text << std::endl;
 }
@@ -45,6 +97,10 @@ void Session::Note(std::string_view text) {
 void Session::Print(const std::vector<Line>& lines) {
   for (const Line& line : lines) out() << RenderLine(line, colour()) << "\n";
   out() << std::flush;
+}
+
+std::string Session::ForTerminal(const std::string& text) const {
+  return terminal_.out_is_tty ? Printable(text, Newlines::kKeep) : text;
 }
 
 absl::Status Session::Written() {
@@ -62,6 +118,12 @@ absl::Status Session::Confirm(std::string_view question) {
                      "'; add --yes to go on"));
   }
   *terminal_.err << question << " [y/N] " << std::flush;
+  // A read alone would go on after Ctrl-C: the library takes up again what a signal interrupts.
+  if (terminal_.in_fd >= 0 && interrupt_.Wait(absl::InfiniteDuration(), terminal_.in_fd) ==
+                                  Interrupt::Woken::kByInterrupt) {
+    *terminal_.err << std::endl;
+    return absl::CancelledError("interrupted");
+  }
   std::string answer;
   std::getline(*terminal_.in, answer);
   answer = absl::AsciiStrToLower(absl::StripAsciiWhitespace(answer));
@@ -93,13 +155,15 @@ void Print(Session& session, const Listing& listing) {
       session.out() << YamlText(List(listing.kind, listing.items));
       break;
     case Format::kCsv:
-      session.out() << CsvText(listing.items);
+      session.out() << session.ForTerminal(CsvText(listing.items));
       break;
     case Format::kJsonl:
       for (const Json& item : listing.items) session.out() << JsonLine(item);
       break;
     case Format::kName:
-      for (const std::string& name : listing.names) session.out() << name << "\n";
+      for (const std::string& name : listing.names) {
+        session.out() << session.ForTerminal(name) << "\n";
+      }
       break;
   }
   session.out() << std::flush;

@@ -59,17 +59,28 @@ class Session {
   // The connection, made at the first use.
   absl::StatusOr<Client*> Connect();
 
+  // What was written where an experiment or trial is meant: "12", "12/3", "last", or an
+  // experiment's name, alone or with "/3", which the coordinator is asked for. Errors: NotFound for
+  // a name that nothing has; InvalidArgument for one that several have, with their numbers.
+  absl::StatusOr<Selector> Choose(const std::string& text);
+  // The same for an experiment, or a trial, alone.
+  absl::StatusOr<Selector> ChooseExperiment(const std::string& text);
+  absl::StatusOr<Selector> ChooseTrial(const std::string& text);
+
   // A message to the person, on stderr; --quiet drops it.
   void Note(std::string_view text);
   // Nothing is cut: tables were laid out for width(), and a terminal wraps what people wrote.
   void Print(const std::vector<Line>& lines);
 
+  // Text of others that is printed as it is: without control characters where a person looks.
+  std::string ForTerminal(const std::string& text) const;
+
   // Whether everything printed so far was written; flushes. Long outputs ask in between, so that
   // they end where nobody takes them. Errors: DataLoss with the system's reason.
   absl::Status Written();
 
-  // Asks on the terminal. Errors: InvalidArgument when there is nobody to ask; Cancelled when the
-  // answer is no.
+  // Asks on the terminal. Errors: FailedPrecondition when there is nobody to ask; Aborted when
+  // the answer is no; Cancelled at Ctrl-C, at once.
   absl::Status Confirm(std::string_view question);
 
  private:
@@ -94,9 +105,9 @@ void Print(Session& session, const Listing& listing);
 // Table lines of a listing, for views that redraw.
 std::vector<Line> ListingLines(Session& session, const Listing& listing);
 
-// One thing as json or yaml. REQUIRES: format() is one of these.
 // Errors: InvalidArgument "-k is 0; it must be at least 1".
 absl::Status CheckAtLeast(std::string_view option, int64_t value, int64_t least);
+// One thing as json or yaml. REQUIRES: format() is one of these.
 void PrintDocument(Session& session, std::string_view kind, const Json& fields);
 
 }  // namespace dt::cli

@@ -5,11 +5,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -36,6 +38,13 @@ CodePoint Decode(std::string_view text) {
   return {value, length};
 }
 
+// What moves the cursor, or makes text look like another: C0 and C1 controls, line separators, and
+// marks that turn the direction of writing.
+bool IsControl(uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
 int WidthOf(uint32_t c) {
   const bool combining =
       (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F);
@@ -58,6 +67,24 @@ std::string Scaled(double value, double step, const std::array<const char*, 6>& 
   if (unit == 0) return absl::StrFormat("%.0f%s", shown, units[0]);
   const int decimals = std::abs(shown) < 9.995 ? 2 : 1;
   return absl::StrFormat("%.*f%s", decimals, shown, units[unit]);
+}
+
+// Whether each unit is smaller than the one before: "1h30m".
+bool UnitsDescend(const std::string& text) {
+  static const std::vector<std::string> kUnits = {"h", "m", "s", "ms", "us", "ns"};
+  size_t next = 0;  // the largest unit that may come
+  for (size_t at = 0; at < text.size();) {
+    const size_t unit = text.find_first_not_of("+-0123456789.", at);
+    if (unit == std::string::npos) return true;
+    size_t end = text.find_first_of("+-0123456789.", unit);
+    if (end == std::string::npos) end = text.size();
+    const auto known = std::find(kUnits.begin(), kUnits.end(), text.substr(unit, end - unit));
+    const size_t rank = static_cast<size_t>(known - kUnits.begin());
+    if (rank < next) return false;
+    next = rank + 1;
+    at = end;
+  }
+  return true;
 }
 
 }  // namespace
@@ -152,6 +179,8 @@ absl::StatusOr<absl::Duration> ParseDuration(std::string_view text) {
     return absl::Hours(24 * number);
   }
   absl::Duration duration;
+  // "5m5m" would be ten minutes.
+  if (!UnitsDescend(written)) return refused;
   if (!absl::ParseDuration(written, &duration) || duration < absl::ZeroDuration()) return refused;
   return duration;
 }
@@ -162,13 +191,17 @@ std::string Printable(std::string_view text, Newlines newlines) {
   while (!text.empty()) {
     const CodePoint point = Decode(text);
     const uint32_t c = point.value;
-    const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0 && (c < 0x80 || point.bytes > 1));
+    const bool malformed = Utf8Length(text) != point.bytes;
     if (c == '\t' || (c == '\n' && newlines == Newlines::kKeep)) {
       shown += static_cast<char>(c);
     } else if (c == '\n') {
       shown += ' ';
-    } else if (control) {
-      shown += absl::StrFormat("\\x%02x", c);
+    } else if (malformed) {
+      shown += absl::StrFormat("\\x%02x", static_cast<uint8_t>(text[0]));
+      text.remove_prefix(1);
+      continue;
+    } else if (IsControl(c)) {
+      shown += c < 0x100 ? absl::StrFormat("\\x%02x", c) : absl::StrFormat("\\u%04x", c);
     } else {
       shown += text.substr(0, point.bytes);
     }

@@ -14,7 +14,7 @@
 
 namespace dt::cli {
 
-// What stands where a value is not known.
+// Shown where a value is not known.
 inline constexpr char kNone[] = "-";
 
 std::string FormatDuration(double seconds);  // "0.8 s", "42 s", "3 min 20 s", "2 h 05 min"

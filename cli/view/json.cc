@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "cli/view/format.h"
+#include "common/text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 
@@ -156,9 +157,25 @@ bool PlainInYaml(const std::string& text) {
   });
 }
 
-std::string Scalar(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+// C1 controls and the marks of Printable as \u escapes, which mean the same: JSON is printed on
+// terminals too. They occur in strings alone.
+std::string Escaped(const std::string& json) {
+  std::string text;
+  for (size_t i = 0; i < json.size();) {
+    const size_t length = std::max<size_t>(1, Utf8Length(std::string_view(json).substr(i)));
+    const std::string point = json.substr(i, length);
+    i += length;
+    const std::string shown = length > 1 ? Printable(point) : point;
+    text += absl::StartsWith(shown, "\\x") ? absl::StrCat("\\u00", shown.substr(2)) : shown;
+  }
+  return text;
 }
+
+std::string Dump(const Json& json, int indent) {
+  return Escaped(json.dump(indent, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string Scalar(const Json& json) { return Dump(json, -1); }
 
 std::string YamlScalar(const Json& json) {
   if (json.is_string() && PlainInYaml(json.get<std::string>())) return json.get<std::string>();
@@ -195,6 +212,13 @@ void AppendYaml(const Json& json, int indent, std::string& text) {
   }
 }
 
+// A spreadsheet would run a text that begins so; numbers are not texts.
+std::string Defused(const std::string& text) {
+  const bool active =
+      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  return active ? "'" + text : text;
+}
+
 void Flatten(const std::string& prefix, const Json& json,
              std::vector<std::pair<std::string, std::string>>& cells) {
   if (json.is_object()) {
@@ -205,11 +229,13 @@ void Flatten(const std::string& prefix, const Json& json,
   }
   std::string text;
   if (json.is_string()) {
-    text = json.get<std::string>();
+    text = Defused(json.get<std::string>());
   } else if (json.is_array()) {
     for (const Json& value : json) {
-      if (!text.empty()) text += ';';
-      text += value.is_string() ? value.get<std::string>() : Scalar(value);
+      const bool first = text.empty();
+      if (!first) text += ';';
+      const std::string piece = value.is_string() ? value.get<std::string>() : Scalar(value);
+      text += first && value.is_string() ? Defused(piece) : piece;
     }
   } else if (!json.is_null()) {
     text = Scalar(json);
@@ -272,7 +298,8 @@ Json ExperimentJson(const v1::ExperimentSummary& experiment) {
 Json TrialJson(const v1::TrialSummary& trial) {
   Json json = WithId(absl::StrCat(trial.experiment(), "/", trial.trial()), ToJson(trial));
   if (trial.eta_seconds() < 0) json["eta_seconds"] = nullptr;
-  for (const char* name : {"target_steps", "train_tokens", "tokens_per_step"}) {
+  for (const char* name : {"target_steps", "train_tokens", "tokens_per_step", "tokens_per_second",
+                           "model_parameters"}) {
     if (json[name] == 0) json[name] = nullptr;
   }
   return json;
@@ -303,9 +330,7 @@ Json List(std::string_view kind, std::vector<Json> items) {
   return Document(kind, fields);
 }
 
-std::string JsonText(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string JsonText(const Json& json) { return Dump(json, 2) + "\n"; }
 
 std::string JsonLine(const Json& json) { return Scalar(json) + "\n"; }
 

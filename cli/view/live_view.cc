@@ -83,7 +83,7 @@ std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>
   return chosen;
 }
 
-// "… and 96 more: 90 waiting, 6 finished", or "".
+// "… and 96 more: 90 pending, 6 finished", or "".
 std::string LeftOut(const v1::ExperimentSummary& experiment,
                     const std::vector<const v1::TrialSummary*>& shown, Glyphs glyphs) {
   if (shown.size() >= experiment.trials()) return "";
@@ -98,8 +98,7 @@ std::string LeftOut(const v1::ExperimentSummary& experiment,
   std::vector<std::string> parts;
   for (const auto& [state, count] : hidden) {
     if (count <= 0) continue;
-    parts.push_back(absl::StrCat(FormatCount(count), " ",
-                                 state == v1::TRIAL_PENDING ? "waiting" : Word(state)));
+    parts.push_back(absl::StrCat(FormatCount(count), " ", Word(state)));
   }
   return absl::StrCat(glyphs == Glyphs::kUnicode ? "… and " : "... and ",
                       FormatCount(experiment.trials() - shown.size()),
@@ -119,7 +118,8 @@ std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
     first.push_back({absl::StrCat(dot, FailedText(experiment)), Style::kBad});
   }
   std::string times =
-      absl::StrCat("  ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)), " so far");
+      absl::StrCat("  ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)),
+                   Ended(experiment.state()) ? "" : " so far");
   if (!Ended(experiment.state()) && experiment.eta_seconds() >= 0) {
     absl::StrAppend(&times, dot, "about ", FormatElapsed(std::ceil(experiment.eta_seconds())),
                     " left");
@@ -317,7 +317,7 @@ Table ResultTable(const LiveState& state, size_t count) {
     table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
   if (other_metric) table.columns.push_back({Printable(experiment.metric()), Align::kRight});
-  AddColumns(table, {kValLoss, kLoss, kStep, kRate, kAllReduce, kTime});
+  AddColumns(table, {kBest, kValLoss, kLoss, kStep, kRate, kAllReduce, kTime});
   table.columns.push_back({.header = "STATE", .min_width = 9});
   for (size_t i = 0; i < ranked.size() && i < count; ++i) {
     const v1::TrialSummary& trial = *ranked[i];
@@ -326,9 +326,8 @@ Table ResultTable(const LiveState& state, size_t count) {
     std::vector<Cell> row = {{TrialName(trial), style}};
     for (const Swept& one : swept) row.push_back({AssignmentText(trial, one.path), style});
     if (other_metric) row.push_back({FormatLoss(trial.metric_value()), style});
-    const double val =
-        std::isfinite(trial.best_val_loss()) ? trial.best_val_loss() : trial.val_loss();
-    row.insert(row.end(), {{FormatLoss(val), style},
+    row.insert(row.end(), {{FormatLoss(trial.best_val_loss()), style},
+                           {FormatLoss(trial.val_loss()), style},
                            {LossOf(trial), style},
                            {StepText(trial), style},
                            {RateText(trial), style},

@@ -65,7 +65,7 @@ bool Ended(v1::ExperimentState state) {
 }
 
 Cell StateCell(const v1::TrialSummary& trial) {
-  std::string text = trial.state() == v1::TRIAL_PENDING ? "waiting" : Word(trial.state());
+  std::string text = Word(trial.state());
   const std::string cause = Word(trial.cause());
   if (trial.state() == v1::TRIAL_FAILED && !cause.empty()) absl::StrAppend(&text, ": ", cause);
   return {text.empty() ? kNone : text, StyleOf(trial.state())};
@@ -168,6 +168,9 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
         break;
       case kValLoss:
         table.columns.push_back(number("VAL LOSS", "VAL", 0));
+        break;
+      case kBest:
+        table.columns.push_back(number("BEST", "", 0));
         break;
       case kRate:
         table.columns.push_back(number("TOKENS/S", "TOK/S", 5));

@@ -43,7 +43,8 @@ std::string AssignmentText(const v1::TrialSummary& trial, const std::string& pat
 std::string AssignmentsText(const v1::TrialSummary& trial);  // "batch_size=8 lr=0.001"
 
 // Columns that several tables of trials have, and how they give way on a narrow terminal.
-enum TrialColumn { kStep, kLoss, kValLoss, kRate, kAllReduce, kLeft, kTime };
+// VAL LOSS is the newest evaluation's, BEST the lowest of all.
+enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kAllReduce, kLeft, kTime };
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
 
 // Means over the trial so far.

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/view/format.h"
 
 namespace dt::cli {
 
@@ -23,22 +24,29 @@ bool Terminal::Unicode() const {
 }
 
 Redrawer::~Redrawer() {
-  if (drawn_ > 0) *terminal_.out << "\x1b[?25h" << std::flush;
+  if (!drawn_.empty()) *terminal_.out << "\x1b[?25h" << std::flush;
 }
 
 void Redrawer::Draw(const std::vector<Line>& lines) {
   const TerminalSize size = terminal_.size();
   // One write, so that a frame never shows half drawn; the cursor is hidden meanwhile.
   std::string frame = "\x1b[?25l";
-  if (drawn_ > 0) absl::StrAppend(&frame, "\x1b[", drawn_, "F");
+  // A terminal that became narrower has wrapped the lines of the last frame.
+  int rows = 0;
+  for (const int width : drawn_) {
+    rows += 1 + (width > 0 ? (width - 1) / std::max(1, size.columns) : 0);
+  }
+  rows = std::min(rows, std::max(1, size.rows - 1));
+  if (rows > 0) absl::StrAppend(&frame, "\x1b[", rows, "F");
+  drawn_.clear();
   // A block higher than the screen could not be reached again with the cursor.
   const int count = std::min(static_cast<int>(lines.size()), std::max(1, size.rows - 1));
   for (int i = 0; i < count; ++i) {
     absl::StrAppend(&frame, RenderLine(lines[i], colour_, size.columns), "\x1b[K\n");
+    drawn_.push_back(DisplayWidth(RenderLine(lines[i], Colour::kOff, size.columns)));
   }
   frame += "\x1b[J";
   *terminal_.out << frame << std::flush;
-  drawn_ = count;
 }
 
 }  // namespace dt::cli

@@ -6,6 +6,7 @@
 #include <istream>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "cli/view/table.h"
 
@@ -20,6 +21,7 @@ struct Terminal {
   std::ostream* out = nullptr;  // data
   std::ostream* err = nullptr;  // messages
   std::istream* in = nullptr;
+  int in_fd = -1;  // of `in`, to wait for what a person types; -1: it does not block
   // errno of the write to `out` that failed, 0 where none did or nobody knows.
   std::function<int()> out_error = [] { return 0; };
   bool out_is_tty = false;
@@ -57,7 +59,7 @@ class Redrawer {
  private:
   const Terminal& terminal_;
   const Colour colour_;
-  int drawn_ = 0;  // lines of the block on the screen now
+  std::vector<int> drawn_;  // the widths of the lines of the block on the screen now
 };
 
 }  // namespace dt::cli

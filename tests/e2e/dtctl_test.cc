@@ -26,6 +26,19 @@ class DtctlTest : public FleetTest {
     outcome.output = testing::Slurp(log);
     return outcome;
   }
+  // With folders of this test's own for what is remembered and for state.
+  Outcome DtctlAlone(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), DTCTL);
+    const std::string log = cluster_.folder() / ("dtctl-" + std::to_string(++runs_) + ".log");
+    testing::ChildProcess process(arguments, log,
+                                  {{"XDG_CONFIG_HOME", cluster_.folder() / "config"},
+                                   {"XDG_STATE_HOME", cluster_.folder() / "state"}});
+    const auto status = process.AwaitExit(std::chrono::minutes(2));
+    Outcome outcome;
+    if (status && WIFEXITED(*status)) outcome.status = WEXITSTATUS(*status);
+    outcome.output = testing::Slurp(log);
+    return outcome;
+  }
   std::string WriteFile(const std::string& script, int steps) {
     return cluster_.folder().Write("grid.yaml",
                                    "version: 1\n"
@@ -85,6 +98,21 @@ TEST_F(DtctlTest, AnExperimentNothingCouldRunIsAcceptedAndWaits) {
   EXPECT_EQ(Dtctl({"submit", WriteFile("step_ms=1", 10), "-n"}).status, 7);
   cluster_.StartWorker("late");
   EXPECT_EQ(Dtctl({"wait", id}).status, 0);
+}
+
+TEST_F(DtctlTest, UpIsAClusterOfTheRealProgramsAndDownLeavesNone) {
+  const Outcome up = DtctlAlone({"up", "--slots", "2"});
+  EXPECT_EQ(up.status, 0) << up.output;
+  const Outcome workers = DtctlAlone({"get", "workers", "-o", "name"});
+  EXPECT_EQ(workers.output, "local/cpu:0\nlocal/cpu:1\n");
+  EXPECT_EQ(DtctlAlone({"up"}).status, 0);
+  const Outcome down = DtctlAlone({"down"});
+  EXPECT_EQ(down.status, 0) << down.output;
+  EXPECT_NE(down.output.find("3 programs ended"), std::string::npos) << down.output;
+  const Outcome again = DtctlAlone({"up", "-o", "json"});
+  EXPECT_NE(again.output.find("\"started\": ["), std::string::npos) << again.output;
+  const Outcome purged = DtctlAlone({"down", "--purge", "--yes"});
+  EXPECT_NE(purged.output.find("Nothing of it is left"), std::string::npos) << purged.output;
 }
 
 }  // namespace

@@ -32,7 +32,11 @@ for word in "$@"; do
 done
 case "$*" in
   *json*) echo "{\\"data\\": \\"$DEMO_ROOT/data\\"}" ;;
-  *tokenize*) for word in "$@"; do case "$word" in *.part) mkdir -p "$word"; touch "$word/train_000000.bin" ;; esac; done ;;
+  *tokenize*)
+    while [ "$1" != --output ]; do shift; done
+    mkdir -p "$2"
+    touch "$2/train_000000.bin"
+    ;;
 esac
 """
 

@@ -1,5 +1,7 @@
 // command_test.cc: what all command lines have in common, and the short commands, against a fake
 // coordinator over loopback.
+#include <unistd.h>
+
 #include "nlohmann/json.hpp"
 #include "tests/cli/commands/fixture.h"
 
@@ -59,9 +61,42 @@ TEST_F(CommandTest, SharedOptionsStandBeforeOrAfterTheCommand) {
 }
 
 TEST_F(CommandTest, ASelectorThatIsNoneExitsTwo) {
-  EXPECT_EQ(Run({"describe", "twelve"}).code, 2);
+  EXPECT_EQ(Run({"describe", "12x"}).code, 2);
   EXPECT_EQ(Run({"explain", "12"}).code, 2);
   EXPECT_EQ(Run({"follow", "12/3"}).code, 2);
+}
+
+TEST_F(CommandTest, AnExperimentMayBeNamedWhereOneAloneHasTheName) {
+  AddExperiment(12, 2);
+  EXPECT_EQ(Run({"get", "trials", "quickstart", "-o", "name"}).out, "12/1\n12/2\n");
+  EXPECT_EQ(Run({"get", "trials", "quickstart/2", "-o", "name"}).out, "12/2\n");
+  EXPECT_EQ(Run({"cancel", "quickstart/1"}).out, "trial 12/1: cancelling 1 trial\n");
+  const Ran none = Run({"describe", "quickstar"});
+  EXPECT_EQ(none.code, 4);
+  EXPECT_TRUE(Has(none.err, "no experiment is named 'quickstar'")) << none.err;
+  AddExperiment(13, 1);
+  const Ran several = Run({"cancel", "quickstart"});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_TRUE(
+      Has(several.err, "2 experiments are named 'quickstart'; write the number of one: 12, 13"))
+      << several.err;
+}
+
+TEST_F(CommandTest, TextThatIsNotUtf8IsNamedAtItsOption) {
+  AddExperiment(12, 1);
+  const Ran ran = Run({"cancel", "12", "--reason", "caf\xe9"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "--reason is 'caf\\xe9', which is not UTF-8")) << ran.err;
+  EXPECT_TRUE(control_.Snapshot().cancellations.empty());
+  EXPECT_TRUE(Has(Run({"get", "experiments", "-l", "a=\xff"}).err, "-l is 'a=\\xff'"));
+}
+
+TEST_F(CommandTest, AnErrorIsBoundedWhateverWasWritten) {
+  const Ran ran = Run({"describe", "1" + std::string(200000, 'x')});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_LT(ran.err.size(), 6000u);
+  EXPECT_TRUE(Has(ran.err, "bytes left out")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "names no experiment")) << "its end says what would do";
 }
 
 TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
@@ -75,7 +110,7 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
   said({"best", "12", "-k", "many"}, "-k is 'many'; it must be a number");
   said({"logs", "12/1", "--rank", "-1"}, "--rank is -1; it must be at least 0");
   said({"submit", "-", "--max-concurrent", "-1"}, "--max-concurrent is -1; it must be at least 0");
-  said({"get"}, "which command? There is experiments, trials");
+  said({"get"}, "a command is missing; choose one of: experiments, trials");
   said({"submit", "-", "--follow", "--wait"}, "cannot be given together; keep one");
   said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "give --vocab FILE");
   said({"data", "tokenize", "--output", "x", "--vocab", "v", "y"},
@@ -84,6 +119,9 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
        "--threads is 0; it must be from 1 to 1024");
   said({"data", "tokenize", "--output", "x", "--shard-tokens", "9", "y"},
        "--shard-tokens is 9; it must be from 1024 to");
+  said({"data", "tokenize", "--output", "x", "--shard-tokens", "-1", "y"},
+       "--shard-tokens is -1; it must be at least 1");
+  said({"wait", "12", "--timeout", "5m5m"}, "'5m5m' is not a duration");
   said({"data", "tokenize", "--output", "x", "--val-fraction", "2", "y"},
        "--val-fraction is 2; it must be at least 0 and below 1");
   EXPECT_TRUE(Has(RunAsWritten({"wait", "12", "--timeout"}).err, "--timeout needs a value"));
@@ -182,6 +220,20 @@ TEST_F(CommandTest, DeleteAsksOnATerminalAndNeedsYesElsewhere) {
   input_ = "y\n";
   EXPECT_EQ(Run({"delete", "12"}).code, 0);
   EXPECT_EQ(control_.Snapshot().deletions.size(), 1u);
+}
+
+TEST_F(CommandTest, CtrlCAtAQuestionEndsAtOnce) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
+  tty_ = true;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  in_fd_ = ends[0];  // nobody ever types anything
+  asked_ = [this] { interrupt_.Trigger(); };
+  EXPECT_EQ(Run({"delete", "12"}).code, 130);
+  EXPECT_TRUE(control_.Snapshot().deletions.empty());
+  close(ends[0]);
+  close(ends[1]);
 }
 
 // --- version ---

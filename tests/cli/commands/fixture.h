@@ -1,6 +1,7 @@
 // fixture.h: the fixture of tests that run whole command lines against a fake coordinator.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
@@ -22,6 +23,21 @@ inline bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// What is written to it; tells when a question is.
+class AskedBuffer : public std::stringbuf {
+ public:
+  explicit AskedBuffer(const std::function<void()>& asked) : asked_(asked) {}
+
+ protected:
+  int sync() override {
+    if (asked_ && Has(str(), "[y/N]")) asked_();
+    return 0;
+  }
+
+ private:
+  const std::function<void()>& asked_;
+};
+
 class CommandTest : public ::testing::Test {
  protected:
   // Runs `dtctl ARGUMENTS…` against the fake.
@@ -33,13 +49,15 @@ class CommandTest : public ::testing::Test {
   // The same without --address.
   Ran RunAsWritten(const std::vector<std::string>& arguments) {
     std::ostringstream out;
-    std::ostringstream err;
+    AskedBuffer asked_buffer(asked_);
+    std::ostream err(&asked_buffer);
     std::istringstream in(input_);
     Terminal terminal;
     terminal.out = out_ == nullptr ? &out : out_;
     terminal.err = &err;
     terminal.in = &in;
     terminal.out_error = out_error_;
+    terminal.in_fd = in_fd_;
     terminal.programs = programs_;
     terminal.out_is_tty = terminal.in_is_tty = terminal.err_is_tty = tty_;
     terminal.environment = [this](const std::string& name) { return environment_[name]; };
@@ -48,7 +66,7 @@ class CommandTest : public ::testing::Test {
     Ran ran;
     ran.code = dt::cli::Run(arguments, terminal, interrupt_, pace);
     ran.out = out.str();
-    ran.err = err.str();
+    ran.err = asked_buffer.str();
     return ran;
   }
 
@@ -66,6 +84,8 @@ class CommandTest : public ::testing::Test {
   std::string input_;
   std::string programs_;  // the folder of dtcoord and dtworker
   bool tty_ = false;
+  int in_fd_ = -1;
+  std::function<void()> asked_;  // called when a question has been asked
   int columns_ = 100;
   int calls_ = 0;                // for hooks that count
   std::ostream* out_ = nullptr;  // in place of Ran::out

@@ -22,12 +22,13 @@ TEST_F(CommandTest, GetTrialsHasAColumnForEachSweptParameter) {
   AddExperiment(12, 2);
   const Ran ran = Run({"get", "trials", "12"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_EQ(ran.out,
-            "TRIAL  batch_size  STATE    STEP  LOSS  VAL LOSS  TOKENS/S  LEFT  NOTE\n"
-            "12/1            8  waiting     -     -         -         -     -  both slots are "
-            "taken\n"
-            "12/2           16  waiting     -     -         -         -     -  both slots are "
-            "taken\n");
+  EXPECT_EQ(
+      ran.out,
+      "TRIAL  batch_size  STATE    STEP  LOSS  VAL LOSS  BEST  TOKENS/S  LEFT  NOTE\n"
+      "12/1            8  pending     -     -         -     -         -     -  both slots are "
+      "taken\n"
+      "12/2           16  pending     -     -         -     -         -     -  both slots are "
+      "taken\n");
 }
 
 TEST_F(CommandTest, JsonListsAreVersionedAndSayUnknownAsNull) {
@@ -43,6 +44,8 @@ TEST_F(CommandTest, JsonListsAreVersionedAndSayUnknownAsNull) {
   EXPECT_TRUE(trial["val_loss"].is_null());
   EXPECT_TRUE(trial["eta_seconds"].is_null());
   EXPECT_TRUE(trial["latest"].is_null());
+  EXPECT_TRUE(trial["tokens_per_second"].is_null());
+  EXPECT_TRUE(trial["model_parameters"].is_null());
 }
 
 TEST_F(CommandTest, LabelsChooseExperimentsAndTheirTrials) {

@@ -107,11 +107,23 @@ TEST_F(ReportCommandTest, PlotDrawsTheTrialsWithAMarkerEach) {
 
 TEST_F(ReportCommandTest, PlotDrawsTheNamedTrialsAlone) {
   AddStudy(12);
-  EXPECT_FALSE(Has(Run({"plot", "12", "2"}).out, "12/1"));
+  EXPECT_FALSE(Has(Run({"plot", "12/2"}).out, "12/1"));
   EXPECT_FALSE(Has(Run({"plot", "last/2"}).out, "12/1"));
-  const Ran missing = Run({"plot", "12", "7"});
+  const Ran missing = Run({"plot", "12/7"});
   EXPECT_EQ(missing.code, 4);
   EXPECT_TRUE(Has(missing.err, "has no trial 7")) << missing.err;
+}
+
+TEST_F(ReportCommandTest, PlotTakesSeveralExperimentsAsReportDoes) {
+  AddStudy(12);
+  AddStudy(13);
+  const Ran ran = Run({"plot", "12", "13"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(Has(ran.out, "loss of experiments 12, quickstart; 13, quickstart")) << ran.out;
+  for (const char* name : {" 12/1 ", " 12/2 ", " 13/1 ", " 13/2 "}) {
+    EXPECT_TRUE(Has(ran.out, name)) << ran.out;
+  }
+  EXPECT_FALSE(Has(Run({"plot", "12/1", "13/2"}).out, "12/2"));
 }
 
 TEST_F(ReportCommandTest, PlotUsesAsciiWhereTheTerminalHasNoMore) {

@@ -1,4 +1,5 @@
 // stream_command_test.cc: dtctl logs and dtctl metrics, against a fake coordinator.
+#include "absl/time/clock.h"
 #include "tests/cli/commands/fixture.h"
 
 namespace dt::cli {
@@ -35,6 +36,41 @@ TEST_F(CommandTest, FollowedLogsEndWithTheTrialAndMissNothing) {
   const Ran ran = Run({"logs", "12/1", "-f"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out, "#1 rank 0 | the end\n");
+}
+
+TEST_F(CommandTest, FollowedLogsOfATrialThatWaitsSayWhy) {
+  AddExperiment(12, 1);
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    if (method == "ListTrials" && count == 5) FinishAll(world, 12);
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"logs", "12/1", "-f"});
+  EXPECT_EQ(ran.code, 0);
+  const std::string said = "trial 12/1 waits: both slots are taken; what it prints comes here";
+  EXPECT_TRUE(Has(ran.err, said)) << ran.err;
+  EXPECT_EQ(ran.err.find(said), ran.err.rfind(said)) << "once: " << ran.err;
+}
+
+TEST_F(CommandTest, LogsAreChosenByTailTextAndTime) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    world.page_limit = 1;
+    world.experiments[12].logs = {LogChunk(0, "one\ntwo\n"), LogChunk(0, "three\nfour\n")};
+    world.experiments[12].logs[0].mutable_log()->set_wall_time_ms(1700000000000);
+    world.experiments[12].logs[1].mutable_log()->set_wall_time_ms(absl::ToUnixMillis(absl::Now()));
+  });
+  const std::string prefix = "#1 rank 0 | ";
+  EXPECT_EQ(Run({"logs", "12/1", "--tail", "3"}).out,
+            prefix + "two\n" + prefix + "three\n" + prefix + "four\n");
+  EXPECT_EQ(Run({"logs", "12/1", "--tail", "0"}).out, "");
+  EXPECT_EQ(Run({"logs", "12/1", "--grep", "o"}).out,
+            prefix + "one\n" + prefix + "two\n" + prefix + "four\n");
+  EXPECT_EQ(Run({"logs", "12/1", "--grep", "o", "--tail", "1"}).out, prefix + "four\n");
+  EXPECT_EQ(Run({"logs", "12/1", "--since", "1h"}).out, prefix + "three\n" + prefix + "four\n");
+  EXPECT_TRUE(
+      Has(Run({"logs", "12/1", "--timestamps"}).out, "2023-11-14T22:13:20.000Z #1 rank 0 | one\n"));
+  EXPECT_TRUE(Has(Run({"logs", "12/1", "--grep", "five"}).err, "are like that"));
+  EXPECT_EQ(Run({"logs", "12/1", "--tail", "-1"}).code, 2);
 }
 
 TEST_F(CommandTest, LogsOfATrialOrRankThatDoesNotExistExitFour) {

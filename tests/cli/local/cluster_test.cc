@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/await.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt::cli {
@@ -18,7 +19,7 @@ namespace {
 using Workers = std::vector<std::string>;
 
 bool Pause(absl::Duration duration) {
-  absl::SleepFor(duration);
+  testing::Await([] { return false; }, absl::ToChronoMilliseconds(duration));
   return true;
 }
 

@@ -21,7 +21,7 @@ class ContextsTest : public ::testing::Test {
                 }).ok());
   }
   std::string Path() const { return ContextsPath(Read()); }
-  Environment Read() const {
+  Variables Read() const {
     return [this](const std::string& name) {
       const auto found = environment_.find(name);
       return found == environment_.end() ? "" : found->second;

@@ -68,7 +68,7 @@ TEST(ExperimentReportTest, AnExperimentThatHasNotBegunHasAReport) {
   Experiment experiment = NewExperiment(3, "<script>x</script>|");
   EXPECT_FALSE(Has(HtmlPage(ExperimentReport(experiment)), "<script"));
   AddTrial(experiment, kNan).summary.set_state(v1::TRIAL_PENDING);
-  EXPECT_TRUE(Has(MarkdownPage(ExperimentReport(experiment)), "waiting"));
+  EXPECT_TRUE(Has(MarkdownPage(ExperimentReport(experiment)), "pending"));
 }
 
 TEST(ExperimentReportTest, ScalingIsAgainstTheSmallestWorldSizeWithTheSameParameters) {

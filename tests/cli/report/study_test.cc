@@ -55,7 +55,7 @@ TEST(StudyGridTest, AWordStandsWhereATrialDidNotFinishAndWhereThereIsNone) {
   study.trials.erase(study.trials.begin() + 3);
   const auto grid = StudyGrid(study.trials);
   EXPECT_EQ(grid->rows[0][1], "2.00 / 7.39 / 5.00 (cancelled 20/50)");
-  EXPECT_EQ(grid->rows[0][2], "waiting");
+  EXPECT_EQ(grid->rows[0][2], "pending");
   EXPECT_EQ(grid->rows[1][1], "excluded");
 }
 

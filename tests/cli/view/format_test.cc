@@ -80,6 +80,15 @@ TEST(FormatTest, ControlCharactersAreShownAndNotSent) {
             "\\x9b31m")
       << "the one-character escape of Latin-1";
   EXPECT_EQ(Printable("größe 大"), "größe 大");
+  EXPECT_EQ(Printable("a\xe2\x80\xae"
+                      "b\xe2\x81\xa6"),
+            "a\\u202eb\\u2066")
+      << "turns the text around";
+  EXPECT_EQ(Printable("\x9b"
+                      "2J\xff\xc3"),
+            "\\x9b2J\\xff\\xc3")
+      << "no UTF-8";
+  EXPECT_EQ(Printable("\xe0\x80\x9b"), "\\xe0\\x80\\x9b") << "a longer form of U+001B";
 }
 
 TEST(FormatTest, WidthCountsColumnsAndNotBytes) {
@@ -107,6 +116,14 @@ TEST(FormatTest, TablesHaveShortTimes) {
   EXPECT_EQ(FormatShort(7500), "2h05m");
   EXPECT_EQ(FormatShort(100 * 3600), "4d4h");
   EXPECT_EQ(FormatShort(1102.6 * 86400), "1102d");
+}
+
+TEST(FormatTest, ADurationHasEachUnitOnceLargestFirst) {
+  EXPECT_EQ(*ParseDuration("1h30m"), absl::Minutes(90));
+  EXPECT_EQ(*ParseDuration("1m30s500ms"), absl::Milliseconds(90500));
+  for (const char* text : {"5m5m", "5s5m", "1h1h", "m", "5x"}) {
+    EXPECT_FALSE(ParseDuration(text).ok()) << text;
+  }
 }
 
 }  // namespace

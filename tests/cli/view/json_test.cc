@@ -104,5 +104,18 @@ TEST(JsonTest, CsvFlattensAndAlignsColumnsOverAllItems) {
   EXPECT_EQ(CsvText({}), "");
 }
 
+TEST(JsonTest, WhatATerminalWouldObeyIsEscapedAndReadsBackTheSame) {
+  const Json json = {{"text", "\xe2\x80\xae \xc2\x9b 大"}};
+  EXPECT_EQ(JsonLine(json), "{\"text\":\"\\u202e \\u009b 大\"}\n");
+  EXPECT_EQ(Json::parse(JsonText(json)), json);
+}
+
+TEST(JsonTest, TextsThatASpreadsheetWouldRunAreDefused) {
+  Json item = {{"name", "=HYPERLINK(1)"}, {"a", "-x"}, {"b", -1.5}};
+  item["list"] = {-0.5, 2};
+  item["texts"] = {"@a", "b"};
+  EXPECT_EQ(CsvText({item}), "name,a,b,list,texts\n'=HYPERLINK(1),'-x,-1.5,-0.5;2,'@a;b\n");
+}
+
 }  // namespace
 }  // namespace dt::cli

@@ -108,7 +108,7 @@ TRIAL  batch_size     lr  STATE          PROGRESS                 STEP    LOSS  
 12/1            8  0.001  ✔ finished     ████████████████████  200/200  2.3456    2.4100     12.3k         25%     -
 12/2            8  0.003  ● running      █████████░░░░░░░░░░░   90/200  3.1042         -     12.3k         25%   23s
 12/3           16  0.001  ✘ failed: oom  ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
-12/4           16  0.003  ○ waiting      ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
+12/4           16  0.003  ○ pending      ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
 
 12/3 rank 0 asked for 2.1 GiB of 1.0 GiB at step 0
 12/4 waits: both slots are taken by 12/2
@@ -149,6 +149,7 @@ TEST(LiveViewTest, WithoutUtf8TheFrameIsAscii) {
 TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
   Results results;
   results.state = HalfWay();
+  results.state.trials[0].set_val_loss(2.48);  // the newest is not the best
   results.metrics_address = "127.0.0.1:7601";
   results.best_checkpoint.emplace();
   results.best_checkpoint->mutable_checkpoint()->set_path("12/1/a1/step-200");
@@ -159,11 +160,11 @@ TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
   EXPECT_EQ(Text(ResultLines(results, Wide())), R"(
 Experiment 12 quickstart: running after 1 min 12 s
 
-TRIAL  batch_size     lr  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME  STATE
-12/1            8  0.001    2.4100  2.3456  200/200     12.3k         25%   41s  finished
-12/2            8  0.003         -  3.1042   90/200     12.3k         25%     -  running
-12/3           16  0.001         -       -    0/200         -           -     -  failed: oom
-12/4           16  0.003         -       -    0/200         -           -     -  waiting
+TRIAL  batch_size     lr    BEST  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME  STATE
+12/1            8  0.001  2.4100    2.4800  2.3456  200/200     12.3k         25%   41s  finished
+12/2            8  0.003       -         -  3.1042   90/200     12.3k         25%     -  running
+12/3           16  0.001       -         -       -    0/200         -           -     -  failed: oom
+12/4           16  0.003       -         -       -    0/200         -           -     -  pending
 
 Best trial:  12/1  val_loss 2.4100  batch_size=8 lr=0.001
 Checkpoint:  12/1/a1/step-200  step 200, val loss 2.4300, 1.50 MiB, under --storage of gpu07/0
@@ -221,7 +222,7 @@ TEST(LiveViewTest, OffATerminalEveryChangeIsOneLineAndASummaryComesEveryTenSecon
   state.trials[1].set_state(v1::TRIAL_PENDING);
   state.trials[1].set_waiting("10 s after worker_lost");
   EXPECT_EQ(log.Update(state, kStart + 3000),
-            (std::vector<std::string>{"[3 s] 12/2 waiting: 10 s after worker_lost"}));
+            (std::vector<std::string>{"[3 s] 12/2 pending: 10 s after worker_lost"}));
   state.trials[1].set_state(v1::TRIAL_RUNNING);
   state.trials[1].set_attempts(2);
   EXPECT_EQ(log.Update(state, kStart + 4000),

@@ -1,8 +1,11 @@
 // table_test.cc: tables in any width.
 #include "cli/view/table.h"
 
+#include <sstream>
+
 #include "absl/strings/str_cat.h"
 #include "cli/view/format.h"
+#include "cli/view/terminal.h"
 #include "gtest/gtest.h"
 
 namespace dt::cli {
@@ -82,6 +85,25 @@ TEST(TableTest, StylesAreEscapeCodesOnlyWithColour) {
   const Line line = {{"ok", Style::kGood}, {" then"}};
   EXPECT_EQ(RenderLine(line, Colour::kOff), "ok then");
   EXPECT_EQ(RenderLine(line, Colour::kOn), "\x1b[32mok\x1b[0m then");
+}
+
+TEST(RedrawerTest, AFrameThatANarrowerTerminalWrappedIsReplacedWhole) {
+  std::ostringstream out;
+  int columns = 80;
+  Terminal terminal;
+  terminal.out = &out;
+  terminal.out_is_tty = true;
+  terminal.size = [&columns] { return TerminalSize{columns, 24}; };
+  const std::vector<Line> frame = {Line{Span{std::string(80, 'x')}}, Line{Span{"y"}}, Line{}};
+  Redrawer redrawer(terminal, Colour::kOff);
+  redrawer.Draw(frame);
+  out.str("");
+  redrawer.Draw(frame);
+  EXPECT_NE(out.str().find("\x1b[3F"), std::string::npos) << "three lines up";
+  columns = 30;
+  out.str("");
+  redrawer.Draw({Line{Span{"z"}}});
+  EXPECT_NE(out.str().find("\x1b[5F"), std::string::npos) << "the first is three rows now";
 }
 
 }  // namespace
