@@ -16,7 +16,7 @@ void Restand(State& state, const v1::Record& record);
 void RestandAll(State& state);
 
 // A part of a trial's target, 0 to 1, in whole numbers, so that sums are exact.
-inline constexpr uint64_t kWholeTrial = uint64_t{1} << 32;
+inline constexpr uint64_t kWholeTrial = 1'000'000'000;
 // REQUIRES: the trial exists and is not under way.
 uint64_t DoneOf(const Trial& trial);
 

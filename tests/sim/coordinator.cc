@@ -132,7 +132,6 @@ void Coordinator::Drain() {
     batch.push_back(Step(*state_, std::move(event), scheduler_.Now()));
     checker_.AfterStep(*state_, batch.back());
   }
-  PlantCanary(batch);
   const double kill = options_.faults.kills_at_commit;
   if (dice_.Chance(kill)) return Kill();  // the batch is lost
   if (options_.canary == Canary::kEarlyReply && dice_.Chance(0.5)) {
@@ -217,18 +216,6 @@ void Coordinator::ForgetAck(const Event& event) {
   if (stream == state_->live.streams.end()) return;
   Worker& worker = state_->live.workers[stream->second];
   worker.acked = std::min(worker.acked, received->report.items(0).sequence() - 1);
-}
-
-// Plants the fault that this run is to be caught at.
-void Coordinator::PlantCanary(std::vector<Effects>& batch) {
-  if (options_.canary == Canary::kNone || batch.empty()) return;
-  for (Worker& worker : state_->live.workers) {
-    if (options_.canary == Canary::kDoubleLease && worker.attempt != nullptr &&
-        worker.stream != 0 && dice_.Chance(0.05)) {
-      state_->live.pools[0].SetUse(worker.index, SlotUse::kFree);
-      state_->live.placement_due = true;
-    }
-  }
 }
 
 }  // namespace dt::sim

@@ -61,7 +61,6 @@ class Coordinator {
   void Commit(const std::vector<Effects>& batch);
   void Publish(std::vector<Effects>& batch);
   void ForgetAck(const Event& event);
-  void PlantCanary(std::vector<Effects>& batch);
   DurableState Replay();
 
   Scheduler& scheduler_;

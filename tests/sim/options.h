@@ -30,7 +30,6 @@ struct Faults {
 // A fault planted in the harness, to show that the checker can fail.
 enum class Canary {
   kNone,
-  kDoubleLease,   // the pool forgets that a slot is taken
   kForgottenAck,  // the coordinator takes items again that it has taken
   kLostRecord,    // a commit drops a record that it reported as durable
   kEarlyReply,    // replies leave before their commit

@@ -65,7 +65,7 @@ TEST(SimulationTest, WithoutFaultsEveryTrialFinishesAtItsFirstAttempt) {
 
 TEST(SimulationTest, ACancelIsCarriedOutWithinTwoSeconds) {
   size_t cancelled = 0;
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
     Options options = Draw(seed);
     options.faults = Faults{};
     options.prompt = true;
@@ -108,7 +108,6 @@ void ExpectCaught(Canary canary, const std::string& by) {
   ADD_FAILURE() << "nothing was noticed in 40 runs";
 }
 
-TEST(CanaryTest, ASlotGivenTwiceIsCaught) { ExpectCaught(Canary::kDoubleLease, "1"); }
 TEST(CanaryTest, ItemsTakenTwiceAreCaught) { ExpectCaught(Canary::kForgottenAck, "6"); }
 TEST(CanaryTest, ARecordThatTheDiskLosesIsCaught) { ExpectCaught(Canary::kLostRecord, "45"); }
 TEST(CanaryTest, AnOrderBeforeItsCommitIsCaught) { ExpectCaught(Canary::kEarlyOrders, "4"); }
