@@ -425,7 +425,6 @@ LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
   DT_CHECK(is_new);
   for (size_t rank = 0; rank < gang.size(); ++rank) {
     Worker& worker = state.live.workers[gang[rank]];
-    DT_CHECK(worker.attempt == nullptr);  // a slot has one attempt
     attempt.ranks[rank].worker = worker.index;
     worker.attempt = &attempt;
     worker.rank = static_cast<int32_t>(rank);

@@ -76,7 +76,8 @@ double Progress(const State& state, const Experiment& experiment) {
     const double step = static_cast<double>(ValidStep(state, {experiment.id, number}));
     done += std::min(1.0, step / static_cast<double>(trial.target_steps));
   });
-  return done / static_cast<double>(all);
+  // The sum is of whole numbers, cut off; that a tenth reads 0.1 is worth more than its last digits.
+  return std::round(done / static_cast<double>(all) * 1e6) / 1e6;
 }
 
 void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSummary& summary) {
