@@ -115,6 +115,12 @@ void Checker::CheckRecord(const v1::Record& record) {
     if (record.evaluation().attempt() != of(record.evaluation()).attempts) {
       Complain("11: an attempt that is not the newest registers an evaluation");
     }
+    const v1::EvaluationRecorded& fact = record.evaluation();
+    const AttemptId attempt{{fact.experiment(), fact.trial()}, fact.attempt()};
+    if (!evaluated_[attempt].insert(fact.evaluation().step()).second) {
+      Complain(absl::StrCat("6: the evaluation of step ", fact.evaluation().step(), " of ",
+                            ToString(attempt), " counts twice"));
+    }
   } else if (record.has_checkpoint()) {
     live(of(record.checkpoint()), "a checkpoint");
     if (record.checkpoint().attempt() != of(record.checkpoint()).attempts) {

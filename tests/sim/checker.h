@@ -60,6 +60,7 @@ class Checker {
   std::map<TrialId, Seen> seen_;
   std::set<std::string> started_;                 // tokens of attempts whose start is durable
   std::map<AttemptId, std::set<uint64_t>> rows_;  // steps stored
+  std::map<AttemptId, std::set<uint64_t>> evaluated_;
   std::map<ExperimentId, uint32_t> acknowledged_;
   std::set<ExperimentId> deleted_;
   uint64_t rows_stored_ = 0;
