@@ -12,7 +12,8 @@ namespace {
 
 // Of a device's memory, what a context and its libraries hold.
 constexpr uint64_t kContextBytes = 600ull << 20;
-// Where nothing is computed, what is larger is neither copied nor filled: it would only cost memory.
+// Where nothing is computed, what is larger is neither copied nor filled: it would only cost
+// memory.
 constexpr size_t kMovedBytesMax = 1 << 20;
 
 struct Block {
