@@ -60,24 +60,5 @@ TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
   }
 }
 
-TEST_F(FakeGangTest, APeerThatDiesInNcclLetsTheOthersLeave) {
-  nlohmann::json spec = SmallSpec();
-  spec["train"]["max_steps"] = "100000";
-  for (const int ranks : {2, 4}) {
-    TrainerGang gang(ranks, kOnGpu);
-    bool killed = false;
-    const Told told = gang.Run(Start(spec), [&](TrainerGang& g, const frames::FromTrainer& frame) {
-      const auto* step = std::get_if<frames::StepDone>(&frame);
-      if (step == nullptr || killed) return;
-      killed = true;
-      kill(g.rank(ranks - 1).pid(), SIGKILL);
-    });
-    ASSERT_TRUE(killed);
-    for (int r = 0; r + 1 < ranks; ++r) {
-      EXPECT_EQ(told.Cause(static_cast<size_t>(r)), "collective") << told.Message(r);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace dt::testing
