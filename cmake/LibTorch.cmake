@@ -116,9 +116,13 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
   endif()
   if(NOT cuda_missing)
     set(DTRAIN_CUDA_FOUND ON)
-    execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so
+    # The first allocation loads libcaffe2_nvrtc, and what that misses ends the process. libcuda comes with a
+    # GPU's driver: without it no GPU is found.
+    execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so ${torch_lib}/libcaffe2_nvrtc.so
                     OUTPUT_VARIABLE needed ERROR_QUIET)
     string(REGEX MATCHALL "[^\n\t ]+ => not found" absent "${needed}")
+    list(REMOVE_DUPLICATES absent)
+    list(REMOVE_ITEM absent "libcuda.so.1 => not found")
     if(NOT absent)
       set(DTRAIN_CUDA_RUNS ON)
     endif()

@@ -17,7 +17,7 @@ configure_gpu_build() {
   say "trainer with the LibTorch in $1"
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
   cmake -S "$root" -B "$2" "${generator[@]}" --log-level=WARNING -DCMAKE_BUILD_TYPE=Release \
-    -DDTRAIN_COMPONENTS=trainer -DDTRAIN_BENCH=OFF -DDTRAIN_CUDA=ON -DDTRAIN_LIBTORCH="$1" \
+    -DDTRAIN_COMPONENTS=trainer -DDTRAIN_BENCH=OFF -DDTRAIN_WERROR=OFF -DDTRAIN_CUDA=ON -DDTRAIN_LIBTORCH="$1" \
     ${3:+-DCMAKE_PREFIX_PATH="$3"} >&2
 }
 

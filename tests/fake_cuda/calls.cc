@@ -1,4 +1,6 @@
 // calls.cc: the notes, in memory and in a file.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -16,8 +18,7 @@ struct Notes {
   Notes() {
     const char* path = std::getenv("DTRAIN_FAKE_CUDA_CALLS");
     if (path == nullptr) return;
-    const char* rank = std::getenv("RANK");
-    const std::string name = rank == nullptr ? path : std::string(path) + "." + rank;
+    const std::string name = std::string(path) + "." + std::to_string(getpid());
     file = std::fopen(name.c_str(), "we");
     if (file == nullptr) std::perror(name.c_str());
   }
@@ -49,6 +50,11 @@ void Note(Call call) {
     std::fflush(notes.file);  // the process may be killed
   }
   notes.calls.push_back(std::move(call));
+}
+
+void NoteFault(std::string what) {
+  std::fprintf(stderr, "fake CUDA: %s\n", what.c_str());
+  Note({Kind::kFault, std::move(what), 0, 0, false});
 }
 
 void NoteWait(std::string what, const Stream* stream) {

@@ -3,8 +3,8 @@
 //
 // Role:    a library that defines what LibTorch asks of the CUDA runtime, cuBLAS, cuDNN and NCCL,
 //          and empty libraries with NVIDIA's names. A program that links them never loads the real
-//          ones. Device memory is the host's, streams run at once, kernels are counted and not run.
-//          What LibTorch could ask besides is not defined: a call ends the program with the
+//          ones. Device memory is the host's, streams run at once, kernels are counted and not
+//          run. What LibTorch could ask besides is not defined: a call ends the program with the
 //          symbol's name.
 // Threads: any.
 // Limits:  no arithmetic or speed of a device, no race between streams, no plan that cuDNN lacks.
@@ -20,7 +20,7 @@ namespace dt::fake_cuda {
 enum class Kind {
   kLaunch,      // of a kernel
   kProduct,     // of matrices, by cuBLAS
-  kPlan,        // executed by cuDNN
+  kPlan,        // of cuDNN; what: made, run
   kCopy,        // what: H2D, D2H, D2D
   kFill,        // memset
   kWait,        // of the host for the device
@@ -37,8 +37,8 @@ struct Call {
   bool pageable = false;  // a copy from or to memory that is not pinned: the host waits for it
 };
 
-// Calls since the last TakeCalls. With DTRAIN_FAKE_CUDA_CALLS=FILE each is a line of FILE besides,
-// or of FILE.RANK where the environment has a RANK.
+// Calls since the last TakeCalls. With DTRAIN_FAKE_CUDA_CALLS=FILE each is a line of FILE.PID
+// besides.
 std::vector<Call> TakeCalls();
 
 // What the machine has. From the environment at first: DTRAIN_FAKE_CUDA_DEVICES and _GIB.
@@ -48,6 +48,7 @@ struct Machine {
   // Someone computes what kernels would (values.h). Else memory holds no values: large copies and
   // fills are left out, and a flag that is read back is true.
   bool computes = false;
+  bool cudnn_has_plans = true;
 };
 Machine& TheMachine();
 

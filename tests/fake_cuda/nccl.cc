@@ -92,6 +92,13 @@ bool Barrier(Communicator& c) {
   return true;
 }
 
+// Where a peer is gone a collective never ends, as on a GPU, until the communicator is aborted.
+bool AwaitPeers(Communicator& c, cudaStream_t stream) {
+  if (Barrier(c)) return true;
+  HangStream(stream, &c.aborted);
+  return false;
+}
+
 // Notes a collective, and waits until all ranks have called the same.
 bool Begin(Communicator& c, const std::string& what, size_t bytes, cudaStream_t stream) {
   Note({Kind::kCollective, what, bytes, StreamOf(stream).id, false});
@@ -99,7 +106,7 @@ bool Begin(Communicator& c, const std::string& what, size_t bytes, cudaStream_t 
   Asked& mine = c.shared->seats[c.rank].asked;
   std::snprintf(mine.what, sizeof(mine.what), "%s", what.c_str());
   mine.bytes = bytes;
-  if (!Barrier(c)) return false;
+  if (!AwaitPeers(c, stream)) return false;
   for (int r = 0; r < c.size; ++r) {
     const Asked& other = c.shared->seats[r].asked;
     if (std::strcmp(other.what, mine.what) == 0 && other.bytes == bytes) continue;
@@ -109,7 +116,7 @@ bool Begin(Communicator& c, const std::string& what, size_t bytes, cudaStream_t 
     c.error = ncclInvalidUsage;
   }
   // Nobody asks for the next one before everyone has compared.
-  return Barrier(c) && c.error == ncclSuccess;
+  return AwaitPeers(c, stream) && c.error == ncclSuccess;
 }
 
 size_t SizeOf(ncclDataType_t type) {
@@ -131,15 +138,15 @@ size_t SizeOf(ncclDataType_t type) {
 
 // What a rank brings of `bytes`, part by part: `use` gets the offset and the length of each.
 template <typename Use>
-void InParts(Communicator& c, const void* mine, size_t bytes, const Use& use) {
+void InParts(Communicator& c, cudaStream_t stream, const void* mine, size_t bytes, const Use& use) {
   for (size_t at = 0; at < bytes; at += kPartBytes) {
     const size_t length = std::min(kPartBytes, bytes - at);
     if (mine != nullptr) {
       std::memcpy(c.Part(c.rank), static_cast<const char*>(mine) + at, length);
     }
-    if (!Barrier(c)) return;
+    if (!AwaitPeers(c, stream)) return;
     use(at, length);
-    if (!Barrier(c)) return;
+    if (!AwaitPeers(c, stream)) return;
   }
 }
 
@@ -243,7 +250,7 @@ DT_FAKE ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, nccl
     return ncclInvalidArgument;
   }
   if (c.size == 1 || !TheMachine().computes) return ncclSuccess;
-  InParts(c, in, bytes, [&](size_t at, size_t length) {
+  InParts(c, stream, in, bytes, [&](size_t at, size_t length) {
     type == ncclFloat32 ? Sum<float>(c, At(out, at), length) : Sum<double>(c, At(out, at), length);
   });
   return ncclSuccess;
@@ -254,7 +261,7 @@ DT_FAKE ncclResult_t ncclAllGather(const void* in, void* out, size_t count, nccl
   Communicator& c = Of(communicator);
   const size_t bytes = count * SizeOf(type);
   if (!Begin(c, "all-gather of type " + std::to_string(type), bytes, stream)) return ncclSuccess;
-  InParts(c, in, bytes, [&](size_t at, size_t length) {
+  InParts(c, stream, in, bytes, [&](size_t at, size_t length) {
     for (int r = 0; r < c.size; ++r) {
       std::memcpy(At(out, bytes * static_cast<size_t>(r) + at), c.Part(r), length);
     }
@@ -268,7 +275,7 @@ DT_FAKE ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, nccl
   const size_t bytes = count * SizeOf(type);
   if (!Begin(c, "broadcast of type " + std::to_string(type), bytes, stream)) return ncclSuccess;
   if (c.size == 1 || !TheMachine().computes) return ncclSuccess;
-  InParts(c, c.rank == root ? in : nullptr, bytes,
+  InParts(c, stream, c.rank == root ? in : nullptr, bytes,
           [&](size_t at, size_t length) { std::memcpy(At(out, at), c.Part(root), length); });
   return ncclSuccess;
 }

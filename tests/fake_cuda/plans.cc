@@ -18,6 +18,7 @@ struct Attribute {
 };
 
 struct Descriptor {
+  cudnnBackendDescriptorType_t type;
   std::map<int, Attribute> attributes;
 };
 
@@ -66,16 +67,21 @@ DT_FAKE cudnnStatus_t cudnnGetStream(cudnnHandle_t, cudaStream_t* stream) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-DT_FAKE cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t,
+DT_FAKE cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                                                    cudnnBackendDescriptor_t* descriptor) {
-  *descriptor = new Descriptor;
+  *descriptor = new Descriptor{type, {}};
   return CUDNN_STATUS_SUCCESS;
 }
 // Kept: plans are few, and one descriptor names others.
 DT_FAKE cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t) {
   return CUDNN_STATUS_SUCCESS;
 }
-DT_FAKE cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t) {
+DT_FAKE cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  if (static_cast<Descriptor*>(descriptor)->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    return CUDNN_STATUS_SUCCESS;
+  }
+  if (!TheMachine().cudnn_has_plans) return CUDNN_STATUS_NOT_SUPPORTED;
+  Note({Kind::kPlan, "made", 0, 0, false});
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -110,7 +116,8 @@ DT_FAKE cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descript
 
 DT_FAKE cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t,
                                           cudnnBackendDescriptor_t) {
-  Note({Kind::kPlan, "cudnnBackendExecute", 0, 0, false});
+  if (!TheMachine().cudnn_has_plans) return CUDNN_STATUS_NOT_SUPPORTED;
+  Note({Kind::kPlan, "run", 0, 0, false});
   PassTime(nullptr, kKernelSeconds);
   return CUDNN_STATUS_SUCCESS;
 }

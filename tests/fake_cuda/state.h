@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
 
 #include "tests/fake_cuda/fake_cuda.h"
@@ -16,15 +17,24 @@ inline constexpr int kDevicesMax = 8;
 inline constexpr double kKernelSeconds = 3e-6;      // every kernel takes this long on its stream
 inline constexpr double kCollectiveSeconds = 5e-6;  // and a collective this long
 
+// What a stream hangs on: a collective whose peer is gone, until the communicator is aborted.
+// Null: on nothing.
+using Hang = const std::atomic<bool>*;
+inline bool Lasts(Hang hang) { return hang != nullptr && !hang->load(); }
+
 struct Stream {
   int id = 0;
   int device = 0;
   double now = 0;
   bool capturing = false;
+  std::atomic<Hang> hang{nullptr};
 };
+// What follows in this stream is complete only when `hang` is over.
+void HangStream(cudaStream_t stream, Hang hang);
 
 void Note(Call call);
-inline void NoteFault(std::string what) { Note({Kind::kFault, std::move(what), 0, 0, false}); }
+// Says it on stderr as well.
+void NoteFault(std::string what);
 // A wait of the host, which a capture does not allow.
 void NoteWait(std::string what, const Stream* stream = nullptr);
 

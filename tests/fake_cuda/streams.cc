@@ -1,4 +1,6 @@
 // streams.cc: streams, events and captures: each stream has a time of its own, which events record.
+#include <poll.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -13,6 +15,7 @@ struct Event {
   bool recorded = false;
   bool captured = false;
   double at = 0;
+  Hang hang = nullptr;
 };
 
 struct Graph {
@@ -22,6 +25,12 @@ struct Graph {
 Stream g_default[kDevicesMax];
 std::atomic<int> g_streams{0};
 std::atomic<int> g_capturing{0};
+std::atomic<Hang> g_hang{nullptr};  // of any stream, the last one
+
+constexpr int kLookMs = 1;
+void AwaitEnd(const std::atomic<Hang>& hang) {
+  while (Lasts(hang)) poll(nullptr, 0, kLookMs);
+}
 
 Event& EventOf(cudaEvent_t event) { return *reinterpret_cast<Event*>(event); }
 
@@ -42,6 +51,8 @@ Stream& StreamOf(cudaStream_t stream) {
 
 int Capturing() { return g_capturing; }
 
+void HangStream(cudaStream_t stream, Hang hang) { g_hang = StreamOf(stream).hang = hang; }
+
 void PassTime(void* stream, double seconds) {
   StreamOf(static_cast<cudaStream_t>(stream)).now += seconds;
 }
@@ -57,17 +68,21 @@ DT_FAKE cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned,
 
 // Streams are few, and a late call may still name one.
 DT_FAKE cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-DT_FAKE cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+DT_FAKE cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return Lasts(StreamOf(stream).hang) ? Fail(cudaErrorNotReady) : cudaSuccess;
+}
 
 DT_FAKE cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   TouchDevice(CurrentDevice());
   NoteWait("cudaStreamSynchronize", &StreamOf(stream));
+  AwaitEnd(StreamOf(stream).hang);
   return cudaSuccess;
 }
 
 DT_FAKE cudaError_t cudaDeviceSynchronize() {
   TouchDevice(CurrentDevice());
   NoteWait("cudaDeviceSynchronize");
+  AwaitEnd(g_hang);
   return cudaSuccess;
 }
 
@@ -80,6 +95,7 @@ DT_FAKE cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallbac
 DT_FAKE cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
   Stream& stream = StreamOf(handle);
   stream.now = std::max(stream.now, EventOf(event).at);
+  if (Lasts(EventOf(event).hang)) stream.hang = EventOf(event).hang;
   if (EventOf(event).captured && g_capturing > 0) stream.capturing = true;
   return cudaSuccess;
 }
@@ -112,6 +128,7 @@ DT_FAKE cudaError_t cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t st
     return Fail(cudaErrorInvalidResourceHandle);
   }
   event.at = stream.now;
+  event.hang = stream.hang;
   event.recorded = true;
   event.captured = stream.capturing && (flags & cudaEventRecordExternal) == 0;
   return cudaSuccess;
@@ -121,10 +138,13 @@ DT_FAKE cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
 }
 
-DT_FAKE cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+DT_FAKE cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return Lasts(EventOf(event).hang) ? Fail(cudaErrorNotReady) : cudaSuccess;
+}
 
-DT_FAKE cudaError_t cudaEventSynchronize(cudaEvent_t) {
+DT_FAKE cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   NoteWait("cudaEventSynchronize");
+  while (Lasts(EventOf(event).hang)) poll(nullptr, 0, kLookMs);
   return cudaSuccess;
 }
 

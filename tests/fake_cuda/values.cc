@@ -7,6 +7,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <torch/library.h>
 
+#include <array>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -146,13 +147,7 @@ Tensor& ProductInto(const Tensor& a, const Tensor& b, at::ScalarType type, Tenso
   return out;
 }
 
-// The CPU's fused attention has no dropout.
-int64_t ChooseAttention(const Tensor&, const Tensor&, const Tensor&, const std::optional<Tensor>&,
-                        double dropout, bool, std::optional<double>, bool) {
-  constexpr int64_t kMath = 0, kFlash = 1;
-  return dropout > 0 ? kMath : kFlash;
-}
-
+// Attention of all kinds, by the fused one of the CPU, which has no dropout.
 std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>
 Attention(const Tensor& q, const Tensor& k, const Tensor& v, double, bool causal, bool,
           std::optional<double> scale) {
@@ -172,7 +167,24 @@ std::tuple<Tensor, Tensor, Tensor> AttentionBackward(
   return {CudaCopy(dq), CudaCopy(dk), CudaCopy(dv)};
 }
 
-// Its arguments are those of the flash kind in another order.
+// The arguments of the other kinds come in another order.
+std::tuple<Tensor, Tensor, Tensor, Tensor> EfficientAttention(const Tensor& q, const Tensor& k,
+                                                              const Tensor& v,
+                                                              const std::optional<Tensor>&, bool,
+                                                              double dropout, bool causal,
+                                                              std::optional<double> scale) {
+  auto made = Attention(q, k, v, dropout, causal, false, scale);
+  return {std::get<0>(made), std::get<1>(made), std::get<2>(made), std::get<3>(made)};
+}
+std::tuple<Tensor, Tensor, Tensor, Tensor> EfficientAttentionBackward(
+    const Tensor& gradient, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&,
+    const Tensor& out, const Tensor& sums, const Tensor& seed, const Tensor& offset, double dropout,
+    std::array<bool, 4>, bool causal, std::optional<double> scale) {
+  auto [dq, dk, dv] = AttentionBackward(gradient, q, k, v, out, sums, seed, offset, 0, 0, dropout,
+                                        causal, seed, offset, scale);
+  return {dq, dk, dv, Tensor()};
+}
+
 std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>
 CudnnAttention(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>&,
                bool, double dropout, bool causal, bool, std::optional<double> scale) {
@@ -221,7 +233,8 @@ const std::set<std::string>& KeptOperators() {
                                               "_local_scalar_dense",
                                               "copy_",
                                               "mm.dtype_out",
-                                              "_fused_sdp_choice",
+                                              "_scaled_dot_product_efficient_attention",
+                                              "_scaled_dot_product_efficient_attention_backward",
                                               "_scaled_dot_product_flash_attention",
                                               "_scaled_dot_product_flash_attention_backward",
                                               "_scaled_dot_product_cudnn_attention",
@@ -252,9 +265,10 @@ Values::Values() : registered_(std::make_unique<Registered>()) {
   torch::Library& own = registered_->own;
   own.impl("copy_", Copy);
   own.impl("mm.dtype_out", ProductInto);
-  own.impl("_fused_sdp_choice", ChooseAttention);
   own.impl("_scaled_dot_product_flash_attention", Attention);
   own.impl("_scaled_dot_product_flash_attention_backward", AttentionBackward);
+  own.impl("_scaled_dot_product_efficient_attention", EfficientAttention);
+  own.impl("_scaled_dot_product_efficient_attention_backward", EfficientAttentionBackward);
   own.impl("_scaled_dot_product_cudnn_attention", CudnnAttention);
   own.impl("_scaled_dot_product_cudnn_attention_backward", CudnnAttentionBackward);
   TheMachine().computes = true;

@@ -52,7 +52,7 @@ TEST_P(DeviceTest, AutocastTrainsNearlyAsFp32Does) {
     const Told told = Train(spec);
     ASSERT_EQ(told.Cause(), "finished") << told.Message();
     EXPECT_LT(told.Losses().back(), told.Losses().front() - 0.3) << compute << " learns";
-    EXPECT_NE(told.Losses().back(), fp32.Losses().back());
+    EXPECT_NE(told.Losses(), fp32.Losses()) << "one loss may be equal to the bit";
     EXPECT_LE(LargestDifference(told.Losses(), fp32.Losses()), 0.1);
   }
 }
@@ -174,19 +174,36 @@ TEST_P(DeviceTest, AResumeGoesOnWithTheLossesOfTheUninterruptedRun) {
   }
 }
 
+// Takes all of the GPU's memory but less than half a GiB.
+std::vector<at::Tensor> Ballast(const Device& device) {
+  std::vector<at::Tensor> taken;
+  const auto bytes_of = at::TensorOptions(device.Torch()).dtype(at::kByte);
+  for (auto bytes = static_cast<int64_t>(device.Facts().memory_bytes); bytes > 256 << 20;
+       bytes /= 2) {
+    try {
+      taken.push_back(at::empty({bytes}, bytes_of));
+    } catch (const c10::OutOfMemoryError&) {  // half as much, then
+    }
+  }
+  return taken;
+}
+
 TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
   if (!device_->Torch().is_cuda()) GTEST_SKIP() << "tests/trainer shows it under --memory-limit";
-  const uint64_t sequences = device_->Facts().memory_bytes / (4 * 50304 * 32);
   nlohmann::json spec = SmallSpec();
-  spec["train"]["batch_size"] = sequences;  // the logits alone fill the memory
+  spec["train"]["batch_size"] = 512;  // 3 GiB of logits, of which the head makes no smaller chunks
   spec["model"]["vocab_pad"] = 50304;
-  const Told first = Train(spec);
+  const auto train_too_much = [&](AttemptOptions::Alone alone) {
+    const std::vector<at::Tensor> ballast = Ballast(*device_);
+    return Train(spec, alone);
+  };
+  const Told first = train_too_much(AttemptOptions::Alone::kPlain);
   EXPECT_EQ(first.Cause(), "oom") << first.Message();
   EXPECT_EQ(Train(SmallSpec()).Cause(), "finished");
   EXPECT_NE(first.Message().find("of this GPU"), std::string::npos);
   // The Reducer holds buckets and a group that is aborted; a new group follows in this process.
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(Train(spec, AttemptOptions::Alone::kDataParallel).Cause(), "oom");
+    EXPECT_EQ(train_too_much(AttemptOptions::Alone::kDataParallel).Cause(), "oom");
     EXPECT_EQ(Train(SmallSpec(), AttemptOptions::Alone::kDataParallel).Cause(), "finished");
   }
 }

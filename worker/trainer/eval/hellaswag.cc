@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "worker/trainer/eval/varying_shapes.h"
 #include "worker/trainer/precision/precision.h"
 
 namespace dt::trainer {
@@ -127,6 +128,7 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
                                               const Transformer& model, Device& device, Mesh& mesh,
                                               EvalMeter& meter) {
   at::NoGradGuard no_grad;
+  const VaryingShapesScope varying_shapes;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
   const auto rank = static_cast<size_t>(mesh.rank(Axis::kData));

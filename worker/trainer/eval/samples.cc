@@ -8,6 +8,7 @@
 
 #include "common/limits.h"
 #include "common/text.h"
+#include "worker/trainer/eval/varying_shapes.h"
 #include "worker/trainer/precision/precision.h"
 
 namespace dt::trainer {
@@ -43,6 +44,7 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
                                                             Device& device, Mesh& mesh,
                                                             EvalMeter& meter) {
   at::NoGradGuard no_grad;
+  const VaryingShapesScope varying_shapes;
   const c10::DeviceType type = device.Torch().type();
   const Compute compute = ResolveCompute(spec.compute, type);
   at::Generator generator = at::detail::createCPUGenerator(generation.seed);

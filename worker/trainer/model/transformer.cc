@@ -67,6 +67,15 @@ at::Tensor SinusoidalPositions(int64_t positions, int64_t width) {
   return table;
 }
 
+// Of so few tokens on a GPU, embedding's own backward kernel is reported to race (pytorch#187687);
+// that of an index sorts them first.
+constexpr int64_t kRacingTokens = 3072;
+
+at::Tensor Embedded(const at::Tensor& weight, const at::Tensor& tokens) {
+  if (!weight.is_cuda() || tokens.numel() > kRacingTokens) return at::embedding(weight, tokens);
+  return at::index(weight, c10::List<std::optional<at::Tensor>>({tokens}));
+}
+
 }  // namespace
 
 uint64_t CountParameters(const ModelSpec& spec) {
@@ -205,7 +214,7 @@ at::Tensor Transformer::Through(const Block& block, at::Tensor x, bool training)
 }
 
 at::Tensor Transformer::Hidden(const at::Tensor& tokens, bool training) const {
-  at::Tensor x = at::embedding(token_embedding_, tokens);
+  at::Tensor x = Embedded(token_embedding_, tokens);
   // Sines have amplitude 1: without the scale they would drown the embeddings.
   if (spec_.positions == Positions::kSinusoidal)
     x = x * std::sqrt(static_cast<double>(spec_.n_embd));

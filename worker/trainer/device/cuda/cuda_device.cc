@@ -3,6 +3,7 @@
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
@@ -13,6 +14,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <vector>
 
+#include "worker/trainer/device/cuda/attention.h"
 #include "worker/trainer/device/cuda/row_kernels.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/device/failure.h"
@@ -38,7 +40,12 @@ class EventTimeline final : public Timeline {
       C10_CUDA_CHECK(cudaEventCreate(&event));
       events_.push_back(event);
     }
-    C10_CUDA_CHECK(cudaEventRecord(events_[used_], c10::cuda::getCurrentCUDAStream()));
+    // Within a capture an event is part of the graph and has no time, unless it is an external one.
+    const bool captured =
+        c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None;
+    C10_CUDA_CHECK(
+        cudaEventRecordWithFlags(events_[used_], c10::cuda::getCurrentCUDAStream(),
+                                 captured ? cudaEventRecordExternal : cudaEventRecordDefault));
     return static_cast<Moment>(used_++);
   }
   double Seconds(Moment from, Moment to) const override {
@@ -61,11 +68,13 @@ std::string DottedVersion(int version, int major_unit, int minor_unit) {
 
 // A failed collective must end the attempt, not the process: no watchdog that terminates, no
 // monitor that kills, no minute of waiting for dumps. Our own deadlines are the coordinator's and
-// the agent's.
+// the agent's. Nor does the watchdog throw an error of the device, on a thread where nobody catches
+// it, before the attempt's end is said.
 void LetCollectivesFailInPlace() {
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2", 0);
   setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 0);
   setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 0);
+  setenv("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0", 0);
 }
 
 // NCCL chooses an interface by itself; --data-address names one. It looks at the first group of a
@@ -82,6 +91,7 @@ class CudaDevice final : public Device {
     c10::cuda::set_device(device_.index());
     LetCollectivesFailInPlace();
     OfferRowKernel(device_);
+    TryAttention(device_);
   }
   DeviceFacts Facts() const override {
     const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(device_.index());
@@ -154,8 +164,9 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index) {
     }
     at::globalContext().lazyInitDevice(c10::kCUDA);
     return std::unique_ptr<Device>(std::make_unique<CudaDevice>(index));
-  } catch (const std::exception& error) {
-    return ConfigError("--device cuda:" + std::to_string(index) + ": " + error.what());
+  } catch (...) {
+    return ConfigError("--device cuda:" + std::to_string(index) + ": " +
+                       std::string(ErrorOfException().message()));
   }
 }
 

@@ -6,8 +6,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
-#include <exception>
+#include <string>
 
+#include "worker/trainer/device/failure.h"
 #include "worker/trainer/model/row_kernel.h"
 
 namespace dt::trainer {
@@ -84,9 +85,10 @@ void OfferRowKernel(c10::Device device) {
       return;
     }
     std::fprintf(stderr, "the loss goes by tensor operations: our kernel's values differ here\n");
-  } catch (const std::exception& error) {
+  } catch (...) {
     cudaGetLastError();  // what was refused must not be found by the next call
-    std::fprintf(stderr, "the loss goes by tensor operations: %s\n", error.what());
+    std::fprintf(stderr, "the loss goes by tensor operations: %s\n",
+                 std::string(ErrorOfException().message()).c_str());
   }
 }
 

@@ -1,0 +1,64 @@
+// gang_test.cc: several ranks over NCCL, each a dttrain of its own on a fake GPU.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/worker/trainer/run/attempt_fixture.h"
+
+namespace dt::testing {
+namespace {
+
+const std::vector<std::string> kOnGpu = {"--device", "cuda:0", "--threads", "1"};
+
+class FakeGangTest : public AttemptTest {
+ protected:
+  FakeGangTest() {
+    setenv("DTRAIN_FAKE_CUDA_CALLS", (folder_ / "calls").c_str(), 1);
+    setenv("DTRAIN_FAKE_CUDA_GIB", "8", 1);
+  }
+  ~FakeGangTest() override { unsetenv("DTRAIN_FAKE_CUDA_CALLS"); }
+
+  // The lines of each process that begin with `kind`, but for the stream's number.
+  std::vector<std::vector<std::string>> Noted(const std::string& kind) const {
+    std::vector<std::vector<std::string>> of_process;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.path().filename().string().rfind("calls.", 0) != 0) continue;
+      auto& lines = of_process.emplace_back();
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) {
+        if (line.rfind(kind + " ", 0) == 0) lines.push_back(line);
+      }
+    }
+    return of_process;
+  }
+};
+
+TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["train"]["batch_size"] = 8;
+  spec["train"]["global_batch_size"] = "8";
+  const Told one = TrainerGang(1, kOnGpu).Run(Start(spec));
+  ASSERT_EQ(one.Cause(), "finished") << one.Message();
+  for (const int ranks : {2, 4}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+    }
+    spec["train"]["batch_size"] = 8 / ranks;
+    const Told told = TrainerGang(ranks, kOnGpu).Run(Start(spec));
+    ASSERT_EQ(told.Cause(), "finished") << told.Message();
+    EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-5);
+    EXPECT_EQ(told.Column("allreduce_bytes").back(),
+              4.0 * static_cast<double>(told.prepared[0].model_parameters));
+    const auto collectives = Noted("collective");
+    ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
+    EXPECT_GT(collectives[0].size(), 24u) << "several buckets in each step";
+    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u);
+    for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+  }
+}
+
+}  // namespace
+}  // namespace dt::testing

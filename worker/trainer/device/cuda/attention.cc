@@ -1,0 +1,42 @@
+// attention.cc: one small attention, forward and backward.
+#include "worker/trainer/device/cuda/attention.h"
+
+#include <ATen/Context.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <string>
+
+#include "worker/trainer/device/failure.h"
+
+namespace dt::trainer {
+namespace {
+
+constexpr int64_t kHeadWidth = 64;  // of GPT-2, at every size
+constexpr int64_t kTokens = 64;
+
+void AttendOnce(c10::Device device) {
+  const at::AutoGradMode with_gradients(true);
+  const auto options = at::TensorOptions(device).dtype(at::kBFloat16);
+  const at::Tensor x = at::zeros({1, 1, kTokens, kHeadWidth}, options).requires_grad_();
+  const at::Tensor attended = at::scaled_dot_product_attention(x, x, x, {}, 0.0, true);
+  attended.backward(at::zeros_like(attended));
+  c10::cuda::device_synchronize();
+}
+
+}  // namespace
+
+void TryAttention(c10::Device device) {
+  if (!at::globalContext().userEnabledCuDNNSDP()) return;
+  try {
+    AttendOnce(device);
+  } catch (...) {
+    cudaGetLastError();  // what was refused must not be found by the next call
+    at::globalContext().setSDPUseCuDNN(false);
+    std::fprintf(stderr, "attention goes without cuDNN: %s\n",
+                 std::string(ErrorOfException().message()).c_str());
+  }
+}
+
+}  // namespace dt::trainer
