@@ -53,7 +53,8 @@ uint64_t DoneOf(const Trial& trial) {
     step = newest->ref.step();
   }
   const double part = static_cast<double>(step) / static_cast<double>(trial.target_steps);
-  return static_cast<uint64_t>(std::llround(std::min(1.0, part) * static_cast<double>(kWholeTrial)));
+  return static_cast<uint64_t>(
+      std::llround(std::min(1.0, part) * static_cast<double>(kWholeTrial)));
 }
 
 void Restand(State& state, const v1::Record& record) {

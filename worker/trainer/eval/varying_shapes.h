@@ -1,7 +1,8 @@
 // varying_shapes.h: attention without cuDNN, where every call has another shape.
 //
-// Role:    cuDNN makes a plan for each shape, which takes longer than the attention: samples grow by a
-//          token a call, and the rows of a task are as long as their texts. Other kinds make none.
+// Role:    cuDNN makes a plan for each shape, which takes longer than the attention: samples grow
+//          by a token a call, and the rows of a task are as long as their texts. Other kinds make
+//          none.
 // Threads: the setting is of the process; the training thread alone computes.
 // Tests:   tests/fake_cuda/count_test.cc
 #pragma once

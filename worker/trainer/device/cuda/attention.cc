@@ -5,9 +5,6 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 
-#include <cstdio>
-#include <string>
-
 #include "worker/trainer/device/failure.h"
 
 namespace dt::trainer {
@@ -27,15 +24,15 @@ void AttendOnce(c10::Device device) {
 
 }  // namespace
 
-void TryAttention(c10::Device device) {
-  if (!at::globalContext().userEnabledCuDNNSDP()) return;
+absl::Status TryAttention(c10::Device device) {
+  if (!at::globalContext().userEnabledCuDNNSDP()) return absl::OkStatus();
   try {
     AttendOnce(device);
+    return absl::OkStatus();
   } catch (...) {
     cudaGetLastError();  // what was refused must not be found by the next call
     at::globalContext().setSDPUseCuDNN(false);
-    std::fprintf(stderr, "attention goes without cuDNN: %s\n",
-                 std::string(ErrorOfException().message()).c_str());
+    return ErrorOfException();
   }
 }
 

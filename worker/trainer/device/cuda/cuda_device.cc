@@ -91,7 +91,10 @@ class CudaDevice final : public Device {
     c10::cuda::set_device(device_.index());
     LetCollectivesFailInPlace();
     OfferRowKernel(device_);
-    TryAttention(device_);
+    if (const absl::Status tried = TryAttention(device_); !tried.ok()) {
+      std::fprintf(stderr, "attention goes without cuDNN: %s\n",
+                   std::string(tried.message()).c_str());
+    }
   }
   DeviceFacts Facts() const override {
     const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(device_.index());
