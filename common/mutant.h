@@ -31,18 +31,15 @@ enum class Mutant {
   kAbandonForgotten,    // members of an ended attempt are not told to leave
   kCancelUnsent,        // nobody tells the gang of a cancel
   kPlacedTwice,         // a placed trial stays in its queue
-  kTerminalReports,     // a trial that has ended takes results
   kAnyRankFinishes,     // a rank other than 0 finishes the attempt
-  kForeignItemsTaken,   // items that were numbered for another journal are taken
   kSnapshotWithoutEnd,  // a snapshot leaves out why an attempt ended
   // The worker's agent.
-  kUnsentAreDropped,  // what was sent and not acknowledged is not sent again
   kDropsTheNextItem,  // an acknowledgement frees one item more
-  kKeepsTraining,     // an attempt that is no longer ordered goes on
+  kKeepsTraining,     // an attempt that is to be abandoned goes on
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 24> kMutantNames = {
+inline constexpr std::array<std::string_view, 21> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -59,11 +56,8 @@ inline constexpr std::array<std::string_view, 24> kMutantNames = {
     "abandon-forgotten",
     "cancel-unsent",
     "placed-twice",
-    "terminal-reports",
     "any-rank-finishes",
-    "foreign-items-taken",
     "snapshot-without-end",
-    "unsent-are-dropped",
     "drops-the-next-item",
     "keeps-training",
     "ends-twice",

@@ -75,8 +75,7 @@ void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
 }
 
 bool TakesResults(const Sender& sender) {
-  return sender.rank == 0 && sender.Newest() &&
-         (!IsTerminal(sender.trial->state) || Mutated(Mutant::kTerminalReports)) &&
+  return sender.rank == 0 && sender.Newest() && !IsTerminal(sender.trial->state) &&
          Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/items.h"
 #include "coordinator/core/orders.h"
@@ -96,9 +95,7 @@ void TakeReport(Turn& turn, ReportReceived& received) {
     return;
   }
   // Items of another journal were numbered for another coordinator's database.
-  const bool foreign = report.journal_id() != 0 &&
-                       report.journal_id() != turn.durable().journal_id &&
-                       !Mutated(Mutant::kForeignItemsTaken);
+  const bool foreign = report.journal_id() != 0 && report.journal_id() != turn.durable().journal_id;
   if (!foreign) {
     SkipAcknowledged(turn, *worker, report.first_sequence());
     if (absl::Status status = CheckSequences(*worker, report); !status.ok()) {

@@ -153,7 +153,7 @@ TEST_F(TrainingTest, AResolvedTrialTrainsWithoutAWorker) {
   cluster_.StartCoordinator();
   MakeData("text");
   FileOf file;
-  file.steps = 3;
+  file.steps = 8;  // beyond the warm-up
   const std::string spec =
       cluster_.folder().Write("trial.json", MustDtctl({"resolve", WriteFile(file)}).out);
   const std::string log = cluster_.folder() / "alone.log";

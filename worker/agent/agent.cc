@@ -105,11 +105,11 @@ void AgentTurn::RememberEnded(const AttemptToken& token) {
 void AgentTurn::FollowOrders() {
   if (s_.attempt) {
     if (!s_.desired || s_.desired->token != s_.attempt->token) {
-      if (!Mutated(Mutant::kKeepsTraining)) StopHeld(StopReason::kAbandon);
+      StopHeld(StopReason::kAbandon);
     } else if (s_.desired->assigned.kill()) {
       StopHeld(StopReason::kKill);
     } else if (s_.desired->assigned.abandon()) {
-      StopHeld(StopReason::kAbandon);
+      if (!Mutated(Mutant::kKeepsTraining)) StopHeld(StopReason::kAbandon);
     } else if (s_.desired->assigned.checkpoint_stop()) {
       StopHeld(StopReason::kGangSaves);
     }

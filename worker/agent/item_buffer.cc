@@ -101,9 +101,7 @@ std::vector<v1::Item> ItemBuffer::Acknowledge(uint64_t sequence) {
   return durable;
 }
 
-void ItemBuffer::Rewind() {
-  if (!Mutated(Mutant::kUnsentAreDropped)) sent_ = 0;
-}
+void ItemBuffer::Rewind() { sent_ = 0; }
 
 void ItemBuffer::TakeUnsent(v1::WorkerReport& report) {
   size_t bytes = 0;

@@ -117,7 +117,7 @@ TEST_F(CheckpointCommandTest, SaysWhatItNeedsToFindACheckpoint) {
   EXPECT_TRUE(Has(ran.err, "has no checkpoint yet")) << ran.err;
   ran = Run({"checkpoint", "export", "no/such/folder", "-o", folder_ / "out"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_TRUE(Has(ran.err, "neither a checkpoint's folder here nor a trial")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "is not a checkpoint's folder and not a trial")) << ran.err;
   ran = Run({"checkpoint", "export", folder_.path(), "-o", folder_ / "out"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(Has(ran.err, "has no manifest.json")) << ran.err;

@@ -43,7 +43,7 @@ TEST_F(CommandTest, HelpOfEveryCommandLeadsWithExamplesOnStdout) {
 TEST_F(CommandTest, HelpShowsWhichArgumentsMayBeSeveral) {
   EXPECT_TRUE(
       Has(Run({"data", "tokenize", "--help"}).out, "dtctl data tokenize PATH... [options]"));
-  EXPECT_TRUE(Has(Run({"plot", "--help"}).out, "dtctl plot SEL [TRIAL...] [options]"));
+  EXPECT_TRUE(Has(Run({"plot", "--help"}).out, "dtctl plot SEL... [options]"));
   EXPECT_TRUE(Has(Run({"submit", "--help"}).out, "dtctl submit FILE [options]"));
 }
 

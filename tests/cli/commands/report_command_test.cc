@@ -111,7 +111,7 @@ TEST_F(ReportCommandTest, PlotDrawsTheNamedTrialsAlone) {
   EXPECT_FALSE(Has(Run({"plot", "last/2"}).out, "12/1"));
   const Ran missing = Run({"plot", "12/7"});
   EXPECT_EQ(missing.code, 4);
-  EXPECT_TRUE(Has(missing.err, "has no trial 7")) << missing.err;
+  EXPECT_TRUE(Has(missing.err, "there is no trial 12/7")) << missing.err;
 }
 
 TEST_F(ReportCommandTest, PlotTakesSeveralExperimentsAsReportDoes) {
