@@ -75,6 +75,9 @@ absl::StatusOr<bool> Remember(Session& session, const std::string& name,
          session.terminal().environment("DTCTL_CONTEXT").empty();
 }
 
+// What a command needs to mean this cluster, where it is not the usual one.
+std::string NameOption(const std::string& name) { return name == "local" ? "" : " --name " + name; }
+
 absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
   Complete(session, options);
   const KeptProcesses::Pause pause = PauseOf(session);
@@ -105,9 +108,9 @@ absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
                 << "  checkpoints  " << Printable(folder) << "/storage\n"
                 << "  logs         " << Printable(folder) << "/logs\n";
   const std::string with = current ? "" : absl::StrCat("--context ", options.name, " ");
-  const std::string name = options.name == "local" ? "" : " --name " + options.name;
   session.Note(absl::StrCat("Start an experiment with 'dtctl ", with,
-                            "submit FILE --follow'; end all this with 'dtctl down", name, "'."));
+                            "submit FILE --follow'; end all this with 'dtctl down",
+                            NameOption(options.name), "'."));
   return ExitCode::kOk;
 }
 
@@ -152,10 +155,11 @@ absl::StatusOr<ExitCode> Down(Session& session, DownOptions options) {
   const bool left = std::filesystem::exists(cluster.folder(), code);
   session.Note(absl::StrCat(
       "'", wanted.name, "' is down: ", Plural(ended, "program"), " ended. ",
-      !left           ? "Nothing of it is left."
-      : options.purge ? absl::StrCat("Your data stays in ", Printable(cluster.data()), ".")
-                      : absl::StrCat("Experiments and checkpoints stay in ",
-                                     Printable(cluster.folder()), "; 'dtctl up' goes on there.")));
+      !left ? "Nothing of it is left."
+      : options.purge
+          ? absl::StrCat("Your data stays in ", Printable(cluster.data()), ".")
+          : absl::StrCat("Experiments and checkpoints stay in ", Printable(cluster.folder()),
+                         "; 'dtctl up", NameOption(wanted.name), "' goes on there.")));
   return ExitCode::kOk;
 }
 
