@@ -5,6 +5,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/folders.h"
 #include "common/files.h"
@@ -51,7 +52,8 @@ absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& sto
     DT_ASSIGN_OR_RETURN(const std::vector<std::string> steps,
                         NamesIn(TrialFolder(storage, trial) + "/" + attempt));
     for (const std::string& step : steps) {
-      if (auto id = ParseCheckpointPath(prefix + attempt + "/" + step)) found.push_back(*id);
+      if (auto id = ParseCheckpointPath(absl::StrCat(prefix, attempt, "/", step)))
+        found.push_back(*id);
     }
   }
   std::sort(found.begin(), found.end(), [](const CheckpointId& a, const CheckpointId& b) {
@@ -152,10 +154,10 @@ absl::Status SweepLeftovers(const std::string& storage, const TrialId& trial, ui
         const std::string left =
             folder + "/" + kRemovedPrefix + entry.substr(sizeof(kTemporaryPrefix) - 1);
         DT_RETURN_IF_ERROR(RemoveAll(left));
-        DT_RETURN_IF_ERROR(Rename(folder + "/" + entry, left));
+        DT_RETURN_IF_ERROR(Rename(absl::StrCat(folder, "/", entry), left));
         DT_RETURN_IF_ERROR(RemoveAll(left));
       } else if (entry.starts_with(kRemovedPrefix)) {
-        DT_RETURN_IF_ERROR(RemoveAll(folder + "/" + entry));
+        DT_RETURN_IF_ERROR(RemoveAll(absl::StrCat(folder, "/", entry)));
       }
     }
   }

@@ -111,7 +111,7 @@ std::string TrainVocabulary(std::string_view text, int merges) {
     if (count < 2) break;
     const std::string &left = spelled[static_cast<size_t>(pair.first)],
                       &right = spelled[static_cast<size_t>(pair.second)];
-    vocabulary += left + " " + right + "\n";
+    vocabulary.append(left).append(" ").append(right).append("\n");
     spelled.push_back(left + right);
     trainer.Merge(pair, static_cast<int>(spelled.size()) - 1);
   }

@@ -89,7 +89,7 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
 absl::StatusOr<ExitCode> RemoveContext(Session& session, const std::string& name) {
   const std::string path = PathOf(session);
   DT_RETURN_IF_ERROR(ChangeContexts(path, [&](Contexts& contexts) {
-    const absl::Status found = contexts.Find(name, path).status();
+    absl::Status found = contexts.Find(name, path).status();
     if (found.ok()) contexts.Remove(name);
     return found;
   }));

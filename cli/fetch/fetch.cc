@@ -74,8 +74,8 @@ absl::Status FetchFile(const DataSet& set, const PublicFile& file, const std::st
   uint64_t from = SizeOf(part);
   if (from > file.bytes) from = 0;
   if (from < file.bytes) {
-    const absl::Status got = DownloadFile(url, part, from, file.bytes,
-                                          [&](uint64_t bytes) { return progress(file, bytes); });
+    absl::Status got = DownloadFile(url, part, from, file.bytes,
+                                    [&](uint64_t bytes) { return progress(file, bytes); });
     if (!got.ok()) {
       if (SizeOf(part) == 0) Forget(part);
       return got;
