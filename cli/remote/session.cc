@@ -42,7 +42,7 @@ absl::StatusOr<Client*> Session::Connect() {
 }
 
 absl::StatusOr<Selector> Session::Choose(const std::string& text) {
-  const absl::StatusOr<Selector> selector = ParseSelector(text);
+  absl::StatusOr<Selector> selector = ParseSelector(text);
   if (selector.ok()) return selector;
   // "name/3": what is behind the last slash is a trial where it is a number.
   const size_t slash = text.rfind('/');

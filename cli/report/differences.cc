@@ -84,20 +84,24 @@ std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments
       return;
     Difference& difference = differences.emplace_back();
     difference.path = path;
+    difference.values.reserve(all.size());
     for (const Texts& one : all) difference.values.push_back(Joined(one));
   };
   for (const spec::Field& field : spec::ExperimentFieldTable()) {
     if (field.path.find('.') == std::string::npos) continue;  // version, name, …
     std::vector<Texts> all;
+    all.reserve(experiments.size());
     for (const Experiment& one : experiments) {
       all.push_back({spec::ValueText(spec::GetExperimentField(one.found.spec(), field.path))});
     }
     compare(field.path, all);
   }
   std::vector<std::vector<v1::Spec>> resolved;
+  resolved.reserve(experiments.size());
   for (const Experiment& one : experiments) resolved.push_back(ResolvedSpecs(one));
   for (const spec::Field& field : spec::FieldTable()) {
     std::vector<Texts> all;
+    all.reserve(resolved.size());
     for (const std::vector<v1::Spec>& specs : resolved) all.push_back(TextsOf(field, specs));
     compare(field.path, all);
   }
@@ -108,6 +112,7 @@ std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments
       {"data", [](const auto& trial) { return trial.data_fingerprint(); }}};
   for (const auto& [name, ran] : runs) {
     std::vector<Texts> all;
+    all.reserve(experiments.size());
     for (const Experiment& one : experiments) all.push_back(TextsOf(ran, one));
     const bool known =
         std::none_of(all.begin(), all.end(), [](const Texts& texts) { return texts.empty(); });
