@@ -59,8 +59,8 @@ changed_sources() {
     sed 's/\.h$/.cc/' | sort -u || true
 }
 
-# A unit takes clang-tidy 5 to 20 s, so a large change is checked in part; --all does the rest.
-readonly lint_tidy_files_max=48
+# A unit takes clang-tidy 10 to 20 s, so a large change is checked in part; --all does the rest.
+readonly lint_tidy_files_max=32
 
 # lint_clang_tidy all|changed
 lint_clang_tidy() {
