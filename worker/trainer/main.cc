@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <torch/version.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/file_lock.h"
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/agent_link.h"
@@ -152,16 +152,19 @@ void PinTo(const std::vector<int>& cores) {
 // until the process ends.
 void HoldLock(const std::string& path, int agent_fd) {
   if (path.empty()) return;
-  const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) Refuse("--lock " + path + ": " + std::strerror(errno));
   const auto deadline = std::chrono::steady_clock::now() + kLockTimeout;
-  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  absl::StatusOr<UniqueFd> lock = LockFile(path);
+  for (; !lock.ok(); lock = LockFile(path)) {
+    if (!absl::IsFailedPrecondition(lock.status())) {
+      Refuse("--lock: " + std::string(lock.status().message()));
+    }
     if (std::chrono::steady_clock::now() > deadline) {
       Refuse("--lock " + path + ": another trainer holds this slot");
     }
     pollfd agent{agent_fd, POLLRDHUP, 0};
     if (poll(&agent, 1, kLockPollMs) > 0) std::exit(1);  // the agent is gone
   }
+  lock->Release();
 }
 
 frames::Hello MakeHello(Device& device, const std::vector<int>& cores) {
