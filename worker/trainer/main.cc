@@ -8,17 +8,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/file_lock.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/agent_link.h"
@@ -56,22 +56,13 @@ struct Flags {
   std::exit(kUsageError);
 }
 
-// "512M", "2Gi" or bytes to a plain number, or a word on why not.
+// To a plain number, or a word on why not.
 CLI::Validator Bytes() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
-        uint64_t number = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-        const int shift = unit.empty()                  ? 0
-                          : unit == "K" || unit == "Ki" ? 10
-                          : unit == "M" || unit == "Mi" ? 20
-                          : unit == "G" || unit == "Gi" ? 30
-                                                        : -1;
-        if (error != std::errc() || shift < 0 || number > (UINT64_MAX >> shift)) {
-          return "'" + text + "' is not a number of bytes like 512M or 2G";
-        }
-        text = std::to_string(number << shift);
+        const std::optional<uint64_t> bytes = ParseBytes(text);
+        if (!bytes) return "'" + text + "' is not a number of bytes like 512M or 2G";
+        text = std::to_string(*bytes);
         return "";
       },
       "BYTES");

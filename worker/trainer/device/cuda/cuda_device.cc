@@ -121,9 +121,6 @@ class CudaDevice final : public Device {
   }
   c10::Device Torch() const override { return device_; }
   std::unique_ptr<Timeline> NewTimeline() override { return std::make_unique<EventTimeline>(); }
-  c10d::ProcessGroup::BackendType BackendType() const override {
-    return c10d::ProcessGroup::BackendType::NCCL;
-  }
   bool SharesMemory() const override { return false; }
   c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
     UseInterfaceOf(options.listen_host);
