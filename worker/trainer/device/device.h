@@ -3,7 +3,7 @@
 // Role:    the rest of the trainer is the same on both. cpu_device.cc and cuda/cuda_device.cc
 //          implement it; the program without CUDA has cuda/absent.cc instead of the latter.
 // Errors:  LibTorch's exceptions pass through the methods; train.cc turns them into an outcome.
-// Tests:   tests/trainer, tests/gpu
+// Tests:   tests/worker/trainer/device, tests/gpu
 #pragma once
 
 #include <cstdint>
