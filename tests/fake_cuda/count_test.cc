@@ -123,21 +123,20 @@ class CountTest : public DeviceTest {
   }
 };
 
-// A layer, forward and backward: 41 kernels, 12 products and 2 plans of attention. The rest: the
-// batch's copies, the embedding, 9 for each chunk of the head, the norm, AdamW, guards; 60 are asked
-// for here.
+// A layer, forward and backward: 41 kernels, 12 products and 2 plans of attention. The rest: copies
+// of the batch, embedding, 9 for each chunk of the head, norm, AdamW and guards, together 60.
 TEST_P(CountTest, AStepOfASmallModelAsksForFewKernelsAndNeverWaits) {
   ExpectWork(Tiny(), Alone::kPlain, 55, 70);
 }
 
 // A layer has 4 fills besides, for sums that several blocks share. The head has 7 chunks, and norm
-// and AdamW go over 124M parameters in several launches; 153 are asked for.
+// and AdamW go over 124M parameters in several launches; together 153.
 TEST_P(CountTest, AStepOfGpt2AsksForFewKernelsAndNeverWaits) {
   ExpectWork(Gpt2(64), Alone::kPlain, 59, 165);
 }
 
 // A layer has 12 gradients to copy into buckets besides, and a bucket to divide. One chunk of the
-// head; 105 are asked for.
+// head; together 105.
 TEST_P(CountTest, AStepWithDataParallelismNeverWaitsEither) {
   ExpectWork(Gpt2(4), Alone::kDataParallel, 72, 115);
 }

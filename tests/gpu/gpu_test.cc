@@ -161,7 +161,7 @@ std::vector<at::Tensor> Ballast(const Device& device) {
 }
 
 TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
-  if (!device_->Torch().is_cuda()) GTEST_SKIP() << "tests/worker/trainer/run shows it under a limit";
+  if (!device_->Torch().is_cuda()) GTEST_SKIP() << "attempt_test shows it under a limit";
   nlohmann::json spec = SmallSpec();
   spec["train"]["batch_size"] = 512;  // 3 GiB of logits, of which the head makes no smaller chunks
   spec["model"]["vocab_pad"] = 50304;

@@ -1,4 +1,4 @@
-// cublasLt.h: what LibTorch's headers and the fake name of cuBLASLt, where NVIDIA's header is absent.
+// cublasLt.h: what LibTorch's headers and the fake name of cuBLASLt, where NVIDIA's is absent.
 #pragma once
 
 #include <cublas_v2.h>

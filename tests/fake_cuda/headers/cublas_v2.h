@@ -1,4 +1,4 @@
-// cublas_v2.h: what LibTorch's headers and the fake name of cuBLAS, where NVIDIA's header is absent.
+// cublas_v2.h: what LibTorch's headers and the fake name of cuBLAS, where NVIDIA's is absent.
 #pragma once
 
 #include <library_types.h>
