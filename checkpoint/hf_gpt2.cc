@@ -3,13 +3,13 @@
 
 #include <optional>
 
+#include "common/vocabulary.h"
+
 namespace dt::trainer {
 namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kGpt2Vocabulary = 50257;
-constexpr int64_t kByteVocabulary = 257;
 // Far above any model, and two of them multiplied fit into 64 bits.
 constexpr int64_t kSizeMax = 1 << 24;
 

@@ -3,7 +3,8 @@
 #
 #   dt_torch       libtorch_cpu, libc10: everything on the CPU, and Gloo
 #   dt_torch_cuda  besides: libtorch_cuda and what to compile against (only where DTRAIN_CUDA_FOUND)
-#   dt_cuda        NCCL and the CUDA runtime: for each program, which may take tests/fake_cuda in their place
+#   dt_cuda        NCCL and the CUDA runtime: for each program, which may take tests/fake_cuda in their place;
+#                  only where both are here
 #
 # Where LibTorch is looked for, in this order: -DDTRAIN_LIBTORCH=DIR, $DTRAIN_LIBTORCH,
 # ${XDG_CACHE_HOME:-~/.cache}/dtrain/libtorch-2.11.0 (where `./dev setup` unpacks it), the torch that
@@ -66,7 +67,7 @@ target_link_libraries(dt_torch INTERFACE
   ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10.so Threads::Threads ${CMAKE_DL_LIBS})
 
 # ---- CUDA: headers to compile against, and libraries to link and to start with ----
-set(DTRAIN_CUDA_FOUND OFF)      # the CUDA part compiles and links
+set(DTRAIN_CUDA_FOUND OFF)      # the CUDA part compiles, and links with dt_cuda or with tests/fake_cuda
 set(DTRAIN_CUDA_RUNS OFF)       # and every library it needs at start is here
 if(NOT DTRAIN_CUDA STREQUAL "OFF")
   file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda /usr/local/cuda-13*)
@@ -114,8 +115,12 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
   if(NOT EXISTS ${torch_lib}/libtorch_cuda.so)
     list(APPEND cuda_missing ${torch_lib}/libtorch_cuda.so)
   endif()
+  set(cuda_includes ${DTRAIN_CUBLAS_INCLUDE} ${DTRAIN_CUSPARSE_INCLUDE} ${DTRAIN_CUSOLVER_INCLUDE}
+      ${DTRAIN_CUDART_INCLUDE} ${DTRAIN_CRT_INCLUDE} ${DTRAIN_NCCL_INCLUDE})
   if(NOT cuda_missing)
     set(DTRAIN_CUDA_FOUND ON)
+    add_library(dt_cuda INTERFACE)
+    target_link_libraries(dt_cuda INTERFACE ${DTRAIN_NCCL_LIBRARY} ${DTRAIN_CUDART_LIBRARY})
     # The first allocation loads libcaffe2_nvrtc, and what that misses ends the process. libcuda comes with a
     # GPU's driver: without it no GPU is found.
     execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so ${torch_lib}/libcaffe2_nvrtc.so
@@ -129,25 +134,26 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
   elseif(DTRAIN_CUDA STREQUAL "ON")
     message(FATAL_ERROR "DTRAIN_CUDA=ON, but not found: ${cuda_missing}. Install a CUDA 13 toolkit with "
                         "NCCL, or fetch the wheels with ./dev setup --cuda.")
+  elseif(DTRAIN_CUDART_INCLUDE AND EXISTS ${torch_lib}/libtorch_cuda.so)
+    # LibTorch and the runtime's headers, which every set-up fetches, are enough for the tests on fake libraries:
+    # of the other headers, whose wheels are of 1 GB, they bring what is asked for.
+    set(DTRAIN_CUDA_FOUND ON)
+    set(cuda_includes ${CMAKE_SOURCE_DIR}/tests/fake_cuda/headers ${DTRAIN_CUDART_INCLUDE})
   endif()
 endif()
 
 if(DTRAIN_CUDA_FOUND)
   add_library(dt_torch_cuda INTERFACE)
-  target_include_directories(dt_torch_cuda SYSTEM INTERFACE
-    ${DTRAIN_CUBLAS_INCLUDE} ${DTRAIN_CUSPARSE_INCLUDE} ${DTRAIN_CUSOLVER_INCLUDE}
-    ${DTRAIN_CUDART_INCLUDE} ${DTRAIN_CRT_INCLUDE} ${DTRAIN_NCCL_INCLUDE})
+  target_include_directories(dt_torch_cuda SYSTEM INTERFACE ${cuda_includes})
   target_compile_definitions(dt_torch_cuda INTERFACE USE_C10D_NCCL)
   # Not libtorch.so, which is empty but for a half of std::filesystem that comes before libstdc++'s: a program
   # that removes a folder then calls a null pointer.
   target_link_libraries(dt_torch_cuda INTERFACE dt_torch
     -Wl,--push-state,--no-as-needed ${torch_lib}/libtorch_cuda.so ${torch_lib}/libc10_cuda.so -Wl,--pop-state)
-  add_library(dt_cuda INTERFACE)
-  target_link_libraries(dt_cuda INTERFACE ${DTRAIN_NCCL_LIBRARY} ${DTRAIN_CUDART_LIBRARY})
 endif()
 if(DTRAIN_CUDA_RUNS)
   message(STATUS "CUDA: yes; dttrain trains on GPUs")
-elseif(DTRAIN_CUDA_FOUND)
+elseif(TARGET dt_cuda)
   list(JOIN absent ", " absent_text)
   message(STATUS "CUDA: compiles and links here; dttrain is built for CPUs, because at start it would "
                  "miss: ${absent_text}")
@@ -155,7 +161,11 @@ elseif(DTRAIN_CUDA STREQUAL "OFF")
   message(STATUS "CUDA: left out")
 else()
   list(JOIN cuda_missing ", " missing_text)
-  message(STATUS "CUDA: no; not found: ${missing_text}")
+  set(tested "")
+  if(DTRAIN_CUDA_FOUND)
+    set(tested "; its part is compiled for tests/fake_cuda alone, with the headers there")
+  endif()
+  message(STATUS "CUDA: no; not found: ${missing_text}${tested}")
 endif()
 
 # ---- Installing ----

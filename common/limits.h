@@ -32,6 +32,9 @@ inline constexpr absl::Duration kHangFloor = absl::Minutes(10);
 // Reconnect backoff of a worker: first try soon, never a herd.
 inline constexpr absl::Duration kReconnectFirst = absl::Milliseconds(200);
 inline constexpr absl::Duration kReconnectMax = absl::Seconds(5);
+// A worker whose certificate is refused tries as often: only a person can change that, and the
+// trainer that it holds goes on meanwhile.
+inline constexpr absl::Duration kReconnectRefused = absl::Minutes(1);
 // Retry backoff doubles up to this.
 inline constexpr absl::Duration kRetryBackoffMax = absl::Minutes(5);
 // A trainer told to save and stop has this long to write the checkpoint of a large model; then it
@@ -69,6 +72,8 @@ inline constexpr absl::Duration kForgetAcknowledged = absl::Hours(3);
 inline constexpr absl::Duration kFirstReportDeadline = absl::Seconds(10);
 // A stream that is to end and whose peer does not take the write under way is cut off after this.
 inline constexpr absl::Duration kStreamEndGrace = absl::Seconds(5);
+// What a leaving worker waits for its stream to close in order.
+inline constexpr absl::Duration kStreamCloseGrace = absl::Seconds(1);
 // Every unary call a program makes.
 inline constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 
@@ -151,27 +156,36 @@ inline constexpr size_t kPageDefault = 100;
 inline constexpr size_t kPageMax = 1000;
 // The entries of one page of a list: half of kControlMessageBytes, far from what a client refuses.
 inline constexpr size_t kPageBytes = 4 << 20;
+inline constexpr size_t kMetricRowsPageDefault = 5000;
 inline constexpr size_t kMetricRowsPageMax = 20000;
+// A page of logs ends after this many bytes, far under kControlMessageBytes.
+inline constexpr size_t kLogPageBytes = 1 << 20;
 
 // --- Sizes of what people send ---
 inline constexpr size_t kExperimentFileBytes = 1 << 20;
 inline constexpr size_t kExperimentFileDepth = 64;
 inline constexpr size_t kExperimentFileNodes = 100000;
 inline constexpr size_t kTrialsPerExperiment = 10000;
-// Parameter values of all trials of one experiment, each trial's counted: 10,000 trials of 20
-// parameters fit, and so does the journal's record of them, whose store takes 64 MiB.
+// Parameter values of all trials of one experiment, each trial's counted: the journal lists them
+// once, but a submission is expanded whole before it is taken. 10,000 trials of 20 parameters
+// fit.
 inline constexpr size_t kTrialValuesBytes = 16 << 20;
-// One record of the journal. The store takes 64 MiB, and what is written beside one is small.
+// One record of the journal: half of kStoredValueBytes, and what is written beside one is small.
 inline constexpr size_t kRecordBytes = 32 << 20;
 // The specification in a submission: with the file's text beside it, it fits into the answer to
 // whoever asks for it, which is a message of kControlMessageBytes.
 inline constexpr size_t kSpecificationBytes = 4 << 20;
 inline constexpr size_t kLiveExperiments = 10000;  // not yet ended, at once
 inline constexpr size_t kNameBytes = 256;          // experiment and worker names
+inline constexpr size_t kRequestIdBytes = 64;      // a short random text
 inline constexpr size_t kLabels = 64;
 // Generated texts of one evaluation: with the rest of it they fit into kReportEntryBytes.
 inline constexpr size_t kSamples = 4;
 inline constexpr size_t kSampleBytes = 3 << 10;
+// Metrics of one evaluation that have no field of their own, and the name of one, which is a
+// column's: with the samples they fit into kReportEntryBytes.
+inline constexpr size_t kMetrics = 32;
+inline constexpr size_t kMetricNameBytes = 64;
 inline constexpr size_t kTextBytes = 4096;  // messages, reasons, label values
 inline constexpr int32_t kWorldSizeMax = 16384;
 
@@ -206,6 +220,8 @@ inline constexpr int kLogLinesPerSecond = 200;  // a rank
 inline constexpr size_t kLogChunkBytes = 64 << 10;
 inline constexpr size_t kLogFirstBytes = 1 << 20;    // kept of each trial's start
 inline constexpr size_t kLogNewestBytes = 16 << 20;  // and of its end
+// Trials whose logs' sizes the store remembers at once; more are read from the table again.
+inline constexpr size_t kLogTrials = 16384;
 
 // --- Disk ---
 inline constexpr uint64_t kFreeBytesToSubmit = 1ull << 30;
@@ -219,6 +235,16 @@ inline constexpr size_t kDamagesTold = 20;
 // Records between two snapshots of the durable state: a start replays at most about twice as many,
 // some tenths of a second.
 inline constexpr int64_t kSnapshotRecords = 20000;
+// One value in the store's database.
+inline constexpr int kStoredValueBytes = 64 << 20;
+// Its log, in pages of 8 KiB. Folding it into the file begins at 8 MiB, on a thread of its own; at
+// 32 MiB the writer folds the rest and the log starts again, which also bounds what a start after a
+// crash has to read.
+inline constexpr int kFoldBesidePages = 1024;
+inline constexpr int kFoldInPlacePages = 4096;
+// Rows of a deleted experiment, and records that a snapshot stands for, that one commit clears from
+// each table: some milliseconds.
+inline constexpr int64_t kClearedPerCommit = 256;
 // Snapshots kept: the newest, and one to fall back to.
 inline constexpr int kSnapshotsKept = 2;
 // Bytes of one experiment in a snapshot: far below what one value of the store takes. With more, no

@@ -42,6 +42,52 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+namespace {
+
+// REQUIRES: a well-formed character of `length` bytes is at the front.
+uint32_t CodePoint(std::string_view text, size_t length) {
+  uint32_t value = static_cast<uint8_t>(text[0]);
+  if (length > 1) value &= 0xFFu >> (length + 1);
+  for (size_t i = 1; i < length; ++i) value = (value << 6) | (static_cast<uint8_t>(text[i]) & 0x3F);
+  return value;
+}
+
+// What moves the cursor, or makes text look like another: C0 and C1 controls, line separators, and
+// marks that turn the direction of writing.
+bool IsControl(uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+void AppendHex(std::string& text, const char* mark, uint32_t value, int digits) {
+  text += mark;
+  while (digits-- > 0) text += "0123456789abcdef"[(value >> (4 * digits)) & 0xF];
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text, Newlines newlines) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    const uint32_t c = CodePoint(text, std::max<size_t>(length, 1));
+    if (c == '\t' || (c == '\n' && newlines == Newlines::kKeep)) {
+      shown += text[0];
+    } else if (c == '\n') {
+      shown += ' ';
+    } else if (length == 0 || (IsControl(c) && c < 0x100)) {
+      AppendHex(shown, "\\x", c, 2);
+    } else if (IsControl(c)) {
+      AppendHex(shown, "\\u", c, 4);
+    } else {
+      shown += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return shown;
+}
+
 std::string CleanText(std::string_view text, size_t bytes_max) {
   std::string clean;
   clean.reserve(std::min(text.size(), bytes_max));

@@ -23,6 +23,11 @@ bool IsUtf8(std::string_view text);
 // Malformed UTF-8 is replaced by '?', a byte each.
 std::string CleanText(std::string_view text, size_t bytes_max);
 
+// `text` with control characters and malformed UTF-8 made visible, so that a name or a message
+// cannot move the cursor or forge a line. A newline becomes a space, unless it is kept.
+enum class Newlines { kEscape, kKeep };
+std::string Printable(std::string_view text, Newlines newlines = Newlines::kEscape);
+
 // "2147483648", "512K", "512Ki", "700M" or "2G" in bytes, by powers of 1024; none for any other
 // text and beyond 2^64 - 1.
 std::optional<uint64_t> ParseBytes(std::string_view text);

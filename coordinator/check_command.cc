@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -46,18 +45,18 @@ int CheckCommand(const std::string& journal) {
     return 2;
   }
   // Whoever serves it has the lock of its folder; a backup has none.
-  std::optional<DirectoryLock> lock;
+  UniqueFd lock;
   const std::string folder = fs::path(path).parent_path().string();
   if (fs::exists(folder + "/lock", error)) {
-    auto taken = DirectoryLock::Take(folder);
+    auto taken = LockStateDirectory(folder);
     if (!taken.ok()) return Fail(taken.status());
-    lock.emplace(*std::move(taken));
+    lock = *std::move(taken);
   }
   const auto report = CheckJournal(path, std::numeric_limits<uint64_t>::max());
   if (!report.ok()) return Fail(report.status());
   std::printf("%s: %s\n", path.c_str(), Contents(*report).c_str());
   if (report->in_use) std::printf("its coordinator was running, or did not stop cleanly\n");
-  const bool backup = !report->marked && !lock.has_value();
+  const bool backup = !report->marked && !lock.valid();
   if (backup) std::printf("no journal.mark lies beside it, so it cannot tell what came after it\n");
   std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
   wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());

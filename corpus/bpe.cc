@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kBytes = 256;
 // Ids are 16 bits wide, and end-of-text is one.
 constexpr size_t kMergesMax = (size_t{1} << 16) - kBytes - 1;
-constexpr size_t kVocabularyFileMax = size_t{16} << 20;
 constexpr uint16_t kUnknown = 0xFFFF;
 constexpr size_t kWordPairs = size_t{1} << 16;  // 4 MiB
 constexpr int kWordShift = 64 - std::countr_zero(kWordPairs);
@@ -183,7 +182,7 @@ uint32_t BpeVocabulary::Table::Find(uint32_t key) const {
 
 absl::StatusOr<BpeVocabulary> BpeVocabulary::Open(const std::string& path) {
   DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  if (file.bytes() > kVocabularyFileMax) {
+  if (file.bytes() > kVocabularyFileBytes) {
     return DataError("'" + path + "' has " + std::to_string(file.bytes()) +
                      " bytes, which is no vocab.bpe; GPT-2's has 456318");
   }

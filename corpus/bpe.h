@@ -26,6 +26,9 @@
 
 namespace dt::corpus {
 
+// Of vocab.bpe at most: GPT-2's has half a megabyte.
+inline constexpr size_t kVocabularyFileBytes = size_t{16} << 20;
+
 class BpeVocabulary {
  public:
   // Reads vocab.bpe: a line "#version …", then a merge a line, oldest first.

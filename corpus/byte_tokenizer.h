@@ -9,7 +9,6 @@
 namespace dt::corpus {
 
 inline constexpr uint16_t kByteEndOfText = 256;
-inline constexpr int kByteVocabulary = 257;
 
 inline void AppendBytes(std::string_view text, std::vector<uint16_t>& ids) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/vocabulary.h"
 #include "corpus/byte_tokenizer.h"
 #include "corpus/json_lines.h"
 

@@ -2,9 +2,6 @@
 // validation shards.
 #include "corpus/tokenize.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -13,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/file_lock.h"
 #include "common/files.h"
 #include "corpus/document_reader.h"
 #include "corpus/documents.h"
@@ -45,11 +43,11 @@ absl::StatusOr<Workshop> OpenWorkshop(const TokenizeOptions& options) {
         absl::StrCat(made.message(), "; let --output name a folder, or one to be made"));
   }
   Workshop workshop;
-  workshop.lock = UniqueFd(::open(options.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!workshop.lock.valid()) return SystemError("open folder", options.output);
-  if (::flock(workshop.lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  absl::StatusOr<UniqueFd> lock = LockFile(options.output);
+  if (absl::IsFailedPrecondition(lock.status())) {
     return ConfigError("another run is writing to '" + options.output + "'; wait for it");
   }
+  DT_ASSIGN_OR_RETURN(workshop.lock, std::move(lock));
   workshop.folder = WorkshopOf(options.output);
   return workshop;
 }

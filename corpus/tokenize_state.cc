@@ -7,6 +7,7 @@
 #include "common/files.h"
 #include "common/sha256.h"
 #include "common/version.h"
+#include "corpus/bpe.h"
 
 namespace dt::corpus {
 namespace {
@@ -15,7 +16,6 @@ using nlohmann::json;
 
 constexpr char kName[] = "/state.json";
 constexpr uint64_t kStateBytesMax = 4096;
-constexpr uint64_t kVocabularyBytesMax = uint64_t{16} << 20;
 
 // Each number of a state under its name.
 template <typename State, typename Visit>
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> RunKey(const TokenizeOptions& options,
   number(static_cast<int>(options.tokenizer));
   if (!options.vocabulary.empty()) {
     DT_ASSIGN_OR_RETURN(const std::string merges,
-                        ReadFile(options.vocabulary, kVocabularyBytesMax));
+                        ReadFile(options.vocabulary, kVocabularyFileBytes));
     text(merges);
   }
   text(options.text_field);

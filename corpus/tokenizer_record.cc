@@ -9,7 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/sha256.h"
-#include "corpus/byte_tokenizer.h"
+#include "common/vocabulary.h"
+#include "corpus/bpe.h"
 
 namespace dt::corpus {
 namespace {
@@ -17,9 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kGpt2Vocabulary = 50257;
 constexpr uint64_t kRecordBytesMax = 4096;
-constexpr uint64_t kVocabularyBytesMax = uint64_t{16} << 20;
 
 absl::StatusOr<std::optional<TokenizerRecord>> RecordIn(const std::string& folder) {
   const std::string path = RecordPathOf(folder);
@@ -72,7 +71,7 @@ absl::StatusOr<TokenizerRecord> ParseRecord(const std::string& text) {
 }
 
 absl::StatusOr<std::string> VocabularyHash(const std::string& path) {
-  DT_ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kVocabularyBytesMax));
+  DT_ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kVocabularyFileBytes));
   return Sha256Hex(content);
 }
 

@@ -28,7 +28,7 @@ std::string Kind(const Field& field) {
     case FieldType::kNumbers:
       return absl::StrCat("list of ", field.count, " numbers, each ", range);
     case FieldType::kEvery:
-      return "steps, or a time";
+      return absl::StrCat("steps, or a time ", range);
     case FieldType::kDuration:
       return absl::StrCat("time, ", range);
     case FieldType::kLabels:

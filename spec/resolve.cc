@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/status.h"
+#include "common/vocabulary.h"
 #include "spec/internal.h"
 #include "spec/spec.h"
 
@@ -31,10 +32,6 @@ constexpr std::array<Preset, 5> kPresets{{
     {"gpt2-xl", Family::kGpt2, 48, 25, 1600},
     {"tiny_transformer", Family::kTinyTransformer, 5, 5, 300},
 }};
-constexpr int32_t kByteVocabulary = 257;  // 256 bytes and end of text
-constexpr int32_t kGpt2Vocabulary = 50257;
-// Rows of the embedding come in such steps: matrix products are fastest at multiples of it.
-constexpr int32_t kVocabularyStep = 64;
 
 using internal::PathSet;
 
@@ -75,19 +72,17 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
     const bool published = preset->family == Family::kTinyTransformer;
     if (model.vocab_size() == 0 && published) model.set_vocab_size(kGpt2Vocabulary);
   }
-  int32_t step = 1;
+  int64_t rows = model.vocab_size();
   switch (preset->family) {
     case Family::kGpt2:
       FillGpt2(set, model);
-      step = kVocabularyStep;
+      rows = PaddedVocabulary(rows);
       break;
     case Family::kTinyTransformer:
       FillTinyTransformer(set, model);
       break;
   }
-  if (!set.contains("model.vocab_pad")) {
-    model.set_vocab_pad((model.vocab_size() + step - 1) / step * step);
-  }
+  if (!set.contains("model.vocab_pad")) model.set_vocab_pad(static_cast<int32_t>(rows));
 }
 
 void FillTraining(const PathSet& set, v1::Spec& spec) {

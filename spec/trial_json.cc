@@ -48,13 +48,8 @@ ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
 std::string ToJson(const v1::Spec& spec) {
   ordered_json whole;
   for (const Field& field : FieldTable()) {
-    const std::string unit = field.type == FieldType::kDuration ? "_seconds" : "";
-    const size_t dot = field.path.find('.');
-    if (dot == std::string::npos) {
-      whole[field.path + unit] = JsonOf(field, spec);
-    } else {
-      whole[field.path.substr(0, dot)][field.path.substr(dot + 1) + unit] = JsonOf(field, spec);
-    }
+    const auto [section, name] = JsonPlaceOf(field);
+    (section.empty() ? whole : whole[section])[name] = JsonOf(field, spec);
   }
   return whole.dump(2) + "\n";
 }

@@ -19,10 +19,6 @@ namespace {
 using internal::DurationSeconds;
 using internal::Quote;
 
-// Shorter intervals would checkpoint without end; longer than a month is a slip.
-constexpr double kShortestEvery = 0.01;
-constexpr double kLongestEvery = 30 * 24 * 3600.0;
-
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 ReadValue Wrong(const Field& field, std::string code, std::string message, std::string hint = "") {
@@ -203,16 +199,18 @@ ReadValue ReadEvery(const Field& field, std::string_view text) {
   const Shape shape = ShapeOf(text);
   if (shape == Shape::kInteger || shape == Shape::kLeadingZero) {
     Field steps = field;
+    steps.type = FieldType::kInteger;
+    steps.min = 0;
     steps.max = kWholeMax;
     return ReadInteger(steps, text);
   }
   const auto seconds = DurationSeconds(text);
   if (!seconds) return WrongType(field, text);
   if (*seconds == 0) return OfInteger(0);
-  if (*seconds < kShortestEvery || *seconds > kLongestEvery) {
+  if (!InRange(field, *seconds)) {
     return Wrong(field, "out_of_range",
-                 absl::StrCat(field.path, " is ", Absl(text),
-                              "; a time must be from 10ms to 720h; 0 is only at the end"));
+                 absl::StrCat(field.path, " is ", Absl(text), "; a time must be ", RangeText(field),
+                              "; 0 is only at the end"));
   }
   return OfText(DurationText(*seconds));
 }

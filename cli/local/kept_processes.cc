@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "cli/view/format.h"
+#include "common/file_lock.h"
 #include "common/files.h"
 #include "common/spawn.h"
 #include "common/status.h"
@@ -87,17 +87,17 @@ KeptProcesses::KeptProcesses(std::string folder, UniqueFd lock)
 
 absl::StatusOr<KeptProcesses> KeptProcesses::Open(const std::string& folder, const Pause& pause) {
   const std::string path = folder + "/lock";
-  UniqueFd lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  if (!lock.valid()) return SystemError("open", path);
   const absl::Time deadline = absl::Now() + kLockPatience;
-  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  absl::StatusOr<UniqueFd> lock = LockFile(path);
+  for (; !lock.ok(); lock = LockFile(path)) {
+    if (!absl::IsFailedPrecondition(lock.status())) return lock.status();
     if (!pause(kLook)) return absl::CancelledError("interrupted");
     if (absl::Now() < deadline) continue;
     return absl::DeadlineExceededError(
         absl::StrCat("another 'dtctl up' or 'dtctl down' has held ", Printable(path), " for ",
                      absl::FormatDuration(kLockPatience), "; wait for it, or end it"));
   }
-  KeptProcesses kept(folder, std::move(lock));
+  KeptProcesses kept(folder, *std::move(lock));
   DT_RETURN_IF_ERROR(kept.Read());
   return kept;
 }

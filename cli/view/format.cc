@@ -11,7 +11,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -36,13 +35,6 @@ CodePoint Decode(std::string_view text) {
   uint32_t value = first & (0xFF >> (length + 1));
   for (size_t i = 1; i < length; ++i) value = (value << 6) | (byte(i) & 0x3F);
   return {value, length};
-}
-
-// What moves the cursor, or makes text look like another: C0 and C1 controls, line separators, and
-// marks that turn the direction of writing.
-bool IsControl(uint32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
 int WidthOf(uint32_t c) {
@@ -183,31 +175,6 @@ absl::StatusOr<absl::Duration> ParseDuration(std::string_view text) {
   if (!UnitsDescend(written)) return refused;
   if (!absl::ParseDuration(written, &duration) || duration < absl::ZeroDuration()) return refused;
   return duration;
-}
-
-std::string Printable(std::string_view text, Newlines newlines) {
-  std::string shown;
-  shown.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint point = Decode(text);
-    const uint32_t c = point.value;
-    const bool malformed = Utf8Length(text) != point.bytes;
-    if (c == '\t' || (c == '\n' && newlines == Newlines::kKeep)) {
-      shown += static_cast<char>(c);
-    } else if (c == '\n') {
-      shown += ' ';
-    } else if (malformed) {
-      shown += absl::StrFormat("\\x%02x", static_cast<uint8_t>(text[0]));
-      text.remove_prefix(1);
-      continue;
-    } else if (IsControl(c)) {
-      shown += c < 0x100 ? absl::StrFormat("\\x%02x", c) : absl::StrFormat("\\u%04x", c);
-    } else {
-      shown += text.substr(0, point.bytes);
-    }
-    text.remove_prefix(point.bytes);
-  }
-  return shown;
 }
 
 int DisplayWidth(std::string_view text) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/text.h"
 
 namespace dt::cli {
 
@@ -33,11 +34,6 @@ std::string Plural(uint64_t n, std::string_view noun);  // "1 trial", "10,000 tr
 
 // "90s", "1.5h", "2d"; a bare number is seconds. Errors: InvalidArgument naming text and form.
 absl::StatusOr<absl::Duration> ParseDuration(std::string_view text);
-
-// `text` with control characters made visible, so that a name or a log line cannot move the cursor
-// or forge output. Newlines too, unless kKeepNewlines.
-enum class Newlines { kEscape, kKeep };
-std::string Printable(std::string_view text, Newlines newlines = Newlines::kEscape);
 
 // Columns that `text` takes on a terminal, wide East Asian characters counted twice.
 int DisplayWidth(std::string_view text);

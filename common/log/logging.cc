@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "common/text.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/async.h"
 #include "spdlog/pattern_formatter.h"
@@ -28,6 +29,19 @@ class JsonText final : public spdlog::custom_flag_formatter {
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<JsonText>();
+  }
+};
+
+// The message as one line, whatever a client or a trainer put into it.
+class OneLine final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string line = Printable({message.payload.data(), message.payload.size()});
+    out.append(line.data(), line.data() + line.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<OneLine>();
   }
 };
 
@@ -66,18 +80,16 @@ std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
 void SetUpLogging() {
   // Written by a thread of its own: whoever reads stderr slowly must hold up no loop.
   spdlog::init_thread_pool(kLinesWaiting, 1);
-  if (isatty(STDERR_FILENO) == 1) {
-    auto logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-    logger->set_pattern("%H:%M:%S %^%l%$ %v");
-    return spdlog::set_default_logger(std::move(logger));
-  }
-  auto logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  auto logger = terminal ? MakeLogger(std::make_shared<spdlog::sinks::stderr_color_sink_mt>())
+                         : MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<JsonText>('J').add_flag<JournalPriority>('Q');
+  formatter->add_flag<JsonText>('J').add_flag<JournalPriority>('Q').add_flag<OneLine>('K');
+  const char* pattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%J})";
   // systemd says so when stderr goes to its journal.
-  formatter->set_pattern(std::getenv("JOURNAL_STREAM") != nullptr
-                             ? "%Q%v"
-                             : R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%J})");
+  if (std::getenv("JOURNAL_STREAM") != nullptr) pattern = "%Q%K";
+  if (terminal) pattern = "%H:%M:%S %^%l%$ %K";
+  formatter->set_pattern(pattern);
   logger->set_formatter(std::move(formatter));
   spdlog::set_default_logger(std::move(logger));
 }

@@ -154,6 +154,16 @@ absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, 
   return absl::OkStatus();
 }
 
+absl::Status ApplyNumbersSkipped(DurableState& state, const v1::NumbersSkipped& fact, int64_t) {
+  if (fact.next_experiment() <= state.next_experiment) {
+    return absl::FailedPreconditionError(absl::StrCat("journal: numbers of experiments go on with ",
+                                                      fact.next_experiment(), "; the next one is ",
+                                                      state.next_experiment, " already"));
+  }
+  state.next_experiment = fact.next_experiment();
+  return absl::OkStatus();
+}
+
 absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentSubmitted& fact,
                                       int64_t wall_ms) {
   const bool grows = fact.planned_trials() > 0;
@@ -253,14 +263,24 @@ absl::Status ApplyAttemptEnded(DurableState& state, const v1::AttemptEnded& fact
   return absl::OkStatus();
 }
 
-// Results count for the newest attempt alone: once another has started, older ones are fenced off.
-absl::Status CheckTakesResults(const Subject& subject, uint32_t attempt) {
-  if (attempt == subject.trial.attempts.size() && !IsTerminal(subject.trial.state)) {
-    return absl::OkStatus();
+struct Result {
+  Subject subject;
+  Attempt& attempt;
+};
+
+// Of an evaluation or a checkpoint. They count for the newest attempt alone: once another has
+// started, older ones are fenced off.
+template <typename Fact>
+absl::StatusOr<Result> ResultOf(DurableState& state, const Fact& fact, std::string_view name) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, name));
+  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, name));
+  const AttemptId id{subject.id, fact.attempt()};
+  if (id.attempt != subject.trial.attempts.size() || IsTerminal(subject.trial.state)) {
+    return absl::FailedPreconditionError(absl::StrCat("journal: a result of attempt ", ToString(id),
+                                                      ", which is not the newest of a live trial"));
   }
-  return absl::FailedPreconditionError(absl::StrCat("journal: a result of attempt ",
-                                                    ToString(AttemptId{subject.id, attempt}),
-                                                    ", which is not the newest of a live trial"));
+  DT_RETURN_IF_ERROR(MoveAttempt(id, *attempt, AttemptMove::kReportsResult));
+  return Result{subject, *attempt};
 }
 
 // As the experiment ranks them; what does not count, or is not a number, is better than nothing.
@@ -274,11 +294,8 @@ bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvalu
 
 absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
                                      int64_t) {
-  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "EvaluationRecorded"));
-  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "EvaluationRecorded"));
-  DT_RETURN_IF_ERROR(CheckTakesResults(subject, fact.attempt()));
-  DT_RETURN_IF_ERROR(
-      MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kReportsResult));
+  DT_ASSIGN_OR_RETURN(const Result result, ResultOf(state, fact, "EvaluationRecorded"));
+  const Subject& subject = result.subject;
   std::vector<KnownEvaluation>& all = subject.trial.evaluations;
   const std::string& metric = subject.experiment.spec.search().metric();
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
@@ -292,11 +309,8 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
 
 absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::CheckpointRegistered& fact,
                                        int64_t) {
-  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "CheckpointRegistered"));
-  DT_ASSIGN_OR_RETURN(Attempt * attempt, AttemptOf(subject.trial, fact, "CheckpointRegistered"));
-  DT_RETURN_IF_ERROR(CheckTakesResults(subject, fact.attempt()));
-  DT_RETURN_IF_ERROR(
-      MoveAttempt({subject.id, fact.attempt()}, *attempt, AttemptMove::kReportsResult));
+  DT_ASSIGN_OR_RETURN(const Result result, ResultOf(state, fact, "CheckpointRegistered"));
+  const auto& [subject, attempt] = result;
   std::vector<KnownCheckpoint>& all = subject.trial.checkpoints;
   std::erase_if(all, [&fact](const KnownCheckpoint& known) {
     return known.ref.storage_id() == fact.checkpoint().storage_id() &&
@@ -304,10 +318,10 @@ absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::Checkpoint
   });
   if (all.size() >= limits::kCheckpointsPerTrial) all.erase(all.begin());
   all.push_back({fact.attempt(), fact.checkpoint()});
-  if (fact.checkpoint().step() > attempt->resumed_step) {
-    attempt->progressed = true;
+  if (fact.checkpoint().step() > attempt.resumed_step) {
+    attempt.progressed = true;
     // An attempt that ended already has been counted; what it saved is progress all the same.
-    if (attempt->state == AttemptState::kEnded) {
+    if (attempt.state == AttemptState::kEnded) {
       Tries& tries = subject.trial.tries;
       tries = {std::min(tries.crashes, 1u), std::min(tries.losses, 1u)};
     }
@@ -442,6 +456,8 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyTrialsAdded(state, record.trials_added(), wall_ms);
     case v1::Record::kSearchEnded:
       return ApplySearchEnded(state, record.search_ended(), wall_ms);
+    case v1::Record::kNumbersSkipped:
+      return ApplyNumbersSkipped(state, record.numbers_skipped(), wall_ms);
     case v1::Record::FACT_NOT_SET:
       break;
   }

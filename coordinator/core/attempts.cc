@@ -95,6 +95,17 @@ void ReleaseGone(Turn& turn, LiveAttempt& attempt) {
   for (const WorkerIndex member : gone) ReleaseRank(turn, turn.live().workers[member]);
 }
 
+// Once an end is recorded members are to leave, and the trial is not under way.
+void LeaveEnded(Turn& turn, LiveAttempt& attempt) {
+  DT_CHECK(FindAttempt(turn.durable(), attempt.id)->state == AttemptState::kEnded);
+  DT_CHECK(!IsActive(GetTrial(turn.durable(), attempt.id.trial).state));
+  attempt.Enter(Leaving{});
+  DisarmAttempt(turn.live(), attempt);
+  MarkMembersDue(turn.live(), attempt);
+  NoteInactive(turn.state, attempt.id.trial);
+  ReleaseGone(turn, attempt);
+}
+
 void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   const TrialId id = attempt.id.trial;
   const RankEnd end{.rank = -1,
@@ -105,9 +116,7 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   LogEnd(turn, attempt, end, std::nullopt);
   Journal(turn, EndOfAttempt(attempt, recorded, end, std::nullopt));
   EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, end.message);
-  attempt.Enter(Leaving{});
-  NoteInactive(turn.state, id);
-  ReleaseGone(turn, attempt);
+  LeaveEnded(turn, attempt);
 }
 
 bool AllRanksEnded(const LiveAttempt& attempt) {
@@ -251,10 +260,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
              retried ? WithLimit(end.message, trial.attempts.size(), attempt.spec.retries())
                      : end.message);
   }
-  attempt.Enter(Leaving{});
-  DisarmAttempt(turn.live(), attempt);
-  MarkMembersDue(turn.live(), attempt);
-  NoteInactive(turn.state, id);
+  LeaveEnded(turn, attempt);
   if (backoff.has_value() && !Mutated(Mutant::kRetryForgotten)) {
     if (*backoff > absl::ZeroDuration()) {
       Park(turn.state, id,
@@ -265,7 +271,6 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
       Enqueue(turn.state, id);
     }
   }
-  ReleaseGone(turn, attempt);
 }
 
 void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
@@ -418,7 +423,8 @@ void FreeLeft(LiveState& live) {
 LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
                             const std::vector<WorkerIndex>& gang) {
   const Attempt& recorded = *FindAttempt(state.durable, id);
-  DT_CHECK(gang.size() == recorded.members.size());
+  DT_CHECK(gang.size() == recorded.members.size() && recorded.state != AttemptState::kEnded);
+  DT_CHECK(IsActive(GetTrial(state.durable, id.trial).state));
   auto made = std::make_unique<LiveAttempt>(id, recorded, phase);
   LiveAttempt& attempt = *made;
   const bool is_new = state.live.attempts.emplace(attempt.token, std::move(made)).second;

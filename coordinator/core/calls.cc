@@ -26,12 +26,7 @@ template <typename Request>
 absl::StatusOr<Target> TargetOf(const DurableState& durable, const Request& request) {
   DT_ASSIGN_OR_RETURN(ExperimentId experiment,
                       ResolveExperiment(durable, request.experiment(), request.last()));
-  const size_t trials = GetExperiment(durable, experiment).trials.size();
-  if (request.trial() > trials) {
-    return absl::NotFoundError(absl::StrCat("trial ", experiment, "/", request.trial(),
-                                            " does not exist; experiment ", experiment, " has ",
-                                            trials, " trials"));
-  }
+  DT_RETURN_IF_ERROR(CheckTrial(durable, {experiment, request.trial()}));
   return Target{experiment, request.trial()};
 }
 

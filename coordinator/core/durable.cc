@@ -103,14 +103,6 @@ int64_t SeedOf(const Experiment& experiment, const Trial& trial) {
   return experiment.spec.base().seed();
 }
 
-bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step) {
-  for (size_t later = attempt; later < trial.attempts.size(); ++later) {
-    const Attempt& other = trial.attempts[later];
-    if (other.ran && other.resumed_step < step) return false;
-  }
-  return true;
-}
-
 const KnownCheckpoint* NewestCheckpoint(const Trial& trial) {
   const KnownCheckpoint* newest = nullptr;
   for (const KnownCheckpoint& checkpoint : trial.checkpoints) {
@@ -160,6 +152,9 @@ double MetricIn(const v1::Evaluation& evaluation, std::string_view metric) {
   }
   if (metric == "hellaswag_acc_norm" && evaluation.has_hellaswag_acc_norm()) {
     return evaluation.hellaswag_acc_norm();
+  }
+  for (const v1::Metric& named : evaluation.metrics()) {
+    if (named.name() == metric) return named.value();
   }
   return kNotANumber;
 }

@@ -154,7 +154,17 @@ bool Maximizes(const Experiment& experiment);
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before
 // that step.
-bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step);
+// `attempts`: by number, from 1.
+template <typename Attempts>
+bool IsValid(const Attempts& attempts, uint32_t attempt, uint64_t step) {
+  for (size_t later = attempt; later < attempts.size(); ++later) {
+    if (attempts[later].ran && attempts[later].resumed_step < step) return false;
+  }
+  return true;
+}
+inline bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step) {
+  return IsValid(trial.attempts, attempt, step);
+}
 // The step the trial would go on from: of its newest valid checkpoint.
 const KnownCheckpoint* NewestCheckpoint(const Trial& trial);
 // The counters once `attempt` has ended so; progress empties them first.

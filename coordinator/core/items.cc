@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/claims.h"
@@ -238,6 +239,7 @@ void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
     worker.acked = item.sequence();
     TakeItem(turn, worker, item, totals);
   }
+  DT_CHECK(worker.acked >= before);  // an acknowledgement is never taken back
   if (worker.acked > before && !Mutated(Mutant::kAcksForgotten)) {
     turn.effects.acks.push_back({worker.name, worker.instance, worker.acked});
   }

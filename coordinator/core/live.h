@@ -199,8 +199,7 @@ struct LiveState {
   absl::btree_map<ExperimentId, Standing> standings;
   absl::btree_set<Timer> timers;
 
-  // The newest row taken of an attempt that is the newest of its trial: rows never go back. Of what
-  // was taken before a restart nothing is known.
+  // The newest row taken of an attempt that is the newest of its trial: rows never go back.
   absl::flat_hash_map<AttemptToken, uint64_t> rows_until;
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
   uint64_t doubted = 0;       // items and statuses that could not be true, and were left out

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/check.h"
 #include "common/mutant.h"
 
 namespace dt {
@@ -9,6 +10,7 @@ namespace {
 
 v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   const LiveAttempt& attempt = *worker.attempt;
+  DT_CHECK(attempt.ranks[worker.rank].worker == worker.index);
   v1::Assigned assigned;
   assigned.set_experiment(attempt.id.trial.experiment);
   assigned.set_trial(attempt.id.trial.trial);

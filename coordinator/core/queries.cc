@@ -138,15 +138,14 @@ v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const Live
   return summary;
 }
 
-// Errors: NotFound. Trial 0 is all of them.
-absl::Status CheckTrial(const Experiment& experiment, const TrialId& id) {
-  if (id.trial <= experiment.trials.size()) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("trial ", ToString(id), " does not exist; experiment ",
-                                          id.experiment, " has ", experiment.trials.size(),
-                                          " trials"));
-}
-
 }  // namespace
+
+absl::Status CheckTrial(const DurableState& durable, TrialId id) {
+  const size_t trials = GetExperiment(durable, id.experiment).trials.size();
+  if (id.trial <= trials) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("trial ", ToString(id), " does not exist; experiment ",
+                                          id.experiment, " has ", trials, " trials"));
+}
 
 absl::StatusOr<ExperimentId> ResolveExperiment(const DurableState& state, ExperimentId id,
                                                bool last) {
@@ -214,7 +213,7 @@ absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
   uint64_t last = experiment.trials.size();
   DT_ASSIGN_OR_RETURN(uint64_t after, ReadToken(request.page_token(), last));
   if (request.trial() != 0) {
-    DT_RETURN_IF_ERROR(CheckTrial(experiment, {id, request.trial()}));
+    DT_RETURN_IF_ERROR(CheckTrial(state.durable, {id, request.trial()}));
     after = request.trial() - 1;
     last = request.trial();
   }
@@ -269,7 +268,7 @@ absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
     DT_ASSIGN_OR_RETURN(ExperimentId id,
                         ResolveExperiment(state.durable, request.experiment(), request.last()));
     it = all.find(id);
-    DT_RETURN_IF_ERROR(CheckTrial(it->second, {id, request.trial()}));
+    DT_RETURN_IF_ERROR(CheckTrial(state.durable, {id, request.trial()}));
   }
   v1::ListCheckpointsResponse response;
   PageRoom room(request.page_size());
@@ -300,12 +299,9 @@ absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
   DT_ASSIGN_OR_RETURN(ExperimentId experiment,
                       ResolveExperiment(state.durable, request.experiment(), request.last()));
   const TrialId id{experiment, request.trial()};
+  DT_RETURN_IF_ERROR(CheckTrial(state.durable, id));
   const Trial* trial = FindTrial(state.durable, id);
-  if (trial == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("trial ", ToString(id), " does not exist; experiment ", experiment, " has ",
-                     GetExperiment(state.durable, experiment).trials.size(), " trials"));
-  }
+  if (trial == nullptr) return absl::NotFoundError("trial 0 does not exist; trials count from 1");
   v1::ExplainTrialResponse response;
   *response.mutable_trial() = Summarize(state, id, now);
   response.set_explanation(ExplainSentences(state, id, now));

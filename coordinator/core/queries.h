@@ -15,6 +15,8 @@ namespace dt {
 // The experiment that a request means. Errors: NotFound.
 absl::StatusOr<ExperimentId> ResolveExperiment(const DurableState& state, ExperimentId id,
                                                bool last);
+// Errors: NotFound. Trial 0 is all of them. REQUIRES: the experiment is known.
+absl::Status CheckTrial(const DurableState& durable, TrialId id);
 
 absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
                                                   const v1::ListExperimentsRequest& request,

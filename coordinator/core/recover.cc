@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/status.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
@@ -66,6 +67,41 @@ void LoadAcks(State& state, const std::vector<AckToStore>& acks) {
     // The newest is perhaps about to hold the name.
     if (remembered.size() > limits::kInstancesPerWorker + 1) remembered.erase(remembered.begin());
   }
+}
+
+std::vector<v1::Record> EndsCutOff(const DurableState& durable) {
+  std::vector<v1::Record> ends;
+  for (const auto& [number, experiment] : durable.experiments) {
+    for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+      const Trial& trial = experiment.trials[i - 1];
+      if (!IsActive(trial.state) || trial.attempts.back().state != AttemptState::kEnded) continue;
+      const Attempt& last = trial.attempts.back();
+      v1::TrialEnded& end = *ends.emplace_back().mutable_trial_ended();
+      end.set_experiment(number);
+      end.set_trial(i);
+      const bool finished = ConsequenceOf(last.cause) == Consequence::kFinishes;
+      end.set_state(trial.state == v1::TRIAL_STOPPING ? v1::TRIAL_CANCELLED
+                    : finished                        ? v1::TRIAL_FINISHED
+                                                      : v1::TRIAL_FAILED);
+      end.set_cause(last.cause);
+      end.set_message(last.message);
+    }
+  }
+  return ends;
+}
+
+absl::Status LoadNewestSteps(
+    State& state, const std::function<absl::StatusOr<uint64_t>(const AttemptId&)>& step_of) {
+  for (const auto& [number, experiment] : state.durable.experiments) {
+    for (uint32_t trial = 1; trial <= experiment.trials.size(); ++trial) {
+      const std::vector<Attempt>& attempts = experiment.trials[trial - 1].attempts;
+      if (attempts.empty() || !attempts.back().ran) continue;
+      const AttemptId newest{{number, trial}, static_cast<uint32_t>(attempts.size())};
+      DT_ASSIGN_OR_RETURN(const uint64_t step, step_of(newest));
+      if (step > 0) state.live.rows_until[attempts.back().token] = step;
+    }
+  }
+  return absl::OkStatus();
 }
 
 void Recover(State& state, Instant now) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
@@ -158,12 +159,15 @@ Gate GateOf(const Experiment& experiment) {
 
 void Enqueue(State& state, TrialId id) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
-  const DemandClass demand = DemandOf(experiment, GetTrial(state.durable, id));
+  const Trial& trial = GetTrial(state.durable, id);
+  DT_CHECK(trial.state == v1::TRIAL_PENDING);  // what has a gang waits for none
+  const DemandClass demand = DemandOf(experiment, trial);
   state.live.queues[demand].Insert(id, GateOf(experiment));
   state.live.placement_due = true;
 }
 
 void Park(State& state, TrialId id, ParkedTrial parked) {
+  DT_CHECK(GetTrial(state.durable, id).state == v1::TRIAL_PENDING);
   Withdraw(state, id);
   if (!parked.storage_id.empty()) state.live.waiting_for_storage[parked.storage_id].insert(id);
   state.live.timers.insert(

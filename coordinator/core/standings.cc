@@ -87,6 +87,7 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kTrialsAdded:
     case v1::Record::kSearchEnded:
     case v1::Record::kCancelRequested:
+    case v1::Record::kNumbersSkipped:
     case v1::Record::FACT_NOT_SET:
       return;
   }

@@ -11,8 +11,6 @@
 namespace dt {
 namespace {
 
-// A request id is a short random text.
-constexpr size_t kRequestIdBytes = 64;
 // For the line that says how many issues are left out.
 constexpr size_t kRoomForTheRest = 64;
 constexpr size_t kDryRunTrialsShown = 100;
@@ -25,7 +23,7 @@ absl::Status CheckSizes(const v1::SubmitRequest& request) {
                          : absl::InvalidArgumentError(
                                absl::StrCat(what, " has ", size, " bytes; the limit is ", limit));
   };
-  DT_RETURN_IF_ERROR(check("request_id", request.request_id().size(), kRequestIdBytes));
+  DT_RETURN_IF_ERROR(check("request_id", request.request_id().size(), limits::kRequestIdBytes));
   DT_RETURN_IF_ERROR(check("file_name", request.file_name().size(), limits::kTextBytes));
   DT_RETURN_IF_ERROR(check("file_text", request.file_text().size(), limits::kExperimentFileBytes));
   DT_RETURN_IF_ERROR(check("name", request.spec().name().size(), limits::kNameBytes));

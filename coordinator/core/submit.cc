@@ -46,7 +46,7 @@ absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, Expe
 void AddNote(const LiveState& live, const Experiment& shape, const std::string& note,
              v1::SubmitResponse& response) {
   const DemandClass demand = DemandOf(shape, shape.trials.front());
-  const Decision decision = Place(live.pools[static_cast<int>(demand.device)], {demand, {}});
+  const Decision decision = Place(PoolOf(live, demand.device), {demand, {}});
   response.set_cannot_be_placed(decision.verdict == Verdict::kNeverFits);
   response.set_note(note);
   if (note.empty() && response.cannot_be_placed()) {

@@ -14,13 +14,9 @@
 namespace dt {
 namespace {
 
-SlotPool& PoolOf(LiveState& live, const Worker& worker) {
-  return PoolOf(live, DeviceKindOf(worker.hello.device()));
-}
-
 // A gang that is too large for the slots that are left holds up nobody any more.
 void RemoveSlot(LiveState& live, const Worker& worker) {
-  SlotPool& pool = PoolOf(live, worker);
+  SlotPool& pool = PoolOf(live, DeviceKindOf(worker.hello.device()));
   if (!pool.Contains(worker.index)) return;
   pool.Remove(worker.index);
   live.placement_due = true;
@@ -158,7 +154,7 @@ void EndStream(Turn& turn, Worker& worker, absl::Status status) {
 }
 
 void UpdateSlot(State& state, Worker& worker) {
-  SlotPool& pool = PoolOf(state.live, worker);
+  SlotPool& pool = PoolOf(state.live, DeviceKindOf(worker.hello.device()));
   const bool member = worker.presence != Presence::kLost && !worker.draining;
   if (!member) {
     RemoveSlot(state.live, worker);

@@ -18,12 +18,32 @@
 #include "spdlog/spdlog.h"
 
 namespace dt {
+namespace {
+
+// A fact that the start itself adds.
+absl::Status Keep(Store& store, const Clock& clock, State& state, MetricsModel& metrics,
+                  v1::Record record) {
+  record.set_wall_time_ms(clock.Now().wall_ms);
+  DT_RETURN_IF_ERROR(Apply(state.durable, record));
+  metrics.CountRecord(state, record);
+  Batch batch;
+  batch.records.push_back(&record);
+  return store.Commit(batch);
+}
+
+}  // namespace
 
 absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics,
                                    const std::function<void()>& visited) {
   Folded folded;
   for (int64_t below = std::numeric_limits<int64_t>::max();;) {
     DT_ASSIGN_OR_RETURN(StoredSnapshot stored, journal.ReadSnapshot(below));
+    if (stored.damaged > 0) {
+      spdlog::warn(
+          "{} of the journal's snapshots are damaged, so more records are read; nothing "
+          "is lost, and a new snapshot takes their place",
+          stored.damaged);
+    }
     if (stored.place.sequence == 0) break;
     auto loaded = LoadSnapshot(stored.parts);
     if (loaded.ok()) {
@@ -52,15 +72,21 @@ absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& me
   State& state = folded.state;
   if (state.durable.journal_id == 0) {
     v1::Record record;
-    record.set_wall_time_ms(clock.Now().wall_ms);
     // 0 stands for "none yet" in the messages.
     record.mutable_journal_created()->set_journal_id(std::max<uint64_t>(1, FreshEntropy()[0]));
     record.mutable_journal_created()->set_program_version(kVersion);
-    DT_RETURN_IF_ERROR(Apply(state.durable, record));
-    Batch batch;
-    batch.records.push_back(&record);
-    DT_RETURN_IF_ERROR(store.Commit(batch));
+    DT_RETURN_IF_ERROR(Keep(store, clock, state, metrics, std::move(record)));
   }
+  if (store.NewestExperiment() >= state.durable.next_experiment) {
+    v1::Record record;  // the records of some were lost, and that was accepted
+    record.mutable_numbers_skipped()->set_next_experiment(store.NewestExperiment() + 1);
+    DT_RETURN_IF_ERROR(Keep(store, clock, state, metrics, std::move(record)));
+  }
+  for (v1::Record& end : EndsCutOff(state.durable)) {
+    DT_RETURN_IF_ERROR(Keep(store, clock, state, metrics, std::move(end)));
+  }
+  DT_RETURN_IF_ERROR(LoadNewestSteps(
+      state, [&store](const AttemptId& attempt) { return store.ReadNewestStep(attempt); }));
   DT_ASSIGN_OR_RETURN(const std::vector<AckToStore> acks, store.ReadAcks());
   LoadAcks(state, acks);
   Recover(state, clock.Now());  // leases begin now, however long the replay took

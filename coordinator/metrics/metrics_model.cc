@@ -138,6 +138,7 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kCancelRequested:
     case v1::Record::kTrialsAdded:
     case v1::Record::kSearchEnded:
+    case v1::Record::kNumbersSkipped:
     case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
     case v1::Record::FACT_NOT_SET:
       return;
@@ -242,7 +243,7 @@ void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot
   lost_workers_ = std::move(lost);
   snapshot.worker_losses = worker_losses_;
   for (const DeviceKind device : kDevices) {
-    const SlotPool& pool = state.live.pools[static_cast<size_t>(device)];
+    const SlotPool& pool = PoolOf(state.live, device);
     const std::string name(Name(device));
     snapshot.slots[{name, "idle"}] = pool.free();
     snapshot.slots[{name, "busy"}] = pool.connected() - pool.free();

@@ -151,41 +151,26 @@ bool ControlService::DiskLow() const {
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize < limits::kFreeBytesToSubmit;
 }
 
-ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* request,
-                                                Bytes* response) {
-  return Forward<v1::SubmitRequest, v1::SubmitResponse>(Method::kSubmit, context, request,
-                                                        response);
-}
-ControlService::Reactor* ControlService::ListExperiments(Context* context, const Bytes* request,
-                                                         Bytes* response) {
-  return Forward<v1::ListExperimentsRequest, v1::ListExperimentsResponse>(
-      Method::kListExperiments, context, request, response);
-}
-ControlService::Reactor* ControlService::GetExperiment(Context* context, const Bytes* request,
-                                                       Bytes* response) {
-  return Forward<v1::GetExperimentRequest, v1::GetExperimentResponse>(Method::kGetExperiment,
-                                                                      context, request, response);
-}
-ControlService::Reactor* ControlService::ListTrials(Context* context, const Bytes* request,
-                                                    Bytes* response) {
-  return Forward<v1::ListTrialsRequest, v1::ListTrialsResponse>(Method::kListTrials, context,
-                                                                request, response);
-}
-ControlService::Reactor* ControlService::ListWorkers(Context* context, const Bytes* request,
-                                                     Bytes* response) {
-  return Forward<v1::ListWorkersRequest, v1::ListWorkersResponse>(Method::kListWorkers, context,
-                                                                  request, response);
-}
-ControlService::Reactor* ControlService::ListCheckpoints(Context* context, const Bytes* request,
-                                                         Bytes* response) {
-  return Forward<v1::ListCheckpointsRequest, v1::ListCheckpointsResponse>(
-      Method::kListCheckpoints, context, request, response);
-}
-ControlService::Reactor* ControlService::ExplainTrial(Context* context, const Bytes* request,
-                                                      Bytes* response) {
-  return Forward<v1::ExplainTrialRequest, v1::ExplainTrialResponse>(Method::kExplainTrial, context,
-                                                                    request, response);
-}
+// A call's three types have its name.
+#define DT_FORWARD(Name)                                                                     \
+  ControlService::Reactor* ControlService::Name(Context* context, const Bytes* request,      \
+                                                Bytes* response) {                           \
+    return Forward<v1::Name##Request, v1::Name##Response>(Method::k##Name, context, request, \
+                                                          response);                         \
+  }
+DT_FORWARD(Submit)
+DT_FORWARD(ListExperiments)
+DT_FORWARD(GetExperiment)
+DT_FORWARD(ListTrials)
+DT_FORWARD(ListWorkers)
+DT_FORWARD(ListCheckpoints)
+DT_FORWARD(ExplainTrial)
+DT_FORWARD(Cancel)
+DT_FORWARD(Retry)
+DT_FORWARD(Delete)
+DT_FORWARD(GetStatus)
+#undef DT_FORWARD
+
 ControlService::Reactor* ControlService::ReadMetrics(Context* context, const Bytes* request,
                                                      Bytes* response) {
   return ReadThrough(Method::kReadMetrics, context, request, response, &Reader::ReadMetrics);
@@ -193,25 +178,6 @@ ControlService::Reactor* ControlService::ReadMetrics(Context* context, const Byt
 ControlService::Reactor* ControlService::ReadLogs(Context* context, const Bytes* request,
                                                   Bytes* response) {
   return ReadThrough(Method::kReadLogs, context, request, response, &Reader::ReadLogs);
-}
-ControlService::Reactor* ControlService::Cancel(Context* context, const Bytes* request,
-                                                Bytes* response) {
-  return Forward<v1::CancelRequest, v1::CancelResponse>(Method::kCancel, context, request,
-                                                        response);
-}
-ControlService::Reactor* ControlService::Retry(Context* context, const Bytes* request,
-                                               Bytes* response) {
-  return Forward<v1::RetryRequest, v1::RetryResponse>(Method::kRetry, context, request, response);
-}
-ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* request,
-                                                Bytes* response) {
-  return Forward<v1::DeleteRequest, v1::DeleteResponse>(Method::kDelete, context, request,
-                                                        response);
-}
-ControlService::Reactor* ControlService::GetStatus(Context* context, const Bytes* request,
-                                                   Bytes* response) {
-  return Forward<v1::GetStatusRequest, v1::GetStatusResponse>(Method::kGetStatus, context, request,
-                                                              response);
 }
 
 }  // namespace dt

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
@@ -115,7 +117,26 @@ absl::Status CheckCheckpoint(const v1::CheckpointRef& checkpoint) {
   return CheckText("a checkpoint's manifest hash", checkpoint.manifest_hash());
 }
 
+// Names become columns and labels, and say which metric a search goes by.
+absl::Status CheckMetrics(const google::protobuf::RepeatedPtrField<v1::Metric>& metrics) {
+  if (metrics.size() > static_cast<int>(limits::kMetrics)) {
+    return Refuse(absl::StrCat("an evaluation has ", metrics.size(),
+                               " metrics of its program's own; the limit is ", limits::kMetrics));
+  }
+  std::set<std::string_view> names;
+  for (const v1::Metric& metric : metrics) {
+    DT_RETURN_IF_ERROR(CheckText("a metric's name", metric.name(), limits::kMetricNameBytes));
+    const bool plain = !metric.name().empty() && Printable(metric.name()) == metric.name();
+    if (!plain || !names.insert(metric.name()).second) {
+      return Refuse(absl::StrCat("an evaluation has a metric '", Printable(metric.name()),
+                                 "': names are printable text, and appear once"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckEvaluation(const v1::Evaluation& evaluation) {
+  DT_RETURN_IF_ERROR(CheckMetrics(evaluation.metrics()));
   if (evaluation.samples_size() > static_cast<int>(limits::kSamples)) {
     return Refuse(absl::StrCat("an evaluation has ", evaluation.samples_size(),
                                " samples; the limit is ", limits::kSamples));

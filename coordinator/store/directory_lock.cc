@@ -1,36 +1,38 @@
 #include "coordinator/store/directory_lock.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/file_lock.h"
+#include "common/files.h"
 
 namespace dt {
+namespace {
 
-absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::string& directory) {
+constexpr uint64_t kPidBytes = 32;
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> LockStateDirectory(const std::string& directory) {
   const std::string path = directory + "/lock";
-  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": ", std::strerror(errno), "; give a --state-dir this user may write"));
-  }
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    char holder[32] = {};
-    const ssize_t length = pread(fd.get(), holder, sizeof(holder) - 1, 0);
+  absl::StatusOr<UniqueFd> fd = LockFile(path);
+  if (absl::IsFailedPrecondition(fd.status())) {
+    const std::string holder = ReadFile(path, kPidBytes).value_or("");
     return absl::FailedPreconditionError(
         absl::StrCat("state directory ", directory, " is in use by another dtcoord",
-                     length > 0 ? absl::StrCat(" (process ", holder, ")") : std::string(),
+                     holder.empty() ? "" : absl::StrCat(" (process ", holder, ")"),
                      "; stop it, or give another --state-dir"));
+  }
+  if (!fd.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(fd.status().message(), "; give a --state-dir this user may write"));
   }
   const std::string own = absl::StrCat(getpid());
   // The number only helps a person; the lock itself is what counts, so a failed write is no error.
-  if (ftruncate(fd.get(), 0) == 0 && pwrite(fd.get(), own.data(), own.size(), 0) < 0) errno = 0;
-  return DirectoryLock(std::move(fd));
+  if (ftruncate(fd->get(), 0) == 0 && pwrite(fd->get(), own.data(), own.size(), 0) < 0) errno = 0;
+  return fd;
 }
 
 }  // namespace dt

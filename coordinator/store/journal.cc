@@ -103,10 +103,11 @@ absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Database& database, int64_t bel
                                          "SELECT part, content, checksum FROM snapshot_parts "
                                          "WHERE sequence = ? ORDER BY part"));
   heads.Bind(1, below);
-  while (true) {
-    auto found = heads.Step();
-    if (!found.ok() || !*found) return StoredSnapshot();  // damage is as good as none
+  for (int damaged = 0;; ++damaged) {
     StoredSnapshot snapshot;
+    snapshot.damaged = damaged;
+    auto found = heads.Step();
+    if (!found.ok() || !*found) return snapshot;  // damage is as good as none
     snapshot.place.sequence = heads.Integer(0);
     snapshot.place.hash = heads.Text(1);
     parts.Bind(1, snapshot.place.sequence);

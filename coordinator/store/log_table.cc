@@ -14,9 +14,6 @@
 namespace dt {
 namespace {
 
-// Trials remembered at once; more are read from the table again, so that memory stays bounded.
-constexpr size_t kTrialsRemembered = 16384;
-
 int64_t LogChecksum(const AttemptId& attempt, int64_t rank, int64_t wall_time_ms, int64_t dropped,
                     std::string_view text) {
   Checksum checksum;
@@ -49,7 +46,7 @@ absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(const Database& databas
 
 absl::StatusOr<LogTable::Kept*> LogTable::Find(TrialId trial) {
   if (auto found = kept_.find(trial); found != kept_.end()) return &found->second;
-  if (kept_.size() >= kTrialsRemembered) kept_.clear();
+  if (kept_.size() >= limits::kLogTrials) kept_.clear();
   Kept kept;
   sizes_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial);
   while (true) {

@@ -30,7 +30,11 @@ namespace fs = std::filesystem;
 
 class Copy {
  public:
-  Copy(Database& from, Database& to, int64_t schema) : from_(from), to_(to), schema_(schema) {}
+  // `experiment`: the newest that was promised.
+  Copy(Database& from, Database& to, int64_t schema, int64_t experiment)
+      : from_(from), to_(to), schema_(schema) {
+    head_.mark.experiment = experiment;
+  }
 
   absl::Status Run() {
     DT_RETURN_IF_ERROR(to_.Execute(absl::StrCat(
@@ -47,17 +51,21 @@ class Copy {
     return to_.Execute("COMMIT");
   }
 
-  const Mark& mark() const { return head_.mark; }
   std::vector<std::string>& dropped() { return dropped_; }
 
  private:
+  // Numbers are never given twice, whatever is lost.
+  void NoteExperiment(int64_t experiment) {
+    head_.mark.experiment = std::max(head_.mark.experiment, experiment);
+  }
+
   absl::Status Keep(const JournalRow& row, std::string hash) {
     insert_.Bind(1, row.sequence).Bind(2, row.kind).Bind(3, row.version).BindBlob(4, row.record);
     DT_RETURN_IF_ERROR(insert_.BindText(5, hash).Run());
     v1::Record record;
     if (row.kind == v1::Record::kExperimentSubmitted &&
         record.ParseFromArray(row.record.data(), static_cast<int>(row.record.size()))) {
-      head_.mark.experiment = static_cast<int64_t>(record.experiment_submitted().experiment());
+      NoteExperiment(static_cast<int64_t>(record.experiment_submitted().experiment()));
     }
     place_ = {row.sequence, std::move(hash)};
     return absl::OkStatus();
@@ -78,7 +86,7 @@ class Copy {
   absl::Status CopyRecords() {
     if (const auto head = ReadHead(from_); head.ok()) {
       should_end_ = head->mark.sequence;
-      head_.mark.experiment = head->mark.experiment;
+      NoteExperiment(head->mark.experiment);
     }
     std::vector<StoredSnapshot> snapshots;
     for (int64_t below = std::numeric_limits<int64_t>::max();;) {
@@ -263,15 +271,14 @@ absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path,
     DT_RETURN_IF_ERROR(empty.SyncAndClose());
   }
   std::vector<std::string> dropped;
-  Mark mark;
   {
     DT_ASSIGN_OR_RETURN(Database to, Database::Open(draft, Access::kReadWrite));
     DT_ASSIGN_OR_RETURN(Database from, Database::Open(path, Access::kOffline));
     const auto schema = from.QueryInteger("PRAGMA user_version");
-    Copy copy(from, to, schema.value_or(kSchemaVersion));
+    const std::optional<Mark> promised = ReadMark(MarkPathOf(path));
+    Copy copy(from, to, schema.value_or(kSchemaVersion), promised ? promised->experiment : 0);
     DT_RETURN_IF_ERROR(copy.Run());
     dropped = std::move(copy.dropped());
-    mark = copy.mark();
   }
   if (aside == Aside::kDrop && !dropped.empty()) {
     return absl::DataLossError(Refusal(path, dropped));

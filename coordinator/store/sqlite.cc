@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/limits.h"
 #include "common/status.h"
 #include "coordinator/store/checksum.h"
 
@@ -44,14 +45,12 @@ std::string OfflineUri(const std::string& path) {
   return absl::StrCat("file:", escaped, !error && log > 0 ? "" : "?immutable=1");
 }
 
-// Far above what we store in one value (a report's rows), far below what would exhaust memory.
-constexpr int kValueBytesMax = 64 << 20;
 constexpr int kStatementBytesMax = 16 << 10;
 
 absl::Status Harden(Database& database) {
   sqlite3* handle = database.handle();
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kValueBytesMax);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, limits::kStoredValueBytes);
   sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, kStatementBytesMax);
   sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
   for (const auto& [option, value] :

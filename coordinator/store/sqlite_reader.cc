@@ -13,14 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/core/durable.h"
 #include "coordinator/store/schema.h"
 
 namespace dt {
 namespace {
 
-constexpr int64_t kRowsPageDefault = 5000;
-// A page of logs ends after this many bytes, so that an answer stays far under the message limit.
-constexpr size_t kLogPageBytes = 1 << 20;
 constexpr uint64_t kAllSteps = std::numeric_limits<int64_t>::max();
 
 // Where a reading of metrics goes on: after this evaluation, or after this row.
@@ -81,38 +79,12 @@ absl::Status CheckRow(const Statement& row, Side side) {
                    " is damaged on the coordinator's disk; `dtcoord check` says what else is"));
 }
 
-// For each attempt that trained, the last of its steps that no later attempt made again.
-class Validity {
- public:
-  void AddRun(uint32_t attempt, uint64_t resumed_step) { resumed_[attempt] = resumed_step; }
-  bool Superseded(uint32_t attempt, uint64_t step) const {
-    for (auto later = resumed_.upper_bound(attempt); later != resumed_.end(); ++later) {
-      if (later->second < step) return true;
-    }
-    return false;
-  }
-
- private:
-  std::map<uint32_t, uint64_t> resumed_;
+// What of an attempt decides which rows of others count; by number, from 1.
+struct KnownRun {
+  bool ran = false;
+  uint64_t resumed_step = 0;
 };
-
-absl::StatusOr<Validity> ReadValidity(Statement& runs, uint64_t experiment, uint32_t trial) {
-  Validity validity;
-  runs.Bind(1, static_cast<int64_t>(experiment)).Bind(2, trial);
-  while (true) {
-    auto row = runs.Step();
-    if (!row.ok() || !*row) {
-      runs.Reset();
-      if (!row.ok()) return row.status();
-      return validity;
-    }
-    if (absl::Status whole = CheckRow(runs, kRuns); !whole.ok()) {
-      runs.Reset();
-      return whole;
-    }
-    validity.AddRun(static_cast<uint32_t>(runs.Integer(2)), static_cast<uint64_t>(runs.Integer(3)));
-  }
-}
+using Runs = std::vector<KnownRun>;
 
 // Resets a statement on every way out, so that no snapshot outlives the call.
 class Using {
@@ -125,6 +97,20 @@ class Using {
  private:
   Statement& statement_;
 };
+
+absl::StatusOr<Runs> ReadRuns(Statement& query, uint64_t experiment, uint32_t trial) {
+  Runs runs;
+  Using guard(query);
+  query.Bind(1, static_cast<int64_t>(experiment)).Bind(2, trial);
+  while (true) {
+    DT_ASSIGN_OR_RETURN(const bool found, query.Step());
+    if (!found) return runs;
+    DT_RETURN_IF_ERROR(CheckRow(query, kRuns));
+    const auto attempt = static_cast<size_t>(query.Integer(2));
+    runs.resize(std::max(runs.size(), attempt));
+    if (attempt > 0) runs[attempt - 1] = {true, static_cast<uint64_t>(query.Integer(3))};
+  }
+}
 
 }  // namespace
 
@@ -170,7 +156,7 @@ absl::StatusOr<v1::ReadMetricsResponse> SqliteReader::ReadMetrics(
   Page page;
   DT_ASSIGN_OR_RETURN(page.from, ParseToken(request.page_token()));
   page.room = static_cast<size_t>(
-      PageSize(request.page_size(), kRowsPageDefault, limits::kMetricRowsPageMax));
+      PageSize(request.page_size(), limits::kMetricRowsPageDefault, limits::kMetricRowsPageMax));
   if (page.from.part == Position::Part::kEvaluations) {
     DT_RETURN_IF_ERROR(ReadEvaluations(request, page));
     if (page.Full()) return std::move(page.response);
@@ -188,7 +174,7 @@ absl::StatusOr<v1::ReadMetricsResponse> SqliteReader::ReadMetrics(
 }
 
 absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request, Page& page) {
-  std::map<uint32_t, Validity> validity;
+  std::map<uint32_t, Runs> runs;  // by trial
   Using guard(evaluations_);
   evaluations_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, request.trial());
   evaluations_.Bind(3, page.from.evaluation).Bind(4, static_cast<int64_t>(page.room));
@@ -208,12 +194,12 @@ absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request
     if (!row.mutable_evaluation()->ParseFromArray(blob.data(), static_cast<int>(blob.size()))) {
       return absl::DataLossError(absl::StrCat("evaluation ", last_id, " cannot be read"));
     }
-    auto known = validity.find(row.trial());
-    if (known == validity.end()) {
-      DT_ASSIGN_OR_RETURN(Validity read, ReadValidity(runs_, request.experiment(), row.trial()));
-      known = validity.emplace(row.trial(), std::move(read)).first;
+    auto known = runs.find(row.trial());
+    if (known == runs.end()) {
+      DT_ASSIGN_OR_RETURN(Runs read, ReadRuns(runs_, request.experiment(), row.trial()));
+      known = runs.emplace(row.trial(), std::move(read)).first;
     }
-    row.set_superseded(known->second.Superseded(row.attempt(), row.evaluation().step()));
+    row.set_superseded(!IsValid(known->second, row.attempt(), row.evaluation().step()));
     if (row.superseded() && !request.all_attempts()) continue;
     *page.response.add_evaluations() = std::move(row);
   }
@@ -236,7 +222,7 @@ absl::StatusOr<uint32_t> SqliteReader::NextTrial(const v1::ReadMetricsRequest& r
 // the attempts of a trial in the memory of their overlap.
 absl::Status SqliteReader::ReadTrialRows(const v1::ReadMetricsRequest& request, uint32_t trial,
                                          Page& page) {
-  DT_ASSIGN_OR_RETURN(const Validity validity, ReadValidity(runs_, request.experiment(), trial));
+  DT_ASSIGN_OR_RETURN(const Runs runs, ReadRuns(runs_, request.experiment(), trial));
   const bool goes_on = page.from.part == Position::Part::kRows && page.from.trial == trial;
   const std::pair<uint64_t, uint32_t> after =
       goes_on ? std::pair(page.from.step, page.from.attempt) : std::pair<uint64_t, uint32_t>(0, 0);
@@ -268,7 +254,7 @@ absl::Status SqliteReader::ReadTrialRows(const v1::ReadMetricsRequest& request, 
                                               trial, " cannot be read"));
     }
     for (v1::StepRow& row : *rows.mutable_rows()) {
-      const bool superseded = validity.Superseded(attempt, row.step());
+      const bool superseded = !IsValid(runs, attempt, row.step());
       if (superseded && !request.all_attempts()) continue;
       if (goes_on && std::pair(uint64_t{row.step()}, attempt) <= after) continue;
       v1::MetricRow& kept = waiting[{row.step(), attempt}];
@@ -301,7 +287,7 @@ absl::StatusOr<v1::ReadLogsResponse> SqliteReader::ReadLogs(const v1::ReadLogsRe
   v1::ReadLogsResponse response;
   const int64_t chunks = PageSize(request.page_size(), limits::kPageDefault, limits::kPageMax);
   size_t bytes = 0;
-  while (response.chunks_size() < chunks && bytes < kLogPageBytes) {
+  while (response.chunks_size() < chunks && bytes < limits::kLogPageBytes) {
     DT_ASSIGN_OR_RETURN(const bool found, logs_.Step());
     if (!found) {
       response.set_at_end(true);

@@ -22,9 +22,6 @@
 namespace dt {
 namespace {
 
-// Rows of a deleted experiment cleared from each side table with one commit: some milliseconds.
-constexpr int64_t kClearedPerCommit = 256;
-
 // page_size holds before the first table. A log that grew beyond 64 MiB is cut when it starts
 // again.
 constexpr char kSettings[] = R"sql(
@@ -83,7 +80,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
                                                       "; give another --state-dir"));
   }
   chmod(directory.c_str(), 0700);
-  DT_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(directory));
+  DT_ASSIGN_OR_RETURN(UniqueFd lock, LockStateDirectory(directory));
   const std::string path = directory + "/journal.db";
   std::vector<std::string> losses;
   DT_ASSIGN_OR_RETURN(const bool stopped_uncleanly, MakeWhole(path, on_loss, losses));
@@ -135,6 +132,10 @@ absl::Status SqliteStore::PrepareStatements() {
        "INSERT INTO evaluations (experiment, trial, attempt, evaluation, checksum) "
        "VALUES (?, ?, ?, ?, ?)"},
       {&insert_deleting_, "INSERT INTO deleting VALUES (?, ?)"},
+      // Rows never go back, so that an attempt's last chunk has the newest; by the index alone.
+      {&newest_step_,
+       "SELECT last_step FROM chunks WHERE experiment = ? AND trial = ? AND attempt = ? "
+       "ORDER BY first_step DESC LIMIT 1"},
       {&drop_deleting_, "DELETE FROM deleting WHERE experiment = ? RETURNING checksum"},
       {&clear_[0],
        "DELETE FROM chunks WHERE id IN (SELECT id FROM chunks WHERE experiment = ? LIMIT ?) "
@@ -224,6 +225,16 @@ absl::StatusOr<std::vector<AckToStore>> SqliteStore::ReadAcks() {
     acks.push_back({query.Text(0), static_cast<InstanceId>(query.Integer(1)),
                     static_cast<uint64_t>(query.Integer(2))});
   }
+}
+
+absl::StatusOr<uint64_t> SqliteStore::ReadNewestStep(const AttemptId& attempt) {
+  newest_step_.Bind(1, static_cast<int64_t>(attempt.trial.experiment)).Bind(2, attempt.trial.trial);
+  const absl::StatusOr<bool> found = newest_step_.Bind(3, attempt.attempt).Step();
+  const uint64_t step =
+      found.ok() && *found ? static_cast<uint64_t>(newest_step_.Integer(0)) : uint64_t{0};
+  newest_step_.Reset();
+  if (!found.ok()) return found.status();
+  return step;
 }
 
 absl::Status SqliteStore::Commit(const Batch& batch) {
@@ -351,7 +362,7 @@ absl::Status SqliteStore::ClearDeleted() {
   const auto experiment = static_cast<int64_t>(deleting_.front());
   int removed = 0;
   for (size_t side = 0; side < clear_.size(); ++side) {
-    clear_[side].Bind(1, experiment).Bind(2, kClearedPerCommit);
+    clear_[side].Bind(1, experiment).Bind(2, limits::kClearedPerCommit);
     DT_ASSIGN_OR_RETURN(const int some, Drop(static_cast<Side>(side), clear_[side]));
     removed += some;
   }
@@ -407,7 +418,7 @@ absl::Status SqliteStore::DropOldRecords() {
   DT_RETURN_IF_ERROR(database_.Execute(
       absl::StrCat("DELETE FROM journal WHERE sequence IN (SELECT sequence FROM journal WHERE "
                    "sequence <= ",
-                   drop_to_, " ORDER BY sequence LIMIT ", kClearedPerCommit, ")")));
+                   drop_to_, " ORDER BY sequence LIMIT ", limits::kClearedPerCommit, ")")));
   if (database_.ChangedRows() == 0) drop_to_ = 0;
   return absl::OkStatus();
 }

@@ -50,6 +50,10 @@ class SqliteStore final : public Store {
                       const std::function<absl::Status(const v1::Record&)>& visit) override;
   absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override;
   absl::StatusOr<std::vector<AckToStore>> ReadAcks() override;
+  absl::StatusOr<uint64_t> ReadNewestStep(const AttemptId& attempt) override;
+  ExperimentId NewestExperiment() const override {
+    return static_cast<ExperimentId>(head_.mark.experiment);
+  }
   absl::Status Commit(const Batch& batch) override;
 
   // Folds the write-ahead log into the file and marks a clean stop. Nothing may follow.
@@ -72,7 +76,7 @@ class SqliteStore final : public Store {
   const std::string& path() const { return path_; }
 
  private:
-  SqliteStore(DirectoryLock lock, std::string path, Database database)
+  SqliteStore(UniqueFd lock, std::string path, Database database)
       : lock_(std::move(lock)), path_(std::move(path)), database_(std::move(database)) {}
 
   absl::Status Prepare();
@@ -93,7 +97,7 @@ class SqliteStore final : public Store {
   absl::Status WriteAck(const AckToStore& ack);
   absl::Status ClearDeleted();
 
-  DirectoryLock lock_;
+  UniqueFd lock_;  // of the state directory
   std::string path_;
   Database database_;
   Head head_;
@@ -114,7 +118,7 @@ class SqliteStore final : public Store {
   Statement begin_, commit_, rollback_;
   HeadWriter head_writer_;
   Statement insert_record_, insert_chunk_, insert_ack_, insert_run_, insert_evaluation_;
-  Statement drop_ack_, drop_run_, insert_deleting_, drop_deleting_;
+  Statement drop_ack_, drop_run_, insert_deleting_, drop_deleting_, newest_step_;
   std::array<Statement, 4> clear_;  // side tables of a deleted experiment
   std::unique_ptr<LogTable> logs_;
   int wal_pages_ = 0;  // after the newest commit

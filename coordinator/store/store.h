@@ -42,6 +42,7 @@ struct JournalPlace {
 struct StoredSnapshot {
   JournalPlace place;  // sequence 0: no snapshot
   std::vector<std::string> parts;
+  int damaged = 0;  // newer ones, which were passed over
 };
 
 class JournalReader {
@@ -60,6 +61,10 @@ class Store : public JournalReader {
   // The highest acknowledged sequence of each (worker, instance); of one worker in the order in
   // which they were last written.
   virtual absl::StatusOr<std::vector<AckToStore>> ReadAcks() = 0;
+  // The step of the attempt's newest row; 0: none.
+  virtual absl::StatusOr<uint64_t> ReadNewestStep(const AttemptId& attempt) = 0;
+  // The highest number that an experiment was given, also one whose record is lost; 0: none.
+  virtual ExperimentId NewestExperiment() const = 0;
   // All of the batch or nothing, durable on return.
   virtual absl::Status Commit(const Batch& batch) = 0;
 };

@@ -4,15 +4,11 @@
 #include <sqlite3.h>
 
 #include "absl/time/time.h"
+#include "common/limits.h"
 #include "common/status.h"
 
 namespace dt {
 namespace {
-
-// Pages of 8 KiB. Folding begins at 8 MiB; at 32 MiB the writer folds the rest and the log starts
-// again, which also bounds what a start after a crash has to read.
-constexpr int kFoldBesidePages = 1024;
-constexpr int kFoldInPlacePages = 4096;
 
 // Copies what no reader needs any more. Busy: another is at it, which is as good.
 int Fold(Database& database) {
@@ -41,10 +37,10 @@ WalKeeper::~WalKeeper() {
 }
 
 absl::Status WalKeeper::OnCommit(Database& writer, int pages) {
-  if (pages >= kFoldInPlacePages) {
+  if (pages >= limits::kFoldInPlacePages) {
     return Fold(writer) == SQLITE_OK ? absl::OkStatus() : writer.LastError("folding the log");
   }
-  if (pages >= kFoldBesidePages) {
+  if (pages >= limits::kFoldBesidePages) {
     MutexLock lock(&mutex_);
     due_ = true;
     changed_.NotifyAll();

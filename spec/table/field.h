@@ -39,7 +39,7 @@ enum class DefaultKind {
 struct Field {
   std::string path;  // "train.batch_size", of v1::Spec; or "search.metric", of v1::ExperimentSpec
   FieldType type = FieldType::kText;
-  double min = 0;  // of numbers (of seconds in a duration), inclusive; min == max == 0: no range
+  double min = 0;  // of numbers (of a time's seconds), inclusive; min == max == 0: no range
   double max = 0;
   bool min_exclusive = false;
   bool max_exclusive = false;
@@ -65,6 +65,13 @@ const std::vector<std::string>& ReservedPaths();
 bool IsReserved(std::string_view path);
 // What an experiment file may hold under its top: "train", "search", "parameters", "name", …
 const std::vector<std::string>& TopWords();
+
+// Where a resolved specification has the field as JSON: its section, "" for none, and its name there;
+// that of a time ends with the unit.
+struct JsonPlace {
+  std::string section, name;
+};
+JsonPlace JsonPlaceOf(const Field& field);
 
 // Whether a number is within the field's range.
 bool InRange(const Field& field, double number);

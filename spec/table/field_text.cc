@@ -46,7 +46,9 @@ std::string DurationText(double seconds) {
 std::string RangeText(const Field& field) {
   if (field.min == 0 && field.max == 0) return "";
   const auto text = [&field](double bound) {
-    if (field.type == FieldType::kDuration) return DurationText(bound);
+    if (field.type == FieldType::kDuration || field.type == FieldType::kEvery) {
+      return DurationText(bound);
+    }
     if (field.type == FieldType::kInteger) return absl::StrCat(static_cast<int64_t>(bound));
     return NumberText(bound);
   };

@@ -19,433 +19,315 @@ using enum FieldType;
 inline constexpr double kSizeMax = 1 << 20;
 // Counts of steps and tokens, and seeds.
 inline constexpr double kCountMax = kWholeMax;
+// Seconds between checkpoints: shorter would be without end, longer than a month is a slip.
+inline constexpr double kEveryMin = 0.01;
+inline constexpr double kEveryMax = 30 * 24 * 3600.0;
 
-// Builds one row: Row("path", type).Range(1, 8).Default("1").Help("…").
-struct Row {
-  Field field;
-  Row(const char* path, FieldType type) {
-    field.path = path;
-    field.type = type;
+// What the file need not say: a value, how other fields give it, or nothing at all.
+struct Default {
+  DefaultKind kind;
+  const char* text;
+  constexpr Default(const char* value) : Default(DefaultKind::kFixed, value) {}  // NOLINT: implicit
+  constexpr Default(DefaultKind kind, const char* text) : kind(kind), text(text) {}
+};
+constexpr Default Depends(const char* how) { return {DefaultKind::kDependent, how}; }
+constexpr Default kEmpty{DefaultKind::kNone, ""};
+constexpr Default kMustSay{DefaultKind::kRequired, ""};
+
+// One row, and what few rows say besides.
+struct Row : Field {
+  Row(const char* path_, FieldType type_, const Default& otherwise, const char* help_) {
+    path = path_;
+    type = type_;
+    default_kind = otherwise.kind;
+    default_text = otherwise.text;
+    help = help_;
   }
-  Row& Range(double min, double max) {
-    field.min = min;
-    field.max = max;
+  Row& Range(double least, double most) {
+    min = least;
+    max = most;
     return *this;
   }
-  Row& Above(double min, double max) {
-    field.min_exclusive = true;
-    return Range(min, max);
+  Row& AboveMin() {
+    min_exclusive = true;
+    return *this;
   }
-  Row& Below(double min, double max) {
-    field.max_exclusive = true;
-    return Range(min, max);
+  Row& BelowMax() {
+    max_exclusive = true;
+    return *this;
   }
   Row& Glob() {
-    field.glob = true;
+    glob = true;
     return *this;
   }
-  Row& Count(int count) {
-    field.count = count;
-    return *this;
-  }
-  Row& Choices(std::vector<std::string> choices, std::vector<std::string> later = {}) {
-    field.choices = std::move(choices);
-    field.later = std::move(later);
-    return *this;
-  }
-  Row& Default(const char* text) {
-    field.default_text = text;
-    return *this;
-  }
-  Row& Depends(const char* how) {
-    field.default_kind = DefaultKind::kDependent;
-    field.default_text = how;
-    return *this;
-  }
-  Row& None() {
-    field.default_kind = DefaultKind::kNone;
-    return *this;
-  }
-  Row& Required() {
-    field.default_kind = DefaultKind::kRequired;
+  Row& Later(std::vector<std::string> words) {
+    later = std::move(words);
     return *this;
   }
   Row& Fixed() {
-    field.sweepable = false;
+    sweepable = false;
     return *this;
   }
-  Row& Help(const char* help) {
-    field.help = help;
-    return *this;
-  }
-  operator Field() const { return field; }  // NOLINT: implicit
 };
 
-void AddRun(std::vector<Field>& t) {
-  t.push_back(Row("seed", kInteger)
-                  .Range(0, kCountMax)
-                  .Depends("chosen at submit and recorded")
-                  .Help("Seed of weights, order of samples and dropout."));
-  t.push_back(Row("resources.gpus", kInteger)
-                  .Range(1, limits::kWorldSizeMax)
-                  .Default("1")
-                  .Help("Slots of each trial: GPUs, or CPU slots; one rank runs on each."));
-  t.push_back(Row("resources.device", kChoice)
-                  .Choices({"auto", "cuda", "cpu"})
-                  .Default("auto")
-                  .Fixed()
-                  .Help("Kind of slot; auto is settled at submit: cuda where a worker has offered "
-                        "it, else cpu."));
-  t.push_back(Row("resources.env", kLabels)
-                  .None()
-                  .Fixed()
-                  .Help("Environment variables of the trainers, such as NCCL_DEBUG."));
-  t.push_back(Row("data.train", kText)
-                  .Required()
-                  .Glob()
-                  .Help("Glob of training token shards, relative to the worker's --data-root."));
-  t.push_back(Row("data.val", kText)
-                  .Required()
-                  .Glob()
-                  .Help("Glob of validation token shards, relative to the worker's --data-root."));
-  t.push_back(
-      Row("data.format", kChoice)
-          .Choices({"auto", "llmc", "npy", "megatron", "raw_u16"})
-          .Default("auto")
-          .Help("Format of the shards; auto tells llm.c's, .npy and Megatron's by their headers, "
-                "not bare 16-bit ids."));
-  t.push_back(Row("data.shuffle", kFlag)
-                  .Default("false")
-                  .Help("Draw samples in an order given by the seed instead of in sequence."));
-  t.push_back(Row("data.tokenizer", kChoice)
-                  .Choices({"auto", "gpt2", "byte"})
-                  .Default("auto")
-                  .Help("Tokenizer that made the shards; auto: the one that `dtctl data tokenize` "
-                        "recorded beside them, gpt2 without a record. byte has ids 0–255 for bytes "
-                        "and 256 for end of text."));
+// Each type's columns: path, what is allowed, default, help.
+Row Integer(const char* path, double min, double max, const Default& otherwise, const char* help) {
+  return Row(path, kInteger, otherwise, help).Range(min, max);
+}
+Row Number(const char* path, double min, double max, const Default& otherwise, const char* help) {
+  return Row(path, kNumber, otherwise, help).Range(min, max);
+}
+Row Numbers(const char* path, int count, double min, double max, const Default& otherwise,
+            const char* help) {
+  Row row = Row(path, kNumbers, otherwise, help).Range(min, max);
+  row.count = count;
+  return row;
+}
+Row Duration(const char* path, double min, double max, const Default& otherwise, const char* help) {
+  return Row(path, kDuration, otherwise, help).Range(min, max);
+}
+Row Choice(const char* path, std::vector<std::string> words, const Default& otherwise,
+           const char* help) {
+  Row row(path, kChoice, otherwise, help);
+  row.choices = std::move(words);
+  return row;
+}
+Row Text(const char* path, const Default& otherwise, const char* help) {
+  return {path, kText, otherwise, help};
+}
+Row Flag(const char* path, const Default& otherwise, const char* help) {
+  return {path, kFlag, otherwise, help};
 }
 
-void AddModelFields(std::vector<Field>& t) {
-  t.push_back(Row("model.preset", kChoice)
-                  .Choices({"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tiny_transformer"})
-                  .Default("gpt2")
-                  .Help("Shape to start from; every other field of model changes one size of it."));
-  t.push_back(
-      Row("model.n_layer", kInteger).Range(1, 1000).Depends("of the preset").Help("Layers."));
-  t.push_back(Row("model.n_head", kInteger)
-                  .Range(1, 1024)
-                  .Depends("of the preset")
-                  .Help("Attention heads; they divide n_embd."));
-  t.push_back(Row("model.n_embd", kInteger)
-                  .Range(1, kSizeMax)
-                  .Depends("of the preset")
-                  .Help("Width of the model."));
-  t.push_back(Row("model.n_ff", kInteger)
-                  .Range(1, kSizeMax)
-                  .Depends("4 × n_embd; tiny_transformer: 2048")
-                  .Help("Width of the feed-forward layers."));
-  t.push_back(Row("model.n_positions", kInteger)
-                  .Range(1, 1 << 24)
-                  .Depends("of the preset")
-                  .Help("Longest sequence that learned positions can tell apart, in tokens."));
-  t.push_back(Row("model.vocab_size", kInteger)
-                  .Range(0, kSizeMax)
-                  .Depends("of the tokenizer: gpt2 50257, byte 257, auto 0; tiny_transformer with "
-                           "auto: 50257")
-                  .Help("Token ids that may occur: 0 … vocab_size - 1; 0: those of the tokenizer "
-                        "that made the shards."));
-  t.push_back(
-      Row("model.vocab_pad", kInteger)
-          .Range(0, 2 * kSizeMax)
-          .Depends("vocab_size up to a multiple of 64; tiny_transformer: vocab_size")
-          .Help("Rows of the embedding; those beyond vocab_size have no part in the loss. 0: as "
-                "many as vocab_size, up to a multiple of 64."));
-  t.push_back(Row("model.tie_head", kFlag)
-                  .Depends("true; tiny_transformer: false")
-                  .Help("Share one matrix between token embedding and output head."));
-  t.push_back(Row("model.head_bias", kFlag)
-                  .Depends("false; tiny_transformer: true")
-                  .Help("Give the output head a bias."));
-  t.push_back(
-      Row("model.bias", kFlag).Depends("true").Help("Give linear layers and layer norms a bias."));
-  t.push_back(Row("model.norm", kChoice)
-                  .Choices({"pre", "post"})
-                  .Depends("pre; tiny_transformer: post")
-                  .Help("Layer norm before each sub-layer, with a final one, or after it."));
-  t.push_back(Row("model.activation", kChoice)
-                  .Choices({"gelu_tanh", "gelu", "relu"})
-                  .Depends("gelu_tanh; tiny_transformer: relu")
-                  .Help("Non-linearity of the feed-forward layers."));
-  t.push_back(Row("model.positions", kChoice)
-                  .Choices({"learned", "sinusoidal"})
-                  .Depends("learned; tiny_transformer: sinusoidal")
-                  .Help("How positions are told apart."));
-  t.push_back(Row("model.dropout", kNumber)
-                  .Range(0, 0.99)
-                  .Depends("0; tiny_transformer: 0.1")
-                  .Help("Share of activations dropped in training."));
-  t.push_back(Row("model.init_from", kText)
-                  .None()
-                  .Glob()
-                  .Help("Folder with the weights to begin with, a GPT-2 in Hugging Face's files "
-                        "(model.safetensors, config.json), relative to the worker's --data-root."));
-  t.push_back(Row("model.activation_checkpointing", kChoice)
-                  .Choices({"none", "block"})
-                  .Default("none")
-                  .Help("block: keep the input of each layer alone and compute the rest again in "
-                        "the backward pass; less memory, a third more arithmetic."));
+std::vector<Field> RunFields() {
+  return {
+      Integer("seed", 0, kCountMax, Depends("chosen at submit and recorded"),
+              "Seed of weights, order of samples and dropout."),
+      Integer("resources.gpus", 1, limits::kWorldSizeMax, "1",
+              "Slots of each trial: GPUs, or CPU slots; one rank runs on each."),
+      Choice(
+          "resources.device", {"auto", "cuda", "cpu"}, "auto",
+          "Kind of slot; auto is settled at submit: cuda where a worker has offered it, else cpu.")
+          .Fixed(),
+      Row("resources.env", kLabels, kEmpty,
+          "Environment variables of the trainers, such as NCCL_DEBUG.")
+          .Fixed(),
+      Text("data.train", kMustSay,
+           "Glob of training token shards, relative to the worker's --data-root.")
+          .Glob(),
+      Text("data.val", kMustSay,
+           "Glob of validation token shards, relative to the worker's --data-root.")
+          .Glob(),
+      Choice("data.format", {"auto", "llmc", "npy", "megatron", "raw_u16"}, "auto",
+             "Format of the shards; auto tells llm.c's, .npy and Megatron's by their headers, not "
+             "bare 16-bit ids."),
+      Flag("data.shuffle", "false",
+           "Draw samples in an order given by the seed instead of in sequence."),
+      Choice("data.tokenizer", {"auto", "gpt2", "byte"}, "auto",
+             "Tokenizer that made the shards; auto: the one that `dtctl data tokenize` recorded "
+             "beside them, gpt2 without a record. byte has ids 0–255 for bytes and 256 for end of "
+             "text."),
+  };
 }
 
-void AddTrainFields(std::vector<Field>& t) {
-  t.push_back(Row("train.batch_size", kInteger)
-                  .Range(1, kSizeMax)
-                  .Default("8")
-                  .Help("Sequences per rank and micro-step."));
-  t.push_back(Row("train.seq_len", kInteger)
-                  .Range(1, 1 << 24)
-                  .Default("1024")
-                  .Help("Length of a sequence, in tokens."));
-  t.push_back(
-      Row("train.global_batch_size", kInteger)
-          .Range(0, 1ull << 32)
-          .Depends("global_batch_tokens ÷ seq_len where that is set, else batch_size × gpus")
-          .Help("Sequences per optimizer step over all ranks; a multiple of batch_size × "
-                "gpus, reached by accumulation."));
-  t.push_back(Row("train.global_batch_tokens", kInteger)
-                  .Range(0, 1ull << 32)
-                  .Default("0")
-                  .Help("The same in tokens, a multiple of seq_len × batch_size × gpus; 0: "
-                        "global_batch_size says it."));
-  t.push_back(Row("train.max_steps", kInteger)
-                  .Range(0, kCountMax)
-                  .Default("0")
-                  .Help("Optimizer steps to make; 0: not limited in steps."));
-  t.push_back(Row("train.max_tokens", kInteger)
-                  .Range(0, kCountMax)
-                  .Default("0")
-                  .Help("Tokens to train on, over all ranks; 0: not limited in tokens."));
-  t.push_back(Row("train.epochs", kNumber)
-                  .Range(0, 1e9)
-                  .Depends("1 unless max_steps or max_tokens is set")
-                  .Help("Passes over the training data."));
-  t.push_back(Row("train.grad_clip", kNumber)
-                  .Range(0, 1e9)
-                  .Default("1")
-                  .Help("Largest global norm of the gradient; 0: no clipping."));
-  t.push_back(
-      Row("train.hash_every", kInteger)
-          .Range(0, kCountMax)
-          .Default("0")
-          .Help("Steps between comparisons of the ranks' parameters, bit for bit; 0: none. They "
-                "are compared before checkpoints too, for which one that is due by time waits."));
+std::vector<Field> ModelFields() {
+  return {
+      Choice("model.preset", {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tiny_transformer"},
+             "gpt2", "Shape to start from; every other field of model changes one size of it."),
+      Integer("model.n_layer", 1, 1000, Depends("of the preset"), "Layers."),
+      Integer("model.n_head", 1, 1024, Depends("of the preset"),
+              "Attention heads; they divide n_embd."),
+      Integer("model.n_embd", 1, kSizeMax, Depends("of the preset"), "Width of the model."),
+      Integer("model.n_ff", 1, kSizeMax, Depends("4 × n_embd; tiny_transformer: 2048"),
+              "Width of the feed-forward layers."),
+      Integer("model.n_positions", 1, 1 << 24, Depends("of the preset"),
+              "Longest sequence that learned positions can tell apart, in tokens."),
+      Integer(
+          "model.vocab_size", 0, kSizeMax,
+          Depends(
+              "of the tokenizer: gpt2 50257, byte 257, auto 0; tiny_transformer with auto: 50257"),
+          "Token ids that may occur: 0 … vocab_size - 1; 0: those of the tokenizer that made the "
+          "shards."),
+      Integer("model.vocab_pad", 0, 2 * kSizeMax,
+              Depends("vocab_size up to a multiple of 64; tiny_transformer: vocab_size"),
+              "Rows of the embedding; those beyond vocab_size have no part in the loss. 0: as many "
+              "as vocab_size, up to a multiple of 64."),
+      Flag("model.tie_head", Depends("true; tiny_transformer: false"),
+           "Share one matrix between token embedding and output head."),
+      Flag("model.head_bias", Depends("false; tiny_transformer: true"),
+           "Give the output head a bias."),
+      Flag("model.bias", Depends("true"), "Give linear layers and layer norms a bias."),
+      Choice("model.norm", {"pre", "post"}, Depends("pre; tiny_transformer: post"),
+             "Layer norm before each sub-layer, with a final one, or after it."),
+      Choice("model.activation", {"gelu_tanh", "gelu", "relu"},
+             Depends("gelu_tanh; tiny_transformer: relu"),
+             "Non-linearity of the feed-forward layers."),
+      Choice("model.positions", {"learned", "sinusoidal"},
+             Depends("learned; tiny_transformer: sinusoidal"), "How positions are told apart."),
+      Number("model.dropout", 0, 0.99, Depends("0; tiny_transformer: 0.1"),
+             "Share of activations dropped in training."),
+      Text("model.init_from", kEmpty,
+           "Folder with the weights to begin with, a GPT-2 in Hugging Face's files "
+           "(model.safetensors, config.json), relative to the worker's --data-root.")
+          .Glob(),
+      Choice("model.activation_checkpointing", {"none", "block"}, "none",
+             "block: keep the input of each layer alone and compute the rest again in the backward "
+             "pass; less memory, a third more arithmetic."),
+  };
 }
 
-void AddOptimizerFields(std::vector<Field>& t) {
-  t.push_back(Row("optimizer.type", kChoice)
-                  .Choices({"adamw"}, {"sgd", "lion"})
-                  .Default("adamw")
-                  .Help("Optimizer."));
-  t.push_back(Row("optimizer.lr", kNumber)
-                  .Above(0, 1000)
-                  .Default("0.0006")
-                  .Help("Highest learning rate of the schedule."));
-  t.push_back(Row("optimizer.betas", kNumbers)
-                  .Below(0, 1)
-                  .Count(2)
-                  .Default("[0.9, 0.95]")
-                  .Help("Decay of the two moments of AdamW."));
-  t.push_back(Row("optimizer.eps", kNumber)
-                  .Above(0, 1)
-                  .Default("1.0e-8")
-                  .Help("Added to the root of AdamW's second moment."));
-  t.push_back(Row("optimizer.weight_decay", kNumber)
-                  .Range(0, 1000)
-                  .Default("0.1")
-                  .Help("Decoupled weight decay."));
-  t.push_back(Row("optimizer.decay_ndim_min", kInteger)
-                  .Range(0, 8)
-                  .Default("2")
-                  .Help("Tensors of at least so many dimensions are decayed."));
-  t.push_back(Row("optimizer.scale_lr", kChoice)
-                  .Choices({"none", "linear", "sqrt"})
-                  .Default("none")
-                  .Help("Scales lr by the global batch over scale_lr_from, or by its root."));
-  t.push_back(Row("optimizer.scale_lr_from", kInteger)
-                  .Range(0, 4294967296.0)
-                  .Default("0")
-                  .Help("Global batch, in sequences, for which optimizer.lr is meant."));
-  t.push_back(Row("schedule.type", kChoice)
-                  .Choices({"cosine", "linear", "constant", "wsd"})
-                  .Default("cosine")
-                  .Help("Course of the learning rate after the warm-up; wsd: constant, then a "
-                        "linear decay at the end."));
-  t.push_back(Row("schedule.warmup_steps", kInteger)
-                  .Range(-1, kCountMax)
-                  .Default("-1")
-                  .Help("Steps of linear warm-up; -1: from warmup_ratio."));
-  t.push_back(Row("schedule.warmup_ratio", kNumber)
-                  .Range(0, 1)
-                  .Default("0.02")
-                  .Help("Warm-up as a share of all steps, when warmup_steps is not set."));
-  t.push_back(Row("schedule.min_lr_ratio", kNumber)
-                  .Range(0, 1)
-                  .Default("0.1")
-                  .Help("Last learning rate as a share of optimizer.lr."));
-  t.push_back(Row("schedule.decay_ratio", kNumber)
-                  .Range(0, 1)
-                  .Default("0.2")
-                  .Help("Share of all steps in which wsd decays."));
+std::vector<Field> TrainFields() {
+  return {
+      Integer("train.batch_size", 1, kSizeMax, "8", "Sequences per rank and micro-step."),
+      Integer("train.seq_len", 1, 1 << 24, "1024", "Length of a sequence, in tokens."),
+      Integer("train.global_batch_size", 0, 1ull << 32,
+              Depends("global_batch_tokens ÷ seq_len where that is set, else batch_size × gpus"),
+              "Sequences per optimizer step over all ranks; a multiple of batch_size × gpus, "
+              "reached by accumulation."),
+      Integer("train.global_batch_tokens", 0, 1ull << 32, "0",
+              "The same in tokens, a multiple of seq_len × batch_size × gpus; 0: global_batch_size "
+              "says it."),
+      Integer("train.max_steps", 0, kCountMax, "0",
+              "Optimizer steps to make; 0: not limited in steps."),
+      Integer("train.max_tokens", 0, kCountMax, "0",
+              "Tokens to train on, over all ranks; 0: not limited in tokens."),
+      Number("train.epochs", 0, 1e9, Depends("1 unless max_steps or max_tokens is set"),
+             "Passes over the training data."),
+      Number("train.grad_clip", 0, 1e9, "1",
+             "Largest global norm of the gradient; 0: no clipping."),
+      Integer("train.hash_every", 0, kCountMax, "0",
+              "Steps between comparisons of the ranks' parameters, bit for bit; 0: none. They are "
+              "compared before checkpoints too, for which one that is due by time waits."),
+  };
 }
 
-void AddExecution(std::vector<Field>& t) {
-  t.push_back(Row("precision.compute", kChoice)
-                  .Choices({"auto", "bf16", "fp16", "fp32", "tf32"})
-                  .Default("auto")
-                  .Help("Arithmetic of forward and backward; auto: bf16 on cuda, fp32 on cpu; fp16 "
-                        "scales the loss by itself."));
-  t.push_back(Row("precision.reduce", kChoice)
-                  .Choices({"fp32"}, {"bf16"})
-                  .Default("fp32")
-                  .Help("Arithmetic of the gradients' all-reduce."));
-  t.push_back(
-      Row("parallel.strategy", kChoice)
-          .Choices({"ddp"}, {"zero1", "zero2", "zero3", "fsdp", "hsdp", "local_sgd", "gossip"})
-          .Default("ddp")
-          .Help("How ranks share the work; ddp: a full copy of the model on each."));
-  t.push_back(Row("parallel.bucket_mb", kNumber)
-                  .Range(0.001, 4096)
-                  .Default("25")
-                  .Help("Size of a gradient bucket, in MiB."));
+std::vector<Field> OptimizerFields() {
+  return {
+      Choice("optimizer.type", {"adamw"}, "adamw", "Optimizer.").Later({"sgd", "lion"}),
+      Number("optimizer.lr", 0, 1000, "0.0006", "Highest learning rate of the schedule.")
+          .AboveMin(),
+      Numbers("optimizer.betas", 2, 0, 1, "[0.9, 0.95]", "Decay of the two moments of AdamW.")
+          .BelowMax(),
+      Number("optimizer.eps", 0, 1, "1.0e-8", "Added to the root of AdamW's second moment.")
+          .AboveMin(),
+      Number("optimizer.weight_decay", 0, 1000, "0.1", "Decoupled weight decay."),
+      Integer("optimizer.decay_ndim_min", 0, 8, "2",
+              "Tensors of at least so many dimensions are decayed."),
+      Choice("optimizer.scale_lr", {"none", "linear", "sqrt"}, "none",
+             "Scales lr by the global batch over scale_lr_from, or by its root."),
+      Integer("optimizer.scale_lr_from", 0, 4294967296.0, "0",
+              "Global batch, in sequences, for which optimizer.lr is meant."),
+      Choice("schedule.type", {"cosine", "linear", "constant", "wsd"}, "cosine",
+             "Course of the learning rate after the warm-up; wsd: constant, then a linear decay at "
+             "the end."),
+      Integer("schedule.warmup_steps", -1, kCountMax, "-1",
+              "Steps of linear warm-up; -1: from warmup_ratio."),
+      Number("schedule.warmup_ratio", 0, 1, "0.02",
+             "Warm-up as a share of all steps, when warmup_steps is not set."),
+      Number("schedule.min_lr_ratio", 0, 1, "0.1",
+             "Last learning rate as a share of optimizer.lr."),
+      Number("schedule.decay_ratio", 0, 1, "0.2", "Share of all steps in which wsd decays."),
+  };
 }
 
-void AddEvaluation(std::vector<Field>& t) {
-  t.push_back(Row("eval.every", kInteger)
-                  .Range(0, kCountMax)
-                  .Default("250")
-                  .Help("Steps between validations; 0: only at the end, which always has one."));
-  t.push_back(Row("eval.batches", kInteger)
-                  .Range(1, 1e9)
-                  .Default("20")
-                  .Help("Micro-batches in a validation, dealt to the ranks."));
-  t.push_back(
-      Row("eval.hellaswag", kText)
-          .None()
-          .Glob()
-          .Help("File of HellaSwag, llm.c's packed one or the original JSON lines, relative "
-                "to the worker's --data-root: its accuracy at each validation."));
-  t.push_back(Row("eval.samples", kInteger)
-                  .Range(0, static_cast<double>(limits::kSamples))
-                  .Default("0")
-                  .Help("Texts that the model writes at each validation, for its logs and the "
-                        "report."));
-  t.push_back(Row("eval.sample_prompt", kText)
-                  .None()
-                  .Help("How these texts begin; without one they begin as documents do."));
-  t.push_back(Row("eval.sample_tokens", kInteger)
-                  .Range(1, 1024)
-                  .Default("64")
-                  .Help("Tokens of such a text at most; end-of-text ends it before."));
-  t.push_back(Row("eval.sample_temperature", kNumber)
-                  .Range(0, 100)
-                  .Default("1")
-                  .Help("How freely tokens are drawn: logits are divided by it; 0: always the "
-                        "likeliest."));
-  t.push_back(Row("eval.sample_top_k", kInteger)
-                  .Range(0, kSizeMax)
-                  .Default("50")
-                  .Help("Drawn from so many of the likeliest tokens; 0: from all."));
-  t.push_back(Row("eval.vocab", kText)
-                  .Glob()
-                  .Default("vocab.bpe")
-                  .Help("GPT-2's vocab.bpe, relative to the worker's --data-root: what turns texts "
-                        "into tokens and back with data.tokenizer gpt2."));
+std::vector<Field> ExecutionFields() {
+  return {
+      Choice("precision.compute", {"auto", "bf16", "fp16", "fp32", "tf32"}, "auto",
+             "Arithmetic of forward and backward; auto: bf16 on cuda, fp32 on cpu; fp16 scales the "
+             "loss by itself."),
+      Choice("precision.reduce", {"fp32"}, "fp32", "Arithmetic of the gradients' all-reduce.")
+          .Later({"bf16"}),
+      Choice("parallel.strategy", {"ddp"}, "ddp",
+             "How ranks share the work; ddp: a full copy of the model on each.")
+          .Later({"zero1", "zero2", "zero3", "fsdp", "hsdp", "local_sgd", "gossip"}),
+      Number("parallel.bucket_mb", 0.001, 4096, "25", "Size of a gradient bucket, in MiB."),
+  };
 }
 
-void AddConduct(std::vector<Field>& t) {
-  t.push_back(Row("checkpoint.every", kEvery)
-                  .Default("60s")
-                  .Help("Time (60s) or steps (500) between checkpoints; 0: only at the end, which "
-                        "always has one, and for keep_best."));
-  t.push_back(Row("checkpoint.keep_latest", kInteger)
-                  .Range(1, 1000)
-                  .Default("1")
-                  .Help("Newest checkpoints kept of a trial."));
-  t.push_back(Row("checkpoint.keep_best", kInteger)
-                  .Range(0, 1000)
-                  .Default("1")
-                  .Help("Checkpoints kept of a trial for their validation loss."));
-  t.push_back(Row("stop.nonfinite", kChoice)
-                  .Choices({"fail", "skip", "rollback"})
-                  .Default("fail")
-                  .Help("What a gradient that is NaN or infinite does: end the trial, leave that "
-                        "step out, or go back to the newest checkpoint of the attempt and on "
-                        "behind that step."));
-  t.push_back(Row("retries.max", kInteger)
-                  .Range(0, 1000)
-                  .Default("5")
-                  .Fixed()
-                  .Help("Attempts after the first, without progress between them; lost workers "
-                        "and crashed trainers are counted apart."));
-  t.push_back(Row("retries.backoff", kDuration)
-                  .Range(0, absl::ToDoubleSeconds(limits::kRetryBackoffMax))
-                  .Default("10s")
-                  .Fixed()
-                  .Help("Wait before the next attempt; doubles with each."));
-  t.push_back(Row("logging.every", kInteger)
-                  .Range(1, kCountMax)
-                  .Default("1")
-                  .Help("Steps between recorded rows of metrics."));
-  t.push_back(Row("logging.tensorboard", kFlag)
-                  .Default("true")
-                  .Fixed()
-                  .Help("Whether each trial's metrics are also written as TensorBoard events, "
-                        "into its folder of the storage."));
-  t.push_back(Row("logging.jsonl", kFlag)
-                  .Default("true")
-                  .Fixed()
-                  .Help("The same as JSON lines, into `metrics.jsonl`."));
+std::vector<Field> EvaluationFields() {
+  return {
+      Integer("eval.every", 0, kCountMax, "250",
+              "Steps between validations; 0: only at the end, which always has one."),
+      Integer("eval.batches", 1, 1e9, "20", "Micro-batches in a validation, dealt to the ranks."),
+      Text("eval.hellaswag", kEmpty,
+           "File of HellaSwag, llm.c's packed one or the original JSON lines, relative to the "
+           "worker's --data-root: its accuracy at each validation.")
+          .Glob(),
+      Integer("eval.samples", 0, static_cast<double>(limits::kSamples), "0",
+              "Texts that the model writes at each validation, for its logs and the report."),
+      Text("eval.sample_prompt", kEmpty,
+           "How these texts begin; without one they begin as documents do."),
+      Integer("eval.sample_tokens", 1, 1024, "64",
+              "Tokens of such a text at most; end-of-text ends it before."),
+      Number("eval.sample_temperature", 0, 100, "1",
+             "How freely tokens are drawn: logits are divided by it; 0: always the likeliest."),
+      Integer("eval.sample_top_k", 0, kSizeMax, "50",
+              "Drawn from so many of the likeliest tokens; 0: from all."),
+      Text("eval.vocab", "vocab.bpe",
+           "GPT-2's vocab.bpe, relative to the worker's --data-root: what turns texts into tokens "
+           "and back with data.tokenizer gpt2.")
+          .Glob(),
+  };
+}
+
+std::vector<Field> ConductFields() {
+  return {
+      Row("checkpoint.every", kEvery, "60s",
+          "Time (60s) or steps (500) between checkpoints; 0: only at the end, which always has "
+          "one, and for keep_best.")
+          .Range(kEveryMin, kEveryMax),
+      Integer("checkpoint.keep_latest", 1, 1000, "1", "Newest checkpoints kept of a trial."),
+      Integer("checkpoint.keep_best", 0, 1000, "1",
+              "Checkpoints kept of a trial for their validation loss."),
+      Choice("stop.nonfinite", {"fail", "skip", "rollback"}, "fail",
+             "What a gradient that is NaN or infinite does: end the trial, leave that step out, or "
+             "go back to the newest checkpoint of the attempt and on behind that step."),
+      Integer("retries.max", 0, 1000, "5",
+              "Attempts after the first, without progress between them; lost workers and crashed "
+              "trainers are counted apart.")
+          .Fixed(),
+      Duration("retries.backoff", 0, absl::ToDoubleSeconds(limits::kRetryBackoffMax), "10s",
+               "Wait before the next attempt; doubles with each.")
+          .Fixed(),
+      Integer("logging.every", 1, kCountMax, "1", "Steps between recorded rows of metrics."),
+      Flag("logging.tensorboard", "true",
+           "Whether each trial's metrics are also written as TensorBoard events, into its folder "
+           "of the storage.")
+          .Fixed(),
+      Flag("logging.jsonl", "true", "The same as JSON lines, into `metrics.jsonl`.").Fixed(),
+  };
 }
 
 }  // namespace
 
 std::vector<Field> internal::MakeFieldTable() {
   std::vector<Field> table;
-  AddRun(table);
-  AddModelFields(table);
-  AddTrainFields(table);
-  AddOptimizerFields(table);
-  AddExecution(table);
-  AddEvaluation(table);
-  AddConduct(table);
+  for (const auto& fields : {RunFields(), ModelFields(), TrainFields(), OptimizerFields(),
+                             ExecutionFields(), EvaluationFields(), ConductFields()}) {
+    table.insert(table.end(), fields.begin(), fields.end());
+  }
   return table;
 }
 
 std::vector<Field> internal::MakeExperimentFieldTable() {
   return {
-      Row("version", kInteger).Range(1, 1).Required().Fixed().Help("Version of the format: 1."),
-      Row("name", kText).Required().Fixed().Help("Name of the experiment, for people."),
-      Row("description", kText).None().Fixed().Help("What it is for."),
-      Row("labels", kLabels).None().Fixed().Help("Keys and values to select experiments by."),
-      Row("search.method", kChoice)
-          .Choices({"grid"}, {"random", "bayes", "asha"})
-          .Default("grid")
-          .Fixed()
-          .Help("How trials are made of parameters; grid: every combination."),
-      Row("search.metric", kChoice)
-          .Choices({"val_loss", "loss"})
-          .Default("val_loss")
-          .Fixed()
-          .Help("Metric by which trials are compared."),
-      Row("search.goal", kChoice)
-          .Choices({"minimize", "maximize"})
-          .Default("minimize")
-          .Fixed()
-          .Help("Which end of the metric is best."),
-      Row("search.max_concurrent", kInteger)
-          .Range(0, limits::kTrialsPerExperiment)
-          .Default("0")
-          .Fixed()
-          .Help("Trials at once; 0: as many as fit."),
+      Integer("version", 1, 1, kMustSay, "Version of the format: 1.").Fixed(),
+      Text("name", kMustSay, "Name of the experiment, for people.").Fixed(),
+      Text("description", kEmpty, "What it is for.").Fixed(),
+      Row("labels", kLabels, kEmpty, "Keys and values to select experiments by.").Fixed(),
+      Choice("search.method", {"grid"}, "grid",
+             "How trials are made of parameters; grid: every combination.")
+          .Later({"random", "bayes", "asha"})
+          .Fixed(),
+      Choice("search.metric", {"val_loss", "loss"}, "val_loss",
+             "Metric by which trials are compared.")
+          .Fixed(),
+      Choice("search.goal", {"minimize", "maximize"}, "minimize",
+             "Which end of the metric is best.")
+          .Fixed(),
+      Integer("search.max_concurrent", 0, limits::kTrialsPerExperiment, "0",
+              "Trials at once; 0: as many as fit.")
+          .Fixed(),
   };
 }
 

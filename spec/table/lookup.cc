@@ -40,6 +40,13 @@ const Field* FindExperimentField(std::string_view path) {
   return FindIn(ExperimentFieldTable(), path);
 }
 
+JsonPlace JsonPlaceOf(const Field& field) {
+  const std::string unit = field.type == FieldType::kDuration ? "_seconds" : "";
+  const size_t dot = field.path.find('.');
+  if (dot == std::string::npos) return {"", field.path + unit};
+  return {field.path.substr(0, dot), field.path.substr(dot + 1) + unit};
+}
+
 const std::vector<std::string>& ReservedPaths() {
   static const auto* paths = new std::vector<std::string>{
       "seeds",

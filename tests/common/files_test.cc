@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "common/file_lock.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt {
@@ -45,6 +46,19 @@ TEST(FilesTest, AnAtomicWriteReplacesTheContentAndLeavesNothingElse) {
   EXPECT_EQ(Slurp(path), "new");
   EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
   EXPECT_FALSE(WriteFileAtomically(folder / "absent/a", "x").ok());
+}
+
+TEST(FilesTest, OneHasTheLockOfAFileOrAFolder) {
+  const TempFolder folder;
+  for (const std::string& path : {folder / "lock", folder.path()}) {
+    {
+      const auto first = LockFile(path);
+      ASSERT_TRUE(first.ok()) << first.status();
+      EXPECT_EQ(LockFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
+    }
+    EXPECT_TRUE(LockFile(path).ok());
+  }
+  EXPECT_EQ(LockFile(folder / "no/lock").status().code(), kIoError);
 }
 
 TEST(FilesTest, RefusesToReadMoreThanTheBound) {

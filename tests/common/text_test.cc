@@ -40,6 +40,26 @@ TEST(TextTest, WhatIsNotPlainAsciiTakesThreeBytesInATrailer) {
   EXPECT_EQ(PercentEncodedBytes("\xc3\xbc"), 6u);
 }
 
+TEST(TextTest, ControlCharactersAreShownAndNotSent) {
+  EXPECT_EQ(Printable("a\x1b[2Jb"), "a\\x1b[2Jb");
+  EXPECT_EQ(Printable("a\nb\tc"), "a b\tc");
+  EXPECT_EQ(Printable("a\nb", Newlines::kKeep), "a\nb");
+  EXPECT_EQ(Printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m")
+      << "the one-character escape of Latin-1";
+  EXPECT_EQ(Printable("größe 大"), "größe 大");
+  EXPECT_EQ(Printable("a\xe2\x80\xae"
+                      "b\xe2\x81\xa6"),
+            "a\\u202eb\\u2066")
+      << "turns the text around";
+  EXPECT_EQ(Printable("\x9b"
+                      "2J\xff\xc3"),
+            "\\x9b2J\\xff\\xc3")
+      << "no UTF-8";
+  EXPECT_EQ(Printable("\xe0\x80\x9b"), "\\xe0\\x80\\x9b") << "a longer form of U+001B";
+}
+
 TEST(TextTest, SizesAreBytesOrHaveAUnitOfPowersOf1024) {
   EXPECT_EQ(ParseBytes("2147483648"), 2147483648u);
   EXPECT_EQ(ParseBytes("512K"), 512u << 10);

@@ -33,6 +33,21 @@ class FakeGangTest : public AttemptTest {
     }
     return of_process;
   }
+  // Of a gang that would train for ever: `interfere` is called after its first step, and `at_end`
+  // when rank 0 has left.
+  Told RunUntilStep(
+      TrainerGang& gang, const std::function<void()>& interfere,
+      const std::function<void()>& at_end = [] {}) {
+    nlohmann::json spec = SmallSpec();
+    spec["train"]["max_steps"] = "1000000";
+    bool interfered = false;
+    return gang.Run(Start(spec), [&](TrainerGang&, const frames::FromTrainer& frame) {
+      if (std::holds_alternative<frames::StepDone>(frame) && !std::exchange(interfered, true)) {
+        interfere();
+      }
+      if (std::holds_alternative<frames::End>(frame)) at_end();
+    });
+  }
 };
 
 TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
@@ -42,6 +57,7 @@ TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
   spec["train"]["global_batch_size"] = "8";
   const Told one = TrainerGang(1, kOnGpu).Run(Start(spec));
   ASSERT_EQ(one.Cause(), "finished") << one.Message();
+  EXPECT_EQ(Noted("collective"), std::vector<std::vector<std::string>>(1)) << "alone there is none";
   for (const int ranks : {2, 4}) {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       if (entry.is_regular_file()) std::filesystem::remove(entry.path());
@@ -58,6 +74,37 @@ TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
     EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u);
     for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
   }
+}
+
+TEST_F(FakeGangTest, APeerThatDiesInNcclLetsTheOthersLeave) {
+  for (const auto& [ranks, dead] : {std::pair(2, 1), std::pair(4, 0)}) {
+    TrainerGang gang(ranks, kOnGpu);
+    const Told told = RunUntilStep(gang, [&] { kill(gang.rank(dead).pid(), SIGKILL); });
+    for (int r = 0; r < ranks; ++r) {
+      if (r == dead) continue;
+      const auto rank = static_cast<size_t>(r);
+      EXPECT_EQ(told.Cause(rank), "collective") << told.Message(rank);
+      EXPECT_NE(told.Message(rank).find("a peer is gone"), std::string::npos);
+    }
+    // The others' processes are warm and can be placed anew.
+    gang.DropRank(dead);
+    EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+  }
+}
+
+TEST_F(FakeGangTest, APeerThatHangsInNcclHoldsNobodyWhoIsToldToStop) {
+  TrainerGang gang(2, kOnGpu);
+  const auto interfere = [&] {
+    kill(gang.rank(1).pid(), SIGSTOP);
+    gang.Stop(0, /*checkpoint=*/false);
+  };
+  const Told told = RunUntilStep(gang, interfere, [&] {
+    kill(gang.rank(1).pid(), SIGCONT);
+    gang.Stop(1, /*checkpoint=*/false);
+  });
+  EXPECT_EQ(told.Cause(0), "cancelled") << told.Message(0);
+  EXPECT_EQ(told.Cause(1), "cancelled") << told.Message(1);
+  EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
 }
 
 }  // namespace

@@ -18,6 +18,8 @@
 namespace dt::fake_cuda {
 namespace {
 
+static_assert(sizeof(ncclConfig_t) == 80, "as LibTorch was built, whichever nccl.h this is");
+
 constexpr int kRanksMax = kDevicesMax;
 constexpr size_t kPartBytes = 4 << 20;  // what a rank hands over at once
 constexpr timespec kLook{0, 50'000};    // how often a waiting rank looks at what it waits for
@@ -225,9 +227,10 @@ DT_FAKE ncclResult_t ncclCommUserRank(ncclComm_t communicator, int* rank) {
   return ncclSuccess;
 }
 
-// Communicators are few, and a thread may still be within one.
+// Communicators are few, and a thread may still be within one. LibTorch's watchdog aborts one
+// twice, the second time as null, which NCCL takes.
 DT_FAKE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
-  Of(communicator).aborted = true;
+  if (communicator != nullptr) Of(communicator).aborted = true;
   return ncclSuccess;
 }
 DT_FAKE ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }

@@ -34,17 +34,23 @@ struct Layout {
 
 const Layout& LayoutOf(cublasLtMatrixLayout_t layout) { return *reinterpret_cast<Layout*>(layout); }
 
+// Behind a handle of NVIDIA's lies a Thing of ours.
+template <typename Thing, typename Handle>
+cublasStatus_t Make(Handle* handle, Thing thing = {}) {
+  *handle = reinterpret_cast<Handle>(new Thing(thing));
+  return CUBLAS_STATUS_SUCCESS;
+}
+template <typename Thing, typename Handle>
+cublasStatus_t Destroy(Handle handle) {
+  delete reinterpret_cast<Thing*>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 }  // namespace
 
 // ---- cuBLAS ----
-DT_FAKE cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
-  *handle = reinterpret_cast<cublasHandle_t>(new int(0));
-  return CUBLAS_STATUS_SUCCESS;
-}
-DT_FAKE cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
-  delete reinterpret_cast<int*>(handle);
-  return CUBLAS_STATUS_SUCCESS;
-}
+DT_FAKE cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) { return Make<int>(handle); }
+DT_FAKE cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) { return Destroy<int>(handle); }
 DT_FAKE cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -114,12 +120,10 @@ DT_FAKE size_t cublasLtGetVersion() { return kVersion; }
 
 DT_FAKE cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* product, cublasComputeType_t,
                                                 cudaDataType_t) {
-  *product = reinterpret_cast<cublasLtMatmulDesc_t>(new Product);
-  return CUBLAS_STATUS_SUCCESS;
+  return Make<Product>(product);
 }
 DT_FAKE cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
-  delete reinterpret_cast<Product*>(product);
-  return CUBLAS_STATUS_SUCCESS;
+  return Destroy<Product>(product);
 }
 DT_FAKE cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
                                                       cublasLtMatmulDescAttributes_t attribute,
@@ -133,12 +137,10 @@ DT_FAKE cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t produ
 }
 
 DT_FAKE cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
-  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new int(0));
-  return CUBLAS_STATUS_SUCCESS;
+  return Make<int>(preference);
 }
 DT_FAKE cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
-  delete reinterpret_cast<int*>(preference);
-  return CUBLAS_STATUS_SUCCESS;
+  return Destroy<int>(preference);
 }
 DT_FAKE cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
                                                             cublasLtMatmulPreferenceAttributes_t,
@@ -148,12 +150,10 @@ DT_FAKE cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPrefer
 
 DT_FAKE cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType,
                                                   uint64_t rows, uint64_t columns, int64_t) {
-  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{rows, columns});
-  return CUBLAS_STATUS_SUCCESS;
+  return Make<Layout>(layout, {rows, columns});
 }
 DT_FAKE cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
-  delete reinterpret_cast<Layout*>(layout);
-  return CUBLAS_STATUS_SUCCESS;
+  return Destroy<Layout>(layout);
 }
 DT_FAKE cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t,
                                                         cublasLtMatrixLayoutAttribute_t,

@@ -28,7 +28,7 @@ std::atomic<int> g_capturing{0};
 std::atomic<Hang> g_hang{nullptr};  // of any stream, the last one
 
 constexpr int kLookMs = 1;
-void AwaitEnd(const std::atomic<Hang>& hang) {
+void AwaitEnd(Hang hang) {
   while (Lasts(hang)) poll(nullptr, 0, kLookMs);
 }
 
@@ -144,7 +144,7 @@ DT_FAKE cudaError_t cudaEventQuery(cudaEvent_t event) {
 
 DT_FAKE cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   NoteWait("cudaEventSynchronize");
-  while (Lasts(EventOf(event).hang)) poll(nullptr, 0, kLookMs);
+  AwaitEnd(EventOf(event).hang);
   return cudaSuccess;
 }
 

@@ -64,6 +64,11 @@ inline const absl::StatusOr<std::unique_ptr<Device>>& Opened(const std::string& 
   return word == "cpu" ? cpu : cuda;
 }
 
+// "cpu" or "cuda": a test's name has no colon.
+inline std::string NameOfKind(const ::testing::TestParamInfo<const char*>& device) {
+  return std::string(device.param).substr(0, std::string(device.param).find(':'));
+}
+
 class DeviceTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {

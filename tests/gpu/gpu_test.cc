@@ -90,34 +90,6 @@ TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {
   for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
 }
 
-TEST_P(DeviceTest, SkippedStepsNeverReachTheOptimizerAndAResumeKnowsOfThem) {
-  std::vector<uint16_t> tokens(4000);
-  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i % 8);
-  testing::WriteTokens(folder_, "val.bin", tokens);
-  // Its embedding is NaN after the first step, as below; the third and the seventh have it.
-  for (const size_t step : {3, 7}) tokens[(step - 1) * 4 * 32 + 10] = 40;
-  testing::WriteTokens(folder_, "train.bin", tokens);
-  nlohmann::json spec = SmallSpec();
-  spec["data"]["shuffle"] = false;
-  spec["model"]["tie_head"] = false;
-  spec["model"]["bias"] = false;
-  spec["optimizer"]["eps"] = testing::kNothing;
-  spec["train"]["max_steps"] = "12";
-  spec["stop"] = {{"nonfinite", "skip"}};
-  spec["logging"] = {{"every", "4"}};
-  spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 10}};
-  storage_ = folder_.path();
-  const Told whole = Train(spec);
-  ASSERT_EQ(whole.Cause(), "finished") << whole.Message();
-  EXPECT_EQ(whole.Column("nonfinite_steps"), (std::vector<double>{1, 1, 0}));
-  ASSERT_EQ(whole.checkpoints.size(), 3u);
-  resume_ = frames::Resume{8, whole.checkpoints[1].path, whole.checkpoints[1].manifest_hash};
-  const Told rest = Train(spec);
-  ASSERT_EQ(rest.rows.size(), 1u) << rest.Message();
-  // As the bias correction counts the updates alone.
-  EXPECT_NEAR(rest.Losses()[0], whole.Losses()[2], 1e-5);
-}
-
 TEST_P(DeviceTest, TheHashOfParametersIsThatOfACpu) {
   auto generator = at::detail::createCPUGenerator(7);
   const at::Tensor small = at::empty({65}).normal_(0, 1, generator);
@@ -189,7 +161,7 @@ std::vector<at::Tensor> Ballast(const Device& device) {
 }
 
 TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
-  if (!device_->Torch().is_cuda()) GTEST_SKIP() << "tests/trainer shows it under --memory-limit";
+  if (!device_->Torch().is_cuda()) GTEST_SKIP() << "attempt_test shows it under a limit";
   nlohmann::json spec = SmallSpec();
   spec["train"]["batch_size"] = 512;  // 3 GiB of logits, of which the head makes no smaller chunks
   spec["model"]["vocab_pad"] = 50304;
@@ -208,10 +180,7 @@ TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    On, DeviceTest, ::testing::Values("cpu", "cuda:0"), [](const auto& device) {
-      return std::string(device.param).substr(0, device.param[1] == 'p' ? 3 : 4);
-    });
+INSTANTIATE_TEST_SUITE_P(On, DeviceTest, ::testing::Values("cpu", "cuda:0"), NameOfKind);
 
 }  // namespace
 }  // namespace dt::trainer

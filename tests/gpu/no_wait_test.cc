@@ -34,7 +34,7 @@ class NoWaitTest : public DeviceTest {
   }
 };
 
-TEST_P(NoWaitTest, AStepWaitsOnlyWhereItIsLogged) {
+TEST_P(NoWaitTest, AStepThatIsNotLoggedDoesNotWait) {
   for (const char* compute : {"fp32", "bf16", "fp16"}) {
     for (const char* stop : {"fail", "skip", "rollback"}) {
       nlohmann::json spec = RarelyLogged();
@@ -44,8 +44,17 @@ TEST_P(NoWaitTest, AStepWaitsOnlyWhereItIsLogged) {
       EXPECT_EQ(told.Cause(), "finished") << compute << " " << stop << told.Message();
     }
   }
-  nlohmann::json logged = SmallSpec();
-  EXPECT_NE(TrainRefusingToWait(logged).Cause(), "finished") << "waiting would be seen";
+  const at::Tensor number = at::zeros({}, at::TensorOptions(device_->Torch()));
+  SetWaiting(SyncDebugMode::L_ERROR);
+  EXPECT_THROW(number.item<float>(), c10::Error) << "waiting would be seen";
+  SetWaiting(SyncDebugMode::L_DISABLED);
+}
+
+// For the device as a whole, which LibTorch allows here; no number is asked for by itself.
+TEST_P(NoWaitTest, G10ALoggedStepWaitsForNoSingleNumber) {
+  const Told told = TrainRefusingToWait(SmallSpec());
+  EXPECT_EQ(told.Cause(), "finished") << told.Message();
+  EXPECT_EQ(told.rows.size(), static_cast<size_t>(kSteps));
 }
 
 TEST_P(NoWaitTest, NeitherDoAccumulationDropoutAndActivationCheckpointing) {

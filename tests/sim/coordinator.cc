@@ -68,6 +68,8 @@ void Coordinator::Start() {
   state_->durable = Replay();
   if (!lost_) checker_.CheckReplayed(state_->durable, committed_);
   LoadAcks(*state_, *store_.ReadAcks());
+  DT_CHECK_OK(LoadNewestSteps(
+      *state_, [this](const AttemptId& attempt) { return store_.ReadNewestStep(attempt); }));
   Recover(*state_, scheduler_.Now());
   Wake();
 }

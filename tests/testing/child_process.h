@@ -1,6 +1,6 @@
 // child_process.h: a program under test: started, signalled, awaited, and never left behind.
 //
-// Ownership: the process; the destructor kills and reaps it. It also dies with the test program.
+// Ownership: the process; the destructor kills and reaps it.
 // Threads:   the thread that started it, for the life of the process.
 #pragma once
 
@@ -29,11 +29,13 @@ class ChildProcess {
   ChildProcess() = default;
   // Output of both kinds goes to the end of `log`.
   ChildProcess(const std::vector<std::string>& command, const std::string& log,
-               const std::map<std::string, std::string>& env = {}) {
-    const absl::StatusOr<pid_t> pid = Spawn({.path = command[0],
-                                             .arguments = {command.begin() + 1, command.end()},
-                                             .environment = EnvironmentWith(env),
-                                             .log = log});
+               const std::map<std::string, std::string>& env = {})
+      : ChildProcess({.path = command[0],
+                      .arguments = {command.begin() + 1, command.end()},
+                      .environment = EnvironmentWith(env),
+                      .log = log}) {}
+  explicit ChildProcess(const SpawnOptions& options) {
+    const absl::StatusOr<pid_t> pid = Spawn(options);
     pid_ = pid.value_or(-1);
     if (!pid.ok()) ADD_FAILURE() << pid.status();
   }

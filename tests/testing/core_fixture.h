@@ -123,6 +123,13 @@ class CoreTest : public testing::Test {
     std::vector<AckToStore> acks;
     for (const auto& [key, sequence] : acks_) acks.push_back({key.first, key.second, sequence});
     LoadAcks(state_, acks);
+    EXPECT_TRUE(LoadNewestSteps(state_, [this](const AttemptId& attempt) {
+                  uint64_t newest = 0;
+                  for (const ChunkToStore& chunk : chunks_) {
+                    if (chunk.attempt == attempt) newest = std::max(newest, chunk.last_step);
+                  }
+                  return newest;
+                }).ok());
     Recover(state_, now_);
     for (auto& [name, worker] : workers_) worker.stream = 0;
     by_stream_.clear();

@@ -54,25 +54,16 @@ class RecordingPublisher final : public Publisher {
   std::vector<std::string>& order_;
 };
 
-class OrderedStore final : public Store {
+// Tells when it commits.
+class OrderedStore final : public MemoryStore {
  public:
-  OrderedStore(MemoryStore& store, std::vector<std::string>& order)
-      : store_(store), order_(order) {}
-  absl::Status Replay(JournalPlace& place,
-                      const std::function<absl::Status(const v1::Record&)>& visit) override {
-    return store_.Replay(place, visit);
-  }
-  absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override {
-    return store_.ReadSnapshot(below);
-  }
-  absl::StatusOr<std::vector<AckToStore>> ReadAcks() override { return store_.ReadAcks(); }
+  explicit OrderedStore(std::vector<std::string>& order) : order_(order) {}
   absl::Status Commit(const Batch& batch) override {
     order_.push_back("commit");
-    return store_.Commit(batch);
+    return MemoryStore::Commit(batch);
   }
 
  private:
-  MemoryStore& store_;
   std::vector<std::string>& order_;
 };
 
@@ -86,12 +77,12 @@ class LoopFixture : public ::testing::Test {
   void Restart() {
     loop_.reset();
     model_ = std::make_unique<MetricsModel>(max_trials_);
-    auto state = Restore(ordered_store_, clock_, *model_, [] {});
+    auto state = Restore(store_, clock_, *model_, [] {});
     ASSERT_TRUE(state.ok()) << state.status();
     order_.clear();
     loop_ = std::make_unique<CoreLoop>(
         *std::move(state),
-        LoopPorts{mailbox_, ordered_store_, publisher_, clock_, *model_, [this](auto snapshot) {
+        LoopPorts{mailbox_, store_, publisher_, clock_, *model_, [this](auto snapshot) {
                     snapshot_ = std::move(snapshot);
                     ++snapshots_;
                   }});
@@ -210,8 +201,7 @@ class LoopFixture : public ::testing::Test {
   const size_t max_trials_ = 500;
   std::vector<std::string> order_;
   ManualClock clock_;
-  MemoryStore store_;
-  OrderedStore ordered_store_{store_, order_};
+  OrderedStore store_{order_};
   RecordingPublisher publisher_{order_};
   Mailbox<Event> mailbox_{1024, 16};
   std::unique_ptr<MetricsModel> model_;

@@ -19,7 +19,7 @@
 
 namespace dt {
 
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   absl::Status Replay(JournalPlace& place,
                       const std::function<absl::Status(const v1::Record&)>& visit) override {
@@ -50,12 +50,21 @@ class MemoryStore final : public Store {
     return acks;
   }
 
+  absl::StatusOr<uint64_t> ReadNewestStep(const AttemptId& attempt) override {
+    const auto found = newest_steps_.find(attempt);
+    return found == newest_steps_.end() ? 0 : found->second;
+  }
+  ExperimentId NewestExperiment() const override { return 0; }  // it loses none
+
   absl::Status Commit(const Batch& batch) override {
     if (commits_left_ == 0) return absl::UnavailableError("the test's disk is broken");
     if (commits_left_ > 0) --commits_left_;
     ++commits_;
     for (const v1::Record* record : batch.records) journal_.push_back(record->SerializeAsString());
-    for (const ChunkToStore* chunk : batch.chunks) chunks_.push_back(*chunk);
+    for (const ChunkToStore* chunk : batch.chunks) {
+      chunks_.push_back(*chunk);
+      newest_steps_[chunk->attempt] = chunk->last_step;
+    }
     for (const LogToStore* log : batch.logs) logs_.push_back(*log);
     for (const AckToStore& ack : batch.acks) Touch({ack.worker, ack.instance}, ack.sequence);
     for (const ExperimentId experiment : batch.deletions) {
@@ -92,6 +101,7 @@ class MemoryStore final : public Store {
   std::vector<std::string> journal_;
   std::map<int64_t, StoredSnapshot> snapshots_;
   std::vector<ChunkToStore> chunks_;
+  std::map<AttemptId, uint64_t> newest_steps_;
   std::vector<LogToStore> logs_;
   std::map<Life, Ack> acks_;
   std::map<int64_t, Life> acks_touched_;  // in the order in which they were last written

@@ -228,6 +228,17 @@ TEST_F(DtworkerTest, ARefusedNameIsTriedAgainUntilItIsFree) {
   EXPECT_TRUE(AwaitEnd());
 }
 
+TEST_F(DtworkerTest, AWorkerWhoseCertificateIsRefusedStaysAndSaysSoOnce) {
+  testing::NotifySocket manager(folder_ / "notify");
+  fleet_.Refuse({grpc::StatusCode::PERMISSION_DENIED, "the certificate is for another"});
+  StartWorker({}, {{"NOTIFY_SOCKET", manager.path()}});
+  const std::string status = "STATUS=refused by the coordinator";
+  EXPECT_EQ(manager.ReceiveUntil(status).substr(0, status.size()), status);
+  EXPECT_EQ(fleet_.Hellos().size(), 1u);
+  worker_.Signal(SIGTERM);
+  EXPECT_EQ(ExitCode(), 0);
+}
+
 TEST_F(DtworkerTest, TheServiceManagerHearsOfReadinessLifeAndTheEnd) {
   testing::NotifySocket manager(folder_ / "notify");
   StartWorker({}, {{"NOTIFY_SOCKET", manager.path()}, {"WATCHDOG_USEC", "400000"}});
@@ -287,6 +298,14 @@ TEST_F(DtworkerTest, LogsLinesWithAPriorityForJournaldAndJsonIntoAFile) {
   StartWorker({"--slot", "gpu:0"}, {{"JOURNAL_STREAM", "1:2"}});
   EXPECT_EQ(ExitCode(), 2);
   EXPECT_EQ(testing::Slurp(folder_ / "worker.log").substr(json.size()).rfind("<3>", 0), 0u);
+}
+
+TEST_F(DtworkerTest, WhatSomebodyElseSaysForgesNoLineOfTheLog) {
+  StartWorker({"--slot", "gpu:0\n<2>all is lost\x1b[2J"}, {{"JOURNAL_STREAM", "1:2"}});
+  EXPECT_EQ(ExitCode(), 2);
+  const std::string log = testing::Slurp(folder_ / "worker.log");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  EXPECT_EQ(log.find('\x1b'), std::string::npos) << log;
 }
 
 }  // namespace

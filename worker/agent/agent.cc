@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/check.h"
 #include "common/mutant.h"
 #include "common/text.h"
 #include "worker/agent/agent_turn.h"
@@ -185,6 +186,7 @@ void AgentTurn::StopHeld(StopReason reason) {
 // Tells the end of the held attempt, after everything else there is to tell of it.
 void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_status) {
   LocalAttempt& attempt = *s_.attempt;
+  DT_CHECK(attempt.stage != AttemptStage::kEnded);  // an end is told once
   attempt.stage = AttemptStage::kEnded;
   RememberEnded(attempt.token);
   s_.report_urgent = true;
@@ -204,6 +206,7 @@ void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_stat
 }
 
 void AgentTurn::ReleaseHeld() {
+  DT_CHECK(s_.attempt->stage == AttemptStage::kEnded);  // nothing held goes untold
   s_.attempt.reset();
   s_.report_urgent = true;
 }
@@ -214,6 +217,11 @@ void AgentTurn::Reconcile() {
   DriveTrainer();
   Report();
   GoWhenDrained();
+  // A trainer is busy with what is held, and what it was given stays held until it says or dies.
+  const bool given = s_.attempt && s_.attempt->stage != AttemptStage::kWaiting;
+  const TrainerPhase phase = s_.trainer.phase;
+  DT_CHECK(phase != TrainerPhase::kBusy || given);
+  DT_CHECK(!given || phase == TrainerPhase::kBusy || phase == TrainerPhase::kKilled);
 }
 
 }  // namespace agent_internal

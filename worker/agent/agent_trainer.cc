@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "common/check.h"
 #include "common/text.h"
 #include "worker/agent/agent_turn.h"
 #include "worker/agent/convert.h"
@@ -345,6 +346,7 @@ void AgentTurn::LeaveTrainer() {
 
 void AgentTurn::SendStart() {
   LocalAttempt& attempt = *s_.attempt;
+  DT_CHECK(attempt.stage == AttemptStage::kWaiting && s_.trainer.phase == TrainerPhase::kIdle);
   const v1::Assigned& order = attempt.assigned;
   frames::Start start;
   start.token = attempt.token.ToHex();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/check.h"
 #include "common/mutant.h"
 
 namespace dt {
@@ -22,6 +23,7 @@ void ItemBuffer::Account(Entry& entry) {
 }
 
 void ItemBuffer::Forget(const Entry& entry) {
+  DT_CHECK(bytes_ >= entry.bytes);
   bytes_ -= entry.bytes;
   if (entry.item.has_rows()) row_bytes_ -= entry.bytes;
   if (entry.item.has_log()) log_bytes_ -= entry.bytes;
@@ -98,6 +100,7 @@ std::vector<v1::Item> ItemBuffer::Acknowledge(uint64_t sequence) {
     items_.pop_front();
     if (sent_ > 0) --sent_;
   }
+  DT_CHECK(!items_.empty() || (bytes_ == 0 && row_bytes_ == 0 && log_bytes_ == 0));
   return durable;
 }
 

@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <fstream>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/files.h"
 #include "common/spawn.h"
 #include "common/status.h"
 
@@ -25,10 +24,6 @@ constexpr int kLinkFd = 3;
 // Frames that wait for a trainer that does not read. The agent sends a handful an attempt.
 constexpr size_t kUnwrittenBytes = 4 * frames::kFrameBytes;
 
-absl::Status ErrnoStatus(const std::string& what, int error) {
-  return absl::UnavailableError(absl::StrCat(what, ": ", strerror(error)));
-}
-
 struct Pair {
   UniqueFd ours;
   UniqueFd theirs;
@@ -38,7 +33,7 @@ struct Pair {
 absl::StatusOr<UniqueFd> MoveUp(int fd) {
   UniqueFd low(fd);
   UniqueFd high(fcntl(fd, F_DUPFD_CLOEXEC, 10));
-  if (!high.valid()) return ErrnoStatus("duplicating a descriptor", errno);
+  if (!high.valid()) return SystemError("duplicate", "a descriptor");
   return high;
 }
 
@@ -49,7 +44,7 @@ absl::StatusOr<Pair> MakePair(PairKind kind) {
   const int result = kind == PairKind::kSocket
                          ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
                          : pipe2(ends, O_CLOEXEC);
-  if (result != 0) return ErrnoStatus("making a descriptor pair", errno);
+  if (result != 0) return SystemError("make", "a pair of descriptors");
   auto ours = MoveUp(ends[0]);
   auto theirs = MoveUp(ends[1]);
   if (!ours.ok()) return ours.status();

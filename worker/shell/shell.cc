@@ -18,17 +18,12 @@
 namespace dt {
 namespace {
 
-// What a leaving worker waits for the stream to close in order.
-constexpr absl::Duration kCloseGrace = absl::Seconds(1);
-
 sigset_t WorkerSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&signals, number);
   return signals;
 }
-
-std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 
@@ -91,8 +86,9 @@ void Shell::Carry(AgentAction& action) {
       trainer_ = *std::move(started);
       spdlog::info("trainer {} started", trainer_->pid());
     } else {
-      spdlog::error("{}", View(started.status().message()));
-      events_.push_back(TrainerStartFailed{std::string(View(started.status().message()))});
+      std::string message(started.status().message());
+      spdlog::error("{}", message);
+      events_.push_back(TrainerStartFailed{std::move(message)});
     }
   } else if (auto* send = std::get_if<SendFrame>(&action)) {
     if (trainer_) trainer_->Send(send->frame);
@@ -160,6 +156,7 @@ void Shell::TakeStreamEvents() {
     if (auto* orders = std::get_if<StreamOrders>(&event)) {
       if (!agent_.contact) spdlog::info("connected to {}", config_.coordinator);
       told_.clear();
+      unwelcome_ = false;
       backoff_ = limits::kReconnectFirst;
       refused_since_ = absl::InfiniteDuration();
       Feed(OrdersReceived{agent_.session, std::move(orders->orders)});
@@ -176,7 +173,16 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
   std::string complaint =
       absl::StrCat("no stream to ", config_.coordinator, ": ",
                    status.ok() ? "closed by the coordinator" : status.message());
-  if (complaint != told_) spdlog::warn("{}", complaint);
+  // Who this worker is was refused: trying more often changes nothing. It does not exit either: its
+  // trainer goes on meanwhile, and a service manager would start it again for the same answer.
+  unwelcome_ = absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
+  if (complaint != told_) {
+    spdlog::log(unwelcome_ ? spdlog::level::err : spdlog::level::warn, "{}{}", complaint,
+                unwelcome_ ? absl::StrCat("; give it another --name or --tls-cert and restart it; "
+                                          "until then it tries each ",
+                                          absl::FormatDuration(limits::kReconnectRefused))
+                           : "");
+  }
   told_ = std::move(complaint);
   if (absl::IsAlreadyExists(status)) {
     refused_since_ = std::min(refused_since_, now);
@@ -190,14 +196,16 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
     refused_since_ = absl::InfiniteDuration();
   }
   std::uniform_real_distribution<double> jitter(0.5, 1.5);
-  connect_at_ = now + backoff_ * jitter(random_);
+  connect_at_ = now + (unwelcome_ ? limits::kReconnectRefused : backoff_) * jitter(random_);
   backoff_ = std::min(backoff_ * 2, limits::kReconnectMax);
   Feed(StreamLost{});
 }
 
 void Shell::TellServiceManager() {
   const absl::Duration now = Now().steady;
-  std::string status = agent_.contact ? "connected" : "looking for the coordinator";
+  std::string status = agent_.contact ? "connected"
+                       : unwelcome_   ? "refused by the coordinator: see the log"
+                                      : "looking for the coordinator";
   if (agent_.attempt) {
     const v1::Assigned& held = agent_.attempt->assigned;
     absl::StrAppend(&status, ", ",
@@ -213,7 +221,7 @@ void Shell::TellServiceManager() {
 }
 
 void Shell::FinishStream() {
-  const absl::Duration until = Now().steady + kCloseGrace;
+  const absl::Duration until = Now().steady + limits::kStreamCloseGrace;
   if (!agent_.report_in_flight) stream_.WritesDone();
   while (stream_.Open() && Now().steady < until) {
     pollfd wake = {stream_.wake_fd(), POLLIN, 0};

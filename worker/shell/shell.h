@@ -65,7 +65,8 @@ class Shell {
   absl::Duration connect_at_;  // steady time of the next try
   absl::Duration backoff_;
   absl::Duration refused_since_ = absl::InfiniteDuration();
-  std::string told_;  // the stream's newest complaint, logged when it changes
+  std::string told_;        // the stream's newest complaint, logged when it changes
+  bool unwelcome_ = false;  // the coordinator refused who this worker is
   absl::Duration watchdog_period_ = absl::InfiniteDuration();
   absl::Duration watchdog_at_ = absl::InfiniteDuration();
   std::string status_;      // as told to the service manager

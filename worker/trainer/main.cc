@@ -2,23 +2,23 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <torch/version.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "common/file_lock.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/agent_link.h"
@@ -56,22 +56,13 @@ struct Flags {
   std::exit(kUsageError);
 }
 
-// "512M", "2Gi" or bytes to a plain number, or a word on why not.
+// To a plain number, or a word on why not.
 CLI::Validator Bytes() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
-        uint64_t number = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-        const int shift = unit.empty()                  ? 0
-                          : unit == "K" || unit == "Ki" ? 10
-                          : unit == "M" || unit == "Mi" ? 20
-                          : unit == "G" || unit == "Gi" ? 30
-                                                        : -1;
-        if (error != std::errc() || shift < 0 || number > (UINT64_MAX >> shift)) {
-          return "'" + text + "' is not a number of bytes like 512M or 2G";
-        }
-        text = std::to_string(number << shift);
+        const std::optional<uint64_t> bytes = ParseBytes(text);
+        if (!bytes) return "'" + text + "' is not a number of bytes like 512M or 2G";
+        text = std::to_string(*bytes);
         return "";
       },
       "BYTES");
@@ -152,16 +143,19 @@ void PinTo(const std::vector<int>& cores) {
 // until the process ends.
 void HoldLock(const std::string& path, int agent_fd) {
   if (path.empty()) return;
-  const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) Refuse("--lock " + path + ": " + std::strerror(errno));
   const auto deadline = std::chrono::steady_clock::now() + kLockTimeout;
-  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  absl::StatusOr<UniqueFd> lock = LockFile(path);
+  for (; !lock.ok(); lock = LockFile(path)) {
+    if (!absl::IsFailedPrecondition(lock.status())) {
+      Refuse("--lock: " + std::string(lock.status().message()));
+    }
     if (std::chrono::steady_clock::now() > deadline) {
       Refuse("--lock " + path + ": another trainer holds this slot");
     }
     pollfd agent{agent_fd, POLLRDHUP, 0};
     if (poll(&agent, 1, kLockPollMs) > 0) std::exit(1);  // the agent is gone
   }
+  lock->Release();
 }
 
 frames::Hello MakeHello(Device& device, const std::vector<int>& cores) {

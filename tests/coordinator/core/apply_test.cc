@@ -279,6 +279,17 @@ TEST_F(ApplyTest, AnEvaluationThatNoLongerCountsMakesRoomFirst) {
   EXPECT_EQ(SummarizeValues(trial(), &KnownEvaluation::metric).lowest, 3.0);
 }
 
+TEST_F(ApplyTest, NumbersThatWereSkippedAreGivenToNobody) {
+  Fold({Created(), Submitted(1, 1)});
+  v1::Record skipped;
+  skipped.mutable_numbers_skipped()->set_next_experiment(2);
+  ExpectRefused(skipped);
+  skipped.mutable_numbers_skipped()->set_next_experiment(5);
+  Fold({skipped});
+  ExpectRefused(Submitted(1, 4));
+  Fold({Submitted(1, 5)});
+}
+
 TEST_F(ApplyTest, TheHashSeesEveryFact) {
   std::vector<std::string> hashes{HashOf(state_)};
   for (const v1::Record& record :

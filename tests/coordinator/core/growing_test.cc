@@ -145,17 +145,29 @@ TEST_F(GrowingTest, ATrialThatDoesNotResolveIsLeftOut) {
 
 TEST_F(GrowingTest, TheBestIsThatOfTheMetricTheExperimentNames) {
   AddWorker("a");
-  const ExperimentId id = BeginSearch(2, "hellaswag_acc", "maximize");
-  for (const double accuracy : {0.5, 0.25}) {
-    Propose(id, accuracy);
-    Train({"a"});
-    v1::Item item = Evaluation("a", 50, 3 * accuracy);
-    item.mutable_evaluation()->set_hellaswag_acc(accuracy);
-    SendItems("a", {item});
-    Finish({"a"});
+  for (const char* metric : {"hellaswag_acc", "hellaswag_acc_norm", "bleu of a program's own"}) {
+    SCOPED_TRACE(metric);
+    const ExperimentId id = BeginSearch(2, metric, "maximize");
+    for (const double value : {0.5, 0.25}) {
+      Propose(id, value);
+      Train({"a"});
+      v1::Item item = Evaluation("a", 50, 3 * value);
+      item.mutable_evaluation()->set_hellaswag_acc(value);
+      item.mutable_evaluation()->set_hellaswag_acc_norm(value);
+      v1::Metric& named = *item.mutable_evaluation()->add_metrics();
+      named.set_name("bleu of a program's own");
+      named.set_value(value);
+      SendItems("a", {item});
+      Finish({"a"});
+    }
+    EXPECT_EQ(SummaryOf(id).best_trial(), 1u);
+    EXPECT_EQ(SummaryOf(id).best_value(), 0.5);
   }
-  EXPECT_EQ(SummaryOf(id).best_trial(), 1u);
-  EXPECT_EQ(SummaryOf(id).best_value(), 0.5);
+  const ExperimentId silent = BeginSearch(1, "another", "minimize");
+  Propose(silent, 0.5);
+  Train({"a"});
+  SendItems("a", {Evaluation("a", 50, 1)});
+  EXPECT_EQ(SummaryOf(silent).best_trial(), 0u) << "its trial told nothing of that name";
 }
 
 }  // namespace

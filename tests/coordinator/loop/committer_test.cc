@@ -21,16 +21,8 @@ namespace dt {
 namespace {
 
 // A disk that takes as long as the test says: each commit waits until it is let through.
-class SlowStore final : public Store {
+class SlowStore final : public MemoryStore {
  public:
-  absl::Status Replay(JournalPlace& place,
-                      const std::function<absl::Status(const v1::Record&)>& visit) override {
-    return store_.Replay(place, visit);
-  }
-  absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override {
-    return store_.ReadSnapshot(below);
-  }
-  absl::StatusOr<std::vector<AckToStore>> ReadAcks() override { return store_.ReadAcks(); }
   absl::Status Commit(const Batch& batch) override {
     MutexLock lock(&mutex_);
     ++begun_;
@@ -54,7 +46,6 @@ class SlowStore final : public Store {
   }
 
  private:
-  MemoryStore store_;
   Mutex mutex_;
   CondVar changed_;
   int begun_ ABSL_GUARDED_BY(mutex_) = 0;

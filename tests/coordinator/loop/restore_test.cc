@@ -1,11 +1,13 @@
 // restore_test.cc: a start from a snapshot finds what a start from the first record finds.
 #include "coordinator/loop/restore.h"
 
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/loop/snapshotter.h"
@@ -13,11 +15,14 @@
 #include "coordinator/store/sqlite_journal.h"
 #include "coordinator/store/sqlite_store.h"
 #include "tests/testing/await.h"
+#include "tests/testing/full_disk.h"
 #include "tests/testing/loop_fixture.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int64_t kNewest = std::numeric_limits<int64_t>::max();
 
@@ -78,6 +83,21 @@ TEST_F(RestoreTest, ASnapshotThatCannotBeReadIsLeftAsideForTheOneBeforeIt) {
   store_.PutSnapshot({{static_cast<int64_t>(store_.records()), ""}, {"not a snapshot"}});
   Restart();
   EXPECT_EQ(Hash(), hash);
+}
+
+TEST_F(RestoreTest, RowsThatWereTakenBeforeAStartAreNotTakenAgain) {
+  Train();
+  const std::string token = Token();
+  Restart();
+  Connect();
+  AddRows(token, 1, 99);  // an item of its own, not one that is sent again
+  AddRows(token, 2, 2.25);
+  Hold(token, v1::AttemptStatus::TRAINING);
+  Report();
+  TurnOk();
+  ASSERT_EQ(store_.chunks().size(), 2u);
+  EXPECT_EQ(store_.chunks()[1].first_step, 2u);
+  EXPECT_EQ(loop_->state().live.doubted, 1u);
 }
 
 // The same over the real store.
@@ -172,8 +192,10 @@ TEST_F(StoredSnapshotTest, ADamagedOneFallsBackToTheOneBeforeAndThenToAllRecords
   Sql("UPDATE snapshot_parts SET content = content || x'00' WHERE sequence = "
       "(SELECT max(sequence) FROM snapshots)");
   EXPECT_EQ(Replayed(), 2);
+  EXPECT_EQ(store_->ReadSnapshot(kNewest)->damaged, 1);
   Sql("UPDATE snapshots SET checksum = checksum + 1");
   EXPECT_EQ(Replayed(), 5);
+  EXPECT_EQ(store_->ReadSnapshot(kNewest)->damaged, 2);
 }
 
 TEST_F(StoredSnapshotTest, RecordsStayUntilAnExperimentIsDeletedAndThenGoBehindTwoSnapshots) {
@@ -205,6 +227,117 @@ TEST_F(StoredSnapshotTest, ADamagedRecordBehindASnapshotLosesNothing) {
   { ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", OnLoss::kGoOn).ok()); }
   Open();
   EXPECT_EQ(HashOf(state_.durable), hash);
+}
+
+TEST_F(StoredSnapshotTest, ANumberThatALossTookIsGivenToNoOtherExperiment) {
+  for (uint64_t i = 1; i <= 5; ++i) Submit(i);
+  for (const char* damage : {"UPDATE journal SET record = x'00' WHERE sequence = 4",  // of number 3
+                             "DELETE FROM journal", "UPDATE head SET checksum = 0"}) {
+    SCOPED_TRACE(damage);
+    ASSERT_TRUE(store_->Close().ok());
+    store_.reset();
+    Sql(damage);
+    EXPECT_FALSE(SqliteStore::Open(folder_.path(), "test").ok());
+    { ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", OnLoss::kGoOn).ok()); }
+    Open();
+    EXPECT_EQ(state_.durable.next_experiment, 6u);
+    Replayed();
+  }
+}
+
+// What a kill leaves after each commit of a compaction, also one between a commit and its mark.
+TEST_F(StoredSnapshotTest, AKillAtAnyCommitOfACompactionLosesNothing) {
+  for (uint64_t i = 1; i <= 3; ++i) Submit(i);
+  EndAndDelete(1);
+  const testing::TempFolder killed;
+  const auto copy = [&](const std::string& name) {
+    fs::copy_file(folder_ / name, killed / name, fs::copy_options::overwrite_existing);
+  };
+  for (uint64_t next = 4; next <= 12; ++next) {
+    copy("journal.mark");  // as the commit before left it
+    if (next % 3 == 0) {
+      Snapshot(next);
+    } else {
+      Submit(next);
+    }
+    for (const bool marked : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(next, marked ? ", marked" : ", not marked"));
+      if (marked) copy("journal.mark");
+      copy("journal.db");
+      copy("journal.db-wal");
+      auto store = SqliteStore::Open(killed.path(), "test");
+      ASSERT_TRUE(store.ok()) << store.status();
+      MetricsModel metrics(1);
+      const auto state = Restore(**store, SystemClock(), metrics, [] {});
+      ASSERT_TRUE(state.ok()) << state.status();
+      EXPECT_EQ(HashOf(state->durable), HashOf(state_.durable));
+      store->reset();
+      fs::remove(killed / "journal.db-shm");
+    }
+  }
+  EXPECT_GT(Oldest(), 1);
+}
+
+TEST_F(StoredSnapshotTest, ADiskThatIsFullAtAnyWriteLosesNothingThatWasAcknowledged) {
+  const testing::FullDisk disk;  // no file grows beyond what is allowed
+  for (uint64_t i = 1; i <= 3; ++i) Submit(i);
+  EndAndDelete(1);
+  int refused = 0;
+  for (uint64_t next = 4, room = 0; next <= 7; room += 3 * 8192) {
+    auto snapshot = MakeSnapshot(**SqliteJournal::Open(folder_.path()));
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    store_->OfferSnapshot(*std::move(snapshot));
+    v1::Record record;
+    record.mutable_experiment_submitted()->set_experiment(next);
+    record.mutable_experiment_submitted()->add_trials()->set_trial(1);
+    record.mutable_experiment_submitted()->set_file_text(std::string(20000, 'f'));
+    Batch batch;
+    batch.records.push_back(&record);
+    const std::string before = HashOf(state_.durable);
+    ASSERT_TRUE(Apply(state_.durable, record).ok());
+    const std::string after = HashOf(state_.durable);
+    disk.Allow(fs::file_size(folder_ / "journal.db-wal") + room);
+    const absl::Status committed = store_->Commit(batch);
+    disk.AllowAll();
+    if (!committed.ok()) {
+      ++refused;
+      Open();  // as the process that ended does
+    }
+    const std::string found = HashOf(state_.durable);
+    ASSERT_TRUE(found == after || (!committed.ok() && found == before)) << room << " bytes left";
+    if (found == before) continue;
+    ++next;
+    room = 0;
+  }
+  EXPECT_GT(refused, 4);
+}
+
+TEST_F(StoredSnapshotTest, ATrialWhoseEndIsCutOffEndsAtTheNextStart) {
+  Submit(1);
+  v1::Record started;
+  v1::AttemptStarted& attempt = *started.mutable_attempt_started();
+  attempt.set_experiment(1);
+  attempt.set_trial(1);
+  attempt.set_attempt(1);
+  attempt.set_token(std::string(16, 't'));
+  attempt.add_members()->set_worker("host/0");
+  Keep(started);
+  v1::Record ended;
+  ended.mutable_attempt_ended()->set_experiment(1);
+  ended.mutable_attempt_ended()->set_trial(1);
+  ended.mutable_attempt_ended()->set_attempt(1);
+  ended.mutable_attempt_ended()->set_cause(v1::CAUSE_DATA);
+  ended.mutable_attempt_ended()->set_message("no such file");
+  ended.mutable_attempt_ended()->set_retry_after_ms(-1);
+  Keep(ended);
+  ASSERT_TRUE(store_->Close().ok());
+  for (int starts = 0; starts < 2; ++starts) {
+    Open();
+    const Trial& trial = GetTrial(state_.durable, {1, 1});
+    EXPECT_EQ(trial.state, v1::TRIAL_FAILED);
+    EXPECT_EQ(trial.message, "no such file");
+    EXPECT_TRUE(state_.live.attempts.empty());
+  }
 }
 
 TEST_F(StoredSnapshotTest, TheSnapshotterMakesOneForEverySoManyRecords) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "gtest/gtest.h"
 
@@ -25,6 +26,10 @@ v1::Item* AddItem(v1::WorkerReport& report) {
   item->set_sequence(static_cast<uint64_t>(report.items_size()));
   item->set_attempt_token(std::string(16, 't'));
   return item;
+}
+
+v1::Metric& AddMetric(v1::WorkerReport& report) {
+  return *AddItem(report)->mutable_evaluation()->add_metrics();
 }
 
 void SetRows(v1::Item* item, const v1::StepRows& rows) {
@@ -125,6 +130,28 @@ TEST(ReportCheckTest, EveryBoundOfAHelloAndAnEndIsKept) {
       {"odd device", [](auto& r) { r.mutable_hello()->set_device("tpu"); }},
       {"long name",
        [](auto& r) { r.mutable_hello()->set_worker(std::string(limits::kNameBytes + 1, 'x')); }},
+  });
+}
+
+TEST(ReportCheckTest, MetricsOfAProgramsOwnAreFewPlainAndDifferent) {
+  ExpectRefused({
+      {"many metrics",
+       [](auto& r) {
+         v1::Evaluation& evaluation = *AddItem(r)->mutable_evaluation();
+         for (size_t i = 0; i <= limits::kMetrics; ++i) {
+           evaluation.add_metrics()->set_name(absl::StrCat("m", i));
+         }
+       }},
+      {"a metric's long name",
+       [](auto& r) { AddMetric(r).set_name(std::string(limits::kMetricNameBytes + 1, 'x')); }},
+      {"a metric without a name", [](auto& r) { AddMetric(r); }},
+      {"a metric's forged name", [](auto& r) { AddMetric(r).set_name("a\nb"); }},
+      {"a metric twice",
+       [](auto& r) {
+         v1::Evaluation& evaluation = *AddItem(r)->mutable_evaluation();
+         evaluation.add_metrics()->set_name("accuracy");
+         evaluation.add_metrics()->set_name("accuracy");
+       }},
   });
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +20,24 @@
 
 namespace dt {
 namespace {
+
+constexpr char kNoOpenssl[] = "openssl cannot make certificates here";
+
+// Of an authority of its own in `folder`, with these alternative names; none without openssl.
+std::optional<TlsFiles> MakeCertificate(const std::string& folder, const std::string& names) {
+  const std::string script =
+      "cd " + folder +
+      " && openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=test"
+      " -days 1 2>log"
+      " && openssl req -newkey rsa:2048 -nodes -keyout own.key -out own.csr -subj /CN=localhost"
+      " 2>>log && printf 'subjectAltName=" +
+      names +
+      "' > ext"
+      " && openssl x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out own.pem"
+      " -days 1 -extfile ext 2>>log";
+  if (std::system(script.c_str()) != 0) return std::nullopt;
+  return TlsFiles{folder + "/ca.pem", folder + "/own.pem", folder + "/own.key"};
+}
 
 TEST_F(RpcTest, AStatusCallCarriesTheCoresAnswerAndTheProcesssFacts) {
   Serve();
@@ -193,16 +212,9 @@ TEST_F(RpcTest, ATakenPortIsAnErrorThatNamesIt) {
 
 TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
   const testing::TempFolder folder;
-  const std::string script =
-      "cd " + folder.path() +
-      " && openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=test"
-      " -days 1 2>log"
-      " && openssl req -newkey rsa:2048 -nodes -keyout own.key -out own.csr -subj /CN=localhost"
-      " 2>>log && printf 'subjectAltName=IP:127.0.0.1' > ext"
-      " && openssl x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out own.pem"
-      " -days 1 -extfile ext 2>>log";
-  if (std::system(script.c_str()) != 0) GTEST_SKIP() << "openssl cannot make certificates here";
-  const TlsFiles tls{folder / "ca.pem", folder / "own.pem", folder / "own.key"};
+  const std::optional<TlsFiles> made = MakeCertificate(folder.path(), "IP:127.0.0.1");
+  if (!made) GTEST_SKIP() << kNoOpenssl;
+  const TlsFiles& tls = *made;
   Serve("127.0.0.1:0", tls);
   AnswerStatus();
   v1::GetStatusResponse response;
@@ -215,11 +227,7 @@ TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
   EXPECT_FALSE(control_->GetStatus(&clear, {}, &response).ok());
 
   grpc::SslCredentialsOptions options;
-  options.pem_root_certs = std::string();
-  std::FILE* ca = std::fopen(tls.ca.c_str(), "r");
-  ASSERT_NE(ca, nullptr);
-  for (int c; (c = std::fgetc(ca)) != EOF;) options.pem_root_certs.push_back(static_cast<char>(c));
-  std::fclose(ca);
+  options.pem_root_certs = testing::Slurp(tls.ca);
   auto uncertified = v1::Control::NewStub(grpc::CreateChannel(
       server_->address(), grpc::SslCredentials(options)));  // trusts us, shows nothing
   grpc::ClientContext without;
@@ -229,16 +237,9 @@ TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
 
 TEST_F(RpcTest, ACertificateThatNamesAWorkerSpeaksForNoOther) {
   const testing::TempFolder folder;
-  const std::string script =
-      "cd " + folder.path() +
-      " && openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=test"
-      " -days 1 2>log"
-      " && openssl req -newkey rsa:2048 -nodes -keyout own.key -out own.csr -subj /CN=localhost"
-      " 2>>log && printf 'subjectAltName=IP:127.0.0.1,URI:dtrain://worker/host' > ext"
-      " && openssl x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out own.pem"
-      " -days 1 -extfile ext 2>>log";
-  if (std::system(script.c_str()) != 0) GTEST_SKIP() << "openssl cannot make certificates here";
-  Serve("127.0.0.1:0", {folder / "ca.pem", folder / "own.pem", folder / "own.key"});
+  const auto tls = MakeCertificate(folder.path(), "IP:127.0.0.1,URI:dtrain://worker/host");
+  if (!tls) GTEST_SKIP() << kNoOpenssl;
+  Serve("127.0.0.1:0", *tls);
   Script([&](Event& event, Publisher& publisher) {
     if (const auto* received = std::get_if<ReportReceived>(&event.what)) {
       publisher.EndStream({received->stream, absl::AbortedError("taken")});

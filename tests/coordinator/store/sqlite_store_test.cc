@@ -54,6 +54,13 @@ class SqliteStoreTest : public testing::Test {
     Commit({record});
   }
   // Rows of steps first … last, with the step as their loss.
+  static v1::ReadLogsRequest LogsOfTheFirst() {
+    v1::ReadLogsRequest request;
+    request.set_experiment(kExperiment);
+    request.set_trial(1);
+    request.set_rank(-1);
+    return request;
+  }
   void Rows(uint32_t trial, uint32_t attempt, uint64_t first, uint64_t last) {
     v1::StepRows rows;
     for (uint64_t step = first; step <= last; ++step) {
@@ -319,6 +326,16 @@ TEST_F(SqliteStoreTest, RowsComeOrderedByTrialThenStepAcrossPages) {
   EXPECT_TRUE(ReadRows(request).empty());
 }
 
+TEST_F(SqliteStoreTest, TheNewestStepIsThatOfTheAttemptItself) {
+  Rows(1, 1, 1, 6);
+  Rows(1, 1, 7, 9);
+  Rows(1, 2, 5, 6);  // resumed at 4
+  Rows(2, 1, 1, 20);
+  EXPECT_EQ(*store_->ReadNewestStep({{kExperiment, 1}, 1}), 9u);
+  EXPECT_EQ(*store_->ReadNewestStep({{kExperiment, 1}, 2}), 6u);
+  EXPECT_EQ(*store_->ReadNewestStep({{kExperiment, 1}, 3}), 0u);
+}
+
 TEST_F(SqliteStoreTest, RowsOfRolledBackStepsAreSupersededUnlessAskedFor) {
   Run(1, 1, 0);
   Rows(1, 1, 1, 6);
@@ -388,10 +405,7 @@ TEST_F(SqliteStoreTest, LogsAreFollowedThroughTheToken) {
   Log(2, 0, "other trial\n");
   auto reader = SqliteReader::Open(directory_);
   ASSERT_TRUE(reader.ok());
-  v1::ReadLogsRequest request;
-  request.set_experiment(kExperiment);
-  request.set_trial(1);
-  request.set_rank(-1);
+  v1::ReadLogsRequest request = LogsOfTheFirst();
   auto response = (*reader)->ReadLogs(request);
   ASSERT_TRUE(response.ok());
   ASSERT_EQ(response->chunks_size(), 2);
@@ -426,10 +440,7 @@ TEST_F(SqliteStoreTest, LongLogsKeepTheirBeginningAndTheirEndAndCountTheGap) {
   }
   auto reader = SqliteReader::Open(directory_);
   ASSERT_TRUE(reader.ok());
-  v1::ReadLogsRequest request;
-  request.set_experiment(kExperiment);
-  request.set_trial(1);
-  request.set_rank(-1);
+  v1::ReadLogsRequest request = LogsOfTheFirst();
   std::vector<int32_t> ranks;
   uint64_t dropped = 0;
   for (int page = 0; page < 100; ++page) {
@@ -470,11 +481,7 @@ TEST_F(SqliteStoreTest, ADeletedExperimentsRowsGoAFewWithEachCommit) {
   EXPECT_TRUE(ReadRows(request).empty());
   auto reader = SqliteReader::Open(directory_);
   ASSERT_TRUE(reader.ok());
-  v1::ReadLogsRequest logs;
-  logs.set_experiment(kExperiment);
-  logs.set_trial(1);
-  logs.set_rank(-1);
-  auto response = (*reader)->ReadLogs(logs);
+  auto response = (*reader)->ReadLogs(LogsOfTheFirst());
   ASSERT_TRUE(response.ok());
   EXPECT_EQ(response->chunks_size(), 0);
 }

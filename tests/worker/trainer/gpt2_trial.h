@@ -1,5 +1,5 @@
-// gpt2_trial.h: the specification of GPT-2's smallest model with every default, for tests that
-// change what they are about.
+// gpt2_trial.h: the specification of GPT-2's smallest model with every default, and a model of some
+// thousand parameters, for tests that change what they are about.
 #pragma once
 
 #include "tests/worker/trainer/resolved_spec.h"
@@ -9,6 +9,17 @@ namespace dt::trainer {
 
 inline TrialSpec Gpt2Trial() {
   return ParseTrialSpec(testing::Resolved({{"data", {{"train", "train_*.bin"}}}})).value();
+}
+
+// Its embedding has more rows than there are tokens.
+inline ModelSpec SmallGpt2() {
+  ModelSpec spec = Gpt2Trial().model;
+  spec.n_layer = spec.n_head = 2;
+  spec.n_embd = 16;
+  spec.n_ff = spec.n_positions = 32;
+  spec.vocab_size = 61;
+  spec.vocab_pad = 64;
+  return spec;
 }
 
 }  // namespace dt::trainer

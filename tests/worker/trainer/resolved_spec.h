@@ -58,10 +58,8 @@ inline nlohmann::json Resolved(const nlohmann::json& partial) {
   json whole;
   for (const spec::Field& field : spec::FieldTable()) {
     if (field.type == spec::FieldType::kLabels) continue;
-    const std::string unit = field.type == spec::FieldType::kDuration ? "_seconds" : "";
-    std::string pointer = "/" + field.path + unit;
-    if (const size_t dot = pointer.find('.'); dot != std::string::npos) pointer[dot] = '/';
-    whole[json::json_pointer(pointer)] = value(field);
+    const auto [section, name] = spec::JsonPlaceOf(field);
+    (section.empty() ? whole : whole[section])[name] = value(field);
   }
   // Not merge_patch, which takes a null for "absent".
   for (const auto& [name, fields] : partial.items()) {

@@ -82,9 +82,6 @@ class CpuDevice final : public Device {
   }
   c10::Device Torch() const override { return c10::Device(c10::kCPU); }
   std::unique_ptr<Timeline> NewTimeline() override { return std::make_unique<ClockTimeline>(); }
-  c10d::ProcessGroup::BackendType BackendType() const override {
-    return c10d::ProcessGroup::BackendType::GLOO;
-  }
   c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
     auto gloo = c10d::ProcessGroupGloo::Options::create(options.timeout);
     gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(options.listen_host));

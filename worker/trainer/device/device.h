@@ -3,15 +3,21 @@
 // Role:    the rest of the trainer is the same on both. cpu_device.cc and cuda/cuda_device.cc
 //          implement it; the program without CUDA has cuda/absent.cc instead of the latter.
 // Errors:  LibTorch's exceptions pass through the methods; train.cc turns them into an outcome.
-// Tests:   tests/trainer, tests/gpu
+// Tests:   tests/worker/trainer/device, tests/gpu
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "common/status.h"
 #include "worker/trainer/device/torch_prefix.h"
+
+namespace c10d {
+class Backend;
+class Store;
+}  // namespace c10d
 
 namespace dt::trainer {
 
@@ -53,7 +59,6 @@ class Device {
   virtual DeviceFacts Facts() const = 0;
   virtual c10::Device Torch() const = 0;
   virtual std::unique_ptr<Timeline> NewTimeline() = 0;
-  virtual c10d::ProcessGroup::BackendType BackendType() const = 0;
   // Whether gradients may be averaged in memory that ranks of one host share.
   virtual bool SharesMemory() const = 0;
   // Joins the collectives' backend; every rank of `size` calls it. May throw.

@@ -25,8 +25,7 @@ struct Generation {
   uint64_t seed = 0;
 };
 // Rank 0: the tokens of each of eval.samples after the prompt, without end-of-text; at most
-// eval.sample_tokens. The other ranks of
-// `mesh` are in KeepCompany.
+// eval.sample_tokens. The other ranks of `mesh` are in KeepCompany.
 absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
                                                             const Generation& generation,
                                                             const Transformer& model,

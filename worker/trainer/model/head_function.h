@@ -6,6 +6,8 @@
 //         tests/worker/trainer/model/chunked_head_loss_test.cc
 #pragma once
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <optional>
 #include <utility>
 

@@ -2,6 +2,7 @@
 #include "worker/trainer/model/recompute.h"
 
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <mutex>
 #include <optional>

@@ -2,6 +2,8 @@
 #include "worker/trainer/parallel/bucket_timer.h"
 
 #include <algorithm>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
 
 namespace dt::trainer {
 namespace {

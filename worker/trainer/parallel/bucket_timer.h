@@ -17,6 +17,11 @@
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/parallel/group.h"
 
+namespace c10d {
+class CommHookInterface;
+class ProcessGroup;
+}  // namespace c10d
+
 namespace dt::trainer {
 
 // Of one step, over all buckets of this rank.

@@ -2,6 +2,7 @@
 #include "worker/trainer/parallel/ddp.h"
 
 #include <algorithm>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <unordered_map>
 
 #include "common/check.h"

@@ -17,6 +17,10 @@
 #include "worker/trainer/parallel/noise_scale.h"
 #include "worker/trainer/parallel/strategy.h"
 
+namespace c10d {
+class Reducer;
+}  // namespace c10d
+
 namespace dt::trainer {
 
 struct ReducerOptions {

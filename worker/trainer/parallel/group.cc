@@ -12,6 +12,7 @@
 #include <fstream>
 #include <random>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
@@ -180,8 +181,10 @@ absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
   process_group_ = c10::make_intrusive<c10d::ProcessGroup>(store_, rank_, size_);
   // First, so that every backend of the group is bound to it.
   if (!device_.is_cpu()) process_group_->setBoundDeviceId(device_);
-  process_group_->setDefaultBackend(device.BackendType());
-  process_group_->setBackend(device_.type(), device.BackendType(), backend_);
+  using Kind = c10d::ProcessGroup::BackendType;
+  const Kind kind = device_.is_cpu() ? Kind::GLOO : Kind::NCCL;
+  process_group_->setDefaultBackend(kind);
+  process_group_->setBackend(device_.type(), kind, backend_);
   AllGather({0});  // everyone is here before anything of value begins
   backend_->setTimeout(kCollectiveTimeout);
   std::lock_guard lock(abort_mutex_);

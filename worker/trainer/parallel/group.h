@@ -13,14 +13,20 @@
 #include <string>
 #include <vector>
 
+#include "common/limits.h"
 #include "common/status.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/parallel/host/host_reduce.h"
 
+namespace c10d {
+class ProcessGroup;
+}  // namespace c10d
+
 namespace dt::trainer {
 
-// Meeting takes seconds; the coordinator gives up on a gang after this long too.
-inline constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::minutes(2);
+// When the coordinator gives up on a gang.
+inline const std::chrono::milliseconds kRendezvousTimeout =
+    absl::ToChronoMilliseconds(limits::kRendezvousTimeout);
 // A peer that is silent in a collective for this long is hung: rank 0 may be writing a large
 // checkpoint to a slow disk meanwhile. The coordinator's own hang timer ends most cases earlier.
 inline constexpr std::chrono::milliseconds kCollectiveTimeout = std::chrono::minutes(10);

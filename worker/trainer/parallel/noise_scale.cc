@@ -2,6 +2,7 @@
 #include "worker/trainer/parallel/noise_scale.h"
 
 #include <cmath>
+#include <torch/csrc/distributed/c10d/comm.hpp>
 #include <utility>
 
 namespace dt::trainer {

@@ -14,6 +14,10 @@
 
 #include "worker/trainer/device/torch_prefix.h"
 
+namespace c10d {
+class CommHookInterface;
+}  // namespace c10d
+
 namespace dt::trainer {
 
 // Of logged rows, every so many have a measure: it is one more pass over the gradient, and a noise

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
 
 namespace dt::trainer {
 namespace {

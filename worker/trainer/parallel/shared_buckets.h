@@ -15,6 +15,10 @@
 #include "worker/trainer/parallel/bucket_timer.h"
 #include "worker/trainer/parallel/host/host_reduce.h"
 
+namespace c10d {
+class Reducer;
+}  // namespace c10d
+
 namespace dt::trainer {
 
 // What a bucket of so many numbers takes: buckets begin on cache lines, so that no line is written

@@ -11,11 +11,12 @@ at::Tensor LeftOut(const at::Tensor& norm) {
 
 NonFiniteSteps::NonFiniteSteps(NonFinite policy, Loss loss, c10::Device device)
     : policy_(policy),
-      run_max_(policy == NonFinite::kSkip || loss == Loss::kScaled ? kNonFiniteRunMax : 1) {
-  count_ = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
-  run_ = at::zeros_like(count_);
-  longest_run_ = at::zeros_like(count_);
-}
+      run_max_(policy == NonFinite::kSkip || loss == Loss::kScaled ? kNonFiniteRunMax : 1),
+      counts_(at::zeros({kWhich}, at::TensorOptions(device).dtype(at::kDouble))),
+      count_(counts_.select(0, kCount)),
+      run_(counts_.select(0, kRun)),
+      longest_run_(counts_.select(0, kLongestRun)),
+      seen_(device.is_cpu() ? counts_ : at::zeros({kWhich}, at::kDouble)) {}
 
 // Few and small kernels: each costs a GPU that trains small batches as much as a large one.
 void NonFiniteSteps::Note(const at::Tensor& left_out) {
@@ -39,8 +40,7 @@ absl::Status NonFiniteSteps::Check(int64_t step) const {
 bool NonFiniteSteps::CallForRollback() const { return policy_ == NonFinite::kRollback && Enough(); }
 
 void NonFiniteSteps::OnRolledBack() {
-  run_.zero_();
-  longest_run_.zero_();
+  for (const at::Tensor& counts : {counts_, seen_}) counts.slice(0, kRun).zero_();
 }
 
 }  // namespace dt::trainer

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "common/status.h"
-#include "worker/trainer/device/torch_prefix.h"
+#include "worker/trainer/device/download.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
@@ -32,8 +32,11 @@ class NonFiniteSteps {
   // After each step. `left_out`: LeftOut of its gradient's norm, which every rank has alike, so
   // that all decide alike without asking.
   void Note(const at::Tensor& left_out);
-  // All so far. This and what follows wait for the device.
-  int64_t Count() const { return count_.item<int64_t>(); }
+  // Begins to copy the counts to the host, for what follows: that is told as of the newest Fetch,
+  // once the device was synchronised. On a CPU it is always as of now.
+  void Fetch() { seen_ = Download(counts_); }
+  // All so far.
+  int64_t Count() const { return Seen(kCount); }
   // Errors: NonFiniteError when the policy is to fail, or to skip and there were too many in a row.
   // With a scaled loss only many in a row are reason to fail or to go back.
   absl::Status Check(int64_t step) const;
@@ -42,11 +45,17 @@ class NonFiniteSteps {
   void OnRolledBack();
 
  private:
-  bool Enough() const { return longest_run_.item<int64_t>() >= run_max_; }
+  enum Which { kCount, kRun, kLongestRun, kWhich };
+  int64_t Seen(Which which) const {
+    return static_cast<int64_t>(seen_.const_data_ptr<double>()[which]);
+  }
+  bool Enough() const { return Seen(kLongestRun) >= run_max_; }
 
   const NonFinite policy_;
   const int64_t run_max_;
-  at::Tensor count_, run_, longest_run_;
+  const at::Tensor counts_;               // on the device
+  at::Tensor count_, run_, longest_run_;  // each a view of it
+  at::Tensor seen_;                       // on the host
 };
 
 }  // namespace dt::trainer

@@ -1,6 +1,8 @@
 // membership.cc: see membership.h.
 #include "worker/trainer/run/membership.h"
 
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
 #include "worker/trainer/parallel/ddp.h"
 
 namespace dt::trainer {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "worker/trainer/device/download.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/trial/schedule.h"
 
@@ -143,18 +144,23 @@ absl::Status Stepper::Update() {
 }
 
 absl::Status Stepper::CheckFinite() {
+  nonfinite_.Fetch();
   p_.device.Synchronize();
   p_.mesh.RequireIntact();
   return nonfinite_.Check(step_);
 }
 
 absl::StatusOr<StepMeasures> Stepper::Measure() {
+  // All before the one wait: to ask for each number by itself is a wait of its own on a GPU.
+  const at::Tensor loss = Download(loss_), norm = Download(norm_);
+  const at::Tensor local_squared =
+      local_squared_.defined() ? Download(local_squared_) : at::zeros({});
   DT_RETURN_IF_ERROR(CheckFinite());
   StepMeasures measures;
-  measures.loss = loss_.item<float>();
-  measures.grad_norm = norm_.item<float>();
+  measures.loss = loss.item<float>();
+  measures.grad_norm = norm.item<float>();
   measures.nonfinite_steps = nonfinite_.Count();
-  if (local_squared_.defined()) measures.local_squared = local_squared_.item<float>();
+  measures.local_squared = local_squared.item<float>();
   double seconds[kPhases] = {};
   for (const Segment& segment : segments_) {
     seconds[segment.phase] += p_.timeline.Seconds(segment.from, segment.to);

@@ -10,10 +10,11 @@
 
 #include "common/status.h"
 #include "worker/frames/frames.h"
-#include "worker/trainer/device/device.h"
 #include "worker/trainer/link/conversation.h"
 
 namespace dt::trainer {
+
+class Device;
 
 struct AttemptOptions {
   uint16_t store_port = 0;  // where rank 0's store listens; 0: the system chooses

@@ -135,16 +135,8 @@ std::optional<int64_t> IntegerOf(const json& value) {
   return read;
 }
 
-// The section of a path ("" for none) and its name there; a time's name ends with its unit.
-std::pair<std::string, std::string> Place(const std::string& path, FieldType type) {
-  const size_t dot = path.find('.');
-  const std::string unit = type == FieldType::kDuration ? "_seconds" : "";
-  if (dot == std::string::npos) return {"", path + unit};
-  return {path.substr(0, dot), path.substr(dot + 1) + unit};
-}
-
-const json* Find(const json& spec, const std::string& path, FieldType type) {
-  const auto [section, name] = Place(path, type);
+const json* Find(const json& spec, const Field& field) {
+  const auto [section, name] = spec::JsonPlaceOf(field);
   const json* in = &spec;
   if (!section.empty()) {
     const auto found = spec.find(section);
@@ -196,8 +188,9 @@ absl::Status CheckValue(const Field& field, const json& value) {
       if (!value.is_object()) return wrong("{\"steps\": n} or {\"seconds\": s}");
       const std::optional<int64_t> steps = IntegerOf(value.value("steps", json(0)));
       const json seconds = value.value("seconds", json(0));
-      if (!steps || *steps < 0 || !seconds.is_number() || !(seconds.get<double>() >= 0)) {
-        return wrong("{\"steps\": n} or {\"seconds\": s}");
+      if (!steps || *steps < 0 || !(seconds == 0 || number(seconds))) {
+        return wrong(
+            absl::StrCat("{\"steps\": n} or {\"seconds\": s}, s ", spec::RangeText(field)));
       }
       break;
     }
@@ -214,7 +207,7 @@ constexpr char kWriteOne[] = "; 'dtctl resolve FILE' writes a specification with
 absl::Status RefuseUnknown(const json& spec) {
   std::set<std::string> known;
   for (const Field& field : spec::FieldTable()) {
-    const auto [section, name] = Place(field.path, field.type);
+    const auto [section, name] = spec::JsonPlaceOf(field);
     known.insert(section.empty() ? name : absl::StrCat(section, ".", name));
     if (!section.empty()) known.insert(absl::StrCat(section, "."));
   }
@@ -245,7 +238,7 @@ absl::Status CheckFields(const json& spec) {
   std::vector<std::string> missing;
   for (const Field& field : spec::FieldTable()) {
     if (field.type == FieldType::kLabels) continue;
-    const json* value = Find(spec, field.path, field.type);
+    const json* value = Find(spec, field);
     if (value == nullptr) {
       missing.push_back(field.path);
     } else {
@@ -276,7 +269,7 @@ class Reader {
   const json& At(const char* path) const {
     const Field* field = spec::FindField(path);
     DT_CHECK(field != nullptr);
-    return *Find(spec_, path, field->type);
+    return *Find(spec_, *field);
   }
 
  private:

@@ -6,14 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/vocabulary.h"
 #include "corpus/glob.h"
 #include "corpus/tokenizer_record.h"
 
 namespace dt::trainer {
 namespace {
-
-// As spec/resolve.cc has it for vocabularies that are known at submit.
-constexpr int64_t kVocabularyStep = 64;
 
 corpus::Tokenizer Settled(Tokenizer tokenizer) {
   switch (tokenizer) {
@@ -57,9 +55,7 @@ absl::Status SettleTokenizer(const std::string& data_root, TrialSpec& spec) {
   if (model.vocab_size == 0) {
     model.vocab_size = corpus::VocabularyOf(Settled(spec.data.tokenizer));
   }
-  if (model.vocab_pad == 0) {
-    model.vocab_pad = (model.vocab_size + kVocabularyStep - 1) / kVocabularyStep * kVocabularyStep;
-  }
+  if (model.vocab_pad == 0) model.vocab_pad = PaddedVocabulary(model.vocab_size);
   if (model.vocab_pad >= model.vocab_size) return absl::OkStatus();
   return ConfigError(absl::StrCat("model.vocab_pad ", model.vocab_pad, " is below the ",
                                   model.vocab_size, " tokens of data.tokenizer ",

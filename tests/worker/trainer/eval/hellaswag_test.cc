@@ -48,18 +48,6 @@ std::vector<HellaSwagExample> Examples(size_t count) {
   return examples;
 }
 
-ModelSpec SmallModel() {
-  ModelSpec spec = Gpt2Trial().model;
-  spec.n_layer = 2;
-  spec.n_head = 2;
-  spec.n_embd = 16;
-  spec.n_ff = 32;
-  spec.n_positions = 32;  // contexts of some examples are longer
-  spec.vocab_size = 61;
-  spec.vocab_pad = 64;
-  return spec;
-}
-
 TEST(HellaSwagBatchesTest, HaveEveryExampleOnceInBoundedBatchesOfSimilarLength) {
   const auto examples = Examples(200);
   const auto batches = HellaSwagBatches(examples, 32);
@@ -127,7 +115,7 @@ HellaSwagScore ByDefinition(const std::vector<HellaSwagExample>& examples,
 TEST(ScoreHellaSwagTest, IsWhatScoringOneEndingAtATimeGives) {
   const auto examples = Examples(120);
   TrialSpec spec = Gpt2Trial();
-  spec.model = SmallModel();
+  spec.model = SmallGpt2();
   spec.compute = Compute::kFp32;
   const Transformer model(spec.model, 3, at::kCPU);
   {

@@ -33,14 +33,11 @@ constexpr int64_t kVocab = 61, kLength = 16, kBatch = 3;
 #include "tests/worker/trainer/reference/curves.inc"
 
 ModelSpec SmallGpt() {
-  ModelSpec spec = Gpt2Trial().model;
-  spec.n_layer = 2;
+  ModelSpec spec = SmallGpt2();
   spec.n_head = 3;
   spec.n_embd = 24;
   spec.n_ff = 40;
   spec.n_positions = kLength;
-  spec.vocab_size = kVocab;
-  spec.vocab_pad = 64;
   return spec;
 }
 

@@ -57,12 +57,7 @@ class Gate {
 class KeeperTest : public ::testing::Test {
  protected:
   KeeperTest() {
-    spec_.model.n_layer = 1;
-    spec_.model.n_head = 2;
-    spec_.model.n_embd = 8;
-    spec_.model.n_ff = 12;
-    spec_.model.n_positions = 6;
-    spec_.model.vocab_size = spec_.model.vocab_pad = 32;
+    spec_.model = SmallGpt2();
     spec_.checkpoint.every_steps = 1;
     spec_.checkpoint.every_seconds = 0;
     spec_.checkpoint.keep_latest = 10;

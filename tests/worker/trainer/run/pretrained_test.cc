@@ -12,15 +12,8 @@ namespace {
 
 using ::dt::testing::TempFolder;
 
-ModelSpec SmallGpt2() {
-  ModelSpec spec = Gpt2Trial().model;
-  spec.n_layer = 2;
-  spec.n_head = 2;
-  spec.n_embd = 8;
-  spec.n_ff = 12;
-  spec.n_positions = 6;
-  spec.vocab_size = 61;
-  spec.vocab_pad = 64;
+ModelSpec BegunFromAFolder() {
+  ModelSpec spec = SmallGpt2();
   spec.init_from = "start";
   return spec;
 }
@@ -63,7 +56,7 @@ double LargestDifference(const Transformer& a, const Transformer& b, int64_t rea
 }
 
 TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
-  const ModelSpec spec = SmallGpt2();
+  const ModelSpec spec = BegunFromAFolder();
   const Transformer source(spec, 1, at::kCPU);
   // Values are up to 0.1, but for the norms' ones.
   const std::pair<DType, double> kinds[] = {
@@ -84,7 +77,7 @@ TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
 
 TEST(PretrainedTest, RefusesAFolderThatIsNotThereAndAModelThatIsNoGpt2) {
   const TempFolder folder;
-  ModelSpec spec = SmallGpt2();
+  ModelSpec spec = BegunFromAFolder();
   absl::StatusOr<HfWeights> refused = FindPretrained(folder.path(), spec);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), kDataError);

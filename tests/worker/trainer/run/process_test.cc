@@ -3,28 +3,12 @@
 #include <poll.h>
 #include <sched.h>
 
-#include "tests/worker/trainer/run/trainer_gang.h"
+#include "tests/worker/trainer/run/attempt_fixture.h"
 
 namespace dt::testing {
 namespace {
 
-class TrainerProcessTest : public ::testing::Test {
- protected:
-  TrainerProcessTest() {
-    WriteShard(folder_, "data/train.bin", 20000);
-    WriteShard(folder_, "data/val.bin", 3000);
-  }
-  frames::Start Start(const nlohmann::json& spec) {
-    frames::Start start;
-    start.token = "token";
-    start.experiment = start.trial = start.attempt = 1;
-    start.spec = Resolved(spec);
-    start.data_root = folder_ / "data";
-    return start;
-  }
-
-  TempFolder folder_;
-};
+using TrainerProcessTest = AttemptTest;
 
 TEST_F(TrainerProcessTest, LeavesWhenToldToAndWhenItsAgentIsGone) {
   TrainerProcess told;

@@ -14,21 +14,9 @@ namespace {
 
 using ::dt::testing::TempFolder;
 
-ModelSpec SmallModel() {
-  ModelSpec spec = Gpt2Trial().model;
-  spec.n_layer = 1;
-  spec.n_head = 2;
-  spec.n_embd = 8;
-  spec.n_ff = 12;
-  spec.n_positions = 6;
-  spec.vocab_size = 20;
-  spec.vocab_pad = 32;
-  return spec;
-}
-
 // A model with moments that are not zero.
 struct State {
-  explicit State(uint64_t seed) : model(SmallModel(), seed, home) {
+  explicit State(uint64_t seed) : model(SmallGpt2(), seed, home) {
     auto generator = at::detail::createCPUGenerator(seed + 1);
     for (const Piece& moment : optimizer.State()) moment.value.normal_(0, 1, generator);
   }

@@ -6,24 +6,19 @@
 
 #include <sstream>
 
-#include "tests/testing/child_process.h"
-#include "tests/worker/trainer/small_trial.h"
+#include "tests/worker/trainer/run/attempt_fixture.h"
 
 namespace dt::testing {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-class StandaloneTest : public ::testing::Test {
+class StandaloneTest : public AttemptTest {
  protected:
-  StandaloneTest() {
-    WriteShard(folder_, "train.bin", 20000);
-    WriteShard(folder_, "val.bin", 3000);
-  }
   ChildProcess Start(const std::string& spec, const std::string& log, const Environment& env = {}) {
     return ChildProcess(
         {DTTRAIN_PROGRAM, "--spec", folder_.Write("trial.json", spec), "--data-root",
-         folder_.path(), "--storage", folder_.path(), "--device", "cpu", "--threads", "1"},
+         folder_ / "data", "--storage", folder_.path(), "--device", "cpu", "--threads", "1"},
         folder_ / log, env);
   }
   // What the process printed as frames; other lines are for people.
@@ -40,8 +35,6 @@ class StandaloneTest : public ::testing::Test {
   static int Code(std::optional<int> status) {
     return status && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
   }
-
-  TempFolder folder_;
 };
 
 // A port that was free a moment ago: torchrun's convention wants it known beforehand.
@@ -107,8 +100,8 @@ TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWa
   const std::string trainer = folder_ / "dttrain";
   std::filesystem::copy_file(DTTRAIN_PROGRAM, trainer);
   const std::string spec = folder_.Write("trial.json", Resolved(SmallSpec()).dump());
-  const std::vector<std::string> alone = {trainer,        "--spec",    spec,          "--data-root",
-                                          folder_.path(), "--storage", folder_.path()};
+  const std::vector<std::string> alone = {
+      trainer, "--spec", spec, "--data-root", folder_ / "data", "--storage", folder_.path()};
   std::vector<std::string> on_gpu = alone;
   on_gpu.insert(on_gpu.end(), {"--device", "cuda:3"});
   EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "without.log").AwaitExit()), 2);

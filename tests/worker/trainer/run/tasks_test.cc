@@ -3,28 +3,18 @@
 
 #include <filesystem>
 
-#include "tests/worker/trainer/run/trainer_gang.h"
+#include "tests/worker/trainer/run/attempt_fixture.h"
 
 namespace dt::testing {
 namespace {
 
-class TasksTest : public ::testing::Test {
+class TasksTest : public AttemptTest {
  protected:
   TasksTest() {
-    WriteShard(folder_, "train.bin", 20000);
-    WriteShard(folder_, "val.bin", 3000);
     spec_["data"]["tokenizer"] = "byte";
     spec_["model"]["vocab_size"] = 257;
     spec_["model"]["vocab_pad"] = 257;
     spec_["train"]["max_steps"] = "4";
-  }
-  frames::Start Start() {
-    frames::Start start;
-    start.token = "t" + std::to_string(++starts_);
-    start.experiment = start.trial = start.attempt = 1;
-    start.spec = spec_;
-    start.data_root = folder_.path();
-    return start;
   }
   // Examples of texts; which ending is right follows a pattern.
   void WriteLines(const std::string& name, int count = 60) {
@@ -38,11 +28,9 @@ class TasksTest : public ::testing::Test {
                    .dump() +
                "\n";
     }
-    folder_.Write(name, lines);
+    folder_.Write("data/" + name, lines);
   }
-  TempFolder folder_;
   nlohmann::json spec_ = SmallSpec();
-  int starts_ = 0;
 };
 
 TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
@@ -50,13 +38,13 @@ TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
   spec_["eval"]["hellaswag"] = "tasks/hellaswag.jsonl";
   spec_["eval"]["every"] = "2";
   spec_["optimizer"]["lr"] = kNothing;  // so that ranks have the same weights to the last bit
-  const Told one = TrainerGang(1).Run(Start());
+  const Told one = TrainerGang(1).Run(Start(spec_));
   ASSERT_EQ(one.Cause(), "finished");
   ASSERT_EQ(one.evals.size(), 2u);
   ASSERT_TRUE(one.evals[0].hellaswag_acc && one.evals[0].hellaswag_acc_norm);
   EXPECT_GT(*one.evals[0].hellaswag_acc, 0);
   EXPECT_LT(*one.evals[0].hellaswag_acc, 1);
-  const Told three = TrainerGang(3).Run(Start());
+  const Told three = TrainerGang(3).Run(Start(spec_));
   ASSERT_EQ(three.Cause(), "finished");
   EXPECT_EQ(three.evals.at(1).hellaswag_acc, one.evals[1].hellaswag_acc);
   EXPECT_EQ(three.evals.at(1).hellaswag_acc_norm, one.evals[1].hellaswag_acc_norm);
@@ -68,8 +56,7 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
   spec_["model"]["n_ff"] = 512;
   WriteLines("hellaswag.jsonl", 60000);
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
-  frames::Start start = Start();
-  start.storage = folder_ / "storage";
+  frames::Start start = StoredStart(spec_);
   TrainerGang gang(2);
   const Told left = gang.Run(start, [](TrainerGang& g, const frames::FromTrainer& frame) {
     // The other rank keeps rank 0 company until it is told that rank 0 left, as a coordinator does.
@@ -105,7 +92,7 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
 }
 
 TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {
-  const Told told = TrainerGang(1).Run(Start());
+  const Told told = TrainerGang(1).Run(Start(spec_));
   ASSERT_EQ(told.evals.size(), 1u);
   EXPECT_FALSE(told.evals[0].hellaswag_acc);
 }
@@ -113,7 +100,7 @@ TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {
 TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
   TrainerGang gang(1);
   const auto refused = [&](const std::string& cause, const std::string& said) {
-    const Told told = gang.Run(Start());
+    const Told told = gang.Run(Start(spec_));
     EXPECT_EQ(told.Cause(), cause);
     EXPECT_TRUE(told.prepared.empty());
     ASSERT_TRUE(told.ends[0]);
@@ -121,7 +108,7 @@ TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
   };
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
   refused("data", "eval.hellaswag 'hellaswag.jsonl' matches no file");
-  folder_.Write("hellaswag.jsonl", "{\"ctx\": \"a\"}");
+  folder_.Write("data/hellaswag.jsonl", "{\"ctx\": \"a\"}");
   refused("data", "line 1: it is no object with");
   spec_["data"]["tokenizer"] = "gpt2";
   refused("data", "place GPT-2's vocab.bpe there");
@@ -138,8 +125,7 @@ TEST_F(TasksTest, SamplesAreWrittenAtEachEvaluationAndAreTheSameAfterAResume) {
   spec_["eval"]["every"] = "2";
   spec_["checkpoint"]["every"]["steps"] = "2";
   spec_["checkpoint"]["keep_latest"] = 10;
-  frames::Start start = Start();
-  start.storage = folder_ / "storage";
+  frames::Start start = StoredStart(spec_);
   TrainerGang gang(2);
   const Told whole = gang.Run(start);
   ASSERT_EQ(whole.Cause(), "finished");
@@ -160,7 +146,7 @@ TEST_F(TasksTest, SamplesAreWrittenAtEachEvaluationAndAreTheSameAfterAResume) {
 TEST_F(TasksTest, SamplesNeedATokenizerThatFitsTheModel) {
   spec_["eval"]["samples"] = 1;
   spec_["model"]["vocab_size"] = 256;
-  const Told told = TrainerGang(1).Run(Start());
+  const Told told = TrainerGang(1).Run(Start(spec_));
   EXPECT_EQ(told.Cause(), "config");
   EXPECT_NE(told.Message().find("needs token 256"), std::string::npos);
 }

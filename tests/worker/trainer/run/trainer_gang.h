@@ -9,15 +9,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -27,11 +24,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/testing/child_process.h"
 #include "tests/worker/trainer/run/trainer_logs.h"
 #include "tests/worker/trainer/small_trial.h"
 #include "worker/frames/frames.h"
-
-extern char** environ;
 
 namespace dt::testing {
 
@@ -54,37 +50,24 @@ class TrainerProcess {
     }
     fd_ = pair[0];
     log_ = memfd_create("dttrain-log", MFD_CLOEXEC);
-    std::vector<std::string> words{DTTRAIN_PROGRAM, "--agent"};
-    words.insert(words.end(), flags.begin(), flags.end());
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (log_ >= 0) posix_spawn_file_actions_adddup2(&actions, log_, STDERR_FILENO);
-    // dup2 onto itself would keep close-on-exec; 3 is never the test's end here.
-    if (pair[1] == 3) pair[1] = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
-    posix_spawn_file_actions_adddup2(&actions, pair[1], 3);
-    if (posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, arguments.data(), environ) != 0) {
-      ADD_FAILURE() << "cannot start " << words[0];
-      pid_ = -1;
-    }
-    posix_spawn_file_actions_destroy(&actions);
+    flags.insert(flags.begin(), "--agent");
+    // Ours may be a number that theirs is to have.
+    const int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
     close(pair[1]);
+    process_ = ChildProcess(
+        {.path = DTTRAIN_PROGRAM, .arguments = flags, .descriptors = {{log_, 2}, {theirs, 3}}});
+    close(theirs);
   }
   ~TrainerProcess() {
     if (fd_ >= 0) close(fd_);
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
+    process_.KillAndReap();
     TrainerLogs::Get().Add(LogTail());
     if (log_ >= 0) close(log_);
   }
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid(); }
   int fd() const { return fd_; }
   void Send(const frames::ToTrainer& frame) { SendText(frames::ToLine(frame) + "\n"); }
   void SendText(const std::string& text) {
@@ -114,18 +97,7 @@ class TrainerProcess {
   }
   bool ended() const { return ended_; }
   // The wait status, or nothing when it lives at the deadline.
-  std::optional<int> AwaitExit() {
-    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
-    while (std::chrono::steady_clock::now() < until) {
-      int status = 0;
-      if (waitpid(pid_, &status, WNOHANG) == pid_) {
-        pid_ = -1;
-        return status;
-      }
-      poll(nullptr, 0, 5);
-    }
-    return std::nullopt;
-  }
+  std::optional<int> AwaitExit() { return process_.AwaitExit(kTrainingPatience); }
 
  private:
   // The end of what it printed, which says why it left.
@@ -137,7 +109,7 @@ class TrainerProcess {
     return {text, static_cast<size_t>(std::max<ssize_t>(0, got))};
   }
 
-  pid_t pid_ = -1;
+  ChildProcess process_;
   int fd_ = -1;
   int log_ = -1;
   bool ended_ = false;

@@ -6,30 +6,27 @@
 #include <fstream>
 
 #include "checkpoint/hf_export.h"
-#include "tests/worker/trainer/run/trainer_gang.h"
+#include "tests/worker/trainer/run/attempt_fixture.h"
 
 namespace dt::testing {
 namespace {
 
-class WeightsTest : public ::testing::Test {
+class WeightsTest : public AttemptTest {
  protected:
-  WeightsTest() {
-    WriteShard(folder_, "train.bin", 20000);
-    WriteShard(folder_, "val.bin", 3000);
-  }
+  // Of a trial of its own.
   frames::Start Start(const nlohmann::json& spec) {
-    frames::Start start;
-    start.token = "t" + std::to_string(++starts_);
-    start.experiment = 1;
-    start.trial = static_cast<uint32_t>(starts_);
-    start.attempt = 1;
-    start.spec = spec;
-    start.data_root = folder_.path();
-    start.storage = folder_ / "storage";
+    frames::Start start = StoredStart(spec);
+    start.trial = ++trials_;
     return start;
   }
-  TempFolder folder_;
-  int starts_ = 0;
+  // Where model.init_from "start" finds what `told` has learned.
+  void ExportFirst(const Told& told) {
+    const absl::StatusOr<trainer::HfExport> exported = trainer::ExportHuggingFace(
+        {folder_ / ("storage/" + told.checkpoints[0].path), folder_ / "data/start", {}, {}});
+    ASSERT_TRUE(exported.ok()) << exported.status();
+  }
+
+  uint32_t trials_ = 0;
 };
 
 TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedThem) {
@@ -39,9 +36,7 @@ TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedT
   TrainerGang one(1);
   const Told learned = one.Run(Start(spec));
   ASSERT_EQ(learned.checkpoints.size(), 1u);
-  const absl::StatusOr<trainer::HfExport> exported = trainer::ExportHuggingFace(
-      {folder_ / ("storage/" + learned.checkpoints[0].path), folder_ / "start", {}, {}});
-  ASSERT_TRUE(exported.ok()) << exported.status();
+  ExportFirst(learned);
 
   // Without learning anything, so that the evaluation is of the weights it began with.
   spec["seed"] = "12";
@@ -85,13 +80,10 @@ TEST_F(WeightsTest, ALossThatIsNotFiniteIsNoStepThoughItsGradientWouldBe) {
   nlohmann::json spec = SmallSpec();
   TrainerGang gang(2);
   const Told learned = gang.Run(Start(spec));
-  ASSERT_TRUE(
-      trainer::ExportHuggingFace(
-          {folder_ / ("storage/" + learned.checkpoints.at(0).path), folder_ / "start", {}, {}})
-          .ok());
+  ExportFirst(learned);
   // The final norm gives ones; so the logits of one token are beyond fp16, its loss is infinite,
   // and its gradient, the probability less one, is not.
-  const std::string file = folder_ / "start/model.safetensors";
+  const std::string file = folder_ / "data/start/model.safetensors";
   const size_t width = spec["model"]["n_embd"].get<size_t>();
   Overwrite(file, "transformer.ln_f.weight", 0, width, 0);
   Overwrite(file, "transformer.ln_f.bias", 0, width, 1);
@@ -117,10 +109,7 @@ TEST_F(WeightsTest, AResumeGoesOnWithItsCheckpointNotWithTheFirstWeights) {
   spec["checkpoint"]["keep_latest"] = 100;
   TrainerGang gang(1);
   const Told source = gang.Run(Start(spec));
-  ASSERT_TRUE(
-      trainer::ExportHuggingFace(
-          {folder_ / ("storage/" + source.checkpoints.at(0).path), folder_ / "start", {}, {}})
-          .ok());
+  ExportFirst(source);
   spec["model"]["init_from"] = "start";
   frames::Start start = Start(spec);
   const Told whole = gang.Run(start);
@@ -137,10 +126,7 @@ TEST_F(WeightsTest, WeightsOfAnotherShapeEndTheTrialBeforeItsRanksMeet) {
   TrainerGang gang(1);
   nlohmann::json spec = SmallSpec();
   const Told learned = gang.Run(Start(spec));
-  ASSERT_TRUE(
-      trainer::ExportHuggingFace(
-          {folder_ / ("storage/" + learned.checkpoints.at(0).path), folder_ / "start", {}, {}})
-          .ok());
+  ExportFirst(learned);
   spec["model"]["init_from"] = "start";
   spec["model"]["n_layer"] = 1;
   const Told refused = gang.Run(Start(spec));

@@ -112,6 +112,10 @@ TEST(TrialSpecTest, NamesTheFieldTheValueAndWhatIsAllowed) {
             "optimizer.lr is 0; it must be above 0 and at most 1000");
   EXPECT_EQ(MessageOf(Whole({{"optimizer", {{"betas", {0.9}}}}})),
             "optimizer.betas is [0.9]; it must be a list of 2 numbers");
+  EXPECT_EQ(
+      MessageOf(Whole({{"checkpoint", {{"every", {{"seconds", 1e-3}}}}}})),
+      "checkpoint.every is {\"seconds\":0.001}; it must be {\"steps\": n} or {\"seconds\": s}, s "
+      "from 0.01s to 720h");
   EXPECT_EQ(MessageOf(Whole({{"model", {{"n_embd", 100}, {"n_head", 3}}}})),
             "model.n_embd 100 is not divisible by model.n_head 3");
 }

@@ -67,12 +67,14 @@ std::string DottedVersion(int version, int major_unit, int minor_unit) {
 }
 
 // A failed collective must end the attempt, not the process: no watchdog that terminates, no
-// monitor that kills, no minute of waiting for dumps. Our own deadlines are the coordinator's and
-// the agent's. Nor does the watchdog throw an error of the device, on a thread where nobody catches
-// it, before the attempt's end is said.
+// monitor that kills, no dumps. The watchdog gives dumps time, also where there are none, before it
+// wakes who waits in the collective: a minute, unless it is told otherwise. Our own deadlines are
+// the coordinator's and the agent's. Nor does the watchdog throw an error of the device, on a
+// thread where nobody catches it, before the attempt's end is said.
 void LetCollectivesFailInPlace() {
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2", 0);
   setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 0);
+  setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "1", 0);
   setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 0);
   setenv("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0", 0);
 }
@@ -121,9 +123,6 @@ class CudaDevice final : public Device {
   }
   c10::Device Torch() const override { return device_; }
   std::unique_ptr<Timeline> NewTimeline() override { return std::make_unique<EventTimeline>(); }
-  c10d::ProcessGroup::BackendType BackendType() const override {
-    return c10d::ProcessGroup::BackendType::NCCL;
-  }
   bool SharesMemory() const override { return false; }
   c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
     UseInterfaceOf(options.listen_host);

@@ -20,9 +20,12 @@ constexpr auto kDeathWatch = std::chrono::milliseconds(20);
 // Summed at a time: the sum stays in the nearest cache while the parts go by.
 constexpr size_t kBlockFloats = 2048;
 
-void FutexWait(std::atomic<uint32_t>& word, uint32_t seen, std::chrono::nanoseconds at_most) {
+// False: for so long nothing changed.
+bool FutexWait(std::atomic<uint32_t>& word, uint32_t seen, std::chrono::nanoseconds at_most) {
   const timespec wait{0, static_cast<long>(at_most.count())};
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT, seen, &wait, nullptr, 0);
+  return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT, seen, &wait, nullptr,
+                 0) == 0 ||
+         errno != ETIMEDOUT;
 }
 
 void AverageBlock(HostMemory& memory, size_t first, size_t count) {
@@ -114,7 +117,7 @@ absl::Status HostReduce::Await(Word word, uint64_t number) {
       return CollectiveError("a rank did not join an all-reduce within " +
                              std::to_string(timeout_.count() / 1000) + " s");
     }
-    FutexWait(control.changes, seen, kDeathWatch);
+    if (FutexWait(control.changes, seen, kDeathWatch)) continue;
     if (absl::Status living = RequirePeers(); !living.ok() && !Reached(word, number)) return living;
   }
 }
