@@ -52,6 +52,22 @@ if(NOT DTRAIN_REVISION)
   set(DTRAIN_REVISION "unknown")
 endif()
 
+# dt_use_prefix(NAME PREFIX LINKS…): has NAME share PREFIX's precompiled header (proto/) if it sees the messages, by
+# itself or through one of LINKS: their headers, Abseil's and GoogleTest's are most of what such a unit costs.
+function(dt_use_prefix name prefix)
+  foreach(link IN LISTS ARGN)
+    if(TARGET ${link} AND TARGET ${prefix})
+      get_target_property(sees ${link} DTRAIN_SEES_MESSAGES)
+      if(sees)
+        set_target_properties(${name} PROPERTIES DTRAIN_SEES_MESSAGES ON)
+        target_precompile_headers(${name} REUSE_FROM ${prefix})
+        target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+        return()
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
 # dt_room(NAME [OBJECT] SOURCES… LINKS…): a static library that sees the repository root; with OBJECT, objects
 # that are linked whether or not something asks for them before.
 function(dt_room name)
@@ -63,6 +79,7 @@ function(dt_room name)
   endif()
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PUBLIC ${ROOM_LINKS} PRIVATE dt_flags)
+  dt_use_prefix(${name} dt_room_prefix ${ROOM_LINKS})
 endfunction()
 
 # dt_program(NAME SOURCES… LINKS…): an installed executable.
@@ -89,6 +106,7 @@ function(dt_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} dt_flags GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  dt_use_prefix(${name} dt_test_prefix ${TEST_LINKS})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()

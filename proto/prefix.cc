@@ -1,0 +1,1 @@
+// prefix.cc: empty; a precompiled header belongs to a target, and a target has a unit.
