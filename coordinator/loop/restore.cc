@@ -53,7 +53,7 @@ absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& me
   if (state.durable.journal_id == 0) {
     v1::Record record;
     record.set_wall_time_ms(clock.Now().wall_ms);
-    // 0 stands for "none yet" in the messages.
+    // 0 means "none yet" in the messages.
     record.mutable_journal_created()->set_journal_id(std::max<uint64_t>(1, FreshEntropy()[0]));
     record.mutable_journal_created()->set_program_version(kVersion);
     DT_RETURN_IF_ERROR(Apply(state.durable, record));

@@ -114,9 +114,10 @@ void AddRun(std::vector<Field>& t) {
           .Default("auto")
           .Help("Format of the shards; auto tells llm.c's, .npy and Megatron's by their headers, "
                 "not bare 16-bit ids."));
-  t.push_back(Row("data.shuffle", kFlag)
-                  .Default("false")
-                  .Help("Draw samples in an order given by the seed instead of in sequence."));
+  t.push_back(
+      Row("data.shuffle", kFlag)
+          .Default("false")
+          .Help("Take samples in a random order, given by the seed, instead of in sequence."));
   t.push_back(Row("data.tokenizer", kChoice)
                   .Choices({"auto", "gpt2", "byte"})
                   .Default("auto")
@@ -129,7 +130,7 @@ void AddModelFields(std::vector<Field>& t) {
   t.push_back(Row("model.preset", kChoice)
                   .Choices({"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tiny_transformer"})
                   .Default("gpt2")
-                  .Help("Shape to start from; every other field of model changes one size of it."));
+                  .Help("Shape to start from; each other field of model changes one part of it."));
   t.push_back(
       Row("model.n_layer", kInteger).Range(1, 1000).Depends("of the preset").Help("Layers."));
   t.push_back(Row("model.n_head", kInteger)
@@ -152,8 +153,8 @@ void AddModelFields(std::vector<Field>& t) {
                   .Range(0, kSizeMax)
                   .Depends("of the tokenizer: gpt2 50257, byte 257, auto 0; tiny_transformer with "
                            "auto: 50257")
-                  .Help("Token ids that may occur: 0 … vocab_size - 1; 0: those of the tokenizer "
-                        "that made the shards."));
+                  .Help("Token ids are from 0 to vocab_size - 1; 0: as many as the tokenizer that "
+                        "made the shards has."));
   t.push_back(
       Row("model.vocab_pad", kInteger)
           .Range(0, 2 * kSizeMax)
@@ -237,7 +238,7 @@ void AddTrainFields(std::vector<Field>& t) {
           .Range(0, kCountMax)
           .Default("0")
           .Help("Steps between comparisons of the ranks' parameters, bit for bit; 0: none. They "
-                "are compared before checkpoints too, for which one that is due by time waits."));
+                "are also compared before a checkpoint; one due by time waits for that."));
 }
 
 void AddOptimizerFields(std::vector<Field>& t) {
@@ -265,11 +266,11 @@ void AddOptimizerFields(std::vector<Field>& t) {
   t.push_back(Row("optimizer.decay_ndim_min", kInteger)
                   .Range(0, 8)
                   .Default("2")
-                  .Help("Tensors of at least so many dimensions are decayed."));
+                  .Help("Tensors with at least this many dimensions are decayed."));
   t.push_back(Row("optimizer.scale_lr", kChoice)
                   .Choices({"none", "linear", "sqrt"})
                   .Default("none")
-                  .Help("Scales lr by the global batch over scale_lr_from, or by its root."));
+                  .Help("Scale lr by global batch ÷ scale_lr_from, or by its square root."));
   t.push_back(Row("optimizer.scale_lr_from", kInteger)
                   .Range(0, 4294967296.0)
                   .Default("0")
@@ -322,7 +323,7 @@ void AddEvaluation(std::vector<Field>& t) {
   t.push_back(Row("eval.every", kInteger)
                   .Range(0, kCountMax)
                   .Default("250")
-                  .Help("Steps between validations; 0: only at the end, which always has one."));
+                  .Help("Steps between validations; the last step always has one; 0: no others."));
   t.push_back(Row("eval.batches", kInteger)
                   .Range(1, 1e9)
                   .Default("20")
@@ -332,7 +333,7 @@ void AddEvaluation(std::vector<Field>& t) {
           .None()
           .Glob()
           .Help("File of HellaSwag, llm.c's packed one or the original JSON lines, relative "
-                "to the worker's --data-root: its accuracy at each validation."));
+                "to the worker's --data-root. Each validation measures its accuracy."));
   t.push_back(Row("eval.samples", kInteger)
                   .Range(0, static_cast<double>(limits::kSamples))
                   .Default("0")
@@ -340,11 +341,11 @@ void AddEvaluation(std::vector<Field>& t) {
                         "report."));
   t.push_back(Row("eval.sample_prompt", kText)
                   .None()
-                  .Help("How these texts begin; without one they begin as documents do."));
+                  .Help("How these texts begin; empty: as documents do."));
   t.push_back(Row("eval.sample_tokens", kInteger)
                   .Range(1, 1024)
                   .Default("64")
-                  .Help("Tokens of such a text at most; end-of-text ends it before."));
+                  .Help("Longest such text, in tokens; it ends sooner at end-of-text."));
   t.push_back(Row("eval.sample_temperature", kNumber)
                   .Range(0, 100)
                   .Default("1")
@@ -353,33 +354,35 @@ void AddEvaluation(std::vector<Field>& t) {
   t.push_back(Row("eval.sample_top_k", kInteger)
                   .Range(0, kSizeMax)
                   .Default("50")
-                  .Help("Drawn from so many of the likeliest tokens; 0: from all."));
+                  .Help("Tokens are drawn from this many of the likeliest; 0: from all."));
   t.push_back(Row("eval.vocab", kText)
                   .Glob()
                   .Default("vocab.bpe")
-                  .Help("GPT-2's vocab.bpe, relative to the worker's --data-root: what turns texts "
-                        "into tokens and back with data.tokenizer gpt2."));
+                  .Help("GPT-2's vocab.bpe, relative to the worker's --data-root. With "
+                        "data.tokenizer gpt2 it turns texts into tokens and back."));
 }
 
 void AddConduct(std::vector<Field>& t) {
   t.push_back(Row("checkpoint.every", kEvery)
                   .Default("60s")
-                  .Help("Time (60s) or steps (500) between checkpoints; 0: only at the end, which "
-                        "always has one, and for keep_best."));
+                  .Help("Time (60s) or steps (500) between checkpoints; the last step always has "
+                        "one; 0: no others but those of keep_best."));
   t.push_back(Row("checkpoint.keep_latest", kInteger)
                   .Range(1, 1000)
                   .Default("1")
-                  .Help("Newest checkpoints kept of a trial."));
+                  .Help("How many of a trial's newest checkpoints are kept."));
   t.push_back(Row("checkpoint.keep_best", kInteger)
                   .Range(0, 1000)
                   .Default("1")
-                  .Help("Checkpoints kept of a trial for their validation loss."));
-  t.push_back(Row("stop.nonfinite", kChoice)
-                  .Choices({"fail", "skip", "rollback"})
-                  .Default("fail")
-                  .Help("What a gradient that is NaN or infinite does: end the trial, leave that "
-                        "step out, or go back to the newest checkpoint of the attempt and on "
-                        "behind that step."));
+                  .Help("How many of a trial's checkpoints with the lowest validation loss are "
+                        "kept."));
+  t.push_back(
+      Row("stop.nonfinite", kChoice)
+          .Choices({"fail", "skip", "rollback"})
+          .Default("fail")
+          .Help("What follows a gradient that is NaN or infinite: the trial fails, the step "
+                "is left out, or training goes back to the attempt's newest checkpoint "
+                "and continues with the next step."));
   t.push_back(Row("retries.max", kInteger)
                   .Range(0, 1000)
                   .Default("5")
@@ -398,8 +401,8 @@ void AddConduct(std::vector<Field>& t) {
   t.push_back(Row("logging.tensorboard", kFlag)
                   .Default("true")
                   .Fixed()
-                  .Help("Whether each trial's metrics are also written as TensorBoard events, "
-                        "into its folder of the storage."));
+                  .Help("Also write each trial's metrics as TensorBoard events, into its folder in "
+                        "the storage."));
   t.push_back(Row("logging.jsonl", kFlag)
                   .Default("true")
                   .Fixed()
@@ -430,7 +433,7 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
           .Choices({"grid"}, {"random", "bayes", "asha"})
           .Default("grid")
           .Fixed()
-          .Help("How trials are made of parameters; grid: every combination."),
+          .Help("How trials are made from parameters; grid: every combination."),
       Row("search.metric", kChoice)
           .Choices({"val_loss", "loss"})
           .Default("val_loss")

@@ -62,7 +62,7 @@ class CountTest : public DeviceTest {
     return counted;
   }
 
-  // Of every step alike: nothing for which the host waits, and no memory asked of the driver.
+  // In every step the host waits for nothing, and asks the driver for no memory.
   static void ExpectSteady(const Counted& counted, size_t work_max) {
     for (const std::vector<Call>& step : counted.steps) {
       for (const Call& call : step) {

@@ -19,7 +19,7 @@
 
 namespace dt::trainer {
 
-// Of one step, over all buckets of this rank.
+// Totals of one step, over all buckets of this rank.
 struct AllReduceTotals {
   double seconds = 0;  // of the all-reduces themselves, waiting behind one another left out
   double bytes = 0;
