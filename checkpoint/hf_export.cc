@@ -1,4 +1,4 @@
-// hf_export.cc: verify, then copy tensor by tensor, turned around where theirs lie otherwise.
+// hf_export.cc: verify, then copy tensor by tensor, transposed where theirs are.
 #include "checkpoint/hf_export.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace dt::trainer {
 namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
-// Of a tensor in memory at once; a projection is turned around in two such pieces.
+// How much of a tensor is in memory at once; a projection is transposed in two such pieces.
 constexpr uint64_t kPieceBytes = 16 << 20;
 constexpr uint64_t kElement = sizeof(float);
 
@@ -25,7 +25,7 @@ struct Source {
   const Gpt2Tensor& tensor;
 };
 
-// The rows that theirs has, as they lie.
+// The rows that theirs has, unchanged.
 absl::Status CopyRows(const Source& source, SafetensorsWriter& writer) {
   uint64_t bytes = kElement;
   for (const int64_t extent : source.tensor.their_shape) bytes *= static_cast<uint64_t>(extent);

@@ -1,4 +1,4 @@
-// hf_gpt2.h: what a model of ours is called, and how its tensors lie, in Hugging Face's GPT-2.
+// hf_gpt2.h: what Hugging Face's GPT-2 calls a model of ours, and how it lays out its tensors.
 //
 // Role:   pure: names, shapes and the text of config.json. Their projections are Conv1D, [in, out],
 //         where ours are [out, in]; their embedding has no padded rows.

@@ -190,7 +190,7 @@ absl::StatusOr<HfWeights> OpenHuggingFace(const std::string& folder, const Gpt2S
   HfWeights weights;
   weights.path = folder + "/model.safetensors";
   absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(weights.path);
-  // Not one of our own that an older one could stand in for.
+  // Not one of our own, which an older one could replace.
   if (!file.ok()) return absl::Status(kDataError, file.status().message());
   weights.file = *std::move(file);
   DT_RETURN_IF_ERROR(CheckConfigFile(folder + "/config.json", shape));

@@ -208,7 +208,7 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   const json whole = json::parse(text.begin(), text.end(), nullptr, false);
   if (whole.is_discarded()) return Malformed("it is not JSON");
   const json& body = Fields(whole).At("checkpoint");
-  if (TextOf(body) != text) return Malformed("its content does not fit its hash");
+  if (TextOf(body) != text) return Malformed("its content does not match its hash");
   Fields fields(body);
   const auto version = fields.Unsigned<int>("version");
   if (version < 1 || version > kManifestVersion) {

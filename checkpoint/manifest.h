@@ -40,7 +40,7 @@ struct Manifest {
   // Indices of parameters, bucket by bucket, as the Reducer had them: a resume with the same layout
   // gives the same bits.
   std::vector<std::vector<uint32_t>> buckets;
-  // Of fp16: the factor, and for how many steps it has held; 0: the precision needs none.
+  // For fp16: the factor, and for how many steps it has held; 0 where the precision needs none.
   double loss_scale = 0;
   uint32_t loss_scale_steps = 0;
   // What the gradient noise scale is smoothed from: three numbers, or none.

@@ -185,7 +185,7 @@ absl::StatusOr<TensorEntry> Finished(const Draft& draft, uint64_t data_bytes) {
   const std::optional<uint64_t> bytes = CheckedBytes(*draft.dtype, *draft.shape);
   if (!bytes || *bytes != end - begin) {
     return Malformed(Shown(draft.name) + " has " + std::to_string(end - begin) +
-                     " bytes, other than its dtype and shape say");
+                     " bytes, which is not what its dtype and shape say");
   }
   return TensorEntry{
       draft.name, *draft.dtype, {draft.shape->begin(), draft.shape->end()}, begin, end};

@@ -96,7 +96,7 @@ inline constexpr int kUpSlots = 256;
 inline constexpr size_t kContextNameBytes = 64;
 // A person's file of contexts, some 200 bytes each.
 inline constexpr size_t kContextsFileBytes = 64 << 10;
-// Of an error's text on a terminal: what somebody wrote may be a whole file.
+// The longest error text on a terminal: what it quotes may be a whole file.
 inline constexpr size_t kErrorTextBytes = 4096;
 // A unary call without a deadline, or with a longer one, is refused: nothing waits for ever.
 inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);

@@ -1,6 +1,6 @@
 // mutant.h: faults planted in the code, to see that the simulator finds each of them.
 //
-// Role:    `if (Mutated(Mutant::kX))` stands where a fault of that kind would. Builds with tests
+// Role:    `if (Mutated(Mutant::kX))` is where a fault of that kind would be. Builds with tests
 //          define DTRAIN_MUTANTS and choose one at run time; in all others the condition is
 //          constantly false.
 // Threads: chosen once, before any other thread begins.

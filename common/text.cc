@@ -2,7 +2,11 @@
 #include "common/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -52,11 +56,11 @@ uint32_t CodePoint(std::string_view text, size_t length) {
   return value;
 }
 
-// What moves the cursor, or makes text look like another: C0 and C1 controls, line separators, and
-// marks that turn the direction of writing.
+// What moves the cursor, or makes text look like another: C0 and C1 controls, line separators,
+// marks that turn the direction of writing, and the byte order mark.
 bool IsControl(uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
 }
 
 void AppendHex(std::string& text, const char* mark, uint32_t value, int digits) {
@@ -116,6 +120,54 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
     if (unit == name && count <= (UINT64_MAX >> shift)) return count << shift;
   }
   return std::nullopt;
+}
+
+bool IsPlainYaml(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto inside = [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9') || std::string_view("_-./ ").find(c) != text.npos;
+  };
+  if (text.empty() || text.back() == ' ') return false;
+  if (!letter(text[0]) && text[0] != '_' && text[0] != '/') return false;
+  constexpr std::string_view kOthers[] = {"true", "false", "null", "yes", "no", "on",
+                                          "off",  "y",     "n",    "nan", "inf"};
+  const bool other =
+      std::any_of(std::begin(kOthers), std::end(kOthers), [&](std::string_view word) {
+        return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                          [](char a, char b) { return (a | 0x20) == b; });
+      });
+  return !other && std::all_of(text.begin(), text.end(), inside);
+}
+
+std::string QuotedYaml(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\x%02x", byte);
+      quoted += escape;
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string FormatBytes(double bytes) {
+  if (!std::isfinite(bytes) || bytes < 0) return "-";
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
+  const int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.*f %s", decimals, bytes, kUnits[unit]);
+  return text;
 }
 
 size_t PercentEncodedBytes(std::string_view text) {

@@ -1,5 +1,5 @@
-// text.h: text as protobuf and Prometheus take it, well-formed UTF-8 of a bounded length; and
-// sizes.
+// text.h: text as protobuf and Prometheus take it, well-formed UTF-8 of a bounded length; as YAML
+// takes it; and sizes.
 //
 // Role:  pure functions.
 // Tests: tests/common/text_test.cc
@@ -31,6 +31,13 @@ std::string Printable(std::string_view text, Newlines newlines = Newlines::kEsca
 // "2147483648", "512K", "512Ki", "700M" or "2G" in bytes, by powers of 1024; none for any other
 // text and beyond 2^64 - 1.
 std::optional<uint64_t> ParseBytes(std::string_view text);
+
+// Whether YAML reads `text` without quotes as this text; and it in double quotes.
+bool IsPlainYaml(std::string_view text);
+std::string QuotedYaml(std::string_view text);
+
+// Three figures, by powers of 1024: "512 B", "1.50 GiB", "700 MiB"; "-" for what is no size.
+std::string FormatBytes(double bytes);
 
 // Its size as gRPC sends the text of a status: what is not plain ASCII takes three bytes each.
 size_t PercentEncodedBytes(std::string_view text);

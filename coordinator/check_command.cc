@@ -57,7 +57,9 @@ int CheckCommand(const std::string& journal) {
   std::printf("%s: %s\n", path.c_str(), Contents(*report).c_str());
   if (report->in_use) std::printf("its coordinator was running, or did not stop cleanly\n");
   const bool backup = !report->marked && !lock.valid();
-  if (backup) std::printf("no journal.mark lies beside it, so it cannot tell what came after it\n");
+  if (backup)
+    std::printf(
+        "there is no journal.mark beside it, so the check cannot tell what came after it\n");
   std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
   wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());
   if (wrong.empty()) {

@@ -80,7 +80,8 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                  "Trials with series of their own in /metrics")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_option("--tls-ca", flags.tls.ca, "PEM file of who may sign clients' certificates");
+  app.add_option("--tls-ca", flags.tls.ca,
+                 "PEM file of the authority that signs clients' certificates");
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
   app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));

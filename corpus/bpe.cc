@@ -52,7 +52,7 @@ ByteOrder MakeByteOrder() {
   return order;
 }
 
-// The bytes that printable text stands for, or "" when it is none.
+// The bytes that printable text stands for, or "" for other text.
 std::string FromPrintable(const ByteOrder& order, std::string_view text) {
   std::string bytes;
   for (size_t i = 0; i < text.size();) {
@@ -184,7 +184,7 @@ absl::StatusOr<BpeVocabulary> BpeVocabulary::Open(const std::string& path) {
   DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (file.bytes() > kVocabularyFileBytes) {
     return DataError("'" + path + "' has " + std::to_string(file.bytes()) +
-                     " bytes, which is no vocab.bpe; GPT-2's has 456318");
+                     " bytes, so it is not a vocab.bpe; GPT-2's has 456318");
   }
   std::string text(file.bytes(), '\0');
   DT_RETURN_IF_ERROR(file.ReadAt(0, text.data(), text.size()));
@@ -247,7 +247,7 @@ void BpeVocabulary::AddToken(std::string_view bytes, uint32_t left, uint32_t rig
   right_.push_back(static_cast<uint16_t>(right));
 }
 
-// Of the tokens that are the encoding of their own bytes: all of GPT-2's and of any vocabulary that
+// Holds tokens that are the encoding of their own bytes: all of GPT-2's and of any vocabulary that
 // was trained. Merges that were made up can name a pair that older ones never leave side by side.
 void BpeVocabulary::MakeTrie() {
   std::vector<bool> reached(end_of_text(), true);

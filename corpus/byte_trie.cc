@@ -93,7 +93,7 @@ struct ByteTrie::Builder {
         open.push_back(child);
       }
     }
-    // A leaf's children would lie behind all, where nothing is.
+    // A leaf's children would be behind all, where nothing is.
     const auto nowhere = static_cast<uint32_t>(nodes.size());
     nodes.resize(nodes.size() + kBytes);
     for (const uint32_t leaf : leaves) {

@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> Listed(const fs::path& wanted,
       return ConfigError("it has '..'; write it relative to the worker's --data-root");
     }
     if (component == "**") {
-      return ConfigError("it has '**', which is not understood; name each level with '*'");
+      return ConfigError("it has '**', which is not supported; name each level with '*'");
     }
     std::vector<fs::path> next;
     for (const fs::path& folder : matches) DT_RETURN_IF_ERROR(Expand(folder, component, next));

@@ -99,7 +99,8 @@ absl::StatusOr<std::vector<HellaSwagExample>> ReadPacked(const std::string& path
     for (int skipped = 0; skipped < 3; ++skipped) example.Next();
     HellaSwagExample& read = examples.emplace_back();
     read.label = example.Next();
-    if (example.Next() != kHellaSwagEndings) return At(path, place, "it has not four endings");
+    if (example.Next() != kHellaSwagEndings)
+      return At(path, place, "it does not have four endings");
     read.context = example.Text();
     for (std::vector<uint16_t>& ending : read.endings) ending = example.Text();
     if (!example.fits()) return At(path, place, "its texts are not as long as it says");
@@ -129,7 +130,7 @@ absl::StatusOr<HellaSwagExample> FromJson(std::string_view line, TextCodec& code
                                  [](const json& ending) { return ending.is_string(); });
   if (!field("ctx").is_string() || !texts || !label.is_number_integer()) {
     return DataError(
-        "it is no object with a text 'ctx', four texts 'endings' and a number 'label'");
+        "it is not an object with a text 'ctx', four texts 'endings' and a number 'label'");
   }
   HellaSwagExample example;
   example.context = codec.Encode(field("ctx").get_ref<const std::string&>());

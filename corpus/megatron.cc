@@ -40,7 +40,7 @@ std::string MegatronIndexOf(const std::string& bin_path) {
 
 absl::StatusOr<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes) {
   if (!IsMegatronIndex(header) || header.size() < kMegatronHeaderBytes) {
-    return Refused("is no Megatron index: it does not begin with MMIDIDX and a whole header");
+    return Refused("is not a Megatron index: it does not begin with MMIDIDX and a whole header");
   }
   if (const uint64_t version = Word(header, 9); version != 1) {
     return Refused("has version " + std::to_string(version) + "; only version 1 is read");
@@ -85,7 +85,7 @@ absl::Status CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes) {
                        std::to_string(lengths[i]) + " tokens from byte " +
                        std::to_string(starts[i]) + " on, where " + std::to_string(next) + " of " +
                        std::to_string(bin_bytes) +
-                       " bytes come before it; sequences must lie one after another");
+                       " bytes come before it; sequences must follow one another");
       }
       next += 2 * static_cast<uint64_t>(lengths[i]);
     }

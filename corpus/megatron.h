@@ -1,5 +1,5 @@
 // megatron.h: Megatron's pairs of files: NAME.bin is ids one after another, NAME.idx says where
-// each sequence of them lies.
+// each sequence of them is.
 //
 // Role:   checks that the .bin is the stream of its sequences, as Megatron's own tools write it, so
 //         that it can be read as one.

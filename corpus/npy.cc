@@ -107,7 +107,7 @@ std::string ShapeText(const std::vector<uint64_t>& shape) {
 bool IsNpy(std::string_view start) { return start.starts_with(kMagic); }
 
 absl::StatusOr<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes) {
-  if (!IsNpy(start)) return Refused("is no .npy file: it does not begin with \\x93NUMPY");
+  if (!IsNpy(start)) return Refused("is not a .npy file: it does not begin with \\x93NUMPY");
   if (start.size() < 12) return Refused("ends within its .npy header");
   const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3) {

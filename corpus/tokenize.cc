@@ -146,7 +146,7 @@ class Run {
     DT_RETURN_IF_ERROR(Save());
     if (progress_ && progress_(state_) == Go::kStop) {
       return CancelledError(saved()
-                                ? "stopped; the same command goes on behind the last whole shard"
+                                ? "stopped; the same command continues after the last whole shard"
                                 : "stopped before the end; no shard was written");
     }
     return absl::OkStatus();
@@ -215,7 +215,7 @@ absl::Status CheckOptions(const TokenizeOptions& options) {
                        "'; 'dtctl data fetch gpt2-vocab --output DIR' gets GPT-2's vocab.bpe");
   }
   if (options.tokenizer != Tokenizer::kGpt2 && !options.vocabulary.empty()) {
-    return ConfigError("--vocab is of --tokenizer gpt2; the byte tokenizer has none");
+    return ConfigError("--vocab is for --tokenizer gpt2; the byte tokenizer has no vocabulary");
   }
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return OutOfRange("--threads", options.threads, "from 1 to " + std::to_string(kThreadsMax));

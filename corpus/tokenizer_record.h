@@ -29,7 +29,7 @@ std::string RecordPathOf(const std::string& folder);
 std::string RecordText(const TokenizerRecord& record);
 // Errors: DataError.
 absl::StatusOr<TokenizerRecord> ParseRecord(const std::string& text);
-// Of the file's bytes, in hexadecimal. Errors: IoError.
+// SHA-256 of the file's bytes, in hexadecimal. Errors: IoError.
 absl::StatusOr<std::string> VocabularyHash(const std::string& path);
 
 // What is recorded beside these shards; nothing where no folder of theirs has a record.

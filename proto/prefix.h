@@ -1,5 +1,5 @@
-// prefix.h: the precompiled header of every unit that sees the messages: they, Abseil and the standard library's larger
-// headers. Units still include what they use.
+// prefix.h: the precompiled header of every unit that sees the messages: they, Abseil and the
+// standard library's larger headers. Units still include what they use.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ enum class Lines { kOne, kMany };
 std::string TextProblem(std::string_view text, size_t limit_bytes, Lines lines);
 // A piece of what was written, in quotes, short enough for a message.
 std::string Quote(std::string_view text);
-// Seconds of "60s", "1h30m", "500ms"; nullopt when it is none.
+// Seconds of "60s", "1h30m", "500ms"; nullopt for any other text.
 std::optional<double> DurationSeconds(std::string_view text);
 
 // The grid as indices: sizes of parameters, and exclusions as sets of value indices. Values that

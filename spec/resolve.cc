@@ -68,7 +68,7 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
   if (!set.contains("model.bias")) model.set_bias(true);
   if (!set.contains("model.vocab_size") || model.vocab_size() == 0) {
     model.set_vocab_size(internal::VocabularyOf(spec.data().tokenizer()));
-    // Of a published model, which is not padded: the trainer would.
+    // A published model's vocabulary is not padded, and the trainer would pad it.
     const bool published = preset->family == Family::kTinyTransformer;
     if (model.vocab_size() == 0 && published) model.set_vocab_size(kGpt2Vocabulary);
   }

@@ -15,7 +15,7 @@
 namespace dt::spec {
 
 // A logged row tells of everything since the row before, or of its own step alone; the latter
-// stands for all the steps in between.
+// is for all the steps in between.
 enum class Covers { kSinceRowBefore, kLoggedStep };
 
 struct StepColumn {
@@ -36,7 +36,7 @@ struct StepColumn {
 #name, Covers::covers, phase, title, &::dtrain::v1::StepRow::name, \
         &::dtrain::v1::StepRow::set_##name                             \
   }
-// Parts of a step stand in the order in which they happen.
+// Parts of a step are in the order in which they happen.
 inline constexpr std::array kStepColumns = {
     DT_COLUMN(tokens, kSinceRowBefore, "", ""),
     DT_COLUMN(seconds, kSinceRowBefore, "", ""),

@@ -263,7 +263,7 @@ ReadValue ReadGlob(const Field& field, std::string_view text) {
     }
     if (part == "**") {
       return Wrong(field, "bad_glob",
-                   absl::StrCat(field.path, " ", Quote(text), " has '**', which is not understood"),
+                   absl::StrCat(field.path, " ", Quote(text), " has '**', which is not supported"),
                    "name each level with '*'");
     }
   }

@@ -5,43 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/text.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
 namespace {
 
-// Plain where no reader could take it for something else, else in double quotes.
-std::string Text(const std::string& text) {
-  static const auto* words = new std::set<std::string>{"true", "false", "null", "yes", "no", "on",
-                                                       "off",  "y",     "n",    "nan", "inf"};
-  const bool plain =
-      !text.empty() && (absl::ascii_isalpha(text[0]) || text[0] == '_') &&
-      std::all_of(text.begin(), text.end(),
-                  [](char c) {
-                    return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.' || c == '/';
-                  }) &&
-      !words->contains(absl::AsciiStrToLower(text));
-  if (plain) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      absl::StrAppend(&quoted, "\\", std::string(1, c));
-    } else if (c == '\n') {
-      quoted += "\\n";
-    } else if (c == '\t') {
-      quoted += "\\t";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      absl::StrAppend(&quoted, "\\x", absl::Hex(byte, absl::kZeroPad2));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
+std::string Text(const std::string& text) { return IsPlainYaml(text) ? text : QuotedYaml(text); }
 
 std::string Written(const Field& field, const v1::Value& value) {
   const bool text = field.type == FieldType::kText || field.type == FieldType::kChoice;

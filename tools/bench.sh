@@ -1,11 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # bench.sh: the benchmarks, each a program that prints a table. README quotes them with the command.
 
+# From the build files, so that nothing has to be built to name them.
 bench_names() {
-  local program
-  for program in "$root"/build/bench/bench/*; do
-    if [ -f "$program" ] && [ -x "$program" ]; then basename -- "$program"; fi
-  done
+  sed -nE 's/^add_executable\((\w+).*/\1/p; s#^set\(launcher .*/bench/(\w+)\)#\1#p' \
+    "$root"/bench/*/CMakeLists.txt | sort
 }
 
 # bench_training_on_gpu [ARGUMENT…]: as gpu-test, the trainer alone with the torch that python3 imports, and no
@@ -26,16 +25,17 @@ command_bench() {
     bench_training_on_gpu "$@"
     return
   fi
-  setup --no-check
-  build_preset bench
   local name="${1:-}"
   if [ "$#" -gt 0 ]; then shift; fi
   if [ "$name" = list ]; then
     bench_names
     return 0
   fi
+  [ -z "$name" ] || bench_names | grep -qx -- "$name" ||
+    die "there is no benchmark '$name'; choose one of: $(bench_names | xargs)"
+  setup --no-check
+  build_preset bench
   if [ -n "$name" ]; then
-    [ -x "$root/build/bench/bench/$name" ] || die "no benchmark '$name'; there are: $(bench_names | xargs)"
     "$root/build/bench/bench/$name" "$@"
     return 0
   fi

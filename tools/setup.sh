@@ -8,7 +8,7 @@ build_packages=(
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libabsl-dev
   libsqlite3-dev prometheus-cpp-dev libcivetweb-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libcurl4-openssl-dev libspdlog-dev libfmt-dev libsystemd-dev libssl-dev libgtest-dev
-  libgmock-dev googletest libbenchmark-dev libgloo-dev
+  libgmock-dev googletest libgloo-dev
 )
 check_packages=(
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev shellcheck prometheus systemd

@@ -269,7 +269,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   if (!absl::ParseDuration(flags.disconnect_grace, &agent.disconnect_grace) ||
       agent.disconnect_grace < absl::ZeroDuration()) {
     return absl::InvalidArgumentError(absl::StrCat("--disconnect-grace '", flags.disconnect_grace,
-                                                   "' is no duration; write 90s or 30m"));
+                                                   "' is not a duration; write 90s or 30m"));
   }
   DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, share, agent.hello));
   agent.trainer_path = config.trainer.path;

@@ -1,5 +1,7 @@
 #include "cli/commands/app.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <set>
@@ -23,27 +25,20 @@ namespace dt::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "dtctl submits experiments to a dtrain coordinator and shows what came of them.";
+    "dtctl submits experiments to a dtrain coordinator and shows their results.";
 constexpr char kRootExamples[] =
     "dtctl up                            # a coordinator and workers on this machine\n"
     "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
-    "dtctl get experiments               # what there is\n"
+    "dtctl get experiments               # all of them\n"
     "dtctl explain last/3                # why trial 3 of the newest experiment waits\n"
     "dtctl best last                     # its best trial and checkpoint\n"
     "dtctl metrics last > metrics.csv    # every logged step";
-
-void SetExamples(CLI::App* app, const std::string& examples) { app->footer(examples); }
 
 // The innermost command that was written.
 const CLI::App* Chosen(const CLI::App& app) {
   const CLI::App* chosen = &app;
   while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
   return chosen;
-}
-
-std::string CommandLine(const CLI::App* app) {
-  if (app->get_parent() == nullptr) return "dtctl";
-  return absl::StrCat(CommandLine(app->get_parent()), " ", app->get_name());
 }
 
 std::vector<std::string> OptionNames(const CLI::App* app) {
@@ -112,7 +107,15 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
     return absl::StrCat("unknown option '", Printable(name), "'",
                         DidYouMean(name, OptionNames(chosen)));
   }
-  return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
+  std::string limit;
+  for (const CLI::Option* argument : chosen->get_options()) {
+    const int most = argument->get_items_expected_max();
+    const bool some = most > 1 && most < CLI::detail::expected_max_vector_size;
+    if (argument->get_positional() && some) {
+      limit = absl::StrCat("; '", CommandLine(chosen), "' takes at most ", most);
+    }
+  }
+  return absl::StrCat("unexpected argument '", Printable(rest.front()), "'", limit);
 }
 
 // Its beginning and its end, where somebody's whole file is in it.
@@ -225,8 +228,8 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
   app_.fallthrough();
   app_.add_option(
           "-o,--output", shared_.output,
-          "How to print: table, wide, json, yaml, csv, jsonl or name, as the command has it "
-          "[DTCTL_OUTPUT]")
+          "How to print: table, wide, json, yaml, csv, jsonl or name; not every command has "
+          "all [DTCTL_OUTPUT]")
       ->option_text("FORMAT");
   app_.add_option(
           "--address", shared_.address,
@@ -237,7 +240,7 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
                   "The coordinator, by a name of 'dtctl context list' [DTCTL_CONTEXT]")
       ->option_text("CONTEXT");
   app_.add_option("--tls-ca", shared_.tls.ca,
-                  "Whom to trust; all three --tls flags, or none [DTCTL_TLS_CA]")
+                  "The authority to trust; give all three --tls flags or none [DTCTL_TLS_CA]")
       ->option_text("FILE");
   app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate [DTCTL_TLS_CERT]")
       ->option_text("FILE");
@@ -245,8 +248,8 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
       ->option_text("FILE");
   app_.add_flag("--no-color", shared_.no_color, "No colour; so does NO_COLOR in the environment");
   app_.add_flag("--no-input", shared_.no_input, "Never ask; fail where a question would be asked");
-  app_.add_flag("-q,--quiet", shared_.quiet, "Data and errors only, no hints");
-  SetExamples(&app_, kRootExamples);
+  app_.add_flag("-q,--quiet", shared_.quiet, "Print data and errors, no hints");
+  app_.footer(kRootExamples);
 }
 
 CLI::App* CommandTree::AddGroup(const std::string& name, const std::string& help,
@@ -259,7 +262,7 @@ CLI::App* CommandTree::AddGroup(const std::string& name, const std::string& help
 CLI::App* CommandTree::Add(CLI::App* parent, const std::string& name, const std::string& help,
                            const std::string& examples) {
   CLI::App* app = parent->add_subcommand(name, help);
-  SetExamples(app, examples);
+  app->footer(examples);
   return app;
 }
 
@@ -271,6 +274,16 @@ const Command* CommandTree::Find(const CLI::App* app) const {
 std::vector<std::string> CommandTree::WordsOf(const CLI::Option* option) const {
   const auto found = words_.find(option);
   return found == words_.end() ? std::vector<std::string>() : found->second;
+}
+
+std::string CommandLine(const CLI::App* app) {
+  if (app->get_parent() == nullptr) return "dtctl";
+  return absl::StrCat(CommandLine(app->get_parent()), " ", app->get_name());
+}
+
+int UsableCores() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
 }
 
 std::unique_ptr<CommandTree> MakeCommandTree() {

@@ -79,6 +79,10 @@ void AddContextCommands(CommandTree& tree);
 void AddVersionCommands(CommandTree& tree);
 std::unique_ptr<CommandTree> MakeCommandTree();
 
+// "dtctl get trials".
+std::string CommandLine(const CLI::App* app);
+// The cores that this process may use.
+int UsableCores();
 // The page that --help prints of `app`.
 std::string HelpText(const CLI::App* app);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/view/format.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {

@@ -13,6 +13,7 @@
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "common/status.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -56,7 +57,7 @@ absl::Status NoCheckpoint(const ExportOptions& options) {
   if (std::filesystem::is_directory(options.source, code)) {
     return absl::InvalidArgumentError(
         absl::StrCat("folder '", source, "' has no ", trainer::kManifestName,
-                     ", so it is no checkpoint; name the folder of one, such as ",
+                     ", so it is not a checkpoint; name the folder of one, such as ",
                      "STORAGE/12/3/a1/step-500, or a trial with --storage DIR"));
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -65,8 +66,7 @@ absl::Status NoCheckpoint(const ExportOptions& options) {
       "checkpoint as 'dtctl get checkpoints' prints it, such as 12/3/a1/step-500"));
 }
 
-// A trial's name is often a folder's too, its own in the storage: with a storage the trial is
-// meant.
+// A trial's name may also be that of its folder in the storage: with --storage the trial is meant.
 absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOptions& options) {
   trainer::HfExportOptions chosen;
   chosen.output = options.output;
@@ -82,8 +82,7 @@ absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOp
     } else if (trial) {
       return absl::InvalidArgumentError(
           "for a trial, give --storage DIR, the workers' storage folder as this machine sees it; "
-          "or "
-          "name a checkpoint's folder");
+          "or name a checkpoint's folder");
     } else {
       return NoCheckpoint(options);
     }
@@ -95,7 +94,7 @@ absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOp
   if (!HasCheckpoint(chosen.checkpoint)) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no checkpoint '", Printable(chosen.checkpoint),
-                     "'; let --storage name the ", "--storage folder of ",
+                     "'; let --storage name the storage folder of ",
                      best.seen_by().empty() ? "the worker that wrote it"
                                             : Printable(absl::StrJoin(best.seen_by(), ", ")),
                      " as this machine sees it"));

@@ -15,7 +15,7 @@ namespace dt::cli {
 namespace {
 
 constexpr char kFilesLine[] = ":files";
-// What stands for the value of -o where it is how to print, and no file.
+// The name of -o's value where it is a format and not a file.
 constexpr char kFormatText[] = "FORMAT";
 // More than a person reads from.
 constexpr size_t kThingsShown = 100;

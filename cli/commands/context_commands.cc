@@ -37,6 +37,7 @@ absl::StatusOr<ExitCode> ListContexts(Session& session) {
     listing.items.push_back(std::move(item));
     listing.names.push_back(one.name);
   }
+  listing.columns = {"id", "address", "current", "tls_ca", "tls_cert", "tls_key"};
   Print(session, listing);
   return ExitCode::kOk;
 }
@@ -61,7 +62,8 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
                                     const CommandTree::Shared& shared) {
   DT_RETURN_IF_ERROR(CheckContextName(name));
   if (shared.address.empty()) {
-    return absl::InvalidArgumentError("which coordinator? add --address host:port");
+    return absl::InvalidArgumentError(
+        "--address is missing; add --address host:port, the coordinator that the name is for");
   }
   DT_RETURN_IF_ERROR(CheckAddress("--address", shared.address, PortZero::kRefused));
   const Context context = {
@@ -93,7 +95,7 @@ absl::StatusOr<ExitCode> RemoveContext(Session& session, const std::string& name
     if (found.ok()) contexts.Remove(name);
     return found;
   }));
-  session.Note(absl::StrCat("Context '", name, "' removed; its coordinator goes on."));
+  session.Note(absl::StrCat("Context '", name, "' removed; its coordinator keeps running."));
   return ExitCode::kOk;
 }
 
@@ -109,7 +111,7 @@ void AddContextCommands(CommandTree& tree) {
   tree.OnRun(app, {ListContexts, kListFormats});
 
   auto used = std::make_shared<std::string>();
-  app = tree.Add(group, "use", "Talk to this one from now on",
+  app = tree.Add(group, "use", "Use this coordinator from now on",
                  "dtctl context use lab\n"
                  "dtctl --context lab get workers     # once");
   app->add_option("CONTEXT", *used, "A name, as 'dtctl context list' shows it")->required();
@@ -119,7 +121,7 @@ void AddContextCommands(CommandTree& tree) {
   app = tree.Add(group, "add", "Give a coordinator a name, or change what a name means",
                  "dtctl context add lab --address train.example:7600 --tls-ca ca.crt "
                  "--tls-cert me.crt --tls-key me.key");
-  app->add_option("NAME", *added, "What to call it")->required();
+  app->add_option("NAME", *added, "The name")->required();
   const CommandTree* whole = &tree;
   tree.OnRun(app, {[added, whole](Session& session) {
                      return AddContext(session, *added, whole->shared());

@@ -11,17 +11,6 @@
 namespace dt::cli {
 namespace {
 
-const std::vector<Format> kDocumentFormats = {Format::kTable, Format::kJson, Format::kYaml};
-
-// What was done, for a person or a program.
-void Report(Session& session, std::string_view kind, const Json& fields, const std::string& text) {
-  if (session.format() == Format::kTable) {
-    session.out() << text << std::endl;
-  } else {
-    PrintDocument(session, kind, fields);
-  }
-}
-
 struct CancelOptions {
   std::string selector;
   std::string reason = "dtctl cancel";
@@ -40,10 +29,10 @@ absl::StatusOr<ExitCode> Cancel(Session& session, const CancelOptions& options) 
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::CancelResponse response, client->Cancel(request));
   const std::string what = NameOf(response.experiment(), selector.trial);
-  Report(session, "Cancelled", ToJson(response),
-         response.trials() == 0
-             ? absl::StrCat(what, " had ended already")
-             : absl::StrCat(what, ": cancelling ", Plural(response.trials(), "trial")));
+  PrintDocument(session, "Cancelled", ToJson(response),
+                response.trials() == 0 ? absl::StrCat(what, " had ended already\n")
+                                       : absl::StrCat(what, ": cancelling ",
+                                                      Plural(response.trials(), "trial"), "\n"));
   return ExitCode::kOk;
 }
 
@@ -56,7 +45,7 @@ struct RetryOptions {
 absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
   if (!options.failed && !options.cancelled) {
     return absl::InvalidArgumentError(
-        "which trials? add --failed, --cancelled, or both; finished ones are never run again");
+        "choose which trials: add --failed, --cancelled, or both; finished ones never run again");
   }
   DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   v1::RetryRequest request = Select<v1::RetryRequest>(selector);
@@ -65,10 +54,11 @@ absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::RetryResponse response, client->Retry(request));
   const std::string what = NameOf(response.experiment(), selector.trial);
-  Report(session, "Retried", ToJson(response),
-         response.trials() == 0 ? absl::StrCat(what, ": nothing to run again")
-                                : absl::StrCat(what, ": ", Plural(response.trials(), "trial"),
-                                               " waiting to run again"));
+  PrintDocument(session, "Retried", ToJson(response),
+                response.trials() == 0
+                    ? absl::StrCat(what, ": nothing to run again\n")
+                    : absl::StrCat(what, ": ", Plural(response.trials(), "trial"),
+                                   " waiting to run again\n"));
   return ExitCode::kOk;
 }
 
@@ -100,10 +90,11 @@ absl::StatusOr<ExitCode> Delete(Session& session, const DeleteOptions& options) 
   Json fields = Json::object();
   fields["experiment"] = experiment.experiment();
   fields["left_behind"] = Json::array();
-  for (const auto& one : response.left_behind())
+  for (const v1::CheckpointSummary& one : response.left_behind()) {
     fields["left_behind"].push_back(CheckpointJson(one));
-  Report(session, "Deleted", fields,
-         absl::StrCat("experiment ", experiment.experiment(), " deleted"));
+  }
+  PrintDocument(session, "Deleted", fields,
+                absl::StrCat("experiment ", experiment.experiment(), " deleted\n"));
   if (response.left_behind_size() > 0 && session.format() == Format::kTable) {
     session.Note("Its checkpoint files stay on the workers' storage until someone removes them:");
     for (const v1::CheckpointSummary& one : response.left_behind()) {
@@ -123,7 +114,7 @@ void AddControlCommands(CommandTree& tree) {
                            "dtctl cancel 12\n"
                            "dtctl cancel 12/3 --reason 'wrong data'");
   app->add_option("SEL", cancel->selector, "12, 12/3, last or last/3")->required();
-  app->add_option("--reason", cancel->reason, "Kept with the trials")->option_text("TEXT");
+  app->add_option("--reason", cancel->reason, "Why; kept with the trials")->option_text("TEXT");
   tree.OnRun(app, {[cancel](Session& s) { return Cancel(s, *cancel); }, kDocumentFormats});
 
   auto retry = std::make_shared<RetryOptions>();

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands/bar.h"
 #include "cli/view/format.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {

@@ -16,7 +16,7 @@ std::string TokenizeBar(const corpus::TokenizeProgress& progress, double seconds
 // What was written, as lines for a person.
 std::string TokenizeText(const corpus::TokenizeOptions& options,
                          const corpus::TokenizeSummary& summary);
-// What an experiment file says of such shards, with FOLDER for where they lie.
+// The data section of an experiment file for these shards, with FOLDER for their folder.
 std::string DataSection(const corpus::TokenizeOptions& options,
                         const corpus::TokenizeSummary& summary);
 Json TokenizeJson(const corpus::TokenizeSummary& summary);

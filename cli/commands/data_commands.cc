@@ -1,6 +1,4 @@
 // data_commands.cc: dtctl data tokenize: text to token shards, on this machine alone.
-#include <sched.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -26,21 +24,13 @@ absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOption
     });
   }();
   if (!summary.ok()) return CommandStatus(summary.status());
+  PrintDocument(session, "TokenizedData", TokenizeJson(*summary), TokenizeText(options, *summary));
   if (session.format() == Format::kTable) {
-    session.out() << TokenizeText(options, *summary) << std::flush;
     session.Note(
         absl::StrCat("In an experiment file, FOLDER relative to the workers' --data-root:\n  ",
                      DataSection(options, *summary)));
-  } else {
-    PrintDocument(session, "TokenizedData", TokenizeJson(*summary));
   }
   return ExitCode::kOk;
-}
-
-// One for each core that this process may use.
-int DefaultThreads() {
-  cpu_set_t cores;
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
 }
 
 // An option that takes one of two words.
@@ -61,7 +51,7 @@ void AddNames(CommandTree& tree, CLI::App* app, const std::string& option,
 }
 
 void AddTokenizer(CommandTree& tree, CLI::App* app, corpus::TokenizeOptions& options) {
-  options.threads = DefaultThreads();
+  options.threads = UsableCores();
   AddNames<corpus::Tokenizer>(
       tree, app, "--tokenizer",
       {{"byte", corpus::Tokenizer::kByte}, {"gpt2", corpus::Tokenizer::kGpt2}},
@@ -142,7 +132,7 @@ void AddDataCommands(CommandTree& tree) {
                      if (*overwrite) chosen.existing = corpus::Existing::kReplace;
                      return Tokenize(session, chosen);
                    },
-                   {Format::kTable, Format::kJson, Format::kYaml}});
+                   kDocumentFormats});
 }
 
 }  // namespace dt::cli

@@ -16,7 +16,6 @@
 namespace dt::cli {
 namespace {
 
-const std::vector<Format> kDocumentFormats = {Format::kTable, Format::kJson, Format::kYaml};
 constexpr int kKeyWidth = 16;
 
 // "  key             text"; nothing when there is no text.
@@ -44,22 +43,6 @@ std::string ShortFingerprint(const std::string& fingerprint) {
   return Printable(fingerprint.size() > kShown ? fingerprint.substr(0, kShown) + "…" : fingerprint);
 }
 
-std::string BuildText(const v1::Provenance& provenance) {
-  if (provenance.program_version().empty()) return kNone;
-  return absl::StrCat(provenance.program_version(), " (", provenance.program_revision(), ")");
-}
-
-std::string TorchText(const v1::Provenance& provenance) {
-  std::string text = provenance.torch_version();
-  if (!provenance.cuda_version().empty()) {
-    absl::StrAppend(&text, ", CUDA ", provenance.cuda_version());
-  }
-  if (!provenance.nccl_version().empty()) {
-    absl::StrAppend(&text, ", NCCL ", provenance.nccl_version());
-  }
-  return text.empty() ? kNone : Printable(text);
-}
-
 Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
   Table table;
   table.columns = {{"TRIAL"},
@@ -73,7 +56,7 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
     const v1::Provenance& provenance = trial.provenance();
     if (provenance.program_version().empty()) continue;  // has never been prepared
     table.rows.push_back({{TrialName(trial)},
-                          {Printable(BuildText(provenance))},
+                          {BuildText(provenance)},
                           {TorchText(provenance)},
                           {Printable(provenance.device_name())},
                           {Printable(provenance.host())},
@@ -182,14 +165,10 @@ Cell TrialStateCell(const v1::TrialSummary& trial) {
   return cell;
 }
 
-void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial, uint64_t best_step) {
+void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (trial.has_latest()) AppendFact(lines, "loss", {FormatLoss(trial.latest().loss())});
   AppendFact(lines, "val loss", {FormatLoss(trial.val_loss())});
-  if (std::isfinite(trial.best_val_loss())) {
-    AppendFact(lines, "best",
-               {absl::StrCat(FormatLoss(trial.best_val_loss()),
-                             best_step == 0 ? "" : absl::StrCat(" at step ", best_step))});
-  }
+  AppendFact(lines, "best", {BestText(trial)});
   AppendFact(lines, "tokens/s", {RateText(trial)});
   if (const std::string share = AllReduceText(trial); share != kNone) {
     AppendFact(lines, "all-reduce",
@@ -202,34 +181,27 @@ void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial, uint
   if (!Ended(trial.state())) AppendFact(lines, "time left", {FormatDuration(trial.eta_seconds())});
 }
 
-// A trial's validations with all that they measured; of step 0 when there is none.
-struct Validations {
-  v1::Evaluation newest;
-  v1::Evaluation best;
-};
-absl::StatusOr<Validations> FindValidations(Client& client, const v1::TrialSummary& trial) {
+// A trial's newest validation with all that it measured; of step 0 when there is none.
+absl::StatusOr<v1::Evaluation> FindValidation(Client& client, const v1::TrialSummary& trial) {
   v1::ReadMetricsRequest request;
   request.set_experiment(trial.experiment());
   request.set_trial(trial.trial());
   request.set_page_size(1000);
-  Validations found;
+  v1::Evaluation newest;
   // Evaluations come before all rows.
   for (;;) {
     DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client.ReadMetrics(request));
     for (const v1::EvaluationRow& row : page.evaluations()) {
       const v1::Evaluation& one = row.evaluation();
-      if (one.split() != "val") continue;
-      if (one.step() >= found.newest.step()) found.newest = one;
-      if (found.best.step() == 0 || one.loss() < found.best.loss()) found.best = one;
+      if (one.split() == "val" && one.step() >= newest.step()) newest = one;
     }
-    if (page.rows_size() > 0 || page.next_page_token().empty()) return found;
+    if (page.rows_size() > 0 || page.next_page_token().empty()) return newest;
     request.set_page_token(page.next_page_token());
   }
 }
 
 std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
-                             const Validations& validations) {
-  const v1::Evaluation& evaluation = validations.newest;
+                             const v1::Evaluation& evaluation) {
   const v1::TrialSummary& trial = found.trial();
   const v1::Provenance& provenance = trial.provenance();
   std::vector<Line> lines = {
@@ -237,7 +209,7 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
   AppendFact(lines, "state", TrialStateCell(trial));
   AppendFact(lines, "why", {Printable(found.explanation())});
   AppendFact(lines, "message", {Printable(trial.message())});
-  AppendNumbers(lines, trial, validations.best.step());
+  AppendNumbers(lines, trial);
   if (evaluation.has_hellaswag_acc()) {
     AppendFact(
         lines, "HellaSwag",
@@ -253,7 +225,7 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
   }
   if (!provenance.program_version().empty()) {
     AppendTitle(lines, "provenance");
-    AppendFact(lines, "build", {Printable(BuildText(provenance))});
+    AppendFact(lines, "build", {BuildText(provenance)});
     AppendFact(lines, "LibTorch", {TorchText(provenance)});
     AppendFact(
         lines, "device",
@@ -382,8 +354,8 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
     case Format::kCsv:
     case Format::kJsonl:
     case Format::kName: {
-      DT_ASSIGN_OR_RETURN(const Validations validations, FindValidations(*client, trial.trial()));
-      session.Print(TrialLines(trial, validations));
+      DT_ASSIGN_OR_RETURN(const v1::Evaluation newest, FindValidation(*client, trial.trial()));
+      session.Print(TrialLines(trial, newest));
       break;
     }
   }

@@ -11,6 +11,7 @@
 #include "cli/commands/bar.h"
 #include "cli/fetch/fetch.h"
 #include "cli/view/format.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -29,18 +30,12 @@ std::string Names() {
 }
 
 void Report(Session& session, const DataSet& set, const std::vector<Fetched>& files) {
-  if (session.format() == Format::kTable) {
-    for (const Fetched& one : files) {
-      session.out() << Printable(one.path) << "  "
-                    << FormatBytes(static_cast<double>(one.file.bytes))
-                    << (one.how == Fetched::How::kWasThere ? ", was there" : "") << "\n";
-    }
-    session.out() << std::flush;
-    session.Note(set.about);
-    return;
-  }
+  std::string text;
   Json json = {{"name", set.name}, {"about", set.about}, {"files", Json::array()}};
   for (const Fetched& one : files) {
+    absl::StrAppend(&text, Printable(one.path), "  ",
+                    FormatBytes(static_cast<double>(one.file.bytes)),
+                    one.how == Fetched::How::kWasThere ? ", was there\n" : "\n");
     json["files"].push_back(
         {{"path", one.path},
          {"bytes", one.file.bytes},
@@ -48,7 +43,8 @@ void Report(Session& session, const DataSet& set, const std::vector<Fetched>& fi
           one.file.sha256},
          {"downloaded", one.how == Fetched::How::kDownloaded}});
   }
-  PrintDocument(session, "FetchedData", json);
+  PrintDocument(session, "FetchedData", json, text);
+  if (session.format() == Format::kTable) session.Note(set.about);
 }
 
 absl::StatusOr<ExitCode> Fetch(Session& session, const std::string& name,
@@ -103,8 +99,8 @@ void AddFetchCommand(CommandTree& tree, CLI::App* data) {
                     }),
                 std::move(known));
   app->add_option("--output", *folder, "The folder for its files")->option_text("DIR")->required();
-  tree.OnRun(app, {[=](Session& session) { return Fetch(session, *name, *folder); },
-                   {Format::kTable, Format::kJson, Format::kYaml}});
+  tree.OnRun(app,
+             {[=](Session& session) { return Fetch(session, *name, *folder); }, kDocumentFormats});
 }
 
 }  // namespace dt::cli

@@ -50,7 +50,9 @@ absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
   DT_RETURN_IF_ERROR(CheckAtLeast("-k", options.count, 1));
   const auto count = static_cast<size_t>(options.count);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  DT_ASSIGN_OR_RETURN(LiveState state, FetchExperiment(*client, selector));
+  auto request = Select<v1::GetExperimentRequest>(selector);
+  DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
+  DT_ASSIGN_OR_RETURN(LiveState state, FetchExperiment(*client, {false, request.experiment()}));
   const v1::ExperimentSummary& experiment = state.experiment;
   std::erase_if(state.trials, [](const auto& t) { return !std::isfinite(t.metric_value()); });
   if (state.trials.empty()) {
@@ -72,6 +74,8 @@ absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
     listing.items.push_back(BestJson(*ranked[i], checkpoint));
     listing.names.push_back(TrialName(*ranked[i]));
   }
+  listing.columns = WithParameters(
+      CsvColumns(BestJson(Whole<v1::TrialSummary>(), Whole<v1::CheckpointSummary>())), paths);
   Print(session, listing);
   return ExitCode::kOk;
 }
@@ -112,7 +116,7 @@ void AddFollowCommands(CommandTree& tree) {
                  "dtctl best 12 -k 5\n"
                  "dtctl best 12 -o json | jq -r '.items[0].checkpoint.path'");
   app->add_option("EXP", best->selector, "12, or last for the newest")->required();
-  app->add_option("-k", best->count, "How many; 1 unless given")->option_text("N");
+  app->add_option("-k", best->count, "How many to show; 1 unless given")->option_text("N");
   tree.OnRun(app, {[best](Session& session) { return Best(session, *best); }, kListFormats});
 }
 

@@ -8,9 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/commands/app.h"
+#include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
 #include "common/status.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -83,7 +85,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
   Listing listing;
   listing.kind = "ExperimentList";
   listing.empty = options.labels.empty() ? "No experiments yet; start one with 'dtctl submit FILE'."
-                                         : "No such experiments.";
+                                         : "No experiment has these labels.";
   listing.table.columns = {{"EXPERIMENT", Align::kRight, Shown::kAlways, "EXP"},
                            {"NAME", Align::kLeft, Shown::kAlways, "", 12},
                            {"STATE"},
@@ -98,6 +100,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
                            {"BEST", Align::kRight},
                            {"AGE", Align::kRight, Shown::kAlways, "", 0, 3},
                            {"LABELS", Align::kLeft, Shown::kWide}};
+  listing.columns = CsvColumns(ExperimentJson(v1::ExperimentSummary()));
   for (const v1::ExperimentSummary& one : experiments) {
     const std::string id = absl::StrCat(one.experiment());
     const bool has_best = one.best_trial() != 0;
@@ -140,8 +143,12 @@ absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptio
   return requests;
 }
 
-absl::StatusOr<std::vector<v1::TrialSummary>> FindTrials(Session& session,
-                                                         const GetOptions& options) {
+struct FoundTrials {
+  std::vector<v1::TrialSummary> all;
+  std::vector<std::string> paths;  // of the parameters of their experiments, for CSV
+};
+
+absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& options) {
   DT_ASSIGN_OR_RETURN(auto requests, RequestsOf<v1::ListTrialsRequest>(session, options));
   std::vector<v1::TrialState> states;
   for (const std::string& word : options.states) {
@@ -154,13 +161,20 @@ absl::StatusOr<std::vector<v1::TrialSummary>> FindTrials(Session& session,
     }
   }
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  std::vector<v1::TrialSummary> all;
+  FoundTrials found;
   for (v1::ListTrialsRequest& request : requests) {
+    if (session.format() == Format::kCsv) {
+      DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
+      for (const std::string& path : paths) {
+        const bool known = std::count(found.paths.begin(), found.paths.end(), path) > 0;
+        if (!known) found.paths.push_back(path);
+      }
+    }
     for (v1::TrialState state : states) request.add_states(state);
     DT_ASSIGN_OR_RETURN(auto trials, client->ListTrials(request));
-    std::move(trials.begin(), trials.end(), std::back_inserter(all));
+    std::move(trials.begin(), trials.end(), std::back_inserter(found.all));
   }
-  return all;
+  return found;
 }
 
 std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Swept>& swept) {
@@ -172,7 +186,7 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
                 {StepText(trial)},
                 {trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone},
                 {FormatLoss(trial.val_loss())},
-                {FormatLoss(trial.best_val_loss())},
+                {BestText(trial)},
                 {RateText(trial)},
                 {AllReduceText(trial)},
                 {live ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
@@ -183,10 +197,11 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
 }
 
 absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
-  DT_ASSIGN_OR_RETURN(const auto trials, FindTrials(session, options));
+  DT_ASSIGN_OR_RETURN(const FoundTrials found, FindTrials(session, options));
+  const std::vector<v1::TrialSummary>& trials = found.all;
   Listing listing;
   listing.kind = "TrialList";
-  listing.empty = "No such trials.";
+  listing.empty = "No trial matches.";
   const std::vector<Swept> swept = SweptParameters(trials);
   listing.table.columns = {{"TRIAL"}};
   for (const Swept& one : swept) {
@@ -200,6 +215,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
                                {{"ATTEMPTS", Align::kRight, Shown::kWide},
                                 {"WORKERS", Align::kLeft, Shown::kWide},
                                 {"NOTE", Align::kLeft, Shown::kAlways, "", 12}});
+  listing.columns = WithParameters(CsvColumns(TrialJson(Whole<v1::TrialSummary>())), found.paths);
   for (const v1::TrialSummary& trial : trials) {
     listing.table.rows.push_back(TrialCells(trial, swept));
     listing.items.push_back(TrialJson(trial));
@@ -214,8 +230,8 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
   DT_ASSIGN_OR_RETURN(const auto workers, client->ListWorkers());
   Listing listing;
   listing.kind = "WorkerList";
-  listing.empty =
-      workers.empty() ? "No workers have reported; start one with 'dtworker'." : "No such workers.";
+  listing.empty = workers.empty() ? "No workers have reported; start one with 'dtworker'."
+                                  : "No worker has these labels.";
   listing.table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, "", 10},
                            {"STATE"},
                            {"DEVICE"},
@@ -227,6 +243,7 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
                            {"STORAGE", Align::kLeft, Shown::kWide},
                            {"PEER", Align::kLeft, Shown::kWide},
                            {"LABELS", Align::kLeft, Shown::kWide}};
+  listing.columns = CsvColumns(WorkerJson(v1::WorkerSummary()));
   for (const v1::WorkerSummary& one : workers) {
     if (!HasAll(one.labels(), labels)) continue;
     const Style style = one.state() == "busy"   ? Style::kBusy
@@ -270,6 +287,7 @@ absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options)
                            {"PATH UNDER --storage", Align::kLeft, Shown::kAlways, "PATH", 0},
                            {"STORAGE", Align::kLeft, Shown::kWide},
                            {"SEEN BY", Align::kLeft, Shown::kAlways, "", 8}};
+  listing.columns = CsvColumns(CheckpointJson(v1::CheckpointSummary()));
   for (const v1::CheckpointSummary& one : checkpoints) {
     const v1::CheckpointRef& ref = one.checkpoint();
     const std::string seen = absl::StrJoin(one.seen_by(), ",");

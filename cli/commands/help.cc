@@ -14,11 +14,6 @@ namespace {
 constexpr int kColumn = 30;
 constexpr int kWidth = 96;
 
-std::string FullName(const CLI::App* app) {
-  if (app->get_parent() == nullptr) return "dtctl";
-  return absl::StrCat(FullName(app->get_parent()), " ", app->get_name());
-}
-
 void AppendEntry(std::string& page, const std::string& name, const std::string& help) {
   std::string line = PadRight(absl::StrCat("  ", name), kColumn);
   if (DisplayWidth(line) > kColumn) {
@@ -64,7 +59,7 @@ void AppendOptions(std::string& page, const std::string& title, const CLI::App* 
 }  // namespace
 
 std::string HelpText(const CLI::App* app) {
-  std::string page = absl::StrCat(app->get_description(), "\n\nUsage: ", FullName(app));
+  std::string page = absl::StrCat(app->get_description(), "\n\nUsage: ", CommandLine(app));
   std::string arguments;
   for (const CLI::Option* option : app->get_options()) {
     if (!option->get_positional()) continue;

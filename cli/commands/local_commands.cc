@@ -1,6 +1,4 @@
 // local_commands.cc: dtctl up | down: a coordinator and workers of this machine.
-#include <sched.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -33,8 +31,7 @@ void Complete(Session& session, ClusterOptions& options) {
       StateHome(terminal.environment("XDG_STATE_HOME"), terminal.environment("HOME"));
   options.programs = terminal.programs;
   options.has_gpus = HasGpus();
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) == 0) options.cores = CPU_COUNT(&cores);
+  options.cores = UsableCores();
 }
 
 // Until the coordinator knows every worker that was started.
@@ -173,19 +170,19 @@ void AddLocalCommands(CommandTree& tree) {
       "dtctl up --slots 4      # CPU slots\n"
       "dtctl up --gpus 0,1 --data-root /data");
   const auto add_name = [](CLI::App* command, std::string& name) {
-    command->add_option("--name", name, "What to call it, its context too; local unless given")
+    command
+        ->add_option("--name", name, "The name of the cluster and its context; local unless given")
         ->option_text("NAME");
   };
-  app->add_option("--slots", up->cpu_slots, "So many CPU slots, which share the cores")
+  app->add_option("--slots", up->cpu_slots, "Start N CPU slots, which share the cores")
       ->option_text("N");
   app->add_option("--gpus", up->gpus, "all, or the numbers of some, such as 0,1")
       ->option_text("GPUS");
   app->add_option("--data-root", up->data_root,
-                  "The folder that paths in experiment files begin at; one of its own unless given")
+                  "The folder that paths in experiment files are relative to; its own unless given")
       ->option_text("DIR");
   add_name(app, up->name);
-  tree.OnRun(app, {[up](Session& session) { return Up(session, *up); },
-                   {Format::kTable, Format::kJson, Format::kYaml}});
+  tree.OnRun(app, {[up](Session& session) { return Up(session, *up); }, kDocumentFormats});
 
   auto down = std::make_shared<DownOptions>();
   app = tree.Add(&tree.app(), "down",

@@ -26,6 +26,7 @@
 #include "cli/view/metric_rows.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -223,8 +224,7 @@ absl::StatusOr<Drawn> FindDrawn(Session& session, Client& client, const PlotOpti
 absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSummary& trial,
                                                const std::string& metric) {
   report::TextSeries series;
-  const std::string assignments = AssignmentsText(trial);
-  series.name = absl::StrCat(TrialName(trial), assignments == kNone ? "" : "  " + assignments);
+  series.name = LineName(trial);
   MetricRows rows(trial.experiment(), {metric}, Attempts::kValidOnly);
   const auto take = [&](const std::vector<Json>& ready) {
     for (const Json& row : ready) {

@@ -113,7 +113,7 @@ absl::StatusOr<v1::TrialSummary> FetchTrial(Client& client, const Selector& sele
                    selector.last ? "last" : absl::StrCat(selector.experiment), "' lists them"));
 }
 
-// The ranks of a trial are numbered from 0; -1 stands for all. Errors: InvalidArgument, NotFound.
+// The ranks of a trial are numbered from 0; -1 means all. Errors: InvalidArgument, NotFound.
 absl::StatusOr<int> ChosenRank(const LogOptions& options, const v1::TrialSummary& trial) {
   if (!options.rank.has_value()) return -1;
   DT_RETURN_IF_ERROR(CheckAtLeast("--rank", *options.rank, 0));
@@ -135,7 +135,7 @@ void TellWaiting(Session& session, const v1::TrialSummary& trial, std::string& t
   if (trial.state() != v1::TRIAL_PENDING || trial.waiting() == told) return;
   told = trial.waiting();
   session.Note(absl::StrCat("trial ", TrialName(trial), " waits: ", Printable(told),
-                            "; what it prints comes here once it starts"));
+                            "; its lines appear here once it starts"));
 }
 
 absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
@@ -172,8 +172,9 @@ absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
   }
   if (!printer.printed()) {
     const bool chosen = !options.since.empty() || !options.grep.empty();
-    session.Note(absl::StrCat("no lines of ", rank < 0 ? "" : absl::StrCat("rank ", rank, " of "),
-                              "trial ", TrialName(trial), chosen ? " are like that" : " are kept"));
+    session.Note(absl::StrCat("there are no ", chosen ? "matching " : "", "lines of ",
+                              rank < 0 ? "" : absl::StrCat("rank ", rank, " of "), "trial ",
+                              TrialName(trial)));
   }
   return ExitCode::kOk;
 }
@@ -199,18 +200,13 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   // "last" is settled once: pages must not change experiment on the way.
   v1::ReadMetricsRequest request = Select<v1::ReadMetricsRequest>(selector);
-  if (selector.last) {
-    DT_ASSIGN_OR_RETURN(const auto found,
-                        client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
-    request.set_last(false);
-    request.set_experiment(found.summary().experiment());
-  }
+  DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
   request.set_all_attempts(options.all_attempts);
   DT_ASSIGN_OR_RETURN(
       const auto trials,
       client->ListTrials(Select<v1::ListTrialsRequest>({false, request.experiment()})));
   MetricRows rows(request.experiment(), options.metrics,
-                  options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, trials);
+                  options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, paths, trials);
   const bool csv = session.format() == Format::kCsv;
   bool headed = !csv;
   const auto print = [&](const std::vector<Json>& ready) {
@@ -239,12 +235,11 @@ void AddStreamCommands(CommandTree& tree) {
   app->add_option("TRIAL", logs->selector, "12/3 or last/3")->required();
   app->add_flag("-f,--follow", logs->follow, "Go on until the trial has ended");
   app->add_option("--rank", logs->rank, "Only this rank; all when left out")->option_text("N");
-  app->add_option("--tail", logs->tail, "Of what is stored, only the last so many lines")
-      ->option_text("N");
-  app->add_option("--since", logs->since, "Only lines of the last so long, such as 90s or 2h")
+  app->add_option("--tail", logs->tail, "Only the last N of the stored lines")->option_text("N");
+  app->add_option("--since", logs->since, "Only lines written within this time, such as 90s or 2h")
       ->option_text("DURATION");
   app->add_option("--grep", logs->grep, "Only lines that contain this text")->option_text("TEXT");
-  app->add_flag("--timestamps", logs->timestamps, "Each line with its time, in UTC");
+  app->add_flag("--timestamps", logs->timestamps, "Begin each line with its time, in UTC");
   tree.OnRun(app, {[logs](Session& session) { return Logs(session, *logs); },
                    {Format::kTable, Format::kJsonl}});
 
@@ -255,13 +250,13 @@ void AddStreamCommands(CommandTree& tree) {
                  "dtctl metrics 12 -o jsonl | jq -c '{trial, step, loss}'");
   app->add_option("SEL", metrics->selector, "12, 12/3, last or last/3")->required();
   tree.SetWords(app->add_option("--metric", metrics->metrics,
-                                absl::StrCat("Only this one; may be repeated. There are: ",
+                                absl::StrCat("Only this column; may be repeated. One of: ",
                                              absl::StrJoin(MetricNames(), ", ")))
                     ->option_text("NAME")
                     ->allow_extra_args(false),
                 MetricNames());
   app->add_flag("--all-attempts", metrics->all_attempts,
-                "Also rows that a later attempt made again, marked superseded");
+                "Also rows that a later attempt repeated, marked superseded");
   tree.OnRun(app, {[metrics](Session& session) { return Metrics(session, *metrics); },
                    {Format::kCsv, Format::kJsonl}});
 }

@@ -128,6 +128,9 @@ Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) 
     listing.names.push_back(absl::StrCat(one.trial()));
   }
   const std::vector<Swept> swept = SweptParameters(trials);
+  std::vector<std::string> paths;
+  for (const Swept& one : swept) paths.push_back(one.path);
+  listing.columns = WithParameters(CsvColumns(ToJson(v1::ExpandedTrial())), paths);
   listing.table.columns = {{"TRIAL", Align::kRight}};
   for (const Swept& one : swept) listing.table.columns.push_back({one.header, Align::kRight});
   for (size_t i = 0; i < trials.size() && i < shown; ++i) {
@@ -181,19 +184,17 @@ absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
 
 void ShowSubmitted(Session& session, const SubmitOptions& options,
                    const v1::SubmitResponse& response) {
-  const std::string text =
-      absl::StrCat("experiment ", response.experiment(), ": ", Plural(response.trials(), "trial"),
-                   " on ", Printable(response.device()), response.existed() ? " (known)" : "");
+  const std::string text = absl::StrCat(
+      "experiment ", response.experiment(), ": ", Plural(response.trials(), "trial"), " on ",
+      Printable(response.device()), response.existed() ? " (known)" : "", "\n");
   Json fields = ToJson(response);
   fields.erase("expanded");
   if (options.id_only || session.format() == Format::kName) {
     session.out() << response.experiment() << std::endl;
-  } else if (session.format() == Format::kTable) {
-    session.out() << text << std::endl;
   } else if (session.format() == Format::kCsv) {
-    session.out() << CsvText({fields}) << std::flush;
+    session.out() << CsvText(CsvColumns(fields), {fields}) << std::flush;
   } else {
-    PrintDocument(session, "Submitted", fields);
+    PrintDocument(session, "Submitted", fields, text);
   }
   if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
   if (!options.follow && !options.wait && !options.id_only) {
@@ -231,16 +232,13 @@ absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options
   DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;
   DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(loaded.content.spec));
-  if (session.format() == Format::kTable) {
-    session.out() << Printable(loaded.name) << ": valid, " << Plural(expanded.size(), "trial")
-                  << std::endl;
-  } else {
-    Json fields = {{"file", loaded.name},
-                   {"valid", true},
-                   {"warnings", loaded.content.warnings.size()},
-                   {"trials", expanded.size()}};
-    PrintDocument(session, "Validation", fields);
-  }
+  PrintDocument(
+      session, "Validation",
+      {{"file", loaded.name},
+       {"valid", true},
+       {"warnings", loaded.content.warnings.size()},
+       {"trials", expanded.size()}},
+      absl::StrCat(Printable(loaded.name), ": valid, ", Plural(expanded.size(), "trial"), "\n"));
   return ExitCode::kOk;
 }
 
@@ -315,7 +313,7 @@ void AddSubmitCommands(CommandTree& tree) {
                  "dtctl validate grid.yaml -o json   # errors with file, line and column");
   AddFileOptions(app, validate);
   tree.OnRun(app, {[validate](Session& session) { return Validate(session, *validate); },
-                   {Format::kTable, Format::kJson, Format::kYaml}});
+                   kDocumentFormats});
 
   auto resolve = std::make_shared<SubmitOptions>();
   app =

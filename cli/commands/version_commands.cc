@@ -30,11 +30,7 @@ absl::StatusOr<ExitCode> Version(Session& session, bool client_only) {
       unreachable = status.status();
     }
   }
-  if (session.format() == Format::kTable) {
-    session.out() << text << std::flush;
-  } else {
-    PrintDocument(session, "Version", fields);
-  }
+  PrintDocument(session, "Version", fields, text);
   if (!unreachable.ok()) return unreachable;
   return ExitCode::kOk;
 }
@@ -48,7 +44,7 @@ void AddVersionCommands(CommandTree& tree) {
                            "dtctl version --client -o json");
   app->add_flag("--client", *client_only, "This program alone, without asking the coordinator");
   tree.OnRun(app, {[client_only](Session& session) { return Version(session, *client_only); },
-                   {Format::kTable, Format::kJson, Format::kYaml}});
+                   kDocumentFormats});
 
   auto shell = std::make_shared<std::string>();
   app = tree.Add(&tree.app(), "completion",

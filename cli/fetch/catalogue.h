@@ -1,4 +1,4 @@
-// catalogue.h: the public data sets that `dtctl data fetch` knows: where they lie, how they are
+// catalogue.h: the public data sets that `dtctl data fetch` knows: where they are, how they are
 // recognised.
 #pragma once
 

@@ -6,31 +6,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/view/format.h"
 
 namespace dt::cli {
 namespace {
 
 // A screen or two; a file with more is wrong in the same way again and again.
 constexpr size_t kDiagnosticsMax = 100;
-// Of a long source line, what fits beside the caret on a terminal.
+// A long source line is cut to what fits beside the caret on a terminal.
 constexpr size_t kShownBefore = 60;
 constexpr size_t kShown = 110;
-
-// Terminals obey control characters; a file must not.
-std::string Printable(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool c1 =
-        byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (byte < 0x20 || byte == 0x7f || c1) {
-      absl::StrAppend(&out, "\\x", absl::Hex(byte, absl::kZeroPad2));
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
 
 bool Continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
@@ -39,7 +24,7 @@ std::string Enclosing(const std::string& path) {
   const size_t end = path.find_last_of(".[");
   if (end == std::string::npos) return "";
   std::string parent = path.substr(0, end);
-  // Names under parameters hold dots: "parameters.optimizer.lr" stands in "parameters".
+  // Names under parameters hold dots: "parameters.optimizer.lr" is in "parameters".
   if (path[end] == '.' && parent.compare(0, 11, "parameters.") == 0) return "parameters";
   return parent;
 }
@@ -48,27 +33,20 @@ void AppendSource(const Diagnostic& diagnostic, std::string& out) {
   std::string line = diagnostic.source_line;
   std::replace(line.begin(), line.end(), '\t', ' ');
   size_t column = std::min(static_cast<size_t>(std::max(diagnostic.column, 1)) - 1, line.size());
-  std::string ahead;  // marks what is cut off on the left; one column wide
+  std::string ahead;  // marks what is cut off on the left
+  size_t cut = 0;
   if (line.size() > kShown && column > kShownBefore) {
-    size_t cut = column - kShownBefore;
+    cut = column - kShownBefore;
     while (cut < line.size() && Continues(line[cut])) ++cut;
-    line = line.substr(cut);
     column -= cut;
     ahead = "…";
   }
-  std::string behind;
-  if (line.size() > kShown) {
-    size_t end = kShown;
-    while (end > 0 && Continues(line[end])) --end;
-    line.resize(end);
-    behind = "…";
-  }
-  const size_t before = static_cast<size_t>(std::count_if(
-      line.begin(), line.begin() + static_cast<std::ptrdiff_t>(std::min(column, line.size())),
-      [](char c) { return !Continues(c); }));
+  line = line.substr(cut, 8 * kShown);  // however long it is, in bytes, which may be eight a column
+  const int before = DisplayWidth(ahead) + DisplayWidth(Printable(line.substr(0, column)));
   const std::string enclosing = Enclosing(diagnostic.path);
-  absl::StrAppend(&out, absl::StrFormat("%5d | ", diagnostic.line), ahead, Printable(line), behind,
-                  "\n      | ", std::string(before + (ahead.empty() ? 0 : 1), ' '), "^",
+  absl::StrAppend(&out, absl::StrFormat("%5d | ", diagnostic.line), ahead,
+                  Truncate(Printable(line), static_cast<int>(kShown)), "\n      | ",
+                  std::string(before, ' '), "^",
                   enclosing.empty() ? "" : absl::StrCat(" in ", Printable(enclosing)), "\n");
 }
 

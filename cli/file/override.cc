@@ -157,7 +157,7 @@ void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
     if (node->kind != Kind::kMap) {
       tree.problems.push_back(
           {mark, "", "wrong_type",
-           absl::StrCat("nothing can be set under what is no map, for '", key, "'"), ""});
+           absl::StrCat("'", key, "' cannot be set: what would hold it is not a map"), ""});
       return;
     }
     YamlEntry* entry = Find(*node, key);

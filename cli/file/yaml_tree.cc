@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -214,21 +215,17 @@ class Builder : public YAML::EventHandler {
   bool gave_up_ = false;
 };
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 // Where the bytes stop being text a person could have typed; nullopt: nowhere.
 std::optional<size_t> FirstBadByte(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x80) {
-      const bool control = (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t');
-      if (control || byte == 0x7f) return i;
-      ++i;
-      continue;
-    }
-    const size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-    if (byte < 0xc2 || byte > 0xf4 || i + length > text.size()) return i;
-    for (size_t k = 1; k < length; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return i;
-    }
+    const size_t length = Utf8Length(text.substr(i));
+    const bool control =
+        (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t') || byte == 0x7f;
+    const bool mark = i > 0 && text.substr(i, length) == kByteOrderMark;
+    if (length == 0 || control || mark) return i;
     i += length;
   }
   return std::nullopt;
@@ -265,21 +262,7 @@ bool IsPlain(const std::string& text) {
 
 std::string Scalar(const std::string& text, spec::Quoting quoting) {
   if (quoting == spec::Quoting::kPlain && IsPlain(text)) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      absl::StrAppend(&out, "\\x", absl::Hex(byte, absl::kZeroPad2));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
+  return QuotedYaml(text);
 }
 
 std::string Flow(const YamlNode& node) {
@@ -325,10 +308,12 @@ YamlTree ParseYaml(std::string_view text) {
   }
   if (const auto bad = FirstBadByte(text)) {
     const auto byte = static_cast<unsigned char>(text[*bad]);
+    const bool mark = text.substr(*bad, kByteOrderMark.size()) == kByteOrderMark;
     refused.problems.push_back(
         {MarkAt(text, *bad), "", "bad_text",
-         absl::StrCat("byte 0x", absl::Hex(byte, absl::kZeroPad2), " is not text in UTF-8"),
-         "save the file as UTF-8"});
+         mark ? "a byte order mark (U+FEFF) stands here, which editors do not show"
+              : absl::StrCat("byte 0x", absl::Hex(byte, absl::kZeroPad2), " is not text in UTF-8"),
+         mark ? "delete it; only the start of a file may have one" : "save the file as UTF-8"});
     return refused;
   }
   Builder builder(text);

@@ -30,7 +30,7 @@ struct YamlNode {
   std::string text;  // of a scalar
   spec::Quoting quoting = spec::Quoting::kPlain;
   Style style = Style::kBlock;
-  bool reported = false;           // stands for something a problem names; say no more of it
+  bool reported = false;           // a problem names it already; report nothing more about it
   std::vector<YamlNode> items;     // of a sequence
   std::vector<YamlEntry> entries;  // of a map, in order, keys unique
 };
@@ -50,7 +50,7 @@ struct YamlProblem {
 struct YamlTree {
   YamlNode root;
   std::vector<YamlProblem> problems;
-  bool readable = false;  // root holds the whole text; problems may stand in it all the same
+  bool readable = false;  // root holds the whole text, which may still have problems
 };
 
 YamlTree ParseYaml(std::string_view text);

@@ -24,7 +24,7 @@ enum class ExitCode {
 };
 
 ExitCode ExitCodeOf(const absl::Status& status);
-// Of a waited experiment or trial that has ended; kOk while it has not.
+// What 'wait' exits with once the experiment or trial has ended; kOk while it has not.
 ExitCode ExitCodeOf(dtrain::v1::ExperimentState state);
 ExitCode ExitCodeOf(dtrain::v1::TrialState state);
 

@@ -14,7 +14,7 @@
 namespace dt::cli {
 namespace {
 
-// Of an experiment with more trials than a page, frames in between ask for the live ones alone.
+// Where trials fill more than a page, the frames in between ask for the live ones alone.
 constexpr int kWholeListEvery = 20;
 
 bool MayPass(const absl::Status& status) {

@@ -9,6 +9,7 @@
 #include "cli/remote/session.h"
 #include "cli/view/live_view.h"
 #include "common/ids.h"
+#include "common/status.h"
 
 namespace dt::cli {
 
@@ -17,7 +18,7 @@ absl::StatusOr<ExitCode> FollowExperiment(Session& session, const Selector& sele
 
 // What `wait --for` waits for.
 enum class Until { kDone, kRunning, kFirstStep };
-// Of an experiment or, with a trial in `selector`, of one trial. Says nothing while it waits.
+// Waits for an experiment or, with a trial in `selector`, for one trial. Prints nothing meanwhile.
 absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, Until until,
                                    absl::Duration timeout);
 
@@ -27,5 +28,19 @@ absl::StatusOr<std::optional<v1::CheckpointSummary>> FindBestCheckpoint(Client& 
                                                                         uint32_t trial);
 // Summary and trials of one experiment. Errors: NotFound.
 absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& selector);
+// The paths of the parameters of its file, in the file's order, and its number in `request`, so
+// that what is asked next is of the same experiment. Errors: NotFound.
+template <typename Request>
+absl::StatusOr<std::vector<std::string>> FetchParameters(Client& client, Request& request) {
+  v1::GetExperimentRequest of;
+  of.set_experiment(request.experiment());
+  of.set_last(request.last());
+  DT_ASSIGN_OR_RETURN(const auto found, client.GetExperiment(of));
+  request.set_experiment(found.summary().experiment());
+  request.set_last(false);
+  std::vector<std::string> paths;
+  for (const v1::Parameter& one : found.spec().parameters()) paths.push_back(one.path());
+  return paths;
+}
 
 }  // namespace dt::cli

@@ -77,7 +77,7 @@ absl::StatusOr<Selector> Session::ChooseExperiment(const std::string& text) {
   DT_ASSIGN_OR_RETURN(const Selector selector, Choose(text));
   if (selector.trial == 0) return selector;
   return absl::InvalidArgumentError(absl::StrCat(
-      "'", Printable(text), "' is a trial, and a whole experiment is meant here; write '",
+      "'", Printable(text), "' is a trial; this command takes a whole experiment: write '",
       Printable(text.substr(0, text.rfind('/'))), "'"));
 }
 
@@ -85,8 +85,8 @@ absl::StatusOr<Selector> Session::ChooseTrial(const std::string& text) {
   DT_ASSIGN_OR_RETURN(const Selector selector, Choose(text));
   if (selector.trial != 0) return selector;
   return absl::InvalidArgumentError(absl::StrCat("'", Printable(text),
-                                                 "' is an experiment, and one of its trials is "
-                                                 "meant here; write '",
+                                                 "' is an experiment; this command takes one of "
+                                                 "its trials: write '",
                                                  Printable(text), "/1'"));
 }
 
@@ -155,7 +155,7 @@ void Print(Session& session, const Listing& listing) {
       session.out() << YamlText(List(listing.kind, listing.items));
       break;
     case Format::kCsv:
-      session.out() << session.ForTerminal(CsvText(listing.items));
+      session.out() << session.ForTerminal(CsvText(listing.columns, listing.items));
       break;
     case Format::kJsonl:
       for (const Json& item : listing.items) session.out() << JsonLine(item);
@@ -175,9 +175,12 @@ absl::Status CheckAtLeast(std::string_view option, int64_t value, int64_t least)
       absl::StrCat(std::string(option), " is ", value, "; it must be at least ", least));
 }
 
-void PrintDocument(Session& session, std::string_view kind, const Json& fields) {
+void PrintDocument(Session& session, std::string_view kind, const Json& fields,
+                   const std::string& text) {
   const Json document = Document(kind, fields);
-  session.out() << (session.format() == Format::kYaml ? YamlText(document) : JsonText(document))
+  session.out() << (session.format() == Format::kTable  ? text
+                    : session.format() == Format::kYaml ? YamlText(document)
+                                                        : JsonText(document))
                 << std::flush;
 }
 

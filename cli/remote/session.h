@@ -53,7 +53,7 @@ class Session {
   std::ostream& out() { return *terminal_.out; }
   Format format() const { return options_.format; }
   Colour colour() const { return options_.colour; }
-  // Of a table on stdout: the terminal's; 0, no limit, into a file.
+  // How wide a table on stdout may be: as the terminal, or 0, no limit, into a file.
   int width() const { return terminal_.out_is_tty ? terminal_.size().columns : 0; }
 
   // The connection, made at the first use.
@@ -96,8 +96,9 @@ struct Listing {
   std::string_view kind;  // "TrialList"
   Table table;
   std::vector<Json> items;
-  std::vector<std::string> names;  // what -o name prints, usable as an argument
-  std::string empty;               // said on stderr when there is nothing
+  std::vector<std::string> columns;  // of CSV, the same whatever is listed
+  std::vector<std::string> names;    // what -o name prints, usable as an argument
+  std::string empty;                 // said on stderr when there is nothing
 };
 inline const std::vector<Format> kListFormats = {Format::kTable, Format::kWide, Format::kJson,
                                                  Format::kYaml,  Format::kCsv,  Format::kName};
@@ -107,7 +108,9 @@ std::vector<Line> ListingLines(Session& session, const Listing& listing);
 
 // Errors: InvalidArgument "-k is 0; it must be at least 1".
 absl::Status CheckAtLeast(std::string_view option, int64_t value, int64_t least);
-// One thing as json or yaml. REQUIRES: format() is one of these.
-void PrintDocument(Session& session, std::string_view kind, const Json& fields);
+// One thing: as `text` for a person, else as json or yaml. REQUIRES: format() is one of these.
+inline const std::vector<Format> kDocumentFormats = {Format::kTable, Format::kJson, Format::kYaml};
+void PrintDocument(Session& session, std::string_view kind, const Json& fields,
+                   const std::string& text = "");
 
 }  // namespace dt::cli

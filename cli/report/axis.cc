@@ -47,7 +47,7 @@ std::vector<Tick> LinearTicks(double low, double high, int wanted) {
   const double last = std::max(first + 1, std::ceil(high / step - 1e-9));
   std::vector<Tick> ticks;
   for (double i = first; i <= last; ++i) {
-    // Of a decimal step, so that 3 × 0.1 is written as 0.3.
+    // Divided where the step is below 1, so that 3 × 0.1 is written as 0.3.
     const double value = step >= 1 ? i * step : i / std::round(1 / step);
     ticks.push_back({std::isfinite(value) && 1 / step < 1e15 ? value : i * step, ""});
   }

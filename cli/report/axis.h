@@ -1,4 +1,4 @@
-// axis.h: where values lie on an axis, and the ticks that are written beside it.
+// axis.h: where values are on an axis, and the ticks that are written beside it.
 //
 // Role:      pure. Figures and text plots share it.
 // Invariant: an axis has at least two ticks, also of no values, of one, and of NaN or infinities,
@@ -21,7 +21,7 @@ struct Tick {
   std::string text;
 };
 
-// A number as it stands beside an axis: "0.25", "128", "20,000", "1e-5".
+// A number as an axis shows it: "0.25", "128", "20,000", "1e-5".
 std::string TickText(double value);
 // The same in at most seven places: "5e6" for what is longer.
 std::string NarrowTickText(double value);

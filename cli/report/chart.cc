@@ -154,7 +154,7 @@ std::string PathOf(const Plot& plot, const std::vector<Point>& points) {
   return path;
 }
 
-// Crosses of several lines at one place stand beside each other.
+// Crosses of several lines at one place are drawn side by side.
 double CrossShift(const LineChart& chart, size_t number, double x) {
   double before = 0;
   double all = 0;

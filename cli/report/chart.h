@@ -22,7 +22,7 @@ struct Look {
   size_t colour = 0;
   size_t pattern = 0;
 };
-// Of the i-th of many lines: 40 of them differ.
+// The look of the i-th of many lines: 40 of them differ.
 Look LookOf(size_t i);
 
 struct ChartLine {

@@ -39,8 +39,8 @@ std::vector<Point> Means(const std::vector<Point>& points, size_t stretches) {
   return means;
 }
 
-Collector::Collector(Experiment& experiment) : experiment_(experiment) {
-  for (Trial& trial : experiment_.trials) trials_[trial.summary.trial()] = &trial;
+Collector::Collector(Experiment& experiment) {
+  for (Trial& trial : experiment.trials) trials_[trial.summary.trial()] = &trial;
 }
 
 void Collector::Take(const v1::StepRow& row, Trial& trial) {
@@ -112,12 +112,6 @@ void Collector::Finish() {
     for (const v1::Evaluation& one : evaluations) {
       points.push_back({static_cast<double>(one.step()), one.loss()});
     }
-    const auto worse = [&](const v1::Evaluation& a, const v1::Evaluation& b) {
-      return experiment_.found.summary().goal() == "maximize" ? a.loss() < b.loss()
-                                                              : a.loss() > b.loss();
-    };
-    found->second->best_evaluation =
-        *std::max_element(evaluations.begin(), evaluations.end(), worse);
     points = Thin(points, kMarksPerLine);
     found->second->newest_evaluation = std::move(evaluations.back());
   }

@@ -42,7 +42,6 @@ struct Trial {
   double allreduce_seconds = 0;
   int64_t newest_wall_ms = 0;        // of its rows; 0: none
   v1::Evaluation newest_evaluation;  // step 0: none
-  v1::Evaluation best_evaluation;    // of the lowest loss, or the highest where that is the goal
 };
 
 struct Experiment {
@@ -53,7 +52,7 @@ struct Experiment {
 
 class Collector {
  public:
-  // REQUIRES: experiment.trials has every trial that rows will come of.
+  // Borrows its trials. REQUIRES: it has every trial that rows will come of.
   explicit Collector(Experiment& experiment);
 
   // Pages come in order.
@@ -65,7 +64,6 @@ class Collector {
   void Take(const v1::StepRow& row, Trial& trial);
   void EndTrial();
 
-  Experiment& experiment_;
   std::map<uint32_t, Trial*> trials_;
   std::map<uint32_t, std::vector<v1::Evaluation>> evaluations_;
   Trial* current_ = nullptr;

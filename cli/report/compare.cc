@@ -158,9 +158,7 @@ void AppendDifferences(const Experiments& experiments, Document& document) {
 
 void AddCurve(const Trial& trial, Look look, LineChart& chart) {
   ChartLine& line = chart.lines.emplace_back();
-  const std::string assignments = AssignmentsText(trial.summary);
-  line.name = absl::StrCat(TrialName(trial.summary), assignments == kNone ? "" : "  ",
-                           assignments == kNone ? "" : assignments);
+  line.name = LineName(trial.summary);
   line.look = look;
   line.points = trial.mean_by_step;
   line.marks = trial.val_by_step;

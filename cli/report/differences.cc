@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/view/format.h"
+#include "cli/view/summary.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {
@@ -68,12 +69,6 @@ Texts TextsOf(const Ran& ran, const Experiment& experiment) {
   return texts;
 }
 
-std::string BuildText(const v1::TrialSummary& trial) {
-  const v1::Provenance& from = trial.provenance();
-  if (from.program_version().empty()) return "";
-  return absl::StrCat(from.program_version(), " (", from.program_revision(), ")");
-}
-
 }  // namespace
 
 std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments) {
@@ -106,7 +101,7 @@ std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments
     compare(field.path, all);
   }
   const std::vector<std::pair<std::string, Ran>> runs = {
-      {"build", BuildText},
+      {"build", [](const auto& trial) { return BuildText(trial.provenance()); }},
       {"LibTorch", [](const auto& trial) { return trial.provenance().torch_version(); }},
       {"device", [](const auto& trial) { return trial.provenance().device_name(); }},
       {"data", [](const auto& trial) { return trial.data_fingerprint(); }}};

@@ -1,4 +1,4 @@
-// differences.h: in what experiments differ.
+// differences.h: how experiments differ.
 //
 // Role:  pure. Tests: tests/cli/report/differences_test.cc
 #pragma once

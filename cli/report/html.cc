@@ -1,5 +1,6 @@
 // html.cc: a report as one HTML file.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "cli/report/document.h"
 #include "cli/view/format.h"
 
@@ -116,29 +117,9 @@ void Append(std::string& page, const Figure& figure, int id) {
 }  // namespace
 
 std::string EscapeHtml(std::string_view text) {
-  std::string escaped;
-  for (const char c : Printable(text, Newlines::kKeep)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:  // of characters
-        escaped += c;
-    }
-  }
-  return escaped;
+  return absl::StrReplaceAll(
+      Printable(text, Newlines::kKeep),
+      {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
 }
 
 std::string HtmlPage(const Document& document) {

@@ -3,6 +3,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "cli/report/document.h"
 #include "cli/view/format.h"
 
@@ -50,41 +51,16 @@ void Append(std::string& page, const Verbatim& block) {
 
 std::string EscapeMarkdown(std::string_view text) {
   const std::string shown = Printable(text);
+  const auto word = [&](size_t at) { return at < shown.size() && absl::ascii_isalnum(shown[at]); };
   std::string escaped;
   for (size_t i = 0; i < shown.size(); ++i) {
-    const char c = shown[i];
-    const auto word = [&](size_t at) {
-      return at < shown.size() && absl::ascii_isalnum(shown[at]);
-    };
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '_':  // within a word it is only itself
-        escaped += i > 0 && word(i - 1) && word(i + 1) ? "_" : "\\_";
-        break;
-      case '\\':
-      case '`':
-      case '*':
-      case '[':
-      case ']':
-      case '#':
-      case '|':
-      case '~':
-        escaped += '\\';
-        escaped += c;
-        break;
-      default:  // of characters
-        escaped += c;
+    const bool within = shown[i] == '_' && i > 0 && word(i - 1) && word(i + 1);  // only itself
+    if (!within && std::string_view("\\`*_[]#|~").find(shown[i]) != std::string_view::npos) {
+      escaped += '\\';
     }
+    escaped += shown[i];
   }
-  return escaped;
+  return absl::StrReplaceAll(escaped, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
 }
 
 std::string MarkdownPage(const Document& document) {

@@ -54,6 +54,8 @@ Json RowOf(const Experiment& experiment, const Trial& trial,
   row["loss"] = NumberJson(result.loss);
   row["val_loss"] = NumberJson(result.val_loss);
   row["best_val_loss"] = NumberJson(summary.best_val_loss());
+  row["best_val_step"] =
+      summary.best_val_step() == 0 ? Json(nullptr) : Json(summary.best_val_step());
   row["perplexity"] = NumberJson(result.perplexity);
   row["perplexity_batch_mean"] = NumberJson(result.perplexity_mean);
   const v1::Evaluation& newest = trial.newest_evaluation;
@@ -86,7 +88,7 @@ std::string ResultsCsv(const std::vector<Experiment>& experiments) {
       rows.push_back(RowOf(experiment, trial, paths));
     }
   }
-  return CsvText(rows);
+  return CsvText(CsvColumns(RowOf(experiments.front(), Trial(), paths)), rows);
 }
 
 }  // namespace dt::cli::report

@@ -11,7 +11,7 @@
 
 namespace dt::cli::report {
 
-// Of one experiment, or of several one after the other, with every parameter of any of them
+// The trials of one experiment, or of several in turn, with every parameter of any of them
 // and every field in which they differ.
 std::string ResultsCsv(const std::vector<Experiment>& experiments);
 

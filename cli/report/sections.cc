@@ -23,11 +23,6 @@ constexpr size_t kDrawnMax = kLinesMax;
 
 constexpr char kRanks[] = "resources.gpus";
 
-std::string LineName(const v1::TrialSummary& trial) {
-  const std::string assignments = AssignmentsText(trial);
-  return absl::StrCat(TrialName(trial), assignments == kNone ? "" : "  " + assignments);
-}
-
 std::string Milliseconds(double seconds) {
   return std::isfinite(seconds) ? absl::StrFormat("%.2f", seconds * 1000) : kNone;
 }
@@ -71,7 +66,7 @@ std::string LeftOutNote(const Experiment& experiment, size_t drawn) {
   return absl::StrCat(" Drawn are the ", drawn, " best of ", FormatCount(logged), " trials.");
 }
 
-// Of a grid of two parameters the first is told by colour, the second by dashes and markers.
+// In a grid of two parameters colour shows the first, dashes and markers the second.
 Look TrialLook(const Trial& trial, const std::vector<SweptParameter>& swept, size_t number) {
   if (swept.size() != 2) return LookOf(number);
   const auto index = [&trial](const SweptParameter& parameter) {
@@ -243,15 +238,11 @@ TextTable ProvenanceTable(const Experiment& experiment) {
   for (const Trial& trial : experiment.trials) {
     const v1::Provenance& from = trial.summary.provenance();
     if (from.program_version().empty()) continue;  // has never been prepared
-    std::vector<std::string> torch = {from.torch_version()};
-    if (!from.cuda_version().empty()) torch.push_back("CUDA " + from.cuda_version());
-    if (!from.nccl_version().empty()) torch.push_back("NCCL " + from.nccl_version());
-    table.rows.push_back(
-        {TrialName(trial.summary),
-         absl::StrCat(from.program_version(), " (", from.program_revision(), ")"),
-         absl::StrJoin(torch, ", "), absl::StrCat(trial.summary.device(), ", ", from.device_name()),
-         from.host(), trial.summary.data_fingerprint(), absl::StrCat(trial.summary.world_size()),
-         absl::StrCat(from.threads()), absl::StrCat(trial.summary.seed())});
+    table.rows.push_back({TrialName(trial.summary), BuildText(from), TorchText(from),
+                          absl::StrCat(trial.summary.device(), ", ", from.device_name()),
+                          from.host(), trial.summary.data_fingerprint(),
+                          absl::StrCat(trial.summary.world_size()), absl::StrCat(from.threads()),
+                          absl::StrCat(trial.summary.seed())});
   }
   return table;
 }
@@ -292,7 +283,7 @@ std::string MeasuresNote() {
          "is that of a trial's last evaluation, best the best of all with its step. Seconds per "
          "epoch are wall seconds of the training "
          "steps, without evaluations and checkpoints, for as many tokens as the training data has. "
-         "A dash stands for what is not known.";
+         "A dash means that a value is not known.";
 }
 
 void AppendConfiguration(const Experiment& experiment, const std::string& heading,

@@ -36,13 +36,6 @@ std::string GridCell(const Trial& trial, Loss shown, Perplexities perplexities) 
   return Finished(trial.summary) ? text : absl::StrCat(text, " (", result.outcome, ")");
 }
 
-// "2.0000 at 40": the best validation loss and its step.
-std::string BestText(const Trial& trial) {
-  const v1::Evaluation& best = trial.best_evaluation;
-  if (best.step() == 0) return FormatLoss(trial.summary.best_val_loss());
-  return absl::StrCat(FormatLoss(best.loss()), " at ", FormatCount(best.step()));
-}
-
 // The parameter that figures have as x; null when none is numeric.
 const SweptParameter* HorizontalOf(const std::vector<SweptParameter>& swept) {
   const SweptParameter* chosen = nullptr;
@@ -169,7 +162,7 @@ TextTable TrialList(const Experiment& experiment) {
     for (const SweptParameter& one : swept) row.push_back(ValueAt(trial.summary, one.path));
     for (std::string text :
          {result.outcome, StepText(trial.summary), FormatLoss(result.loss),
-          FormatLoss(result.val_loss), BestText(trial), FixedText(result.perplexity),
+          FormatLoss(result.val_loss), BestText(trial.summary), FixedText(result.perplexity),
           FixedText(result.perplexity_mean), FixedText(result.epochs),
           FixedText(result.seconds_per_epoch), FormatRate(result.tokens_per_second)}) {
       row.push_back(std::move(text));

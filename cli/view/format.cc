@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,14 +24,8 @@ struct CodePoint {
 
 CodePoint Decode(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t first = byte(0);
-  const size_t length = first < 0x80   ? 1
-                        : first < 0xC0 ? 1
-                        : first < 0xE0 ? 2
-                        : first < 0xF0 ? 3
-                                       : 4;
-  if (length == 1 || length > text.size()) return {first, 1};
-  uint32_t value = first & (0xFF >> (length + 1));
+  const size_t length = std::max<size_t>(1, Utf8Length(text));
+  uint32_t value = length == 1 ? byte(0) : byte(0) & (0xFF >> (length + 1));
   for (size_t i = 1; i < length; ++i) value = (value << 6) | (byte(i) & 0x3F);
   return {value, length};
 }
@@ -47,18 +40,6 @@ int WidthOf(uint32_t c) {
                     (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) ||
                     (c >= 0x20000 && c <= 0x3FFFD);
   return wide ? 2 : 1;
-}
-
-std::string Scaled(double value, double step, const std::array<const char*, 6>& units) {
-  size_t unit = 0;
-  double shown = value;
-  while (std::abs(shown) >= step && unit + 1 < units.size()) {
-    shown /= step;
-    ++unit;
-  }
-  if (unit == 0) return absl::StrFormat("%.0f%s", shown, units[0]);
-  const int decimals = std::abs(shown) < 9.995 ? 2 : 1;
-  return absl::StrFormat("%.*f%s", decimals, shown, units[unit]);
 }
 
 // Whether each unit is smaller than the one before: "1h30m".
@@ -110,12 +91,11 @@ std::string FormatShort(double seconds) {
 
 std::string FormatRate(double per_second) {
   if (!std::isfinite(per_second)) return kNone;
-  return Scaled(per_second, 1000, {"", "k", "M", "G", "T", "P"});
-}
-
-std::string FormatBytes(double bytes) {
-  if (!std::isfinite(bytes) || bytes < 0) return kNone;
-  return Scaled(bytes, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
+  constexpr std::array kUnits = {"", "k", "M", "G", "T", "P"};
+  size_t unit = 0;
+  for (; std::abs(per_second) >= 1000 && unit + 1 < kUnits.size(); ++unit) per_second /= 1000;
+  const int decimals = unit == 0 ? 0 : std::abs(per_second) < 9.995 ? 2 : 1;
+  return absl::StrFormat("%.*f%s", decimals, per_second, kUnits[unit]);
 }
 
 std::string FormatRatio(double ratio) {

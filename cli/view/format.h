@@ -23,7 +23,6 @@ std::string FormatElapsed(double seconds);   // the same in whole seconds: "0 s"
 std::string FormatShort(
     double seconds);  // for tables: "42s", "2m05s", "14m", "2h05m", "3d4h", "42d"
 std::string FormatRate(double per_second);     // "950", "12.3k", "1.20M"
-std::string FormatBytes(double bytes);         // "512 B", "1.5 GiB"
 std::string FormatRatio(double ratio);         // "12%"
 std::string FormatLoss(double value);          // "3.0142"
 std::string FormatExact(double value);         // the shortest text that reads back the same

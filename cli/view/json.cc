@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "cli/view/format.h"
 #include "common/text.h"
@@ -144,19 +145,6 @@ Json WithId(const std::string& id, const Json& fields) {
   return json;
 }
 
-bool PlainInYaml(const std::string& text) {
-  if (text.empty() || !(absl::ascii_isalpha(text[0]) || text[0] == '_' || text[0] == '/')) {
-    return false;
-  }
-  if (text.back() == ' ') return false;
-  for (const char* word : {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}) {
-    if (absl::AsciiStrToLower(text) == word) return false;
-  }
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '/' || c == '-' || c == ' ';
-  });
-}
-
 // C1 controls and the marks of Printable as \u escapes, which mean the same: JSON is printed on
 // terminals too. They occur in strings alone.
 std::string Escaped(const std::string& json) {
@@ -178,7 +166,7 @@ std::string Dump(const Json& json, int indent) {
 std::string Scalar(const Json& json) { return Dump(json, -1); }
 
 std::string YamlScalar(const Json& json) {
-  if (json.is_string() && PlainInYaml(json.get<std::string>())) return json.get<std::string>();
+  if (json.is_string() && IsPlainYaml(json.get<std::string>())) return json.get<std::string>();
   if (json.is_array() && json.empty()) return "[]";
   if (json.is_object() && json.empty()) return "{}";
   return Scalar(json);
@@ -219,28 +207,33 @@ std::string Defused(const std::string& text) {
   return active ? "'" + text : text;
 }
 
-void Flatten(const std::string& prefix, const Json& json,
-             std::vector<std::pair<std::string, std::string>>& cells) {
-  if (json.is_object()) {
+using Cells = std::map<std::string, std::string>;  // by column
+
+void FillCells(const std::string& name, const Json& json, Cells& cells) {
+  const auto cell = cells.find(name);
+  if (cell != cells.end()) {
+    cell->second = CsvCell(json);
+  } else if (json.is_object()) {
     for (const auto& [key, value] : json.items()) {
-      Flatten(prefix.empty() ? key : absl::StrCat(prefix, ".", key), value, cells);
+      FillCells(name.empty() ? key : absl::StrCat(name, ".", key), value, cells);
     }
+  }
+}
+
+void AppendColumns(const std::string& name, const Json& json, std::vector<std::string>& columns) {
+  if (!json.is_object() || json.empty()) {
+    if (!name.empty()) columns.push_back(name);
     return;
   }
-  std::string text;
-  if (json.is_string()) {
-    text = Defused(json.get<std::string>());
-  } else if (json.is_array()) {
-    for (const Json& value : json) {
-      const bool first = text.empty();
-      if (!first) text += ';';
-      const std::string piece = value.is_string() ? value.get<std::string>() : Scalar(value);
-      text += first && value.is_string() ? Defused(piece) : piece;
-    }
-  } else if (!json.is_null()) {
-    text = Scalar(json);
+  for (const auto& [key, value] : json.items()) {
+    AppendColumns(name.empty() ? key : absl::StrCat(name, ".", key), value, columns);
   }
-  cells.emplace_back(prefix, std::move(text));
+}
+
+// Commas, quotes and ends of lines are for CSV.
+std::string CsvField(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  return absl::StrCat("\"", absl::StrReplaceAll(std::string(text), {{"\"", "\"\""}}), "\"");
 }
 
 }  // namespace
@@ -288,6 +281,15 @@ Json ToJson(const Message& message) {
   return json;
 }
 
+void SetMessages(Message& message) {
+  const auto* type = message.GetDescriptor();
+  for (int i = 0; i < type->field_count(); ++i) {
+    const FieldDescriptor* field = type->field(i);
+    if (field->is_repeated() || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    SetMessages(*message.GetReflection()->MutableMessage(&message, field));
+  }
+}
+
 Json ExperimentJson(const v1::ExperimentSummary& experiment) {
   Json json = WithId(absl::StrCat(experiment.experiment()), ToJson(experiment));
   if (experiment.best_trial() == 0) json["best_trial"] = json["best_value"] = nullptr;
@@ -299,7 +301,7 @@ Json TrialJson(const v1::TrialSummary& trial) {
   Json json = WithId(absl::StrCat(trial.experiment(), "/", trial.trial()), ToJson(trial));
   if (trial.eta_seconds() < 0) json["eta_seconds"] = nullptr;
   for (const char* name : {"target_steps", "train_tokens", "tokens_per_step", "tokens_per_second",
-                           "model_parameters"}) {
+                           "model_parameters", "best_val_step"}) {
     if (json[name] == 0) json[name] = nullptr;
   }
   return json;
@@ -341,53 +343,53 @@ std::string YamlText(const Json& json) {
   return text;
 }
 
-std::string CsvField(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
+std::string CsvCell(const Json& json) {
+  if (json.is_null()) return "";
+  if (json.is_string()) return Defused(json.get<std::string>());
+  if (!json.is_structured()) return Scalar(json);
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    const std::string piece = value.is_string() ? value.get<std::string>() : Scalar(value);
+    const bool is_text = value.is_string() || json.is_object();
+    const std::string cell = json.is_object() ? absl::StrCat(key, "=", piece) : piece;
+    absl::StrAppend(&text, text.empty() ? "" : ";", text.empty() && is_text ? Defused(cell) : cell);
   }
-  return quoted + '"';
+  return text;
 }
 
-std::string CsvText(const std::vector<Json>& items) {
-  std::vector<std::string> columns;  // in order of first appearance
-  std::map<std::string, size_t> index;
-  std::vector<std::vector<std::pair<std::string, std::string>>> rows;
-  for (const Json& item : items) {
-    Flatten("", item, rows.emplace_back());
-    for (const auto& [name, text] : rows.back()) {
-      if (index.emplace(name, columns.size()).second) columns.push_back(name);
-    }
+std::string CsvLine(const std::vector<std::string>& cells) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    absl::StrAppend(&line, i == 0 ? "" : ",", CsvField(cells[i]));
   }
-  // An unset message of one item is not a column beside its fields in another.
-  const auto has_fields = [&columns](const std::string& column) {
-    return std::any_of(columns.begin(), columns.end(), [&column](const std::string& other) {
-      return absl::StartsWith(other, absl::StrCat(column, "."));
-    });
-  };
-  std::vector<std::string> kept;
-  std::copy_if(columns.begin(), columns.end(), std::back_inserter(kept),
-               [&](const std::string& column) { return !has_fields(column); });
-  for (size_t i = 0; i < kept.size(); ++i) index[kept[i]] = i;
+  return line + "\n";
+}
 
-  std::string csv;
-  const auto append = [&csv](const std::vector<std::string>& cells) {
-    for (size_t i = 0; i < cells.size(); ++i) {
-      absl::StrAppend(&csv, i == 0 ? "" : ",", CsvField(cells[i]));
-    }
-    csv += "\n";
-  };
-  if (!kept.empty()) append(kept);
-  for (const auto& row : rows) {
-    std::vector<std::string> cells(kept.size());
-    for (const auto& [name, text] : row) {
-      if (!has_fields(name)) cells[index[name]] = text;
-    }
-    append(cells);
+std::string CsvText(const std::vector<std::string>& columns, const std::vector<Json>& items) {
+  std::string csv = CsvLine(columns);
+  for (const Json& item : items) {
+    Cells cells;
+    for (const std::string& column : columns) cells[column];
+    FillCells("", item, cells);
+    std::vector<std::string> row;
+    for (const std::string& column : columns) row.push_back(cells[column]);
+    csv += CsvLine(row);
   }
   return csv;
+}
+
+std::vector<std::string> CsvColumns(const Json& item) {
+  std::vector<std::string> columns;
+  AppendColumns("", item, columns);
+  return columns;
+}
+
+std::vector<std::string> WithParameters(std::vector<std::string> columns,
+                                        const std::vector<std::string>& paths) {
+  constexpr char kAssignments[] = "assignments";
+  std::erase(columns, kAssignments);
+  for (const std::string& path : paths) columns.push_back(absl::StrCat(kAssignments, ".", path));
+  return columns;
 }
 
 }  // namespace dt::cli

@@ -32,7 +32,8 @@ v1::TrialState TrialStateFromWord(std::string_view word);
 
 // Generic rules above; the overloads add "id" and say "unknown" as null.
 Json ToJson(const google::protobuf::Message& message);
-Json TimeJson(int64_t wall_ms);  // ISO 8601; 0: null
+void SetMessages(google::protobuf::Message& message);  // all that it may hold, not repeated ones
+Json TimeJson(int64_t wall_ms);                        // ISO 8601; 0: null
 Json ExperimentJson(const v1::ExperimentSummary& experiment);
 Json TrialJson(const v1::TrialSummary& trial);
 Json CheckpointJson(const v1::CheckpointSummary& checkpoint);
@@ -45,8 +46,24 @@ Json List(std::string_view kind, std::vector<Json> items);
 std::string JsonText(const Json& json);  // indented, newline at the end
 std::string JsonLine(const Json& json);  // one line, newline at the end
 std::string YamlText(const Json& json);
-// Nested objects become dotted columns, lists are joined with ';', null is empty.
-std::string CsvText(const std::vector<Json>& items);
-std::string CsvField(std::string_view text);
+
+// CSV: nested objects become dotted columns, lists are joined with ';', null is empty. What an item
+// has beside the columns is left out.
+std::string CsvText(const std::vector<std::string>& columns, const std::vector<Json>& items);
+std::string CsvCell(const Json& json);
+std::string CsvLine(const std::vector<std::string>& cells);
+// The columns of an item in which nothing is null.
+std::vector<std::string> CsvColumns(const Json& item);
+// `message` with each of its messages set, so that no name is missing from its JSON.
+template <typename Message>
+Message Whole() {
+  Message message;
+  SetMessages(message);
+  return message;
+}
+// Assignments as one column for each of an experiment's parameters, behind the others: the same
+// columns whichever trials are listed.
+std::vector<std::string> WithParameters(std::vector<std::string> columns,
+                                        const std::vector<std::string>& paths);
 
 }  // namespace dt::cli

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/view/format.h"
 #include "cli/view/json.h"
+#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -326,7 +327,7 @@ Table ResultTable(const LiveState& state, size_t count) {
     std::vector<Cell> row = {{TrialName(trial), style}};
     for (const Swept& one : swept) row.push_back({AssignmentText(trial, one.path), style});
     if (other_metric) row.push_back({FormatLoss(trial.metric_value()), style});
-    row.insert(row.end(), {{FormatLoss(trial.best_val_loss()), style},
+    row.insert(row.end(), {{BestText(trial), style},
                            {FormatLoss(trial.val_loss()), style},
                            {LossOf(trial), style},
                            {StepText(trial), style},

@@ -55,10 +55,9 @@ Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor*
   }
 }
 
-std::string CsvCell(const Json& value) {
-  if (value.is_string()) return CsvField(value.get<std::string>());
-  if (value.is_structured()) return CsvField(value.dump());
-  return value.is_number_float() ? FormatExact(value.get<double>()) : value.dump();
+// A number as exactly as it was measured.
+std::string Written(const Json& value) {
+  return value.is_number_float() ? FormatExact(value.get<double>()) : CsvCell(value);
 }
 
 // As in the lists: evaluations and checkpoints aside.
@@ -107,10 +106,17 @@ absl::Status CheckMetricNames(const std::vector<std::string>& names) {
 }
 
 MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
+                       const std::vector<std::string>& paths,
                        const std::vector<v1::TrialSummary>& trials)
-    : experiment_(experiment), metrics_(std::move(metrics)), attempts_(attempts) {
+    : experiment_(experiment),
+      metrics_(std::move(metrics)),
+      attempts_(attempts),
+      parameter_count_(paths.size()) {
   if (metrics_.empty()) metrics_ = MetricNames();
-  for (const Swept& one : SweptParameters(trials)) paths_.push_back(one.path);
+  columns_ = {"experiment", "trial", "attempt", "step"};
+  if (attempts_ == Attempts::kAll) columns_.push_back("superseded");
+  columns_.insert(columns_.end(), metrics_.begin(), metrics_.end());
+  columns_.insert(columns_.end(), paths.begin(), paths.end());
   for (const v1::TrialSummary& trial : trials) {
     if (!trial.assignments().empty()) parameters_[trial.trial()] = ToJson(trial)["assignments"];
   }
@@ -191,35 +197,19 @@ std::vector<Json> MetricRows::Finish() {
   return rows;
 }
 
-std::vector<std::string> MetricRows::Columns() const {
-  std::vector<std::string> columns = {"experiment", "trial", "attempt", "step"};
-  if (attempts_ == Attempts::kAll) columns.push_back("superseded");
-  columns.insert(columns.end(), metrics_.begin(), metrics_.end());
-  columns.insert(columns.end(), paths_.begin(), paths_.end());
-  return columns;
-}
-
-std::string MetricRows::CsvHeader() const {
-  std::string line;
-  for (const std::string& name : Columns()) absl::StrAppend(&line, line.empty() ? "" : ",", name);
-  return line + "\n";
-}
+std::string MetricRows::CsvHeader() const { return cli::CsvLine(columns_); }
 
 std::string MetricRows::CsvLine(const Json& row) const {
-  std::string line;
-  std::vector<std::string> columns = Columns();
-  columns.resize(columns.size() - paths_.size());
-  for (const std::string& name : columns) {
-    if (!line.empty()) line += ',';
-    const auto found = row.find(name);
-    if (found != row.end()) line += CsvCell(*found);
+  static const Json* const none = new Json(Json::object());
+  const auto held = row.find("parameters");
+  const Json& parameters = held == row.end() ? *none : *held;
+  std::vector<std::string> cells;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Json& from = i + parameter_count_ < columns_.size() ? row : parameters;
+    const auto found = from.find(columns_[i]);
+    cells.push_back(found == from.end() ? "" : Written(*found));
   }
-  const auto parameters = row.find("parameters");
-  for (const std::string& path : paths_) {
-    line += ',';
-    if (parameters != row.end() && parameters->contains(path)) line += CsvCell((*parameters)[path]);
-  }
-  return line + "\n";
+  return cli::CsvLine(cells);
 }
 
 }  // namespace dt::cli

@@ -1,8 +1,8 @@
 // metric_rows.h: logged steps and evaluations as one stream of rows with named columns.
 //
 // Role:  pure. Columns are the fields of v1::StepRow, whose names carry the units, then
-//        tokens_per_second and val_loss, then the parameters of the row's trial: whatever the
-//        data, a metric has its place. An evaluation joins the row of its step; without one it
+//        tokens_per_second and val_loss, then the experiment's parameters: whatever the data, each
+//        has its place. An evaluation joins the row of its step; without one it
 //        makes a row of its own.
 // Tests: tests/cli/view/metric_rows_test.cc
 #pragma once
@@ -26,9 +26,10 @@ enum class Attempts { kValidOnly, kAll };
 
 class MetricRows {
  public:
-  // `metrics` empty: all. `trials`: those whose parameters rows carry.
+  // `metrics` empty: all. `paths`: the experiment's parameters; `trials`: those with their values.
   // REQUIRES: CheckMetricNames(metrics).
   MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
+             const std::vector<std::string>& paths = {},
              const std::vector<v1::TrialSummary>& trials = {});
 
   // The rows that a page completes, in order of trial, step, attempt. Pages come in order.
@@ -37,7 +38,7 @@ class MetricRows {
   std::vector<Json> Finish();
 
   // experiment, trial, attempt, step, superseded with Attempts::kAll, the metrics, the parameters.
-  std::vector<std::string> Columns() const;
+  const std::vector<std::string>& Columns() const { return columns_; }
   std::string CsvHeader() const;
   std::string CsvLine(const Json& row) const;
 
@@ -51,7 +52,8 @@ class MetricRows {
   const uint64_t experiment_;
   std::vector<std::string> metrics_;  // as constructed
   const Attempts attempts_;
-  std::vector<std::string> paths_;              // of parameters, in order of appearance
+  const size_t parameter_count_;                // the last of the columns
+  std::vector<std::string> columns_;            // as constructed
   std::map<uint32_t, Json> parameters_;         // of a trial, by path
   std::vector<v1::EvaluationRow> evaluations_;  // sorted
   size_t next_evaluation_ = 0;

@@ -151,6 +151,28 @@ std::string AssignmentsText(const v1::TrialSummary& trial) {
   return text.empty() ? kNone : text;
 }
 
+std::string LineName(const v1::TrialSummary& trial) {
+  return absl::StrCat(TrialName(trial), trial.assignments().empty() ? "" : "  ",
+                      trial.assignments().empty() ? "" : AssignmentsText(trial));
+}
+
+std::string BuildText(const v1::Provenance& provenance) {
+  if (provenance.program_version().empty()) return "";
+  return Printable(
+      absl::StrCat(provenance.program_version(), " (", provenance.program_revision(), ")"));
+}
+
+std::string TorchText(const v1::Provenance& provenance) {
+  std::string text = provenance.torch_version();
+  if (!provenance.cuda_version().empty()) {
+    absl::StrAppend(&text, ", CUDA ", provenance.cuda_version());
+  }
+  if (!provenance.nccl_version().empty()) {
+    absl::StrAppend(&text, ", NCCL ", provenance.nccl_version());
+  }
+  return Printable(text);
+}
+
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
   const auto number = [](const char* header, const char* short_header, int leave_out) {
     return Column{.header = header,
@@ -186,6 +208,12 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
         break;
     }
   }
+}
+
+std::string BestText(const v1::TrialSummary& trial) {
+  const std::string loss = FormatLoss(trial.best_val_loss());
+  // A coordinator of 0.1.0 does not say the step.
+  return trial.best_val_step() == 0 ? loss : absl::StrCat(loss, " at ", trial.best_val_step());
 }
 
 std::string RateText(const v1::TrialSummary& trial) {

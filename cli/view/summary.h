@@ -41,12 +41,19 @@ struct Swept {
 std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials);
 std::string AssignmentText(const v1::TrialSummary& trial, const std::string& path);  // "-" if none
 std::string AssignmentsText(const v1::TrialSummary& trial);  // "batch_size=8 lr=0.001"
+std::string LineName(const v1::TrialSummary& trial);         // "12/3  batch_size=8 lr=0.001"
+
+// What a trial was trained by; "" when it has never been prepared.
+std::string BuildText(const v1::Provenance& provenance);  // "0.1.0 (1a2b3c4)"
+std::string TorchText(const v1::Provenance& provenance);  // "2.11.0, CUDA 13.0, NCCL 2.28.9"
 
 // Columns that several tables of trials have, and how they give way on a narrow terminal.
 // VAL LOSS is the newest evaluation's, BEST the lowest of all.
 enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kAllReduce, kLeft, kTime };
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
 
+// The lowest validation loss and its step: "2.0000 at 40"; "-" before the first evaluation.
+std::string BestText(const v1::TrialSummary& trial);
 // Means over the trial so far.
 std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
 // Part of an optimizer step that all-reduce takes; "-" for a rank alone, which has none.

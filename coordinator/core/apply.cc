@@ -131,9 +131,9 @@ absl::Status ApplyTrialsAdded(DurableState& state, const v1::TrialsAdded& fact, 
   const bool reasons = fact.reasons().empty() || fact.reasons_size() == fact.trials_size();
   if (experiment->search_ended || experiment->cancel_requested || fact.trials().empty() ||
       !reasons) {
-    return absl::FailedPreconditionError(absl::StrCat("journal: experiment ", experiment->id,
-                                                      " cannot gain ", fact.trials_size(),
-                                                      " trials: it has ended, or they are none"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: experiment ", experiment->id, " cannot gain ", fact.trials_size(),
+                     " trials: its search has ended, or the record has no trials"));
   }
   experiment->ended_wall_ms = 0;
   return AddTrials(*experiment, fact.trials());

@@ -306,7 +306,7 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
         {.rank = 0,
          .cause = v1::CAUSE_TRAINER_CRASH,
          .message = absl::StrCat("worker ", turn.live().workers[attempt.ranks[0].worker].name,
-                                 " does not hold the attempt and does not tell why"),
+                                 " does not hold the attempt and did not say why"),
          .step = attempt.step});
     return;
   }

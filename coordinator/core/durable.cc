@@ -2,6 +2,7 @@
 #include "coordinator/core/durable.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/check.h"
 #include "common/limits.h"
@@ -165,7 +166,10 @@ ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value)
     if (!IsValid(trial, evaluation.attempt, evaluation.step)) continue;
     summary.newest = evaluation.*value;
     // Written so that a number wins over NaN.
-    if (!(summary.lowest <= summary.newest)) summary.lowest = summary.newest;
+    if (!(summary.lowest <= summary.newest)) {
+      summary.lowest = summary.newest;
+      summary.lowest_step = std::isnan(summary.newest) ? 0 : evaluation.step;
+    }
     if (!(summary.highest >= summary.newest)) summary.highest = summary.newest;
   }
   return summary;

@@ -175,6 +175,7 @@ void Add(const v1::Pace& by, v1::Pace& sum);
 struct ValueSummary {
   double newest = kNotANumber;
   double lowest = kNotANumber;
+  uint64_t lowest_step = 0;  // the first with it; 0: none has a number
   double highest = kNotANumber;
 };
 // Over the valid evaluations, of `loss` or of `metric`.

@@ -71,7 +71,7 @@ void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
   TakeRankEnd(turn, *sender.live,
               {.rank = sender.rank,
                .cause = v1::CAUSE_TRAINER_CRASH,
-               .message = absl::StrCat("what the trainer told cannot be: ", doubt),
+               .message = absl::StrCat("the trainer reported what cannot be: ", doubt),
                .step = sender.live->step});
 }
 

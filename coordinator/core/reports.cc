@@ -27,7 +27,7 @@ absl::Status CheckSequences(const Worker& worker, const v1::WorkerReport& report
     if (item.sequence() != next++) {
       return absl::InvalidArgumentError(
           absl::StrCat("report: item ", item.sequence(), " where ", next - 1,
-                       " was next; what lies between is lost: restart worker ", worker.name));
+                       " was next; the items in between are lost: restart worker ", worker.name));
     }
   }
   return absl::OkStatus();

@@ -178,7 +178,8 @@ absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& t
     const SpecField place = FindSpecField(path);
     if (place.field == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
-          path, " is no field of this version; the experiment was taken by another one, which can ",
+          path,
+          " is not a field of this version; the experiment was taken by another one, which can ",
           "train it"));
     }
     const v1::Spec& kept = own[i] ? expanded.resolved() : experiment.resolved;

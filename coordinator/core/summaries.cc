@@ -64,7 +64,7 @@ void ForEachActive(const State& state, const Experiment& experiment, Visit visit
   for (const uint32_t number : found->second.active) visit(number);
 }
 
-// Of all that are to be made, or of those that were when no more come.
+// The share of all planned trials, or of those that were made when no more come.
 double Progress(const State& state, const Experiment& experiment) {
   const size_t all = experiment.MoreMayCome() ? experiment.planned : experiment.trials.size();
   if (all == 0) return experiment.AllEnded() ? 1 : 0;
@@ -210,6 +210,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   const ValueSummary losses = SummarizeValues(trial, &KnownEvaluation::loss);
   summary.set_val_loss(losses.newest);
   summary.set_best_val_loss(losses.lowest);
+  summary.set_best_val_step(losses.lowest_step);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
   summary.set_world_size(demand.slots);
   summary.set_device(std::string(Name(demand.device)));

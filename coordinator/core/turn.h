@@ -23,7 +23,7 @@ struct Turn {
   LiveState& live() { return state.live; }
 };
 
-// Of a fact about a trial or an attempt.
+// Names the attempt, or the trial alone, that a fact is about.
 template <typename Fact>
 void SetId(Fact& fact, const AttemptId& id) {
   fact.set_experiment(id.trial.experiment);

@@ -73,19 +73,20 @@ void AddFleet(const MetricsSnapshot& snapshot, Families& families) {
   families.insert(families.end(), {std::move(workers), std::move(slots), std::move(losses)});
   if (std::isnan(snapshot.oldest_heartbeat_wall_seconds)) return;
   families.push_back(OneValue(Gauge("worker_oldest_heartbeat_timestamp_seconds",
-                                    "When the worker that has been silent longest was heard."),
+                                    "When the worker that has been silent longest last reported."),
                               snapshot.oldest_heartbeat_wall_seconds));
 }
 
 void AddLatencies(const MetricsSnapshot& snapshot, Families& families) {
   families.push_back(OneHistogram("queue_wait_seconds",
-                                  "From when a trial could start to the choice of its slots.",
+                                  "Time from when a trial could start to the choice of its slots.",
                                   snapshot.queue_wait));
   families.push_back(OneHistogram("rendezvous_seconds",
-                                  "From the choice of an attempt's slots to its training.",
+                                  "Time from the choice of an attempt's slots to its training.",
                                   snapshot.rendezvous));
-  families.push_back(OneHistogram(
-      "scheduler_cycle_seconds", "Decisions of the core for one batch of events.", snapshot.cycle));
+  families.push_back(OneHistogram("scheduler_cycle_seconds",
+                                  "Time of the core's decisions for one batch of events.",
+                                  snapshot.cycle));
   families.push_back(OneHistogram("journal_fsync_seconds",
                                   "One commit of a batch to the journal, its sync included.",
                                   snapshot.fsync));
@@ -192,10 +193,10 @@ constexpr TrialColumn kTrialColumns[] = {
      "Floating-point operations of the model, repeated work included.",
      [](const TrialSample& s) { return s.totals.flops(); }, TrialColumn::Needs::kNothing},
     {"trial_peak_flops", MetricType::Gauge,
-     "Floating-point operations a second that the devices of all ranks can do at most.",
+     "Peak floating-point operations per second of the devices of all ranks.",
      [](const TrialSample& s) { return s.newest.peak_flops(); }, TrialColumn::Needs::kPeakFlops},
     {"trial_noise_scale_tokens", MetricType::Gauge,
-     "Gradient noise scale: about the batch beyond which more of it saves few steps.",
+     "Gradient noise scale: about the batch beyond which a larger one saves few steps.",
      [](const TrialSample& s) { return s.newest.noise_scale_tokens(); },
      TrialColumn::Needs::kNoiseScale},
     {"trial_nonfinite_steps_total", MetricType::Counter,
@@ -255,8 +256,8 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
   }
   MetricFamily info = Gauge("trial_info", "What a trial is, with its swept parameters.");
   MetricFamily loss = Gauge("trial_loss", "Newest loss, by split.");
-  MetricFamily accuracy =
-      Gauge("trial_eval_accuracy_ratio", "Share of a task's examples that are right, by task.");
+  MetricFamily accuracy = Gauge("trial_eval_accuracy_ratio",
+                                "Share of a task's examples that were answered right, by task.");
   MetricFamily phases =
       Counter("trial_phase_seconds_total", "Time of steps by phase, mean over ranks.");
   MetricFamily seconds = Counter("trial_collective_seconds_total",

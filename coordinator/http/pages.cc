@@ -42,7 +42,7 @@ HttpAnswer AnswerPage(std::string_view path, const Metrics& metrics,
                      503, "not ready: the journal is being read, or the coordinator is stopping\n"};
   }
   if (path == "/") return Overview();
-  return {404, "there are /, /metrics, /healthz and /readyz\n"};
+  return {404, "try /, /metrics, /healthz or /readyz\n"};
 }
 
 }  // namespace dt

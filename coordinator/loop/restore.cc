@@ -72,7 +72,7 @@ absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& me
   State& state = folded.state;
   if (state.durable.journal_id == 0) {
     v1::Record record;
-    // 0 stands for "none yet" in the messages.
+    // 0 means "none yet" in the messages.
     record.mutable_journal_created()->set_journal_id(std::max<uint64_t>(1, FreshEntropy()[0]));
     record.mutable_journal_created()->set_program_version(kVersion);
     DT_RETURN_IF_ERROR(Keep(store, clock, state, metrics, std::move(record)));

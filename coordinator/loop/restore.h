@@ -1,4 +1,4 @@
-// restore.h: the state that a journal stands for.
+// restore.h: the state that a journal leads to.
 //
 // Role:      folds records into a State and into the counters of /metrics, from the newest snapshot
 //            on that can be read, else from the first record.

@@ -23,7 +23,7 @@ v1::MetricsMemory::Histogram Saved(const prometheus::Histogram& histogram) {
   return saved;
 }
 
-// Of other bounds than ours it is dropped: a counter that begins anew is one that Prometheus knows.
+// Drops what was saved with other bounds than ours: Prometheus copes with a counter that restarts.
 void Load(const v1::MetricsMemory::Histogram& saved, prometheus::Histogram& histogram) {
   const std::vector<double> counts(saved.counts().begin(), saved.counts().end());
   if (counts.size() != histogram.Collect().histogram.bucket.size()) return;

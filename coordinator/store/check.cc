@@ -70,7 +70,7 @@ class Check {
     Note([&]() -> absl::Status {
       DT_ASSIGN_OR_RETURN(const std::string own, OwnSchema());
       DT_ASSIGN_OR_RETURN(const std::string found, database_.QueryText(kListSchema));
-      if (found != own) Tell("its tables are not what this version makes");
+      if (found != own) Tell("its tables are not those of this version");
       return absl::OkStatus();
     });
   }
@@ -238,7 +238,7 @@ std::string ExperimentsBehind(Database& database, int64_t sequence) {
     experiments.insert(absl::StrCat(message.GetReflection()->GetUInt64(message, field)));
   }
   return experiments.empty() ? ""
-                             : absl::StrCat("; they speak of experiments ", Listed(experiments));
+                             : absl::StrCat("; they are about experiments ", Listed(experiments));
 }
 
 std::vector<std::string> WrongOf(const JournalReport& report) {

@@ -40,7 +40,7 @@ struct JournalReport {
 // at what a start reads anyway.
 absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t bytes_max);
 
-// The journal's mark lies beside it.
+// The journal's mark is beside it.
 std::string MarkPathOf(const std::string& path);
 // What `mark` promises and `head` lacks, in words; empty: nothing.
 std::string MissingOf(const Head& head, const std::optional<Mark>& mark);

@@ -34,7 +34,7 @@ absl::StatusOr<Head> ReadHead(Database& database) {
                          absl::StrCat("SELECT ", kColumns, ", checksum FROM head WHERE id = 1")));
   DT_ASSIGN_OR_RETURN(const bool found, query.Step());
   if (!found || query.Integer(kColumnCount) != query.ChecksumOf(0, kColumnCount)) {
-    return absl::DataLossError("the row that says what the newest commit left is damaged");
+    return absl::DataLossError("the head row, which describes the newest commit, is damaged");
   }
   Head head;
   head.mark = {query.Text(0), query.Integer(1), query.Integer(2), query.Text(3), query.Integer(4)};

@@ -25,7 +25,7 @@ struct Head {
   void DropRow(Side side, int64_t checksum) { sums[side] -= static_cast<uint64_t>(checksum); }
 };
 
-// Of a database that has no row yet.
+// The head of a database that has no row yet.
 Head NewHead();
 absl::StatusOr<Head> ReadHead(Database& database);
 

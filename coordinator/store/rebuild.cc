@@ -95,7 +95,7 @@ class Copy {
       below = snapshot->place.sequence;
       snapshots.push_back(*snapshot);
     }
-    // Rows that a snapshot stands for may have been dropped.
+    // Rows that a snapshot covers may have been dropped.
     const auto first = from_.QueryInteger("SELECT coalesce(min(sequence), 1) FROM journal");
     if (first.ok() && *first > 1 && !snapshots.empty()) {
       place_ = snapshots.back().place;
@@ -286,7 +286,7 @@ absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path,
   DT_RETURN_IF_ERROR(SyncFile(draft));
   if (aside == Aside::kKeep) {
     DT_ASSIGN_OR_RETURN(const std::string folder, KeepAside(path));
-    dropped.push_back(absl::StrCat("what it was lies in ", folder));
+    dropped.push_back(absl::StrCat("the damaged files are in ", folder));
   }
   // Without its log the old file is one that its mark does not fit; the log beside the new one
   // would be taken for its own.

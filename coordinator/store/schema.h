@@ -9,7 +9,7 @@ namespace dt {
 
 // 1: version 0.1.0, without hashes and checksums; rebuild.h makes it 2.
 inline constexpr int kSchemaVersion = 2;
-// Of how a record is laid down in the journal's blob; a higher one stops start-up.
+// The version of a record's layout in the journal's blob; a higher one stops start-up.
 inline constexpr int kRecordVersion = 1;
 // "dtrn": tells this file from other people's databases.
 inline constexpr int kApplicationId = 0x6474726e;

@@ -38,7 +38,7 @@ class Database {
   absl::StatusOr<int64_t> QueryInteger(const std::string& sql);
   // What the last failing call on this connection says.
   absl::Status LastError(std::string_view doing) const;
-  // Of the last statement that changed something.
+  // By the last statement that changed something.
   int ChangedRows() const;
   int64_t LastRow() const;  // that was inserted
   sqlite3* handle() const { return handle_.get(); }
@@ -74,7 +74,7 @@ class Statement {
   int64_t Integer(int column) const;
   std::string Text(int column) const { return std::string(Blob(column)); }
   std::string_view Blob(int column) const;
-  // Of `count` columns from `first` on, as Checksum has it.
+  // The Checksum of `count` columns from `first` on.
   int64_t ChecksumOf(int first, int count) const;
   // Binds the value of another statement's column.
   Statement& BindColumn(int position, const Statement& from, int column);

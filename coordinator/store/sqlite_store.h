@@ -59,7 +59,7 @@ class SqliteStore final : public Store {
   // Folds the write-ahead log into the file and marks a clean stop. Nothing may follow.
   absl::Status Close();
 
-  // Calls `due` from Commit, once for every so many records that no snapshot stands for.
+  // Calls `due` from Commit, once for every so many records that no snapshot covers.
   void AskForSnapshots(int64_t every, std::function<void()> due);
   // Kept with the next commit. The oldest goes; so do records that the older of two stands for, a
   // few with each commit, where an experiment among them was deleted. From any thread.

@@ -122,7 +122,7 @@ std::vector<Field> RunFields() {
              "Format of the shards; auto tells llm.c's, .npy and Megatron's by their headers, not "
              "bare 16-bit ids."),
       Flag("data.shuffle", "false",
-           "Draw samples in an order given by the seed instead of in sequence."),
+           "Take samples in a random order, given by the seed, instead of in sequence."),
       Choice("data.tokenizer", {"auto", "gpt2", "byte"}, "auto",
              "Tokenizer that made the shards; auto: the one that `dtctl data tokenize` recorded "
              "beside them, gpt2 without a record. byte has ids 0–255 for bytes and 256 for end of "
@@ -133,7 +133,7 @@ std::vector<Field> RunFields() {
 std::vector<Field> ModelFields() {
   return {
       Choice("model.preset", {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tiny_transformer"},
-             "gpt2", "Shape to start from; every other field of model changes one size of it."),
+             "gpt2", "Shape to start from; each other field of model changes one part of it."),
       Integer("model.n_layer", 1, 1000, Depends("of the preset"), "Layers."),
       Integer("model.n_head", 1, 1024, Depends("of the preset"),
               "Attention heads; they divide n_embd."),
@@ -146,8 +146,8 @@ std::vector<Field> ModelFields() {
           "model.vocab_size", 0, kSizeMax,
           Depends(
               "of the tokenizer: gpt2 50257, byte 257, auto 0; tiny_transformer with auto: 50257"),
-          "Token ids that may occur: 0 … vocab_size - 1; 0: those of the tokenizer that made the "
-          "shards."),
+          "Token ids are from 0 to vocab_size - 1; 0: as many as the tokenizer that made the "
+          "shards has."),
       Integer("model.vocab_pad", 0, 2 * kSizeMax,
               Depends("vocab_size up to a multiple of 64; tiny_transformer: vocab_size"),
               "Rows of the embedding; those beyond vocab_size have no part in the loss. 0: as many "
@@ -197,7 +197,7 @@ std::vector<Field> TrainFields() {
              "Largest global norm of the gradient; 0: no clipping."),
       Integer("train.hash_every", 0, kCountMax, "0",
               "Steps between comparisons of the ranks' parameters, bit for bit; 0: none. They are "
-              "compared before checkpoints too, for which one that is due by time waits."),
+              "also compared before a checkpoint; one due by time waits for that."),
   };
 }
 
@@ -212,9 +212,9 @@ std::vector<Field> OptimizerFields() {
           .AboveMin(),
       Number("optimizer.weight_decay", 0, 1000, "0.1", "Decoupled weight decay."),
       Integer("optimizer.decay_ndim_min", 0, 8, "2",
-              "Tensors of at least so many dimensions are decayed."),
+              "Tensors with at least this many dimensions are decayed."),
       Choice("optimizer.scale_lr", {"none", "linear", "sqrt"}, "none",
-             "Scales lr by the global batch over scale_lr_from, or by its root."),
+             "Scale lr by global batch ÷ scale_lr_from, or by its square root."),
       Integer("optimizer.scale_lr_from", 0, 4294967296.0, "0",
               "Global batch, in sequences, for which optimizer.lr is meant."),
       Choice("schedule.type", {"cosine", "linear", "constant", "wsd"}, "cosine",
@@ -247,25 +247,24 @@ std::vector<Field> ExecutionFields() {
 std::vector<Field> EvaluationFields() {
   return {
       Integer("eval.every", 0, kCountMax, "250",
-              "Steps between validations; 0: only at the end, which always has one."),
+              "Steps between validations; the last step always has one; 0: no others."),
       Integer("eval.batches", 1, 1e9, "20", "Micro-batches in a validation, dealt to the ranks."),
       Text("eval.hellaswag", kEmpty,
            "File of HellaSwag, llm.c's packed one or the original JSON lines, relative to the "
-           "worker's --data-root: its accuracy at each validation.")
+           "worker's --data-root. Each validation measures its accuracy.")
           .Glob(),
       Integer("eval.samples", 0, static_cast<double>(limits::kSamples), "0",
               "Texts that the model writes at each validation, for its logs and the report."),
-      Text("eval.sample_prompt", kEmpty,
-           "How these texts begin; without one they begin as documents do."),
+      Text("eval.sample_prompt", kEmpty, "How these texts begin; empty: as documents do."),
       Integer("eval.sample_tokens", 1, 1024, "64",
-              "Tokens of such a text at most; end-of-text ends it before."),
+              "Longest such text, in tokens; it ends sooner at end-of-text."),
       Number("eval.sample_temperature", 0, 100, "1",
              "How freely tokens are drawn: logits are divided by it; 0: always the likeliest."),
       Integer("eval.sample_top_k", 0, kSizeMax, "50",
-              "Drawn from so many of the likeliest tokens; 0: from all."),
+              "Tokens are drawn from this many of the likeliest; 0: from all."),
       Text("eval.vocab", "vocab.bpe",
-           "GPT-2's vocab.bpe, relative to the worker's --data-root: what turns texts into tokens "
-           "and back with data.tokenizer gpt2.")
+           "GPT-2's vocab.bpe, relative to the worker's --data-root. With data.tokenizer gpt2 it "
+           "turns texts into tokens and back.")
           .Glob(),
   };
 }
@@ -273,15 +272,17 @@ std::vector<Field> EvaluationFields() {
 std::vector<Field> ConductFields() {
   return {
       Row("checkpoint.every", kEvery, "60s",
-          "Time (60s) or steps (500) between checkpoints; 0: only at the end, which always has "
-          "one, and for keep_best.")
+          "Time (60s) or steps (500) between checkpoints; the last step always has one; 0: no "
+          "others but those of keep_best.")
           .Range(kEveryMin, kEveryMax),
-      Integer("checkpoint.keep_latest", 1, 1000, "1", "Newest checkpoints kept of a trial."),
+      Integer("checkpoint.keep_latest", 1, 1000, "1",
+              "How many of a trial's newest checkpoints are kept."),
       Integer("checkpoint.keep_best", 0, 1000, "1",
-              "Checkpoints kept of a trial for their validation loss."),
+              "How many of a trial's checkpoints with the lowest validation loss are kept."),
       Choice("stop.nonfinite", {"fail", "skip", "rollback"}, "fail",
-             "What a gradient that is NaN or infinite does: end the trial, leave that step out, or "
-             "go back to the newest checkpoint of the attempt and on behind that step."),
+             "What follows a gradient that is NaN or infinite: the trial fails, the step is left "
+             "out, or training goes back to the attempt's newest checkpoint and continues with the "
+             "next step."),
       Integer("retries.max", 0, 1000, "5",
               "Attempts after the first, without progress between them; lost workers and crashed "
               "trainers are counted apart.")
@@ -291,8 +292,7 @@ std::vector<Field> ConductFields() {
           .Fixed(),
       Integer("logging.every", 1, kCountMax, "1", "Steps between recorded rows of metrics."),
       Flag("logging.tensorboard", "true",
-           "Whether each trial's metrics are also written as TensorBoard events, into its folder "
-           "of the storage.")
+           "Also write each trial's metrics as TensorBoard events, into its folder in the storage.")
           .Fixed(),
       Flag("logging.jsonl", "true", "The same as JSON lines, into `metrics.jsonl`.").Fixed(),
   };
@@ -316,7 +316,7 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Text("description", kEmpty, "What it is for.").Fixed(),
       Row("labels", kLabels, kEmpty, "Keys and values to select experiments by.").Fixed(),
       Choice("search.method", {"grid"}, "grid",
-             "How trials are made of parameters; grid: every combination.")
+             "How trials are made from parameters; grid: every combination.")
           .Later({"random", "bayes", "asha"})
           .Fixed(),
       Choice("search.metric", {"val_loss", "loss"}, "val_loss",

@@ -34,6 +34,26 @@ TEST(TextTest, WhatIsUtf8IsToldFromWhatIsNot) {
   }
 }
 
+TEST(TextTest, YamlIsPlainOnlyWhereNoReaderTakesItForSomethingElse) {
+  for (const char* plain : {"quickstart", "a/b-c.d", "/data", "_x", "two words"}) {
+    EXPECT_TRUE(IsPlainYaml(plain)) << plain;
+  }
+  for (const char* quoted : {"", "1", "-1", "Yes", "null", "NaN", "a: b", "a#b", " a", "a ", "[a]",
+                             "a,b", "\xc3\xbc", "a\nb", "*a", "~"}) {
+    EXPECT_FALSE(IsPlainYaml(quoted)) << quoted;
+  }
+  EXPECT_EQ(QuotedYaml("a\"b\\c\n\x1b\xc3\xbc"), "\"a\\\"b\\\\c\\n\\x1b\xc3\xbc\"");
+}
+
+TEST(TextTest, SizesHaveThreeFigures) {
+  EXPECT_EQ(FormatBytes(512), "512 B");
+  EXPECT_EQ(FormatBytes(1536), "1.50 KiB");
+  EXPECT_EQ(FormatBytes(10.5 * 1024 * 1024), "10.5 MiB");
+  EXPECT_EQ(FormatBytes(700.0 * 1024 * 1024), "700 MiB");
+  EXPECT_EQ(FormatBytes(0x1p60), "1024 PiB");
+  EXPECT_EQ(FormatBytes(-1), "-");
+}
+
 TEST(TextTest, WhatIsNotPlainAsciiTakesThreeBytesInATrailer) {
   EXPECT_EQ(PercentEncodedBytes("plain text."), 11u);
   EXPECT_EQ(PercentEncodedBytes("5%\n"), 7u);

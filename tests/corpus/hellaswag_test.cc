@@ -94,7 +94,7 @@ TEST_F(HellaSwagTest, RefusesPackedFilesThatLie) {
   ExpectRefused(WritePacked(with([](Words& w) { w[1] = 60000; })), "or is cut off");
   ExpectRefused(WritePacked(with([](Words& w) { w.pop_back(); })), "example 1: it does not begin");
   ExpectRefused(WritePacked(with([](Words& w) { w[3] = 4; })), "its label is 4");
-  ExpectRefused(WritePacked(with([](Words& w) { w[4] = 5; })), "has not four endings");
+  ExpectRefused(WritePacked(with([](Words& w) { w[4] = 5; })), "does not have four endings");
   ExpectRefused(WritePacked(with([](Words& w) { w[5] = 3; })), "not as long as it says");
   ExpectRefused(WritePacked(with([](Words& w) { w[5] = 65535; })), "not as long as it says");
   ExpectRefused(WritePacked(with([](Words& w) { w[6] = 300; })), "it has id 300; model.vocab_size");
@@ -111,7 +111,7 @@ TEST_F(HellaSwagTest, RefusesLinesThatAreNoExamplesByNumber) {
         "{\"ctx\": 1, \"endings\": [\"1\", \"2\", \"3\", \"4\"], \"label\": 0}",
         "{\"ctx\": \"B\", \"endings\": [\"1\", \"2\", \"3\", 4], \"label\": 0}",
         "{\"ctx\": \"B\", \"endings\": [\"1\", \"2\", \"3\", \"4\"], \"label\": \"0\"}"}) {
-    ExpectRefused(folder_.Write("bad.jsonl", good + bad), "line 2: it is no object with");
+    ExpectRefused(folder_.Write("bad.jsonl", good + bad), "line 2: it is not an object with");
   }
   ExpectRefused(folder_.Write("bad.jsonl", good + good.substr(0, good.size() - 3) + "4}"),
                 "line 2: its label is 4");

@@ -112,7 +112,7 @@ TEST(NpyTest, OtherArraysAndLyingHeadersAreRefused) {
     EXPECT_NE(shard.status().message().find("a.npy"), std::string::npos);
   }
   const std::string plain = folder.Write("b.npy", Bytes(kIds));
-  EXPECT_NE(TokenShard::Open(plain, ShardFormat::kNpy).status().message().find("no .npy file"),
+  EXPECT_NE(TokenShard::Open(plain, ShardFormat::kNpy).status().message().find("not a .npy file"),
             std::string::npos);
 }
 

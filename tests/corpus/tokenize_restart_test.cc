@@ -85,7 +85,7 @@ class RestartTest : public ::testing::Test {
 };
 
 TEST_F(RestartTest, WhereverARunIsKilledTheNextGoesOnAndWritesTheSameBytes) {
-  // Of the larger ones some waves end without a whole shard, so that a kill loses what came after.
+  // With larger shards some waves end without a whole one, so that a kill loses what came after.
   for (const uint64_t shard_tokens : {uint64_t{1} << 20, (uint64_t{5} << 20) + 17}) {
     options_.shard_tokens = shard_tokens;
     const auto whole = Undisturbed();

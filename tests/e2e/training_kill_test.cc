@@ -46,7 +46,7 @@ class TrainingKillTest : public TrainingTest {
   }
 };
 
-// Of the trial's metrics.jsonl: "step loss" of every step, as it stands there.
+// Every step and its loss, as the trial's metrics.jsonl has them.
 std::vector<std::pair<uint64_t, double>> LossesOfFile(const std::string& storage,
                                                       uint64_t experiment) {
   std::ifstream file(storage + "/" + std::to_string(experiment) + "/1/metrics.jsonl");

@@ -68,8 +68,7 @@ class CountTest : public DeviceTest {
     return counted;
   }
 
-  // Of every step alike: nothing for which the host waits but `waits`, and no memory asked of the
-  // driver.
+  // In every step the host waits for nothing but `waits`, and asks the driver for no memory.
   static void ExpectSteady(const Counted& counted, size_t waits = 0) {
     for (const std::vector<Call>& step : counted.steps) {
       for (const Call& call : step) {

@@ -10,7 +10,7 @@
 namespace dt::fake_cuda {
 namespace {
 
-// Of a device's memory, what a context and its libraries hold.
+// What a context and its libraries hold of a device's memory.
 constexpr uint64_t kContextBytes = 600ull << 20;
 // Where nothing is computed, what is larger is neither copied nor filled: it would only cost
 // memory.

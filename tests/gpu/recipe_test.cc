@@ -153,7 +153,7 @@ TEST_P(RecipeTest, TheLossScaleOfFp16HalvesAtAnOverflowAndIsPartOfACheckpoint) {
     ASSERT_TRUE(manifest.ok()) << manifest.status();
     scales.push_back(manifest->loss_scale);
   }
-  // Of a small model, whose gradients do not overflow by themselves.
+  // Gradients of a small model do not overflow by themselves.
   EXPECT_EQ(scales, (std::vector<double>{32768, 32768, 16384}));
   resume_ = frames::Resume{8, whole.checkpoints[1].path, whole.checkpoints[1].manifest_hash};
   const Told rest = Train(spec);

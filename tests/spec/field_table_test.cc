@@ -35,7 +35,7 @@ TEST(FieldTableTest, HoldsEveryLeafOfTheSpecificationOnce) {
   std::set<std::string> leaves, rows;
   AddLeaves(*v1::Spec::descriptor(), "", leaves);
   for (const Field& field : FieldTable()) {
-    EXPECT_TRUE(rows.insert(field.path).second) << field.path << " stands twice";
+    EXPECT_TRUE(rows.insert(field.path).second) << field.path << " appears twice";
   }
   EXPECT_EQ(rows, leaves);
 }

@@ -327,7 +327,7 @@ class CoreTest : public testing::Test {
     item.mutable_running()->set_resumed_step(resumed_step);
     return item;
   }
-  // Of one that finished, after the last of its 100 steps unless said otherwise.
+  // An attempt that finished ends after the last of its 100 steps unless said otherwise.
   v1::Item Ended(const std::string& name, v1::Cause cause, std::optional<uint64_t> step = {}) {
     v1::Item item = ItemOf(name);
     item.mutable_ended()->set_cause(cause);

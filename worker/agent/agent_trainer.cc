@@ -190,7 +190,7 @@ void AgentTurn::TakeFrame(const frames::End& frame) {
 }
 
 void AgentTurn::Take(const TrainerMisbehaved& event) {
-  Kill(absl::StrCat("was killed for what it said over its link: ", event.reason));
+  Kill(absl::StrCat("was killed for an invalid message on its link: ", event.reason));
 }
 
 void AgentTurn::Take(const TrainerStartFailed& event) {
@@ -278,7 +278,7 @@ void AgentTurn::Take(const Terminate&) {
   s_.report_urgent = true;
   if (std::exchange(s_.draining, true)) {
     if (s_.trainer.phase != TrainerPhase::kNone)
-      Kill("was killed: the worker was told twice to go");
+      Kill("was killed: the worker was told twice to stop");
     actions_.push_back(ExitProcess{});
   }
 }

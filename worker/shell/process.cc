@@ -120,7 +120,7 @@ std::vector<AgentEvent> TrainerProcess::Serve(absl::Duration now) {
   ReadFrames(now, events);
   if (now >= astray_at_) {
     astray_at_ = absl::InfiniteDuration();
-    Misbehaved("it closed descriptor 3 and lived on", events);
+    Misbehaved("it closed descriptor 3 but did not exit", events);
   }
   return events;
 }

@@ -187,7 +187,7 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
   if (absl::IsAlreadyExists(status)) {
     refused_since_ = std::min(refused_since_, now);
     if (now - refused_since_ >= limits::kNameRefusedGrace) {
-      spdlog::error("another worker goes by the name {}; start this one with another --name",
+      spdlog::error("another worker has the name {}; start this one with another --name",
                     config_.agent.hello.worker());
       leave_ = Leave::kNameTaken;
     }

@@ -91,12 +91,12 @@ void Declare(CLI::App& app, Flags& flags) {
                  "cpu or cuda:N [cpu; cuda:$LOCAL_RANK where that is set and a GPU is here]");
   app.add_option("--threads", flags.device.threads, "Threads of CPU kernels")
       ->check(CLI::Range(0, 4096));
-  app.add_option("--cores", flags.cores, "As 0,1: run on these alone")
+  app.add_option("--cores", flags.cores, "Run on these cores alone, such as 0,1")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->check(CLI::Range(0, CPU_SETSIZE - 1));
   app.add_option("--memory-limit", flags.device.memory_limit,
-                 "Of a CPU process's data, as 512M or 2G [none]")
+                 "Limit of a CPU process's memory, such as 512M or 2G [none]")
       ->transform(Bytes());
   app.add_option("--all-reduce", flags.all_reduce,
                  "Gradients of CPU ranks: gloo, or auto: in shared memory on one host")

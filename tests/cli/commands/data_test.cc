@@ -15,7 +15,7 @@ namespace {
 TEST(DataTest, TheBarShowsShareBytesSpeedTimeLeftAndDocuments) {
   EXPECT_EQ(
       TokenizeBar({12, 40, 1 << 20, 2 << 20}, 2),
-      "[############------------]  50%  1.00 MiB of 2.00 MiB  512.0 KiB/s  2.0 s left  12 of 40 "
+      "[############------------]  50%  1.00 MiB of 2.00 MiB  512 KiB/s  2.0 s left  12 of 40 "
       "documents");
   EXPECT_EQ(TokenizeBar({1, 1, 10, 10}, 1).substr(0, 32), "[########################] 100% ");
   // What an earlier run did is done, but tells nothing of the speed.

@@ -20,6 +20,7 @@ void CommandTest::AddExperiment(uint64_t id, uint32_t trials) {
     one.found.set_file_name("grid.yaml");
     one.found.set_file_text("version: 1\nname: quickstart\n");
     one.found.mutable_spec()->set_name("quickstart");
+    one.found.mutable_spec()->add_parameters()->set_path("train.batch_size");
     for (uint32_t i = 1; i <= trials; ++i) {
       v1::TrialSummary& trial = one.trials.emplace_back();
       trial.set_experiment(id);
@@ -47,6 +48,7 @@ void CommandTest::FinishAll(FakeControl::World& world, uint64_t experiment) {
     trial.set_target_steps(200);
     trial.set_val_loss(2.0 + trial.trial());
     trial.set_best_val_loss(2.0 + trial.trial());
+    trial.set_best_val_step(160);
     trial.set_metric_value(2.0 + trial.trial());
   }
   v1::ExperimentSummary& summary = *one.found.mutable_summary();

@@ -31,6 +31,33 @@ TEST_F(CommandTest, GetTrialsHasAColumnForEachSweptParameter) {
       "taken\n");
 }
 
+TEST_F(CommandTest, CsvHasTheSameColumnsWhateverIsListed) {
+  AddExperiment(12, 2);
+  const auto header = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"-o", "csv"});
+    const std::string out = Run(arguments).out;
+    return out.substr(0, out.find('\n'));
+  };
+  for (const char* kind : {"experiments", "workers", "checkpoints"}) {
+    EXPECT_TRUE(Has(header({"get", kind}), ",")) << "a header, if nothing else: " << kind;
+  }
+  const std::string waiting = header({"get", "trials", "12"});
+  const std::string experiment = header({"get", "experiments"});
+  EXPECT_TRUE(Has(waiting, ",assignments.train.batch_size")) << waiting;
+  EXPECT_EQ(header({"get", "trials", "12", "--state", "failed"}), waiting) << "no trial at all";
+  control_.Edit([&](FakeControl::World& world) {
+    FinishAll(world, 12);
+    Trial(world, 12, 1).mutable_latest()->set_loss(2);
+    Trial(world, 12, 1).mutable_last_checkpoint()->set_path("p");
+    v1::Label& label = *world.experiments[12].found.mutable_summary()->add_labels();
+    label.set_key("team");
+    label.set_value("vision");
+  });
+  EXPECT_EQ(header({"get", "trials", "12"}), waiting);
+  EXPECT_EQ(header({"get", "experiments"}), experiment);
+  EXPECT_TRUE(Has(Run({"get", "experiments", "-o", "csv"}).out, ",team=vision,"));
+}
+
 TEST_F(CommandTest, JsonListsAreVersionedAndSayUnknownAsNull) {
   AddExperiment(12, 1);
   const Ran ran = Run({"get", "trials", "12", "-o", "json"});
@@ -90,7 +117,7 @@ TEST_F(CommandTest, AnEmptyListIsSaidOnStderrAndLeavesStdoutEmpty) {
 
 TEST_F(CommandTest, NoWorkersWithALabelIsNotNoWorkers) {
   control_.Edit([](FakeControl::World& world) { world.workers.emplace_back().set_worker("a"); });
-  EXPECT_TRUE(Has(Run({"get", "workers", "-l", "rack=7"}).err, "No such workers."));
+  EXPECT_TRUE(Has(Run({"get", "workers", "-l", "rack=7"}).err, "No worker has these labels."));
 }
 
 TEST_F(CommandTest, ListsOfExperimentsFitNarrowTerminals) {

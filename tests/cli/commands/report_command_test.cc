@@ -83,6 +83,12 @@ TEST_F(ReportCommandTest, TwoExperimentsAreComparedAndInOneCsv) {
   EXPECT_TRUE(Has(Run({"report", "12", "13", "--format", "csv"}).out, "\n13,quickstart,2,"));
 }
 
+TEST_F(ReportCommandTest, MoreExperimentsThanHaveRoomSideBySideAreRefusedWithTheLimit) {
+  const Ran ran = Run({"report", "1", "2", "3", "4", "5", "6", "7", "8", "9"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "'9'; 'dtctl report' takes at most 8")) << ran.err;
+}
+
 TEST_F(ReportCommandTest, AFileThatSaysNothingOrCannotBeWrittenIsRefused) {
   AddStudy(12);
   const Ran unknown = Run({"report", "12", "-o", folder_ / "report.pdf"});

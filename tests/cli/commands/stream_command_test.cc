@@ -69,7 +69,7 @@ TEST_F(CommandTest, LogsAreChosenByTailTextAndTime) {
   EXPECT_EQ(Run({"logs", "12/1", "--since", "1h"}).out, prefix + "three\n" + prefix + "four\n");
   EXPECT_TRUE(
       Has(Run({"logs", "12/1", "--timestamps"}).out, "2023-11-14T22:13:20.000Z #1 rank 0 | one\n"));
-  EXPECT_TRUE(Has(Run({"logs", "12/1", "--grep", "five"}).err, "are like that"));
+  EXPECT_TRUE(Has(Run({"logs", "12/1", "--grep", "five"}).err, "no matching lines"));
   EXPECT_EQ(Run({"logs", "12/1", "--tail", "-1"}).code, 2);
 }
 

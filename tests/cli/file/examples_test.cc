@@ -125,13 +125,13 @@ void CompareOrBless(const std::filesystem::path& path, const std::string& expect
     std::ofstream(path, std::ios::binary) << expected;
     return;
   }
-  EXPECT_EQ(Contents(path), expected) << "run DTRAIN_BLESS=1 build/dev/tests/examples_test";
+  EXPECT_EQ(Contents(path), expected) << "run DTRAIN_BLESS=1 build/dev/tests/cli_file_test";
 }
 
 TEST(ManualTest, HoldsTheTablesOfTheFieldTable) {
   const std::filesystem::path path = kRoot / "docs/experiment-file.md";
   const std::string begin =
-      "<!-- fields: written by DTRAIN_BLESS=1 build/dev/tests/examples_test -->\n";
+      "<!-- fields: written by DTRAIN_BLESS=1 build/dev/tests/cli_file_test -->\n";
   const std::string end = "<!-- end of fields -->\n";
   const std::string text = Contents(path);
   const size_t from = text.find(begin), to = text.find(end);

@@ -145,6 +145,7 @@ std::vector<Wrong> WrongFiles() {
       {"large", "!" + std::string((1 << 20) + 1, '#'), "1:1:too_large"},
       {"latin1", "description: K\xf6ln\n", "5:15:bad_text"},
       {"utf16", std::string("!\xff\xfev\0", 5), "1:1:bad_text"},
+      {"byte_order_mark", "description: a\xef\xbb\xbf\n", "5:15:bad_text"},
       {"nul", std::string("description: a\0b\n", 17), "5:15:bad_text"},
       {"escape_byte", "description: a\x1b[2J\n", "5:15:bad_text"},
       {"escape_written", "description: \"a\\e[2J\"\n", "5:14:bad_text"},
@@ -378,6 +379,15 @@ TEST(RenderTest, ALineThatIsCutBehindTheCaretSaysSo) {
   const ExperimentFile file =
       Read(std::string(kHead) + "labels: {b: [], a: " + std::string(3000, 'x') + "}\n");
   EXPECT_NE(RenderDiagnostics(file.diagnostics).find("xxx…\n"), std::string::npos);
+}
+
+TEST(RenderTest, AByteOrderMarkIsNamedAndShown) {
+  ReadValid("\xef\xbb\xbf" + std::string(kHead));  // where it may stand
+  EXPECT_EQ(RenderDiagnostics(Read(std::string(kHead) + "na\xef\xbb\xbfme: 大\n").diagnostics),
+            "grid.yaml:5:3: error: a byte order mark (U+FEFF) stands here, which editors do not "
+            "show; delete it; only the start of a file may have one\n"
+            "    5 | na\\ufeffme: 大\n"
+            "      |   ^\n");
 }
 
 TEST(RenderTest, ControlCharactersDoNotReachTheTerminal) {

@@ -1,4 +1,4 @@
-// differences_test.cc: in what two experiments differ, and where a report says so.
+// differences_test.cc: how two experiments differ, and where a report says so.
 #include "cli/report/differences.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/report/collect.h"
+#include "tests/cli/view/metric_page.h"
 
 namespace dt::cli::report {
 
@@ -82,25 +83,6 @@ inline Experiment Study(uint64_t id = 12) {
   }
   RunOutOfMemory(experiment.trials.back());
   return experiment;
-}
-
-inline void AddRow(v1::ReadMetricsResponse& page, uint32_t trial, uint64_t step, double loss) {
-  v1::MetricRow& row = *page.add_rows();
-  row.set_trial(trial);
-  row.set_attempt(1);
-  row.mutable_row()->set_step(step);
-  row.mutable_row()->set_loss(loss);
-  row.mutable_row()->set_forward_seconds(0.25);
-  row.mutable_row()->set_wall_time_ms(1700000001000 + static_cast<int64_t>(step) * 500);
-}
-
-inline void AddEvaluation(v1::ReadMetricsResponse& page, uint32_t trial, uint64_t step,
-                          double loss) {
-  v1::EvaluationRow& row = *page.add_evaluations();
-  row.set_trial(trial);
-  row.mutable_evaluation()->set_step(step);
-  row.mutable_evaluation()->set_split("val");
-  row.mutable_evaluation()->set_loss(loss);
 }
 
 }  // namespace dt::cli::report

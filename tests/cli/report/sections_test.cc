@@ -88,15 +88,16 @@ TEST(ExperimentReportTest, ScalingIsAgainstTheSmallestWorldSizeWithTheSameParame
 
 TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
   const std::string csv = ResultsCsv({StudyWithRows()});
-  EXPECT_EQ(csv.substr(0, csv.find('\n')),
-            "experiment,name,trial,train.batch_size,train.seq_len,state,outcome,steps,target_steps,"
-            "attempts,ranks,loss,val_loss,best_val_loss,perplexity,perplexity_batch_mean,"
-            "hellaswag_acc,hellaswag_acc_norm,epochs,"
-            "seconds_per_epoch,"
-            "tokens_per_second,allreduce_share,comm_exposed_share,data_seconds,forward_seconds,"
-            "backward_seconds,comm_exposed_seconds,optimizer_seconds,other_seconds,"
-            "allreduce_seconds,model_parameters,seed");
-  EXPECT_TRUE(Has(csv, "\n12,study,1,8,64,finished,finished,50,50,0,2,1.5,2.0,2.0,7.38"));
+  EXPECT_EQ(
+      csv.substr(0, csv.find('\n')),
+      "experiment,name,trial,train.batch_size,train.seq_len,state,outcome,steps,target_steps,"
+      "attempts,ranks,loss,val_loss,best_val_loss,best_val_step,perplexity,perplexity_batch_mean,"
+      "hellaswag_acc,hellaswag_acc_norm,epochs,"
+      "seconds_per_epoch,"
+      "tokens_per_second,allreduce_share,comm_exposed_share,data_seconds,forward_seconds,"
+      "backward_seconds,comm_exposed_seconds,optimizer_seconds,other_seconds,"
+      "allreduce_seconds,model_parameters,seed");
+  EXPECT_TRUE(Has(csv, "\n12,study,1,8,64,finished,finished,50,50,0,2,1.5,2.0,2.0,,7.38"));
   EXPECT_TRUE(Has(csv, "\n12,study,6,16,256,failed,oom,"));
   EXPECT_FALSE(Has(csv, "nan"));
 }

@@ -88,8 +88,7 @@ TEST(TrialListTest, HasARowForEachTrialTheBestFirstAndMarked) {
   Experiment study = Study();
   study.trials[0].summary.set_metric_value(9);
   study.trials[0].summary.set_best_val_loss(1.5);
-  study.trials[0].best_evaluation.set_step(40);
-  study.trials[0].best_evaluation.set_loss(1.5);
+  study.trials[0].summary.set_best_val_step(40);
   study.found.mutable_summary()->set_best_trial(2);
   const TextTable last = TrialList(study);
   EXPECT_EQ(last.rows[4][0], "12/1") << "of those with a result the worst";

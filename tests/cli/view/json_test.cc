@@ -1,6 +1,7 @@
 // json_test.cc: the machine formats, which are versioned and stay as they are.
 #include "cli/view/json.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "gtest/gtest.h"
@@ -94,14 +95,26 @@ none: []
 )");
 }
 
-TEST(JsonTest, CsvFlattensAndAlignsColumnsOverAllItems) {
-  const Json one = {{"id", "12/1"}, {"last", nullptr}, {"at", {{"x.y", 8}}}};
-  const Json two = {{"id", "12/2, \"two\""}, {"last", {{"step", 5}}}, {"at", {{"x.y", 16}}}};
-  EXPECT_EQ(CsvText({one, two}),
-            "id,at.x.y,last.step\n"
-            "12/1,8,\n"
-            "\"12/2, \"\"two\"\"\",16,5\n");
-  EXPECT_EQ(CsvText({}), "");
+TEST(JsonTest, CsvHasTheColumnsItIsGivenWhateverTheItemsHold) {
+  const Json one = {{"id", "12/1"}, {"last", nullptr}, {"at", {{"x.y", 8}, {"z", 1}}}};
+  const Json two = {{"id", "12/2, \"two\""}, {"last", {{"step", 5}}}, {"labels", {{"a", "b"}}}};
+  const std::vector<std::string> columns = {"id", "last.step", "at.x.y", "labels"};
+  EXPECT_EQ(CsvText(columns, {one, two}),
+            "id,last.step,at.x.y,labels\n"
+            "12/1,,8,\n"
+            "\"12/2, \"\"two\"\"\",5,,a=b\n");
+  EXPECT_EQ(CsvText(columns, {}), "id,last.step,at.x.y,labels\n");
+}
+
+TEST(JsonTest, TheColumnsOfAMessageDoNotDependOnWhatIsKnownOfIt) {
+  const std::vector<std::string> columns =
+      WithParameters(CsvColumns(TrialJson(Whole<v1::TrialSummary>())), {"optimizer.lr"});
+  for (const char* name : {"val_loss", "latest.loss", "last_checkpoint.path", "provenance.host"}) {
+    EXPECT_EQ(std::count(columns.begin(), columns.end(), name), 1) << name;
+  }
+  EXPECT_EQ(std::count(columns.begin(), columns.end(), "latest"), 0);
+  EXPECT_EQ(std::count(columns.begin(), columns.end(), "assignments"), 0);
+  EXPECT_EQ(columns.back(), "assignments.optimizer.lr");
 }
 
 TEST(JsonTest, WhatATerminalWouldObeyIsEscapedAndReadsBackTheSame) {
@@ -114,7 +127,8 @@ TEST(JsonTest, TextsThatASpreadsheetWouldRunAreDefused) {
   Json item = {{"name", "=HYPERLINK(1)"}, {"a", "-x"}, {"b", -1.5}};
   item["list"] = {-0.5, 2};
   item["texts"] = {"@a", "b"};
-  EXPECT_EQ(CsvText({item}), "name,a,b,list,texts\n'=HYPERLINK(1),'-x,-1.5,-0.5;2,'@a;b\n");
+  EXPECT_EQ(CsvText(CsvColumns(item), {item}),
+            "name,a,b,list,texts\n'=HYPERLINK(1),'-x,-1.5,-0.5;2,'@a;b\n");
 }
 
 }  // namespace

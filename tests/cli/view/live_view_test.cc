@@ -52,6 +52,7 @@ v1::TrialSummary Finished(v1::TrialSummary trial, double loss, double val_loss) 
   trial.set_cause(v1::CAUSE_FINISHED);
   trial.set_val_loss(val_loss);
   trial.set_best_val_loss(val_loss);
+  trial.set_best_val_step(160);
   trial.set_metric_value(val_loss);
   trial.set_started_wall_ms(kStart);
   trial.set_ended_wall_ms(kStart + 41000);
@@ -160,11 +161,11 @@ TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
   EXPECT_EQ(Text(ResultLines(results, Wide())), R"(
 Experiment 12 quickstart: running after 1 min 12 s
 
-TRIAL  batch_size     lr    BEST  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME  STATE
-12/1            8  0.001  2.4100    2.4800  2.3456  200/200     12.3k         25%   41s  finished
-12/2            8  0.003       -         -  3.1042   90/200     12.3k         25%     -  running
-12/3           16  0.001       -         -       -    0/200         -           -     -  failed: oom
-12/4           16  0.003       -         -       -    0/200         -           -     -  pending
+TRIAL  batch_size     lr           BEST  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME  STATE
+12/1            8  0.001  2.4100 at 160    2.4800  2.3456  200/200     12.3k         25%   41s  finished
+12/2            8  0.003              -         -  3.1042   90/200     12.3k         25%     -  running
+12/3           16  0.001              -         -       -    0/200         -           -     -  failed: oom
+12/4           16  0.003              -         -       -    0/200         -           -     -  pending
 
 Best trial:  12/1  val_loss 2.4100  batch_size=8 lr=0.001
 Checkpoint:  12/1/a1/step-200  step 200, val loss 2.4300, 1.50 MiB, under --storage of gpu07/0

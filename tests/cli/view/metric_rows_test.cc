@@ -5,28 +5,10 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+#include "tests/cli/view/metric_page.h"
 
 namespace dt::cli {
 namespace {
-
-void AddRow(v1::ReadMetricsResponse& page, uint32_t trial, uint64_t step, double loss) {
-  v1::MetricRow& row = *page.add_rows();
-  row.set_trial(trial);
-  row.set_attempt(1);
-  row.mutable_row()->set_step(step);
-  row.mutable_row()->set_loss(loss);
-  row.mutable_row()->set_tokens(100);
-  row.mutable_row()->set_seconds(0.5);
-}
-
-void AddEvaluation(v1::ReadMetricsResponse& page, uint32_t trial, uint64_t step, double loss) {
-  v1::EvaluationRow& row = *page.add_evaluations();
-  row.set_trial(trial);
-  row.set_attempt(1);
-  row.mutable_evaluation()->set_step(step);
-  row.mutable_evaluation()->set_split("val");
-  row.mutable_evaluation()->set_loss(loss);
-}
 
 std::string Csv(const MetricRows& rows, const std::vector<Json>& ready) {
   std::string text;
@@ -136,15 +118,20 @@ TEST(MetricRowsTest, ARowCarriesTheParametersOfItsTrialBehindTheMetrics) {
     rate.mutable_value()->set_number(i == 0 ? 0.001 : 0.01);
     v1::Assignment& data = *trials[i].add_assignments();
     data.set_path("data.train");
-    data.mutable_value()->set_text(i == 0 ? "a.bin" : "a,b.bin");
+    data.mutable_value()->set_text("a,b.bin");
   }
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 10, 3);
   AddRow(page, 2, 10, 4);
-  MetricRows rows(12, {"loss"}, Attempts::kValidOnly, trials);
-  EXPECT_EQ(rows.CsvHeader(), "experiment,trial,attempt,step,loss,optimizer.lr,data.train\n");
+  trials[1].mutable_assignments()->RemoveLast();
+  const std::vector<std::string> paths = {"data.train", "optimizer.lr"};
+  MetricRows rows(12, {"loss"}, Attempts::kValidOnly, paths, trials);
+  const std::string header = "experiment,trial,attempt,step,loss,data.train,optimizer.lr\n";
+  EXPECT_EQ(rows.CsvHeader(), header);
+  EXPECT_EQ(MetricRows(12, {"loss"}, Attempts::kValidOnly, paths).CsvHeader(), header)
+      << "whichever trials there are";
   const auto ready = rows.Add(page);
-  EXPECT_EQ(Csv(rows, ready), "12,1,1,10,3,0.001,a.bin\n12,2,1,10,4,0.01,\"a,b.bin\"\n");
+  EXPECT_EQ(Csv(rows, ready), "12,1,1,10,3,\"a,b.bin\",0.001\n12,2,1,10,4,,0.01\n");
   EXPECT_EQ(ready.at(1)["parameters"]["optimizer.lr"], 0.01);
 }
 

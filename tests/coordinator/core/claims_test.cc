@@ -90,7 +90,7 @@ TEST_F(ClaimTest, AnEndThatCannotBeIsACrashOfTheTrainer) {
       EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
       EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_TRAINER_CRASH);
       EXPECT_TRUE(
-          TrialOf(id).attempts[0].message.starts_with("what the trainer told cannot be: it"));
+          TrialOf(id).attempts[0].message.starts_with("the trainer reported what cannot be: it"));
       EXPECT_LE(TrialOf(id).attempts[0].last_step, 10u);
     }
   }

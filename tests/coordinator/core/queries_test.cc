@@ -179,6 +179,7 @@ TEST_F(QueryTest, ATrialsSummaryShowsHowFarItIs) {
   EXPECT_NEAR(summary.eta_seconds(), 60 * 0.2, 1e-9);
   EXPECT_EQ(summary.val_loss(), 3.2);
   EXPECT_EQ(summary.best_val_loss(), 3.0);
+  EXPECT_EQ(summary.best_val_step(), 20u);
   EXPECT_EQ(summary.metric_value(), 3.0);
   EXPECT_EQ(summary.last_checkpoint().step(), 40u);
   EXPECT_EQ(summary.workers(0), "a");

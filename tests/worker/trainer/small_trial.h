@@ -68,7 +68,7 @@ struct Told {
   std::string Message(size_t rank = 0) const {
     return ends.at(rank) ? ends[rank]->message : "the process ended without a word";
   }
-  // Of a process that ended without a word: a step that none reaches.
+  // A process that ended without a word gives a step that none reaches.
   uint64_t EndStep(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->step : UINT64_MAX; }
 };
 

@@ -11,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <vector>
 
+#include "common/text.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/device/failure.h"
 
@@ -72,11 +73,13 @@ class CpuDevice final : public Device {
     // The soft limit is lower while shared memory is charged to it.
     if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_max != RLIM_INFINITY) {
       facts.memory_bytes = limit.rlim_max;
-      facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " that --memory-limit allows";
+      facts.memory_bound = "the " + FormatBytes(static_cast<double>(facts.memory_bytes)) +
+                           " that --memory-limit allows";
     } else {
       struct sysinfo info {};
       if (sysinfo(&info) == 0) facts.memory_bytes = uint64_t{info.totalram} * info.mem_unit;
-      facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " of this host";
+      facts.memory_bound =
+          "the " + FormatBytes(static_cast<double>(facts.memory_bytes)) + " of this host";
     }
     return facts;
   }

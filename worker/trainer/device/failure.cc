@@ -3,13 +3,13 @@
 
 #include <c10/util/Exception.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "common/text.h"
 
 namespace dt::trainer {
 namespace {
@@ -51,7 +51,7 @@ std::string AmountIn(const std::string& raw) {
   constexpr std::string_view kOnCpu = "you tried to allocate ";
   constexpr std::string_view kOnGpu = "Tried to allocate ";
   if (const size_t at = raw.find(kOnCpu); at != std::string::npos) {
-    return BinaryBytes(std::strtoull(raw.c_str() + at + kOnCpu.size(), nullptr, 10));
+    return FormatBytes(std::strtod(raw.c_str() + at + kOnCpu.size(), nullptr));
   }
   if (const size_t at = raw.find(kOnGpu); at != std::string::npos) {
     const size_t start = at + kOnGpu.size();
@@ -91,16 +91,6 @@ absl::Status ErrorOfException() {
   } catch (...) {
     return IoError("an exception of unknown type");
   }
-}
-
-std::string BinaryBytes(uint64_t bytes) {
-  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof(text), value < 10 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
-  return text;
 }
 
 std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound) {

@@ -3,7 +3,6 @@
 // Tests: tests/worker/trainer/model/model_test.cc
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "common/status.h"
@@ -23,8 +22,6 @@ auto Guarded(Body&& body) -> decltype(body()) {
   }
 }
 
-// "700 MiB", "1.5 GiB".
-std::string BinaryBytes(uint64_t bytes);
 // What a person is told of an allocation that failed with the words `raw`: how much it was, what
 // there is, what to change. `bound` as in "the 700 MiB that --memory-limit allows".
 std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound);

@@ -14,7 +14,7 @@ namespace {
 using corpus::HellaSwagExample;
 using corpus::kHellaSwagEndings;
 
-// Of a batch, padding included. Were all of them endings', their logits would be 400 MB with
+// Tokens of a batch, padding included. If all were of endings, their logits would be 400 MB with
 // GPT-2's vocabulary.
 constexpr int64_t kBatchTokens = 2048;
 
@@ -67,7 +67,7 @@ Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& b
   return rows;
 }
 
-// Of each row, the sum of the losses of its ending.
+// For each row, the sum of the losses of its ending.
 std::vector<double> RowLosses(const Rows& rows, int64_t vocab_size, const Transformer& model,
                               Device& device) {
   // Padding follows the tokens, and the model looks backward only.

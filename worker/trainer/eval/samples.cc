@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
     ids.select(1, i).fill_(int64_t{generation.prompt[static_cast<size_t>(i)]});
   }
   for (int64_t made = 0; made < spec.eval.sample_tokens; ++made) {
-    // What lies further back than the model can see is left out.
+    // What is further back than the model can see is left out.
     const int64_t seen = std::min(ids.size(1), spec.model.n_positions);
     at::Tensor logits;
     {

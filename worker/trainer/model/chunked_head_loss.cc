@@ -76,7 +76,7 @@ class Operands {
     logits.narrow(1, head_.columns, behind).fill_(-std::numeric_limits<double>::infinity());
   }
 
-  // Of the operands' gradients, those of what they were made of.
+  // The operands' gradients without the padding that was put around them.
   HeadGradients Unpadded(const at::Tensor& hidden, const at::Tensor& weight) const {
     const at::Tensor real = weight.narrow(0, 0, head_.columns);
     const int64_t behind = head_.weight.size(0) - head_.columns;
@@ -99,7 +99,7 @@ class Operands {
   at::Tensor hidden_, weight_;  // [rows, width'], [columns', width'] of `type`
 };
 
-// Of a chunk's logits: the gradient of the sum of its losses, in UnitOf its type, and that sum.
+// The gradient of the sum of a chunk's losses by its logits, in UnitOf its type, and that sum.
 // What is in the logits is lost; `logs` is as large as they are.
 at::Tensor GradientInto(at::Tensor& gradient, at::Tensor& logits, at::Tensor& logs,
                         const at::Tensor& targets) {

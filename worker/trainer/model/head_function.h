@@ -39,7 +39,7 @@ class HeadFunction : public torch::autograd::Function<HeadFunction<Pass>> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list outer) {
-    // Of accumulated micro-steps the loss counts in part.
+    // With accumulated micro-steps the loss counts in part.
     const at::Tensor factor = outer.at(0) / ctx->saved_data.at("divisor").toDouble();
     const bool whole = factor.is_cpu() && factor.item<float>() == 1;  // a GPU is not waited for
     torch::autograd::variable_list gradients(6);

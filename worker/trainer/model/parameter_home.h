@@ -28,7 +28,7 @@ struct Piece {
 };
 // Overwrites what the piece is of `whole`, which is on any device.
 void Fill(const Piece& piece, const at::Tensor& whole);
-// Of all gradients together, on the device: reading it waits for the device.
+// The norm of all gradients together, on the device: reading it waits for the device.
 at::Tensor GradientNorm(const std::vector<Piece>& pieces);
 
 class ParameterHome {

@@ -21,7 +21,7 @@ struct LossRows {
 };
 using RowKernel = std::function<void(const LossRows&)>;
 
-// Of a kind of device; empty: it has none.
+// The kernel for a kind of device; empty: it has none.
 void SetRowKernel(c10::DeviceType device, RowKernel kernel);
 const RowKernel& RowKernelOf(c10::DeviceType device);
 

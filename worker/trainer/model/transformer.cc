@@ -39,7 +39,7 @@ class ParameterMaker {
   std::vector<NamedTensor>& parameters_;
 };
 
-// Of a model that nobody computes with: initial values go where parameters of before are held.
+// The home of a model that nobody computes with: initial values go where parameters are already.
 class SecondHome final : public ParameterHome {
  public:
   explicit SecondHome(const std::vector<Piece>& pieces) : pieces_(pieces) {}
@@ -67,7 +67,7 @@ at::Tensor SinusoidalPositions(int64_t positions, int64_t width) {
   return table;
 }
 
-// Of so few tokens on a GPU, embedding's own backward kernel is reported to race (pytorch#187687);
+// With so few tokens on a GPU, embedding's backward kernel is reported to race (pytorch#187687);
 // that of an index sorts them first.
 constexpr int64_t kRacingTokens = 3072;
 

@@ -52,7 +52,7 @@ class Transformer {
   // Without dropout, of some places alone, [places, vocab_pad]: `places` of int64 count through the
   // batch, sequence after sequence.
   at::Tensor LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const;
-  // Of the token after the last one alone, [batch, vocab_pad]; without dropout.
+  // Logits of the token after the last one alone, [batch, vocab_pad]; without dropout.
   at::Tensor NextLogits(const at::Tensor& tokens) const;
 
   // In the order of use, each one once: a tied head is not listed again.

@@ -13,7 +13,7 @@ namespace dt::trainer {
 struct Action {
   enum class Kind { kForward, kBackward } kind = Kind::kForward;
   int64_t micro_step = 0;
-  // Of the step's backward passes: after it the gradients are whole, so this one communicates.
+  // The last of the step's backward passes: gradients are whole after it, so this one communicates.
   bool last = false;
 
   bool operator==(const Action&) const = default;

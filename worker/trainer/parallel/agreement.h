@@ -15,7 +15,7 @@
 
 namespace dt::trainer {
 
-// Of the bits of fp32 tensors, computed where they lie. A change of any one bit changes it, and so
+// Hashes the bits of fp32 tensors where they are. A change of any one bit changes it, and so
 // does an exchange of two values. Waits for the device.
 uint64_t HashBits(const std::vector<NamedTensor>& tensors);
 

@@ -24,7 +24,7 @@ class ProcessGroup;
 
 namespace dt::trainer {
 
-// Of one step, over all buckets of this rank.
+// Totals of one step, over all buckets of this rank.
 struct AllReduceTotals {
   double seconds = 0;  // of the all-reduces themselves, waiting behind one another left out
   double bytes = 0;

@@ -1,5 +1,5 @@
 // noise_scale.h: the gradient noise scale (McCandlish et al., "An Empirical Model of Large-Batch
-// Training", 2018, appendix A.1): about the batch beyond which more of it saves few steps.
+// Training", 2018, appendix A.1): about the batch beyond which a larger one saves few steps.
 //
 // Role:    LocalGradient measures a rank's gradient before it is averaged; NoiseScale compares it
 //          with the average, which is the gradient of a larger batch.
@@ -20,7 +20,7 @@ class CommHookInterface;
 
 namespace dt::trainer {
 
-// Of logged rows, every so many have a measure: it is one more pass over the gradient, and a noise
+// One logged row in so many has a measure: it is one more pass over the gradient, and a noise
 // scale changes slowly.
 inline constexpr int64_t kNoiseScaleRows = 8;
 

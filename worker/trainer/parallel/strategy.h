@@ -41,7 +41,7 @@ class Strategy {
   // On the device: the squared norm of this rank's share of the newest step's gradient, before it
   // was averaged. Undefined where no rank has only a share, or none was wanted.
   virtual at::Tensor ShareSquaredNorm() const = 0;
-  // Of the newest step. REQUIRES: the device synchronised since.
+  // Totals of the newest step. REQUIRES: the device synchronised since.
   virtual AllReduceTotals Totals() const = 0;
   // For a checkpoint; empty where nothing is reduced in buckets.
   virtual BucketLayout Layout() const = 0;

@@ -87,10 +87,10 @@ class CheckpointKeeper {
   bool BestSoFar(int64_t step) const;
   Manifest Describe(int64_t step, BucketLayout layout) const;
   absl::Status Begin(const CheckpointId& id, const Manifest& manifest);
-  // Of what was begun.
+  // Reports how a save that was begun ended.
   absl::Status Tell(const absl::StatusOr<SavedCheckpoint>& saved);
   Retention CurrentRetention() const;
-  // Of this attempt and of those it goes on from.
+  // The checkpoints of this attempt and of those it goes on from.
   std::vector<RankedCheckpoint> Ranked() const;
   void Retain();
 

@@ -13,7 +13,7 @@
 
 namespace dt::trainer {
 
-// Of one rank, for one logged step.
+// What one rank measured in one logged step.
 struct RankMeasures {
   StepMeasures step;
   double step_seconds = 0;  // wall time of the step, phases and the rest

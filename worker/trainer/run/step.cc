@@ -85,7 +85,7 @@ void Stepper::Backward(const Action& action) {
   const at::Tensor loss = std::exchange(micro_loss_, {});
   const at::Tensor difference = loss.detach() - loss.detach();
   loss.backward(p_.loss_scale != nullptr ? difference + p_.loss_scale->factor() : difference + 1);
-  // Of a rank that has the whole batch, the first micro-step is what is smaller.
+  // A rank that has the whole batch takes the first micro-step as the smaller batch.
   const int64_t micro_steps = p_.plan.batch.micro_steps();
   if (p_.mesh.size(Axis::kData) == 1 && micro_steps > 1 && action.micro_step == 0 &&
       MeasuresShare(step_)) {

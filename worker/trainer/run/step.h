@@ -64,7 +64,7 @@ class Stepper {
   // Waits for the device. Errors: NonFiniteError when the steps so far are reason to end; throws
   // when one of them used what a failed collective left. A checkpoint is written only after this.
   absl::Status CheckFinite();
-  // Of the newest step. Waits and fails like CheckFinite.
+  // The measures of the newest step. Waits and fails like CheckFinite.
   absl::StatusOr<StepMeasures> Measure();
   double learning_rate() const { return learning_rate_; }
   NonFiniteSteps& nonfinite() { return nonfinite_; }

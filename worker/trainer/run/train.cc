@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "common/version.h"
 #include "worker/trainer/device/failure.h"
@@ -103,6 +104,7 @@ class Attempt {
 
   std::optional<CheckpointId> resumed_from_;  // known to rank 0
   int64_t step_ = 0;                          // complete ones
+  bool first_step_told_ = false;
   int64_t evaluated_step_ = -1;
   bool owes_evaluation_ = false;
   int32_t rollbacks_ = 0;
@@ -151,9 +153,16 @@ frames::End Attempt::Run() {
 }
 
 absl::Status Attempt::Go() {
+  const Clock::time_point begun = Clock::now();
   DT_RETURN_IF_ERROR(Prepare());
+  const Clock::time_point prepared = Clock::now();
   DT_RETURN_IF_ERROR(Meet(start_, device_, conversation_, options_, members_.mesh));
+  const Clock::time_point met = Clock::now();
   DT_RETURN_IF_ERROR(Build());
+  const Clock::time_point built = Clock::now();
+  std::fprintf(stderr, "set up in %.2f s: data %.2f s, other ranks %.2f s, model %.2f s\n",
+               SecondsBetween(begun, built), SecondsBetween(begun, prepared),
+               SecondsBetween(prepared, met), SecondsBetween(met, built));
   return Train();
 }
 
@@ -314,6 +323,10 @@ absl::Status Attempt::Report(Stepper& stepper) {
   const Clock::time_point now = Clock::now();
   mine.step_seconds = SecondsBetween(step_time_, now);
   step_time_ = now;
+  // Kernels are chosen and buffers made in the first step, so it takes longer than the others.
+  if (!std::exchange(first_step_told_, true)) {
+    std::fprintf(stderr, "first step %.2f s\n", mine.step_seconds);
+  }
   if (!IsRoot() && SecondsBetween(progress_time_, now) >= 1) {
     progress_time_ = now;
     conversation_.Say(frames::Progress{start_.token, static_cast<uint64_t>(step_)});

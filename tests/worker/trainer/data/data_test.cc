@@ -49,7 +49,7 @@ TEST(SamplerTest, ShufflesDifferentlyByEpochAndSeed) {
 }
 
 TEST(SamplerTest, AShuffleLooksLikeOne) {
-  // Of 10,000 positions about one stays, neighbours about 1/3 of the range apart on average.
+  // About one of 10,000 positions stays; neighbours end up a third of the range apart on average.
   constexpr uint64_t kWindows = 10000;
   const std::vector<uint64_t> windows =
       Windows(Sampler(SampleOrder::kShuffled, 1337, kWindows), 0, kWindows);

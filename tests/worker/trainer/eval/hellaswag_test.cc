@@ -27,7 +27,7 @@ TEST(PreferredEndingTest, OfEqualEndingsTheFirstIsPreferred) {
   EXPECT_EQ(PreferredEnding(losses).by_mean, 0);
 }
 
-// Of contexts of 1 to 40 tokens and endings of 1 to 9.
+// Contexts have 1 to 40 tokens, endings 1 to 9.
 std::vector<HellaSwagExample> Examples(size_t count) {
   std::vector<HellaSwagExample> examples(count);
   uint32_t state = 7;

@@ -51,7 +51,7 @@ class ChunkedHeadLossTest : public ::testing::TestWithParam<Case> {
     for (const at::Tensor& input : inputs) gradients.push_back(input.grad());
     return gradients;
   }
-  // Of gradients the one rounding of the logits' gradient is left: 2^-9 of bf16, 2^-12 of fp16.
+  // Gradients differ by one rounding of the logits' gradient: 2^-9 in bf16, 2^-12 in fp16.
   double Tolerance() const {
     if (GetParam().type == at::kBFloat16) return 4e-3;
     return GetParam().type == at::kHalf ? 5e-4 : 2e-6;

@@ -489,8 +489,6 @@ TEST(FailureTest, SaysHowMuchMemoryWasMissingAndWhatToChange) {
   starts_with("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of",
               "out of memory: 2.00 GiB more do");
   starts_with("an allocation failed", "out of memory: it does");
-  EXPECT_EQ(BinaryBytes(uint64_t{3} << 29), "1.5 GiB");
-  EXPECT_EQ(BinaryBytes(uint64_t{1} << 52), "4096 TiB");
 }
 
 }  // namespace

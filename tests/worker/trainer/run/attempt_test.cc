@@ -257,7 +257,7 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
   const Told first = gang.Run(Start(large));
   EXPECT_EQ(first.Cause(), "oom");
   const std::string told = first.Message();
-  EXPECT_NE(told.find("3.0 GiB more do not fit into the 1.0 GiB that --memory-limit allows"),
+  EXPECT_NE(told.find("3.00 GiB more do not fit into the 1.00 GiB that --memory-limit allows"),
             std::string::npos)
       << told;
   const Told second = gang.Run(Start(SmallSpec()));

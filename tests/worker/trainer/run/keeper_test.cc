@@ -31,7 +31,7 @@ class Gate {
     open_ = true;
     changed_.notify_all();
   }
-  // Of a writer. False: nobody let it go.
+  // A writer stops here until it is let go. False: nobody let it go.
   bool Pass() {
     std::unique_lock lock(mutex_);
     ++arrived_;

@@ -105,7 +105,8 @@ TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWa
   std::vector<std::string> on_gpu = alone;
   on_gpu.insert(on_gpu.end(), {"--device", "cuda:3"});
   EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "without.log").AwaitExit()), 2);
-  EXPECT_NE(Slurp(folder_ / "without.log").find("no dttrain-cuda lies beside"), std::string::npos);
+  EXPECT_NE(Slurp(folder_ / "without.log").find("there is no dttrain-cuda beside"),
+            std::string::npos);
 
   const std::string other = folder_.Write("dttrain-cuda", "#!/bin/sh\necho \"became $*\"\n");
   std::filesystem::permissions(other, std::filesystem::perms::owner_all);

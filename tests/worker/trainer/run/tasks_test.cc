@@ -109,7 +109,7 @@ TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
   refused("data", "eval.hellaswag 'hellaswag.jsonl' matches no file");
   folder_.Write("data/hellaswag.jsonl", "{\"ctx\": \"a\"}");
-  refused("data", "line 1: it is no object with");
+  refused("data", "line 1: it is not an object with");
   spec_["data"]["tokenizer"] = "gpt2";
   refused("data", "place GPT-2's vocab.bpe there");
   spec_["data"]["tokenizer"] = "byte";

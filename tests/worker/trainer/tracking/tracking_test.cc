@@ -48,7 +48,7 @@ std::string Hex(const std::string& bytes) {
   return hex;
 }
 
-// How often `part` stands in `bytes`.
+// How often `part` occurs in `bytes`.
 int Count(const std::string& bytes, const std::string& part) {
   int count = 0;
   for (size_t at = bytes.find(part); at != std::string::npos; at = bytes.find(part, at + 1)) {

@@ -1,4 +1,4 @@
-// absent.cc: stands where cuda_device.cc stands in the program with CUDA.
+// absent.cc: takes the place of cuda_device.cc in a program without CUDA.
 #include <unistd.h>
 
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace dt::trainer {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index) {
   return ConfigError("--device cuda:" + std::to_string(index) +
-                     ": no dttrain-cuda lies beside this dttrain; build it where "
+                     ": there is no dttrain-cuda beside this dttrain; build it where "
                      "the CUDA libraries are (./dev setup --cuda), and keep the "
                      "two together");
 }

@@ -14,6 +14,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <vector>
 
+#include "common/text.h"
 #include "worker/trainer/device/cuda/attention.h"
 #include "worker/trainer/device/cuda/row_kernels.h"
 #include "worker/trainer/device/device.h"
@@ -111,7 +112,8 @@ class CudaDevice final : public Device {
     facts.gpu_uuid = uuid;
     facts.threads = at::get_num_threads();
     facts.memory_bytes = properties.totalGlobalMem;
-    facts.memory_bound = "the " + BinaryBytes(facts.memory_bytes) + " of this GPU";
+    facts.memory_bound =
+        "the " + FormatBytes(static_cast<double>(facts.memory_bytes)) + " of this GPU";
     int version = 0;
     if (cudaRuntimeGetVersion(&version) == cudaSuccess) {
       facts.cuda_version = DottedVersion(version, 1000, 10);
@@ -161,7 +163,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index) {
     if (index >= count) {
       return ConfigError("--device cuda:" + std::to_string(index) + ": " +
                          (count == 0
-                              ? "no GPU or no driver is here"
+                              ? "there is no GPU or no driver here"
                               : "there are " + std::to_string(count) + " GPUs, counted from 0"));
     }
     at::globalContext().lazyInitDevice(c10::kCUDA);

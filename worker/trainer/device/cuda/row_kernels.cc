@@ -84,10 +84,10 @@ void OfferRowKernel(c10::Device device) {
       SetRowKernel(device.type(), launch);
       return;
     }
-    std::fprintf(stderr, "the loss goes by tensor operations: our kernel's values differ here\n");
+    std::fprintf(stderr, "the loss uses tensor operations: our kernel's values differ here\n");
   } catch (...) {
     cudaGetLastError();  // what was refused must not be found by the next call
-    std::fprintf(stderr, "the loss goes by tensor operations: %s\n",
+    std::fprintf(stderr, "the loss uses tensor operations: %s\n",
                  std::string(ErrorOfException().message()).c_str());
   }
 }

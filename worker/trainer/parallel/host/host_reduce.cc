@@ -95,7 +95,7 @@ absl::Status HostReduce::RequirePeers() const {
     pollfd peer{peers_[r], POLLIN, 0};
     if (peers_[r] >= 0 && poll(&peer, 1, 0) > 0) {
       return CollectiveError("the process of rank " + std::to_string(r) +
-                             " ended in the midst of an all-reduce");
+                             " ended during an all-reduce");
     }
   }
   return absl::OkStatus();
