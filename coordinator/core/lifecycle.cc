@@ -2,7 +2,10 @@
 #include "coordinator/core/lifecycle.h"
 
 #include <array>
+#include <map>
+#include <string>
 
+#include "absl/strings/ascii.h"
 #include "common/check.h"
 
 namespace dt {
@@ -59,6 +62,23 @@ constexpr auto kAttemptRules = std::to_array<AttemptRule>({
     {AttemptState::kEnded, AttemptMove::kReportsResult, AttemptState::kEnded},
 });
 
+// "worker_lost" of CAUSE_WORKER_LOST.
+template <typename Enum>
+std::string_view WordOf(Enum value, std::string_view prefix) {
+  static const auto* words = [prefix] {
+    auto* made = new std::map<int, std::string>();
+    const auto* type = google::protobuf::GetEnumDescriptor<Enum>();
+    for (int i = 0; i < type->value_count(); ++i) {
+      const auto* known = type->value(i);
+      if (known->number() == 0) continue;
+      (*made)[known->number()] = absl::AsciiStrToLower(known->name().substr(prefix.size()));
+    }
+    return made;
+  }();
+  const auto found = words->find(value);
+  return found == words->end() ? "unspecified" : std::string_view(found->second);
+}
+
 }  // namespace
 
 std::optional<v1::TrialState> Next(v1::TrialState from, TrialMove move) {
@@ -75,29 +95,9 @@ std::optional<AttemptState> Next(AttemptState from, AttemptMove move) {
   return std::nullopt;
 }
 
-std::string_view Name(v1::TrialState state) {
-  switch (state) {
-    case v1::TRIAL_PENDING:
-      return "pending";
-    case v1::TRIAL_STARTING:
-      return "starting";
-    case v1::TRIAL_RUNNING:
-      return "running";
-    case v1::TRIAL_STOPPING:
-      return "stopping";
-    case v1::TRIAL_FINISHED:
-      return "finished";
-    case v1::TRIAL_FAILED:
-      return "failed";
-    case v1::TRIAL_CANCELLED:
-      return "cancelled";
-    case v1::TRIAL_STATE_UNSPECIFIED:
-    case v1::TrialState_INT_MIN_SENTINEL_DO_NOT_USE_:
-    case v1::TrialState_INT_MAX_SENTINEL_DO_NOT_USE_:
-      break;
-  }
-  return "unspecified";
-}
+std::string_view Name(v1::TrialState state) { return WordOf(state, "TRIAL_"); }
+std::string_view Name(v1::Cause cause) { return WordOf(cause, "CAUSE_"); }
+std::string_view Name(v1::ExperimentState state) { return WordOf(state, "EXPERIMENT_"); }
 
 std::string_view Name(AttemptState state) {
   switch (state) {
@@ -147,60 +147,6 @@ std::string_view Name(AttemptMove move) {
       return "reports a result";
     case AttemptMove::kEnds:
       return "ends";
-  }
-  return "unspecified";
-}
-
-std::string_view Name(v1::Cause cause) {
-  switch (cause) {
-    case v1::CAUSE_FINISHED:
-      return "finished";
-    case v1::CAUSE_CANCELLED:
-      return "cancelled";
-    case v1::CAUSE_STOPPED_EARLY:
-      return "stopped_early";
-    case v1::CAUSE_WORKER_LOST:
-      return "worker_lost";
-    case v1::CAUSE_TRAINER_CRASH:
-      return "trainer_crash";
-    case v1::CAUSE_COLLECTIVE:
-      return "collective";
-    case v1::CAUSE_HANG:
-      return "hang";
-    case v1::CAUSE_PREEMPTED:
-      return "preempted";
-    case v1::CAUSE_OOM:
-      return "oom";
-    case v1::CAUSE_NONFINITE:
-      return "nonfinite";
-    case v1::CAUSE_CONFIG:
-      return "config";
-    case v1::CAUSE_DATA:
-      return "data";
-    case v1::CAUSE_UNSPECIFIED:
-    case v1::Cause_INT_MIN_SENTINEL_DO_NOT_USE_:
-    case v1::Cause_INT_MAX_SENTINEL_DO_NOT_USE_:
-      break;
-  }
-  return "unspecified";
-}
-
-std::string_view Name(v1::ExperimentState state) {
-  switch (state) {
-    case v1::EXPERIMENT_QUEUED:
-      return "queued";
-    case v1::EXPERIMENT_RUNNING:
-      return "running";
-    case v1::EXPERIMENT_FINISHED:
-      return "finished";
-    case v1::EXPERIMENT_FAILED:
-      return "failed";
-    case v1::EXPERIMENT_CANCELLED:
-      return "cancelled";
-    case v1::EXPERIMENT_STATE_UNSPECIFIED:
-    case v1::ExperimentState_INT_MIN_SENTINEL_DO_NOT_USE_:
-    case v1::ExperimentState_INT_MAX_SENTINEL_DO_NOT_USE_:
-      break;
   }
   return "unspecified";
 }

@@ -79,7 +79,8 @@ std::vector<v1::Record> EndsCutOff(const DurableState& durable) {
       v1::TrialEnded& end = *ends.emplace_back().mutable_trial_ended();
       end.set_experiment(number);
       end.set_trial(i);
-      const bool finished = ConsequenceOf(last.cause) == Consequence::kFinishes;
+      const bool finished =
+          last.cause == v1::CAUSE_FINISHED || last.cause == v1::CAUSE_STOPPED_EARLY;
       end.set_state(trial.state == v1::TRIAL_STOPPING ? v1::TRIAL_CANCELLED
                     : finished                        ? v1::TRIAL_FINISHED
                                                       : v1::TRIAL_FAILED);

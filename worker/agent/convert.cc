@@ -3,10 +3,9 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include <array>
 #include <limits>
-#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
@@ -119,24 +118,10 @@ v1::Evaluation ToMessage(const frames::Eval& frame) {
 }
 
 v1::Cause CauseFromWord(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, v1::Cause>, 12> kWords = {{
-      {"finished", v1::CAUSE_FINISHED},
-      {"cancelled", v1::CAUSE_CANCELLED},
-      {"stopped_early", v1::CAUSE_STOPPED_EARLY},
-      {"worker_lost", v1::CAUSE_WORKER_LOST},
-      {"trainer_crash", v1::CAUSE_TRAINER_CRASH},
-      {"collective", v1::CAUSE_COLLECTIVE},
-      {"hang", v1::CAUSE_HANG},
-      {"preempted", v1::CAUSE_PREEMPTED},
-      {"oom", v1::CAUSE_OOM},
-      {"nonfinite", v1::CAUSE_NONFINITE},
-      {"config", v1::CAUSE_CONFIG},
-      {"data", v1::CAUSE_DATA},
-  }};
-  for (const auto& [name, cause] : kWords) {
-    if (name == word) return cause;
-  }
-  return v1::CAUSE_TRAINER_CRASH;
+  const std::string name = absl::AsciiStrToUpper("CAUSE_" + std::string(word));
+  v1::Cause cause = v1::CAUSE_UNSPECIFIED;
+  const bool known = v1::Cause_Parse(name, &cause) && cause != v1::CAUSE_UNSPECIFIED;
+  return known ? cause : v1::CAUSE_TRAINER_CRASH;
 }
 
 }  // namespace dt

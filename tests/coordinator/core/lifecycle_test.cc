@@ -107,5 +107,13 @@ TEST(LifecycleTest, EveryCauseHasAConsequence) {
   }
 }
 
+TEST(LifecycleTest, NamesAreThoseOfTheProtocol) {
+  EXPECT_EQ(Name(v1::CAUSE_WORKER_LOST), "worker_lost");
+  EXPECT_EQ(Name(v1::TRIAL_PENDING), "pending");
+  EXPECT_EQ(Name(v1::EXPERIMENT_QUEUED), "queued");
+  EXPECT_EQ(Name(v1::CAUSE_UNSPECIFIED), "unspecified");
+  EXPECT_EQ(Name(static_cast<v1::Cause>(99)), "unspecified") << "of a later version";
+}
+
 }  // namespace
 }  // namespace dt

@@ -52,7 +52,10 @@ TEST(ConvertTest, WhatAnotherClientLeftEmptyIsSentAsFields) {
 
 TEST(ConvertTest, UnknownCauseIsACrash) {
   EXPECT_EQ(CauseFromWord("oom"), v1::CAUSE_OOM);
-  EXPECT_EQ(CauseFromWord("sunspots"), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_EQ(CauseFromWord("trainer_crash"), v1::CAUSE_TRAINER_CRASH);
+  for (const char* unknown : {"sunspots", "unspecified", "", "\xff"}) {
+    EXPECT_EQ(CauseFromWord(unknown), v1::CAUSE_TRAINER_CRASH) << unknown;
+  }
 }
 
 }  // namespace
