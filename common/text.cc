@@ -159,6 +159,22 @@ std::string QuotedYaml(std::string_view text) {
   return quoted + "\"";
 }
 
+bool UnitsDescend(std::string_view duration) {
+  constexpr std::string_view kUnits[] = {"h", "m", "s", "ms", "us", "ns"};
+  constexpr std::string_view kNumber = "+-0123456789.";
+  const auto* next = std::begin(kUnits);  // the largest unit that may come
+  for (size_t at = 0; at < duration.size();) {
+    const size_t unit = duration.find_first_not_of(kNumber, at);
+    if (unit == std::string_view::npos) return true;
+    const size_t end = std::min(duration.find_first_of(kNumber, unit), duration.size());
+    next = std::find(next, std::end(kUnits), duration.substr(unit, end - unit));
+    if (next == std::end(kUnits)) return false;
+    ++next;
+    at = end;
+  }
+  return true;
+}
+
 std::string FormatBytes(double bytes) {
   if (!std::isfinite(bytes) || bytes < 0) return "-";
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -36,6 +36,10 @@ std::optional<uint64_t> ParseBytes(std::string_view text);
 bool IsPlainYaml(std::string_view text);
 std::string QuotedYaml(std::string_view text);
 
+// Whether each unit of a duration such as "1h30m" is smaller than the one before: "5m5m" is not meant
+// as ten minutes.
+bool UnitsDescend(std::string_view duration);
+
 // Three figures, by powers of 1024: "512 B", "1.50 GiB", "700 MiB"; "-" for what is no size.
 std::string FormatBytes(double bytes);
 

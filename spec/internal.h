@@ -17,7 +17,8 @@ namespace dt::spec::internal {
 // Text that a terminal may print: no control characters. Errors: what is wrong, else "".
 enum class Lines { kOne, kMany };
 std::string TextProblem(std::string_view text, size_t limit_bytes, Lines lines);
-// A piece of what was written, in quotes, short enough for a message.
+// What was written, short enough for a message; and the same in quotes.
+std::string Shortened(std::string_view text);
 std::string Quote(std::string_view text);
 // Seconds of "60s", "1h30m", "500ms"; nullopt for any other text.
 std::optional<double> DurationSeconds(std::string_view text);

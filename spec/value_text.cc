@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "spec/internal.h"
 #include "spec/spec.h"
 
@@ -60,15 +61,17 @@ std::string ValueText(const v1::Value& value) {
 
 namespace internal {
 
-std::string Quote(std::string_view text) {
+std::string Shortened(std::string_view text) {
   constexpr size_t kShown = 64;
-  return text.size() <= kShown ? absl::StrCat("'", Absl(text), "'")
-                               : absl::StrCat("'", Absl(text.substr(0, kShown)), "…'");
+  return text.size() <= kShown ? std::string(text) : CleanText(text, kShown) + "…";
 }
+
+std::string Quote(std::string_view text) { return absl::StrCat("'", Shortened(text), "'"); }
 
 std::optional<double> DurationSeconds(std::string_view text) {
   absl::Duration duration;
-  if (text.size() > 64 || !absl::ParseDuration(Absl(text), &duration)) return std::nullopt;
+  if (text.size() > 64 || !UnitsDescend(text)) return std::nullopt;
+  if (!absl::ParseDuration(Absl(text), &duration)) return std::nullopt;
   const double seconds = absl::ToDoubleSeconds(duration);
   if (!std::isfinite(seconds) || seconds < 0) return std::nullopt;
   return seconds;

@@ -18,6 +18,7 @@ namespace {
 
 using internal::DurationSeconds;
 using internal::Quote;
+using internal::Shortened;
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -51,7 +52,7 @@ ReadValue OutOfRange(const Field& field, std::string_view text) {
   const bool huge =
       field.max == kWholeMax && absl::SimpleAtod(Absl(text), &number) && number > kWholeMax;
   return Wrong(field, "out_of_range",
-               absl::StrCat(field.path, " is ", Absl(text), "; it must be ",
+               absl::StrCat(field.path, " is ", Shortened(text), "; it must be ",
                             huge ? absl::StrCat("at most ", static_cast<int64_t>(kWholeMax))
                                  : RangeText(field)));
 }
@@ -110,13 +111,13 @@ ReadValue NotANumber(const Field& field, std::string_view text, Shape shape) {
     const std::string trimmed(
         text.substr(std::min(text.find_first_not_of("+-0"), text.size() - 1)));
     return Wrong(field, "leading_zero",
-                 absl::StrCat(field.path, " is ", Absl(text),
+                 absl::StrCat(field.path, " is ", Shortened(text),
                               "; a leading zero means octal to some readers"),
-                 absl::StrCat("write ", trimmed));
+                 absl::StrCat("write ", Shortened(trimmed)));
   }
   if (shape == Shape::kNotFinite) {
     return Wrong(field, "not_finite",
-                 absl::StrCat(field.path, " is ", Absl(text), "; it must be a finite number"));
+                 absl::StrCat(field.path, " is ", Shortened(text), "; it must be a finite number"));
   }
   return WrongType(field, text);
 }
@@ -188,8 +189,9 @@ ReadValue ReadDuration(const Field& field, std::string_view text) {
   const auto seconds = DurationSeconds(text);
   if (!seconds) {
     const bool unitless = ShapeOf(text) == Shape::kInteger || ShapeOf(text) == Shape::kNumber;
-    return WrongType(field, text,
-                     unitless && text[0] != '-' ? absl::StrCat("write ", Absl(text), "s") : "");
+    return WrongType(
+        field, text,
+        unitless && text[0] != '-' ? absl::StrCat("write ", Shortened(text), "s") : "");
   }
   if (!InRange(field, *seconds)) return OutOfRange(field, text);
   return OfText(DurationText(*seconds));
@@ -209,8 +211,8 @@ ReadValue ReadEvery(const Field& field, std::string_view text) {
   if (*seconds == 0) return OfInteger(0);
   if (!InRange(field, *seconds)) {
     return Wrong(field, "out_of_range",
-                 absl::StrCat(field.path, " is ", Absl(text), "; a time must be ", RangeText(field),
-                              "; 0 is only at the end"));
+                 absl::StrCat(field.path, " is ", Shortened(text), "; a time must be ",
+                              RangeText(field), "; 0 is only at the end"));
   }
   return OfText(DurationText(*seconds));
 }

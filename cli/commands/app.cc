@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -82,7 +83,15 @@ std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
     }
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return absl::StrCat(text.substr(0, text.find(':')), " needs a value after it");
+    const std::string name = text.substr(0, text.find(':'));
+    int most = 0;
+    int given = 0;
+    if (std::sscanf(text.c_str() + name.size(), ": At Most %d required but received %d", &most,
+                    &given) == 2) {
+      return absl::StrCat("'", CommandLine(&chosen), "' takes at most ", most, " ", name, ", not ",
+                          given);
+    }
+    return absl::StrCat(name, " needs a value after it");
   }
   return text;
 }
@@ -107,15 +116,7 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
     return absl::StrCat("unknown option '", Printable(name), "'",
                         DidYouMean(name, OptionNames(chosen)));
   }
-  std::string limit;
-  for (const CLI::Option* argument : chosen->get_options()) {
-    const int most = argument->get_items_expected_max();
-    const bool some = most > 1 && most < CLI::detail::expected_max_vector_size;
-    if (argument->get_positional() && some) {
-      limit = absl::StrCat("; '", CommandLine(chosen), "' takes at most ", most);
-    }
-  }
-  return absl::StrCat("unexpected argument '", Printable(rest.front()), "'", limit);
+  return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
 }
 
 // Its beginning and its end, where somebody's whole file is in it.

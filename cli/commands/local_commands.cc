@@ -166,7 +166,7 @@ void AddLocalCommands(CommandTree& tree) {
   auto up = std::make_shared<ClusterOptions>();
   CLI::App* app = tree.Add(
       &tree.app(), "up", "Start a coordinator and workers on this machine, in the background",
-      "dtctl up                # every GPU, or two CPU slots where there is none\n"
+      "dtctl up                # every GPU, or two CPU slots if there is none\n"
       "dtctl up --slots 4      # CPU slots\n"
       "dtctl up --gpus 0,1 --data-root /data");
   const auto add_name = [](CLI::App* command, std::string& name) {

@@ -124,13 +124,15 @@ Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) 
     v1::TrialSummary& trial = trials.emplace_back();
     trial.set_trial(one.trial());
     *trial.mutable_assignments() = one.assignments();
-    listing.items.push_back(ToJson(one));
+    Json& item = listing.items.emplace_back(ToJson(one));
+    for (const char* of_the_journal : {"choices", "resolved", "differs"})
+      item.erase(of_the_journal);
     listing.names.push_back(absl::StrCat(one.trial()));
   }
   const std::vector<Swept> swept = SweptParameters(trials);
   std::vector<std::string> paths;
   for (const Swept& one : swept) paths.push_back(one.path);
-  listing.columns = WithParameters(CsvColumns(ToJson(v1::ExpandedTrial())), paths);
+  listing.columns = WithParameters({"trial"}, paths);
   listing.table.columns = {{"TRIAL", Align::kRight}};
   for (const Swept& one : swept) listing.table.columns.push_back({one.header, Align::kRight});
   for (size_t i = 0; i < trials.size() && i < shown; ++i) {

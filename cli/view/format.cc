@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -40,24 +39,6 @@ int WidthOf(uint32_t c) {
                     (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) ||
                     (c >= 0x20000 && c <= 0x3FFFD);
   return wide ? 2 : 1;
-}
-
-// Whether each unit is smaller than the one before: "1h30m".
-bool UnitsDescend(const std::string& text) {
-  static const std::vector<std::string> kUnits = {"h", "m", "s", "ms", "us", "ns"};
-  size_t next = 0;  // the largest unit that may come
-  for (size_t at = 0; at < text.size();) {
-    const size_t unit = text.find_first_not_of("+-0123456789.", at);
-    if (unit == std::string::npos) return true;
-    size_t end = text.find_first_of("+-0123456789.", unit);
-    if (end == std::string::npos) end = text.size();
-    const auto known = std::find(kUnits.begin(), kUnits.end(), text.substr(unit, end - unit));
-    const size_t rank = static_cast<size_t>(known - kUnits.begin());
-    if (rank < next) return false;
-    next = rank + 1;
-    at = end;
-  }
-  return true;
 }
 
 }  // namespace
@@ -151,7 +132,6 @@ absl::StatusOr<absl::Duration> ParseDuration(std::string_view text) {
     return absl::Hours(24 * number);
   }
   absl::Duration duration;
-  // "5m5m" would be ten minutes.
   if (!UnitsDescend(written)) return refused;
   if (!absl::ParseDuration(written, &duration) || duration < absl::ZeroDuration()) return refused;
   return duration;

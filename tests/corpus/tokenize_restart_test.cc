@@ -166,7 +166,7 @@ TEST_F(RestartTest, ARunThatIsStoppedKeepsItsWholeShardsAndSaysSo) {
       TokenizeFiles(options_, [](const TokenizeProgress&) { return Go::kStop; });
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.status().code(), kCancelledError);
-  EXPECT_NE(stopped.status().message().find("goes on"), std::string::npos);
+  EXPECT_NE(stopped.status().message().find("the same command continues"), std::string::npos);
   EXPECT_GT(Run().bytes_resumed, 0u);
   EXPECT_TRUE(Output() == whole);
 }

@@ -104,7 +104,7 @@ TEST_F(CheckpointCommandTest, AnotherStorageThanTheWorkersIsRefusedWithTheirName
   const Ran ran = Run(
       {"checkpoint", "export", "12/1", "--storage", folder_ / "elsewhere", "-o", folder_ / "out"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_TRUE(Has(ran.err, "let --storage name the --storage folder of gpu07/0")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "let --storage name the storage folder of gpu07/0")) << ran.err;
 }
 
 TEST_F(CheckpointCommandTest, SaysWhatItNeedsToFindACheckpoint) {

@@ -114,7 +114,7 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
   said({"submit", "-", "--follow", "--wait"}, "cannot be given together; keep one");
   said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "give --vocab FILE");
   said({"data", "tokenize", "--output", "x", "--vocab", "v", "y"},
-       "--vocab is of --tokenizer gpt2");
+       "--vocab is for --tokenizer gpt2");
   said({"data", "tokenize", "--output", "x", "--threads", "0", "y"},
        "--threads is 0; it must be from 1 to 1024");
   said({"data", "tokenize", "--output", "x", "--shard-tokens", "9", "y"},

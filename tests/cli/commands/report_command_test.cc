@@ -86,7 +86,7 @@ TEST_F(ReportCommandTest, TwoExperimentsAreComparedAndInOneCsv) {
 TEST_F(ReportCommandTest, MoreExperimentsThanHaveRoomSideBySideAreRefusedWithTheLimit) {
   const Ran ran = Run({"report", "1", "2", "3", "4", "5", "6", "7", "8", "9"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_TRUE(Has(ran.err, "'9'; 'dtctl report' takes at most 8")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "'dtctl report' takes at most 8 EXP, not 9")) << ran.err;
 }
 
 TEST_F(ReportCommandTest, AFileThatSaysNothingOrCannotBeWrittenIsRefused) {

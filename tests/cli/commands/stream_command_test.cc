@@ -46,7 +46,7 @@ TEST_F(CommandTest, FollowedLogsOfATrialThatWaitsSayWhy) {
   });
   const Ran ran = Run({"logs", "12/1", "-f"});
   EXPECT_EQ(ran.code, 0);
-  const std::string said = "trial 12/1 waits: both slots are taken; what it prints comes here";
+  const std::string said = "trial 12/1 waits: both slots are taken; its lines appear here";
   EXPECT_TRUE(Has(ran.err, said)) << ran.err;
   EXPECT_EQ(ran.err.find(said), ran.err.rfind(said)) << "once: " << ran.err;
 }

@@ -119,7 +119,9 @@ TEST_F(SubmitTest, ADryRunPrintsTheTrialsAndStartsNothing) {
             "    3          16  0.001\n"
             "    4          16  0.003\n");
   EXPECT_TRUE(control_.Snapshot().experiments.empty());
-  EXPECT_TRUE(Has(Run({"submit", "-", "-n", "-o", "csv"}).out, "4,16,0.003"));
+  EXPECT_TRUE(Has(Run({"submit", "-", "-n", "-o", "csv"}).out, "\n4,16,0.003\n"));
+  EXPECT_FALSE(Has(Run({"submit", "-", "-n", "-o", "json"}).out, "resolved"))
+      << "how the journal keeps a trial is its own affair";
 }
 
 TEST_F(SubmitTest, ADryRunOfWhatNothingConnectedCouldRunExitsSeven) {

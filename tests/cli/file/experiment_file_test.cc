@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "spec/spec.h"
 
@@ -143,6 +144,7 @@ std::vector<Wrong> WrongFiles() {
       {"deep", "description: " + deep + "\n", "5:46:too_deep"},
       {"many", wide, "49999:11:too_many_nodes"},
       {"large", "!" + std::string((1 << 20) + 1, '#'), "1:1:too_large"},
+      {"twice_minutes", "checkpoint: {every: 5m5m}\n", "5:21:wrong_type"},
       {"latin1", "description: K\xf6ln\n", "5:15:bad_text"},
       {"utf16", std::string("!\xff\xfev\0", 5), "1:1:bad_text"},
       {"byte_order_mark", "description: a\xef\xbb\xbf\n", "5:15:bad_text"},
@@ -379,6 +381,15 @@ TEST(RenderTest, ALineThatIsCutBehindTheCaretSaysSo) {
   const ExperimentFile file =
       Read(std::string(kHead) + "labels: {b: [], a: " + std::string(3000, 'x') + "}\n");
   EXPECT_NE(RenderDiagnostics(file.diagnostics).find("xxx…\n"), std::string::npos);
+}
+
+TEST(RenderTest, ANumberAsLongAsAFileIsShortened) {
+  const std::string nines(100000, '9');
+  const ExperimentFile file =
+      Read(absl::StrCat(kHead, "seed: 0", nines, "\ntrain: {batch_size: ", nines,
+                        "}\nretries: {backoff: ", nines, "}\ncheckpoint: {every: ", nines, "}\n"));
+  EXPECT_EQ(file.diagnostics.size(), 4u);
+  EXPECT_LT(RenderDiagnostics(file.diagnostics).size(), 3000u);
 }
 
 TEST(RenderTest, AByteOrderMarkIsNamedAndShown) {

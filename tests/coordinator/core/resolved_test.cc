@@ -60,7 +60,7 @@ TEST_F(ResolvedTest, AFieldThatThisVersionLacksIsNamed) {
   experiment.resolved_paths.push_back("train.later");
   const auto spec = ResolvedOf(experiment, experiment.trials[0]);
   ASSERT_FALSE(spec.ok());
-  EXPECT_NE(spec.status().message().find("train.later is no field"), absl::string_view::npos);
+  EXPECT_NE(spec.status().message().find("train.later is not a field"), absl::string_view::npos);
 }
 
 TEST_F(ResolvedTest, WhatAJournalOfVersion01DidNotKeepIsResolvedAnew) {
