@@ -11,7 +11,7 @@ class TlsTest : public ::testing::Test {
  protected:
   grpc::StatusCode StatusOf(v1::Control::Stub& control) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
     v1::GetStatusResponse response;
     return control.GetStatus(&context, v1::GetStatusRequest(), &response).error_code();
   }
@@ -24,7 +24,7 @@ class TlsTest : public ::testing::Test {
     return builder.spec();
   }
 
-  Cluster cluster_{FakePrograms(), Transport::kTls, OPENSSL_PROGRAM};
+  Cluster cluster_{FakePrograms(), testing::Transport::kTls, OPENSSL_PROGRAM};
 };
 
 TEST_F(TlsTest, WorkersAndClientsWithCertificatesAreServed) {

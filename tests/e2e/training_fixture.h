@@ -6,18 +6,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
 #include <string>
 #include <vector>
 
-#include "tests/testing/cluster.h"
+#include "tests/e2e/cluster_fixture.h"
 
 namespace dt {
-
-using testing::Await;
-using testing::Cluster;
-using testing::ProcessAlive;
-namespace v1 = ::dtrain::v1;
 
 // What an experiment file says; members are YAML values.
 struct FileOf {
@@ -30,7 +24,6 @@ struct FileOf {
   int steps = 60;
   int vocab_size = 257;
   std::string checkpoint = "{every: 20}";
-  std::string backoff = "100ms";
 
   std::string Text() const {
     return "version: 1\nname: " + name + "\nseed: 7\n" + parameters +
@@ -46,7 +39,7 @@ struct FileOf {
            "seq_len: 64, max_steps: " + std::to_string(steps) +
            "}\noptimizer: {lr: 3.0e-3}\nschedule: {warmup_steps: 5}\n"
            "precision: {compute: fp32}\neval: {every: 50, batches: 2}\ncheckpoint: " +
-           checkpoint + "\nretries: {max: 5, backoff: " + backoff + "}\n";
+           checkpoint + "\nretries: {max: 5, backoff: 100ms}\n";
   }
 };
 
@@ -56,22 +49,14 @@ struct Ran {
   std::string err;
 };
 
-class TrainingTest : public ::testing::Test {
+class TrainingTest : public ClusterTest {
  protected:
-  ~TrainingTest() override {
-    if (!HasFailure()) return;
-    for (const auto& entry : std::filesystem::directory_iterator(cluster_.folder().path())) {
-      if (entry.path().extension() != ".log") continue;
-      const std::string text = testing::Slurp(entry.path());
-      std::cerr << "---- " << entry.path().filename().string() << ", its end:\n"
-                << text.substr(text.size() - std::min<size_t>(text.size(), 4000)) << "\n";
-    }
-  }
+  TrainingTest() : ClusterTest({DTCOORD, DTWORKER, DTTRAIN}) {}
 
-  // Runs `dtctl ARGUMENTS…`, for a minute at most.
+  // Runs `dtctl ARGUMENTS…`, for two minutes at most.
   Ran Dtctl(const std::vector<std::string>& arguments) {
     const std::string err = cluster_.folder() / "dtctl.err";
-    std::string command = "timeout 60 '" DTCTL "'";
+    std::string command = "timeout 120 '" DTCTL "'";
     for (const std::string& argument : arguments) command += " '" + argument + "'";
     for (const std::string& flag : cluster_.ClientFlags()) command += " '" + flag + "'";
     Ran ran;
@@ -89,12 +74,6 @@ class TrainingTest : public ::testing::Test {
     Ran ran = Dtctl(arguments);
     EXPECT_EQ(ran.code, 0) << "dtctl " << arguments[0] << ": " << ran.err;
     return ran;
-  }
-
-  void Start(const std::vector<std::string>& workers) {
-    cluster_.StartCoordinator();
-    for (const std::string& name : workers) cluster_.StartWorker(name);
-    ASSERT_TRUE(cluster_.AwaitWorkers(workers.size()));
   }
 
   // Text that can be learned: words in an order that depends on the word before. `seed` makes
@@ -141,13 +120,6 @@ class TrainingTest : public ::testing::Test {
   static double LossOf(const std::string& row) {
     return strtod(row.c_str() + row.find(',') + 1, nullptr);
   }
-  // The worker that has this rank now.
-  std::string WorkerOf(uint64_t experiment, int rank) {
-    const v1::TrialSummary summary = cluster_.Trial(experiment);
-    return rank < summary.workers_size() ? summary.workers(rank) : "";
-  }
-
-  Cluster cluster_{{DTCOORD, DTWORKER, DTTRAIN}};
 };
 
 }  // namespace dt

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/worker/trainer/small_trial.h"
+#include "worker/trainer/device/device.h"
 #include "worker/trainer/run/train.h"
 
 namespace dt::trainer {

@@ -8,6 +8,8 @@
 //   checkpoint_every=N   steps between checkpoints; 0: none but the last, or when told to save
 //   keep=N               checkpoints of this attempt that stay; 0: all
 //   eval_every=N         steps between evaluations
+//   wait_at=N            in the first attempt, no rank goes beyond this step: what a test does then
+//                        comes between two steps on any machine
 //   rank=R               the misconduct below is this rank's alone (default 0)
 //   attempts=N           … and of the first N attempts alone (default 1)
 //   crash_at=N           abort() at this step
@@ -198,7 +200,9 @@ class FakeTrainer {
     if (met != News::kNone) return EndOn(met, start, step);
     Say(frames::Running{start.token, step});
     while (step < target) {
-      const auto step_time = std::chrono::milliseconds(script.Number("step_ms", 1));
+      const bool waits = start.attempt == 1 && step != 0 && script.Number("wait_at") == step;
+      const std::chrono::milliseconds step_time =
+          waits ? std::chrono::hours(1) : std::chrono::milliseconds(script.Number("step_ms", 1));
       News news = WaitUntil(start, SteadyClock::now() + step_time);
       if ((news == News::kStop || news == News::kSave) && script.Number("ignore_stop") != 0) {
         news = News::kNone;

@@ -14,10 +14,13 @@
 #include <thread>
 #include <vector>
 
+#include "tests/testing/await.h"
+
 namespace dt::trainer {
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
+using ::dt::testing::Await;
+using ::dt::testing::kPatience;
 
 class AgentLinkTest : public ::testing::Test {
  protected:
@@ -40,12 +43,6 @@ class AgentLinkTest : public ::testing::Test {
     start.token = token;
     Say(start);
     return link_->AwaitStart().conversation;
-  }
-  template <typename Condition>
-  static bool Await(Condition condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    return condition();
   }
 
   int agent_ = -1;

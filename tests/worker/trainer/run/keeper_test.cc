@@ -10,6 +10,7 @@
 #include <new>
 
 #include "common/files.h"
+#include "tests/testing/await.h"
 #include "tests/testing/temp_folder.h"
 #include "tests/worker/trainer/gpt2_trial.h"
 #include "tests/worker/trainer/link/fake_conversation.h"
@@ -18,10 +19,8 @@
 namespace dt::trainer {
 namespace {
 
+using ::dt::testing::kPatience;
 using ::dt::testing::TempFolder;
-
-// A mistake of ours fails a test instead of keeping it.
-constexpr std::chrono::seconds kPatience{30};
 
 // Where a writer waits until it is let go.
 class Gate {
@@ -177,8 +176,7 @@ TEST_F(KeeperTest, AFailedWriteIsTheErrorOfTheNextStepAndNothingIsTold) {
     const auto keeper = Keeper([&fail = fail](const auto&...) { return fail(); });
     ASSERT_TRUE(keeper->Save(1, {}).ok());
     absl::Status status;
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (status.ok() && std::chrono::steady_clock::now() < until) status = keeper->Tend();
+    testing::Await([&] { return !(status = keeper->Tend()).ok(); });
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_TRUE(Told().empty());
   }

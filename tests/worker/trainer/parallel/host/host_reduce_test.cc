@@ -11,10 +11,12 @@
 #include <future>
 #include <thread>
 
+#include "tests/testing/await.h"
+
 namespace dt::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(30);
+using ::dt::testing::kPatience;
 constexpr uint64_t kKey = 42;
 
 using Reduce = std::shared_ptr<HostReduce>;
