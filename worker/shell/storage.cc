@@ -31,12 +31,14 @@ absl::Status Problem(const std::string& folder, const std::string& what, int err
 
 absl::StatusOr<std::string> ReadMarker(const std::string& path) {
   std::ifstream file(path);
-  absl::StatusOr<std::string> id = std::string();
-  file >> *id;
-  if (id->size() == kIdDigits) return id;
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, " holds no id of ", kIdDigits,
-                   " digits; if no checkpoint in this folder is needed, delete the file"));
+  std::string id;
+  file >> id;
+  if (id.size() != kIdDigits) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " holds no id of ", kIdDigits,
+                     " digits; if no checkpoint in this folder is needed, delete the file"));
+  }
+  return id;
 }
 
 }  // namespace
