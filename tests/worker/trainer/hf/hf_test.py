@@ -142,7 +142,7 @@ class HuggingFaceTest(unittest.TestCase):
                 logits = theirs(rows[:, :-1]).logits
             loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten()).item()
             trial = spec(vocab_pad=VOCAB, init_from="start")
-            trial["train"]["max_steps"], trial["optimizer"]["lr"] = "1", 0
+            trial["train"]["max_steps"], trial["optimizer"]["lr"] = 1, 1e-300  # which is 0 in fp32
             frames, _ = self.train(trial)
             said = [frame for frame in frames if frame["type"] == "eval"][-1]["loss"]
             print(f"init_from {dtype}: dttrain {said:.7f}, transformers {loss:.7f}")
