@@ -184,10 +184,14 @@ void Index(const Experiment& experiment, DurableState& state) {
   }
 }
 
+// A field that a program does not know is dropped without a word: what it must know raises this.
+constexpr uint32_t kSnapshotVersion = 1;
+
 }  // namespace
 
 std::vector<std::string> SaveSnapshot(const DurableState& state, const v1::MetricsMemory& metrics) {
   v1::SnapshotHead head;
+  head.set_version(kSnapshotVersion);
   head.set_journal_id(state.journal_id);
   head.set_next_experiment(state.next_experiment);
   head.set_experiments(state.experiments.size());
@@ -207,6 +211,11 @@ absl::StatusOr<LoadedSnapshot> LoadSnapshot(const std::vector<std::string>& part
   if (parts.empty() || !head.ParseFromString(parts[0]) || head.journal_id() == 0 ||
       head.experiments() != parts.size() - 1) {
     return absl::DataLossError("the snapshot has no head that fits its parts");
+  }
+  if (head.version() > kSnapshotVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the snapshot has version ", head.version(), "; this program reads up to ",
+                     kSnapshotVersion, ": run the dtcoord that wrote it, or a later one"));
   }
   LoadedSnapshot loaded;
   loaded.state.journal_id = head.journal_id();

@@ -52,6 +52,8 @@ absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics
       metrics.Load(loaded->metrics);
       break;
     }
+    // The records that it stands for may be gone: without them this is no damage to be accepted.
+    if (absl::IsFailedPrecondition(loaded.status())) return loaded.status();
     spdlog::warn("the snapshot after record {} is left aside: {}", stored.place.sequence,
                  std::string(loaded.status().message()));
     below = stored.place.sequence;

@@ -98,6 +98,12 @@ TEST(SnapshotTest, EveryFieldComesBack) {
 TEST(SnapshotTest, PartsThatAreMissingOrForeignAreRefused) {
   std::vector<std::string> parts = SaveSnapshot(FullState(), {});
   ASSERT_EQ(parts.size(), 2u);
+  v1::SnapshotHead later;
+  ASSERT_TRUE(later.ParseFromString(parts[0]));
+  later.set_version(later.version() + 1);
+  EXPECT_EQ(LoadSnapshot({later.SerializeAsString(), parts[1]}).status().code(),
+            absl::StatusCode::kFailedPrecondition)
+      << "a later version's snapshot is no damage";
   EXPECT_EQ(LoadSnapshot({}).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(LoadSnapshot({parts[0]}).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(LoadSnapshot({parts[0], "\xff\xff"}).status().code(), absl::StatusCode::kDataLoss);
