@@ -102,7 +102,7 @@ add_custom_target(tsan_tests)
 add_custom_target(fast_tests)
 
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
-# Labels: unit, sim, e2e, torch, gpu, gpu_fake; tsan besides; and long for what only ./dev test --long runs.
+# Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; tsan besides; and long for what only ./dev test --long runs.
 # SECONDS: about what it takes where that is more than ten: ctest starts the longest first.
 function(dt_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})

@@ -171,7 +171,7 @@ absl::StatusOr<bool> IsHellaSwagText(const std::string& path) {
   char begin = '\0';
   std::memcpy(&begin, &first, 1);
   if (begin == '{') return true;
-  return At(path, "is no HellaSwag",
+  return At(path, "is not a HellaSwag file",
             "it begins neither with llm.c's magic 20240522 nor with a JSON object");
 }
 

@@ -60,7 +60,7 @@ class TextFinder : public nlohmann::json_sax<json> {
     // "[json.exception.parse_error.101] parse error at line 1, column 9: …": the line is always 1.
     const std::string_view full = error.what();
     const size_t reason = full.find(": ");
-    what_ = "is no JSON at byte " + std::to_string(position) + ": " +
+    what_ = "is not JSON at byte " + std::to_string(position) + ": " +
             std::string(full.substr(reason == std::string_view::npos ? 0 : reason + 2, kReasonMax));
     return false;
   }

@@ -223,10 +223,12 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
                        by_uuid ? "cuda:0"
                        : cuda  ? slot.name
                                : "cpu",
-                       "--threads",
-                       absl::StrCat(hello.threads()),
                        "--lock",
                        run + "/" + LockName(slot, hello)};
+  // Beside a GPU the trainer knows better than a share of the cores (HostThreads).
+  if (!cuda || flags.threads > 0) {
+    command.arguments.insert(command.arguments.end(), {"--threads", absl::StrCat(hello.threads())});
+  }
   if (!share.cores.empty()) {
     command.arguments.insert(command.arguments.end(), {"--cores", absl::StrJoin(share.cores, ",")});
   }

@@ -146,7 +146,7 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
   const bool lost = attempt.attempt() > 1 && attempt.resumed_step() == 0;
   AppendFact(lines, "steps",
              {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step(),
-                           lost ? "; no checkpoint had been saved that it could go on from" : "")});
+                           lost ? "; there was no checkpoint that it could go on from" : "")});
   AppendFact(lines, "placed", {Printable(attempt.reason())});
   AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
   AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});

@@ -11,6 +11,7 @@
 #include "cli/local/cluster.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
+#include "common/address.h"
 #include "common/limits.h"
 #include "common/status.h"
 
@@ -75,8 +76,22 @@ absl::StatusOr<bool> Remember(Session& session, const std::string& name,
 // What a command needs to mean this cluster, where it is not the usual one.
 std::string NameOption(const std::string& name) { return name == "local" ? "" : " --name " + name; }
 
+// `up` gives its name to the cluster: not that of a coordinator which somebody else runs.
+absl::Status CheckNameIsFree(Session& session, const std::string& name) {
+  const std::string path = ContextsPath(session.terminal().environment);
+  DT_ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(path));
+  const absl::StatusOr<Context> known = contexts.Find(name, path);
+  if (!known.ok() || (known->tls.None() && IsLocalAddress(known->address))) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("context '", name, "' is another coordinator, ", Printable(known->address),
+                   "; choose another --name, or remove it with 'dtctl context remove ", name, "'"));
+}
+
 absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
   Complete(session, options);
+  DT_RETURN_IF_ERROR(CheckNameIsFree(session, options.name));
   const KeptProcesses::Pause pause = PauseOf(session);
   DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(options, pause));
   DT_RETURN_IF_ERROR(cluster.Up(pause));
@@ -119,12 +134,10 @@ struct DownOptions {
 
 absl::Status ForgetContext(Session& session, const std::string& name, const std::string& address) {
   const std::string path = ContextsPath(session.terminal().environment);
-  DT_ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(path));
-  const absl::StatusOr<Context> known = contexts.Find(name, path);
-  // Somebody may have given the name to another coordinator meanwhile.
-  if (!known.ok() || known->address != address) return absl::OkStatus();
-  return ChangeContexts(path, [&](Contexts& changed) {
-    changed.Remove(name);
+  return ChangeContexts(path, [&](Contexts& contexts) {
+    const absl::StatusOr<Context> known = contexts.Find(name, path);
+    // Somebody may have given the name to another coordinator meanwhile.
+    if (known.ok() && known->address == address) contexts.Remove(name);
     return absl::OkStatus();
   });
 }

@@ -202,9 +202,8 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   v1::ReadMetricsRequest request = Select<v1::ReadMetricsRequest>(selector);
   DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
   request.set_all_attempts(options.all_attempts);
-  DT_ASSIGN_OR_RETURN(
-      const auto trials,
-      client->ListTrials(Select<v1::ListTrialsRequest>({false, request.experiment()})));
+  DT_ASSIGN_OR_RETURN(const auto trials, client->ListTrials(Select<v1::ListTrialsRequest>(
+                                             {false, request.experiment(), request.trial()})));
   MetricRows rows(request.experiment(), options.metrics,
                   options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, paths, trials);
   const bool csv = session.format() == Format::kCsv;

@@ -325,8 +325,8 @@ void AddSubmitCommands(CommandTree& tree) {
   AddFileOptions(app, resolve);
   app->add_option("--trial", resolve->trial, "Which trial, of a file with several")
       ->option_text("N");
-  tree.OnRun(app,
-             {[resolve](Session& session) { return Resolve(session, *resolve); }, {Format::kJson}});
+  tree.OnRun(app, {[resolve](Session& session) { return Resolve(session, *resolve); },
+                   {Format::kTable, Format::kJson}});
 }
 
 }  // namespace dt::cli

@@ -44,7 +44,7 @@ absl::StatusOr<Context> ParseContext(const std::string& name, const YAML::Node& 
   Context context;
   context.name = name;
   if (!CheckContextName(name).ok()) {
-    return Refused(path, absl::StrCat("'", Printable(name), "' is no name of a context"));
+    return Refused(path, absl::StrCat("'", Printable(name), "' is not a valid context name"));
   }
   if (!node.IsMap()) {
     return Refused(path, absl::StrCat("context '", name, "' is not a map with an address"));

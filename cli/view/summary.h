@@ -1,6 +1,6 @@
 // summary.h: the coordinator's summaries as words and cells that several views share.
 //
-// Role:  pure. Tests: tests/cli/view/live_view_test.cc, tests/cli/commands_test.cc
+// Role:  pure. Tests: tests/cli/view/live_view_test.cc, tests/cli/commands/
 #pragma once
 
 #include <map>

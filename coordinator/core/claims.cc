@@ -2,9 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/view.h"
+#include "spec/table/field.h"
 
 namespace dt {
 namespace {
+
+// The specification's bound: beyond it a number is no longer whole.
+constexpr auto kStepsMax = static_cast<uint64_t>(spec::kWholeMax);
 
 // Until an attempt has prepared, nothing says how far it goes.
 std::string Beyond(const Claimant& claimant, uint64_t step) {
@@ -23,17 +27,23 @@ std::string OtherStorage(const Claimant& claimant, const v1::CheckpointRef& chec
 
 std::string DoubtAbout(const Claimant&, const v1::Prepared& prepared, int64_t max_steps) {
   if (prepared.target_steps() == 0) return "it prepared for no step";
+  if (prepared.target_steps() > kStepsMax) {
+    return absl::StrCat("it prepared for ", prepared.target_steps(), " steps; the limit is ",
+                        kStepsMax);
+  }
   if (max_steps <= 0 || prepared.target_steps() == static_cast<uint64_t>(max_steps)) return {};
   return absl::StrCat("it prepared for ", prepared.target_steps(), " steps; train.max_steps is ",
                       max_steps);
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::Running& running) {
-  const auto& resume = claimant.attempt.resume;
-  const uint64_t most = resume.has_value() ? resume->step() : 0;
-  if (running.resumed_step() <= most) return Beyond(claimant, running.resumed_step());
+  // Where the checkpoint that it was to resume from is damaged or gone, the trainer takes another,
+  // which may be newer.
+  if (claimant.attempt.resume.has_value() || running.resumed_step() == 0) {
+    return Beyond(claimant, running.resumed_step());
+  }
   return absl::StrCat("it says that it resumed from step ", running.resumed_step(),
-                      "; it was to resume from step ", most);
+                      "; it was to begin anew");
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint64_t rows_until) {

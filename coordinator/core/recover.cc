@@ -74,6 +74,14 @@ std::vector<v1::Record> EndsCutOff(const DurableState& durable) {
   for (const auto& [number, experiment] : durable.experiments) {
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const Trial& trial = experiment.trials[i - 1];
+      if (trial.state == v1::TRIAL_PENDING && experiment.cancel_requested) {
+        v1::TrialEnded& end = *ends.emplace_back().mutable_trial_ended();
+        end.set_experiment(number);
+        end.set_trial(i);
+        end.set_state(v1::TRIAL_CANCELLED);
+        end.set_cause(v1::CAUSE_CANCELLED);
+        continue;
+      }
       if (!IsActive(trial.state) || trial.attempts.back().state != AttemptState::kEnded) continue;
       const Attempt& last = trial.attempts.back();
       v1::TrialEnded& end = *ends.emplace_back().mutable_trial_ended();

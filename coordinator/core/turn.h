@@ -1,7 +1,7 @@
 // turn.h: one call of Step: what its parts share. Internal to the core.
 //
-// The parts, a header and a source each: calls, submit, queries, summaries, explain; reports,
-// items, workers; attempts, timers, schedule, orders.
+// The parts, a header and a source each: calls, submit, growing, queries, standings, summaries,
+// explain; reports, claims, items, workers; attempts, timers, schedule, orders, resolved.
 #pragma once
 
 #include <array>

@@ -98,8 +98,12 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
     return call.reactor();
   }
   ClientCall event;
-  event.request = MakeRequest(std::move(request), auto_device_.load(), FreshEntropy()[0]);
-  if constexpr (std::is_same_v<Request, v1::SubmitRequest>) event.disk_low = DiskLow();
+  uint64_t seed = 0;
+  if constexpr (std::is_same_v<Request, v1::SubmitRequest>) {
+    event.disk_low = DiskLow();
+    seed = FreshEntropy()[0];
+  }
+  event.request = MakeRequest(std::move(request), auto_device_.load(), seed);
   Ask(std::move(event), [this, call, response](absl::Status status, auto message) {
     if (status.ok() && message != nullptr) {
       AddFacts(facts_, static_cast<Response&>(*message));

@@ -60,7 +60,7 @@ absl::Status ReadMessage(const grpc::ByteBuffer& bytes, Message& message) {
   const std::string malformed = MalformedText(message);
   if (malformed.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the message is no ", message.GetDescriptor()->name(),
+        absl::StrCat("the message is not a valid ", message.GetDescriptor()->name(),
                      "; is the program that sent it of another version?"));
   }
   return absl::InvalidArgumentError(

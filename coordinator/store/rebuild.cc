@@ -96,7 +96,7 @@ class Copy {
       snapshots.push_back(*snapshot);
     }
     // Rows that a snapshot covers may have been dropped.
-    const auto first = from_.QueryInteger("SELECT coalesce(min(sequence), 1) FROM journal");
+    const auto first = from_.QueryInteger("SELECT coalesce(min(sequence), 2) FROM journal");
     if (first.ok() && *first > 1 && !snapshots.empty()) {
       place_ = snapshots.back().place;
     }

@@ -103,7 +103,7 @@ absl::StatusOr<int64_t> Database::QueryInteger(const std::string& sql) {
   int64_t value = 0;
   if (absl::SimpleAtoi(text, &value)) return value;
   return absl::DataLossError(
-      absl::StrCat(path_, " is damaged: ", sql, " gives '", text, "', which is no number"));
+      absl::StrCat(path_, " is damaged: ", sql, " gives '", text, "', which is not a number"));
 }
 
 absl::Status Database::LastError(std::string_view doing) const {

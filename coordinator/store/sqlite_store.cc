@@ -405,12 +405,19 @@ absl::Status SqliteStore::KeepSnapshot() {
       "DELETE FROM snapshot_parts WHERE sequence NOT IN (SELECT sequence FROM snapshots)"));
   // While nothing was deleted the records stay, and a start could do without any snapshot.
   DT_ASSIGN_OR_RETURN(
-      drop_to_, database_.QueryInteger(absl::StrCat(
-                    "SELECT CASE WHEN (SELECT count(*) FROM snapshots) = ", limits::kSnapshotsKept,
-                    " AND EXISTS (SELECT 1 FROM journal WHERE kind = ",
-                    static_cast<int>(v1::Record::kExperimentDeleted),
-                    " AND sequence <= (SELECT min(sequence) FROM snapshots)) "
-                    "THEN (SELECT min(sequence) FROM snapshots) ELSE 0 END")));
+      const int64_t oldest,
+      database_.QueryInteger(absl::StrCat("SELECT CASE WHEN count(*) = ", limits::kSnapshotsKept,
+                                          " THEN min(sequence) ELSE 0 END FROM snapshots")));
+  DT_ASSIGN_OR_RETURN(const int64_t deletes,
+                      database_.QueryInteger(absl::StrCat(
+                          "SELECT EXISTS (SELECT 1 FROM journal WHERE kind = ",
+                          static_cast<int>(v1::Record::kExperimentDeleted), " AND sequence > ",
+                          searched_to_, " AND sequence <= ", oldest, ")")));
+  if (deletes != 0) {
+    drop_to_ = oldest;
+  } else {
+    searched_to_ = std::max(searched_to_, oldest);
+  }
   return absl::OkStatus();
 }
 

@@ -110,6 +110,8 @@ class SqliteStore final : public Store {
   int64_t snapshot_every_ = 0;
   std::function<void()> snapshot_due_;
   int64_t drop_to_ = 0;  // records up to this one go; 0: none
+  // No record up to this one deletes an experiment: kinds have no index.
+  int64_t searched_to_ = 0;
   Mutex mutex_;
   std::optional<StoredSnapshot> offered_ ABSL_GUARDED_BY(mutex_);
   std::vector<ExperimentId> deleting_;  // mirrors the table of that name

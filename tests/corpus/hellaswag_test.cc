@@ -119,7 +119,7 @@ TEST_F(HellaSwagTest, RefusesLinesThatAreNoExamplesByNumber) {
                               "{\"ctx\": \"\", \"endings\": [\"1\", \"2\", \"3\", "
                               "\"4\"], \"label\": 3}"),
                 "line 1: its context is empty");
-  ExpectRefused(folder_.Write("empty", ""), "is no HellaSwag");
+  ExpectRefused(folder_.Write("empty", ""), "is not a HellaSwag file");
   ExpectRefused(folder_ / "absent", "absent");
 }
 

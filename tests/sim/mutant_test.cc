@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, MutantTest,
                          ::testing::ValuesIn(kMutantNames.begin() + 1, kMutantNames.end()), NameOf);
 
 TEST(NoMutantTest, TheSameRunsFindNothingInTheCodeAsItIs) {
-  for (uint64_t seed = 1; seed <= 50; ++seed) {
+  for (uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
     EXPECT_EQ(World(Rough(seed)).Run().violation, "") << seed;
   }
 }

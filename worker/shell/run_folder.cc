@@ -44,7 +44,7 @@ absl::Status OpenRunFolder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return Problem(folder, strerror(errno));
   struct stat facts {};
   if (lstat(folder.c_str(), &facts) != 0) return Problem(folder, strerror(errno));
-  if (!S_ISDIR(facts.st_mode)) return Problem(folder, "is no folder");
+  if (!S_ISDIR(facts.st_mode)) return Problem(folder, "is not a folder");
   if (facts.st_uid != geteuid()) {
     return Problem(folder, absl::StrCat("belongs to user ", facts.st_uid, ", not ", geteuid()));
   }

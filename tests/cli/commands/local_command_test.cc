@@ -62,6 +62,14 @@ TEST_F(LocalCommandTest, AnotherCurrentContextStaysWhatItIs) {
   EXPECT_TRUE(Has(RunAsWritten({"context", "list"}).out, "lab      current"));
 }
 
+TEST_F(LocalCommandTest, UpDoesNotTakeTheNameOfAnotherCoordinator) {
+  ASSERT_EQ(RunAsWritten({"context", "add", "lab", "--address", "10.1.2.3:7600"}).code, 0);
+  const Ran up = RunAsWritten({"up", "--name", "lab"});
+  EXPECT_EQ(up.code, 6);
+  EXPECT_TRUE(Has(up.err, "'lab' is another coordinator, 10.1.2.3:7600")) << up.err;
+  EXPECT_TRUE(Has(RunAsWritten({"context", "list"}).out, "10.1.2.3:7600"));
+}
+
 TEST_F(LocalCommandTest, DownWithoutUpAndAPurgeThatNobodyConfirms) {
   EXPECT_TRUE(Has(RunAsWritten({"down"}).err, "there is nothing to end"));
   EXPECT_EQ(RunAsWritten({"up"}).code, 0);

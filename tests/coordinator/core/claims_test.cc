@@ -107,6 +107,31 @@ TEST_F(ClaimTest, AnAttemptThatPreparesForAnotherTargetEnds) {
   }
 }
 
+TEST_F(ClaimTest, NoTrialIsPreparedForMoreStepsThanATrialCanHave) {
+  Advance(limits::kStartupGrace);
+  AddWorker("a");
+  v1::ExperimentSpec spec = OneTrial();
+  spec.mutable_base()->mutable_train()->set_max_steps(0);
+  spec.mutable_base()->mutable_train()->set_epochs(1);
+  const TrialId id{Submit(spec), 1};
+  Follow("a");
+  Heartbeat("a");
+  SendItems("a", {Prepared("a", ~uint64_t{0})});
+  EXPECT_EQ(TrialOf(id).target_steps, 0u);
+  EXPECT_NE(TrialOf(id).attempts[0].message.find("the limit is"), std::string::npos);
+}
+
+TEST_F(ClaimTest, AnAttemptMayResumeFromANewerCheckpointThanItWasGiven) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Checkpoint("a", 10), Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
+  Advance(absl::Minutes(1));
+  Heartbeat("a");
+  ASSERT_TRUE(TrialOf(id).attempts[1].resume.has_value());
+  SendItems("a", {Prepared("a"), Running("a", 20)});
+  EXPECT_TRUE(TrialOf(id).attempts[1].ran);
+  EXPECT_EQ(TrialOf(id).attempts[1].resumed_step, 20u);
+}
+
 TEST_F(ClaimTest, AnAttemptThatResumesFromWhatItWasNotGivenEnds) {
   const TrialId id = Bring(State::kPrepared);
   SendItems("a", {Running("a", 50)});

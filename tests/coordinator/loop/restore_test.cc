@@ -339,6 +339,29 @@ TEST_F(StoredSnapshotTest, ATrialWhoseEndIsCutOffEndsAtTheNextStart) {
   }
 }
 
+TEST_F(StoredSnapshotTest, AWaitingTrialOfACancelledExperimentIsNotTrainedAfterALoss) {
+  Submit(1);
+  v1::Record cancel;
+  cancel.mutable_cancel_requested()->set_experiment(1);
+  Keep(cancel);
+  ASSERT_TRUE(store_->Close().ok());
+  Open();
+  EXPECT_EQ(GetTrial(state_.durable, {1, 1}).state, v1::TRIAL_CANCELLED);
+}
+
+TEST_F(StoredSnapshotTest, AJournalOfASnapshotAloneOpensAgain) {
+  for (uint64_t i = 1; i <= 3; ++i) Submit(i);
+  auto journal = SqliteJournal::Open(folder_.path());
+  store_->OfferSnapshot(*MakeSnapshot(**journal));
+  ASSERT_TRUE(store_->Commit(Batch{}).ok());
+  ASSERT_TRUE(store_->Close().ok());
+  store_.reset();
+  Sql("UPDATE journal SET record = x'00' WHERE sequence = 2");
+  ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", OnLoss::kGoOn).ok());
+  Open();
+  EXPECT_EQ(state_.durable.experiments.size(), 3u);
+}
+
 TEST_F(StoredSnapshotTest, TheSnapshotterMakesOneForEverySoManyRecords) {
   auto snapshotter = std::make_unique<Snapshotter>(
       [this] { return SqliteJournal::Open(folder_.path()); },

@@ -168,6 +168,10 @@ absl::Status Group::Join(Device& device, const Rendezvous& meeting) {
 }
 
 absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
+  {
+    std::lock_guard lock(abort_mutex_);
+    if (aborted_) return CollectiveError("the group was aborted");
+  }
   const std::vector<int> before = OpenSockets();
   store_ = c10::make_intrusive<c10d::PrefixStore>(options_.key_prefix, meeting.store);
   BackendOptions backend;
