@@ -11,8 +11,8 @@
 #include "cli/local/cluster.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
-#include "common/address.h"
 #include "common/limits.h"
+#include "common/net/credentials.h"
 #include "common/status.h"
 
 namespace dt::cli {

@@ -35,6 +35,7 @@ TEST(FakeDeviceTest, AGpuThatIsNotThereIsRefusedInOneLine) {
   const auto opened = OpenDevice({.word = "cuda:7"});
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.status().message().find("GPUs, counted from 0"), std::string_view::npos);
+  EXPECT_EQ(opened.status().message().find('\n'), std::string_view::npos) << opened.status();
 }
 
 TEST(FakeDeviceTest, WhereCudnnHasNoPlanAttentionGoesWithoutIt) {
