@@ -25,12 +25,12 @@ TEST(JsonLineTest, TheTextIsTheStringInTheField) {
 
 TEST(JsonLineTest, WhatIsWrongIsSaid) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {R"({"text": "a)", "no JSON at byte"},
-      {R"({"text": "a"} x)", "no JSON at byte 15"},
-      {R"({"text": "a", })", "no JSON"},
-      {"{\"text\": \"\xFF\"}", "no JSON"},
-      {R"({"text": "\ud800"})", "no JSON"},
-      {"plain words", "no JSON at byte 1"},
+      {R"({"text": "a)", "not JSON at byte"},
+      {R"({"text": "a"} x)", "not JSON at byte 15"},
+      {R"({"text": "a", })", "not JSON"},
+      {"{\"text\": \"\xFF\"}", "not JSON"},
+      {R"({"text": "\ud800"})", "not JSON"},
+      {"plain words", "not JSON at byte 1"},
       {R"(["text"])", "is an array and no object"},
       {R"("text")", "is a string and no object"},
       {"3", "is a number and no object"},

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "cli/remote/contexts.h"
 #include "nlohmann/json.hpp"
 #include "tests/cli/commands/fixture.h"
 #include "tests/testing/temp_folder.h"
@@ -63,7 +64,9 @@ TEST_F(LocalCommandTest, AnotherCurrentContextStaysWhatItIs) {
 }
 
 TEST_F(LocalCommandTest, UpDoesNotTakeTheNameOfAnotherCoordinator) {
-  ASSERT_EQ(RunAsWritten({"context", "add", "lab", "--address", "10.1.2.3:7600"}).code, 0);
+  const TlsFiles tls{.ca = "ca.pem", .cert = "cert.pem", .key = "key.pem"};
+  folder_.Write("config/dtrain/config.yaml",
+                ContextsText({.list = {{"lab", "10.1.2.3:7600", tls}}}));
   const Ran up = RunAsWritten({"up", "--name", "lab"});
   EXPECT_EQ(up.code, 6);
   EXPECT_TRUE(Has(up.err, "'lab' is another coordinator, 10.1.2.3:7600")) << up.err;

@@ -124,8 +124,11 @@ TEST_F(ClaimTest, NoTrialIsPreparedForMoreStepsThanATrialCanHave) {
 TEST_F(ClaimTest, AnAttemptMayResumeFromANewerCheckpointThanItWasGiven) {
   const TrialId id = Bring(State::kRunning);
   SendItems("a", {Checkpoint("a", 10), Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
-  Advance(absl::Minutes(1));
+  Leave("a");
+  Advance(absl::Seconds(2));
+  Follow("a");
   Heartbeat("a");
+  ASSERT_EQ(TrialOf(id).attempts.size(), 2u);
   ASSERT_TRUE(TrialOf(id).attempts[1].resume.has_value());
   SendItems("a", {Prepared("a"), Running("a", 20)});
   EXPECT_TRUE(TrialOf(id).attempts[1].ran);
