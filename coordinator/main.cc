@@ -6,8 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -331,7 +333,12 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  if (check->parsed()) return CheckCommand(journal);
+  if (check->parsed()) {
+    const int code = CheckCommand(journal);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    std::fprintf(stderr, "dtcoord check: cannot write to stdout: %s\n", std::strerror(errno));
+    return 1;
+  }
   for (const absl::Status& status :
        {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {
     if (status.ok()) continue;

@@ -160,8 +160,8 @@ absl::StatusOr<ExitCode> Down(Session& session, DownOptions options) {
   const KeptProcesses::Pause pause = PauseOf(session);
   DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(wanted, pause));
   DT_ASSIGN_OR_RETURN(const size_t ended, cluster.Down(pause));
-  DT_RETURN_IF_ERROR(ForgetContext(session, wanted.name, cluster.addresses().grpc));
   if (options.purge) DT_RETURN_IF_ERROR(cluster.Purge());
+  DT_RETURN_IF_ERROR(ForgetContext(session, wanted.name, cluster.addresses().grpc));
   const bool left = std::filesystem::exists(cluster.folder(), code);
   session.Note(absl::StrCat(
       "'", wanted.name, "' is down: ", Plural(ended, "program"), " ended. ",

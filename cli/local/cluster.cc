@@ -37,7 +37,10 @@ std::optional<ClusterAddresses> ReadAddresses(const std::string& folder) {
   if (!text.ok()) return std::nullopt;
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("grpc") || !json["grpc"].is_string()) return std::nullopt;
-  return ClusterAddresses{json["grpc"], json.value("http", "")};
+  const auto http = json.find("http");
+  return ClusterAddresses{json["grpc"], http != json.end() && http->is_string()
+                                            ? http->get<std::string>()
+                                            : std::string()};
 }
 
 std::vector<std::string> WorkersOf(std::vector<std::string> names) {
@@ -101,7 +104,7 @@ absl::StatusOr<std::vector<std::string>> WantedWorkers(const ClusterOptions& opt
     return absl::FailedPreconditionError(
         "--gpus: the NVIDIA driver shows no GPU on this machine; use --slots N for CPU slots");
   }
-  if (running && asked != known) {
+  if (running && !known.empty() && asked != known) {
     return absl::FailedPreconditionError(absl::StrCat(
         "'", options.name, "' is up with ", ShapeText(known), "; end it with 'dtctl down --name ",
         options.name, "' first, or start another one with --name"));

@@ -154,13 +154,17 @@ void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpo
   Journal(turn, std::move(record));
 }
 
-// The files are gone, whichever attempt says so: a resume from them must not be tried.
+// The files are gone, whichever attempt says so of its own or of an earlier one: a resume from them
+// must not be tried.
 void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
   const std::string doubt = DoubtAboutRemoval(ClaimantOf(sender), removed);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   for (const KnownCheckpoint& known : sender.trial->checkpoints) {
     if (known.ref.storage_id() != removed.storage_id() || known.ref.path() != removed.path()) {
       continue;
+    }
+    if (known.attempt > sender.id.attempt) {
+      return LeaveOut(turn, sender, "that files of a later attempt are gone");
     }
     v1::Record record;
     v1::CheckpointRemoved& fact = *record.mutable_checkpoint_removed();

@@ -114,6 +114,9 @@ absl::Status CheckPrepared(const v1::Prepared& prepared) {
 absl::Status CheckCheckpoint(const v1::CheckpointRef& checkpoint) {
   DT_RETURN_IF_ERROR(CheckText("a checkpoint's path", checkpoint.path(), limits::kTextBytes));
   DT_RETURN_IF_ERROR(CheckText("a checkpoint's storage id", checkpoint.storage_id()));
+  if (!std::isfinite(checkpoint.seconds()) || checkpoint.seconds() < 0) {
+    return Refuse(absl::StrCat("a checkpoint took ", checkpoint.seconds(), " seconds"));
+  }
   return CheckText("a checkpoint's manifest hash", checkpoint.manifest_hash());
 }
 

@@ -261,6 +261,9 @@ absl::StatusOr<std::string> KeepAside(const std::string& path) {
   return aside.string();
 }
 
+// A file of this name is whole: it is the journal, and only has to take the old one's place.
+std::string RebuiltPathOf(const std::string& path) { return path + ".rebuilt"; }
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, Aside aside) {
@@ -288,13 +291,21 @@ absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path,
     DT_ASSIGN_OR_RETURN(const std::string folder, KeepAside(path));
     dropped.push_back(absl::StrCat("the damaged files are in ", folder));
   }
+  DT_RETURN_IF_ERROR(Rename(draft, RebuiltPathOf(path)));
+  DT_RETURN_IF_ERROR(SyncFolder(fs::path(path).parent_path()));
+  DT_RETURN_IF_ERROR(TakeUpRebuilt(path));
+  return dropped;
+}
+
+absl::Status TakeUpRebuilt(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(RebuiltPathOf(path), error)) return absl::OkStatus();
   // Without its log the old file is one that its mark does not fit; the log beside the new one
   // would be taken for its own.
   for (const char* beside : {"-wal", "-shm"}) DT_RETURN_IF_ERROR(RemoveAll(path + beside));
   DT_RETURN_IF_ERROR(RemoveAll(MarkPathOf(path)));
-  DT_RETURN_IF_ERROR(Rename(draft, path));
-  DT_RETURN_IF_ERROR(SyncFolder(fs::path(path).parent_path()));
-  return dropped;
+  DT_RETURN_IF_ERROR(Rename(RebuiltPathOf(path), path));
+  return SyncFolder(fs::path(path).parent_path());
 }
 
 }  // namespace dt

@@ -25,4 +25,7 @@ enum class Aside {
 // Returns what was dropped, a line each. With kDrop nothing may be: then it is an error.
 absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, Aside aside);
 
+// Finishes a rebuild that a kill cut short after the new file was whole: each start calls it first.
+absl::Status TakeUpRebuilt(const std::string& path);
+
 }  // namespace dt

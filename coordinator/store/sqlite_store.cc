@@ -43,6 +43,7 @@ absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
                                std::vector<std::string>& losses) {
   const uint64_t bytes_max = on_loss == OnLoss::kGoOn ? std::numeric_limits<uint64_t>::max()
                                                       : limits::kJournalCheckedBytes;
+  DT_RETURN_IF_ERROR(TakeUpRebuilt(path));
   DT_ASSIGN_OR_RETURN(const JournalReport report, CheckJournal(path, bytes_max));
   if (const std::vector<std::string> wrong = WrongOf(report); !wrong.empty()) {
     if (on_loss == OnLoss::kRefuse) return absl::DataLossError(Refusal(path, wrong));

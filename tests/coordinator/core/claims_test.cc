@@ -179,6 +179,23 @@ TEST_F(ClaimTest, OnlyWhoSeesAStorageTellsThatFilesAreGoneFromIt) {
   EXPECT_TRUE(TrialOf(id).checkpoints.empty());
 }
 
+TEST_F(ClaimTest, AnOlderAttemptTakesNoCheckpointFromALaterOne) {
+  const TrialId id = Bring(State::kRunning);
+  const std::string first = ItemOf("a").attempt_token();
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
+  Leave("a");
+  Advance(absl::Seconds(2));
+  Follow("a");
+  Heartbeat("a");
+  SendItems("a", {Prepared("a"), Running("a"), Checkpoint("a", 20)});
+  ASSERT_EQ(TrialOf(id).checkpoints.size(), 1u);
+  v1::Item removal = ItemOf("a");
+  removal.set_attempt_token(first);
+  *removal.mutable_checkpoint_removed() = TrialOf(id).checkpoints[0].ref;
+  SendItems("a", {removal});
+  EXPECT_EQ(TrialOf(id).checkpoints.size(), 1u);
+}
+
 TEST_F(ClaimTest, TheLogNamesALiarOnceAndThenEverMoreSeldom) {
   Bring(State::kRunning);
   int lines = 0;

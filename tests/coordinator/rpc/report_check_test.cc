@@ -155,6 +155,14 @@ TEST(ReportCheckTest, MetricsOfAProgramsOwnAreFewPlainAndDifferent) {
   });
 }
 
+TEST(ReportCheckTest, ACheckpointTookANumberOfSeconds) {
+  for (const double seconds : {std::nan(""), -1.0, HUGE_VAL}) {
+    v1::WorkerReport report;
+    report.add_items()->mutable_checkpoint()->set_seconds(seconds);
+    EXPECT_FALSE(CheckReport(report).ok()) << seconds;
+  }
+}
+
 TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
   ExpectRefused({
       {"short token", [](auto& r) { AddItem(r)->set_attempt_token("t"); }},

@@ -261,6 +261,16 @@ TEST_F(DamageTest, ALostTailIsNamedWithItsRecordsAndExperiments) {
   EXPECT_EQ(GoOn().find("experiment: 2"), std::string::npos);
 }
 
+TEST_F(DamageTest, ARebuildThatAKillCutShortIsFinishedByTheNextStart) {
+  const std::string folder = Copied(killed_);
+  fs::copy_file(whole_ / "journal.db", folder + "/journal.db.rebuilt");
+  fs::remove(folder + "/journal.db-wal");  // as far as it came
+  const auto contents = Contents(folder);
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  EXPECT_EQ(*contents, contents_);
+  EXPECT_FALSE(fs::exists(folder + "/journal.db.rebuilt"));
+}
+
 TEST_F(DamageTest, AnotherJournalInItsPlaceIsNoticed) {
   const testing::TempFolder other;
   {
