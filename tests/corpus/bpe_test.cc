@@ -21,7 +21,11 @@ namespace {
 using ::dt::testing::SharedData;
 using ::dt::testing::Slurp;
 
+#ifdef DTRAIN_SANITIZE
+constexpr size_t kLineBytes = 10'000'000;  // a sanitizer takes twenty times as long
+#else
 constexpr size_t kLineBytes = 100'000'000;
+#endif
 
 // Letters that merge in several ways; Ġ is the space.
 constexpr char kSmall[] =
