@@ -261,10 +261,11 @@ TEST_F(DamageTest, ALostTailIsNamedWithItsRecordsAndExperiments) {
   EXPECT_EQ(GoOn().find("experiment: 2"), std::string::npos);
 }
 
-TEST_F(DamageTest, ARebuildThatAKillCutShortIsFinishedByTheNextStart) {
+TEST_F(DamageTest, ARebuildThatAKillCutShortIsFinishedByTheNext) {
   const std::string folder = Copied(killed_);
   fs::copy_file(whole_ / "journal.db", folder + "/journal.db.rebuilt");
   fs::remove(folder + "/journal.db-wal");  // as far as it came
+  ASSERT_TRUE(SqliteStore::Open(folder, "test", OnLoss::kGoOn).ok());
   const auto contents = Contents(folder);
   ASSERT_TRUE(contents.ok()) << contents.status();
   EXPECT_EQ(*contents, contents_);
