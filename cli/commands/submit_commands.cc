@@ -131,6 +131,7 @@ Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) 
   }
   const std::vector<Swept> swept = SweptParameters(trials);
   std::vector<std::string> paths;
+  paths.reserve(swept.size());
   for (const Swept& one : swept) paths.push_back(one.path);
   listing.columns = WithParameters({"trial"}, paths);
   listing.table.columns = {{"TRIAL", Align::kRight}};
