@@ -60,7 +60,7 @@ changed_sources() {
 }
 
 # A unit takes clang-tidy 10 to 20 s, so a large change is checked in part; --all does the rest.
-readonly lint_tidy_files_max=32
+readonly lint_tidy_files_max=24
 
 # lint_clang_tidy all|changed
 lint_clang_tidy() {
