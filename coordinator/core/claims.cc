@@ -91,7 +91,11 @@ std::string DoubtAbout(const Claimant& claimant, const v1::AttemptStatus& status
   return doubt.empty() ? Beyond(claimant, status.latest().step()) : doubt;
 }
 
-std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed) {
+std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed,
+                              uint32_t saved_by) {
+  if (saved_by > claimant.id.attempt) {
+    return absl::StrCat("that files of the later attempt ", saved_by, " are gone");
+  }
   return OtherStorage(claimant, removed);
 }
 

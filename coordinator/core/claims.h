@@ -32,7 +32,9 @@ std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkp
 // `rank`: what others than rank 0 say of having finished decides nothing.
 std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t rank);
 std::string DoubtAbout(const Claimant& claimant, const v1::AttemptStatus& status);
-// Files are gone from a storage: only who sees it can tell.
-std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed);
+// Files are gone from a storage: only who sees it can tell, and no attempt of those of a later one.
+// `saved_by`: the attempt that registered them; 0: none is known.
+std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed,
+                              uint32_t saved_by);
 
 }  // namespace dt

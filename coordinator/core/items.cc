@@ -157,24 +157,21 @@ void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpo
 // The files are gone, whichever attempt says so of its own or of an earlier one: a resume from them
 // must not be tried.
 void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
-  const std::string doubt = DoubtAboutRemoval(ClaimantOf(sender), removed);
+  const auto& all = sender.trial->checkpoints;
+  const auto known = std::find_if(all.begin(), all.end(), [&](const KnownCheckpoint& one) {
+    return one.ref.storage_id() == removed.storage_id() && one.ref.path() == removed.path();
+  });
+  const uint32_t saved_by = known == all.end() ? 0 : known->attempt;
+  const std::string doubt = DoubtAboutRemoval(ClaimantOf(sender), removed, saved_by);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
-  for (const KnownCheckpoint& known : sender.trial->checkpoints) {
-    if (known.ref.storage_id() != removed.storage_id() || known.ref.path() != removed.path()) {
-      continue;
-    }
-    if (known.attempt > sender.id.attempt) {
-      return LeaveOut(turn, sender, "that files of a later attempt are gone");
-    }
-    v1::Record record;
-    v1::CheckpointRemoved& fact = *record.mutable_checkpoint_removed();
-    fact.set_experiment(sender.id.trial.experiment);
-    fact.set_trial(sender.id.trial.trial);
-    fact.set_storage_id(removed.storage_id());
-    fact.set_path(removed.path());
-    Journal(turn, std::move(record));
-    return;
-  }
+  if (known == all.end()) return;
+  v1::Record record;
+  v1::CheckpointRemoved& fact = *record.mutable_checkpoint_removed();
+  fact.set_experiment(sender.id.trial.experiment);
+  fact.set_trial(sender.id.trial.trial);
+  fact.set_storage_id(removed.storage_id());
+  fact.set_path(removed.path());
+  Journal(turn, std::move(record));
 }
 
 void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {

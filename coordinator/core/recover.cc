@@ -71,29 +71,30 @@ void LoadAcks(State& state, const std::vector<AckToStore>& acks) {
 
 std::vector<v1::Record> EndsCutOff(const DurableState& durable) {
   std::vector<v1::Record> ends;
+  const auto end = [&ends](TrialId id, v1::TrialState state, v1::Cause cause,
+                           const std::string& message) {
+    v1::TrialEnded& fact = *ends.emplace_back().mutable_trial_ended();
+    fact.set_experiment(id.experiment);
+    fact.set_trial(id.trial);
+    fact.set_state(state);
+    fact.set_cause(cause);
+    fact.set_message(message);
+  };
   for (const auto& [number, experiment] : durable.experiments) {
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const Trial& trial = experiment.trials[i - 1];
       if (trial.state == v1::TRIAL_PENDING && experiment.cancel_requested) {
-        v1::TrialEnded& end = *ends.emplace_back().mutable_trial_ended();
-        end.set_experiment(number);
-        end.set_trial(i);
-        end.set_state(v1::TRIAL_CANCELLED);
-        end.set_cause(v1::CAUSE_CANCELLED);
-        continue;
+        end({number, i}, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, trial.message);
       }
       if (!IsActive(trial.state) || trial.attempts.back().state != AttemptState::kEnded) continue;
       const Attempt& last = trial.attempts.back();
-      v1::TrialEnded& end = *ends.emplace_back().mutable_trial_ended();
-      end.set_experiment(number);
-      end.set_trial(i);
       const bool finished =
           last.cause == v1::CAUSE_FINISHED || last.cause == v1::CAUSE_STOPPED_EARLY;
-      end.set_state(trial.state == v1::TRIAL_STOPPING ? v1::TRIAL_CANCELLED
-                    : finished                        ? v1::TRIAL_FINISHED
-                                                      : v1::TRIAL_FAILED);
-      end.set_cause(last.cause);
-      end.set_message(last.message);
+      end({number, i},
+          trial.state == v1::TRIAL_STOPPING ? v1::TRIAL_CANCELLED
+          : finished                        ? v1::TRIAL_FINISHED
+                                            : v1::TRIAL_FAILED,
+          last.cause, last.message);
     }
   }
   return ends;

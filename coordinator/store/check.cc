@@ -77,11 +77,11 @@ class Check {
   void Chain() {
     Note([&]() -> absl::Status {
       DT_ASSIGN_OR_RETURN(const int64_t first,
-                          database_.QueryInteger("SELECT coalesce(min(sequence), 2) FROM journal"));
+                          database_.QueryInteger("SELECT coalesce(min(sequence), 0) FROM journal"));
       JournalPlace place;
       // Rows before a snapshot may have been dropped, perhaps all that there were; the oldest whole
       // one is where the rest begins.
-      for (int64_t below = std::numeric_limits<int64_t>::max(); first > 1;) {
+      for (int64_t below = std::numeric_limits<int64_t>::max(); first != 1;) {
         DT_ASSIGN_OR_RETURN(const StoredSnapshot snapshot, ReadSnapshotBelow(database_, below));
         if (snapshot.place.sequence == 0) break;
         place = snapshot.place;

@@ -96,8 +96,8 @@ class Copy {
       snapshots.push_back(*snapshot);
     }
     // Rows that a snapshot covers may have been dropped.
-    const auto first = from_.QueryInteger("SELECT coalesce(min(sequence), 2) FROM journal");
-    if (first.ok() && *first > 1 && !snapshots.empty()) {
+    const auto first = from_.QueryInteger("SELECT coalesce(min(sequence), 0) FROM journal");
+    if (first.ok() && *first != 1 && !snapshots.empty()) {
       place_ = snapshots.back().place;
     }
     DT_RETURN_IF_ERROR(CopyChain());
