@@ -80,6 +80,11 @@ bool Sweeps(const Experiment& experiment, const char* path) {
 
 }  // namespace
 
+DemandClass DemandOf(const Experiment& experiment) {
+  const v1::Resources& base = experiment.spec.base().resources();
+  return {DeviceKindOf(base.device()), std::clamp<int32_t>(base.gpus(), 1, limits::kWorldSizeMax)};
+}
+
 DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
   const v1::Resources& base = experiment.spec.base().resources();
   std::string device = base.device();

@@ -147,6 +147,8 @@ v1::ExperimentState StateOf(const Experiment& experiment);
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
 // What a trial needs, read from the specification without resolving all of it.
 DemandClass DemandOf(const Experiment& experiment, const Trial& trial);
+// The same of a trial that is not known yet. REQUIRES: resources are not swept.
+DemandClass DemandOf(const Experiment& experiment);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
 // Whether the highest value of the experiment's metric is its best.
 bool Maximizes(const Experiment& experiment);
