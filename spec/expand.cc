@@ -45,8 +45,9 @@ Grid MakeGrid(const v1::ExperimentSpec& spec) {
   for (const v1::Parameter& parameter : spec.parameters()) {
     const size_t size = static_cast<size_t>(parameter.values_size());
     grid.sizes.push_back(size);
-    grid.combinations =
-        size != 0 && grid.combinations > kTooMany / size ? kTooMany : grid.combinations * size;
+    grid.combinations = size != 0 && grid.combinations > limits::kCombinations / size
+                            ? limits::kCombinations
+                            : grid.combinations * size;
   }
   for (const v1::Exclusion& exclusion : spec.exclude()) {
     std::vector<std::pair<size_t, size_t>> all;
@@ -95,9 +96,9 @@ std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
 
 absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec) {
   const internal::Grid grid = internal::MakeGrid(spec);
-  if (grid.combinations >= internal::kTooMany) {
+  if (grid.combinations >= limits::kCombinations) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the grid has ", internal::kTooMany,
+        absl::StrCat("the grid has ", limits::kCombinations,
                      " combinations or more before exclude; give fewer values"));
   }
   std::vector<v1::ExpandedTrial> trials;

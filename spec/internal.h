@@ -29,16 +29,12 @@ struct Grid {
   std::vector<size_t> sizes;
   // Per exclusion: (parameter, value) pairs that must all hold. Empty: never matches.
   std::vector<std::vector<std::pair<size_t, size_t>>> excluded;
-  // Product of sizes, at most kTooMany.
+  // Product of sizes, at most limits::kCombinations.
   size_t combinations = 1;
 };
-// Walking more, a thousand exclusions each, would hold up the coordinator for seconds.
-inline constexpr size_t kTooMany = 100'000;
-inline constexpr int kParametersMax = 64;  // a name and a column each
-inline constexpr int kExclusionsMax = 1000;
 Grid MakeGrid(const v1::ExperimentSpec& spec);
 // Calls visit(indices) for each remaining combination in order; stops when it returns false.
-// REQUIRES: combinations < kTooMany.
+// REQUIRES: combinations < limits::kCombinations.
 void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<size_t>&)>& visit);
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
                                           const std::vector<size_t>& indices);

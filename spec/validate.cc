@@ -17,9 +17,6 @@
 namespace dt::spec {
 namespace {
 
-using internal::kExclusionsMax;
-using internal::kParametersMax;
-
 // Variables of the libraries a trainer runs on. Others could make it load foreign code (LD_PRELOAD)
 // or break the placement of ranks.
 constexpr std::array<const char*, 13> kEnvPrefixes{
@@ -196,10 +193,10 @@ class Validator {
   }
 
   void CheckParameters() {
-    if (spec_.parameters_size() > kParametersMax) {
+    if (spec_.parameters_size() > limits::kParameters) {
       Add("parameters", "too_many",
           absl::StrCat("parameters has ", spec_.parameters_size(), " entries; at most ",
-                       kParametersMax, " are allowed"));
+                       limits::kParameters, " are allowed"));
       return;
     }
     std::set<std::string> seen;
@@ -245,10 +242,10 @@ class Validator {
   }
 
   void CheckExclusions() {
-    if (spec_.exclude_size() > kExclusionsMax) {
+    if (spec_.exclude_size() > limits::kExclusions) {
       Add("exclude", "too_many",
-          absl::StrCat("exclude has ", spec_.exclude_size(), " entries; at most ", kExclusionsMax,
-                       " are allowed"));
+          absl::StrCat("exclude has ", spec_.exclude_size(), " entries; at most ",
+                       limits::kExclusions, " are allowed"));
       return;
     }
     std::map<std::string, std::set<std::string>> values;
@@ -264,10 +261,10 @@ class Validator {
       if (spec_.exclude(e).where().empty()) {
         Add(entry, "empty", absl::StrCat(entry, " names no parameter"), "name one, or remove it");
       }
-      if (spec_.exclude(e).where_size() > kParametersMax) {
+      if (spec_.exclude(e).where_size() > limits::kParameters) {
         Add(entry, "too_many",
             absl::StrCat(entry, " names ", spec_.exclude(e).where_size(), " parameters; at most ",
-                         kParametersMax, " are allowed"));
+                         limits::kParameters, " are allowed"));
         continue;
       }
       std::set<std::string> seen;
@@ -306,8 +303,8 @@ class Validator {
   // --- Trials ---
   void CheckTrials() {
     const internal::Grid grid = internal::MakeGrid(spec_);
-    if (grid.combinations >= internal::kTooMany) {
-      AddTooManyTrials(absl::StrCat(internal::kTooMany, " combinations or more"));
+    if (grid.combinations >= limits::kCombinations) {
+      AddTooManyTrials(absl::StrCat(limits::kCombinations, " combinations or more"));
       return;
     }
     size_t trials = 0;

@@ -458,6 +458,7 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplySearchEnded(state, record.search_ended(), wall_ms);
     case v1::Record::kNumbersSkipped:
       return ApplyNumbersSkipped(state, record.numbers_skipped(), wall_ms);
+    case v1::Record::kRungDecided:
     case v1::Record::FACT_NOT_SET:
       break;
   }

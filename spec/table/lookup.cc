@@ -61,6 +61,7 @@ const std::vector<std::string>& ReservedPaths() {
       "resources.max_gpus_total",
       "resources.single_node",
       "resources.accelerator",
+      "resources.labels",
       "resources.priority",
       "train.max_time",
       "parallel.tensor",
@@ -71,6 +72,7 @@ const std::vector<std::string>& ReservedPaths() {
       "checkpoint.export",
       "stop.patience",
       "stop.max_loss",
+      "stop.median",
       "logging.mlflow",
   };
   return *paths;

@@ -27,7 +27,7 @@ void AddLeaves(const google::protobuf::Descriptor& message, const std::string& p
     }
     constexpr std::string_view kUnit = "_seconds";
     if (path.ends_with(kUnit)) path.resize(path.size() - kUnit.size());
-    out.insert(path);
+    if (!IsReserved(path)) out.insert(path);  // messages may have a place for it already
   }
 }
 
