@@ -147,12 +147,19 @@ void Add(const v1::Pace& by, v1::Pace& sum) {
   sum.set_comm_exposed_seconds(sum.comm_exposed_seconds() + by.comm_exposed_seconds());
 }
 
-bool Maximizes(const Experiment& experiment) {
-  return experiment.spec.search().goal() == "maximize";
+search::Goal GoalOf(const Experiment& experiment) {
+  return experiment.spec.search().goal() == "maximize" ? search::Goal::kMaximize
+                                                       : search::Goal::kMinimize;
+}
+
+bool ComparesMeans(const Experiment& experiment) {
+  return experiment.spec.base().stop().median().after() > 0 ||
+         Sweeps(experiment, "stop.median.after");
 }
 
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric) {
   if (metric == "val_loss") return evaluation.loss();
+  if (metric == "loss" && evaluation.has_train_loss()) return evaluation.train_loss();
   if (metric == "hellaswag_acc" && evaluation.has_hellaswag_acc()) {
     return evaluation.hellaswag_acc();
   }

@@ -20,6 +20,7 @@
 #include "common/ids.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/placement.h"
+#include "coordinator/search/stopping.h"
 #include "dtrain/v1/model.pb.h"
 #include "dtrain/v1/record.pb.h"
 
@@ -65,6 +66,20 @@ struct KnownEvaluation {
   double metric = kNotANumber;  // what the experiment's search.metric was then
 };
 
+// A trial's entry at a rung of its search's ladder, which decided whether it went on.
+struct KnownRung {
+  uint32_t rung = 0;  // from 1
+  uint64_t step = 0;
+  double cost = kNotANumber;  // +inf: it failed on its way there
+  bool goes_on = false;
+};
+
+// The mean cost of a trial's validations up to one of them.
+struct MeanAt {
+  uint64_t step = 0;
+  double mean = 0;
+};
+
 // Ends of attempts that were followed by another, since the last progress; each is held against
 // retries.max on its own, so that lost machines do not use up the budget of a crashing program.
 struct Tries {
@@ -88,6 +103,9 @@ struct Trial {
   std::vector<Attempt> attempts;   // by number, from 1
   std::vector<KnownCheckpoint> checkpoints;  // in order of registration
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
+  std::vector<KnownRung> rungs;              // in order of decision
+  search::Standing validated;                // what the rules of `stop` go by
+  std::vector<MeanAt> means;  // of the first kEvaluationsPerTrial, where stop.median compares them
 };
 
 struct Experiment {
@@ -150,8 +168,10 @@ DemandClass DemandOf(const Experiment& experiment, const Trial& trial);
 // The same of a trial that is not known yet. REQUIRES: resources are not swept.
 DemandClass DemandOf(const Experiment& experiment);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
-// Whether the highest value of the experiment's metric is its best.
-bool Maximizes(const Experiment& experiment);
+// Of search.metric.
+search::Goal GoalOf(const Experiment& experiment);
+// Whether stop.median may ask for the means of its trials.
+bool ComparesMeans(const Experiment& experiment);
 // What an evaluation says of a metric, by the name that search.metric has for it; NaN: nothing.
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before

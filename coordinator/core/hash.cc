@@ -67,6 +67,15 @@ void AddTrial(Digest& digest, const Trial& trial) {
     digest.Add(uint64_t{evaluation.attempt}).Add(evaluation.step).Add(evaluation.loss);
     digest.Add(evaluation.metric);
   }
+  digest.Add(trial.rungs.size());
+  for (const KnownRung& rung : trial.rungs) {
+    digest.Add(uint64_t{rung.rung}).Add(rung.step).Add(rung.cost);
+    digest.Add(static_cast<uint64_t>(rung.goes_on));
+  }
+  const search::Standing& validated = trial.validated;
+  digest.Add(validated.step).Add(validated.validations).Add(validated.best).Add(validated.mean);
+  digest.Add(static_cast<uint64_t>(validated.without_better)).Add(trial.means.size());
+  for (const MeanAt& mean : trial.means) digest.Add(mean.step).Add(mean.mean);
 }
 
 void AddExperiment(Digest& digest, const Experiment& experiment) {

@@ -17,6 +17,7 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 
 namespace dt {
@@ -141,6 +142,7 @@ void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation
   SetId(*record.mutable_evaluation(), sender.id);
   record.mutable_evaluation()->mutable_evaluation()->Swap(&evaluation);
   Journal(turn, std::move(record));
+  OnEvaluation(turn, sender.id.trial);
 }
 
 void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {

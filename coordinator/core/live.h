@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "coordinator/core/event.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/queue.h"
+#include "coordinator/core/search_index.h"
 #include "dtrain/v1/fleet.pb.h"
 #include "dtrain/v1/model.pb.h"
 
@@ -144,7 +146,7 @@ struct Standing {
   };
   std::vector<OfTrial> trials;  // by number, from 1, as far as anything has happened to them
   uint64_t done = 0;            // sum over `trials`
-  absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost, those that have a value
+  absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost; ties go to the smaller number
 };
 
 // Why a pending trial is not in its queue.
@@ -197,6 +199,7 @@ struct LiveState {
   std::vector<AttemptToken> left;  // of those, the ones that nobody holds any more
   absl::btree_map<ExperimentId, LiveExperiment> experiments;
   absl::btree_map<ExperimentId, Standing> standings;
+  std::map<ExperimentId, SearchIndex> searches;  // of those that have one
   absl::btree_set<Timer> timers;
 
   // The newest row taken of an attempt that is the newest of its trial: rows never go back.

@@ -9,6 +9,7 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/search_index.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
@@ -118,11 +119,13 @@ void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
   RestandAll(state);
+  ReindexAll(state);
   for (auto& [name, remembered] : state.live.acks) {
     for (RememberedAck& ack : remembered) ack.heard = now.steady;
   }
   if (!state.live.acks.empty()) ArmAcks(state.live, now.steady);
   for (const auto& [number, experiment] : state.durable.experiments) {
+    KeepTicket(state, number);
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const TrialId id{number, i};
       const Trial& trial = experiment.trials[i - 1];

@@ -1,6 +1,7 @@
 // snapshot.cc: field by field, in the order of durable.h.
 #include "coordinator/core/snapshot.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,6 +62,23 @@ void Save(const Trial& trial, v1::SnapshotTrial& out) {
     saved.set_step(known.step);
     saved.set_loss(known.loss);
     saved.set_metric(known.metric);
+  }
+  for (const KnownRung& known : trial.rungs) {
+    v1::SnapshotRung& saved = *out.add_rungs();
+    saved.set_rung(known.rung);
+    saved.set_step(known.step);
+    saved.set_cost(known.cost);
+    saved.set_goes_on(known.goes_on);
+  }
+  v1::SnapshotValidated& validated = *out.mutable_validated();
+  validated.set_step(trial.validated.step);
+  validated.set_validations(trial.validated.validations);
+  validated.set_best(trial.validated.best);
+  validated.set_without_better(trial.validated.without_better);
+  validated.set_mean(trial.validated.mean);
+  for (const MeanAt& each : trial.means) {
+    validated.add_mean_steps(each.step);
+    validated.add_means(each.mean);
   }
 }
 
@@ -141,6 +159,17 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
   for (const v1::SnapshotEvaluation& each : saved.evaluations()) {
     trial.evaluations.push_back({each.attempt(), each.step(), each.loss(), each.metric()});
   }
+  for (const v1::SnapshotRung& each : saved.rungs()) {
+    trial.rungs.push_back({each.rung(), each.step(), each.cost(), each.goes_on()});
+  }
+  // Of a version without: it counts from here on.
+  const v1::SnapshotValidated& validated = saved.validated();
+  if (!saved.has_validated()) return absl::OkStatus();
+  trial.validated = {validated.step(), validated.validations(), validated.best(),
+                     validated.without_better(), validated.mean()};
+  for (int i = 0; i < std::min(validated.mean_steps_size(), validated.means_size()); ++i) {
+    trial.means.push_back({validated.mean_steps(i), validated.means(i)});
+  }
   return absl::OkStatus();
 }
 
@@ -185,7 +214,7 @@ void Index(const Experiment& experiment, DurableState& state) {
 }
 
 // A field that a program does not know is dropped without a word: what it must know raises this.
-constexpr uint32_t kSnapshotVersion = 1;
+constexpr uint32_t kSnapshotVersion = 2;
 
 }  // namespace
 

@@ -8,22 +8,17 @@
 namespace dt {
 namespace {
 
-// The smaller, the better; ties go to the smaller number.
-double CostOf(const Experiment& experiment, double value) {
-  return Maximizes(experiment) ? -value : value;
-}
-
 void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
   Standing& standing = live.standings[experiment.id];
   standing.trials.resize(experiment.trials.size());
   const Trial& trial = experiment.trials[number - 1];
   Standing::OfTrial& now = standing.trials[number - 1];
-  if (std::isfinite(now.value)) standing.ranked.erase({CostOf(experiment, now.value), number});
+  if (std::isfinite(now.value)) standing.ranked.erase({search::CostOf(GoalOf(experiment), now.value), number});
   standing.done -= now.done;
   now.done = IsActive(trial.state) ? 0 : DoneOf(trial);
   now.value = DurableMetricOf(experiment, trial);
   standing.done += now.done;
-  if (std::isfinite(now.value)) standing.ranked.insert({CostOf(experiment, now.value), number});
+  if (std::isfinite(now.value)) standing.ranked.insert({search::CostOf(GoalOf(experiment), now.value), number});
 }
 
 template <typename Fact>
@@ -87,6 +82,7 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kTrialsAdded:
     case v1::Record::kRungDecided:
     case v1::Record::kSearchEnded:
+    case v1::Record::kRungDecided:
     case v1::Record::kCancelRequested:
     case v1::Record::kNumbersSkipped:
     case v1::Record::FACT_NOT_SET:

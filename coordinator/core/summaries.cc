@@ -84,7 +84,8 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
   const auto consider = [&](uint32_t number, double value) {
     if (!std::isfinite(value)) return;
     const double best = summary.best_value();
-    const bool better = Maximizes(experiment) ? value > best : value < best;
+    const bool better = search::CostOf(GoalOf(experiment), value) <
+                            search::CostOf(GoalOf(experiment), best);
     const bool tied = value == best && number < summary.best_trial();
     if (summary.best_trial() != 0 && !better && !tied) return;
     summary.set_best_trial(number);
@@ -140,7 +141,7 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
 double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
   if (IsLive(experiment)) return trial.last_loss;
   const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
-  return Maximizes(experiment) ? values.highest : values.lowest;
+  return GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;
 }
 
 double MetricOf(const State& state, const Experiment& experiment, uint32_t trial) {
