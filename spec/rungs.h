@@ -18,6 +18,8 @@ struct Ladder {
   int brackets = 1;  // 1…rungs+1: bracket b leaves out the first b rungs
 };
 
+// eta^(rungs + 1 − rung). REQUIRES: rung in 1…ladder.rungs.
+uint64_t DivisorOf(const Ladder& ladder, int rung);
 // ⌈target_steps / eta^(rungs + 1 − rung)⌉, in integers: int(log(243) / log(3)) is 4.
 // REQUIRES: rung in 1…ladder.rungs.
 uint64_t StepOf(const Ladder& ladder, int rung, uint64_t target_steps);

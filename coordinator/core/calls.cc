@@ -60,6 +60,7 @@ absl::StatusOr<v1::CancelResponse> Cancel(Turn& turn, const v1::CancelRequest& r
   fact.set_trial(target.trial);
   fact.set_reason(reason);
   Journal(turn, std::move(record));
+  KeepTicket(turn.state, target.experiment);
   for (const TrialId id : trials) CancelTrial(turn, id, reason);
   return response;
 }

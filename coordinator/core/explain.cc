@@ -87,8 +87,10 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   }
   const std::optional<TrialId> head = HeadOf(state.live, demand.device);
   if (head.has_value() && *head != id) {
-    return absl::StrCat(decision.reason, "; its place in the queue is behind trial ",
-                        ToString(*head));
+    return absl::StrCat(decision.reason, "; its place in the queue is behind ",
+                        IsTicket(*head)
+                            ? absl::StrCat("the next trial of experiment ", head->experiment)
+                            : absl::StrCat("trial ", ToString(*head)));
   }
   return absl::StrCat(decision.reason, "; it is next");
 }
