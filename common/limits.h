@@ -201,6 +201,17 @@ inline constexpr size_t kMetricNameBytes = 64;
 inline constexpr size_t kTextBytes = 4096;  // messages, reasons, label values
 inline constexpr int32_t kWorldSizeMax = 16384;
 
+// --- Searches ---
+// Draws for one configuration before a search gives up: where one in twenty passes the checks,
+// which is what a submission must show, 64 misses in a row are one in 27.
+inline constexpr uint32_t kRedraws = 64;
+// Trials that the model of a search is shown as bad ones, the newest: a proposal then costs the same
+// after 10,000 trials as after 1,000, and finds as good values.
+inline constexpr size_t kTpeBadMost = 200;
+// Combinations that are looked at for one that was not tried, where draws of the model give only
+// what was: some milliseconds, and ten times what an experiment may try.
+inline constexpr uint64_t kCombinationsWalked = 100'000;
+
 // --- What is kept of one trial or worker ---
 // Evaluations of one trial in memory: the newest and the best; the journal has all.
 inline constexpr size_t kEvaluationsPerTrial = 1024;
