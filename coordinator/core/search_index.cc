@@ -125,6 +125,16 @@ bool BlamesValues(v1::Cause cause) {
   return cause == v1::CAUSE_OOM || cause == v1::CAUSE_NONFINITE;
 }
 
+std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
+                                                         const SearchIndex& index) {
+  const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
+  const auto allowed = [&index](const spec::Point& at) {
+    return index.admission->Admits(spec::AssignmentsOf(index.space, at));
+  };
+  return search::Propose(index.plan, index.space, index.history, ConfigurationOf(experiment, first),
+                         allowed);
+}
+
 void Reindex(State& state, const v1::Record& record) {
   const auto experiment_of = [&state](const auto& fact) -> const Experiment& {
     return GetExperiment(state.durable, fact.experiment());

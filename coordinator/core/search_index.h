@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "coordinator/core/durable.h"
 #include "coordinator/search/history.h"
@@ -51,6 +52,10 @@ inline uint32_t ConfigurationOf(const Experiment& experiment, uint32_t trial) {
 spec::Ladder LadderOf(const Experiment& experiment);
 // That the trial failed says something of its values, not of the machines.
 bool BlamesValues(v1::Cause cause);
+
+// What the search tries next.
+std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
+                                                         const SearchIndex& index);
 
 // After `record` was applied.
 void Reindex(State& state, const v1::Record& record);

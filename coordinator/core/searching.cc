@@ -154,11 +154,7 @@ std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id) {
   DT_CHECK(experiment.MoreMayCome());
   const SearchIndex& index = turn.live().searches.at(id);
   const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
-  const auto allowed = [&index](const spec::Point& at) {
-    return index.admission->Admits(spec::AssignmentsOf(index.space, at));
-  };
-  const auto proposed = search::Propose(index.plan, index.space, index.history,
-                                        ConfigurationOf(experiment, first), allowed);
+  const auto proposed = NextOf(experiment, index);
   if (const auto* none = std::get_if<search::Exhausted>(&proposed)) {
     EndSearch(turn, {id, 0}, v1::SearchEnded::EXHAUSTED, none->reason);
     return std::nullopt;

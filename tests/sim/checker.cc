@@ -198,7 +198,7 @@ void Checker::CheckReplayed(const DurableState& replayed, const std::string& has
   for (const auto& [id, trials] : acknowledged_) {
     const Experiment* experiment = FindExperiment(replayed, id);
     if (Deleted(id) && experiment == nullptr) continue;
-    if (experiment == nullptr || experiment->trials.size() != trials) {
+    if (experiment == nullptr || experiment->planned != trials) {
       Complain(absl::StrCat("4: experiment ", id, " was acknowledged and is not in the journal"));
     }
   }
@@ -229,7 +229,7 @@ void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
         Complain(absl::StrCat("2: trial ", ToString(TrialId{id, i}), " is still ",
                               View(Name(trial.state)), " long after the last fault"));
       }
-      if (trial.state != v1::TRIAL_FINISHED) continue;
+      if (trial.state != v1::TRIAL_FINISHED || trial.cause != v1::CAUSE_FINISHED) continue;
       // The attempt that finished told of every step it made, and none of it is lost.
       const Attempt& last = trial.attempts.back();
       const auto told = trainers.logged().find(last.token.ToHex());

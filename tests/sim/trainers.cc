@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,12 @@ namespace {
 constexpr uint64_t kEvalEvery = 5;
 constexpr uint64_t kCheckpointEvery = 7;
 constexpr size_t kCheckpointsKept = 2;
+
+// How far the learning rate is from the best one.
+double Worse(const frames::Start& start) {
+  const nlohmann::json& rate = start.spec.at("optimizer").at("lr");
+  return std::abs(std::log10(rate.get<double>()) + 3);
+}
 
 uint64_t TargetOf(const frames::Start& start) {
   const nlohmann::json& steps = start.spec.at("train").at("max_steps");
@@ -176,11 +183,18 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
     if (Process* member = Rank(gang, rank)) Tell_(*member, frames::Progress{token, gang.step});
   }
   rank0 = Rank(gang, 0);
-  if (rank0 != nullptr && gang.step % kEvalEvery == 0) {
-    Tell_(*rank0, frames::Eval{.token = token, .step = gang.step, .loss = 5.0 / (1.0 + step)});
+  if (rank0 != nullptr && (gang.step % kEvalEvery == 0 || AtRung(rank0->start, gang))) {
+    const double loss = 5.0 / (1.0 + step) + Worse(rank0->start);
+    Tell_(*rank0, frames::Eval{.token = token, .step = gang.step, .loss = loss});
   }
   rank0 = Rank(gang, 0);
   if (rank0 != nullptr && gang.step % kCheckpointEvery == 0) Save(gang, *rank0);
+}
+
+bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
+  return std::any_of(
+      start.validate_at.begin(), start.validate_at.end(),
+      [&gang](uint64_t divisor) { return gang.step == (gang.target + divisor - 1) / divisor; });
 }
 
 void Trainers::Save(Gang& gang, Process& process) {
