@@ -23,20 +23,10 @@ class Reader {
     if (record.has_rung_decided()) violation = TakeRung(record.rung_decided());
     if (record.has_trial_retried()) Forgive(record.trial_retried());
     if (record.has_trial_ended()) violation = TakeEnd(record.trial_ended());
+    if (record.has_attempt_started()) violation = TakeStart(record.attempt_started());
     if (!violation.empty()) return violation;
     const absl::Status status = Apply(state_.durable, record);
     return status.ok() ? "" : absl::StrCat("5: ", std::string(status.message()));
-  }
-
-  // Who fell behind at a rung trains no more.
-  std::string AtTheEnd() const {
-    for (const TrialId id : behind_) {
-      const Trial* trial = FindTrial(state_.durable, id);
-      if (trial == nullptr || IsTerminal(trial->state)) continue;
-      if (trial->state == v1::TRIAL_STOPPING) continue;
-      return absl::StrCat("S1: trial ", ToString(id), " fell behind at a rung and goes on");
-    }
-    return "";
   }
 
  private:
@@ -125,9 +115,18 @@ class Reader {
     }
   }
 
-  std::string TakeEnd(const v1::TrialEnded& fact) {
-    if (fact.cause() != v1::CAUSE_STOPPED_EARLY) return "";
+  std::string TakeStart(const v1::AttemptStarted& fact) const {
     const TrialId id{fact.experiment(), fact.trial()};
+    if (!behind_.contains(id)) return "";
+    return absl::StrCat("S1: trial ", ToString(id), " fell behind at a rung and starts again");
+  }
+
+  std::string TakeEnd(const v1::TrialEnded& fact) {
+    const TrialId id{fact.experiment(), fact.trial()};
+    if (behind_.contains(id) && fact.cause() == v1::CAUSE_FINISHED) {
+      return absl::StrCat("S1: trial ", ToString(id), " fell behind at a rung and went on");
+    }
+    if (fact.cause() != v1::CAUSE_STOPPED_EARLY) return "";
     const Experiment& experiment = GetExperiment(state_.durable, id.experiment);
     if (fact.message().empty()) {
       return absl::StrCat("S3: trial ", ToString(id), " ends early and nothing says why");
@@ -156,7 +155,7 @@ std::string SearchViolation(const std::vector<v1::Record>& journal) {
   for (const v1::Record& record : journal) {
     if (std::string violation = reader.Take(record); !violation.empty()) return violation;
   }
-  return reader.AtTheEnd();
+  return "";
 }
 
 }  // namespace dt::sim

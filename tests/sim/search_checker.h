@@ -2,7 +2,7 @@
 // records.
 //
 // - A rung's decision is what its entries before it give, and each trial is entered once; who does
-//   not go on has ended, or is being cancelled.
+//   not go on ends, and starts no more.
 // - A proposal is what the evidence before it gives, numbers have no gap, and nothing is proposed
 //   beyond what was planned or twice.
 // - An early end has evidence: a rung, an evaluation, or the end of its search.
