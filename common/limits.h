@@ -241,6 +241,8 @@ inline constexpr size_t kLeftBehindMax = 10000;
 inline constexpr size_t kLogLineBytes = 8 << 10;
 inline constexpr int kLogLinesPerSecond = 200;  // a rank
 inline constexpr size_t kLogChunkBytes = 64 << 10;
+// What a chunk takes besides its text: the numbers beside it and its entry in the index.
+inline constexpr size_t kLogRowBytes = 64;
 inline constexpr size_t kLogFirstBytes = 1 << 20;    // kept of each trial's start
 inline constexpr size_t kLogNewestBytes = 16 << 20;  // and of its end
 // Trials whose logs' sizes the store remembers at once; more are read from the table again.

@@ -1,5 +1,7 @@
 #include "coordinator/core/claims.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "common/view.h"
 #include "spec/table/field.h"
@@ -48,6 +50,9 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Running& running) {
 
 std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint64_t rows_until) {
   const uint64_t resumed = claimant.attempt.resumed_step;
+  if (HasToldItsRows(claimant.attempt)) {
+    return absl::StrCat("a row of step ", rows.first_step(), " after it finished");
+  }
   if (rows.first_step() <= resumed) {
     return absl::StrCat("a row of step ", rows.first_step(), "; the attempt resumed from step ",
                         resumed);
@@ -59,7 +64,23 @@ std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint6
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluation) {
+  const uint64_t resumed = claimant.attempt.resumed_step;
+  if (evaluation.step() < resumed) {
+    return absl::StrCat("an evaluation of step ", evaluation.step(),
+                        "; the attempt resumed from step ", resumed);
+  }
+  // Only the newest attempt's are taken, so that its newest, if it has any, is the trial's.
+  const std::vector<KnownEvaluation>& taken = claimant.trial.evaluations;
+  if (!taken.empty() && taken.back().attempt == claimant.id.attempt &&
+      evaluation.step() <= taken.back().step) {
+    return absl::StrCat("an evaluation of step ", evaluation.step(), " after that of step ",
+                        taken.back().step);
+  }
   return Beyond(claimant, evaluation.step());
+}
+
+std::string DoubtAbout(const v1::LogChunk& log) {
+  return log.text().empty() && log.dropped_lines() == 0 ? "a piece of its log without a line" : "";
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkpoint) {

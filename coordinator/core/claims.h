@@ -27,7 +27,9 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, i
 std::string DoubtAbout(const Claimant& claimant, const v1::Running& running);
 // `rows_until`: the newest row taken of this attempt; 0: none.
 std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint64_t rows_until);
+// An attempt evaluates a step once, and its steps rise: what it tells is bounded by its target.
 std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluation);
+std::string DoubtAbout(const v1::LogChunk& log);
 std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkpoint);
 // `rank`: what others than rank 0 say of having finished decides nothing.
 std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t rank);

@@ -54,6 +54,11 @@ struct Attempt {
   bool progressed = false;  // registered a checkpoint beyond where it resumed
 };
 
+// It finished: rank 0 told its rows before it said so, and none can follow.
+inline bool HasToldItsRows(const Attempt& attempt) {
+  return attempt.state == AttemptState::kEnded && attempt.cause == v1::CAUSE_FINISHED;
+}
+
 struct KnownCheckpoint {
   uint32_t attempt = 0;
   v1::CheckpointRef ref;

@@ -114,10 +114,12 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   if (sender.rank != 0) return;
   if (!sender.Newest() && !Mutated(Mutant::kRowsOfOldAttempts)) return;
   if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
-  uint64_t& until = turn.live().rows_until[sender.recorded->token];
-  const std::string doubt = DoubtAbout(ClaimantOf(sender), chunk, until);
+  auto& rows_until = turn.live().rows_until;
+  const auto known = rows_until.find(sender.recorded->token);
+  const std::string doubt =
+      DoubtAbout(ClaimantOf(sender), chunk, known == rows_until.end() ? 0 : known->second);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
-  until = chunk.last_step();
+  rows_until[sender.recorded->token] = chunk.last_step();
   ChunkToStore& out = turn.effects.chunks.emplace_back();
   out.attempt = sender.id;
   out.first_step = chunk.first_step();
@@ -188,6 +190,9 @@ void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
 }
 
 void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
+  if (const std::string doubt = DoubtAbout(log); !doubt.empty()) {
+    return LeaveOut(turn, sender, doubt);
+  }
   LogToStore& out = turn.effects.logs.emplace_back();
   out.attempt = sender.id;
   out.rank = sender.rank;

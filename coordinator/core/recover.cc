@@ -106,7 +106,7 @@ absl::Status LoadNewestSteps(
   for (const auto& [number, experiment] : state.durable.experiments) {
     for (uint32_t trial = 1; trial <= experiment.trials.size(); ++trial) {
       const std::vector<Attempt>& attempts = experiment.trials[trial - 1].attempts;
-      if (attempts.empty() || !attempts.back().ran) continue;
+      if (attempts.empty() || !attempts.back().ran || HasToldItsRows(attempts.back())) continue;
       const AttemptId newest{{number, trial}, static_cast<uint32_t>(attempts.size())};
       DT_ASSIGN_OR_RETURN(const uint64_t step, step_of(newest));
       if (step > 0) state.live.rows_until[attempts.back().token] = step;

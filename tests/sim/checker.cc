@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/view.h"
 #include "coordinator/core/hash.h"
@@ -79,6 +80,11 @@ void Checker::AfterStep(const State& state, const Effects& effects) {
   CheckBounds(state);
   CheckSteps(state);
   Complain(MisplacedIn(state));
+  // Who tells the truth repeats itself under the numbers it had, which is no contradiction.
+  if (workers_ == Workers::kHonest && state.live.doubted > 0) {
+    Complain(absl::StrCat("6: an honest worker is not believed: ",
+                          absl::StrJoin(effects.log_lines, "; ")));
+  }
   std::set<ReplyId> replies;
   for (const Reply& reply : effects.replies) {
     if (!replies.insert(reply.id).second) Complain("4: a call was answered twice");

@@ -65,6 +65,12 @@ void Trainers::Take(Process& process, const frames::Start& start) {
                            " on a trainer that is in ", process.start.token));
     return;
   }
+  // Orders that say to leave an attempt have none.
+  if (!start.spec.contains("train")) {
+    complain_(absl::StrCat("worker ", process.worker, " starts ", start.token,
+                           " without a specification: its orders are to leave"));
+    return;
+  }
   process.busy = true;
   process.start = start;
   process.prepared = process.leaving = false;

@@ -24,6 +24,7 @@ World::World(const Options& options)
       faults_(options.faults),
       scheduler_(options.wall_seed),
       dice_(options.seed),
+      checker_(options.faults.lies > 0 ? Workers::kLie : Workers::kHonest),
       fleet_(scheduler_, dice_, options_, faults_, checker_),
       trainers_(
           scheduler_, dice_, faults_,
