@@ -138,14 +138,14 @@ inline constexpr size_t kReportItemsBytes = 1 << 20;
 inline constexpr size_t kReportItems = 1024;
 // Unacknowledged items a worker keeps before it thins step rows.
 inline constexpr size_t kWorkerBufferBytes = 64 << 20;
-// Items on their way to the coordinator and not yet acknowledged; a worker sends no more before some
-// are. Those never sent may still become one (item_buffer.h), so this bounds the counts of what was
+// Items sent to the coordinator and not yet acknowledged; a worker sends no more before some are.
+// Those never sent may still become one (item_buffer.h), so this bounds the counts of what was
 // dropped: 20 MiB of them.
 inline constexpr size_t kWorkerItemsSent = 1 << 16;
 // How much of that log text may fill: half a minute of a rank that prints all it may.
 inline constexpr size_t kWorkerLogBufferBytes = 16 << 20;
-// Attempts whose checkpoints a worker is to look for in a storage that does not answer. What is left
-// out is told by the worker of a later attempt.
+// Attempts whose checkpoints a worker is to look for in a storage that does not answer. What is
+// left out is told by the worker of a later attempt.
 inline constexpr size_t kLooksWaiting = 4;
 // Attempts a worker remembers to have ended, so that orders in flight do not start them again. The
 // orders of one stream arrive in order, so that the newest alone would do.

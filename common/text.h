@@ -17,7 +17,7 @@ namespace dt {
 // REQUIRES: not empty.
 size_t Utf8Length(std::string_view text);
 
-// The character at the front of `text`. A byte that begins no well-formed character is one by itself.
+// The character at the front of `text`. A byte that begins no well-formed one is one by itself.
 // REQUIRES: not empty.
 struct Character {
   uint32_t code_point = 0;

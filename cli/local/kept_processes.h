@@ -6,8 +6,8 @@
 // Ownership: the list, not this object: the processes go on when it is gone.
 // Threads:   one thread; another dtctl with the same folder waits for its lock.
 // Errors:    Unavailable, FailedPrecondition or DeadlineExceeded, naming the program and its log.
-// Invariant: a process runs its program only once it is in the list, which is replaced as a whole, so
-//            that a dtctl killed at any moment leaves nothing behind that the next one does not know.
+// Invariant: a process runs its program only once it is in the list, which is replaced as a whole:
+//            a dtctl killed at any moment leaves nothing behind that the next one does not know.
 // Tests:     tests/cli/local/kept_processes_test.cc, with real processes
 #pragma once
 

@@ -54,8 +54,8 @@ class DtworkerTest : public ::testing::Test {
     orders_ = MakeOrders(steps, script, token);
     fleet_.Order(orders_);
   }
-  // Orders an attempt after the storage has begun to hang: who opens the file that this returns waits
-  // for a writer, as for a network file system that does not answer.
+  // Orders an attempt after the storage has begun to hang: who opens the file that this returns
+  // waits for a writer, as for a network file system that does not answer.
   std::string OrderWithHangingStorage(int steps, const std::string& script = "") {
     EXPECT_TRUE(Await([&] { return !fleet_.Hellos().empty(); }));
     std::string marker = folder_ / "st/dtrain-storage-id";
