@@ -94,6 +94,9 @@ inline constexpr absl::Duration kDownPatience = absl::Seconds(135);
 inline constexpr int kUpSlots = 256;
 // A context's name is a folder's too, and is read in tables.
 inline constexpr size_t kContextNameBytes = 64;
+// Another dtctl changes the file of contexts within milliseconds; one that stands still, or a lock
+// of a network file system, is told to the person after this.
+inline constexpr absl::Duration kContextsLockPatience = absl::Seconds(10);
 // A person's file of contexts, some 200 bytes each.
 inline constexpr size_t kContextsFileBytes = 64 << 10;
 // The longest error text on a terminal: what it quotes may be a whole file.
@@ -135,8 +138,15 @@ inline constexpr size_t kReportItemsBytes = 1 << 20;
 inline constexpr size_t kReportItems = 1024;
 // Unacknowledged items a worker keeps before it thins step rows.
 inline constexpr size_t kWorkerBufferBytes = 64 << 20;
+// Items sent to the coordinator and not yet acknowledged; a worker sends no more before some are.
+// Those never sent may still become one (item_buffer.h), so this bounds the counts of what was
+// dropped: 20 MiB of them.
+inline constexpr size_t kWorkerItemsSent = 1 << 16;
 // How much of that log text may fill: half a minute of a rank that prints all it may.
 inline constexpr size_t kWorkerLogBufferBytes = 16 << 20;
+// Attempts whose checkpoints a worker is to look for in a storage that does not answer. What is
+// left out is told by the worker of a later attempt.
+inline constexpr size_t kLooksWaiting = 4;
 // Attempts a worker remembers to have ended, so that orders in flight do not start them again. The
 // orders of one stream arrive in order, so that the newest alone would do.
 inline constexpr size_t kRememberedAttempts = 64;

@@ -223,5 +223,13 @@ TEST_F(DtcoordTest, ADamagedJournalIsFoundRefusedAndGoneOnWithWhenAccepted) {
   EXPECT_EQ(check(folder_ / "state"), 1);  // in use
 }
 
+TEST_F(DtcoordTest, WhatCannotBePrintedIsAnError) {
+  ChildProcess help({"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", DTCOORD, "--help"},
+                    folder_ / "help.log");
+  EXPECT_EQ(ExitCode(help), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "help.log").find("cannot write to 'standard output'"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace dt
