@@ -136,7 +136,12 @@ absl::Status ApplyTrialsAdded(DurableState& state, const v1::TrialsAdded& fact, 
                      " trials: its search has ended, or the record has no trials"));
   }
   experiment->ended_wall_ms = 0;
-  return AddTrials(*experiment, fact.trials());
+  const size_t before = experiment->trials.size();
+  DT_RETURN_IF_ERROR(AddTrials(*experiment, fact.trials()));
+  for (int i = 0; i < fact.reasons_size(); ++i) {
+    experiment->trials[before + static_cast<size_t>(i)].chosen = fact.reasons(i);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, int64_t wall_ms) {
@@ -406,6 +411,7 @@ absl::Status ApplyTrialEnded(DurableState& state, const v1::TrialEnded& fact, in
   subject.trial.message = fact.message();
   subject.trial.ended_wall_ms = wall_ms;
   if (fact.cause() == v1::CAUSE_OOM) ++subject.experiment.oom;
+  if (fact.cause() == v1::CAUSE_STOPPED_EARLY) ++subject.experiment.stopped_early;
   if (subject.experiment.AllEnded()) subject.experiment.ended_wall_ms = wall_ms;
   return absl::OkStatus();
 }
@@ -415,6 +421,7 @@ absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact
   DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kRetriedByPerson));
   Trial& trial = subject.trial;
   if (trial.cause == v1::CAUSE_OOM) --subject.experiment.oom;
+  if (trial.cause == v1::CAUSE_STOPPED_EARLY) --subject.experiment.stopped_early;
   trial.cause = v1::CAUSE_UNSPECIFIED;
   trial.message.clear();
   trial.ended_wall_ms = 0;

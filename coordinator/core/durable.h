@@ -100,6 +100,7 @@ struct Trial {
   int64_t retry_after_ms = 0;      // backoff before the next attempt, from the last end
   int64_t ended_wall_ms = 0;       // 0: not ended
   std::string expanded;            // serialized v1::ExpandedTrial; see ExpandedOf
+  std::string chosen;              // why a search proposed it; "": it was there from the start
   std::string prepared;            // serialized v1::Prepared of the newest attempt that had one
   double last_loss = kNotANumber;  // of last_row
   std::string last_row;            // serialized v1::StepRow, newest of the last ended attempt
@@ -138,6 +139,7 @@ struct Experiment {
   uint32_t failed = 0;
   uint32_t cancelled = 0;
   uint32_t oom = 0;       // of failed
+  uint32_t stopped_early = 0;  // of finished and cancelled
   uint32_t attempts = 0;  // ever started
 
   uint32_t Ended() const { return finished + failed + cancelled; }

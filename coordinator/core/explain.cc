@@ -104,6 +104,9 @@ std::string ExplainSentences(const State& state, TrialId id, absl::Duration now)
   if (IsActive(trial.state) && live != nullptr) return ExplainActive(state, trial, *live, now);
   const std::string attempts = absl::StrCat("after ", trial.attempts.size(),
                                             trial.attempts.size() == 1 ? " attempt" : " attempts");
+  if (trial.cause == v1::CAUSE_STOPPED_EARLY) {
+    return absl::StrCat("ended early ", attempts, ": ", trial.message);
+  }
   if (trial.state == v1::TRIAL_FINISHED) return absl::StrCat("finished ", attempts);
   if (trial.state == v1::TRIAL_CANCELLED) {
     return absl::StrCat("cancelled ", attempts, ": ", trial.message);

@@ -54,7 +54,7 @@ void AddTrial(Digest& digest, const Trial& trial) {
       .Add(trial.target_steps);
   digest.Add(static_cast<uint64_t>(trial.retry_after_ms));
   digest.Add(static_cast<uint64_t>(trial.ended_wall_ms));
-  digest.Add(trial.expanded).Add(trial.prepared).Add(trial.last_row).Add(trial.message);
+  digest.Add(trial.expanded).Add(trial.chosen).Add(trial.prepared).Add(trial.last_row).Add(trial.message);
   digest.Add(trial.pace.SerializeAsString());
   digest.Add(trial.attempts.size());
   for (const Attempt& attempt : trial.attempts) AddAttempt(digest, attempt);
@@ -91,7 +91,7 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   for (const std::string& path : experiment.resolved_paths) digest.Add(path);
   for (uint32_t count :
        {experiment.pending, experiment.active, experiment.finished, experiment.failed,
-        experiment.cancelled, experiment.oom, experiment.attempts}) {
+        experiment.cancelled, experiment.oom, experiment.stopped_early, experiment.attempts}) {
     digest.Add(uint64_t{count});
   }
   digest.Add(experiment.trials.size());

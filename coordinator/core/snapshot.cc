@@ -45,6 +45,7 @@ void Save(const Trial& trial, v1::SnapshotTrial& out) {
   out.set_retry_after_ms(trial.retry_after_ms);
   out.set_ended_wall_ms(trial.ended_wall_ms);
   out.set_expanded(trial.expanded);
+  out.set_chosen(trial.chosen);
   out.set_prepared(trial.prepared);
   out.set_last_loss(trial.last_loss);
   out.set_last_row(trial.last_row);
@@ -104,6 +105,7 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
   out.set_failed(experiment.failed);
   out.set_cancelled(experiment.cancelled);
   out.set_oom(experiment.oom);
+  out.set_stopped_early(experiment.stopped_early);
   out.set_attempts(experiment.attempts);
 }
 
@@ -143,6 +145,7 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
   trial.retry_after_ms = saved.retry_after_ms();
   trial.ended_wall_ms = saved.ended_wall_ms();
   trial.expanded = std::move(*saved.mutable_expanded());
+  trial.chosen = std::move(*saved.mutable_chosen());
   trial.prepared = std::move(*saved.mutable_prepared());
   trial.last_loss = saved.last_loss();
   trial.last_row = std::move(*saved.mutable_last_row());
@@ -198,6 +201,7 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
   experiment.failed = saved.failed();
   experiment.cancelled = saved.cancelled();
   experiment.oom = saved.oom();
+  experiment.stopped_early = saved.stopped_early();
   experiment.attempts = saved.attempts();
   return absl::OkStatus();
 }

@@ -180,6 +180,9 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_failed(experiment.failed);
   summary.set_cancelled(experiment.cancelled);
   summary.set_oom(experiment.oom);
+  summary.set_stopped_early(experiment.stopped_early);
+  summary.set_planned_trials(experiment.planned);
+  summary.set_search_end(experiment.search_end);
   summary.set_progress_ratio(Progress(state, experiment));
   summary.set_submitted_wall_ms(experiment.submitted_wall_ms);
   summary.set_ended_wall_ms(experiment.ended_wall_ms);
@@ -212,6 +215,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_val_loss(losses.newest);
   summary.set_best_val_loss(losses.lowest);
   summary.set_best_val_step(losses.lowest_step);
+  summary.set_chosen(trial.chosen);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
   summary.set_world_size(demand.slots);
   summary.set_device(std::string(Name(demand.device)));
