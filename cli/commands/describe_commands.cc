@@ -100,7 +100,17 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
       {absl::StrCat(FormatRatio(experiment.progress_ratio()), "; ",
                     Plural(experiment.trials(), "trial"), ": ", experiment.running(), " running, ",
                     experiment.pending(), " pending, ", experiment.finished(), " finished, ",
-                    experiment.cancelled(), " cancelled, ", FailedText(experiment))});
+                    experiment.cancelled(), " cancelled, ", FailedText(experiment),
+                    experiment.stopped_early() == 0
+                        ? ""
+                        : absl::StrCat("; ", experiment.stopped_early(), " stopped early"))});
+  if (TrialsInAll(experiment) > experiment.trials()) {
+    AppendFact(lines, "to come",
+               {absl::StrCat("up to ", Plural(TrialsInAll(experiment) - experiment.trials(),
+                                              "trial"),
+                             ", each proposed when it has slots")});
+  }
+  AppendFact(lines, "search ended", {Printable(experiment.search_end())});
   AppendFact(lines, "description", {Printable(found.spec().description())});
   for (const v1::Label& label : experiment.labels()) {
     AppendFact(lines, "label", {Printable(absl::StrCat(label.key(), "=", label.value()))});
@@ -209,6 +219,7 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
   AppendFact(lines, "state", TrialStateCell(trial));
   AppendFact(lines, "why", {Printable(found.explanation())});
   AppendFact(lines, "message", {Printable(trial.message())});
+  AppendFact(lines, "chosen by", {Printable(trial.chosen())});
   AppendNumbers(lines, trial);
   if (evaluation.has_hellaswag_acc()) {
     AppendFact(

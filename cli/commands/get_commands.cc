@@ -108,7 +108,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
         {{id},
          {Printable(one.name())},
          StateCell(one.state()),
-         {FormatCount(one.trials())},
+         {FormatCount(TrialsInAll(one))},
          {FormatCount(one.running())},
          {FormatCount(one.pending())},
          {FormatCount(one.finished())},
