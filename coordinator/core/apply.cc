@@ -496,7 +496,6 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyRungDecided(state, record.rung_decided(), wall_ms);
     case v1::Record::kNumbersSkipped:
       return ApplyNumbersSkipped(state, record.numbers_skipped(), wall_ms);
-    case v1::Record::kRungDecided:
     case v1::Record::FACT_NOT_SET:
       break;
   }

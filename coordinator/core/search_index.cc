@@ -117,8 +117,7 @@ uint32_t ReplicatesOf(const Experiment& experiment) {
 }
 
 spec::Ladder LadderOf(const Experiment& experiment) {
-  const v1::Asha asha = spec::AshaOf(experiment.spec.search());
-  return {.eta = asha.eta(), .rungs = asha.rungs(), .brackets = asha.brackets()};
+  return spec::LadderOf(experiment.spec.search());
 }
 
 bool BlamesValues(v1::Cause cause) {

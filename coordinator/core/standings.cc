@@ -80,7 +80,6 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kJournalCreated:
     case v1::Record::kExperimentSubmitted:
     case v1::Record::kTrialsAdded:
-    case v1::Record::kRungDecided:
     case v1::Record::kSearchEnded:
     case v1::Record::kRungDecided:
     case v1::Record::kCancelRequested:
