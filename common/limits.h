@@ -215,7 +215,7 @@ inline constexpr int32_t kWorldSizeMax = 16384;
 // Draws for one configuration before a search gives up: where one in twenty passes the checks,
 // which is what a submission must show, 64 misses in a row are one in 27.
 inline constexpr uint32_t kRedraws = 64;
-// Trials that the model of a search is shown as bad ones, the newest: a proposal then costs the same
+// Trials that the model of a search is shown as bad ones, the newest: a proposal then costs as much
 // after 10,000 trials as after 1,000, and finds as good values.
 inline constexpr size_t kTpeBadMost = 200;
 // Combinations that are looked at for one that was not tried, where draws of the model give only

@@ -54,9 +54,9 @@ uint64_t PlaceOf(const Dimension& dimension, double value);
 // How many points a space has; nullopt: a continuum, or 2^53 and more.
 std::optional<uint64_t> CombinationsOf(const Space& space);
 
-// The nearest value to `value` that a draw may give: on a step, within the range, and of a continuum
-// with six significant digits, as a person would have written it. Builds of different compilers
-// differ in the last bits of a drawn number; they agree on these digits.
+// The nearest value to `value` that a draw may give: on a step, within the range, and of a
+// continuum with six significant digits, as a person would have written it. Builds of different
+// compilers differ in the last bits of a drawn number; they agree on these digits.
 double Settled(const Dimension& dimension, double value);
 
 // The values of `point` as the experiment file would assign them, by path.
