@@ -84,10 +84,10 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const SearchIndex& index = turn.live().searches.at(id.experiment);
   const int bracket = search::BracketOf(index.ladder, ConfigurationOf(experiment, id.trial));
-  search::Rung entered;  // as it would be: what is decided is journalled first
+  static const auto* nobody = new search::Rung();
   const auto found = index.rungs.find({bracket, rung.rung});
-  if (found != index.rungs.end()) entered = found->second;
-  const search::Judgement judgement = entered.Enter(index.ladder, id.trial, cost);
+  const search::Rung& entries = found == index.rungs.end() ? *nobody : found->second;
+  const search::Judgement judgement = entries.Judge(index.ladder, id.trial, cost);
   v1::Record record;
   v1::RungDecided& fact = *record.mutable_rung_decided();
   SetId(fact, {id, static_cast<uint32_t>(GetTrial(turn.durable(), id).attempts.size())});

@@ -46,11 +46,16 @@ uint64_t GivenAt(const std::vector<uint64_t>& weights, size_t bracket, uint64_t 
 }  // namespace
 
 Judgement Rung::Enter(const Ladder& ladder, uint32_t trial, double cost) {
-  DT_CHECK(!Has(trial));
+  const Judgement judgement = Judge(ladder, trial, cost);
   costs_.emplace(trial, cost);
   order_.insert({cost, trial});
+  return judgement;
+}
+
+Judgement Rung::Judge(const Ladder& ladder, uint32_t trial, double cost) const {
+  DT_CHECK(!Has(trial));
   const auto before = static_cast<uint32_t>(order_.order_of_key({cost, trial}));
-  const auto entries = static_cast<uint32_t>(costs_.size());
+  const auto entries = static_cast<uint32_t>(costs_.size()) + 1;
   const uint32_t allowed = std::max(1u, entries / static_cast<uint32_t>(ladder.eta));
   return {.place = before + 1, .entries = entries, .allowed = allowed, .goes_on = before < allowed};
 }

@@ -36,6 +36,8 @@ struct Judgement {
 // The entries of one rung of one bracket. O(log n) an entry.
 class Rung {
  public:
+  // What Enter would say, without entering it. REQUIRES: not Has(trial).
+  Judgement Judge(const Ladder& ladder, uint32_t trial, double cost) const;
   // The first evaluation of `trial` at this rung: by (cost, trial) fewer than
   // max(1, ⌊entries/eta⌋) come before it, or it ends. A failed trial is entered at the rung that it
   // was heading for with kWorstCost, so that one in eta of all that started is kept.
