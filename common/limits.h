@@ -176,16 +176,13 @@ inline constexpr size_t kExperimentFileBytes = 1 << 20;
 inline constexpr size_t kExperimentFileDepth = 64;
 inline constexpr size_t kExperimentFileNodes = 100000;
 inline constexpr size_t kTrialsPerExperiment = 10000;
-// Combinations of a grid before exclude: walking more, a thousand exclusions each, would hold up the
-// coordinator for seconds.
+// Combinations of a grid before exclude: walking more, a thousand exclusions each, would hold up
+// the coordinator for seconds.
 inline constexpr size_t kCombinations = 100'000;
 inline constexpr int kParameters = 64;  // a name and a column each
 inline constexpr int kExclusions = 1000;
 inline constexpr int kInclusions = 1000;  // written by hand; more is a grid
 inline constexpr int kSeeds = 100;        // of each configuration; a mean needs no more
-// Draws of one configuration that a rule refuses, or that were tried, before the search gives up: a
-// space of which 1 in 20 is good fails by chance in 4 of 100.
-inline constexpr uint32_t kRedraws = 64;
 // Points of a space that a check draws: a share of 1 in 20 is told to within 0.7 %.
 inline constexpr int kPointsChecked = 1000;
 // Parameter values of all trials of one experiment, each trial's counted: the journal lists them

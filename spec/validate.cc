@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "spec/internal.h"
+#include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -47,14 +48,19 @@ class Validator {
       return std::move(issues_);
     }
     CheckExperimentFields();
+    internal::CheckSearch(spec_, issues_);
     CheckLabels("labels", spec_.labels());
     CheckEnv();
     CheckBase();
     const size_t before = issues_.size();
     CheckParameters();
+    const bool parameters_pass = issues_.size() == before;
     CheckExclusions();
+    if (parameters_pass) internal::CheckInclusions(spec_, issues_);
+    internal::CheckSeeds(spec_, issues_);
     // Trials of a grid that cannot be read would only repeat what was said.
     if (issues_.size() == before || OnlyExclusionsFailed(before)) CheckTrials();
+    if (issues_.size() == before) internal::CheckSamples(spec_, issues_);
     return std::move(issues_);
   }
 
@@ -74,7 +80,10 @@ class Validator {
       const v1::Value value = GetExperimentField(spec_, field.path);
       const bool unset =
           field.path == "version" ? value.integer() == 0 : value.has_text() && value.text().empty();
-      if (unset && field.default_kind == DefaultKind::kNone) continue;
+      const bool absent = unset || value.kind_case() == v1::Value::KIND_NOT_SET;
+      const bool needed =
+          field.default_kind == DefaultKind::kRequired || field.default_kind == DefaultKind::kFixed;
+      if (absent && !needed) continue;
       if (unset) {
         Add(field.path, "missing", absl::StrCat(field.path, " is missing"),
             field.path == "version" ? "add: version: 1" : absl::StrCat("add: ", field.path, ": …"));
@@ -222,7 +231,8 @@ class Validator {
 
   void CheckParameterValues(const Field& field, const v1::Parameter& parameter,
                             const std::string& where) {
-    if (parameter.values().empty()) {
+    internal::CheckDraws(spec_, parameter, field, issues_);
+    if (parameter.values().empty() && !parameter.has_range()) {
       Add(where, "empty", absl::StrCat(where, " has no values"), "list at least one");
     }
     std::map<std::string, int> seen;
@@ -279,6 +289,12 @@ class Validator {
 
   void CheckExcluded(const std::string& at, const v1::Assignment& where,
                      const std::map<std::string, std::set<std::string>>& values) {
+    const auto parameter =
+        std::find_if(spec_.parameters().begin(), spec_.parameters().end(),
+                     [&](const v1::Parameter& each) { return each.path() == where.path(); });
+    if (parameter != spec_.parameters().end() && parameter->has_range()) {
+      return CheckExcludedOfRange(at, where, *parameter);
+    }
     const auto swept = values.find(where.path());
     if (swept == values.end()) {
       if (swept_.contains(where.path())) return;  // its own values are wrong already
@@ -300,8 +316,32 @@ class Validator {
     }
   }
 
+  void CheckExcludedOfRange(const std::string& at, const v1::Assignment& where,
+                            const v1::Parameter& parameter) {
+    const Field* field = FindField(where.path());
+    if (field == nullptr || !CheckRange(*field, parameter.range()).empty()) return;
+    const Space space{{DimensionOf(*field, parameter.range())}};
+    ReadValue read = Canonical(*field, where.value());
+    if (!read.value) {
+      read.issue.path = at;
+      Add(std::move(read.issue));
+      return;
+    }
+    v1::Assignment one = where;
+    *one.mutable_value() = *read.value;
+    if (space.dimensions[0].kind == DimensionKind::kReal) {
+      Add(at, "conflict", absl::StrCat(at, ": it is a range here; exclude names values of lists"),
+          "give the range a step, or list its values");
+    } else if (!PointOf(space, {one})) {
+      Add(at, "excludes_nothing",
+          absl::StrCat(at, ": ", ValueText(*read.value), " is not a value of ", where.path()),
+          "remove it, or write one of the values");
+    }
+  }
+
   // --- Trials ---
   void CheckTrials() {
+    if (SamplerOf(spec_) != Sampler::kGrid) return;
     const internal::Grid grid = internal::MakeGrid(spec_);
     if (grid.combinations >= limits::kCombinations) {
       AddTooManyTrials(absl::StrCat(limits::kCombinations, " combinations or more"));
@@ -312,11 +352,15 @@ class Validator {
     internal::TrialFindings findings(spec_, internal::CheckTrial);
     internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
       const bool fits = CountValues(at) <= limits::kTrialValuesBytes;
-      if (++trials <= limits::kTrialsPerExperiment && fits) findings.Take(at);
+      if (++trials <= limits::kTrialsPerExperiment && fits) {
+        findings.Take({internal::AssignmentsAt(spec_, at), at});
+      }
       return true;
     });
-    if (trials > limits::kTrialsPerExperiment) {
-      AddTooManyTrials(absl::StrCat(trials, " trials"));
+    const size_t seeds = static_cast<size_t>(std::max(1, spec_.seeds_size()));
+    const size_t all = (trials + static_cast<size_t>(spec_.include_size())) * seeds;
+    if (all > limits::kTrialsPerExperiment) {
+      AddTooManyTrials(absl::StrCat(all, " trials"));
     } else {
       CheckValueBytes(trials);
     }

@@ -311,7 +311,7 @@ Table ResultTable(const LiveState& state, size_t count) {
   const v1::ExperimentSummary& experiment = state.experiment;
   const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()));
   const std::vector<Swept> swept = SweptParameters(state.trials);
-  const bool other_metric = experiment.metric() != "val_loss";
+  const bool other_metric = NeedsColumn(experiment.metric());
   Table table;
   table.columns = {{"TRIAL"}};
   for (const Swept& one : swept) {

@@ -218,6 +218,10 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
   }
 }
 
+bool NeedsColumn(const std::string& metric) {
+  return !metric.empty() && metric != "val_loss" && metric != "loss";
+}
+
 std::string BestText(const v1::TrialSummary& trial) {
   const std::string loss = FormatLoss(trial.best_val_loss());
   // A coordinator of 0.1.0 does not say the step.

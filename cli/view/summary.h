@@ -54,6 +54,10 @@ std::string TorchText(const v1::Provenance& provenance);  // "2.11.0, CUDA 13.0,
 enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kAllReduce, kLeft, kTime };
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
 
+// Whether search.metric is one that these columns do not show, so that a table has one more, under
+// its name.
+bool NeedsColumn(const std::string& metric);
+
 // The lowest validation loss and its step: "2.0000 at 40"; "-" before the first evaluation.
 std::string BestText(const v1::TrialSummary& trial);
 // Means over the trial so far.

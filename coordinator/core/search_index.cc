@@ -90,7 +90,7 @@ void MakeIndex(State& state, const Experiment& experiment) {
     index.space = *std::move(space);
     index.plan = {spec::SearchSeed(experiment.spec),
                   Climbs(experiment) ? search::Judged::kByRung : search::Judged::kByResult};
-    index.admission = std::make_unique<spec::Admission>(experiment.spec);
+    index.admits = spec::AdmissionTo(experiment.spec);
   }
   IndexAdded(experiment, 1, index);
   for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
@@ -128,7 +128,7 @@ std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& exper
                                                          const SearchIndex& index) {
   const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
   const auto allowed = [&index](const spec::Point& at) {
-    return index.admission->Admits(spec::AssignmentsOf(index.space, at));
+    return index.admits(spec::AssignmentsOf(index.space, at));
   };
   return search::Propose(index.plan, index.space, index.history, ConfigurationOf(experiment, first),
                          allowed);

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <utility>
 #include <variant>
 
@@ -31,7 +30,7 @@ struct SearchIndex {
   spec::Space space;
   search::Plan plan;
   search::History history;
-  std::unique_ptr<spec::Admission> admission;
+  spec::Admits admits;
   // Of method asha: the entries by bracket and rung.
   spec::Ladder ladder;
   std::map<std::pair<int, int>, search::Rung> rungs;

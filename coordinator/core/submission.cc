@@ -45,7 +45,8 @@ std::string DigestOf(const v1::SubmitRequest& request) {
 }
 
 absl::Status CheckSpec(const v1::ExperimentSpec& spec) {
-  const std::vector<spec::Issue> issues = spec::Validate(spec);
+  std::vector<spec::Issue> issues = spec::Validate(spec);
+  if (issues.empty()) issues = spec::NotYetAvailable(spec);
   if (issues.empty()) return absl::OkStatus();
   std::string message = "the experiment is refused:";
   size_t room = limits::kStatusMessageBytes - kRoomForTheRest - message.size();
@@ -99,9 +100,9 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
     if (request.dry_run() && submission.shown.size() < kDryRunTrialsShown) {
       v1::ExpandedTrial& shown = submission.shown.emplace_back();
       shown.set_trial(trial.trial());
-      shown.mutable_assignments()->Swap(trial.mutable_assignments());
+      *shown.mutable_assignments() = trial.assignments();
     }
-    if (!trial.choices().empty()) trial.clear_assignments();  // they say the same
+    if (!trial.choices().empty()) trial.clear_assignments();  // its choices say the same
   }
   return CheckRecord(submission.record);
 }

@@ -63,8 +63,8 @@ TEST(FieldTableTest, ReservedWordsAreNotFields) {
     EXPECT_EQ(FindExperimentField(path), nullptr) << path;
     EXPECT_TRUE(IsReserved(path));
   }
-  EXPECT_TRUE(IsReserved("search.asha.eta"));
-  EXPECT_FALSE(IsReserved("search.ashandgreen"));
+  EXPECT_TRUE(IsReserved("search.pbt.every"));
+  EXPECT_FALSE(IsReserved("search.pbtandgreen"));
 }
 
 TEST(FieldTableTest, EveryFieldReadsBackWhatWasWritten) {
