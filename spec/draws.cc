@@ -1,5 +1,6 @@
 // draws.cc: combinations that are drawn, and whether a combination may be a trial.
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "common/limits.h"
