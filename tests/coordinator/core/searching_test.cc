@@ -390,7 +390,9 @@ TEST_F(SearchingTest, TheBestIsThatOfTheMetricTheExperimentNames) {
     *fact.mutable_spec() =
         Sweep(OneTrial(), "optimizer.lr", {NumberValue(0.5), NumberValue(0.25)});
     fact.mutable_spec()->mutable_base()->mutable_train()->set_max_steps(100);
-    for (v1::ExpandedTrial& trial : *spec::Expand(fact.spec())) *fact.add_trials() = trial;
+    const auto trials = spec::Expand(fact.spec());
+    EXPECT_TRUE(trials.ok()) << trials.status();
+    *fact.mutable_trials() = {trials->begin(), trials->end()};
     fact.mutable_spec()->mutable_search()->set_metric(metric);
     fact.mutable_spec()->mutable_search()->set_goal(goal);
     EXPECT_TRUE(KeepResolved(fact).ok());
