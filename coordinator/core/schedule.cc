@@ -182,7 +182,7 @@ void KeepTicket(State& state, ExperimentId id) {
   const Experiment& experiment = GetExperiment(state.durable, id);
   auto& queues = state.live.queues;
   const DemandClass demand = DemandOf(experiment);
-  if (experiment.MoreMayCome()) {
+  if (experiment.MoreMayCome() || Mutated(Mutant::kTicketKept)) {
     queues[demand].Insert({id, kTicket}, GateOf(experiment));
     state.live.placement_due = true;
     return;

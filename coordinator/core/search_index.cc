@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/mutant.h"
 #include "coordinator/core/state.h"
 #include "coordinator/core/summaries.h"
 
@@ -151,6 +152,7 @@ void Reindex(State& state, const v1::Record& record) {
     case v1::Record::kTrialsAdded: {
       const Experiment& experiment = experiment_of(record.trials_added());
       SearchIndex* index = IndexOf(state, experiment.id);
+      if (Mutated(Mutant::kProposesBlindly)) return;
       if (index != nullptr) IndexAdded(experiment, record.trials_added().trials(0).trial(), *index);
       return;
     }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
@@ -98,7 +99,9 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   fact.set_place(judgement.place);
   fact.set_entries(judgement.entries);
   fact.set_allowed(judgement.allowed);
-  fact.set_goes_on(judgement.goes_on && failed.empty());
+  const bool lenient =
+      Mutated(Mutant::kRungLetsOneMoreGo) && judgement.place == judgement.allowed + 1;
+  fact.set_goes_on((judgement.goes_on || lenient) && failed.empty());
   fact.set_reason(failed.empty()
                       ? search::ReasonOf(judgement, rung.rung, rung.step,
                                          experiment.spec.search().metric(),
@@ -107,7 +110,8 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   const std::string reason = fact.reason();
   const bool goes_on = fact.goes_on();
   Journal(turn, std::move(record));
-  if (!goes_on && failed.empty()) EndEarly(turn, id, reason);
+  if (goes_on || !failed.empty() || Mutated(Mutant::kBehindGoesOn)) return;
+  EndEarly(turn, id, reason);
 }
 
 bool Entered(const Trial& trial, int rung) {
@@ -123,7 +127,8 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Trial& trial = GetTrial(turn.durable(), id);
   const v1::Spec spec = SpecOf(turn.state, id);
   const search::StopRules rules{.max_loss = spec.stop().max_loss(),
-                                .patience = spec.stop().patience(),
+                                .patience = spec.stop().patience() -
+                                            (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
                                 .median_after = spec.stop().median().after()};
   if (auto why = search::EndByLoss(rules, evaluation.step, evaluation.loss)) {
     return EndEarly(turn, id, *why);
