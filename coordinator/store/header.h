@@ -1,7 +1,7 @@
 // header.h: the first hundred bytes of a journal's file, which no checksum covers: one flipped bit
 // of them, and SQLite reads nothing any more.
 //
-// Role:      holds what SQLite always writes there against what is there, and tells what would be right.
+// Role:      holds what is there against what SQLite always writes, and tells what would be right.
 // Threads:   thread-compatible. REQUIRES: nobody has the file open.
 // Errors:    what the disk says.
 // Source:    "Database File Format", 1.3; https://www.sqlite.org/fileformat2.html
