@@ -262,7 +262,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
       BackoffOf(trial, tries, attempt.spec.retries(), consequence);
   LogEnd(turn, attempt, end, backoff);
   Journal(turn, EndOfAttempt(attempt, recorded, end, backoff));
-  if (end.cause == v1::CAUSE_FINISHED) turn.live().rows_until.erase(attempt.token);
+  if (end.cause == v1::CAUSE_FINISHED) turn.live().told.erase(attempt.token);
   if (!backoff.has_value()) {
     const bool finished = consequence == Consequence::kFinishes;
     const bool retried =

@@ -149,6 +149,13 @@ struct Standing {
   absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost; ties go to the smaller number
 };
 
+// The newest steps that were taken of an attempt: neither goes back. 0: none.
+struct ToldSteps {
+  uint64_t row = 0;
+  uint64_t checkpoint =
+      0;  // since the start; of those before it the trial has the ones that are there
+};
+
 // Why a pending trial is not in its queue.
 struct ParkedTrial {
   enum class Why : uint8_t { kBackoff, kStorageAbsent, kStorageBusy };
@@ -202,8 +209,8 @@ struct LiveState {
   std::map<ExperimentId, SearchIndex> searches;  // of those that have one
   absl::btree_set<Timer> timers;
 
-  // The newest row taken of an attempt that is the newest of its trial: rows never go back.
-  absl::flat_hash_map<AttemptToken, uint64_t> rows_until;
+  // Of attempts that are the newest of their trials.
+  absl::flat_hash_map<AttemptToken, ToldSteps> told;
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
   uint64_t doubted = 0;       // items and statuses that could not be true, and were left out
 };

@@ -109,7 +109,7 @@ absl::Status LoadNewestSteps(
       if (attempts.empty() || !attempts.back().ran || HasToldItsRows(attempts.back())) continue;
       const AttemptId newest{{number, trial}, static_cast<uint32_t>(attempts.size())};
       DT_ASSIGN_OR_RETURN(const uint64_t step, step_of(newest));
-      if (step > 0) state.live.rows_until[attempts.back().token] = step;
+      if (step > 0) state.live.told[attempts.back().token].row = step;
     }
   }
   return absl::OkStatus();

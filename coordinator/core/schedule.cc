@@ -88,7 +88,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
   if (!Mutated(Mutant::kPlacedTwice)) Withdraw(turn.state, id);
   turn.live().without_storage.erase(id);
   const std::vector<Attempt>& before = GetTrial(turn.durable(), id).attempts;
-  if (!before.empty()) turn.live().rows_until.erase(before.back().token);
+  if (!before.empty()) turn.live().told.erase(before.back().token);
   Journal(turn, std::move(record));
 
   LiveAttempt& placed =

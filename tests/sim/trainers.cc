@@ -206,6 +206,7 @@ bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
 }
 
 void Trainers::Save(Gang& gang, Process& process) {
+  if (!gang.saved.empty() && gang.saved.back().first == gang.step) return;  // it is there already
   const frames::Start& start = process.start;
   const std::string path =
       absl::StrCat(start.experiment, "/", start.trial, "/a", start.attempt, "/step-", gang.step);

@@ -119,6 +119,25 @@ TEST_F(ClaimTest, TheNextAttemptEvaluatesAgainFromWhereItResumed) {
   EXPECT_EQ(state_.live.doubted, 1u);
 }
 
+TEST_F(ClaimTest, AnAttemptSavesAStepOnceAlsoWhereItsFilesAreGone) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Checkpoint("a", 10), Checkpoint("a", 20)});
+  ASSERT_EQ(TrialOf(id).checkpoints.size(), 2u);
+  v1::Item removal = ItemOf("a");
+  *removal.mutable_checkpoint_removed() = TrialOf(id).checkpoints[1].ref;
+  SendItems("a", {removal});
+  ASSERT_EQ(TrialOf(id).checkpoints.size(), 1u);
+  for (const uint64_t step : {20, 10, 15}) {
+    SendItems("a", {Checkpoint("a", step)});
+    ExpectLeftOut(absl::StrCat("step ", step));
+  }
+  RestartCoordinator();
+  Connect("a");
+  SendItems("a", {Checkpoint("a", 10), Checkpoint("a", 30)});
+  EXPECT_EQ(TrialOf(id).checkpoints.size(), 2u);
+  EXPECT_EQ(state_.live.doubted, 1u);
+}
+
 TEST_F(ClaimTest, APieceOfALogWithoutALineIsLeftOut) {
   Bring(State::kRunning);
   v1::Item log = ItemOf("a");
@@ -136,7 +155,7 @@ TEST_F(ClaimTest, AnAttemptThatFinishedTellsNoMoreRowsAndAStartDoesNotAskForItsN
   const std::string token = ItemOf("a").attempt_token();
   SendItems("a", {Ended("a", v1::CAUSE_FINISHED, 100)});
   ASSERT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
-  EXPECT_TRUE(state_.live.rows_until.empty());
+  EXPECT_TRUE(state_.live.told.empty());
   RestartCoordinator();
   EXPECT_TRUE(LoadNewestSteps(state_, [](const AttemptId& attempt) -> absl::StatusOr<uint64_t> {
                 ADD_FAILURE() << ToString(attempt);
@@ -300,7 +319,7 @@ TEST_F(ClaimTest, TheNextAttemptMakesItsRowsFromWhereItResumed) {
   EXPECT_EQ(chunks_.size(), before) << "step 8 was made before";
   SendItems("a", {Rows("a", 9, 12)});
   EXPECT_EQ(chunks_.size(), before + 1);
-  EXPECT_EQ(state_.live.rows_until.size(), 1u) << "one of each trial, the newest attempt's";
+  EXPECT_EQ(state_.live.told.size(), 1u) << "one of each trial, the newest attempt's";
 }
 
 }  // namespace
