@@ -37,7 +37,7 @@ std::string_view Last(std::string_view path) {
 }
 
 // What other systems call our fields.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 66> kOtherNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 61> kOtherNames{{
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
     {"beta1", "optimizer.betas"},
@@ -77,25 +77,21 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 66> kOtherNa
     {"run_cap", "search.max_trials"},
     {"early_terminate", "search.asha"},
     {"max_iter", "train.max_steps"},
-    {"metric.name", "search.metric"},
     // Optuna
     {"n_trials", "search.max_trials"},
     {"n_jobs", "search.max_concurrent"},
     {"direction", "search.goal"},
     {"reduction_factor", "search.asha.eta"},
     {"pruner", "search.asha"},
-    {"n_startup_trials", "search.method"},
     {"enqueue_trial", "include"},
     // Ray Tune
     {"num_samples", "search.max_trials"},
     {"param_space", "parameters"},
     {"points_to_evaluate", "include"},
     {"search_alg", "search.method"},
-    {"scheduler", "search.method"},
     {"grace_period", "search.asha.rungs"},
     {"max_t", "train.max_steps"},
     {"max_failures", "retries.max"},
-    {"mode", "search.goal"},
     // Determined
     {"searcher", "search"},
     {"divisor", "search.asha.eta"},
@@ -103,7 +99,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 66> kOtherNa
     {"num_rungs", "search.asha.rungs"},
     {"smaller_is_better", "search.goal"},
     {"hyperparameters", "parameters"},
-    {"time_metric", "train.max_steps"},
     {"bracket_rungs", "search.asha.brackets"},
     {"num_brackets", "search.asha.brackets"},
     {"early_stopping", "stop.patience"},
@@ -134,7 +129,11 @@ std::string Suggest(std::string_view wrong, const std::vector<std::string>& know
 std::string SuggestPath(std::string_view wrong) {
   std::vector<std::string> known = TopWords();
   for (const auto* table : {&ExperimentFieldTable(), &FieldTable()}) {
-    for (const Field& field : *table) known.push_back(field.path);
+    for (const Field& field : *table) {
+      known.push_back(field.path);
+      const std::string section = field.path.substr(0, field.path.rfind('.'));
+      if (section.find('.') != std::string::npos) known.push_back(section);  // "search.asha"
+    }
   }
   const std::string_view last = Last(wrong);
   const bool ours = std::find(known.begin(), known.end(), wrong) != known.end();

@@ -221,7 +221,10 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
   AppendFact(lines, "message", {Printable(trial.message())});
   AppendFact(lines, "chosen by", {Printable(trial.chosen())});
   AppendNumbers(lines, trial);
-  if (NeedsColumn(metric)) AppendFact(lines, Printable(metric), {FormatLoss(trial.metric_value())});
+  if (NeedsColumn(metric)) {
+    AppendFact(lines, "metric",
+               {absl::StrCat(Printable(metric), " ", FormatLoss(trial.metric_value()))});
+  }
   if (evaluation.has_hellaswag_acc()) {
     AppendFact(
         lines, "HellaSwag",

@@ -2,7 +2,9 @@
 #include "cli/file/sweep.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,24 @@ namespace v1 = ::dtrain::v1;
 using spec::Field;
 using spec::FieldType;
 using Kind = YamlNode::Kind;
+
+// What other systems call the words of a parameter.
+constexpr std::array<std::pair<std::string_view, const char*>, 14> kOtherWords{{
+    {"low", "min"},
+    {"high", "max"},
+    {"lower", "min"},
+    {"upper", "max"},
+    {"minval", "min"},
+    {"maxval", "max"},
+    {"log", "scale"},
+    {"q", "step"},
+    {"num", "count"},
+    {"vals", "values"},
+    {"choices", "values"},
+    {"categories", "values"},
+    {"grid_search", "values"},
+    {"weights", "probabilities"},
+}};
 
 // Whether a range stays one, or is cut into the values of a grid.
 enum class Ranges { kKept, kCut, kUnknown };
@@ -72,7 +92,10 @@ class ParameterReader {
                         {child, "not_available", absl::StrCat("'", child, "' is not yet available"),
                          entry.key == "distribution" ? "min, max and scale say it" : ""});
       } else {
-        const std::string near = spec::Suggest(entry.key, kKnown);
+        const auto other = std::find_if(kOtherWords.begin(), kOtherWords.end(),
+                                        [&](const auto& pair) { return pair.first == entry.key; });
+        const std::string near =
+            other == kOtherWords.end() ? spec::Suggest(entry.key, kKnown) : other->second;
         reading_.Refuse(
             entry.mark, path_,
             {child, "unknown_key", absl::StrCat("unknown key '", child, "'"),

@@ -44,7 +44,7 @@ TEST_F(CommandTest, AMetricThatNoColumnShowsHasOneUnderItsName) {
     *world.experiments[12].explanations[2].mutable_trial() = Trial(world, 12, 2);
   });
   const std::string described = Run({"describe", "12/2"}).out;
-  EXPECT_TRUE(Has(described, "hellaswag_acc  0.3125")) << described;
+  EXPECT_TRUE(Has(described, "metric        hellaswag_acc 0.3125")) << described;
 }
 
 TEST_F(CommandTest, CsvHasTheSameColumnsWhateverIsListed) {

@@ -329,6 +329,15 @@ TEST(SearchFileTest, WordsOfOtherSystemsAreKnown) {
   EXPECT_EQ(near("points_to_evaluate"), "include");
   EXPECT_EQ(near("searcher"), "search");
   EXPECT_EQ(near("hyperparameters"), "parameters");
+  EXPECT_EQ(near("search.ahsa"), "search.asha");
+  EXPECT_EQ(near("scheduler"), "schedule") << "a slip of ours is likelier than a word of theirs";
+  const auto word = [](const std::string& range) {
+    return Read(absl::StrCat(kRandom, "parameters: {optimizer.lr: ", range, "}\n"));
+  };
+  EXPECT_EQ(Said(word("{low: 0.1, max: 1}").diagnostics),
+            "unknown_key: unknown key 'parameters.optimizer.lr.low'; did you mean 'min'?");
+  EXPECT_EQ(Said(word("{choices: [0.1, 1]}").diagnostics),
+            "unknown_key: unknown key 'parameters.optimizer.lr.choices'; did you mean 'values'?");
 }
 
 TEST(SearchFileTest, NumbersTooFineForADoubleAreRefused) {
