@@ -14,8 +14,7 @@ namespace dt {
 namespace {
 
 bool NeedsIndex(const Experiment& experiment) {
-  return Proposes(experiment) || Climbs(experiment) ||
-         ComparesMeans(experiment);
+  return Proposes(experiment) || Climbs(experiment) || ComparesMeans(experiment);
 }
 
 SearchIndex* IndexOf(State& state, ExperimentId id) {

@@ -102,11 +102,10 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   const bool lenient =
       Mutated(Mutant::kRungLetsOneMoreGo) && judgement.place == judgement.allowed + 1;
   fact.set_goes_on((judgement.goes_on || lenient) && failed.empty());
-  fact.set_reason(failed.empty()
-                      ? search::ReasonOf(judgement, rung.rung, rung.step,
-                                         experiment.spec.search().metric(),
-                                         search::ValueOf(GoalOf(experiment), cost))
-                      : failed);
+  fact.set_reason(failed.empty() ? search::ReasonOf(judgement, rung.rung, rung.step,
+                                                    experiment.spec.search().metric(),
+                                                    search::ValueOf(GoalOf(experiment), cost))
+                                 : failed);
   const std::string reason = fact.reason();
   const bool goes_on = fact.goes_on();
   Journal(turn, std::move(record));
@@ -126,10 +125,10 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   const v1::Spec spec = SpecOf(turn.state, id);
-  const search::StopRules rules{.max_loss = spec.stop().max_loss(),
-                                .patience = spec.stop().patience() -
-                                            (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
-                                .median_after = spec.stop().median().after()};
+  const search::StopRules rules{
+      .max_loss = spec.stop().max_loss(),
+      .patience = spec.stop().patience() - (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
+      .median_after = spec.stop().median().after()};
   if (auto why = search::EndByLoss(rules, evaluation.step, evaluation.loss)) {
     return EndEarly(turn, id, *why);
   }
@@ -196,8 +195,7 @@ void OnTrialOver(Turn& turn, TrialId id) {
   if (Climbs(experiment) && BlamesValues(trial.cause) && trial.target_steps > 0) {
     const std::vector<search::RungStep> rungs =
         RungsOf(experiment, id, trial.target_steps, SpecOf(turn.state, id));
-    const int next =
-        search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
+    const int next = search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
     for (const search::RungStep& rung : rungs) {
       if (rung.rung != next || Entered(trial, next)) continue;
       EnterRung(turn, id, rung, search::kWorstCost,
