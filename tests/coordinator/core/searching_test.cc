@@ -347,6 +347,21 @@ TEST_F(SearchingTest, RulesOfStopEndATrialWithTheirSentence) {
   EXPECT_EQ(TrialOf({id, 2}).validated.step, 5u);
 }
 
+TEST_F(SearchingTest, ALossThatIsNotANumberEndsATrialOnlyWhereTheFileAsksForIt) {
+  const ExperimentId plain = Submit(OneTrial());
+  v1::ExperimentSpec bounded = OneTrial();
+  bounded.mutable_base()->mutable_stop()->set_max_loss(9);
+  const ExperimentId id = Submit(bounded);
+  AddWorker("a");
+  AddWorker("b");
+  Train({"a"});
+  Train({"b"});
+  Validate("a", {{1, kNotANumber}});
+  EXPECT_EQ(StateOfTrial({plain, 1}), v1::TRIAL_RUNNING);
+  Validate("b", {{1, kNotANumber}});
+  ExpectEarly({id, 1}, "not a number");
+}
+
 TEST_F(SearchingTest, ATrialWorseThanTheMedianOfTheOthersEndsAlsoAfterARestart) {
   v1::ExperimentSpec spec = OneTrial();
   spec.mutable_base()->mutable_stop()->mutable_median()->set_after(2);
