@@ -22,6 +22,11 @@ class Selector:
     last: bool = False
     trial: int = 0
 
+    def text(self) -> str:
+        """As a person writes it."""
+        experiment = "last" if self.last else str(self.experiment)
+        return f"{experiment}/{self.trial}" if self.trial else experiment
+
     def into(self, request: Any) -> Any:
         """The request with the fields that say which one is meant."""
         names = request.DESCRIPTOR.fields_by_name
@@ -89,7 +94,7 @@ def select_trial(chosen: Selection, named: Callable[[str], Iterable[int]]) -> Se
     selector = select(chosen, named)
     if not selector.trial:
         raise UsageError(f"{_shown(chosen)} is an experiment; this takes one of its trials, such as "
-                         f"'{'last' if selector.last else selector.experiment}/1'")
+                         f"'{selector.text()}/1'")
     return selector
 
 

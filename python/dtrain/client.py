@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas
 
 Until = Literal["done", "running", "first-step"]
+_NOT_YET = {"done": "did not end", "running": "did not train", "first-step": "made no step"}
 
 
 class SubmitWarning(UserWarning):
@@ -172,7 +173,7 @@ class Client:
         selector = self._settled(_selector.select_trial(trial, self._named))
         found = self._connection.call("ListTrials", selector.into(pb.ListTrialsRequest())).trials
         if not found:
-            raise NotFoundError(f"there is no trial {selector.experiment}/{selector.trial}")
+            raise NotFoundError(f"there is no trial {selector.text()}")
         return _convert.trial(found[0])
 
     def trials_df(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> pandas.DataFrame:
@@ -181,8 +182,7 @@ class Client:
         >>> client.trials_df().groupby("optimizer.lr").best_val_loss.mean()
         """
         selector = self._settled(self._select(selection))
-        number = f"{selector.experiment}/{selector.trial}" if selector.trial else selector.experiment
-        return _tables.trials_frame(self.trials(number, states=states), self._parameters(selector))
+        return _tables.trials_frame(self.trials(selector.text(), states=states), self._parameters(selector))
 
     def ranked(self, experiment: Selection = "last") -> list[Trial]:
         """The trials of an experiment that have a value of its search metric, the best first."""
@@ -212,7 +212,7 @@ class Client:
     def best_checkpoint(self, trial: Selection) -> Checkpoint | None:
         """The best checkpoint of a trial, the newest where none is marked best, None while there is none."""
         selector = self._settled(_selector.select_trial(trial, self._named))
-        found = self.checkpoints(f"{selector.experiment}/{selector.trial}")
+        found = self.checkpoints(selector.text())
         return max(found, key=lambda one: (one.best, one.step), default=None)
 
     def workers(self) -> list[Worker]:
@@ -274,7 +274,7 @@ class Client:
         ...     print(line.text)
         """
         selector = _selector.select_trial(trial, self._named)
-        found = self.trial(f"{'last' if selector.last else selector.experiment}/{selector.trial}")
+        found = self.trial(selector.text())
         if rank is not None and not 0 <= rank < max(1, found.world_size):
             raise NotFoundError(f"trial {found.id} has ranks 0 to {max(1, found.world_size) - 1}; there is no rank "
                                 f"{rank}")
@@ -337,7 +337,7 @@ class Client:
         deadline = None if timeout is None else time.monotonic() + timeout
         selector = self._settled(self._select(selection))
         if selector.trial:
-            self.trial(f"{selector.experiment}/{selector.trial}")  # that it exists
+            self.trial(selector.text())  # that it exists
         shown = _progress.choose(progress)
         answered = time.monotonic()
         try:
@@ -353,8 +353,8 @@ class Client:
                     if time.monotonic() - answered > _limits.FOLLOW_PATIENCE_SECONDS:
                         raise
                 if deadline is not None and time.monotonic() >= deadline:
-                    raise WaitTimeoutError(f"experiment {selector.experiment} was not {until} within {timeout:g} s; it "
-                                           "goes on")
+                    raise WaitTimeoutError(f"{'trial' if selector.trial else 'experiment'} {selector.text()} "
+                                           f"{_NOT_YET[until]} within {timeout:g} s; it goes on")
                 left = _limits.POLL_SECONDS if deadline is None else deadline - time.monotonic()
                 time.sleep(max(0.0, min(left, _limits.POLL_SECONDS)))
         finally:

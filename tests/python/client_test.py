@@ -3,13 +3,19 @@
 import csv
 import io
 import math
+import os
+import pathlib
+import re
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import dtrain
 import pandas
 from cluster import EXPERIMENT, Cluster, report_logs, until
+
+MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
 
 
 class TrainedTest(unittest.TestCase):
@@ -164,6 +170,32 @@ class TrainedTest(unittest.TestCase):
 
     def dtctl(self, *arguments: str) -> str:
         return self.cluster.dtctl("--address", self.cluster.address, *arguments)
+
+
+class ManualTest(unittest.TestCase):
+    def test_the_cells_of_the_manual_run_as_they_are(self) -> None:
+        text = MANUAL.read_text(encoding="utf-8")
+        section = text[text.index("## A sweep, cell by cell"):text.index("## Which coordinator")]
+        cells = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+        self.assertGreater(len(cells), 4)
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        cluster.start_coordinator()
+        for slot in range(2):
+            cluster.start_worker(f"test/{slot}", slot)
+        cluster.make_corpus()
+        (cluster.path / "data/mine").symlink_to("text")
+        with cluster.client() as client:
+            until("two workers", lambda: len(client.workers()) == 2)
+        names: dict = {}
+        with mock.patch.dict(os.environ, {"DTCTL_ADDRESS": cluster.address}):
+            for cell in cells:
+                # Quicker, and without matplotlib.
+                cell = cell.replace('"max_steps": 200', '"max_steps": 3').replace('"n_embd": 128', '"n_embd": 16')
+                cell = re.sub(r"\.plot\(.*\)$", "", cell, flags=re.MULTILINE)
+                exec(cell, names)  # pylint: disable=exec-used
+        self.assertEqual(names["client"].experiment().finished, 6)
+        self.assertEqual(len(names["curves"]), 18)
 
 
 class ActingTest(unittest.TestCase):

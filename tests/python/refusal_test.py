@@ -1,11 +1,14 @@
 """What the client and the coordinator refuse, with a coordinator and no worker."""
 
 import contextlib
+import os
 import pathlib
 import socket
+import subprocess
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 import dtrain
 from cluster import EXPERIMENT, Cluster
@@ -144,7 +147,7 @@ class RefusalTest(unittest.TestCase):
         submitted = self.client.submit(EXPERIMENT)
         with self.refused(dtrain.ConflictError):
             self.client.delete(submitted)
-        with self.refused(dtrain.WaitTimeoutError, f"experiment {submitted.experiment} was not done within 0 s"):
+        with self.refused(dtrain.WaitTimeoutError, f"experiment {submitted.experiment} did not end within 0 s"):
             self.client.wait(submitted, timeout=0)
         self.assertEqual(self.client.cancel(submitted, reason="enough"), 2)
         self.assertEqual(self.client.wait(submitted, timeout=30).state, "cancelled")
@@ -187,6 +190,48 @@ class AddressTest(unittest.TestCase):
             address = f"127.0.0.1:{silent.getsockname()[1]}"
             with self.assertRaisesRegex(dtrain.UnreachableError, address):
                 dtrain.Client(address, timeout=0.2).status()
+
+
+class TlsTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.close)
+        self.path = self.cluster.path
+        self.make("req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=authority", "-keyout", "ca.key", "-out",
+                  "ca.crt")
+        for name in ("server", "desk"):
+            self.make("req", "-nodes", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+                      f"{name}.key", "-out", f"{name}.csr")
+            self.run_("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
+                      "-days", "2", "-copy_extensions", "copyall", "-out", f"{name}.crt")
+        self.cluster.start_coordinator(flags=("--tls-ca", "ca.crt", "--tls-cert", "server.crt", "--tls-key",
+                                              "server.key"))
+
+    def make(self, request: str, *arguments: str) -> None:
+        self.run_(request, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", *arguments)
+
+    def run_(self, *arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=self.path, capture_output=True, timeout=60, check=True)
+
+    def files(self, name: str, key: str) -> dict[str, str]:
+        return {"tls_ca": str(self.path / "ca.crt"), "tls_cert": str(self.path / f"{name}.crt"),
+                "tls_key": str(self.path / f"{key}.key")}
+
+    def test_files_of_one_pair_connect_and_others_are_told_apart(self) -> None:
+        with self.cluster.client(**self.files("desk", "desk")) as client:
+            self.assertEqual(client.status().program_version, dtrain.__version__)
+        with self.assertRaisesRegex(dtrain.UsageError, "server.key is not the key of the certificate tls_cert"):
+            self.cluster.client(**self.files("desk", "server"))
+        with self.cluster.client() as client, self.assertRaises(dtrain.UnreachableError) as caught:
+            client.status()
+        self.assertIn("tls_ca, tls_cert and tls_key", str(caught.exception))
+
+    def test_a_context_brings_its_files(self) -> None:
+        files = self.files("desk", "desk")
+        self.cluster.dtctl("context", "add", "lab", "--address", self.cluster.address, "--tls-ca", files["tls_ca"],
+                           "--tls-cert", files["tls_cert"], "--tls-key", files["tls_key"])
+        with mock.patch.dict(os.environ, {"XDG_CONFIG_HOME": str(self.path / "config")}), dtrain.Client() as client:
+            self.assertEqual((client.context, client.status().experiments), ("lab", 0))
 
 
 class RestartTest(unittest.TestCase):

@@ -3,12 +3,14 @@
 import datetime
 import io
 import math
+import pathlib
+import re
 import sys
 import types
 import unittest
 from unittest import mock
 
-from dtrain import UsageError, _convert, _progress, _selector, _source, _tables
+from dtrain import UsageError, _convert, _limits, _progress, _selector, _source, _tables
 from dtrain.v1 import control_pb2 as pb
 from dtrain.v1 import model_pb2
 
@@ -115,6 +117,20 @@ class SourceTest(unittest.TestCase):
     def test_overrides_are_written_as_json_which_is_yaml(self) -> None:
         self.assertEqual(_source.overrides({"a.b": 1e-5, "c": "60s", "d": [0.9, 0.95], "e": True}),
                          ["a.b=1e-05", 'c="60s"', "d=[0.9, 0.95]", "e=true"])
+
+
+class LimitsTest(unittest.TestCase):
+    def test_bounds_that_the_programs_share_are_theirs(self) -> None:
+        text = (pathlib.Path(__file__).resolve().parents[2] / "common/limits.h").read_text(encoding="utf-8")
+        for name, ours in [("kCallDeadline", _limits.CALL_SECONDS), ("kCallDeadlineMax", _limits.CALL_SECONDS_MAX),
+                           ("kSubmitPatience", _limits.SUBMIT_PATIENCE_SECONDS),
+                           ("kFollowPatience", _limits.FOLLOW_PATIENCE_SECONDS),
+                           ("kControlMessageBytes", _limits.MESSAGE_BYTES), ("kPageMax", _limits.LIST_PAGE),
+                           ("kMetricRowsPageMax", _limits.METRIC_PAGE), ("kExperimentFileBytes", _limits.FILE_BYTES),
+                           ("kContextsFileBytes", _limits.CONTEXTS_BYTES)]:
+            written = re.search(rf"\b{name} = ([^;]+);", text)[1]
+            numbers = written.replace("absl::Seconds", "").replace("absl::Minutes", "60 * ")
+            self.assertEqual(eval(numbers), ours, name)  # "8 << 20", "(30)", "60 * (5)"
 
 
 def experiment(**fields):
