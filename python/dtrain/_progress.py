@@ -90,8 +90,8 @@ def choose(wanted: bool | None) -> Nothing:
         return Nothing()
     if in_notebook():
         try:
-            import ipywidgets  # pylint: disable=import-outside-toplevel
-            from IPython.display import display  # pylint: disable=import-outside-toplevel
+            import ipywidgets
+            from IPython.display import display
             return Widget(ipywidgets, display)
         except ImportError:
             return RewrittenLine(sys.stdout)

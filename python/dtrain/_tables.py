@@ -6,8 +6,10 @@ follows from them and the evaluation of the same step, then the experiment's par
 
 from __future__ import annotations
 
+import array
 import collections
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence, Tuple
 
 from .errors import DtrainError, UsageError
@@ -113,7 +115,7 @@ def rows(experiment: int, pages: Iterable[control_pb2.ReadMetricsResponse], chos
 
 def _pandas() -> Any:
     try:
-        import pandas  # pylint: disable=import-outside-toplevel
+        import pandas
     except ImportError as error:
         raise DtrainError("data frames need pandas, which is not installed; run 'python3 -m pip install pandas', or "
                           "use the method without _df") from error
@@ -122,20 +124,30 @@ def _pandas() -> Any:
 
 def metrics_frame(found: Iterable[Mapping[str, Any]], chosen: Sequence[str], all_attempts: bool,
                   paths: Sequence[str]) -> pandas.DataFrame:
-    """Rows as a frame whose columns are the same whatever was trained, but for metrics that programs named."""
+    """Rows as a frame whose columns are the same whatever was trained, but for metrics that programs named. What a row
+    does not have is NaN. Numbers are packed as the rows come: a million rows take some hundred megabytes."""
     pandas_ = _pandas()
-    found = list(found)
-    names = list(chosen) or metric_names()
-    known = set(names)
+    keys = [*KEYS, *(["superseded"] if all_attempts else [])]
+    columns: dict[str, array.array[Any]] = {name: array.array("q") for name in keys}
+    metrics: dict[str, array.array[Any]] = {name: array.array("d") for name in list(chosen) or metric_names()}
+    parameters: dict[int, Mapping[str, Any]] = {}
+    count = 0
     for row in found:
         for name in row:
-            if name not in known and name not in KEYS and name not in ("superseded", "parameters"):
-                known.add(name)
-                names.append(name)
-    columns = {name: [row.get(name) for row in found]
-               for name in [*KEYS, *(["superseded"] if all_attempts else []), *names]}
-    columns.update({path: [row["parameters"].get(path) for row in found] for path in paths})
-    return pandas_.DataFrame(columns)
+            if name not in metrics and name not in columns and name != "parameters":
+                metrics[name] = array.array("d", [math.nan]) * count
+        for name, column in columns.items():
+            column.append(row[name])
+        for name, column in metrics.items():
+            column.append(row.get(name, math.nan))
+        parameters[row["trial"]] = row["parameters"]
+        count += 1
+    frame = pandas_.DataFrame({name: memoryview(column) for name, column in {**columns, **metrics}.items()})
+    for name in keys[len(KEYS):]:
+        frame[name] = frame[name].astype(bool)
+    for path in paths:
+        frame[path] = frame["trial"].map({trial: values.get(path) for trial, values in parameters.items()})
+    return frame
 
 
 def trials_frame(trials: Sequence[Trial], paths: Sequence[str]) -> pandas.DataFrame:

@@ -150,7 +150,7 @@ class Client:
 
     def experiments(self, *, labels: Mapping[str, str] | None = None) -> list[Experiment]:
         """Every experiment, oldest first; with `labels`, those that have all of them."""
-        wanted = [model_pb2.Label(key=key, value=content) for key, content in (labels or {}).items()]
+        wanted = [model_pb2.Label(key=str(key), value=str(content)) for key, content in (labels or {}).items()]
         return [_convert.experiment(one) for one in self._list("Experiments", pb.ListExperimentsRequest(labels=wanted))]
 
     def experiment(self, experiment: Selection = "last") -> Experiment:

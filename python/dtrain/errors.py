@@ -83,3 +83,7 @@ class FileRefusedError(UsageError):
         count = len(self.diagnostics)
         lines = [f"{count} error{'' if count == 1 else 's'} in the experiment; nothing was submitted:"]
         super().__init__("\n".join(lines + [str(one) for one in self.diagnostics]))
+
+    def __reduce__(self) -> tuple[type[FileRefusedError], tuple[list[Diagnostic]]]:
+        """For pickle, which would make it anew from its text: worker processes hand errors on so."""
+        return (FileRefusedError, (self.diagnostics,))

@@ -193,7 +193,7 @@ class ManualTest(unittest.TestCase):
                 # Quicker, and without matplotlib.
                 cell = cell.replace('"max_steps": 200', '"max_steps": 3').replace('"n_embd": 128', '"n_embd": 16')
                 cell = re.sub(r"\.plot\(.*\)$", "", cell, flags=re.MULTILINE)
-                exec(cell, names)  # pylint: disable=exec-used
+                exec(cell, names)
         self.assertEqual(names["client"].experiment().finished, 6)
         self.assertEqual(len(names["curves"]), 18)
 

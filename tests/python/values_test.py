@@ -4,13 +4,14 @@ import datetime
 import io
 import math
 import pathlib
+import pickle
 import re
 import sys
 import types
 import unittest
 from unittest import mock
 
-from dtrain import UsageError, _convert, _limits, _progress, _selector, _source, _tables
+from dtrain import Diagnostic, FileRefusedError, UsageError, _convert, _limits, _progress, _selector, _source, _tables
 from dtrain.v1 import control_pb2 as pb
 from dtrain.v1 import model_pb2
 
@@ -92,10 +93,24 @@ class RowsTest(unittest.TestCase):
         frame = _tables.metrics_frame(found, [], False, ["optimizer.lr"])
         self.assertEqual(list(frame.columns)[-2:], ["reward", "optimizer.lr"])
         self.assertEqual(list(frame["reward"]), [7.0])
+        found = self.rows([page([(1, 1, 3.0), (2, 2, 2.0)], [(2, 3, 2.4, {"reward": 7.0})])], ())
+        frame = _tables.metrics_frame(found, [], False, ["optimizer.lr"])
+        self.assertEqual([str(one) for one in frame["reward"]], ["nan", "nan", "7.0"])
+        self.assertEqual([str(one) for one in frame["optimizer.lr"]], ["0.1", "nan", "nan"])
+        self.assertEqual((str(frame["step"].dtype), str(frame["loss"].dtype)), ("int64", "float64"))
 
     def test_a_metric_that_nothing_has_is_refused_at_the_end(self) -> None:
         with self.assertRaisesRegex(UsageError, "there is no metric 'reward' in experiment 12"):
             self.rows([page([(1, 1, 3.0)])])
+
+
+class EmptyFrameTest(unittest.TestCase):
+    def test_a_frame_without_rows_has_its_columns(self) -> None:
+        frame = _tables.metrics_frame([], ["loss"], True, ["optimizer.lr"])
+        self.assertEqual(list(frame.columns),
+                         ["experiment", "trial", "attempt", "step", "superseded", "loss", "optimizer.lr"])
+        self.assertEqual(len(frame), 0)
+        self.assertIn("optimizer.lr", _tables.trials_frame([], ["optimizer.lr"]).columns)
 
 
 class SelectorTest(unittest.TestCase):
@@ -117,6 +132,13 @@ class SourceTest(unittest.TestCase):
     def test_overrides_are_written_as_json_which_is_yaml(self) -> None:
         self.assertEqual(_source.overrides({"a.b": 1e-5, "c": "60s", "d": [0.9, 0.95], "e": True}),
                          ["a.b=1e-05", 'c="60s"', "d=[0.9, 0.95]", "e=true"])
+
+
+class ErrorTest(unittest.TestCase):
+    def test_a_refusal_survives_the_way_between_processes(self) -> None:
+        error = FileRefusedError([Diagnostic("error", "grid.yaml", 7, 3, "seed", "wrong_type", "no", "yes", "seed: x")])
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((str(again), again.diagnostics), (str(error), error.diagnostics))
 
 
 class LimitsTest(unittest.TestCase):
