@@ -99,7 +99,7 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
   }
   ClientCall event;
   event.request = std::move(request);
-  Ask(std::move(event), [this, call, response](absl::Status status, auto message) {
+  Ask(std::move(event), [this, call, response](const absl::Status& status, auto message) {
     if (status.ok() && message != nullptr) {
       AddFacts(facts_, static_cast<Response&>(*message));
       *response = WriteMessage(*message);
@@ -115,21 +115,22 @@ ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* b
   v1::SubmitRequest request;
   v1::SubmitResponse found;  // what there is to say of a file that is read here
   absl::Status status = Begin(*context, *bytes, request);
-  const bool reads = status.ok() && BringsFileAlone(request);
-  if (reads) {
+  bool refused = false;
+  if (status.ok() && BringsFileAlone(request)) {
     auto read = ReadSubmittedFile(request);
     status = read.status();
+    refused = !request.has_spec();
     if (read.ok()) found = *std::move(read);
-    if (read.ok() && !request.has_spec()) *response = WriteMessage(found);
   }
-  if (!status.ok() || (reads && !request.has_spec())) {
+  if (!status.ok() || refused) {
+    if (status.ok()) *response = WriteMessage(found);
     call.Finish(status);
     return call.reactor();
   }
   ClientCall event;
   event.disk_low = DiskLow();
   event.request = PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
-  Ask(std::move(event), [call, response, found](absl::Status end, auto message) {
+  Ask(std::move(event), [call, response, found](const absl::Status& end, auto message) {
     if (end.ok() && message != nullptr) {
       message->MergeFrom(found);
       *response = WriteMessage(*message);
@@ -160,7 +161,7 @@ ControlService::Reactor* ControlService::ReadThrough(
   ClientCall event;
   event.request = which;
   Ask(std::move(event),
-      [this, call, request, response, read](absl::Status status, auto message) mutable {
+      [this, call, request, response, read](const absl::Status& status, auto message) mutable {
         if (!status.ok()) return call.Finish(status);
         request.set_experiment(static_cast<const v1::ListTrialsResponse&>(*message).experiment());
         ReadWork work = [call, request, response, read](Reader& reader) {

@@ -1,11 +1,11 @@
 """What the client and the coordinator refuse, with a coordinator and no worker."""
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
 import socket
 import subprocess
-import threading
 import unittest
 import warnings
 from unittest import mock
@@ -235,20 +235,35 @@ class TlsTest(unittest.TestCase):
 
 
 class RestartTest(unittest.TestCase):
-    def test_a_submission_survives_a_restart_of_the_coordinator(self) -> None:
-        cluster = Cluster()
-        self.addCleanup(cluster.close)
-        socket_path = f"unix:{cluster.path}/socket"
-        process = cluster.start_coordinator(socket_path)
-        with cluster.client() as client, warnings.catch_warnings():
+    def setUp(self) -> None:
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.close)
+        self.socket = f"unix:{self.cluster.path}/socket"
+        self.process = self.cluster.start_coordinator(self.socket)
+        self.client = self.cluster.client()
+        self.addCleanup(self.client.close)
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", dtrain.SubmitWarning)
-            first = client.submit(EXPERIMENT, request_id="a")
-            process.kill()
-            process.wait(timeout=20)
-            starts = threading.Thread(target=cluster.start_coordinator, args=(socket_path,))
-            starts.start()
-            try:
-                self.assertEqual(client.submit(EXPERIMENT, request_id="a").experiment, first.experiment)
-            finally:
-                starts.join(timeout=60)
-            self.assertEqual(len(client.experiments()), 1)
+            self.submitted = self.client.submit(EXPERIMENT, request_id="a")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(timeout=20)
+
+    def test_a_submission_is_repeated_while_a_coordinator_restarts(self) -> None:
+        self.kill()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            starting = pool.submit(self.cluster.start_coordinator, self.socket)
+            again = self.client.submit(EXPERIMENT, request_id="a")
+            starting.result(timeout=60)
+        self.assertEqual(again.experiment, self.submitted.experiment)
+        self.assertEqual(len(self.client.experiments()), 1)
+
+    def test_waiting_outlives_a_restart_of_the_coordinator(self) -> None:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(self.client.wait, self.submitted, timeout=60)
+            self.kill()
+            self.cluster.start_coordinator(self.socket)
+            with self.cluster.client() as other:
+                other.cancel(self.submitted)
+            self.assertEqual(waiting.result(timeout=60).state, "cancelled")
