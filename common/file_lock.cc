@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/files.h"
 
 namespace dt {
@@ -20,6 +22,24 @@ absl::StatusOr<UniqueFd> LockFile(const std::string& path) {
   if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   if (errno != EWOULDBLOCK) return SystemError("lock", path);
   return absl::FailedPreconditionError("another process has locked '" + path + "'");
+}
+
+absl::StatusOr<UniqueFd> AwaitLock(const std::string& path, std::string_view holder,
+                                   absl::Duration patience,
+                                   const std::function<bool(absl::Duration)>& pause) {
+  constexpr absl::Duration kLook = absl::Milliseconds(50);
+  const SystemClock clock;
+  const absl::Duration deadline = clock.Now().steady + patience;
+  for (;;) {
+    absl::StatusOr<UniqueFd> lock = LockFile(path);
+    if (!absl::IsFailedPrecondition(lock.status())) return lock;
+    if (clock.Now().steady >= deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(std::string(holder), " has held the lock '", path, "' for ",
+                       absl::FormatDuration(patience), "; wait for it, or end it"));
+    }
+    if (!pause(kLook)) return absl::CancelledError("interrupted");
+  }
 }
 
 }  // namespace dt

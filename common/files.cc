@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 namespace dt {
@@ -27,6 +28,17 @@ std::string ParentOf(const std::string& path) {
 
 absl::Status SystemError(std::string_view what, const std::string& path) {
   return ErrorOf(std::error_code(errno, std::generic_category()), what, path);
+}
+
+absl::Status FlushStandardOutput() {
+  // An earlier failure's reason is still there when this follows at once.
+  if (std::ferror(stdout) == 0) errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) {
+    return absl::OkStatus();
+  }
+  if (errno == 0) errno = EIO;
+  return SystemError("write to", "standard output");
 }
 
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {

@@ -1,7 +1,7 @@
 // files.h: the few file operations that must be done right: reads that say what is missing, and
 // writes that are either whole on disk or not there.
 //
-// Role:    POSIX alone; shared by corpus/ and worker/trainer/.
+// Role:    files and folders over POSIX alone, for every room that keeps some.
 // Threads: thread-compatible; reads of one InputFile may run on several threads.
 // Errors:  DataError for an absent or short input (the caller named it), IoError for a failing
 //          system. Each names the path.
@@ -20,6 +20,10 @@ namespace dt {
 
 // "cannot WHAT PATH: reason", from errno.
 absl::Status SystemError(std::string_view what, const std::string& path);
+
+// What was printed with <cstdio> or <iostream> is out. A program asks before it says that it
+// succeeded. Errors: IoError, of this or any earlier write.
+absl::Status FlushStandardOutput();
 
 // A file opened for reading at known offsets. Reads, not a mapping: a file that shrinks or a disk
 // that fails is an error here, and would be a SIGBUS there.

@@ -94,6 +94,9 @@ inline constexpr absl::Duration kDownPatience = absl::Seconds(135);
 inline constexpr int kUpSlots = 256;
 // A context's name is a folder's too, and is read in tables.
 inline constexpr size_t kContextNameBytes = 64;
+// Another dtctl changes the file of contexts within milliseconds; one that stands still, or a lock
+// of a network file system, is told to the person after this.
+inline constexpr absl::Duration kContextsLockPatience = absl::Seconds(10);
 // A person's file of contexts, some 200 bytes each.
 inline constexpr size_t kContextsFileBytes = 64 << 10;
 // The longest error text on a terminal: what it quotes may be a whole file.
@@ -135,8 +138,15 @@ inline constexpr size_t kReportItemsBytes = 1 << 20;
 inline constexpr size_t kReportItems = 1024;
 // Unacknowledged items a worker keeps before it thins step rows.
 inline constexpr size_t kWorkerBufferBytes = 64 << 20;
+// Items sent to the coordinator and not yet acknowledged; a worker sends no more before some are.
+// Those never sent may still become one (item_buffer.h), so this bounds the counts of what was
+// dropped: 20 MiB of them.
+inline constexpr size_t kWorkerItemsSent = 1 << 16;
 // How much of that log text may fill: half a minute of a rank that prints all it may.
 inline constexpr size_t kWorkerLogBufferBytes = 16 << 20;
+// Attempts whose checkpoints a worker is to look for in a storage that does not answer. What is
+// left out is told by the worker of a later attempt.
+inline constexpr size_t kLooksWaiting = 4;
 // Attempts a worker remembers to have ended, so that orders in flight do not start them again. The
 // orders of one stream arrive in order, so that the newest alone would do.
 inline constexpr size_t kRememberedAttempts = 64;
@@ -171,6 +181,15 @@ inline constexpr size_t kOverrides = 256;
 // one line would be quoted a hundred times.
 inline constexpr size_t kQuotedLineBytes = 64 << 10;
 inline constexpr size_t kTrialsPerExperiment = 10000;
+// Combinations of a grid before exclude: walking more, a thousand exclusions each, would hold up
+// the coordinator for seconds.
+inline constexpr size_t kCombinations = 100'000;
+inline constexpr int kParameters = 64;  // a name and a column each
+inline constexpr int kExclusions = 1000;
+inline constexpr int kInclusions = 1000;  // written by hand; more is a grid
+inline constexpr int kSeeds = 100;        // of each configuration; a mean needs no more
+// Points of a space that a check draws: a share of 1 in 20 is told to within 0.7 %.
+inline constexpr int kPointsChecked = 1000;
 // Parameter values of all trials of one experiment, each trial's counted: the journal lists them
 // once, but a submission is expanded whole before it is taken. 10,000 trials of 20 parameters
 // fit.
@@ -193,6 +212,17 @@ inline constexpr size_t kMetrics = 32;
 inline constexpr size_t kMetricNameBytes = 64;
 inline constexpr size_t kTextBytes = 4096;  // messages, reasons, label values
 inline constexpr int32_t kWorldSizeMax = 16384;
+
+// --- Searches ---
+// Draws for one configuration before a search gives up: where one in twenty passes the checks,
+// which is what a submission must show, 64 misses in a row are one in 27.
+inline constexpr uint32_t kRedraws = 64;
+// Trials that the model of a search is shown as bad ones, the newest: a proposal then costs as much
+// after 10,000 trials as after 1,000, and finds as good values.
+inline constexpr size_t kTpeBadMost = 200;
+// Combinations that are looked at for one that was not tried, where draws of the model give only
+// what was: some milliseconds, and ten times what an experiment may try.
+inline constexpr uint64_t kCombinationsWalked = 100'000;
 
 // --- What is kept of one trial or worker ---
 // Evaluations of one trial in memory: the newest and the best; the journal has all.
@@ -223,6 +253,8 @@ inline constexpr size_t kLeftBehindMax = 10000;
 inline constexpr size_t kLogLineBytes = 8 << 10;
 inline constexpr int kLogLinesPerSecond = 200;  // a rank
 inline constexpr size_t kLogChunkBytes = 64 << 10;
+// What a chunk takes besides its text: the numbers beside it and its entry in the index.
+inline constexpr size_t kLogRowBytes = 64;
 inline constexpr size_t kLogFirstBytes = 1 << 20;    // kept of each trial's start
 inline constexpr size_t kLogNewestBytes = 16 << 20;  // and of its end
 // Trials whose logs' sizes the store remembers at once; more are read from the table again.

@@ -33,13 +33,19 @@ enum class Mutant {
   kPlacedTwice,         // a placed trial stays in its queue
   kAnyRankFinishes,     // a rank other than 0 finishes the attempt
   kSnapshotWithoutEnd,  // a snapshot leaves out why an attempt ended
+  // Searches.
+  kRungLetsOneMoreGo,   // of those that came to a rung one more goes on
+  kBehindGoesOn,        // who fell behind at a rung trains on
+  kPatienceTooShort,    // a trial ends one validation early
+  kProposesBlindly,     // a proposal does not know of those before it
+  kTicketKept,          // a search that has ended keeps its place in the queue
   // The worker's agent.
   kDropsTheNextItem,  // an acknowledgement frees one item more
   kKeepsTraining,     // an attempt that is to be abandoned goes on
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 21> kMutantNames = {
+inline constexpr std::array<std::string_view, 26> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -58,6 +64,11 @@ inline constexpr std::array<std::string_view, 21> kMutantNames = {
     "placed-twice",
     "any-rank-finishes",
     "snapshot-without-end",
+    "rung-lets-one-more-go",
+    "behind-goes-on",
+    "patience-too-short",
+    "proposes-blindly",
+    "ticket-kept",
     "drops-the-next-item",
     "keeps-training",
     "ends-twice",

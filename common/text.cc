@@ -37,6 +37,15 @@ size_t Utf8Length(std::string_view text) {
   return length;
 }
 
+Character FirstCharacter(std::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const size_t length = Utf8Length(text);
+  if (length <= 1) return {at(0), 1, length == 1};
+  uint32_t point = at(0) & (0xFFu >> (length + 1));
+  for (size_t i = 1; i < length; ++i) point = (point << 6) | (at(i) & 0x3Fu);
+  return {point, length, true};
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const size_t length = Utf8Length(text);
@@ -47,14 +56,6 @@ bool IsUtf8(std::string_view text) {
 }
 
 namespace {
-
-// REQUIRES: a well-formed character of `length` bytes is at the front.
-uint32_t CodePoint(std::string_view text, size_t length) {
-  uint32_t value = static_cast<uint8_t>(text[0]);
-  if (length > 1) value &= 0xFFu >> (length + 1);
-  for (size_t i = 1; i < length; ++i) value = (value << 6) | (static_cast<uint8_t>(text[i]) & 0x3F);
-  return value;
-}
 
 // What moves the cursor, or makes text look like another: C0 and C1 controls, line separators,
 // marks that turn the direction of writing, and the byte order mark.
@@ -74,20 +75,20 @@ std::string Printable(std::string_view text, Newlines newlines) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    const uint32_t c = CodePoint(text, std::max<size_t>(length, 1));
+    const Character first = FirstCharacter(text);
+    const uint32_t c = first.code_point;
     if (c == '\t' || (c == '\n' && newlines == Newlines::kKeep)) {
       shown += text[0];
     } else if (c == '\n') {
       shown += ' ';
-    } else if (length == 0 || (IsControl(c) && c < 0x100)) {
+    } else if (!first.well_formed || (IsControl(c) && c < 0x100)) {
       AppendHex(shown, "\\x", c, 2);
     } else if (IsControl(c)) {
       AppendHex(shown, "\\u", c, 4);
     } else {
-      shown += text.substr(0, length);
+      shown += text.substr(0, first.bytes);
     }
-    text.remove_prefix(std::max<size_t>(length, 1));
+    text.remove_prefix(first.bytes);
   }
   return shown;
 }

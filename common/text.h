@@ -17,6 +17,15 @@ namespace dt {
 // REQUIRES: not empty.
 size_t Utf8Length(std::string_view text);
 
+// The character at the front of `text`. A byte that begins no well-formed one is one by itself.
+// REQUIRES: not empty.
+struct Character {
+  uint32_t code_point = 0;
+  size_t bytes = 1;
+  bool well_formed = true;
+};
+Character FirstCharacter(std::string_view text);
+
 bool IsUtf8(std::string_view text);
 
 // The longest front of `text` that has at most `bytes_max` bytes and cuts no character in two.

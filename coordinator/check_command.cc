@@ -23,13 +23,14 @@ int Fail(const absl::Status& status) {
 
 std::string Contents(const JournalReport& report) {
   if (report.schema == 1) return "of version 0.1.0, whose records have no hashes yet";
+  if (report.schema == 0) return "no records";
+  if (!report.head) return "cannot be read as it is";
   std::string text = absl::StrCat(report.records, " records");
   for (size_t side = 0; side < kSides; ++side) {
     if (side == kDeleting) continue;
     absl::StrAppend(&text, ", ", report.rows[side], " rows of '", kSideTables[side].name, "'");
   }
-  if (report.head) absl::StrAppend(&text, "; ", report.head->mark.commits, " commits");
-  return text;
+  return absl::StrCat(text, "; ", report.head->mark.commits, " commits");
 }
 
 }  // namespace
@@ -45,18 +46,14 @@ int CheckCommand(const std::string& journal) {
     return 2;
   }
   // Whoever serves it has the lock of its folder; a backup has none.
-  UniqueFd lock;
-  const std::string folder = fs::path(path).parent_path().string();
-  if (fs::exists(folder + "/lock", error)) {
-    auto taken = LockStateDirectory(folder);
-    if (!taken.ok()) return Fail(taken.status());
-    lock = *std::move(taken);
-  }
+  const fs::path folder = fs::path(path).parent_path();
+  const auto lock = LockStateDirectoryToRead(folder.empty() ? "." : folder.string());
+  if (!lock.ok()) return Fail(lock.status());
   const auto report = CheckJournal(path, std::numeric_limits<uint64_t>::max());
   if (!report.ok()) return Fail(report.status());
   std::printf("%s: %s\n", path.c_str(), Contents(*report).c_str());
   if (report->in_use) std::printf("its coordinator was running, or did not stop cleanly\n");
-  const bool backup = !report->marked && !lock.valid();
+  const bool backup = !report->marked && !lock->valid();
   if (backup)
     std::printf(
         "there is no journal.mark beside it, so the check cannot tell what came after it\n");

@@ -6,10 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -314,6 +312,14 @@ int Coordinate(const Flags& flags) {
   return 0;
 }
 
+// The exit code, once what was printed is out.
+int Printed(int code) {
+  const absl::Status printed = FlushStandardOutput();
+  if (printed.ok()) return code;
+  std::fprintf(stderr, "dtcoord: %s\n", std::string(printed.message()).c_str());
+  return 1;
+}
+
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
@@ -331,14 +337,9 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? Printed(0) : 2;
   }
-  if (check->parsed()) {
-    const int code = CheckCommand(journal);
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    std::fprintf(stderr, "dtcoord check: cannot write to stdout: %s\n", std::strerror(errno));
-    return 1;
-  }
+  if (check->parsed()) return Printed(CheckCommand(journal));
   for (const absl::Status& status :
        {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {
     if (status.ok()) continue;

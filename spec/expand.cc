@@ -1,10 +1,13 @@
-// expand.cc: the grid: every combination of the parameters' values, less the excluded ones.
+// expand.cc: the trials of an experiment: every combination of a grid, or those drawn; each once
+// for each seed.
 #include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/status.h"
 #include "spec/internal.h"
+#include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -45,8 +48,9 @@ Grid MakeGrid(const v1::ExperimentSpec& spec) {
   for (const v1::Parameter& parameter : spec.parameters()) {
     const size_t size = static_cast<size_t>(parameter.values_size());
     grid.sizes.push_back(size);
-    grid.combinations =
-        size != 0 && grid.combinations > kTooMany / size ? kTooMany : grid.combinations * size;
+    grid.combinations = size != 0 && grid.combinations > limits::kCombinations / size
+                            ? limits::kCombinations
+                            : grid.combinations * size;
   }
   for (const v1::Exclusion& exclusion : spec.exclude()) {
     std::vector<std::pair<size_t, size_t>> all;
@@ -93,29 +97,98 @@ std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
 
 }  // namespace internal
 
-absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec) {
+namespace {
+
+// A configuration: its values, and where these stand in the lists of a grid.
+struct Configuration {
+  std::vector<v1::Assignment> assignments;
+  std::vector<size_t> at;
+};
+
+absl::Status TooMany(size_t have) {
+  return absl::InvalidArgumentError(absl::StrCat("the experiment has ", have,
+                                                 " trials or more; at "
+                                                 "most ",
+                                                 limits::kTrialsPerExperiment,
+                                                 " are allowed; give fewer values or seeds"));
+}
+
+absl::StatusOr<std::vector<Configuration>> OfGrid(const v1::ExperimentSpec& spec) {
   const internal::Grid grid = internal::MakeGrid(spec);
-  if (grid.combinations >= internal::kTooMany) {
+  if (grid.combinations >= limits::kCombinations) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the grid has ", internal::kTooMany,
+        absl::StrCat("the grid has ", limits::kCombinations,
                      " combinations or more before exclude; give fewer values"));
   }
-  std::vector<v1::ExpandedTrial> trials;
+  std::vector<Configuration> configurations;
   internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
-    v1::ExpandedTrial& trial = trials.emplace_back();
-    trial.set_trial(static_cast<uint32_t>(trials.size()));
-    for (v1::Assignment& assignment : internal::AssignmentsAt(spec, at)) {
-      *trial.add_assignments() = std::move(assignment);
-    }
-    for (const size_t place : at) trial.add_choices(static_cast<uint32_t>(place));
-    return trials.size() <= limits::kTrialsPerExperiment;
+    configurations.push_back({internal::AssignmentsAt(spec, at), at});
+    return configurations.size() <= limits::kTrialsPerExperiment;
   });
-  if (trials.size() > limits::kTrialsPerExperiment) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the grid has more than ", limits::kTrialsPerExperiment, " trials; give fewer values"));
+  for (const v1::Inclusion& included : spec.include()) {
+    configurations.push_back({internal::IncludedAt(spec, included), {}});
   }
-  if (trials.empty()) {
+  if (configurations.empty()) {
     return absl::InvalidArgumentError("no trial is left: exclude removes every combination");
+  }
+  return configurations;
+}
+
+absl::StatusOr<std::vector<Configuration>> Choose(const v1::ExperimentSpec& spec) {
+  std::vector<Configuration> configurations;
+  switch (SamplerOf(spec)) {
+    case Sampler::kGrid:
+      return OfGrid(spec);
+    case Sampler::kRandom: {
+      const size_t count = static_cast<size_t>(spec.search().max_trials());
+      if (count > limits::kTrialsPerExperiment) return TooMany(count);
+      DT_ASSIGN_OR_RETURN(const Space space, SpaceOf(spec));
+      for (auto& assignments : internal::DrawConfigurations(spec, space, count)) {
+        configurations.push_back({std::move(assignments), {}});
+      }
+      if (configurations.empty()) {
+        return absl::InvalidArgumentError(
+            "no trial is left: no drawn combination passes the checks; widen a range");
+      }
+      return configurations;
+    }
+    case Sampler::kBayes:  // the others are proposed while these train
+      for (const v1::Inclusion& included : spec.include()) {
+        configurations.push_back({internal::IncludedAt(spec, included), {}});
+      }
+      return configurations;
+  }
+  return configurations;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec) {
+  DT_ASSIGN_OR_RETURN(const std::vector<Configuration> configurations, Choose(spec));
+  const size_t replicates = static_cast<size_t>(std::max(1, spec.seeds_size()));
+  if (configurations.size() > limits::kTrialsPerExperiment / replicates) {
+    return TooMany(configurations.size() * replicates);
+  }
+  std::vector<v1::ExpandedTrial> trials;
+  trials.reserve(configurations.size() * replicates);
+  for (size_t c = 0; c < configurations.size(); ++c) {
+    for (size_t r = 0; r < replicates; ++r) {
+      v1::ExpandedTrial& trial = trials.emplace_back();
+      trial.set_trial(static_cast<uint32_t>(trials.size()));
+      *trial.mutable_assignments() = {configurations[c].assignments.begin(),
+                                      configurations[c].assignments.end()};
+      if (spec.seeds().empty()) {
+        for (const size_t place : configurations[c].at) {
+          trial.add_choices(static_cast<uint32_t>(place));
+        }
+        continue;
+      }
+      v1::Assignment& seed = *trial.add_assignments();
+      seed.set_path("seed");
+      seed.mutable_value()->set_integer(spec.seeds(static_cast<int>(r)));
+      trial.set_configuration(static_cast<uint32_t>(c + 1));
+      trial.set_replicate(static_cast<uint32_t>(r));
+    }
   }
   return trials;
 }

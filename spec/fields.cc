@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
@@ -15,23 +17,23 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using internal::DurationSeconds;
 
-// The section ("" for none) and field that a path names. "retries.backoff" is the field
+// The sections ("search", "asha") and the field that a path names. "retries.backoff" is the field
 // backoff_seconds: units are part of a value in the file and part of a name in messages.
 struct Place {
-  const FieldDescriptor* section;  // null: the field is the whole message's own
+  std::vector<const FieldDescriptor*> sections;  // none: the field is the whole message's own
   const FieldDescriptor* field;
 };
 
 // REQUIRES: a path of the field tables.
 Place Locate(const google::protobuf::Descriptor* descriptor, std::string_view path) {
-  Place place{nullptr, nullptr};
-  std::string name(path);
-  if (const size_t dot = path.find('.'); dot != std::string_view::npos) {
-    place.section = descriptor->FindFieldByName(std::string(path.substr(0, dot)));
-    DT_CHECK(place.section != nullptr);
-    descriptor = place.section->message_type();
-    name = path.substr(dot + 1);
+  Place place;
+  for (size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    place.sections.push_back(descriptor->FindFieldByName(std::string(path.substr(0, dot))));
+    DT_CHECK(place.sections.back() != nullptr);
+    descriptor = place.sections.back()->message_type();
+    path.remove_prefix(dot + 1);
   }
+  const std::string name(path);
   place.field = descriptor->FindFieldByName(name);
   if (place.field == nullptr) place.field = descriptor->FindFieldByName(name + "_seconds");
   DT_CHECK(place.field != nullptr);
@@ -41,8 +43,8 @@ Place Locate(const google::protobuf::Descriptor* descriptor, std::string_view pa
 void Store(google::protobuf::Message& whole, const Field& field, const v1::Value& value) {
   const Place place = Locate(whole.GetDescriptor(), field.path);
   google::protobuf::Message* message = &whole;
-  if (place.section != nullptr) {
-    message = whole.GetReflection()->MutableMessage(&whole, place.section);
+  for (const FieldDescriptor* section : place.sections) {
+    message = message->GetReflection()->MutableMessage(message, section);
   }
   const auto* to = message->GetReflection();
   switch (field.type) {
@@ -102,9 +104,15 @@ v1::Value EveryValue(const v1::Every& every) {
 v1::Value Load(const google::protobuf::Message& whole, const Field& field) {
   const Place place = Locate(whole.GetDescriptor(), field.path);
   const google::protobuf::Message* message = &whole;
-  if (place.section != nullptr) message = &whole.GetReflection()->GetMessage(whole, place.section);
+  for (const FieldDescriptor* section : place.sections) {
+    message = &message->GetReflection()->GetMessage(*message, section);
+  }
   const auto* from = message->GetReflection();
   v1::Value value;
+  if (place.field->has_presence() && !from->HasField(*message, place.field) &&
+      field.type == FieldType::kNumber) {
+    return value;
+  }
   switch (field.type) {
     case FieldType::kInteger:
       value.set_integer(place.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32
@@ -174,7 +182,11 @@ absl::Status SetExperimentField(v1::ExperimentSpec& spec, std::string_view path,
 v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view path) {
   const Field* field = FindExperimentField(path);
   DT_CHECK(field != nullptr);
-  return Load(spec, *field);
+  v1::Value value = Load(spec, *field);
+  // A count that need not be given, and is not.
+  const bool absent =
+      field->default_kind == DefaultKind::kDependent && value.has_integer() && value.integer() == 0;
+  return absent ? v1::Value() : value;
 }
 
 std::string FieldText(const v1::Spec& spec, std::string_view path) {

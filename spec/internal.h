@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "spec/space.h"
 #include "spec/spec.h"
 
 namespace dt::spec::internal {
@@ -29,16 +30,12 @@ struct Grid {
   std::vector<size_t> sizes;
   // Per exclusion: (parameter, value) pairs that must all hold. Empty: never matches.
   std::vector<std::vector<std::pair<size_t, size_t>>> excluded;
-  // Product of sizes, at most kTooMany.
+  // Product of sizes, at most limits::kCombinations.
   size_t combinations = 1;
 };
-// Walking more, a thousand exclusions each, would hold up the coordinator for seconds.
-inline constexpr size_t kTooMany = 100'000;
-inline constexpr int kParametersMax = 64;  // a name and a column each
-inline constexpr int kExclusionsMax = 1000;
 Grid MakeGrid(const v1::ExperimentSpec& spec);
 // Calls visit(indices) for each remaining combination in order; stops when it returns false.
-// REQUIRES: combinations < kTooMany.
+// REQUIRES: combinations < limits::kCombinations.
 void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<size_t>&)>& visit);
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
                                           const std::vector<size_t>& indices);
@@ -66,22 +63,83 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set);
 // What works and is hardly meant.
 std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set);
 
-// Applies rules to the trials of a grid, and reports each rule once, with the first trial that
-// breaks it, at the place a person would change.
+// Whether a combination may be a trial: exclude does not name it, and no rule is broken.
+class Admission {
+ public:
+  // REQUIRES: `spec` outlives it.
+  explicit Admission(const v1::ExperimentSpec& spec);
+
+  bool Excludes(const std::vector<v1::Assignment>& assignments) const;
+  bool Admits(const std::vector<v1::Assignment>& assignments) const;
+  // The rules that it breaks; none of one that does not resolve, which Validate names otherwise.
+  std::vector<Violation> Violations(const std::vector<v1::Assignment>& assignments) const;
+
+ private:
+  using Combination = std::map<std::string, std::string>;  // path, canonical text
+  const v1::ExperimentSpec& spec_;
+  PathSet set_;
+  std::vector<Combination> excluded_;
+};
+
+// A combination, and where its values stand in the lists of the parameters; `at` is empty for one
+// that was drawn or included.
+struct Sample {
+  std::vector<v1::Assignment> assignments;
+  std::vector<size_t> at;
+};
+// What stands for an experiment's trials in its checks: all of a grid; else limits::kPointsChecked
+// points, drawn with a key of their own so that a file passes or not whatever its seed. Included
+// combinations come first. Stops when `visit` returns false. REQUIRES: values and ranges can be
+// read.
+void ForEachSample(const v1::ExperimentSpec& spec,
+                   const std::function<bool(const Sample& sample)>& visit);
+
+// The configurations of an experiment under random: those included, then drawn ones. A draw that is
+// not admitted or was tried is made again, and what is left of a small space that is nearly used up
+// is listed. Fewer than asked for where nothing more is left, or where limits::kRedraws draws of
+// one are refused. Each follows from the seed, its number and those before it, so that a larger
+// `count` begins with the same ones.
+std::vector<std::vector<v1::Assignment>> DrawConfigurations(const v1::ExperimentSpec& spec,
+                                                            const Space& space, size_t count);
+// The values of an included combination in the order of the parameters.
+std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
+                                       const v1::Inclusion& included);
+
+// --- Parts of Validate; each adds what it finds ---
+// search.* and what it needs.
+void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// The range of a parameter and its probabilities.
+void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, const Field& field,
+                std::vector<Issue>& issues);
+// REQUIRES of the next three: parameters have no issue.
+void CheckInclusions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+void CheckSeeds(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// The combinations that are drawn, their number, and the rungs. REQUIRES: no issue of the parts
+// above.
+void CheckSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// What of that is no error and good to know.
+void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+
+// Applies rules to the trials of an experiment, and reports each rule once, with the first trial
+// that breaks it, at the place a person would change.
 class TrialFindings {
  public:
   // REQUIRES: `spec` outlives it.
   TrialFindings(const v1::ExperimentSpec& spec, TrialRules rules);
 
-  void Take(const std::vector<size_t>& at);
-  // Leaves out what concerns a field that one of `said` is about.
-  std::vector<Issue> Issues(const std::string& code, const std::vector<Issue>& said) const;
+  // Returns how many rules the trial breaks.
+  size_t Take(const Sample& sample);
+  // Leaves out what concerns a field that one of `said` is about, and rules that fewer than `least`
+  // trials break.
+  std::vector<Issue> Issues(const std::string& code, const std::vector<Issue>& said,
+                            size_t least = 1) const;
+  // The rule that most trials break, as a message; "": none.
+  std::string Commonest() const;
 
  private:
   struct Finding {
     Violation violation;
-    std::vector<v1::Assignment> assignments;
-    std::vector<size_t> at;
+    Sample sample;
     size_t trials = 0;
   };
   Issue ToIssue(const Finding& finding, const std::string& code) const;

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "common/vocabulary.h"
 #include "spec/internal.h"
+#include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -159,13 +160,16 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
   const absl::StatusOr<std::vector<v1::ExpandedTrial>> expanded = Expand(spec);
   if (!expanded.ok()) return spec;
   std::vector<v1::Spec> trials;
-  for (const v1::ExpandedTrial& one : *expanded) {
-    absl::StatusOr<v1::Spec> trial =
-        ResolveTrial(spec, {one.assignments().begin(), one.assignments().end()});
-    if (!trial.ok()) return spec;
-    trials.push_back(*std::move(trial));
-  }
+  bool resolved = true;
+  internal::ForEachSample(spec, [&](const internal::Sample& sample) {
+    absl::StatusOr<v1::Spec> trial = ResolveTrial(spec, sample.assignments);
+    resolved = trial.ok();
+    if (resolved) trials.push_back(*std::move(trial));
+    return resolved;
+  });
+  if (!resolved || trials.empty()) return spec;
   PathSet swept;
+  if (!spec.seeds().empty()) swept.insert("seed");
   for (const v1::Parameter& parameter : spec.parameters()) swept.insert(parameter.path());
   const bool warms_for_steps = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
     return trial.schedule().warmup_steps() >= 0;
@@ -196,7 +200,16 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
   }
   const bool swept = std::any_of(spec.parameters().begin(), spec.parameters().end(),
                                  [](const v1::Parameter& p) { return p.path() == "seed"; });
-  if (!swept && !IsExplicit(spec, "seed")) {
+  v1::Search& search = *spec.mutable_search();
+  search.set_goal(GoalOf(search));
+  if (search.method() == "asha") {
+    const Ladder ladder = LadderOf(search);
+    search.mutable_asha()->set_eta(ladder.eta);
+    search.mutable_asha()->set_rungs(ladder.rungs);
+    search.mutable_asha()->set_brackets(ladder.brackets);
+    if (search.sampler().empty()) search.set_sampler("random");
+  }
+  if (!swept && spec.seeds().empty() && !IsExplicit(spec, "seed")) {
     // Another client may set a seed without listing it; 0 is what a message holds that sets none.
     if (spec.base().seed() != 0) seed = spec.base().seed();
     spec.mutable_base()->set_seed(seed);

@@ -2,6 +2,7 @@
 // check as one types. It is looser than Validate: combinations of fields are beyond it.
 #include <nlohmann/json.hpp>
 
+#include "common/limits.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -77,40 +78,46 @@ ordered_json Sweep(const Field& field) {
   const ordered_json value = Schema(field);
   const ordered_json values{{"type", "array"}, {"items", value}, {"minItems", 1}};
   ordered_json forms = ordered_json::array({values});
-  forms.push_back({{"type", "object"},
-                   {"properties", {{"values", values}}},
-                   {"required", {"values"}},
-                   {"additionalProperties", false}});
+  forms.push_back(
+      {{"type", "object"},
+       {"properties",
+        {{"values", values},
+         {"probabilities", {{"type", "array"}, {"items", {{"type", "number"}, {"minimum", 0}}}}}}},
+       {"required", {"values"}},
+       {"additionalProperties", false}});
   forms.push_back({{"type", "object"},
                    {"properties", {{"value", value}}},
                    {"required", {"value"}},
                    {"additionalProperties", false}});
   if (field.type == FieldType::kInteger || field.type == FieldType::kNumber) {
+    const char* type = field.type == FieldType::kInteger ? "integer" : "number";
     forms.push_back({{"type", "object"},
                      {"properties",
                       {{"min", value},
                        {"max", value},
                        {"scale", {{"enum", {"linear", "log"}}}},
+                       {"step", {{"type", type}, {"exclusiveMinimum", 0}}},
                        {"count", {{"type", "integer"}, {"minimum", 2}}}}},
-                     {"required", {"min", "max", "count"}},
+                     {"required", {"min", "max"}},
                      {"additionalProperties", false}});
   }
   return {{"anyOf", forms}, {"description", field.help}};
 }
 
 void Place(const Field& field, ordered_json& properties) {
-  const size_t dot = field.path.find('.');
-  if (dot == std::string::npos) {
-    properties[field.path] = Described(field);
-    return;
+  ordered_json* in = &properties;
+  std::string path = field.path;
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.')) {
+    ordered_json& section = (*in)[path.substr(0, dot)];
+    if (section.is_null()) {
+      section = {{"type", "object"},
+                 {"additionalProperties", false},
+                 {"properties", ordered_json::object()}};
+    }
+    in = &section["properties"];
+    path.erase(0, dot + 1);
   }
-  ordered_json& section = properties[field.path.substr(0, dot)];
-  if (section.is_null()) {
-    section = {{"type", "object"},
-               {"additionalProperties", false},
-               {"properties", ordered_json::object()}};
-  }
-  section["properties"][field.path.substr(dot + 1)] = Described(field);
+  (*in)[path] = Described(field);
 }
 
 }  // namespace
@@ -129,6 +136,20 @@ std::string JsonSchema() {
       {"description", "What varies between trials: a field and its values."},
       {"properties", parameters},
       {"additionalProperties", false}};
+  properties["seeds"] = {{"type", "array"},
+                         {"description", "Every configuration is trained once with each seed."},
+                         {"items", Schema(*FindField("seed"))},
+                         {"minItems", 1},
+                         {"maxItems", limits::kSeeds},
+                         {"uniqueItems", true}};
+  properties["include"] = {
+      {"type", "array"},
+      {"description", "Whole combinations to try as well, before drawn ones and after a grid."},
+      {"items",
+       {{"type", "object"},
+        {"properties", excluded},
+        {"minProperties", 1},
+        {"additionalProperties", false}}}};
   properties["exclude"] = {{"type", "array"},
                            {"description", "Combinations of parameters to leave out."},
                            {"items",

@@ -64,6 +64,7 @@ std::string FieldText(const v1::Spec& spec, std::string_view path);
 // The same for fields of ExperimentFieldTable (labels aside). REQUIRES: FindExperimentField(path).
 absl::Status SetExperimentField(v1::ExperimentSpec& spec, std::string_view path,
                                 const v1::Value& value);
+// A number that the file does not give has no kind.
 v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view path);
 
 // A base with every default that does not depend on other fields.
@@ -72,15 +73,20 @@ v1::Spec DefaultSpec();
 v1::ExperimentSpec DefaultExperiment();
 bool IsExplicit(const v1::ExperimentSpec& spec, std::string_view path);
 
-// Everything wrong with an experiment: fields, ranges, combinations of every trial of the grid.
-// An empty result means that Expand and ResolveTrial succeed. `auto` device is allowed.
+// Everything wrong with an experiment: fields, ranges, combinations of every trial of a grid, or of
+// a thousand drawn ones. An empty result means that Expand and ResolveTrial succeed. `auto` device
+// is allowed.
 std::vector<Issue> Validate(const v1::ExperimentSpec& spec);
 // What is allowed and hardly meant, such as a learning rate of 1000. Nothing is refused for it.
 // REQUIRES: Validate(spec) is empty.
 std::vector<Issue> Warnings(const v1::ExperimentSpec& spec);
 
-// The grid: the first parameter varies slowest; exclusions applied; trials numbered from 1.
-// Errors: InvalidArgument when more than limits::kTrialsPerExperiment or none remain.
+// The trials that an experiment begins with, numbered from 1. A grid: the first parameter varies
+// slowest, exclusions applied, included combinations at the end. Random: included ones, then draws
+// that follow from the seed; fewer than max_trials where the space is used up. Bayes: included
+// ones, perhaps none. With seeds each configuration once with each, neighbours by number.
+// Errors: InvalidArgument when more than limits::kTrialsPerExperiment, or of grid and random none,
+// remain.
 absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec);
 
 // The specification of one trial: base, assignments, preset sizes, dependent defaults (global
@@ -96,7 +102,8 @@ absl::StatusOr<v1::Spec> ResolveTrial(const v1::ExperimentSpec& spec,
 v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec);
 
 // What the coordinator settles at submit: `auto` becomes `device` (cuda or cpu), and an experiment
-// that names no seed gets `seed` (0 … 2^53-1). Both count as explicit from then on.
+// that names no seed gets `seed` (0 … 2^53-1). Both count as explicit from then on. What search
+// leaves open, the goal and the numbers of asha, gets its value of today.
 void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed);
 
 // --- Printing ---

@@ -37,7 +37,7 @@ std::string_view Last(std::string_view path) {
 }
 
 // What other systems call our fields.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 35> kOtherNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 61> kOtherNames{{
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
     {"beta1", "optimizer.betas"},
@@ -73,6 +73,36 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 35> kOtherNa
     {"dtype", "precision.compute"},
     {"max_restarts", "retries.max"},
     {"max_concurrent_trials", "search.max_concurrent"},
+    // W&B sweeps
+    {"run_cap", "search.max_trials"},
+    {"early_terminate", "search.asha"},
+    {"max_iter", "train.max_steps"},
+    // Optuna
+    {"n_trials", "search.max_trials"},
+    {"n_jobs", "search.max_concurrent"},
+    {"direction", "search.goal"},
+    {"reduction_factor", "search.asha.eta"},
+    {"pruner", "search.asha"},
+    {"enqueue_trial", "include"},
+    // Ray Tune
+    {"num_samples", "search.max_trials"},
+    {"param_space", "parameters"},
+    {"points_to_evaluate", "include"},
+    {"search_alg", "search.method"},
+    {"grace_period", "search.asha.rungs"},
+    {"max_t", "train.max_steps"},
+    {"max_failures", "retries.max"},
+    // Determined
+    {"searcher", "search"},
+    {"divisor", "search.asha.eta"},
+    {"max_rungs", "search.asha.rungs"},
+    {"num_rungs", "search.asha.rungs"},
+    {"smaller_is_better", "search.goal"},
+    {"hyperparameters", "parameters"},
+    {"bracket_rungs", "search.asha.brackets"},
+    {"num_brackets", "search.asha.brackets"},
+    {"early_stopping", "stop.patience"},
+    {"early_stopping_patience", "stop.patience"},
 }};
 
 }  // namespace
@@ -99,16 +129,21 @@ std::string Suggest(std::string_view wrong, const std::vector<std::string>& know
 std::string SuggestPath(std::string_view wrong) {
   std::vector<std::string> known = TopWords();
   for (const auto* table : {&ExperimentFieldTable(), &FieldTable()}) {
-    for (const Field& field : *table) known.push_back(field.path);
+    for (const Field& field : *table) {
+      known.push_back(field.path);
+      const std::string section = field.path.substr(0, field.path.rfind('.'));
+      if (section.find('.') != std::string::npos) known.push_back(section);  // "search.asha"
+    }
+  }
+  const std::string_view last = Last(wrong);
+  const bool ours = std::find(known.begin(), known.end(), wrong) != known.end();
+  for (const auto& [theirs, path] : kOtherNames) {
+    if (theirs == last && !ours) return std::string(path);
   }
   if (std::string near = Suggest(wrong, known); !near.empty()) return near;
   // The right word under the wrong section, or a section forgotten: "train.lr", "batch_size".
-  const std::string_view last = Last(wrong);
   for (const std::string& path : known) {
     if (Last(path) == last && last != "every" && last != "type" && last != "max") return path;
-  }
-  for (const auto& [theirs, ours] : kOtherNames) {
-    if (theirs == last) return std::string(ours);
   }
   std::vector<std::string> lasts;
   lasts.reserve(known.size());

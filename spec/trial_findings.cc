@@ -19,26 +19,27 @@ TrialFindings::TrialFindings(const v1::ExperimentSpec& spec, TrialRules rules)
   for (const v1::Parameter& parameter : spec.parameters()) set_.insert(parameter.path());
 }
 
-void TrialFindings::Take(const std::vector<size_t>& at) {
+size_t TrialFindings::Take(const Sample& sample) {
   ++trials_;
-  std::vector<v1::Assignment> assignments = AssignmentsAt(spec_, at);
-  const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, assignments);
-  if (!trial.ok()) return;  // Validate names values that cannot be set
-  for (Violation& violation : rules_(*trial, set_)) {
+  const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, sample.assignments);
+  if (!trial.ok()) return 0;  // Validate names values that cannot be set
+  std::vector<Violation> violations = rules_(*trial, set_);
+  for (Violation& violation : violations) {
     Finding& finding = findings_[violation.rule];
     if (finding.trials++ == 0) {
       finding.violation = std::move(violation);
-      finding.assignments = assignments;
-      finding.at = at;
+      finding.sample = sample;
     }
   }
+  return violations.size();
 }
 
-std::vector<Issue> TrialFindings::Issues(const std::string& code,
-                                         const std::vector<Issue>& said) const {
+std::vector<Issue> TrialFindings::Issues(const std::string& code, const std::vector<Issue>& said,
+                                         size_t least) const {
   std::vector<Issue> issues;
   for (const auto& [rule, finding] : findings_) {
-    if (finding.violation.reach == Reach::kAllTrials && finding.trials < trials_) continue;
+    const size_t needed = finding.violation.reach == Reach::kAllTrials ? trials_ : least;
+    if (finding.trials < needed) continue;
     const auto& paths = finding.violation.paths;
     const bool known = std::any_of(said.begin(), said.end(), [&](const Issue& issue) {
       return std::find(paths.begin(), paths.end(), issue.path) != paths.end();
@@ -48,20 +49,31 @@ std::vector<Issue> TrialFindings::Issues(const std::string& code,
   return issues;
 }
 
+std::string TrialFindings::Commonest() const {
+  const auto most = std::max_element(
+      findings_.begin(), findings_.end(),
+      [](const auto& a, const auto& b) { return a.second.trials < b.second.trials; });
+  return most == findings_.end() ? "" : most->second.violation.message;
+}
+
 Issue TrialFindings::ToIssue(const Finding& finding, const std::string& code) const {
   const Violation& violation = finding.violation;
   Issue issue{"", code, violation.message, violation.hint};
   std::vector<std::string> combination;
   for (const std::string& path : violation.paths) {
     if (issue.path.empty() && explicit_.contains(path)) issue.path = path;
-    for (size_t p = 0; p < finding.assignments.size(); ++p) {
-      if (finding.assignments[p].path() != path) continue;
-      if (violation.reach == Reach::kAllTrials) {
+    const auto& assignments = finding.sample.assignments;
+    for (size_t p = 0; p < assignments.size(); ++p) {
+      if (assignments[p].path() != path) continue;
+      const bool drawn = finding.sample.at.empty();
+      if (drawn || violation.reach == Reach::kAllTrials) {
         issue.path = absl::StrCat("parameters.", path);
-        continue;
       }
-      if (combination.empty()) issue.path = Indexed(path, static_cast<int>(finding.at[p]));
-      combination.push_back(absl::StrCat(path, ": ", ValueText(finding.assignments[p].value())));
+      if (violation.reach == Reach::kAllTrials) continue;
+      if (combination.empty() && !drawn) {
+        issue.path = Indexed(path, static_cast<int>(finding.sample.at[p]));
+      }
+      combination.push_back(absl::StrCat(path, ": ", ValueText(assignments[p].value())));
     }
   }
   if (issue.path.empty()) issue.path = violation.paths.front();

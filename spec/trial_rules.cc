@@ -164,6 +164,18 @@ void CheckDevice(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
+void CheckStop(const v1::Spec& trial, std::vector<Violation>& out) {
+  if (trial.eval().every() > 0) return;
+  const auto refuse = [&](const char* path) {
+    out.push_back({path,
+                   {path, "eval.every"},
+                   absl::StrCat(path, " counts validations, and eval.every is 0"),
+                   "set eval.every"});
+  };
+  if (trial.stop().patience() > 0) refuse("stop.patience");
+  if (trial.stop().median().after() > 0) refuse("stop.median.after");
+}
+
 }  // namespace
 
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
@@ -175,6 +187,7 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   CheckLength(trial, set, out);
   CheckScaling(trial, out);
   CheckDevice(trial, out);
+  CheckStop(trial, out);
   return out;
 }
 

@@ -12,13 +12,11 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "spec/internal.h"
+#include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
 namespace {
-
-using internal::kExclusionsMax;
-using internal::kParametersMax;
 
 // Variables of the libraries a trainer runs on. Others could make it load foreign code (LD_PRELOAD)
 // or break the placement of ranks.
@@ -50,14 +48,19 @@ class Validator {
       return std::move(issues_);
     }
     CheckExperimentFields();
+    internal::CheckSearch(spec_, issues_);
     CheckLabels("labels", spec_.labels());
     CheckEnv();
     CheckBase();
     const size_t before = issues_.size();
     CheckParameters();
+    const bool parameters_pass = issues_.size() == before;
     CheckExclusions();
+    if (parameters_pass) internal::CheckInclusions(spec_, issues_);
+    internal::CheckSeeds(spec_, issues_);
     // Trials of a grid that cannot be read would only repeat what was said.
     if (issues_.size() == before || OnlyExclusionsFailed(before)) CheckTrials();
+    if (issues_.size() == before) internal::CheckSamples(spec_, issues_);
     return std::move(issues_);
   }
 
@@ -77,7 +80,10 @@ class Validator {
       const v1::Value value = GetExperimentField(spec_, field.path);
       const bool unset =
           field.path == "version" ? value.integer() == 0 : value.has_text() && value.text().empty();
-      if (unset && field.default_kind == DefaultKind::kNone) continue;
+      const bool absent = unset || value.kind_case() == v1::Value::KIND_NOT_SET;
+      const bool needed =
+          field.default_kind == DefaultKind::kRequired || field.default_kind == DefaultKind::kFixed;
+      if (absent && !needed) continue;
       if (unset) {
         Add(field.path, "missing", absl::StrCat(field.path, " is missing"),
             field.path == "version" ? "add: version: 1" : absl::StrCat("add: ", field.path, ": …"));
@@ -196,10 +202,10 @@ class Validator {
   }
 
   void CheckParameters() {
-    if (spec_.parameters_size() > kParametersMax) {
+    if (spec_.parameters_size() > limits::kParameters) {
       Add("parameters", "too_many",
           absl::StrCat("parameters has ", spec_.parameters_size(), " entries; at most ",
-                       kParametersMax, " are allowed"));
+                       limits::kParameters, " are allowed"));
       return;
     }
     std::set<std::string> seen;
@@ -225,7 +231,8 @@ class Validator {
 
   void CheckParameterValues(const Field& field, const v1::Parameter& parameter,
                             const std::string& where) {
-    if (parameter.values().empty()) {
+    internal::CheckDraws(spec_, parameter, field, issues_);
+    if (parameter.values().empty() && !parameter.has_range()) {
       Add(where, "empty", absl::StrCat(where, " has no values"), "list at least one");
     }
     std::map<std::string, int> seen;
@@ -245,10 +252,10 @@ class Validator {
   }
 
   void CheckExclusions() {
-    if (spec_.exclude_size() > kExclusionsMax) {
+    if (spec_.exclude_size() > limits::kExclusions) {
       Add("exclude", "too_many",
-          absl::StrCat("exclude has ", spec_.exclude_size(), " entries; at most ", kExclusionsMax,
-                       " are allowed"));
+          absl::StrCat("exclude has ", spec_.exclude_size(), " entries; at most ",
+                       limits::kExclusions, " are allowed"));
       return;
     }
     std::map<std::string, std::set<std::string>> values;
@@ -264,10 +271,10 @@ class Validator {
       if (spec_.exclude(e).where().empty()) {
         Add(entry, "empty", absl::StrCat(entry, " names no parameter"), "name one, or remove it");
       }
-      if (spec_.exclude(e).where_size() > kParametersMax) {
+      if (spec_.exclude(e).where_size() > limits::kParameters) {
         Add(entry, "too_many",
             absl::StrCat(entry, " names ", spec_.exclude(e).where_size(), " parameters; at most ",
-                         kParametersMax, " are allowed"));
+                         limits::kParameters, " are allowed"));
         continue;
       }
       std::set<std::string> seen;
@@ -282,6 +289,12 @@ class Validator {
 
   void CheckExcluded(const std::string& at, const v1::Assignment& where,
                      const std::map<std::string, std::set<std::string>>& values) {
+    const auto parameter =
+        std::find_if(spec_.parameters().begin(), spec_.parameters().end(),
+                     [&](const v1::Parameter& each) { return each.path() == where.path(); });
+    if (parameter != spec_.parameters().end() && parameter->has_range()) {
+      return CheckExcludedOfRange(at, where, *parameter);
+    }
     const auto swept = values.find(where.path());
     if (swept == values.end()) {
       if (swept_.contains(where.path())) return;  // its own values are wrong already
@@ -303,11 +316,35 @@ class Validator {
     }
   }
 
+  void CheckExcludedOfRange(const std::string& at, const v1::Assignment& where,
+                            const v1::Parameter& parameter) {
+    const Field* field = FindField(where.path());
+    if (field == nullptr || !CheckRange(*field, parameter.range()).empty()) return;
+    const Space space{{DimensionOf(*field, parameter.range())}};
+    ReadValue read = Canonical(*field, where.value());
+    if (!read.value) {
+      read.issue.path = at;
+      Add(std::move(read.issue));
+      return;
+    }
+    v1::Assignment one = where;
+    *one.mutable_value() = *read.value;
+    if (space.dimensions[0].kind == DimensionKind::kReal) {
+      Add(at, "conflict", absl::StrCat(at, ": it is a range here; exclude names values of lists"),
+          "give the range a step, or list its values");
+    } else if (!PointOf(space, {one})) {
+      Add(at, "excludes_nothing",
+          absl::StrCat(at, ": ", ValueText(*read.value), " is not a value of ", where.path()),
+          "remove it, or write one of the values");
+    }
+  }
+
   // --- Trials ---
   void CheckTrials() {
+    if (SamplerOf(spec_) != Sampler::kGrid) return;
     const internal::Grid grid = internal::MakeGrid(spec_);
-    if (grid.combinations >= internal::kTooMany) {
-      AddTooManyTrials(absl::StrCat(internal::kTooMany, " combinations or more"));
+    if (grid.combinations >= limits::kCombinations) {
+      AddTooManyTrials(absl::StrCat(limits::kCombinations, " combinations or more"));
       return;
     }
     size_t trials = 0;
@@ -315,11 +352,15 @@ class Validator {
     internal::TrialFindings findings(spec_, internal::CheckTrial);
     internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
       const bool fits = CountValues(at) <= limits::kTrialValuesBytes;
-      if (++trials <= limits::kTrialsPerExperiment && fits) findings.Take(at);
+      if (++trials <= limits::kTrialsPerExperiment && fits) {
+        findings.Take({internal::AssignmentsAt(spec_, at), at});
+      }
       return true;
     });
-    if (trials > limits::kTrialsPerExperiment) {
-      AddTooManyTrials(absl::StrCat(trials, " trials"));
+    const size_t seeds = static_cast<size_t>(std::max(1, spec_.seeds_size()));
+    const size_t all = (trials + static_cast<size_t>(spec_.include_size())) * seeds;
+    if (all > limits::kTrialsPerExperiment) {
+      AddTooManyTrials(absl::StrCat(all, " trials"));
     } else {
       CheckValueBytes(trials);
     }

@@ -93,16 +93,33 @@ Shape ShapeOf(std::string_view text) {
   return leading_zero ? Shape::kLeadingZero : Shape::kNumber;
 }
 
-double ToDouble(std::string_view text) {
-  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+// What a text of digits comes to as a double: a number, or one beyond both ends of what they hold.
+enum class Size { kFits, kTooSmall, kTooLarge };
+struct Read64 {
+  Size size = Size::kFits;
   double number = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  // Too large or too small for a double: both are outside every range, or zero.
-  if (result.ec == std::errc::result_out_of_range) {
-    const size_t e = text.find_first_of("eE");
-    return e != std::string_view::npos && text[e + 1] == '-' ? 0 : 1e308;
-  }
-  return number;
+};
+Read64 ToDouble(std::string_view text) {
+  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  Read64 read;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), read.number);
+  if (result.ec != std::errc::result_out_of_range) return read;
+  const size_t e = text.find_first_of("eE");
+  const bool fraction = text.substr(0, text.find_first_not_of("-0")).size() < text.size() &&
+                        text[text.find_first_not_of("-0")] == '.';
+  const bool small = e == std::string_view::npos ? fraction : text[e + 1] == '-';
+  return {small ? Size::kTooSmall : Size::kTooLarge, 0};
+}
+
+// REQUIRES: `size` is not kFits.
+ReadValue BeyondDoubles(const Field& field, std::string_view text, Size size) {
+  const bool small = size == Size::kTooSmall;
+  return Wrong(
+      field, "out_of_range",
+      absl::StrCat(field.path, " is ", Shortened(text), ", which is ",
+                   small ? "nearer to 0" : "larger", " than a number can be",
+                   RangeText(field).empty() ? "" : absl::StrCat("; it must be ", RangeText(field))),
+      small ? "write 0, or check its exponent" : "check its exponent");
 }
 
 // A shape that is no number, as an error.
@@ -126,7 +143,8 @@ ReadValue ReadInteger(const Field& field, std::string_view text) {
   const Shape shape = ShapeOf(text);
   if (shape == Shape::kNumber) {
     // 1e9 is how people write large counts; 8.0 and 1.5 are not counts.
-    const double number = ToDouble(text);
+    const auto [size, number] = ToDouble(text);
+    if (size != Size::kFits) return BeyondDoubles(field, text, size);
     const bool exponent = text.find_first_of("eE") != std::string_view::npos;
     if (!exponent || number != std::floor(number)) return WrongType(field, text);
     if (std::abs(number) > kWholeMax || !InRange(field, number)) {
@@ -147,7 +165,8 @@ ReadValue ReadInteger(const Field& field, std::string_view text) {
 ReadValue ReadNumber(const Field& field, std::string_view text) {
   const Shape shape = ShapeOf(text);
   if (shape != Shape::kNumber && shape != Shape::kInteger) return NotANumber(field, text, shape);
-  const double number = ToDouble(text);
+  const auto [size, number] = ToDouble(text);
+  if (size != Size::kFits) return BeyondDoubles(field, text, size);
   if (!InRange(field, number)) return OutOfRange(field, text);
   return OfNumber(number == 0 ? 0.0 : number);
 }

@@ -1,8 +1,8 @@
 // warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often
 // wrong hides those that are right.
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "spec/internal.h"
+#include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -77,17 +77,20 @@ std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) 
 
 std::vector<Issue> Warnings(const v1::ExperimentSpec& spec) {
   std::vector<Issue> issues;
-  const std::string& metric = spec.search().metric();
-  const bool loss = absl::EndsWith(metric, "loss");
-  if (const std::string& goal = spec.search().goal(); loss && goal == "maximize") {
+  const v1::Search& search = spec.search();
+  v1::Search unsaid = search;
+  unsaid.clear_goal();
+  if (const std::string goal = GoalOf(search); goal != GoalOf(unsaid)) {
     issues.push_back({"search.goal", "unlikely",
-                      absl::StrCat("search.goal ", goal, " takes the trial with the highest ",
-                                   metric, " for the best"),
-                      "write minimize, or leave it out"});
+                      absl::StrCat("search.goal ", goal, " takes the trial with the ",
+                                   goal == "maximize" ? "highest " : "lowest ", search.metric(),
+                                   " for the best"),
+                      absl::StrCat("write ", GoalOf(unsaid), ", or leave it out")});
   }
+  internal::QuestionSamples(spec, issues);
   internal::TrialFindings findings(spec, internal::QuestionTrial);
-  internal::ForEachTrial(internal::MakeGrid(spec), [&](const std::vector<size_t>& at) {
-    findings.Take(at);
+  internal::ForEachSample(spec, [&](const internal::Sample& sample) {
+    findings.Take(sample);
     return true;
   });
   for (Issue& issue : findings.Issues("unlikely", issues)) issues.push_back(std::move(issue));

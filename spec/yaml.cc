@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "spec/spec.h"
 
@@ -29,50 +30,87 @@ std::string Map(const Labels& labels) {
   return absl::StrCat("{", absl::StrJoin(parts, ", "), "}");
 }
 
-// Writes "section:" before the first field of it.
+// Writes "section:", and "asha:" below it, before the first field of it.
 class Writer {
  public:
   void Line(const std::string& path, const std::string& value) {
-    const size_t dot = path.find('.');
-    const std::string section = dot == std::string::npos ? "" : path.substr(0, dot);
-    if (section != section_ && !section.empty()) absl::StrAppend(&out_, section, ":\n");
-    section_ = section;
-    absl::StrAppend(&out_, section.empty() ? "" : "  ",
-                    section.empty() ? path : path.substr(dot + 1), ": ", value, "\n");
+    const std::vector<std::string> keys = absl::StrSplit(path, '.');
+    size_t shared = 0;
+    while (shared < open_.size() && shared + 1 < keys.size() && open_[shared] == keys[shared]) {
+      ++shared;
+    }
+    open_.assign(keys.begin(), keys.end() - 1);
+    for (size_t depth = shared; depth < keys.size(); ++depth) {
+      absl::StrAppend(&out_, std::string(2 * depth, ' '), keys[depth], ":",
+                      depth + 1 < keys.size() ? "" : absl::StrCat(" ", value), "\n");
+    }
   }
   void Raw(const std::string& text) {
-    section_.clear();
+    open_.clear();
     out_ += text;
   }
   std::string Take() { return std::move(out_); }
 
  private:
   std::string out_;
-  std::string section_;
+  std::vector<std::string> open_;  // sections that the next line may go on with
 };
+
+std::string Numbers(const google::protobuf::RepeatedField<double>& numbers) {
+  std::vector<std::string> texts;
+  for (const double number : numbers) texts.push_back(NumberText(number));
+  return absl::StrCat("[", absl::StrJoin(texts, ", "), "]");
+}
+
+// What stands behind "optimizer.lr: ".
+std::string Varied(const v1::Parameter& parameter) {
+  const Field* field = FindField(parameter.path());
+  if (parameter.has_range()) {
+    const v1::Range& range = parameter.range();
+    const bool integer = field != nullptr && field->type == FieldType::kInteger;
+    const auto text = [integer](double number) {
+      return integer ? absl::StrCat(static_cast<int64_t>(number)) : NumberText(number);
+    };
+    std::string out = absl::StrCat("{min: ", text(range.min()), ", max: ", text(range.max()));
+    if (!range.scale().empty()) absl::StrAppend(&out, ", scale: ", range.scale());
+    if (range.step() > 0) absl::StrAppend(&out, ", step: ", text(range.step()));
+    return out + "}";
+  }
+  std::vector<std::string> values;
+  for (const v1::Value& value : parameter.values()) {
+    values.push_back(field == nullptr ? Text(ValueText(value)) : Written(*field, value));
+  }
+  const std::string list = absl::StrCat("[", absl::StrJoin(values, ", "), "]");
+  if (parameter.probabilities().empty()) return list;
+  return absl::StrCat("{values: ", list, ", probabilities: ", Numbers(parameter.probabilities()),
+                      "}");
+}
+
+template <typename Assignments>
+std::string Combination(const Assignments& assignments) {
+  std::vector<std::string> parts;
+  for (const v1::Assignment& one : assignments) {
+    const Field* field = FindField(one.path());
+    parts.push_back(absl::StrCat(
+        one.path(), ": ",
+        field == nullptr ? Text(ValueText(one.value())) : Written(*field, one.value())));
+  }
+  return absl::StrCat("  - {", absl::StrJoin(parts, ", "), "}\n");
+}
 
 std::string Parameters(const v1::ExperimentSpec& spec) {
   std::string out;
+  if (!spec.seeds().empty()) {
+    absl::StrAppend(&out, "seeds: [", absl::StrJoin(spec.seeds(), ", "), "]\n");
+  }
   if (spec.parameters_size() > 0) out += "parameters:\n";
   for (const v1::Parameter& parameter : spec.parameters()) {
-    const Field* field = FindField(parameter.path());
-    std::vector<std::string> values;
-    for (const v1::Value& value : parameter.values()) {
-      values.push_back(field == nullptr ? Text(ValueText(value)) : Written(*field, value));
-    }
-    absl::StrAppend(&out, "  ", parameter.path(), ": [", absl::StrJoin(values, ", "), "]\n");
+    absl::StrAppend(&out, "  ", parameter.path(), ": ", Varied(parameter), "\n");
   }
+  if (spec.include_size() > 0) out += "include:\n";
+  for (const v1::Inclusion& included : spec.include()) out += Combination(included.values());
   if (spec.exclude_size() > 0) out += "exclude:\n";
-  for (const v1::Exclusion& exclusion : spec.exclude()) {
-    std::vector<std::string> parts;
-    for (const v1::Assignment& where : exclusion.where()) {
-      const Field* field = FindField(where.path());
-      parts.push_back(absl::StrCat(
-          where.path(), ": ",
-          field == nullptr ? Text(ValueText(where.value())) : Written(*field, where.value())));
-    }
-    absl::StrAppend(&out, "  - {", absl::StrJoin(parts, ", "), "}\n");
-  }
+  for (const v1::Exclusion& exclusion : spec.exclude()) out += Combination(exclusion.where());
   return out;
 }
 
@@ -105,6 +143,7 @@ bool Printed(const v1::ExperimentSpec& spec, const Field& field, const std::set<
 std::string ToYaml(const v1::ExperimentSpec& spec) {
   std::set<std::string> swept;
   for (const v1::Parameter& parameter : spec.parameters()) swept.insert(parameter.path());
+  if (!spec.seeds().empty()) swept.insert("seed");
   const std::set<std::string> set(spec.explicit_paths().begin(), spec.explicit_paths().end());
   Writer writer;
   for (const Field& field : ExperimentFieldTable()) {
@@ -113,7 +152,8 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
       continue;
     }
     const v1::Value value = GetExperimentField(spec, field.path);
-    if (value.has_text() && value.text().empty()) continue;
+    const bool absent = value.kind_case() == v1::Value::KIND_NOT_SET;
+    if (absent || (value.has_text() && value.text().empty())) continue;
     writer.Line(field.path, Written(field, value));
   }
   writer.Raw(Parameters(spec));

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/address.h"
+#include "common/files.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
 #include "common/net/credentials.h"
@@ -335,7 +337,11 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    if (app.exit(error) != 0) return kUsageError;
+    const absl::Status printed = FlushStandardOutput();
+    if (printed.ok()) return 0;
+    std::fprintf(stderr, "dtworker: %s\n", std::string(printed.message()).c_str());
+    return 1;
   }
   BlockWorkerSignals();
   SetUpLogging();  // starts a thread, which inherits the blocked signals

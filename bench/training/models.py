@@ -52,7 +52,7 @@ def spec_of(model: dict, *, batch: int, length: int, steps: int, accumulate: int
         "eval": {"every": 0, "batches": 1, "hellaswag": "", "samples": 0, "sample_prompt": "", "sample_tokens": 1,
                  "sample_temperature": 1, "sample_top_k": 0, "vocab": "vocab.bpe"},
         "checkpoint": {"every": {"steps": 0}, "keep_latest": 1, "keep_best": 1},
-        "stop": {"nonfinite": "fail"},
+        "stop": {"nonfinite": "fail", "patience": 0, "max_loss": 0, "median_after": 0},
         "retries": {"max": 0, "backoff_seconds": 0},
         "logging": {"every": logged_every, "tensorboard": True, "jsonl": True},
     }

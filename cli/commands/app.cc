@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -63,10 +62,29 @@ std::string DidYouMean(const std::string& wrong, const std::vector<std::string>&
   return near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?");
 }
 
+// Values are too many for an option or argument, or there is none behind the last word written.
+// Which it is the parsed options say: CLI11's error has it in the wording of its text alone.
+std::string MismatchMessage(const CLI::App& chosen, const std::vector<std::string>& written) {
+  for (const CLI::App* app = &chosen; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      const auto most = static_cast<size_t>(std::max(option->get_items_expected_max(), 1));
+      const bool all_kept = option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+      if (all_kept && option->count() > most) {
+        return absl::StrCat("'", CommandLine(&chosen), "' takes at most ", most, " ",
+                            option->get_name(), ", not ", option->count());
+      }
+    }
+  }
+  return absl::StrCat(Printable(written.back()), " needs a value after it");
+}
+
 // What CLI11 found wrong, in words of ours where its own need some knowledge of it.
-std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
+std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error,
+                         const std::vector<std::string>& written) {
   std::string text = error.what();
-  if (text == "A subcommand is required") {
+  const bool lacks_command =
+      chosen.get_require_subcommand_min() > 0 && chosen.get_subcommands().empty();
+  if (lacks_command && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     return absl::StrCat("a command is missing; choose one of: ",
                         absl::StrJoin(CommandNames(&chosen), ", "));
   }
@@ -83,25 +101,18 @@ std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error) {
     }
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    const std::string name = text.substr(0, text.find(':'));
-    int most = 0;
-    int given = 0;
-    if (std::sscanf(text.c_str() + name.size(), ": At Most %d required but received %d", &most,
-                    &given) == 2) {
-      return absl::StrCat("'", CommandLine(&chosen), "' takes at most ", most, " ", name, ", not ",
-                          given);
-    }
-    return absl::StrCat(name, " needs a value after it");
+    return MismatchMessage(chosen, written);
   }
   return text;
 }
 
 // What was wrong with the command line, and the nearest that is right.
-std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
+std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error,
+                         const std::vector<std::string>& written) {
   const CLI::App* chosen = Chosen(app);
   const std::vector<std::string> rest = app.remaining(true);
   const bool wants_command = !chosen->get_subcommands({}).empty();
-  if (rest.empty()) return PlainMessage(*chosen, error);
+  if (rest.empty()) return PlainMessage(*chosen, error, written);
   const auto option = std::find_if(rest.begin(), rest.end(),
                                    [](const std::string& word) { return word.rfind('-', 0) == 0; });
   if (wants_command && rest.front().rfind('-', 0) != 0) {
@@ -338,7 +349,7 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
   } catch (const CLI::ParseError& error) {
     PrintError(terminal, tree->shared(),
                tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
-               UsageMessage(app, error));
+               UsageMessage(app, error, arguments));
     *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
     return static_cast<int>(ExitCode::kUsage);
   }

@@ -44,7 +44,7 @@ absl::StatusOr<ExitCode> ListContexts(Session& session) {
 
 absl::StatusOr<ExitCode> UseContext(Session& session, const std::string& name) {
   const std::string path = PathOf(session);
-  DT_RETURN_IF_ERROR(ChangeContexts(path, [&](Contexts& contexts) {
+  DT_RETURN_IF_ERROR(ChangeContexts(path, session.Pause(), [&](Contexts& contexts) {
     const absl::StatusOr<Context> found = contexts.Find(name, path);
     if (found.ok()) contexts.current = name;
     return found.status();
@@ -74,7 +74,7 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
   DT_RETURN_IF_ERROR(MakeChannelCredentials(context.tls, context.address).status());
   bool known = false;
   bool current = false;
-  DT_RETURN_IF_ERROR(ChangeContexts(PathOf(session), [&](Contexts& contexts) {
+  DT_RETURN_IF_ERROR(ChangeContexts(PathOf(session), session.Pause(), [&](Contexts& contexts) {
     known = contexts.Find(name, "").ok();
     contexts.Put(context);
     if (contexts.current.empty()) contexts.current = name;
@@ -90,7 +90,7 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
 
 absl::StatusOr<ExitCode> RemoveContext(Session& session, const std::string& name) {
   const std::string path = PathOf(session);
-  DT_RETURN_IF_ERROR(ChangeContexts(path, [&](Contexts& contexts) {
+  DT_RETURN_IF_ERROR(ChangeContexts(path, session.Pause(), [&](Contexts& contexts) {
     absl::Status found = contexts.Find(name, path).status();
     if (found.ok()) contexts.Remove(name);
     return found;

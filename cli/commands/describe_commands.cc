@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/app.h"
+#include "cli/commands/search_text.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "common/status.h"
@@ -67,15 +68,14 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
 }
 
 void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
-  AppendFact(lines, "search",
-             {absl::StrCat(Printable(spec.search().method()), ", ", Printable(spec.search().goal()),
-                           " ", Printable(spec.search().metric()))});
+  AppendFact(lines, "search", {MethodText(spec)});
   for (const v1::Parameter& parameter : spec.parameters()) {
-    std::vector<std::string> values;
-    for (const v1::Value& value : parameter.values())
-      values.push_back(Printable(spec::ValueText(value)));
     AppendFact(lines, &parameter == &spec.parameters(0) ? "parameters" : "",
-               {absl::StrCat(Printable(parameter.path()), ": ", absl::StrJoin(values, ", "))});
+               {absl::StrCat(Printable(parameter.path()), ": ", VariesText(parameter))});
+  }
+  if (!spec.seeds().empty()) AppendFact(lines, "seeds", {absl::StrJoin(spec.seeds(), ", ")});
+  if (spec.include_size() > 0) {
+    AppendFact(lines, "included", {Plural(spec.include_size(), "combination")});
   }
   if (spec.exclude_size() > 0) {
     AppendFact(lines, "excluded", {Plural(spec.exclude_size(), "combination")});
@@ -100,7 +100,17 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
       {absl::StrCat(FormatRatio(experiment.progress_ratio()), "; ",
                     Plural(experiment.trials(), "trial"), ": ", experiment.running(), " running, ",
                     experiment.pending(), " pending, ", experiment.finished(), " finished, ",
-                    experiment.cancelled(), " cancelled, ", FailedText(experiment))});
+                    experiment.cancelled(), " cancelled, ", FailedText(experiment),
+                    experiment.stopped_early() == 0
+                        ? ""
+                        : absl::StrCat("; ", experiment.stopped_early(), " stopped early"))});
+  if (TrialsInAll(experiment) > experiment.trials()) {
+    AppendFact(lines, "to come",
+               {absl::StrCat("up to ", Plural(TrialsInAll(experiment) - experiment.trials(),
+                                              "trial"),
+                             ", each proposed when it has slots")});
+  }
+  AppendFact(lines, "search ended", {Printable(experiment.search_end())});
   AppendFact(lines, "description", {Printable(found.spec().description())});
   for (const v1::Label& label : experiment.labels()) {
     AppendFact(lines, "label", {Printable(absl::StrCat(label.key(), "=", label.value()))});
@@ -201,7 +211,7 @@ absl::StatusOr<v1::Evaluation> FindValidation(Client& client, const v1::TrialSum
 }
 
 std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
-                             const v1::Evaluation& evaluation) {
+                             const v1::Evaluation& evaluation, const std::string& metric) {
   const v1::TrialSummary& trial = found.trial();
   const v1::Provenance& provenance = trial.provenance();
   std::vector<Line> lines = {
@@ -209,7 +219,12 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
   AppendFact(lines, "state", TrialStateCell(trial));
   AppendFact(lines, "why", {Printable(found.explanation())});
   AppendFact(lines, "message", {Printable(trial.message())});
+  AppendFact(lines, "chosen by", {Printable(trial.chosen())});
   AppendNumbers(lines, trial);
+  if (NeedsColumn(metric)) {
+    AppendFact(lines, "metric",
+               {absl::StrCat(Printable(metric), " ", FormatLoss(trial.metric_value()))});
+  }
   if (evaluation.has_hellaswag_acc()) {
     AppendFact(
         lines, "HellaSwag",
@@ -290,7 +305,14 @@ absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
   DT_ASSIGN_OR_RETURN(*alone.mutable_base(), spec::ResolveTrial(found.spec(), assignments));
   for (const v1::Assignment& one : assignments) alone.add_explicit_paths(one.path());
   alone.clear_parameters();
+  alone.clear_include();
   alone.clear_exclude();
+  alone.clear_seeds();
+  v1::Search& search = *alone.mutable_search();
+  search.set_method("grid");
+  search.clear_sampler();
+  search.clear_max_trials();
+  search.clear_asha();
   return absl::StrCat(AsComment(absl::StrCat("trial ", TrialName(trial), " alone, resolved")),
                       EndedLine(spec::ToYaml(spec::FilledIn(alone))));
 }
@@ -355,7 +377,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
     case Format::kJsonl:
     case Format::kName: {
       DT_ASSIGN_OR_RETURN(const v1::Evaluation newest, FindValidation(*client, trial.trial()));
-      session.Print(TrialLines(trial, newest));
+      session.Print(TrialLines(trial, newest, found.summary().metric()));
       break;
     }
   }

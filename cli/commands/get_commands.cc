@@ -108,7 +108,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
         {{id},
          {Printable(one.name())},
          StateCell(one.state()),
-         {FormatCount(one.trials())},
+         {FormatCount(TrialsInAll(one))},
          {FormatCount(one.running())},
          {FormatCount(one.pending())},
          {FormatCount(one.finished())},
@@ -146,7 +146,26 @@ absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptio
 struct FoundTrials {
   std::vector<v1::TrialSummary> all;
   std::vector<std::string> paths;  // of the parameters of their experiments, for CSV
+  std::string metric;              // of all of them, where no column shows it; else ""
 };
+
+// The search.metric that the experiments share and that needs a column; "": none.
+absl::StatusOr<std::string> SharedMetric(Client& client,
+                                         const std::vector<v1::ListTrialsRequest>& requests) {
+  std::string shared;
+  for (const v1::ListTrialsRequest& request : requests) {
+    v1::ListExperimentsRequest which;
+    which.set_experiment(request.experiment());
+    which.set_last(request.last());
+    DT_ASSIGN_OR_RETURN(const auto experiments, client.ListExperiments(which));
+    for (const v1::ExperimentSummary& one : experiments) {
+      if (!NeedsColumn(one.metric())) return "";
+      if (!shared.empty() && shared != one.metric()) return "";
+      shared = one.metric();
+    }
+  }
+  return shared;
+}
 
 absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& options) {
   DT_ASSIGN_OR_RETURN(auto requests, RequestsOf<v1::ListTrialsRequest>(session, options));
@@ -162,6 +181,9 @@ absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& optio
   }
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   FoundTrials found;
+  if (session.format() == Format::kTable || session.format() == Format::kWide) {
+    DT_ASSIGN_OR_RETURN(found.metric, SharedMetric(*client, requests));
+  }
   for (v1::ListTrialsRequest& request : requests) {
     if (session.format() == Format::kCsv) {
       DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
@@ -177,10 +199,12 @@ absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& optio
   return found;
 }
 
-std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Swept>& swept) {
+std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Swept>& swept,
+                             const std::string& metric) {
   const bool live = trial.state() == v1::TRIAL_RUNNING;
   std::vector<Cell> cells = {{TrialName(trial)}};
   for (const Swept& one : swept) cells.push_back({AssignmentText(trial, one.path)});
+  if (!metric.empty()) cells.push_back({FormatLoss(trial.metric_value())});
   cells.insert(cells.end(),
                {StateCell(trial),
                 {StepText(trial)},
@@ -207,6 +231,9 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   for (const Swept& one : swept) {
     listing.table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
+  if (!found.metric.empty()) {
+    listing.table.columns.push_back({Printable(found.metric), Align::kRight});
+  }
   listing.table.columns.push_back({"STATE"});
   AddColumns(listing.table, {kStep, kLoss, kValLoss, kBest, kRate});
   listing.table.columns.push_back({"ALL-REDUCE", Align::kRight, Shown::kWide});
@@ -217,7 +244,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
                                 {"NOTE", Align::kLeft, Shown::kAlways, "", 12}});
   listing.columns = WithParameters(CsvColumns(TrialJson(Whole<v1::TrialSummary>())), found.paths);
   for (const v1::TrialSummary& trial : trials) {
-    listing.table.rows.push_back(TrialCells(trial, swept));
+    listing.table.rows.push_back(TrialCells(trial, swept, found.metric));
     listing.items.push_back(TrialJson(trial));
     listing.names.push_back(TrialName(trial));
   }

@@ -20,12 +20,6 @@ namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
-KeptProcesses::Pause PauseOf(Session& session) {
-  return [&session](absl::Duration duration) {
-    return session.interrupt().Wait(duration) != Interrupt::Woken::kByInterrupt;
-  };
-}
-
 void Complete(Session& session, ClusterOptions& options) {
   const Terminal& terminal = session.terminal();
   options.state_home =
@@ -62,7 +56,7 @@ absl::Status AwaitWorkers(Session& session, const LocalCluster& cluster) {
 absl::StatusOr<bool> Remember(Session& session, const std::string& name,
                               const ClusterAddresses& addresses) {
   bool current = false;
-  DT_RETURN_IF_ERROR(ChangeContexts(ContextsPath(session.terminal().environment),
+  DT_RETURN_IF_ERROR(ChangeContexts(ContextsPath(session.terminal().environment), session.Pause(),
                                     [&](Contexts& contexts) -> absl::Status {
                                       contexts.Put({name, addresses.grpc, {}});
                                       if (contexts.current.empty()) contexts.current = name;
@@ -92,7 +86,7 @@ absl::Status CheckNameIsFree(Session& session, const std::string& name) {
 absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
   Complete(session, options);
   DT_RETURN_IF_ERROR(CheckNameIsFree(session, options.name));
-  const KeptProcesses::Pause pause = PauseOf(session);
+  const KeptProcesses::Pause pause = session.Pause();
   DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(options, pause));
   DT_RETURN_IF_ERROR(cluster.Up(pause));
   const ClusterAddresses& addresses = cluster.addresses();
@@ -134,7 +128,7 @@ struct DownOptions {
 
 absl::Status ForgetContext(Session& session, const std::string& name, const std::string& address) {
   const std::string path = ContextsPath(session.terminal().environment);
-  return ChangeContexts(path, [&](Contexts& contexts) {
+  return ChangeContexts(path, session.Pause(), [&](Contexts& contexts) {
     const absl::StatusOr<Context> known = contexts.Find(name, path);
     // Somebody may have given the name to another coordinator meanwhile.
     if (known.ok() && known->address == address) contexts.Remove(name);
@@ -157,7 +151,7 @@ absl::StatusOr<ExitCode> Down(Session& session, DownOptions options) {
         absl::StrCat("End '", wanted.name, "' and remove its journal, metrics and checkpoints in ",
                      Printable(folder), "?")));
   }
-  const KeptProcesses::Pause pause = PauseOf(session);
+  const KeptProcesses::Pause pause = session.Pause();
   DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(wanted, pause));
   DT_ASSIGN_OR_RETURN(const size_t ended, cluster.Down(pause));
   if (options.purge) DT_RETURN_IF_ERROR(cluster.Purge());

@@ -13,11 +13,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "cli/commands/app.h"
+#include "cli/commands/search_text.h"
 #include "cli/file/experiment_file.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt::cli {
@@ -125,7 +127,8 @@ Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) 
     trial.set_trial(one.trial());
     *trial.mutable_assignments() = one.assignments();
     Json& item = listing.items.emplace_back(ToJson(one));
-    for (const char* of_the_journal : {"choices", "resolved", "differs"})
+    for (const char* of_the_journal :
+         {"choices", "resolved", "differs", "configuration", "replicate"})
       item.erase(of_the_journal);
     listing.names.push_back(absl::StrCat(one.trial()));
   }
@@ -179,8 +182,15 @@ absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
     session.Note(absl::StrCat("and ", FormatCount(expanded.size() - kTrialsShown),
                               " more; -o csv lists all"));
   }
-  session.Note(absl::StrCat(Plural(response.trials(), "trial"), " on ",
-                            Printable(response.device()), "; nothing was submitted."));
+  const v1::ExperimentSpec& spec = loaded.content.spec;
+  const SearchPlan plan = PlanOf(spec, expanded.size());
+  for (const std::string& line : plan.lines) session.Note(line);
+  const bool drawn = spec::SamplerOf(spec) == spec::Sampler::kRandom && spec.seeds().empty();
+  if (drawn && !spec::IsExplicit(spec, "seed")) {
+    session.Note("The file names no seed: a submit chooses one, and with it other values.");
+  }
+  session.Note(absl::StrCat(Plural(plan.trials, "trial"), " on ", Printable(response.device()),
+                            "; nothing was submitted."));
   if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
   return response.cannot_be_placed() ? ExitCode::kCannotBePlaced : ExitCode::kOk;
 }
@@ -235,13 +245,14 @@ absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options
   DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;
   DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(loaded.content.spec));
-  PrintDocument(
-      session, "Validation",
-      {{"file", loaded.name},
-       {"valid", true},
-       {"warnings", loaded.content.warnings.size()},
-       {"trials", expanded.size()}},
-      absl::StrCat(Printable(loaded.name), ": valid, ", Plural(expanded.size(), "trial"), "\n"));
+  const SearchPlan plan = PlanOf(loaded.content.spec, expanded.size());
+  Json fields = {
+      {"file", loaded.name}, {"valid", true}, {"warnings", loaded.content.warnings.size()}};
+  fields.update(plan.json);
+  std::string text =
+      absl::StrCat(Printable(loaded.name), ": valid, ", Plural(plan.trials, "trial"), "\n");
+  for (const std::string& line : plan.lines) absl::StrAppend(&text, "  ", line, "\n");
+  PrintDocument(session, "Validation", fields, text);
   return ExitCode::kOk;
 }
 
@@ -253,6 +264,12 @@ absl::StatusOr<ExitCode> Resolve(Session& session, const SubmitOptions& options)
   v1::ExperimentSpec& spec = loaded.content.spec;
   DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(spec));
   const auto trials = static_cast<int64_t>(expanded.size());
+  if (expanded.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(loaded.name),
+                     " has no trial before it runs: bayes proposes its trials as results come; "
+                     "name one under include"));
+  }
   if (!options.trial.has_value() && trials > 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(loaded.name), " has ", Plural(expanded.size(), "trial"),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/limits.h"
+#include "spec/search.h"
 
 namespace dt::cli {
 namespace {
@@ -52,6 +53,25 @@ spec::Field ScaleField(std::string path) {
   field.path = std::move(path);
   field.type = spec::FieldType::kChoice;
   field.choices = {"linear", "log"};
+  return field;
+}
+
+spec::Field StepField(const spec::Field& field, std::string path) {
+  spec::Field step = field;
+  step.path = std::move(path);
+  const bool integer = field.type == spec::FieldType::kInteger;
+  step.min = integer ? 1 : 0;
+  step.min_exclusive = !integer;
+  step.max = field.max - field.min;
+  step.max_exclusive = false;
+  return step;
+}
+
+spec::Field WeightField(std::string path) {
+  spec::Field field;
+  field.path = std::move(path);
+  field.type = spec::FieldType::kNumber;
+  field.max = spec::kWeightMax;
   return field;
 }
 

@@ -1,4 +1,4 @@
-// range.h: {min, max, scale, count} of a parameter as its values.
+// range.h: {min, max, scale, count or step} of a parameter as its values.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,11 @@ std::vector<spec::v1::Value> RangeValues(const Range& range);
 // they do. Whole numbers, and numbers of six digits, are soon the same.
 int64_t MostValues(Range range);
 
-// What `count` and `scale` of a range may be; `path` names the word itself.
+// What `count`, `scale` and `step` of a range of `field`, and a weight of probabilities, may be;
+// `path` names the word itself.
 spec::Field CountField(std::string path);
 spec::Field ScaleField(std::string path);
+spec::Field StepField(const spec::Field& field, std::string path);
+spec::Field WeightField(std::string path);
 
 }  // namespace dt::cli

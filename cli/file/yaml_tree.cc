@@ -311,7 +311,7 @@ YamlTree ParseYaml(std::string_view text) {
     const bool mark = text.substr(*bad, kByteOrderMark.size()) == kByteOrderMark;
     refused.problems.push_back(
         {MarkAt(text, *bad), "", "bad_text",
-         mark ? "a byte order mark (U+FEFF) stands here, which editors do not show"
+         mark ? "there is a byte order mark (U+FEFF) here, which editors do not show"
               : absl::StrCat("byte 0x", absl::Hex(byte, absl::kZeroPad2), " is not text in UTF-8"),
          mark ? "delete it; only the start of a file may have one" : "save the file as UTF-8"});
     return refused;

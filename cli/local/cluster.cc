@@ -166,12 +166,11 @@ absl::Status LocalCluster::PrepareFolders() const {
 
 absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
   // Workers that live on know no other address.
-  const std::optional<ClusterAddresses> before = ReadAddresses(folder_);
-  const bool worker_lives = std::any_of(workers_.begin(), workers_.end(), [this](const auto& one) {
-    return processes_.IsAlive(one);
-  });
-  const std::string listen =
-      before.has_value() && worker_lives ? before->grpc : std::string("127.0.0.1:0");
+  std::string listen = "127.0.0.1:0";
+  for (const std::string& worker : workers_) {
+    const std::string known = processes_.Note(worker);
+    if (!known.empty() && processes_.IsAlive(worker)) listen = known;
+  }
   const std::string file = absl::StrCat(folder_, "/", kAddressesName);
   DT_RETURN_IF_ERROR(RemoveAll(file));
   DT_RETURN_IF_ERROR(processes_.Start(
@@ -200,6 +199,7 @@ KeptCommand LocalCluster::WorkerCommand(const std::string& worker) const {
   KeptCommand command;
   command.name = worker;
   command.arguments = {options_.programs + "/dtworker", "--coordinator", addresses_.grpc};
+  command.note = addresses_.grpc;
   std::vector<std::string>& words = command.arguments;
   if (absl::StartsWith(worker, "gpus")) {
     words.push_back("--all");
@@ -226,7 +226,12 @@ absl::Status LocalCluster::Up(const KeptProcesses::Pause& pause) {
   }
   addresses_ = *ReadAddresses(folder_);
   for (const std::string& worker : workers_) {
-    if (processes_.IsAlive(worker)) continue;
+    // One that looks for its coordinator elsewhere would never find this one. A list of version
+    // 0.1.0 does not say where.
+    const std::string known = processes_.Note(worker);
+    const bool elsewhere = !known.empty() && known != addresses_.grpc;
+    if (processes_.IsAlive(worker) && !elsewhere) continue;
+    DT_RETURN_IF_ERROR(processes_.End({worker}, limits::kDownPatience, pause));
     DT_RETURN_IF_ERROR(processes_.Start(WorkerCommand(worker)));
     started_.push_back(worker);
   }

@@ -57,22 +57,12 @@ std::optional<Stat> ReadStat(pid_t pid) {
               std::strtoull(fields[kStart].c_str(), nullptr, 10)};
 }
 
-bool IsThere(pid_t pid, uint64_t start) {
-  const std::optional<Stat> stat = ReadStat(pid);
-  return stat.has_value() && stat->start == start && stat->Alive();
-}
-
-// The descriptor holds on to the very process that is looked at.
-void Signal(pid_t pid, uint64_t start, int signal) {
-  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (process.valid() && IsThere(pid, start)) {
-    syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
-  }
-}
-
 bool HasMark(pid_t pid, const std::string& folder) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
+  if (!file) return false;  // of another user
   const std::string text((std::istreambuf_iterator<char>(file)), {});
+  // While it becomes its program the kernel shows no environment.
+  if (text.empty()) return true;
   const std::string wanted = absl::StrCat(kMark, "=", folder);
   for (const std::string& entry : std::vector<std::string>(absl::StrSplit(text, '\0'))) {
     if (entry == wanted) return true;
@@ -82,46 +72,56 @@ bool HasMark(pid_t pid, const std::string& folder) {
 
 }  // namespace
 
+// After a reboot another process may have the same number at the same start time.
+bool KeptProcesses::IsOurs(const Kept& kept) const {
+  const std::optional<Stat> stat = ReadStat(kept.pid);
+  return stat.has_value() && stat->start == kept.start && stat->Alive() &&
+         HasMark(kept.pid, folder_);
+}
+
+// The descriptor holds on to the very process that is looked at.
+void KeptProcesses::Signal(const Kept& kept, int signal) const {
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, kept.pid, 0)));
+  if (process.valid() && IsOurs(kept)) {
+    syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
+  }
+}
+
 KeptProcesses::KeptProcesses(std::string folder, UniqueFd lock)
     : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
 absl::StatusOr<KeptProcesses> KeptProcesses::Open(const std::string& folder, const Pause& pause) {
-  const std::string path = folder + "/lock";
-  const absl::Time deadline = absl::Now() + kLockPatience;
-  absl::StatusOr<UniqueFd> lock = LockFile(path);
-  for (; !lock.ok(); lock = LockFile(path)) {
-    if (!absl::IsFailedPrecondition(lock.status())) return lock.status();
-    if (!pause(kLook)) return absl::CancelledError("interrupted");
-    if (absl::Now() < deadline) continue;
-    return absl::DeadlineExceededError(
-        absl::StrCat("another 'dtctl up' or 'dtctl down' has held ", Printable(path), " for ",
-                     absl::FormatDuration(kLockPatience), "; wait for it, or end it"));
-  }
-  KeptProcesses kept(folder, *std::move(lock));
-  DT_RETURN_IF_ERROR(kept.Read());
+  DT_ASSIGN_OR_RETURN(
+      UniqueFd lock,
+      AwaitLock(folder + "/lock", "another 'dtctl up' or 'dtctl down'", kLockPatience, pause));
+  KeptProcesses kept(folder, std::move(lock));
+  kept.Read();
   return kept;
 }
 
-absl::Status KeptProcesses::Read() {
+void KeptProcesses::Read() {
   std::ifstream file(folder_ + "/" + kListName);
-  Kept kept;
-  while (file >> kept.pid >> kept.start >> kept.name) {
-    // One of that name was started again: the earlier has ended.
-    std::erase_if(list_, [&](const Kept& one) { return one.name == kept.name; });
-    list_.push_back(kept);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    Kept kept;
+    if (!(words >> kept.pid >> kept.start >> kept.name)) continue;
+    words >> kept.note;
+    Put(kept);
   }
-  return absl::OkStatus();
 }
 
-absl::Status KeptProcesses::Append(const Kept& kept) const {
-  const std::string path = folder_ + "/" + kListName;
-  const UniqueFd file(open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
-  const std::string line = absl::StrCat(kept.pid, " ", kept.start, " ", kept.name, "\n");
-  if (file.valid() &&
-      write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
-    return absl::OkStatus();
+// One of that name that was there before has ended.
+void KeptProcesses::Put(const Kept& kept) {
+  std::erase_if(list_, [&](const Kept& one) { return one.name == kept.name; });
+  list_.push_back(kept);
+}
+
+absl::Status KeptProcesses::Write() const {
+  std::string text;
+  for (const Kept& one : list_) {
+    absl::StrAppend(&text, one.pid, " ", one.start, " ", one.name, " ", one.note, "\n");
   }
-  return SystemError("write", path);
+  return WriteFileAtomically(folder_ + "/" + kListName, text);
 }
 
 std::vector<std::string> KeptProcesses::Names() const {
@@ -131,9 +131,14 @@ std::vector<std::string> KeptProcesses::Names() const {
 }
 
 bool KeptProcesses::IsAlive(const std::string& name) const {
-  return std::any_of(list_.begin(), list_.end(), [&](const Kept& one) {
-    return one.name == name && IsThere(one.pid, one.start);
-  });
+  return std::any_of(list_.begin(), list_.end(),
+                     [&](const Kept& one) { return one.name == name && IsOurs(one); });
+}
+
+std::string KeptProcesses::Note(const std::string& name) const {
+  const auto found =
+      std::find_if(list_.begin(), list_.end(), [&](const Kept& one) { return one.name == name; });
+  return found == list_.end() ? "" : found->note;
 }
 
 std::string KeptProcesses::LogPath(const std::string& name) const {
@@ -177,14 +182,14 @@ absl::Status KeptProcesses::Start(const KeptCommand& command) {
   gate.group = ProcessGroup::kOwnSession;
   Kept kept;
   kept.name = command.name;
+  kept.note = command.note;
   DT_ASSIGN_OR_RETURN(kept.pid, Spawn(gate));
   theirs = UniqueFd();
   const std::optional<Stat> stat = ReadStat(kept.pid);
   if (!stat.has_value()) return SystemError("read", absl::StrCat("/proc/", kept.pid, "/stat"));
   kept.start = stat->start;
-  DT_RETURN_IF_ERROR(Append(kept));
-  std::erase_if(list_, [&](const Kept& one) { return one.name == kept.name; });
-  list_.push_back(kept);
+  Put(kept);
+  DT_RETURN_IF_ERROR(Write());
   if (write(ours.get(), "go\n", 3) != 3) return SystemError("start", program);
   return absl::OkStatus();
 }
@@ -192,15 +197,15 @@ absl::Status KeptProcesses::Start(const KeptCommand& command) {
 std::vector<KeptProcesses::Kept> KeptProcesses::Left(const Kept& kept) const {
   std::vector<Kept> left;
   const std::optional<Stat> leader = ReadStat(kept.pid);
-  if (leader.has_value() && leader->start != kept.start) return left;  // another one's number now
+  // Another one's number now.
+  if (leader.has_value() && leader->Alive() && !IsOurs(kept)) return left;
   std::error_code code;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", code)) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
     if (pid <= 0) continue;
     const std::optional<Stat> stat = ReadStat(pid);
     const bool own = stat.has_value() && stat->Alive() && stat->session == kept.pid;
-    if (own && (pid == kept.pid || HasMark(pid, folder_)))
-      left.push_back({pid, stat->start, kept.name});
+    if (own && HasMark(pid, folder_)) left.push_back({pid, stat->start, kept.name, ""});
   }
   return left;
 }
@@ -211,7 +216,7 @@ absl::Status KeptProcesses::End(const std::vector<std::string>& names, absl::Dur
   for (const Kept& one : list_) {
     if (std::find(names.begin(), names.end(), one.name) == names.end()) continue;
     ending.push_back(one);
-    Signal(one.pid, one.start, SIGTERM);
+    Signal(one, SIGTERM);
   }
   const absl::Time kill_at = absl::Now() + patience;
   while (true) {
@@ -224,7 +229,7 @@ absl::Status KeptProcesses::End(const std::vector<std::string>& names, absl::Dur
     }
     if (absl::Now() >= kill_at) {
       for (const Kept& one : ending) {
-        for (const Kept& left : Left(one)) Signal(left.pid, left.start, SIGKILL);
+        for (const Kept& left : Left(one)) Signal(left, SIGKILL);
       }
     }
     if (!pause(kLook)) {
@@ -234,12 +239,8 @@ absl::Status KeptProcesses::End(const std::vector<std::string>& names, absl::Dur
 }
 
 absl::Status KeptProcesses::Forget() {
-  std::erase_if(list_, [](const Kept& one) { return !IsThere(one.pid, one.start); });
-  std::string text;
-  for (const Kept& one : list_) {
-    absl::StrAppend(&text, one.pid, " ", one.start, " ", one.name, "\n");
-  }
-  return WriteFileAtomically(folder_ + "/" + kListName, text);
+  std::erase_if(list_, [this](const Kept& one) { return !IsOurs(one); });
+  return Write();
 }
 
 }  // namespace dt::cli

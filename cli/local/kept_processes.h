@@ -1,12 +1,13 @@
 // kept_processes.h: programs in the background that outlive dtctl and of which none is lost.
 //
-// Role:      starts, finds and ends them, by a list in a folder. A process is known by its number
-//            and start time, since numbers are reused: no foreign process is ever signalled.
+// Role:      starts, finds and ends them, by a list in a folder. A process is known by its number,
+//            its start time and a mark in its environment, since numbers are reused and after a
+//            reboot start times too: no foreign process is ever signalled.
 // Ownership: the list, not this object: the processes go on when it is gone.
 // Threads:   one thread; another dtctl with the same folder waits for its lock.
 // Errors:    Unavailable, FailedPrecondition or DeadlineExceeded, naming the program and its log.
-// Invariant: a process runs its program only once it is in the list, so that a dtctl killed at any
-//            moment leaves nothing behind that the next one does not know.
+// Invariant: a process runs its program only once it is in the list, which is replaced as a whole:
+//            a dtctl killed at any moment leaves nothing behind that the next one does not know.
 // Tests:     tests/cli/local/kept_processes_test.cc, with real processes
 #pragma once
 
@@ -28,6 +29,7 @@ struct KeptCommand {
   std::string name;                    // in the list, one alive at a time; no spaces
   std::vector<std::string> arguments;  // the program's path first
   Environment env;                     // over this process's environment
+  std::string note = "";               // a word of the caller's, kept in the list; no spaces
 };
 
 class KeptProcesses {
@@ -42,6 +44,8 @@ class KeptProcesses {
   // Names in the list, in the order of their start, whether they are alive or not.
   std::vector<std::string> Names() const;
   bool IsAlive(const std::string& name) const;
+  // Its command's; "" when it has none or is not in the list.
+  std::string Note(const std::string& name) const;
   std::string LogPath(const std::string& name) const;
   // The end of its log, for an error.
   std::string LogTail(const std::string& name) const;
@@ -60,10 +64,14 @@ class KeptProcesses {
     pid_t pid = 0;
     uint64_t start = 0;  // in clock ticks since boot, as in /proc/PID/stat
     std::string name;
+    std::string note;
   };
   KeptProcesses(std::string folder, UniqueFd lock);
-  absl::Status Read();
-  absl::Status Append(const Kept& kept) const;
+  void Read();
+  absl::Status Write() const;
+  void Put(const Kept& kept);
+  bool IsOurs(const Kept& kept) const;
+  void Signal(const Kept& kept, int signal) const;
   // Those of its session that are alive, itself included.
   std::vector<Kept> Left(const Kept& kept) const;
 

@@ -1,7 +1,5 @@
 #include "cli/remote/contexts.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/view/format.h"
+#include "common/file_lock.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -84,6 +83,20 @@ absl::StatusOr<Contexts> ParseTree(const YAML::Node& tree, const std::string& pa
     }
   }
   return contexts;
+}
+
+// Where what is written to `path` must go: people keep such files elsewhere and link them here. Not
+// canonical(), which fails where the file is not there yet.
+absl::StatusOr<std::string> BehindLinks(const std::string& path) {
+  constexpr int kLinks = 40;  // as many as the kernel follows
+  std::filesystem::path file = path;
+  std::error_code code;
+  for (int i = 0; i <= kLinks; ++i) {
+    const std::filesystem::path next = std::filesystem::read_symlink(file, code);
+    if (code) return file.string();
+    file = file.parent_path() / next;
+  }
+  return Refused(path, "its links lead to each other");
 }
 
 TlsFiles EnvironmentTls(const Variables& environment) {
@@ -175,18 +188,20 @@ absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
 }
 
 absl::Status ChangeContexts(const std::string& path,
+                            const std::function<bool(absl::Duration)>& pause,
                             const std::function<absl::Status(Contexts&)>& change) {
   if (path.empty()) {
     return absl::InvalidArgumentError(
         "there is no place to keep contexts: neither XDG_CONFIG_HOME nor HOME is set");
   }
-  DT_RETURN_IF_ERROR(MakeFolders(std::filesystem::path(path).parent_path().string()));
-  const std::string lock_path = path + ".lock";
-  const UniqueFd lock(open(lock_path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) return SystemError("lock", lock_path);
+  DT_ASSIGN_OR_RETURN(const std::string target, BehindLinks(path));
+  DT_RETURN_IF_ERROR(MakeFolders(std::filesystem::path(target).parent_path().string()));
+  // Beside the file that is written, which several links may lead to.
+  DT_ASSIGN_OR_RETURN(const UniqueFd lock, AwaitLock(target + ".lock", "another 'dtctl'",
+                                                     limits::kContextsLockPatience, pause));
   DT_ASSIGN_OR_RETURN(Contexts contexts, ReadContexts(path));
   DT_RETURN_IF_ERROR(change(contexts));
-  return WriteFileAtomically(path, ContextsText(contexts));
+  return WriteFileAtomically(target, ContextsText(contexts));
 }
 
 absl::StatusOr<ClientOptions> ChooseCoordinator(const CoordinatorFlags& flags,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "cli/remote/client.h"
 
 namespace dt::cli {
@@ -48,7 +49,10 @@ absl::StatusOr<Contexts> ParseContexts(const std::string& text, const std::strin
 std::string ContextsText(const Contexts& contexts);  // YAML
 // No file: no contexts.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
+// A file that is a link stays one: what it points to is changed. `pause` is as AwaitLock's. Errors:
+// those of `change`; DeadlineExceeded when another dtctl keeps the file's lock; Cancelled.
 absl::Status ChangeContexts(const std::string& path,
+                            const std::function<bool(absl::Duration)>& pause,
                             const std::function<absl::Status(Contexts&)>& change);
 
 // What was written on the command line.

@@ -49,6 +49,12 @@ class Session {
   SharedOptions& options() { return options_; }
   const Terminal& terminal() const { return terminal_; }
   Interrupt& interrupt() { return interrupt_; }
+  // Waits for the time that it is given; false at Ctrl-C, at once.
+  std::function<bool(absl::Duration)> Pause() {
+    return [this](absl::Duration duration) {
+      return interrupt_.Wait(duration) != Interrupt::Woken::kByInterrupt;
+    };
+  }
   const Pace& pace() const { return pace_; }
   std::ostream& out() { return *terminal_.out; }
   Format format() const { return options_.format; }

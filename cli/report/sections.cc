@@ -43,7 +43,8 @@ std::string CountsText(const v1::ExperimentSummary& summary) {
                    " finished, ", FailedText(summary));
   for (const auto& [count, word] :
        {std::pair(summary.cancelled(), "cancelled"), std::pair(summary.running(), "running"),
-        std::pair(summary.pending(), "waiting")}) {
+        std::pair(summary.pending(), "waiting"),
+        std::pair(summary.stopped_early(), "stopped early")}) {
     if (count > 0) absl::StrAppend(&text, ", ", FormatCount(count), " ", word);
   }
   return text;

@@ -148,10 +148,13 @@ TextTable TrialList(const Experiment& experiment) {
   table.header = {"trial"};
   for (const SweptParameter& one : swept) table.header.push_back(one.path);
   table.text_columns = table.header.size() + 1;
+  const std::string& metric = experiment.found.summary().metric();
+  const bool own_column = NeedsColumn(metric);
   for (const char* name : {"outcome", "step", "loss", "validation loss", "best", "perplexity",
                            "batch-mean perplexity", "epochs", "seconds per epoch", "tokens/s"}) {
     table.header.emplace_back(name);
   }
+  if (own_column) table.header.push_back(metric);
   for (const Trial* one : BestFirst(experiment)) {
     const Trial& trial = *one;
     const Result result = ResultOf(trial);
@@ -167,6 +170,7 @@ TextTable TrialList(const Experiment& experiment) {
           FixedText(result.seconds_per_epoch), FormatRate(result.tokens_per_second)}) {
       row.push_back(std::move(text));
     }
+    if (own_column) row.push_back(FormatLoss(trial.summary.metric_value()));
   }
   return table;
 }

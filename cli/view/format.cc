@@ -15,20 +15,6 @@ namespace {
 
 constexpr char kEllipsis[] = "…";
 
-// One code point and how many bytes it took; a broken sequence is taken byte by byte.
-struct CodePoint {
-  uint32_t value = 0;
-  size_t bytes = 1;
-};
-
-CodePoint Decode(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const size_t length = std::max<size_t>(1, Utf8Length(text));
-  uint32_t value = length == 1 ? byte(0) : byte(0) & (0xFF >> (length + 1));
-  for (size_t i = 1; i < length; ++i) value = (value << 6) | (byte(i) & 0x3F);
-  return {value, length};
-}
-
 int WidthOf(uint32_t c) {
   const bool combining =
       (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F);
@@ -140,8 +126,8 @@ absl::StatusOr<absl::Duration> ParseDuration(std::string_view text) {
 int DisplayWidth(std::string_view text) {
   int width = 0;
   while (!text.empty()) {
-    const CodePoint point = Decode(text);
-    width += WidthOf(point.value);
+    const Character point = FirstCharacter(text);
+    width += WidthOf(point.code_point);
     text.remove_prefix(point.bytes);
   }
   return width;
@@ -153,8 +139,8 @@ std::string Truncate(std::string_view text, int width) {
   std::string kept;
   int used = 0;
   while (!text.empty()) {
-    const CodePoint point = Decode(text);
-    const int columns = WidthOf(point.value);
+    const Character point = FirstCharacter(text);
+    const int columns = WidthOf(point.code_point);
     if (used + columns > width - 1) break;
     used += columns;
     kept += text.substr(0, point.bytes);

@@ -114,7 +114,7 @@ std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
                 {absl::StrCat("  ", Printable(experiment.name()), "  ")},
                 {word.text, word.style},
                 {absl::StrCat(dot, FormatCount(DoneCount(experiment)), " of ",
-                              Plural(experiment.trials(), "trial"), " done")}};
+                              Plural(TrialsInAll(experiment), "trial"), " done")}};
   if (experiment.failed() > 0) {
     first.push_back({absl::StrCat(dot, FailedText(experiment)), Style::kBad});
   }
@@ -189,7 +189,7 @@ std::string SummaryText(const LiveState& state) {
   std::string text = absl::StrCat(experiment.experiment(), " ", Word(experiment.state()), ": ",
                                   FormatRatio(experiment.progress_ratio()), ", ",
                                   FormatCount(DoneCount(experiment)), " of ",
-                                  Plural(experiment.trials(), "trial"), " done");
+                                  Plural(TrialsInAll(experiment), "trial"), " done");
   if (!Ended(experiment.state()) && experiment.eta_seconds() >= 0) {
     absl::StrAppend(&text, ", about ", FormatElapsed(std::ceil(experiment.eta_seconds())), " left");
   }
@@ -311,7 +311,7 @@ Table ResultTable(const LiveState& state, size_t count) {
   const v1::ExperimentSummary& experiment = state.experiment;
   const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()));
   const std::vector<Swept> swept = SweptParameters(state.trials);
-  const bool other_metric = experiment.metric() != "val_loss";
+  const bool other_metric = NeedsColumn(experiment.metric());
   Table table;
   table.columns = {{"TRIAL"}};
   for (const Swept& one : swept) {

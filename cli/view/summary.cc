@@ -68,12 +68,20 @@ Cell StateCell(const v1::TrialSummary& trial) {
   std::string text = Word(trial.state());
   const std::string cause = Word(trial.cause());
   if (trial.state() == v1::TRIAL_FAILED && !cause.empty()) absl::StrAppend(&text, ": ", cause);
+  if (trial.state() == v1::TRIAL_FINISHED && trial.cause() == v1::CAUSE_STOPPED_EARLY) {
+    return {"stopped early", Style::kDim};
+  }
   return {text.empty() ? kNone : text, StyleOf(trial.state())};
 }
 
 Cell StateCell(v1::ExperimentState state) {
   const std::string word = Word(state);
   return {word.empty() ? kNone : word, StyleOf(state)};
+}
+
+uint32_t TrialsInAll(const v1::ExperimentSummary& experiment) {
+  const bool more = experiment.search_end().empty() && !Ended(experiment.state());
+  return more ? std::max(experiment.trials(), experiment.planned_trials()) : experiment.trials();
 }
 
 std::string FailedText(const v1::ExperimentSummary& experiment) {
@@ -208,6 +216,10 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
         break;
     }
   }
+}
+
+bool NeedsColumn(const std::string& metric) {
+  return !metric.empty() && metric != "val_loss" && metric != "loss";
 }
 
 std::string BestText(const v1::TrialSummary& trial) {

@@ -24,6 +24,8 @@ Cell StateCell(const v1::TrialSummary& trial);
 Cell StateCell(v1::ExperimentState state);
 
 // "3 failed", "3 failed: oom", "3 failed, 1 of them oom": running out of memory is a result.
+// Those that its search will still propose among them.
+uint32_t TrialsInAll(const v1::ExperimentSummary& experiment);
 std::string FailedText(const v1::ExperimentSummary& experiment);
 
 // `ratio` of a bar `width` columns wide; 0 to 1, anything else is clamped.
@@ -51,6 +53,10 @@ std::string TorchText(const v1::Provenance& provenance);  // "2.11.0, CUDA 13.0,
 // VAL LOSS is the newest evaluation's, BEST the lowest of all.
 enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kAllReduce, kLeft, kTime };
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
+
+// Whether search.metric is one that these columns do not show, so that a table has one more, under
+// its name.
+bool NeedsColumn(const std::string& metric);
 
 // The lowest validation loss and its step: "2.0000 at 40"; "-" before the first evaluation.
 std::string BestText(const v1::TrialSummary& trial);

@@ -136,7 +136,12 @@ absl::Status ApplyTrialsAdded(DurableState& state, const v1::TrialsAdded& fact, 
                      " trials: its search has ended, or the record has no trials"));
   }
   experiment->ended_wall_ms = 0;
-  return AddTrials(*experiment, fact.trials());
+  const size_t before = experiment->trials.size();
+  DT_RETURN_IF_ERROR(AddTrials(*experiment, fact.trials()));
+  for (int i = 0; i < fact.reasons_size(); ++i) {
+    experiment->trials[before + static_cast<size_t>(i)].chosen = fact.reasons(i);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, int64_t wall_ms) {
@@ -144,7 +149,7 @@ absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, 
   if (experiment == nullptr || fact.trial() > experiment->trials.size()) {
     return NotKnown("SearchEnded", ToString(TrialId{fact.experiment(), fact.trial()}));
   }
-  if (!experiment->MoreMayCome()) {
+  if (experiment->search_ended) {
     return absl::FailedPreconditionError(
         absl::StrCat("journal: the search of experiment ", experiment->id, " ends a second time"));
   }
@@ -289,7 +294,8 @@ bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvalu
     return std::isfinite(it.metric) && IsValid(subject.trial, it.attempt, it.step);
   };
   if (!counts(a) || !counts(b)) return !counts(b);
-  return Maximizes(subject.experiment) ? a.metric > b.metric : a.metric < b.metric;
+  const search::Goal goal = GoalOf(subject.experiment);
+  return search::CostOf(goal, a.metric) < search::CostOf(goal, b.metric);
 }
 
 absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
@@ -300,10 +306,26 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   const std::string& metric = subject.experiment.spec.search().metric();
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
                  MetricIn(fact.evaluation(), metric)});
+  CountValidation(subject.experiment, all.back(), subject.trial);
   if (all.size() > limits::kEvaluationsPerTrial) {
     // The oldest goes, unless it is the best so far.
     all.erase(all.begin() + (IsBetter(subject, all[1], all[0]) ? 0 : 1));
   }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyRungDecided(DurableState& state, const v1::RungDecided& fact, int64_t) {
+  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "RungDecided"));
+  std::vector<KnownRung>& all = subject.trial.rungs;
+  const bool again = std::any_of(all.begin(), all.end(), [&fact](const KnownRung& known) {
+    return known.rung == fact.rung();
+  });
+  if (again || fact.rung() == 0) {
+    return absl::FailedPreconditionError(absl::StrCat("journal: trial ", ToString(subject.id),
+                                                      " is entered at rung ", fact.rung(),
+                                                      " a second time, or there is no such rung"));
+  }
+  all.push_back({fact.rung(), fact.step(), fact.cost(), fact.goes_on()});
   return absl::OkStatus();
 }
 
@@ -381,6 +403,7 @@ absl::Status ApplyTrialEnded(DurableState& state, const v1::TrialEnded& fact, in
   subject.trial.message = fact.message();
   subject.trial.ended_wall_ms = wall_ms;
   if (fact.cause() == v1::CAUSE_OOM) ++subject.experiment.oom;
+  if (fact.cause() == v1::CAUSE_STOPPED_EARLY) ++subject.experiment.stopped_early;
   if (subject.experiment.AllEnded()) subject.experiment.ended_wall_ms = wall_ms;
   return absl::OkStatus();
 }
@@ -390,11 +413,16 @@ absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact
   DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kRetriedByPerson));
   Trial& trial = subject.trial;
   if (trial.cause == v1::CAUSE_OOM) --subject.experiment.oom;
+  if (trial.cause == v1::CAUSE_STOPPED_EARLY) --subject.experiment.stopped_early;
   trial.cause = v1::CAUSE_UNSPECIFIED;
   trial.message.clear();
   trial.ended_wall_ms = 0;
   trial.tries = Tries{};
   trial.retry_after_ms = 0;
+  trial.validated = {};
+  trial.means.clear();
+  // That it failed on its way to a rung is taken back.
+  std::erase_if(trial.rungs, [](const KnownRung& known) { return std::isinf(known.cost); });
   subject.experiment.ended_wall_ms = 0;
   subject.experiment.cancel_requested = false;
   return absl::OkStatus();
@@ -456,6 +484,8 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyTrialsAdded(state, record.trials_added(), wall_ms);
     case v1::Record::kSearchEnded:
       return ApplySearchEnded(state, record.search_ended(), wall_ms);
+    case v1::Record::kRungDecided:
+      return ApplyRungDecided(state, record.rung_decided(), wall_ms);
     case v1::Record::kNumbersSkipped:
       return ApplyNumbersSkipped(state, record.numbers_skipped(), wall_ms);
     case v1::Record::FACT_NOT_SET:

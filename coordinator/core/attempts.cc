@@ -15,6 +15,7 @@
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
 
@@ -33,6 +34,15 @@ void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   fact.set_cause(cause);
   fact.set_message(CleanText(message, limits::kTextBytes));
   Journal(turn, std::move(record));
+  OnTrialOver(turn, id);
+}
+
+// Of one that has no gang.
+void EndWaiting(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
+                const std::string& message) {
+  Withdraw(turn.state, id);
+  turn.live().without_storage.erase(id);
+  EndTrial(turn, id, state, cause, message);
 }
 
 // The backoff before the next attempt; nullopt: none follows.
@@ -252,6 +262,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
       BackoffOf(trial, tries, attempt.spec.retries(), consequence);
   LogEnd(turn, attempt, end, backoff);
   Journal(turn, EndOfAttempt(attempt, recorded, end, backoff));
+  if (end.cause == v1::CAUSE_FINISHED) turn.live().told.erase(attempt.token);
   if (!backoff.has_value()) {
     const bool finished = consequence == Consequence::kFinishes;
     const bool retried =
@@ -446,10 +457,7 @@ LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
   const Trial& trial = GetTrial(turn.durable(), id);
   if (trial.state == v1::TRIAL_PENDING) {
-    Withdraw(turn.state, id);
-    turn.live().without_storage.erase(id);
-    EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, reason);
-    return;
+    return EndWaiting(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, reason);
   }
   const auto found = turn.live().attempts.find(trial.attempts.back().token);
   DT_CHECK(found != turn.live().attempts.end());
@@ -458,6 +466,21 @@ void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
   attempt.Enter(Cancelling{});
   DisarmAttempt(turn.live(), attempt);
   if (!Mutated(Mutant::kCancelUnsent)) MarkMembersDue(turn.live(), attempt);
+}
+
+void EndEarly(Turn& turn, TrialId id, const std::string& why) {
+  const Trial& trial = GetTrial(turn.durable(), id);
+  if (IsTerminal(trial.state)) return;
+  if (trial.state == v1::TRIAL_PENDING) {
+    const bool ran = std::any_of(trial.attempts.begin(), trial.attempts.end(),
+                                 [](const Attempt& attempt) { return attempt.ran; });
+    return EndWaiting(turn, id, ran ? v1::TRIAL_FINISHED : v1::TRIAL_CANCELLED,
+                      v1::CAUSE_STOPPED_EARLY, why);
+  }
+  LiveAttempt& attempt = *turn.live().attempts.at(trial.attempts.back().token);
+  if (!attempt.Open()) return;
+  Settle(turn, attempt,
+         {.rank = -1, .cause = v1::CAUSE_STOPPED_EARLY, .message = why, .step = attempt.step});
 }
 
 }  // namespace dt

@@ -45,6 +45,9 @@ LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
 void FreeLeft(LiveState& live);
 // REQUIRES: CancelRequested has been applied; the trial is not ended.
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason);
+// A rule of its search ends the trial before its time: one that trained is finished with what it
+// has, one that never did is cancelled. One that has ended, or is being cancelled, stays as it is.
+void EndEarly(Turn& turn, TrialId id, const std::string& why);
 // The worker told of this attempt what cannot be true; it is left out and counted.
 void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt);
 void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now);

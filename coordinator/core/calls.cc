@@ -60,6 +60,7 @@ absl::StatusOr<v1::CancelResponse> Cancel(Turn& turn, const v1::CancelRequest& r
   fact.set_trial(target.trial);
   fact.set_reason(reason);
   Journal(turn, std::move(record));
+  KeepTicket(turn.state, target.experiment);
   for (const TrialId id : trials) CancelTrial(turn, id, reason);
   return response;
 }
@@ -121,7 +122,7 @@ absl::StatusOr<v1::DeleteResponse> Delete(Turn& turn, const v1::DeleteRequest& r
     }
   }
   for (const Trial& trial : experiment.trials) {
-    if (!trial.attempts.empty()) turn.live().rows_until.erase(trial.attempts.back().token);
+    if (!trial.attempts.empty()) turn.live().told.erase(trial.attempts.back().token);
   }
   ForgetAttempts(turn, id);
   v1::Record record;

@@ -1,5 +1,8 @@
 #include "coordinator/core/claims.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "common/view.h"
 #include "spec/table/field.h"
@@ -46,20 +49,40 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Running& running) {
                       "; it was to begin anew");
 }
 
-std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint64_t rows_until) {
+std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows) {
   const uint64_t resumed = claimant.attempt.resumed_step;
+  if (HasToldItsRows(claimant.attempt)) {
+    return absl::StrCat("a row of step ", rows.first_step(), " after it finished");
+  }
   if (rows.first_step() <= resumed) {
     return absl::StrCat("a row of step ", rows.first_step(), "; the attempt resumed from step ",
                         resumed);
   }
-  if (rows.first_step() <= rows_until) {
-    return absl::StrCat("a row of step ", rows.first_step(), " after that of step ", rows_until);
+  if (rows.first_step() <= claimant.told.row) {
+    return absl::StrCat("a row of step ", rows.first_step(), " after that of step ",
+                        claimant.told.row);
   }
   return Beyond(claimant, rows.last_step());
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluation) {
+  const uint64_t resumed = claimant.attempt.resumed_step;
+  if (evaluation.step() < resumed) {
+    return absl::StrCat("an evaluation of step ", evaluation.step(),
+                        "; the attempt resumed from step ", resumed);
+  }
+  // Only the newest attempt's are taken, so that its newest, if it has any, is the trial's.
+  const std::vector<KnownEvaluation>& taken = claimant.trial.evaluations;
+  if (!taken.empty() && taken.back().attempt == claimant.id.attempt &&
+      evaluation.step() <= taken.back().step) {
+    return absl::StrCat("an evaluation of step ", evaluation.step(), " after that of step ",
+                        taken.back().step);
+  }
   return Beyond(claimant, evaluation.step());
+}
+
+std::string DoubtAbout(const v1::LogChunk& log) {
+  return log.text().empty() && log.dropped_lines() == 0 ? "a piece of its log without a line" : "";
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkpoint) {
@@ -69,6 +92,13 @@ std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkp
     return absl::StrCat("a checkpoint at '", checkpoint.path(), "'; its place is ", expected);
   }
   if (std::string doubt = OtherStorage(claimant, checkpoint); !doubt.empty()) return doubt;
+  uint64_t newest = claimant.told.checkpoint;
+  for (const KnownCheckpoint& known : claimant.trial.checkpoints) {
+    if (known.attempt == claimant.id.attempt) newest = std::max(newest, known.ref.step());
+  }
+  if (checkpoint.step() <= newest) {
+    return absl::StrCat("a checkpoint of step ", checkpoint.step(), " after that of step ", newest);
+  }
   return Beyond(claimant, checkpoint.step());
 }
 

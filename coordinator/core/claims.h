@@ -10,6 +10,7 @@
 #include <string>
 
 #include "coordinator/core/durable.h"
+#include "coordinator/core/live.h"
 #include "dtrain/v1/fleet.pb.h"
 
 namespace dt {
@@ -20,14 +21,17 @@ struct Claimant {
   const Trial& trial;
   const Attempt& attempt;
   const std::string& storage_id;  // of the worker
+  ToldSteps told;
 };
 
 // `max_steps` of the specification; 0: the target follows from the data.
 std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, int64_t max_steps);
 std::string DoubtAbout(const Claimant& claimant, const v1::Running& running);
-// `rows_until`: the newest row taken of this attempt; 0: none.
-std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows, uint64_t rows_until);
+// An attempt tells of a step's row, evaluation and checkpoint once each, and its steps rise: what
+// it can tell is bounded by its target.
+std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows);
 std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluation);
+std::string DoubtAbout(const v1::LogChunk& log);
 std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkpoint);
 // `rank`: what others than rank 0 say of having finished decides nothing.
 std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t rank);

@@ -80,6 +80,11 @@ bool Sweeps(const Experiment& experiment, const char* path) {
 
 }  // namespace
 
+DemandClass DemandOf(const Experiment& experiment) {
+  const v1::Resources& base = experiment.spec.base().resources();
+  return {DeviceKindOf(base.device()), std::clamp<int32_t>(base.gpus(), 1, limits::kWorldSizeMax)};
+}
+
 DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
   const v1::Resources& base = experiment.spec.base().resources();
   std::string device = base.device();
@@ -142,12 +147,27 @@ void Add(const v1::Pace& by, v1::Pace& sum) {
   sum.set_comm_exposed_seconds(sum.comm_exposed_seconds() + by.comm_exposed_seconds());
 }
 
-bool Maximizes(const Experiment& experiment) {
-  return experiment.spec.search().goal() == "maximize";
+search::Goal GoalOf(const Experiment& experiment) {
+  return experiment.spec.search().goal() == "maximize" ? search::Goal::kMaximize
+                                                       : search::Goal::kMinimize;
+}
+
+bool ComparesMeans(const Experiment& experiment) {
+  return experiment.spec.base().stop().median().after() > 0 ||
+         Sweeps(experiment, "stop.median.after");
+}
+
+void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,
+                     Trial& trial) {
+  const double cost = search::CostOf(GoalOf(experiment), evaluation.metric);
+  if (!search::Count(trial.validated, evaluation.step, cost)) return;
+  if (!ComparesMeans(experiment) || trial.means.size() >= limits::kEvaluationsPerTrial) return;
+  trial.means.push_back({evaluation.step, trial.validated.mean});
 }
 
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric) {
   if (metric == "val_loss") return evaluation.loss();
+  if (metric == "loss" && evaluation.has_train_loss()) return evaluation.train_loss();
   if (metric == "hellaswag_acc" && evaluation.has_hellaswag_acc()) {
     return evaluation.hellaswag_acc();
   }

@@ -20,6 +20,7 @@
 #include "common/ids.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/placement.h"
+#include "coordinator/search/stopping.h"
 #include "dtrain/v1/model.pb.h"
 #include "dtrain/v1/record.pb.h"
 
@@ -53,6 +54,11 @@ struct Attempt {
   bool progressed = false;  // registered a checkpoint beyond where it resumed
 };
 
+// It finished: rank 0 told its rows before it said so, and none can follow.
+inline bool HasToldItsRows(const Attempt& attempt) {
+  return attempt.state == AttemptState::kEnded && attempt.cause == v1::CAUSE_FINISHED;
+}
+
 struct KnownCheckpoint {
   uint32_t attempt = 0;
   v1::CheckpointRef ref;
@@ -63,6 +69,20 @@ struct KnownEvaluation {
   uint64_t step = 0;
   double loss = kNotANumber;
   double metric = kNotANumber;  // what the experiment's search.metric was then
+};
+
+// A trial's entry at a rung of its search's ladder, which decided whether it went on.
+struct KnownRung {
+  uint32_t rung = 0;  // from 1
+  uint64_t step = 0;
+  double cost = kNotANumber;  // +inf: it failed on its way there
+  bool goes_on = false;
+};
+
+// The mean cost of a trial's validations up to one of them.
+struct MeanAt {
+  uint64_t step = 0;
+  double mean = 0;
 };
 
 // Ends of attempts that were followed by another, since the last progress; each is held against
@@ -80,6 +100,7 @@ struct Trial {
   int64_t retry_after_ms = 0;      // backoff before the next attempt, from the last end
   int64_t ended_wall_ms = 0;       // 0: not ended
   std::string expanded;            // serialized v1::ExpandedTrial; see ExpandedOf
+  std::string chosen;              // why a search proposed it; "": it was there from the start
   std::string prepared;            // serialized v1::Prepared of the newest attempt that had one
   double last_loss = kNotANumber;  // of last_row
   std::string last_row;            // serialized v1::StepRow, newest of the last ended attempt
@@ -88,6 +109,9 @@ struct Trial {
   std::vector<Attempt> attempts;   // by number, from 1
   std::vector<KnownCheckpoint> checkpoints;  // in order of registration
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
+  std::vector<KnownRung> rungs;              // in order of decision
+  search::Standing validated;                // what the rules of `stop` go by
+  std::vector<MeanAt> means;  // of the first kEvaluationsPerTrial, where stop.median compares them
 };
 
 struct Experiment {
@@ -114,8 +138,9 @@ struct Experiment {
   uint32_t finished = 0;
   uint32_t failed = 0;
   uint32_t cancelled = 0;
-  uint32_t oom = 0;       // of failed
-  uint32_t attempts = 0;  // ever started
+  uint32_t oom = 0;            // of failed
+  uint32_t stopped_early = 0;  // of finished and cancelled
+  uint32_t attempts = 0;       // ever started
 
   uint32_t Ended() const { return finished + failed + cancelled; }
   bool MoreMayCome() const { return !search_ended && trials.size() < planned; }
@@ -147,9 +172,15 @@ v1::ExperimentState StateOf(const Experiment& experiment);
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
 // What a trial needs, read from the specification without resolving all of it.
 DemandClass DemandOf(const Experiment& experiment, const Trial& trial);
+// The same of a trial that is not known yet. REQUIRES: resources are not swept.
+DemandClass DemandOf(const Experiment& experiment);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
-// Whether the highest value of the experiment's metric is its best.
-bool Maximizes(const Experiment& experiment);
+// Of search.metric.
+search::Goal GoalOf(const Experiment& experiment);
+// Whether stop.median may ask for the means of its trials.
+bool ComparesMeans(const Experiment& experiment);
+// What the rules of `stop` will know of it: a step counts once.
+void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation, Trial& trial);
 // What an evaluation says of a metric, by the name that search.metric has for it; NaN: nothing.
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before

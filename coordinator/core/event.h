@@ -59,18 +59,8 @@ struct StreamClosed {
 // Time has passed; leases, backoffs and timeouts are looked at.
 struct Tick {};
 
-// A search gives a running experiment more trials; the core numbers them.
-struct TrialsProposed {
-  v1::TrialsAdded added;
-};
-
-// A search is over, though fewer trials than planned were made.
-struct SearchOver {
-  v1::SearchEnded ended;
-};
-
 struct Event {
-  std::variant<ClientCall, ReportReceived, StreamClosed, Tick, TrialsProposed, SearchOver> what;
+  std::variant<ClientCall, ReportReceived, StreamClosed, Tick> what;
   std::array<uint64_t, 2>
       entropy{};     // fresh random bits; attempt tokens and seeds derive from them
   size_t bytes = 0;  // size on the wire: the mailbox is bounded in bytes too

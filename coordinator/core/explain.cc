@@ -87,8 +87,10 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   }
   const std::optional<TrialId> head = HeadOf(state.live, demand.device);
   if (head.has_value() && *head != id) {
-    return absl::StrCat(decision.reason, "; its place in the queue is behind trial ",
-                        ToString(*head));
+    return absl::StrCat(decision.reason, "; its place in the queue is behind ",
+                        IsTicket(*head)
+                            ? absl::StrCat("the next trial of experiment ", head->experiment)
+                            : absl::StrCat("trial ", ToString(*head)));
   }
   return absl::StrCat(decision.reason, "; it is next");
 }
@@ -102,6 +104,9 @@ std::string ExplainSentences(const State& state, TrialId id, absl::Duration now)
   if (IsActive(trial.state) && live != nullptr) return ExplainActive(state, trial, *live, now);
   const std::string attempts = absl::StrCat("after ", trial.attempts.size(),
                                             trial.attempts.size() == 1 ? " attempt" : " attempts");
+  if (trial.cause == v1::CAUSE_STOPPED_EARLY) {
+    return absl::StrCat("ended early ", attempts, ": ", trial.message);
+  }
   if (trial.state == v1::TRIAL_FINISHED) return absl::StrCat("finished ", attempts);
   if (trial.state == v1::TRIAL_CANCELLED) {
     return absl::StrCat("cancelled ", attempts, ": ", trial.message);

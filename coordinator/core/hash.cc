@@ -54,7 +54,11 @@ void AddTrial(Digest& digest, const Trial& trial) {
       .Add(trial.target_steps);
   digest.Add(static_cast<uint64_t>(trial.retry_after_ms));
   digest.Add(static_cast<uint64_t>(trial.ended_wall_ms));
-  digest.Add(trial.expanded).Add(trial.prepared).Add(trial.last_row).Add(trial.message);
+  digest.Add(trial.expanded)
+      .Add(trial.chosen)
+      .Add(trial.prepared)
+      .Add(trial.last_row)
+      .Add(trial.message);
   digest.Add(trial.pace.SerializeAsString());
   digest.Add(trial.attempts.size());
   for (const Attempt& attempt : trial.attempts) AddAttempt(digest, attempt);
@@ -67,6 +71,15 @@ void AddTrial(Digest& digest, const Trial& trial) {
     digest.Add(uint64_t{evaluation.attempt}).Add(evaluation.step).Add(evaluation.loss);
     digest.Add(evaluation.metric);
   }
+  digest.Add(trial.rungs.size());
+  for (const KnownRung& rung : trial.rungs) {
+    digest.Add(uint64_t{rung.rung}).Add(rung.step).Add(rung.cost);
+    digest.Add(static_cast<uint64_t>(rung.goes_on));
+  }
+  const search::Standing& validated = trial.validated;
+  digest.Add(validated.step).Add(validated.validations).Add(validated.best).Add(validated.mean);
+  digest.Add(static_cast<uint64_t>(validated.without_better)).Add(trial.means.size());
+  for (const MeanAt& mean : trial.means) digest.Add(mean.step).Add(mean.mean);
 }
 
 void AddExperiment(Digest& digest, const Experiment& experiment) {
@@ -82,7 +95,7 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   for (const std::string& path : experiment.resolved_paths) digest.Add(path);
   for (uint32_t count :
        {experiment.pending, experiment.active, experiment.finished, experiment.failed,
-        experiment.cancelled, experiment.oom, experiment.attempts}) {
+        experiment.cancelled, experiment.oom, experiment.stopped_early, experiment.attempts}) {
     digest.Add(uint64_t{count});
   }
   digest.Add(experiment.trials.size());

@@ -17,6 +17,7 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 
 namespace dt {
@@ -57,8 +58,11 @@ bool FindSender(Turn& turn, const std::string& token_bytes, Sender& sender) {
   return false;
 }
 
-Claimant ClaimantOf(const Sender& sender) {
-  return {sender.id, *sender.trial, *sender.recorded, sender.worker.hello.storage_id()};
+Claimant ClaimantOf(const Turn& turn, const Sender& sender) {
+  const auto& told = turn.state.live.told;
+  const auto found = told.find(sender.recorded->token);
+  return {sender.id, *sender.trial, *sender.recorded, sender.worker.hello.storage_id(),
+          found == told.end() ? ToldSteps{} : found->second};
 }
 
 void LeaveOut(Turn& turn, const Sender& sender, const std::string& doubt) {
@@ -84,7 +88,7 @@ void TakePrepared(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
   if (sender.rank != 0 || sender.live == nullptr || sender.live->Is<Leaving>()) return;
   if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
   const std::string doubt =
-      DoubtAbout(ClaimantOf(sender), prepared, sender.live->spec.train().max_steps());
+      DoubtAbout(ClaimantOf(turn, sender), prepared, sender.live->spec.train().max_steps());
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   v1::Record record;
   SetId(*record.mutable_attempt_prepared(), sender.id);
@@ -96,7 +100,7 @@ void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
   if (sender.rank != 0 || sender.live == nullptr) return;
   if (!Next(sender.recorded->state, AttemptMove::kRuns).has_value()) return;
   if (!Next(sender.trial->state, TrialMove::kAttemptRuns).has_value()) return;
-  const std::string doubt = DoubtAbout(ClaimantOf(sender), running);
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), running);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   v1::Record record;
   SetId(*record.mutable_attempt_running(), sender.id);
@@ -113,10 +117,9 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   if (sender.rank != 0) return;
   if (!sender.Newest() && !Mutated(Mutant::kRowsOfOldAttempts)) return;
   if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
-  uint64_t& until = turn.live().rows_until[sender.recorded->token];
-  const std::string doubt = DoubtAbout(ClaimantOf(sender), chunk, until);
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), chunk);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
-  until = chunk.last_step();
+  turn.live().told[sender.recorded->token].row = chunk.last_step();
   ChunkToStore& out = turn.effects.chunks.emplace_back();
   out.attempt = sender.id;
   out.first_step = chunk.first_step();
@@ -134,19 +137,21 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
 
 void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
   if (!TakesResults(sender)) return;
-  const std::string doubt = DoubtAbout(ClaimantOf(sender), evaluation);
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), evaluation);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   if (sender.live != nullptr) NoteProgress(*sender.live, evaluation.step(), turn.now.steady);
   v1::Record record;
   SetId(*record.mutable_evaluation(), sender.id);
   record.mutable_evaluation()->mutable_evaluation()->Swap(&evaluation);
   Journal(turn, std::move(record));
+  OnEvaluation(turn, sender.id.trial);
 }
 
 void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {
   if (!TakesResults(sender) || checkpoint.storage_id().empty()) return;
-  const std::string doubt = DoubtAbout(ClaimantOf(sender), checkpoint);
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), checkpoint);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
+  turn.live().told[sender.recorded->token].checkpoint = checkpoint.step();
   if (sender.live != nullptr) NoteProgress(*sender.live, checkpoint.step(), turn.now.steady);
   v1::Record record;
   SetId(*record.mutable_checkpoint(), sender.id);
@@ -162,7 +167,7 @@ void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
     return one.ref.storage_id() == removed.storage_id() && one.ref.path() == removed.path();
   });
   const uint32_t saved_by = known == all.end() ? 0 : known->attempt;
-  const std::string doubt = DoubtAboutRemoval(ClaimantOf(sender), removed, saved_by);
+  const std::string doubt = DoubtAboutRemoval(ClaimantOf(turn, sender), removed, saved_by);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   if (known == all.end()) return;
   v1::Record record;
@@ -176,7 +181,7 @@ void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
 
 void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   if (sender.live == nullptr) return;
-  const std::string doubt = DoubtAbout(ClaimantOf(sender), ended, sender.rank);
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   TakeRankEnd(turn, *sender.live,
               {.rank = sender.rank,
@@ -186,6 +191,9 @@ void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
 }
 
 void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
+  if (const std::string doubt = DoubtAbout(log); !doubt.empty()) {
+    return LeaveOut(turn, sender, doubt);
+  }
   LogToStore& out = turn.effects.logs.emplace_back();
   out.attempt = sender.id;
   out.rank = sender.rank;

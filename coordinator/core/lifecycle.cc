@@ -21,6 +21,7 @@ constexpr auto kTrialRules = std::to_array<TrialRule>({
     {v1::TRIAL_PENDING, TrialMove::kAttemptStarts, v1::TRIAL_STARTING},
     {v1::TRIAL_PENDING, TrialMove::kCancelRequested, v1::TRIAL_PENDING},  // its end follows
     {v1::TRIAL_PENDING, TrialMove::kEndsCancelled, v1::TRIAL_CANCELLED},
+    {v1::TRIAL_PENDING, TrialMove::kEndsFinished, v1::TRIAL_FINISHED},  // it ran, and ends early
 
     {v1::TRIAL_STARTING, TrialMove::kAttemptRuns, v1::TRIAL_RUNNING},
     {v1::TRIAL_STARTING, TrialMove::kAttemptEndsAndAnotherFollows, v1::TRIAL_PENDING},

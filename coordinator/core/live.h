@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "coordinator/core/event.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/queue.h"
+#include "coordinator/core/search_index.h"
 #include "dtrain/v1/fleet.pb.h"
 #include "dtrain/v1/model.pb.h"
 
@@ -144,7 +146,14 @@ struct Standing {
   };
   std::vector<OfTrial> trials;  // by number, from 1, as far as anything has happened to them
   uint64_t done = 0;            // sum over `trials`
-  absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost, those that have a value
+  absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost; ties go to the smaller number
+};
+
+// The newest steps that were taken of an attempt: neither goes back. 0: none.
+struct ToldSteps {
+  uint64_t row = 0;
+  uint64_t checkpoint =
+      0;  // since the start; of those before it the trial has the ones that are there
 };
 
 // Why a pending trial is not in its queue.
@@ -197,10 +206,11 @@ struct LiveState {
   std::vector<AttemptToken> left;  // of those, the ones that nobody holds any more
   absl::btree_map<ExperimentId, LiveExperiment> experiments;
   absl::btree_map<ExperimentId, Standing> standings;
+  std::map<ExperimentId, SearchIndex> searches;  // of those that have one
   absl::btree_set<Timer> timers;
 
-  // The newest row taken of an attempt that is the newest of its trial: rows never go back.
-  absl::flat_hash_map<AttemptToken, uint64_t> rows_until;
+  // Of attempts that are the newest of their trials.
+  absl::flat_hash_map<AttemptToken, ToldSteps> told;
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
   uint64_t doubted = 0;       // items and statuses that could not be true, and were left out
 };

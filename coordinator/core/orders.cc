@@ -4,9 +4,23 @@
 
 #include "common/check.h"
 #include "common/mutant.h"
+#include "coordinator/core/search_index.h"
+#include "coordinator/search/ladder.h"
+#include "spec/rungs.h"
 
 namespace dt {
 namespace {
+
+// Where a search compares the trial. Its target is known once the data are read.
+void AddRungs(const DurableState& durable, TrialId id, v1::Assigned& assigned) {
+  const Experiment& experiment = GetExperiment(durable, id.experiment);
+  if (!Climbs(experiment)) return;
+  const spec::Ladder ladder = LadderOf(experiment);
+  const int bracket = search::BracketOf(ladder, ConfigurationOf(experiment, id.trial));
+  for (int rung = bracket + 1; rung <= ladder.rungs; ++rung) {
+    assigned.add_validate_at(spec::DivisorOf(ladder, rung));
+  }
+}
 
 v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   const LiveAttempt& attempt = *worker.attempt;
@@ -28,6 +42,7 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   assigned.set_local_rank(recorded.members[worker.rank].local_rank);
   if (recorded.resume.has_value()) *assigned.mutable_resume() = *recorded.resume;
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
+  AddRungs(durable, attempt.id.trial, assigned);
   // That one went may have been told by a worker that was lost with what it had to tell.
   if (worker.rank > 0 || recorded.state != AttemptState::kAssigned) return assigned;
   for (const KnownCheckpoint& known : GetTrial(durable, attempt.id.trial).checkpoints) {

@@ -18,6 +18,11 @@ namespace dt {
 
 enum class Gate { kOpen, kClosed };
 
+// In place of a trial's number: a ticket, for the trial that an experiment's search will propose
+// when its turn has come and slots are found. It comes after the trials that wait.
+inline constexpr uint32_t kTicket = UINT32_MAX;
+inline bool IsTicket(TrialId id) { return id.trial == kTicket; }
+
 class WaitingTrials {
  public:
   // `gate` says whether the trial's experiment may start another trial now.

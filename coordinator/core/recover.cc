@@ -9,6 +9,7 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/search_index.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
@@ -105,10 +106,10 @@ absl::Status LoadNewestSteps(
   for (const auto& [number, experiment] : state.durable.experiments) {
     for (uint32_t trial = 1; trial <= experiment.trials.size(); ++trial) {
       const std::vector<Attempt>& attempts = experiment.trials[trial - 1].attempts;
-      if (attempts.empty() || !attempts.back().ran) continue;
+      if (attempts.empty() || !attempts.back().ran || HasToldItsRows(attempts.back())) continue;
       const AttemptId newest{{number, trial}, static_cast<uint32_t>(attempts.size())};
       DT_ASSIGN_OR_RETURN(const uint64_t step, step_of(newest));
-      if (step > 0) state.live.rows_until[attempts.back().token] = step;
+      if (step > 0) state.live.told[attempts.back().token].row = step;
     }
   }
   return absl::OkStatus();
@@ -118,11 +119,13 @@ void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
   RestandAll(state);
+  ReindexAll(state);
   for (auto& [name, remembered] : state.live.acks) {
     for (RememberedAck& ack : remembered) ack.heard = now.steady;
   }
   if (!state.live.acks.empty()) ArmAcks(state.live, now.steady);
   for (const auto& [number, experiment] : state.durable.experiments) {
+    KeepTicket(state, number);
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const TrialId id{number, i};
       const Trial& trial = experiment.trials[i - 1];

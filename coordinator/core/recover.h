@@ -24,7 +24,8 @@ void LoadAcks(State& state, const std::vector<AckToStore>& acks);
 // has cut off the second, this is it again.
 std::vector<v1::Record> EndsCutOff(const DurableState& durable);
 
-// Which rows the store has of attempts that may still tell some, so that none is told twice.
+// Which rows the store has of attempts that may still tell some, so that none is told twice: not of
+// those that finished, which are most of a long journal's.
 // `step_of`: the newest row of an attempt; 0: none. Errors: those of `step_of`.
 absl::Status LoadNewestSteps(
     State& state, const std::function<absl::StatusOr<uint64_t>(const AttemptId&)>& step_of);

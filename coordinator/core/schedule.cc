@@ -12,6 +12,7 @@
 #include "coordinator/core/hash.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/resolved.h"
+#include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
 
@@ -87,7 +88,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
   if (!Mutated(Mutant::kPlacedTwice)) Withdraw(turn.state, id);
   turn.live().without_storage.erase(id);
   const std::vector<Attempt>& before = GetTrial(turn.durable(), id).attempts;
-  if (!before.empty()) turn.live().rows_until.erase(before.back().token);
+  if (!before.empty()) turn.live().told.erase(before.back().token);
   Journal(turn, std::move(record));
 
   LiveAttempt& placed =
@@ -109,8 +110,19 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
 
 enum class Outcome { kMoved, kHolds };
 
+// A proposal is made when its slots are known, so that it has all the evidence there is.
+Outcome TryTicket(Turn& turn, ExperimentId id) {
+  const DemandClass demand = DemandOf(GetExperiment(turn.durable(), id));
+  const Decision decision = Place(PoolOf(turn.live(), demand.device), {demand, {}});
+  if (decision.verdict != Verdict::kPlaced) return Outcome::kHolds;
+  const std::optional<TrialId> proposed = ProposeTrial(turn, id);
+  if (proposed.has_value()) StartAttempt(turn, *proposed, decision, {});
+  return Outcome::kMoved;  // else the search has ended, and the ticket is gone
+}
+
 // Places the trial, parks it, or says that it holds its place.
 Outcome TryPlace(Turn& turn, TrialId id) {
+  if (IsTicket(id)) return TryTicket(turn, id.experiment);
   const DemandClass demand =
       DemandOf(GetExperiment(turn.durable(), id.experiment), GetTrial(turn.durable(), id));
   const SlotPool& pool = PoolOf(turn.live(), demand.device);
@@ -163,6 +175,21 @@ void Enqueue(State& state, TrialId id) {
   DT_CHECK(trial.state == v1::TRIAL_PENDING);  // what has a gang waits for none
   const DemandClass demand = DemandOf(experiment, trial);
   state.live.queues[demand].Insert(id, GateOf(experiment));
+  state.live.placement_due = true;
+}
+
+void KeepTicket(State& state, ExperimentId id) {
+  const Experiment& experiment = GetExperiment(state.durable, id);
+  auto& queues = state.live.queues;
+  const DemandClass demand = DemandOf(experiment);
+  if (experiment.MoreMayCome() || Mutated(Mutant::kTicketKept)) {
+    queues[demand].Insert({id, kTicket}, GateOf(experiment));
+    state.live.placement_due = true;
+    return;
+  }
+  const auto queue = queues.find(demand);
+  if (queue == queues.end() || !queue->second.Erase({id, kTicket})) return;
+  if (queue->second.size() == 0) queues.erase(queue);
   state.live.placement_due = true;
 }
 

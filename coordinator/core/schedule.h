@@ -16,6 +16,8 @@
 namespace dt {
 
 void Enqueue(State& state, TrialId id);
+// Puts the experiment's ticket into its queue while its search may propose more, else takes it out.
+void KeepTicket(State& state, ExperimentId id);
 void Park(State& state, TrialId id, ParkedTrial parked);
 // Out of its queue or parking place, if it is in one.
 void Withdraw(State& state, TrialId id);

@@ -1,6 +1,7 @@
 // snapshot.cc: field by field, in the order of durable.h.
 #include "coordinator/core/snapshot.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -44,6 +45,7 @@ void Save(const Trial& trial, v1::SnapshotTrial& out) {
   out.set_retry_after_ms(trial.retry_after_ms);
   out.set_ended_wall_ms(trial.ended_wall_ms);
   out.set_expanded(trial.expanded);
+  out.set_chosen(trial.chosen);
   out.set_prepared(trial.prepared);
   out.set_last_loss(trial.last_loss);
   out.set_last_row(trial.last_row);
@@ -61,6 +63,23 @@ void Save(const Trial& trial, v1::SnapshotTrial& out) {
     saved.set_step(known.step);
     saved.set_loss(known.loss);
     saved.set_metric(known.metric);
+  }
+  for (const KnownRung& known : trial.rungs) {
+    v1::SnapshotRung& saved = *out.add_rungs();
+    saved.set_rung(known.rung);
+    saved.set_step(known.step);
+    saved.set_cost(known.cost);
+    saved.set_goes_on(known.goes_on);
+  }
+  v1::SnapshotValidated& validated = *out.mutable_validated();
+  validated.set_step(trial.validated.step);
+  validated.set_validations(trial.validated.validations);
+  validated.set_best(trial.validated.best);
+  validated.set_without_better(trial.validated.without_better);
+  validated.set_mean(trial.validated.mean);
+  for (const MeanAt& each : trial.means) {
+    validated.add_mean_steps(each.step);
+    validated.add_means(each.mean);
   }
 }
 
@@ -86,6 +105,7 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
   out.set_failed(experiment.failed);
   out.set_cancelled(experiment.cancelled);
   out.set_oom(experiment.oom);
+  out.set_stopped_early(experiment.stopped_early);
   out.set_attempts(experiment.attempts);
 }
 
@@ -125,6 +145,7 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
   trial.retry_after_ms = saved.retry_after_ms();
   trial.ended_wall_ms = saved.ended_wall_ms();
   trial.expanded = std::move(*saved.mutable_expanded());
+  trial.chosen = std::move(*saved.mutable_chosen());
   trial.prepared = std::move(*saved.mutable_prepared());
   trial.last_loss = saved.last_loss();
   trial.last_row = std::move(*saved.mutable_last_row());
@@ -140,6 +161,17 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
   }
   for (const v1::SnapshotEvaluation& each : saved.evaluations()) {
     trial.evaluations.push_back({each.attempt(), each.step(), each.loss(), each.metric()});
+  }
+  for (const v1::SnapshotRung& each : saved.rungs()) {
+    trial.rungs.push_back({each.rung(), each.step(), each.cost(), each.goes_on()});
+  }
+  // Of a version without: it counts from here on.
+  const v1::SnapshotValidated& validated = saved.validated();
+  if (!saved.has_validated()) return absl::OkStatus();
+  trial.validated = {validated.step(), validated.validations(), validated.best(),
+                     validated.without_better(), validated.mean()};
+  for (int i = 0; i < std::min(validated.mean_steps_size(), validated.means_size()); ++i) {
+    trial.means.push_back({validated.mean_steps(i), validated.means(i)});
   }
   return absl::OkStatus();
 }
@@ -169,6 +201,7 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
   experiment.failed = saved.failed();
   experiment.cancelled = saved.cancelled();
   experiment.oom = saved.oom();
+  experiment.stopped_early = saved.stopped_early();
   experiment.attempts = saved.attempts();
   return absl::OkStatus();
 }
@@ -185,7 +218,7 @@ void Index(const Experiment& experiment, DurableState& state) {
 }
 
 // A field that a program does not know is dropped without a word: what it must know raises this.
-constexpr uint32_t kSnapshotVersion = 1;
+constexpr uint32_t kSnapshotVersion = 2;
 
 }  // namespace
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "coordinator/core/summaries.h"
 
 namespace dt {
 namespace {
 
-// The smaller, the better; ties go to the smaller number.
-double CostOf(const Experiment& experiment, double value) {
-  return Maximizes(experiment) ? -value : value;
+std::pair<double, uint32_t> RankOf(const Experiment& experiment, double value, uint32_t number) {
+  return {search::CostOf(GoalOf(experiment), value), number};
 }
 
 void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
@@ -18,12 +18,12 @@ void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number
   standing.trials.resize(experiment.trials.size());
   const Trial& trial = experiment.trials[number - 1];
   Standing::OfTrial& now = standing.trials[number - 1];
-  if (std::isfinite(now.value)) standing.ranked.erase({CostOf(experiment, now.value), number});
+  if (std::isfinite(now.value)) standing.ranked.erase(RankOf(experiment, now.value, number));
   standing.done -= now.done;
   now.done = IsActive(trial.state) ? 0 : DoneOf(trial);
   now.value = DurableMetricOf(experiment, trial);
   standing.done += now.done;
-  if (std::isfinite(now.value)) standing.ranked.insert({CostOf(experiment, now.value), number});
+  if (std::isfinite(now.value)) standing.ranked.insert(RankOf(experiment, now.value, number));
 }
 
 template <typename Fact>
@@ -86,6 +86,7 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kExperimentSubmitted:
     case v1::Record::kTrialsAdded:
     case v1::Record::kSearchEnded:
+    case v1::Record::kRungDecided:
     case v1::Record::kCancelRequested:
     case v1::Record::kNumbersSkipped:
     case v1::Record::FACT_NOT_SET:

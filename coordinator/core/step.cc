@@ -7,7 +7,6 @@
 #include "common/limits.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/calls.h"
-#include "coordinator/core/growing.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/reports.h"
 #include "coordinator/core/schedule.h"
@@ -20,8 +19,6 @@ void Take(Turn& turn, ClientCall& call) { AnswerCall(turn, call); }
 void Take(Turn& turn, ReportReceived& received) { TakeReport(turn, received); }
 void Take(Turn& turn, StreamClosed& closed) { TakeStreamClosed(turn, closed.stream); }
 void Take(Turn& turn, Tick&) { FireTimers(turn); }
-void Take(Turn& turn, TrialsProposed& proposed) { TakeProposed(turn, std::move(proposed.added)); }
-void Take(Turn& turn, SearchOver& over) { TakeSearchOver(turn, std::move(over.ended)); }
 
 }  // namespace
 

@@ -1,11 +1,14 @@
 #include "coordinator/core/submission.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/sha256.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "coordinator/core/resolved.h"
+#include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt {
@@ -42,7 +45,8 @@ std::string DigestOf(const v1::SubmitRequest& request) {
 }
 
 absl::Status CheckSpec(const v1::ExperimentSpec& spec) {
-  const std::vector<spec::Issue> issues = spec::Validate(spec);
+  std::vector<spec::Issue> issues = spec::Validate(spec);
+  if (issues.empty()) issues = spec::NotYetAvailable(spec);
   if (issues.empty()) return absl::OkStatus();
   std::string message = "the experiment is refused:";
   size_t room = limits::kStatusMessageBytes - kRoomForTheRest - message.size();
@@ -87,14 +91,18 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
   fact.mutable_file_name()->swap(*request.mutable_file_name());
   fact.mutable_file_text()->swap(*request.mutable_file_text());
   for (v1::ExpandedTrial& trial : trials) fact.add_trials()->Swap(&trial);
+  if (spec::SamplerOf(fact.spec()) == spec::Sampler::kBayes) {
+    fact.set_planned_trials(static_cast<uint32_t>(fact.spec().search().max_trials()) *
+                            static_cast<uint32_t>(std::max(1, fact.spec().seeds_size())));
+  }
   DT_RETURN_IF_ERROR(KeepResolved(fact));
   for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
     if (request.dry_run() && submission.shown.size() < kDryRunTrialsShown) {
       v1::ExpandedTrial& shown = submission.shown.emplace_back();
       shown.set_trial(trial.trial());
-      shown.mutable_assignments()->Swap(trial.mutable_assignments());
+      *shown.mutable_assignments() = trial.assignments();
     }
-    trial.clear_assignments();  // its choices say the same
+    if (!trial.choices().empty()) trial.clear_assignments();  // its choices say the same
   }
   return CheckRecord(submission.record);
 }

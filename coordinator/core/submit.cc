@@ -36,7 +36,7 @@ absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, Expe
   }
   v1::SubmitResponse response;
   response.set_experiment(id);
-  response.set_trials(static_cast<uint32_t>(known.trials.size()));
+  response.set_trials(known.planned);
   response.set_existed(true);
   response.set_device(known.spec.base().resources().device());
   return response;
@@ -45,7 +45,8 @@ absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, Expe
 // Says what the submitter should know: `note`, or that nothing connected could run it.
 void AddNote(const LiveState& live, const Experiment& shape, const std::string& note,
              v1::SubmitResponse& response) {
-  const DemandClass demand = DemandOf(shape, shape.trials.front());
+  const DemandClass demand =
+      shape.trials.empty() ? DemandOf(shape) : DemandOf(shape, shape.trials.front());
   const Decision decision = Place(PoolOf(live, demand.device), {demand, {}});
   response.set_cannot_be_placed(decision.verdict == Verdict::kNeverFits);
   response.set_note(note);
@@ -72,11 +73,13 @@ absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, Submission& submission, bo
   DT_RETURN_IF_ERROR(submission.refused);
 
   v1::SubmitResponse response;
-  response.set_trials(static_cast<uint32_t>(fact.trials_size()));
+  response.set_trials(std::max(static_cast<uint32_t>(fact.trials_size()), fact.planned_trials()));
   response.set_device(fact.spec().base().resources().device());
   Experiment shape;
   shape.spec = fact.spec();
-  shape.trials.emplace_back().expanded = fact.trials(0).SerializeAsString();
+  if (!fact.trials().empty()) {
+    shape.trials.emplace_back().expanded = fact.trials(0).SerializeAsString();
+  }
   const bool anybody = std::any_of(std::begin(turn.live().pools), std::end(turn.live().pools),
                                    [](const SlotPool& pool) { return pool.connected() > 0; });
   const std::string note =
@@ -92,7 +95,9 @@ absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, Submission& submission, bo
   const ExperimentId id = turn.durable().next_experiment;
   fact.set_experiment(id);
   Journal(turn, std::move(submission.record));
-  for (uint32_t trial = 1; trial <= response.trials(); ++trial) Enqueue(turn.state, {id, trial});
+  const auto known = static_cast<uint32_t>(GetExperiment(turn.durable(), id).trials.size());
+  for (uint32_t trial = 1; trial <= known; ++trial) Enqueue(turn.state, {id, trial});
+  KeepTicket(turn.state, id);
   response.set_experiment(id);
   return response;
 }

@@ -84,7 +84,8 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
   const auto consider = [&](uint32_t number, double value) {
     if (!std::isfinite(value)) return;
     const double best = summary.best_value();
-    const bool better = Maximizes(experiment) ? value > best : value < best;
+    const bool better =
+        search::CostOf(GoalOf(experiment), value) < search::CostOf(GoalOf(experiment), best);
     const bool tied = value == best && number < summary.best_trial();
     if (summary.best_trial() != 0 && !better && !tied) return;
     summary.set_best_trial(number);
@@ -140,7 +141,7 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
 double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
   if (IsLive(experiment)) return trial.last_loss;
   const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
-  return Maximizes(experiment) ? values.highest : values.lowest;
+  return GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;
 }
 
 double MetricOf(const State& state, const Experiment& experiment, uint32_t trial) {
@@ -179,6 +180,9 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_failed(experiment.failed);
   summary.set_cancelled(experiment.cancelled);
   summary.set_oom(experiment.oom);
+  summary.set_stopped_early(experiment.stopped_early);
+  summary.set_planned_trials(experiment.planned);
+  summary.set_search_end(experiment.search_end);
   summary.set_progress_ratio(Progress(state, experiment));
   summary.set_submitted_wall_ms(experiment.submitted_wall_ms);
   summary.set_ended_wall_ms(experiment.ended_wall_ms);
@@ -211,6 +215,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_val_loss(losses.newest);
   summary.set_best_val_loss(losses.lowest);
   summary.set_best_val_step(losses.lowest_step);
+  summary.set_chosen(trial.chosen);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
   summary.set_world_size(demand.slots);
   summary.set_device(std::string(Name(demand.device)));

@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "common/mutant.h"
 #include "coordinator/core/apply.h"
+#include "coordinator/core/search_index.h"
 #include "coordinator/core/standings.h"
 
 namespace dt {
@@ -14,6 +15,7 @@ void Journal(Turn& turn, v1::Record record) {
   const absl::Status status = Apply(turn.durable(), record);
   DT_CHECK_OK(status);
   Restand(turn.state, record);
+  Reindex(turn.state, record);
   if (Mutated(Mutant::kRecordDropped) && record.has_evaluation()) return;
   turn.effects.records.push_back(std::move(record));
 }

@@ -137,6 +137,7 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kCheckpointRemoved:
     case v1::Record::kCancelRequested:
     case v1::Record::kTrialsAdded:
+    case v1::Record::kRungDecided:
     case v1::Record::kSearchEnded:
     case v1::Record::kNumbersSkipped:
     case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/store/header.h"
 
 namespace dt {
 namespace {
@@ -173,16 +174,26 @@ absl::Status Identify(Database& database, const std::string& path, JournalReport
     if (report.marked) return absl::DataLossError(absl::StrCat(path, " is empty"));
     return absl::OkStatus();
   }
-  if (application != kApplicationId) {
+  const bool ours = application == kApplicationId;
+  const bool known = report.schema >= 1 && report.schema <= kSchemaVersion;
+  if (ours && known) return absl::OkStatus();
+  // Whoever made tables like these wrote its numbers beside them.
+  DT_ASSIGN_OR_RETURN(const std::string own, OwnSchema());
+  DT_ASSIGN_OR_RETURN(const std::string found, database.QueryText(kListSchema));
+  if (found == own) {
+    report.schema = kSchemaVersion;
+    return absl::DataLossError(
+        ours ? "the file's header: the schema's version, in bytes 60 to 63, is not that of its "
+               "tables"
+             : "the file's header: the application's number, in bytes 68 to 71, is not dtcoord's");
+  }
+  if (!ours) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is not a dtrain journal; give another --state-dir"));
   }
-  if (report.schema < 1 || report.schema > kSchemaVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " has schema version ", report.schema, " and this dtcoord knows ",
-                     kSchemaVersion, "; run the version that wrote it, or a newer one"));
-  }
-  return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " has schema version ", report.schema, " and this dtcoord knows ",
+                   kSchemaVersion, "; run the version that wrote it, or a newer one"));
 }
 
 }  // namespace
@@ -269,6 +280,11 @@ absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t byt
     report.damage.push_back(std::string(status.message()));
     return report;
   };
+  DT_ASSIGN_OR_RETURN(report.damage, WrongInHeader(path));
+  if (!report.damage.empty()) {  // SQLite would read it as another file's
+    report.schema = kSchemaVersion;
+    return report;
+  }
   auto database = Database::Open(path, Access::kOffline);
   if (!database.ok()) return told(database.status());
   Check check(*database, report);

@@ -1,7 +1,7 @@
 // check.h: whether a journal is whole: its structure, its records' chain, its rows' checksums, and
 // whether all that its mark promises is there.
 //
-// Role:      asked before a coordinator opens a journal, and by `dtcoord check`; changes nothing.
+// Role:      asked before a coordinator opens a journal, and by `dtcoord check`; writes nothing.
 // Threads:   thread-compatible. REQUIRES: nobody writes to the journal meanwhile.
 // Errors:    what hinders the check itself, such as a journal of a newer version; damage is a
 //            finding.

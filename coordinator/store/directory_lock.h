@@ -14,4 +14,9 @@ namespace dt {
 // One process has it at a time, until the descriptor closes; a second one is refused at once.
 absl::StatusOr<UniqueFd> LockStateDirectory(const std::string& directory);
 
+// Keeps a coordinator from starting there until the descriptor closes, and writes nothing: the
+// folder may be one that nobody can write. Others may read meanwhile. Invalid where there is no
+// lock file, as in a backup.
+absl::StatusOr<UniqueFd> LockStateDirectoryToRead(const std::string& directory);
+
 }  // namespace dt

@@ -22,6 +22,10 @@ int64_t LogChecksum(const AttemptId& attempt, int64_t rank, int64_t wall_time_ms
   return checksum.Add(text).Sum();
 }
 
+// What a chunk of so much text counts. With the row itself: many that say next to nothing fill a
+// disk too.
+size_t SizeOf(size_t text) { return text + limits::kLogRowBytes; }
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(const Database& database, Head& head) {
@@ -56,7 +60,7 @@ absl::StatusOr<LogTable::Kept*> LogTable::Find(TrialId trial) {
       if (!row.ok()) return row.status();
       break;
     }
-    const size_t bytes = static_cast<size_t>(sizes_.Integer(1));
+    const size_t bytes = SizeOf(static_cast<size_t>(sizes_.Integer(1)));
     if (kept.tail_bytes == 0 && kept.head_bytes + bytes <= limits::kLogFirstBytes) {
       kept.head_bytes += bytes;
       kept.head_end = sizes_.Integer(0);
@@ -77,7 +81,7 @@ absl::Status LogTable::Append(const LogToStore& log) {
   insert_.Bind(5, log.wall_time_ms).Bind(6, dropped).BindBlob(7, log.text).Bind(8, checksum);
   DT_RETURN_IF_ERROR(insert_.Run());
   head_.AddRow(kLogs, checksum);
-  const size_t bytes = log.text.size();
+  const size_t bytes = SizeOf(log.text.size());
   if (kept->tail_bytes == 0 && kept->head_bytes + bytes <= limits::kLogFirstBytes) {
     kept->head_bytes += bytes;
     kept->head_end = database_.LastRow();
@@ -98,7 +102,7 @@ absl::Status LogTable::Trim(TrialId trial, Kept& kept) {
     }
     const std::string_view text = oldest_.Blob(6);
     lines += std::count(text.begin(), text.end(), '\n') + oldest_.Integer(5);
-    kept.tail_bytes -= std::min(kept.tail_bytes, text.size());
+    kept.tail_bytes -= std::min(kept.tail_bytes, SizeOf(text.size()));
     head_.DropRow(kLogs, oldest_.Integer(7));
     const int64_t id = oldest_.Integer(8);
     oldest_.Reset();

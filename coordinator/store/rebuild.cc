@@ -19,6 +19,7 @@
 #include "common/status.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/head.h"
+#include "coordinator/store/header.h"
 #include "coordinator/store/journal.h"
 #include "coordinator/store/mark.h"
 #include "coordinator/store/schema.h"
@@ -37,9 +38,10 @@ class Copy {
   }
 
   absl::Status Run() {
-    DT_RETURN_IF_ERROR(to_.Execute(absl::StrCat(
-        "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; BEGIN IMMEDIATE;", kSchema,
-        "PRAGMA application_id = ", kApplicationId, "; PRAGMA user_version = ", kSchemaVersion)));
+    DT_RETURN_IF_ERROR(to_.Execute(absl::StrCat("PRAGMA page_size = ", kDatabasePageBytes,
+                                                "; PRAGMA journal_mode = OFF; BEGIN IMMEDIATE;",
+                                                kSchema, "PRAGMA application_id = ", kApplicationId,
+                                                "; PRAGMA user_version = ", kSchemaVersion)));
     DT_ASSIGN_OR_RETURN(insert_, Statement::Prepare(to_, "INSERT INTO journal VALUES (?,?,?,?,?)"));
     DT_RETURN_IF_ERROR(schema_ == 1 ? CopyOldRecords() : CopyRecords());
     for (size_t side = 0; side < kSides; ++side) DT_RETURN_IF_ERROR(CopySide(side));
@@ -228,6 +230,35 @@ class Copy {
   std::vector<std::string> dropped_;
 };
 
+std::string MendedPathOf(const std::string& path) { return path + ".mended"; }
+
+absl::Status RemoveMended(const std::string& path) {
+  DT_RETURN_IF_ERROR(RemoveAll(MendedPathOf(path) + "-wal"));
+  return RemoveAll(MendedPathOf(path));
+}
+
+// The file to read: where the header, without which SQLite reads nothing of the rest, has to be set
+// right, a copy in which it is. The original stays as it was found.
+absl::StatusOr<std::string> MakeReadable(const std::string& path) {
+  DT_RETURN_IF_ERROR(RemoveMended(path));
+  DT_ASSIGN_OR_RETURN(const std::string header, RestoredHeader(path));
+  if (header.empty()) return path;
+  const std::string mended = MendedPathOf(path);
+  for (const char* beside : {"", "-wal"}) {
+    std::error_code error;
+    if (!fs::exists(path + beside)) continue;
+    fs::copy_file(path + beside, mended + beside, error);
+    if (error) {
+      return absl::UnavailableError(absl::StrCat("cannot copy ", path, beside, " to ", mended,
+                                                 beside, ": ", error.message()));
+    }
+  }
+  DT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Reopen(mended, fs::file_size(mended)));
+  DT_RETURN_IF_ERROR(file.WriteAt(0, header.data(), header.size()));
+  DT_RETURN_IF_ERROR(file.SyncAndClose());
+  return mended;
+}
+
 absl::Status SyncFile(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd.valid() || fsync(fd.get()) != 0) return SystemError("sync", path);
@@ -276,13 +307,15 @@ absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path,
   std::vector<std::string> dropped;
   {
     DT_ASSIGN_OR_RETURN(Database to, Database::Open(draft, Access::kReadWrite));
-    DT_ASSIGN_OR_RETURN(Database from, Database::Open(path, Access::kOffline));
+    DT_ASSIGN_OR_RETURN(const std::string readable, MakeReadable(path));
+    DT_ASSIGN_OR_RETURN(Database from, Database::Open(readable, Access::kOffline));
     const auto schema = from.QueryInteger("PRAGMA user_version");
     const std::optional<Mark> promised = ReadMark(MarkPathOf(path));
     Copy copy(from, to, schema.value_or(kSchemaVersion), promised ? promised->experiment : 0);
     DT_RETURN_IF_ERROR(copy.Run());
     dropped = std::move(copy.dropped());
   }
+  DT_RETURN_IF_ERROR(RemoveMended(path));
   if (aside == Aside::kDrop && !dropped.empty()) {
     return absl::DataLossError(Refusal(path, dropped));
   }

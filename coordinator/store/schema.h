@@ -7,12 +7,16 @@
 
 namespace dt {
 
+// Each has tables of its own: by them a check tells a newer version from a damaged number.
 // 1: version 0.1.0, without hashes and checksums; rebuild.h makes it 2.
 inline constexpr int kSchemaVersion = 2;
 // The version of a record's layout in the journal's blob; a higher one stops start-up.
 inline constexpr int kRecordVersion = 1;
 // "dtrn": tells this file from other people's databases.
 inline constexpr int kApplicationId = 0x6474726e;
+
+// Of the database file; its header says so too.
+inline constexpr int kDatabasePageBytes = 8192;
 
 inline constexpr char kSchema[] = R"sql(
 CREATE TABLE journal (

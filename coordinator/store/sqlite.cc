@@ -31,7 +31,8 @@ absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_vie
   return absl::UnavailableError(message);
 }
 
-// With no log beside it, a file that nobody changes is read without the log's index beside it.
+// Nothing is written, wherever the file lies: with no log beside it, it is read as one that nobody
+// changes; else without locks, so that the log's index is made in memory (KeepOutOfTheFolder).
 std::string OfflineUri(const std::string& path) {
   std::string escaped;
   for (const char c : path) {
@@ -40,9 +41,16 @@ std::string OfflineUri(const std::string& path) {
                               : c == '#' ? "%23"
                                          : std::string(1, c));
   }
-  std::error_code error;
-  const uint64_t log = std::filesystem::file_size(path + "-wal", error);
-  return absl::StrCat("file:", escaped, !error && log > 0 ? "" : "?immutable=1");
+  return absl::StrCat("file:", escaped, HasLog(path) ? "?vfs=unix-none" : "?immutable=1");
+}
+
+// The log's index in memory rather than beside the file, and the log left as it is at the end.
+absl::Status KeepOutOfTheFolder(Database& database) {
+  if (sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr) !=
+      SQLITE_OK) {
+    return database.LastError("configuring the connection");
+  }
+  return database.Execute("PRAGMA locking_mode = EXCLUSIVE;");
 }
 
 constexpr int kStatementBytesMax = 16 << 10;
@@ -67,6 +75,12 @@ absl::Status Harden(Database& database) {
 
 }  // namespace
 
+bool HasLog(const std::string& path) {
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(path + "-wal", error);
+  return !error && bytes > 0;
+}
+
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 absl::StatusOr<Database> Database::Open(const std::string& path, Access access) {
@@ -78,7 +92,8 @@ absl::StatusOr<Database> Database::Open(const std::string& path, Access access) 
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   Database database(path, handle);
   if (code != SQLITE_OK) return MakeError(handle, path, "opening");
-  if (absl::Status status = Harden(database); !status.ok()) return status;
+  if (access == Access::kOffline) DT_RETURN_IF_ERROR(KeepOutOfTheFolder(database));
+  DT_RETURN_IF_ERROR(Harden(database));
   return database;
 }
 

@@ -20,10 +20,13 @@ struct sqlite3_stmt;
 
 namespace dt {
 
+// Whether a write-ahead log lies beside the file.
+bool HasLog(const std::string& path);
+
 enum class Access {
   kReadWrite,
   kReadOnly,
-  kOffline,  // nobody else has the file: nothing beside it is made or changed
+  kOffline,  // nobody else has the file: nothing is made or changed, in its folder neither
 };
 
 class Database {

@@ -22,10 +22,9 @@
 namespace dt {
 namespace {
 
-// page_size holds before the first table. A log that grew beyond 64 MiB is cut when it starts
+// A log that grew beyond 64 MiB is cut when it starts
 // again.
 constexpr char kSettings[] = R"sql(
-PRAGMA page_size = 8192;
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA cache_size = -8192;
@@ -96,7 +95,9 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
 }
 
 absl::Status SqliteStore::Prepare() {
-  DT_RETURN_IF_ERROR(database_.Execute(kSettings));
+  // It holds where there is no table yet.
+  DT_RETURN_IF_ERROR(
+      database_.Execute(absl::StrCat("PRAGMA page_size = ", kDatabasePageBytes, ";", kSettings)));
   DT_ASSIGN_OR_RETURN(const int64_t tables,
                       database_.QueryInteger("SELECT count(*) FROM sqlite_master"));
   if (tables == 0) {

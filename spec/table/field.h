@@ -60,14 +60,16 @@ const Field* FindField(std::string_view path);
 // What the file says besides: version, name, description, labels, search.*. Not sweepable.
 const std::vector<Field>& ExperimentFieldTable();
 const Field* FindExperimentField(std::string_view path);
-// Section and field words of the planned format that are not built yet ("search.asha", "seeds", …).
+// Section and field words of the planned format that are not built yet ("search.pbt", …).
 const std::vector<std::string>& ReservedPaths();
 bool IsReserved(std::string_view path);
+// Whether fields begin with this path: "search", "search.asha".
+bool IsSection(std::string_view path);
 // What an experiment file may hold under its top: "train", "search", "parameters", "name", …
 const std::vector<std::string>& TopWords();
 
-// Where a resolved specification has the field as JSON: its section, "" for none, and its name there;
-// that of a time ends with the unit.
+// Where a resolved specification has the field as JSON: its section, "" for none, and its name there,
+// "median_after" of "stop.median.after"; that of a time ends with the unit.
 struct JsonPlace {
   std::string section, name;
 };

@@ -283,6 +283,14 @@ std::vector<Field> ConductFields() {
              "What follows a gradient that is NaN or infinite: the trial fails, the step is left "
              "out, or training goes back to the attempt's newest checkpoint and continues with the "
              "next step."),
+      Integer("stop.patience", 0, 1e6, "0",
+              "Validations in a row without a better search.metric after which a trial ends; 0: "
+              "off."),
+      Number("stop.max_loss", 0, 1e9, "0",
+             "A trial ends when a validation loss is above this, or is NaN; 0: off."),
+      Integer("stop.median.after", 0, 1e6, "0",
+              "Validations after which a trial ends if its best is worse than the median of the "
+              "other trials' running means at that step (Vizier's rule); 0: off."),
       Integer("retries.max", 0, 1000, "5",
               "Attempts after the first, without progress between them; lost workers and crashed "
               "trainers are counted apart.")
@@ -315,15 +323,43 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Text("name", kMustSay, "Name of the experiment, for people.").Fixed(),
       Text("description", kEmpty, "What it is for.").Fixed(),
       Row("labels", kLabels, kEmpty, "Keys and values to select experiments by.").Fixed(),
-      Choice("search.method", {"grid"}, "grid",
-             "How trials are made from parameters; grid: every combination.")
-          .Later({"random", "bayes", "asha"})
+      Choice("search.method", {"grid", "random", "bayes", "asha"}, "grid",
+             "How trials are chosen. grid: every combination; random: drawn; bayes: proposed one by "
+             "one from the results so far; asha: those that fall behind at a rung end early.")
+          .Later({"pbt"})
           .Fixed(),
-      Choice("search.metric", {"val_loss", "loss"}, "val_loss",
-             "Metric by which trials are compared.")
+      Choice("search.sampler", {"grid", "random", "bayes"}, Depends("random"),
+             "How asha chooses its trials.")
           .Fixed(),
-      Choice("search.goal", {"minimize", "maximize"}, "minimize",
+      Integer("search.max_trials", 1, limits::kTrialsPerExperiment,
+              Depends("**required** unless the method or sampler is grid"),
+              "Configurations to try, those of include among them.")
+          .Fixed(),
+      Choice("search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"},
+             "val_loss",
+             "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
+             "is set.")
+          .Fixed(),
+      Choice("search.goal", {"minimize", "maximize"},
+             Depends("`minimize` for losses, `maximize` for accuracies"),
              "Which end of the metric is best.")
+          .Fixed(),
+      Row("search.target", kNumber, kEmpty,
+          "The first validation whose metric is as good as this ends the search.")
+          .Fixed(),
+      Integer("search.max_failed_trials", 0, limits::kTrialsPerExperiment, "0",
+              "Failed trials that end the search, those out of memory not counted; 0: no limit.")
+          .Fixed(),
+      Integer("search.asha.eta", 2, 10, Depends("3"),
+              "One trial of so many goes on at each rung.")
+          .Fixed(),
+      Integer("search.asha.rungs", 1, 6, Depends("3"),
+              "Rungs: the last is at 1/eta of a trial's steps, each one before it at 1/eta of the "
+              "next.")
+          .Fixed(),
+      Integer("search.asha.brackets", 1, 7, Depends("1"),
+              "Groups of trials with rungs of their own; each next one leaves out one more of the "
+              "first rungs (hyperband). At most rungs + 1.")
           .Fixed(),
       Integer("search.max_concurrent", 0, limits::kTrialsPerExperiment, "0",
               "Trials at once; 0: as many as fit.")

@@ -1,6 +1,7 @@
 // lookup.cc: the tables as a whole, and their words.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "spec/table/field.h"
 #include "spec/table/internal.h"
@@ -44,23 +45,21 @@ JsonPlace JsonPlaceOf(const Field& field) {
   const std::string unit = field.type == FieldType::kDuration ? "_seconds" : "";
   const size_t dot = field.path.find('.');
   if (dot == std::string::npos) return {"", field.path + unit};
-  return {field.path.substr(0, dot), field.path.substr(dot + 1) + unit};
+  std::string name = field.path.substr(dot + 1) + unit;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return {field.path.substr(0, dot), std::move(name)};
 }
 
 const std::vector<std::string>& ReservedPaths() {
   static const auto* paths = new std::vector<std::string>{
-      "seeds",
-      "include",
-      "search.sampler",
-      "search.target",
-      "search.max_trials",
-      "search.max_failed_trials",
-      "search.asha",
+      "search.pbt",
+      "resources.share",
       "resources.min_gpus",
       "resources.max_gpus",
       "resources.max_gpus_total",
       "resources.single_node",
       "resources.accelerator",
+      "resources.labels",
       "resources.priority",
       "train.max_time",
       "parallel.tensor",
@@ -69,8 +68,6 @@ const std::vector<std::string>& ReservedPaths() {
       "parallel.compression",
       "checkpoint.async",
       "checkpoint.export",
-      "stop.patience",
-      "stop.max_loss",
       "logging.mlflow",
   };
   return *paths;
@@ -87,6 +84,16 @@ bool IsReserved(std::string_view path) {
   return false;
 }
 
+bool IsSection(std::string_view path) {
+  const std::string begin = std::string(path) + ".";
+  for (const auto* table : {&ExperimentFieldTable(), &FieldTable()}) {
+    for (const Field& field : *table) {
+      if (field.path.starts_with(begin)) return true;
+    }
+  }
+  return false;
+}
+
 const std::vector<std::string>& TopWords() {
   static const auto* words = [] {
     auto* list = new std::vector<std::string>();
@@ -96,7 +103,9 @@ const std::vector<std::string>& TopWords() {
     };
     for (const Field& field : ExperimentFieldTable()) add(field.path);
     add("parameters");
+    add("include");
     add("exclude");
+    add("seeds");
     for (const Field& field : FieldTable()) add(field.path);
     return list;
   }();

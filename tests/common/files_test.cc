@@ -61,6 +61,27 @@ TEST(FilesTest, OneHasTheLockOfAFileOrAFolder) {
   EXPECT_EQ(LockFile(folder / "no/lock").status().code(), kIoError);
 }
 
+TEST(FilesTest, ALockIsWaitedForUntilADeadlineWhichNamesItAndItsHolder) {
+  const TempFolder folder;
+  const std::string path = folder / "lock";
+  auto held = LockFile(path);
+  ASSERT_TRUE(held.ok()) << held.status();
+  const auto late =
+      AwaitLock(path, "another dtctl", absl::ZeroDuration(), [](absl::Duration) { return true; });
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
+  const std::string said(late.status().message());
+  EXPECT_NE(said.find("another dtctl has held the lock '" + path), std::string::npos) << said;
+  const auto interrupted = AwaitLock(path, "another dtctl", absl::InfiniteDuration(),
+                                     [](absl::Duration) { return false; });
+  EXPECT_EQ(interrupted.status().code(), absl::StatusCode::kCancelled);
+  const auto taken =
+      AwaitLock(path, "another dtctl", absl::InfiniteDuration(), [&](absl::Duration) {
+        *held = UniqueFd();
+        return true;
+      });
+  EXPECT_TRUE(taken.ok()) << taken.status();
+}
+
 TEST(FilesTest, RefusesToReadMoreThanTheBound) {
   const TempFolder folder;
   const std::string path = folder.Write("a", "12345");

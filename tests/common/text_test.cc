@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <tuple>
+
 namespace dt {
 namespace {
 
@@ -22,6 +25,19 @@ TEST(TextTest, ACutNeverGoesThroughACharacter) {
     EXPECT_LE(CleanText(text, bytes).size(), bytes);
     EXPECT_TRUE(IsUtf8(CleanText(text, bytes))) << bytes;
   }
+}
+
+TEST(TextTest, ACharacterIsItsCodePointAndAStrayByteIsOneByItself) {
+  const auto shown = [](std::string_view text) {
+    const Character first = FirstCharacter(text);
+    return std::tuple(first.code_point, first.bytes, first.well_formed);
+  };
+  EXPECT_EQ(shown("az"), std::tuple(0x61u, 1u, true));
+  EXPECT_EQ(shown("\xc3\xbcz"), std::tuple(0xFCu, 2u, true));
+  EXPECT_EQ(shown("\xe2\x82\xac"), std::tuple(0x20ACu, 3u, true));
+  EXPECT_EQ(shown("\xf0\x9f\x98\x80"), std::tuple(0x1F600u, 4u, true));
+  EXPECT_EQ(shown("\xed\xa0\x80"), std::tuple(0xEDu, 1u, false)) << "a surrogate";
+  EXPECT_EQ(shown("\xc3"), std::tuple(0xC3u, 1u, false));
 }
 
 TEST(TextTest, WhatIsUtf8IsToldFromWhatIsNot) {

@@ -200,6 +200,9 @@ TEST_F(DtcoordTest, ADamagedJournalIsFoundRefusedAndGoneOnWithWhenAccepted) {
   EXPECT_EQ(check(folder_ / "state"), 0) << testing::Slurp(folder_ / "check.log");
   EXPECT_EQ(check(folder_ / "state/journal.db"), 0);
   EXPECT_EQ(check(folder_ / "absent"), 2);
+  const std::string holder = testing::Slurp(folder_ / "state/lock");
+  EXPECT_EQ(check(folder_ / "state"), 0);
+  EXPECT_EQ(testing::Slurp(folder_ / "state/lock"), holder) << "a check writes nothing";
   {
     auto database = Database::Open(folder_ / "state/journal.db", Access::kReadWrite);
     ASSERT_TRUE(database->Execute("DELETE FROM journal WHERE sequence = 4").ok());
@@ -218,6 +221,14 @@ TEST_F(DtcoordTest, ADamagedJournalIsFoundRefusedAndGoneOnWithWhenAccepted) {
   EXPECT_EQ(Status(*Dial("accepted")).experiments(), 2u);
   EXPECT_NE(testing::Slurp(folder_ / "accepted.log").find("loss accepted"), std::string::npos);
   EXPECT_EQ(check(folder_ / "state"), 1);  // in use
+}
+
+TEST_F(DtcoordTest, WhatCannotBePrintedIsAnError) {
+  ChildProcess help({"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", DTCOORD, "--help"},
+                    folder_ / "help.log");
+  EXPECT_EQ(ExitCode(help), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "help.log").find("cannot write to 'standard output'"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -18,12 +18,22 @@ class KillTest : public FleetTest {
     const auto status = leaving.AwaitExit();
     ASSERT_TRUE(status);
     EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+    FinishesInTwoAttempts(experiment, 200, {v1::CAUSE_PREEMPTED, 100});
+  }
+
+  // How the first attempt ended, and where the second went on.
+  struct Resumption {
+    v1::Cause cause;
+    uint64_t step;
+  };
+  // The trial, of `steps` steps, ends well with each step once.
+  void FinishesInTwoAttempts(uint64_t experiment, uint64_t steps, const Resumption& resumption) {
     ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
-    ExpectEachStepOnce(experiment, 200);
+    ExpectEachStepOnce(experiment, steps);
     const auto explained = cluster_.Explain(experiment);
     ASSERT_EQ(explained.attempts_size(), 2);
-    EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_PREEMPTED);
-    EXPECT_EQ(explained.attempts(1).resumed_step(), 100u);
+    EXPECT_EQ(explained.attempts(0).cause(), resumption.cause) << "not its symptom";
+    EXPECT_EQ(explained.attempts(1).resumed_step(), resumption.step);
   }
 };
 
@@ -34,12 +44,7 @@ TEST_F(KillTest, AKilledTrainerResumesFromItsLastCheckpoint) {
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 250));
   const pid_t trainer = cluster_.AwaitTrainerOf("w0");
   kill(trainer, SIGKILL);
-  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
-  ExpectEachStepOnce(experiment, 400);
-  const auto explained = cluster_.Explain(experiment);
-  ASSERT_EQ(explained.attempts_size(), 2);
-  EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_TRAINER_CRASH);
-  EXPECT_EQ(explained.attempts(1).resumed_step(), 200u);
+  FinishesInTwoAttempts(experiment, 400, {v1::CAUSE_TRAINER_CRASH, 200});
 }
 
 TEST_F(KillTest, ATrainerKilledBeforeItsFirstStepStartsAgain) {
@@ -60,11 +65,7 @@ TEST_F(KillTest, ARankThatDiesTakesItsGangToTheNextAttempt) {
   const std::string survivor = WorkerOf(experiment, 0);
   const pid_t kept = cluster_.AwaitTrainerOf(survivor);
   kill(cluster_.AwaitTrainerOf(peer), SIGKILL);
-  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
-  ExpectEachStepOnce(experiment, 300);
-  const auto explained = cluster_.Explain(experiment);
-  ASSERT_EQ(explained.attempts_size(), 2);
-  EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_TRAINER_CRASH) << "not its symptom";
+  FinishesInTwoAttempts(experiment, 300, {v1::CAUSE_TRAINER_CRASH, 100});
   EXPECT_EQ(cluster_.TrainerOf(survivor), kept) << "the survivor's process stays warm";
 }
 

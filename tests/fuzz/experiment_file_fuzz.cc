@@ -3,9 +3,28 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/file/experiment_file.h"
+#include "spec/search.h"
 #include "spec/spec.h"
+
+namespace {
+
+// What is drawn lies within its ranges and in its lists.
+void CheckDrawn(const dtrain::v1::ExperimentSpec& spec,
+                const std::vector<dtrain::v1::ExpandedTrial>& trials) {
+  const auto space = dt::spec::SpaceOf(spec);
+  if (!space.ok()) std::abort();
+  for (const auto& trial : trials) {
+    std::vector<dtrain::v1::Assignment> values(trial.assignments().begin(),
+                                               trial.assignments().end());
+    if (!spec.seeds().empty()) values.pop_back();
+    if (!dt::spec::PointOf(*space, values)) std::abort();
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -20,7 +39,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string shown = dt::cli::RenderDiagnostics(file.diagnostics);
   if (shown.find('\x1b') != std::string::npos) std::abort();
   if (!file.diagnostics.empty()) return 0;
-  if (!dt::spec::Validate(file.spec).empty() || !dt::spec::Expand(file.spec).ok()) std::abort();
+  const auto trials = dt::spec::Expand(file.spec);
+  if (!dt::spec::Validate(file.spec).empty() || !trials.ok()) std::abort();
+  if (dt::spec::SamplerOf(file.spec) == dt::spec::Sampler::kRandom) CheckDrawn(file.spec, *trials);
   const std::string printed = dt::spec::ToYaml(file.spec);
   const auto again = dt::cli::ReadExperimentFile(printed, "printed.yaml");
   if (!again.diagnostics.empty() || dt::spec::ToYaml(again.spec) != printed) std::abort();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/view.h"
 #include "coordinator/core/hash.h"
@@ -79,6 +80,11 @@ void Checker::AfterStep(const State& state, const Effects& effects) {
   CheckBounds(state);
   CheckSteps(state);
   Complain(MisplacedIn(state));
+  // Who tells the truth repeats itself under the numbers it had, which is no contradiction.
+  if (workers_ == Workers::kHonest && state.live.doubted > 0) {
+    Complain(absl::StrCat("6: an honest worker is not believed: ",
+                          absl::StrJoin(effects.log_lines, "; ")));
+  }
   std::set<ReplyId> replies;
   for (const Reply& reply : effects.replies) {
     if (!replies.insert(reply.id).second) Complain("4: a call was answered twice");
@@ -198,7 +204,7 @@ void Checker::CheckReplayed(const DurableState& replayed, const std::string& has
   for (const auto& [id, trials] : acknowledged_) {
     const Experiment* experiment = FindExperiment(replayed, id);
     if (Deleted(id) && experiment == nullptr) continue;
-    if (experiment == nullptr || experiment->trials.size() != trials) {
+    if (experiment == nullptr || experiment->planned != trials) {
       Complain(absl::StrCat("4: experiment ", id, " was acknowledged and is not in the journal"));
     }
   }
@@ -229,7 +235,7 @@ void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
         Complain(absl::StrCat("2: trial ", ToString(TrialId{id, i}), " is still ",
                               View(Name(trial.state)), " long after the last fault"));
       }
-      if (trial.state != v1::TRIAL_FINISHED) continue;
+      if (trial.state != v1::TRIAL_FINISHED || trial.cause != v1::CAUSE_FINISHED) continue;
       // The attempt that finished told of every step it made, and none of it is lost.
       const Attempt& last = trial.attempts.back();
       const auto told = trainers.logged().find(last.token.ToHex());

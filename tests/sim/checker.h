@@ -15,8 +15,13 @@
 
 namespace dt::sim {
 
+// What workers of a run do: of those that tell the truth nothing may be left out.
+enum class Workers { kHonest, kLie };
+
 class Checker {
  public:
+  explicit Checker(Workers workers) : workers_(workers) {}
+
   // The first thing that did not hold; "" while everything does.
   const std::string& violation() const { return violation_; }
   // "" is no complaint.
@@ -24,7 +29,7 @@ class Checker {
     if (violation_.empty()) violation_ = what;
   }
 
-  // After every Step, before its commit: 1, 2, 4, 8.
+  // After every Step, before its commit: 1, 2, 4, 6, 8.
   void AfterStep(const State& state, const Effects& effects);
   // After a commit: 3, 6, 10, 11 on what it added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
@@ -56,6 +61,7 @@ class Checker {
   void CheckSteps(const State& state);  // whatever a worker says
   void CheckRequeues(const Experiment& experiment);
 
+  const Workers workers_;
   std::string violation_;
   std::map<TrialId, Seen> seen_;
   std::set<std::string> started_;                 // tokens of attempts whose start is durable

@@ -190,6 +190,16 @@ void Coordinator::CheckReplay() {
   if (!lost_) checker_.CheckReplayed(Replay(), HashOf(state_->durable));
 }
 
+std::vector<v1::Record> Coordinator::Journal() {
+  std::vector<v1::Record> journal;
+  JournalPlace place;
+  DT_CHECK_OK(store_.Replay(place, [&journal](const v1::Record& record) {
+    journal.push_back(record);
+    return absl::OkStatus();
+  }));
+  return journal;
+}
+
 void Coordinator::Publish(std::vector<Effects>& batch) {
   for (Effects& effects : batch) {
     for (const Reply& reply : effects.replies) {

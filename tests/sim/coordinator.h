@@ -54,6 +54,8 @@ class Coordinator {
   const std::string& history() const { return history_; }
   // Compares memory with the journal as it is now.
   void CheckReplay();
+  // All records that are durable.
+  std::vector<v1::Record> Journal();
 
  private:
   void Start();

@@ -48,6 +48,7 @@ struct Options {
   absl::Duration safety = absl::Seconds(90);  // faults until then; afterwards all must end well
   absl::Duration disconnect_grace = absl::Seconds(20);
   Faults faults;
+  double searches = 0;  // of experiments: one with a sampler, a ladder or rules of stop
   bool meddle = true;   // people cancel and retry
   bool prompt = false;  // nothing fails: cancels must be carried out in two seconds
   // Messages arrive: of a gang that broke, nobody may work on for longer than this.
@@ -84,6 +85,7 @@ inline Options Draw(uint64_t seed) {
   faults.delay = absl::Milliseconds(dice.Chance(0.5) ? 5 : dice.Between(5, 1500));
   faults.lost_journals = some(0.02);
   faults.lies = some(0.02);
+  options.searches = dice.Chance(0.5) ? 0 : 0.7;
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,12 @@ namespace {
 constexpr uint64_t kEvalEvery = 5;
 constexpr uint64_t kCheckpointEvery = 7;
 constexpr size_t kCheckpointsKept = 2;
+
+// How far the learning rate is from the best one.
+double Worse(const frames::Start& start) {
+  const nlohmann::json& rate = start.spec.at("optimizer").at("lr");
+  return std::abs(std::log10(rate.get<double>()) + 3);
+}
 
 uint64_t TargetOf(const frames::Start& start) {
   const nlohmann::json& steps = start.spec.at("train").at("max_steps");
@@ -56,6 +63,12 @@ void Trainers::Take(Process& process, const frames::Start& start) {
   if (process.busy) {
     complain_(absl::StrCat("worker ", process.worker, " starts ", start.token,
                            " on a trainer that is in ", process.start.token));
+    return;
+  }
+  // Orders that say to leave an attempt have none.
+  if (!start.spec.contains("train")) {
+    complain_(absl::StrCat("worker ", process.worker, " starts ", start.token,
+                           " without a specification: its orders are to leave"));
     return;
   }
   process.busy = true;
@@ -176,14 +189,24 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
     if (Process* member = Rank(gang, rank)) Tell_(*member, frames::Progress{token, gang.step});
   }
   rank0 = Rank(gang, 0);
-  if (rank0 != nullptr && gang.step % kEvalEvery == 0) {
-    Tell_(*rank0, frames::Eval{.token = token, .step = gang.step, .loss = 5.0 / (1.0 + step)});
+  if (rank0 != nullptr && (gang.step % kEvalEvery == 0 || AtRung(rank0->start, gang))) {
+    // It falls, and not at every validation.
+    const double bump = 0.4 * static_cast<double>(gang.step * 7 % 5);
+    const double loss = 5.0 / (1.0 + step) + bump + Worse(rank0->start);
+    Tell_(*rank0, frames::Eval{.token = token, .step = gang.step, .loss = loss});
   }
   rank0 = Rank(gang, 0);
   if (rank0 != nullptr && gang.step % kCheckpointEvery == 0) Save(gang, *rank0);
 }
 
+bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
+  return std::any_of(start.validate_at.begin(), start.validate_at.end(), [&gang](uint64_t divisor) {
+    return gang.step == (gang.target + divisor - 1) / divisor;
+  });
+}
+
 void Trainers::Save(Gang& gang, Process& process) {
+  if (!gang.saved.empty() && gang.saved.back().first == gang.step) return;  // it is there already
   const frames::Start& start = process.start;
   const std::string path =
       absl::StrCat(start.experiment, "/", start.trial, "/a", start.attempt, "/step-", gang.step);

@@ -80,6 +80,8 @@ class Trainers {
   void MakeStep(const std::string& token);
   void Tell_(const Process& process, frames::FromTrainer frame);
   void TellStep(Gang& gang, const std::string& token);
+  // Whether its search compares trials at this step.
+  static bool AtRung(const frames::Start& start, const Gang& gang);
   void Save(Gang& gang, Process& process);
   void End(Process& process, const std::string& cause, const std::string& message);
   void Break(const std::string& token);

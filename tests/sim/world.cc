@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "coordinator/core/step.h"
+#include "tests/sim/search_checker.h"
 #include "tests/testing/experiments.h"
 
 namespace dt::sim {
@@ -23,6 +24,7 @@ World::World(const Options& options)
       faults_(options.faults),
       scheduler_(options.wall_seed),
       dice_(options.seed),
+      checker_(options.faults.lies > 0 ? Workers::kLie : Workers::kHonest),
       fleet_(scheduler_, dice_, options_, faults_, checker_),
       trainers_(
           scheduler_, dice_, faults_,
@@ -54,6 +56,7 @@ Outcome World::Run() {
   if (coordinator_.up() && checker_.violation().empty()) {
     coordinator_.CheckReplay();
     checker_.AtTheEnd(coordinator_.state(), trainers_);
+    checker_.Complain(SearchViolation(coordinator_.Journal()));
     for (const auto& [id, experiment] : coordinator_.state().durable.experiments) {
       outcome.finished += experiment.finished;
       outcome.ended_otherwise += experiment.failed + experiment.cancelled;
@@ -78,6 +81,7 @@ void World::MakeWishes() {
     base.mutable_retries()->set_max(dice_.Between(0, 3));
     base.mutable_retries()->set_backoff_seconds(dice_.Chance(0.3) ? 0 : 0.5);
     if (dice_.Chance(0.3)) spec.mutable_search()->set_max_concurrent(dice_.Between(1, 2));
+    if (dice_.Chance(options_.searches)) spec = Searching(std::move(spec));
     Wish wish;
     *wish.request.mutable_spec() = std::move(spec);
     wish.request.set_request_id(absl::StrCat("wish-", i));
@@ -85,6 +89,32 @@ void World::MakeWishes() {
     const absl::Duration when = dice_.Between(absl::ZeroDuration(), options_.safety / 2);
     scheduler_.After(when, [this, i] { Submit(static_cast<size_t>(i)); });
   }
+}
+
+// The same with trials that are drawn, proposed or compared with each other.
+v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
+  v1::Parameter rate;
+  rate.set_path("optimizer.lr");
+  rate.mutable_range()->set_min(1e-5);
+  rate.mutable_range()->set_max(1e-1);
+  rate.mutable_range()->set_scale("log");
+  *spec.mutable_parameters() = {};
+  *spec.add_parameters() = rate;
+  v1::Search& search = *spec.mutable_search();
+  search.set_max_trials(dice_.Between(1, 12));
+  search.set_method(dice_.Chance(0.4) ? "asha" : dice_.Chance(0.6) ? "bayes" : "random");
+  if (search.method() == "asha") {
+    search.set_sampler(dice_.Chance(0.5) ? "bayes" : "random");
+    search.mutable_asha()->set_eta(dice_.Between(2, 3));
+    search.mutable_asha()->set_rungs(dice_.Between(1, 2));
+    search.mutable_asha()->set_brackets(dice_.Between(1, 2));
+    spec.mutable_base()->mutable_train()->set_max_steps(dice_.Between(20, 40));
+  }
+  if (dice_.Chance(0.2)) spec.mutable_base()->mutable_stop()->set_patience(dice_.Between(1, 2));
+  if (dice_.Chance(0.2)) spec.mutable_base()->mutable_stop()->set_max_loss(4);
+  if (options_.meddle && dice_.Chance(0.2)) search.set_target(1.5);
+  if (options_.meddle && dice_.Chance(0.2)) search.set_max_failed_trials(dice_.Between(1, 3));
+  return spec;
 }
 
 // Sends the submission, and again until there is an answer.
@@ -144,8 +174,10 @@ void World::Meddle() {
       request.set_experiment(wish.experiment);
       request.set_trial(1);
       coordinator_.Call(request, [this, id = wish.experiment](const Reply& reply) {
-        if (!reply.status.ok() && !checker_.Deleted(id))
-          checker_.Complain("an acknowledged trial cannot be explained");
+        if (reply.status.ok() || checker_.Deleted(id)) return;
+        const Experiment* experiment = FindExperiment(coordinator_.state().durable, id);
+        if (experiment != nullptr && experiment->trials.empty()) return;  // none proposed yet
+        checker_.Complain("an acknowledged trial cannot be explained");
       });
     }
   }

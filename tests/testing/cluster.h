@@ -34,8 +34,7 @@ struct Programs {
 // How the programs talk.
 enum class Transport {
   kUnixSocket,  // in the clear; the address outlives the coordinator
-  kTcp,         // in the clear, port chosen by the system once
-  kTls,         // TCP with certificates on both sides
+  kTls,         // TCP, port chosen by the system once, with certificates on both sides
 };
 
 class Cluster {

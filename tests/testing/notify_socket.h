@@ -1,16 +1,17 @@
 // notify_socket.h: the service manager's end of sd_notify(3).
 //
 // Ownership: the socket; its file lies in a folder of the test.
-// Errors:    a message that does not come within 20 s reads as "nothing".
+// Errors:    a message that does not come within kPatience reads as "nothing".
 #pragma once
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <string>
+
+#include "tests/testing/await.h"
 
 namespace dt::testing {
 
@@ -23,8 +24,6 @@ class NotifySocket {
     EXPECT_LT(path.size(), sizeof(name.sun_path));
     path.copy(name.sun_path, sizeof(name.sun_path) - 1);
     EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
-    const timeval patience{20, 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   }
   ~NotifySocket() { close(fd_); }
   NotifySocket(const NotifySocket&) = delete;
@@ -33,7 +32,9 @@ class NotifySocket {
   const std::string& path() const { return path_; }
   std::string Receive() {
     char buffer[512];
-    const ssize_t got = recv(fd_, buffer, sizeof(buffer), 0);
+    ssize_t got = -1;
+    // Not SO_RCVTIMEO: with it recv fails after a stop of this process by a signal.
+    Await([&] { return (got = recv(fd_, buffer, sizeof(buffer), MSG_DONTWAIT)) >= 0; });
     return got < 0 ? "nothing" : std::string(buffer, static_cast<size_t>(got));
   }
   // Reads until a message that begins so, past others; "nothing" when they end.

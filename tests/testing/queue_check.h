@@ -36,8 +36,9 @@ inline size_t PlacesOf(const LiveState& live, TrialId id) {
   return places;
 }
 
-// A pending trial waits in one place, an active one has its attempt, and once placement is done no
-// trial waits at the front beside slots enough for it. "": it holds.
+// A pending trial, or the ticket of those to come, waits in one place, an active one has its
+// attempt, and once placement is done no trial waits at the front beside slots enough for it. "": it
+// holds.
 inline std::string MisplacedIn(const State& state) {
   struct First {
     TrialId id;
@@ -49,6 +50,19 @@ inline std::string MisplacedIn(const State& state) {
     if (std::string miscount = MiscountOf(experiment); !miscount.empty()) return miscount;
     const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
     const bool open = most == 0 || experiment.active < most;
+    // Waits in one place, and is first of its kind of device if nobody is before it.
+    const auto take = [&](TrialId id, const DemandClass& demand) -> std::string {
+      ++pending;
+      if (const size_t places = PlacesOf(state.live, id); places != 1) {
+        return absl::StrCat("2: pending trial ", ToString(id), " waits in ", places, " places");
+      }
+      const auto slots = static_cast<size_t>(demand.slots);
+      const auto device = static_cast<size_t>(demand.device);
+      const bool fits = slots <= state.live.pools[device].connected();
+      const bool waits = open && fits && !state.live.parked.contains(id);
+      if (waits && !first[device].has_value()) first[device] = First{id, slots};
+      return "";
+    };
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const Trial& trial = experiment.trials[i - 1];
       const TrialId id{number, i};
@@ -57,17 +71,12 @@ inline std::string MisplacedIn(const State& state) {
         return absl::StrCat("2: trial ", ToString(id), " is active without a live attempt");
       }
       if (trial.state != v1::TRIAL_PENDING) continue;
-      ++pending;
-      if (const size_t places = PlacesOf(state.live, id); places != 1) {
-        return absl::StrCat("2: pending trial ", ToString(id), " waits in ", places, " places");
-      }
-      const DemandClass demand = DemandOf(experiment, trial);
-      const auto slots = static_cast<size_t>(demand.slots);
-      const auto device = static_cast<size_t>(demand.device);
-      const bool fits = slots <= state.live.pools[device].connected();
-      const bool waits = open && fits && !state.live.parked.contains(id);
-      if (waits && !first[device].has_value()) first[device] = First{id, slots};
+      std::string misplaced = take(id, DemandOf(experiment, trial));
+      if (!misplaced.empty()) return misplaced;
     }
+    if (!experiment.MoreMayCome()) continue;
+    std::string misplaced = take({number, kTicket}, DemandOf(experiment));
+    if (!misplaced.empty()) return misplaced;
   }
   size_t waiting = state.live.parked.size();
   for (const auto& [demand, queue] : state.live.queues) waiting += queue.size();

@@ -1,8 +1,10 @@
 // dtworker_test.cc: the program itself, with a fake coordinator and the fake trainer.
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -36,7 +38,7 @@ class DtworkerTest : public ::testing::Test {
     worker_ = ChildProcess(command, folder_ / "worker.log", env);
   }
   // `script` is the fake trainer's.
-  void Order(int steps, const std::string& script = "", uint8_t token = 1) {
+  static v1::Orders MakeOrders(int steps, const std::string& script = "", uint8_t token = 1) {
     v1::Orders orders;
     v1::Assigned& assigned = *orders.mutable_attempt();
     assigned.set_experiment(1);
@@ -46,8 +48,23 @@ class DtworkerTest : public ::testing::Test {
     assigned.set_world_size(1);
     assigned.mutable_spec()->mutable_train()->set_max_steps(steps);
     assigned.mutable_spec()->mutable_data()->set_train(script);
-    orders_ = orders;
-    fleet_.Order(orders);
+    return orders;
+  }
+  void Order(int steps, const std::string& script = "", uint8_t token = 1) {
+    orders_ = MakeOrders(steps, script, token);
+    fleet_.Order(orders_);
+  }
+  // Orders an attempt after the storage has begun to hang: who opens the file that this returns
+  // waits for a writer, as for a network file system that does not answer.
+  std::string OrderWithHangingStorage(int steps, const std::string& script = "") {
+    EXPECT_TRUE(Await([&] { return !fleet_.Hellos().empty(); }));
+    std::string marker = folder_ / "st/dtrain-storage-id";
+    std::filesystem::rename(marker, marker + ".kept");
+    EXPECT_EQ(mkfifo(marker.c_str(), 0600), 0);
+    orders_ = MakeOrders(steps, script);
+    orders_.mutable_attempt()->add_registered()->set_path("1/1/a0/step-1");
+    fleet_.Order(orders_);
+    return marker;
   }
   // How often each step's row arrived.
   std::map<uint64_t, int> Rows() const {
@@ -175,6 +192,28 @@ TEST_F(DtworkerTest, CancelEndsEvenADeafTrainerWithinTwoSeconds) {
   EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_CANCELLED);
 }
 
+TEST_F(DtworkerTest, AStorageThatHangsHoldsUpNeitherTheLeaseNorTheEnd) {
+  StartWorker();
+  OrderWithHangingStorage(5);
+  ASSERT_TRUE(AwaitEnd()) << "it reports and trains meanwhile";
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_FINISHED);
+  worker_.Signal(SIGTERM);
+  EXPECT_EQ(ExitCode(), 0);
+}
+
+TEST_F(DtworkerTest, ACheckpointThatIsGoneIsToldOnceTheStorageAnswers) {
+  StartWorker();
+  const std::string marker = OrderWithHangingStorage(100000, "hang_at=20");
+  ASSERT_TRUE(AwaitSteps(19));
+  std::ofstream(marker) << testing::Slurp(marker + ".kept");
+  EXPECT_TRUE(Await([&] {
+    const auto items = fleet_.Items();
+    return std::any_of(items.begin(), items.end(), [](const v1::Item& item) {
+      return item.checkpoint_removed().path() == "1/1/a0/step-1";
+    });
+  }));
+}
+
 TEST_F(DtworkerTest, TerminateSavesReportsAndLeaves) {
   StartWorker();
   Order(100000);
@@ -278,6 +317,14 @@ TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
     EXPECT_EQ(ExitCode(), 2) << flags[0] << " " << flags[1];
   }
   EXPECT_NE(testing::Slurp(folder_ / "worker.log").find("write host:port or unix:/path"),
+            std::string::npos);
+}
+
+TEST_F(DtworkerTest, HelpThatCannotBePrintedIsAnError) {
+  worker_ = ChildProcess({"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", DTWORKER, "--help"},
+                         folder_ / "worker.log");
+  EXPECT_EQ(ExitCode(), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "worker.log").find("cannot write to 'standard output'"),
             std::string::npos);
 }
 

@@ -365,6 +365,9 @@ void AgentTurn::SendStart() {
                                   order.resume().manifest_hash()};
   }
   start.store_address = order.store_address();
+  for (const uint64_t divisor : order.validate_at()) {
+    if (divisor > 0) start.validate_at.push_back(divisor);
+  }
   attempt.address_sent = !order.store_address().empty();
   attempt.stage = AttemptStage::kPreparing;
   s_.trainer.phase = TrainerPhase::kBusy;

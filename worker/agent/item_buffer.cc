@@ -34,10 +34,12 @@ void ItemBuffer::Push(v1::Item item) {
   const std::string token = item.attempt_token();
   items_.push_back({std::move(item), 0});
   Account(items_.back());
-  if (log_bytes_ > log_bytes_max_) DropOldLogs();
+  const bool drops_logs = log_bytes_ > log_bytes_max_;
+  if (drops_logs) DropOldLogs();
   uint64_t dropped = 0;
   // Rows under a quarter of the bound are not what fills it; thinning them would cost a pass over
   // the buffer at each push and win little.
+  const bool thins_rows = bytes_ > bytes_max_ && row_bytes_ > bytes_max_ / 4;
   while (bytes_ > bytes_max_ && row_bytes_ > bytes_max_ / 4) dropped += ThinRows();
   if (dropped > 0) {
     v1::Item note;
@@ -47,6 +49,7 @@ void ItemBuffer::Push(v1::Item item) {
     items_.push_back({std::move(note), 0});
     Account(items_.back());
   }
+  if (drops_logs || thins_rows) JoinCounts();
 }
 
 void ItemBuffer::DropOldLogs() {
@@ -91,6 +94,44 @@ uint64_t ItemBuffer::ThinRows() {
   return dropped;
 }
 
+void ItemBuffer::JoinCounts() {
+  Entry* rows = nullptr;  // where the newest count of this kind is
+  Entry* logs = nullptr;
+  const auto take_over = [this](Entry*& into, Entry& entry) {
+    if (into == nullptr || into->item.attempt_token() != entry.item.attempt_token()) {
+      into = &entry;
+      return false;
+    }
+    Forget(*into);
+    Forget(entry);
+    v1::Item& item = into->item;
+    if (item.has_log()) {
+      item.mutable_log()->set_dropped_lines(item.log().dropped_lines() +
+                                            entry.item.log().dropped_lines());
+    } else {
+      item.mutable_dropped()->set_count(item.dropped().count() + entry.item.dropped().count());
+    }
+    Account(*into);
+    return true;
+  };
+  auto entry = std::find_if(items_.begin(), items_.end(), [this](const Entry& one) {
+    return one.item.sequence() > sent_sequence_;
+  });
+  last_sequence_ -= static_cast<uint64_t>(items_.end() - entry);
+  // Moved to the front one by one: an entry that was kept stays where `rows` and `logs` point.
+  auto end = entry;
+  for (; entry != items_.end(); ++entry) {
+    if (end != entry) *end = std::move(*entry);
+    const bool lines = end->item.has_log() && end->item.log().text().empty();
+    if ((lines && take_over(logs, *end)) || (end->item.has_dropped() && take_over(rows, *end))) {
+      continue;
+    }
+    end->item.set_sequence(++last_sequence_);
+    ++end;
+  }
+  items_.erase(end, items_.end());
+}
+
 std::vector<v1::Item> ItemBuffer::Acknowledge(uint64_t sequence) {
   if (Mutated(Mutant::kDropsTheNextItem)) ++sequence;
   std::vector<v1::Item> durable;
@@ -109,10 +150,11 @@ void ItemBuffer::Rewind() { sent_ = 0; }
 void ItemBuffer::TakeUnsent(v1::WorkerReport& report) {
   size_t bytes = 0;
   size_t count = 0;
-  while (sent_ < items_.size() && count < limits::kReportItems) {
+  while (HasUnsent() && count < limits::kReportItems) {
     const Entry& next = items_[sent_];
     if (count > 0 && bytes + next.bytes > limits::kReportItemsBytes) break;
     *report.add_items() = next.item;
+    sent_sequence_ = std::max(sent_sequence_, next.item.sequence());
     bytes += next.bytes;
     ++count;
     ++sent_;

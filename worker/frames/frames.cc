@@ -28,7 +28,8 @@ namespace dt::frames {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Resume, step, path, manifest_hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial, attempt, rank,
                                                 world_size, local_rank, spec, data_root, storage,
-                                                data_address, resume, store_address)
+                                                data_address, resume, store_address,
+                                                validate_at)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)
@@ -69,6 +70,7 @@ static void to_json(json& j, const Eval& eval) {
   if (eval.hellaswag_acc) j["hellaswag_acc"] = *eval.hellaswag_acc;
   if (eval.hellaswag_acc_norm) j["hellaswag_acc_norm"] = *eval.hellaswag_acc_norm;
   if (!eval.samples.empty()) j["samples"] = eval.samples;
+  if (eval.train_loss) j["train_loss"] = *eval.train_loss;
 }
 static void from_json(const json& j, Eval& eval) {
   const Eval absent;
@@ -82,6 +84,7 @@ static void from_json(const json& j, Eval& eval) {
   eval.hellaswag_acc = j.value("hellaswag_acc", absent.hellaswag_acc);
   eval.hellaswag_acc_norm = j.value("hellaswag_acc_norm", absent.hellaswag_acc_norm);
   eval.samples = j.value("samples", absent.samples);
+  eval.train_loss = j.value("train_loss", absent.train_loss);
 }
 
 namespace {

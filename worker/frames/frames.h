@@ -55,6 +55,9 @@ struct Start {
   std::string data_address;  // host or IP that rank 0's store and Gloo listen on
   std::optional<Resume> resume;
   std::string store_address;  // host:port; empty until rank 0 has one
+  // Steps to validate at besides eval.every: target steps / divisor, rounded up. A search compares
+  // trials there.
+  std::vector<uint64_t> validate_at;
 };
 struct Connect {
   std::string token;
@@ -127,6 +130,8 @@ struct Eval {
   std::optional<double> hellaswag_acc;  // shares of the examples; nothing: not measured
   std::optional<double> hellaswag_acc_norm;
   std::vector<std::string> samples;  // generated texts
+  // Mean training loss of the steps logged since the validation before; nothing: none was logged.
+  std::optional<double> train_loss;
 };
 struct CheckpointDone {
   std::string token;

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/limits.h"
-#include "worker/shell/storage.h"
 
 namespace dt {
 namespace {
@@ -37,6 +36,7 @@ Shell::Shell(WorkerConfig config)
     : config_(std::move(config)),
       agent_(MakeAgent(config_.agent, clock_.Now())),
       stream_(config_.coordinator, config_.credentials),
+      looker_(StorageLooker::Start(config_.agent.storage, config_.agent.hello.storage_id())),
       connect_at_(Now().steady),
       backoff_(limits::kReconnectFirst),
       random_(config_.agent.hello.instance()) {
@@ -59,11 +59,13 @@ int Shell::Run() {
     Wait();
     TakeSignals();
     TakeStreamEvents();
+    for (CheckpointsGone& gone : looker_.Take()) Feed(std::move(gone));
     ServeTrainer();
     if (Now().steady >= NextDeadline(agent_)) Feed(TimePassed{});
   }
   sd_notify(0, "STOPPING=1");
   FinishStream();
+  looker_.Stop(limits::kStreamCloseGrace);
   return leave_ == Leave::kDone ? 0 : 1;
 }
 
@@ -97,20 +99,18 @@ void Shell::Carry(AgentAction& action) {
   } else if (auto* report = std::get_if<SendReport>(&action)) {
     stream_.Write(std::move(report->report));
   } else if (auto* look = std::get_if<LookForCheckpoints>(&action)) {
-    std::vector<v1::CheckpointRef> gone;
-    for (v1::CheckpointRef& ref : look->registered) {
-      if (IsGone(config_.agent.storage, config_.agent.hello.storage_id(), ref.path())) {
-        gone.push_back(std::move(ref));
-      }
+    if (!looker_.Look(std::move(*look))) {
+      spdlog::warn("--storage {} does not answer; checkpoints that are gone stay listed",
+                   config_.agent.storage);
     }
-    if (!gone.empty()) events_.push_back(CheckpointsGone{look->token, std::move(gone)});
   } else if (std::holds_alternative<ExitProcess>(action)) {
     leave_ = Leave::kDone;
   }
 }
 
 void Shell::Wait() {
-  std::vector<pollfd> descriptors = {{signals_.get(), POLLIN, 0}, {stream_.wake_fd(), POLLIN, 0}};
+  std::vector<pollfd> descriptors = {
+      {signals_.get(), POLLIN, 0}, {stream_.wake_fd(), POLLIN, 0}, {looker_.wake_fd(), POLLIN, 0}};
   absl::Duration next = std::min(NextDeadline(agent_), watchdog_at_);
   if (!stream_.Open()) next = std::min(next, connect_at_);
   if (trainer_) {

@@ -2,7 +2,7 @@
 // feeds the agent and carries out what it says, in order.
 //
 // Role:    all I/O of a worker. Decisions are agent.h's.
-// Threads: Run is the main thread, the one that starts trainers.
+// Threads: Run is the main thread, the one that starts trainers. It touches no file of the storage.
 // Tests:   tests/worker/dtworker_test.cc, tests/e2e
 #pragma once
 
@@ -19,6 +19,7 @@
 #include "worker/agent/agent.h"
 #include "worker/shell/fleet_stream.h"
 #include "worker/shell/process.h"
+#include "worker/shell/storage_looker.h"
 
 namespace dt {
 
@@ -57,6 +58,7 @@ class Shell {
   SystemClock clock_;
   AgentState agent_;
   FleetStream stream_;
+  StorageLooker& looker_;
   std::unique_ptr<TrainerProcess> trainer_;
   UniqueFd signals_;
   std::deque<AgentEvent> events_;  // made while an action was carried out

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/file_lock.h"
+#include "common/files.h"
 #include "common/text.h"
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
@@ -54,6 +55,13 @@ struct Flags {
 [[noreturn]] void Refuse(const std::string& message) {
   std::fprintf(stderr, "dttrain: %s\n", message.c_str());
   std::exit(kUsageError);
+}
+
+// The exit status of this program where `printed` is how its output went.
+int ExitStatus(const absl::Status& printed, int status) {
+  if (printed.ok()) return status;
+  std::fprintf(stderr, "dttrain: %s\n", std::string(printed.message()).c_str());
+  return 1;
 }
 
 // To a plain number, or a word on why not.
@@ -111,7 +119,7 @@ Flags ParseFlags(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? 0 : kUsageError);
+    std::exit(app.exit(error) == 0 ? ExitStatus(FlushStandardOutput(), 0) : kUsageError);
   }
   if (flags.agent == !flags.standalone.spec_file.empty()) {
     Refuse("give either --spec FILE or --agent; see --help");
@@ -224,7 +232,7 @@ int RunAlone(const Flags& flags) {
   PrintedConversation conversation(run->start.store_address);
   conversation.Say(MakeHello(**device, flags.cores));
   const Outcome outcome = RunAttempt(run->start, **device, conversation, run->options);
-  return outcome.end.cause == "finished" ? 0 : 1;
+  return ExitStatus(conversation.written(), outcome.end.cause == "finished" ? 0 : 1);
 }
 
 }  // namespace

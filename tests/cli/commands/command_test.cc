@@ -125,6 +125,8 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
   said({"data", "tokenize", "--output", "x", "--val-fraction", "2", "y"},
        "--val-fraction is 2; it must be at least 0 and below 1");
   EXPECT_TRUE(Has(RunAsWritten({"wait", "12", "--timeout"}).err, "--timeout needs a value"));
+  EXPECT_TRUE(Has(RunAsWritten({"wait", "12", "--timeout", "1s", "--timeout", "2s"}).err,
+                  "'dtctl wait' takes at most 1 --timeout, not 2"));
 }
 
 // --- Connection ---

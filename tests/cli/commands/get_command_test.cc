@@ -31,6 +31,22 @@ TEST_F(CommandTest, GetTrialsHasAColumnForEachSweptParameter) {
       "taken\n");
 }
 
+TEST_F(CommandTest, AMetricThatNoColumnShowsHasOneUnderItsName) {
+  AddExperiment(12, 2);
+  control_.Edit([&](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_metric("hellaswag_acc");
+    Trial(world, 12, 2).set_metric_value(0.3125);
+  });
+  const std::string out = Run({"get", "trials", "12"}).out;
+  EXPECT_TRUE(Has(out, "TRIAL  batch_size  hellaswag_acc  STATE")) << out;
+  EXPECT_TRUE(Has(out, "12/2           16         0.3125  pending")) << out;
+  control_.Edit([&](FakeControl::World& world) {
+    *world.experiments[12].explanations[2].mutable_trial() = Trial(world, 12, 2);
+  });
+  const std::string described = Run({"describe", "12/2"}).out;
+  EXPECT_TRUE(Has(described, "metric        hellaswag_acc 0.3125")) << described;
+}
+
 TEST_F(CommandTest, CsvHasTheSameColumnsWhateverIsListed) {
   AddExperiment(12, 2);
   const auto header = [&](std::vector<std::string> arguments) {

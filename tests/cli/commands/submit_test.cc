@@ -201,7 +201,53 @@ TEST_F(SubmitTest, ResolveWritesOneTrialWithEveryFieldAndNeedsNoCoordinator) {
 TEST_F(SubmitTest, ValidateNeedsNoCoordinator) {
   const Ran ran = RunAsWritten({"validate", "-", "--address", "unix:/nonexistent/dtrain.sock"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(ran.out, "stdin: valid, 4 trials\n");
+  EXPECT_EQ(ran.out,
+            "stdin: valid, 4 trials\n"
+            "  train.batch_size: 8, 16\n"
+            "  optimizer.lr: 0.001, 0.003\n");
+}
+
+TEST_F(SubmitTest, ValidateSaysWhatASearchWillDo) {
+  input_ = R"(version: 1
+name: s
+seeds: [1, 2]
+search: {method: random, max_trials: 3, metric: val_loss}
+parameters:
+  optimizer.lr: {min: 1.0e-5, max: 1.0e-2, scale: log}
+  model.n_embd: {min: 192, max: 768, step: 192}
+  train.batch_size: {values: [2, 4], probabilities: [1, 3]}
+data: {train: "t*.bin", val: "v*.bin"}
+train: {max_steps: 837}
+)";
+  EXPECT_EQ(RunAsWritten({"validate", "-"}).out,
+            "stdin: valid, 6 trials\n"
+            "  random, minimize val_loss\n"
+            "  optimizer.lr: 1.0e-5 … 0.01, log\n"
+            "  model.n_embd: 192 … 768 by 192\n"
+            "  train.batch_size: 2 (1), 4 (3)\n"
+            "  each configuration with the seeds 1, 2\n");
+  const Ran submitted = Run({"submit", "-"});
+  EXPECT_EQ(submitted.code, 0) << submitted.err;
+  input_ = R"(version: 1
+name: s
+search: {method: asha, sampler: bayes, max_trials: 30}
+parameters: {optimizer.lr: {min: 1.0e-5, max: 1.0e-2, scale: log}}
+data: {train: "t*.bin", val: "v*.bin"}
+train: {max_steps: 837}
+schedule: {warmup_steps: 31}
+)";
+  const Ran ran = RunAsWritten({"validate", "-"});
+  EXPECT_EQ(ran.out,
+            "stdin: valid, 30 trials\n"
+            "  asha (bayes), minimize val_loss\n"
+            "  chosen one by one as results come, after 0 trials of include\n"
+            "  optimizer.lr: 1.0e-5 … 0.01, log\n"
+            "  rungs: steps 93, 279 of trial 1's 837\n");
+  EXPECT_TRUE(Has(ran.err, "rung 1 (step 31) lies within the 31 steps of warm-up")) << ran.err;
+  const auto json = nlohmann::json::parse(RunAsWritten({"validate", "-", "-o", "json"}).out);
+  EXPECT_EQ(json["trials"], 30);
+  EXPECT_EQ(json["rungs"], (std::vector<int>{93, 279}));
+  EXPECT_TRUE(Has(RunAsWritten({"resolve", "-"}).err, "bayes proposes its trials as results come"));
 }
 
 }  // namespace

@@ -162,13 +162,13 @@ std::vector<Wrong> WrongFiles() {
       {"duplicate_field", "train:\n  seq_len: 64\n  seq_len: 64\n", "7:3:duplicate_key"},
       {"duplicate_parameter", "parameters:\n  seed: [1]\n  seed: [2]\n", "7:3:duplicate_key"},
       {"duplicate_label", "labels: {a: b, a: c}\n", "5:16:duplicate_key"},
-      {"reserved_top", "seeds: [1, 2]\n", "5:1:not_available"},
-      {"reserved_section", "search: {asha: {eta: 4}}\n", "5:10:not_available"},
+      {"reserved_resource", "resources: {min_gpus: 2}\n", "5:13:not_available"},
+      {"reserved_section", "search: {pbt: {every: 4}}\n", "5:10:not_available"},
       {"reserved_field", "train: {max_time: 1h}\n", "5:9:not_available"},
       {"reserved_word", "parallel: {strategy: zero1}\n", "5:22:not_available"},
-      {"reserved_method", "search: {method: asha}\n", "5:18:not_available"},
+      {"reserved_method", "search: {method: pbt}\n", "5:18:not_available"},
       {"reserved_parameter", "parameters: {parallel.tensor: [1, 2]}\n", "5:14:not_available"},
-      {"reserved_range", "parameters: {optimizer.lr: {min: 1, max: 2, step: 1}}\n",
+      {"reserved_word_of_a_range", "parameters: {optimizer.lr: {min: 1, max: 2, when: {}}}\n",
        "5:45:not_available"},
       // Missing
       {"no_version", "!name: x\ndata: {train: a, val: b}\n", "1:1:missing"},
@@ -286,12 +286,12 @@ TEST(ExperimentFileTest, EveryErrorIsReportedAtOnceInTheOrderOfTheFile) {
   batchsize: 8
   seq_len: 4096
 optimizer: {lr: -1}
-seeds: [1, 2]
+resources: {priority: 2}
 parameters:
   model.n_layer: [2, 2]
 )");
   EXPECT_EQ(Places(file.diagnostics),
-            "6:3:unknown_key 8:17:out_of_range 9:1:not_available 11:22:duplicate_value")
+            "6:3:unknown_key 8:17:out_of_range 9:13:not_available 11:22:duplicate_value")
       << RenderDiagnostics(file.diagnostics);
 }
 
@@ -395,7 +395,7 @@ TEST(RenderTest, ANumberAsLongAsAFileIsShortened) {
 TEST(RenderTest, AByteOrderMarkIsNamedAndShown) {
   ReadValid("\xef\xbb\xbf" + std::string(kHead));  // where it may stand
   EXPECT_EQ(RenderDiagnostics(Read(std::string(kHead) + "na\xef\xbb\xbfme: 大\n").diagnostics),
-            "grid.yaml:5:3: error: a byte order mark (U+FEFF) stands here, which editors do not "
+            "grid.yaml:5:3: error: there is a byte order mark (U+FEFF) here, which editors do not "
             "show; delete it; only the start of a file may have one\n"
             "    5 | na\\ufeffme: 大\n"
             "      |   ^\n");
@@ -475,7 +475,7 @@ TEST(OverrideTest, ErrorsNameTheArgument) {
            {"name.x=8", "wrong_type"},
            {"parameters.optimizer.lr=1e-3", "wrong_type"},
            {"parameters.optimizer.lr=[1e-3", "syntax"},
-           {"search.method=bayes", "not_available"},
+           {"search.method=pbt", "not_available"},
            {"model.n_embd=100", "conflict"},
        }) {
     const ExperimentFile file = Read(kHead, {argument});

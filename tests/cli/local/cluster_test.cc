@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/await.h"
@@ -59,11 +60,9 @@ class ClusterTest : public ::testing::Test {
   // Kills the process of that name as the kernel would.
   void Kill(const std::string& name) {
     std::ifstream list(folder_ / "state/local/processes");
-    pid_t pid = 0;
-    uint64_t start = 0;
-    std::string one;
-    while (list >> pid >> start >> one) {
-      if (one == name) kill(pid, SIGKILL);
+    for (std::string line; std::getline(list, line);) {
+      const std::vector<std::string> words = absl::StrSplit(line, ' ');
+      if (words.at(2) == name) kill(std::stoi(words[0]), SIGKILL);
     }
     KeptProcesses kept = *KeptProcesses::Open(folder_ / "state/local", Pause);
     while (kept.IsAlive(name)) Pause(absl::Milliseconds(1));
@@ -99,6 +98,30 @@ TEST_F(ClusterTest, WhatDiedIsStartedAgainAtTheAddressThatWorkersKnow) {
   ASSERT_TRUE(cluster.Up(Pause).ok());
   EXPECT_EQ(cluster.started(), (Workers{"dtcoord", "cpu:1"}));
   EXPECT_NE(File("logs/dtcoord.log").find("--listen 127.0.0.1:17"), std::string::npos);
+}
+
+TEST_F(ClusterTest, WorkersAreFoundWhereTheListOfAddressesIsLost) {
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+  }
+  std::filesystem::remove(folder_ / "state/local/addresses.json");
+  LocalCluster cluster = Open();
+  ASSERT_TRUE(cluster.Up(Pause).ok());
+  EXPECT_EQ(cluster.started(), Workers{"dtcoord"}) << "the workers go on";
+  EXPECT_NE(File("logs/dtcoord.log").find("--listen 127.0.0.1:17"), std::string::npos);
+}
+
+TEST_F(ClusterTest, AWorkerThatLooksForItsCoordinatorElsewhereIsStartedAgain) {
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+  }
+  folder_.Write("state/local/addresses.json", R"({"grpc": "127.0.0.1:19"})");
+  LocalCluster cluster = Open();
+  ASSERT_TRUE(cluster.Up(Pause).ok());
+  EXPECT_EQ(cluster.started(), (Workers{"cpu:0", "cpu:1"}));
+  EXPECT_EQ(cluster.addresses().grpc, "127.0.0.1:19");
 }
 
 TEST_F(ClusterTest, ACoordinatorThatEndsAtOnceIsAnErrorWithItsLog) {

@@ -69,6 +69,34 @@ TEST_F(KeptProcessesTest, ANumberThatIsAnotherProcessNowIsLeftAlone) {
   EXPECT_EQ(kill(other.pid(), 0), 0);
 }
 
+TEST_F(KeptProcessesTest, AProcessWithoutItsMarkIsLeftAloneAlthoughNumberAndStartTimeAreTheSame) {
+  testing::ChildProcess other({"/bin/sleep", "300"}, folder_ / "other.log");
+  std::ifstream stat(absl::StrCat("/proc/", other.pid(), "/stat"));
+  std::string word;
+  for (int field = 1; field <= 22; ++field) stat >> word;  // its name, "(sleep)", is one word
+  folder_.Write("processes", absl::StrCat(other.pid(), " ", word, " sleeper\n"));
+  // Until then it is between this program and its own.
+  ASSERT_TRUE(testing::Await([&] { return !Open().IsAlive("sleeper"); }));
+  KeptProcesses kept = Open();
+  EXPECT_TRUE(kept.End({"sleeper"}, absl::ZeroDuration(), Pause).ok());
+  EXPECT_TRUE(other.Running());
+}
+
+TEST_F(KeptProcessesTest, ATornLineOfTheListHidesNothing) {
+  const std::string torn = "123 4567 tor";
+  folder_.Write("processes", torn);
+  ASSERT_TRUE(Open().Start({"first", {"/bin/sleep", "300"}, {}}).ok());
+  folder_.Write("processes", List() + torn);
+  ASSERT_TRUE(Open().Start({"second", {"/bin/sleep", "300"}, {}, "with-a-note"}).ok());
+  KeptProcesses kept = Open();
+  EXPECT_TRUE(kept.IsAlive("first")) << List();
+  EXPECT_TRUE(kept.IsAlive("second")) << List();
+  EXPECT_EQ(kept.Note("second"), "with-a-note");
+  ASSERT_TRUE(kept.End(kept.Names(), kPatience, Pause).ok());
+  EXPECT_FALSE(kept.IsAlive("first"));
+  EXPECT_FALSE(kept.IsAlive("second"));
+}
+
 TEST_F(KeptProcessesTest, OneThatDoesNotEndIsKilledWithItsChildren) {
   KeptProcesses kept = Open();
   ASSERT_TRUE(kept.Start({"stubborn",

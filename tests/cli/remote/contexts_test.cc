@@ -1,19 +1,27 @@
 // contexts_test.cc: which coordinator a command talks to, and the file that remembers them.
 #include "cli/remote/contexts.h"
 
+#include <filesystem>
 #include <map>
 
+#include "common/file_lock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/await.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt::cli {
 namespace {
 
+bool Wait(absl::Duration duration) {
+  testing::Await([] { return false; }, absl::ToChronoMilliseconds(duration));
+  return true;
+}
+
 class ContextsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     environment_["XDG_CONFIG_HOME"] = folder_.path();
-    ASSERT_TRUE(ChangeContexts(Path(), [](Contexts& contexts) {
+    ASSERT_TRUE(ChangeContexts(Path(), Wait, [](Contexts& contexts) {
                   contexts.Put({"local", "127.0.0.1:1111", {}});
                   contexts.Put({"lab", "lab.example:7600", {"/l/ca", "/l/cert", "/l/key"}});
                   contexts.current = "lab";
@@ -91,8 +99,43 @@ TEST_F(ContextsTest, WhatIsWrittenReadsBackWhateverItHolds) {
   EXPECT_EQ(back->list[0].tls.cert, "~");
 }
 
+TEST_F(ContextsTest, AFileThatIsALinkStaysOne) {
+  namespace fs = std::filesystem;
+  fs::create_directories(folder_ / "kept");
+  fs::rename(Path(), folder_ / "kept/dtrain.yaml");
+  fs::create_symlink("../kept/link.yaml", Path());
+  fs::create_symlink("dtrain.yaml", folder_ / "kept/link.yaml");
+  const auto add = [](Contexts& contexts) {
+    contexts.Put({"new", "127.0.0.1:2222", {}});
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(ChangeContexts(Path(), Wait, add).ok());
+  EXPECT_TRUE(fs::is_symlink(Path()));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "kept/link.yaml"));
+  EXPECT_EQ(ReadContexts(folder_ / "kept/dtrain.yaml")->list.size(), 3u);
+
+  fs::remove(folder_ / "kept/dtrain.yaml");
+  ASSERT_TRUE(ChangeContexts(Path(), Wait, add).ok()) << "to a file that is not there yet";
+  EXPECT_EQ(ReadContexts(folder_ / "kept/dtrain.yaml")->list.size(), 1u);
+
+  fs::create_symlink("dtrain.yaml", folder_ / "kept/dtrain.yaml.new");
+  fs::rename(folder_ / "kept/dtrain.yaml.new", folder_ / "kept/dtrain.yaml");
+  EXPECT_EQ(ChangeContexts(Path(), Wait, add).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ContextsTest, AnotherThatChangesTheFileIsWaitedForAndThatMayBeInterrupted) {
+  const auto held = LockFile(Path() + ".lock");
+  ASSERT_TRUE(held.ok());
+  int looks = 0;
+  const absl::Status status = ChangeContexts(
+      Path(), [&looks](absl::Duration) { return ++looks < 3; },
+      [](Contexts&) { return absl::InternalError("not its turn"); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+  EXPECT_EQ(looks, 3);
+}
+
 TEST_F(ContextsTest, RemovingTheCurrentOneLeavesNone) {
-  ASSERT_TRUE(ChangeContexts(Path(), [](Contexts& contexts) {
+  ASSERT_TRUE(ChangeContexts(Path(), Wait, [](Contexts& contexts) {
                 EXPECT_TRUE(contexts.Remove("lab"));
                 EXPECT_FALSE(contexts.Remove("lab"));
                 return absl::OkStatus();

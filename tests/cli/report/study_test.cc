@@ -105,6 +105,19 @@ TEST(TrialListTest, HasARowForEachTrialTheBestFirstAndMarked) {
   EXPECT_EQ(list.rows[5][3], "oom");
 }
 
+TEST(TrialListTest, HasAColumnForAMetricOfItsOwn) {
+  Experiment study = Study();
+  study.found.mutable_summary()->set_metric("hellaswag_acc");
+  study.found.mutable_summary()->set_goal("maximize");
+  for (size_t i = 0; i < study.trials.size(); ++i) {
+    study.trials[i].summary.set_metric_value(0.25 + 0.0125 * static_cast<double>(i));
+  }
+  const TextTable list = TrialList(study);
+  EXPECT_EQ(list.header.back(), "hellaswag_acc");
+  EXPECT_EQ(list.rows[0].back(), "0.3125") << "the best by that metric is first";
+  EXPECT_EQ(list.rows[5].back(), "0.2500");
+}
+
 TEST(StudyFiguresTest, AreLossAndTimeAgainstSequenceLengthWithALineForEachBatchSize) {
   const std::vector<Figure> figures = StudyFigures(Study().trials);
   ASSERT_EQ(figures.size(), 2u);

@@ -387,9 +387,9 @@ TEST_F(AttemptTest, EvaluationsAndCheckpointsAreProgress) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});
-  for (int i = 0; i < 3; ++i) {
+  for (const uint64_t step : {0, 1, 2}) {
     Advance(limits::kHangFloor - absl::Seconds(5));
-    SendItems("a", {Evaluation("a", 0, 3.0)});
+    SendItems("a", {Evaluation("a", step, 3.0)});
   }
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
 }

@@ -74,6 +74,101 @@ TEST_F(ClaimTest, NoLieWritesARowAResultOrAStepInAnyState) {
   }
 }
 
+TEST_F(ClaimTest, AnAttemptEvaluatesAStepOnceAndItsStepsRise) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Evaluation("a", 10, 0.5), Evaluation("a", 20, 0.4)});
+  ASSERT_EQ(TrialOf(id).evaluations.size(), 2u);
+  for (const uint64_t step : {20, 10, 1, 0}) {
+    SendItems("a", {Evaluation("a", step, 0.1)});
+    ExpectLeftOut(absl::StrCat("step ", step));
+  }
+  EXPECT_EQ(state_.live.doubted, 4u);
+  RestartCoordinator();
+  Connect("a");
+  SendItems("a", {Evaluation("a", 20, 0.1), Evaluation("a", 100, 0.3)});
+  ASSERT_EQ(TrialOf(id).evaluations.size(), 3u) << "a restart forgets none of them";
+  EXPECT_EQ(TrialOf(id).evaluations.back().step, 100u);
+}
+
+TEST_F(ClaimTest, AnEvaluationThatIsSentAgainIsAcknowledgedAndNotDoubted) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Evaluation("a", 10, 0.5)});
+  v1::WorkerReport again;
+  *again.add_items() = Evaluation("a", 10, 0.5);
+  again.mutable_items(0)->set_sequence(workers_.at("a").next_sequence - 1);
+  Send("a", std::move(again));
+  EXPECT_TRUE(last_.records.empty());
+  EXPECT_EQ(state_.live.doubted, 0u);
+  EXPECT_EQ(TrialOf(id).evaluations.size(), 1u);
+  EXPECT_EQ(workers_.at("a").orders->acked_sequence(), workers_.at("a").next_sequence - 1);
+}
+
+TEST_F(ClaimTest, TheNextAttemptEvaluatesAgainFromWhereItResumed) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Checkpoint("a", 8), Evaluation("a", 8, 0.6), Evaluation("a", 10, 0.5),
+                  Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
+  Leave("a");
+  Advance(absl::Seconds(2));
+  ASSERT_EQ(TrialOf(id).attempts.size(), 2u);
+  Train({"a"}, 8);
+  SendItems("a", {Evaluation("a", 7, 0.1)});
+  ExpectLeftOut("an evaluation of a step before the one it resumed from");
+  // Step 8 is that of a gang that was stopped within it.
+  SendItems("a", {Evaluation("a", 8, 0.6), Evaluation("a", 10, 0.4)});
+  EXPECT_EQ(TrialOf(id).evaluations.size(), 4u);
+  EXPECT_EQ(state_.live.doubted, 1u);
+}
+
+TEST_F(ClaimTest, AnAttemptSavesAStepOnceAlsoWhereItsFilesAreGone) {
+  const TrialId id = Bring(State::kRunning);
+  SendItems("a", {Checkpoint("a", 10), Checkpoint("a", 20)});
+  ASSERT_EQ(TrialOf(id).checkpoints.size(), 2u);
+  v1::Item removal = ItemOf("a");
+  *removal.mutable_checkpoint_removed() = TrialOf(id).checkpoints[1].ref;
+  SendItems("a", {removal});
+  ASSERT_EQ(TrialOf(id).checkpoints.size(), 1u);
+  for (const uint64_t step : {20, 10, 15}) {
+    SendItems("a", {Checkpoint("a", step)});
+    ExpectLeftOut(absl::StrCat("step ", step));
+  }
+  RestartCoordinator();
+  Connect("a");
+  SendItems("a", {Checkpoint("a", 10), Checkpoint("a", 30)});
+  EXPECT_EQ(TrialOf(id).checkpoints.size(), 2u);
+  EXPECT_EQ(state_.live.doubted, 1u);
+}
+
+TEST_F(ClaimTest, APieceOfALogWithoutALineIsLeftOut) {
+  Bring(State::kRunning);
+  v1::Item log = ItemOf("a");
+  log.mutable_log();
+  SendItems("a", {log});
+  EXPECT_TRUE(last_.logs.empty());
+  ExpectLeftOut("an empty piece of a log");
+  log.mutable_log()->set_dropped_lines(3);
+  SendItems("a", {log});
+  EXPECT_EQ(last_.logs.size(), 1u) << "it tells that lines are missing";
+}
+
+TEST_F(ClaimTest, AnAttemptThatFinishedTellsNoMoreRowsAndAStartDoesNotAskForItsNewest) {
+  const TrialId id = Bring(State::kRunning);
+  const std::string token = ItemOf("a").attempt_token();
+  SendItems("a", {Ended("a", v1::CAUSE_FINISHED, 100)});
+  ASSERT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+  EXPECT_TRUE(state_.live.told.empty());
+  RestartCoordinator();
+  EXPECT_TRUE(LoadNewestSteps(state_, [](const AttemptId& attempt) -> absl::StatusOr<uint64_t> {
+                ADD_FAILURE() << ToString(attempt);
+                return 0;
+              }).ok());
+  Connect("a");
+  v1::Item rows = Rows("a", 1, 10);
+  rows.set_attempt_token(token);
+  SendItems("a", {rows});
+  ExpectLeftOut("rows after the end");
+  EXPECT_EQ(state_.live.doubted, 1u);
+}
+
 TEST_F(ClaimTest, AnEndThatCannotBeIsACrashOfTheTrainer) {
   for (const State state : {State::kAssigned, State::kPrepared, State::kRunning}) {
     for (const auto& [cause, step] :
@@ -224,7 +319,7 @@ TEST_F(ClaimTest, TheNextAttemptMakesItsRowsFromWhereItResumed) {
   EXPECT_EQ(chunks_.size(), before) << "step 8 was made before";
   SendItems("a", {Rows("a", 9, 12)});
   EXPECT_EQ(chunks_.size(), before + 1);
-  EXPECT_EQ(state_.live.rows_until.size(), 1u) << "one of each trial, the newest attempt's";
+  EXPECT_EQ(state_.live.told.size(), 1u) << "one of each trial, the newest attempt's";
 }
 
 }  // namespace

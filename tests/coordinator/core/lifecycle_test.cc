@@ -17,6 +17,7 @@ TEST(LifecycleTest, TrialsMakeTheseMovesAndNoOthers) {
       {{v1::TRIAL_PENDING, TrialMove::kAttemptStarts}, v1::TRIAL_STARTING},
       {{v1::TRIAL_PENDING, TrialMove::kCancelRequested}, v1::TRIAL_PENDING},
       {{v1::TRIAL_PENDING, TrialMove::kEndsCancelled}, v1::TRIAL_CANCELLED},
+      {{v1::TRIAL_PENDING, TrialMove::kEndsFinished}, v1::TRIAL_FINISHED},
       {{v1::TRIAL_STARTING, TrialMove::kAttemptRuns}, v1::TRIAL_RUNNING},
       {{v1::TRIAL_STARTING, TrialMove::kAttemptEndsAndAnotherFollows}, v1::TRIAL_PENDING},
       {{v1::TRIAL_STARTING, TrialMove::kAttemptEndsForGood}, v1::TRIAL_STARTING},

@@ -52,8 +52,9 @@ class Client {
     std::string text;
     char block[4096];
     ssize_t got = 0;
-    while ((got = recv(fd_.get(), block, sizeof(block), 0)) > 0) {
-      text.append(block, static_cast<size_t>(got));
+    // A read with a limit fails after this process was stopped by a signal.
+    while ((got = recv(fd_.get(), block, sizeof(block), 0)) > 0 || (got < 0 && errno == EINTR)) {
+      if (got > 0) text.append(block, static_cast<size_t>(got));
     }
     const End how = got == 0 ? End::kClosed : errno == EAGAIN ? End::kTooLate : End::kReset;
     EXPECT_NE(how, End::kTooLate) << "nothing more came in " << kPatience.count() << " s";

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/checksum.h"
 #include "coordinator/store/mark.h"
@@ -111,6 +114,13 @@ absl::StatusOr<std::string> Contents(const std::string& folder) {
   return text;
 }
 
+// What a check says of the journal in a folder; empty: whole.
+std::string Found(const std::string& folder) {
+  const auto report = CheckJournal(folder + "/journal.db", kEverything);
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? absl::StrJoin(WrongOf(*report), "\n") : "";
+}
+
 class DamageTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -145,12 +155,13 @@ class DamageTest : public ::testing::Test {
     fs::remove(work_ / "journal.db-shm", absent);
     return work_.path();
   }
-  static void Flip(const std::string& path, uint64_t byte) {
+  static void Flip(const std::string& path, uint64_t byte) { Flip(path, byte, byte % 8); }
+  static void Flip(const std::string& path, uint64_t byte, uint64_t bit) {
     const int fd = open(path.c_str(), O_RDWR);
     ASSERT_GE(fd, 0);
     char value = 0;
     ASSERT_EQ(pread(fd, &value, 1, static_cast<off_t>(byte)), 1);
-    value = static_cast<char>(value ^ (1 << (byte % 8)));
+    value = static_cast<char>(value ^ (1 << bit));
     ASSERT_EQ(pwrite(fd, &value, 1, static_cast<off_t>(byte)), 1);
     close(fd);
   }
@@ -221,6 +232,70 @@ TEST_F(DamageTest, AFlippedBitInTheLogIsNoticedOrHarmless) {
 
 TEST_F(DamageTest, AFlippedBitInTheDatabaseIsNoticedOrHarmless) {
   EXPECT_GT(FlipThrough(whole_, "journal.db", 150), 10);
+}
+
+TEST_F(DamageTest, AnyFlippedBitOfTheHeaderIsHarmlessOrNamedRefusedAndRepairedWithoutLoss) {
+  for (const testing::TempFolder* folder : {&whole_, &killed_}) {
+    int named = 0;
+    // With a log it is in the file as it began, and most of what counts is in the log.
+    const uint64_t stride = folder == &whole_ ? 1 : 3;
+    for (uint64_t bit = 0; bit < 8 * 100; bit += stride) {
+      SCOPED_TRACE(absl::StrCat("byte ", bit / 8, ", bit ", bit % 8,
+                                folder == &whole_ ? "" : ", with a log"));
+      Flip(Copied(*folder) + "/journal.db", bit / 8, bit % 8);
+      const std::string found = Found(work_.path());
+      ASSERT_EQ(RefusedOrEqual(), !found.empty()) << found;
+      if (found.empty()) continue;
+      ++named;
+      ExpectHas(Refused(), found.substr(0, found.find('\n')));
+      ASSERT_EQ(GoOn(), contents_) << found;
+      fs::remove_all(work_ / "damaged-1");
+      ASSERT_FALSE(HasFailure()) << found;
+    }
+    EXPECT_GT(named, 30 * 8 / static_cast<int>(stride))
+        << "about what is the same in every journal";
+  }
+}
+
+TEST_F(DamageTest, ADamagedHeaderIsNamedByItsField) {
+  const auto found = [&](uint64_t byte) {
+    Flip(Copied(whole_) + "/journal.db", byte, 0);
+    return Found(work_.path());
+  };
+  EXPECT_EQ(found(47),
+            "the file's header: the schema's format, in bytes 44 to 47, is 00000005 and should be "
+            "00000004");
+  ExpectHas(found(3), "the format's name, in bytes 0 to 15, is 5351");
+  ExpectHas(found(31), "the file's length in pages, in bytes 28 to 31");
+  ExpectHas(found(63), "the schema's version, in bytes 60 to 63");
+  ExpectHas(found(71), "the application's number, in bytes 68 to 71");
+}
+
+TEST_F(DamageTest, ACheckWritesNothingWhereverTheJournalLies) {
+  const auto contents = [this] {
+    std::map<std::string, std::string> files;
+    for (const auto& file : fs::directory_iterator(work_.path())) {
+      files[file.path().filename()] = testing::Slurp(file.path());
+    }
+    return files;
+  };
+  for (const testing::TempFolder* folder : {&whole_, &killed_}) {
+    Copied(*folder);
+    std::ofstream(work_ / "lock") << "123";
+    const auto before = contents();
+    fs::permissions(work_.path(), fs::perms::owner_read | fs::perms::owner_exec);
+    {
+      const auto lock = LockStateDirectoryToRead(work_.path());
+      EXPECT_TRUE(lock.ok() && lock->valid()) << lock.status();
+      EXPECT_EQ(Found(work_.path()), "");
+      EXPECT_FALSE(LockStateDirectory(work_.path()).ok()) << "no coordinator starts meanwhile";
+    }
+    fs::permissions(work_.path(), fs::perms::owner_all);
+    EXPECT_EQ(contents(), before);
+    const auto lock = LockStateDirectory(work_.path());
+    EXPECT_EQ(LockStateDirectoryToRead(work_.path()).status().code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
 }
 
 TEST_F(DamageTest, AFlippedBitInTheMarkIsNoticedOrHarmless) {

@@ -217,7 +217,7 @@ TEST_F(SqliteStoreTest, AHoleInTheJournalIsDataLoss) {
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
   store_.reset();
-  Sql("PRAGMA user_version = 99");
+  Sql("ALTER TABLE logs ADD COLUMN later; PRAGMA user_version = 99");
   EXPECT_EQ(SqliteStore::Open(directory_, "0.1.0").status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
@@ -431,8 +431,8 @@ TEST_F(SqliteStoreTest, LogsAreFollowedThroughTheToken) {
 
 TEST_F(SqliteStoreTest, LongLogsKeepTheirBeginningAndTheirEndAndCountTheGap) {
   const std::string chunk = std::string(limits::kLogChunkBytes - 2, 'x') + "\n\n";
-  const size_t head = limits::kLogFirstBytes / chunk.size();
-  const size_t tail = limits::kLogNewestBytes / chunk.size();
+  const size_t head = limits::kLogFirstBytes / (chunk.size() + limits::kLogRowBytes);
+  const size_t tail = limits::kLogNewestBytes / (chunk.size() + limits::kLogRowBytes);
   const size_t removed = 5;
   for (size_t i = 0; i < head + tail + removed; ++i) {
     if (i == head + 20) Reopen();  // what is kept must be found again after a restart

@@ -44,6 +44,7 @@ TEST_F(AgentTest, OrderedAttemptStartsATrainerAndThenTheAttempt) {
   variable.set_value("WARN");
   orders.mutable_attempt()->mutable_resume()->set_step(50);
   orders.mutable_attempt()->mutable_resume()->set_path("1/2/a1/step-50");
+  for (const uint64_t divisor : {27, 0, 9}) orders.mutable_attempt()->add_validate_at(divisor);
   Order(orders);
   const auto spawn = Take<SpawnTrainer>();
   ASSERT_TRUE(spawn);
@@ -59,6 +60,7 @@ TEST_F(AgentTest, OrderedAttemptStartsATrainerAndThenTheAttempt) {
   ASSERT_TRUE(start->resume);
   EXPECT_EQ(start->resume->step, 50u);
   EXPECT_EQ(start->resume->path, "1/2/a1/step-50");
+  EXPECT_EQ(start->validate_at, (std::vector<uint64_t>{27, 9})) << "0 divides nothing";
   ExpectNothingElse();
 }
 

@@ -158,6 +158,11 @@ TEST_F(AgentTest, AccuraciesAreToldWhereTheyWereMeasured) {
   ASSERT_TRUE(items_[1].evaluation().has_hellaswag_acc());
   EXPECT_EQ(items_[1].evaluation().hellaswag_acc(), 0);
   EXPECT_EQ(items_[1].evaluation().hellaswag_acc_norm(), 0.25);
+  EXPECT_FALSE(items_[1].evaluation().has_train_loss());
+  Say(frames::Eval{.token = Hex(1), .step = 4, .loss = 2.5, .train_loss = 2.25});
+  Advance(limits::kHeartbeat);
+  DeliverReports();
+  EXPECT_EQ(items_.back().evaluation().train_loss(), 2.25);
 }
 
 TEST_F(AgentTest, SamplesAreBoundedInNumberAndLength) {

@@ -1,6 +1,9 @@
 // item_buffer_test.cc: keeping, acknowledging, sending again and thinning.
 #include "worker/agent/item_buffer.h"
 
+#include <map>
+#include <string>
+
 #include "gtest/gtest.h"
 
 namespace dt {
@@ -101,6 +104,70 @@ TEST(ItemBufferTest, LogTextGoesBeforeRowsDo) {
   EXPECT_EQ(rows, 100u);
   EXPECT_EQ(lines + lost, 100u);
   EXPECT_GT(lost, 50u);
+}
+
+TEST(ItemBufferTest, WhatWasDroppedWithoutEndIsOneCount) {
+  ItemBuffer buffer(64 << 10, 16 << 10);
+  constexpr uint64_t kRows = 20000;
+  for (uint64_t step = 1; step <= kRows; ++step) {
+    buffer.Push(Rows(step, step));
+    buffer.Push(Log("a line\n"));
+    ASSERT_LE(buffer.Bytes(), 64u << 10) << step;
+  }
+  uint64_t rows = 0, lines = 0, counts = 0, next = 1;
+  for (const v1::Item& item : Sent(buffer)) {
+    EXPECT_EQ(item.sequence(), next++) << "no holes";
+    rows += item.rows().count() + item.dropped().count();
+    lines += item.log().dropped_lines() + !item.log().text().empty();
+    counts += item.has_dropped();
+  }
+  EXPECT_EQ(rows, kRows);
+  EXPECT_EQ(lines, kRows);
+  EXPECT_LE(counts, 2u);
+}
+
+TEST(ItemBufferTest, WhatMayHaveArrivedKeepsItsNumberAndIsNeverJoined) {
+  ItemBuffer buffer(64 << 10);
+  for (uint64_t step = 1; step <= 100; ++step) buffer.Push(Rows(step, step));
+  const size_t sent = Sent(buffer).size();
+  buffer.Rewind();
+  for (uint64_t step = 101; step <= 2000; ++step) buffer.Push(Rows(step, step));
+  buffer.Push(Evaluation());
+  const auto again = Sent(buffer);
+  ASSERT_GT(again.size(), sent);
+  for (size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].sequence(), i + 1);
+  for (size_t i = 0; i < sent; ++i) {
+    EXPECT_EQ(again[i].rows().count() + again[i].dropped().count(), 1u) << "item " << i + 1;
+  }
+  EXPECT_TRUE(again.back().has_evaluation());
+}
+
+TEST(ItemBufferTest, CountsOfTwoAttemptsStayApart) {
+  ItemBuffer buffer(16 << 10);
+  uint64_t step = 0;
+  for (const char* token : {"t", "u"}) {
+    for (int i = 0; i < 1000; ++i) {
+      ++step;
+      v1::Item item = Rows(step, step);
+      item.set_attempt_token(token);
+      buffer.Push(std::move(item));
+    }
+  }
+  std::map<std::string, uint64_t> rows;
+  for (const v1::Item& item : Sent(buffer)) {
+    rows[item.attempt_token()] += item.rows().count() + item.dropped().count();
+  }
+  EXPECT_EQ(rows, (std::map<std::string, uint64_t>{{"t", 1000}, {"u", 1000}}));
+}
+
+TEST(ItemBufferTest, NoMoreIsSentThanMayWaitForItsAcknowledgement) {
+  ItemBuffer buffer(64 << 10, 16 << 10, 3);
+  for (int i = 0; i < 5; ++i) buffer.Push(Evaluation());
+  EXPECT_EQ(Sent(buffer).size(), 3u);
+  buffer.Acknowledge(2);
+  const auto rest = Sent(buffer);
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0].sequence(), 4u);
 }
 
 TEST(ItemBufferTest, EvaluationsNeverGo) {

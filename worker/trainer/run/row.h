@@ -5,7 +5,10 @@
 // Tests:   tests/worker/trainer/run/attempt_test.cc
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "worker/trainer/parallel/mesh.h"
@@ -31,6 +34,22 @@ struct SinceLastRow {
   double eval_seconds = 0;
   double checkpoint_seconds = 0;
   double TrainingSeconds() const { return seconds - eval_seconds - checkpoint_seconds; }
+};
+// The mean of what is finite.
+class MeanOf {
+ public:
+  void Add(double value) {
+    if (!std::isfinite(value)) return;
+    sum_ += value;
+    ++count_;
+  }
+  std::optional<double> Value() const {
+    return count_ == 0 ? std::nullopt : std::optional(sum_ / static_cast<double>(count_));
+  }
+
+ private:
+  double sum_ = 0;
+  int64_t count_ = 0;
 };
 // Phases are means over ranks; all-reduce time is the slowest rank's; memory the largest.
 nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<RankMeasures>& ranks,

@@ -85,8 +85,10 @@ absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
 }
 
 void PrintedConversation::Say(const frames::FromTrainer& frame) {
+  if (!written_.ok()) return;
   std::puts(frames::ToLine(frame).c_str());
-  std::fflush(stdout);
+  written_ = FlushStandardOutput();
+  if (!written_.ok()) return;
   if (const auto* done = std::get_if<frames::CheckpointDone>(&frame)) registered_ = done->step;
 }
 

@@ -26,13 +26,16 @@ struct StandaloneRun {
 // folder. Errors: ConfigError; IoError when there can be no folder.
 absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options);
 
-// Prints frames to stdout; has no wishes; what is printed counts as registered.
+// Prints frames to stdout; what is printed counts as registered. Its one wish is to stop where they
+// cannot be written: nobody would learn what the run gives.
 class PrintedConversation final : public Conversation {
  public:
   explicit PrintedConversation(std::string store_address)
       : store_address_(std::move(store_address)) {}
   void Say(const frames::FromTrainer& frame) override;
-  Wish CurrentWish() const override { return Wish::kGoOn; }
+  Wish CurrentWish() const override { return written_.ok() ? Wish::kGoOn : Wish::kStop; }
+  // Errors: IoError of the first frame that could not be written.
+  const absl::Status& written() const { return written_; }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
     return store_address_;
   }
@@ -43,6 +46,7 @@ class PrintedConversation final : public Conversation {
  private:
   const std::string store_address_;
   std::optional<uint64_t> registered_;
+  absl::Status written_;
 };
 
 }  // namespace dt::trainer

@@ -87,11 +87,17 @@ class Attempt {
   absl::Status RollBack(Stepper& stepper, const std::string& why);
   bool IsRoot() const { return start_.rank == 0; }
   int64_t target_steps() const { return members_.plan.target_steps; }
-  // Whether `step_` has a row.
-  bool Logged() const { return IsLogged(state_.spec, members_.plan, step_); }
+  // Whether a search compares trials at `step_`.
+  bool AtRung() const {
+    return std::any_of(start_.validate_at.begin(), start_.validate_at.end(), [&](uint64_t divisor) {
+      return step_ == ShareOfSteps(target_steps(), divisor);
+    });
+  }
+  // Whether `step_` has a row. The loss at a rung may be what is compared.
+  bool Logged() const { return IsLogged(state_.spec, members_.plan, step_) || AtRung(); }
   bool EvaluationDue() const {
     const int64_t every = state_.spec.eval.every;
-    return step_ == target_steps() || (every > 0 && step_ % every == 0);
+    return step_ == target_steps() || (every > 0 && step_ % every == 0) || AtRung();
   }
 
   const frames::Start& start_;
@@ -110,6 +116,7 @@ class Attempt {
   int32_t rollbacks_ = 0;
   int64_t reported_nonfinite_ = 0;
   SinceLastRow since_;
+  MeanOf losses_;  // logged since the last validation
   std::optional<double> peak_flops_;  // of this rank's device, where it is known
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;
 };
@@ -346,6 +353,7 @@ absl::Status Attempt::Report(Stepper& stepper) {
   frames::StepDone done{start_.token,
                         MakeRow(step_, stepper.learning_rate(), ranks, since_, WallTimeMs())};
   AddDerived(ranks, done.row);
+  losses_.Add(done.row["loss"].get<double>());
   if (SecondsBetween(log_time_, now) >= kLogSeconds || step_ == target_steps()) {
     log_time_ = now;
     std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
@@ -444,6 +452,7 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
     eval.perplexity_mean = validation.perplexity_mean;
     eval.tokens = validation.tokens;
     eval.seconds = SecondsBetween(before, after);
+    eval.train_loss = std::exchange(losses_, {}).Value();
     std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),
                  validation.loss);
     conversation_.Say(eval);

@@ -131,6 +131,11 @@ struct StepPlan {
 inline bool IsLogged(const TrialSpec& spec, const StepPlan& plan, int64_t step) {
   return step % spec.logging_every == 0 || step == plan.target_steps;
 }
+// The step at `1 / divisor` of the target, rounded up. REQUIRES: divisor >= 1.
+inline int64_t ShareOfSteps(int64_t target_steps, uint64_t divisor) {
+  const auto target = static_cast<uint64_t>(target_steps);
+  return static_cast<int64_t>(target / divisor + (target % divisor != 0));
+}
 // Errors: ConfigError when the global batch cannot be dealt to the ranks.
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
                                    uint64_t train_windows);

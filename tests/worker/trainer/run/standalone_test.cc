@@ -61,6 +61,26 @@ TEST_F(StandaloneTest, TrainsAloneAndPrintsOneLineAFrame) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / (told.checkpoints[0].path + "/manifest.json")));
 }
 
+TEST_F(StandaloneTest, WhereItCannotPrintItStopsAndSaysWhy) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "1000000";
+  const std::string file = folder_.Write("trial.json", Resolved(spec).dump());
+  const std::vector<std::vector<std::string>> commands = {
+      {"--help"},
+      {"--spec", file, "--data-root", folder_ / "data", "--storage", folder_.path(), "--device",
+       "cpu", "--threads", "1"}};
+  for (const std::vector<std::string>& flags : commands) {
+    std::vector<std::string> command = {"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh",
+                                        DTTRAIN_PROGRAM};
+    command.insert(command.end(), flags.begin(), flags.end());
+    const std::string log = folder_ / (flags[0] + ".log");
+    EXPECT_EQ(Code(ChildProcess(command, log).AwaitExit()), 1) << flags[0];
+    EXPECT_NE(Slurp(log).find("cannot write to 'standard output': No space left"),
+              std::string::npos)
+        << Slurp(log);
+  }
+}
+
 TEST_F(StandaloneTest, RunsInOneStorageKeepTheirCheckpointsApart) {
   nlohmann::json spec = SmallSpec();
   spec["checkpoint"]["every"]["steps"] = "2";

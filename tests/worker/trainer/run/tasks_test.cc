@@ -50,6 +50,32 @@ TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
   EXPECT_EQ(three.evals.at(1).hellaswag_acc_norm, one.evals[1].hellaswag_acc_norm);
 }
 
+TEST_F(TasksTest, ASearchHasTrialsValidatedAtSharesOfTheirStepsWithTheTrainingLossSinceTheLast) {
+  spec_["train"]["max_steps"] = "10";
+  spec_["eval"]["every"] = "0";
+  spec_["logging"] = {{"every", "2"}};
+  frames::Start start = Start(spec_);
+  start.validate_at = {9, 3};  // the 2nd step, as 10/9 is rounded up, and the 4th
+  const Told told = TrainerGang(2).Run(start);
+  ASSERT_EQ(told.Cause(), "finished");
+  ASSERT_EQ(told.evals.size(), 3u);
+  EXPECT_EQ(told.evals[0].step, 2u);
+  EXPECT_EQ(told.evals[1].step, 4u);
+  EXPECT_EQ(told.evals[2].step, 10u);
+  EXPECT_EQ(told.Column("step"), (std::vector<double>{2, 4, 6, 8, 10}));
+  const std::vector<double> loss = told.Column("loss");
+  EXPECT_EQ(told.evals[0].train_loss, loss[0]);
+  EXPECT_EQ(told.evals[1].train_loss, loss[1]);
+  ASSERT_TRUE(told.evals[2].train_loss.has_value());
+  EXPECT_NEAR(*told.evals[2].train_loss, (loss[2] + loss[3] + loss[4]) / 3, 1e-12);
+  // Where trials are compared there is a row, whatever logging.every says.
+  spec_["logging"] = {{"every", "10"}};
+  start.spec = Start(spec_).spec;
+  const Told sparse = TrainerGang(1).Run(start);
+  EXPECT_EQ(sparse.Column("step"), (std::vector<double>{2, 4, 10}));
+  EXPECT_TRUE(sparse.evals.at(0).train_loss.has_value());
+}
+
 TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
   // Minutes of evaluation on any machine, in short parts: only a stop ends it in time.
   spec_["model"]["n_embd"] = 128;

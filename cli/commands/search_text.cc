@@ -1,0 +1,84 @@
+#include "cli/commands/search_text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/view/format.h"
+#include "spec/search.h"
+
+namespace dt::cli {
+
+namespace v1 = ::dtrain::v1;
+
+std::string MethodText(const v1::ExperimentSpec& spec) {
+  const v1::Search& search = spec.search();
+  std::string text = search.method();
+  if (text == "asha") {
+    absl::StrAppend(&text, " (", search.sampler().empty() ? "random" : search.sampler(), ")");
+  }
+  absl::StrAppend(&text, ", ", spec::GoalOf(search), " ", search.metric());
+  if (search.has_target()) {
+    absl::StrAppend(&text, ", until it is ", spec::NumberText(search.target()));
+  }
+  return Printable(text);
+}
+
+std::string VariesText(const v1::Parameter& parameter) {
+  if (parameter.has_range()) {
+    const v1::Range& range = parameter.range();
+    std::string text =
+        absl::StrCat(spec::NumberText(range.min()), " … ", spec::NumberText(range.max()));
+    if (range.step() > 0) absl::StrAppend(&text, " by ", spec::NumberText(range.step()));
+    if (range.scale() == "log") text += ", log";
+    return text;
+  }
+  std::vector<std::string> values;
+  for (int i = 0; i < parameter.values_size(); ++i) {
+    std::string value = Printable(spec::ValueText(parameter.values(i)));
+    if (i < parameter.probabilities_size()) {
+      absl::StrAppend(&value, " (", spec::NumberText(parameter.probabilities(i)), ")");
+    }
+    values.push_back(std::move(value));
+  }
+  return absl::StrJoin(values, ", ");
+}
+
+SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {
+  SearchPlan plan;
+  plan.trials = expanded;
+  const auto seeds = static_cast<size_t>(std::max(1, spec.seeds_size()));
+  const size_t asked = static_cast<size_t>(spec.search().max_trials()) * seeds;
+  const spec::Sampler sampler = spec::SamplerOf(spec);
+  if (sampler == spec::Sampler::kBayes) plan.trials = asked;
+  plan.json = {{"trials", plan.trials}, {"method", spec.search().method()}};
+  if (spec.search().method() != "grid") plan.lines.push_back(MethodText(spec));
+  if (sampler == spec::Sampler::kBayes) {
+    plan.lines.push_back(absl::StrCat("chosen one by one as results come, after ",
+                                      Plural(expanded, "trial"), " of include"));
+  } else if (sampler == spec::Sampler::kRandom && expanded < asked) {
+    plan.lines.push_back(absl::StrCat(FormatCount(expanded), " of the ", FormatCount(asked),
+                                      " trials asked for: no other combination was found"));
+  }
+  Json varies = Json::object();
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    const std::string text = VariesText(parameter);
+    varies[parameter.path()] = text;
+    plan.lines.push_back(absl::StrCat(Printable(parameter.path()), ": ", text));
+  }
+  if (!spec.seeds().empty()) {
+    plan.lines.push_back(
+        absl::StrCat("each configuration with the seeds ", absl::StrJoin(spec.seeds(), ", ")));
+  }
+  plan.json["varies"] = std::move(varies);
+  if (spec.search().method() != "asha") return plan;
+  const spec::RungPlan rungs = spec::RungsOf(spec);
+  plan.json["rungs"] = rungs.steps;
+  plan.lines.push_back(rungs.target_steps == 0
+                           ? "rungs: known once a trainer has counted the steps of an epoch"
+                           : absl::StrCat("rungs: steps ", absl::StrJoin(rungs.steps, ", "),
+                                          " of trial 1's ", rungs.target_steps));
+  return plan;
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,30 @@
+// search_text.h: what an experiment searches, for people: who chooses its trials, how many there
+// are to be, what varies, and where rungs stand.
+//
+// Role:  pure.
+// Tests: tests/cli/commands/submit_test.cc, tests/cli/commands/describe_command_test.cc
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/view/json.h"
+#include "spec/spec.h"
+
+namespace dt::cli {
+
+// "grid, minimize val_loss", "asha (random), minimize val_loss, until it is 3.1"
+std::string MethodText(const spec::v1::ExperimentSpec& spec);
+// "8, 16, 32", "1.0e-5 … 0.01, log", "128 … 1024 by 64"
+std::string VariesText(const spec::v1::Parameter& parameter);
+
+struct SearchPlan {
+  size_t trials = 0;  // that there are to be; under bayes at most
+  std::vector<std::string> lines;
+  Json json;  // trials, method, varies, rungs
+};
+// `expanded`: how many trials the experiment begins with.
+SearchPlan PlanOf(const spec::v1::ExperimentSpec& spec, size_t expanded);
+
+}  // namespace dt::cli

@@ -1,0 +1,37 @@
+// draw.h: the random numbers of a search, by key: the same key gives the same number, on any
+// machine, in any order, after any restart. There is no stream whose position would have to be
+// kept.
+//
+// Role:   pure functions.
+// Source: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014),
+//         folded over the parts of a key.
+// Tests:  tests/common/draw_test.cc
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+namespace dt {
+
+// 64 bits that the parts of `key`, in this order, decide.
+uint64_t DrawBits(std::initializer_list<uint64_t> key);
+// The same as a number in [0, 1), a multiple of 2^-53.
+double DrawUnit(std::initializer_list<uint64_t> key);
+
+// What a number is for, so that no two uses share one. The values are part of what a seed means:
+// they are never renumbered.
+enum class Purpose : uint64_t { kUniform = 1, kKernel = 2, kValue = 3, kMember = 4 };
+
+struct DrawKey {
+  uint64_t seed = 0;           // of the search
+  uint32_t configuration = 0;  // from 1
+  uint32_t redraw = 0;         // how many earlier draws of this configuration were turned down
+};
+// In [0, 1). `a` and `b` tell apart the draws of one purpose: which candidate, which dimension.
+double DrawUnit(const DrawKey& key, Purpose purpose, uint64_t a = 0, uint64_t b = 0);
+
+// A name as a part of a key (FNV-1a, 64 bits).
+uint64_t DrawName(std::string_view name);
+
+}  // namespace dt

@@ -1,0 +1,200 @@
+// search_index.cc: facts into the index.
+#include "coordinator/core/search_index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/check.h"
+#include "common/mutant.h"
+#include "coordinator/core/state.h"
+#include "coordinator/core/summaries.h"
+
+namespace dt {
+namespace {
+
+bool NeedsIndex(const Experiment& experiment) {
+  return Proposes(experiment) || Climbs(experiment) || ComparesMeans(experiment);
+}
+
+SearchIndex* IndexOf(State& state, ExperimentId id) {
+  const auto found = state.live.searches.find(id);
+  return found == state.live.searches.end() ? nullptr : &found->second;
+}
+
+spec::Point PointOf(const Experiment& experiment, const Trial& trial, const spec::Space& space) {
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
+  std::vector<v1::Assignment> assignments(expanded.assignments().begin(),
+                                          expanded.assignments().end());
+  if (!experiment.spec.seeds().empty()) {
+    std::erase_if(assignments, [](const v1::Assignment& each) { return each.path() == "seed"; });
+  }
+  std::optional<spec::Point> at = spec::PointOf(space, assignments);
+  DT_CHECK(at.has_value());  // it was drawn from the space, or checked against it
+  return *std::move(at);
+}
+
+// The mean of what its trials came to, once all have ended.
+void IndexResult(const Experiment& experiment, uint32_t configuration, search::History& history) {
+  const uint32_t replicates = ReplicatesOf(experiment);
+  const uint32_t first = (configuration - 1) * replicates + 1;
+  double sum = 0;
+  uint32_t finished = 0;
+  bool blamed = false;
+  for (uint32_t number = first; number < first + replicates; ++number) {
+    const Trial& trial = experiment.trials[number - 1];
+    if (!IsTerminal(trial.state)) return;
+    blamed = blamed || (trial.state == v1::TRIAL_FAILED && BlamesValues(trial.cause));
+    if (trial.state != v1::TRIAL_FINISHED) continue;
+    sum += search::CostOf(GoalOf(experiment), DurableMetricOf(experiment, trial));
+    ++finished;
+  }
+  if (blamed) return history.Fail(configuration);
+  if (finished == 0) return history.Forget(configuration);
+  history.End(configuration, sum / finished);
+}
+
+void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index) {
+  if (!Proposes(experiment)) return;
+  const uint32_t replicates = ReplicatesOf(experiment);
+  for (uint32_t number = first; number <= experiment.trials.size(); number += replicates) {
+    index.history.Open(ConfigurationOf(experiment, number),
+                       PointOf(experiment, experiment.trials[number - 1], index.space));
+  }
+}
+
+void IndexRung(const Experiment& experiment, uint32_t number, const KnownRung& known,
+               SearchIndex& index) {
+  const uint32_t configuration = ConfigurationOf(experiment, number);
+  const int bracket = search::BracketOf(index.ladder, configuration);
+  index.rungs[{bracket, static_cast<int>(known.rung)}].Enter(index.ladder, number, known.cost);
+  if (!Proposes(experiment) || std::isinf(known.cost)) return;
+  index.history.AtLevel(configuration, static_cast<int>(known.rung), known.cost);
+}
+
+void IndexMeans(const Trial& trial, uint32_t number, SearchIndex& index) {
+  size_t& counted = index.counted[number];
+  for (; counted < trial.means.size(); ++counted) {
+    index.means.Add(trial.means[counted].step, trial.means[counted].mean);
+  }
+}
+
+void MakeIndex(State& state, const Experiment& experiment) {
+  state.live.searches.erase(experiment.id);
+  if (!NeedsIndex(experiment)) return;
+  SearchIndex& index = state.live.searches[experiment.id];
+  index.ladder = LadderOf(experiment);
+  if (Proposes(experiment)) {
+    absl::StatusOr<spec::Space> space = spec::SpaceOf(experiment.spec);
+    DT_CHECK_OK(space.status());  // it was checked at submission
+    index.space = *std::move(space);
+    index.plan = {spec::SearchSeed(experiment.spec),
+                  Climbs(experiment) ? search::Judged::kByRung : search::Judged::kByResult};
+    index.admits = spec::AdmissionTo(experiment.spec);
+  }
+  IndexAdded(experiment, 1, index);
+  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+    const Trial& trial = experiment.trials[number - 1];
+    for (const KnownRung& known : trial.rungs) IndexRung(experiment, number, known, index);
+    IndexMeans(trial, number, index);
+    const bool last = number % ReplicatesOf(experiment) == 0;
+    if (Proposes(experiment) && last) {
+      IndexResult(experiment, ConfigurationOf(experiment, number), index.history);
+    }
+  }
+}
+
+}  // namespace
+
+bool Proposes(const Experiment& experiment) {
+  return spec::SamplerOf(experiment.spec) == spec::Sampler::kBayes;
+}
+
+bool Climbs(const Experiment& experiment) { return experiment.spec.search().method() == "asha"; }
+
+uint32_t ReplicatesOf(const Experiment& experiment) {
+  return static_cast<uint32_t>(std::max(1, experiment.spec.seeds_size()));
+}
+
+spec::Ladder LadderOf(const Experiment& experiment) {
+  return spec::LadderOf(experiment.spec.search());
+}
+
+bool BlamesValues(v1::Cause cause) {
+  return cause == v1::CAUSE_OOM || cause == v1::CAUSE_NONFINITE;
+}
+
+std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
+                                                         const SearchIndex& index) {
+  const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
+  const auto allowed = [&index](const spec::Point& at) {
+    return index.admits(spec::AssignmentsOf(index.space, at));
+  };
+  return search::Propose(index.plan, index.space, index.history, ConfigurationOf(experiment, first),
+                         allowed);
+}
+
+void Reindex(State& state, const v1::Record& record) {
+  const auto experiment_of = [&state](const auto& fact) -> const Experiment& {
+    return GetExperiment(state.durable, fact.experiment());
+  };
+  switch (record.fact_case()) {
+    case v1::Record::kExperimentSubmitted:
+      return MakeIndex(state, experiment_of(record.experiment_submitted()));
+    // What it came to is taken back.
+    case v1::Record::kTrialRetried:
+      if (IndexOf(state, record.trial_retried().experiment()) == nullptr) return;
+      return MakeIndex(state, experiment_of(record.trial_retried()));
+    case v1::Record::kExperimentDeleted:
+      state.live.searches.erase(record.experiment_deleted().experiment());
+      return;
+    case v1::Record::kTrialsAdded: {
+      const Experiment& experiment = experiment_of(record.trials_added());
+      SearchIndex* index = IndexOf(state, experiment.id);
+      if (Mutated(Mutant::kProposesBlindly)) return;
+      if (index != nullptr) IndexAdded(experiment, record.trials_added().trials(0).trial(), *index);
+      return;
+    }
+    case v1::Record::kRungDecided: {
+      const v1::RungDecided& fact = record.rung_decided();
+      const Experiment& experiment = experiment_of(fact);
+      SearchIndex& index = state.live.searches.at(experiment.id);
+      return IndexRung(experiment, fact.trial(), experiment.trials[fact.trial() - 1].rungs.back(),
+                       index);
+    }
+    case v1::Record::kEvaluation: {
+      const v1::EvaluationRecorded& fact = record.evaluation();
+      SearchIndex* index = IndexOf(state, fact.experiment());
+      if (index == nullptr) return;
+      const TrialId id{fact.experiment(), fact.trial()};
+      return IndexMeans(GetTrial(state.durable, id), id.trial, *index);
+    }
+    case v1::Record::kTrialEnded: {
+      const v1::TrialEnded& fact = record.trial_ended();
+      SearchIndex* index = IndexOf(state, fact.experiment());
+      if (index == nullptr) return;
+      const Experiment& experiment = experiment_of(fact);
+      if (!Proposes(experiment)) return;
+      return IndexResult(experiment, ConfigurationOf(experiment, fact.trial()), index->history);
+    }
+    case v1::Record::kJournalCreated:
+    case v1::Record::kAttemptStarted:
+    case v1::Record::kAttemptPrepared:
+    case v1::Record::kAttemptRunning:
+    case v1::Record::kAttemptEnded:
+    case v1::Record::kCheckpoint:
+    case v1::Record::kCheckpointRemoved:
+    case v1::Record::kCancelRequested:
+    case v1::Record::kSearchEnded:
+    case v1::Record::kNumbersSkipped:
+    case v1::Record::FACT_NOT_SET:
+      return;
+  }
+}
+
+void ReindexAll(State& state) {
+  state.live.searches.clear();
+  for (const auto& [id, experiment] : state.durable.experiments) MakeIndex(state, experiment);
+}
+
+}  // namespace dt

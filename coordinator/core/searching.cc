@@ -1,0 +1,217 @@
+#include "coordinator/core/searching.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/mutant.h"
+#include "coordinator/core/attempts.h"
+#include "coordinator/core/resolved.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/search_index.h"
+#include "coordinator/search/ladder.h"
+#include "coordinator/search/searcher.h"
+#include "coordinator/search/stopping.h"
+#include "spec/search.h"
+
+namespace dt {
+namespace {
+
+// No more trials come. Those that wait end too where the search has what it was for, or where going
+// on is hopeless; those that train go on.
+void EndSearch(Turn& turn, TrialId decided, v1::SearchEnded::Why why, const std::string& reason) {
+  const Experiment& experiment = GetExperiment(turn.durable(), decided.experiment);
+  if (experiment.search_ended || experiment.cancel_requested) return;
+  v1::Record record;
+  SetId(*record.mutable_search_ended(), {decided, 0});
+  record.mutable_search_ended()->set_why(why);
+  record.mutable_search_ended()->set_reason(reason);
+  Journal(turn, std::move(record));
+  turn.effects.log_lines.push_back(
+      absl::StrCat("experiment ", experiment.id, ": its search has ended: ", reason));
+  KeepTicket(turn.state, experiment.id);
+  if (why == v1::SearchEnded::EXHAUSTED) return;
+  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+    if (experiment.trials[number - 1].state != v1::TRIAL_PENDING) continue;
+    EndEarly(turn, {experiment.id, number}, reason);
+  }
+}
+
+v1::TrialsAdded AddedOf(const Experiment& experiment, const search::Proposal& proposal,
+                        const spec::Space& space) {
+  v1::TrialsAdded added;
+  added.set_experiment(experiment.id);
+  added.set_origin(v1::TrialsAdded::SAMPLED);
+  const std::vector<v1::Assignment> assignments = spec::AssignmentsOf(space, proposal.at);
+  const uint32_t replicates = ReplicatesOf(experiment);
+  for (uint32_t replicate = 0; replicate < replicates; ++replicate) {
+    v1::ExpandedTrial& trial = *added.add_trials();
+    const auto number = static_cast<uint32_t>(experiment.trials.size()) + replicate + 1;
+    trial.set_trial(number);
+    *trial.mutable_assignments() = {assignments.begin(), assignments.end()};
+    added.add_reasons(proposal.reason);
+    if (experiment.spec.seeds().empty()) continue;
+    v1::Assignment& seed = *trial.add_assignments();
+    seed.set_path("seed");
+    seed.mutable_value()->set_integer(experiment.spec.seeds(static_cast<int>(replicate)));
+    trial.set_configuration(ConfigurationOf(experiment, number));
+    trial.set_replicate(replicate);
+  }
+  return added;
+}
+
+// The resolved specification. `resolved` holds it where no attempt does.
+const v1::Spec& SpecOf(const State& state, TrialId id, v1::Spec& resolved) {
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  if (live != nullptr) return live->spec;
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  resolved = ResolvedOf(experiment, GetTrial(state.durable, id)).value_or(experiment.spec.base());
+  return resolved;
+}
+
+// Where the trial is compared, of its target.
+std::vector<search::RungStep> RungsOf(const Experiment& experiment, TrialId id, uint64_t target,
+                                      const v1::Spec& spec) {
+  const spec::Ladder ladder = LadderOf(experiment);
+  const int bracket = search::BracketOf(ladder, ConfigurationOf(experiment, id.trial));
+  return search::RungSteps(ladder, bracket, target, spec::WarmupSteps(spec, target));
+}
+
+void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost,
+               const std::string& failed) {
+  const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
+  const SearchIndex& index = turn.live().searches.at(id.experiment);
+  const int bracket = search::BracketOf(index.ladder, ConfigurationOf(experiment, id.trial));
+  static const auto* nobody = new search::Rung();
+  const auto found = index.rungs.find({bracket, rung.rung});
+  const search::Rung& entries = found == index.rungs.end() ? *nobody : found->second;
+  const search::Judgement judgement = entries.Judge(index.ladder, id.trial, cost);
+  v1::Record record;
+  v1::RungDecided& fact = *record.mutable_rung_decided();
+  SetId(fact, {id, static_cast<uint32_t>(GetTrial(turn.durable(), id).attempts.size())});
+  fact.set_bracket(static_cast<uint32_t>(bracket));
+  fact.set_rung(static_cast<uint32_t>(rung.rung));
+  fact.set_step(rung.step);
+  fact.set_cost(cost);
+  fact.set_place(judgement.place);
+  fact.set_entries(judgement.entries);
+  fact.set_allowed(judgement.allowed);
+  const bool lenient =
+      Mutated(Mutant::kRungLetsOneMoreGo) && judgement.place == judgement.allowed + 1;
+  fact.set_goes_on((judgement.goes_on || lenient) && failed.empty());
+  fact.set_reason(failed.empty() ? search::ReasonOf(judgement, rung.rung, rung.step,
+                                                    experiment.spec.search().metric(),
+                                                    search::ValueOf(GoalOf(experiment), cost))
+                                 : failed);
+  const std::string reason = fact.reason();
+  const bool goes_on = fact.goes_on();
+  Journal(turn, std::move(record));
+  if (goes_on || !failed.empty() || Mutated(Mutant::kBehindGoesOn)) return;
+  EndEarly(turn, id, reason);
+}
+
+bool Entered(const Trial& trial, int rung) {
+  for (const KnownRung& known : trial.rungs) {
+    if (known.rung == static_cast<uint32_t>(rung)) return true;
+  }
+  return false;
+}
+
+// By the rules of `stop` and the rung at this step. "": none ends it.
+void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
+  const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
+  const Trial& trial = GetTrial(turn.durable(), id);
+  v1::Spec resolved;
+  const v1::Spec& spec = SpecOf(turn.state, id, resolved);
+  const search::StopRules rules{
+      .max_loss = spec.stop().max_loss(),
+      .patience = spec.stop().patience() - (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
+      .median_after = spec.stop().median().after()};
+  if (rules.max_loss > 0) {
+    auto why = search::EndByLoss(rules, evaluation.step, evaluation.loss);
+    if (why.has_value()) return EndEarly(turn, id, *why);
+  }
+  if (Climbs(experiment)) {
+    for (const search::RungStep& rung : RungsOf(experiment, id, trial.target_steps, spec)) {
+      if (rung.step != evaluation.step || Entered(trial, rung.rung)) continue;
+      EnterRung(turn, id, rung, search::CostOf(GoalOf(experiment), evaluation.metric), "");
+      if (!trial.rungs.back().goes_on) return;
+    }
+  }
+  const search::Metric metric{experiment.spec.search().metric(), GoalOf(experiment)};
+  if (auto why = search::EndByPatience(rules, metric, trial.validated)) {
+    return EndEarly(turn, id, *why);
+  }
+  if (!ComparesMeans(experiment)) return;
+  const search::Means& means = turn.live().searches.at(id.experiment).means;
+  if (trial.means.empty() || trial.means.back().step != evaluation.step) return;
+  if (auto why = search::EndByMedian(rules, metric, trial.validated, means)) {
+    EndEarly(turn, id, *why);
+  }
+}
+
+}  // namespace
+
+std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id) {
+  const Experiment& experiment = GetExperiment(turn.durable(), id);
+  DT_CHECK(experiment.MoreMayCome());
+  const SearchIndex& index = turn.live().searches.at(id);
+  const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
+  const auto proposed = NextOf(experiment, index);
+  if (const auto* none = std::get_if<search::Exhausted>(&proposed)) {
+    EndSearch(turn, {id, 0}, v1::SearchEnded::EXHAUSTED, none->reason);
+    return std::nullopt;
+  }
+  v1::Record record;
+  *record.mutable_trials_added() =
+      AddedOf(experiment, std::get<search::Proposal>(proposed), index.space);
+  DT_CHECK_OK(KeepResolved(experiment, *record.mutable_trials_added()));  // it was admitted
+  const int added = record.trials_added().trials_size();
+  Journal(turn, std::move(record));
+  for (int i = 0; i < added; ++i) Enqueue(turn.state, {id, first + static_cast<uint32_t>(i)});
+  KeepTicket(turn.state, id);
+  return TrialId{id, first};
+}
+
+void OnEvaluation(Turn& turn, TrialId id) {
+  const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
+  const Trial& trial = GetTrial(turn.durable(), id);
+  const KnownEvaluation evaluation = trial.evaluations.back();
+  // At its last step it finishes by itself.
+  if (evaluation.step < trial.target_steps) JudgeTrial(turn, id, evaluation);
+  const v1::Search& search = experiment.spec.search();
+  if (!search.has_target()) return;
+  if (auto why = search::EndOfSearch(search.target(), {search.metric(), GoalOf(experiment)},
+                                     evaluation.metric)) {
+    EndSearch(turn, id, v1::SearchEnded::TARGET, absl::StrCat("trial ", ToString(id), ": ", *why));
+  }
+}
+
+void OnTrialOver(Turn& turn, TrialId id) {
+  const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
+  const Trial& trial = GetTrial(turn.durable(), id);
+  if (trial.state != v1::TRIAL_FAILED) return;
+  if (Climbs(experiment) && BlamesValues(trial.cause) && trial.target_steps > 0) {
+    v1::Spec resolved;
+    const std::vector<search::RungStep> rungs =
+        RungsOf(experiment, id, trial.target_steps, SpecOf(turn.state, id, resolved));
+    const int next = search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
+    for (const search::RungStep& rung : rungs) {
+      if (rung.rung != next || Entered(trial, next)) continue;
+      EnterRung(turn, id, rung, search::kWorstCost,
+                absl::StrCat("rung ", next, ": it failed on its way there (",
+                             View(Name(trial.cause)), "), and counts as the worst"));
+    }
+  }
+  const auto most = static_cast<uint32_t>(experiment.spec.search().max_failed_trials());
+  const uint32_t failed = experiment.failed - experiment.oom;
+  if (most == 0 || failed <= most) return;
+  EndSearch(turn, id, v1::SearchEnded::FAILURES,
+            absl::StrCat(failed, " trials failed; search.max_failed_trials allows ", most));
+}
+
+}  // namespace dt

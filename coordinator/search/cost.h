@@ -1,0 +1,24 @@
+// cost.h: one direction for all code of a search: a lower cost is better.
+//
+// Role:  pure; tests/coordinator/search/ladder_test.cc turns a search round.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace dt::search {
+
+enum class Goal : uint8_t { kMinimize, kMaximize };
+
+inline constexpr double kWorstCost = std::numeric_limits<double>::infinity();
+
+// The metric itself, or its negative. Not a number is the worst there is.
+inline double CostOf(Goal goal, double value) {
+  if (std::isnan(value)) return kWorstCost;
+  return goal == Goal::kMinimize ? value : -value;
+}
+// What a person calls a cost.
+inline double ValueOf(Goal goal, double cost) { return goal == Goal::kMinimize ? cost : -cost; }
+
+}  // namespace dt::search

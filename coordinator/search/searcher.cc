@@ -1,0 +1,107 @@
+#include "coordinator/search/searcher.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/draw.h"
+#include "common/limits.h"
+#include "coordinator/search/tpe.h"
+
+namespace dt::search {
+namespace {
+
+// What draws for one configuration: uniform, or a model.
+struct Source {
+  std::optional<Tpe> model;
+  std::string reason;
+};
+
+Source SourceOf(const Plan& plan, const spec::Space& space, const History& history,
+                uint32_t configuration) {
+  if (history.ended() < kUniformFirst) {
+    return {std::nullopt, absl::StrCat("uniform: ", history.ended(), " of the ", kUniformFirst,
+                                       " configurations that the model needs have ended")};
+  }
+  if (plan.judged == Judged::kByRung && configuration % kUniformEvery == 0) {
+    return {std::nullopt, "uniform: every third is, where rungs end trials early"};
+  }
+  const Evidence evidence = plan.judged == Judged::kByRung ? history.ByRung() : history.ByResult();
+  return {Tpe(space, evidence),
+          absl::StrCat("tpe: best of ", kCandidates, "; ", evidence.good.size(), " good, ",
+                       evidence.bad.size() - evidence.open, " other, ", evidence.open, " open")};
+}
+
+// The combination after `place` in each dimension, the last dimension fastest, and after the last
+// one the first.
+void Advance(const spec::Space& space, std::vector<uint64_t>& places) {
+  for (size_t d = places.size(); d-- > 0;) {
+    if (++places[d] < spec::PlacesOf(space.dimensions[d])) return;
+    places[d] = 0;
+  }
+}
+
+// The first from a random one on that is allowed and was not tried; none: what it says instead.
+std::variant<Proposal, Exhausted> Walk(const spec::Space& space, const History& history,
+                                       const DrawKey& key, uint64_t combinations, Allowed allowed) {
+  Point at = spec::DrawUniform(space, key);
+  std::vector<uint64_t> places;
+  for (size_t d = 0; d < at.size(); ++d) {
+    places.push_back(spec::PlaceOf(space.dimensions[d], at[d]));
+  }
+  uint32_t refused = 0;
+  const uint64_t walked = std::min(combinations, limits::kCombinationsWalked);
+  for (uint64_t i = 0; i < walked && refused < limits::kRedraws; ++i) {
+    for (size_t d = 0; d < at.size(); ++d) at[d] = spec::ValueAt(space.dimensions[d], places[d]);
+    if (!history.Tried(at)) {
+      if (allowed(at)) {
+        return Proposal{
+            std::move(at),
+            absl::StrCat("the next that was not tried: ", limits::kRedraws, " draws gave none")};
+      }
+      ++refused;
+    }
+    Advance(space, places);
+  }
+  if (walked == combinations && refused < limits::kRedraws) {
+    return Exhausted{absl::StrCat("all of the ", combinations,
+                                  " combinations that pass the checks have been tried")};
+  }
+  return Exhausted{absl::StrCat(
+      "no combination that passes the checks and was not tried was found "
+      "in ",
+      limits::kRedraws, " draws and ", walked, " of the ", combinations, " combinations")};
+}
+
+}  // namespace
+
+std::variant<Proposal, Exhausted> Propose(const Plan& plan, const spec::Space& space,
+                                          const History& history, uint32_t configuration,
+                                          Allowed allowed) {
+  const std::optional<uint64_t> combinations = spec::CombinationsOf(space);
+  if (combinations.has_value() && history.points_tried() >= *combinations) {
+    return Exhausted{absl::StrCat("all ", *combinations, " combinations have been tried")};
+  }
+  Source source = SourceOf(plan, space, history, configuration);
+  DrawKey key{.seed = plan.seed, .configuration = configuration};
+  std::optional<Point> repeated;
+  bool refused = false;
+  for (; key.redraw < limits::kRedraws; ++key.redraw) {
+    Point at = source.model.has_value() ? source.model->Draw(key) : spec::DrawUniform(space, key);
+    const bool tried = history.Tried(at);
+    if (!tried && allowed(at)) return Proposal{std::move(at), std::move(source.reason)};
+    if (!tried) refused = true;
+    if (tried && !repeated.has_value()) repeated = std::move(at);
+  }
+  if (combinations.has_value()) return Walk(space, history, key, *combinations, allowed);
+  if (!refused) {
+    return Proposal{std::move(*repeated),
+                    absl::StrCat("a repeat: ", limits::kRedraws, " draws gave what was tried")};
+  }
+  return Exhausted{
+      absl::StrCat("none of ", limits::kRedraws,
+                   " draws was a combination that passes the checks and was not tried")};
+}
+
+}  // namespace dt::search

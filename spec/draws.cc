@@ -1,0 +1,202 @@
+// draws.cc: combinations that are drawn, and whether a combination may be a trial.
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "common/limits.h"
+#include "spec/internal.h"
+#include "spec/search.h"
+
+namespace dt::spec::internal {
+namespace {
+
+// Of the draws of a check: no seed of a file, which is below 2^53.
+constexpr uint64_t kCheckSeed = 0xd7a1'0000'0000'0001;
+
+std::string CanonicalText(const std::string& path, const v1::Value& value) {
+  const Field* field = FindField(path);
+  if (field == nullptr) return ValueText(value);
+  const ReadValue read = Canonical(*field, value);
+  return ValueText(read.value ? *read.value : value);
+}
+
+// Draws one configuration after the other.
+class Drawing {
+ public:
+  Drawing(const v1::ExperimentSpec& spec, const Space& space)
+      : space_(space),
+        admission_(spec),
+        seed_(SearchSeed(spec)),
+        combinations_(CombinationsOf(space)) {}
+
+  void Include(const std::vector<v1::Assignment>& assignments) {
+    if (const auto point = PointOf(space_, assignments)) tried_.insert(*point);
+  }
+
+  // Whether every combination was tried, or is known to be refused.
+  bool UsedUp() const {
+    return (combinations_ && tried_.size() >= *combinations_) || (listed_ && rest_.empty());
+  }
+
+  // Nothing: its draws were all refused, or nothing is left.
+  std::optional<std::vector<v1::Assignment>> Next(uint32_t configuration) {
+    for (uint32_t redraw = 0; redraw < limits::kRedraws; ++redraw) {
+      Point point = DrawUniform(space_, {seed_, configuration, redraw});
+      if (tried_.contains(point)) continue;
+      std::vector<v1::Assignment> assignments = AssignmentsOf(space_, point);
+      if (!admission_.Admits(assignments)) continue;
+      tried_.insert(std::move(point));
+      return assignments;
+    }
+    return FromRest(configuration);
+  }
+
+ private:
+  // One of those not tried yet, of a space that is small enough to be listed.
+  std::optional<std::vector<v1::Assignment>> FromRest(uint32_t configuration) {
+    if (!combinations_ || *combinations_ > limits::kTrialsPerExperiment) return std::nullopt;
+    if (!listed_) ListRest();
+    std::erase_if(rest_, [this](const Point& point) { return tried_.contains(point); });
+    if (rest_.empty()) return std::nullopt;  // UsedUp from now on
+    const double unit =
+        DrawUnit(DrawKey{seed_, configuration, limits::kRedraws}, Purpose::kUniform);
+    const auto place = static_cast<size_t>(unit * static_cast<double>(rest_.size()));
+    const Point point = rest_[place];
+    tried_.insert(point);
+    return AssignmentsOf(space_, point);
+  }
+
+  void ListRest() {
+    listed_ = true;
+    for (uint64_t i = 0; i < *combinations_; ++i) {
+      Point point;
+      uint64_t left = i;
+      for (const Dimension& dimension : space_.dimensions) {
+        const uint64_t places = PlacesOf(dimension);
+        point.push_back(ValueAt(dimension, left % places));
+        left /= places;
+      }
+      const bool drawn = std::none_of(
+          space_.dimensions.begin(), space_.dimensions.end(), [&](const Dimension& dimension) {
+            const auto d = static_cast<size_t>(&dimension - space_.dimensions.data());
+            return !dimension.weights.empty() &&
+                   dimension.weights[static_cast<size_t>(point[d])] <= 0;
+          });
+      if (drawn && !tried_.contains(point) && admission_.Admits(AssignmentsOf(space_, point))) {
+        rest_.push_back(std::move(point));
+      }
+    }
+  }
+
+  const Space& space_;
+  const Admission admission_;
+  const uint64_t seed_;
+  const std::optional<uint64_t> combinations_;
+  std::set<Point> tried_;
+  bool listed_ = false;
+  std::vector<Point> rest_;
+};
+
+}  // namespace
+
+Admission::Admission(const v1::ExperimentSpec& spec)
+    : spec_(spec), set_(spec.explicit_paths().begin(), spec.explicit_paths().end()) {
+  for (const v1::Parameter& parameter : spec.parameters()) set_.insert(parameter.path());
+  for (const v1::Exclusion& exclusion : spec.exclude()) {
+    Combination combination;
+    for (const v1::Assignment& where : exclusion.where()) {
+      combination[where.path()] = CanonicalText(where.path(), where.value());
+    }
+    if (!combination.empty()) excluded_.push_back(std::move(combination));
+  }
+}
+
+bool Admission::Excludes(const std::vector<v1::Assignment>& assignments) const {
+  if (excluded_.empty()) return false;
+  Combination combination;
+  for (const v1::Assignment& one : assignments) {
+    combination[one.path()] = CanonicalText(one.path(), one.value());
+  }
+  return std::any_of(excluded_.begin(), excluded_.end(), [&](const Combination& excluded) {
+    return std::all_of(excluded.begin(), excluded.end(), [&](const auto& where) {
+      const auto found = combination.find(where.first);
+      return found != combination.end() && found->second == where.second;
+    });
+  });
+}
+
+std::vector<Violation> Admission::Violations(const std::vector<v1::Assignment>& assignments) const {
+  const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, assignments);
+  return trial.ok() ? CheckTrial(*trial, set_) : std::vector<Violation>();
+}
+
+bool Admission::Admits(const std::vector<v1::Assignment>& assignments) const {
+  return !Excludes(assignments) && Violations(assignments).empty();
+}
+
+std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
+                                       const v1::Inclusion& included) {
+  std::vector<v1::Assignment> assignments;
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    for (const v1::Assignment& one : included.values()) {
+      if (one.path() != parameter.path()) continue;
+      v1::Assignment& assignment = assignments.emplace_back(one);
+      const Field* field = FindField(one.path());
+      ReadValue read;
+      if (field != nullptr) read = Canonical(*field, one.value());
+      if (read.value) *assignment.mutable_value() = *std::move(read.value);
+    }
+  }
+  return assignments;
+}
+
+void ForEachSample(const v1::ExperimentSpec& spec,
+                   const std::function<bool(const Sample& sample)>& visit) {
+  for (const v1::Inclusion& included : spec.include()) {
+    if (!visit({IncludedAt(spec, included), {}})) return;
+  }
+  if (SamplerOf(spec) == Sampler::kGrid) {
+    ForEachTrial(MakeGrid(spec), [&](const std::vector<size_t>& at) {
+      return visit({AssignmentsAt(spec, at), at});
+    });
+    return;
+  }
+  const absl::StatusOr<Space> space = SpaceOf(spec);
+  if (!space.ok()) return;
+  for (uint32_t i = 1; i <= limits::kPointsChecked; ++i) {
+    if (!visit({AssignmentsOf(*space, DrawUniform(*space, {kCheckSeed, i, 0})), {}})) return;
+  }
+}
+
+std::vector<std::vector<v1::Assignment>> DrawConfigurations(const v1::ExperimentSpec& spec,
+                                                            const Space& space, size_t count) {
+  Drawing drawing(spec, space);
+  std::vector<std::vector<v1::Assignment>> configurations;
+  for (const v1::Inclusion& included : spec.include()) {
+    configurations.push_back(IncludedAt(spec, included));
+    drawing.Include(configurations.back());
+  }
+  // A number whose draws are all refused is left out. Of an experiment that would have no trial for
+  // that, a few more numbers are drawn: a share of draws passed the checks.
+  const size_t included = configurations.size();
+  for (size_t i = included + 1;
+       i <= count || (configurations.empty() && i <= limits::kPointsChecked); ++i) {
+    if (drawing.UsedUp()) break;
+    auto next = drawing.Next(static_cast<uint32_t>(i));
+    if (next) configurations.push_back(*std::move(next));
+  }
+  return configurations;
+}
+
+}  // namespace dt::spec::internal
+
+namespace dt::spec {
+
+Admits AdmissionTo(const v1::ExperimentSpec& spec) {
+  auto admission = std::make_shared<internal::Admission>(spec);
+  return [admission](const std::vector<v1::Assignment>& assignments) {
+    return admission->Admits(assignments);
+  };
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,27 @@
+// rungs.h: at which steps a ladder compares trials.
+//
+// Role:   pure; dtctl shows and checks the steps before a submit, the coordinator compares there.
+// Units:  rungs are counted from 1; steps are optimizer steps.
+// Source: Li et al., A System for Massively Parallel Hyperparameter Tuning (ASHA), 2020; the rungs
+//         are shares of each trial's own target, so that trials of different batch size are
+//         compared at the same share of training and of the learning-rate schedule.
+// Tests:  tests/spec/rungs_test.cc
+#pragma once
+
+#include <cstdint>
+
+namespace dt::spec {
+
+struct Ladder {
+  int eta = 3;       // 2…10: one in so many goes on
+  int rungs = 3;     // 1…6; the end of training is not one
+  int brackets = 1;  // 1…rungs+1: bracket b leaves out the first b rungs
+};
+
+// eta^(rungs + 1 − rung). REQUIRES: rung in 1…ladder.rungs.
+uint64_t DivisorOf(const Ladder& ladder, int rung);
+// ⌈target_steps / eta^(rungs + 1 − rung)⌉, in integers: int(log(243) / log(3)) is 4.
+// REQUIRES: rung in 1…ladder.rungs.
+uint64_t StepOf(const Ladder& ladder, int rung, uint64_t target_steps);
+
+}  // namespace dt::spec

@@ -1,0 +1,231 @@
+// search.cc: words for search as samplers, spaces and ladders.
+#include "spec/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status.h"
+
+namespace dt::spec {
+namespace {
+
+double NumberIn(const v1::Value& value) {
+  return value.has_integer() ? static_cast<double>(value.integer()) : value.number();
+}
+
+v1::Value BoundValue(const Field& field, double bound) {
+  v1::Value value;
+  if (field.type == FieldType::kInteger && bound == std::floor(bound) &&
+      std::abs(bound) <= kWholeMax) {
+    value.set_integer(static_cast<int64_t>(bound));
+  } else {
+    value.set_number(bound);
+  }
+  return value;
+}
+
+// One bound, as a value of the field.
+void CheckBound(const Field& field, const std::string& path, double bound,
+                std::vector<Issue>& issues) {
+  Field named = field;
+  named.path = path;
+  ReadValue read = Canonical(named, BoundValue(field, bound));
+  if (!read.value) issues.push_back(std::move(read.issue));
+}
+
+void CheckStep(const Field& field, const v1::Range& range, const std::string& where,
+               std::vector<Issue>& issues) {
+  const double step = range.step();
+  const std::string at = absl::StrCat(where, ".step");
+  const bool integer = field.type == FieldType::kInteger;
+  if (!std::isfinite(step) || step < 0 || (integer && step != std::floor(step))) {
+    issues.push_back({at, "out_of_range",
+                      absl::StrCat(at, " is ", NumberText(step), "; it must be ",
+                                   integer ? "an integer above 0" : "above 0"),
+                      ""});
+    return;
+  }
+  if (range.scale() == "log") {
+    issues.push_back(
+        {at, "conflict", absl::StrCat(where, " has step and scale log"), "leave one out"});
+    return;
+  }
+  const double steps = (range.max() - range.min()) / step;
+  if (steps > kWholeMax) {
+    issues.push_back({at, "out_of_range",
+                      absl::StrCat(at, " is ", NumberText(step),
+                                   ", too small to count the steps "
+                                   "from ",
+                                   NumberText(range.min()), " to ", NumberText(range.max())),
+                      "leave it out"});
+    return;
+  }
+  if (std::abs(steps - std::nearbyint(steps)) <= 1e-9 * std::max(1.0, steps)) return;
+  const double below = range.min() + std::floor(steps) * step;
+  std::string hint = absl::StrCat("write ", NumberText(below + step));
+  if (below > range.min())
+    hint = absl::StrCat("write ", NumberText(below), " or ", NumberText(below + step));
+  issues.push_back(
+      {absl::StrCat(where, ".max"), "conflict",
+       absl::StrCat(where, ": max ", NumberText(range.max()), " is not min ",
+                    NumberText(range.min()), " plus a multiple of step ", NumberText(step)),
+       std::move(hint)});
+}
+
+// A list of values; numbers rise, and weights stay with their values.
+Dimension ListDimension(const Field& field, std::vector<v1::Value> values,
+                        const std::vector<double>& weights) {
+  Dimension dimension;
+  dimension.path = field.path;
+  const bool numbers = field.type == FieldType::kInteger || field.type == FieldType::kNumber;
+  dimension.kind = numbers ? DimensionKind::kOrdered : DimensionKind::kChoice;
+  dimension.integer = field.type == FieldType::kInteger;
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (numbers) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return NumberIn(values[a]) < NumberIn(values[b]); });
+  }
+  for (const size_t place : order) {
+    dimension.values.push_back(values[place]);
+    if (!weights.empty()) dimension.weights.push_back(weights[place]);
+  }
+  return dimension;
+}
+
+absl::StatusOr<Dimension> DimensionOf(const v1::Parameter& parameter) {
+  const Field* field = FindField(parameter.path());
+  if (field == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameters.", parameter.path(), " is no field; Validate says which are"));
+  }
+  if (parameter.has_range()) {
+    const std::vector<Issue> issues = CheckRange(*field, parameter.range());
+    if (!issues.empty()) return absl::InvalidArgumentError(ToString(issues.front()));
+    return DimensionOf(*field, parameter.range());
+  }
+  std::vector<v1::Value> values;
+  for (const v1::Value& value : parameter.values()) {
+    ReadValue read = Canonical(*field, value);
+    if (!read.value) return absl::InvalidArgumentError(ToString(read.issue));
+    values.push_back(*std::move(read.value));
+  }
+  if (values.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameters.", parameter.path(), " has no values; list at least one"));
+  }
+  const std::vector<double> weights(parameter.probabilities().begin(),
+                                    parameter.probabilities().end());
+  if (!weights.empty() && weights.size() != values.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("parameters.", parameter.path(), " has ",
+                                                   values.size(), " values and ", weights.size(),
+                                                   " probabilities; give one for each"));
+  }
+  return ListDimension(*field, std::move(values), weights);
+}
+
+}  // namespace
+
+Sampler SamplerOf(const v1::ExperimentSpec& spec) {
+  const std::string& method = spec.search().method();
+  const std::string& word = method == "asha" ? spec.search().sampler() : method;
+  if (word == "bayes") return Sampler::kBayes;
+  if (word == "random" || (method == "asha" && word.empty())) return Sampler::kRandom;
+  return Sampler::kGrid;
+}
+
+std::string SamplerText(const v1::ExperimentSpec& spec) {
+  const v1::Search& search = spec.search();
+  if (search.method() != "asha") return absl::StrCat("method ", search.method());
+  return absl::StrCat("sampler ", search.sampler().empty() ? "random" : search.sampler());
+}
+
+std::string GoalOf(const v1::Search& search) {
+  if (!search.goal().empty()) return search.goal();
+  return absl::StartsWith(search.metric(), "hellaswag_acc") ? "maximize" : "minimize";
+}
+
+Ladder LadderOf(const v1::Search& search) {
+  Ladder ladder;
+  if (search.asha().eta() != 0) ladder.eta = search.asha().eta();
+  if (search.asha().rungs() != 0) ladder.rungs = search.asha().rungs();
+  if (search.asha().brackets() != 0) ladder.brackets = search.asha().brackets();
+  return ladder;
+}
+
+uint64_t SearchSeed(const v1::ExperimentSpec& spec) {
+  return static_cast<uint64_t>(spec.seeds().empty() ? spec.base().seed() : spec.seeds(0));
+}
+
+std::vector<Issue> CheckRange(const Field& field, const v1::Range& range) {
+  const std::string where = absl::StrCat("parameters.", field.path);
+  std::vector<Issue> issues;
+  if (field.type != FieldType::kNumber && field.type != FieldType::kInteger) {
+    return {
+        {where, "wrong_type", absl::StrCat("'", field.path, "' has no range"), "list its values"}};
+  }
+  CheckBound(field, absl::StrCat(where, ".min"), range.min(), issues);
+  CheckBound(field, absl::StrCat(where, ".max"), range.max(), issues);
+  if (!range.scale().empty() && range.scale() != "linear" && range.scale() != "log") {
+    issues.push_back({absl::StrCat(where, ".scale"), "unknown_choice",
+                      absl::StrCat(where, ".scale must be one of: linear, log"), ""});
+  }
+  if (!issues.empty()) return issues;
+  if (range.min() >= range.max()) {
+    return {{absl::StrCat(where, ".max"), "conflict",
+             absl::StrCat("'", where, "' has min ", NumberText(range.min()), " and max ",
+                          NumberText(range.max()), "; max must be above min"),
+             ""}};
+  }
+  if (range.scale() == "log" && range.min() <= 0) {
+    return {{absl::StrCat(where, ".min"), "conflict",
+             absl::StrCat("'", where, "' has scale log; its min must be above 0"), ""}};
+  }
+  if (range.step() != 0) CheckStep(field, range, where, issues);
+  return issues;
+}
+
+Dimension DimensionOf(const Field& field, const v1::Range& range) {
+  Dimension dimension;
+  dimension.path = field.path;
+  dimension.low = range.min();
+  dimension.high = range.max();
+  dimension.log = range.scale() == "log";
+  dimension.integer = field.type == FieldType::kInteger;
+  dimension.step = range.step() == 0 && dimension.integer ? 1 : range.step();
+  dimension.kind = dimension.step > 0 ? DimensionKind::kStepped : DimensionKind::kReal;
+  return dimension;
+}
+
+absl::StatusOr<Space> SpaceOf(const v1::ExperimentSpec& spec) {
+  Space space;
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    DT_ASSIGN_OR_RETURN(Dimension dimension, DimensionOf(parameter));
+    space.dimensions.push_back(std::move(dimension));
+  }
+  std::sort(space.dimensions.begin(), space.dimensions.end(),
+            [](const Dimension& a, const Dimension& b) { return a.path < b.path; });
+  return space;
+}
+
+std::optional<uint64_t> TargetSteps(const v1::Spec& trial) {
+  const v1::Train& train = trial.train();
+  if (train.max_steps() > 0) return static_cast<uint64_t>(train.max_steps());
+  const int64_t sequences = train.global_batch_size();
+  const int64_t length = train.seq_len();
+  if (train.max_tokens() <= 0 || sequences <= 0 || length <= 0) return std::nullopt;
+  if (sequences > train.max_tokens() / length) return 1;
+  return static_cast<uint64_t>((train.max_tokens() - 1) / (sequences * length) + 1);
+}
+
+uint64_t WarmupSteps(const v1::Spec& trial, uint64_t target_steps) {
+  const v1::Schedule& schedule = trial.schedule();
+  if (schedule.warmup_steps() >= 0) return static_cast<uint64_t>(schedule.warmup_steps());
+  return static_cast<uint64_t>(
+      std::llround(schedule.warmup_ratio() * static_cast<double>(target_steps)));
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,63 @@
+// search.h: what an experiment's words for search come to: who chooses its trials, among what, and
+// for how many steps.
+//
+// Role:    pure; what dtctl says before a submit and what the coordinator does are the same.
+// Errors:  CheckRange gives Issues; SpaceOf InvalidArgument where Validate would have an Issue.
+// Tests:   tests/spec/search_test.cc, tests/spec/draws_test.cc
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "spec/rungs.h"
+#include "spec/space.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+
+enum class Sampler { kGrid, kRandom, kBayes };
+// Who chooses trials: the method, or the sampler of asha.
+Sampler SamplerOf(const v1::ExperimentSpec& spec);
+// "method random", "sampler random": how a message names it.
+std::string SamplerText(const v1::ExperimentSpec& spec);
+// minimize or maximize: what the file says, else what the metric is meant for.
+std::string GoalOf(const v1::Search& search);
+// The numbers of search.asha, with their defaults where it says none.
+Ladder LadderOf(const v1::Search& search);
+// Of draws: that of the file's seed, or of the first of seeds.
+uint64_t SearchSeed(const v1::ExperimentSpec& spec);
+
+// The largest weight of `probabilities`: their sum stays a number.
+inline constexpr double kWeightMax = 1e9;
+// What is wrong with a range of `field` under `parameters`.
+std::vector<Issue> CheckRange(const Field& field, const v1::Range& range);
+// REQUIRES: CheckRange is empty.
+Dimension DimensionOf(const Field& field, const v1::Range& range);
+// What varies. Lists of numbers are sorted, since their order in the file means nothing.
+// REQUIRES: SamplerOf(spec) is not kGrid; of a grid ranges have become lists.
+absl::StatusOr<Space> SpaceOf(const v1::ExperimentSpec& spec);
+
+// Optimizer steps of a resolved trial; nullopt: the data decide.
+std::optional<uint64_t> TargetSteps(const v1::Spec& trial);
+uint64_t WarmupSteps(const v1::Spec& trial, uint64_t target_steps);
+// Where asha judges trial 1, or what stands for a trial that is proposed later: the steps of its
+// rungs, without those within its warm-up, and of its end. Zero: the data decide.
+struct RungPlan {
+  std::vector<uint64_t> steps;
+  uint64_t target_steps = 0;
+};
+RungPlan RungsOf(const v1::ExperimentSpec& spec);
+
+// Whether a combination may be a trial: exclude does not name it, and no rule is broken. Its tables
+// are made once. REQUIRES: `spec` outlives it.
+using Admits = std::function<bool(const std::vector<v1::Assignment>& assignments)>;
+Admits AdmissionTo(const v1::ExperimentSpec& spec);
+
+// What of an experiment no coordinator does yet; such an experiment is refused at submit.
+std::vector<Issue> NotYetAvailable(const v1::ExperimentSpec& spec);
+
+}  // namespace dt::spec

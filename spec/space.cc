@@ -1,0 +1,179 @@
+#include "spec/space.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+constexpr int kRealDigits = 6;
+// The multiples of a person's own step: enough to tell steps apart, too few for the error of the
+// sum (0.1 + 2 × 0.1 is 0.3).
+constexpr int kStepDigits = 12;
+// Above it not every integer is a double.
+constexpr uint64_t kWholeMost = uint64_t{1} << 53;
+
+bool IsList(const Dimension& dimension) {
+  return dimension.kind == DimensionKind::kOrdered || dimension.kind == DimensionKind::kChoice;
+}
+
+double Rounded(double value, int digits) {
+  char text[40];
+  const auto written =
+      std::to_chars(text, text + sizeof(text), value, std::chars_format::general, digits);
+  double rounded = value;
+  std::from_chars(text, written.ptr, rounded);
+  return rounded;
+}
+
+uint64_t DrawnPlace(const Dimension& dimension, double unit) {
+  const uint64_t places = PlacesOf(dimension);
+  if (dimension.weights.empty()) {
+    return std::min(places - 1, static_cast<uint64_t>(unit * static_cast<double>(places)));
+  }
+  double sum = 0;
+  for (const double weight : dimension.weights) sum += weight;
+  const double sought = unit * sum;
+  double passed = 0;
+  uint64_t last = 0;  // the last that can be drawn, should rounding go past the end
+  for (uint64_t place = 0; place < places; ++place) {
+    if (dimension.weights[place] <= 0) continue;
+    passed += dimension.weights[place];
+    last = place;
+    if (sought < passed) break;
+  }
+  return last;
+}
+
+double DrawnValue(const Dimension& dimension, double unit) {
+  if (IsList(dimension)) return static_cast<double>(DrawnPlace(dimension, unit));
+  if (dimension.kind == DimensionKind::kStepped && !dimension.log) {
+    return ValueAt(dimension, DrawnPlace(dimension, unit));
+  }
+  // Half a step beyond both ends, so that the ends come as often as what lies between.
+  const double beyond = dimension.kind == DimensionKind::kStepped ? dimension.step / 2 : 0;
+  const double low = dimension.low - beyond;
+  const double high = dimension.high + beyond;
+  if (!dimension.log) return Settled(dimension, low + unit * (high - low));
+  const double log_low = std::log(low);
+  return Settled(dimension, std::exp(log_low + unit * (std::log(high) - log_low)));
+}
+
+std::optional<double> NumberIn(const v1::Value& value) {
+  if (value.kind_case() == v1::Value::kNumber) return value.number();
+  if (value.kind_case() == v1::Value::kInteger) return static_cast<double>(value.integer());
+  return std::nullopt;
+}
+
+std::optional<double> PlacedValue(const Dimension& dimension, const v1::Value& value) {
+  if (IsList(dimension)) {
+    for (size_t place = 0; place < dimension.values.size(); ++place) {
+      if (SameValue(dimension.values[place], value)) return static_cast<double>(place);
+    }
+    return std::nullopt;
+  }
+  const std::optional<double> number = NumberIn(value);
+  if (!number.has_value()) return std::nullopt;
+  if (!(*number >= dimension.low && *number <= dimension.high)) return std::nullopt;
+  if (dimension.kind == DimensionKind::kReal) return number;
+  const double settled = Settled(dimension, *number);
+  // A person may have written more digits of a step's multiple than we keep.
+  if (std::abs(settled - *number) > 1e-9 * dimension.step) return std::nullopt;
+  return settled;
+}
+
+v1::Value ValueOf(const Dimension& dimension, double at) {
+  if (IsList(dimension)) return dimension.values[static_cast<size_t>(at)];
+  v1::Value value;
+  if (dimension.integer) {
+    value.set_integer(static_cast<int64_t>(at));
+  } else {
+    value.set_number(at);
+  }
+  return value;
+}
+
+}  // namespace
+
+uint64_t PlacesOf(const Dimension& dimension) {
+  if (IsList(dimension)) return dimension.values.size();
+  if (dimension.kind == DimensionKind::kStepped) {
+    return static_cast<uint64_t>(
+               std::nearbyint((dimension.high - dimension.low) / dimension.step)) +
+           1;
+  }
+  return dimension.low == dimension.high ? 1 : 0;
+}
+
+double ValueAt(const Dimension& dimension, uint64_t place) {
+  if (IsList(dimension)) return static_cast<double>(place);
+  if (dimension.kind == DimensionKind::kReal) return dimension.low;
+  if (place + 1 == PlacesOf(dimension)) return dimension.high;
+  const double value = dimension.low + static_cast<double>(place) * dimension.step;
+  return dimension.integer || place == 0 ? value : Rounded(value, kStepDigits);
+}
+
+uint64_t PlaceOf(const Dimension& dimension, double value) {
+  const uint64_t places = PlacesOf(dimension);
+  if (dimension.kind == DimensionKind::kReal) return 0;
+  const double place = IsList(dimension) ? value : (value - dimension.low) / dimension.step;
+  return static_cast<uint64_t>(
+      std::clamp(std::nearbyint(place), 0.0, static_cast<double>(places - 1)));
+}
+
+std::optional<uint64_t> CombinationsOf(const Space& space) {
+  uint64_t product = 1;
+  for (const Dimension& dimension : space.dimensions) {
+    const uint64_t places = PlacesOf(dimension);
+    if (places == 0 || places > kWholeMost / product) return std::nullopt;
+    product *= places;
+  }
+  return product;
+}
+
+double Settled(const Dimension& dimension, double value) {
+  if (dimension.kind != DimensionKind::kReal) {
+    return ValueAt(dimension, PlaceOf(dimension, value));
+  }
+  // An end may have more digits than six: rounding does not lead past it.
+  return std::clamp(Rounded(value, kRealDigits), dimension.low, dimension.high);
+}
+
+std::vector<v1::Assignment> AssignmentsOf(const Space& space, const Point& point) {
+  std::vector<v1::Assignment> assignments(space.dimensions.size());
+  for (size_t i = 0; i < space.dimensions.size(); ++i) {
+    assignments[i].set_path(space.dimensions[i].path);
+    *assignments[i].mutable_value() = ValueOf(space.dimensions[i], point[i]);
+  }
+  return assignments;
+}
+
+std::optional<Point> PointOf(const Space& space, const std::vector<v1::Assignment>& assignments) {
+  if (assignments.size() != space.dimensions.size()) return std::nullopt;
+  Point point;
+  for (const Dimension& dimension : space.dimensions) {
+    const auto assignment =
+        std::find_if(assignments.begin(), assignments.end(),
+                     [&](const v1::Assignment& each) { return each.path() == dimension.path; });
+    if (assignment == assignments.end()) return std::nullopt;
+    const std::optional<double> at = PlacedValue(dimension, assignment->value());
+    if (!at.has_value()) return std::nullopt;
+    point.push_back(*at);
+  }
+  return point;
+}
+
+Point DrawUniform(const Space& space, const DrawKey& key) {
+  Point point;
+  for (const Dimension& dimension : space.dimensions) {
+    point.push_back(
+        DrawnValue(dimension, DrawUnit(key, Purpose::kUniform, 0, DrawName(dimension.path))));
+  }
+  return point;
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,188 @@
+// validate_samples.cc: whether drawn combinations can be trained, how many trials there are to be,
+// and whether trials are long enough for their rungs.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/limits.h"
+#include "spec/internal.h"
+#include "spec/search.h"
+
+namespace dt::spec {
+namespace internal {
+namespace {
+
+// Of the drawn combinations at least one in so many must pass: a search that draws again
+// limits::kRedraws times finds one then.
+constexpr int kOneIn = 20;
+
+// What limits::kPointsChecked draws tell.
+struct Draws {
+  int passed = 0;
+  int excluded = 0;
+  size_t bytes = 0;  // of all assignments
+};
+
+Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings) {
+  const Admission admission(spec);
+  const auto included = spec.include_size();
+  Draws draws;
+  int seen = 0;
+  ForEachSample(spec, [&](const Sample& sample) {
+    if (++seen <= included) return true;  // checked by themselves
+    for (const v1::Assignment& one : sample.assignments) draws.bytes += one.ByteSizeLong();
+    if (admission.Excludes(sample.assignments)) {
+      ++draws.excluded;
+    } else if (findings.Take(sample) == 0) {
+      ++draws.passed;
+    }
+    return true;
+  });
+  return draws;
+}
+
+std::string ShareText(const Draws& draws) {
+  return absl::StrCat(draws.passed, " of ", limits::kPointsChecked,
+                      " drawn combinations pass the checks");
+}
+
+void CheckPassing(const Draws& draws, const TrialFindings& findings, std::vector<Issue>& issues) {
+  if (draws.passed * kOneIn >= limits::kPointsChecked) return;
+  // A rule that every one of them breaks is about the file, not about the draws.
+  std::vector<Issue> of_all = findings.Issues(
+      "conflict", issues, static_cast<size_t>(limits::kPointsChecked - draws.excluded));
+  if (draws.excluded < limits::kPointsChecked && !of_all.empty()) {
+    for (Issue& issue : of_all) issues.push_back(std::move(issue));
+    return;
+  }
+  const std::string rule = findings.Commonest();
+  issues.push_back(
+      {"parameters", "too_few",
+       absl::StrCat(ShareText(draws), "; the rest: ",
+                    rule.empty() ? absl::StrCat("exclude leaves out ", draws.excluded) : rule),
+       absl::StrCat("at least 1 in ", kOneIn, " must; change the ranges")});
+}
+
+void CheckCount(const v1::ExperimentSpec& spec, const Draws& draws, std::vector<Issue>& issues) {
+  if (spec.search().max_trials() <= 0) return;  // said by itself
+  const auto configurations = static_cast<size_t>(spec.search().max_trials());
+  const size_t seeds = static_cast<size_t>(std::max(1, spec.seeds_size()));
+  const size_t trials = configurations * seeds;
+  if (trials > limits::kTrialsPerExperiment) {
+    issues.push_back(
+        {"seeds", "too_many_trials",
+         absl::StrCat("search.max_trials ", configurations, " with ", seeds, " seeds makes ",
+                      trials, " trials; at most ", limits::kTrialsPerExperiment, " are allowed"),
+         "lower one of the two"});
+    return;
+  }
+  const size_t bytes = draws.bytes / static_cast<size_t>(limits::kPointsChecked) * trials;
+  if (bytes <= limits::kTrialValuesBytes) return;
+  issues.push_back({"parameters", "too_large",
+                    absl::StrCat("the values of all ", trials, " trials have about ", bytes,
+                                 " bytes; at most ", limits::kTrialValuesBytes, " are allowed"),
+                    "give shorter values or fewer trials"});
+}
+
+// Trial 1, or what stands for it where it is proposed later; nullopt: there is none.
+std::optional<v1::Spec> FirstTrial(const v1::ExperimentSpec& spec) {
+  const Admission admission(spec);
+  std::optional<v1::Spec> first;
+  const auto take = [&](const Sample& sample) {
+    if (!admission.Admits(sample.assignments)) return true;
+    absl::StatusOr<v1::Spec> trial = ResolveTrial(spec, sample.assignments);
+    if (trial.ok()) first = *std::move(trial);
+    return !first.has_value();
+  };
+  if (SamplerOf(spec) == Sampler::kGrid) {  // included combinations are its last
+    ForEachTrial(MakeGrid(spec), [&](const std::vector<size_t>& at) {
+      return take({AssignmentsAt(spec, at), at});
+    });
+  }
+  if (!first) ForEachSample(spec, take);
+  return first;
+}
+
+// "1/27, 1/9 and 1/3"
+std::string SharesText(const Ladder& ladder) {
+  std::vector<std::string> shares;
+  int64_t share = 1;
+  for (int k = 0; k < ladder.rungs; ++k) {
+    share *= ladder.eta;
+    shares.insert(shares.begin(), absl::StrCat("1/", share));
+  }
+  const std::string last = shares.back();
+  shares.pop_back();
+  return shares.empty() ? last : absl::StrCat(absl::StrJoin(shares, ", "), " and ", last);
+}
+
+void CheckRungs(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  if (spec.search().method() != "asha") return;
+  const std::optional<v1::Spec> trial = FirstTrial(spec);
+  const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
+  if (!target) return;  // the data decide; the coordinator knows it once a trainer has read them
+  const Ladder ladder = LadderOf(spec.search());
+  uint64_t least = 1;
+  for (int k = 0; k < ladder.rungs; ++k) least *= static_cast<uint64_t>(ladder.eta);
+  if (*target >= least) return;
+  issues.push_back({"search.asha", "conflict",
+                    absl::StrCat("search.asha: trial 1 has ", *target,
+                                 " steps, too few for rungs at ", SharesText(ladder), " of it"),
+                    ladder.rungs > 1 ? "fewer rungs, or longer trials" : "train for more steps"});
+}
+
+}  // namespace
+
+void CheckSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  if (SamplerOf(spec) != Sampler::kGrid) {
+    TrialFindings findings(spec, CheckTrial);
+    const Draws draws = Draw(spec, findings);
+    CheckPassing(draws, findings, issues);
+    CheckCount(spec, draws, issues);
+  }
+  if (issues.empty()) CheckRungs(spec, issues);  // else its numbers may be out of range
+}
+
+void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  if (SamplerOf(spec) != Sampler::kGrid) {
+    TrialFindings findings(spec, CheckTrial);
+    const Draws draws = Draw(spec, findings);
+    if (draws.passed < limits::kPointsChecked) {
+      issues.push_back({"parameters", "few_pass", ShareText(draws),
+                        "the search draws again where one does not"});
+    }
+  }
+  if (spec.search().method() != "asha") return;
+  const std::optional<v1::Spec> trial = FirstTrial(spec);
+  const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
+  if (!target) return;
+  const uint64_t warmup = WarmupSteps(*trial, *target);
+  const Ladder ladder = LadderOf(spec.search());
+  for (int rung = 1; rung <= ladder.rungs; ++rung) {
+    const uint64_t step = StepOf(ladder, rung, *target);
+    if (step > warmup) break;
+    issues.push_back({"search.asha", "left_out",
+                      absl::StrCat("rung ", rung, " (step ", step, ") lies within the ", warmup,
+                                   " steps of warm-up and is left out"),
+                      ""});
+  }
+}
+
+}  // namespace internal
+
+RungPlan RungsOf(const v1::ExperimentSpec& spec) {
+  RungPlan plan;
+  const std::optional<v1::Spec> trial = internal::FirstTrial(spec);
+  const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
+  if (!target) return plan;
+  plan.target_steps = *target;
+  const Ladder ladder = LadderOf(spec.search());
+  const uint64_t warmup = WarmupSteps(*trial, *target);
+  for (int rung = 1; rung <= ladder.rungs; ++rung) {
+    const uint64_t step = StepOf(ladder, rung, *target);
+    if (step > warmup) plan.steps.push_back(step);
+  }
+  return plan;
+}
+
+}  // namespace dt::spec

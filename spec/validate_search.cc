@@ -1,0 +1,340 @@
+// validate_search.cc: what may be wrong with an experiment's search: its words, ranges and
+// probabilities, included combinations, seeds, drawn combinations and rungs.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/limits.h"
+#include "spec/internal.h"
+#include "spec/search.h"
+
+namespace dt::spec::internal {
+namespace {
+
+bool IsSwept(const v1::ExperimentSpec& spec, std::string_view path) {
+  return std::any_of(spec.parameters().begin(), spec.parameters().end(),
+                     [&](const v1::Parameter& parameter) { return parameter.path() == path; });
+}
+
+void CheckMethod(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  const v1::Search& search = spec.search();
+  const bool asha = search.method() == "asha";
+  if (!asha && !search.sampler().empty()) {
+    issues.push_back(
+        {"search.sampler", "conflict",
+         absl::StrCat("search.sampler belongs to method asha; search.method is ", search.method()),
+         "remove it"});
+  }
+  if (!asha && search.has_asha()) {
+    issues.push_back({"search.asha", "conflict",
+                      absl::StrCat("search.asha is set, and search.method is ", search.method()),
+                      "set method: asha, or remove it"});
+  }
+  const Ladder ladder = LadderOf(search);
+  const int64_t most = int64_t{ladder.rungs} + 1;
+  if (asha && ladder.brackets > most) {
+    issues.push_back(
+        {"search.asha.brackets", "conflict",
+         absl::StrCat("search.asha.brackets ", ladder.brackets, " is above the ", most, " that ",
+                      ladder.rungs, ladder.rungs == 1 ? " rung allows" : " rungs allow"),
+         absl::StrCat("use ", most, " or fewer")});
+  }
+  if (asha && !spec.seeds().empty()) {
+    issues.push_back({"seeds", "conflict",
+                      "seeds cannot be combined with method asha: a rung compares single trials",
+                      "remove one"});
+  }
+}
+
+void CheckMaxTrials(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  const int32_t max_trials = spec.search().max_trials();
+  const auto add = [&](const char* code, std::string message, std::string hint) {
+    issues.push_back({"search.max_trials", code, std::move(message), std::move(hint)});
+  };
+  if (SamplerOf(spec) == Sampler::kGrid) {
+    if (max_trials > 0) {
+      add("conflict", "search.max_trials is set; a grid ends with its combinations",
+          "remove it, or use random");
+    }
+    return;
+  }
+  const std::string who = SamplerText(spec);
+  if (max_trials == 0) {
+    add("missing", absl::StrCat("search.max_trials is missing; ", who, " has no end of its own"),
+        "add: search: {max_trials: 50}");
+  } else if (max_trials > 0 && max_trials < spec.include_size()) {
+    add("conflict",
+        absl::StrCat("search.max_trials ", max_trials, " is less than the ", spec.include_size(),
+                     " combinations of include"),
+        "raise it, or include fewer");
+  }
+  if (spec.parameters().empty()) {
+    issues.push_back({"parameters", "missing",
+                      absl::StrCat("parameters is missing; ", who, " has nothing to choose"),
+                      "add: parameters: {optimizer.lr: {min: 1.0e-4, max: 1.0e-2, scale: log}}"});
+  }
+}
+
+void CheckMetric(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  const std::string& metric = spec.search().metric();
+  if (!absl::StartsWith(metric, "hellaswag_acc")) return;
+  if (!spec.base().eval().hellaswag().empty() || IsSwept(spec, "eval.hellaswag")) return;
+  issues.push_back(
+      {"search.metric", "conflict",
+       absl::StrCat("search.metric ", metric, " is not measured without eval.hellaswag"),
+       "set eval.hellaswag to its file, or compare by val_loss"});
+}
+
+void CheckProbabilities(const v1::ExperimentSpec& spec, const v1::Parameter& parameter,
+                        std::vector<Issue>& issues) {
+  if (parameter.probabilities().empty()) return;
+  const std::string where = absl::StrCat("parameters.", parameter.path());
+  const std::string at = absl::StrCat(where, ".probabilities");
+  const auto add = [&](const char* code, std::string message, std::string hint) {
+    issues.push_back({at, code, std::move(message), std::move(hint)});
+  };
+  if (parameter.probabilities_size() != parameter.values_size()) {
+    add("conflict",
+        absl::StrCat(where, " has ", parameter.values_size(), " values and ",
+                     parameter.probabilities_size(), " probabilities"),
+        "give one for each value");
+    return;
+  }
+  const auto& weights = parameter.probabilities();
+  const bool wrong = std::any_of(weights.begin(), weights.end(), [](double weight) {
+    return !(weight >= 0 && weight <= kWeightMax);
+  });
+  if (wrong || std::accumulate(weights.begin(), weights.end(), 0.0) <= 0) {
+    add("out_of_range",
+        absl::StrCat(at, wrong ? absl::StrCat(" must be numbers from 0 to ", NumberText(kWeightMax))
+                               : " are all 0"),
+        wrong ? "" : "give one above 0");
+    return;
+  }
+  switch (SamplerOf(spec)) {
+    case Sampler::kRandom:
+      return;
+    case Sampler::kGrid:
+      return add("conflict", "probabilities are for random draws; a grid takes every value",
+                 "remove them, or use random");
+    case Sampler::kBayes:
+      return add("conflict", "probabilities are for random draws; bayes learns them",
+                 "remove them");
+  }
+}
+
+// Whether a value is one that a parameter may have, and what is wrong where it is not.
+std::string OutsideText(const v1::Parameter& parameter, const v1::Value& value) {
+  const Field& field = *FindField(parameter.path());
+  if (!parameter.has_range()) {
+    const bool listed = std::any_of(
+        parameter.values().begin(), parameter.values().end(), [&](const v1::Value& one) {
+          const ReadValue read = Canonical(field, one);
+          return read.value && ValueText(*read.value) == ValueText(value);
+        });
+    return listed ? "" : absl::StrCat(" ", ValueText(value), " is not among its values");
+  }
+  const Space space{{DimensionOf(field, parameter.range())}};
+  v1::Assignment one;
+  one.set_path(parameter.path());
+  *one.mutable_value() = value;
+  if (PointOf(space, {one})) return "";
+  const v1::Range& range = parameter.range();
+  std::string text = absl::StrCat(" ", ValueText(value), " is outside its range ",
+                                  NumberText(range.min()), "…", NumberText(range.max()));
+  if (range.step() > 0) absl::StrAppend(&text, " by steps of ", NumberText(range.step()));
+  return text;
+}
+
+class Inclusions {
+ public:
+  Inclusions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
+      : spec_(spec), issues_(issues), admission_(spec) {}
+
+  void Check() {
+    if (spec_.include_size() > limits::kInclusions) {
+      Add("include", "too_many",
+          absl::StrCat("include has ", spec_.include_size(), " entries; at most ",
+                       limits::kInclusions, " are allowed"));
+      return;
+    }
+    for (int i = 0; i < spec_.include_size(); ++i) {
+      const size_t before = issues_.size();
+      entry_ = absl::StrCat("include[", i, "]");
+      CheckNames(spec_.include(i));
+      for (const v1::Assignment& one : spec_.include(i).values()) CheckValue(one);
+      if (issues_.size() == before) CheckWhole(i);
+    }
+  }
+
+ private:
+  void Add(std::string path, std::string code, std::string message, std::string hint = "") {
+    issues_.push_back({std::move(path), std::move(code), std::move(message), std::move(hint)});
+  }
+
+  void CheckNames(const v1::Inclusion& included) {
+    std::set<std::string> named;
+    for (const v1::Assignment& one : included.values()) {
+      if (!named.insert(one.path()).second) {
+        Add(entry_, "duplicate_key", absl::StrCat(entry_, " names ", one.path(), " twice"));
+      }
+    }
+    for (const v1::Parameter& parameter : spec_.parameters()) {
+      if (named.contains(parameter.path())) continue;
+      Add(entry_, "missing",
+          absl::StrCat(entry_, " lacks ", parameter.path(),
+                       "; an included combination names every parameter"),
+          absl::StrCat("add ", parameter.path(), ": …"));
+    }
+  }
+
+  void CheckValue(const v1::Assignment& one) {
+    const std::string at = absl::StrCat(entry_, ".", one.path());
+    const auto parameter =
+        std::find_if(spec_.parameters().begin(), spec_.parameters().end(),
+                     [&](const v1::Parameter& each) { return each.path() == one.path(); });
+    if (parameter == spec_.parameters().end()) {
+      std::vector<std::string> known;
+      for (const v1::Parameter& each : spec_.parameters()) known.push_back(each.path());
+      const std::string near = Suggest(one.path(), known);
+      Add(at, "unknown_parameter",
+          absl::StrCat(at, ": ", Quote(one.path()), " is not among parameters"),
+          near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
+      return;
+    }
+    ReadValue read = Canonical(*FindField(one.path()), one.value());
+    if (!read.value) {
+      read.issue.path = at;
+      issues_.push_back(std::move(read.issue));
+      return;
+    }
+    if (SamplerOf(spec_) == Sampler::kGrid) return;
+    const std::string outside = OutsideText(*parameter, *read.value);
+    if (!outside.empty()) {
+      Add(at, "out_of_range", absl::StrCat(at, outside), "widen the parameter, or change it");
+    }
+  }
+
+  // A combination without a mistake in itself: whether it is new, and can be trained.
+  void CheckWhole(int i) {
+    const std::vector<v1::Assignment> assignments = IncludedAt(spec_, spec_.include(i));
+    std::vector<std::string> texts;
+    for (const v1::Assignment& one : assignments) texts.push_back(ValueText(one.value()));
+    const auto [first, is_new] = seen_.emplace(absl::StrJoin(texts, "\n"), i);
+    if (!is_new) {
+      Add(entry_, "duplicate_value", absl::StrCat(entry_, " is include[", first->second, "] again"),
+          "remove it");
+    } else if (const size_t trial = TrialOfGrid(assignments); trial > 0) {
+      Add(entry_, "duplicate_value",
+          absl::StrCat(entry_, " is combination ", trial, " of the grid"), "remove it");
+    }
+    for (const Violation& violation : admission_.Violations(assignments)) {
+      Add(entry_, "conflict", absl::StrCat(entry_, ": ", violation.message), violation.hint);
+    }
+  }
+
+  // The number of the grid's trial that has these values; 0: none.
+  size_t TrialOfGrid(const std::vector<v1::Assignment>& assignments) {
+    if (SamplerOf(spec_) != Sampler::kGrid) return 0;
+    std::vector<size_t> sought;
+    for (int p = 0; p < spec_.parameters_size(); ++p) {
+      const v1::Parameter& parameter = spec_.parameters(p);
+      size_t place = 0;
+      const size_t values = static_cast<size_t>(parameter.values_size());
+      const auto same = [&](int v) {
+        const ReadValue read = Canonical(*FindField(parameter.path()), parameter.values(v));
+        return read.value && SameValue(*read.value, assignments[static_cast<size_t>(p)].value());
+      };
+      while (place < values && !same(static_cast<int>(place))) ++place;
+      if (place == values) return 0;
+      sought.push_back(place);
+    }
+    const Grid grid = MakeGrid(spec_);
+    if (grid.combinations >= limits::kCombinations) return 0;
+    size_t trial = 0, found = 0;
+    ForEachTrial(grid, [&](const std::vector<size_t>& at) {
+      ++trial;
+      if (at == sought) found = trial;
+      return found == 0;
+    });
+    return found;
+  }
+
+  const v1::ExperimentSpec& spec_;
+  std::vector<Issue>& issues_;
+  const Admission admission_;
+  std::string entry_;
+  std::map<std::string, int> seen_;
+};
+
+}  // namespace
+
+void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  CheckMethod(spec, issues);
+  CheckMaxTrials(spec, issues);
+  CheckMetric(spec, issues);
+}
+
+void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, const Field& field,
+                std::vector<Issue>& issues) {
+  const std::string where = absl::StrCat("parameters.", parameter.path());
+  CheckProbabilities(spec, parameter, issues);
+  if (SamplerOf(spec) == Sampler::kBayes && absl::StartsWith(parameter.path(), "resources.")) {
+    issues.push_back({where, "conflict",
+                      absl::StrCat(parameter.path(), " cannot be swept with sampler bayes"),
+                      "list sizes under grid"});
+  }
+  if (!parameter.has_range()) return;
+  if (!parameter.values().empty()) {
+    issues.push_back(
+        {where, "conflict", absl::StrCat(where, " has values and a range"), "keep one"});
+  }
+  for (Issue& issue : CheckRange(field, parameter.range())) issues.push_back(std::move(issue));
+  if (SamplerOf(spec) == Sampler::kGrid) {
+    issues.push_back({where, "missing", absl::StrCat(where, " lacks count or step"),
+                      "a grid needs values: list them"});
+  }
+}
+
+void CheckInclusions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  Inclusions(spec, issues).Check();
+}
+
+void CheckSeeds(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  if (spec.seeds().empty()) return;
+  const auto add = [&](std::string path, const char* code, std::string message,
+                       std::string hint = "") {
+    issues.push_back({std::move(path), code, std::move(message), std::move(hint)});
+  };
+  if (spec.seeds_size() > limits::kSeeds) {
+    add("seeds", "too_many",
+        absl::StrCat("seeds has ", spec.seeds_size(), " entries; at most ", limits::kSeeds,
+                     " are allowed"));
+    return;
+  }
+  if (IsExplicit(spec, "seed")) {
+    add("seeds", "conflict", "seed and seeds are two ways to say one thing", "keep one");
+  }
+  if (IsSwept(spec, "seed")) {
+    add("seeds", "conflict", "parameters.seed and seeds are two ways to say one thing", "keep one");
+  }
+  std::set<int64_t> seen;
+  for (int i = 0; i < spec.seeds_size(); ++i) {
+    v1::Value value;
+    value.set_integer(spec.seeds(i));
+    Field field = *FindField("seed");
+    field.path = absl::StrCat("seeds[", i, "]");
+    if (ReadValue read = Canonical(field, value); !read.value) {
+      issues.push_back(std::move(read.issue));
+    } else if (!seen.insert(spec.seeds(i)).second) {
+      add(field.path, "duplicate_value",
+          absl::StrCat("seeds has the value ", spec.seeds(i), " twice"), "remove one");
+    }
+  }
+}
+
+}  // namespace dt::spec::internal

@@ -1,0 +1,85 @@
+// drawn_test.cc: experiments whose trials are drawn or have seeds, from the submit to what a trial
+// trains; and what a coordinator does not do yet.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "coordinator/core/resolved.h"
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class DrawnTest : public CoreTest {
+ protected:
+  static v1::ExperimentSpec Random(int32_t trials) {
+    v1::ExperimentSpec spec = OneTrial();
+    spec.mutable_search()->set_method("random");
+    spec.mutable_search()->set_max_trials(trials);
+    v1::Parameter& rate = *spec.add_parameters();
+    rate.set_path("optimizer.lr");
+    rate.mutable_range()->set_min(1e-5);
+    rate.mutable_range()->set_max(1e-2);
+    rate.mutable_range()->set_scale("log");
+    v1::Assignment& included = *spec.add_include()->add_values();
+    included.set_path("optimizer.lr");
+    included.mutable_value()->set_number(0.003);
+    return spec;
+  }
+  std::vector<double> RatesOf(ExperimentId id) {
+    const Experiment& experiment = GetExperiment(state_.durable, id);
+    std::vector<double> rates;
+    for (const Trial& trial : experiment.trials) {
+      const auto spec = ResolvedOf(experiment, trial);
+      EXPECT_TRUE(spec.ok()) << spec.status();
+      if (spec.ok()) rates.push_back(spec->optimizer().lr());
+    }
+    return rates;
+  }
+};
+
+TEST_F(DrawnTest, WhatWasDrawnIsWhatTrialsTrainAlsoAfterARestart) {
+  const ExperimentId id = Submit(Random(12));
+  const std::vector<double> rates = RatesOf(id);
+  ASSERT_EQ(rates.size(), 12u);
+  EXPECT_EQ(rates[0], 0.003);
+  EXPECT_EQ(std::set<double>(rates.begin(), rates.end()).size(), 12u);
+  for (const double rate : rates) EXPECT_TRUE(rate >= 1e-5 && rate <= 1e-2) << rate;
+  RestartCoordinator();
+  EXPECT_EQ(RatesOf(id), rates);
+  EXPECT_EQ(RatesOf(Submit(Random(12))), rates) << "the same seed";
+}
+
+TEST_F(DrawnTest, EverySeedIsTrainedWithEachConfiguration) {
+  v1::ExperimentSpec spec = Sweep(OneTrial(), "model.n_layer", {IntegerValue(2), IntegerValue(3)});
+  spec.clear_explicit_paths();
+  for (const char* path : {"resources.gpus", "resources.device", "data.train", "data.val",
+                           "train.max_steps", "retries.max", "retries.backoff"}) {
+    spec.add_explicit_paths(path);
+  }
+  for (const int64_t seed : {5, 9}) spec.add_seeds(seed);
+  const ExperimentId id = Submit(spec);
+  RestartCoordinator();
+  const Experiment& experiment = GetExperiment(state_.durable, id);
+  std::vector<std::pair<int64_t, int64_t>> trained;
+  for (const Trial& trial : experiment.trials) {
+    const v1::Spec resolved = ResolvedOf(experiment, trial).value_or(v1::Spec());
+    trained.emplace_back(resolved.model().n_layer(), resolved.seed());
+  }
+  EXPECT_EQ(trained, (std::vector<std::pair<int64_t, int64_t>>{{2, 5}, {2, 9}, {3, 5}, {3, 9}}));
+  EXPECT_EQ(ExpandedOf(experiment, experiment.trials[3]).configuration(), 2u);
+  EXPECT_EQ(ExpandedOf(experiment, experiment.trials[3]).replicate(), 1u);
+}
+
+TEST_F(DrawnTest, WhatIsNotDoneYetIsRefusedByName) {
+  v1::ExperimentSpec spec = Random(12);
+  spec.mutable_base()->mutable_resources()->set_min_gpus(1);
+  const absl::Status status = TrySubmit(spec).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("'resources.min_gpus' is not yet available"),
+            absl::string_view::npos)
+      << status;
+}
+
+}  // namespace
+}  // namespace dt

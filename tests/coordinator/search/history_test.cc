@@ -1,0 +1,143 @@
+#include "coordinator/search/history.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "common/limits.h"
+#include "coordinator/search/cost.h"
+
+namespace dt::search {
+namespace {
+
+// A point that says which configuration it is of.
+Point At(uint32_t configuration) { return {static_cast<double>(configuration)}; }
+
+std::vector<double> Numbers(const std::vector<const Point*>& points) {
+  std::vector<double> numbers;
+  for (const Point* point : points) numbers.push_back((*point)[0]);
+  return numbers;
+}
+
+TEST(HistoryTest, BestTenthIsGoodAndTheOthersAreBadOldestFirst) {
+  History history;
+  for (uint32_t i = 1; i <= 11; ++i) {
+    history.Open(i, At(i));
+    history.End(i, 100.0 - i);
+  }
+  const Evidence evidence = history.ByResult();
+  EXPECT_EQ(Numbers(evidence.good), (std::vector<double>{10, 11}));
+  EXPECT_EQ(Numbers(evidence.bad), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(history.ended(), 11u);
+}
+
+TEST(HistoryTest, GoodOnesAreTwentyFiveAtMost) {
+  History history;
+  for (uint32_t i = 1; i <= 500; ++i) {
+    history.Open(i, At(i));
+    history.End(i, i);
+  }
+  EXPECT_EQ(history.ByResult().good.size(), 25u);
+}
+
+TEST(HistoryTest, OpenOnesAreBadButDoNotCountAsEnded) {
+  History history;
+  for (uint32_t i = 1; i <= 13; ++i) history.Open(i, At(i));
+  for (uint32_t i = 1; i <= 10; ++i) history.End(i, i);
+  const Evidence evidence = history.ByResult();
+  EXPECT_EQ(Numbers(evidence.good), (std::vector<double>{1}));  // of 13 it would be two
+  EXPECT_EQ(evidence.bad.size(), 12u);
+  EXPECT_EQ(evidence.open, 3u);
+}
+
+TEST(HistoryTest, FailedOnesAreBadAndForgottenOnesAreLeftOut) {
+  History history;
+  for (uint32_t i = 1; i <= 4; ++i) history.Open(i, At(i));
+  history.End(1, 1);
+  history.Fail(2);
+  history.Forget(3);
+  EXPECT_EQ(Numbers(history.ByResult().bad), (std::vector<double>{2, 4}));
+  EXPECT_EQ(history.ended(), 1u);
+  EXPECT_TRUE(history.Tried(At(3)));
+}
+
+TEST(HistoryTest, EqualCostsGoToTheEarlierWhateverCameFirst) {
+  for (const bool reversed : {false, true}) {
+    History history;
+    for (uint32_t i = 1; i <= 10; ++i) history.Open(i, At(i));
+    for (uint32_t i = 1; i <= 10; ++i) history.End(reversed ? 11 - i : i, 5);
+    EXPECT_EQ(Numbers(history.ByResult().good), (std::vector<double>{1})) << reversed;
+  }
+}
+
+TEST(HistoryTest, NotANumberIsNeverGood) {
+  History history;
+  for (uint32_t i = 1; i <= 10; ++i) {
+    history.Open(i, At(i));
+    history.End(i, CostOf(Goal::kMaximize, i == 1 ? NAN : i));
+  }
+  EXPECT_EQ(Numbers(history.ByResult().good), (std::vector<double>{10}));
+}
+
+TEST(HistoryTest, NewestBadOnesAreKept) {
+  History history;
+  for (uint32_t i = 1; i <= 1000; ++i) {
+    history.Open(i, At(i));
+    history.End(i, i);
+  }
+  const Evidence evidence = history.ByResult();
+  EXPECT_EQ(evidence.bad.size(), limits::kTpeBadMost);
+  EXPECT_EQ((*evidence.bad.front())[0], 801);
+  EXPECT_EQ((*evidence.bad.back())[0], 1000);
+}
+
+TEST(HistoryTest, RetriedOneIsOpenAgainAndWhatItShowedIsGone) {
+  History history;
+  history.Open(1, At(1));
+  history.AtLevel(1, 1, 3);
+  history.Fail(1);
+  history.Open(1, At(1));
+  EXPECT_EQ(history.ByResult().open, 1u);
+  EXPECT_TRUE(history.ByRung().good.empty());
+  history.AtLevel(1, 1, 4);
+  EXPECT_EQ(Numbers(history.ByRung().good), (std::vector<double>{1}));
+}
+
+TEST(HistoryTest, HighestRungThatFourReachedDecidesAmongThose) {
+  History history;
+  for (uint32_t i = 1; i <= 12; ++i) {
+    history.Open(i, At(i));
+    history.AtLevel(i, 1, 100.0 - i);  // later ones are better at the first rung
+  }
+  for (uint32_t i = 1; i <= 3; ++i) history.AtLevel(i, 2, 10.0 + i);
+  // Three at rung 2 are too few.
+  EXPECT_EQ(Numbers(history.ByRung().good), (std::vector<double>{10, 11, 12}));
+  history.AtLevel(9, 2, 11.5);
+  const Evidence evidence = history.ByRung();
+  EXPECT_EQ(Numbers(evidence.good), (std::vector<double>{1}));
+  EXPECT_EQ(evidence.bad.size(), 11u);
+  EXPECT_EQ(evidence.open, 0u);  // each has a value
+}
+
+TEST(HistoryTest, FirstValueAtARungStands) {
+  History history;
+  for (uint32_t i = 1; i <= 4; ++i) {
+    history.Open(i, At(i));
+    history.AtLevel(i, 1, i);
+  }
+  history.AtLevel(4, 1, 0);
+  EXPECT_EQ(Numbers(history.ByRung().good), (std::vector<double>{1}));
+}
+
+TEST(HistoryTest, CancelledOneKeepsWhatItShowedAtARung) {
+  History history;
+  for (uint32_t i = 1; i <= 4; ++i) {
+    history.Open(i, At(i));
+    history.AtLevel(i, 1, i);
+  }
+  history.Forget(1);
+  EXPECT_EQ(Numbers(history.ByRung().good), (std::vector<double>{1}));
+}
+
+}  // namespace
+}  // namespace dt::search

@@ -1,0 +1,161 @@
+#include "tests/sim/search_checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/apply.h"
+#include "coordinator/core/search_index.h"
+#include "coordinator/core/state.h"
+
+namespace dt::sim {
+namespace {
+
+class Reader {
+ public:
+  std::string Take(const v1::Record& record) {
+    std::string violation;
+    if (record.has_trials_added()) violation = TakeAdded(record.trials_added());
+    if (record.has_rung_decided()) violation = TakeRung(record.rung_decided());
+    if (record.has_trial_retried()) Forgive(record.trial_retried());
+    if (record.has_trial_ended()) violation = TakeEnd(record.trial_ended());
+    if (record.has_attempt_started()) violation = TakeStart(record.attempt_started());
+    if (!violation.empty()) return violation;
+    const absl::Status status = Apply(state_.durable, record);
+    return status.ok() ? "" : absl::StrCat("5: ", std::string(status.message()));
+  }
+
+ private:
+  using Entries = std::vector<std::pair<double, uint32_t>>;
+  struct Key {
+    ExperimentId experiment = 0;
+    uint32_t bracket = 0;
+    uint32_t rung = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  std::string TakeAdded(const v1::TrialsAdded& fact) {
+    const Experiment* experiment = FindExperiment(state_.durable, fact.experiment());
+    if (experiment == nullptr) return "S2: trials are added to no experiment";
+    if (experiment->trials.size() + fact.trials_size() > experiment->planned) {
+      return absl::StrCat("S2: experiment ", experiment->id, " has more trials than planned");
+    }
+    // From the facts alone, as a restart would make it.
+    State anew;
+    anew.durable.experiments[experiment->id] = *experiment;
+    ReindexAll(anew);
+    const auto again = NextOf(*experiment, anew.live.searches.at(experiment->id));
+    const auto* proposal = std::get_if<search::Proposal>(&again);
+    if (proposal == nullptr || proposal->reason != fact.reasons(0)) {
+      return absl::StrCat("S2: a proposal of experiment ", experiment->id, " gives as its reason '",
+                          fact.reasons(0), "'");
+    }
+    const auto expected =
+        spec::AssignmentsOf(anew.live.searches.at(experiment->id).space, proposal->at);
+    const auto& added = fact.trials(0).assignments();
+    const bool same = std::equal(expected.begin(), expected.end(), added.begin(), added.end(),
+                                 [](const v1::Assignment& a, const v1::Assignment& b) {
+                                   return a.SerializeAsString() == b.SerializeAsString();
+                                 });
+    if (!same) return absl::StrCat("S2: experiment ", experiment->id, " proposes something else");
+    std::string values;
+    for (const v1::Assignment& value : added) values += value.SerializeAsString();
+    if (!tried_[experiment->id].insert(values).second) {
+      return absl::StrCat("S2: experiment ", experiment->id, " proposes the same twice");
+    }
+    return "";
+  }
+
+  std::string TakeRung(const v1::RungDecided& fact) {
+    const TrialId id{fact.experiment(), fact.trial()};
+    const std::string name =
+        absl::StrCat("S1: trial ", ToString(id), " at rung ", fact.rung(), ": ");
+    const Experiment* experiment = FindExperiment(state_.durable, fact.experiment());
+    if (experiment == nullptr) return name + "no such experiment";
+    Entries& entries = rungs_[{fact.experiment(), fact.bracket(), fact.rung()}];
+    size_t before = 0;
+    for (const auto& [cost, trial] : entries) {
+      if (trial == fact.trial()) return name + "entered twice";
+      if (cost < fact.cost() || (cost == fact.cost() && trial < fact.trial())) ++before;
+    }
+    entries.emplace_back(fact.cost(), fact.trial());
+    const size_t eta = static_cast<size_t>(experiment->spec.search().asha().eta());
+    const size_t allowed = std::max<size_t>(1, entries.size() / eta);
+    const bool failed = std::isinf(fact.cost());
+    if (fact.place() != before + 1 || fact.entries() != entries.size() ||
+        fact.allowed() != allowed || fact.goes_on() != (before < allowed && !failed)) {
+      return absl::StrCat(name, "place ", fact.place(), " of ", fact.entries(), ", ",
+                          fact.allowed(), " allowed, recounted ", before + 1, " of ",
+                          entries.size(), ", ", allowed, " allowed");
+    }
+    if (!failed && !Evaluated(id, fact)) return name + "no evaluation says so";
+    if (!fact.goes_on()) behind_.insert(id);
+    return "";
+  }
+
+  bool Evaluated(TrialId id, const v1::RungDecided& fact) const {
+    const Trial& trial = GetTrial(state_.durable, id);
+    const KnownEvaluation& newest = trial.evaluations.back();
+    const bool maximizes =
+        GetExperiment(state_.durable, id.experiment).spec.search().goal() == "maximize";
+    return newest.step == fact.step() && fact.cost() == (maximizes ? -1 : 1) * newest.metric;
+  }
+
+  void Forgive(const v1::TrialRetried& fact) {
+    behind_.erase({fact.experiment(), fact.trial()});
+    for (auto& [key, entries] : rungs_) {
+      if (key.experiment != fact.experiment()) continue;
+      std::erase_if(entries, [&fact](const auto& entry) {
+        return entry.second == fact.trial() && std::isinf(entry.first);
+      });
+    }
+  }
+
+  std::string TakeStart(const v1::AttemptStarted& fact) const {
+    const TrialId id{fact.experiment(), fact.trial()};
+    if (!behind_.contains(id)) return "";
+    return absl::StrCat("S1: trial ", ToString(id), " fell behind at a rung and starts again");
+  }
+
+  std::string TakeEnd(const v1::TrialEnded& fact) {
+    const TrialId id{fact.experiment(), fact.trial()};
+    if (behind_.contains(id) && fact.cause() == v1::CAUSE_FINISHED) {
+      return absl::StrCat("S1: trial ", ToString(id), " fell behind at a rung and went on");
+    }
+    if (fact.cause() != v1::CAUSE_STOPPED_EARLY) return "";
+    const Experiment& experiment = GetExperiment(state_.durable, id.experiment);
+    if (fact.message().empty()) {
+      return absl::StrCat("S3: trial ", ToString(id), " ends early and nothing says why");
+    }
+    const Trial& trial = GetTrial(state_.durable, id);
+    if (behind_.contains(id) || experiment.search_ended) return "";
+    const v1::Stop& stop = experiment.spec.base().stop();
+    const bool stale = stop.patience() > 0 && trial.validated.without_better >= stop.patience();
+    const bool above = stop.max_loss() > 0 && !trial.evaluations.empty() &&
+                       !(trial.evaluations.back().loss <= stop.max_loss());
+    if (stale || above) return "";
+    return absl::StrCat("S3: trial ", ToString(id),
+                        " ends early without evidence: ", fact.message());
+  }
+
+  State state_;
+  std::map<Key, Entries> rungs_;
+  std::set<TrialId> behind_;
+  std::map<ExperimentId, std::set<std::string>> tried_;
+};
+
+}  // namespace
+
+std::string SearchViolation(const std::vector<v1::Record>& journal) {
+  Reader reader;
+  for (const v1::Record& record : journal) {
+    if (std::string violation = reader.Take(record); !violation.empty()) return violation;
+  }
+  return "";
+}
+
+}  // namespace dt::sim

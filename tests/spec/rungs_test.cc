@@ -1,0 +1,44 @@
+#include "spec/rungs.h"
+
+#include <gtest/gtest.h>
+
+namespace dt::spec {
+namespace {
+
+TEST(RungsTest, StepsAreSharesOfTheTargetRoundedUp) {
+  const Ladder ladder{.eta = 3, .rungs = 3};
+  EXPECT_EQ(StepOf(ladder, 1, 2000), 75u);  // 2000 / 27 = 74.07
+  EXPECT_EQ(StepOf(ladder, 2, 2000), 223u);
+  EXPECT_EQ(StepOf(ladder, 3, 2000), 667u);
+}
+
+TEST(RungsTest, PowersAreNotLostToLogarithms) {
+  EXPECT_EQ(StepOf({.eta = 3, .rungs = 5}, 1, 243), 1u);
+  EXPECT_EQ(StepOf({.eta = 10, .rungs = 3}, 1, 1000), 1u);
+  EXPECT_EQ(StepOf({.eta = 10, .rungs = 3}, 2, 1000), 10u);
+}
+
+TEST(RungsTest, StepsRiseWithTheRungAndAreAtLeastOne) {
+  for (int eta = 2; eta <= 10; ++eta) {
+    for (int rungs = 1; rungs <= 6; ++rungs) {
+      const Ladder ladder{.eta = eta, .rungs = rungs};
+      for (const uint64_t target : {1ull, 7ull, 100ull, 12'345ull, 1ull << 40, ~0ull}) {
+        uint64_t before = 0;
+        for (int rung = 1; rung <= rungs; ++rung) {
+          const uint64_t step = StepOf(ladder, rung, target);
+          EXPECT_GE(step, 1u) << "eta " << eta << ", rung " << rung << " of " << target;
+          EXPECT_GE(step, before) << "eta " << eta << ", rung " << rung << " of " << target;
+          // A target of a step for each share has a step of its own for each rung.
+          if (target >= 1'000'000 && rung > 1) {
+            EXPECT_GT(step, before) << "eta " << eta << ", rung " << rung << " of " << target;
+          }
+          EXPECT_LE(step, target);
+          before = step;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dt::spec
