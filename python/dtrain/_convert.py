@@ -138,10 +138,19 @@ def fields(message: Any) -> dict[str, Any]:
     return found
 
 
+def swept(message: model_pb2.Parameter) -> list[results.Value] | dict[str, results.Value]:
+    """The values of a parameter, or the range that they are drawn from."""
+    if not message.HasField("range"):
+        return [value(one) for one in message.values]
+    of = message.range
+    found: dict[str, results.Value] = {"min": of.min, "max": of.max, "scale": of.scale or "linear"}
+    return {**found, "step": of.step} if of.step else found
+
+
 def description(message: control_pb2.GetExperimentResponse) -> results.Description:
     return results.Description(
         experiment=experiment(message.summary), file_name=message.file_name, file_text=message.file_text,
-        parameters={one.path: [value(each) for each in one.values] for one in message.spec.parameters},
+        parameters={one.path: swept(one) for one in message.spec.parameters},
         configuration={**fields(message.spec.base), "search": fields(message.spec.search)})
 
 

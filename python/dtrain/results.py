@@ -189,8 +189,8 @@ class Description:
     experiment: Experiment
     file_name: str
     file_text: str
-    parameters: dict[str, list[Value]]
-    """What is swept: path → values."""
+    parameters: dict[str, list[Value] | dict[str, Value]]
+    """What is swept, by path: values, or the range that they are drawn from (min, max, scale, step)."""
     configuration: Mapping[str, Any]
     """Sections and fields as in the file, defaults filled in: ``["optimizer"]["lr"]``."""
 

@@ -99,6 +99,19 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual((checked.experiment, checked.trials, checked.device), (0, 3, "cpu"))
         self.assertTrue(checked.cannot_be_placed)
 
+    def test_drawn_trials_and_the_range_that_they_come_from_are_told(self) -> None:
+        drawn = {**EXPERIMENT, "name": "drawn", "search": {"method": "random", "max_trials": 3},
+                 "parameters": {"optimizer.lr": {"min": 1e-4, "max": 1e-2, "scale": "log"},
+                                "train.grad_clip": [1.0, 2.0]}}
+        checked = self.client.validate(drawn)
+        self.assertEqual(checked.trials, 3)
+        submitted = self.client.submit(drawn)
+        self.assertEqual([one.parameters for one in self.client.trials(submitted)], checked.parameters)
+        self.assertTrue(all(1e-4 <= one["optimizer.lr"] <= 1e-2 for one in checked.parameters), checked.parameters)
+        self.assertEqual(self.client.describe(submitted).parameters,
+                         {"optimizer.lr": {"min": 1e-4, "max": 1e-2, "scale": "log"}, "train.grad_clip": [1.0, 2.0]})
+        self.client.cancel(submitted)
+
     def test_what_is_hardly_meant_is_warned_of(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
