@@ -175,6 +175,11 @@ inline constexpr size_t kLogPageBytes = 1 << 20;
 inline constexpr size_t kExperimentFileBytes = 1 << 20;
 inline constexpr size_t kExperimentFileDepth = 64;
 inline constexpr size_t kExperimentFileNodes = 100000;
+// Changes of a file that come beside it in a submission, each of kTextBytes: more belong into it.
+inline constexpr size_t kOverrides = 256;
+// A longer line of a file is not quoted beside what is wrong in it: nobody reads it, and a file of
+// one line would be quoted a hundred times.
+inline constexpr size_t kQuotedLineBytes = 64 << 10;
 inline constexpr size_t kTrialsPerExperiment = 10000;
 // Combinations of a grid before exclude: walking more, a thousand exclusions each, would hold up
 // the coordinator for seconds.

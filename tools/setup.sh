@@ -12,7 +12,7 @@ build_packages=(
 )
 check_packages=(
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev shellcheck prometheus systemd
-  sqlite3 python3-yaml zsh fish
+  sqlite3 python3-yaml python3-venv zsh fish
 )
 
 # missing_packages PACKAGE…: those that are not installed.
@@ -106,6 +106,42 @@ setup_libtorch() {
   exec 8>&-
 }
 
+# setup_python_client: a virtual environment for the tests of python/, in the cache. It appears whole or not at all,
+# and keeps the list of wheels that it was made from. Returns 1, saying why, where it cannot be had: those tests are
+# skipped then. A subshell, whose end gives the lock back.
+setup_python_client() (
+  local wheels="$root/tools/wheels-python.txt" venv="$cache_dir/python-client" staging="$cache_dir/.python-client.$$"
+  local without="the tests of the Python client will be skipped"
+  mkdir -p "$cache_dir/wheels"
+  exec 8>"$cache_dir/setup.lock"
+  flock -w 1800 8 || die "another ./dev setup has held $cache_dir/setup.lock for 30 minutes"
+  if [ -f "$venv/.wheels" ] && [ "$(pins "$wheels")" = "$(cat "$venv/.wheels")" ]; then
+    return 0
+  fi
+  local python
+  python="$(command -v python3.11 || true)"
+  if [ -z "$python" ] || [ "$(uname -m)" != x86_64 ]; then
+    say "$without: the wheels in ${wheels#"$root"/} are for python3.11 on x86-64"
+    return 1
+  fi
+  say "fetching the wheels of ${wheels#"$root"/} into $cache_dir (once)"
+  # A subshell: fetch_wheels ends the shell where there is no network.
+  (fetch_wheels "$wheels") || {
+    say "$without"
+    return 1
+  }
+  rm -rf "$venv" "$staging"
+  if "$python" -m venv "$staging" && "$staging/bin/python" -m pip --disable-pip-version-check install --quiet \
+    --no-index --find-links "$cache_dir/wheels" --require-hashes --requirement "$wheels" >&2; then
+    pins "$wheels" >"$staging/.wheels"
+    mv "$staging" "$venv"
+    return 0
+  fi
+  rm -rf "$staging"
+  say "$without: $python made no virtual environment; its messages are above"
+  return 1
+)
+
 # setup_bundle DIR: what the trainer needs besides LibTorch, for a machine with no package source. It is a
 # CMake prefix: ./dev gpu-test --bundle DIR.
 setup_bundle() {
@@ -125,11 +161,11 @@ setup_bundle() {
 
 # setup [--cuda] [--no-check] [--bundle DIR]
 setup() {
-  local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}")
+  local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}") check=yes
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
-      --no-check) packages=("${build_packages[@]}") ;;
+      --no-check) packages=("${build_packages[@]}") check=no ;;
       --bundle)
         [ "$#" -ge 2 ] || die "--bundle needs a folder"
         setup_bundle "$2"
@@ -141,4 +177,5 @@ setup() {
   done
   setup_packages "${packages[@]}"
   setup_libtorch "${wheels[@]}"
+  if [ "$check" = yes ]; then setup_python_client || true; fi
 }

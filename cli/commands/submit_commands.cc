@@ -201,7 +201,7 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
       "experiment ", response.experiment(), ": ", Plural(response.trials(), "trial"), " on ",
       Printable(response.device()), response.existed() ? " (known)" : "", "\n");
   Json fields = ToJson(response);
-  fields.erase("expanded");
+  for (const char* of_another_call : {"expanded", "diagnostics"}) fields.erase(of_another_call);
   if (options.id_only || session.format() == Format::kName) {
     session.out() << response.experiment() << std::endl;
   } else if (session.format() == Format::kCsv) {

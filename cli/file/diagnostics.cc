@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/view/format.h"
+#include "common/limits.h"
 
 namespace dt::cli {
 namespace {
@@ -57,6 +58,7 @@ std::string SourceLine(std::string_view text, int line) {
     text.remove_prefix(newline + 1);
   }
   text = text.substr(0, text.find('\n'));
+  if (text.size() > limits::kQuotedLineBytes) return "";
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   return std::string(text);
 }
@@ -114,7 +116,8 @@ std::string RenderDiagnostics(const std::vector<Diagnostic>& diagnostics) {
     absl::StrAppend(&out, ": ", Word(diagnostic.severity), ": ", Printable(diagnostic.message));
     if (!diagnostic.hint.empty()) absl::StrAppend(&out, "; ", Printable(diagnostic.hint));
     out += "\n";
-    if (diagnostic.line > 0) AppendSource(diagnostic, out);
+    const bool not_quoted = diagnostic.source_line.empty() && diagnostic.column > 1;
+    if (diagnostic.line > 0 && !not_quoted) AppendSource(diagnostic, out);
   }
   return out;
 }

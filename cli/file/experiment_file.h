@@ -28,7 +28,7 @@ struct Diagnostic {
   std::string code;  // of spec::Issue; and syntax, too_large, too_deep, alias, merge, tag, …
   std::string message;
   std::string hint;         // the fix, or ""
-  std::string source_line;  // as the file has it; "" when there is none
+  std::string source_line;  // as the file has it; "": none, or over limits::kQuotedLineBytes
 };
 
 struct ExperimentFile {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,14 +29,5 @@ struct Submission {
 // `for_auto` is what the device `auto` becomes, once and for all; a seed that is left to chance
 // derives from `entropy`.
 Submission PrepareSubmission(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy);
-
-// A request as a ClientCall has it.
-template <typename Request>
-Request MakeRequest(Request request, DeviceKind, uint64_t) {
-  return request;
-}
-inline Submission MakeRequest(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy) {
-  return PrepareSubmission(std::move(request), for_auto, entropy);
-}
 
 }  // namespace dt

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +14,7 @@
 #include "common/status.h"
 #include "common/version.h"
 #include "coordinator/loop/entropy.h"
+#include "coordinator/rpc/submitted_file.h"
 #include "coordinator/rpc/wire.h"
 
 namespace dt {
@@ -98,18 +98,44 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
     return call.reactor();
   }
   ClientCall event;
-  uint64_t seed = 0;
-  if constexpr (std::is_same_v<Request, v1::SubmitRequest>) {
-    event.disk_low = DiskLow();
-    seed = FreshEntropy()[0];
-  }
-  event.request = MakeRequest(std::move(request), auto_device_.load(), seed);
-  Ask(std::move(event), [this, call, response](absl::Status status, auto message) {
+  event.request = std::move(request);
+  Ask(std::move(event), [this, call, response](const absl::Status& status, auto message) {
     if (status.ok() && message != nullptr) {
       AddFacts(facts_, static_cast<Response&>(*message));
       *response = WriteMessage(*message);
     }
     call.Finish(status);
+  });
+  return call.reactor();
+}
+
+ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* bytes,
+                                                Bytes* response) {
+  const Call call(stats_, Method::kSubmit, context);
+  v1::SubmitRequest request;
+  v1::SubmitResponse found;  // what there is to say of a file that is read here
+  absl::Status status = Begin(*context, *bytes, request);
+  bool refused = false;
+  if (status.ok() && BringsFileAlone(request)) {
+    auto read = ReadSubmittedFile(request);
+    status = read.status();
+    refused = !request.has_spec();
+    if (read.ok()) found = *std::move(read);
+  }
+  if (!status.ok() || refused) {
+    if (status.ok()) *response = WriteMessage(found);
+    call.Finish(status);
+    return call.reactor();
+  }
+  ClientCall event;
+  event.disk_low = DiskLow();
+  event.request = PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
+  Ask(std::move(event), [call, response, found](const absl::Status& end, auto message) {
+    if (end.ok() && message != nullptr) {
+      message->MergeFrom(found);
+      *response = WriteMessage(*message);
+    }
+    call.Finish(end);
   });
   return call.reactor();
 }
@@ -135,7 +161,7 @@ ControlService::Reactor* ControlService::ReadThrough(
   ClientCall event;
   event.request = which;
   Ask(std::move(event),
-      [this, call, request, response, read](absl::Status status, auto message) mutable {
+      [this, call, request, response, read](const absl::Status& status, auto message) mutable {
         if (!status.ok()) return call.Finish(status);
         request.set_experiment(static_cast<const v1::ListTrialsResponse&>(*message).experiment());
         ReadWork work = [call, request, response, read](Reader& reader) {
@@ -162,7 +188,6 @@ bool ControlService::DiskLow() const {
     return Forward<v1::Name##Request, v1::Name##Response>(Method::k##Name, context, request, \
                                                           response);                         \
   }
-DT_FORWARD(Submit)
 DT_FORWARD(ListExperiments)
 DT_FORWARD(GetExperiment)
 DT_FORWARD(ListTrials)

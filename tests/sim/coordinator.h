@@ -14,6 +14,7 @@
 #include "tests/sim/options.h"
 #include "tests/sim/scheduler.h"
 #include "tests/testing/memory_store.h"
+#include "tests/testing/requests.h"
 
 namespace dt::sim {
 

@@ -26,6 +26,7 @@
 #include "coordinator/core/summaries.h"
 #include "tests/testing/experiments.h"
 #include "tests/testing/queue_check.h"
+#include "tests/testing/requests.h"
 
 namespace dt {
 

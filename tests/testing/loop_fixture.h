@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "spec/spec.h"
 #include "tests/testing/memory_store.h"
+#include "tests/testing/requests.h"
 
 namespace dt::testing {
 

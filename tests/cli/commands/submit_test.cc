@@ -37,6 +37,8 @@ TEST_F(SubmitTest, OneCallCarriesTheCheckedSpecificationAndTheText) {
   EXPECT_EQ(world.submissions[0].file_text(), kGrid);
   EXPECT_EQ(world.submissions[0].file_name(), "stdin");
   EXPECT_GE(world.submissions[0].request_id().size(), 16u);
+  EXPECT_FALSE(Has(Run({"submit", "-", "-o", "json"}).out, "diagnostics"))
+      << "dtctl has shown them: they are of clients whose file the coordinator reads";
 }
 
 TEST_F(SubmitTest, AnUnansweredSubmitIsSentAgainWithTheSameRequestId) {

@@ -65,6 +65,42 @@ TEST_F(RpcTest, AnErrorOfTheCoreReachesTheCallerWithCodeAndMessage) {
   EXPECT_EQ(status.error_message(), "request id x was used");
 }
 
+// The answer to a submission of `text` alone, of a core that numbers it 12.
+v1::SubmitResponse SubmitText(v1::Control::Stub& control, const std::string& text) {
+  v1::SubmitRequest request;
+  request.set_file_name("grid.yaml");
+  request.set_file_text(text);
+  v1::SubmitResponse response;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const grpc::Status status = control.Submit(&context, request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+TEST_F(RpcTest, AFileThatComesAsTextIsReadBeforeTheCoreSeesIt) {
+  Serve();
+  Script([this](Event& event, Publisher& publisher) {
+    const auto& call = std::get<ClientCall>(event.what);
+    const auto& submission = std::get<Submission>(call.request);
+    seen_.Add(submission.record.experiment_submitted().spec().name());
+    auto response = std::make_unique<v1::SubmitResponse>();
+    response->set_experiment(12);
+    publisher.Answer({call.reply, submission.refused, std::move(response)});
+  });
+  const std::string head = "version: 1\ndata: {train: \"a/train_*.bin\", val: \"a/val_*.bin\"}\n";
+  const v1::SubmitResponse refused = SubmitText(*control_, head + "name: [a, list]\n");
+  EXPECT_EQ(refused.experiment(), 0u);
+  ASSERT_EQ(refused.diagnostics_size(), 1) << refused.DebugString();
+  EXPECT_EQ(refused.diagnostics(0).line(), 3);
+  const v1::SubmitResponse warned =
+      SubmitText(*control_, head + "name: mine\noptimizer: {lr: 1000}\n");
+  EXPECT_EQ(warned.experiment(), 12u);
+  ASSERT_EQ(warned.diagnostics_size(), 1) << warned.DebugString();
+  EXPECT_EQ(warned.diagnostics(0).severity(), "warning");
+  EXPECT_EQ(seen_.WaitFor(1), std::vector<std::string>{"mine"});
+}
+
 TEST_F(RpcTest, ALongErrorKeepsItsCodeAndAsMuchOfItsTextAsTravels) {
   Serve();
   for (const std::string part : {"a line\n", "\xc3\xbc", "%", "plain "}) {

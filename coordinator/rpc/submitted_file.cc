@@ -1,0 +1,76 @@
+#include "coordinator/rpc/submitted_file.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/file/experiment_file.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "common/text.h"
+
+namespace dt {
+namespace {
+
+absl::Status CheckSize(const char* what, size_t size, size_t limit, const char* fix) {
+  if (size <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " has ", size, " bytes; the limit is ", limit, "; ", fix));
+}
+
+// What reading repeats in each diagnostic is bounded before. The reader refuses a long text itself.
+absl::Status CheckSizes(const v1::SubmitRequest& request) {
+  DT_RETURN_IF_ERROR(
+      CheckSize("file_name", request.file_name().size(), limits::kTextBytes, "give a shorter one"));
+  if (static_cast<size_t>(request.overrides_size()) > limits::kOverrides) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.overrides_size(), " overrides were given; the limit is ",
+                     limits::kOverrides, "; write them into the file"));
+  }
+  for (const std::string& override : request.overrides()) {
+    DT_RETURN_IF_ERROR(
+        CheckSize("an override", override.size(), limits::kTextBytes, "write it into the file"));
+  }
+  return absl::OkStatus();
+}
+
+std::string Cut(const std::string& text) { return CleanText(text, limits::kTextBytes); }
+
+void Append(const std::vector<cli::Diagnostic>& found, v1::SubmitResponse& response) {
+  for (const cli::Diagnostic& one : found) {
+    v1::Diagnostic& diagnostic = *response.add_diagnostics();
+    diagnostic.set_severity(cli::Word(one.severity));
+    diagnostic.set_file(Cut(one.file));
+    diagnostic.set_line(one.line);
+    diagnostic.set_column(one.column);
+    diagnostic.set_path(Cut(one.path));
+    diagnostic.set_code(one.code);
+    diagnostic.set_message(Cut(one.message));
+    diagnostic.set_hint(Cut(one.hint));
+    diagnostic.set_source_line(Cut(one.source_line));
+  }
+}
+
+}  // namespace
+
+bool BringsFileAlone(const v1::SubmitRequest& request) {
+  return !request.has_spec() && !request.file_text().empty();
+}
+
+absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request) {
+  DT_RETURN_IF_ERROR(CheckSizes(request));
+  cli::ExperimentFile file =
+      cli::ReadExperimentFile(request.file_text(), request.file_name(),
+                              {request.overrides().begin(), request.overrides().end()});
+  v1::SubmitResponse response;
+  Append(file.diagnostics, response);
+  Append(file.warnings, response);
+  if (!file.diagnostics.empty()) return response;
+  request.mutable_spec()->Swap(&file.spec);
+  request.set_file_text(std::move(file.effective_text));
+  request.clear_overrides();
+  return response;
+}
+
+}  // namespace dt

@@ -1,0 +1,28 @@
+"""dtrain: submit grids of training runs to a coordinator, wait for them, and read what came of them.
+
+>>> import dtrain
+>>> client = dtrain.Client()                      # the coordinator that dtctl talks to
+>>> submitted = client.submit("grid.yaml")
+>>> client.wait(submitted)                        # shows how far it is
+>>> client.trials_df(submitted).sort_values("val_loss")
+>>> client.metrics_df(submitted, metrics=["loss"]).pivot(index="step", columns="trial", values="loss").plot()
+
+The names `parameters` and `report` are free here: programs that run as trials will have them from a module of one file,
+which this package will then offer too.
+"""
+
+from ._config import TlsFiles
+from ._selector import Selection
+from ._version import __version__
+from .client import Client, SubmitWarning
+from .errors import (BusyError, ConflictError, Diagnostic, DtrainError, FileRefusedError, NotAllowedError,
+                     NotFoundError, UnexpectedError, UnreachableError, UsageError, WaitTimeoutError)
+from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Status, Submission, Trial,
+                      Value, Worker)
+
+__all__ = [
+    "Attempt", "BusyError", "Checkpoint", "Client", "ConflictError", "Description", "Diagnostic", "DtrainError",
+    "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Selection",
+    "Status", "Submission", "SubmitWarning", "TlsFiles", "Trial", "UnexpectedError", "UnreachableError", "UsageError",
+    "Value", "WaitTimeoutError", "Worker", "__version__",
+]

@@ -1,0 +1,179 @@
+"""Which coordinator a client talks to: arguments, DTCTL_… variables, and dtctl's file of contexts.
+
+The order is dtctl's (docs/command-line.md): the address argument, the context argument, DTCTL_ADDRESS,
+DTCTL_CONTEXT, the current context, 127.0.0.1:7600.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+from dataclasses import dataclass, field, replace
+from typing import Mapping
+
+from . import _limits
+from .errors import NotFoundError, UsageError
+
+DEFAULT_ADDRESS = "127.0.0.1:7600"
+_KEYS = ("address", "tls_ca", "tls_cert", "tls_key")
+_ENTRY = re.compile(r"( *)((?:[^\s\"'#:{}\[\],&*!|>%@`]|:(?=\S))+) *:(?: +(.*))?$")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "/": "/"}
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """Paths of PEM files: whom to trust, who we are, and our key. All three, or none."""
+
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.ca or self.cert or self.key)
+
+
+@dataclass(frozen=True)
+class Coordinator:
+    """Where to connect, and the context that said so ("": none did)."""
+
+    address: str
+    tls: TlsFiles = field(default_factory=TlsFiles)
+    context: str = ""
+
+
+class _Refused(Exception):
+    """What is wrong with the file, without its name."""
+
+
+def contexts_path(environment: Mapping[str, str]) -> str:
+    if environment.get("XDG_CONFIG_HOME"):
+        return environment["XDG_CONFIG_HOME"] + "/dtrain/config.yaml"
+    return environment["HOME"] + "/.config/dtrain/config.yaml" if environment.get("HOME") else ""
+
+
+def _double_quoted(text: str) -> str:
+    def read(match: re.Match[str]) -> str:
+        code = match[1]
+        if code[0] in "xuU" and len(code) > 1:
+            return chr(int(code[1:], 16))
+        if code in _ESCAPES:
+            return _ESCAPES[code]
+        raise _Refused(f"the escape \\{code}")
+
+    return re.sub(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", read, text)
+
+
+def _scalar(text: str) -> str:
+    """A value, without the comment behind it. Raises _Refused for what is no plain or quoted text."""
+    if match := re.fullmatch(r'"((?:[^"\\]|\\.)*)"\s*(?:#.*)?', text):
+        return _double_quoted(match[1])
+    if match := re.fullmatch(r"'((?:[^']|'')*)'\s*(?:#.*)?", text):
+        return match[1].replace("''", "'")
+    plain = re.sub(r"\s#.*$", "", text).strip()
+    if not plain or plain[0] in "\"'{}[]&*!|>%@`#," or plain[:2] in ("- ", "? ") or ": " in plain:
+        raise _Refused(f"'{text.strip()}', which is no plain or quoted text")
+    return plain
+
+
+def _entries(text: str) -> list[tuple[int, int, str, str | None]]:
+    """(line, indent, key, value or None) for each line that has something. Raises _Refused."""
+    entries = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#") or line.rstrip() == "---":
+            continue
+        match = _ENTRY.match(line.rstrip())
+        if match is None:
+            raise _Refused(f"line {number}: '{line.strip()}' is not 'key: value'")
+        value = (match[3] or "").strip()
+        try:
+            empty = not value or value.startswith("#") or value.split("#")[0].strip() == "{}"
+            entries.append((number, len(match[1]), match[2], None if empty else _scalar(value)))
+        except _Refused as refused:
+            raise _Refused(f"line {number}: {refused}") from None
+    return entries
+
+
+def parse_contexts(text: str) -> tuple[str, dict[str, dict[str, str]]]:
+    """The current context, "" for none, and what each context has. It reads the block form that dtctl writes, and
+    refuses every other form of YAML. Raises _Refused."""
+    current = ""
+    contexts: dict[str, dict[str, str]] = {}
+    inside, margins = False, [0]
+    for line, indent, key, value in _entries(text):
+        deepest = margins[-1]
+        while indent < margins[-1]:
+            margins.pop()
+        if indent > margins[-1]:
+            if deepest > indent:
+                raise _Refused(f"line {line}: its indent fits no line above")
+            margins.append(indent)
+        depth = len(margins) - 1
+        if depth == 0:
+            inside = key == "contexts" and value is None
+            if key == "current":
+                current = value or ""
+            elif not inside:
+                raise _Refused(f"line {line}: the unknown key '{key}'")
+        elif depth == 1 and inside and value is None:
+            contexts[key] = {}
+        elif depth == 2 and contexts and key in _KEYS and value is not None:
+            contexts[list(contexts)[-1]][key] = value
+        else:
+            raise _Refused(f"line {line}: '{key}' has no place there")
+    for name, keys in contexts.items():
+        if not keys.get("address"):
+            raise _Refused(f"context '{name}' has no address")
+    return current, contexts
+
+
+def _read_contexts(path: str) -> tuple[str, dict[str, dict[str, str]]]:
+    if not path or not os.path.exists(path):
+        return "", {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_limits.CONTEXTS_BYTES + 1)
+        if len(text) > _limits.CONTEXTS_BYTES:
+            raise _Refused(f"it has more than {_limits.CONTEXTS_BYTES} bytes")
+        return parse_contexts(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}; give an address, or mend the file") from error
+    except _Refused as refused:
+        raise UsageError(f"{path}: {refused}; this client reads the file as dtctl writes it: name the coordinator anew "
+                         "with 'dtctl context add', or give an address") from None
+
+
+def choose(address: str | None, context: str | None, tls: TlsFiles, environment: Mapping[str, str]) -> Coordinator:
+    """The coordinator that is meant. Raises UsageError, and NotFoundError for a context that is not there."""
+    given = address or ("" if context else environment.get("DTCTL_ADDRESS", ""))
+    name = context or ("" if given else environment.get("DTCTL_CONTEXT", ""))
+    found = Coordinator(DEFAULT_ADDRESS)
+    if name or not given:
+        path = contexts_path(environment)
+        current, contexts = _read_contexts(path)
+        name = name or current
+        if name:
+            if name not in contexts:
+                hint = f"choose one of: {', '.join(contexts)}" if contexts else "add it with 'dtctl context add'"
+                raise NotFoundError(f"there is no context '{name}' in {path}; {hint}")
+            of = contexts[name]
+            files = TlsFiles(of.get("tls_ca", ""), of.get("tls_cert", ""), of.get("tls_key", ""))
+            found = Coordinator(of["address"], files, name)
+    variables = TlsFiles(*(environment.get(f"DTCTL_TLS_{word}", "") for word in ("CA", "CERT", "KEY")))
+    if given:
+        found = replace(found, address=given, context="")
+    # A context's files are used with its own address, or where it was asked for by name.
+    if tls:
+        return replace(found, tls=tls)
+    return replace(found, tls=variables) if variables and not context else found
+
+
+def read_pem(argument: str, path: str) -> bytes:
+    try:
+        content = pathlib.Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{argument} {path} cannot be read: {error.strerror}; give a PEM file that this user may "
+                         "read") from error
+    if b"-----BEGIN " not in content:
+        raise UsageError(f"{argument} {path}: not a PEM file; give a PEM file that this user may read")
+    return content

@@ -1,0 +1,135 @@
+"""The connection: one gRPC channel, calls with a deadline, and errors in words."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from typing import Any, Callable
+
+import grpc
+
+from . import _limits
+from ._config import Coordinator, TlsFiles, read_pem
+from .errors import (BusyError, ConflictError, DtrainError, NotAllowedError, NotFoundError, UnexpectedError,
+                     UnreachableError, UsageError)
+from .v1 import control_pb2_grpc
+
+_OPTIONS = [
+    ("grpc.max_receive_message_length", _limits.MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _limits.MESSAGE_BYTES),
+    # A dead coordinator is noticed in eight seconds; it allows a ping every four.
+    ("grpc.keepalive_time_ms", 5000),
+    ("grpc.keepalive_timeout_ms", 3000),
+    # The first try to connect again comes soon: a coordinator restarts in a second.
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 5000),
+    # A proxy for the web is not meant for a coordinator on this host or this cluster.
+    ("grpc.enable_http_proxy", 0),
+]
+_BY_CODE: dict[grpc.StatusCode, type[DtrainError]] = {
+    grpc.StatusCode.INVALID_ARGUMENT: UsageError,
+    grpc.StatusCode.NOT_FOUND: NotFoundError,
+    grpc.StatusCode.ALREADY_EXISTS: ConflictError,
+    grpc.StatusCode.FAILED_PRECONDITION: ConflictError,
+    grpc.StatusCode.ABORTED: ConflictError,
+    grpc.StatusCode.PERMISSION_DENIED: NotAllowedError,
+    grpc.StatusCode.UNAUTHENTICATED: NotAllowedError,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: BusyError,
+}
+
+
+def is_local(address: str) -> bool:
+    """Whether no packet leaves the host: the same rule as the programs' (common/net/credentials.h)."""
+    text = address.lower()
+    if text.startswith(("unix:", "unix-abstract:")):
+        return True
+    host = text.rpartition(":")[0]
+    return host in ("localhost", "[::1]", "::1") or re.fullmatch(r"127\.[0-9.]*", host) is not None
+
+
+def _credentials(tls: TlsFiles, address: str) -> grpc.ChannelCredentials | None:
+    if not tls:
+        if not is_local(address):
+            raise UsageError(f"address '{address}' is not on this host, and without TLS only loopback and unix: "
+                             "addresses are allowed; give tls_ca, tls_cert and tls_key")
+        return None
+    if not (tls.ca and tls.cert and tls.key):
+        raise UsageError("mutual TLS needs all of tls_ca, tls_cert and tls_key; give the missing ones or none")
+    ca, cert, key = read_pem("tls_ca", tls.ca), read_pem("tls_cert", tls.cert), read_pem("tls_key", tls.key)
+    try:  # gRPC takes any two files, and then the connection closes without a word
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(tls.cert, tls.key, password="")
+    except (ssl.SSLError, OSError) as error:
+        raise UsageError(f"tls_key {tls.key} is not the key of the certificate tls_cert {tls.cert} ({error}); give the "
+                         "two of one pair") from error
+    return grpc.ssl_channel_credentials(ca, key, cert)
+
+
+def _unreachable_hint(text: str, tls: bool) -> str:
+    if "Peer name" in text or "Hostname Verification" in text:
+        return ("dial a name or address that the coordinator's certificate has; 'openssl x509 -noout -ext "
+                "subjectAltName -in FILE' prints them")
+    if "andshake" in text or "SSL" in text:
+        return "check tls_ca, tls_cert and tls_key against the coordinator's"
+    if "HTTP/2" in text:
+        return "something else listens there; dtcoord's --listen address is wanted, not its --http"
+    if "Socket closed" in text or "Connection reset" in text:
+        if tls:
+            return ("it closed the connection: check tls_ca, tls_cert and tls_key against the coordinator's, and that "
+                    "it has TLS at all")
+        return ("something there closed the connection: if the coordinator has TLS, give tls_ca, tls_cert and "
+                "tls_key")
+    return "start one on this machine with 'dtctl up', or give another address or context"
+
+
+class Connection:
+    """Calls of the coordinator's Control service. Threads may share one."""
+
+    def __init__(self, coordinator: Coordinator, timeout: float) -> None:
+        if not 0 < timeout <= _limits.CALL_SECONDS_MAX:
+            raise UsageError(f"timeout is {timeout}; it must be above 0 and at most "
+                             f"{_limits.CALL_SECONDS_MAX:.0f} seconds")
+        address = coordinator.address
+        if not re.fullmatch(r"unix(-abstract)?:.+|.*[^:]:[0-9]+|\[.*\]:[0-9]+", address):
+            raise UsageError(f"address '{address}' is not host:port, [v6]:port or unix:/path")
+        self.coordinator = coordinator
+        self._timeout = timeout
+        credentials = _credentials(coordinator.tls, address)
+        self._channel = (grpc.insecure_channel(address, _OPTIONS) if credentials is None else
+                         grpc.secure_channel(address, credentials, _OPTIONS))
+        self._stub = control_pb2_grpc.ControlStub(self._channel)
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def call(self, method: str, request: Any) -> Any:
+        """The answer. Raises a DtrainError. Ctrl-C ends the call at once."""
+        start: Callable[..., Any] = getattr(self._stub, method).future
+        try:
+            future = start(request, timeout=self._timeout)
+        except ValueError as error:
+            raise UsageError("this client was closed; make another") from error
+        try:
+            return future.result()
+        except grpc.RpcError as error:
+            raise self._in_words(error) from None
+        except grpc.FutureCancelledError:
+            raise UnreachableError("the call was cancelled: the client was closed meanwhile") from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _in_words(self, error: Any) -> DtrainError:
+        code, text = error.code(), error.details() or ""
+        where = self.coordinator.address
+        if code == grpc.StatusCode.UNAVAILABLE:
+            context = f", context '{self.coordinator.context}'" if self.coordinator.context else ""
+            cause = text.rpartition(": ")[2]
+            return UnreachableError(f"no coordinator answers at {where}{context}{f' ({cause})' if cause else ''}; "
+                                    f"{_unreachable_hint(text, bool(self.coordinator.tls))}")
+        if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+            return UnreachableError(f"the coordinator at {where} did not answer within {self._timeout:g} s; it is "
+                                    "overloaded or the network is: try again")
+        if code == grpc.StatusCode.UNIMPLEMENTED:
+            return UnexpectedError(f"the coordinator at {where} does not know this call; compare its version, which "
+                                   "'dtctl version' prints, with dtrain.__version__")
+        return _BY_CODE.get(code, UnexpectedError)(text or f"the coordinator at {where} failed: {code.name}")

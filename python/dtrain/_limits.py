@@ -1,0 +1,25 @@
+"""Every bound of the client, with its reason. Where common/limits.h has the same, the values are equal."""
+
+# Every call. The coordinator refuses one with more than a minute.
+CALL_SECONDS = 30.0
+CALL_SECONDS_MAX = 60.0
+# A submission is repeated, with the same request id, while a coordinator restarts; longer than this it is down.
+SUBMIT_PATIENCE_SECONDS = 10.0
+SUBMIT_RETRY_FIRST_SECONDS = 0.3
+SUBMIT_RETRY_MAX_SECONDS = 5.0
+# Waiting outlives a restart of the coordinator and a reboot of its host.
+FOLLOW_PATIENCE_SECONDS = 300.0
+# How often waiting looks.
+POLL_SECONDS = 1.0
+# Messages of the coordinator's have this size at most.
+MESSAGE_BYTES = 8 << 20
+# The largest pages that the coordinator gives.
+LIST_PAGE = 1000
+METRIC_PAGE = 20000
+LOG_PAGE = 64
+# One byte more is read of a file, so that the coordinator can say that it is too long.
+FILE_BYTES = 1 << 20
+# A person's file of contexts, some 200 bytes each.
+CONTEXTS_BYTES = 64 << 10
+# Experiments of one name that an error lists.
+NAMES_SHOWN = 10

@@ -1,0 +1,428 @@
+"""The client: what dtctl does with a coordinator, as methods."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, Sequence
+
+from . import _config, _convert, _limits, _progress, _selector, _source, _tables
+from ._connection import Connection
+from ._selector import Selection, Selector
+from .errors import BusyError, FileRefusedError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError
+from .results import (Checkpoint, Description, Experiment, Explanation, LogLine, Status, Submission, Trial, Value,
+                      Worker)
+from .v1 import control_pb2 as pb
+from .v1 import model_pb2
+
+if TYPE_CHECKING:
+    import pandas
+
+Until = Literal["done", "running", "first-step"]
+_NOT_YET = {"done": "did not end", "running": "did not train", "first-step": "made no step"}
+
+
+class SubmitWarning(UserWarning):
+    """An experiment was taken, and something about it is hardly meant."""
+
+
+class Client:
+    """A connection to a coordinator.
+
+    Without arguments it is the coordinator that dtctl talks to: ``DTCTL_ADDRESS``, ``DTCTL_CONTEXT``, the current
+    context of ``~/.config/dtrain/config.yaml``, or ``127.0.0.1:7600``. A client may be shared by threads, and is a
+    context manager that closes it.
+
+    >>> client = Client()
+    >>> client = Client(context="lab")                # a name of `dtctl context add`
+    >>> client = Client("alpha.example:7600", tls_ca="ca.crt", tls_cert="desk.crt", tls_key="desk.key")
+
+    Args:
+        address: ``host:port`` or ``unix:/path``.
+        context: the name of a coordinator, whose TLS files are then used with any address.
+        tls_ca, tls_cert, tls_key: PEM files for mutual TLS: all three, or none.
+        timeout: seconds for each call, at most 60.
+
+    Where an experiment or trial is meant, methods take its number (``12``), ``"12/3"``, ``"last"``, ``"last/3"``, the
+    name of an experiment, or what another method returned. Every method raises a `DtrainError`.
+    """
+
+    def __init__(self, address: str | None = None, *, context: str | None = None, tls_ca: str | None = None,
+                 tls_cert: str | None = None, tls_key: str | None = None,
+                 timeout: float = _limits.CALL_SECONDS) -> None:
+        files = _config.TlsFiles(*(os.fspath(path) if path else "" for path in (tls_ca, tls_cert, tls_key)))
+        self._connection = Connection(_config.choose(address, context, files, os.environ), timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        context = f", context={self.context!r}" if self.context else ""
+        return f"dtrain.Client({self.address!r}{context})"
+
+    @property
+    def address(self) -> str:
+        """Where the coordinator is."""
+        return self._connection.coordinator.address
+
+    @property
+    def context(self) -> str:
+        """The name that said where it is; "" where the address was given."""
+        return self._connection.coordinator.context
+
+    def close(self) -> None:
+        """Ends the connection; experiments go on."""
+        self._connection.close()
+
+    # --- submitting ---
+
+    def submit(self, experiment: _source.Source, *, overrides: Mapping[str, Any] | None = None,
+               request_id: str | None = None) -> Submission:
+        """Checks an experiment and starts it.
+
+        >>> client.submit("grid.yaml", overrides={"train.max_steps": 100, "search.max_concurrent": 2})
+        >>> client.submit({"version": 1, "name": "mine", "parameters": {"optimizer.lr": [3e-4, 1e-3]},
+        ...                "data": {"train": "mine/train_*.bin", "val": "mine/val_*.bin"}})
+
+        Args:
+            experiment: the path of an experiment file, the text of one (it has a line break), or a dict of the same
+                shape. The coordinator reads it, as dtctl would.
+            overrides: fields to change, by their paths, as ``--set`` of ``dtctl submit``.
+            request_id: a submission with an id that was used returns the same experiment. Without one, a random id is
+                used, so that the call is safely repeated for ten seconds while a coordinator restarts.
+
+        Raises:
+            FileRefusedError: with every mistake of the experiment; nothing was submitted.
+            UnreachableError, BusyError: nobody answers, or not now.
+        """
+        deadline = time.monotonic() + _limits.SUBMIT_PATIENCE_SECONDS
+        pause = _limits.SUBMIT_RETRY_FIRST_SECONDS
+        text = _source.read(experiment)
+        request = self._submit_request(text, overrides, request_id or secrets.token_hex(16))
+        while True:
+            try:
+                return self._submitted(text, request)
+            except UnreachableError:
+                if time.monotonic() + pause >= deadline:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, _limits.SUBMIT_RETRY_MAX_SECONDS)
+
+    def validate(self, experiment: _source.Source, *, overrides: Mapping[str, Any] | None = None) -> Submission:
+        """Lets the coordinator check an experiment as `submit` does, and starts nothing.
+
+        The result says how many trials it has, with the parameters of the first hundred, on which device they would
+        run, and whether anything connected could run them.
+
+        >>> client.validate("grid.yaml").parameters[0]
+        {'optimizer.lr': 0.0003, 'train.batch_size': 4}
+        """
+        text = _source.read(experiment)
+        request = self._submit_request(text, overrides, "")
+        request.dry_run = True
+        return self._submitted(text, request)
+
+    @staticmethod
+    def _submit_request(text: _source.Text, overrides: Mapping[str, Any] | None, request_id: str) -> pb.SubmitRequest:
+        try:
+            return pb.SubmitRequest(request_id=request_id, file_name=text.name, file_text=text.text,
+                                    overrides=_source.overrides(overrides))
+        except (TypeError, ValueError) as error:  # lone surrogates, most often
+            raise UsageError(f"the experiment cannot be sent: {error}; write it as UTF-8 text") from error
+
+    def _submitted(self, text: _source.Text, request: pb.SubmitRequest) -> Submission:
+        answer = self._connection.call("Submit", request)
+        found = [text.place(_convert.diagnostic(one)) for one in answer.diagnostics]
+        if errors := [one for one in found if one.severity == "error"]:
+            raise FileRefusedError(errors)
+        for one in found:
+            warnings.warn(str(one), SubmitWarning, stacklevel=3)
+        if answer.note:
+            warnings.warn(answer.note, SubmitWarning, stacklevel=3)
+        return _convert.submission(answer, found)
+
+    # --- looking ---
+
+    def experiments(self, *, labels: Mapping[str, str] | None = None) -> list[Experiment]:
+        """Every experiment, oldest first; with `labels`, those that have all of them."""
+        wanted = [model_pb2.Label(key=str(key), value=str(content)) for key, content in (labels or {}).items()]
+        return [_convert.experiment(one) for one in self._list("Experiments", pb.ListExperimentsRequest(labels=wanted))]
+
+    def experiment(self, experiment: Selection = "last") -> Experiment:
+        """One experiment, the newest unless another is given."""
+        return self._experiment(self._select_experiment(experiment))
+
+    def trials(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> list[Trial]:
+        """The trials of an experiment, or the one that is given; with `states`, those in one of them.
+
+        >>> [trial.message for trial in client.trials("last", states=["failed"])]
+        """
+        request = self._settled(self._select(selection)).into(pb.ListTrialsRequest(states=_states(states)))
+        return [_convert.trial(one) for one in self._list("Trials", request)]
+
+    def trial(self, trial: Selection) -> Trial:
+        """One trial.
+
+        >>> client.trial("last/3").val_loss
+        """
+        selector = self._settled(_selector.select_trial(trial, self._named))
+        found = self._connection.call("ListTrials", selector.into(pb.ListTrialsRequest())).trials
+        if not found:
+            raise NotFoundError(f"there is no trial {selector.text()}")
+        return _convert.trial(found[0])
+
+    def trials_df(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> pandas.DataFrame:
+        """`trials` as a data frame: a row for each, its fields, then a column for each parameter, by its path.
+
+        >>> client.trials_df().groupby("optimizer.lr").best_val_loss.mean()
+        """
+        selector = self._settled(self._select(selection))
+        return _tables.trials_frame(self.trials(selector.text(), states=states), self._parameters(selector))
+
+    def ranked(self, experiment: Selection = "last") -> list[Trial]:
+        """The trials of an experiment that have a value of its search metric, the best first."""
+        found = self._experiment(self._select_experiment(experiment))
+        sign = -1 if found.goal == "maximize" else 1
+        measured = [one for one in self.trials(found.experiment) if one.metric_value is not None]
+        return sorted(measured, key=lambda one: sign * (one.metric_value or 0.0))
+
+    def best(self, experiment: Selection = "last") -> Trial:
+        """The best trial by the search metric. Raises NotFoundError while none was evaluated.
+
+        >>> best = client.best("last")
+        >>> best.parameters, best.metric_value, client.best_checkpoint(best).path
+        """
+        found = self.experiment(experiment)
+        ranked = self.ranked(found)
+        if not ranked:
+            raise NotFoundError(f"no trial of experiment {found.experiment} has a {found.metric} yet; trials are "
+                                "evaluated every eval.every steps, and at their end")
+        return ranked[0]
+
+    def checkpoints(self, selection: Selection = "last") -> list[Checkpoint]:
+        """The checkpoints of an experiment or a trial."""
+        request = self._settled(self._select(selection)).into(pb.ListCheckpointsRequest())
+        return [_convert.checkpoint(one) for one in self._list("Checkpoints", request)]
+
+    def best_checkpoint(self, trial: Selection) -> Checkpoint | None:
+        """The best checkpoint of a trial, the newest where none is marked best, None while there is none."""
+        selector = self._settled(_selector.select_trial(trial, self._named))
+        found = self.checkpoints(selector.text())
+        return max(found, key=lambda one: (one.best, one.step), default=None)
+
+    def workers(self) -> list[Worker]:
+        """The workers that are or were connected."""
+        return [_convert.worker(one) for one in self._list("Workers", pb.ListWorkersRequest())]
+
+    def describe(self, experiment: Selection = "last") -> Description:
+        """An experiment with its file as submitted, what it sweeps, and what each field is."""
+        request = self._select_experiment(experiment).into(pb.GetExperimentRequest())
+        return _convert.description(self._connection.call("GetExperiment", request))
+
+    def explain(self, trial: Selection) -> Explanation:
+        """Why a trial waits, or what happened to it, attempt by attempt.
+
+        >>> print(client.explain("last/1").explanation)
+        """
+        request = _selector.select_trial(trial, self._named).into(pb.ExplainTrialRequest())
+        return _convert.explanation(self._connection.call("ExplainTrial", request))
+
+    def status(self) -> Status:
+        """The coordinator's version, and where its /metrics is."""
+        return _convert.status(self._connection.call("GetStatus", pb.GetStatusRequest()))
+
+    # --- numbers and logs ---
+
+    def metrics(self, selection: Selection = "last", *, metrics: Sequence[str] = (),
+                all_attempts: bool = False) -> Iterator[dict[str, Any]]:
+        """Every logged step and evaluation as a dict, by trial, step and attempt, page by page.
+
+        Keys are experiment, trial, attempt, step, then the metrics that the row has, named as in ``dtctl metrics``
+        (docs/command-line.md), and ``parameters``, the trial's. With `metrics` only those; with `all_attempts` also
+        rows of steps that a later attempt made again, marked ``superseded``.
+
+        >>> [row["loss"] for row in client.metrics("last/1", metrics=["loss"])]
+        """
+        return self._rows(self._settled(self._select(selection)), _names(metrics), all_attempts)
+
+    def metrics_df(self, selection: Selection = "last", *, metrics: Sequence[str] = (),
+                   all_attempts: bool = False) -> pandas.DataFrame:
+        """`metrics` as a data frame. The trial's parameters are the last columns, by their paths.
+
+        >>> frame = client.metrics_df("last", metrics=["val_loss"])
+        >>> frame.pivot_table(index="step", columns="optimizer.lr", values="val_loss").plot()
+        """
+        selector, names = self._settled(self._select(selection)), _names(metrics)
+        return _tables.metrics_frame(self._rows(selector, names, all_attempts), names, all_attempts,
+                                     self._parameters(selector))
+
+    def _rows(self, selector: Selector, names: Sequence[str], all_attempts: bool) -> Iterator[dict[str, Any]]:
+        listed = self._list("Trials", selector.into(pb.ListTrialsRequest()))
+        parameters: dict[int, dict[str, Value]] = {one.trial: _convert.assignments(one.assignments) for one in listed}
+        request = selector.into(pb.ReadMetricsRequest(all_attempts=all_attempts, page_size=_limits.METRIC_PAGE))
+        return _tables.rows(selector.experiment, self._pages("ReadMetrics", request), names, all_attempts, parameters)
+
+    def logs(self, trial: Selection, *, rank: int | None = None, follow: bool = False) -> Iterator[LogLine]:
+        """What the trainers of a trial wrote, line by line; with `follow` until the trial has ended.
+
+        >>> for line in client.logs("last/1", rank=0, follow=True):
+        ...     print(line.text)
+        """
+        selector = _selector.select_trial(trial, self._named)
+        found = self.trial(selector.text())
+        if rank is not None and not 0 <= rank < max(1, found.world_size):
+            raise NotFoundError(f"trial {found.id} has ranks 0 to {max(1, found.world_size) - 1}; there is no rank "
+                                f"{rank}")
+        return self._log_lines(found, -1 if rank is None else rank, follow)
+
+    def _log_lines(self, trial: Trial, rank: int, follow: bool) -> Iterator[LogLine]:
+        request = pb.ReadLogsRequest(experiment=trial.experiment, trial=trial.trial, rank=rank,
+                                     page_size=_limits.LOG_PAGE)
+        ended = not follow
+        while True:
+            page = self._connection.call("ReadLogs", request)
+            for chunk in page.chunks:
+                yield from _convert.log_lines(chunk)
+            request.page_token = page.next_page_token
+            if not page.at_end:
+                continue
+            # What the trial wrote before it ended has arrived before its end; one more look shows it.
+            if ended:
+                return
+            ended = self.trial(trial).ended
+            if not ended:
+                time.sleep(_limits.POLL_SECONDS)
+
+    # --- acting ---
+
+    def cancel(self, selection: Selection, *, reason: str = "") -> int:
+        """Stops an experiment or a trial at once, without a last checkpoint. Returns how many trials had not ended."""
+        request = self._select(selection).into(pb.CancelRequest(reason=reason))
+        return int(self._connection.call("Cancel", request).trials)
+
+    def retry(self, selection: Selection, *, failed: bool = True, cancelled: bool = False) -> int:
+        """Runs failed trials again from their newest checkpoints, with `cancelled` cancelled ones. Finished trials are
+        never run again. Returns how many will run."""
+        request = self._select(selection).into(pb.RetryRequest(failed=failed, cancelled=cancelled))
+        return int(self._connection.call("Retry", request).trials)
+
+    def delete(self, experiment: Selection) -> list[Checkpoint]:
+        """Removes an ended experiment with its metrics and logs. Returns the checkpoints, whose files stay."""
+        selector = self._settled(self._select_experiment(experiment))
+        answer = self._connection.call("Delete", pb.DeleteRequest(experiment=selector.experiment))
+        return [_convert.checkpoint(one) for one in answer.left_behind]
+
+    def wait(self, selection: Selection = "last", *, until: Until = "done", timeout: float | None = None,
+             progress: bool | None = None) -> Experiment | Trial:
+        """Waits until an experiment, or a trial, has ended; returns it as it is then.
+
+        It shows how far the experiment is: in a notebook as a bar (with ipywidgets) or a line, in a terminal as a line
+        on stderr, elsewhere not; `progress` True or False decides. A coordinator may be away for five minutes.
+        Interrupting ends the waiting and not the experiment.
+
+        >>> if not client.wait(submitted).succeeded:
+        ...     print([trial.message for trial in client.trials(submitted, states=["failed"])])
+
+        Args:
+            until: ``"done"``; ``"running"``: a trial trains; ``"first-step"``: a trial has made a step.
+            timeout: give up after so many seconds with a WaitTimeoutError.
+        """
+        if until not in ("done", "running", "first-step"):
+            raise UsageError(f"until is {until!r}; give 'done', 'running' or 'first-step'")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        selector = self._settled(self._select(selection))
+        if selector.trial:
+            self.trial(selector.text())  # that it exists
+        shown = _progress.choose(progress)
+        answered = time.monotonic()
+        try:
+            while True:
+                try:
+                    experiment = self._experiment(selector)
+                    shown.show(_progress.line(experiment), experiment.progress_ratio)
+                    reached = self._reached(experiment, selector, until)
+                    answered = time.monotonic()
+                    if reached is not None:
+                        return reached
+                except (UnreachableError, BusyError):
+                    if time.monotonic() - answered > _limits.FOLLOW_PATIENCE_SECONDS:
+                        raise
+                if deadline is not None and time.monotonic() >= deadline:
+                    raise WaitTimeoutError(f"{'trial' if selector.trial else 'experiment'} {selector.text()} "
+                                           f"{_NOT_YET[until]} within {timeout:g} s; it goes on")
+                left = _limits.POLL_SECONDS if deadline is None else deadline - time.monotonic()
+                time.sleep(max(0.0, min(left, _limits.POLL_SECONDS)))
+        finally:
+            shown.end()
+
+    def _reached(self, experiment: Experiment, selector: Selector, until: Until) -> Experiment | Trial | None:
+        if selector.trial == 0 and (until == "done" or experiment.ended):
+            return experiment if experiment.ended else None
+        listed = self._list("Trials", selector.into(pb.ListTrialsRequest()))
+        come = [one for one in map(_convert.trial, listed) if _has_come(one, until)]
+        if selector.trial:
+            return come[0] if come else None
+        # A trial that ended before it trained says nothing about the others.
+        return experiment if any(one.step > 0 or not one.ended for one in come) else None
+
+    # --- what they share ---
+
+    def _pages(self, method: str, request: Any) -> Iterator[Any]:
+        while True:
+            page = self._connection.call(method, request)
+            yield page
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def _list(self, what: str, request: Any) -> Iterator[Any]:
+        request.page_size = _limits.LIST_PAGE
+        for page in self._pages(f"List{what}", request):
+            yield from getattr(page, what.lower())
+
+    def _named(self, name: str) -> list[int]:
+        return [one.experiment for one in self._list("Experiments", pb.ListExperimentsRequest()) if one.name == name]
+
+    def _select(self, selection: Selection) -> Selector:
+        return _selector.select(selection, self._named)
+
+    def _select_experiment(self, selection: Selection) -> Selector:
+        return _selector.select_experiment(selection, self._named)
+
+    def _experiment(self, selector: Selector) -> Experiment:
+        found = self._connection.call("ListExperiments", selector.into(pb.ListExperimentsRequest())).experiments
+        if found:
+            return _convert.experiment(found[0])
+        raise NotFoundError("there are no experiments yet; start one with Client.submit" if selector.last else
+                            f"there is no experiment {selector.experiment}; Client.experiments() lists them")
+
+    def _settled(self, selector: Selector) -> Selector:
+        """The selector by number: "last" means the newest now, not one submitted while pages are read."""
+        return Selector(self._experiment(selector).experiment, trial=selector.trial) if selector.last else selector
+
+    def _parameters(self, selector: Selector) -> list[str]:
+        request = pb.GetExperimentRequest(experiment=selector.experiment)
+        return [one.path for one in self._connection.call("GetExperiment", request).spec.parameters]
+
+
+def _has_come(trial: Trial, until: Until) -> bool:
+    return trial.ended or (until == "running" and trial.state == "running") or (
+        until == "first-step" and trial.step > 0)
+
+
+def _names(metrics: Sequence[str]) -> list[str]:
+    return [metrics] if isinstance(metrics, str) else list(metrics)
+
+
+def _states(words: Sequence[str]) -> list[Any]:
+    known = {_convert.word(model_pb2.TrialState, number): number for number in model_pb2.TrialState.values() if number}
+    wanted = [words] if isinstance(words, str) else list(words)
+    for one in wanted:
+        if one not in known:
+            raise UsageError(f"there is no state {one!r}; there are: {', '.join(str(word) for word in known)}")
+    return [known[one] for one in wanted]

@@ -1,0 +1,236 @@
+"""What a coordinator knows, as plain values: experiments, trials, checkpoints, workers.
+
+States and causes are words ("running", "oom"), times are datetimes in UTC, and None stands for what is not known.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any, Mapping, Union
+
+from .errors import Diagnostic
+
+# A parameter's value as the experiment file has it.
+Value = Union[int, float, str, bool, "list[float]", None]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What `Client.submit` and `Client.validate` return.
+
+    ``note`` says what the submitter should know, such as that no connected worker could run it yet. ``warnings`` are
+    about fields that are allowed and hardly meant.
+    """
+
+    experiment: int
+    """Its number; 0 where nothing was submitted."""
+    trials: int
+    device: str
+    note: str
+    cannot_be_placed: bool
+    warnings: list[Diagnostic]
+    parameters: list[dict[str, Value]]
+    """Of `validate`: what the first hundred trials would train with."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One submitted file, and how far it is.
+
+    >>> client.experiment("last").progress_ratio
+    0.45
+    """
+
+    experiment: int
+    name: str
+    state: str
+    """queued, running, finished, failed or cancelled."""
+    trials: int
+    pending: int
+    running: int
+    finished: int
+    failed: int
+    cancelled: int
+    oom: int
+    """Of the failed ones, those that ran out of memory, which is a result."""
+    progress_ratio: float
+    eta_seconds: float | None
+    metric: str
+    goal: str
+    best_trial: int | None
+    best_value: float | None
+    labels: dict[str, str]
+    submitted_at: datetime.datetime | None
+    ended_at: datetime.datetime | None
+
+    @property
+    def id(self) -> str:
+        return str(self.experiment)
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ("finished", "failed", "cancelled")
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended without failures; running out of memory is none."""
+        return self.state == "finished"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint; ``path`` is relative to the ``--storage`` of the workers in ``seen_by``."""
+
+    experiment: int
+    trial: int
+    attempt: int | None
+    """None in `Trial.last_checkpoint`, which does not tell."""
+    step: int
+    path: str
+    bytes: int
+    loss: float | None
+    best: bool
+    storage_id: str
+    manifest_hash: str
+    seen_by: list[str]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One configuration of an experiment.
+
+    >>> client.trial("12/3").parameters
+    {'optimizer.lr': 0.001, 'train.batch_size': 8}
+    """
+
+    experiment: int
+    trial: int
+    state: str
+    """pending, starting, running, stopping, finished, failed or cancelled."""
+    cause: str | None
+    """Why it ended, in a word ("oom"); None before."""
+    message: str
+    waiting: str
+    """Why it waits, in a line."""
+    parameters: dict[str, Value]
+    attempts: int
+    step: int
+    target_steps: int | None
+    loss: float | None
+    """Of the newest logged step."""
+    val_loss: float | None
+    best_val_loss: float | None
+    best_val_step: int | None
+    metric_value: float | None
+    """Of the experiment's search metric."""
+    world_size: int
+    workers: list[str]
+    device: str
+    seed: int
+    tokens_per_second: float | None
+    eta_seconds: float | None
+    allreduce_ratio: float | None
+    comm_exposed_ratio: float | None
+    tokens_per_step: int | None
+    train_tokens: int | None
+    model_parameters: int | None
+    data_fingerprint: str
+    provenance: dict[str, Any]
+    """Which build trained it, where: program_version, torch_version, device_name, host, …"""
+    last_checkpoint: Checkpoint | None
+    started_at: datetime.datetime | None
+    ended_at: datetime.datetime | None
+
+    @property
+    def id(self) -> str:
+        return f"{self.experiment}/{self.trial}"
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ("finished", "failed", "cancelled")
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == "finished"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One gang's try at a trial; ``reason`` says why it was placed where it was."""
+
+    attempt: int
+    workers: list[str]
+    started_at: datetime.datetime | None
+    running_at: datetime.datetime | None
+    ended_at: datetime.datetime | None
+    resumed_step: int
+    last_step: int
+    cause: str | None
+    message: str
+    reason: str
+    rank: int | None
+    """Whose end decided; None: nobody's."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a trial waits, or what happened to it, attempt by attempt."""
+
+    trial: Trial
+    explanation: str
+    attempts: list[Attempt]
+
+
+@dataclass(frozen=True)
+class Description:
+    """An experiment with its file, and everything that the file and the defaults set."""
+
+    experiment: Experiment
+    file_name: str
+    file_text: str
+    parameters: dict[str, list[Value] | dict[str, Value]]
+    """What is swept, by path: values, or the range that they are drawn from (min, max, scale, step)."""
+    configuration: Mapping[str, Any]
+    """Sections and fields as in the file, defaults filled in: ``["optimizer"]["lr"]``."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    worker: str
+    host: str
+    device: str
+    device_name: str
+    state: str
+    """idle, busy, draining or lost."""
+    doing: str
+    """Such as "12/3#2 rank 0"."""
+    silence_seconds: float
+    program_version: str
+    storage_id: str
+    peer: str
+    labels: dict[str, str]
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """A line that a trainer wrote. ``dropped_lines`` were left out behind it."""
+
+    attempt: int
+    rank: int
+    time: datetime.datetime | None
+    text: str
+    dropped_lines: int = 0
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the coordinator says of itself."""
+
+    program_version: str
+    program_revision: str
+    journal_id: str
+    http_address: str
+    started_at: datetime.datetime | None
+    experiments: int
+    workers: int

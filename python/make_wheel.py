@@ -1,0 +1,82 @@
+"""Makes the wheel of the Python client: its sources, the messages that protoc generates from proto/, and what
+pyproject.toml says of it. The same sources give the same bytes.
+
+usage: make_wheel.py --version 0.1.0 --proto DIR --protoc PROGRAM --plugin GRPC_PYTHON_PLUGIN --output DIR
+
+A wheel is a zip file (PEP 427), so that no packaging tool is needed, and none is to be fetched.
+"""
+
+import argparse
+import base64
+import hashlib
+import pathlib
+import subprocess
+import tempfile
+import tomllib
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+# What the client asks is in control.proto; the others are what that imports.
+PROTOS = ["control", "model", "record"]
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # that a zip file can say
+
+
+def generate(arguments: argparse.Namespace, output: pathlib.Path) -> dict[str, bytes]:
+    """The messages as Python, with types for editors, and the stub of the service."""
+    names = [f"dtrain/v1/{name}.proto" for name in PROTOS]
+    common = [arguments.protoc, f"-I{arguments.proto}"]
+    subprocess.run([*common, f"--python_out={output}", f"--pyi_out={output}", *names], check=True)
+    subprocess.run([*common, f"--grpc_out={output}", f"--plugin=protoc-gen-grpc={arguments.plugin}", names[0]],
+                   check=True)
+    files = {str(path.relative_to(output)): path.read_bytes() for path in sorted(output.rglob("*.py*"))}
+    files["dtrain/v1/__init__.py"] = b'"""The messages of the coordinator, generated from proto/dtrain/v1."""\n'
+    return files
+
+
+def metadata(project: dict, version: str) -> str:
+    lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}",
+             f"Summary: {project['description']}", f"Requires-Python: {project['requires-python']}"]
+    lines += [f"Requires-Dist: {need}" for need in project["dependencies"]]
+    for extra, needs in project["optional-dependencies"].items():
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f"Requires-Dist: {need}; extra == '{extra}'" for need in needs]
+    return "\n".join(lines) + "\n"
+
+
+def record(files: dict[str, bytes], name: str) -> bytes:
+    lines = []
+    for path, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        lines.append(f"{path},sha256={digest},{len(content)}")
+    return "\n".join([*lines, f"{name},,", ""]).encode()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("version", "proto", "protoc", "plugin"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    files = {str(path.relative_to(HERE)): path.read_bytes() for path in sorted((HERE / "dtrain").glob("*.py"))}
+    files["dtrain/py.typed"] = (HERE / "dtrain/py.typed").read_bytes()
+    files["dtrain/_version.py"] = f'"""Which build this is."""\n\n__version__ = "{arguments.version}"\n'.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        files.update(generate(arguments, pathlib.Path(folder)))
+    info = f"{project['name']}-{arguments.version}.dist-info"
+    files[f"{info}/METADATA"] = metadata(project, arguments.version).encode()
+    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: make_wheel\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    wheel = arguments.output / f"{project['name']}-{arguments.version}-py3-none-any.whl"
+    partial = wheel.with_suffix(".partial")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            entry = zipfile.ZipInfo(path, EARLIEST)
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    partial.replace(wheel)
+
+
+if __name__ == "__main__":
+    main()

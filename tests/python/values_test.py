@@ -1,0 +1,213 @@
+"""From messages to values, rows, frames and lines of progress: without a coordinator."""
+
+import datetime
+import io
+import math
+import pathlib
+import pickle
+import re
+import sys
+import types
+import unittest
+from unittest import mock
+
+from dtrain import Diagnostic, FileRefusedError, UsageError, _convert, _limits, _progress, _selector, _source, _tables
+from dtrain.v1 import control_pb2 as pb
+from dtrain.v1 import model_pb2
+
+
+class ConvertTest(unittest.TestCase):
+    def test_what_is_not_known_is_none(self) -> None:
+        message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_PENDING, val_loss=math.nan,
+                                  best_val_loss=math.nan, metric_value=math.nan, eta_seconds=-1,
+                                  allreduce_ratio=math.nan, comm_exposed_ratio=math.nan)
+        trial = _convert.trial(message)
+        self.assertEqual((trial.id, trial.state, trial.cause), ("12/3", "pending", None))
+        for name in ("loss", "val_loss", "best_val_loss", "best_val_step", "metric_value", "eta_seconds",
+                     "tokens_per_second", "target_steps", "allreduce_ratio", "started_at", "last_checkpoint"):
+            self.assertIsNone(getattr(trial, name), name)
+        experiment = _convert.experiment(pb.ExperimentSummary(state=model_pb2.EXPERIMENT_QUEUED, eta_seconds=-1))
+        self.assertEqual((experiment.best_trial, experiment.best_value, experiment.eta_seconds), (None, None, None))
+
+    def test_times_are_in_utc_to_the_millisecond(self) -> None:
+        self.assertEqual(_convert.time(1700000000123), datetime.datetime(2023, 11, 14, 22, 13, 20, 123000,
+                                                                         datetime.timezone.utc))
+
+    def test_a_state_that_this_client_does_not_know_is_its_number(self) -> None:
+        self.assertEqual(_convert.word(model_pb2.Cause, 77), "77")
+        self.assertEqual(_convert.word(model_pb2.Cause, model_pb2.CAUSE_WORKER_LOST), "worker_lost")
+
+    def test_values_are_of_the_type_that_the_file_has(self) -> None:
+        for message, value in [(model_pb2.Value(integer=8), 8), (model_pb2.Value(number=0.5), 0.5),
+                               (model_pb2.Value(text="60s"), "60s"), (model_pb2.Value(flag=False), False),
+                               (model_pb2.Value(numbers=model_pb2.NumberList(values=[0.9, 0.95])), [0.9, 0.95]),
+                               (model_pb2.Value(), None)]:
+            self.assertEqual(_convert.value(message), value)
+
+    def test_lines_that_were_left_out_are_told_with_the_last_before_them(self) -> None:
+        chunk = pb.LogLineChunk(attempt=2)
+        chunk.log.text, chunk.log.rank, chunk.log.dropped_lines = "a\n\nb\n", 1, 5
+        self.assertEqual([(one.text, one.dropped_lines) for one in _convert.log_lines(chunk)],
+                         [("a", 0), ("", 0), ("b", 5)])
+        chunk.log.text = ""
+        self.assertEqual([(one.text, one.dropped_lines) for one in _convert.log_lines(chunk)], [("", 5)])
+
+
+def page(rows=(), evaluations=(), token="") -> pb.ReadMetricsResponse:
+    answer = pb.ReadMetricsResponse(next_page_token=token)
+    for trial, step, loss in rows:
+        answer.rows.add(trial=trial, attempt=1, row=model_pb2.StepRow(step=step, loss=loss))
+    for trial, step, loss, metrics in evaluations:
+        one = answer.evaluations.add(trial=trial, attempt=1,
+                                     evaluation=model_pb2.Evaluation(step=step, split="val", loss=loss))
+        for name, value in metrics.items():
+            one.evaluation.metrics.add(name=name, value=value)
+    return answer
+
+
+class RowsTest(unittest.TestCase):
+    def rows(self, pages, chosen=("loss", "val_loss", "reward")):
+        return list(_tables.rows(12, pages, chosen, False, {1: {"optimizer.lr": 0.1}}))
+
+    def test_an_evaluation_joins_the_row_of_its_step_or_makes_one(self) -> None:
+        found = self.rows([page([(1, 1, 3.0), (1, 2, 2.0)], [(1, 2, 2.5, {}), (1, 3, 2.4, {"reward": 7.0}),
+                                                             (2, 5, 9.0, {})], "more"),
+                           page([(2, 4, 1.0)])])
+        self.assertEqual([(row["trial"], row["step"], row.get("loss"), row.get("val_loss"), row.get("reward"))
+                          for row in found],
+                         [(1, 1, 3.0, None, None), (1, 2, 2.0, 2.5, None), (1, 3, None, 2.4, 7.0),
+                          (2, 4, 1.0, None, None), (2, 5, None, 9.0, None)])
+        self.assertEqual(found[0]["parameters"], {"optimizer.lr": 0.1})
+        self.assertEqual(found[4]["parameters"], {})
+
+    def test_what_follows_from_a_row_leaves_evaluations_and_checkpoints_aside(self) -> None:
+        answer = pb.ReadMetricsResponse()
+        answer.rows.add(row=model_pb2.StepRow(step=1, tokens=100, seconds=4, eval_seconds=1, checkpoint_seconds=1,
+                                              flops=50, peak_flops=100))
+        [row] = _tables.rows(12, [answer], [], False, {})
+        self.assertEqual((row["tokens_per_second"], row["flops_utilization_ratio"]), (50.0, 0.25))
+        self.assertNotIn("noise_scale_tokens", row)
+
+    def test_a_metric_that_a_program_named_has_a_column(self) -> None:
+        found = self.rows([page([], [(1, 3, 2.4, {"reward": 7.0})])], ())
+        frame = _tables.metrics_frame(found, [], False, ["optimizer.lr"])
+        self.assertEqual(list(frame.columns)[-2:], ["reward", "optimizer.lr"])
+        self.assertEqual(list(frame["reward"]), [7.0])
+        found = self.rows([page([(1, 1, 3.0), (2, 2, 2.0)], [(2, 3, 2.4, {"reward": 7.0})])], ())
+        frame = _tables.metrics_frame(found, [], False, ["optimizer.lr"])
+        self.assertEqual([str(one) for one in frame["reward"]], ["nan", "nan", "7.0"])
+        self.assertEqual([str(one) for one in frame["optimizer.lr"]], ["0.1", "nan", "nan"])
+        self.assertEqual((str(frame["step"].dtype), str(frame["loss"].dtype)), ("int64", "float64"))
+
+    def test_a_metric_that_nothing_has_is_refused_at_the_end(self) -> None:
+        with self.assertRaisesRegex(UsageError, "there is no metric 'reward' in experiment 12"):
+            self.rows([page([(1, 1, 3.0)])])
+
+
+class EmptyFrameTest(unittest.TestCase):
+    def test_a_frame_without_rows_has_its_columns(self) -> None:
+        frame = _tables.metrics_frame([], ["loss"], True, ["optimizer.lr"])
+        self.assertEqual(list(frame.columns),
+                         ["experiment", "trial", "attempt", "step", "superseded", "loss", "optimizer.lr"])
+        self.assertEqual(len(frame), 0)
+        self.assertIn("optimizer.lr", _tables.trials_frame([], ["optimizer.lr"]).columns)
+
+
+class SelectorTest(unittest.TestCase):
+    def test_a_name_may_hold_what_looks_like_a_trial(self) -> None:
+        numbers = {"gpt2": [7], "a/b": [8]}
+        for text, experiment, trial in [("gpt2", 7, 0), ("gpt2/3", 7, 3), ("a/b", 8, 0), ("a/b/1", 8, 1),
+                                        ("12/3", 12, 3), (12, 12, 0)]:
+            found = _selector.select(text, lambda name: numbers.get(name, []))
+            self.assertEqual((found.experiment, found.trial), (experiment, trial), text)
+        self.assertTrue(_selector.select("last/2", lambda name: []).last)
+
+    def test_what_is_nothing_is_refused(self) -> None:
+        for wrong in (0, -1, "0", "12/0", "12/", "/3", "", 1.5, None, True, "12/3/4"):
+            with self.subTest(wrong), self.assertRaises(UsageError):
+                _selector.select(wrong, lambda name: [])
+
+
+class SourceTest(unittest.TestCase):
+    def test_overrides_are_written_as_json_which_is_yaml(self) -> None:
+        self.assertEqual(_source.overrides({"a.b": 1e-5, "c": "60s", "d": [0.9, 0.95], "e": True}),
+                         ["a.b=1e-05", 'c="60s"', "d=[0.9, 0.95]", "e=true"])
+
+
+class ErrorTest(unittest.TestCase):
+    def test_a_refusal_survives_the_way_between_processes(self) -> None:
+        error = FileRefusedError([Diagnostic("error", "grid.yaml", 7, 3, "seed", "wrong_type", "no", "yes", "seed: x")])
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((str(again), again.diagnostics), (str(error), error.diagnostics))
+
+
+class LimitsTest(unittest.TestCase):
+    def test_bounds_that_the_programs_share_are_theirs(self) -> None:
+        text = (pathlib.Path(__file__).resolve().parents[2] / "common/limits.h").read_text(encoding="utf-8")
+        for name, ours in [("kCallDeadline", _limits.CALL_SECONDS), ("kCallDeadlineMax", _limits.CALL_SECONDS_MAX),
+                           ("kSubmitPatience", _limits.SUBMIT_PATIENCE_SECONDS),
+                           ("kFollowPatience", _limits.FOLLOW_PATIENCE_SECONDS),
+                           ("kControlMessageBytes", _limits.MESSAGE_BYTES), ("kPageMax", _limits.LIST_PAGE),
+                           ("kMetricRowsPageMax", _limits.METRIC_PAGE), ("kExperimentFileBytes", _limits.FILE_BYTES),
+                           ("kContextsFileBytes", _limits.CONTEXTS_BYTES)]:
+            written = re.search(rf"\b{name} = ([^;]+);", text)[1]
+            numbers = written.replace("absl::Seconds", "").replace("absl::Minutes", "60 * ")
+            self.assertEqual(eval(numbers), ours, name)  # "8 << 20", "(30)", "60 * (5)"
+
+
+def experiment(**fields):
+    return _convert.experiment(pb.ExperimentSummary(
+        experiment=12, state=model_pb2.EXPERIMENT_RUNNING, trials=9, finished=2, failed=1, running=2,
+        progress_ratio=0.45, metric="val_loss", **{"eta_seconds": -1, **fields}))
+
+
+class ProgressTest(unittest.TestCase):
+    def test_a_line_says_how_far_it_is(self) -> None:
+        self.assertEqual(_progress.line(experiment(best_trial=2, best_value=3.012, eta_seconds=200)),
+                         "experiment 12: running, 45%, 3 of 9 trials ended, 2 running, 1 failed, best val_loss 3.0120 "
+                         "(12/2), 3 min 20 s left")
+        self.assertEqual(_progress.line(experiment()),
+                         "experiment 12: running, 45%, 3 of 9 trials ended, 2 running, 1 failed")
+
+    def test_a_line_is_rewritten_when_it_changes(self) -> None:
+        out = io.StringIO()
+        shown = _progress.RewrittenLine(out)
+        for text in ("longer", "longer", "short"):
+            shown.show(text, 0.5)
+        shown.end()
+        self.assertEqual(out.getvalue(), "\rlonger\rshort \n")
+
+    def test_outside_terminals_and_notebooks_nothing_is_shown(self) -> None:
+        with mock.patch.object(sys, "stderr", io.StringIO()):
+            self.assertIs(type(_progress.choose(None)), _progress.Nothing)
+            self.assertIs(type(_progress.choose(True)), _progress.RewrittenLine)
+            self.assertIs(type(_progress.choose(False)), _progress.Nothing)
+
+    def in_kernel(self, **modules):
+        shell = type("ZMQInteractiveShell", (), {})()
+        ipython = types.ModuleType("IPython")
+        ipython.get_ipython = lambda: shell
+        display = types.ModuleType("IPython.display")
+        self.displayed = []
+        display.display = self.displayed.append
+        return mock.patch.dict(sys.modules, {"IPython": ipython, "IPython.display": display, **modules})
+
+    def test_a_notebook_with_ipywidgets_shows_a_bar(self) -> None:
+        class Widget:
+            def __init__(self, *children, **fields):
+                self.children = children
+                self.__dict__.update(fields)
+
+        widgets = types.ModuleType("ipywidgets")
+        widgets.FloatProgress = widgets.Label = widgets.VBox = Widget
+        with self.in_kernel(ipywidgets=widgets):
+            shown = _progress.choose(None)
+        shown.show("half", 0.5)
+        shown.end()
+        [box] = self.displayed
+        bar, label = box.children[0]
+        self.assertEqual((bar.value, bar.max, label.value), (0.5, 1.0, "half"))
+
+    def test_a_notebook_without_ipywidgets_shows_a_line(self) -> None:
+        with self.in_kernel(ipywidgets=None):
+            self.assertIs(type(_progress.choose(None)), _progress.RewrittenLine)

@@ -1,0 +1,19 @@
+// requests.h: requests as a ClientCall has them: as they came, a submission made ready.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "coordinator/core/submission.h"
+
+namespace dt {
+
+template <typename Request>
+Request MakeRequest(Request request, DeviceKind, uint64_t) {
+  return request;
+}
+inline Submission MakeRequest(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy) {
+  return PrepareSubmission(std::move(request), for_auto, entropy);
+}
+
+}  // namespace dt
