@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   terminal.err = &std::cerr;
   terminal.in = &std::cin;
   terminal.in_fd = STDIN_FILENO;
+  terminal.out_fd = STDOUT_FILENO;
   terminal.out_is_tty = isatty(STDOUT_FILENO) == 1;
   terminal.err_is_tty = isatty(STDERR_FILENO) == 1;
   terminal.in_is_tty = isatty(STDIN_FILENO) == 1;

@@ -30,6 +30,7 @@ constexpr char kRootExamples[] =
     "dtctl up                            # a coordinator and workers on this machine\n"
     "dtctl submit grid.yaml --follow     # start a grid and watch it\n"
     "dtctl get experiments               # all of them\n"
+    "dtctl top                           # all that runs and waits now\n"
     "dtctl explain last/3                # why trial 3 of the newest experiment waits\n"
     "dtctl best last                     # its best trial and checkpoint\n"
     "dtctl metrics last > metrics.csv    # every logged step";
@@ -302,6 +303,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   auto tree = std::make_unique<CommandTree>();
   AddSubmitCommands(*tree);
   AddFollowCommands(*tree);
+  AddTopCommand(*tree);
   AddGetCommands(*tree);
   AddDescribeCommands(*tree);
   AddStreamCommands(*tree);

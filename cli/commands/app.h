@@ -69,6 +69,7 @@ void AddGetCommands(CommandTree& tree);
 void AddDescribeCommands(CommandTree& tree);
 void AddStreamCommands(CommandTree& tree);
 void AddFollowCommands(CommandTree& tree);
+void AddTopCommand(CommandTree& tree);
 void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);

@@ -218,6 +218,10 @@ absl::StatusOr<std::vector<v1::TrialSummary>> Client::ListTrials(v1::ListTrialsR
       std::move(request), [&](const auto& page) { return DT_CALL(ListTrials, page); },
       [](auto& response) { return response.mutable_trials(); });
 }
+absl::StatusOr<v1::ListTrialsResponse> Client::ListTrialsPage(
+    const v1::ListTrialsRequest& request) {
+  return DT_CALL(ListTrials, request);
+}
 absl::StatusOr<std::vector<v1::WorkerSummary>> Client::ListWorkers() {
   return AllPages<v1::WorkerSummary>(
       v1::ListWorkersRequest(), [&](const auto& page) { return DT_CALL(ListWorkers, page); },

@@ -55,6 +55,8 @@ class Client {
   absl::StatusOr<std::vector<v1::ExperimentSummary>> ListExperiments(
       v1::ListExperimentsRequest request);
   absl::StatusOr<std::vector<v1::TrialSummary>> ListTrials(v1::ListTrialsRequest request);
+  // The one page that is asked for.
+  absl::StatusOr<v1::ListTrialsResponse> ListTrialsPage(const v1::ListTrialsRequest& request);
   absl::StatusOr<std::vector<v1::WorkerSummary>> ListWorkers();
   absl::StatusOr<std::vector<v1::CheckpointSummary>> ListCheckpoints(
       v1::ListCheckpointsRequest request);

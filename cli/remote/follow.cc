@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "cli/remote/patience.h"
 #include "cli/view/format.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -16,28 +17,6 @@ namespace {
 
 // Where trials fill more than a page, the frames in between ask for the live ones alone.
 constexpr int kWholeListEvery = 20;
-
-bool MayPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
-}
-
-// Tells how long the coordinator has been away, and when to give up.
-class Patience {
- public:
-  void Answered() { since_ = absl::Now(); }
-  // Errors: `status` when it will not pass or has lasted too long.
-  absl::StatusOr<std::string> Notice(const absl::Status& status) const {
-    const absl::Duration away = absl::Now() - since_;
-    if (!MayPass(status) || away > limits::kFollowPatience) return status;
-    return absl::StrCat("No answer from the coordinator for ",
-                        FormatElapsed(std::floor(absl::ToDoubleSeconds(away))),
-                        "; trying again. The trials go on.");
-  }
-
- private:
-  absl::Time since_ = absl::Now();
-};
 
 absl::StatusOr<v1::ExperimentSummary> FetchSummary(Client& client, const Selector& selector) {
   DT_ASSIGN_OR_RETURN(const auto found, client.ListExperiments(Select<v1::ListExperimentsRequest>(

@@ -21,7 +21,8 @@ struct Terminal {
   std::ostream* out = nullptr;  // data
   std::ostream* err = nullptr;  // messages
   std::istream* in = nullptr;
-  int in_fd = -1;  // of `in`, to wait for what a person types; -1: it does not block
+  int in_fd = -1;   // of `in`, to wait for what a person types; -1: it does not block
+  int out_fd = -1;  // of `out`, -1 where it is no descriptor
   // errno of the write to `out` that failed, 0 where none did or nobody knows.
   std::function<int()> out_error = [] { return 0; };
   bool out_is_tty = false;

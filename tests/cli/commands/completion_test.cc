@@ -88,6 +88,7 @@ TEST_F(CompletionTest, TheFewWordsThatAnOptionOrAnArgumentTakes) {
   EXPECT_EQ(Offered({"completion", "f"}), "fish");
   EXPECT_EQ(Offered({"data", "fetch", "wiki"}), "wikitext-2");
   EXPECT_EQ(Offered({"wait", "last", "--timeout", ""}), "") << "it may be anything";
+  EXPECT_EQ(Offered({"top", "--int"}), "--interval");
 }
 
 TEST_F(CompletionTest, TheFormatsThatTheCommandPrints) {

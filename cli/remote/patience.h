@@ -1,0 +1,37 @@
+// patience.h: how long a watching command bears a coordinator that does not answer.
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/view/format.h"
+#include "common/limits.h"
+
+namespace dt::cli {
+
+// Tells how long the coordinator has been away, and when to give up.
+class Patience {
+ public:
+  void Answered() { since_ = absl::Now(); }
+  // Errors: `status` when it will not pass or has lasted too long.
+  absl::StatusOr<std::string> Notice(const absl::Status& status) const {
+    const absl::Duration away = absl::Now() - since_;
+    if (!MayPass(status) || away > limits::kFollowPatience) return status;
+    return absl::StrCat("No answer from the coordinator for ",
+                        FormatElapsed(std::floor(absl::ToDoubleSeconds(away))),
+                        "; trying again. The trials go on.");
+  }
+
+ private:
+  static bool MayPass(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+           absl::IsResourceExhausted(status);
+  }
+
+  absl::Time since_ = absl::Now();
+};
+
+}  // namespace dt::cli

@@ -1,0 +1,76 @@
+// top_panes.h: the lists of `dtctl top`: experiments, running trials, workers, and why others wait.
+//
+// Role:  pure: summaries in, sorted and filtered rows out. top_view.cc lays them out on a screen.
+// Units: time in seconds.
+// Tests: tests/cli/view/top_view_test.cc
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/view/summary.h"
+#include "cli/view/table.h"
+#include "dtrain/v1/control.pb.h"
+
+namespace dt::cli {
+
+struct TopState {
+  std::string address;
+  std::string program_version;                     // of the coordinator; "" before its first answer
+  std::vector<v1::ExperimentSummary> experiments;  // all of them
+  std::vector<v1::TrialSummary> live;              // starting, running and stopping
+  std::vector<v1::TrialSummary> waiting;           // the first few of each experiment
+  std::vector<v1::WorkerSummary> workers;
+  std::string notice;  // "no answer from the coordinator for 12 s", or ""
+};
+
+enum class Pane { kExperiments, kTrials, kWorkers };
+inline constexpr std::array kPanes = {Pane::kExperiments, Pane::kTrials, Pane::kWorkers};
+
+// What keys change of one pane. `sort` counts its sortable columns.
+struct PaneView {
+  bool shown = true;
+  size_t sort = 0;
+  bool reversed = false;
+  size_t scroll = 0;  // rows above the first that is shown
+};
+
+// What keys change.
+struct TopView {
+  std::array<PaneView, kPanes.size()> panes;
+  Pane focus = Pane::kTrials;  // whose order and place the keys change
+  std::string filter;
+  bool typing_filter = false;
+  bool paused = false;
+  bool help = false;
+
+  PaneView& Of(Pane pane) { return panes[static_cast<size_t>(pane)]; }
+  const PaneView& Of(Pane pane) const { return panes[static_cast<size_t>(pane)]; }
+};
+
+struct PaneTable {
+  Table table;         // sorted, and without what the filter leaves out
+  size_t in_all = 0;   // rows before the filter
+  std::string sorted;  // header of the column that it is sorted by
+};
+PaneTable MakePane(Pane pane, const TopState& state, const TopView& view, int width, Glyphs glyphs);
+// How many columns of a pane it can be sorted by.
+size_t SortableColumns(Pane pane);
+
+// Trials that wait for the same thing, most first. Reasons that differ in numbers alone are one.
+struct WaitingGroup {
+  uint64_t trials = 0;
+  std::string first;   // the first of them: "12/3"
+  std::string reason;  // of the first
+};
+std::vector<WaitingGroup> GroupWaiting(const TopState& state, std::string_view filter);
+// Trials that wait and are not in state.waiting.
+uint64_t WaitingNotListed(const TopState& state);
+
+bool Used(const v1::WorkerSummary& worker);
+bool Connected(const v1::WorkerSummary& worker);
+
+}  // namespace dt::cli

@@ -1,0 +1,38 @@
+// top_view.h: the screen of `dtctl top` as lines.
+//
+// Role:  pure: state, what keys chose and the size in, lines out. cli/commands/top_command.cc
+//        fetches and draws.
+// Tests: tests/cli/view/top_view_test.cc
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cli/view/top_panes.h"
+
+namespace dt::cli {
+
+struct TopOptions {
+  int width = 80;
+  int rows = 24;  // of the terminal; 0: as many as there are to show
+  Glyphs glyphs = Glyphs::kUnicode;
+  std::string clock;  // the time of day, or ""
+};
+
+// What of a pane is on the screen.
+struct PaneRoom {
+  size_t shown = 0;   // rows
+  size_t in_all = 0;  // rows that the filter lets through
+};
+
+struct TopFrame {
+  // Exactly options.rows of them, none wider than options.width.
+  std::vector<Line> lines;
+  std::array<PaneRoom, kPanes.size()> rooms;
+
+  const PaneRoom& Of(Pane pane) const { return rooms[static_cast<size_t>(pane)]; }
+};
+TopFrame MakeTopFrame(const TopState& state, const TopView& view, const TopOptions& options);
+
+}  // namespace dt::cli
