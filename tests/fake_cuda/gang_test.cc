@@ -1,12 +1,9 @@
 // gang_test.cc: several ranks over NCCL, each a dttrain of its own on a fake GPU.
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <stop_token>
-#include <thread>
 
 #include "tests/worker/trainer/run/attempt_fixture.h"
 
@@ -108,28 +105,6 @@ TEST_F(FakeGangTest, APeerThatHangsInNcclHoldsNobodyWhoIsToldToStop) {
   EXPECT_EQ(told.Cause(0), "cancelled") << told.Message(0);
   EXPECT_EQ(told.Cause(1), "cancelled") << told.Message(1);
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
-}
-
-TEST_F(FakeGangTest, RanksThatNeverMeetInNcclLeaveWhenToldToStop) {
-  setenv("DTRAIN_FAKE_NCCL_UNMET", "1", 1);
-  TrainerGang gang(2, kOnGpu);
-  unsetenv("DTRAIN_FAKE_NCCL_UNMET");
-  std::jthread stops([&](const std::stop_token& over) {
-    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
-    const auto joining = [this] {
-      size_t count = 0;
-      for (const auto& lines : Noted("collective")) count += lines.empty() ? 0 : 1;
-      return count;
-    };
-    while (joining() < 2 && !over.stop_requested() && std::chrono::steady_clock::now() < until) {
-      poll(nullptr, 0, 10);
-    }
-    gang.Stop(0, /*checkpoint=*/false);
-    gang.Stop(1, /*checkpoint=*/false);
-  });
-  const Told told = gang.Run(Start(SmallSpec()));
-  EXPECT_EQ(told.Cause(0), "cancelled") << told.Message(0);
-  EXPECT_EQ(told.Cause(1), "cancelled") << told.Message(1);
 }
 
 }  // namespace
