@@ -52,8 +52,8 @@ struct RungPlan {
 };
 RungPlan RungsOf(const v1::ExperimentSpec& spec);
 
-// Whether a combination may be a trial: exclude does not name it, and no rule is broken. Its tables are
-// made once. REQUIRES: `spec` outlives it.
+// Whether a combination may be a trial: exclude does not name it, and no rule is broken. Its tables
+// are made once. REQUIRES: `spec` outlives it.
 using Admits = std::function<bool(const std::vector<v1::Assignment>& assignments)>;
 Admits AdmissionTo(const v1::ExperimentSpec& spec);
 

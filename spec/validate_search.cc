@@ -1,8 +1,9 @@
 // validate_search.cc: what may be wrong with an experiment's search: its words, ranges and
 // probabilities, included combinations, seeds, drawn combinations and rungs.
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -127,18 +128,9 @@ void CheckProbabilities(const v1::ExperimentSpec& spec, const v1::Parameter& par
   }
 }
 
-// Whether a value is one that a parameter may have, and what is wrong where it is not.
+// What is wrong with a value of a parameter that is a range; "": nothing.
 std::string OutsideText(const v1::Parameter& parameter, const v1::Value& value) {
-  const Field& field = *FindField(parameter.path());
-  if (!parameter.has_range()) {
-    const bool listed = std::any_of(
-        parameter.values().begin(), parameter.values().end(), [&](const v1::Value& one) {
-          const ReadValue read = Canonical(field, one);
-          return read.value && ValueText(*read.value) == ValueText(value);
-        });
-    return listed ? "" : absl::StrCat(" ", ValueText(value), " is not among its values");
-  }
-  const Space space{{DimensionOf(field, parameter.range())}};
+  const Space space{{DimensionOf(*FindField(parameter.path()), parameter.range())}};
   v1::Assignment one;
   one.set_path(parameter.path());
   *one.mutable_value() = value;
@@ -213,7 +205,12 @@ class Inclusions {
       return;
     }
     if (SamplerOf(spec_) == Sampler::kGrid) return;
-    const std::string outside = OutsideText(*parameter, *read.value);
+    std::string outside;
+    if (parameter->has_range()) {
+      outside = OutsideText(*parameter, *read.value);
+    } else if (!PlacesOf(*parameter).contains(ValueText(*read.value))) {
+      outside = absl::StrCat(" ", ValueText(*read.value), " is not among its values");
+    }
     if (!outside.empty()) {
       Add(at, "out_of_range", absl::StrCat(at, outside), "widen the parameter, or change it");
     }
@@ -242,26 +239,39 @@ class Inclusions {
     if (SamplerOf(spec_) != Sampler::kGrid) return 0;
     std::vector<size_t> sought;
     for (int p = 0; p < spec_.parameters_size(); ++p) {
-      const v1::Parameter& parameter = spec_.parameters(p);
-      size_t place = 0;
-      const size_t values = static_cast<size_t>(parameter.values_size());
-      const auto same = [&](int v) {
-        const ReadValue read = Canonical(*FindField(parameter.path()), parameter.values(v));
-        return read.value && SameValue(*read.value, assignments[static_cast<size_t>(p)].value());
-      };
-      while (place < values && !same(static_cast<int>(place))) ++place;
-      if (place == values) return 0;
-      sought.push_back(place);
+      const Places& places = PlacesOf(spec_.parameters(p));
+      const auto place = places.find(ValueText(assignments[static_cast<size_t>(p)].value()));
+      if (place == places.end()) return 0;
+      sought.push_back(place->second);
     }
+    if (!numbers_) NumberGrid();
+    const auto found = numbers_->find(sought);
+    return found == numbers_->end() ? 0 : found->second;
+  }
+
+  // Where each value of a list stands, by its canonical text; made once for all entries.
+  using Places = std::map<std::string, size_t>;
+  const Places& PlacesOf(const v1::Parameter& parameter) {
+    const auto [known, is_new] = places_.try_emplace(parameter.path());
+    if (!is_new) return known->second;
+    const Field& field = *FindField(parameter.path());
+    for (int v = 0; v < parameter.values_size(); ++v) {
+      const ReadValue read = Canonical(field, parameter.values(v));
+      if (read.value) known->second.emplace(ValueText(*read.value), static_cast<size_t>(v));
+    }
+    return known->second;
+  }
+
+  // One walk for all entries. A grid of more trials than are allowed is refused whatever it
+  // includes.
+  void NumberGrid() {
+    numbers_.emplace();
     const Grid grid = MakeGrid(spec_);
-    if (grid.combinations >= limits::kCombinations) return 0;
-    size_t trial = 0, found = 0;
-    ForEachTrial(grid, [&](const std::vector<size_t>& at) {
-      ++trial;
-      if (at == sought) found = trial;
-      return found == 0;
+    if (grid.combinations >= limits::kCombinations) return;
+    ForEachTrial(grid, [this](const std::vector<size_t>& at) {
+      numbers_->emplace(at, numbers_->size() + 1);
+      return numbers_->size() <= limits::kTrialsPerExperiment;
     });
-    return found;
   }
 
   const v1::ExperimentSpec& spec_;
@@ -269,6 +279,8 @@ class Inclusions {
   const Admission admission_;
   std::string entry_;
   std::map<std::string, int> seen_;
+  std::map<std::string, Places> places_;                          // by path
+  std::optional<std::map<std::vector<size_t>, size_t>> numbers_;  // of the grid's trials
 };
 
 }  // namespace
@@ -287,6 +299,13 @@ void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, 
     issues.push_back({where, "conflict",
                       absl::StrCat(parameter.path(), " cannot be swept with sampler bayes"),
                       "list sizes under grid"});
+  }
+  if (parameter.values_size() > static_cast<int>(limits::kTrialsPerExperiment) &&
+      SamplerOf(spec) != Sampler::kGrid) {
+    issues.push_back({where, "too_many",
+                      absl::StrCat(where, " has ", parameter.values_size(), " values; at most ",
+                                   limits::kTrialsPerExperiment, " are allowed"),
+                      "give a range"});
   }
   if (!parameter.has_range()) return;
   if (!parameter.values().empty()) {

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
@@ -68,8 +69,8 @@ std::unique_ptr<Optuna> Optuna::Start(const std::string& python) {
   }
   std::signal(SIGPIPE, SIG_IGN);  // a peer that died is seen where its answer is read
   char version[32] = "";
-  if (std::fscanf(peer->from_, "%31s\n", version) != 1) return nullptr;
-  peer->version_ = version;
+  if (std::fgets(version, sizeof(version), peer->from_) == nullptr) return nullptr;
+  peer->version_ = std::string(version, std::strcspn(version, "\n"));
   return peer;
 }
 

@@ -18,7 +18,7 @@ namespace dt::bench {
 
 class Optuna {
  public:
-  // nullptr where `python` cannot import it.
+  // nullptr where `python` cannot import it, which it says on standard error.
   static std::unique_ptr<Optuna> Start(const std::string& python);
   ~Optuna();
   Optuna(const Optuna&) = delete;

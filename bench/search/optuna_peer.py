@@ -10,7 +10,10 @@ A DIMENSION is NAME:KIND:LOW:HIGH:STEP, with KIND float, log, int, logint, step 
 import sys
 import warnings
 
-import optuna
+try:
+    import optuna
+except ImportError:
+    sys.exit("this Python has no optuna: make a virtual environment, install it there and name its Python")
 
 warnings.filterwarnings("ignore")
 optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -298,14 +298,6 @@ bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvalu
   return search::CostOf(goal, a.metric) < search::CostOf(goal, b.metric);
 }
 
-void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,
-                     Trial& trial) {
-  const double cost = search::CostOf(GoalOf(experiment), evaluation.metric);
-  if (!search::Count(trial.validated, evaluation.step, cost)) return;
-  if (!ComparesMeans(experiment) || trial.means.size() >= limits::kEvaluationsPerTrial) return;
-  trial.means.push_back({evaluation.step, trial.validated.mean});
-}
-
 absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
                                      int64_t) {
   DT_ASSIGN_OR_RETURN(const Result result, ResultOf(state, fact, "EvaluationRecorded"));

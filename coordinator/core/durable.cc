@@ -157,6 +157,14 @@ bool ComparesMeans(const Experiment& experiment) {
          Sweeps(experiment, "stop.median.after");
 }
 
+void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,
+                     Trial& trial) {
+  const double cost = search::CostOf(GoalOf(experiment), evaluation.metric);
+  if (!search::Count(trial.validated, evaluation.step, cost)) return;
+  if (!ComparesMeans(experiment) || trial.means.size() >= limits::kEvaluationsPerTrial) return;
+  trial.means.push_back({evaluation.step, trial.validated.mean});
+}
+
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric) {
   if (metric == "val_loss") return evaluation.loss();
   if (metric == "loss" && evaluation.has_train_loss()) return evaluation.train_loss();

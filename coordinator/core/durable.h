@@ -138,9 +138,9 @@ struct Experiment {
   uint32_t finished = 0;
   uint32_t failed = 0;
   uint32_t cancelled = 0;
-  uint32_t oom = 0;       // of failed
+  uint32_t oom = 0;            // of failed
   uint32_t stopped_early = 0;  // of finished and cancelled
-  uint32_t attempts = 0;  // ever started
+  uint32_t attempts = 0;       // ever started
 
   uint32_t Ended() const { return finished + failed + cancelled; }
   bool MoreMayCome() const { return !search_ended && trials.size() < planned; }
@@ -179,6 +179,8 @@ int64_t SeedOf(const Experiment& experiment, const Trial& trial);
 search::Goal GoalOf(const Experiment& experiment);
 // Whether stop.median may ask for the means of its trials.
 bool ComparesMeans(const Experiment& experiment);
+// What the rules of `stop` will know of it: a step counts once.
+void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation, Trial& trial);
 // What an evaluation says of a metric, by the name that search.metric has for it; NaN: nothing.
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before

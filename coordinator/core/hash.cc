@@ -54,7 +54,11 @@ void AddTrial(Digest& digest, const Trial& trial) {
       .Add(trial.target_steps);
   digest.Add(static_cast<uint64_t>(trial.retry_after_ms));
   digest.Add(static_cast<uint64_t>(trial.ended_wall_ms));
-  digest.Add(trial.expanded).Add(trial.chosen).Add(trial.prepared).Add(trial.last_row).Add(trial.message);
+  digest.Add(trial.expanded)
+      .Add(trial.chosen)
+      .Add(trial.prepared)
+      .Add(trial.last_row)
+      .Add(trial.message);
   digest.Add(trial.pace.SerializeAsString());
   digest.Add(trial.attempts.size());
   for (const Attempt& attempt : trial.attempts) AddAttempt(digest, attempt);

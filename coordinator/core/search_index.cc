@@ -14,8 +14,7 @@ namespace dt {
 namespace {
 
 bool NeedsIndex(const Experiment& experiment) {
-  return Proposes(experiment) || Climbs(experiment) ||
-         ComparesMeans(experiment);
+  return Proposes(experiment) || Climbs(experiment) || ComparesMeans(experiment);
 }
 
 SearchIndex* IndexOf(State& state, ExperimentId id) {
@@ -36,22 +35,28 @@ spec::Point PointOf(const Experiment& experiment, const Trial& trial, const spec
 }
 
 // The mean of what its trials came to, once all have ended.
-void IndexResult(const Experiment& experiment, uint32_t configuration, search::History& history) {
+void IndexResult(const Experiment& experiment, uint32_t configuration, SearchIndex& index) {
+  search::History& history = index.history;
   const uint32_t replicates = ReplicatesOf(experiment);
   const uint32_t first = (configuration - 1) * replicates + 1;
   double sum = 0;
   uint32_t finished = 0;
+  bool whole = false;
   bool blamed = false;
   for (uint32_t number = first; number < first + replicates; ++number) {
     const Trial& trial = experiment.trials[number - 1];
     if (!IsTerminal(trial.state)) return;
     blamed = blamed || (trial.state == v1::TRIAL_FAILED && BlamesValues(trial.cause));
     if (trial.state != v1::TRIAL_FINISHED) continue;
+    whole = trial.cause == v1::CAUSE_FINISHED;
     sum += search::CostOf(GoalOf(experiment), DurableMetricOf(experiment, trial));
     ++finished;
   }
   if (blamed) return history.Fail(configuration);
   if (finished == 0) return history.Forget(configuration);
+  // The end of training is a ladder's last rung.
+  if (Climbs(experiment) && whole)
+    history.AtLevel(configuration, index.ladder.rungs + 1, sum / finished);
   history.End(configuration, sum / finished);
 }
 
@@ -100,7 +105,7 @@ void MakeIndex(State& state, const Experiment& experiment) {
     IndexMeans(trial, number, index);
     const bool last = number % ReplicatesOf(experiment) == 0;
     if (Proposes(experiment) && last) {
-      IndexResult(experiment, ConfigurationOf(experiment, number), index.history);
+      IndexResult(experiment, ConfigurationOf(experiment, number), index);
     }
   }
 }
@@ -176,7 +181,7 @@ void Reindex(State& state, const v1::Record& record) {
       if (index == nullptr) return;
       const Experiment& experiment = experiment_of(fact);
       if (!Proposes(experiment)) return;
-      return IndexResult(experiment, ConfigurationOf(experiment, fact.trial()), index->history);
+      return IndexResult(experiment, ConfigurationOf(experiment, fact.trial()), *index);
     }
     case v1::Record::kJournalCreated:
     case v1::Record::kAttemptStarted:

@@ -1,5 +1,5 @@
-// search_index.h: what an experiment's search has learnt, kept up to date as facts are made, so that
-// a proposal or a rung asks no more than it needs.
+// search_index.h: what an experiment's search has learnt, kept up to date as facts are made, so
+// that a proposal or a rung asks no more than it needs.
 //
 // Role:      an index over the durable state; part of the live state, made anew by Recover. It
 //            follows from the facts alone, so a restart decides what would have been decided.

@@ -64,12 +64,13 @@ v1::TrialsAdded AddedOf(const Experiment& experiment, const search::Proposal& pr
   return added;
 }
 
-// The resolved specification, as far as the rules need it.
-v1::Spec SpecOf(const State& state, TrialId id) {
+// The resolved specification. `resolved` holds it where no attempt does.
+const v1::Spec& SpecOf(const State& state, TrialId id, v1::Spec& resolved) {
   const LiveAttempt* live = FindLiveAttempt(state, id);
   if (live != nullptr) return live->spec;
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
-  return ResolvedOf(experiment, GetTrial(state.durable, id)).value_or(experiment.spec.base());
+  resolved = ResolvedOf(experiment, GetTrial(state.durable, id)).value_or(experiment.spec.base());
+  return resolved;
 }
 
 // Where the trial is compared, of its target.
@@ -102,11 +103,10 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   const bool lenient =
       Mutated(Mutant::kRungLetsOneMoreGo) && judgement.place == judgement.allowed + 1;
   fact.set_goes_on((judgement.goes_on || lenient) && failed.empty());
-  fact.set_reason(failed.empty()
-                      ? search::ReasonOf(judgement, rung.rung, rung.step,
-                                         experiment.spec.search().metric(),
-                                         search::ValueOf(GoalOf(experiment), cost))
-                      : failed);
+  fact.set_reason(failed.empty() ? search::ReasonOf(judgement, rung.rung, rung.step,
+                                                    experiment.spec.search().metric(),
+                                                    search::ValueOf(GoalOf(experiment), cost))
+                                 : failed);
   const std::string reason = fact.reason();
   const bool goes_on = fact.goes_on();
   Journal(turn, std::move(record));
@@ -125,13 +125,15 @@ bool Entered(const Trial& trial, int rung) {
 void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
-  const v1::Spec spec = SpecOf(turn.state, id);
-  const search::StopRules rules{.max_loss = spec.stop().max_loss(),
-                                .patience = spec.stop().patience() -
-                                            (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
-                                .median_after = spec.stop().median().after()};
-  if (auto why = search::EndByLoss(rules, evaluation.step, evaluation.loss)) {
-    return EndEarly(turn, id, *why);
+  v1::Spec resolved;
+  const v1::Spec& spec = SpecOf(turn.state, id, resolved);
+  const search::StopRules rules{
+      .max_loss = spec.stop().max_loss(),
+      .patience = spec.stop().patience() - (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
+      .median_after = spec.stop().median().after()};
+  if (rules.max_loss > 0) {
+    auto why = search::EndByLoss(rules, evaluation.step, evaluation.loss);
+    if (why.has_value()) return EndEarly(turn, id, *why);
   }
   if (Climbs(experiment)) {
     for (const search::RungStep& rung : RungsOf(experiment, id, trial.target_steps, spec)) {
@@ -194,10 +196,10 @@ void OnTrialOver(Turn& turn, TrialId id) {
   const Trial& trial = GetTrial(turn.durable(), id);
   if (trial.state != v1::TRIAL_FAILED) return;
   if (Climbs(experiment) && BlamesValues(trial.cause) && trial.target_steps > 0) {
+    v1::Spec resolved;
     const std::vector<search::RungStep> rungs =
-        RungsOf(experiment, id, trial.target_steps, SpecOf(turn.state, id));
-    const int next =
-        search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
+        RungsOf(experiment, id, trial.target_steps, SpecOf(turn.state, id, resolved));
+    const int next = search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
     for (const search::RungStep& rung : rungs) {
       if (rung.rung != next || Entered(trial, next)) continue;
       EnterRung(turn, id, rung, search::kWorstCost,

@@ -2,23 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "coordinator/core/summaries.h"
 
 namespace dt {
 namespace {
 
+std::pair<double, uint32_t> RankOf(const Experiment& experiment, double value, uint32_t number) {
+  return {search::CostOf(GoalOf(experiment), value), number};
+}
+
 void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
   Standing& standing = live.standings[experiment.id];
   standing.trials.resize(experiment.trials.size());
   const Trial& trial = experiment.trials[number - 1];
   Standing::OfTrial& now = standing.trials[number - 1];
-  if (std::isfinite(now.value)) standing.ranked.erase({search::CostOf(GoalOf(experiment), now.value), number});
+  if (std::isfinite(now.value)) standing.ranked.erase(RankOf(experiment, now.value, number));
   standing.done -= now.done;
   now.done = IsActive(trial.state) ? 0 : DoneOf(trial);
   now.value = DurableMetricOf(experiment, trial);
   standing.done += now.done;
-  if (std::isfinite(now.value)) standing.ranked.insert({search::CostOf(GoalOf(experiment), now.value), number});
+  if (std::isfinite(now.value)) standing.ranked.insert(RankOf(experiment, now.value, number));
 }
 
 template <typename Fact>

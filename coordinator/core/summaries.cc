@@ -84,8 +84,8 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
   const auto consider = [&](uint32_t number, double value) {
     if (!std::isfinite(value)) return;
     const double best = summary.best_value();
-    const bool better = search::CostOf(GoalOf(experiment), value) <
-                            search::CostOf(GoalOf(experiment), best);
+    const bool better =
+        search::CostOf(GoalOf(experiment), value) < search::CostOf(GoalOf(experiment), best);
     const bool tied = value == best && number < summary.best_trial();
     if (summary.best_trial() != 0 && !better && !tied) return;
     summary.set_best_trial(number);

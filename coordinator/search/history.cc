@@ -78,8 +78,8 @@ Evidence History::Split(const Ranking& ranking, size_t good) const {
 Evidence History::ByResult() const { return Split(ended_, PartOf(ended_.size(), kGoodPart)); }
 
 Evidence History::ByRung() const {
-  static const Ranking kNone;
-  const Ranking* chosen = rungs_.empty() ? &kNone : &rungs_.begin()->second;
+  if (rungs_.empty()) return Split({}, 0);
+  const Ranking* chosen = &rungs_.begin()->second;
   for (const auto& [rung, ranking] : rungs_) {
     if (ranking.size() >= kEnoughAtRung) chosen = &ranking;
   }

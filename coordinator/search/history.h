@@ -37,7 +37,8 @@ class History {
   // A first evaluation at a rung; NaN's cost is kWorstCost. A later one of the same rung is left
   // out. REQUIRES: open.
   void AtLevel(uint32_t configuration, int rung, double cost);
-  // It has its result: it finished, or a rule ended it. REQUIRES: open.
+  // It has ended with a result: it finished, or a rule ended it. Told when it is over, not when a
+  // rule decides so, since it may finish first. REQUIRES: open.
   void End(uint32_t configuration, double cost);
   // It ended by itself without one: out of memory, or not finite. REQUIRES: open.
   void Fail(uint32_t configuration);

@@ -24,9 +24,11 @@ std::vector<uint64_t> WeightsOf(const Ladder& ladder) {
     common = std::lcm(common, part);
   }
   std::vector<uint64_t> weights;
-  for (int bracket = 0; bracket < ladder.brackets; ++bracket) {
-    uint64_t weight = common / static_cast<uint64_t>(ladder.rungs - bracket + 1);
-    for (int i = bracket; i < ladder.rungs; ++i) weight *= static_cast<uint64_t>(ladder.eta);
+  // The first bracket has all rungs, each further one has one less, down to none.
+  const int last = std::max(0, ladder.rungs + 1 - ladder.brackets);
+  for (int left = ladder.rungs; left >= last; --left) {
+    uint64_t weight = common / static_cast<uint64_t>(left + 1);
+    for (int i = 0; i < left; ++i) weight *= static_cast<uint64_t>(ladder.eta);
     weights.push_back(weight);
   }
   return weights;

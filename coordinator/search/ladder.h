@@ -33,7 +33,8 @@ struct Judgement {
   bool goes_on = false;
 };
 
-// The entries of one rung of one bracket. O(log n) an entry.
+// The entries of one rung of one bracket. O(log n) an entry. A judgement depends on what was
+// entered before; what the rung holds does not depend on the order.
 class Rung {
  public:
   // What Enter would say, without entering it. REQUIRES: not Has(trial).

@@ -138,8 +138,8 @@ class Reader {
     const bool above = stop.max_loss() > 0 && !trial.evaluations.empty() &&
                        !(trial.evaluations.back().loss <= stop.max_loss());
     if (stale || above) return "";
-    return absl::StrCat("S3: trial ", ToString(id), " ends early without evidence: ",
-                        fact.message());
+    return absl::StrCat("S3: trial ", ToString(id),
+                        " ends early without evidence: ", fact.message());
   }
 
   State state_;

@@ -200,9 +200,9 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
 }
 
 bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
-  return std::any_of(
-      start.validate_at.begin(), start.validate_at.end(),
-      [&gang](uint64_t divisor) { return gang.step == (gang.target + divisor - 1) / divisor; });
+  return std::any_of(start.validate_at.begin(), start.validate_at.end(), [&gang](uint64_t divisor) {
+    return gang.step == (gang.target + divisor - 1) / divisor;
+  });
 }
 
 void Trainers::Save(Gang& gang, Process& process) {

@@ -339,6 +339,12 @@ TEST(SearchTest, WhatAnotherClientSendsIsCheckedAsAFileIs) {
             }),
             "seeds[0] out_of_range");
   EXPECT_EQ(found([](S& spec) {
+              v1::Parameter& lengths = *spec.add_parameters();
+              lengths.set_path("train.seq_len");
+              for (int i = 1; i <= 10001; ++i) lengths.add_values()->set_integer(i);
+            }),
+            "parameters.train.seq_len too_many");
+  EXPECT_EQ(found([](S& spec) {
               v1::Assignment& one = *spec.add_include()->add_values();
               one.set_path("optimizer.rate");
               one.mutable_value()->set_number(1);

@@ -36,8 +36,9 @@ inline size_t PlacesOf(const LiveState& live, TrialId id) {
   return places;
 }
 
-// A pending trial, or the ticket of those to come, waits in one place, an active one has its attempt, and once placement is done no
-// trial waits at the front beside slots enough for it. "": it holds.
+// A pending trial, or the ticket of those to come, waits in one place, an active one has its
+// attempt, and once placement is done no trial waits at the front beside slots enough for it. "": it
+// holds.
 inline std::string MisplacedIn(const State& state) {
   struct First {
     TrialId id;

@@ -19,7 +19,20 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
   std::string text;
   const auto status = google::protobuf::util::MessageToJsonString(spec, &text, options);
   DT_CHECK(status.ok());
-  return nlohmann::json::parse(text);
+  nlohmann::json json = nlohmann::json::parse(text);
+  // What places a gang, and decides nothing in it, is no part of a trainer's specification.
+  if (json.contains("resources")) {
+    for (const char* placing : {"min_gpus", "max_gpus", "single_node", "accelerator", "labels",
+                                "priority", "max_gpus_total"}) {
+      json["resources"].erase(placing);
+    }
+  }
+  // One field there, as spec::JsonPlaceOf has it.
+  if (json.contains("stop")) {
+    json["stop"].erase("median");
+    json["stop"]["median_after"] = spec.stop().median().after();
+  }
+  return json;
 }
 
 namespace {

@@ -183,9 +183,8 @@ TEST_F(SearchingTest, ACancelEndsTheSearchToo) {
 
 TEST_F(SearchingTest, AConfigurationIsProposedOnceWithEachSeed) {
   v1::ExperimentSpec spec = Varying("bayes", 3);
-  spec.mutable_explicit_paths()->erase(
-      std::find(spec.mutable_explicit_paths()->begin(), spec.mutable_explicit_paths()->end(),
-                "seed"));
+  spec.mutable_explicit_paths()->erase(std::find(spec.mutable_explicit_paths()->begin(),
+                                                 spec.mutable_explicit_paths()->end(), "seed"));
   for (const int64_t seed : {11, 12}) spec.add_seeds(seed);
   const ExperimentId id = Submit(spec);
   AddWorker("a");
@@ -348,11 +347,26 @@ TEST_F(SearchingTest, RulesOfStopEndATrialWithTheirSentence) {
   EXPECT_EQ(TrialOf({id, 2}).validated.step, 5u);
 }
 
+TEST_F(SearchingTest, ALossThatIsNotANumberEndsATrialOnlyWhereTheFileAsksForIt) {
+  const ExperimentId plain = Submit(OneTrial());
+  v1::ExperimentSpec bounded = OneTrial();
+  bounded.mutable_base()->mutable_stop()->set_max_loss(9);
+  const ExperimentId id = Submit(bounded);
+  AddWorker("a");
+  AddWorker("b");
+  Train({"a"});
+  Train({"b"});
+  Validate("a", {{1, kNotANumber}});
+  EXPECT_EQ(StateOfTrial({plain, 1}), v1::TRIAL_RUNNING);
+  Validate("b", {{1, kNotANumber}});
+  ExpectEarly({id, 1}, "not a number");
+}
+
 TEST_F(SearchingTest, ATrialWorseThanTheMedianOfTheOthersEndsAlsoAfterARestart) {
   v1::ExperimentSpec spec = OneTrial();
   spec.mutable_base()->mutable_stop()->mutable_median()->set_after(2);
-  spec = Sweep(spec, "optimizer.lr",
-               {NumberValue(1), NumberValue(2), NumberValue(3), NumberValue(4)});
+  spec =
+      Sweep(spec, "optimizer.lr", {NumberValue(1), NumberValue(2), NumberValue(3), NumberValue(4)});
   const ExperimentId id = Submit(spec);
   const std::vector<std::string> names = {"a", "b", "c", "d"};
   for (const std::string& name : names) {
@@ -387,8 +401,7 @@ TEST_F(SearchingTest, TheBestIsThatOfTheMetricTheExperimentNames) {
     v1::Record record;
     v1::ExperimentSubmitted& fact = *record.mutable_experiment_submitted();
     fact.set_experiment(state_.durable.next_experiment);
-    *fact.mutable_spec() =
-        Sweep(OneTrial(), "optimizer.lr", {NumberValue(0.5), NumberValue(0.25)});
+    *fact.mutable_spec() = Sweep(OneTrial(), "optimizer.lr", {NumberValue(0.5), NumberValue(0.25)});
     fact.mutable_spec()->mutable_base()->mutable_train()->set_max_steps(100);
     const auto trials = spec::Expand(fact.spec());
     EXPECT_TRUE(trials.ok()) << trials.status();

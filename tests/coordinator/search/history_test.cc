@@ -15,6 +15,7 @@ Point At(uint32_t configuration) { return {static_cast<double>(configuration)}; 
 
 std::vector<double> Numbers(const std::vector<const Point*>& points) {
   std::vector<double> numbers;
+  numbers.reserve(points.size());
   for (const Point* point : points) numbers.push_back((*point)[0]);
   return numbers;
 }

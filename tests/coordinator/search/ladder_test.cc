@@ -137,6 +137,7 @@ TEST(LadderTest, BracketsAreThoseOfGivingThemOutOneByOne) {
 TEST(LadderTest, RungsWithinTheWarmUpAndOfLaterBracketsAreLeftOut) {
   const auto numbers = [](const std::vector<RungStep>& steps) {
     std::vector<int> rungs;
+    rungs.reserve(steps.size());
     for (const RungStep& each : steps) rungs.push_back(each.rung);
     return rungs;
   };

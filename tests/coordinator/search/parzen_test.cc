@@ -20,6 +20,7 @@ std::vector<Point> Drawn(const spec::Space& space, uint64_t seed, uint32_t count
 }
 std::vector<const Point*> Pointers(const std::vector<Point>& points) {
   std::vector<const Point*> pointers;
+  pointers.reserve(points.size());
   for (const Point& point : points) pointers.push_back(&point);
   return pointers;
 }

@@ -43,6 +43,17 @@ TEST(ConvertTest, WhatIsResolvedAndSentIsWhatTheTrainerReads) {
   }
 }
 
+TEST(ConvertTest, WhatPlacesAGangIsNotSentAndARuleOfStopIsOneField) {
+  spec::ExperimentBuilder builder;
+  builder.Set("stop.median.after", "5");
+  v1::Spec trial = builder.Resolve();
+  trial.mutable_resources()->set_min_gpus(1);
+  trial.mutable_resources()->add_labels()->set_key("zone");
+  const nlohmann::json sent = SpecToJson(trial);
+  EXPECT_EQ(sent.at("stop").at("median_after"), 5);
+  Understood(sent);
+}
+
 TEST(ConvertTest, WhatAnotherClientLeftEmptyIsSentAsFields) {
   spec::ExperimentBuilder builder;
   builder.spec().mutable_base()->clear_retries();
