@@ -15,12 +15,13 @@ namespace dt {
 // What a file of a search says; members are YAML.
 struct SearchFile {
   std::string name;
-  std::string search;       // in flow style: "{method: bayes, max_trials: 12}"
-  std::string more = "";    // further top-level lines: seeds, include, stop
-  int steps = 54;           // with eta 3 and 3 rungs these stand at 2, 6 and 18
+  std::string search;             // in flow style: "{method: bayes, max_trials: 12}"
+  std::string seeds = "seed: 7";  // of the draws too: the same file asks for the same search
+  std::string more = "";          // further top-level lines
+  int steps = 54;                 // with eta 3 and 3 rungs these stand at 2, 6 and 18
 
   std::string Text() const {
-    return "version: 1\nname: " + name + "\nsearch: " + search + "\n" +
+    return "version: 1\nname: " + name + "\n" + seeds + "\nsearch: " + search + "\n" +
            "parameters:\n"
            "  optimizer.lr: {min: 1.0e-5, max: 1.0e-1, scale: log}\n"
            "  optimizer.weight_decay: {min: 0, max: 0.3}\n"
@@ -52,7 +53,7 @@ class SearchTest : public TrainingTest {
   }
   uint64_t RunSearch(const SearchFile& file) {
     const uint64_t experiment = SubmitSearch(file);
-    EXPECT_TRUE(cluster_.AwaitEnd(experiment, kSearch));
+    EXPECT_TRUE(experiment != 0 && cluster_.AwaitEnd(experiment, kSearch));
     return experiment;
   }
   std::vector<Json> TrialsOf(uint64_t experiment) {
