@@ -7,7 +7,8 @@
 //   step_ms=1            time of a step
 //   checkpoint_every=N   steps between checkpoints; 0: none but the last, or when told to save
 //   keep=N               checkpoints of this attempt that stay; 0: all
-//   eval_every=N         steps between evaluations
+//   eval_every=N         steps between evaluations; the rungs of a search are evaluated besides
+//   by_rate=1            the loss depends on optimizer.lr; 0.001 is the best
 //   wait_at=N            in the first attempt, no rank goes beyond this step: what a test does then
 //                        comes between two steps on any machine
 //   rank=R               the misconduct below is this rank's alone (default 0)
@@ -33,6 +34,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -234,7 +236,7 @@ class FakeTrainer {
     if (script.MisbehavesAt("nonsense_at", step)) SayLine("nonsense");
     const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::system_clock::now().time_since_epoch());
-    const double loss = 4.0 * std::exp(-0.01 * static_cast<double>(step)) + 1.0;
+    const double loss = LossOf(start, script, step);
     if (start.rank != 0) {
       Say(frames::Progress{start.token, step});
       return;
@@ -249,7 +251,7 @@ class FakeTrainer {
                           {"steps", 1.0},
                           {"wall_time_ms", wall.count()}}});
     const uint64_t eval_every = script.Number("eval_every");
-    if (eval_every != 0 && step % eval_every == 0) {
+    if ((eval_every != 0 && step % eval_every == 0) || IsRung(start, step)) {
       Say(frames::Eval{
           .token = start.token, .step = step, .loss = loss + 0.1, .tokens = 64, .seconds = 0.001});
     }
@@ -259,6 +261,19 @@ class FakeTrainer {
       const uint64_t keep = script.Number("keep");
       if (keep != 0 && step > keep * save_every) Remove(start, step - keep * save_every);
     }
+  }
+
+  static double LossOf(const frames::Start& start, const Script& script, uint64_t step) {
+    double loss = 4.0 * std::exp(-0.01 * static_cast<double>(step)) + 1.0;
+    if (script.Number("by_rate") != 0) {
+      loss += std::abs(std::log10(start.spec.at("optimizer").value("lr", 1e-3)) + 3);
+    }
+    return loss;
+  }
+  static bool IsRung(const frames::Start& start, uint64_t step) {
+    const auto target = static_cast<uint64_t>(Integer(start.spec.at("train").at("max_steps")));
+    return std::any_of(start.validate_at.begin(), start.validate_at.end(),
+                       [&](uint64_t divisor) { return (target + divisor - 1) / divisor == step; });
   }
 
   static std::string PathOf(const frames::Start& start, uint64_t step) {

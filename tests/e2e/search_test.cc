@@ -1,0 +1,210 @@
+// search_test.cc: searches with the real programs, from a file to a report; and a coordinator that
+// is killed again and again decides what one that was left alone does.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tests/e2e/search_fixture.h"
+
+namespace dt {
+namespace {
+
+constexpr char kBayes[] = "{method: bayes, max_trials: 24}";
+constexpr char kAsha[] = "{method: asha, sampler: bayes, max_trials: 27, asha: {eta: 3, rungs: 3}}";
+
+// How often the coordinator of one search is killed.
+constexpr int kKills = 20;
+// A machine that stands still between two looks may let a search end before all its kills; the same
+// search then runs again.
+constexpr int kRunsMost = 6;
+
+class SearchKillTest : public SearchTest {
+ protected:
+  // What the kill waits for, of a trial that the search has not proposed yet.
+  enum class Moment { kProposed, kStep, kEvaluation, kEnd };
+  static Moment MomentOf(int kill) { return static_cast<Moment>(kill % 4); }
+  static bool Came(Moment moment, const v1::TrialSummary& trial) {
+    switch (moment) {
+      case Moment::kProposed:
+        return trial.trial() != 0;
+      case Moment::kStep:
+        return trial.step() > 0;
+      case Moment::kEvaluation:
+        return std::isfinite(trial.val_loss()) && trial.trial() != 0;
+      case Moment::kEnd:
+        return trial.state() == v1::TRIAL_FINISHED;
+    }
+    return false;
+  }
+  bool Over(uint64_t experiment) {
+    return cluster_.Experiment(experiment).state() == v1::EXPERIMENT_FINISHED;
+  }
+  // Kills the coordinator at a moment of the trial behind the newest, and starts it again. false:
+  // the search was over before.
+  bool KillAt(uint64_t experiment, Moment moment) {
+    const uint32_t next = cluster_.Experiment(experiment).trials() + 1;
+    bool over = false;
+    EXPECT_TRUE(Await(
+        [&] {
+          over = Over(experiment);
+          if (over) return true;
+          const auto summary = cluster_.Experiment(experiment);
+          return summary.trials() >= next && Came(moment, cluster_.Trial(experiment, next));
+        },
+        kSearch));
+    if (over) return false;
+    cluster_.KillCoordinator();
+    cluster_.StartCoordinator();
+    return true;
+  }
+  // Shows the first that differs; what follows from it differs too.
+  static void ExpectTheSame(const std::vector<std::string>& is, const std::vector<std::string>& was,
+                            const std::string& what) {
+    EXPECT_EQ(is.size(), was.size()) << what;
+    for (size_t i = 0; i < std::min(is.size(), was.size()); ++i) {
+      if (is[i] == was[i]) continue;
+      ADD_FAILURE() << what << ": with kills\n  " << is[i] << "\nand without\n  " << was[i];
+      return;
+    }
+  }
+  // The same search, undisturbed and then with kills, comes to the same.
+  void ExpectTheSameWithKills(const SearchFile& file) {
+    const uint64_t first = RunSearch(file);
+    const std::vector<std::string> expected = DecisionsOf(first);
+    int kills = 0;
+    for (int run = 0; run < kRunsMost && kills < kKills && !HasFailure(); ++run) {
+      const uint64_t experiment = SubmitSearch(file);
+      ASSERT_NE(experiment, 0u);
+      while (kills < kKills && KillAt(experiment, MomentOf(kills))) ++kills;
+      ASSERT_TRUE(cluster_.AwaitEnd(experiment, kSearch));
+      ExpectTheSame(DecisionsOf(experiment), expected, "after " + std::to_string(kills) + " kills");
+      ExpectTheSameLosses(first, experiment);
+    }
+    EXPECT_EQ(kills, kKills) << "searches were over before they could be disturbed";
+  }
+  // Of every trial: the rows that both have, since a trial that a rung ended trains on until its
+  // trainer hears of it. One that trained to its end has all of them.
+  void ExpectTheSameLosses(uint64_t undisturbed, uint64_t disturbed) {
+    for (const Json& trial : TrialsOf(undisturbed)) {
+      const auto number = trial.value("trial", 0U);
+      std::vector<std::string> before = Losses(undisturbed, number);
+      std::vector<std::string> after = Losses(disturbed, number);
+      if (StoppedEarly(trial)) {
+        const size_t both = std::min(before.size(), after.size());
+        EXPECT_GT(both, 0u);
+        before.resize(both);
+        after.resize(both);
+      }
+      ExpectTheSame(after, before, "trial " + std::to_string(number));
+    }
+  }
+};
+
+TEST_F(SearchTest, RandomDrawsEveryConfigurationOnceForEachSeedAndReportsThem) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  const uint64_t experiment = RunSearch(
+      {.name = "drawn",
+       .search = "{method: random, max_trials: 4}",
+       .seeds = "seeds: [1, 2]",
+       .more =
+           "include: [{optimizer.lr: 3.0e-3, optimizer.weight_decay: 0.1, model.n_embd: 32}]\n"});
+  std::map<std::string, std::set<int64_t>> seeds_of;
+  const std::vector<Json> trials = TrialsOf(experiment);
+  EXPECT_EQ(trials.size(), 8u);
+  for (const Json& trial : trials) {
+    EXPECT_EQ(Word(trial, "state"), "finished") << trial.dump(1);
+    EXPECT_EQ(trial.value("step", 0), 54);
+    Json values = trial.value("assignments", Json::object());
+    const int64_t seed = values.value("seed", int64_t{0});
+    values.erase("seed");
+    seeds_of[values.dump()].insert(seed);
+  }
+  EXPECT_EQ(seeds_of.size(), 4u);
+  for (const auto& [values, seeds] : seeds_of) {
+    EXPECT_EQ(seeds, (std::set<int64_t>{1, 2})) << values;
+  }
+  const std::string page = MustDtctl({"report", std::to_string(experiment), "--format", "md"}).out;
+  for (const char* part : {"optimizer.lr", "optimizer.weight_decay", "model.n_embd", "seed"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part << " is not in\n" << page;
+  }
+}
+
+TEST_F(SearchTest, BayesProposesFromTheMeansOfSeedsAndSaysSo) {
+  Start({"w0"});
+  MakeData("text");
+  const uint64_t experiment = RunSearch(
+      {.name = "proposed", .search = "{method: bayes, max_trials: 12}", .seeds = "seeds: [1, 2]"});
+  const std::vector<Json> trials = TrialsOf(experiment);
+  ASSERT_EQ(trials.size(), 24u);
+  for (const Json& trial : trials) EXPECT_EQ(Word(trial, "state"), "finished") << trial.dump(1);
+  // Configurations are counted, not trials: eleven had ended.
+  EXPECT_EQ(Word(trials[22], "chosen"), "tpe: best of 24; 2 good, 9 other, 0 open");
+  EXPECT_EQ(Word(trials[23], "chosen"), Word(trials[22], "chosen"));
+  EXPECT_EQ(Word(trials[0], "chosen").substr(0, 8), "uniform:");
+  const std::string id = std::to_string(experiment);
+  EXPECT_NE(MustDtctl({"describe", id + "/23"}).out.find("tpe: best of 24"), std::string::npos);
+}
+
+TEST_F(SearchTest, AshaEndsMostTrialsEarlyWithASentenceAndTrainsTheBestToTheEnd) {
+  Start({"w0"});
+  MakeData("text");
+  const uint64_t experiment = RunSearch({.name = "climbed", .search = kAsha});
+  const std::vector<Json> trials = TrialsOf(experiment);
+  ASSERT_EQ(trials.size(), 27u);
+  int early = 0;
+  double best_full = INFINITY;
+  double best = INFINITY;
+  for (const Json& trial : trials) {
+    EXPECT_EQ(Word(trial, "state"), "finished") << trial.dump(1);
+    const double loss =
+        trial.value("val_loss", Json()).is_number() ? trial.value("val_loss", 0.0) : INFINITY;
+    best = std::min(best, loss);
+    if (StoppedEarly(trial)) {
+      ++early;
+      EXPECT_EQ(Word(trial, "message").substr(0, 5), "rung ") << trial.dump(1);
+      EXPECT_NE(Word(trial, "message").find("; the best "), std::string::npos) << trial.dump(1);
+      continue;
+    }
+    EXPECT_EQ(trial.value("step", 0), 54);
+    best_full = std::min(best_full, loss);
+  }
+  EXPECT_GT(early, 9);
+  EXPECT_LT(early, 27);
+  EXPECT_EQ(best, best_full) << "the best of all trained to the end";
+
+  const std::string id = std::to_string(experiment);
+  const std::string told = MustDtctl({"describe", id}).out;
+  EXPECT_NE(told.find("; " + std::to_string(early) + " stopped early"), std::string::npos) << told;
+  const std::string page = MustDtctl({"report", id, "--format", "html"}).out;
+  EXPECT_NE(page.find(", " + std::to_string(early) + " stopped early"), std::string::npos);
+  EXPECT_NE(MustDtctl({"report", id, "--format", "csv"}).out.find("stopped_early"),
+            std::string::npos);
+}
+
+TEST_F(SearchTest, ATargetThatIsReachedEndsTheSearchAndSaysWhichTrialDid) {
+  Start({"w0"});
+  MakeData("text");
+  const uint64_t experiment =
+      RunSearch({.name = "reached", .search = "{method: bayes, max_trials: 400, target: 5.6}"});
+  const v1::ExperimentSummary summary = cluster_.Experiment(experiment);
+  EXPECT_LT(summary.trials(), 400u);
+  const std::string told = MustDtctl({"describe", std::to_string(experiment)}).out;
+  EXPECT_NE(told.find("search ended"), std::string::npos) << told;
+  EXPECT_NE(told.find("target"), std::string::npos) << told;
+}
+
+TEST_F(SearchKillTest, ACoordinatorKilledTwentyTimesProposesWhatItWouldHaveProposed) {
+  Start({"w0"});
+  MakeData("text");
+  ExpectTheSameWithKills({.name = "bayes", .search = kBayes});
+}
+
+TEST_F(SearchKillTest, ACoordinatorKilledTwentyTimesEndsTheSameTrialsAtTheSameRungs) {
+  Start({"w0"});
+  MakeData("text");
+  ExpectTheSameWithKills({.name = "asha", .search = kAsha});
+}
+
+}  // namespace
+}  // namespace dt
