@@ -14,8 +14,7 @@ namespace dt {
 namespace {
 
 bool NeedsIndex(const Experiment& experiment) {
-  return Proposes(experiment) || Climbs(experiment) ||
-         ComparesMeans(experiment);
+  return Proposes(experiment) || Climbs(experiment) || ComparesMeans(experiment);
 }
 
 SearchIndex* IndexOf(State& state, ExperimentId id) {
@@ -188,6 +187,8 @@ void Reindex(State& state, const v1::Record& record) {
     case v1::Record::kCancelRequested:
     case v1::Record::kSearchEnded:
     case v1::Record::kNumbersSkipped:
+    case v1::Record::kStopRequested:
+    case v1::Record::kExperimentChanged:
     case v1::Record::FACT_NOT_SET:
       return;
   }
