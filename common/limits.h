@@ -211,6 +211,10 @@ inline constexpr size_t kSampleBytes = 3 << 10;
 inline constexpr size_t kMetrics = 32;
 inline constexpr size_t kMetricNameBytes = 64;
 inline constexpr size_t kTextBytes = 4096;  // messages, reasons, label values
+// Who changed an experiment: a user's name, or a certificate's, which has 64 at most.
+inline constexpr size_t kWhoBytes = 64;
+// What people changed of one experiment, as it is shown: older changes are in the journal alone.
+inline constexpr size_t kEditsPerExperiment = 50;
 inline constexpr int32_t kWorldSizeMax = 16384;
 
 // --- Searches ---

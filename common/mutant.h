@@ -34,18 +34,22 @@ enum class Mutant {
   kAnyRankFinishes,     // a rank other than 0 finishes the attempt
   kSnapshotWithoutEnd,  // a snapshot leaves out why an attempt ended
   // Searches.
-  kRungLetsOneMoreGo,   // of those that came to a rung one more goes on
-  kBehindGoesOn,        // who fell behind at a rung trains on
-  kPatienceTooShort,    // a trial ends one validation early
-  kProposesBlindly,     // a proposal does not know of those before it
-  kTicketKept,          // a search that has ended keeps its place in the queue
+  kRungLetsOneMoreGo,  // of those that came to a rung one more goes on
+  kBehindGoesOn,       // who fell behind at a rung trains on
+  kPatienceTooShort,   // a trial ends one validation early
+  kProposesBlindly,    // a proposal does not know of those before it
+  kTicketKept,         // a search that has ended keeps its place in the queue
+  // What people change.
+  kStopCharged,    // a stop that was asked for counts as a retry
+  kStopForgotten,  // a start forgets which gangs were asked to save
+  kPausedStarts,   // a paused experiment goes on starting trials
   // The worker's agent.
   kDropsTheNextItem,  // an acknowledgement frees one item more
   kKeepsTraining,     // an attempt that is to be abandoned goes on
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 26> kMutantNames = {
+inline constexpr std::array<std::string_view, 29> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -69,6 +73,9 @@ inline constexpr std::array<std::string_view, 26> kMutantNames = {
     "patience-too-short",
     "proposes-blindly",
     "ticket-kept",
+    "stop-charged",
+    "stop-forgotten",
+    "paused-starts",
     "drops-the-next-item",
     "keeps-training",
     "ends-twice",

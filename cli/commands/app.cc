@@ -309,6 +309,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddStreamCommands(*tree);
   AddReportCommands(*tree);
   AddControlCommands(*tree);
+  AddEditCommands(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);
   AddLocalCommands(*tree);

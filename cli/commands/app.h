@@ -72,6 +72,7 @@ void AddFollowCommands(CommandTree& tree);
 void AddTopCommand(CommandTree& tree);
 void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
+void AddEditCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
 void AddFetchCommand(CommandTree& tree, CLI::App* data);  // by AddDataCommands

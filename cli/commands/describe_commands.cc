@@ -89,6 +89,18 @@ void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
                            Printable(spec.base().resources().device()))});
 }
 
+void AppendEdits(std::vector<Line>& lines, const v1::GetExperimentResponse& found, int width) {
+  if (found.edits().empty()) return;
+  Table table;
+  table.columns = {{"WHEN"}, {"WHO"}, {"CHANGE"}};
+  for (const v1::ExperimentEdit& edit : found.edits()) {
+    table.rows.push_back(
+        {{FormatLocalTime(edit.wall_ms())}, {Printable(edit.who())}, {Printable(edit.what())}});
+  }
+  AppendTitle(lines, "changes");
+  AppendTable(lines, table, width);
+}
+
 std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const LiveState& state,
                                   int width) {
   const v1::ExperimentSummary& experiment = found.summary();
@@ -105,12 +117,15 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
                         ? ""
                         : absl::StrCat("; ", experiment.stopped_early(), " stopped early"))});
   if (TrialsInAll(experiment) > experiment.trials()) {
-    AppendFact(lines, "to come",
-               {absl::StrCat("up to ", Plural(TrialsInAll(experiment) - experiment.trials(),
-                                              "trial"),
-                             ", each proposed when it has slots")});
+    AppendFact(
+        lines, "to come",
+        {absl::StrCat("up to ", Plural(TrialsInAll(experiment) - experiment.trials(), "trial"),
+                      ", each proposed when it has slots")});
   }
   AppendFact(lines, "search ended", {Printable(experiment.search_end())});
+  if (experiment.paused()) {
+    AppendFact(lines, "paused", {absl::StrCat("by ", Printable(experiment.paused_by()))});
+  }
   AppendFact(lines, "description", {Printable(found.spec().description())});
   for (const v1::Label& label : experiment.labels()) {
     AppendFact(lines, "label", {Printable(absl::StrCat(label.key(), "=", label.value()))});
@@ -127,6 +142,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
                       Printable(experiment.metric()), " ", FormatLoss(experiment.best_value())),
          Style::kGood});
   }
+  AppendEdits(lines, found, width);
   AppendTitle(lines, "trials");
   AppendTable(lines, ResultTable(state, state.trials.size()), width);
   const Table provenance = ProvenanceTable(state.trials);
@@ -336,6 +352,8 @@ absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
   fields["spec"] = ToJson(found.spec());
   fields["file_name"] = found.file_name();
   fields["file_text"] = found.file_text();
+  fields["edits"] = Json::array();
+  for (const v1::ExperimentEdit& edit : found.edits()) fields["edits"].push_back(ToJson(edit));
   fields["trial_list"] = Json::array();
   for (const auto& trial : state.trials) fields["trial_list"].push_back(TrialJson(trial));
   PrintDocument(session, "Experiment", fields);

@@ -199,6 +199,9 @@ absl::StatusOr<v1::CancelResponse> Client::Cancel(const v1::CancelRequest& reque
 absl::StatusOr<v1::RetryResponse> Client::Retry(const v1::RetryRequest& request) {
   return DT_CALL(Retry, request);
 }
+absl::StatusOr<v1::ChangeResponse> Client::Change(const v1::ChangeRequest& request) {
+  return DT_CALL(Change, request);
+}
 absl::StatusOr<v1::DeleteResponse> Client::Delete(const v1::DeleteRequest& request) {
   return DT_CALL(Delete, request);
 }

@@ -48,6 +48,7 @@ class Client {
   absl::StatusOr<v1::ReadLogsResponse> ReadLogs(const v1::ReadLogsRequest& request);
   absl::StatusOr<v1::CancelResponse> Cancel(const v1::CancelRequest& request);
   absl::StatusOr<v1::RetryResponse> Retry(const v1::RetryRequest& request);
+  absl::StatusOr<v1::ChangeResponse> Change(const v1::ChangeRequest& request);
   absl::StatusOr<v1::DeleteResponse> Delete(const v1::DeleteRequest& request);
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
 

@@ -9,6 +9,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/view.h"
+#include "coordinator/core/changes.h"
 #include "coordinator/core/lifecycle.h"
 
 namespace dt {
@@ -80,15 +81,6 @@ absl::Status MoveAttempt(const AttemptId& id, Attempt& attempt, AttemptMove move
   return absl::OkStatus();
 }
 
-absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& fact, int64_t) {
-  if (state.journal_id != 0 || fact.journal_id() == 0) {
-    return absl::FailedPreconditionError(
-        "journal: JournalCreated must be the first record and carry an id");
-  }
-  state.journal_id = fact.journal_id();
-  return absl::OkStatus();
-}
-
 // Whether the values of `expanded` can be found in the experiment's lists.
 bool RefersToValues(const Experiment& experiment, const v1::ExpandedTrial& expanded) {
   if (expanded.choices().empty()) return true;
@@ -156,16 +148,6 @@ absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, 
   experiment->search_ended = true;
   experiment->search_end = fact.reason();
   if (experiment->AllEnded()) experiment->ended_wall_ms = wall_ms;
-  return absl::OkStatus();
-}
-
-absl::Status ApplyNumbersSkipped(DurableState& state, const v1::NumbersSkipped& fact, int64_t) {
-  if (fact.next_experiment() <= state.next_experiment) {
-    return absl::FailedPreconditionError(absl::StrCat("journal: numbers of experiments go on with ",
-                                                      fact.next_experiment(), "; the next one is ",
-                                                      state.next_experiment, " already"));
-  }
-  state.next_experiment = fact.next_experiment();
   return absl::OkStatus();
 }
 
@@ -258,12 +240,14 @@ absl::Status ApplyAttemptEnded(DurableState& state, const v1::AttemptEnded& fact
   attempt->deciding_rank = fact.rank();
   attempt->last_step = fact.step();
   attempt->ended_wall_ms = wall_ms;
+  attempt->uncharged = fact.uncharged();
   if (fact.has_last_row()) {
     subject.trial.last_row = fact.last_row().SerializeAsString();
     subject.trial.last_loss = fact.last_row().loss();
   }
   Add(fact.pace(), subject.trial.pace);
-  subject.trial.tries = CountEnd(subject.trial.tries, *attempt, fact.cause());
+  subject.trial.tries = CountEnd(subject.trial.tries, *attempt, fact.cause(),
+                                 fact.uncharged() ? Charge::kFree : Charge::kCounts);
   subject.trial.retry_after_ms = another ? fact.retry_after_ms() : 0;
   return absl::OkStatus();
 }
@@ -345,7 +329,8 @@ absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::Checkpoint
     // An attempt that ended already has been counted; what it saved is progress all the same.
     if (attempt.state == AttemptState::kEnded) {
       Tries& tries = subject.trial.tries;
-      tries = {std::min(tries.crashes, 1u), std::min(tries.losses, 1u)};
+      const uint32_t last = attempt.uncharged ? 0 : 1;
+      tries = {std::min(tries.crashes, last), std::min(tries.losses, last)};
     }
   }
   return absl::OkStatus();
@@ -455,7 +440,7 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
   }
   switch (record.fact_case()) {
     case v1::Record::kJournalCreated:
-      return ApplyJournalCreated(state, record.journal_created(), wall_ms);
+      return ApplyJournalCreated(state, record.journal_created());
     case v1::Record::kExperimentSubmitted:
       return ApplyExperimentSubmitted(state, record.experiment_submitted(), wall_ms);
     case v1::Record::kAttemptStarted:
@@ -487,7 +472,11 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
     case v1::Record::kRungDecided:
       return ApplyRungDecided(state, record.rung_decided(), wall_ms);
     case v1::Record::kNumbersSkipped:
-      return ApplyNumbersSkipped(state, record.numbers_skipped(), wall_ms);
+      return ApplyNumbersSkipped(state, record.numbers_skipped());
+    case v1::Record::kStopRequested:
+      return ApplyStopRequested(state, record.stop_requested());
+    case v1::Record::kExperimentChanged:
+      return ApplyExperimentChanged(state, record.experiment_changed(), wall_ms);
     case v1::Record::FACT_NOT_SET:
       break;
   }

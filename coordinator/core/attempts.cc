@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/retrying.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
@@ -45,36 +46,16 @@ void EndWaiting(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   EndTrial(turn, id, state, cause, message);
 }
 
-// The backoff before the next attempt; nullopt: none follows.
-std::optional<absl::Duration> BackoffOf(const Trial& trial, const Tries& tries,
-                                        const v1::Retries& retries, Consequence consequence) {
-  const bool crash = consequence == Consequence::kRetriesCrash;
-  if (!crash && consequence != Consequence::kRetriesLoss) return std::nullopt;
-  const uint32_t ends = crash ? tries.crashes : tries.losses;
-  if (ends > static_cast<uint32_t>(std::max(0, retries.max()))) return std::nullopt;
-  if (trial.attempts.size() >= limits::kAttemptsPerTrial) return std::nullopt;
-  absl::Duration backoff = absl::Seconds(std::max(0.0, retries.backoff_seconds()));
-  for (uint32_t n = 1; n < ends && backoff < limits::kRetryBackoffMax; ++n) backoff *= 2;
-  return std::min(backoff, limits::kRetryBackoffMax);
-}
-
-// The message of an end that would have been followed by another attempt: why none follows.
-std::string WithLimit(const std::string& message, size_t attempts, const v1::Retries& retries) {
-  std::string limit =
-      attempts >= limits::kAttemptsPerTrial
-          ? absl::StrCat("the trial has had ", attempts, " attempts, and may have no more")
-          : absl::StrCat("retries.max ", retries.max(), " is used up");
-  if (message.empty()) return limit;
-  return absl::StrCat(CleanText(message, limits::kTextBytes - limit.size() - 2), "; ", limit);
-}
-
 v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, const RankEnd& end,
                         std::optional<absl::Duration> backoff) {
   v1::Record record;
   v1::AttemptEnded& fact = *record.mutable_attempt_ended();
   SetId(fact, attempt.id);
   fact.set_cause(end.cause);
-  fact.set_message(CleanText(end.message, limits::kTextBytes));
+  fact.set_message(CleanText(
+      backoff.has_value() ? MessageOf(attempt, recorded, end.cause, end.message) : end.message,
+      limits::kTextBytes));
+  fact.set_uncharged(backoff.has_value() && ChargeOf(recorded, end.cause) == Charge::kFree);
   fact.set_rank(end.rank);
   if (end.rank >= 0) fact.set_worker(recorded.members[end.rank].worker);
   fact.set_step(std::max(attempt.step, end.step));
@@ -257,9 +238,9 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   const Trial& trial = GetTrial(turn.durable(), id);
   const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
   const Consequence consequence = ConsequenceOf(end.cause);
-  const Tries tries = CountEnd(trial.tries, recorded, end.cause);
+  const Tries tries = CountEnd(trial.tries, recorded, end.cause, ChargeOf(recorded, end.cause));
   const std::optional<absl::Duration> backoff =
-      BackoffOf(trial, tries, attempt.spec.retries(), consequence);
+      BackoffOf(trial, tries, attempt.spec.retries(), end.cause);
   LogEnd(turn, attempt, end, backoff);
   Journal(turn, EndOfAttempt(attempt, recorded, end, backoff));
   if (end.cause == v1::CAUSE_FINISHED) turn.live().told.erase(attempt.token);

@@ -9,6 +9,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/editing.h"
 #include "coordinator/core/queries.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/submit.h"
@@ -138,6 +139,7 @@ auto Answer(Turn& turn, Submission& submission, bool disk_low) {
 }
 auto Answer(Turn& turn, v1::CancelRequest& request, bool) { return Cancel(turn, request); }
 auto Answer(Turn& turn, v1::RetryRequest& request, bool) { return Retry(turn, request); }
+auto Answer(Turn& turn, v1::ChangeRequest& request, bool) { return Change(turn, request); }
 auto Answer(Turn& turn, v1::DeleteRequest& request, bool) { return Delete(turn, request); }
 template <typename Request>
 auto Answer(Turn& turn, Request& request, bool) {

@@ -118,8 +118,9 @@ const KnownCheckpoint* NewestCheckpoint(const Trial& trial) {
   return newest;
 }
 
-Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause) {
+Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause, Charge charge) {
   if (attempt.progressed) tries = Tries{};
+  if (charge == Charge::kFree) return tries;
   if (Mutated(Mutant::kTriesUncounted)) return tries;
   const Consequence consequence = ConsequenceOf(cause);
   if (consequence == Consequence::kRetriesCrash) ++tries.crashes;

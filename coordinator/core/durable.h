@@ -52,6 +52,11 @@ struct Attempt {
   int64_t ended_wall_ms = 0;
   bool ran = false;         // was running once: resumed_step counts
   bool progressed = false;  // registered a checkpoint beyond where it resumed
+  bool uncharged = false;   // its end counts against no budget of retries
+  v1::StopRequested::Why stop_why = v1::StopRequested::WHY_UNSPECIFIED;
+  std::string stop_reason;  // why it was asked to save and end
+
+  bool AskedToStop() const { return stop_why != v1::StopRequested::WHY_UNSPECIFIED; }
 };
 
 // It finished: rank 0 told its rows before it said so, and none can follow.
@@ -114,6 +119,13 @@ struct Trial {
   std::vector<MeanAt> means;  // of the first kEvaluationsPerTrial, where stop.median compares them
 };
 
+// What a person changed of a submitted experiment.
+struct Edit {
+  int64_t wall_ms = 0;
+  std::string who;
+  std::string what;  // "max_concurrent 2, now 8"
+};
+
 struct Experiment {
   ExperimentId id = 0;
   std::string request_id;
@@ -128,6 +140,9 @@ struct Experiment {
   uint32_t planned = 0;       // at least as many as there are
   bool search_ended = false;  // no more come
   std::string search_end;     // why
+  bool paused = false;        // starts nothing
+  std::string paused_by;
+  std::vector<Edit> edits;  // the newest, in order
   // What trials resolved to, as the record has it.
   v1::Spec resolved;
   std::vector<std::string> resolved_paths;
@@ -199,7 +214,8 @@ inline bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step) {
 // The step the trial would go on from: of its newest valid checkpoint.
 const KnownCheckpoint* NewestCheckpoint(const Trial& trial);
 // The counters once `attempt` has ended so; progress empties them first.
-Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause);
+enum class Charge : uint8_t { kCounts, kFree };
+Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause, Charge charge);
 // Sums of `rows`, a row or a sum of rows.
 v1::Pace PaceOf(const v1::StepRow& rows);
 void Add(const v1::Pace& by, v1::Pace& sum);

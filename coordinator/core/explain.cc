@@ -67,6 +67,8 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
     absl::StrAppend(&text, "preparing data and model: ", prepared, " of ", live.ranks.size(),
                     " ranks are ready");
   }
+  const Attempt& recorded = trial.attempts.back();
+  if (recorded.AskedToStop()) absl::StrAppend(&text, "; saving: ", recorded.stop_reason);
   return absl::StrCat(text, DescribeRanks(state.live, live));
 }
 
@@ -75,6 +77,7 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
 std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
+  if (experiment.paused) return absl::StrCat("experiment is paused by ", experiment.paused_by);
   const auto parked = state.live.parked.find(id);
   if (parked != state.live.parked.end()) return WhyParked(parked->second, trial, now);
   const DemandClass demand = DemandOf(experiment, trial);

@@ -45,6 +45,8 @@ void AddAttempt(Digest& digest, const Attempt& attempt) {
   digest.Add(static_cast<uint64_t>(attempt.running_wall_ms));
   digest.Add(static_cast<uint64_t>(attempt.ended_wall_ms));
   digest.Add(static_cast<uint64_t>(attempt.ran)).Add(static_cast<uint64_t>(attempt.progressed));
+  digest.Add(static_cast<uint64_t>(attempt.uncharged));
+  digest.Add(static_cast<uint64_t>(attempt.stop_why)).Add(attempt.stop_reason);
 }
 
 void AddTrial(Digest& digest, const Trial& trial) {
@@ -90,6 +92,11 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   digest.Add(static_cast<uint64_t>(experiment.ended_wall_ms));
   digest.Add(static_cast<uint64_t>(experiment.cancel_requested));
   digest.Add(uint64_t{experiment.planned}).Add(static_cast<uint64_t>(experiment.search_ended));
+  digest.Add(static_cast<uint64_t>(experiment.paused)).Add(experiment.paused_by);
+  digest.Add(experiment.edits.size());
+  for (const Edit& edit : experiment.edits) {
+    digest.Add(static_cast<uint64_t>(edit.wall_ms)).Add(edit.who).Add(edit.what);
+  }
   digest.Add(experiment.search_end).Add(experiment.resolved.SerializeAsString());
   digest.Add(experiment.resolved_paths.size());
   for (const std::string& path : experiment.resolved_paths) digest.Add(path);

@@ -201,6 +201,12 @@ absl::StatusOr<v1::GetExperimentResponse> Query(const State& state,
   *response.mutable_spec() = experiment.spec;
   response.set_file_name(experiment.file_name);
   response.set_file_text(experiment.file_text);
+  for (const Edit& edit : experiment.edits) {
+    v1::ExperimentEdit& shown = *response.add_edits();
+    shown.set_wall_ms(edit.wall_ms);
+    shown.set_who(edit.who);
+    shown.set_what(edit.what);
+  }
   return response;
 }
 

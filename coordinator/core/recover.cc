@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "common/status.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/resolved.h"
@@ -56,6 +57,8 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   // such as how often it is retried, is as the experiment says.
   absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
   attempt.spec = spec.ok() ? *std::move(spec) : experiment.spec.base();
+  // The orders that said so may not have left before the end of the last process.
+  attempt.saving = recorded.AskedToStop() && !Mutated(Mutant::kStopForgotten);
   ArmAttempt(state.live, attempt);
 }
 

@@ -19,10 +19,11 @@
 namespace dt {
 namespace {
 
-void SetGates(State& state, ExperimentId id) {
+// After the number of its active trials has changed.
+void FollowActive(State& state, ExperimentId id) {
   const Experiment* experiment = FindExperiment(state.durable, id);
   if (experiment == nullptr || experiment->spec.search().max_concurrent() == 0) return;
-  for (auto& [demand, queue] : state.live.queues) queue.SetGate(id, GateOf(*experiment));
+  SetGates(state, id);
 }
 
 // Where a trial goes on from, and why there.
@@ -93,7 +94,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
 
   LiveAttempt& placed =
       AddLiveAttempt(turn.state, number, Preparing{turn.now.steady}, decision.gang);
-  SetGates(turn.state, id.experiment);
+  FollowActive(turn.state, id.experiment);
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
@@ -164,7 +165,14 @@ std::optional<TrialId> HeadOf(const LiveState& live, DeviceKind device) {
   return head;
 }
 
+void SetGates(State& state, ExperimentId id) {
+  const Gate gate = GateOf(GetExperiment(state.durable, id));
+  for (auto& [demand, queue] : state.live.queues) queue.SetGate(id, gate);
+  state.live.placement_due = true;
+}
+
 Gate GateOf(const Experiment& experiment) {
+  if (experiment.paused && !Mutated(Mutant::kPausedStarts)) return Gate::kClosed;
   const int32_t most = experiment.spec.search().max_concurrent();
   return most == 0 || experiment.active < static_cast<uint32_t>(most) ? Gate::kOpen : Gate::kClosed;
 }
@@ -257,7 +265,7 @@ void NoteInactive(State& state, TrialId id) {
     found->second.active.erase(id.trial);
     if (found->second.active.empty()) state.live.experiments.erase(found);
   }
-  SetGates(state, id.experiment);
+  FollowActive(state, id.experiment);
   state.live.placement_due = true;
 }
 

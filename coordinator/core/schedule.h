@@ -29,6 +29,8 @@ void NoteInactive(State& state, TrialId id);
 // Tries that many at most; what is left stays due, and a Tick goes on with it at once.
 void PlacePending(Turn& turn, int trials_max);
 Gate GateOf(const Experiment& experiment);
+// Its trials that wait may go, or may not, by what is recorded now.
+void SetGates(State& state, ExperimentId id);
 // The first trial in line for this device kind that the connected workers could fit.
 std::optional<TrialId> HeadOf(const LiveState& live, DeviceKind device);
 

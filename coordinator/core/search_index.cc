@@ -193,6 +193,8 @@ void Reindex(State& state, const v1::Record& record) {
     case v1::Record::kCancelRequested:
     case v1::Record::kSearchEnded:
     case v1::Record::kNumbersSkipped:
+    case v1::Record::kStopRequested:
+    case v1::Record::kExperimentChanged:
     case v1::Record::FACT_NOT_SET:
       return;
   }

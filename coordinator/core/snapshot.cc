@@ -34,6 +34,9 @@ void Save(const Attempt& attempt, v1::SnapshotAttempt& out) {
   out.set_ended_wall_ms(attempt.ended_wall_ms);
   out.set_ran(attempt.ran);
   out.set_progressed(attempt.progressed);
+  out.set_uncharged(attempt.uncharged);
+  out.set_stop_why(static_cast<uint32_t>(attempt.stop_why));
+  out.set_stop_reason(attempt.stop_reason);
 }
 
 void Save(const Trial& trial, v1::SnapshotTrial& out) {
@@ -97,6 +100,14 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
   out.set_planned(experiment.planned);
   out.set_search_ended(experiment.search_ended);
   out.set_search_end(experiment.search_end);
+  out.set_paused(experiment.paused);
+  out.set_paused_by(experiment.paused_by);
+  for (const Edit& edit : experiment.edits) {
+    v1::SnapshotEdit& saved = *out.add_edits();
+    saved.set_wall_ms(edit.wall_ms);
+    saved.set_who(edit.who);
+    saved.set_what(edit.what);
+  }
   *out.mutable_resolved() = experiment.resolved;
   for (const std::string& path : experiment.resolved_paths) out.add_resolved_paths(path);
   out.set_pending(experiment.pending);
@@ -134,6 +145,9 @@ absl::StatusOr<Attempt> Load(v1::SnapshotAttempt& saved) {
   attempt.ended_wall_ms = saved.ended_wall_ms();
   attempt.ran = saved.ran();
   attempt.progressed = saved.progressed();
+  attempt.uncharged = saved.uncharged();
+  attempt.stop_why = static_cast<v1::StopRequested::Why>(saved.stop_why());
+  attempt.stop_reason = std::move(*saved.mutable_stop_reason());
   return attempt;
 }
 
@@ -193,6 +207,12 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
   experiment.planned = saved.planned();
   experiment.search_ended = saved.search_ended();
   experiment.search_end = std::move(*saved.mutable_search_end());
+  experiment.paused = saved.paused();
+  experiment.paused_by = std::move(*saved.mutable_paused_by());
+  for (v1::SnapshotEdit& each : *saved.mutable_edits()) {
+    experiment.edits.push_back(
+        {each.wall_ms(), std::move(*each.mutable_who()), std::move(*each.mutable_what())});
+  }
   experiment.resolved = std::move(*saved.mutable_resolved());
   experiment.resolved_paths = {saved.resolved_paths().begin(), saved.resolved_paths().end()};
   experiment.pending = saved.pending();

@@ -89,6 +89,8 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kRungDecided:
     case v1::Record::kCancelRequested:
     case v1::Record::kNumbersSkipped:
+    case v1::Record::kStopRequested:
+    case v1::Record::kExperimentChanged:
     case v1::Record::FACT_NOT_SET:
       return;
   }

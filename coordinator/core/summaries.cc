@@ -183,6 +183,8 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_stopped_early(experiment.stopped_early);
   summary.set_planned_trials(experiment.planned);
   summary.set_search_end(experiment.search_end);
+  summary.set_paused(experiment.paused);
+  summary.set_paused_by(experiment.paused_by);
   summary.set_progress_ratio(Progress(state, experiment));
   summary.set_submitted_wall_ms(experiment.submitted_wall_ms);
   summary.set_ended_wall_ms(experiment.ended_wall_ms);

@@ -44,7 +44,8 @@ Batch MakeBatch(const std::vector<TurnEffects>& turns) {
 bool Alarms(const v1::Record& record) {
   if (!record.has_attempt_ended()) return false;
   const v1::Cause cause = record.attempt_ended().cause();
-  if (cause == v1::CAUSE_PREEMPTED) return false;  // somebody's act
+  // Somebody's act.
+  if (cause == v1::CAUSE_PREEMPTED || record.attempt_ended().uncharged()) return false;
   switch (ConsequenceOf(cause)) {
     case Consequence::kFinishes:
     case Consequence::kCancels:

@@ -140,6 +140,8 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kRungDecided:
     case v1::Record::kSearchEnded:
     case v1::Record::kNumbersSkipped:
+    case v1::Record::kStopRequested:
+    case v1::Record::kExperimentChanged:
     case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
     case v1::Record::FACT_NOT_SET:
       return;

@@ -16,6 +16,7 @@
 #include "coordinator/loop/entropy.h"
 #include "coordinator/rpc/submitted_file.h"
 #include "coordinator/rpc/wire.h"
+#include "grpc/grpc_security_constants.h"
 
 namespace dt {
 namespace {
@@ -46,6 +47,16 @@ absl::Status Begin(const grpc::CallbackServerContext& context, const grpc::ByteB
                    google::protobuf::Message& request) {
   DT_RETURN_IF_ERROR(CheckDeadline(context));
   return ReadMessage(bytes, request);
+}
+
+// Who asks: by the certificate, where there is one; else as the client says.
+template <typename Request>
+void AddCaller(const grpc::CallbackServerContext&, Request&) {}
+void AddCaller(const grpc::CallbackServerContext& context, v1::ChangeRequest& request) {
+  const auto peer = context.auth_context();
+  if (peer == nullptr || !peer->IsPeerAuthenticated()) return;
+  const auto names = peer->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+  if (!names.empty()) request.set_who(std::string(names[0].data(), names[0].size()));
 }
 
 absl::Status Busy(const char* what) {
@@ -97,6 +108,7 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
     call.Finish(status);
     return call.reactor();
   }
+  AddCaller(*context, request);
   ClientCall event;
   event.request = std::move(request);
   Ask(std::move(event), [this, call, response](const absl::Status& status, auto message) {
@@ -196,6 +208,7 @@ DT_FORWARD(ListCheckpoints)
 DT_FORWARD(ExplainTrial)
 DT_FORWARD(Cancel)
 DT_FORWARD(Retry)
+DT_FORWARD(Change)
 DT_FORWARD(Delete)
 DT_FORWARD(GetStatus)
 #undef DT_FORWARD

@@ -36,7 +36,8 @@ using RawReads = v1::Control::WithRawCallbackMethod_ReadMetrics<
     v1::Control::WithRawCallbackMethod_ReadLogs<Base>>;
 template <typename Base>
 using RawActs = v1::Control::WithRawCallbackMethod_Submit<v1::Control::WithRawCallbackMethod_Cancel<
-    v1::Control::WithRawCallbackMethod_Retry<v1::Control::WithRawCallbackMethod_Delete<Base>>>>;
+    v1::Control::WithRawCallbackMethod_Retry<v1::Control::WithRawCallbackMethod_Change<
+        v1::Control::WithRawCallbackMethod_Delete<Base>>>>>;
 template <typename Base>
 using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
     v1::Control::WithRawCallbackMethod_GetExperiment<v1::Control::WithRawCallbackMethod_ListTrials<
@@ -71,6 +72,7 @@ class ControlService final
   Reactor* ReadLogs(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Cancel(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Retry(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Change(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Delete(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetStatus(Context* context, const Bytes* request, Bytes* response) override;
 

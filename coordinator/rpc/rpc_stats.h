@@ -26,14 +26,15 @@ enum class Method {
   kReadLogs,
   kCancel,
   kRetry,
+  kChange,
   kDelete,
   kGetStatus,
   kSession,
 };
-inline constexpr std::array<const char*, 14> kMethodNames = {
+inline constexpr std::array<const char*, 15> kMethodNames = {
     "Submit",          "ListExperiments", "GetExperiment", "ListTrials", "ListWorkers",
     "ListCheckpoints", "ExplainTrial",    "ReadMetrics",   "ReadLogs",   "Cancel",
-    "Retry",           "Delete",          "GetStatus",     "Session"};
+    "Retry",           "Change",          "Delete",        "GetStatus",  "Session"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",

@@ -75,7 +75,49 @@ void Checker::CheckBounds(const State& state) {
   if (!state.live.orders_due.empty()) Complain("8: orders are due after a step");
 }
 
+// 12: a request to stop that is recorded reaches its gang, whichever process recorded it.
+void Checker::CheckSaving(const State& state) {
+  for (const auto& [token, attempt] : state.live.attempts) {
+    const Attempt* recorded = FindAttempt(state.durable, attempt->id);
+    if (recorded == nullptr || !attempt->Open()) continue;
+    if (recorded->AskedToStop() && !attempt->saving) {
+      Complain(absl::StrCat("12: attempt ", ToString(attempt->id),
+                            " was asked to stop, and its gang is not told"));
+    }
+  }
+}
+
+// 12: what is paused starts nothing, and a stop that was asked for costs nothing.
+void Checker::CheckEdits(const v1::Record& record) {
+  if (record.has_experiment_changed()) {
+    const v1::ExperimentChanged& fact = record.experiment_changed();
+    if (fact.has_pause()) paused_.insert(fact.experiment());
+    if (fact.has_resume()) paused_.erase(fact.experiment());
+  } else if (record.has_stop_requested()) {
+    const v1::StopRequested& fact = record.stop_requested();
+    asked_.insert({{fact.experiment(), fact.trial()}, fact.attempt()});
+  } else if (record.has_attempt_started()) {
+    const v1::AttemptStarted& fact = record.attempt_started();
+    if (!paused_.contains(fact.experiment())) return;
+    Complain(absl::StrCat("12: experiment ", fact.experiment(), " is paused and starts trial ",
+                          fact.trial()));
+  } else if (record.has_attempt_ended()) {
+    const v1::AttemptEnded& fact = record.attempt_ended();
+    const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
+    const Consequence consequence = ConsequenceOf(fact.cause());
+    const bool asked = asked_.contains(id) || fact.cause() == v1::CAUSE_PREEMPTED;
+    const bool another =
+        consequence == Consequence::kRetriesCrash || consequence == Consequence::kRetriesLoss;
+    if (!asked || !another || fact.attempt() >= limits::kAttemptsPerTrial) return;
+    const bool free = fact.uncharged() && fact.retry_after_ms() >= 0;
+    if (free && (fact.retry_after_ms() == 0 || !asked_.contains(id))) return;
+    Complain(absl::StrCat("12: attempt ", ToString(id), " was asked to stop, and its end as ",
+                          View(Name(fact.cause())), " is charged"));
+  }
+}
+
 void Checker::AfterStep(const State& state, const Effects& effects) {
+  CheckSaving(state);
   CheckLeases(state);
   CheckBounds(state);
   CheckSteps(state);
@@ -169,6 +211,7 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
     }
     for (const v1::Record& record : effects.records) {
       CheckRecord(record);
+      CheckEdits(record);
       if (!record.has_checkpoint()) continue;
       const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
       const auto storage = storages.find(ref.storage_id());
@@ -204,7 +247,7 @@ void Checker::CheckReplayed(const DurableState& replayed, const std::string& has
   for (const auto& [id, trials] : acknowledged_) {
     const Experiment* experiment = FindExperiment(replayed, id);
     if (Deleted(id) && experiment == nullptr) continue;
-    if (experiment == nullptr || experiment->planned != trials) {
+    if (experiment == nullptr || experiment->planned < trials) {
       Complain(absl::StrCat("4: experiment ", id, " was acknowledged and is not in the journal"));
     }
   }
@@ -216,7 +259,8 @@ void Checker::CheckRequeues(const Experiment& experiment) {
   for (const Trial& trial : experiment.trials) {
     size_t without_progress = 0;
     for (const Attempt& attempt : trial.attempts) {
-      without_progress = attempt.progressed ? 0 : without_progress + 1;
+      if (attempt.progressed) without_progress = 0;
+      if (!attempt.progressed && !attempt.uncharged) ++without_progress;
       // Crashes and losses have a budget each; a person's retry starts both anew, at most twice.
       if (without_progress > 3 * (2 * most + 2)) {
         Complain(absl::StrCat("2: ", without_progress, " attempts without progress"));

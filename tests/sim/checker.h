@@ -60,6 +60,8 @@ class Checker {
   void CheckBounds(const State& state);
   void CheckSteps(const State& state);  // whatever a worker says
   void CheckRequeues(const Experiment& experiment);
+  void CheckEdits(const v1::Record& record);
+  void CheckSaving(const State& state);
 
   const Workers workers_;
   std::string violation_;
@@ -69,6 +71,8 @@ class Checker {
   std::map<AttemptId, std::set<uint64_t>> evaluated_;
   std::map<ExperimentId, uint32_t> acknowledged_;
   std::set<ExperimentId> deleted_;
+  std::set<ExperimentId> paused_;
+  std::set<AttemptId> asked_;  // to save and end
   uint64_t rows_stored_ = 0;
 };
 

@@ -41,6 +41,7 @@ class Reader {
   std::string TakeAdded(const v1::TrialsAdded& fact) {
     const Experiment* experiment = FindExperiment(state_.durable, fact.experiment());
     if (experiment == nullptr) return "S2: trials are added to no experiment";
+    if (fact.origin() == v1::TrialsAdded::EXTENDED) return TakeExtension(*experiment, fact);
     if (experiment->trials.size() + fact.trials_size() > experiment->planned) {
       return absl::StrCat("S2: experiment ", experiment->id, " has more trials than planned");
     }
@@ -66,6 +67,34 @@ class Reader {
     for (const v1::Assignment& value : added) values += value.SerializeAsString();
     if (!tried_[experiment->id].insert(values).second) {
       return absl::StrCat("S2: experiment ", experiment->id, " proposes the same twice");
+    }
+    return "";
+  }
+
+  // Trials that a person asked for are those that the larger experiment would have begun with.
+  std::string TakeExtension(const Experiment& experiment, const v1::TrialsAdded& fact) {
+    const auto all = spec::Expand(experiment.spec);
+    const std::string name = absl::StrCat("S2: experiment ", experiment.id, " is extended ");
+    if (!all.ok()) return name + std::string(all.status().message());
+    if (all->size() != experiment.trials.size() + fact.trials_size()) {
+      return absl::StrCat(name, "to a number of trials other than ", all->size());
+    }
+    State anew;
+    anew.durable.journal_id = state_.durable.journal_id;
+    anew.durable.experiments[experiment.id] = experiment;
+    v1::Record record;
+    *record.mutable_trials_added() = fact;
+    if (!Apply(anew.durable, record).ok()) return name + "by what cannot be applied";
+    const Experiment& larger = anew.durable.experiments[experiment.id];
+    for (size_t i = 0; i < all->size(); ++i) {
+      const v1::ExpandedTrial known = ExpandedOf(larger, larger.trials[i]);
+      const auto& expected = (*all)[i].assignments();
+      const bool same = std::equal(expected.begin(), expected.end(), known.assignments().begin(),
+                                   known.assignments().end(),
+                                   [](const v1::Assignment& a, const v1::Assignment& b) {
+                                     return a.SerializeAsString() == b.SerializeAsString();
+                                   });
+      if (!same) return absl::StrCat(name, "with another trial ", i + 1);
     }
     return "";
   }

@@ -44,7 +44,8 @@ Outcome World::Run() {
   InjectFaults();
   WatchOrphans();
   Every(absl::Seconds(3), [this] {
-    if (options_.meddle && !healed_) Meddle();
+    if (healed_) return OpenGates();
+    if (options_.meddle) Meddle();
   });
   scheduler_.After(options_.safety, [this] { Heal(); });
   const absl::Duration limit = scheduler_.Now().steady + options_.safety + kPatience;
@@ -141,7 +142,7 @@ void World::TakeSubmitted(size_t index, const Reply& reply) {
   checker_.NoteAcknowledged(known, response.trials());
 }
 
-// A person cancels, retries, repeats a submission, or asks.
+// A person cancels, retries, repeats a submission, changes an experiment, or asks.
 void World::Meddle() {
   Wish& wish = wishes_[dice_.Pick(wishes_.size())];
   if (wish.experiment == 0 || checker_.Deleted(wish.experiment)) return;
@@ -169,6 +170,10 @@ void World::Meddle() {
       coordinator_.Call(wish.request,
                         [this, index](const Reply& reply) { TakeSubmitted(index, reply); });
       return;
+    case 4:
+    case 5:
+    case 6:
+      return ChangeOne(wish.experiment);
     default: {
       v1::ExplainTrialRequest request;
       request.set_experiment(wish.experiment);
@@ -180,6 +185,47 @@ void World::Meddle() {
         checker_.Complain("an acknowledged trial cannot be explained");
       });
     }
+  }
+}
+
+// Refused, and without a trace, once it has ended.
+void World::ChangeOne(ExperimentId experiment) {
+  v1::ChangeRequest request;
+  request.set_experiment(experiment);
+  request.set_who("ann");
+  switch (dice_.Pick(6)) {
+    case 0:
+      request.mutable_resume();
+      break;
+    case 1:
+      request.set_max_concurrent(static_cast<uint32_t>(dice_.Pick(4)));
+      break;
+    case 2:
+      request.set_max_trials(static_cast<uint32_t>(dice_.Between(1, 20)));
+      break;
+    default:
+      request.mutable_pause()->set_let_run(dice_.Chance(0.3));
+  }
+  coordinator_.Call(request, [](const Reply&) {});
+  if (!request.has_pause()) return;
+  scheduler_.After(dice_.Between(absl::Seconds(1), absl::Seconds(20)), [this, experiment] {
+    v1::ChangeRequest resume;
+    resume.set_experiment(experiment);
+    resume.mutable_resume();
+    coordinator_.Call(resume, [](const Reply&) {});
+  });
+}
+
+// Nobody meddles any more: whatever is still paused goes on, so that everything can end.
+void World::OpenGates() {
+  if (!coordinator_.up()) return;
+  for (const Wish& wish : wishes_) {
+    const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);
+    if (experiment == nullptr || !experiment->paused) continue;
+    v1::ChangeRequest request;
+    request.set_experiment(wish.experiment);
+    request.mutable_resume();
+    coordinator_.Call(request, [](const Reply&) {});
   }
 }
 

@@ -39,6 +39,8 @@ class World {
   void Submit(size_t wish);
   void TakeSubmitted(size_t wish, const Reply& reply);
   void Meddle();
+  void ChangeOne(ExperimentId experiment);
+  void OpenGates();
   void DeleteWhenEnded(ExperimentId experiment);
   void Every(absl::Duration period, std::function<void()> what);
   void InjectFaults();

@@ -265,6 +265,39 @@ grpc::Status FakeControl::Retry(Context*, const v1::RetryRequest* request,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeControl::Change(Context*, const v1::ChangeRequest* request,
+                                 v1::ChangeResponse* response) {
+  absl::MutexLock lock(&mutex_);
+  if (grpc::Status status = Begin("Change"); !status.ok()) return status;
+  Experiment* found = Find(*request);
+  if (found == nullptr) return NotFound(absl::StrCat("experiment ", request->experiment()));
+  world_.changes.push_back(*request);
+  v1::ExperimentSummary& summary = *found->found.mutable_summary();
+  response->set_experiment(summary.experiment());
+  if (request->has_max_concurrent()) {
+    v1::Search& search = *found->found.mutable_spec()->mutable_search();
+    const auto most = static_cast<int32_t>(request->max_concurrent());
+    response->set_changed(search.max_concurrent() != most);
+    search.set_max_concurrent(most);
+    return grpc::Status::OK;
+  }
+  if (request->has_max_trials()) {
+    response->set_changed(summary.planned_trials() != request->max_trials());
+    response->set_trials(request->max_trials());
+    summary.set_planned_trials(request->max_trials());
+    return grpc::Status::OK;
+  }
+  response->set_changed(summary.paused() != request->has_pause());
+  summary.set_paused(request->has_pause());
+  summary.set_paused_by(request->who());
+  if (request->has_pause() && !request->pause().let_run()) {
+    for (const v1::TrialSummary& trial : found->trials) {
+      if (trial.state() == v1::TRIAL_RUNNING) response->set_stopping(response->stopping() + 1);
+    }
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeControl::Delete(Context*, const v1::DeleteRequest* request,
                                  v1::DeleteResponse* response) {
   absl::MutexLock lock(&mutex_);

@@ -41,6 +41,7 @@ class FakeControl final : public v1::Control::Service {
     std::vector<v1::ListTrialsRequest> trial_lists;
     std::vector<v1::CancelRequest> cancellations;
     std::vector<v1::RetryRequest> retries;
+    std::vector<v1::ChangeRequest> changes;
     std::vector<v1::DeleteRequest> deletions;
     int page_limit = 1000;  // small: every list needs several calls
   };
@@ -76,6 +77,7 @@ class FakeControl final : public v1::Control::Service {
   grpc::Status ReadLogs(Context*, const v1::ReadLogsRequest*, v1::ReadLogsResponse*) override;
   grpc::Status Cancel(Context*, const v1::CancelRequest*, v1::CancelResponse*) override;
   grpc::Status Retry(Context*, const v1::RetryRequest*, v1::RetryResponse*) override;
+  grpc::Status Change(Context*, const v1::ChangeRequest*, v1::ChangeResponse*) override;
   grpc::Status Delete(Context*, const v1::DeleteRequest*, v1::DeleteResponse*) override;
   grpc::Status GetStatus(Context*, const v1::GetStatusRequest*, v1::GetStatusResponse*) override;
 

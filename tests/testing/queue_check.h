@@ -49,7 +49,7 @@ inline std::string MisplacedIn(const State& state) {
   for (const auto& [number, experiment] : state.durable.experiments) {
     if (std::string miscount = MiscountOf(experiment); !miscount.empty()) return miscount;
     const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
-    const bool open = most == 0 || experiment.active < most;
+    const bool open = !experiment.paused && (most == 0 || experiment.active < most);
     // Waits in one place, and is first of its kind of device if nobody is before it.
     const auto take = [&](TrialId id, const DemandClass& demand) -> std::string {
       ++pending;

@@ -167,7 +167,7 @@ void AgentTurn::TakeFrame(const frames::CheckpointRemoved& frame) {
 
 std::string AgentTurn::WhySaved(const LocalAttempt& attempt) const {
   if (attempt.stop == StopReason::kDraining) return "the worker was told to shut down";
-  if (attempt.stop == StopReason::kGangSaves) return "another worker of the gang shuts down";
+  if (attempt.stop == StopReason::kGangSaves) return "its gang was told to save";
   return absl::StrCat("no coordinator for ", Seconds(s_.options.disconnect_grace));
 }
 

@@ -210,6 +210,58 @@ TEST_F(CommandTest, RetryNeedsToKnowWhichTrials) {
   EXPECT_EQ(Run({"retry", "12/1", "--failed"}).out, "trial 12/1: nothing to run again\n");
 }
 
+TEST_F(CommandTest, PauseSaysWhoAsksAndWhatStopsAndResumeTakesItBack) {
+  AddExperiment(12, 3);
+  environment_["USER"] = "ann";
+  control_.Edit(
+      [this](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_RUNNING); });
+  const std::string paused = Run({"pause", "12"}).out;
+  EXPECT_TRUE(Has(paused, "experiment 12 is paused; ")) << paused;
+  EXPECT_TRUE(Has(paused, " saving and stopping\n")) << paused;
+  EXPECT_EQ(control_.Snapshot().changes.at(0).who(), "ann");
+  EXPECT_TRUE(Has(Run({"describe", "12"}).out, "by ann"));
+  EXPECT_EQ(Run({"pause", "12", "--let-run"}).out, "experiment 12 was paused already\n");
+  EXPECT_TRUE(control_.Snapshot().changes.at(1).pause().let_run());
+  EXPECT_EQ(Run({"resume", "last"}).out, "experiment 12 goes on\n");
+  EXPECT_EQ(Run({"resume", "12"}).out, "experiment 12 was not paused\n");
+}
+
+TEST_F(CommandTest, SetChangesHowManyTrialsRunAtOnce) {
+  AddExperiment(12, 3);
+  EXPECT_EQ(Run({"set", "12", "max_concurrent=8"}).out,
+            "experiment 12: at most 8 trials at once\n");
+  EXPECT_EQ(control_.Snapshot().changes.at(0).max_concurrent(), 8u);
+  EXPECT_EQ(Run({"set", "12", "max_concurrent=0"}).out,
+            "experiment 12: any number of trials at once\n");
+  const Ran wrong = Run({"set", "12", "max_concurrent=-1"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(Has(wrong.err, "max_concurrent is '-1'; it must be a whole number")) << wrong.err;
+  EXPECT_EQ(Run({"set", "12", "batch_size=8"}).code, 2);
+  EXPECT_EQ(control_.Snapshot().changes.size(), 2u);
+}
+
+TEST_F(CommandTest, ExtendSaysHowManyTrialsThereAreToBe) {
+  AddExperiment(12, 3);
+  EXPECT_EQ(Run({"extend", "12", "--max-trials", "100"}).out, "experiment 12: 100 trials in all\n");
+  EXPECT_EQ(Run({"set", "12", "max_trials=100"}).out,
+            "experiment 12: 100 trials in all, as before\n");
+  EXPECT_EQ(control_.Snapshot().changes.at(0).max_trials(), 100u);
+  EXPECT_EQ(Run({"extend", "12"}).code, 2);
+}
+
+TEST_F(CommandTest, DescribeShowsWhoChangedWhatAndWhen) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    v1::ExperimentEdit& edit = *world.experiments.at(12).found.add_edits();
+    edit.set_wall_ms(1700000000000);
+    edit.set_who("bob");
+    edit.set_what("max_concurrent 1, now 8");
+  });
+  const std::string out = Run({"describe", "12"}).out;
+  EXPECT_TRUE(Has(out, "bob")) << out;
+  EXPECT_TRUE(Has(out, "max_concurrent 1, now 8")) << out;
+}
+
 TEST_F(CommandTest, DeleteAsksOnATerminalAndNeedsYesElsewhere) {
   AddExperiment(12, 1);
   EXPECT_EQ(Run({"delete", "12", "--yes"}).code, 6) << "it has not ended";

@@ -76,6 +76,8 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
       {"plot", "12"},
       {"cancel", "12"},
       {"retry", "12", "--failed"},
+      {"pause", "12"},
+      {"set", "12", "max_concurrent=2"},
       {"data", "tokenize", "--output", folder_ / "shards", folder_ / "text"},
       {"version"},
       {"completion", "bash"},

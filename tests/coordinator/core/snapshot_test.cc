@@ -46,6 +46,9 @@ Trial FullTrial() {
   attempt.ended_wall_ms = 27;
   attempt.ran = true;
   attempt.progressed = true;
+  attempt.uncharged = true;
+  attempt.stop_why = v1::StopRequested::PAUSED;
+  attempt.stop_reason = "experiment is paused by ann";
   return trial;
 }
 
@@ -73,6 +76,9 @@ DurableState FullState() {
   experiment.planned = 8;
   experiment.search_ended = true;
   experiment.search_end = "the budget is spent";
+  experiment.paused = true;
+  experiment.paused_by = "ann";
+  experiment.edits.push_back({28, "ann", "paused"});
   experiment.resolved.set_seed(9);
   experiment.resolved_paths = {"optimizer.lr", "seed"};
   experiment.trials.resize(2);

@@ -271,6 +271,38 @@ TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
   EXPECT_FALSE(uncertified->GetStatus(&without, {}, &response).ok());
 }
 
+// Answers every change with the name of who asked for it, as the core is told.
+void AnswerWho(Event& event, Publisher& publisher) {
+  const auto& call = std::get<ClientCall>(event.what);
+  const std::string& who = std::get<v1::ChangeRequest>(call.request).who();
+  publisher.Answer({call.reply, absl::AbortedError(who), nullptr});
+}
+
+std::string AskWho(v1::Control::Stub& control) {
+  v1::ChangeRequest request;
+  request.set_who("ann");
+  request.mutable_pause();
+  v1::ChangeResponse response;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  return control.Change(&context, request, &response).error_message();
+}
+
+TEST_F(RpcTest, WhoChangesAnExperimentIsWhoTheClientSays) {
+  Serve();
+  Script(AnswerWho);
+  EXPECT_EQ(AskWho(*control_), "ann");
+}
+
+TEST_F(RpcTest, ACertificateSaysWhoChangesAnExperiment) {
+  const testing::TempFolder folder;
+  const auto tls = MakeCertificate(folder.path(), "IP:127.0.0.1");
+  if (!tls) GTEST_SKIP() << kNoOpenssl;
+  Serve("127.0.0.1:0", *tls);
+  Script(AnswerWho);
+  EXPECT_EQ(AskWho(*control_), "localhost");
+}
+
 TEST_F(RpcTest, ACertificateThatNamesAWorkerSpeaksForNoOther) {
   const testing::TempFolder folder;
   const auto tls = MakeCertificate(folder.path(), "IP:127.0.0.1,URI:dtrain://worker/host");

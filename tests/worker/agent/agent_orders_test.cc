@@ -351,7 +351,7 @@ TEST_F(AgentTest, AGangWhoseMemberLeavesSavesAndStopsHereToo) {
   Say(frames::Idle{});
   const v1::Ended end = OnlyEnd();
   EXPECT_EQ(end.cause(), v1::CAUSE_PREEMPTED);
-  EXPECT_NE(end.message().find("another worker of the gang"), std::string::npos) << end.message();
+  EXPECT_NE(end.message().find("its gang was told to save"), std::string::npos) << end.message();
   EXPECT_FALSE(LastReport().draining());
 }
 

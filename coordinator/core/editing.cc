@@ -1,0 +1,183 @@
+#include "coordinator/core/editing.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "common/text.h"
+#include "coordinator/core/orders.h"
+#include "coordinator/core/queries.h"
+#include "coordinator/core/resolved.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/search_index.h"
+#include "spec/search.h"
+
+namespace dt {
+namespace {
+
+std::string PausedBy(const Experiment& experiment) {
+  return absl::StrCat("experiment is paused by ", experiment.paused_by);
+}
+
+// A search that is to try more than before.
+absl::Status CheckMayExtend(const Experiment& experiment, uint32_t max_trials) {
+  const auto refused = [&experiment](const std::string& why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", experiment.id, " cannot be extended: ", why));
+  };
+  const auto now = static_cast<uint32_t>(experiment.spec.search().max_trials());
+  if (spec::SamplerOf(experiment.spec) == spec::Sampler::kGrid) {
+    return refused("a grid ends with its combinations; submit another with more values");
+  }
+  if (experiment.cancel_requested) return refused("it was cancelled; submit another");
+  if (experiment.search_ended) {
+    return refused(absl::StrCat("its search has ended: ", experiment.search_end));
+  }
+  if (max_trials < now) {
+    return absl::InvalidArgumentError(absl::StrCat("max_trials ", max_trials, " is below the ", now,
+                                                   " that experiment ", experiment.id,
+                                                   " has; it can only be raised"));
+  }
+  const uint64_t most = limits::kTrialsPerExperiment / ReplicatesOf(experiment);
+  if (max_trials <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "max_trials ", max_trials, " is above the limit of ", most, " for this experiment"));
+}
+
+absl::Status CheckMayChange(const Experiment& experiment, const v1::ChangeRequest& request) {
+  if (request.change_case() == v1::ChangeRequest::CHANGE_NOT_SET) {
+    return absl::InvalidArgumentError(
+        "change what? set pause, resume, max_concurrent or max_trials (dtctl pause EXP)");
+  }
+  if (request.has_max_trials()) return CheckMayExtend(experiment, request.max_trials());
+  if (request.has_max_concurrent() && request.max_concurrent() > limits::kTrialsPerExperiment) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_concurrent ", request.max_concurrent(), " is above the limit of ",
+                     limits::kTrialsPerExperiment, "; 0 is no limit"));
+  }
+  // One that ended while it was paused may be resumed, so that a retry of its trials can go on.
+  if (experiment.AllEnded() && !request.has_resume()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", experiment.id,
+                     " has ended, and nothing of it is left to change; submit another"));
+  }
+  return absl::OkStatus();
+}
+
+bool IsSoAlready(const Experiment& experiment, const v1::ChangeRequest& request) {
+  if (request.has_pause()) return experiment.paused;
+  if (request.has_resume()) return !experiment.paused;
+  if (request.has_max_trials()) {
+    return static_cast<uint32_t>(experiment.spec.search().max_trials()) == request.max_trials();
+  }
+  return static_cast<uint32_t>(experiment.spec.search().max_concurrent()) ==
+         request.max_concurrent();
+}
+
+v1::Record FactOf(const Experiment& experiment, const v1::ChangeRequest& request) {
+  v1::Record record;
+  v1::ExperimentChanged& fact = *record.mutable_experiment_changed();
+  fact.set_experiment(experiment.id);
+  const std::string who = CleanText(request.who(), limits::kWhoBytes);
+  fact.set_who(who.empty() ? "somebody" : who);
+  if (request.has_pause()) *fact.mutable_pause() = request.pause();
+  if (request.has_resume()) *fact.mutable_resume() = request.resume();
+  if (request.has_max_concurrent()) fact.set_max_concurrent(request.max_concurrent());
+  if (request.has_max_trials()) fact.set_max_trials(request.max_trials());
+  return record;
+}
+
+// The trials that a larger max_trials would have drawn from the start; none where a search proposes
+// its trials when they have slots.
+absl::StatusOr<v1::Record> FurtherTrials(const Experiment& experiment, uint32_t max_trials) {
+  v1::Record record;
+  v1::TrialsAdded& added = *record.mutable_trials_added();
+  if (Proposes(experiment)) return record;
+  v1::ExperimentSpec larger = experiment.spec;
+  larger.mutable_search()->set_max_trials(static_cast<int32_t>(max_trials));
+  DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> all, spec::Expand(larger));
+  if (all.size() <= experiment.trials.size()) {
+    return absl::FailedPreconditionError(absl::StrCat("experiment ", experiment.id,
+                                                      " cannot be extended: its parameters have no "
+                                                      "more than the ",
+                                                      experiment.trials.size(),
+                                                      " combinations that it has"));
+  }
+  added.set_experiment(experiment.id);
+  added.set_origin(v1::TrialsAdded::EXTENDED);
+  for (size_t i = experiment.trials.size(); i < all.size(); ++i) added.add_trials()->Swap(&all[i]);
+  DT_RETURN_IF_ERROR(KeepResolved(experiment, added));
+  for (v1::ExpandedTrial& trial : *added.mutable_trials()) {
+    if (!trial.choices().empty()) trial.clear_assignments();  // its choices say the same
+  }
+  if (record.ByteSizeLong() <= limits::kRecordBytes) return record;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the further trials take ", record.ByteSizeLong(), " bytes in the journal; the limit is ",
+      limits::kRecordBytes, "; raise max_trials by less at a time"));
+}
+
+void AddTrials(Turn& turn, ExperimentId id, v1::Record further) {
+  if (!further.trials_added().trials().empty()) Journal(turn, further);
+  for (const v1::ExpandedTrial& trial : further.trials_added().trials()) {
+    Enqueue(turn.state, {id, trial.trial()});
+  }
+  KeepTicket(turn.state, id);
+}
+
+// How many gangs are newly asked to save and end.
+uint32_t StopAll(Turn& turn, const Experiment& experiment) {
+  const auto found = turn.live().experiments.find(experiment.id);
+  if (found == turn.live().experiments.end()) return 0;
+  uint32_t asked = 0;
+  for (const uint32_t number : found->second.active) {
+    const Trial& trial = experiment.trials[number - 1];
+    LiveAttempt& attempt = *turn.live().attempts.at(trial.attempts.back().token);
+    if (AskToStop(turn, attempt, v1::StopRequested::PAUSED, PausedBy(experiment))) ++asked;
+  }
+  return asked;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& request) {
+  DT_ASSIGN_OR_RETURN(ExperimentId id,
+                      ResolveExperiment(turn.durable(), request.experiment(), request.last()));
+  const Experiment& experiment = GetExperiment(turn.durable(), id);
+  DT_RETURN_IF_ERROR(CheckMayChange(experiment, request));
+  v1::ChangeResponse response;
+  response.set_experiment(id);
+  if (!IsSoAlready(experiment, request)) {
+    v1::Record further;
+    if (request.has_max_trials()) {
+      DT_ASSIGN_OR_RETURN(further, FurtherTrials(experiment, request.max_trials()));
+    }
+    Journal(turn, FactOf(experiment, request));
+    if (request.has_max_trials()) AddTrials(turn, id, std::move(further));
+    SetGates(turn.state, id);
+    response.set_changed(true);
+  }
+  response.set_trials(experiment.planned);
+  // Also of one whose trials were let run when it was paused.
+  if (request.has_pause() && !request.pause().let_run()) {
+    response.set_stopping(StopAll(turn, experiment));
+  }
+  return response;
+}
+
+bool AskToStop(Turn& turn, LiveAttempt& attempt, v1::StopRequested::Why why,
+               const std::string& reason) {
+  if (!attempt.Open() || FindAttempt(turn.durable(), attempt.id)->AskedToStop()) return false;
+  v1::Record record;
+  SetId(*record.mutable_stop_requested(), attempt.id);
+  record.mutable_stop_requested()->set_why(why);
+  record.mutable_stop_requested()->set_reason(CleanText(reason, limits::kTextBytes));
+  Journal(turn, std::move(record));
+  if (attempt.saving) return true;  // a member drains: its gang saves already
+  attempt.saving = true;
+  MarkMembersDue(turn.live(), attempt);
+  return true;
+}
+
+}  // namespace dt
