@@ -116,12 +116,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
                     experiment.stopped_early() == 0
                         ? ""
                         : absl::StrCat("; ", experiment.stopped_early(), " stopped early"))});
-  if (TrialsInAll(experiment) > experiment.trials()) {
-    AppendFact(
-        lines, "to come",
-        {absl::StrCat("up to ", Plural(TrialsInAll(experiment) - experiment.trials(), "trial"),
-                      ", each proposed when it has slots")});
-  }
+  AppendFact(lines, "to come", {ToComeText(experiment)});
   AppendFact(lines, "search ended", {Printable(experiment.search_end())});
   if (experiment.paused()) {
     AppendFact(lines, "paused", {absl::StrCat("by ", Printable(experiment.paused_by()))});

@@ -54,8 +54,9 @@ SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {
   plan.json = {{"trials", plan.trials}, {"method", spec.search().method()}};
   if (spec.search().method() != "grid") plan.lines.push_back(MethodText(spec));
   if (sampler == spec::Sampler::kBayes) {
-    plan.lines.push_back(absl::StrCat("chosen one by one as results come, after ",
-                                      Plural(expanded, "trial"), " of include"));
+    plan.lines.push_back(
+        absl::StrCat("chosen one by one as results come",
+                     expanded == 0 ? "" : ", after " + Plural(expanded, "trial") + " of include"));
   } else if (sampler == spec::Sampler::kRandom && expanded < asked) {
     plan.lines.push_back(absl::StrCat(FormatCount(expanded), " of the ", FormatCount(asked),
                                       " trials asked for: no other combination was found"));

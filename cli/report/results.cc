@@ -22,7 +22,7 @@ double AboveZero(double value) { return value > 0 && std::isfinite(value) ? valu
 std::string OutcomeOf(const v1::TrialSummary& trial) {
   if (RanOutOfMemory(trial)) return Word(v1::CAUSE_OOM);
   std::string text = StateCell(trial).text;
-  const bool partial = trial.target_steps() > 0 && !Finished(trial) && trial.step() > 0;
+  const bool partial = trial.target_steps() > 0 && !TrainedToItsEnd(trial) && trial.step() > 0;
   if (partial) absl::StrAppend(&text, " ", StepText(trial));
   return text;
 }
@@ -44,7 +44,9 @@ double NumberOf(const v1::Value& value) {
 
 }  // namespace
 
-bool Finished(const v1::TrialSummary& trial) { return trial.state() == v1::TRIAL_FINISHED; }
+bool TrainedToItsEnd(const v1::TrialSummary& trial) {
+  return trial.state() == v1::TRIAL_FINISHED && trial.cause() != v1::CAUSE_STOPPED_EARLY;
+}
 
 bool RanOutOfMemory(const v1::TrialSummary& trial) {
   return trial.state() == v1::TRIAL_FAILED && trial.cause() == v1::CAUSE_OOM;

@@ -21,12 +21,14 @@ struct Result {
   double tokens_per_second = 0;
   double allreduce_ratio = 0;  // part of a step
   double comm_exposed_ratio = 0;
-  std::string outcome;  // "finished", "oom", "failed: nonfinite", "running 20/200"
+  std::string outcome;  // "finished", "oom", "failed: nonfinite", "running 20/200",
+                        // "stopped early 6/54"
 };
 Result ResultOf(const Trial& trial);
 
 // Whether it ended as what it was asked to be, so that its outcome needs no word beside numbers.
-bool Finished(const v1::TrialSummary& trial);
+// One that a rule of its search ended early is finished too, and did not.
+bool TrainedToItsEnd(const v1::TrialSummary& trial);
 bool RanOutOfMemory(const v1::TrialSummary& trial);
 
 // A parameter with more than one value among the trials, and these in order of appearance.

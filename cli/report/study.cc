@@ -33,7 +33,7 @@ std::string GridCell(const Trial& trial, Loss shown, Perplexities perplexities) 
   if (perplexities == Perplexities::kBoth) numbers.push_back(FixedText(result.perplexity_mean));
   numbers.push_back(FixedText(result.seconds_per_epoch));
   const std::string text = absl::StrJoin(numbers, " / ");
-  return Finished(trial.summary) ? text : absl::StrCat(text, " (", result.outcome, ")");
+  return TrainedToItsEnd(trial.summary) ? text : absl::StrCat(text, " (", result.outcome, ")");
 }
 
 // The parameter that figures have as x; null when none is numeric.
@@ -75,7 +75,7 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
     const double y = measure.value(ResultOf(trial));
     if (RanOutOfMemory(trial.summary)) {
       line.floor.push_back(at);
-    } else if (Finished(trial.summary) && std::isfinite(y)) {
+    } else if (TrainedToItsEnd(trial.summary) && std::isfinite(y)) {
       line.points.push_back({at, y});
       ys.push_back(y);
     }
@@ -122,6 +122,8 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
     cells[{ValueAt(trial.summary, down.path), ValueAt(trial.summary, across.path)}] = &trial;
   }
+  // Values drawn from ranges hardly meet: the table would be a diagonal of one trial a row.
+  if (2 * cells.size() < down.texts.size() * across.texts.size()) return std::nullopt;
   const Loss shown = LossShown(trials);
   const Perplexities perplexities = HasMean(trials) ? Perplexities::kBoth : Perplexities::kOne;
   TextTable table;

@@ -17,8 +17,8 @@ constexpr int64_t kSummaryEveryMs = 10000;
 constexpr size_t kProblemsShown = 3;
 constexpr int kShortBar = 5;  // cells, in an ordinary terminal of 80 columns
 // Lines of a frame that are not trials: two of header, the table's own header, blanks, the line of
-// those left out, one that says who waits, problems, the notice.
-constexpr int kOtherLines = 8 + static_cast<int>(kProblemsShown);
+// those left out, that of those to come, one that says who waits, problems, the notice.
+constexpr int kOtherLines = 9 + static_cast<int>(kProblemsShown);
 
 std::string StateGlyph(v1::TrialState state, Glyphs glyphs) {
   const bool unicode = glyphs == Glyphs::kUnicode;
@@ -274,6 +274,9 @@ std::vector<Line> LiveFrame(const LiveState& state, const LiveOptions& options) 
   for (Line& line : LayOut(table, {options.width})) lines.push_back(std::move(line));
   const std::string left_out = LeftOut(state.experiment, shown, options.glyphs);
   if (!left_out.empty()) lines.push_back({{left_out, Style::kDim}});
+  if (const std::string to_come = ToComeText(state.experiment); !to_come.empty()) {
+    lines.push_back({{absl::StrCat("to come: ", to_come), Style::kDim}});
+  }
   const std::vector<Line> remarks = Remarks(state);
   if (!remarks.empty()) lines.emplace_back();
   lines.insert(lines.end(), remarks.begin(), remarks.end());
@@ -349,8 +352,15 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
                      ": "),
         Style::kBold},
        {word.text, word.style},
-       {absl::StrCat(" after ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)))}},
-      {}};
+       {absl::StrCat(" after ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)))}}};
+  if (experiment.stopped_early() > 0) {
+    lines.push_back({{absl::StrCat(FormatCount(experiment.stopped_early()), " of ",
+                                   Plural(experiment.trials(), "trial"), " stopped early")}});
+  }
+  if (!experiment.search_end().empty()) {
+    lines.push_back({{absl::StrCat("The search ended: ", Printable(experiment.search_end()))}});
+  }
+  lines.emplace_back();
   const Table table = ResultTable(results.state, kRowsShown);
   for (Line& line : LayOut(table, {options.width})) lines.push_back(std::move(line));
   if (results.state.trials.size() > kRowsShown) {

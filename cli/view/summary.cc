@@ -84,6 +84,13 @@ uint32_t TrialsInAll(const v1::ExperimentSummary& experiment) {
   return more ? std::max(experiment.trials(), experiment.planned_trials()) : experiment.trials();
 }
 
+std::string ToComeText(const v1::ExperimentSummary& experiment) {
+  const uint32_t all = TrialsInAll(experiment);
+  if (all <= experiment.trials()) return "";
+  return absl::StrCat("up to ", Plural(all - experiment.trials(), "trial"),
+                      ", each proposed when it has slots");
+}
+
 std::string FailedText(const v1::ExperimentSummary& experiment) {
   std::string text = absl::StrCat(FormatCount(experiment.failed()), " failed");
   if (experiment.oom() == 0) return text;
@@ -108,7 +115,7 @@ std::string Bar(double ratio, int width, Glyphs glyphs) {
 }
 
 double Progress(const v1::TrialSummary& trial) {
-  if (trial.state() == v1::TRIAL_FINISHED) return 1;
+  if (trial.state() == v1::TRIAL_FINISHED && trial.cause() != v1::CAUSE_STOPPED_EARLY) return 1;
   if (trial.target_steps() == 0) return 0;
   return std::min(1.0, static_cast<double>(trial.step()) / trial.target_steps());
 }

@@ -26,6 +26,8 @@ Cell StateCell(v1::ExperimentState state);
 // "3 failed", "3 failed: oom", "3 failed, 1 of them oom": running out of memory is a result.
 // Those that its search will still propose among them.
 uint32_t TrialsInAll(const v1::ExperimentSummary& experiment);
+// "up to 3 trials, each proposed when it has slots"; "": none.
+std::string ToComeText(const v1::ExperimentSummary& experiment);
 std::string FailedText(const v1::ExperimentSummary& experiment);
 
 // `ratio` of a bar `width` columns wide; 0 to 1, anything else is clamped.

@@ -240,7 +240,7 @@ schedule: {warmup_steps: 31}
   EXPECT_EQ(ran.out,
             "stdin: valid, 30 trials\n"
             "  asha (bayes), minimize val_loss\n"
-            "  chosen one by one as results come, after 0 trials of include\n"
+            "  chosen one by one as results come\n"
             "  optimizer.lr: 1.0e-5 … 0.01, log\n"
             "  rungs: steps 93, 279 of trial 1's 837\n");
   EXPECT_TRUE(Has(ran.err, "rung 1 (step 31) lies within the 31 steps of warm-up")) << ran.err;

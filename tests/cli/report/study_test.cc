@@ -59,6 +59,33 @@ TEST(StudyGridTest, AWordStandsWhereATrialDidNotFinishAndWhereThereIsNone) {
   EXPECT_EQ(grid->rows[1][1], "excluded");
 }
 
+TEST(StudyGridTest, OneThatWasStoppedEarlySaysSoBesideItsNumbersAndIsInNoFigure) {
+  Experiment study = Study();
+  study.trials[0].summary.set_cause(v1::CAUSE_STOPPED_EARLY);
+  study.trials[0].summary.set_step(20);
+  EXPECT_EQ(ResultOf(study.trials[0]).outcome, "stopped early 20/50");
+  EXPECT_EQ(StudyGrid(study.trials)->rows[0][1], "2.00 / 7.39 / 5.00 (stopped early 20/50)");
+  const auto points_of = [](const std::vector<Figure>& figures) {
+    size_t points = 0;
+    for (const ChartLine& line : std::get<LineChart>(figures.at(0).chart).lines) {
+      points += line.points.size();
+    }
+    return points;
+  };
+  EXPECT_EQ(points_of(StudyFigures(study.trials)) + 1, points_of(StudyFigures(Study().trials)));
+}
+
+TEST(StudyGridTest, ValuesDrawnFromRangesMakeNoGrid) {
+  Experiment study = Study();
+  for (size_t i = 0; i < study.trials.size(); ++i) {
+    v1::TrialSummary& summary = study.trials[i].summary;
+    for (v1::Assignment& one : *summary.mutable_assignments()) {
+      one.mutable_value()->set_number(static_cast<double>(i) + 0.5);
+    }
+  }
+  EXPECT_FALSE(StudyGrid(study.trials).has_value());
+}
+
 TEST(StudyGridTest, HasPerplexityBothWaysWhereTheTrainerTellsThem) {
   Experiment study = Study();
   study.trials[0].newest_evaluation.set_perplexity_mean(8.25);

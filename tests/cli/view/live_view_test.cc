@@ -200,6 +200,36 @@ TEST(LiveViewTest, AFrameNeverExceedsTheTerminal) {
   }
 }
 
+TEST(LiveViewTest, ASearchSaysHowManyTrialsAreToComeAndInTheEndWhyNoMoreCame) {
+  LiveState state = HalfWay();
+  state.experiment.set_planned_trials(24);
+  v1::TrialSummary& early = state.trials[0];
+  early.set_cause(v1::CAUSE_STOPPED_EARLY);
+  early.set_step(50);
+  std::string text = Text(LiveFrame(state, Wide()));
+  EXPECT_NE(text.find("2 of 24 trials done"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nto come: up to 20 trials, each proposed when it has slots\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("stopped early  █████░░░"), std::string::npos)
+      << "its bar ends where it ended\n"
+      << text;
+
+  Results results;
+  results.state = state;
+  results.state.experiment.set_state(v1::EXPERIMENT_FINISHED);
+  results.state.experiment.set_stopped_early(1);
+  results.state.experiment.set_search_end(
+      "trial 12/1: val_loss 2.41 at step 50 reaches the target");
+  text = Text(ResultLines(results, Wide()));
+  EXPECT_NE(
+      text.find("\n1 of 4 trials stopped early\n"
+                "The search ended: trial 12/1: val_loss 2.41 at step 50 reaches the target\n"),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(Text(LiveFrame(results.state, Wide())).find("to come"), std::string::npos);
+}
+
 TEST(LiveViewTest, ColourOnlyAddsEscapeCodes) {
   std::string coloured = Text(LiveFrame(HalfWay(), Wide()), Colour::kOn);
   EXPECT_NE(coloured.find("\x1b[31m"), std::string::npos) << "a failure is red";
