@@ -79,8 +79,9 @@ TEST_F(TopCommandTest, WaitingTrialsAreAskedForByOnePageOfAFewExperiments) {
   int pages = 0;
   for (const v1::ListTrialsRequest& request : control_.Snapshot().trial_lists) {
     const bool waiting = request.states_size() == 1 && request.states(0) == v1::TRIAL_PENDING;
-    if (waiting) EXPECT_EQ(request.page_size(), 100);
-    pages += waiting ? 1 : 0;
+    if (!waiting) continue;
+    EXPECT_EQ(request.page_size(), 100);
+    ++pages;
   }
   EXPECT_EQ(pages, 10);
   EXPECT_TRUE(Has(ran.out, "902  from 12/2")) << ran.out;
