@@ -323,9 +323,10 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Text("name", kMustSay, "Name of the experiment, for people.").Fixed(),
       Text("description", kEmpty, "What it is for.").Fixed(),
       Row("labels", kLabels, kEmpty, "Keys and values to select experiments by.").Fixed(),
-      Choice("search.method", {"grid", "random", "bayes", "asha"}, "grid",
-             "How trials are chosen. grid: every combination; random: drawn; bayes: proposed one by "
-             "one from the results so far; asha: those that fall behind at a rung end early.")
+      Choice(
+          "search.method", {"grid", "random", "bayes", "asha"}, "grid",
+          "How trials are chosen. grid: every combination; random: drawn; bayes: proposed one by "
+          "one from the results so far; asha: those that fall behind at a rung end early.")
           .Later({"pbt"})
           .Fixed(),
       Choice("search.sampler", {"grid", "random", "bayes"}, Depends("random"),
@@ -335,10 +336,10 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
               Depends("**required** unless the method or sampler is grid"),
               "Configurations to try, those of include among them.")
           .Fixed(),
-      Choice("search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"},
-             "val_loss",
-             "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
-             "is set.")
+      Choice(
+          "search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"}, "val_loss",
+          "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
+          "is set.")
           .Fixed(),
       Choice("search.goal", {"minimize", "maximize"},
              Depends("`minimize` for losses, `maximize` for accuracies"),
@@ -350,8 +351,7 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Integer("search.max_failed_trials", 0, limits::kTrialsPerExperiment, "0",
               "Failed trials that end the search, those out of memory not counted; 0: no limit.")
           .Fixed(),
-      Integer("search.asha.eta", 2, 10, Depends("3"),
-              "One trial of so many goes on at each rung.")
+      Integer("search.asha.eta", 2, 10, Depends("3"), "One trial of so many goes on at each rung.")
           .Fixed(),
       Integer("search.asha.rungs", 1, 6, Depends("3"),
               "Rungs: the last is at 1/eta of a trial's steps, each one before it at 1/eta of the "

@@ -116,7 +116,7 @@ class Attempt {
   int32_t rollbacks_ = 0;
   int64_t reported_nonfinite_ = 0;
   SinceLastRow since_;
-  MeanOf losses_;  // logged since the last validation
+  MeanOf losses_;                     // logged since the last validation
   std::optional<double> peak_flops_;  // of this rank's device, where it is known
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;
 };
