@@ -26,7 +26,7 @@ std::string WhoAmI(Session& session) {
 }
 
 absl::StatusOr<v1::ChangeResponse> Send(Session& session, const std::string& selector,
-                                        v1::ChangeRequest change) {
+                                        const v1::ChangeRequest& change) {
   DT_ASSIGN_OR_RETURN(const Selector chosen, session.ChooseExperiment(selector));
   v1::ChangeRequest request = Select<v1::ChangeRequest>(chosen);
   request.MergeFrom(change);
