@@ -228,6 +228,56 @@ inline constexpr size_t kTpeBadMost = 200;
 // what was: some milliseconds, and ten times what an experiment may try.
 inline constexpr uint64_t kCombinationsWalked = 100'000;
 
+// --- Scheduling ---
+// What trials may ask of workers besides their number: constraints (device, accelerator, labels) and
+// shapes (a constraint and sizes) that are live at once. What an event costs grows with these.
+inline constexpr size_t kConstraints = 64;
+inline constexpr size_t kShapes = 1024;
+// Lines that one event tries.
+inline constexpr int kLinesPerEvent = 64;
+// Reserved slots are lent only for as long, unless the borrower ends before: a save takes seconds.
+inline constexpr absl::Duration kLendLeast = absl::Minutes(5);
+// A trial that had to give back borrowed slots so often borrows no more.
+inline constexpr int kLentReturns = 3;
+// An attempt is not preempted or resized so soon after it began to train, twice as long after each
+// stop that was asked of its trial, so that no trial is worn down.
+inline constexpr absl::Duration kProtectFirst = absl::Minutes(1);
+inline constexpr absl::Duration kProtectMost = absl::Hours(1);
+// Slots that nobody wants for so long may let an elastic gang grow; that is a save and a start, so it
+// is not done often.
+inline constexpr absl::Duration kGrowAfter = absl::Seconds(30);
+inline constexpr absl::Duration kResizeEvery = absl::Minutes(10);
+inline constexpr absl::Duration kHoldForResize = absl::Seconds(30);
+// Attempts in a row that a worker's crash ends before it is left alone, and for how long: doubled each
+// time.
+inline constexpr int kQuarantineEnds = 3;
+inline constexpr absl::Duration kQuarantineFirst = absl::Minutes(30);
+inline constexpr absl::Duration kQuarantineMost = absl::Hours(8);
+
+// --- Programs as trials ---
+// The words of a command and the text of one: what a person writes by hand.
+inline constexpr size_t kCommandWords = 256;
+inline constexpr size_t kCommandBytes = 64 << 10;
+// A folder of code as it travels: source, no data and no weights.
+inline constexpr size_t kCodeBytes = 32 << 20;
+inline constexpr size_t kCodeFiles = 10'000;
+inline constexpr size_t kCodePathBytes = 1024;
+inline constexpr size_t kCodePartBytes = 1 << 20;
+// All of them in a journal; those that no experiment names go first.
+inline constexpr uint64_t kCodeQuotaBytes = 1ull << 30;
+// What of a work tree's changes is kept.
+inline constexpr size_t kCodeChangesBytes = 16 << 10;
+// Lines that a program reports: one is written at once, so that lines of several writers do not mix.
+inline constexpr size_t kProgramLineBytes = 64 << 10;
+// Reports a second that are kept of a program; of more, the newest. Each is a record of the journal.
+inline constexpr int kProgramReportsPerSecond = 10;
+inline constexpr int kProgramReportsBurst = 100;
+// A program told to stop has kCheckpointStopGrace to save; one whose trial is over or cancelled this
+// long to leave.
+inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
+// Checkpoint folders of programs: files that are listed with their hashes.
+inline constexpr size_t kProgramCheckpointFiles = 10'000;
+
 // --- What is kept of one trial or worker ---
 // Evaluations of one trial in memory: the newest and the best; the journal has all.
 inline constexpr size_t kEvaluationsPerTrial = 1024;
@@ -242,6 +292,8 @@ inline constexpr int kAttemptsPerReport = 8;
 inline constexpr uint64_t kSessionsMax = uint64_t{1} << 32;
 // Workers the coordinator knows at once: twice what one coordinator is meant for.
 inline constexpr size_t kWorkers = 20000;
+// Worker names that a person drained or the coordinator quarantined: they need not be connected.
+inline constexpr size_t kMarks = kWorkers;
 // Open streams: of each worker one that serves and one that is being superseded.
 inline constexpr size_t kStreams = 2 * kWorkers;
 // Instances of one worker name whose acknowledgements are remembered beside the newest. One that is

@@ -477,6 +477,8 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyStopRequested(state, record.stop_requested());
     case v1::Record::kExperimentChanged:
       return ApplyExperimentChanged(state, record.experiment_changed(), wall_ms);
+    case v1::Record::kWorkerMarked:
+    case v1::Record::kTrialMutated:
     case v1::Record::FACT_NOT_SET:
       break;
   }

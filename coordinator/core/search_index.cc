@@ -195,6 +195,8 @@ void Reindex(State& state, const v1::Record& record) {
     case v1::Record::kNumbersSkipped:
     case v1::Record::kStopRequested:
     case v1::Record::kExperimentChanged:
+    case v1::Record::kWorkerMarked:
+    case v1::Record::kTrialMutated:
     case v1::Record::FACT_NOT_SET:
       return;
   }

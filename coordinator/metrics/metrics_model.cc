@@ -142,6 +142,8 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kNumbersSkipped:
     case v1::Record::kStopRequested:
     case v1::Record::kExperimentChanged:
+    case v1::Record::kWorkerMarked:
+    case v1::Record::kTrialMutated:
     case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
     case v1::Record::FACT_NOT_SET:
       return;

@@ -27,6 +27,12 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
       json["resources"].erase(placing);
     }
   }
+  if (spec.command().empty() && spec.run().empty()) {
+    for (const char* of_programs : {"command", "run", "workdir", "code", "steps", "values"}) {
+      json.erase(of_programs);
+    }
+  }
+  if (json.contains("train")) json["train"].erase("max_time_seconds");
   // One field there, as spec::JsonPlaceOf has it.
   if (json.contains("stop")) {
     json["stop"].erase("median");
