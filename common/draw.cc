@@ -1,17 +1,6 @@
 #include "common/draw.h"
 
 namespace dt {
-namespace {
-
-uint64_t SplitMix64(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
-
 uint64_t DrawBits(std::initializer_list<uint64_t> key) {
   uint64_t hash = 0x243F6A8885A308D3u;  // of pi, so that an empty key is no special one
   for (const uint64_t part : key) hash = SplitMix64(hash ^ part);

@@ -14,6 +14,14 @@
 
 namespace dt {
 
+// Turns a counter into well spread bits.
+constexpr uint64_t SplitMix64(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
 // 64 bits that the parts of `key`, in this order, decide.
 uint64_t DrawBits(std::initializer_list<uint64_t> key);
 // The same as a number in [0, 1), a multiple of 2^-53.

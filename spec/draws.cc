@@ -30,7 +30,7 @@ class Drawing {
         combinations_(CombinationsOf(space)) {}
 
   void Include(const std::vector<v1::Assignment>& assignments) {
-    if (const auto point = PointOf(space_, assignments)) tried_.insert(*point);
+    if (auto point = PointOf(space_, assignments)) Try(*std::move(point));
   }
 
   // Whether every combination was tried, or is known to be refused.
@@ -45,7 +45,7 @@ class Drawing {
       if (tried_.contains(point)) continue;
       std::vector<v1::Assignment> assignments = AssignmentsOf(space_, point);
       if (!admission_.Admits(assignments)) continue;
-      tried_.insert(std::move(point));
+      Try(std::move(point));
       return assignments;
     }
     return FromRest(configuration);
@@ -56,14 +56,19 @@ class Drawing {
   std::optional<std::vector<v1::Assignment>> FromRest(uint32_t configuration) {
     if (!combinations_ || *combinations_ > limits::kTrialsPerExperiment) return std::nullopt;
     if (!listed_) ListRest();
-    std::erase_if(rest_, [this](const Point& point) { return tried_.contains(point); });
     if (rest_.empty()) return std::nullopt;  // UsedUp from now on
     const double unit =
         DrawUnit(DrawKey{seed_, configuration, limits::kRedraws}, Purpose::kUniform);
     const auto place = static_cast<size_t>(unit * static_cast<double>(rest_.size()));
-    const Point point = rest_[place];
-    tried_.insert(point);
-    return AssignmentsOf(space_, point);
+    Point point = rest_[place];
+    std::vector<v1::Assignment> assignments = AssignmentsOf(space_, point);
+    Try(std::move(point));
+    return assignments;
+  }
+
+  void Try(Point point) {
+    if (listed_) std::erase(rest_, point);
+    tried_.insert(std::move(point));
   }
 
   void ListRest() {

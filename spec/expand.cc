@@ -1,6 +1,7 @@
 // expand.cc: the trials of an experiment: every combination of a grid, or those drawn; each once
 // for each seed.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -12,28 +13,22 @@
 
 namespace dt::spec {
 namespace internal {
-namespace {
 
-// A parameter's values by their canonical text.
-using Index = std::map<std::string, size_t>;
-
-Index MakeIndex(const v1::Parameter& parameter) {
-  Index index;
+Places PlacesOf(const v1::Parameter& parameter) {
+  Places places;
   const Field* field = FindField(parameter.path());
   for (int v = 0; field != nullptr && v < parameter.values_size(); ++v) {
     const ReadValue value = Canonical(*field, parameter.values(v));
-    if (value.value) index.emplace(ValueText(*value.value), static_cast<size_t>(v));
+    if (value.value) places.emplace(ValueText(*value.value), static_cast<size_t>(v));
   }
-  return index;
+  return places;
 }
-
-}  // namespace
 
 Grid MakeGrid(const v1::ExperimentSpec& spec) {
   Grid grid;
-  std::map<std::string, std::pair<size_t, Index>> by_path;
+  std::map<std::string, std::pair<size_t, Places>> by_path;
   for (const v1::Parameter& parameter : spec.parameters()) {
-    by_path.try_emplace(parameter.path(), by_path.size(), MakeIndex(parameter));
+    by_path.try_emplace(parameter.path(), by_path.size(), PlacesOf(parameter));
   }
   // Where an excluded value stands among a parameter's values; nullopt: it is none of them.
   const auto find = [&](const v1::Assignment& where) -> std::optional<std::pair<size_t, size_t>> {
@@ -165,32 +160,17 @@ absl::StatusOr<std::vector<Configuration>> Choose(const v1::ExperimentSpec& spec
 
 absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec) {
   DT_ASSIGN_OR_RETURN(const std::vector<Configuration> configurations, Choose(spec));
-  const size_t replicates = static_cast<size_t>(std::max(1, spec.seeds_size()));
+  const size_t replicates = ReplicatesOf(spec);
   if (configurations.size() > limits::kTrialsPerExperiment / replicates) {
     return TooMany(configurations.size() * replicates);
   }
-  std::vector<v1::ExpandedTrial> trials;
-  trials.reserve(configurations.size() * replicates);
-  for (size_t c = 0; c < configurations.size(); ++c) {
-    for (size_t r = 0; r < replicates; ++r) {
-      v1::ExpandedTrial& trial = trials.emplace_back();
-      trial.set_trial(static_cast<uint32_t>(trials.size()));
-      *trial.mutable_assignments() = {configurations[c].assignments.begin(),
-                                      configurations[c].assignments.end()};
-      if (spec.seeds().empty()) {
-        for (const size_t place : configurations[c].at) {
-          trial.add_choices(static_cast<uint32_t>(place));
-        }
-        continue;
-      }
-      v1::Assignment& seed = *trial.add_assignments();
-      seed.set_path("seed");
-      seed.mutable_value()->set_integer(spec.seeds(static_cast<int>(r)));
-      trial.set_configuration(static_cast<uint32_t>(c + 1));
-      trial.set_replicate(static_cast<uint32_t>(r));
-    }
+  google::protobuf::RepeatedPtrField<v1::ExpandedTrial> trials;
+  trials.Reserve(static_cast<int>(configurations.size() * replicates));
+  for (const Configuration& one : configurations) {
+    AddReplicates(spec, one.assignments, one.at, static_cast<size_t>(trials.size()), trials);
   }
-  return trials;
+  return std::vector<v1::ExpandedTrial>(std::make_move_iterator(trials.begin()),
+                                        std::make_move_iterator(trials.end()));
 }
 
 }  // namespace dt::spec

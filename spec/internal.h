@@ -81,6 +81,10 @@ class Admission {
   std::vector<Combination> excluded_;
 };
 
+// Where each value of a parameter's list stands, by its canonical text.
+using Places = std::map<std::string, size_t>;
+Places PlacesOf(const v1::Parameter& parameter);
+
 // A combination, and where its values stand in the lists of the parameters; `at` is empty for one
 // that was drawn or included.
 struct Sample {

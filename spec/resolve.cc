@@ -138,6 +138,11 @@ v1::ExperimentSpec DefaultExperiment() {
   return spec;
 }
 
+bool IsSwept(const v1::ExperimentSpec& spec, std::string_view path) {
+  return std::any_of(spec.parameters().begin(), spec.parameters().end(),
+                     [&](const v1::Parameter& parameter) { return parameter.path() == path; });
+}
+
 bool IsExplicit(const v1::ExperimentSpec& spec, std::string_view path) {
   const auto& paths = spec.explicit_paths();
   return std::find(paths.begin(), paths.end(), path) != paths.end();
@@ -198,8 +203,6 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
     resources.set_device(std::string(device));
     if (!IsExplicit(spec, "resources.device")) spec.add_explicit_paths("resources.device");
   }
-  const bool swept = std::any_of(spec.parameters().begin(), spec.parameters().end(),
-                                 [](const v1::Parameter& p) { return p.path() == "seed"; });
   v1::Search& search = *spec.mutable_search();
   search.set_goal(GoalOf(search));
   if (search.method() == "asha") {
@@ -209,7 +212,7 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
     search.mutable_asha()->set_brackets(ladder.brackets);
     if (search.sampler().empty()) search.set_sampler("random");
   }
-  if (!swept && spec.seeds().empty() && !IsExplicit(spec, "seed")) {
+  if (!IsSwept(spec, "seed") && spec.seeds().empty() && !IsExplicit(spec, "seed")) {
     // Another client may set a seed without listing it; 0 is what a message holds that sets none.
     if (spec.base().seed() != 0) seed = spec.base().seed();
     spec.mutable_base()->set_seed(seed);

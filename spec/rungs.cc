@@ -13,4 +13,17 @@ uint64_t StepOf(const Ladder& ladder, int rung, uint64_t target_steps) {
   return target_steps / divisor + (target_steps % divisor == 0 ? 0 : 1);
 }
 
+std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t target_steps,
+                                uint64_t warmup_steps) {
+  std::vector<RungStep> steps;
+  uint64_t last = warmup_steps;
+  for (int rung = bracket + 1; rung <= ladder.rungs; ++rung) {
+    const uint64_t step = StepOf(ladder, rung, target_steps);
+    if (step <= last || step >= target_steps) continue;
+    steps.push_back({rung, step});
+    last = step;
+  }
+  return steps;
+}
+
 }  // namespace dt::spec

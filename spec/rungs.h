@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace dt::spec {
 
@@ -23,5 +24,14 @@ uint64_t DivisorOf(const Ladder& ladder, int rung);
 // ⌈target_steps / eta^(rungs + 1 − rung)⌉, in integers: int(log(243) / log(3)) is 4.
 // REQUIRES: rung in 1…ladder.rungs.
 uint64_t StepOf(const Ladder& ladder, int rung, uint64_t target_steps);
+
+struct RungStep {
+  int rung = 0;
+  uint64_t step = 0;
+};
+// Where trials of `bracket` are compared on their way to `target_steps`: beyond the warm-up (a loss
+// within it tells little of what follows), before the end, and no two at one step.
+std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t target_steps,
+                                uint64_t warmup_steps);
 
 }  // namespace dt::spec

@@ -156,6 +156,35 @@ Ladder LadderOf(const v1::Search& search) {
   return ladder;
 }
 
+uint32_t ReplicatesOf(const v1::ExperimentSpec& spec) {
+  return static_cast<uint32_t>(std::max(1, spec.seeds_size()));
+}
+
+uint32_t PlannedTrials(const v1::ExperimentSpec& spec) {
+  return static_cast<uint32_t>(spec.search().max_trials()) * ReplicatesOf(spec);
+}
+
+void AddReplicates(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& values,
+                   const std::vector<size_t>& choices, size_t before,
+                   google::protobuf::RepeatedPtrField<v1::ExpandedTrial>& trials) {
+  const uint32_t replicates = ReplicatesOf(spec);
+  for (uint32_t replicate = 0; replicate < replicates; ++replicate) {
+    v1::ExpandedTrial& trial = *trials.Add();
+    const auto number = static_cast<uint32_t>(before) + replicate + 1;
+    trial.set_trial(number);
+    *trial.mutable_assignments() = {values.begin(), values.end()};
+    if (spec.seeds().empty()) {
+      for (const size_t place : choices) trial.add_choices(static_cast<uint32_t>(place));
+      continue;
+    }
+    v1::Assignment& seed = *trial.add_assignments();
+    seed.set_path("seed");
+    seed.mutable_value()->set_integer(spec.seeds(static_cast<int>(replicate)));
+    trial.set_configuration((number - 1) / replicates + 1);
+    trial.set_replicate(replicate);
+  }
+}
+
 uint64_t SearchSeed(const v1::ExperimentSpec& spec) {
   return static_cast<uint64_t>(spec.seeds().empty() ? spec.base().seed() : spec.seeds(0));
 }

@@ -28,6 +28,16 @@ std::string SamplerText(const v1::ExperimentSpec& spec);
 std::string GoalOf(const v1::Search& search);
 // The numbers of search.asha, with their defaults where it says none.
 Ladder LadderOf(const v1::Search& search);
+// Trials of one configuration, which differ in their seed alone and are neighbours by number: one
+// for each of seeds, or one.
+uint32_t ReplicatesOf(const v1::ExperimentSpec& spec);
+// How many trials a search by max_trials is to have in the end.
+uint32_t PlannedTrials(const v1::ExperimentSpec& spec);
+// Adds the trials of the configuration with these values to `trials`, numbered on from `before`
+// trials. `choices`: where the values stand in the lists of a grid; empty: in none.
+void AddReplicates(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& values,
+                   const std::vector<size_t>& choices, size_t before,
+                   google::protobuf::RepeatedPtrField<v1::ExpandedTrial>& trials);
 // Of draws: that of the file's seed, or of the first of seeds.
 uint64_t SearchSeed(const v1::ExperimentSpec& spec);
 

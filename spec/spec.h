@@ -72,6 +72,8 @@ v1::Spec DefaultSpec();
 // The same with the experiment's own defaults, version 1 and no name.
 v1::ExperimentSpec DefaultExperiment();
 bool IsExplicit(const v1::ExperimentSpec& spec, std::string_view path);
+// Whether it is among the parameters.
+bool IsSwept(const v1::ExperimentSpec& spec, std::string_view path);
 
 // Everything wrong with an experiment: fields, ranges, combinations of every trial of a grid, or of
 // a thousand drawn ones. An empty result means that Expand and ResolveTrial succeed. `auto` device

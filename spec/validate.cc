@@ -357,7 +357,7 @@ class Validator {
       }
       return true;
     });
-    const size_t seeds = static_cast<size_t>(std::max(1, spec_.seeds_size()));
+    const size_t seeds = ReplicatesOf(spec_);
     const size_t all = (trials + static_cast<size_t>(spec_.include_size())) * seeds;
     if (all > limits::kTrialsPerExperiment) {
       AddTooManyTrials(absl::StrCat(all, " trials"));

@@ -66,7 +66,7 @@ void CheckPassing(const Draws& draws, const TrialFindings& findings, std::vector
 void CheckCount(const v1::ExperimentSpec& spec, const Draws& draws, std::vector<Issue>& issues) {
   if (spec.search().max_trials() <= 0) return;  // said by itself
   const auto configurations = static_cast<size_t>(spec.search().max_trials());
-  const size_t seeds = static_cast<size_t>(std::max(1, spec.seeds_size()));
+  const size_t seeds = ReplicatesOf(spec);
   const size_t trials = configurations * seeds;
   if (trials > limits::kTrialsPerExperiment) {
     issues.push_back(
@@ -103,13 +103,26 @@ std::optional<v1::Spec> FirstTrial(const v1::ExperimentSpec& spec) {
   return first;
 }
 
+// The steps of a ladder's trial 1.
+struct Climber {
+  uint64_t target_steps = 0;
+  uint64_t warmup_steps = 0;
+};
+// nullopt: there is none, or the data decide its steps; the coordinator knows them once a trainer
+// has read the data.
+std::optional<Climber> FirstClimber(const v1::ExperimentSpec& spec) {
+  if (spec.search().method() != "asha") return std::nullopt;
+  const std::optional<v1::Spec> trial = FirstTrial(spec);
+  const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
+  if (!target) return std::nullopt;
+  return Climber{*target, WarmupSteps(*trial, *target)};
+}
+
 // "1/27, 1/9 and 1/3"
 std::string SharesText(const Ladder& ladder) {
   std::vector<std::string> shares;
-  int64_t share = 1;
-  for (int k = 0; k < ladder.rungs; ++k) {
-    share *= ladder.eta;
-    shares.insert(shares.begin(), absl::StrCat("1/", share));
+  for (int rung = 1; rung <= ladder.rungs; ++rung) {
+    shares.push_back(absl::StrCat("1/", DivisorOf(ladder, rung)));
   }
   const std::string last = shares.back();
   shares.pop_back();
@@ -117,16 +130,12 @@ std::string SharesText(const Ladder& ladder) {
 }
 
 void CheckRungs(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
-  if (spec.search().method() != "asha") return;
-  const std::optional<v1::Spec> trial = FirstTrial(spec);
-  const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
-  if (!target) return;  // the data decide; the coordinator knows it once a trainer has read them
+  const std::optional<Climber> first = FirstClimber(spec);
+  if (!first) return;
   const Ladder ladder = LadderOf(spec.search());
-  uint64_t least = 1;
-  for (int k = 0; k < ladder.rungs; ++k) least *= static_cast<uint64_t>(ladder.eta);
-  if (*target >= least) return;
+  if (first->target_steps >= DivisorOf(ladder, 1)) return;
   issues.push_back({"search.asha", "conflict",
-                    absl::StrCat("search.asha: trial 1 has ", *target,
+                    absl::StrCat("search.asha: trial 1 has ", first->target_steps,
                                  " steps, too few for rungs at ", SharesText(ladder), " of it"),
                     ladder.rungs > 1 ? "fewer rungs, or longer trials" : "train for more steps"});
 }
@@ -152,18 +161,15 @@ void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
                         "the search draws again where one does not"});
     }
   }
-  if (spec.search().method() != "asha") return;
-  const std::optional<v1::Spec> trial = FirstTrial(spec);
-  const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
-  if (!target) return;
-  const uint64_t warmup = WarmupSteps(*trial, *target);
+  const std::optional<Climber> first = FirstClimber(spec);
+  if (!first) return;
   const Ladder ladder = LadderOf(spec.search());
   for (int rung = 1; rung <= ladder.rungs; ++rung) {
-    const uint64_t step = StepOf(ladder, rung, *target);
-    if (step > warmup) break;
+    const uint64_t step = StepOf(ladder, rung, first->target_steps);
+    if (step > first->warmup_steps) break;
     issues.push_back({"search.asha", "left_out",
-                      absl::StrCat("rung ", rung, " (step ", step, ") lies within the ", warmup,
-                                   " steps of warm-up and is left out"),
+                      absl::StrCat("rung ", rung, " (step ", step, ") lies within the ",
+                                   first->warmup_steps, " steps of warm-up and is left out"),
                       ""});
   }
 }
@@ -172,15 +178,12 @@ void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
 
 RungPlan RungsOf(const v1::ExperimentSpec& spec) {
   RungPlan plan;
-  const std::optional<v1::Spec> trial = internal::FirstTrial(spec);
-  const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
-  if (!target) return plan;
-  plan.target_steps = *target;
-  const Ladder ladder = LadderOf(spec.search());
-  const uint64_t warmup = WarmupSteps(*trial, *target);
-  for (int rung = 1; rung <= ladder.rungs; ++rung) {
-    const uint64_t step = StepOf(ladder, rung, *target);
-    if (step > warmup) plan.steps.push_back(step);
+  const auto first = internal::FirstClimber(spec);
+  if (!first) return plan;
+  plan.target_steps = first->target_steps;
+  for (const RungStep& rung :
+       RungSteps(LadderOf(spec.search()), 0, first->target_steps, first->warmup_steps)) {
+    plan.steps.push_back(rung.step);
   }
   return plan;
 }

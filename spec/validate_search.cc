@@ -16,11 +16,6 @@
 namespace dt::spec::internal {
 namespace {
 
-bool IsSwept(const v1::ExperimentSpec& spec, std::string_view path) {
-  return std::any_of(spec.parameters().begin(), spec.parameters().end(),
-                     [&](const v1::Parameter& parameter) { return parameter.path() == path; });
-}
-
 void CheckMethod(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   const v1::Search& search = spec.search();
   const bool asha = search.method() == "asha";
@@ -208,7 +203,7 @@ class Inclusions {
     std::string outside;
     if (parameter->has_range()) {
       outside = OutsideText(*parameter, *read.value);
-    } else if (!PlacesOf(*parameter).contains(ValueText(*read.value))) {
+    } else if (!PlacesIn(*parameter).contains(ValueText(*read.value))) {
       outside = absl::StrCat(" ", ValueText(*read.value), " is not among its values");
     }
     if (!outside.empty()) {
@@ -239,7 +234,7 @@ class Inclusions {
     if (SamplerOf(spec_) != Sampler::kGrid) return 0;
     std::vector<size_t> sought;
     for (int p = 0; p < spec_.parameters_size(); ++p) {
-      const Places& places = PlacesOf(spec_.parameters(p));
+      const Places& places = PlacesIn(spec_.parameters(p));
       const auto place = places.find(ValueText(assignments[static_cast<size_t>(p)].value()));
       if (place == places.end()) return 0;
       sought.push_back(place->second);
@@ -249,17 +244,11 @@ class Inclusions {
     return found == numbers_->end() ? 0 : found->second;
   }
 
-  // Where each value of a list stands, by its canonical text; made once for all entries.
-  using Places = std::map<std::string, size_t>;
-  const Places& PlacesOf(const v1::Parameter& parameter) {
-    const auto [known, is_new] = places_.try_emplace(parameter.path());
-    if (!is_new) return known->second;
-    const Field& field = *FindField(parameter.path());
-    for (int v = 0; v < parameter.values_size(); ++v) {
-      const ReadValue read = Canonical(field, parameter.values(v));
-      if (read.value) known->second.emplace(ValueText(*read.value), static_cast<size_t>(v));
-    }
-    return known->second;
+  // Made once for all entries.
+  const Places& PlacesIn(const v1::Parameter& parameter) {
+    const auto known = places_.find(parameter.path());
+    if (known != places_.end()) return known->second;
+    return places_.emplace(parameter.path(), PlacesOf(parameter)).first->second;
   }
 
   // One walk for all entries. A grid of more trials than are allowed is refused whatever it

@@ -60,7 +60,7 @@ class LadderSimulation {
     const auto configuration = static_cast<uint32_t>(trials_.size() + 1);
     Trial trial;
     trial.bracket = search::BracketOf(run_.ladder, configuration);
-    trial.rungs = search::RungSteps(run_.ladder, trial.bracket, kCurveSteps, 0);
+    trial.rungs = spec::RungSteps(run_.ladder, trial.bracket, kCurveSteps, 0);
     trial.per_step = DurationOf(seed_, configuration - 1) / kCurveSteps;
     trial.at =
         run_.sampling == Sampling::kTpe

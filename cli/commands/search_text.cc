@@ -47,8 +47,7 @@ std::string VariesText(const v1::Parameter& parameter) {
 SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {
   SearchPlan plan;
   plan.trials = expanded;
-  const auto seeds = static_cast<size_t>(std::max(1, spec.seeds_size()));
-  const size_t asked = static_cast<size_t>(spec.search().max_trials()) * seeds;
+  const size_t asked = spec::PlannedTrials(spec);
   const spec::Sampler sampler = spec::SamplerOf(spec);
   if (sampler == spec::Sampler::kBayes) plan.trials = asked;
   plan.json = {{"trials", plan.trials}, {"method", spec.search().method()}};

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "common/limits.h"
@@ -12,12 +10,6 @@
 
 namespace dt::cli {
 namespace {
-
-double SixDigits(double number) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "%.6g", number);
-  return std::strtod(buffer, nullptr);
-}
 
 double Between(const Range& range, int64_t index) {
   if (index == 0) return range.low;
@@ -87,6 +79,7 @@ int64_t MostValues(Range range) {
 }
 
 std::vector<spec::v1::Value> RangeValues(const Range& range) {
+  const spec::Dimension line{.low = range.low, .high = range.high};
   std::vector<spec::v1::Value> values;
   for (int64_t i = 0; i < range.count; ++i) {
     spec::v1::Value& value = values.emplace_back();
@@ -95,7 +88,7 @@ std::vector<spec::v1::Value> RangeValues(const Range& range) {
     if (range.type == spec::FieldType::kInteger) {
       value.set_integer(std::llround(number));
     } else {
-      value.set_number(end ? number : SixDigits(number));
+      value.set_number(end ? number : spec::Settled(line, number));
     }
   }
   return values;

@@ -1,6 +1,5 @@
 #include "coordinator/core/changes.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -69,8 +68,7 @@ absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentCha
       edit.what = absl::StrCat("max_trials ", search.max_trials(), ", now ", fact.max_trials());
       search.set_max_trials(static_cast<int32_t>(fact.max_trials()));
       if (spec::SamplerOf(experiment.spec) != spec::Sampler::kBayes) break;
-      experiment.planned =
-          fact.max_trials() * static_cast<uint32_t>(std::max(1, experiment.spec.seeds_size()));
+      experiment.planned = spec::PlannedTrials(experiment.spec);
       experiment.ended_wall_ms = 0;
       break;
     }

@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
+#include "spec/spec.h"
 #include "spec/step_columns.h"
 
 namespace dt {
@@ -71,37 +72,31 @@ v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial) {
   return expanded;
 }
 
-namespace {
-
-bool Sweeps(const Experiment& experiment, const char* path) {
-  return std::any_of(experiment.spec.parameters().begin(), experiment.spec.parameters().end(),
-                     [path](const v1::Parameter& parameter) { return parameter.path() == path; });
-}
-
-}  // namespace
-
 DemandClass DemandOf(const Experiment& experiment) {
   const v1::Resources& base = experiment.spec.base().resources();
   return {DeviceKindOf(base.device()), std::clamp<int32_t>(base.gpus(), 1, limits::kWorldSizeMax)};
 }
 
 DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
-  const v1::Resources& base = experiment.spec.base().resources();
-  std::string device = base.device();
-  int64_t slots = base.gpus();
-  if (Sweeps(experiment, "resources.gpus") || Sweeps(experiment, "resources.device")) {
-    const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
-    for (const v1::Assignment& assignment : expanded.assignments()) {
-      if (assignment.path() == "resources.gpus") slots = assignment.value().integer();
-      if (assignment.path() == "resources.device") device = assignment.value().text();
+  DemandClass demand = DemandOf(experiment);
+  const bool swept = spec::IsSwept(experiment.spec, "resources.gpus") ||
+                     spec::IsSwept(experiment.spec, "resources.device");
+  if (!swept) return demand;
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
+  for (const v1::Assignment& assignment : expanded.assignments()) {
+    if (assignment.path() == "resources.gpus") {
+      demand.slots = static_cast<int32_t>(
+          std::clamp<int64_t>(assignment.value().integer(), 1, limits::kWorldSizeMax));
+    }
+    if (assignment.path() == "resources.device") {
+      demand.device = DeviceKindOf(assignment.value().text());
     }
   }
-  return {DeviceKindOf(device),
-          static_cast<int32_t>(std::clamp<int64_t>(slots, 1, limits::kWorldSizeMax))};
+  return demand;
 }
 
 int64_t SeedOf(const Experiment& experiment, const Trial& trial) {
-  if (!Sweeps(experiment, "seed")) return experiment.spec.base().seed();
+  if (!spec::IsSwept(experiment.spec, "seed")) return experiment.spec.base().seed();
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   for (const v1::Assignment& assignment : expanded.assignments()) {
     if (assignment.path() == "seed") return assignment.value().integer();
@@ -155,7 +150,7 @@ search::Goal GoalOf(const Experiment& experiment) {
 
 bool ComparesMeans(const Experiment& experiment) {
   return experiment.spec.base().stop().median().after() > 0 ||
-         Sweeps(experiment, "stop.median.after");
+         spec::IsSwept(experiment.spec, "stop.median.after");
 }
 
 void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,

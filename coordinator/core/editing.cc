@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "coordinator/core/explain.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/queries.h"
 #include "coordinator/core/resolved.h"
@@ -16,10 +17,6 @@
 
 namespace dt {
 namespace {
-
-std::string PausedBy(const Experiment& experiment) {
-  return absl::StrCat("experiment is paused by ", experiment.paused_by);
-}
 
 // A search that is to try more than before.
 absl::Status CheckMayExtend(const Experiment& experiment, uint32_t max_trials) {
@@ -40,7 +37,7 @@ absl::Status CheckMayExtend(const Experiment& experiment, uint32_t max_trials) {
                                                    " that experiment ", experiment.id,
                                                    " has; it can only be raised"));
   }
-  const uint64_t most = limits::kTrialsPerExperiment / ReplicatesOf(experiment);
+  const uint64_t most = limits::kTrialsPerExperiment / spec::ReplicatesOf(experiment.spec);
   if (max_trials <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "max_trials ", max_trials, " is above the limit of ", most, " for this experiment"));
@@ -109,9 +106,6 @@ absl::StatusOr<v1::Record> FurtherTrials(const Experiment& experiment, uint32_t 
   added.set_origin(v1::TrialsAdded::EXTENDED);
   for (size_t i = experiment.trials.size(); i < all.size(); ++i) added.add_trials()->Swap(&all[i]);
   DT_RETURN_IF_ERROR(KeepResolved(experiment, added));
-  for (v1::ExpandedTrial& trial : *added.mutable_trials()) {
-    if (!trial.choices().empty()) trial.clear_assignments();  // its choices say the same
-  }
   if (record.ByteSizeLong() <= limits::kRecordBytes) return record;
   return absl::InvalidArgumentError(absl::StrCat(
       "the further trials take ", record.ByteSizeLong(), " bytes in the journal; the limit is ",
@@ -134,7 +128,7 @@ uint32_t StopAll(Turn& turn, const Experiment& experiment) {
   for (const uint32_t number : found->second.active) {
     const Trial& trial = experiment.trials[number - 1];
     LiveAttempt& attempt = *turn.live().attempts.at(trial.attempts.back().token);
-    if (AskToStop(turn, attempt, v1::StopRequested::PAUSED, PausedBy(experiment))) ++asked;
+    if (AskToStop(turn, attempt, v1::StopRequested::PAUSED, PausedText(experiment))) ++asked;
   }
   return asked;
 }

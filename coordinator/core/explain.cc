@@ -74,10 +74,14 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
 
 }  // namespace
 
+std::string PausedText(const Experiment& experiment) {
+  return absl::StrCat("experiment is paused by ", experiment.paused_by);
+}
+
 std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
-  if (experiment.paused) return absl::StrCat("experiment is paused by ", experiment.paused_by);
+  if (experiment.paused) return PausedText(experiment);
   const auto parked = state.live.parked.find(id);
   if (parked != state.live.parked.end()) return WhyParked(parked->second, trial, now);
   const DemandClass demand = DemandOf(experiment, trial);

@@ -10,6 +10,8 @@
 
 namespace dt {
 
+// Why nothing of it starts. REQUIRES: it is paused.
+std::string PausedText(const Experiment& experiment);
 // Why a pending trial waits, one line.
 std::string WhyWaiting(const State& state, TrialId id, absl::Duration now);
 std::string ExplainSentences(const State& state, TrialId id, absl::Duration now);

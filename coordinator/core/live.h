@@ -152,8 +152,8 @@ struct Standing {
 // The newest steps that were taken of an attempt: neither goes back. 0: none.
 struct ToldSteps {
   uint64_t row = 0;
-  uint64_t checkpoint =
-      0;  // since the start; of those before it the trial has the ones that are there
+  // Since the start; of those before it the trial has the ones that are there.
+  uint64_t checkpoint = 0;
 };
 
 // Why a pending trial is not in its queue.

@@ -5,7 +5,6 @@
 #include "common/check.h"
 #include "common/mutant.h"
 #include "coordinator/core/search_index.h"
-#include "coordinator/search/ladder.h"
 #include "spec/rungs.h"
 
 namespace dt {
@@ -16,8 +15,7 @@ void AddRungs(const DurableState& durable, TrialId id, v1::Assigned& assigned) {
   const Experiment& experiment = GetExperiment(durable, id.experiment);
   if (!Climbs(experiment)) return;
   const spec::Ladder ladder = LadderOf(experiment);
-  const int bracket = search::BracketOf(ladder, ConfigurationOf(experiment, id.trial));
-  for (int rung = bracket + 1; rung <= ladder.rungs; ++rung) {
+  for (int rung = BracketOf(experiment, id.trial) + 1; rung <= ladder.rungs; ++rung) {
     assigned.add_validate_at(spec::DivisorOf(ladder, rung));
   }
 }

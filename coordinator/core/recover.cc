@@ -10,7 +10,6 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
-#include "coordinator/core/search_index.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
@@ -122,7 +121,6 @@ void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
   RestandAll(state);
-  ReindexAll(state);
   for (auto& [name, remembered] : state.live.acks) {
     for (RememberedAck& ack : remembered) ack.heard = now.steady;
   }

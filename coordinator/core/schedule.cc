@@ -26,6 +26,13 @@ void FollowActive(State& state, ExperimentId id) {
   SetGates(state, id);
 }
 
+void LeaveQueue(LiveState& live, const DemandClass& demand, TrialId id) {
+  const auto queue = live.queues.find(demand);
+  if (queue == live.queues.end() || !queue->second.Erase(id)) return;
+  if (queue->second.size() == 0) live.queues.erase(queue);
+  live.placement_due = true;  // what it held up may go
+}
+
 // Where a trial goes on from, and why there.
 struct ResumePoint {
   const v1::CheckpointRef* checkpoint = nullptr;  // nullptr: from the start
@@ -188,17 +195,13 @@ void Enqueue(State& state, TrialId id) {
 
 void KeepTicket(State& state, ExperimentId id) {
   const Experiment& experiment = GetExperiment(state.durable, id);
-  auto& queues = state.live.queues;
   const DemandClass demand = DemandOf(experiment);
   if (experiment.MoreMayCome() || Mutated(Mutant::kTicketKept)) {
-    queues[demand].Insert({id, kTicket}, GateOf(experiment));
+    state.live.queues[demand].Insert({id, kTicket}, GateOf(experiment));
     state.live.placement_due = true;
     return;
   }
-  const auto queue = queues.find(demand);
-  if (queue == queues.end() || !queue->second.Erase({id, kTicket})) return;
-  if (queue->second.size() == 0) queues.erase(queue);
-  state.live.placement_due = true;
+  LeaveQueue(state.live, demand, {id, kTicket});
 }
 
 void Park(State& state, TrialId id, ParkedTrial parked) {
@@ -227,11 +230,7 @@ void Withdraw(State& state, TrialId id) {
   }
   const DemandClass demand =
       DemandOf(GetExperiment(state.durable, id.experiment), GetTrial(state.durable, id));
-  const auto queue = live.queues.find(demand);
-  if (queue == live.queues.end()) return;
-  if (!queue->second.Erase(id)) return;
-  if (queue->second.size() == 0) live.queues.erase(queue);
-  live.placement_due = true;  // what it held up may go
+  LeaveQueue(live, demand, id);
 }
 
 void Unpark(Turn& turn, TrialId id) {

@@ -13,10 +13,6 @@
 namespace dt {
 namespace {
 
-bool NeedsIndex(const Experiment& experiment) {
-  return Proposes(experiment) || Climbs(experiment) || ComparesMeans(experiment);
-}
-
 SearchIndex* IndexOf(State& state, ExperimentId id) {
   const auto found = state.live.searches.find(id);
   return found == state.live.searches.end() ? nullptr : &found->second;
@@ -37,7 +33,7 @@ spec::Point PointOf(const Experiment& experiment, const Trial& trial, const spec
 // The mean of what its trials came to, once all have ended.
 void IndexResult(const Experiment& experiment, uint32_t configuration, SearchIndex& index) {
   search::History& history = index.history;
-  const uint32_t replicates = ReplicatesOf(experiment);
+  const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   const uint32_t first = (configuration - 1) * replicates + 1;
   double sum = 0;
   uint32_t finished = 0;
@@ -55,14 +51,15 @@ void IndexResult(const Experiment& experiment, uint32_t configuration, SearchInd
   if (blamed) return history.Fail(configuration);
   if (finished == 0) return history.Forget(configuration);
   // The end of training is a ladder's last rung.
-  if (Climbs(experiment) && whole)
-    history.AtLevel(configuration, index.ladder.rungs + 1, sum / finished);
+  if (Climbs(experiment) && whole) {
+    history.AtLevel(configuration, LadderOf(experiment).rungs + 1, sum / finished);
+  }
   history.End(configuration, sum / finished);
 }
 
 void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index) {
   if (!Proposes(experiment)) return;
-  const uint32_t replicates = ReplicatesOf(experiment);
+  const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   for (uint32_t number = first; number <= experiment.trials.size(); number += replicates) {
     index.history.Open(ConfigurationOf(experiment, number),
                        PointOf(experiment, experiment.trials[number - 1], index.space));
@@ -71,11 +68,11 @@ void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index
 
 void IndexRung(const Experiment& experiment, uint32_t number, const KnownRung& known,
                SearchIndex& index) {
-  const uint32_t configuration = ConfigurationOf(experiment, number);
-  const int bracket = search::BracketOf(index.ladder, configuration);
-  index.rungs[{bracket, static_cast<int>(known.rung)}].Enter(index.ladder, number, known.cost);
+  const auto rung = static_cast<int>(known.rung);
+  index.rungs[{BracketOf(experiment, number), rung}].Enter(LadderOf(experiment), number,
+                                                           known.cost);
   if (!Proposes(experiment) || std::isinf(known.cost)) return;
-  index.history.AtLevel(configuration, static_cast<int>(known.rung), known.cost);
+  index.history.AtLevel(ConfigurationOf(experiment, number), rung, known.cost);
 }
 
 void IndexMeans(const Trial& trial, uint32_t number, SearchIndex& index) {
@@ -85,11 +82,8 @@ void IndexMeans(const Trial& trial, uint32_t number, SearchIndex& index) {
   }
 }
 
-void MakeIndex(State& state, const Experiment& experiment) {
-  state.live.searches.erase(experiment.id);
-  if (!NeedsIndex(experiment)) return;
-  SearchIndex& index = state.live.searches[experiment.id];
-  index.ladder = LadderOf(experiment);
+SearchIndex MakeIndex(const Experiment& experiment) {
+  SearchIndex index;
   if (Proposes(experiment)) {
     absl::StatusOr<spec::Space> space = spec::SpaceOf(experiment.spec);
     DT_CHECK_OK(space.status());  // it was checked at submission
@@ -99,15 +93,16 @@ void MakeIndex(State& state, const Experiment& experiment) {
     index.admits = spec::AdmissionTo(experiment.spec);
   }
   IndexAdded(experiment, 1, index);
+  const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
     const Trial& trial = experiment.trials[number - 1];
     for (const KnownRung& known : trial.rungs) IndexRung(experiment, number, known, index);
     IndexMeans(trial, number, index);
-    const bool last = number % ReplicatesOf(experiment) == 0;
-    if (Proposes(experiment) && last) {
+    if (Proposes(experiment) && number % replicates == 0) {
       IndexResult(experiment, ConfigurationOf(experiment, number), index);
     }
   }
+  return index;
 }
 
 }  // namespace
@@ -118,16 +113,25 @@ bool Proposes(const Experiment& experiment) {
 
 bool Climbs(const Experiment& experiment) { return experiment.spec.search().method() == "asha"; }
 
-uint32_t ReplicatesOf(const Experiment& experiment) {
-  return static_cast<uint32_t>(std::max(1, experiment.spec.seeds_size()));
+uint32_t ConfigurationOf(const Experiment& experiment, uint32_t trial) {
+  return (trial - 1) / spec::ReplicatesOf(experiment.spec) + 1;
 }
 
 spec::Ladder LadderOf(const Experiment& experiment) {
   return spec::LadderOf(experiment.spec.search());
 }
 
+int BracketOf(const Experiment& experiment, uint32_t trial) {
+  return search::BracketOf(LadderOf(experiment), ConfigurationOf(experiment, trial));
+}
+
 bool BlamesValues(v1::Cause cause) {
   return cause == v1::CAUSE_OOM || cause == v1::CAUSE_NONFINITE;
+}
+
+const SearchIndex& SearchIndexOf(State& state, const Experiment& experiment) {
+  if (const SearchIndex* index = IndexOf(state, experiment.id)) return *index;
+  return state.live.searches.emplace(experiment.id, MakeIndex(experiment)).first->second;
 }
 
 std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
@@ -141,49 +145,47 @@ std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& exper
 }
 
 void Reindex(State& state, const v1::Record& record) {
+  const auto index_of = [&state](const auto& fact) { return IndexOf(state, fact.experiment()); };
   const auto experiment_of = [&state](const auto& fact) -> const Experiment& {
     return GetExperiment(state.durable, fact.experiment());
   };
   switch (record.fact_case()) {
-    case v1::Record::kExperimentSubmitted:
-      return MakeIndex(state, experiment_of(record.experiment_submitted()));
-    // What it came to is taken back.
+    // What it came to is taken back; thousands may be retried at once.
     case v1::Record::kTrialRetried:
-      if (IndexOf(state, record.trial_retried().experiment()) == nullptr) return;
-      return MakeIndex(state, experiment_of(record.trial_retried()));
+      state.live.searches.erase(record.trial_retried().experiment());
+      return;
     case v1::Record::kExperimentDeleted:
       state.live.searches.erase(record.experiment_deleted().experiment());
       return;
     case v1::Record::kTrialsAdded: {
-      const Experiment& experiment = experiment_of(record.trials_added());
-      SearchIndex* index = IndexOf(state, experiment.id);
-      if (Mutated(Mutant::kProposesBlindly)) return;
-      if (index != nullptr) IndexAdded(experiment, record.trials_added().trials(0).trial(), *index);
-      return;
+      const v1::TrialsAdded& fact = record.trials_added();
+      SearchIndex* index = index_of(fact);
+      if (index == nullptr || Mutated(Mutant::kProposesBlindly)) return;
+      return IndexAdded(experiment_of(fact), fact.trials(0).trial(), *index);
     }
     case v1::Record::kRungDecided: {
       const v1::RungDecided& fact = record.rung_decided();
+      SearchIndex* index = index_of(fact);
+      if (index == nullptr) return;
       const Experiment& experiment = experiment_of(fact);
-      SearchIndex& index = state.live.searches.at(experiment.id);
       return IndexRung(experiment, fact.trial(), experiment.trials[fact.trial() - 1].rungs.back(),
-                       index);
+                       *index);
     }
     case v1::Record::kEvaluation: {
       const v1::EvaluationRecorded& fact = record.evaluation();
-      SearchIndex* index = IndexOf(state, fact.experiment());
+      SearchIndex* index = index_of(fact);
       if (index == nullptr) return;
-      const TrialId id{fact.experiment(), fact.trial()};
-      return IndexMeans(GetTrial(state.durable, id), id.trial, *index);
+      return IndexMeans(experiment_of(fact).trials[fact.trial() - 1], fact.trial(), *index);
     }
     case v1::Record::kTrialEnded: {
       const v1::TrialEnded& fact = record.trial_ended();
-      SearchIndex* index = IndexOf(state, fact.experiment());
-      if (index == nullptr) return;
+      SearchIndex* index = index_of(fact);
+      if (index == nullptr || !Proposes(experiment_of(fact))) return;
       const Experiment& experiment = experiment_of(fact);
-      if (!Proposes(experiment)) return;
       return IndexResult(experiment, ConfigurationOf(experiment, fact.trial()), *index);
     }
     case v1::Record::kJournalCreated:
+    case v1::Record::kExperimentSubmitted:
     case v1::Record::kAttemptStarted:
     case v1::Record::kAttemptPrepared:
     case v1::Record::kAttemptRunning:
@@ -200,11 +202,6 @@ void Reindex(State& state, const v1::Record& record) {
     case v1::Record::FACT_NOT_SET:
       return;
   }
-}
-
-void ReindexAll(State& state) {
-  state.live.searches.clear();
-  for (const auto& [id, experiment] : state.durable.experiments) MakeIndex(state, experiment);
 }
 
 }  // namespace dt

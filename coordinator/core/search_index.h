@@ -1,9 +1,9 @@
 // search_index.h: what an experiment's search has learnt, kept up to date as facts are made, so
 // that a proposal or a rung asks no more than it needs.
 //
-// Role:      an index over the durable state; part of the live state, made anew by Recover. It
-//            follows from the facts alone, so a restart decides what would have been decided.
-// Invariant: what ReindexAll would make.
+// Role:      an index over the durable state; part of the live state, made where it is first asked
+//            for, dropped where a fact takes back what is in it. It follows from the facts alone,
+//            so a restart decides what would have been decided.
 // Tests:     tests/coordinator/core/searching_test.cc, tests/sim
 #pragma once
 
@@ -32,7 +32,6 @@ struct SearchIndex {
   search::History history;
   spec::Admits admits;
   // Of method asha: the entries by bracket and rung.
-  spec::Ladder ladder;
   std::map<std::pair<int, int>, search::Rung> rungs;
   // Of stop.median.
   search::Means means;
@@ -43,21 +42,20 @@ struct SearchIndex {
 bool Proposes(const Experiment& experiment);
 // Whether its trials are compared at rungs.
 bool Climbs(const Experiment& experiment);
-// Trials of one configuration differ in their seed alone, and are neighbours by number.
-uint32_t ReplicatesOf(const Experiment& experiment);
-inline uint32_t ConfigurationOf(const Experiment& experiment, uint32_t trial) {
-  return (trial - 1) / ReplicatesOf(experiment) + 1;
-}
+// From 1.
+uint32_t ConfigurationOf(const Experiment& experiment, uint32_t trial);
 spec::Ladder LadderOf(const Experiment& experiment);
+int BracketOf(const Experiment& experiment, uint32_t trial);
 // That the trial failed says something of its values, not of the machines.
 bool BlamesValues(v1::Cause cause);
 
+// REQUIRES: the experiment exists. The index holds until the next record.
+const SearchIndex& SearchIndexOf(State& state, const Experiment& experiment);
 // What the search tries next.
 std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
                                                          const SearchIndex& index);
 
 // After `record` was applied.
 void Reindex(State& state, const v1::Record& record);
-void ReindexAll(State& state);
 
 }  // namespace dt

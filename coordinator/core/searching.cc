@@ -46,21 +46,9 @@ v1::TrialsAdded AddedOf(const Experiment& experiment, const search::Proposal& pr
   v1::TrialsAdded added;
   added.set_experiment(experiment.id);
   added.set_origin(v1::TrialsAdded::SAMPLED);
-  const std::vector<v1::Assignment> assignments = spec::AssignmentsOf(space, proposal.at);
-  const uint32_t replicates = ReplicatesOf(experiment);
-  for (uint32_t replicate = 0; replicate < replicates; ++replicate) {
-    v1::ExpandedTrial& trial = *added.add_trials();
-    const auto number = static_cast<uint32_t>(experiment.trials.size()) + replicate + 1;
-    trial.set_trial(number);
-    *trial.mutable_assignments() = {assignments.begin(), assignments.end()};
-    added.add_reasons(proposal.reason);
-    if (experiment.spec.seeds().empty()) continue;
-    v1::Assignment& seed = *trial.add_assignments();
-    seed.set_path("seed");
-    seed.mutable_value()->set_integer(experiment.spec.seeds(static_cast<int>(replicate)));
-    trial.set_configuration(ConfigurationOf(experiment, number));
-    trial.set_replicate(replicate);
-  }
+  spec::AddReplicates(experiment.spec, spec::AssignmentsOf(space, proposal.at), {},
+                      experiment.trials.size(), *added.mutable_trials());
+  for (int i = 0; i < added.trials_size(); ++i) added.add_reasons(proposal.reason);
   return added;
 }
 
@@ -76,20 +64,19 @@ const v1::Spec& SpecOf(const State& state, TrialId id, v1::Spec& resolved) {
 // Where the trial is compared, of its target.
 std::vector<search::RungStep> RungsOf(const Experiment& experiment, TrialId id, uint64_t target,
                                       const v1::Spec& spec) {
-  const spec::Ladder ladder = LadderOf(experiment);
-  const int bracket = search::BracketOf(ladder, ConfigurationOf(experiment, id.trial));
-  return search::RungSteps(ladder, bracket, target, spec::WarmupSteps(spec, target));
+  return spec::RungSteps(LadderOf(experiment), BracketOf(experiment, id.trial), target,
+                         spec::WarmupSteps(spec, target));
 }
 
 void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost,
                const std::string& failed) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
-  const SearchIndex& index = turn.live().searches.at(id.experiment);
-  const int bracket = search::BracketOf(index.ladder, ConfigurationOf(experiment, id.trial));
+  const SearchIndex& index = SearchIndexOf(turn.state, experiment);
+  const int bracket = BracketOf(experiment, id.trial);
   static const auto* nobody = new search::Rung();
   const auto found = index.rungs.find({bracket, rung.rung});
   const search::Rung& entries = found == index.rungs.end() ? *nobody : found->second;
-  const search::Judgement judgement = entries.Judge(index.ladder, id.trial, cost);
+  const search::Judgement judgement = entries.Judge(LadderOf(experiment), id.trial, cost);
   v1::Record record;
   v1::RungDecided& fact = *record.mutable_rung_decided();
   SetId(fact, {id, static_cast<uint32_t>(GetTrial(turn.durable(), id).attempts.size())});
@@ -121,7 +108,7 @@ bool Entered(const Trial& trial, int rung) {
   return false;
 }
 
-// By the rules of `stop` and the rung at this step. "": none ends it.
+// By the rules of `stop` and the rung at this step: the first that applies ends the trial.
 void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
@@ -147,7 +134,7 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
     return EndEarly(turn, id, *why);
   }
   if (!ComparesMeans(experiment)) return;
-  const search::Means& means = turn.live().searches.at(id.experiment).means;
+  const search::Means& means = SearchIndexOf(turn.state, experiment).means;
   if (trial.means.empty() || trial.means.back().step != evaluation.step) return;
   if (auto why = search::EndByMedian(rules, metric, trial.validated, means)) {
     EndEarly(turn, id, *why);
@@ -159,7 +146,7 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
 std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id);
   DT_CHECK(experiment.MoreMayCome());
-  const SearchIndex& index = turn.live().searches.at(id);
+  const SearchIndex& index = SearchIndexOf(turn.state, experiment);
   const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
   const auto proposed = NextOf(experiment, index);
   if (const auto* none = std::get_if<search::Exhausted>(&proposed)) {

@@ -1,7 +1,5 @@
 #include "coordinator/core/submission.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/sha256.h"
@@ -92,8 +90,7 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
   fact.mutable_file_text()->swap(*request.mutable_file_text());
   for (v1::ExpandedTrial& trial : trials) fact.add_trials()->Swap(&trial);
   if (spec::SamplerOf(fact.spec()) == spec::Sampler::kBayes) {
-    fact.set_planned_trials(static_cast<uint32_t>(fact.spec().search().max_trials()) *
-                            static_cast<uint32_t>(std::max(1, fact.spec().seeds_size())));
+    fact.set_planned_trials(spec::PlannedTrials(fact.spec()));
   }
   DT_RETURN_IF_ERROR(KeepResolved(fact));
   for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {

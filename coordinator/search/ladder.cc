@@ -99,19 +99,6 @@ int BracketOf(const Ladder& ladder, uint32_t configuration) {
   return 0;
 }
 
-std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t target_steps,
-                                uint64_t warmup_steps) {
-  std::vector<RungStep> steps;
-  uint64_t last = warmup_steps;
-  for (int rung = bracket + 1; rung <= ladder.rungs; ++rung) {
-    const uint64_t step = spec::StepOf(ladder, rung, target_steps);
-    if (step <= last || step >= target_steps) continue;
-    steps.push_back({rung, step});
-    last = step;
-  }
-  return steps;
-}
-
 int HeadingFor(const std::vector<RungStep>& rungs, uint64_t steps) {
   for (const RungStep& each : rungs) {
     if (each.step > steps) return each.rung;

@@ -25,6 +25,7 @@
 namespace dt::search {
 
 using spec::Ladder;
+using spec::RungStep;
 
 struct Judgement {
   uint32_t place = 0;    // of the trial among the entries, from 1
@@ -67,14 +68,6 @@ std::string ReasonOf(const Judgement& judgement, int rung, uint64_t step, std::s
 // budget. In closed form: no count of what was given has to be kept.
 int BracketOf(const Ladder& ladder, uint32_t configuration);
 
-struct RungStep {
-  int rung = 0;
-  uint64_t step = 0;
-};
-// Where trials of `bracket` are compared on their way to `target_steps`: beyond the warm-up, where
-// a loss tells little of what follows, before the end, and no two at one step.
-std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t target_steps,
-                                uint64_t warmup_steps);
 // The rung that a trial heads for which was evaluated at `steps` last; 0: the end.
 int HeadingFor(const std::vector<RungStep>& rungs, uint64_t steps);
 

@@ -22,8 +22,7 @@
 namespace dt {
 namespace {
 
-// A log that grew beyond 64 MiB is cut when it starts
-// again.
+// A log that grew beyond 64 MiB is cut when it starts again.
 constexpr char kSettings[] = R"sql(
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;

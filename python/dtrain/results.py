@@ -34,8 +34,23 @@ class Submission:
     """Of `validate`: what the first hundred trials would train with."""
 
 
+class _Ends:
+    """What has a state that it may end in."""
+
+    state: str
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ("finished", "failed", "cancelled")
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended without failures; for an experiment running out of memory is none."""
+        return self.state == "finished"
+
+
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(_Ends):
     """One submitted file, and how far it is.
 
     >>> client.experiment("last").progress_ratio
@@ -68,15 +83,6 @@ class Experiment:
     def id(self) -> str:
         return str(self.experiment)
 
-    @property
-    def ended(self) -> bool:
-        return self.state in ("finished", "failed", "cancelled")
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether it ended without failures; running out of memory is none."""
-        return self.state == "finished"
-
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -97,7 +103,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(_Ends):
     """One configuration of an experiment.
 
     >>> client.trial("12/3").parameters
@@ -145,14 +151,6 @@ class Trial:
     @property
     def id(self) -> str:
         return f"{self.experiment}/{self.trial}"
-
-    @property
-    def ended(self) -> bool:
-        return self.state in ("finished", "failed", "cancelled")
-
-    @property
-    def succeeded(self) -> bool:
-        return self.state == "finished"
 
 
 @dataclass(frozen=True)

@@ -48,15 +48,14 @@ class Reader {
     // From the facts alone, as a restart would make it.
     State anew;
     anew.durable.experiments[experiment->id] = *experiment;
-    ReindexAll(anew);
-    const auto again = NextOf(*experiment, anew.live.searches.at(experiment->id));
+    const SearchIndex& index = SearchIndexOf(anew, *experiment);
+    const auto again = NextOf(*experiment, index);
     const auto* proposal = std::get_if<search::Proposal>(&again);
     if (proposal == nullptr || proposal->reason != fact.reasons(0)) {
       return absl::StrCat("S2: a proposal of experiment ", experiment->id, " gives as its reason '",
                           fact.reasons(0), "'");
     }
-    const auto expected =
-        spec::AssignmentsOf(anew.live.searches.at(experiment->id).space, proposal->at);
+    const auto expected = spec::AssignmentsOf(index.space, proposal->at);
     const auto& added = fact.trials(0).assignments();
     const bool same = std::equal(expected.begin(), expected.end(), added.begin(), added.end(),
                                  [](const v1::Assignment& a, const v1::Assignment& b) {

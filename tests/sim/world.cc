@@ -94,16 +94,10 @@ void World::MakeWishes() {
 
 // The same with trials that are drawn, proposed or compared with each other.
 v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
-  v1::Parameter rate;
-  rate.set_path("optimizer.lr");
-  rate.mutable_range()->set_min(1e-5);
-  rate.mutable_range()->set_max(1e-1);
-  rate.mutable_range()->set_scale("log");
   *spec.mutable_parameters() = {};
-  *spec.add_parameters() = rate;
+  const char* method = dice_.Chance(0.4) ? "asha" : dice_.Chance(0.6) ? "bayes" : "random";
+  spec = dt::Searching(method, dice_.Between(1, 12), std::move(spec));
   v1::Search& search = *spec.mutable_search();
-  search.set_max_trials(dice_.Between(1, 12));
-  search.set_method(dice_.Chance(0.4) ? "asha" : dice_.Chance(0.6) ? "bayes" : "random");
   if (search.method() == "asha") {
     search.set_sampler(dice_.Chance(0.5) ? "bayes" : "random");
     search.mutable_asha()->set_eta(dice_.Between(2, 3));

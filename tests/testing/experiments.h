@@ -60,6 +60,19 @@ inline v1::ExperimentSpec Sweep(v1::ExperimentSpec spec, const std::string& path
 }
 
 // `count` trials that differ in their learning rate.
+// Learning rates from 1e-5 to 1e-1, as the method chooses them.
+inline v1::ExperimentSpec Searching(const std::string& method, int max_trials,
+                                    v1::ExperimentSpec spec = OneTrial()) {
+  v1::Parameter& rate = *spec.add_parameters();
+  rate.set_path("optimizer.lr");
+  rate.mutable_range()->set_min(1e-5);
+  rate.mutable_range()->set_max(1e-1);
+  rate.mutable_range()->set_scale("log");
+  spec.mutable_search()->set_method(method);
+  spec.mutable_search()->set_max_trials(max_trials);
+  return spec;
+}
+
 inline v1::ExperimentSpec Trials(int count, v1::ExperimentSpec spec = OneTrial()) {
   std::vector<v1::Value> values;
   for (int i = 1; i <= count; ++i) values.push_back(NumberValue(1e-6 * i));

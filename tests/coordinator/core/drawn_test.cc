@@ -13,14 +13,7 @@ namespace {
 class DrawnTest : public CoreTest {
  protected:
   static v1::ExperimentSpec Random(int32_t trials) {
-    v1::ExperimentSpec spec = OneTrial();
-    spec.mutable_search()->set_method("random");
-    spec.mutable_search()->set_max_trials(trials);
-    v1::Parameter& rate = *spec.add_parameters();
-    rate.set_path("optimizer.lr");
-    rate.mutable_range()->set_min(1e-5);
-    rate.mutable_range()->set_max(1e-2);
-    rate.mutable_range()->set_scale("log");
+    v1::ExperimentSpec spec = Searching("random", trials);
     v1::Assignment& included = *spec.add_include()->add_values();
     included.set_path("optimizer.lr");
     included.mutable_value()->set_number(0.003);

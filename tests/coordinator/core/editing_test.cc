@@ -39,18 +39,6 @@ class EditingTest : public CoreTest {
     request.set_max_trials(max_trials);
     return Call<v1::ChangeResponse>(request);
   }
-  // Some rates, as this sampler chooses them.
-  static v1::ExperimentSpec Varying(const char* method, int max_trials) {
-    v1::ExperimentSpec spec = OneTrial();
-    v1::Parameter& rate = *spec.add_parameters();
-    rate.set_path("optimizer.lr");
-    rate.mutable_range()->set_min(1e-5);
-    rate.mutable_range()->set_max(1e-1);
-    rate.mutable_range()->set_scale("log");
-    spec.mutable_search()->set_method(method);
-    spec.mutable_search()->set_max_trials(max_trials);
-    return spec;
-  }
   std::vector<double> RatesOf(ExperimentId id) {
     const Experiment& experiment = GetExperiment(state_.durable, id);
     std::vector<double> rates;
@@ -215,7 +203,7 @@ TEST_F(EditingTest, AWorkerThatIsToldToLeaveCostsItsTrialNoRetry) {
 }
 
 TEST_F(EditingTest, ASearchProposesNothingWhileItIsPaused) {
-  const ExperimentId id = Submit(Varying("bayes", 3));
+  const ExperimentId id = Submit(Searching("bayes", 3));
   ASSERT_TRUE(Pause(id).ok());
   AddWorker("a");
   ExpectIdle("a");
@@ -254,7 +242,7 @@ TEST_F(EditingTest, MaxConcurrentIsChangedWhileTrialsTrain) {
 
 TEST_F(EditingTest, ARandomSearchExtendedIsTheLargerOneFromTheStart) {
   AddWorker("a");
-  const ExperimentId id = Submit(Varying("random", 2));
+  const ExperimentId id = Submit(Searching("random", 2));
   for (int i = 0; i < 2; ++i) {
     Train({"a"});
     Finish({"a"});
@@ -269,12 +257,12 @@ TEST_F(EditingTest, ARandomSearchExtendedIsTheLargerOneFromTheStart) {
   EXPECT_EQ(rates.size(), 5u);
   RestartCoordinator();
   EXPECT_EQ(RatesOf(id), rates);
-  EXPECT_EQ(RatesOf(Submit(Varying("random", 5))), rates);
+  EXPECT_EQ(RatesOf(Submit(Searching("random", 5))), rates);
 }
 
 TEST_F(EditingTest, ASearchThatProposesGoesOnWithMoreTrials) {
   AddWorker("a");
-  const ExperimentId id = Submit(Varying("bayes", 1));
+  const ExperimentId id = Submit(Searching("bayes", 1));
   Train({"a"});
   Finish({"a"});
   EXPECT_EQ(Get(id).summary().state(), v1::EXPERIMENT_FINISHED);
@@ -291,7 +279,7 @@ TEST_F(EditingTest, ASearchThatProposesGoesOnWithMoreTrials) {
 TEST_F(EditingTest, OnlyASearchThatMayGoOnIsExtended) {
   const ExperimentId grid = Submit(Trials(2));
   EXPECT_EQ(Extend(grid, 5).status().code(), absl::StatusCode::kFailedPrecondition);
-  const ExperimentId id = Submit(Varying("random", 4));
+  const ExperimentId id = Submit(Searching("random", 4));
   EXPECT_EQ(Extend(id, 3).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Extend(id, limits::kTrialsPerExperiment + 1).status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -14,20 +14,9 @@ namespace {
 
 class SearchingTest : public CoreTest {
  protected:
-  static v1::ExperimentSpec Varying(const std::string& method, int max_trials) {
-    v1::ExperimentSpec spec = OneTrial();
-    v1::Parameter& rate = *spec.add_parameters();
-    rate.set_path("optimizer.lr");
-    rate.mutable_range()->set_min(1e-4);
-    rate.mutable_range()->set_max(1e-1);
-    rate.mutable_range()->set_scale("log");
-    spec.mutable_search()->set_method(method);
-    spec.mutable_search()->set_max_trials(max_trials);
-    return spec;
-  }
   // One in three goes on at each of the steps 4, 12 and 34 of 100.
   static v1::ExperimentSpec Asha(int max_trials) {
-    v1::ExperimentSpec spec = Varying("asha", max_trials);
+    v1::ExperimentSpec spec = Searching("asha", max_trials);
     spec.mutable_search()->set_sampler("random");
     return spec;
   }
@@ -64,7 +53,7 @@ class SearchingTest : public CoreTest {
 };
 
 TEST_F(SearchingTest, ATrialIsProposedWhenItsSlotsAreFoundAndTrainsWhatWasProposed) {
-  const ExperimentId id = Submit(Varying("bayes", 2));
+  const ExperimentId id = Submit(Searching("bayes", 2));
   EXPECT_EQ(SummaryOf(id).state(), v1::EXPERIMENT_QUEUED);
   EXPECT_EQ(SummaryOf(id).progress_ratio(), 0);
   EXPECT_EQ(ExperimentOf(id).trials.size(), 0u);
@@ -86,7 +75,7 @@ TEST_F(SearchingTest, ACoordinatorThatIsRestartedAllTheTimeProposesWhatItWouldHa
   std::vector<double> rates;
   for (const bool restarts : {false, true}) {
     BeginAnew();
-    const ExperimentId id = Submit(Varying("bayes", 16));
+    const ExperimentId id = Submit(Searching("bayes", 16));
     AddWorker("a");
     for (uint32_t number = 1; number <= 16; ++number) {
       if (restarts) {
@@ -107,7 +96,7 @@ TEST_F(SearchingTest, ACoordinatorThatIsRestartedAllTheTimeProposesWhatItWouldHa
 }
 
 TEST_F(SearchingTest, AProposalCarriesItsReasonAndTheModelLearnsFromWhatEnded) {
-  const ExperimentId id = Submit(Varying("bayes", 14));
+  const ExperimentId id = Submit(Searching("bayes", 14));
   AddWorker("a");
   std::string reason;
   for (int i = 0; i < 13; ++i) FinishByRate("a");
@@ -119,7 +108,7 @@ TEST_F(SearchingTest, AProposalCarriesItsReasonAndTheModelLearnsFromWhatEnded) {
 }
 
 TEST_F(SearchingTest, ASearchKeepsToMaxConcurrentAndToItsPlaceInTheQueue) {
-  v1::ExperimentSpec spec = Varying("bayes", 5);
+  v1::ExperimentSpec spec = Searching("bayes", 5);
   spec.mutable_search()->set_max_concurrent(2);
   const ExperimentId id = Submit(spec);
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
@@ -131,7 +120,7 @@ TEST_F(SearchingTest, ASearchKeepsToMaxConcurrentAndToItsPlaceInTheQueue) {
 }
 
 TEST_F(SearchingTest, ATicketWaitsLikeATrialAndIsNamedInFrontOfOthers) {
-  v1::ExperimentSpec gang = Varying("bayes", 3);
+  v1::ExperimentSpec gang = Searching("bayes", 3);
   gang.mutable_base()->mutable_resources()->set_gpus(2);
   AddWorker("a");
   AddWorker("b");
@@ -150,7 +139,7 @@ TEST_F(SearchingTest, ATicketWaitsLikeATrialAndIsNamedInFrontOfOthers) {
 }
 
 TEST_F(SearchingTest, ASpaceThatIsUsedUpEndsTheSearch) {
-  v1::ExperimentSpec spec = Varying("bayes", 10);
+  v1::ExperimentSpec spec = Searching("bayes", 10);
   *spec.mutable_parameters() = {};
   spec = Sweep(spec, "train.batch_size", {IntegerValue(4), IntegerValue(8), IntegerValue(16)});
   const ExperimentId id = Submit(spec);
@@ -167,12 +156,12 @@ TEST_F(SearchingTest, ASpaceThatIsUsedUpEndsTheSearch) {
 }
 
 TEST_F(SearchingTest, ACancelEndsTheSearchToo) {
-  const ExperimentId none = Submit(Varying("bayes", 100));
+  const ExperimentId none = Submit(Searching("bayes", 100));
   EXPECT_EQ(Cancel(none), 0u);
   EXPECT_TRUE(ExperimentOf(none).AllEnded());
   EXPECT_GT(ExperimentOf(none).ended_wall_ms, 0);
   AddWorker("a");
-  const ExperimentId one = Submit(Varying("bayes", 100));
+  const ExperimentId one = Submit(Searching("bayes", 100));
   EXPECT_EQ(Cancel(one), 1u);
   Follow("a");
   Leave("a");
@@ -182,7 +171,7 @@ TEST_F(SearchingTest, ACancelEndsTheSearchToo) {
 }
 
 TEST_F(SearchingTest, AConfigurationIsProposedOnceWithEachSeed) {
-  v1::ExperimentSpec spec = Varying("bayes", 3);
+  v1::ExperimentSpec spec = Searching("bayes", 3);
   spec.mutable_explicit_paths()->erase(std::find(spec.mutable_explicit_paths()->begin(),
                                                  spec.mutable_explicit_paths()->end(), "seed"));
   for (const int64_t seed : {11, 12}) spec.add_seeds(seed);
@@ -199,7 +188,7 @@ TEST_F(SearchingTest, AConfigurationIsProposedOnceWithEachSeed) {
 }
 
 TEST_F(SearchingTest, AnExperimentWithoutATrialAnswersEveryQuestion) {
-  const ExperimentId id = Submit(Varying("bayes", 3));
+  const ExperimentId id = Submit(Searching("bayes", 3));
   v1::ListTrialsRequest trials;
   trials.set_experiment(id);
   const auto listed = Call<v1::ListTrialsResponse>(trials);
@@ -293,7 +282,7 @@ TEST_F(SearchingTest, AResultThatComesLateEndsATrialThatWaits) {
 }
 
 TEST_F(SearchingTest, TheTargetEndsTheSearchAndLetsFinishWhatTrains) {
-  v1::ExperimentSpec spec = Varying("random", 5);
+  v1::ExperimentSpec spec = Searching("random", 5);
   spec.mutable_search()->set_target(2.5);
   const ExperimentId id = Submit(spec);
   AddWorker("a");
@@ -315,7 +304,7 @@ TEST_F(SearchingTest, TheTargetEndsTheSearchAndLetsFinishWhatTrains) {
 }
 
 TEST_F(SearchingTest, TooManyFailedTrialsEndTheSearchAndOutOfMemoryIsNotOneOfThem) {
-  v1::ExperimentSpec spec = Varying("bayes", 10);
+  v1::ExperimentSpec spec = Searching("bayes", 10);
   spec.mutable_search()->set_max_failed_trials(1);
   const ExperimentId id = Submit(spec);
   AddWorker("a");

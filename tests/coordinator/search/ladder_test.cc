@@ -141,16 +141,16 @@ TEST(LadderTest, RungsWithinTheWarmUpAndOfLaterBracketsAreLeftOut) {
     for (const RungStep& each : steps) rungs.push_back(each.rung);
     return rungs;
   };
-  EXPECT_EQ(numbers(RungSteps({}, 0, 2000, 0)), (std::vector<int>{1, 2, 3}));
-  EXPECT_EQ(numbers(RungSteps({}, 0, 2000, 75)), (std::vector<int>{2, 3}));
-  EXPECT_EQ(numbers(RungSteps({}, 0, 2000, 74)), (std::vector<int>{1, 2, 3}));
-  EXPECT_EQ(numbers(RungSteps({}, 2, 2000, 0)), (std::vector<int>{3}));
-  EXPECT_EQ(numbers(RungSteps({}, 3, 2000, 0)), (std::vector<int>{}));
-  EXPECT_EQ(numbers(RungSteps({}, 0, 2, 0)), (std::vector<int>{1}));  // never two at one step
+  EXPECT_EQ(numbers(spec::RungSteps({}, 0, 2000, 0)), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(numbers(spec::RungSteps({}, 0, 2000, 75)), (std::vector<int>{2, 3}));
+  EXPECT_EQ(numbers(spec::RungSteps({}, 0, 2000, 74)), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(numbers(spec::RungSteps({}, 2, 2000, 0)), (std::vector<int>{3}));
+  EXPECT_EQ(numbers(spec::RungSteps({}, 3, 2000, 0)), (std::vector<int>{}));
+  EXPECT_EQ(numbers(spec::RungSteps({}, 0, 2, 0)), (std::vector<int>{1}));  // never two at one step
 }
 
 TEST(LadderTest, TrialHeadsForTheNextRungOfItsBracket) {
-  const std::vector<RungStep> rungs = RungSteps({}, 1, 2000, 0);
+  const std::vector<RungStep> rungs = spec::RungSteps({}, 1, 2000, 0);
   EXPECT_EQ(HeadingFor(rungs, 0), 2);
   EXPECT_EQ(HeadingFor(rungs, 222), 2);
   EXPECT_EQ(HeadingFor(rungs, 223), 3);

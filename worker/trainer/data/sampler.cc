@@ -8,20 +8,13 @@
 #include <string>
 
 #include "common/check.h"
+#include "common/draw.h"
 
 namespace dt::trainer {
 namespace {
 
 // Fewer than four rounds show patterns; more than six cost time without effect on training.
 constexpr int kRounds = 6;
-
-// SplitMix64's finaliser.
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 }  // namespace
 
@@ -43,7 +36,7 @@ uint64_t Sampler::Window(uint64_t sample) const {
 }
 
 uint64_t Sampler::Permute(uint64_t epoch, uint64_t position) const {
-  const uint64_t key = Mix(Mix(seed_) ^ epoch);
+  const uint64_t key = SplitMix64(SplitMix64(seed_) ^ epoch);
   const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
   // The network permutes [0, 4^half_bits_), less than four times too many numbers; walking on from
   // those outside keeps it a permutation of the windows and takes fewer than four turns on average.
@@ -52,7 +45,8 @@ uint64_t Sampler::Permute(uint64_t epoch, uint64_t position) const {
     uint64_t left = value >> half_bits_;
     uint64_t right = value & mask;
     for (int round = 0; round < kRounds; ++round) {
-      const uint64_t next = left ^ (Mix(key ^ (static_cast<uint64_t>(round) << 48) ^ right) & mask);
+      const uint64_t next =
+          left ^ (SplitMix64(key ^ (static_cast<uint64_t>(round) << 48) ^ right) & mask);
       left = right;
       right = next;
     }

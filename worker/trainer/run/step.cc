@@ -5,22 +5,12 @@
 #include <cmath>
 #include <utility>
 
+#include "common/draw.h"
 #include "worker/trainer/device/download.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/trial/schedule.h"
 
 namespace dt::trainer {
-namespace {
-
-// SplitMix64: turns a counter into well spread bits.
-uint64_t Mixed(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
 
 Stepper::Stepper(const Parts& parts)
     : p_(parts),
@@ -49,9 +39,9 @@ void Stepper::ClearGradients() {
 // Dropout is a function of (seed, step, micro-step, rank), so a resume continues it.
 void Stepper::SeedDropout(int64_t step, int64_t micro_step) {
   if (p_.spec.model.dropout == 0) return;
-  uint64_t seed = Mixed(static_cast<uint64_t>(p_.spec.seed));
+  uint64_t seed = SplitMix64(static_cast<uint64_t>(p_.spec.seed));
   for (const int64_t part : {step, micro_step, static_cast<int64_t>(p_.plan.batch.rank)}) {
-    seed = Mixed(seed ^ static_cast<uint64_t>(part));
+    seed = SplitMix64(seed ^ static_cast<uint64_t>(part));
   }
   at::Generator generator = at::globalContext().defaultGenerator(p_.device.Torch());
   std::lock_guard lock(generator.mutex());
