@@ -72,6 +72,13 @@ absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentCha
       experiment.ended_wall_ms = 0;
       break;
     }
+    case v1::ExperimentChanged::kMaxGpusTotal:
+    case v1::ExperimentChanged::kPriority:
+    case v1::ExperimentChanged::kMaxSteps:
+    case v1::ExperimentChanged::kName:
+    case v1::ExperimentChanged::kNote:
+    case v1::ExperimentChanged::kLabels:
+    case v1::ExperimentChanged::kArchived:
     case v1::ExperimentChanged::CHANGE_NOT_SET:
       return absl::FailedPreconditionError(
           absl::StrCat("journal: experiment ", experiment.id,
