@@ -43,13 +43,17 @@ enum class Mutant {
   kStopCharged,    // a stop that was asked for counts as a retry
   kStopForgotten,  // a start forgets which gangs were asked to save
   kPausedStarts,   // a paused experiment goes on starting trials
+  // Workers that are to be left alone.
+  kQuarantineByLosses,  // a worker is quarantined for being lost, rather than for crashes
+  kDrainForgotten,      // a start forgets who was drained
+  kDrainCharged,        // the stop of a drained worker's trial counts as a retry
   // The worker's agent.
   kDropsTheNextItem,  // an acknowledgement frees one item more
   kKeepsTraining,     // an attempt that is to be abandoned goes on
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 29> kMutantNames = {
+inline constexpr std::array<std::string_view, 32> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -76,6 +80,9 @@ inline constexpr std::array<std::string_view, 29> kMutantNames = {
     "stop-charged",
     "stop-forgotten",
     "paused-starts",
+    "quarantine-by-losses",
+    "drain-forgotten",
+    "drain-charged",
     "drops-the-next-item",
     "keeps-training",
     "ends-twice",

@@ -294,6 +294,10 @@ std::string CommandLine(const CLI::App* app) {
   return absl::StrCat(CommandLine(app->get_parent()), " ", app->get_name());
 }
 
+std::string WhoAmI(Session& session) {
+  return CleanText(session.terminal().environment("USER"), limits::kWhoBytes);
+}
+
 int UsableCores() {
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
@@ -310,6 +314,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddReportCommands(*tree);
   AddControlCommands(*tree);
   AddEditCommands(*tree);
+  AddWorkerCommands(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);
   AddLocalCommands(*tree);

@@ -73,6 +73,7 @@ void AddTopCommand(CommandTree& tree);
 void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
 void AddEditCommands(CommandTree& tree);
+void AddWorkerCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
 void AddFetchCommand(CommandTree& tree, CLI::App* data);  // by AddDataCommands
@@ -83,6 +84,9 @@ std::unique_ptr<CommandTree> MakeCommandTree();
 
 // "dtctl get trials".
 std::string CommandLine(const CLI::App* app);
+// Who the person is, by the name that this machine has for them. A coordinator that asks for
+// certificates takes theirs instead.
+std::string WhoAmI(Session& session);
 // The cores that this process may use.
 int UsableCores();
 // The page that --help prints of `app`.

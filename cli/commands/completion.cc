@@ -146,7 +146,8 @@ Candidates ValuesOf(const CommandTree& tree, const Place& place, const CLI::Opti
   static const std::vector<std::pair<std::string, Thing>> kThings = {
       {"SEL", Thing::kExperimentOrTrial}, {"EXP", Thing::kExperiment},
       {"OTHER", Thing::kExperiment},      {"TRIAL", Thing::kTrial},
-      {"KEY=VALUE", Thing::kLabel},       {"CONTEXT", Thing::kContext}};
+      {"KEY=VALUE", Thing::kLabel},       {"CONTEXT", Thing::kContext},
+      {"WORKER", Thing::kWorker}};
   Candidates values;
   for (const std::string& word : tree.WordsOf(option)) values.words.push_back({word, ""});
   const std::string name =
@@ -225,6 +226,17 @@ std::vector<Candidate> TrialsOf(Client& client, const std::string& experiment) {
   return words;
 }
 
+std::vector<Candidate> WorkersOf(Client& client) {
+  std::vector<Candidate> words;
+  const auto workers = client.ListWorkers();
+  if (!workers.ok()) return words;
+  for (const v1::WorkerSummary& worker : *workers) {
+    if (words.size() == kThingsShown) break;
+    words.push_back({worker.worker(), worker.mark().empty() ? worker.state() : worker.mark()});
+  }
+  return words;
+}
+
 std::vector<Candidate> LabelsOf(const std::vector<v1::ExperimentSummary>& experiments) {
   std::vector<Candidate> words;
   for (const v1::ExperimentSummary& experiment : experiments) {
@@ -278,7 +290,8 @@ std::vector<Candidate> LookUpThings(Thing thing, const std::string& typed,
     for (const Context& one : contexts->list) words.push_back({one.name, one.address});
     return words;
   }
-  if (thing != Thing::kLabel) {
+  const bool of_experiments = thing != Thing::kLabel && thing != Thing::kWorker;
+  if (of_experiments) {
     words.push_back({thing == Thing::kTrial ? "last/" : "last", "the newest experiment"});
   }
   absl::StatusOr<ClientOptions> options = ChooseCoordinator(flags, terminal.environment);
@@ -287,9 +300,10 @@ std::vector<Candidate> LookUpThings(Thing thing, const std::string& typed,
   const auto client = Client::Make(*options, interrupt);
   if (!client.ok()) return words;
   const size_t slash = typed.find('/');
-  if (slash != std::string::npos && thing != Thing::kLabel) {
+  if (slash != std::string::npos && of_experiments) {
     return TrialsOf(**client, typed.substr(0, slash));
   }
+  if (thing == Thing::kWorker) return WorkersOf(**client);
   const auto experiments = (*client)->ListExperiments({});
   if (!experiments.ok()) return words;
   if (thing == Thing::kLabel) return LabelsOf(*experiments);

@@ -28,7 +28,7 @@ struct Candidates {
 };
 
 // What only a coordinator or a person's file knows.
-enum class Thing { kExperiment, kTrial, kExperimentOrTrial, kLabel, kContext };
+enum class Thing { kExperiment, kTrial, kExperimentOrTrial, kLabel, kContext, kWorker };
 // `typed` is the beginning of the word; answers may ignore it. `flags` are those written so far.
 using LookUp = std::function<std::vector<Candidate>(Thing thing, const std::string& typed,
                                                     const CoordinatorFlags& flags)>;

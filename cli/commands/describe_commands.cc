@@ -118,6 +118,8 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
                         : absl::StrCat("; ", experiment.stopped_early(), " stopped early"))});
   AppendFact(lines, "to come", {ToComeText(experiment)});
   AppendFact(lines, "search ended", {Printable(experiment.search_end())});
+  AppendFact(lines, "note", {Printable(experiment.note())});
+  if (experiment.archived()) AppendFact(lines, "archived", {"lists leave it out"});
   if (experiment.paused()) {
     AppendFact(lines, "paused", {absl::StrCat("by ", Printable(experiment.paused_by()))});
   }
@@ -126,7 +128,10 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
     AppendFact(lines, "label", {Printable(absl::StrCat(label.key(), "=", label.value()))});
   }
   AppendFact(lines, "file", {Printable(found.file_name())});
-  AppendFact(lines, "submitted", {FormatLocalTime(experiment.submitted_wall_ms())});
+  const std::string by = Printable(experiment.submitted_by());
+  AppendFact(lines, "submitted",
+             {absl::StrCat(FormatLocalTime(experiment.submitted_wall_ms()),
+                           by.empty() ? "" : absl::StrCat(" by ", by))});
   AppendFact(lines, "ended", {FormatLocalTime(experiment.ended_wall_ms())});
   AppendFact(lines, "seed", {absl::StrCat(found.spec().base().seed())});
   AppendSearch(lines, found.spec());

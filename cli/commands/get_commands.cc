@@ -22,6 +22,7 @@ struct GetOptions {
   std::vector<std::string> labels;
   std::vector<std::string> states;
   bool watch = false;
+  bool archived = false;
 };
 
 // How often --watch looks, unless tests say otherwise: a list is not an animation.
@@ -74,6 +75,7 @@ absl::StatusOr<std::vector<v1::ExperimentSummary>> FindExperiments(Session& sess
     DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
     request = Select<v1::ListExperimentsRequest>(selector);
   }
+  request.set_archived(options.archived);
   DT_ASSIGN_OR_RETURN(const auto labels, ParseLabels(options.labels));
   for (const v1::Label& label : labels) *request.add_labels() = label;
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
@@ -99,7 +101,9 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
                            {"LEFT", Align::kRight, Shown::kAlways, "", 0, 5},
                            {"BEST", Align::kRight},
                            {"AGE", Align::kRight, Shown::kAlways, "", 0, 3},
-                           {"LABELS", Align::kLeft, Shown::kWide}};
+                           {"BY", Align::kLeft, Shown::kWide},
+                           {"LABELS", Align::kLeft, Shown::kWide},
+                           {"NOTE", Align::kLeft, Shown::kWide, "", 12}};
   listing.columns = CsvColumns(ExperimentJson(v1::ExperimentSummary()));
   for (const v1::ExperimentSummary& one : experiments) {
     const std::string id = absl::StrCat(one.experiment());
@@ -120,7 +124,9 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
               ? absl::StrCat(FormatLoss(one.best_value()), " (", id, "/", one.best_trial(), ")")
               : kNone},
          {AgeText(one.submitted_wall_ms())},
-         {LabelsText(one.labels())}});
+         {one.submitted_by().empty() ? kNone : Printable(one.submitted_by())},
+         {LabelsText(one.labels())},
+         {Printable(one.note())}});
     listing.items.push_back(ExperimentJson(one));
     listing.names.push_back(id);
   }
@@ -270,6 +276,10 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
                            {"STORAGE", Align::kLeft, Shown::kWide},
                            {"PEER", Align::kLeft, Shown::kWide},
                            {"LABELS", Align::kLeft, Shown::kWide}};
+  // Hardly ever is one marked: no column for nothing.
+  const bool marked = std::any_of(workers.begin(), workers.end(),
+                                  [](const auto& one) { return !one.mark().empty(); });
+  if (marked) listing.table.columns.push_back({"NOTE", Align::kLeft, Shown::kAlways, "", 12});
   listing.columns = CsvColumns(WorkerJson(v1::WorkerSummary()));
   for (const v1::WorkerSummary& one : workers) {
     if (!HasAll(one.labels(), labels)) continue;
@@ -288,6 +298,7 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
                                   {Printable(one.storage_id())},
                                   {Printable(one.peer())},
                                   {LabelsText(one.labels())}});
+    if (marked) listing.table.rows.back().push_back({Printable(one.mark())});
     listing.items.push_back(WorkerJson(one));
     listing.names.push_back(one.worker());
   }
@@ -403,10 +414,12 @@ void AddGetCommands(CommandTree& tree) {
   CLI::App* app = AddKind(tree, get, "experiments", "Submitted experiments, newest last",
                           "dtctl get experiments\n"
                           "dtctl get experiments -l team=vision -o csv\n"
+                          "dtctl get experiments --archived\n"
                           "dtctl get experiments -o name",
                           Experiments, options);
   app->alias("experiment");
   app->add_option("EXP", options->selector, "Only this one: 12, or last for the newest");
+  app->add_flag("--archived", options->archived, "Those that were archived as well");
   AddLabels(app, options);
 
   options = std::make_shared<GetOptions>();

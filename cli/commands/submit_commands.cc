@@ -225,6 +225,7 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
   request.set_file_name(loaded.name);
   request.set_file_text(loaded.content.effective_text);
   request.set_dry_run(options.dry_run);
+  request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   const auto answer = SubmitPatiently(session, *client, request);
   if (session.interrupt().Triggered() && !options.dry_run) {

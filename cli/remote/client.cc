@@ -205,6 +205,9 @@ absl::StatusOr<v1::ChangeResponse> Client::Change(const v1::ChangeRequest& reque
 absl::StatusOr<v1::DeleteResponse> Client::Delete(const v1::DeleteRequest& request) {
   return DT_CALL(Delete, request);
 }
+absl::StatusOr<v1::MarkWorkerResponse> Client::MarkWorker(const v1::MarkWorkerRequest& request) {
+  return DT_CALL(MarkWorker, request);
+}
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {
   const v1::GetStatusRequest request;
   return DT_CALL(GetStatus, request);

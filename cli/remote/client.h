@@ -50,6 +50,7 @@ class Client {
   absl::StatusOr<v1::RetryResponse> Retry(const v1::RetryRequest& request);
   absl::StatusOr<v1::ChangeResponse> Change(const v1::ChangeRequest& request);
   absl::StatusOr<v1::DeleteResponse> Delete(const v1::DeleteRequest& request);
+  absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(const v1::MarkWorkerRequest& request);
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
 
   // Lists, all pages of them.

@@ -168,10 +168,13 @@ Style StyleOfWorker(const v1::WorkerSummary& worker) {
 PaneRow WorkerRow(const v1::WorkerSummary& worker) {
   const std::string name = Printable(worker.worker());
   const std::string doing = Printable(worker.doing());
+  const std::string mark = Printable(worker.mark());
   PaneRow row;
   row.cells = {{name, Style::kBold},
                {Printable(worker.state()), StyleOfWorker(worker)},
-               {doing.empty() ? kNone : doing},
+               {!doing.empty() ? doing
+                : mark.empty() ? kNone
+                               : mark},
                {FormatShort(std::floor(worker.silence_seconds())),
                 Connected(worker) ? Style::kPlain : Style::kBad},
                {Printable(worker.device())},
@@ -182,7 +185,7 @@ PaneRow WorkerRow(const v1::WorkerSummary& worker) {
               {doing.empty() ? 1.0 : 0, doing},
               {worker.silence_seconds(), ""}};
   row.found_in = absl::StrJoin({name, std::string(worker.state()), doing, Printable(worker.host()),
-                                Printable(worker.device_name())},
+                                Printable(worker.device_name()), mark},
                                " ");
   return row;
 }

@@ -11,6 +11,7 @@
 #include "common/view.h"
 #include "coordinator/core/changes.h"
 #include "coordinator/core/lifecycle.h"
+#include "coordinator/core/marks.h"
 
 namespace dt {
 namespace {
@@ -128,6 +129,7 @@ absl::Status ApplyTrialsAdded(DurableState& state, const v1::TrialsAdded& fact, 
                      " trials: its search has ended, or the record has no trials"));
   }
   experiment->ended_wall_ms = 0;
+  experiment->archived = false;
   const size_t before = experiment->trials.size();
   DT_RETURN_IF_ERROR(AddTrials(*experiment, fact.trials()));
   for (int i = 0; i < fact.reasons_size(); ++i) {
@@ -168,6 +170,7 @@ absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentS
   experiment.file_name = fact.file_name();
   experiment.file_text = fact.file_text();
   experiment.submitted_wall_ms = wall_ms;
+  experiment.submitted_by = fact.submitted_by();
   experiment.planned = fact.planned_trials();
   experiment.resolved = fact.resolved();
   experiment.resolved_paths = {fact.resolved_paths().begin(), fact.resolved_paths().end()};
@@ -249,6 +252,7 @@ absl::Status ApplyAttemptEnded(DurableState& state, const v1::AttemptEnded& fact
   subject.trial.tries = CountEnd(subject.trial.tries, *attempt, fact.cause(),
                                  fact.uncharged() ? Charge::kFree : Charge::kCounts);
   subject.trial.retry_after_ms = another ? fact.retry_after_ms() : 0;
+  CountForWorkers(state, {subject.id, fact.attempt()}, *attempt);
   return absl::OkStatus();
 }
 
@@ -325,7 +329,7 @@ absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::Checkpoint
   if (all.size() >= limits::kCheckpointsPerTrial) all.erase(all.begin());
   all.push_back({fact.attempt(), fact.checkpoint()});
   if (fact.checkpoint().step() > attempt.resumed_step) {
-    attempt.progressed = true;
+    if (!std::exchange(attempt.progressed, true)) CountProgress(state, attempt);
     // An attempt that ended already has been counted; what it saved is progress all the same.
     if (attempt.state == AttemptState::kEnded) {
       Tries& tries = subject.trial.tries;
@@ -410,6 +414,7 @@ absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact
   std::erase_if(trial.rungs, [](const KnownRung& known) { return std::isinf(known.cost); });
   subject.experiment.ended_wall_ms = 0;
   subject.experiment.cancel_requested = false;
+  subject.experiment.archived = false;
   return absl::OkStatus();
 }
 
@@ -427,6 +432,7 @@ absl::Status ApplyExperimentDeleted(DurableState& state, const v1::ExperimentDel
     for (const Attempt& attempt : trial.attempts) state.tokens.erase(attempt.token);
   }
   if (!experiment->request_id.empty()) state.request_ids.erase(experiment->request_id);
+  ForgetStreaks(state, fact.experiment());
   state.experiments.erase(fact.experiment());
   return absl::OkStatus();
 }
@@ -478,6 +484,7 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
     case v1::Record::kExperimentChanged:
       return ApplyExperimentChanged(state, record.experiment_changed(), wall_ms);
     case v1::Record::kWorkerMarked:
+      return ApplyWorkerMarked(state, record.worker_marked(), wall_ms);
     case v1::Record::kTrialMutated:
     case v1::Record::FACT_NOT_SET:
       break;

@@ -10,6 +10,7 @@
 #include "common/status.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/editing.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/queries.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/submit.h"
@@ -141,6 +142,7 @@ auto Answer(Turn& turn, v1::CancelRequest& request, bool) { return Cancel(turn, 
 auto Answer(Turn& turn, v1::RetryRequest& request, bool) { return Retry(turn, request); }
 auto Answer(Turn& turn, v1::ChangeRequest& request, bool) { return Change(turn, request); }
 auto Answer(Turn& turn, v1::DeleteRequest& request, bool) { return Delete(turn, request); }
+auto Answer(Turn& turn, v1::MarkWorkerRequest& request, bool) { return MarkWorker(turn, request); }
 template <typename Request>
 auto Answer(Turn& turn, Request& request, bool) {
   return Query(turn.state, request, turn.now.steady);

@@ -1,10 +1,12 @@
 #include "coordinator/core/changes.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "common/view.h"
 #include "spec/search.h"
 
@@ -16,7 +18,71 @@ std::string LimitText(int32_t limit) {
   return limit == 0 ? std::string("no limit") : absl::StrCat(limit);
 }
 
+// "labels team=vision; without owner".
+std::string LabelsText(const v1::ExperimentChanged::Labels& change) {
+  std::string text = "labels";
+  for (const v1::Label& label : change.set()) {
+    absl::StrAppend(&text, " ", label.key(), "=", label.value());
+  }
+  if (!change.removed().empty()) {
+    absl::StrAppend(&text, change.set().empty() ? " without" : "; without");
+  }
+  for (const std::string& key : change.removed()) absl::StrAppend(&text, " ", key);
+  return CleanText(text, limits::kTextBytes);
+}
+
+// Also of what trials resolved to; those that differed in it could not be changed.
+std::string ChangeMaxSteps(Experiment& experiment, int64_t max_steps) {
+  v1::Train& train = *experiment.spec.mutable_base()->mutable_train();
+  std::string what = absl::StrCat("max_steps ", train.max_steps(), ", now ", max_steps);
+  train.set_max_steps(max_steps);
+  if (!experiment.resolved_paths.empty()) {
+    experiment.resolved.mutable_train()->set_max_steps(max_steps);
+  }
+  return what;
+}
+
+std::string ChangeLabels(Experiment& experiment, const v1::ExperimentChanged::Labels& change) {
+  const std::vector<v1::Label> after = LabelsAfter(experiment.spec, change);
+  *experiment.spec.mutable_labels() = {after.begin(), after.end()};
+  return LabelsText(change);
+}
+
+// How many slots it may have, or before whom. Returns the words for the history.
+std::string ChangeResources(Experiment& experiment, const v1::ExperimentChanged& fact) {
+  v1::Resources& resources = *experiment.spec.mutable_base()->mutable_resources();
+  if (fact.has_priority()) {
+    std::string what = absl::StrCat("priority ", resources.priority(), ", now ", fact.priority());
+    resources.set_priority(fact.priority());
+    return what;
+  }
+  const auto limit = static_cast<int32_t>(fact.max_gpus_total());
+  std::string what = absl::StrCat("max_gpus_total ", LimitText(resources.max_gpus_total()),
+                                  ", now ", LimitText(limit));
+  resources.set_max_gpus_total(limit);
+  return what;
+}
+
 }  // namespace
+
+std::vector<v1::Label> LabelsAfter(const v1::ExperimentSpec& spec,
+                                   const v1::ExperimentChanged::Labels& change) {
+  std::vector<v1::Label> labels(spec.labels().begin(), spec.labels().end());
+  for (const v1::Label& set : change.set()) {
+    const auto known = std::find_if(labels.begin(), labels.end(), [&set](const v1::Label& label) {
+      return label.key() == set.key();
+    });
+    if (known == labels.end()) {
+      labels.push_back(set);
+    } else {
+      known->set_value(set.value());
+    }
+  }
+  for (const std::string& key : change.removed()) {
+    std::erase_if(labels, [&key](const v1::Label& label) { return label.key() == key; });
+  }
+  return labels;
+}
 
 absl::Status ApplyStopRequested(DurableState& state, const v1::StopRequested& fact) {
   const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
@@ -70,15 +136,31 @@ absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentCha
       if (spec::SamplerOf(experiment.spec) != spec::Sampler::kBayes) break;
       experiment.planned = spec::PlannedTrials(experiment.spec);
       experiment.ended_wall_ms = 0;
+      experiment.archived = false;
       break;
     }
     case v1::ExperimentChanged::kMaxGpusTotal:
     case v1::ExperimentChanged::kPriority:
+      edit.what = ChangeResources(experiment, fact);
+      break;
     case v1::ExperimentChanged::kMaxSteps:
+      edit.what = ChangeMaxSteps(experiment, fact.max_steps());
+      break;
     case v1::ExperimentChanged::kName:
+      edit.what = absl::StrCat("name '", experiment.spec.name(), "', now '", fact.name(), "'");
+      experiment.spec.set_name(fact.name());
+      break;
     case v1::ExperimentChanged::kNote:
+      edit.what = fact.note().empty() ? "note taken away" : absl::StrCat("note: ", fact.note());
+      experiment.note = fact.note();
+      break;
     case v1::ExperimentChanged::kLabels:
+      edit.what = ChangeLabels(experiment, fact.labels());
+      break;
     case v1::ExperimentChanged::kArchived:
+      edit.what = fact.archived() ? "archived" : "taken out of the archive";
+      experiment.archived = fact.archived();
+      break;
     case v1::ExperimentChanged::CHANGE_NOT_SET:
       return absl::FailedPreconditionError(
           absl::StrCat("journal: experiment ", experiment.id,

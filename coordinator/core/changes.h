@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "coordinator/core/durable.h"
@@ -17,6 +18,9 @@ namespace dt {
 absl::Status ApplyStopRequested(DurableState& state, const v1::StopRequested& fact);
 absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentChanged& fact,
                                     int64_t wall_ms);
+// The labels of `spec` once `change` is made of them: sets first, then removals.
+std::vector<v1::Label> LabelsAfter(const v1::ExperimentSpec& spec,
+                                   const v1::ExperimentChanged::Labels& change);
 absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& fact);
 absl::Status ApplyNumbersSkipped(DurableState& state, const v1::NumbersSkipped& fact);
 

@@ -142,7 +142,10 @@ struct Experiment {
   std::string search_end;     // why
   bool paused = false;        // starts nothing
   std::string paused_by;
-  std::vector<Edit> edits;  // the newest, in order
+  std::vector<Edit> edits;   // the newest, in order
+  std::string submitted_by;  // "": not known
+  std::string note;          // what people wrote of it
+  bool archived = false;     // lists leave it out
   // What trials resolved to, as the record has it.
   v1::Spec resolved;
   std::vector<std::string> resolved_paths;
@@ -162,10 +165,31 @@ struct Experiment {
   bool AllEnded() const { return pending + active == 0 && !MoreMayCome(); }
 };
 
+// What is held of a worker, by name: it need not be connected.
+struct WorkerMark {
+  bool drained = false;  // a person wants it free of work
+  std::string reason;    // of the drain, as the person gave it
+  std::string who;
+  int64_t since_wall_ms = 0;
+  bool quarantined = false;  // it failed what others could do, and has made no progress since
+  std::string quarantine_reason;
+  uint32_t quarantines = 0;  // in a row
+  int64_t quarantined_wall_ms = 0;
+};
+
+// Ends in a row that count against a worker: crashes of its trainer, none with progress.
+struct CrashStreak {
+  std::vector<AttemptId> attempts;
+  uint64_t progress_before = 0;  // DurableState::progress when it began
+};
+
 struct DurableState {
   JournalId journal_id = 0;
   ExperimentId next_experiment = 1;
   std::map<ExperimentId, Experiment> experiments;
+  std::map<std::string, WorkerMark> marks;
+  std::map<std::string, CrashStreak> streaks;
+  uint64_t progress = 0;  // attempts that made progress, each counted when it was known
 
   // Indices over `experiments`, kept by Apply.
   absl::flat_hash_map<std::string, ExperimentId> request_ids;

@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "coordinator/core/editing_rules.h"
 #include "coordinator/core/explain.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/queries.h"
@@ -46,20 +47,24 @@ absl::Status CheckMayExtend(const Experiment& experiment, uint32_t max_trials) {
 absl::Status CheckMayChange(const Experiment& experiment, const v1::ChangeRequest& request) {
   if (request.change_case() == v1::ChangeRequest::CHANGE_NOT_SET) {
     return absl::InvalidArgumentError(
-        "change what? set pause, resume, max_concurrent or max_trials (dtctl pause EXP)");
+        "change what? set pause, resume, max_concurrent or another change of docs/command-line.md "
+        "(dtctl pause EXP)");
   }
   if (request.has_max_trials()) return CheckMayExtend(experiment, request.max_trials());
+  if (ChangesWords(request)) return CheckWords(experiment, request);
   if (request.has_max_concurrent() && request.max_concurrent() > limits::kTrialsPerExperiment) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_concurrent ", request.max_concurrent(), " is above the limit of ",
                      limits::kTrialsPerExperiment, "; 0 is no limit"));
   }
+  DT_RETURN_IF_ERROR(CheckResources(experiment, request));
   // One that ended while it was paused may be resumed, so that a retry of its trials can go on.
   if (experiment.AllEnded() && !request.has_resume()) {
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", experiment.id,
                      " has ended, and nothing of it is left to change; submit another"));
   }
+  if (request.has_max_steps()) return CheckMaxSteps(experiment, request.max_steps());
   return absl::OkStatus();
 }
 
@@ -69,8 +74,11 @@ bool IsSoAlready(const Experiment& experiment, const v1::ChangeRequest& request)
   if (request.has_max_trials()) {
     return static_cast<uint32_t>(experiment.spec.search().max_trials()) == request.max_trials();
   }
-  return static_cast<uint32_t>(experiment.spec.search().max_concurrent()) ==
-         request.max_concurrent();
+  if (request.has_max_concurrent()) {
+    return static_cast<uint32_t>(experiment.spec.search().max_concurrent()) ==
+           request.max_concurrent();
+  }
+  return HasSuchWords(experiment, request) || HasSuchResources(experiment, request);
 }
 
 v1::Record FactOf(const Experiment& experiment, const v1::ChangeRequest& request) {
@@ -83,6 +91,13 @@ v1::Record FactOf(const Experiment& experiment, const v1::ChangeRequest& request
   if (request.has_resume()) *fact.mutable_resume() = request.resume();
   if (request.has_max_concurrent()) fact.set_max_concurrent(request.max_concurrent());
   if (request.has_max_trials()) fact.set_max_trials(request.max_trials());
+  if (request.has_max_gpus_total()) fact.set_max_gpus_total(request.max_gpus_total());
+  if (request.has_priority()) fact.set_priority(request.priority());
+  if (request.has_max_steps()) fact.set_max_steps(request.max_steps());
+  if (request.has_name()) fact.set_name(request.name());
+  if (request.has_note()) fact.set_note(request.note());
+  if (request.has_labels()) *fact.mutable_labels() = request.labels();
+  if (request.has_archived()) fact.set_archived(request.archived());
   return record;
 }
 
@@ -121,14 +136,14 @@ void AddTrials(Turn& turn, ExperimentId id, v1::Record further) {
 }
 
 // How many gangs are newly asked to save and end.
-uint32_t StopAll(Turn& turn, const Experiment& experiment) {
+uint32_t StopAll(Turn& turn, const Experiment& experiment, const std::string& why) {
   const auto found = turn.live().experiments.find(experiment.id);
   if (found == turn.live().experiments.end()) return 0;
   uint32_t asked = 0;
   for (const uint32_t number : found->second.active) {
     const Trial& trial = experiment.trials[number - 1];
     LiveAttempt& attempt = *turn.live().attempts.at(trial.attempts.back().token);
-    if (AskToStop(turn, attempt, v1::StopRequested::PAUSED, PausedText(experiment))) ++asked;
+    if (AskToStop(turn, attempt, v1::StopRequested::PAUSED, why)) ++asked;
   }
   return asked;
 }
@@ -155,7 +170,11 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
   response.set_trials(experiment.planned);
   // Also of one whose trials were let run when it was paused.
   if (request.has_pause() && !request.pause().let_run()) {
-    response.set_stopping(StopAll(turn, experiment));
+    response.set_stopping(StopAll(turn, experiment, PausedText(experiment)));
+  }
+  // A gang under way has its number of steps already: it saves, and goes on with the new one.
+  if (request.has_max_steps() && response.changed()) {
+    response.set_stopping(StopAll(turn, experiment, ExtendedText(experiment)));
   }
   return response;
 }

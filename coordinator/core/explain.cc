@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/schedule.h"
 
 namespace dt {
@@ -85,7 +86,8 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   const auto parked = state.live.parked.find(id);
   if (parked != state.live.parked.end()) return WhyParked(parked->second, trial, now);
   const DemandClass demand = DemandOf(experiment, trial);
-  const Decision decision = Place(PoolOf(state.live, demand.device), {demand, {}});
+  Decision decision = Place(PoolOf(state.live, demand.device), {demand, {}});
+  decision.reason += HeldText(state, demand.device);
   if (decision.verdict == Verdict::kNeverFits) return decision.reason;
   if (GateOf(experiment) == Gate::kClosed) {
     return absl::StrCat("experiment runs ", experiment.active, " of at most ",

@@ -97,6 +97,8 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   for (const Edit& edit : experiment.edits) {
     digest.Add(static_cast<uint64_t>(edit.wall_ms)).Add(edit.who).Add(edit.what);
   }
+  digest.Add(experiment.submitted_by).Add(experiment.note);
+  digest.Add(static_cast<uint64_t>(experiment.archived));
   digest.Add(experiment.search_end).Add(experiment.resolved.SerializeAsString());
   digest.Add(experiment.resolved_paths.size());
   for (const std::string& path : experiment.resolved_paths) digest.Add(path);
@@ -109,12 +111,31 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   for (const Trial& trial : experiment.trials) AddTrial(digest, trial);
 }
 
+void AddMarks(Digest& digest, const DurableState& state) {
+  digest.Add(state.marks.size());
+  for (const auto& [worker, mark] : state.marks) {
+    digest.Add(worker).Add(static_cast<uint64_t>(mark.drained)).Add(mark.reason).Add(mark.who);
+    digest.Add(static_cast<uint64_t>(mark.since_wall_ms));
+    digest.Add(static_cast<uint64_t>(mark.quarantined)).Add(mark.quarantine_reason);
+    digest.Add(uint64_t{mark.quarantines}).Add(static_cast<uint64_t>(mark.quarantined_wall_ms));
+  }
+  digest.Add(state.streaks.size());
+  for (const auto& [worker, streak] : state.streaks) {
+    digest.Add(worker).Add(streak.attempts.size()).Add(streak.progress_before);
+    for (const AttemptId& id : streak.attempts) {
+      digest.Add(id.trial.experiment).Add(uint64_t{id.trial.trial}).Add(uint64_t{id.attempt});
+    }
+  }
+  digest.Add(state.progress);
+}
+
 }  // namespace
 
 std::string HashOf(const DurableState& state) {
   Digest digest;
   digest.Add(state.journal_id).Add(state.next_experiment).Add(state.experiments.size());
   for (const auto& [id, experiment] : state.experiments) AddExperiment(digest, experiment);
+  AddMarks(digest, state);
   return digest.TakeHex();
 }
 

@@ -52,13 +52,6 @@ const Worker* FindWorker(const LiveState& live, const std::string& name) {
   return found == live.worker_names.end() ? nullptr : &live.workers[found->second];
 }
 
-WorkerState StateOf(const Worker& worker) {
-  if (worker.presence == Presence::kLost) return WorkerState::kLost;
-  if (worker.draining) return WorkerState::kDraining;
-  return worker.attempt != nullptr || !worker.foreign.empty() ? WorkerState::kBusy
-                                                              : WorkerState::kIdle;
-}
-
 std::string_view Name(WorkerState state) {
   switch (state) {
     case WorkerState::kIdle:
@@ -67,6 +60,10 @@ std::string_view Name(WorkerState state) {
       return "busy";
     case WorkerState::kDraining:
       return "draining";
+    case WorkerState::kDrained:
+      return "drained";
+    case WorkerState::kQuarantined:
+      return "quarantined";
     case WorkerState::kLost:
       return "lost";
   }

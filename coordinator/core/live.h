@@ -171,7 +171,7 @@ struct RememberedAck {
 };
 
 struct Timer {
-  enum class Kind : uint8_t { kLease, kForget, kAttempt, kParked, kAcks };
+  enum class Kind : uint8_t { kLease, kForget, kAttempt, kParked, kAcks, kRest };
   absl::Duration at;  // steady time
   Kind kind = Kind::kLease;
   WorkerIndex worker = kNoWorker;  // kLease, kForget
@@ -193,6 +193,9 @@ struct LiveState {
   absl::flat_hash_map<std::string, std::vector<RememberedAck>> acks;
   absl::Duration acks_timer = absl::InfiniteDuration();  // when old ones are looked for
   std::vector<WorkerIndex> orders_due;
+
+  // Workers in quarantine, until when they rest, by name; after that they take one trial again.
+  absl::btree_map<std::string, absl::Duration> resting;
 
   SlotPool pools[kDeviceKinds];
   absl::btree_map<DemandClass, WaitingTrials> queues;
@@ -226,8 +229,7 @@ inline const SlotPool& PoolOf(const LiveState& live, DeviceKind device) {
 const Worker* FindWorker(const LiveState& live, const std::string& name);
 
 // Workers as metrics and lists count them.
-enum class WorkerState : uint8_t { kIdle, kBusy, kDraining, kLost };
-WorkerState StateOf(const Worker& worker);
+enum class WorkerState : uint8_t { kIdle, kBusy, kDraining, kDrained, kQuarantined, kLost };
 std::string_view Name(WorkerState state);  // "idle"
 
 }  // namespace dt

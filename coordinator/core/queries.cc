@@ -180,6 +180,7 @@ absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
   PageRoom room(request.page_size());
   for (auto it = all.upper_bound(after); it != all.end(); ++it) {
     if (!HasLabels(it->second, request.labels())) continue;
+    if (it->second.archived && !request.archived()) continue;
     v1::ExperimentSummary summary = Summarize(state, it->second);
     if (!room.Take(summary)) {
       response.set_next_page_token(absl::StrCat(response.experiments().rbegin()->experiment()));
@@ -249,15 +250,28 @@ absl::StatusOr<v1::ListWorkersResponse> Query(const State& state,
   if (request.page_token().size() > limits::kNameBytes) return NotAToken(request.page_token());
   v1::ListWorkersResponse response;
   PageRoom room(request.page_size());
-  const auto& names = state.live.worker_names;
-  auto it = request.page_token().empty() ? names.begin() : names.upper_bound(request.page_token());
-  for (; it != names.end(); ++it) {
-    v1::WorkerSummary summary = Summarize(state.live.workers[it->second], now);
+  // Also those that are marked and not known: who drained one may want to take it back.
+  const auto& known = state.live.worker_names;
+  const auto& marks = state.durable.marks;
+  const std::string& after = request.page_token();
+  auto live = after.empty() ? known.begin() : known.upper_bound(after);
+  auto mark = after.empty() ? marks.begin() : marks.upper_bound(after);
+  while (live != known.end() || mark != marks.end()) {
+    const bool of_mark = live == known.end() || (mark != marks.end() && mark->first < live->first);
+    const std::string& name = of_mark ? mark->first : live->first;
+    v1::WorkerSummary summary = of_mark ? SummarizeUnknown(name, mark->second)
+                                        : Summarize(state, state.live.workers[live->second], now);
     if (!room.Take(summary)) {
       response.set_next_page_token(response.workers().rbegin()->worker());
       break;
     }
     *response.add_workers() = std::move(summary);
+    if (mark != marks.end() && mark->first == name) {
+      if (!of_mark) ++live;
+      ++mark;
+    } else {
+      ++live;
+    }
   }
   return response;
 }

@@ -8,6 +8,7 @@
 #include "common/mutant.h"
 #include "common/status.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/standings.h"
@@ -121,6 +122,7 @@ void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
   RestandAll(state);
+  BeginRests(state, now);
   for (auto& [name, remembered] : state.live.acks) {
     for (RememberedAck& ack : remembered) ack.heard = now.steady;
   }

@@ -11,6 +11,8 @@ namespace dt {
 
 Charge ChargeOf(const Attempt& recorded, v1::Cause cause) {
   if (Mutated(Mutant::kStopCharged)) return Charge::kCounts;
+  const bool drained = recorded.stop_why == v1::StopRequested::DRAINED;
+  if (drained && Mutated(Mutant::kDrainCharged)) return Charge::kCounts;
   // A worker that was told to leave saved what it had: its user did not do it.
   if (recorded.AskedToStop() || cause == v1::CAUSE_PREEMPTED) return Charge::kFree;
   return Charge::kCounts;

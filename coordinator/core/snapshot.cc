@@ -108,6 +108,9 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
     saved.set_who(edit.who);
     saved.set_what(edit.what);
   }
+  out.set_submitted_by(experiment.submitted_by);
+  out.set_note(experiment.note);
+  out.set_archived(experiment.archived);
   *out.mutable_resolved() = experiment.resolved;
   for (const std::string& path : experiment.resolved_paths) out.add_resolved_paths(path);
   out.set_pending(experiment.pending);
@@ -213,6 +216,9 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
     experiment.edits.push_back(
         {each.wall_ms(), std::move(*each.mutable_who()), std::move(*each.mutable_what())});
   }
+  experiment.submitted_by = std::move(*saved.mutable_submitted_by());
+  experiment.note = std::move(*saved.mutable_note());
+  experiment.archived = saved.archived();
   experiment.resolved = std::move(*saved.mutable_resolved());
   experiment.resolved_paths = {saved.resolved_paths().begin(), saved.resolved_paths().end()};
   experiment.pending = saved.pending();
@@ -224,6 +230,54 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
   experiment.stopped_early = saved.stopped_early();
   experiment.attempts = saved.attempts();
   return absl::OkStatus();
+}
+
+void SaveMarks(const DurableState& state, v1::SnapshotHead& out) {
+  for (const auto& [worker, mark] : state.marks) {
+    v1::SnapshotMark& saved = *out.add_marks();
+    saved.set_worker(worker);
+    saved.set_drained(mark.drained);
+    saved.set_reason(mark.reason);
+    saved.set_who(mark.who);
+    saved.set_since_wall_ms(mark.since_wall_ms);
+    saved.set_quarantined(mark.quarantined);
+    saved.set_quarantine_reason(mark.quarantine_reason);
+    saved.set_quarantines(mark.quarantines);
+    saved.set_quarantined_wall_ms(mark.quarantined_wall_ms);
+  }
+  for (const auto& [worker, streak] : state.streaks) {
+    v1::SnapshotStreak& saved = *out.add_streaks();
+    saved.set_worker(worker);
+    for (const AttemptId& id : streak.attempts) {
+      v1::AttemptNumber& number = *saved.add_attempts();
+      number.set_experiment(id.trial.experiment);
+      number.set_trial(id.trial.trial);
+      number.set_attempt(id.attempt);
+    }
+    saved.set_progress_before(streak.progress_before);
+  }
+  out.set_progress(state.progress);
+}
+
+void LoadMarks(const v1::SnapshotHead& head, DurableState& state) {
+  for (const v1::SnapshotMark& saved : head.marks()) {
+    state.marks[saved.worker()] = {.drained = saved.drained(),
+                                   .reason = saved.reason(),
+                                   .who = saved.who(),
+                                   .since_wall_ms = saved.since_wall_ms(),
+                                   .quarantined = saved.quarantined(),
+                                   .quarantine_reason = saved.quarantine_reason(),
+                                   .quarantines = saved.quarantines(),
+                                   .quarantined_wall_ms = saved.quarantined_wall_ms()};
+  }
+  for (const v1::SnapshotStreak& saved : head.streaks()) {
+    CrashStreak& streak = state.streaks[saved.worker()];
+    for (const v1::AttemptNumber& number : saved.attempts()) {
+      streak.attempts.push_back({{number.experiment(), number.trial()}, number.attempt()});
+    }
+    streak.progress_before = saved.progress_before();
+  }
+  state.progress = head.progress();
 }
 
 // What Apply keeps beside the experiments.
@@ -238,7 +292,7 @@ void Index(const Experiment& experiment, DurableState& state) {
 }
 
 // A field that a program does not know is dropped without a word: what it must know raises this.
-constexpr uint32_t kSnapshotVersion = 2;
+constexpr uint32_t kSnapshotVersion = 3;
 
 }  // namespace
 
@@ -249,6 +303,7 @@ std::vector<std::string> SaveSnapshot(const DurableState& state, const v1::Metri
   head.set_next_experiment(state.next_experiment);
   head.set_experiments(state.experiments.size());
   *head.mutable_metrics() = metrics;
+  SaveMarks(state, head);
   std::vector<std::string> parts;
   parts.push_back(head.SerializeAsString());
   for (const auto& [id, experiment] : state.experiments) {
@@ -274,6 +329,7 @@ absl::StatusOr<LoadedSnapshot> LoadSnapshot(const std::vector<std::string>& part
   loaded.state.journal_id = head.journal_id();
   loaded.state.next_experiment = head.next_experiment();
   loaded.metrics = std::move(*head.mutable_metrics());
+  LoadMarks(head, loaded.state);
   for (size_t part = 1; part < parts.size(); ++part) {
     v1::SnapshotExperiment saved;
     if (!saved.ParseFromString(parts[part]) || saved.id() == 0) {

@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/calls.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/reports.h"
 #include "coordinator/core/schedule.h"
@@ -25,6 +26,7 @@ void Take(Turn& turn, Tick&) { FireTimers(turn); }
 Effects Step(State& state, Event&& event, Instant now) {
   Turn turn{.state = state, .now = now, .entropy = event.entropy, .effects = {}};
   std::visit([&turn](auto& what) { Take(turn, what); }, event.what);
+  TendMarks(turn);
   const bool ticks = std::holds_alternative<Tick>(event.what);
   PlacePending(turn, ticks ? limits::kPlacementsPerTick : limits::kPlacementsPerEvent);
   PublishOrders(turn);

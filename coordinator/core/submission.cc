@@ -39,6 +39,7 @@ std::string DigestOf(const v1::SubmitRequest& request) {
   v1::SubmitRequest payload = request;
   payload.clear_request_id();
   payload.clear_dry_run();
+  payload.clear_who();
   return Sha256Hex(payload.SerializeAsString());
 }
 
@@ -86,6 +87,7 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
   DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> trials, spec::Expand(spec));
   v1::ExperimentSubmitted& fact = *submission.record.mutable_experiment_submitted();
   fact.mutable_spec()->Swap(&spec);
+  fact.set_submitted_by(CleanText(request.who(), limits::kWhoBytes));
   fact.mutable_file_name()->swap(*request.mutable_file_name());
   fact.mutable_file_text()->swap(*request.mutable_file_text());
   for (v1::ExpandedTrial& trial : trials) fact.add_trials()->Swap(&trial);

@@ -95,7 +95,11 @@ absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, Submission& submission, bo
   const ExperimentId id = turn.durable().next_experiment;
   fact.set_experiment(id);
   Journal(turn, std::move(submission.record));
-  const auto known = static_cast<uint32_t>(GetExperiment(turn.durable(), id).trials.size());
+  const Experiment& taken = GetExperiment(turn.durable(), id);
+  turn.effects.log_lines.push_back(absl::StrCat(
+      "experiment ", id, " '", taken.spec.name(), "' with ", response.trials(), " trials",
+      taken.submitted_by.empty() ? "" : absl::StrCat(" was submitted by ", taken.submitted_by)));
+  const auto known = static_cast<uint32_t>(taken.trials.size());
   for (uint32_t trial = 1; trial <= known; ++trial) Enqueue(turn.state, {id, trial});
   KeepTicket(turn.state, id);
   response.set_experiment(id);

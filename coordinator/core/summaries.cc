@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/explain.h"
+#include "coordinator/core/marking.h"
+#include "coordinator/core/marks.h"
 #include "coordinator/core/standings.h"
 
 namespace dt {
@@ -187,6 +189,10 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_paused_by(experiment.paused_by);
   summary.set_progress_ratio(Progress(state, experiment));
   summary.set_submitted_wall_ms(experiment.submitted_wall_ms);
+  summary.set_submitted_by(experiment.submitted_by);
+  summary.set_archived(experiment.archived);
+  summary.set_note(experiment.note);
+  summary.set_priority(experiment.spec.base().resources().priority());
   summary.set_ended_wall_ms(experiment.ended_wall_ms);
   FillBest(state, experiment, summary);
   summary.set_metric(experiment.spec.search().metric());
@@ -238,13 +244,13 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   return summary;
 }
 
-v1::WorkerSummary Summarize(const Worker& worker, absl::Duration now) {
+v1::WorkerSummary Summarize(const State& state, const Worker& worker, absl::Duration now) {
   v1::WorkerSummary summary;
   summary.set_worker(worker.name);
   summary.set_host(worker.hello.host());
   summary.set_device(worker.hello.device());
   summary.set_device_name(worker.hello.device_name());
-  summary.set_state(std::string(Name(StateOf(worker))));
+  summary.set_state(std::string(Name(StateOf(state, worker))));
   if (worker.attempt != nullptr) {
     summary.set_doing(absl::StrCat(worker.attempt->Is<Leaving>() ? "leaving " : "",
                                    ToString(worker.attempt->id), " rank ", worker.rank));
@@ -256,6 +262,20 @@ v1::WorkerSummary Summarize(const Worker& worker, absl::Duration now) {
   summary.set_storage_id(worker.hello.storage_id());
   summary.set_peer(worker.peer);
   *summary.mutable_labels() = worker.hello.labels();
+  const WorkerMark* mark = FindMark(state.durable, worker.name);
+  if (mark == nullptr) return summary;
+  summary.set_mark(MarkText(*mark));
+  const bool tried = mark->quarantined && !state.live.resting.contains(worker.name);
+  if (tried) *summary.mutable_mark() += "; takes one trial again";
+  return summary;
+}
+
+v1::WorkerSummary SummarizeUnknown(const std::string& name, const WorkerMark& mark) {
+  v1::WorkerSummary summary;
+  summary.set_worker(name);
+  summary.set_state(std::string(Name(WorkerState::kLost)));
+  summary.set_silence_seconds(-1);
+  summary.set_mark(MarkText(mark));
   return summary;
 }
 

@@ -15,7 +15,9 @@ namespace dt {
 v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment);
 // REQUIRES: the trial exists. `now` is steady time, as everywhere here.
 v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now);
-v1::WorkerSummary Summarize(const Worker& worker, absl::Duration now);
+v1::WorkerSummary Summarize(const State& state, const Worker& worker, absl::Duration now);
+// One that is marked, and not known otherwise.
+v1::WorkerSummary SummarizeUnknown(const std::string& name, const WorkerMark& mark);
 
 // A trial's value of search.metric: the loss of its newest row, or its best validation loss by
 // search.goal. NaN: none yet.

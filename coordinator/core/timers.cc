@@ -5,6 +5,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/workers.h"
 
@@ -139,6 +140,9 @@ void FireTimers(Turn& turn) {
         break;
       case Timer::Kind::kAcks:
         ForgetOldAcks(live, turn.now.steady);
+        break;
+      case Timer::Kind::kRest:
+        EndRests(turn);
         break;
       case Timer::Kind::kParked:
         Unpark(turn, timer.attempt.trial);

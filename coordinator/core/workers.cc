@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/timers.h"
@@ -155,7 +156,8 @@ void EndStream(Turn& turn, Worker& worker, absl::Status status) {
 
 void UpdateSlot(State& state, Worker& worker) {
   SlotPool& pool = PoolOf(state.live, DeviceKindOf(worker.hello.device()));
-  const bool member = worker.presence != Presence::kLost && !worker.draining;
+  const bool member =
+      worker.presence != Presence::kLost && !worker.draining && !IsHeld(state, worker.name);
   if (!member) {
     RemoveSlot(state.live, worker);
     return;

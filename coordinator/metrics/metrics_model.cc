@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/summaries.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
@@ -226,14 +227,15 @@ void MetricsModel::Forget(const State& state, int64_t now_wall_ms) {
 
 void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot) {
   for (const WorkerState known :
-       {WorkerState::kIdle, WorkerState::kBusy, WorkerState::kDraining, WorkerState::kLost}) {
+       {WorkerState::kIdle, WorkerState::kBusy, WorkerState::kDraining, WorkerState::kDrained,
+        WorkerState::kQuarantined, WorkerState::kLost}) {
     snapshot.workers_by_state[std::string(Name(known))] = 0;
   }
   absl::btree_map<std::string, bool> lost;
   absl::Duration longest_silence = -absl::InfiniteDuration();
   for (const auto& [name, index] : state.live.worker_names) {
     const Worker& worker = state.live.workers[index];
-    ++snapshot.workers_by_state[std::string(Name(StateOf(worker)))];
+    ++snapshot.workers_by_state[std::string(Name(StateOf(state, worker)))];
     if (worker.presence != Presence::kLost) {
       longest_silence = std::max(longest_silence, now.steady - worker.last_heard);
       continue;

@@ -51,12 +51,13 @@ absl::Status Begin(const grpc::CallbackServerContext& context, const grpc::ByteB
 
 // Who asks: by the certificate, where there is one; else as the client says.
 template <typename Request>
-void AddCaller(const grpc::CallbackServerContext&, Request&) {}
-void AddCaller(const grpc::CallbackServerContext& context, v1::ChangeRequest& request) {
-  const auto peer = context.auth_context();
-  if (peer == nullptr || !peer->IsPeerAuthenticated()) return;
-  const auto names = peer->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
-  if (!names.empty()) request.set_who(std::string(names[0].data(), names[0].size()));
+void AddCaller(const grpc::CallbackServerContext& context, Request& request) {
+  if constexpr (requires { request.set_who(std::string()); }) {
+    const auto peer = context.auth_context();
+    if (peer == nullptr || !peer->IsPeerAuthenticated()) return;
+    const auto names = peer->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+    if (!names.empty()) request.set_who(std::string(names[0].data(), names[0].size()));
+  }
 }
 
 absl::Status Busy(const char* what) {
@@ -128,6 +129,7 @@ ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* b
   v1::SubmitResponse found;  // what there is to say of a file that is read here
   absl::Status status = Begin(*context, *bytes, request);
   bool refused = false;
+  AddCaller(*context, request);
   if (status.ok() && BringsFileAlone(request)) {
     auto read = ReadSubmittedFile(request);
     status = read.status();
@@ -210,6 +212,7 @@ DT_FORWARD(Cancel)
 DT_FORWARD(Retry)
 DT_FORWARD(Change)
 DT_FORWARD(Delete)
+DT_FORWARD(MarkWorker)
 DT_FORWARD(GetStatus)
 #undef DT_FORWARD
 

@@ -28,13 +28,15 @@ enum class Method {
   kRetry,
   kChange,
   kDelete,
+  kMarkWorker,
   kGetStatus,
   kSession,
 };
-inline constexpr std::array<const char*, 15> kMethodNames = {
-    "Submit",          "ListExperiments", "GetExperiment", "ListTrials", "ListWorkers",
-    "ListCheckpoints", "ExplainTrial",    "ReadMetrics",   "ReadLogs",   "Cancel",
-    "Retry",           "Change",          "Delete",        "GetStatus",  "Session"};
+inline constexpr std::array<const char*, 16> kMethodNames = {
+    "Submit",      "ListExperiments", "GetExperiment", "ListTrials",
+    "ListWorkers", "ListCheckpoints", "ExplainTrial",  "ReadMetrics",
+    "ReadLogs",    "Cancel",          "Retry",         "Change",
+    "Delete",      "MarkWorker",      "GetStatus",     "Session"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",

@@ -77,7 +77,8 @@ def experiment(message: control_pb2.ExperimentSummary) -> results.Experiment:
         eta_seconds=unless_negative(message.eta_seconds), metric=message.metric, goal=message.goal,
         best_trial=unless_zero(message.best_trial),
         best_value=number(message.best_value) if message.best_trial else None, labels=labels(message.labels),
-        submitted_at=time(message.submitted_wall_ms), ended_at=time(message.ended_wall_ms))
+        submitted_at=time(message.submitted_wall_ms), ended_at=time(message.ended_wall_ms),
+        submitted_by=message.submitted_by, note=message.note, paused=message.paused, archived=message.archived)
 
 
 def _checkpoint(message: model_pb2.CheckpointRef, of: Any, attempt: int | None,
@@ -157,7 +158,7 @@ def description(message: control_pb2.GetExperimentResponse) -> results.Descripti
 def worker(message: control_pb2.WorkerSummary) -> results.Worker:
     return results.Worker(message.worker, message.host, message.device, message.device_name, message.state,
                           message.doing, message.silence_seconds, message.program_version, message.storage_id,
-                          message.peer, labels(message.labels))
+                          message.peer, labels(message.labels), message.mark)
 
 
 def log_lines(message: control_pb2.LogLineChunk) -> list[results.LogLine]:

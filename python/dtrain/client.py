@@ -131,7 +131,7 @@ class Client:
     def _submit_request(text: _source.Text, overrides: Mapping[str, Any] | None, request_id: str) -> pb.SubmitRequest:
         try:
             return pb.SubmitRequest(request_id=request_id, file_name=text.name, file_text=text.text,
-                                    overrides=_source.overrides(overrides))
+                                    overrides=_source.overrides(overrides), who=_who())
         except (TypeError, ValueError) as error:  # lone surrogates, most often
             raise UsageError(f"the experiment cannot be sent: {error}; write it as UTF-8 text") from error
 
@@ -148,10 +148,12 @@ class Client:
 
     # --- looking ---
 
-    def experiments(self, *, labels: Mapping[str, str] | None = None) -> list[Experiment]:
-        """Every experiment, oldest first; with `labels`, those that have all of them."""
+    def experiments(self, *, labels: Mapping[str, str] | None = None, archived: bool = False) -> list[Experiment]:
+        """Every experiment, oldest first; with `labels`, those that have all of them; with `archived`, also those that
+        were archived."""
         wanted = [model_pb2.Label(key=str(key), value=str(content)) for key, content in (labels or {}).items()]
-        return [_convert.experiment(one) for one in self._list("Experiments", pb.ListExperimentsRequest(labels=wanted))]
+        request = pb.ListExperimentsRequest(labels=wanted, archived=archived)
+        return [_convert.experiment(one) for one in self._list("Experiments", request)]
 
     def experiment(self, experiment: Selection = "last") -> Experiment:
         """One experiment, the newest unless another is given."""
@@ -317,6 +319,86 @@ class Client:
         answer = self._connection.call("Delete", pb.DeleteRequest(experiment=selector.experiment))
         return [_convert.checkpoint(one) for one in answer.left_behind]
 
+    # --- changing ---
+
+    def pause(self, experiment: Selection, *, let_run: bool = False) -> int:
+        """Starts no more trials; those that train save and wait, unless `let_run`. Returns how many save."""
+        return int(self._change(experiment, pb.ChangeRequest(pause={"let_run": let_run})).stopping)
+
+    def resume(self, experiment: Selection) -> bool:
+        """Lets a paused experiment go on. Whether it was paused."""
+        return bool(self._change(experiment, pb.ChangeRequest(resume={})).changed)
+
+    def set(self, experiment: Selection, *, max_concurrent: int | None = None, max_trials: int | None = None,
+            max_gpus_total: int | None = None, priority: int | None = None) -> bool:
+        """Changes how much of an experiment runs at once, and before whom. Whether anything was not so already.
+
+        >>> client.set("last", max_concurrent=8, priority=5)
+        """
+        given = {"max_concurrent": max_concurrent, "max_trials": max_trials, "max_gpus_total": max_gpus_total,
+                 "priority": priority}
+        requests = [_change_of(name, value) for name, value in given.items() if value is not None]
+        if not requests:
+            raise UsageError(f"set what? give one of {', '.join(given)}")
+        selector = self._settled(self._select_experiment(experiment))
+        return any([self._change(selector.experiment, request).changed for request in requests])
+
+    def extend(self, experiment: Selection, *, max_trials: int | None = None, max_steps: int | None = None) -> bool:
+        """Lets a search try `max_trials` configurations in all, or trials that have not finished train `max_steps`."""
+        given = {"max_trials": max_trials, "max_steps": max_steps}
+        requests = [_change_of(name, value) for name, value in given.items() if value is not None]
+        if len(requests) != 1:
+            raise UsageError("extend by what? give max_trials or max_steps")
+        return bool(self._change(experiment, requests[0]).changed)
+
+    def rename(self, experiment: Selection, name: str) -> bool:
+        """Gives an experiment another name."""
+        return bool(self._change(experiment, _change_of("name", name)).changed)
+
+    def note(self, experiment: Selection, text: str) -> bool:
+        """Writes a note on an experiment; "" takes it away."""
+        return bool(self._change(experiment, _change_of("note", text)).changed)
+
+    def label(self, experiment: Selection, labels: Mapping[str, str | None]) -> bool:
+        """Sets labels of an experiment; None takes one away.
+
+        >>> client.label("last", {"team": "vision", "draft": None})
+        """
+        request = pb.ChangeRequest()
+        request.labels.SetInParent()
+        for key, value in labels.items():
+            if value is None:
+                request.labels.removed.append(str(key))
+            else:
+                request.labels.set.add(key=str(key), value=str(value))
+        return bool(self._change(experiment, request).changed)
+
+    def archive(self, experiment: Selection, archived: bool = True) -> bool:
+        """Leaves an ended experiment out of lists, or with False shows it again."""
+        return bool(self._change(experiment, _change_of("archived", archived)).changed)
+
+    def drain(self, worker: str | Worker, *, reason: str = "") -> bool:
+        """Frees a worker of work: its trial saves and goes on elsewhere. Whether it took work before."""
+        return self._mark(worker, True, reason)
+
+    def undrain(self, worker: str | Worker) -> bool:
+        """Lets a worker that was drained, or is in quarantine, take work again."""
+        return self._mark(worker, False, "")
+
+    def _mark(self, worker: str | Worker, drain: bool, reason: str) -> bool:
+        name = worker.worker if isinstance(worker, Worker) else worker
+        try:
+            request = pb.MarkWorkerRequest(worker=name, drain=drain, who=_who(), reason=reason)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{worker!r} is no worker's name, or {reason!r} no reason: {error}") from error
+        return bool(self._connection.call("MarkWorker", request).changed)
+
+    def _change(self, experiment: Selection, change: pb.ChangeRequest) -> Any:
+        request = self._select_experiment(experiment).into(pb.ChangeRequest())
+        request.MergeFrom(change)
+        request.who = _who()
+        return self._connection.call("Change", request)
+
     def wait(self, selection: Selection = "last", *, until: Until = "done", timeout: float | None = None,
              progress: bool | None = None) -> Experiment | Trial:
         """Waits until an experiment, or a trial, has ended; returns it as it is then.
@@ -386,7 +468,8 @@ class Client:
             yield from getattr(page, what.lower())
 
     def _named(self, name: str) -> list[int]:
-        return [one.experiment for one in self._list("Experiments", pb.ListExperimentsRequest()) if one.name == name]
+        return [one.experiment for one in self._list("Experiments", pb.ListExperimentsRequest(archived=True))
+                if one.name == name]
 
     def _select(self, selection: Selection) -> Selector:
         return _selector.select(selection, self._named)
@@ -408,6 +491,18 @@ class Client:
     def _parameters(self, selector: Selector) -> list[str]:
         request = pb.GetExperimentRequest(experiment=selector.experiment)
         return [one.path for one in self._connection.call("GetExperiment", request).spec.parameters]
+
+
+def _who() -> str:
+    """Who the person is, by the name that this machine has for them, as dtctl says it."""
+    return os.environ.get("USER", "").encode(errors="replace").decode(errors="replace")
+
+
+def _change_of(name: str, value: Any) -> pb.ChangeRequest:
+    try:
+        return pb.ChangeRequest(**{name: value})
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} cannot be {value!r}: {error}") from error
 
 
 def _has_come(trial: Trial, until: Until) -> bool:

@@ -78,6 +78,10 @@ class Experiment(_Ends):
     labels: dict[str, str]
     submitted_at: datetime.datetime | None
     ended_at: datetime.datetime | None
+    submitted_by: str
+    note: str
+    paused: bool
+    archived: bool
 
     @property
     def id(self) -> str:
@@ -200,7 +204,7 @@ class Worker:
     device: str
     device_name: str
     state: str
-    """idle, busy, draining or lost."""
+    """idle, busy, draining, drained, quarantined or lost."""
     doing: str
     """Such as "12/3#2 rank 0"."""
     silence_seconds: float
@@ -208,6 +212,8 @@ class Worker:
     storage_id: str
     peer: str
     labels: dict[str, str]
+    mark: str
+    """Such as "drained by ann: new disk"."""
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,57 @@ class RefusalTest(unittest.TestCase):
         with self.refused(dtrain.NotFoundError, "no trial of experiment", "has a val_loss yet"):
             self.client.best(submitted)
 
+    def test_a_submitted_experiment_is_changed_and_says_by_whom(self) -> None:
+        with mock.patch.dict(os.environ, {"USER": "ann"}):
+            submitted = self.client.submit({**EXPERIMENT, "name": "changing"})
+            self.assertEqual(self.client.experiment(submitted).submitted_by, "ann")
+            self.assertEqual(self.client.pause(submitted), 0)
+            self.assertTrue(self.client.experiment(submitted).paused)
+            self.assertTrue(self.client.resume(submitted))
+            self.assertFalse(self.client.resume(submitted))
+            self.assertTrue(self.client.set(submitted, max_concurrent=2, priority=-3))
+            self.assertFalse(self.client.set(submitted, max_concurrent=2, priority=-3))
+            self.assertTrue(self.client.extend(submitted, max_steps=100_000))
+            self.assertTrue(self.client.rename(submitted, "changed"))
+            self.assertTrue(self.client.note("changed", "the good one"))
+            self.assertTrue(self.client.label("changed", {"team": "vision", "paper": "yes"}))
+            self.assertTrue(self.client.label("changed", {"paper": None}))
+            with self.refused(dtrain.ConflictError, "have not ended"):
+                self.client.archive("changed")
+        found = self.client.experiment("changed")
+        self.assertEqual((found.name, found.note, found.labels.get("team"), found.labels.get("paper")),
+                         ("changed", "the good one", "vision", None))
+        self.assertIn("by ann", self.cluster.dtctl("describe", str(submitted.experiment)))
+        self.client.cancel("changed")
+        self.client.wait("changed", timeout=30)
+        self.assertTrue(self.client.archive("changed"))
+        self.assertNotIn(submitted.experiment, [one.experiment for one in self.client.experiments()])
+        self.assertIn(submitted.experiment, [one.experiment for one in self.client.experiments(archived=True)])
+        self.assertTrue(self.client.archive("changed", False))
+
+    def test_a_change_that_is_none_is_refused(self) -> None:
+        submitted = self.client.submit({**EXPERIMENT, "name": "constant"})
+        with self.refused(dtrain.UsageError, "set what? give one of max_concurrent, max_trials"):
+            self.client.set(submitted)
+        with self.refused(dtrain.UsageError, "extend by what?"):
+            self.client.extend(submitted, max_steps=5, max_trials=5)
+        with self.refused(dtrain.UsageError, "max_concurrent cannot be -1"):
+            self.client.set(submitted, max_concurrent=-1)
+        with self.refused(dtrain.UsageError, "no label is given"):
+            self.client.label(submitted, {})
+        self.client.cancel(submitted)
+
+    def test_a_worker_is_drained_by_its_name_before_it_comes(self) -> None:
+        self.assertTrue(self.client.drain("gpu07/cuda:0", reason="new disk"))
+        self.assertFalse(self.client.drain("gpu07/cuda:0"))
+        found = [one for one in self.client.workers() if one.worker == "gpu07/cuda:0"]
+        self.assertEqual([one.state for one in found], ["lost"])
+        self.assertRegex(found[0].mark, "drained by .*: new disk")
+        self.assertTrue(self.client.undrain(found[0]))
+        self.assertFalse(self.client.undrain("gpu07/cuda:0"))
+        with self.refused(dtrain.UsageError, "1 to 256"):
+            self.client.drain("")
+
     def test_a_closed_client_says_so(self) -> None:
         with self.cluster.client() as client:
             client.status()

@@ -65,7 +65,8 @@ void Checker::CheckBounds(const State& state) {
   const size_t workers = state.live.workers.size();
   // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial, and
   // old acknowledgements.
-  if (state.live.timers.size() > 2 * workers + state.live.attempts.size() + trials + 1) {
+  if (state.live.timers.size() >
+      2 * workers + state.live.attempts.size() + trials + 1 + state.live.resting.size()) {
     Complain(absl::StrCat("8: ", state.live.timers.size(), " timers for ", workers, " workers and ",
                           trials, " trials"));
   }
@@ -212,6 +213,7 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
     for (const v1::Record& record : effects.records) {
       CheckRecord(record);
       CheckEdits(record);
+      Complain(marks_.Take(record));
       if (!record.has_checkpoint()) continue;
       const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
       const auto storage = storages.find(ref.storage_id());

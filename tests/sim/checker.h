@@ -10,6 +10,7 @@
 
 #include "coordinator/core/effects.h"
 #include "coordinator/core/state.h"
+#include "tests/sim/marks_checker.h"
 #include "tests/sim/trainers.h"
 #include "tests/testing/memory_store.h"
 
@@ -73,6 +74,7 @@ class Checker {
   std::set<ExperimentId> deleted_;
   std::set<ExperimentId> paused_;
   std::set<AttemptId> asked_;  // to save and end
+  MarksChecker marks_;
   uint64_t rows_stored_ = 0;
 };
 

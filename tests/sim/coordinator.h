@@ -32,6 +32,8 @@ class Coordinator {
               const Trainers& trainers, Ports ports);
 
   bool up() const { return state_ != nullptr; }
+  // Another database is served.
+  bool lost() const { return lost_; }
   // REQUIRES: up.
   const State& state() const { return *state_; }
   // Lost when the process is down.

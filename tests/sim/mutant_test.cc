@@ -41,6 +41,7 @@ Options Rough(uint64_t seed) {
   faults.coordinator_kills = std::max(faults.coordinator_kills, 0.02);
   faults.clogs = std::max(faults.clogs, 0.1);
   if (seed % 4 == 1) faults.trainer_crashes = 3;
+  if (seed % 8 == 2) faults.worker_crashes = 0.5;
   return options;
 }
 

@@ -23,6 +23,7 @@ struct Faults {
   double bad_starts = 0;           // per trainer start or attempt: it fails, or runs out of memory
   double stuck_in_collective = 0;  // per broken gang: a rank that hangs until it is killed
   double lies = 0;                 // per report: a worker tells of steps that there are not
+  bool broken_worker = false;      // every trainer of the first worker crashes
   double lost_journals = 0;        // per second: another database is served for a while
   absl::Duration delay = absl::Milliseconds(5);  // of a message, at most
 };
@@ -43,7 +44,9 @@ struct Options {
   int slots_per_host = 2;
   bool shared_storage = false;
   int experiments = 2;
+  int trials_least = 1;
   int trials_most = 4;
+  int retries_least = 0;
   int gang_most = 3;
   absl::Duration safety = absl::Seconds(90);  // faults until then; afterwards all must end well
   absl::Duration disconnect_grace = absl::Seconds(20);

@@ -101,6 +101,30 @@ TEST(SimulationTest, ABrokenGangIsTornDownWithinOneLease) {
   EXPECT_GT(attempts, finished + 20 / kFewer) << "gangs did break";
 }
 
+TEST(SimulationTest, AWorkerThatFailsEverythingIsLeftAloneAndNoTrialFailsByIt) {
+  size_t marked = 0;
+  const uint64_t seeds = 40 / kFewer;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    Options options = Draw(seed);
+    options.faults = Faults{};
+    options.faults.broken_worker = true;
+    options.meddle = false;
+    options.searches = 0;
+    options.hosts = 2;
+    options.slots_per_host = 2;
+    options.gang_most = 1;
+    options.trials_least = 8;
+    options.trials_most = 12;
+    options.retries_least = 3;
+    options.safety = absl::Seconds(200);
+    const Outcome outcome = World(options).Run();
+    EXPECT_EQ(outcome.violation, "") << seed;
+    EXPECT_EQ(outcome.ended_otherwise, 0u) << seed;
+    marked += outcome.marked;
+  }
+  EXPECT_EQ(marked, seeds) << "its quarantine outlasts the run";
+}
+
 // A checker that cannot fail proves nothing: each planted fault must be seen, by its own part.
 void ExpectCaught(Canary canary, const std::string& by) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {

@@ -90,6 +90,7 @@ void Trainers::Take(Process& process, const frames::Start& start) {
 }
 
 void Trainers::Prepare(Process& process) {
+  if (faults_.broken_worker && process.worker == 0) return Reap(process, SIGSEGV);
   if (dice_.Chance(faults_.bad_starts)) {
     End(process, dice_.Chance(0.5) ? "oom" : "config", "planted");
     return;

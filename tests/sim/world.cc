@@ -17,6 +17,28 @@ constexpr absl::Duration kFaultPeriod = absl::Milliseconds(200);
 // A stuck gang is given up after limits::kHangFloor, some trials several times.
 constexpr absl::Duration kPatience = absl::Hours(3);
 
+// A person changes what is neither a gate nor a number of trials.
+void EditOne(Dice& dice, v1::ChangeRequest& request) {
+  switch (dice.Pick(7)) {
+    case 0:
+      return request.set_name(absl::StrCat("name-", dice.Pick(3)));
+    case 1:
+      return request.set_note(dice.Chance(0.5) ? "a note" : "");
+    case 2:
+      request.mutable_labels()->add_set()->set_key(absl::StrCat("key-", dice.Pick(3)));
+      request.mutable_labels()->add_removed("key-0");
+      return;
+    case 3:
+      return request.set_archived(dice.Chance(0.7));
+    case 4:
+      return request.set_max_steps(dice.Between(1, 60));
+    case 5:
+      return request.set_priority(dice.Between(-3, 3));
+    default:
+      return request.set_max_gpus_total(static_cast<uint32_t>(dice.Pick(6)));
+  }
+}
+
 }  // namespace
 
 World::World(const Options& options)
@@ -45,7 +67,9 @@ Outcome World::Run() {
   WatchOrphans();
   Every(absl::Seconds(3), [this] {
     if (healed_) return OpenGates();
-    if (options_.meddle) Meddle();
+    if (!options_.meddle) return;
+    Meddle();
+    if (dice_.Chance(0.2)) MarkOne();
   });
   scheduler_.After(options_.safety, [this] { Heal(); });
   const absl::Duration limit = scheduler_.Now().steady + options_.safety + kPatience;
@@ -63,6 +87,7 @@ Outcome World::Run() {
       outcome.ended_otherwise += experiment.failed + experiment.cancelled;
       outcome.attempts += experiment.attempts;
     }
+    outcome.marked = coordinator_.state().durable.marks.size();
   }
   if (!AllEnded()) checker_.Complain("2: not everything has ended long after the last fault");
   outcome.violation = checker_.violation();
@@ -75,11 +100,11 @@ Outcome World::Run() {
 void World::MakeWishes() {
   const int slots = options_.hosts * options_.slots_per_host;
   for (int i = 0; i < options_.experiments; ++i) {
-    v1::ExperimentSpec spec = Trials(dice_.Between(1, options_.trials_most));
+    v1::ExperimentSpec spec = Trials(dice_.Between(options_.trials_least, options_.trials_most));
     v1::Spec& base = *spec.mutable_base();
     base.mutable_resources()->set_gpus(dice_.Between(1, std::min(slots, options_.gang_most)));
     base.mutable_train()->set_max_steps(dice_.Between(1, 40));
-    base.mutable_retries()->set_max(dice_.Between(0, 3));
+    base.mutable_retries()->set_max(dice_.Between(options_.retries_least, 3));
     base.mutable_retries()->set_backoff_seconds(dice_.Chance(0.3) ? 0 : 0.5);
     if (dice_.Chance(0.3)) spec.mutable_search()->set_max_concurrent(dice_.Between(1, 2));
     if (dice_.Chance(options_.searches)) spec = Searching(std::move(spec));
@@ -182,12 +207,36 @@ void World::Meddle() {
   }
 }
 
+// Somebody wants a worker free of work, for a while.
+void World::MarkOne() {
+  if (!coordinator_.up() || coordinator_.lost()) return;
+  const std::string worker =
+      absl::StrCat("host", dice_.Pick(static_cast<size_t>(options_.hosts)), "/",
+                   dice_.Pick(static_cast<size_t>(options_.slots_per_host)));
+  Mark(worker, dice_.Chance(0.8));
+  scheduler_.After(dice_.Between(absl::Seconds(1), absl::Seconds(20)),
+                   [this, worker] { Mark(worker, false); });
+}
+
+void World::Mark(const std::string& worker, bool drain) {
+  v1::MarkWorkerRequest request;
+  request.set_worker(worker);
+  request.set_drain(drain);
+  request.set_who("ann");
+  coordinator_.Call(request, [](const Reply&) {});
+}
+
 // Refused, and without a trace, once it has ended.
 void World::ChangeOne(ExperimentId experiment) {
   v1::ChangeRequest request;
   request.set_experiment(experiment);
   request.set_who("ann");
-  switch (dice_.Pick(6)) {
+  switch (dice_.Pick(9)) {
+    case 6:
+    case 7:
+    case 8:
+      EditOne(dice_, request);
+      break;
     case 0:
       request.mutable_resume();
       break;
@@ -213,6 +262,9 @@ void World::ChangeOne(ExperimentId experiment) {
 // Nobody meddles any more: whatever is still paused goes on, so that everything can end.
 void World::OpenGates() {
   if (!coordinator_.up()) return;
+  for (const auto& [worker, mark] : coordinator_.state().durable.marks) {
+    if (mark.drained) Mark(worker, false);
+  }
   for (const Wish& wish : wishes_) {
     const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);
     if (experiment == nullptr || !experiment->paused) continue;

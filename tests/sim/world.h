@@ -19,6 +19,7 @@ struct Outcome {
   size_t finished = 0;
   size_t ended_otherwise = 0;
   size_t attempts = 0;
+  size_t marked = 0;  // workers that are drained or in quarantine at the end
   uint64_t rows = 0;
 };
 
@@ -41,6 +42,8 @@ class World {
   void Meddle();
   void ChangeOne(ExperimentId experiment);
   void OpenGates();
+  void MarkOne();
+  void Mark(const std::string& worker, bool drain);
   void DeleteWhenEnded(ExperimentId experiment);
   void Every(absl::Duration period, std::function<void()> what);
   void InjectFaults();

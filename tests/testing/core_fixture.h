@@ -18,6 +18,7 @@
 #include "common/limits.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/hash.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/queries.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/core/standings.h"
@@ -442,7 +443,8 @@ class CoreTest : public testing::Test {
       bool free = false;
       for (const SlotPool& pool : state_.live.pools) free = free || pool.IsFree(worker.index);
       const bool may = worker.presence == Presence::kConnected && !worker.draining &&
-                       worker.attempt == nullptr && worker.foreign.empty();
+                       worker.attempt == nullptr && worker.foreign.empty() &&
+                       !IsHeld(state_, worker.name);
       EXPECT_EQ(free, may) << worker.name;
     }
   }

@@ -287,6 +287,11 @@ grpc::Status FakeControl::Change(Context*, const v1::ChangeRequest* request,
     summary.set_planned_trials(request->max_trials());
     return grpc::Status::OK;
   }
+  if (!request->has_pause() && !request->has_resume()) {
+    response->set_changed(true);
+    response->set_stopping(request->has_max_steps() ? 1 : 0);
+    return grpc::Status::OK;
+  }
   response->set_changed(summary.paused() != request->has_pause());
   summary.set_paused(request->has_pause());
   summary.set_paused_by(request->who());
@@ -309,6 +314,20 @@ grpc::Status FakeControl::Delete(Context*, const v1::DeleteRequest* request,
   for (const auto& one : found->second.checkpoints) *response->add_left_behind() = one;
   world_.deletions.push_back(*request);
   world_.experiments.erase(found);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeControl::MarkWorker(Context*, const v1::MarkWorkerRequest* request,
+                                     v1::MarkWorkerResponse* response) {
+  absl::MutexLock lock(&mutex_);
+  if (grpc::Status status = Begin("MarkWorker"); !status.ok()) return status;
+  world_.marks.push_back(*request);
+  for (v1::WorkerSummary& worker : world_.workers) {
+    if (worker.worker() != request->worker()) continue;
+    response->set_known(true);
+    response->set_stopping(request->drain() && !worker.doing().empty() ? 1 : 0);
+  }
+  response->set_changed(true);
   return grpc::Status::OK;
 }
 

@@ -43,6 +43,7 @@ class FakeControl final : public v1::Control::Service {
     std::vector<v1::RetryRequest> retries;
     std::vector<v1::ChangeRequest> changes;
     std::vector<v1::DeleteRequest> deletions;
+    std::vector<v1::MarkWorkerRequest> marks;
     int page_limit = 1000;  // small: every list needs several calls
   };
 
@@ -79,6 +80,7 @@ class FakeControl final : public v1::Control::Service {
   grpc::Status Retry(Context*, const v1::RetryRequest*, v1::RetryResponse*) override;
   grpc::Status Change(Context*, const v1::ChangeRequest*, v1::ChangeResponse*) override;
   grpc::Status Delete(Context*, const v1::DeleteRequest*, v1::DeleteResponse*) override;
+  grpc::Status MarkWorker(Context*, const v1::MarkWorkerRequest*, v1::MarkWorkerResponse*) override;
   grpc::Status GetStatus(Context*, const v1::GetStatusRequest*, v1::GetStatusResponse*) override;
 
   grpc::Status Begin(std::string_view method) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -20,7 +20,8 @@
 //   nonsense_at=N        say something that is no frame
 //   spew=N               lines on standard output at the start
 //   fingerprint=text     of the data this rank sees
-// In the worker's own environment: FAKE_DIE_EARLY=1 exits with status 3 before saying hello.
+// In the worker's own environment: FAKE_DIE_EARLY=1 exits with status 3 before saying hello,
+// FAKE_CRASH=1 aborts at the first step of every attempt.
 //
 // Ranks of a gang hold a TCP connection to rank 0; one that breaks ends the attempt as
 // `collective`.
@@ -226,7 +227,7 @@ class FakeTrainer {
   }
 
   void Step(const frames::Start& start, const Script& script, uint64_t step) {
-    if (script.MisbehavesAt("crash_at", step)) {
+    if (script.MisbehavesAt("crash_at", step) || getenv("FAKE_CRASH") != nullptr) {
       std::fprintf(stderr, "crash asked for at step %zu\n", size_t{step});
       abort();
     }

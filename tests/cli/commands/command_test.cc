@@ -249,6 +249,69 @@ TEST_F(CommandTest, ExtendSaysHowManyTrialsThereAreToBe) {
   EXPECT_EQ(Run({"extend", "12"}).code, 2);
 }
 
+TEST_F(CommandTest, EachEditSaysWhatHoldsNowAndSendsThatAlone) {
+  AddExperiment(12, 3);
+  environment_["USER"] = "ann";
+  const auto says = [this](const std::vector<std::string>& words, const std::string& text) {
+    EXPECT_EQ(Run(words).out, "experiment 12: " + text + "\n");
+    const v1::ChangeRequest sent = control_.Snapshot().changes.back();
+    EXPECT_EQ(sent.who(), "ann");
+    return sent;
+  };
+  EXPECT_EQ(says({"set", "12", "priority=-5"}, "priority -5").priority(), -5);
+  EXPECT_EQ(says({"set", "12", "max_gpus_total=16"}, "at most 16 slots at once").max_gpus_total(),
+            16u);
+  EXPECT_EQ(says({"extend", "12", "--max-steps", "200"},
+                 "200 steps for each trial that has not finished; 1 trial saving, to go on from "
+                 "there")
+                .max_steps(),
+            200);
+  EXPECT_EQ(says({"rename", "12", "better"}, "its name is better").name(), "better");
+  EXPECT_EQ(says({"note", "12", "the good one"}, "it has this note").note(), "the good one");
+  EXPECT_EQ(says({"note", "12", ""}, "it has no note").change_case(), v1::ChangeRequest::kNote);
+  const v1::ChangeRequest labelled =
+      says({"label", "12", "team=vision", "draft-"}, "it has these labels");
+  ASSERT_EQ(labelled.labels().set_size(), 1);
+  EXPECT_EQ(labelled.labels().set(0).key(), "team");
+  EXPECT_EQ(labelled.labels().removed(0), "draft");
+  EXPECT_TRUE(says({"archive", "12"}, "archived; get experiments --archived shows it").archived());
+  EXPECT_FALSE(says({"unarchive", "12"}, "in lists again").archived());
+}
+
+TEST_F(CommandTest, AnEditThatIsNoneIsRefusedBeforeItIsSent) {
+  AddExperiment(12, 3);
+  EXPECT_EQ(Run({"set", "12", "priority=1001"}).code, 2);
+  EXPECT_EQ(Run({"set", "12", "max_gpus_total=-1"}).code, 2);
+  EXPECT_EQ(Run({"extend", "12", "--max-steps", "5", "--max-trials", "5"}).code, 2);
+  const Ran wrong = Run({"label", "12", "team"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(Has(wrong.err, "neither key=value nor key-")) << wrong.err;
+  EXPECT_TRUE(control_.Snapshot().changes.empty());
+}
+
+TEST_F(CommandTest, AWorkerIsDrainedByItsNameAlsoWhereNoneIsConnected) {
+  environment_["USER"] = "ann";
+  control_.Edit([](FakeControl::World& world) {
+    v1::WorkerSummary& worker = world.workers.emplace_back();
+    worker.set_worker("gpu07/cuda:0");
+    worker.set_state("draining");
+    worker.set_doing("12/3#2 rank 0");
+    worker.set_mark("drained by ann: new disk");
+  });
+  EXPECT_EQ(Run({"worker", "drain", "gpu07/cuda:0", "--reason", "new disk"}).out,
+            "worker gpu07/cuda:0 takes no more work; its trial saves, to go on elsewhere\n");
+  const v1::MarkWorkerRequest sent = control_.Snapshot().marks.at(0);
+  EXPECT_TRUE(sent.drain());
+  EXPECT_EQ(sent.who(), "ann");
+  EXPECT_EQ(sent.reason(), "new disk");
+  EXPECT_TRUE(Has(Run({"worker", "drain", "gone"}).out, "no worker of this name is connected"));
+  EXPECT_EQ(Run({"worker", "undrain", "gpu07/cuda:0"}).out,
+            "worker gpu07/cuda:0 takes work again\n");
+  const std::string listed = Run({"get", "workers"}).out;
+  EXPECT_TRUE(Has(listed, "NOTE") && Has(listed, "drained by ann: new disk")) << listed;
+  EXPECT_TRUE(Has(Run({"__complete", "zsh", "worker", "drain", ""}).out, "gpu07/cuda:0\tdrained"));
+}
+
 TEST_F(CommandTest, DescribeShowsWhoChangedWhatAndWhen) {
   AddExperiment(12, 1);
   control_.Edit([](FakeControl::World& world) {

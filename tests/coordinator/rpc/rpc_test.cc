@@ -15,6 +15,7 @@
 
 #include "absl/strings/numbers.h"
 #include "common/text.h"
+#include "tests/testing/experiments.h"
 #include "tests/testing/rpc_fixture.h"
 #include "tests/testing/temp_folder.h"
 
@@ -286,6 +287,36 @@ std::string AskWho(v1::Control::Stub& control) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
   return control.Change(&context, request, &response).error_message();
+}
+
+TEST_F(RpcTest, ACertificateSaysWhoDrainsAWorkerAndWhoSubmits) {
+  const testing::TempFolder folder;
+  const auto tls = MakeCertificate(folder.path(), "IP:127.0.0.1");
+  if (!tls) GTEST_SKIP() << kNoOpenssl;
+  Serve("127.0.0.1:0", *tls);
+  Script([](Event& event, Publisher& publisher) {
+    const auto& call = std::get<ClientCall>(event.what);
+    std::string who;
+    if (const auto* mark = std::get_if<v1::MarkWorkerRequest>(&call.request)) who = mark->who();
+    if (const auto* submission = std::get_if<Submission>(&call.request)) {
+      who = submission->record.experiment_submitted().submitted_by();
+    }
+    publisher.Answer({call.reply, absl::AbortedError(who), nullptr});
+  });
+  const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(20);
+  v1::MarkWorkerRequest mark;
+  mark.set_who("ann");
+  v1::MarkWorkerResponse marked;
+  grpc::ClientContext marks;
+  marks.set_deadline(deadline);
+  EXPECT_EQ(control_->MarkWorker(&marks, mark, &marked).error_message(), "localhost");
+  v1::SubmitRequest submission;
+  *submission.mutable_spec() = OneTrial();
+  submission.set_who("ann");
+  v1::SubmitResponse submitted;
+  grpc::ClientContext submits;
+  submits.set_deadline(deadline);
+  EXPECT_EQ(control_->Submit(&submits, submission, &submitted).error_message(), "localhost");
 }
 
 TEST_F(RpcTest, WhoChangesAnExperimentIsWhoTheClientSays) {

@@ -1,0 +1,287 @@
+#include "coordinator/core/marking.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/mutant.h"
+#include "common/text.h"
+#include "coordinator/core/editing.h"
+#include "coordinator/core/marks.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/workers.h"
+
+namespace dt {
+namespace {
+
+Worker* FindLive(LiveState& live, const std::string& name) {
+  const auto found = live.worker_names.find(name);
+  return found == live.worker_names.end() ? nullptr : &live.workers[found->second];
+}
+
+void FollowMark(State& state, const std::string& name) {
+  if (Worker* worker = FindLive(state.live, name)) UpdateSlot(state, *worker);
+}
+
+void JournalMark(Turn& turn, v1::WorkerMarked fact) {
+  turn.effects.log_lines.push_back(absl::StrCat("worker ", fact.worker(), " is ",
+                                                v1::WorkerMarked::Mark_Name(fact.mark()), " by ",
+                                                fact.who().empty() ? "the coordinator" : fact.who(),
+                                                fact.reason().empty() ? "" : ": ", fact.reason()));
+  v1::Record record;
+  *record.mutable_worker_marked() = std::move(fact);
+  Journal(turn, std::move(record));
+}
+
+v1::WorkerMarked MarkOf(const std::string& worker, v1::WorkerMarked::Mark mark,
+                        const std::string& who) {
+  v1::WorkerMarked fact;
+  fact.set_worker(worker);
+  fact.set_mark(mark);
+  fact.set_who(who);
+  return fact;
+}
+
+Timer RestTimer(absl::Duration until) {
+  return {.at = until, .kind = Timer::Kind::kRest, .worker = kNoWorker, .attempt = {}};
+}
+
+void BeginRest(LiveState& live, const std::string& worker, absl::Duration until) {
+  live.resting[worker] = until;
+  live.timers.insert(RestTimer(until));
+}
+
+void CutRestShort(LiveState& live, const std::string& worker) {
+  const auto found = live.resting.find(worker);
+  if (found == live.resting.end()) return;
+  const absl::Duration until = found->second;
+  live.resting.erase(found);
+  const bool shared = std::any_of(live.resting.begin(), live.resting.end(),
+                                  [until](const auto& other) { return other.second == until; });
+  if (!shared) live.timers.erase(RestTimer(until));
+}
+
+void Release(Turn& turn, const std::string& worker, const std::string& who) {
+  JournalMark(turn, MarkOf(worker, v1::WorkerMarked::RELEASED, who));
+  CutRestShort(turn.live(), worker);
+  FollowMark(turn.state, worker);
+}
+
+// "3 attempts in a row crashed here (7/1#1, 7/2#1, 7/1#2) while others made progress".
+std::string QuarantineReason(const CrashStreak& streak, uint32_t before) {
+  constexpr size_t kShown = 5;
+  const std::vector<AttemptId>& attempts = streak.attempts;
+  std::string ids;
+  for (size_t i = 0; i < std::min(kShown, attempts.size()); ++i) {
+    absl::StrAppend(&ids, i == 0 ? "" : ", ", ToString(attempts[i]));
+  }
+  if (attempts.size() > kShown) ids += ", …";
+  if (before > 0) return absl::StrCat("attempt ", ids, " crashed here as well, after its rest");
+  return absl::StrCat(attempts.size(), " attempts in a row crashed here (", ids,
+                      ") while others made progress");
+}
+
+// An earlier quarantine gave it another try already.
+bool WasSpared(const Trial& trial, const std::set<uint32_t>& returned) {
+  for (uint32_t number = 1; number <= trial.attempts.size(); ++number) {
+    const Attempt& attempt = trial.attempts[number - 1];
+    const bool spared = attempt.uncharged && !attempt.AskedToStop() &&
+                        ConsequenceOf(attempt.cause) == Consequence::kRetriesCrash;
+    if (spared && !returned.contains(number)) return true;
+  }
+  return false;
+}
+
+// A trial that failed by the worker runs once more, as by a person's retry.
+void PutBack(Turn& turn, TrialId id, const std::set<uint32_t>& returned) {
+  const Experiment* experiment = FindExperiment(turn.durable(), id.experiment);
+  const Trial* trial = FindTrial(turn.durable(), id);
+  if (trial == nullptr || experiment->cancel_requested || trial->state != v1::TRIAL_FAILED) return;
+  if (!returned.contains(static_cast<uint32_t>(trial->attempts.size()))) return;
+  if (WasSpared(*trial, returned)) return;
+  v1::Record record;
+  record.mutable_trial_retried()->set_experiment(id.experiment);
+  record.mutable_trial_retried()->set_trial(id.trial);
+  Journal(turn, std::move(record));
+  Enqueue(turn.state, id);
+}
+
+void Quarantine(Turn& turn, const std::string& worker, const CrashStreak& streak) {
+  const WorkerMark* known = FindMark(turn.durable(), worker);
+  const uint32_t before = known == nullptr ? 0 : known->quarantines;
+  if (known == nullptr && turn.durable().marks.size() >= limits::kMarks) return;
+  v1::WorkerMarked fact = MarkOf(worker, v1::WorkerMarked::QUARANTINED, "");
+  fact.set_reason(QuarantineReason(streak, before));
+  std::map<TrialId, std::set<uint32_t>> returned;
+  // Where nobody else gets on either, the trial may be at fault, and pays.
+  if (OthersWentOn(turn.durable(), streak)) {
+    for (const AttemptId& id : streak.attempts) {
+      const Attempt* attempt = FindAttempt(turn.durable(), id);
+      if (attempt == nullptr || attempt->uncharged) continue;
+      returned[id.trial].insert(id.attempt);
+      v1::AttemptNumber& number = *fact.add_returned();
+      number.set_experiment(id.trial.experiment);
+      number.set_trial(id.trial.trial);
+      number.set_attempt(id.attempt);
+    }
+  }
+  JournalMark(turn, std::move(fact));
+  CutRestShort(turn.live(), worker);
+  for (const auto& [id, numbers] : returned) PutBack(turn, id, numbers);
+  BeginRest(turn.live(), worker, turn.now.steady + RestOf(*FindMark(turn.durable(), worker)));
+  FollowMark(turn.state, worker);
+}
+
+// The attempt that this record shows to have got on; nullptr: none.
+const Attempt* ProgressIn(const DurableState& durable, const v1::Record& record) {
+  const auto attempt_of = [&durable](const auto& fact) {
+    return FindAttempt(durable, {{fact.experiment(), fact.trial()}, fact.attempt()});
+  };
+  if (record.has_checkpoint()) {
+    const Attempt* attempt = attempt_of(record.checkpoint());
+    return attempt != nullptr && attempt->progressed ? attempt : nullptr;
+  }
+  if (!record.has_attempt_ended()) return nullptr;
+  const v1::Cause cause = record.attempt_ended().cause();
+  const bool ended_well = cause == v1::CAUSE_FINISHED || cause == v1::CAUSE_STOPPED_EARLY;
+  return ended_well ? attempt_of(record.attempt_ended()) : nullptr;
+}
+
+void ReleaseWhoGotOn(Turn& turn) {
+  std::set<std::string> released;
+  for (const v1::Record& record : turn.effects.records) {
+    const Attempt* attempt = ProgressIn(turn.durable(), record);
+    if (attempt == nullptr) continue;
+    for (const GangMember& member : attempt->members) {
+      const WorkerMark* mark = FindMark(turn.durable(), member.worker);
+      if (mark != nullptr && mark->quarantined) released.insert(member.worker);
+    }
+  }
+  for (const std::string& worker : released) Release(turn, worker, "");
+}
+
+absl::Status CheckMark(const DurableState& durable, const v1::MarkWorkerRequest& request) {
+  if (request.worker().empty() || request.worker().size() > limits::kNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("worker has ", request.worker().size(),
+                                                   " bytes; a name has 1 to ", limits::kNameBytes,
+                                                   " (dtctl get workers lists them)"));
+  }
+  if (CleanText(request.worker(), limits::kNameBytes) != request.worker()) {
+    return absl::InvalidArgumentError("the worker's name is not plain text; no worker has it");
+  }
+  const bool is_new = request.drain() && FindMark(durable, request.worker()) == nullptr;
+  if (is_new && durable.marks.size() >= limits::kMarks) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(durable.marks.size(), " workers are marked, which is the limit; take back ",
+                     "drains that are not needed any more (dtctl worker undrain NAME)"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(Turn& turn,
+                                                  const v1::MarkWorkerRequest& request) {
+  if (absl::Status status = CheckMark(turn.durable(), request); !status.ok()) return status;
+  const std::string& name = request.worker();
+  const std::string cleaned = CleanText(request.who(), limits::kWhoBytes);
+  const std::string who = cleaned.empty() ? "somebody" : cleaned;
+  const WorkerMark* mark = FindMark(turn.durable(), name);
+  const bool drained = mark != nullptr && mark->drained;
+  const bool quarantined = mark != nullptr && mark->quarantined;
+  v1::MarkWorkerResponse response;
+  Worker* worker = FindLive(turn.live(), name);
+  response.set_known(worker != nullptr);
+  if (request.drain() != drained) {
+    v1::WorkerMarked fact = MarkOf(
+        name, request.drain() ? v1::WorkerMarked::DRAINED : v1::WorkerMarked::UNDRAINED, who);
+    fact.set_reason(CleanText(request.reason(), limits::kTextBytes));
+    JournalMark(turn, std::move(fact));
+    response.set_changed(true);
+  }
+  if (!request.drain() && quarantined) {
+    Release(turn, name, who);
+    response.set_changed(true);
+  }
+  FollowMark(turn.state, name);
+  if (!request.drain() || worker == nullptr || worker->attempt == nullptr) return response;
+  const std::string why =
+      absl::StrCat("worker ", name, " is ", MarkText(*FindMark(turn.durable(), name)));
+  if (AskToStop(turn, *worker->attempt, v1::StopRequested::DRAINED, why)) response.set_stopping(1);
+  return response;
+}
+
+void TendMarks(Turn& turn) {
+  if (turn.effects.records.empty()) return;
+  if (!turn.durable().marks.empty()) ReleaseWhoGotOn(turn);
+  std::vector<std::string> failing;
+  for (const auto& [worker, streak] : turn.durable().streaks) {
+    if (FailsWhatOthersDo(turn.durable(), worker, streak)) failing.push_back(worker);
+  }
+  for (const std::string& worker : failing) {
+    Quarantine(turn, worker, CrashStreak(turn.durable().streaks.at(worker)));
+  }
+}
+
+void EndRests(Turn& turn) {
+  std::vector<std::string> rested;
+  for (const auto& [worker, until] : turn.live().resting) {
+    if (until <= turn.now.steady) rested.push_back(worker);
+  }
+  for (const std::string& worker : rested) {
+    turn.live().resting.erase(worker);
+    FollowMark(turn.state, worker);
+  }
+}
+
+void BeginRests(State& state, Instant now) {
+  if (Mutated(Mutant::kDrainForgotten)) state.durable.marks.clear();
+  for (const auto& [worker, mark] : state.durable.marks) {
+    if (mark.quarantined) BeginRest(state.live, worker, now.steady + RestOf(mark));
+  }
+}
+
+bool IsHeld(const State& state, const std::string& worker) {
+  if (state.durable.marks.empty()) return false;
+  const WorkerMark* mark = FindMark(state.durable, worker);
+  return mark != nullptr && (mark->drained || state.live.resting.contains(worker));
+}
+
+WorkerState StateOf(const State& state, const Worker& worker) {
+  if (worker.presence == Presence::kLost) return WorkerState::kLost;
+  if (worker.draining) return WorkerState::kDraining;
+  const bool busy = worker.attempt != nullptr || !worker.foreign.empty();
+  const WorkerMark* mark = FindMark(state.durable, worker.name);
+  if (mark != nullptr && mark->drained) {
+    return busy ? WorkerState::kDraining : WorkerState::kDrained;
+  }
+  if (state.live.resting.contains(worker.name)) return WorkerState::kQuarantined;
+  return busy ? WorkerState::kBusy : WorkerState::kIdle;
+}
+
+std::string HeldText(const State& state, DeviceKind device) {
+  std::map<std::string, int> drained;  // by who
+  int quarantined = 0;
+  for (const auto& [name, mark] : state.durable.marks) {
+    const Worker* worker = FindWorker(state.live, name);
+    if (worker == nullptr || worker->presence == Presence::kLost || !IsHeld(state, name)) continue;
+    if (DeviceKindOf(worker->hello.device()) != device) continue;
+    if (mark.drained) {
+      ++drained[mark.who];
+    } else {
+      ++quarantined;
+    }
+  }
+  std::string text;
+  for (const auto& [who, count] : drained) {
+    absl::StrAppend(&text, ", ", count, " more drained by ", who);
+  }
+  if (quarantined > 0) absl::StrAppend(&text, ", ", quarantined, " more quarantined");
+  return text;
+}
+
+}  // namespace dt

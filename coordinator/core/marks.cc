@@ -1,0 +1,167 @@
+#include "coordinator/core/marks.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/mutant.h"
+
+namespace dt {
+namespace {
+
+bool IsProgress(v1::Cause cause) {
+  return cause == v1::CAUSE_FINISHED || cause == v1::CAUSE_STOPPED_EARLY;
+}
+
+// A crash that nobody asked for. What was lost, ran out of memory or was misconfigured says nothing
+// of the worker.
+bool CountsAgainst(const Attempt& attempt) {
+  const v1::Cause counted =
+      Mutated(Mutant::kQuarantineByLosses) ? v1::CAUSE_WORKER_LOST : v1::CAUSE_TRAINER_CRASH;
+  return attempt.cause == counted && !attempt.progressed && !attempt.uncharged &&
+         attempt.deciding_rank >= 0;
+}
+
+// Its end counts against no budget of its trial's after all.
+void ReturnCharge(DurableState& state, const AttemptId& id) {
+  auto* trial = const_cast<Trial*>(FindTrial(state, id.trial));
+  if (trial == nullptr || id.attempt == 0 || id.attempt > trial->attempts.size()) return;
+  Attempt& attempt = trial->attempts[id.attempt - 1];
+  if (attempt.uncharged) return;
+  attempt.uncharged = true;
+  // Progress since then emptied the counters already.
+  const bool counted = std::none_of(trial->attempts.begin() + id.attempt - 1, trial->attempts.end(),
+                                    [](const Attempt& each) { return each.progressed; });
+  if (counted && trial->tries.crashes > 0) --trial->tries.crashes;
+}
+
+void Quarantine(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_ms,
+                WorkerMark& mark) {
+  mark.quarantined = true;
+  mark.quarantine_reason = fact.reason();
+  ++mark.quarantines;
+  mark.quarantined_wall_ms = wall_ms;
+  for (const v1::AttemptNumber& number : fact.returned()) {
+    ReturnCharge(state, {{number.experiment(), number.trial()}, number.attempt()});
+  }
+  state.streaks[fact.worker()] = {.attempts = {}, .progress_before = state.progress};
+}
+
+}  // namespace
+
+absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_ms) {
+  const auto refused = [&fact](absl::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: a mark of worker '", fact.worker(), "': ", why));
+  };
+  const WorkerMark* known = FindMark(state, fact.worker());
+  if (fact.worker().empty()) return refused("it has no name");
+  if (known == nullptr && state.marks.size() >= limits::kMarks) {
+    return refused(absl::StrCat("there are ", limits::kMarks, " already, which is the limit"));
+  }
+  WorkerMark& mark = state.marks[fact.worker()];
+  switch (fact.mark()) {
+    case v1::WorkerMarked::DRAINED:
+      mark.drained = true;
+      mark.reason = fact.reason();
+      mark.who = fact.who();
+      mark.since_wall_ms = wall_ms;
+      break;
+    case v1::WorkerMarked::UNDRAINED:
+      mark.drained = false;
+      mark.reason.clear();
+      mark.who.clear();
+      mark.since_wall_ms = 0;
+      break;
+    case v1::WorkerMarked::QUARANTINED:
+      Quarantine(state, fact, wall_ms, mark);
+      break;
+    case v1::WorkerMarked::RELEASED:
+      mark.quarantined = false;
+      mark.quarantine_reason.clear();
+      mark.quarantines = 0;
+      mark.quarantined_wall_ms = 0;
+      state.streaks.erase(fact.worker());
+      break;
+    case v1::WorkerMarked::MARK_UNSPECIFIED:
+    case v1::WorkerMarked_Mark_WorkerMarked_Mark_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case v1::WorkerMarked_Mark_WorkerMarked_Mark_INT_MAX_SENTINEL_DO_NOT_USE_:
+      return refused("this version does not know which; a newer dtcoord wrote it");
+  }
+  if (!mark.drained && !mark.quarantined) state.marks.erase(fact.worker());
+  return absl::OkStatus();
+}
+
+void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& attempt) {
+  if (IsProgress(attempt.cause)) return CountProgress(state, attempt);
+  if (!CountsAgainst(attempt)) return;
+  const std::string& worker = attempt.members[static_cast<size_t>(attempt.deciding_rank)].worker;
+  // Names come and go: where the table is full, one that has failed is forgotten.
+  if (!state.streaks.contains(worker) && state.streaks.size() >= limits::kMarks) {
+    state.streaks.erase(state.streaks.begin());
+  }
+  CrashStreak& streak =
+      state.streaks.try_emplace(worker, CrashStreak{{}, state.progress}).first->second;
+  streak.attempts.push_back(id);
+  if (streak.attempts.size() > limits::kAttemptsPerTrial) {
+    streak.attempts.erase(streak.attempts.begin());
+  }
+}
+
+void CountProgress(DurableState& state, const Attempt& attempt) {
+  ++state.progress;
+  if (state.streaks.empty()) return;
+  for (const GangMember& member : attempt.members) state.streaks.erase(member.worker);
+}
+
+void ForgetStreaks(DurableState& state, ExperimentId id) {
+  for (auto streak = state.streaks.begin(); streak != state.streaks.end();) {
+    std::vector<AttemptId>& attempts = streak->second.attempts;
+    std::erase_if(attempts, [id](const AttemptId& each) { return each.trial.experiment == id; });
+    // One of a worker in quarantine says since when.
+    const WorkerMark* mark = FindMark(state, streak->first);
+    const bool keep = !attempts.empty() || (mark != nullptr && mark->quarantined);
+    streak = keep ? std::next(streak) : state.streaks.erase(streak);
+  }
+}
+
+const WorkerMark* FindMark(const DurableState& state, const std::string& worker) {
+  const auto found = state.marks.find(worker);
+  return found == state.marks.end() ? nullptr : &found->second;
+}
+
+bool OthersWentOn(const DurableState& state, const CrashStreak& streak) {
+  return state.progress > streak.progress_before;
+}
+
+bool FailsWhatOthersDo(const DurableState& state, const std::string& worker,
+                       const CrashStreak& streak) {
+  const std::vector<AttemptId>& attempts = streak.attempts;
+  if (attempts.empty()) return false;
+  const WorkerMark* mark = FindMark(state, worker);
+  if (mark != nullptr && mark->quarantined) return true;
+  return attempts.size() >= static_cast<size_t>(limits::kQuarantineEnds) &&
+         OthersWentOn(state, streak) &&
+         std::any_of(attempts.begin(), attempts.end(), [&attempts](const AttemptId& id) {
+           return id.trial != attempts.front().trial;
+         });
+}
+
+absl::Duration RestOf(const WorkerMark& mark) {
+  absl::Duration rest = limits::kQuarantineFirst;
+  for (uint32_t n = 1; n < mark.quarantines && rest < limits::kQuarantineMost; ++n) rest *= 2;
+  return std::min(rest, limits::kQuarantineMost);
+}
+
+std::string MarkText(const WorkerMark& mark) {
+  std::string text;
+  if (mark.drained) {
+    text = absl::StrCat("drained by ", mark.who, mark.reason.empty() ? "" : ": ", mark.reason);
+  }
+  if (mark.quarantined) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", "quarantined: ", mark.quarantine_reason);
+  }
+  return text;
+}
+
+}  // namespace dt

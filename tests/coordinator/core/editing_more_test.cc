@@ -1,0 +1,254 @@
+// editing_more_test.cc: what people change of a submitted experiment besides its gates and its number
+// of trials: resources, steps, name, note, labels, archive; and who submitted it.
+#include <gtest/gtest.h>
+
+#include "coordinator/core/resolved.h"
+#include "coordinator/core/snapshot.h"
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class EditingMoreTest : public CoreTest {
+ protected:
+  using Fill = std::function<void(v1::ChangeRequest&)>;
+  absl::StatusOr<v1::ChangeResponse> Change(ExperimentId id, const Fill& fill) {
+    v1::ChangeRequest request;
+    request.set_experiment(id);
+    request.set_who("ann");
+    fill(request);
+    return Call<v1::ChangeResponse>(request);
+  }
+  // Done once, it changes; done again it does not, and there is one line of history.
+  void ExpectChangedOnce(ExperimentId id, const Fill& fill, const std::string& history) {
+    const int before = Get(id).edits_size();
+    const auto changed = Change(id, fill);
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    EXPECT_TRUE(changed->changed()) << history;
+    const auto again = Change(id, fill);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_FALSE(again->changed()) << history;
+    EXPECT_TRUE(last_.records.empty()) << history;
+    const v1::GetExperimentResponse found = Get(id);
+    ASSERT_EQ(found.edits_size(), before + 1);
+    EXPECT_EQ(found.edits(before).what(), history);
+    EXPECT_EQ(found.edits(before).who(), "ann");
+  }
+  void ExpectRefused(ExperimentId id, const Fill& fill, absl::StatusCode code,
+                     const std::string& because) {
+    const auto refused = Change(id, fill);
+    EXPECT_EQ(refused.status().code(), code) << refused.status();
+    EXPECT_NE(std::string(refused.status().message()).find(because), std::string::npos)
+        << refused.status();
+    EXPECT_TRUE(last_.records.empty());
+  }
+  v1::GetExperimentResponse Get(ExperimentId id) {
+    v1::GetExperimentRequest request;
+    request.set_experiment(id);
+    const auto response = Call<v1::GetExperimentResponse>(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.value_or(v1::GetExperimentResponse());
+  }
+  std::vector<uint64_t> Listed(bool archived) {
+    v1::ListExperimentsRequest request;
+    request.set_archived(archived);
+    std::vector<uint64_t> ids;
+    const auto response = Call<v1::ListExperimentsResponse>(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    for (const auto& one : response->experiments()) ids.push_back(one.experiment());
+    return ids;
+  }
+  v1::ExperimentSpec Constant(int trials, int64_t max_steps = 100) {
+    v1::ExperimentSpec spec = Trials(trials);
+    spec.mutable_base()->mutable_schedule()->set_type("constant");
+    spec.mutable_base()->mutable_train()->set_max_steps(max_steps);
+    return spec;
+  }
+  static Fill Steps(int64_t steps) {
+    return [steps](v1::ChangeRequest& request) { request.set_max_steps(steps); };
+  }
+};
+
+TEST_F(EditingMoreTest, PriorityAndSlotsInAllAreChangedOnceAndKeptWithWho) {
+  const ExperimentId id = Submit(OnSlots(2, Trials(3)));
+  ExpectChangedOnce(
+      id, [](auto& request) { request.set_priority(-7); }, "priority 0, now -7");
+  ExpectChangedOnce(
+      id, [](auto& request) { request.set_max_gpus_total(4); }, "max_gpus_total no limit, now 4");
+  ExpectChangedOnce(
+      id, [](auto& request) { request.set_max_gpus_total(0); }, "max_gpus_total 4, now no limit");
+  RestartCoordinator();
+  EXPECT_EQ(Get(id).spec().base().resources().priority(), -7);
+  EXPECT_EQ(Get(id).summary().priority(), -7);
+  const auto loaded = LoadSnapshot(SaveSnapshot(state_.durable, {}));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
+}
+
+TEST_F(EditingMoreTest, WhatWouldStarveTheExperimentOrIsOutOfRangeIsRefused) {
+  const ExperimentId id = Submit(OnSlots(4));
+  ExpectRefused(
+      id, [](auto& request) { request.set_max_gpus_total(3); }, absl::StatusCode::kInvalidArgument,
+      "below the 4 slots");
+  ExpectRefused(
+      id, [](auto& request) { request.set_max_gpus_total(limits::kWorkers + 1); },
+      absl::StatusCode::kInvalidArgument, "above the limit");
+  ExpectRefused(
+      id, [](auto& request) { request.set_priority(1001); }, absl::StatusCode::kInvalidArgument,
+      "from -1000 to 1000");
+}
+
+TEST_F(EditingMoreTest, MoreStepsAreTrainedByWhoWaitsAndByWhoTrainsAndNotByWhoFinished) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Constant(3));
+  Train({"a"});
+  Finish({"a"});
+  Train({"a"});
+  SendItems("a", {Checkpoint("a", 60)});
+  const auto extended = Change(id, Steps(200));
+  ASSERT_TRUE(extended.ok()) << extended.status();
+  EXPECT_EQ(extended->stopping(), 1u);
+  EXPECT_TRUE(AssignedTo("a")->checkpoint_stop());
+  EXPECT_NE(Explain({id, 2}).find("experiment is extended to 200 steps"), std::string::npos);
+  SendItems("a", {Checkpoint("a", 61), Ended("a", v1::CAUSE_PREEMPTED, 61)});
+  Leave("a");
+  ExpectOrders("a", {id, 2}, 0);
+  EXPECT_EQ(AssignedTo("a")->resume().step(), 61u);
+  EXPECT_EQ(AssignedTo("a")->spec().train().max_steps(), 200);
+  EXPECT_EQ(TrialOf({id, 2}).tries.losses, 0u);
+  Train({"a"}, 61);
+  Finish({"a"}, 200);
+  ExpectOrders("a", {id, 3}, 0);
+  EXPECT_EQ(AssignedTo("a")->spec().train().max_steps(), 200);
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_FINISHED);
+  RestartCoordinator();
+  const Experiment& experiment = GetExperiment(state_.durable, id);
+  EXPECT_EQ(ResolvedOf(experiment, experiment.trials[2])->train().max_steps(), 200);
+}
+
+TEST_F(EditingMoreTest, StepsAreNotChangedWhereTheCourseDependsOnThem) {
+  AddWorker("a");
+  v1::ExperimentSpec cosine = Constant(1);
+  cosine.mutable_base()->mutable_schedule()->set_type("cosine");
+  const ExperimentId waits = Submit(OnSlots(9, cosine));
+  EXPECT_TRUE(Change(waits, Steps(200))->changed()) << "nothing has started";
+  const ExperimentId id = Submit(cosine);
+  Train({"a"});
+  ExpectRefused(id, Steps(200), absl::StatusCode::kFailedPrecondition, "schedule cosine");
+  ExpectRefused(id, Steps(99), absl::StatusCode::kInvalidArgument, "can only be raised");
+  EXPECT_FALSE(AssignedTo("a")->checkpoint_stop());
+  Finish({"a"});
+  ExpectRefused(id, Steps(200), absl::StatusCode::kFailedPrecondition, "has ended");
+  v1::ExperimentSpec epochs = Constant(1);
+  epochs.mutable_base()->mutable_train()->set_max_steps(0);
+  epochs.mutable_base()->mutable_train()->set_epochs(2);
+  ExpectRefused(Submit(OnSlots(9, epochs)), Steps(200), absl::StatusCode::kFailedPrecondition,
+                "it trains for epochs");
+  v1::ExperimentSpec swept =
+      Sweep(OnSlots(9), "train.max_steps", {IntegerValue(5), IntegerValue(9)});
+  swept.mutable_base()->mutable_train()->set_max_steps(0);
+  ExpectRefused(Submit(swept), Steps(200), absl::StatusCode::kFailedPrecondition, "it sweeps");
+}
+
+TEST_F(EditingMoreTest, TrialsAreNotComparedAtRungsOfOtherLengths) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = Searching("asha", 3, Constant(1));
+  *spec.mutable_parameters() = {};
+  spec = Searching("asha", 3, spec);
+  spec.mutable_search()->set_sampler("random");
+  spec.mutable_search()->mutable_asha()->set_eta(3);
+  spec.mutable_search()->mutable_asha()->set_rungs(1);
+  spec.mutable_search()->mutable_asha()->set_brackets(1);
+  const ExperimentId id = Submit(spec);
+  ASSERT_NE(id, 0u);
+  Train({"a"});
+  ExpectRefused(id, Steps(200), absl::StatusCode::kFailedPrecondition, "rungs are shares");
+}
+
+TEST_F(EditingMoreTest, NameNoteAndLabelsAreChangedAlsoAfterTheEnd) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  ExpectChangedOnce(
+      id, [](auto& request) { request.set_name("better"); }, "name 'test', now 'better'");
+  Train({"a"});
+  Finish({"a"});
+  ExpectChangedOnce(
+      id, [](auto& request) { request.set_note("the good one"); }, "note: the good one");
+  EXPECT_EQ(Get(id).summary().note(), "the good one");
+  ExpectChangedOnce(
+      id, [](auto& request) { request.set_note(""); }, "note taken away");
+  const auto label = [](auto& request) {
+    for (const char* key : {"team", "owner"}) {
+      v1::Label& set = *request.mutable_labels()->add_set();
+      set.set_key(key);
+      set.set_value("vision");
+    }
+  };
+  ExpectChangedOnce(id, label, "labels team=vision owner=vision");
+  ExpectChangedOnce(
+      id, [](auto& request) { request.mutable_labels()->add_removed("owner"); },
+      "labels without owner");
+  ASSERT_EQ(Get(id).summary().labels_size(), 1);
+  EXPECT_EQ(Get(id).summary().labels(0).key(), "team");
+  EXPECT_EQ(Get(id).summary().name(), "better");
+}
+
+TEST_F(EditingMoreTest, WordsHaveBounds) {
+  const ExperimentId id = Submit(OneTrial());
+  const auto refused = [&](const Fill& fill, const std::string& because) {
+    ExpectRefused(id, fill, absl::StatusCode::kInvalidArgument, because);
+  };
+  refused([](auto& request) { request.set_name(""); }, "name is empty");
+  refused([](auto& request) { request.set_name(std::string(limits::kNameBytes + 1, 'x')); },
+          "the limit is");
+  refused([](auto& request) { request.set_note(std::string(limits::kTextBytes + 1, 'x')); },
+          "the limit is");
+  refused([](auto& request) { request.mutable_labels(); }, "no label is given");
+  refused([](auto& request) { request.mutable_labels()->add_set()->set_value("x"); }, "empty key");
+  refused(
+      [](auto& request) {
+        for (size_t i = 0; i <= limits::kLabels; ++i) {
+          request.mutable_labels()->add_set()->set_key(absl::StrCat("k", i));
+        }
+      },
+      "the limit is");
+}
+
+TEST_F(EditingMoreTest, ListsLeaveOutWhatIsArchivedUntilItIsTakenOutOrRunsAgain) {
+  AddWorker("a");
+  const ExperimentId id = Submit(OneTrial());
+  const auto archive = [](auto& request) { request.set_archived(true); };
+  ExpectRefused(id, archive, absl::StatusCode::kFailedPrecondition, "have not ended");
+  Follow("a");
+  SendItems("a", {Ended("a", v1::CAUSE_OOM)});
+  Leave("a");
+  const ExperimentId other = Submit(OneTrial());
+  ExpectChangedOnce(id, archive, "archived");
+  EXPECT_EQ(Listed(false), (std::vector<uint64_t>{other}));
+  EXPECT_EQ(Listed(true), (std::vector<uint64_t>{id, other}));
+  EXPECT_TRUE(Get(id).summary().archived()) << "by its number it is found";
+  ExpectChangedOnce(
+      id, [](auto& request) { request.set_archived(false); }, "taken out of the archive");
+  ExpectChangedOnce(id, archive, "archived");
+  EXPECT_EQ(RetryFailed(id), 1u);
+  EXPECT_EQ(Listed(false).size(), 2u);
+}
+
+TEST_F(EditingMoreTest, WhoSubmittedItIsKeptAndSaysNothingOfWhatWasSubmitted) {
+  v1::SubmitRequest request;
+  *request.mutable_spec() = OneTrial();
+  request.set_request_id("once");
+  request.set_who("ann");
+  const auto first = Call<v1::SubmitResponse>(request);
+  ASSERT_TRUE(first.ok()) << first.status();
+  request.set_who("bob");
+  const auto again = Call<v1::SubmitResponse>(request);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(again->existed());
+  EXPECT_EQ(Get(first->experiment()).summary().submitted_by(), "ann");
+  RestartCoordinator();
+  EXPECT_EQ(Get(first->experiment()).summary().submitted_by(), "ann");
+}
+
+}  // namespace
+}  // namespace dt
