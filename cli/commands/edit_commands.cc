@@ -1,4 +1,5 @@
-// edit_commands.cc: dtctl pause | resume | set | extend | rename | note | label | archive | unarchive.
+// edit_commands.cc: dtctl pause | resume | set | extend | rename | note | label | archive |
+// unarchive.
 #include <algorithm>
 #include <array>
 #include <functional>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
@@ -12,6 +13,9 @@
 
 namespace dt {
 namespace {
+
+// Of a long note, or of many labels, the beginning says which it was.
+constexpr size_t kHistoryBytes = limits::kNameBytes;
 
 // "2", or "no limit".
 std::string LimitText(int32_t limit) {
@@ -28,7 +32,7 @@ std::string LabelsText(const v1::ExperimentChanged::Labels& change) {
     absl::StrAppend(&text, change.set().empty() ? " without" : "; without");
   }
   for (const std::string& key : change.removed()) absl::StrAppend(&text, " ", key);
-  return CleanText(text, limits::kTextBytes);
+  return CleanText(text, kHistoryBytes);
 }
 
 // Also of what trials resolved to; those that differed in it could not be changed.
@@ -42,10 +46,26 @@ std::string ChangeMaxSteps(Experiment& experiment, int64_t max_steps) {
   return what;
 }
 
-std::string ChangeLabels(Experiment& experiment, const v1::ExperimentChanged::Labels& change) {
-  const std::vector<v1::Label> after = LabelsAfter(experiment.spec, change);
-  *experiment.spec.mutable_labels() = {after.begin(), after.end()};
-  return LabelsText(change);
+// What is said of it, which changes nothing of its work. Returns the words for the history.
+std::string ChangeWords(Experiment& experiment, const v1::ExperimentChanged& fact) {
+  v1::ExperimentSpec& spec = experiment.spec;
+  if (fact.has_name()) {
+    std::string what = absl::StrCat("name '", spec.name(), "', now '", fact.name(), "'");
+    spec.set_name(fact.name());
+    return what;
+  }
+  if (fact.has_note()) {
+    experiment.note = fact.note();
+    if (fact.note().empty()) return "note taken away";
+    return CleanText(absl::StrCat("note: ", fact.note()), kHistoryBytes);
+  }
+  if (fact.has_labels()) {
+    const std::vector<v1::Label> after = LabelsAfter(spec, fact.labels());
+    *spec.mutable_labels() = {after.begin(), after.end()};
+    return LabelsText(fact.labels());
+  }
+  experiment.archived = fact.archived();
+  return fact.archived() ? "archived" : "taken out of the archive";
 }
 
 // How many slots it may have, or before whom. Returns the words for the history.
@@ -147,19 +167,10 @@ absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentCha
       edit.what = ChangeMaxSteps(experiment, fact.max_steps());
       break;
     case v1::ExperimentChanged::kName:
-      edit.what = absl::StrCat("name '", experiment.spec.name(), "', now '", fact.name(), "'");
-      experiment.spec.set_name(fact.name());
-      break;
     case v1::ExperimentChanged::kNote:
-      edit.what = fact.note().empty() ? "note taken away" : absl::StrCat("note: ", fact.note());
-      experiment.note = fact.note();
-      break;
     case v1::ExperimentChanged::kLabels:
-      edit.what = ChangeLabels(experiment, fact.labels());
-      break;
     case v1::ExperimentChanged::kArchived:
-      edit.what = fact.archived() ? "archived" : "taken out of the archive";
-      experiment.archived = fact.archived();
+      edit.what = ChangeWords(experiment, fact);
       break;
     case v1::ExperimentChanged::CHANGE_NOT_SET:
       return absl::FailedPreconditionError(

@@ -1,8 +1,9 @@
-// marking.h: who may be given work: drains that people ask for, and quarantines of workers that fail
-// what others can do.
+// marking.h: who may be given work: drains that people ask for, and quarantines of workers that
+// fail what others can do.
 //
 // Role:      decides and journals; marks.h folds the facts. Decisions read durable facts and the
-//            steady clock alone: after a restart of the coordinator a quarantine's rest begins anew.
+//            steady clock alone: after a restart of the coordinator a quarantine's rest begins
+//            anew.
 // Tests:     tests/coordinator/core/marking_test.cc, tests/sim
 #pragma once
 
@@ -14,8 +15,8 @@
 
 namespace dt {
 
-// Errors: InvalidArgument without a name; ResourceExhausted where no more marks are kept. What is so
-// already is no error.
+// Errors: InvalidArgument without a name; ResourceExhausted where no more marks are kept. What is
+// so already is no error.
 absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(Turn& turn, const v1::MarkWorkerRequest& request);
 // After an event: quarantines whom its facts speak against, and releases who made progress.
 void TendMarks(Turn& turn);

@@ -1,8 +1,8 @@
 // turn.h: one call of Step: what its parts share. Internal to the core.
 //
-// The parts, a header and a source each: calls, submit, editing, marking, searching, queries, standings,
-// summaries, explain; reports, claims, items, workers; attempts, retrying, timers, schedule,
-// orders, resolved.
+// The parts, a header and a source each: calls, submit, editing, marking, searching, queries,
+// standings, summaries, explain; reports, claims, items, workers; attempts, retrying, timers,
+// schedule, orders, resolved.
 #pragma once
 
 #include <array>

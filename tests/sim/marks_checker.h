@@ -1,5 +1,5 @@
-// marks_checker.h: who was given work and should not have been: drained workers, and those that fail
-// what others can do, recounted from the records alone.
+// marks_checker.h: who was given work and should not have been: drained workers, and those that
+// fail what others can do, recounted from the records alone.
 //
 // Role:  pure, slow and simple; shares no code with coordinator/core/marks.cc.
 #pragma once

@@ -10,6 +10,8 @@
 
 namespace dt {
 
+namespace v1 = ::dtrain::v1;
+
 // One trial on one CPU slot, one step long, without a grid.
 inline v1::ExperimentSpec OneTrial() {
   v1::ExperimentSpec spec;

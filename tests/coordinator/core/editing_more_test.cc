@@ -1,5 +1,5 @@
-// editing_more_test.cc: what people change of a submitted experiment besides its gates and its number
-// of trials: resources, steps, name, note, labels, archive; and who submitted it.
+// editing_more_test.cc: what people change of a submitted experiment besides its gates and its
+// number of trials: resources, steps, name, note, labels, archive; and who submitted it.
 #include <gtest/gtest.h>
 
 #include "coordinator/core/resolved.h"
