@@ -329,7 +329,8 @@ absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::Checkpoint
   if (all.size() >= limits::kCheckpointsPerTrial) all.erase(all.begin());
   all.push_back({fact.attempt(), fact.checkpoint()});
   if (fact.checkpoint().step() > attempt.resumed_step) {
-    if (!std::exchange(attempt.progressed, true)) CountProgress(state, attempt);
+    attempt.progressed = true;
+    CountProgress(state, attempt);
     // An attempt that ended already has been counted; what it saved is progress all the same.
     if (attempt.state == AttemptState::kEnded) {
       Tries& tries = subject.trial.tries;

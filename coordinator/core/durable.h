@@ -189,7 +189,7 @@ struct DurableState {
   std::map<ExperimentId, Experiment> experiments;
   std::map<std::string, WorkerMark> marks;
   std::map<std::string, CrashStreak> streaks;
-  uint64_t progress = 0;  // attempts that made progress, each counted when it was known
+  uint64_t progress = 0;  // ends of finished attempts, and checkpoints beyond where one resumed
 
   // Indices over `experiments`, kept by Apply.
   absl::flat_hash_map<std::string, ExperimentId> request_ids;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/mutant.h"
@@ -28,10 +29,11 @@ void FollowMark(State& state, const std::string& name) {
 }
 
 void JournalMark(Turn& turn, v1::WorkerMarked fact) {
-  turn.effects.log_lines.push_back(absl::StrCat("worker ", fact.worker(), " is ",
-                                                v1::WorkerMarked::Mark_Name(fact.mark()), " by ",
-                                                fact.who().empty() ? "the coordinator" : fact.who(),
-                                                fact.reason().empty() ? "" : ": ", fact.reason()));
+  turn.effects.log_lines.push_back(
+      absl::StrCat("worker ", fact.worker(), " is ",
+                   absl::AsciiStrToLower(v1::WorkerMarked::Mark_Name(fact.mark())), " by ",
+                   fact.who().empty() ? "the coordinator" : fact.who(),
+                   fact.reason().empty() ? "" : ": ", fact.reason()));
   v1::Record record;
   *record.mutable_worker_marked() = std::move(fact);
   Journal(turn, std::move(record));

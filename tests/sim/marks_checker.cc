@@ -21,7 +21,7 @@ std::string MarksChecker::Take(const v1::Record& record) {
   } else if (record.has_checkpoint()) {
     Known& attempt = attempts_[IdOf(record.checkpoint())];
     const bool further = record.checkpoint().checkpoint().step() > attempt.resumed_step;
-    if (further && !attempt.progressed) TakeProgress(attempt);
+    if (further) TakeProgress(attempt);
   } else if (record.has_attempt_ended()) {
     TakeEnd(record.attempt_ended());
   } else if (record.has_experiment_deleted()) {

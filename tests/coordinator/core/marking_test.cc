@@ -60,6 +60,19 @@ class MarkingTest : public CoreTest {
     AddWorker("bad");
     return Submit(WithRetries(retries, trials));
   }
+  void CrashUntilQuarantined() {
+    for (int i = 0; i < 20 && state_.durable.marks.empty(); ++i) {
+      GoodGoesOn(++step_);
+      Crash("bad");
+    }
+    EXPECT_EQ(state_.durable.marks.size(), 1u);
+  }
+  // "good" ends so, and takes nothing more.
+  void RetireGood(v1::Cause cause) {
+    ASSERT_TRUE(Mark("good", true).ok());
+    SendItems("good", {Ended("good", cause)});
+    Leave("good");
+  }
   void GoodGoesOn(uint64_t step) { SendItems("good", {Checkpoint("good", step)}); }
 
   TrialId long_;
@@ -187,7 +200,7 @@ TEST_F(MarkingTest, TrialsThatFailedByItArePutBackOnce) {
 
 TEST_F(MarkingTest, WhereNobodyGetsOnTheFileIsAtFaultAndNoWorker) {
   OneGoodOneBad();
-  for (int i = 0; i < 4; ++i) Crash("bad");
+  for (int i = 0; i < 6; ++i) Crash("bad");
   EXPECT_TRUE(state_.durable.marks.empty());
   GoodGoesOn(10);
   EXPECT_EQ(SummaryOf("bad").state(), "quarantined") << "as soon as another shows that it can";
@@ -212,52 +225,42 @@ TEST_F(MarkingTest, LossesAndResultsSpeakAgainstNoWorker) {
 }
 
 TEST_F(MarkingTest, AfterItsRestItTakesOneTrialAgainTheNextTimeTwiceAsLate) {
-  OneGoodOneBad(100, 6);
-  GoodGoesOn(1);
-  while (state_.durable.marks.empty()) {
-    Crash("bad");
-    GoodGoesOn(++step_);
-  }
+  OneGoodOneBad(0);
+  CrashUntilQuarantined();
+  RetireGood(v1::CAUSE_FINISHED);
   Advance(limits::kQuarantineFirst - absl::Minutes(1));
   ExpectIdle("bad");
   Advance(absl::Minutes(2));
   EXPECT_NE(SummaryOf("bad").mark().find("takes one trial again"), std::string::npos);
-  GoodGoesOn(++step_);
   const TrialId tried = Crash("bad");
   EXPECT_TRUE(TrialOf(tried).attempts.back().uncharged);
   ExpectIdle("bad");
   Advance(2 * limits::kQuarantineFirst - absl::Minutes(1));
   ExpectIdle("bad");
   Advance(absl::Minutes(2));
-  ASSERT_NE(AssignedTo("bad"), nullptr);
   const TrialId now = TrialAt("bad");
+  ASSERT_NE(now, TrialId{});
   Train({"bad"});
   SendItems("bad", {Checkpoint("bad", 10)});
-  EXPECT_TRUE(state_.durable.marks.empty()) << "progress releases it";
+  EXPECT_EQ(SummaryOf("bad").mark(), "") << "progress releases it";
   EXPECT_EQ(SummaryOf("bad").state(), "busy");
   EXPECT_EQ(StateOfTrial(now), v1::TRIAL_RUNNING);
 }
 
 TEST_F(MarkingTest, ATryThatFailsWhereNobodyElseGetsOnIsPaidByItsTrial) {
   OneGoodOneBad(2, 3);
-  GoodGoesOn(1);
-  while (state_.durable.marks.empty()) {
-    Crash("bad");
-    GoodGoesOn(++step_);
-  }
+  CrashUntilQuarantined();
+  RetireGood(v1::CAUSE_PREEMPTED);
   Advance(limits::kQuarantineFirst + absl::Minutes(1));
   const TrialId tried = Crash("bad");
   EXPECT_FALSE(TrialOf(tried).attempts.back().uncharged);
   EXPECT_EQ(TrialOf(tried).tries.crashes, 1u);
+  EXPECT_EQ(SummaryOf("bad").state(), "quarantined");
 }
 
 TEST_F(MarkingTest, APersonReleasesAWorkerFromQuarantine) {
   OneGoodOneBad();
-  GoodGoesOn(1);
-  while (state_.durable.marks.empty()) {
-    Crash("bad");
-    GoodGoesOn(++step_);
-  }
+  CrashUntilQuarantined();
   ASSERT_TRUE(Mark("bad", false)->changed());
   EXPECT_TRUE(state_.durable.marks.empty());
   EXPECT_NE(AssignedTo("bad"), nullptr);
@@ -276,10 +279,7 @@ TEST_F(MarkingTest, ARestartAndASnapshotKnowOfMarksAndOfWhatCountsAgainstWorkers
   RestartCoordinator();
   Connect("good");
   Connect("bad");
-  while (state_.durable.marks.empty()) {
-    GoodGoesOn(++step_);
-    if (state_.durable.marks.empty()) Crash("bad");
-  }
+  CrashUntilQuarantined();
   ASSERT_TRUE(Mark("gone", true, "sold").ok());
   const auto marked = LoadSnapshot(SaveSnapshot(state_.durable, {}));
   ASSERT_TRUE(marked.ok()) << marked.status();
