@@ -43,13 +43,23 @@ enum class Mutant {
   kStopCharged,    // a stop that was asked for counts as a retry
   kStopForgotten,  // a start forgets which gangs were asked to save
   kPausedStarts,   // a paused experiment goes on starting trials
+  // Who goes next.
+  kPriorityForgotten,    // a larger priority does not go first
+  kShareForgotten,       // who holds the fewest slots does not go first
+  kTotalUnbounded,       // an experiment holds more than its max_gpus_total
+  kAnyHost,              // a gang that wants one host is spread over several
+  kConstraintForgotten,  // a worker without the label gets the trial
+  kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
+  kLentForGood,          // what was lent is not asked back
+  kEqualPreempts,        // an equal priority has others make room
+  kUnprotected,          // who has just begun to train may be stopped
   // The worker's agent.
   kDropsTheNextItem,  // an acknowledgement frees one item more
   kKeepsTraining,     // an attempt that is to be abandoned goes on
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 29> kMutantNames = {
+inline constexpr std::array<std::string_view, 38> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -76,6 +86,15 @@ inline constexpr std::array<std::string_view, 29> kMutantNames = {
     "stop-charged",
     "stop-forgotten",
     "paused-starts",
+    "priority-forgotten",
+    "share-forgotten",
+    "total-unbounded",
+    "any-host",
+    "constraint-forgotten",
+    "held-slots-given",
+    "lent-for-good",
+    "equal-preempts",
+    "unprotected",
     "drops-the-next-item",
     "keeps-training",
     "ends-twice",

@@ -99,6 +99,8 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
                            {"LEFT", Align::kRight, Shown::kAlways, "", 0, 5},
                            {"BEST", Align::kRight},
                            {"AGE", Align::kRight, Shown::kAlways, "", 0, 3},
+                           {"PRIORITY", Align::kRight, Shown::kWide},
+                           {"SLOTS", Align::kRight, Shown::kWide},
                            {"LABELS", Align::kLeft, Shown::kWide}};
   listing.columns = CsvColumns(ExperimentJson(v1::ExperimentSummary()));
   for (const v1::ExperimentSummary& one : experiments) {
@@ -120,6 +122,8 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
               ? absl::StrCat(FormatLoss(one.best_value()), " (", id, "/", one.best_trial(), ")")
               : kNone},
          {AgeText(one.submitted_wall_ms())},
+         {absl::StrCat(one.priority())},
+         {FormatCount(one.slots_held())},
          {LabelsText(one.labels())}});
     listing.items.push_back(ExperimentJson(one));
     listing.names.push_back(id);

@@ -1,8 +1,8 @@
 // turn.h: one call of Step: what its parts share. Internal to the core.
 //
 // The parts, a header and a source each: calls, submit, editing, searching, queries, standings,
-// summaries, explain; reports, claims, items, workers; attempts, retrying, timers, schedule,
-// orders, resolved.
+// summaries, explain; reports, claims, items, workers; attempts, retrying, timers, orders, resolved;
+// schedule, holding, yielding, pools.
 #pragma once
 
 #include <array>
