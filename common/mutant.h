@@ -47,13 +47,23 @@ enum class Mutant {
   kQuarantineByLosses,  // a worker is quarantined for being lost, rather than for crashes
   kDrainForgotten,      // a start forgets who was drained
   kDrainCharged,        // the stop of a drained worker's trial counts as a retry
+  // Who goes next.
+  kPriorityForgotten,    // a larger priority does not go first
+  kShareForgotten,       // who holds the fewest slots does not go first
+  kTotalUnbounded,       // an experiment holds more than its max_gpus_total
+  kAnyHost,              // a gang that wants one host is spread over several
+  kConstraintForgotten,  // a worker without the label gets the trial
+  kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
+  kLentForGood,          // what was lent is not asked back
+  kEqualPreempts,        // an equal priority has others make room
+  kUnprotected,          // who has just begun to train may be stopped
   // The worker's agent.
   kDropsTheNextItem,  // an acknowledgement frees one item more
   kKeepsTraining,     // an attempt that is to be abandoned goes on
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 32> kMutantNames = {
+inline constexpr std::array<std::string_view, 41> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -83,6 +93,15 @@ inline constexpr std::array<std::string_view, 32> kMutantNames = {
     "quarantine-by-losses",
     "drain-forgotten",
     "drain-charged",
+    "priority-forgotten",
+    "share-forgotten",
+    "total-unbounded",
+    "any-host",
+    "constraint-forgotten",
+    "held-slots-given",
+    "lent-for-good",
+    "equal-preempts",
+    "unprotected",
     "drops-the-next-item",
     "keeps-training",
     "ends-twice",

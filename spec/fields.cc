@@ -189,12 +189,25 @@ v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view pa
   return absent ? v1::Value() : value;
 }
 
+const google::protobuf::RepeatedPtrField<v1::Label>& GetLabels(const v1::Spec& spec,
+                                                               std::string_view path) {
+  DT_CHECK(path == "resources.env" || path == "resources.labels");
+  return path == "resources.env" ? spec.resources().env() : spec.resources().labels();
+}
+
+google::protobuf::RepeatedPtrField<v1::Label>& MutableLabels(v1::Spec& spec,
+                                                             std::string_view path) {
+  DT_CHECK(path == "resources.env" || path == "resources.labels");
+  v1::Resources& resources = *spec.mutable_resources();
+  return path == "resources.env" ? *resources.mutable_env() : *resources.mutable_labels();
+}
+
 std::string FieldText(const v1::Spec& spec, std::string_view path) {
   const Field* field = FindField(path);
   DT_CHECK(field != nullptr);
   if (field->type != FieldType::kLabels) return ValueText(GetField(spec, path));
   std::vector<std::string> parts;
-  for (const v1::Label& label : spec.resources().env()) {
+  for (const v1::Label& label : GetLabels(spec, path)) {
     parts.push_back(absl::StrCat(label.key(), ": ", label.value()));
   }
   return absl::StrCat("{", absl::StrJoin(parts, ", "), "}");

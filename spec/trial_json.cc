@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
   if (field.type == FieldType::kLabels) {
     ordered_json labels = ordered_json::array();
-    for (const v1::Label& label : spec.resources().env()) {
+    for (const v1::Label& label : GetLabels(spec, field.path)) {
       labels.push_back({{"key", label.key()}, {"value", label.value()}});
     }
     return labels;
@@ -48,6 +48,7 @@ ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
 std::string ToJson(const v1::Spec& spec) {
   ordered_json whole;
   for (const Field& field : FieldTable()) {
+    if (field.placing) continue;
     const auto [section, name] = JsonPlaceOf(field);
     (section.empty() ? whole : whole[section])[name] = JsonOf(field, spec);
   }

@@ -51,6 +51,8 @@ class Validator {
     internal::CheckSearch(spec_, issues_);
     CheckLabels("labels", spec_.labels());
     CheckEnv();
+    CheckLabels("resources.labels", spec_.base().resources().labels());
+    CheckShare();
     CheckBase();
     const size_t before = issues_.size();
     CheckParameters();
@@ -147,6 +149,24 @@ class Validator {
             absl::StrCat("names begin with ", absl::StrJoin(kEnvPrefixes, ", ")));
       }
     }
+  }
+
+  // The largest trial must be able to run.
+  void CheckShare() {
+    const v1::Resources& base = spec_.base().resources();
+    int64_t largest = base.gpus();
+    for (const v1::Parameter& parameter : spec_.parameters()) {
+      if (parameter.path() != "resources.gpus") continue;
+      largest = 0;
+      for (const v1::Value& value : parameter.values()) {
+        largest = std::max(largest, value.integer());
+      }
+    }
+    if (base.max_gpus_total() <= 0 || base.max_gpus_total() >= largest) return;
+    Add("resources.max_gpus_total", "conflict",
+        absl::StrCat("resources.max_gpus_total ", base.max_gpus_total(),
+                     " is below resources.gpus ", largest, "; no such trial could run"),
+        absl::StrCat("raise it to ", largest, ", or remove it"));
   }
 
   // Values that the file set, and defaults that another client may have left out.

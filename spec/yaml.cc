@@ -159,8 +159,8 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
   writer.Raw(Parameters(spec));
   for (const Field& field : FieldTable()) {
     if (field.type == FieldType::kLabels) {
-      const auto& env = spec.base().resources().env();
-      if (!env.empty()) writer.Line(field.path, Map(env));
+      const auto& labels = GetLabels(spec.base(), field.path);
+      if (!labels.empty()) writer.Line(field.path, Map(labels));
     } else if (Printed(spec, field, swept, set)) {
       writer.Line(field.path, Written(field, GetField(spec.base(), field.path)));
     }
@@ -172,7 +172,8 @@ std::string ToYaml(const v1::Spec& spec) {
   Writer writer;
   for (const Field& field : FieldTable()) {
     if (field.type == FieldType::kLabels) {
-      if (!spec.resources().env().empty()) writer.Line(field.path, Map(spec.resources().env()));
+      const auto& labels = GetLabels(spec, field.path);
+      if (!labels.empty()) writer.Line(field.path, Map(labels));
     } else if (const v1::Value value = GetField(spec, field.path); !IsUnset(field, value)) {
       writer.Line(field.path, Written(field, value));
     }

@@ -123,6 +123,12 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
   if (experiment.paused()) {
     AppendFact(lines, "paused", {absl::StrCat("by ", Printable(experiment.paused_by()))});
   }
+  if (experiment.priority() != 0) {
+    AppendFact(lines, "priority", {absl::StrCat(experiment.priority())});
+  }
+  if (experiment.slots_held() > 0) {
+    AppendFact(lines, "slots held", {FormatCount(experiment.slots_held())});
+  }
   AppendFact(lines, "description", {Printable(found.spec().description())});
   for (const v1::Label& label : experiment.labels()) {
     AppendFact(lines, "label", {Printable(absl::StrCat(label.key(), "=", label.value()))});
@@ -174,6 +180,8 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
              {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step(),
                            lost ? "; there was no checkpoint that it could go on from" : "")});
   AppendFact(lines, "placed", {Printable(attempt.reason())});
+  AppendFact(lines, "asked to save", {Printable(attempt.stop_reason())});
+  if (attempt.uncharged()) AppendFact(lines, "retries", {"this end counts as none"});
   AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
   AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});
   AppendFact(lines, "ended", {FormatLocalTime(attempt.ended_wall_ms())});

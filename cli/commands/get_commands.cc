@@ -101,6 +101,8 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
                            {"LEFT", Align::kRight, Shown::kAlways, "", 0, 5},
                            {"BEST", Align::kRight},
                            {"AGE", Align::kRight, Shown::kAlways, "", 0, 3},
+                           {"PRIORITY", Align::kRight, Shown::kWide},
+                           {"SLOTS", Align::kRight, Shown::kWide},
                            {"BY", Align::kLeft, Shown::kWide},
                            {"LABELS", Align::kLeft, Shown::kWide},
                            {"NOTE", Align::kLeft, Shown::kWide, "", 12}};
@@ -124,6 +126,8 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
               ? absl::StrCat(FormatLoss(one.best_value()), " (", id, "/", one.best_trial(), ")")
               : kNone},
          {AgeText(one.submitted_wall_ms())},
+         {absl::StrCat(one.priority())},
+         {FormatCount(one.slots_held())},
          {one.submitted_by().empty() ? kNone : Printable(one.submitted_by())},
          {LabelsText(one.labels())},
          {Printable(one.note())}});

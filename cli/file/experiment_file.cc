@@ -132,7 +132,7 @@ class Reader {
   void ReadField(const Field& field, const YamlNode& node) {
     set_.insert(field.path);
     if (field.type == FieldType::kLabels) {
-      ReadLabels(node, field.path, *out_.mutable_base()->mutable_resources()->mutable_env());
+      ReadLabels(node, field.path, spec::MutableLabels(*out_.mutable_base(), field.path));
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
       SetChecked(spec::SetField(*out_.mutable_base(), field.path, *value), node, field.path);
     }

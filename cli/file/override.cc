@@ -18,7 +18,8 @@ struct Argument {
 
 // Keys under `parameters`, `exclude` and maps of text hold dots themselves.
 std::vector<std::string> Keys(const std::string& path) {
-  const std::vector<std::string> prefixes{"parameters.", "labels.", "resources.env."};
+  const std::vector<std::string> prefixes{"parameters.", "labels.", "resources.env.",
+                                          "resources.labels."};
   for (const std::string& prefix : prefixes) {
     if (path.size() <= prefix.size() || path.compare(0, prefix.size(), prefix) != 0) continue;
     std::vector<std::string> keys = absl::StrSplit(prefix.substr(0, prefix.size() - 1), '.');

@@ -431,7 +431,7 @@ LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
     UpdateSlot(state, worker);
     MarkOrdersDue(state.live, worker);
   }
-  state.live.experiments[id.trial.experiment].active.insert(id.trial.trial);
+  NoteActive(state, id.trial);
   return attempt;
 }
 

@@ -118,6 +118,8 @@ absl::Status ApplyStopRequested(DurableState& state, const v1::StopRequested& fa
   }
   attempt->stop_why = fact.why();
   attempt->stop_reason = fact.reason();
+  attempt->stop_for = {fact.for_experiment(), fact.for_trial()};
+  attempt->stop_slots = fact.slots();
   return absl::OkStatus();
 }
 

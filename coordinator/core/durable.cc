@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
@@ -72,27 +73,49 @@ v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial) {
   return expanded;
 }
 
-DemandClass DemandOf(const Experiment& experiment) {
-  const v1::Resources& base = experiment.spec.base().resources();
-  return {DeviceKindOf(base.device()), std::clamp<int32_t>(base.gpus(), 1, limits::kWorldSizeMax)};
+int32_t PriorityOf(const Experiment& experiment) {
+  return experiment.spec.base().resources().priority();
 }
 
-DemandClass DemandOf(const Experiment& experiment, const Trial& trial) {
-  DemandClass demand = DemandOf(experiment);
-  const bool swept = spec::IsSwept(experiment.spec, "resources.gpus") ||
-                     spec::IsSwept(experiment.spec, "resources.device");
-  if (!swept) return demand;
+Shape ShapeOf(const Experiment& experiment) {
+  const v1::Spec& base = experiment.spec.base();
+  const v1::Resources& resources = base.resources();
+  Shape shape;
+  shape.slots = std::clamp<int32_t>(resources.gpus(), 1, limits::kWorldSizeMax);
+  shape.single_node = resources.single_node();
+  Constraint& constraint = shape.constraint;
+  constraint.device = DeviceKindOf(resources.device());
+  constraint.programs = !base.command().empty() || !base.run().empty();
+  constraint.accelerator = absl::AsciiStrToLower(resources.accelerator());
+  for (const v1::Label& label : resources.labels()) {
+    constraint.labels.emplace_back(label.key(), label.value());
+  }
+  std::sort(constraint.labels.begin(), constraint.labels.end());
+  return shape;
+}
+
+Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
+  Shape shape = ShapeOf(experiment);
+  const auto& parameters = experiment.spec.parameters();
+  const bool swept = std::any_of(
+      parameters.begin(), parameters.end(),
+      [](const v1::Parameter& parameter) { return parameter.path().starts_with("resources."); });
+  if (!swept) return shape;
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   for (const v1::Assignment& assignment : expanded.assignments()) {
+    const v1::Value& value = assignment.value();
     if (assignment.path() == "resources.gpus") {
-      demand.slots = static_cast<int32_t>(
-          std::clamp<int64_t>(assignment.value().integer(), 1, limits::kWorldSizeMax));
-    }
-    if (assignment.path() == "resources.device") {
-      demand.device = DeviceKindOf(assignment.value().text());
+      shape.slots =
+          static_cast<int32_t>(std::clamp<int64_t>(value.integer(), 1, limits::kWorldSizeMax));
+    } else if (assignment.path() == "resources.device") {
+      shape.constraint.device = DeviceKindOf(value.text());
+    } else if (assignment.path() == "resources.single_node") {
+      shape.single_node = value.flag();
+    } else if (assignment.path() == "resources.accelerator") {
+      shape.constraint.accelerator = absl::AsciiStrToLower(value.text());
     }
   }
-  return demand;
+  return shape;
 }
 
 int64_t SeedOf(const Experiment& experiment, const Trial& trial) {

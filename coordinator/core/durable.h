@@ -55,6 +55,9 @@ struct Attempt {
   bool uncharged = false;   // its end counts against no budget of retries
   v1::StopRequested::Why stop_why = v1::StopRequested::WHY_UNSPECIFIED;
   std::string stop_reason;  // why it was asked to save and end
+  TrialId stop_for;         // that it makes room for; none: nobody
+  uint32_t stop_slots = 0;  // that its trial is to go on with; 0: as before
+  bool lent = false;        // on slots that another trial had reserved
 
   bool AskedToStop() const { return stop_why != v1::StopRequested::WHY_UNSPECIFIED; }
 };
@@ -210,9 +213,11 @@ v1::ExperimentState StateOf(const Experiment& experiment);
 // With the values themselves, wherever they are kept.
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
 // What a trial needs, read from the specification without resolving all of it.
-DemandClass DemandOf(const Experiment& experiment, const Trial& trial);
+Shape ShapeOf(const Experiment& experiment, const Trial& trial);
 // The same of a trial that is not known yet. REQUIRES: resources are not swept.
-DemandClass DemandOf(const Experiment& experiment);
+Shape ShapeOf(const Experiment& experiment);
+// Of trials that go first; larger goes before smaller.
+int32_t PriorityOf(const Experiment& experiment);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
 // Of search.metric.
 search::Goal GoalOf(const Experiment& experiment);

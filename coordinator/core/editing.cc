@@ -164,7 +164,7 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
     }
     Journal(turn, FactOf(experiment, request));
     if (request.has_max_trials()) AddTrials(turn, id, std::move(further));
-    SetGates(turn.state, id);
+    Rekey(turn.state, id);
     response.set_changed(true);
   }
   response.set_trials(experiment.planned);
@@ -180,12 +180,15 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
 }
 
 bool AskToStop(Turn& turn, LiveAttempt& attempt, v1::StopRequested::Why why,
-               const std::string& reason) {
+               const std::string& reason, const StopFor& what) {
   if (!attempt.Open() || FindAttempt(turn.durable(), attempt.id)->AskedToStop()) return false;
   v1::Record record;
   SetId(*record.mutable_stop_requested(), attempt.id);
   record.mutable_stop_requested()->set_why(why);
   record.mutable_stop_requested()->set_reason(CleanText(reason, limits::kTextBytes));
+  record.mutable_stop_requested()->set_for_experiment(what.trial.experiment);
+  record.mutable_stop_requested()->set_for_trial(what.trial.trial);
+  record.mutable_stop_requested()->set_slots(what.slots);
   Journal(turn, std::move(record));
   if (attempt.saving) return true;  // a member drains: its gang saves already
   attempt.saving = true;

@@ -17,8 +17,13 @@ namespace dt {
 // Errors: NotFound; FailedPrecondition where the experiment has ended; InvalidArgument without a
 // change, or with a value out of its range. What is so already is no error.
 absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& request);
+// What a stop is good for.
+struct StopFor {
+  TrialId trial;       // that it makes room for; none: nobody's
+  uint32_t slots = 0;  // that its own trial is to go on with; 0: as before
+};
 // Has the gang save and end. False: it ends anyway, or was asked before.
 bool AskToStop(Turn& turn, LiveAttempt& attempt, v1::StopRequested::Why why,
-               const std::string& reason);
+               const std::string& reason, const StopFor& what = {});
 
 }  // namespace dt

@@ -66,9 +66,9 @@ bool HasLabels(const v1::ExperimentSpec& spec, const v1::ExperimentChanged::Labe
 
 // The largest gang of a trial that has not ended.
 int32_t LargestGang(const Experiment& experiment) {
-  int32_t most = experiment.MoreMayCome() ? DemandOf(experiment).slots : 0;
+  int32_t most = experiment.MoreMayCome() ? ShapeOf(experiment).slots : 0;
   for (const Trial& trial : experiment.trials) {
-    if (!IsTerminal(trial.state)) most = std::max(most, DemandOf(experiment, trial).slots);
+    if (!IsTerminal(trial.state)) most = std::max(most, ShapeOf(experiment, trial).slots);
   }
   return most;
 }

@@ -1,10 +1,16 @@
 #include "coordinator/core/explain.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
+#include "coordinator/core/pools.h"
 #include "coordinator/core/schedule.h"
+#include "spec/spec.h"
 
 namespace dt {
 namespace {
@@ -42,6 +48,17 @@ std::string DescribeRanks(const LiveState& live, const LiveAttempt& attempt) {
   return text;
 }
 
+// Of slots that it has on loan.
+std::string LentText(const State& state, const LiveAttempt& attempt) {
+  for (const Reservation& reservation : state.live.reservations) {
+    for (const RankState& rank : attempt.ranks) {
+      if (rank.worker == kNoWorker || !reservation.slots.Contains(rank.worker)) continue;
+      return absl::StrCat("; on slots lent by ", TrialText(reservation.holder));
+    }
+  }
+  return {};
+}
+
 std::string ExplainActive(const State& state, const Trial& trial, const LiveAttempt& live,
                           absl::Duration now) {
   std::string text = absl::StrCat("attempt ", trial.attempts.size(), ": ");
@@ -70,7 +87,67 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
   }
   const Attempt& recorded = trial.attempts.back();
   if (recorded.AskedToStop()) absl::StrAppend(&text, "; saving: ", recorded.stop_reason);
+  if (const std::string lent = LentText(state, live); !lent.empty()) text += lent;
   return absl::StrCat(text, DescribeRanks(state.live, live));
+}
+
+std::string WhyClosed(const State& state, const Experiment& experiment) {
+  const int32_t most = experiment.spec.search().max_concurrent();
+  if (most > 0 && experiment.active >= static_cast<uint32_t>(most)) {
+    return absl::StrCat("experiment runs ", experiment.active, " of at most ", most,
+                        " trials at once (search.max_concurrent)");
+  }
+  const uint32_t held = SlotsHeld(state.live, experiment.id);
+  return absl::StrCat("experiment holds ", held, " of at most ",
+                      experiment.spec.base().resources().max_gpus_total(),
+                      held == 1 ? " slot" : " slots", " (resources.max_gpus_total)");
+}
+
+std::string WhatIsReserved(const State& state, const Reservation& own, absl::Duration now) {
+  const size_t kept = own.slots.connected();
+  std::string text = absl::StrCat("needs ", ShapeText(own.shape), "; has reserved ", kept);
+  if (!own.host.empty()) absl::StrAppend(&text, " on ", own.host);
+  size_t lent = 0;
+  for (const WorkerIndex worker : own.slots.Members()) {
+    lent += state.live.workers[worker].attempt != nullptr ? 1 : 0;
+  }
+  if (lent > 0) absl::StrAppend(&text, ", ", lent, " of them lent");
+  absl::StrAppend(&text, "; it is next");
+  const absl::Duration ready = ReadyAt(state, own, now);
+  if (kept >= static_cast<size_t>(own.shape.slots) || ready == absl::InfiniteDuration())
+    return text;
+  return absl::StrCat(text, ", and expects the rest in ",
+                      spec::DurationText(absl::ToDoubleSeconds(absl::Ceil(
+                          std::max(ready - now, absl::ZeroDuration()), absl::Seconds(1)))));
+}
+
+// Of all lines of the device: who is tried before it, and how many wait there.
+std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape) {
+  std::optional<Line::Head> first;
+  const Line* own = nullptr;
+  for (const auto& [theirs, line] : state.live.lines) {
+    if (theirs.constraint.device != shape.constraint.device) continue;
+    if (theirs == shape) own = &line;
+    if (PlaceIn(state.live, {theirs, {}}).verdict == Verdict::kNeverFits) continue;
+    const std::optional<Line::Head> head = line.First();
+    if (head.has_value() && (!first.has_value() || *head < *first)) first = head;
+  }
+  if (!first.has_value() || first->trial == id) return "; it is next";
+  std::string text = absl::StrCat("; its place in the queue is behind ", TrialText(first->trial));
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  if (first->precedence.priority > PriorityOf(experiment)) {
+    absl::StrAppend(&text, ", of priority ", first->precedence.priority);
+  }
+  size_t before = 0;
+  if (own != nullptr) {
+    before = own->Before({.priority = PriorityOf(experiment),
+                          .held = SlotsHeld(state.live, id.experiment),
+                          .experiment = id.experiment});
+  }
+  if (before > 1) {
+    absl::StrAppend(&text, "; ", before, " trials of other experiments stand before it");
+  }
+  return text;
 }
 
 }  // namespace
@@ -79,29 +156,53 @@ std::string PausedText(const Experiment& experiment) {
   return absl::StrCat("experiment is paused by ", experiment.paused_by);
 }
 
+std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
+  const auto met = [&live](const Constraint& part) {
+    return std::any_of(live.workers.begin(), live.workers.end(), [&](const Worker& worker) {
+      return !worker.name.empty() && worker.presence != Presence::kLost &&
+             Meets(part, worker.hello);
+    });
+  };
+  if (!met(AnyOf(constraint.device)) || met(constraint)) return {};
+  std::vector<Constraint> parts;
+  for (const auto& label : constraint.labels) {
+    parts.push_back(AnyOf(constraint.device));
+    parts.back().labels.push_back(label);
+  }
+  parts.push_back(AnyOf(constraint.device));
+  parts.back().accelerator = constraint.accelerator;
+  parts.push_back(AnyOf(constraint.device));
+  parts.back().programs = constraint.programs;
+  std::vector<std::string> missing;
+  for (const Constraint& part : parts) {
+    if (!met(part)) missing.push_back(RequirementText(part));
+  }
+  if (missing.empty()) return "; each of these has a worker, and no worker has all";
+  return absl::StrCat("; no connected worker has ", absl::StrJoin(missing, ", nor "));
+}
+
+std::string TrialText(TrialId id) {
+  return IsTicket(id) ? absl::StrCat("the next trial of experiment ", id.experiment)
+                      : absl::StrCat("trial ", ToString(id));
+}
+
 std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
   if (experiment.paused) return PausedText(experiment);
   const auto parked = state.live.parked.find(id);
   if (parked != state.live.parked.end()) return WhyParked(parked->second, trial, now);
-  const DemandClass demand = DemandOf(experiment, trial);
-  Decision decision = Place(PoolOf(state.live, demand.device), {demand, {}});
-  decision.reason += HeldText(state, demand.device);
-  if (decision.verdict == Verdict::kNeverFits) return decision.reason;
-  if (GateOf(experiment) == Gate::kClosed) {
-    return absl::StrCat("experiment runs ", experiment.active, " of at most ",
-                        experiment.spec.search().max_concurrent(),
-                        " trials at once (search.max_concurrent)");
+  const Shape shape = ShapeOf(experiment, trial);
+  const Decision decision = PlaceIn(state.live, {shape, {}});
+  if (decision.verdict == Verdict::kNeverFits) {
+    return absl::StrCat(decision.reason, HeldText(state, shape.constraint.device),
+                        NobodyHas(state.live, shape.constraint));
   }
-  const std::optional<TrialId> head = HeadOf(state.live, demand.device);
-  if (head.has_value() && *head != id) {
-    return absl::StrCat(decision.reason, "; its place in the queue is behind ",
-                        IsTicket(*head)
-                            ? absl::StrCat("the next trial of experiment ", head->experiment)
-                            : absl::StrCat("trial ", ToString(*head)));
+  if (GateOf(state, experiment, shape) == Gate::kClosed) return WhyClosed(state, experiment);
+  if (const Reservation* own = ReservationOf(state.live, id)) {
+    return WhatIsReserved(state, *own, now);
   }
-  return absl::StrCat(decision.reason, "; it is next");
+  return absl::StrCat(decision.reason, WhoIsFirst(state, id, shape));
 }
 
 std::string ExplainSentences(const State& state, TrialId id, absl::Duration now) {

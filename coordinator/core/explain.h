@@ -14,6 +14,10 @@ namespace dt {
 std::string PausedText(const Experiment& experiment);
 // Why a pending trial waits, one line.
 std::string WhyWaiting(const State& state, TrialId id, absl::Duration now);
+// "; no connected worker has label zone=a": which part of a demand nobody connected meets; "": none.
+std::string NobodyHas(const LiveState& live, const Constraint& constraint);
+// "trial 3/1", "the next trial of experiment 3".
+std::string TrialText(TrialId id);
 std::string ExplainSentences(const State& state, TrialId id, absl::Duration now);
 
 }  // namespace dt

@@ -47,6 +47,8 @@ void AddAttempt(Digest& digest, const Attempt& attempt) {
   digest.Add(static_cast<uint64_t>(attempt.ran)).Add(static_cast<uint64_t>(attempt.progressed));
   digest.Add(static_cast<uint64_t>(attempt.uncharged));
   digest.Add(static_cast<uint64_t>(attempt.stop_why)).Add(attempt.stop_reason);
+  digest.Add(attempt.stop_for.experiment).Add(uint64_t{attempt.stop_for.trial});
+  digest.Add(uint64_t{attempt.stop_slots}).Add(static_cast<uint64_t>(attempt.lent));
 }
 
 void AddTrial(Digest& digest, const Trial& trial) {

@@ -19,6 +19,7 @@
 #include "coordinator/core/orders.h"
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
+#include "coordinator/core/yielding.h"
 
 namespace dt {
 namespace {
@@ -110,6 +111,7 @@ void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
   // A symptom that settles, or a cancel, goes on.
   if (!sender.live->Is<Preparing>() && !sender.live->Is<Connecting>()) return;
   sender.live->Enter(Training{.last_progress = turn.now.steady});
+  Protect(turn.state, *sender.live, turn.now.steady);
   ArmAttempt(turn.live(), *sender.live);
 }
 

@@ -47,6 +47,12 @@ absl::Duration LiveAttempt::Deadline() const {
       phase);
 }
 
+std::map<Constraint, SlotPool> BasePools() {
+  std::map<Constraint, SlotPool> pools;
+  for (const DeviceKind device : kDevices) pools.try_emplace(AnyOf(device));
+  return pools;
+}
+
 const Worker* FindWorker(const LiveState& live, const std::string& name) {
   const auto found = live.worker_names.find(name);
   return found == live.worker_names.end() ? nullptr : &live.workers[found->second];

@@ -25,8 +25,8 @@
 #include "common/ids.h"
 #include "coordinator/core/durable.h"
 #include "coordinator/core/event.h"
+#include "coordinator/core/line.h"
 #include "coordinator/core/placement.h"
-#include "coordinator/core/queue.h"
 #include "coordinator/core/search_index.h"
 #include "dtrain/v1/fleet.pb.h"
 #include "dtrain/v1/model.pb.h"
@@ -123,6 +123,8 @@ struct LiveAttempt {
   uint32_t holders = 0;  // ranks whose worker still has it as its attempt
   uint64_t step = 0;     // newest known
   Phase phase;
+  // Neither preempted nor resized before.
+  absl::Duration protected_until = -absl::InfiniteDuration();
   absl::Duration absent_since = absl::InfiniteDuration();  // rank 0's worker does not hold it
   absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
   std::optional<v1::StepRow> latest;                       // newest logged step
@@ -132,6 +134,8 @@ struct LiveAttempt {
 
 struct LiveExperiment {
   absl::btree_set<uint32_t> active;  // trials that are starting, running or stopping
+  uint32_t held = 0;                 // slots of their gangs
+  int32_t priority = 0;              // under which LiveState::running counts it
 };
 
 // What an experiment's trials have come to; see standings.h.
@@ -156,7 +160,18 @@ struct ToldSteps {
   uint64_t checkpoint = 0;
 };
 
-// Why a pending trial is not in its queue.
+// Slots that are collected for the first in line, which needs more than are free: nobody else gets
+// them but on loan.
+struct Reservation {
+  TrialId holder;  // may be a ticket
+  Shape shape;
+  std::string host;        // where they all are; "": anywhere
+  std::string storage_id;  // that one of them must see; "": none
+  SlotPool slots;          // those collected; busy: lent
+  bool Whole() const { return slots.free() >= static_cast<size_t>(shape.slots); }
+};
+
+// Why a pending trial is not in its line.
 struct ParkedTrial {
   enum class Why : uint8_t { kBackoff, kStorageAbsent, kStorageBusy };
   Why why = Why::kBackoff;
@@ -171,7 +186,7 @@ struct RememberedAck {
 };
 
 struct Timer {
-  enum class Kind : uint8_t { kLease, kForget, kAttempt, kParked, kAcks, kRest };
+  enum class Kind : uint8_t { kLease, kForget, kAttempt, kParked, kAcks, kRest, kLook };
   absl::Duration at;  // steady time
   Kind kind = Kind::kLease;
   WorkerIndex worker = kNoWorker;  // kLease, kForget
@@ -179,6 +194,9 @@ struct Timer {
   // Spelt out: absl::Duration has no <=> of its own, and `auto` would silently delete this one.
   std::strong_ordering operator<=>(const Timer&) const = default;
 };
+
+// The pools that are always there: one a kind of device.
+std::map<Constraint, SlotPool> BasePools();
 
 struct LiveState {
   int64_t started_wall_ms = 0;
@@ -197,8 +215,14 @@ struct LiveState {
   // Workers in quarantine, until when they rest, by name; after that they take one trial again.
   absl::btree_map<std::string, absl::Duration> resting;
 
-  SlotPool pools[kDeviceKinds];
-  absl::btree_map<DemandClass, WaitingTrials> queues;
+  // By what workers must be; there is always one for each kind of device.
+  std::map<Constraint, SlotPool> pools = BasePools();
+  Lines lines;
+  std::vector<Reservation>
+      reservations;  // one a kind of device, but where no slot would do for two
+  // When lines are tried again though nothing was freed: what was protected is not any more.
+  absl::Duration look_at = absl::InfiniteDuration();
+  absl::Duration chose_victims = -absl::InfiniteDuration();
   absl::btree_map<TrialId, ParkedTrial> parked;
   absl::btree_map<std::string, absl::btree_set<TrialId>> waiting_for_storage;
   // Waited long enough for their newest checkpoint's storage: an older one, or none, will do.
@@ -207,7 +231,8 @@ struct LiveState {
 
   absl::flat_hash_map<AttemptToken, std::unique_ptr<LiveAttempt>> attempts;
   std::vector<AttemptToken> left;  // of those, the ones that nobody holds any more
-  absl::btree_map<ExperimentId, LiveExperiment> experiments;
+  absl::btree_map<ExperimentId, LiveExperiment> experiments;  // that have active trials
+  absl::btree_map<int32_t, uint32_t> running;                 // of those, by priority
   absl::btree_map<ExperimentId, Standing> standings;
   std::map<ExperimentId, SearchIndex> searches;  // of those that have one
   absl::btree_set<Timer> timers;
@@ -219,11 +244,8 @@ struct LiveState {
 };
 
 // The slots of one kind of device.
-inline SlotPool& PoolOf(LiveState& live, DeviceKind device) {
-  return live.pools[static_cast<size_t>(device)];
-}
 inline const SlotPool& PoolOf(const LiveState& live, DeviceKind device) {
-  return live.pools[static_cast<size_t>(device)];
+  return live.pools.find(AnyOf(device))->second;
 }
 // nullptr: no worker of this name is known.
 const Worker* FindWorker(const LiveState& live, const std::string& name);

@@ -16,6 +16,7 @@ void SlotPool::Add(Slot slot, SlotUse use) {
   const auto [place, inserted] = slots_.emplace(worker, Entry{std::move(slot), SlotUse::kBusy});
   DT_CHECK(inserted);
   ++storages_[place->second.slot.storage_id].connected;
+  CountHost(place->second.slot.host, 1);
   SetUse(worker, use);
 }
 
@@ -25,7 +26,19 @@ void SlotPool::Remove(WorkerIndex worker) {
   DT_CHECK(place != slots_.end());
   const auto storage = storages_.find(place->second.slot.storage_id);
   if (--storage->second.connected == 0) storages_.erase(storage);
+  CountHost(place->second.slot.host, -1);
   slots_.erase(place);
+}
+
+void SlotPool::CountHost(const std::string& host, ptrdiff_t change) {
+  const auto counted = connected_by_host_.try_emplace(host, 0).first;
+  hosts_by_connected_.erase({counted->second, counted->first});
+  counted->second += static_cast<size_t>(change);
+  if (counted->second == 0) {
+    connected_by_host_.erase(counted);
+  } else {
+    hosts_by_connected_.insert({counted->second, counted->first});
+  }
 }
 
 void SlotPool::SetUse(WorkerIndex worker, SlotUse use) {
@@ -78,6 +91,30 @@ WorkerIndex SlotPool::FreeWithStorage(const std::string& storage_id) const {
   const auto found = storages_.find(storage_id);
   if (found == storages_.end() || found->second.free.empty()) return kNoWorker;
   return found->second.free.begin()->second;
+}
+
+WorkerIndex SlotPool::FreeWithStorageOn(const std::string& storage_id, size_t host_free) const {
+  const auto found = storages_.find(storage_id);
+  if (found == storages_.end()) return kNoWorker;
+  for (const auto& [name, worker] : found->second.free) {
+    const std::string& host = slots_.at(worker).slot.host;
+    if (free_by_host_.find(host)->second.size() >= host_free) return worker;
+  }
+  return kNoWorker;
+}
+
+std::vector<WorkerIndex> SlotPool::Members() const {
+  std::vector<WorkerIndex> members;
+  for (const auto& [worker, entry] : slots_) members.push_back(worker);
+  return members;
+}
+
+std::vector<WorkerIndex> SlotPool::Free() const {
+  std::vector<WorkerIndex> free;
+  for (const auto& [worker, entry] : slots_) {
+    if (entry.use == SlotUse::kFree) free.push_back(worker);
+  }
+  return free;
 }
 
 // Takes slots for one gang; REQUIRES: enough are free.
@@ -145,33 +182,63 @@ class GangBuilder {
   size_t hosts_ = 0;
 };
 
+namespace {
+
+// The free slot for rank 0 of a gang that is bound to a storage; kNoWorker: none will do now.
+WorkerIndex HolderOf(const SlotPool& pool, const Demand& demand) {
+  if (!demand.shape.single_node) return pool.FreeWithStorage(demand.storage_id);
+  return pool.FreeWithStorageOn(demand.storage_id, static_cast<size_t>(demand.shape.slots));
+}
+
+Verdict Judge(const SlotPool& pool, const Demand& demand) {
+  const auto wanted = static_cast<size_t>(demand.shape.slots);
+  const bool single = demand.shape.single_node && !Mutated(Mutant::kAnyHost);
+  if (wanted > (single ? pool.connected_on_largest_host() : pool.connected())) {
+    return Verdict::kNeverFits;
+  }
+  const bool anchored = !demand.storage_id.empty();
+  if (anchored && pool.ConnectedWithStorage(demand.storage_id) == 0) {
+    return Verdict::kStorageAbsent;
+  }
+  if (wanted > (single ? pool.free_on_roomiest_host() : pool.free())) {
+    return Verdict::kNotEnoughFree;
+  }
+  if (anchored && HolderOf(pool, demand) == kNoWorker) return Verdict::kStorageBusy;
+  return Verdict::kPlaced;
+}
+
+std::string LackText(const SlotPool& pool, const Shape& shape) {
+  const std::string device = RequirementText(shape.constraint).empty()
+                                 ? std::string(Name(shape.constraint.device))
+                                 : "such";
+  std::string text =
+      absl::StrCat("needs ", ShapeText(shape), "; ", pool.connected(), " ", device,
+                   pool.connected() == 1 ? " worker connected, " : " workers connected, ");
+  if (!shape.single_node) return absl::StrCat(text, pool.free(), " free");
+  return absl::StrCat(text, "at most ", pool.connected_on_largest_host(), " on one host, ",
+                      pool.free_on_roomiest_host(), " of one host free");
+}
+
+}  // namespace
+
 Decision Place(const SlotPool& pool, const Demand& demand) {
   Decision decision;
-  const size_t wanted = static_cast<size_t>(demand.slots.slots);
-  const absl::string_view device = View(Name(demand.slots.device));
-  const bool anchored = !demand.storage_id.empty();
-  const WorkerIndex holder = anchored ? pool.FreeWithStorage(demand.storage_id) : kNoWorker;
-  if (wanted > pool.connected()) {
-    decision.verdict = Verdict::kNeverFits;
-  } else if (anchored && pool.ConnectedWithStorage(demand.storage_id) == 0) {
-    decision.verdict = Verdict::kStorageAbsent;
-  } else if (wanted > pool.free()) {
-    decision.verdict = Verdict::kNotEnoughFree;
-  } else if (anchored && holder == kNoWorker) {
-    decision.verdict = Verdict::kStorageBusy;
-  } else {
-    decision.verdict = Verdict::kPlaced;
-    GangBuilder builder(pool, wanted);
-    decision.gang = builder.Build(anchored ? builder.Anchor(demand.storage_id) : kNoWorker);
-    if (Mutated(Mutant::kShortGang) && wanted > 1) decision.gang.pop_back();
-    decision.reason = absl::StrCat(wanted, " ", device, wanted == 1 ? " slot" : " slots", " on ",
-                                   builder.hosts(), builder.hosts() == 1 ? " host" : " hosts");
+  decision.verdict = Judge(pool, demand);
+  if (decision.verdict != Verdict::kPlaced) {
+    decision.reason = LackText(pool, demand.shape);
     return decision;
   }
-  decision.reason = absl::StrCat(
-      "needs ", wanted, " ", device, wanted == 1 ? " slot; " : " slots; ", pool.connected(), " ",
-      device, pool.connected() == 1 ? " worker connected, " : " workers connected, ", pool.free(),
-      " free");
+  const auto wanted = static_cast<size_t>(demand.shape.slots);
+  GangBuilder builder(pool, wanted);
+  WorkerIndex anchor = kNoWorker;
+  if (!demand.storage_id.empty()) {
+    anchor = demand.shape.single_node ? HolderOf(pool, demand) : builder.Anchor(demand.storage_id);
+  }
+  decision.gang = builder.Build(anchor);
+  if (Mutated(Mutant::kShortGang) && wanted > 1) decision.gang.pop_back();
+  decision.reason = absl::StrCat(wanted, " ", View(Name(demand.shape.constraint.device)),
+                                 wanted == 1 ? " slot" : " slots", " on ", builder.hosts(),
+                                 builder.hosts() == 1 ? " host" : " hosts");
   return decision;
 }
 

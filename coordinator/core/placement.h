@@ -7,7 +7,6 @@
 // Tests:     tests/coordinator/core/placement_test.cc, tests/sim
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -18,19 +17,12 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
-#include "common/device.h"
+#include "coordinator/core/shape.h"
 
 namespace dt {
 
 using WorkerIndex = uint32_t;  // place of a worker in LiveState::workers
 inline constexpr WorkerIndex kNoWorker = UINT32_MAX;
-
-// Trials that want the same: they wait in one queue.
-struct DemandClass {
-  DeviceKind device = DeviceKind::kCpu;
-  int32_t slots = 1;
-  auto operator<=>(const DemandClass&) const = default;
-};
 
 // One connected worker, as placement sees it.
 struct Slot {
@@ -42,9 +34,13 @@ struct Slot {
 
 enum class SlotUse { kFree, kBusy };
 
-// The slots of one device kind: which are connected, and which of those are free.
+// The slots that meet one constraint: which are connected, and which of those are free.
 class SlotPool {
  public:
+  SlotPool() = default;
+  SlotPool(SlotPool&&) = default;  // not copied: its indices point into it
+  SlotPool& operator=(SlotPool&&) = default;
+
   // REQUIRES: the worker is not in the pool.
   void Add(Slot slot, SlotUse use);
   // REQUIRES: the worker is in the pool.
@@ -55,9 +51,26 @@ class SlotPool {
   bool IsFree(WorkerIndex worker) const;
   size_t connected() const { return slots_.size(); }
   size_t free() const { return free_; }
+  // Slots of the host that has the most of them.
+  size_t connected_on_largest_host() const {
+    return hosts_by_connected_.empty() ? 0 : hosts_by_connected_.rbegin()->first;
+  }
+  size_t free_on_roomiest_host() const {
+    return hosts_by_free_.empty() ? 0 : hosts_by_free_.rbegin()->first;
+  }
   size_t ConnectedWithStorage(const std::string& storage_id) const;
   // The free slot that sees this storage with the smallest name, or kNoWorker.
   WorkerIndex FreeWithStorage(const std::string& storage_id) const;
+  // The same on a host with so many free slots.
+  WorkerIndex FreeWithStorageOn(const std::string& storage_id, size_t host_free) const;
+  // In order of WorkerIndex.
+  std::vector<WorkerIndex> Members() const;
+  std::vector<WorkerIndex> Free() const;
+  const Slot& GetSlot(WorkerIndex worker) const { return slots_.at(worker).slot; }
+
+  // Raised by who changes it when a slot is freed, joins or leaves: while it is the same, what did
+  // not fit does not fit.
+  uint64_t version = 1;
 
  private:
   friend class GangBuilder;
@@ -70,6 +83,7 @@ class SlotPool {
     size_t connected = 0;
     absl::btree_set<NamedSlot> free;
   };
+  void CountHost(const std::string& host, ptrdiff_t change);
   void MarkFree(const Entry& entry);
   void MarkBusy(const Entry& entry);
 
@@ -77,18 +91,20 @@ class SlotPool {
   std::map<std::string, absl::btree_set<NamedSlot>, std::less<>> free_by_host_;
   absl::btree_set<std::pair<size_t, std::string_view>> hosts_by_free_;  // hosts with a free slot
   std::map<std::string, Storage, std::less<>> storages_;
+  std::map<std::string, size_t, std::less<>> connected_by_host_;
+  absl::btree_set<std::pair<size_t, std::string_view>> hosts_by_connected_;
   size_t free_ = 0;
 };
 
 // What one gang needs.
 struct Demand {
-  DemandClass slots;
+  Shape shape;
   std::string storage_id;  // rank 0 must see it; "": anywhere
 };
 
 enum class Verdict : uint8_t {
   kPlaced,
-  kNeverFits,      // more slots than are connected
+  kNeverFits,      // more slots than are connected, or on one host
   kNotEnoughFree,  // waits for slots
   kStorageAbsent,  // no connected worker sees the storage
   kStorageBusy,    // those that see it are busy

@@ -135,6 +135,9 @@ v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const Live
   summary.set_message(attempt.message);
   summary.set_reason(attempt.reason);
   summary.set_rank(attempt.deciding_rank);
+  summary.set_lent(attempt.lent);
+  summary.set_stop_reason(attempt.stop_reason);
+  summary.set_uncharged(attempt.uncharged);
   return summary;
 }
 

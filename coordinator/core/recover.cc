@@ -8,12 +8,14 @@
 #include "common/mutant.h"
 #include "common/status.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
+#include "coordinator/core/yielding.h"
 
 namespace dt {
 namespace {
@@ -43,7 +45,7 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
   const Attempt& recorded = trial.attempts.back();
-  const DeviceKind device = DemandOf(experiment, trial).device;
+  const DeviceKind device = ShapeOf(experiment, trial).constraint.device;
   std::vector<WorkerIndex> gang;
   for (const GangMember& member : recorded.members) {
     gang.push_back(ExpectWorker(state, member, device, now).index);
@@ -59,7 +61,23 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   attempt.spec = spec.ok() ? *std::move(spec) : experiment.spec.base();
   // The orders that said so may not have left before the end of the last process.
   attempt.saving = recorded.AskedToStop() && !Mutated(Mutant::kStopForgotten);
+  if (attempt.Is<Training>()) Protect(state, attempt, now.steady);
   ArmAttempt(state.live, attempt);
+}
+
+// Whom attempts that were asked to stop make room for gets what they leave.
+void ReserveAgain(State& state, Instant now) {
+  for (const auto& [number, experiment] : state.durable.experiments) {
+    for (const Trial& trial : experiment.trials) {
+      if (!IsActive(trial.state)) continue;
+      const TrialId holder = trial.attempts.back().stop_for;
+      if (!state.live.lines.Contains(holder)) continue;
+      const Experiment& theirs = GetExperiment(state.durable, holder.experiment);
+      const Shape shape =
+          IsTicket(holder) ? ShapeOf(theirs) : ShapeOf(theirs, GetTrial(state.durable, holder));
+      Reserve(state, {.id = holder, .shape = shape, .storage_id = {}}, now.steady);
+    }
+  }
 }
 
 }  // namespace
@@ -144,6 +162,7 @@ void Recover(State& state, Instant now) {
       }
     }
   }
+  ReserveAgain(state, now);
 }
 
 }  // namespace dt

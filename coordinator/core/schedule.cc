@@ -10,27 +10,32 @@
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/hash.h"
+#include "coordinator/core/holding.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/pools.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
+#include "coordinator/core/yielding.h"
 
 namespace dt {
 namespace {
 
-// After the number of its active trials has changed.
-void FollowActive(State& state, ExperimentId id) {
-  const Experiment* experiment = FindExperiment(state.durable, id);
-  if (experiment == nullptr || experiment->spec.search().max_concurrent() == 0) return;
-  SetGates(state, id);
+Precedence PrecedenceOf(const State& state, const Experiment& experiment) {
+  const int32_t priority = Mutated(Mutant::kPriorityForgotten) ? 0 : PriorityOf(experiment);
+  const uint32_t held = Mutated(Mutant::kShareForgotten) ? 0 : SlotsHeld(state.live, experiment.id);
+  return {priority, held, experiment.id};
 }
 
-void LeaveQueue(LiveState& live, const DemandClass& demand, TrialId id) {
-  const auto queue = live.queues.find(demand);
-  if (queue == live.queues.end() || !queue->second.Erase(id)) return;
-  if (queue->second.size() == 0) live.queues.erase(queue);
-  live.placement_due = true;  // what it held up may go
+void LeaveLine(LiveState& live, const Shape& shape, TrialId id) {
+  if (live.lines.Erase(shape, id)) live.placement_due = true;  // what it held up may go
+}
+
+void CountRunning(LiveState& live, int32_t priority, int change) {
+  uint32_t& experiments = live.running[priority];
+  experiments += static_cast<uint32_t>(change);
+  if (experiments == 0) live.running.erase(priority);
 }
 
 // Where a trial goes on from, and why there.
@@ -61,8 +66,10 @@ ResumePoint ChooseResume(const State& state, TrialId id, const SlotPool& pool) {
   return {&seen->ref, absl::StrCat(from(*seen), lost)};
 }
 
+enum class Lent { kNo, kYes };
+
 v1::AttemptStarted& FillStarted(Turn& turn, TrialId id, const Decision& decision,
-                                const ResumePoint& resume, v1::AttemptStarted& fact) {
+                                const ResumePoint& resume, Lent lent, v1::AttemptStarted& fact) {
   const Trial& trial = GetTrial(turn.durable(), id);
   const AttemptId attempt{id, static_cast<uint32_t>(trial.attempts.size() + 1)};
   fact.set_experiment(id.experiment);
@@ -70,6 +77,7 @@ v1::AttemptStarted& FillStarted(Turn& turn, TrialId id, const Decision& decision
   fact.set_attempt(attempt.attempt);
   fact.set_token(MakeToken(turn.entropy, attempt).ToBytes());
   fact.set_reason(absl::StrCat(decision.reason, resume.reason));
+  fact.set_lent(lent == Lent::kYes);
   if (resume.checkpoint != nullptr) *fact.mutable_resume() = *resume.checkpoint;
   for (size_t rank = 0; rank < decision.gang.size(); ++rank) {
     const Worker& worker = turn.live().workers[decision.gang[rank]];
@@ -88,10 +96,11 @@ v1::AttemptStarted& FillStarted(Turn& turn, TrialId id, const Decision& decision
   return fact;
 }
 
-void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const ResumePoint& resume) {
+void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const ResumePoint& resume,
+                  Lent lent) {
   v1::Record record;
   const v1::AttemptStarted& fact =
-      FillStarted(turn, id, decision, resume, *record.mutable_attempt_started());
+      FillStarted(turn, id, decision, resume, lent, *record.mutable_attempt_started());
   const AttemptId number{id, fact.attempt()};
   if (!Mutated(Mutant::kPlacedTwice)) Withdraw(turn.state, id);
   turn.live().without_storage.erase(id);
@@ -101,7 +110,6 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
 
   LiveAttempt& placed =
       AddLiveAttempt(turn.state, number, Preparing{turn.now.steady}, decision.gang);
-  FollowActive(turn.state, id.experiment);
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
@@ -118,90 +126,149 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
 
 enum class Outcome { kMoved, kHolds };
 
-// A proposal is made when its slots are known, so that it has all the evidence there is.
-Outcome TryTicket(Turn& turn, ExperimentId id) {
-  const DemandClass demand = DemandOf(GetExperiment(turn.durable(), id));
-  const Decision decision = Place(PoolOf(turn.live(), demand.device), {demand, {}});
-  if (decision.verdict != Verdict::kPlaced) return Outcome::kHolds;
-  const std::optional<TrialId> proposed = ProposeTrial(turn, id);
-  if (proposed.has_value()) StartAttempt(turn, *proposed, decision, {});
-  return Outcome::kMoved;  // else the search has ended, and the ticket is gone
+// A ticket becomes a trial now that its slots are known: so its proposal has all the evidence there
+// is.
+void Start(Turn& turn, TrialId id, const Decision& decision, const ResumePoint& resume, Lent lent) {
+  std::optional<TrialId> starts = id;
+  if (IsTicket(id)) starts = ProposeTrial(turn, id.experiment);
+  // Without a proposal the search has ended, and the ticket is gone.
+  if (starts.has_value()) StartAttempt(turn, *starts, decision, resume, lent);
 }
 
-// Places the trial, parks it, or says that it holds its place.
-Outcome TryPlace(Turn& turn, TrialId id) {
-  if (IsTicket(id)) return TryTicket(turn, id.experiment);
-  const DemandClass demand =
-      DemandOf(GetExperiment(turn.durable(), id.experiment), GetTrial(turn.durable(), id));
-  const SlotPool& pool = PoolOf(turn.live(), demand.device);
-  const ResumePoint resume = ChooseResume(turn.state, id, pool);
-  const std::string storage =
-      resume.checkpoint == nullptr ? std::string() : resume.checkpoint->storage_id();
-  const Decision decision = Place(pool, {demand, storage});
+ResumePoint ResumeOf(const State& state, TrialId id, const SlotPool& pool) {
+  return IsTicket(id) ? ResumePoint{} : ChooseResume(state, id, pool);
+}
+
+std::string StorageOf(const ResumePoint& resume) {
+  return resume.checkpoint == nullptr ? std::string() : resume.checkpoint->storage_id();
+}
+
+void ParkForStorage(Turn& turn, TrialId id, ParkedTrial::Why why, const std::string& storage) {
+  Park(turn.state, id,
+       {.why = why, .until = turn.now.steady + limits::kStorageWait, .storage_id = storage});
+}
+
+// Places the trial or ticket, parks it, or says that it holds its place.
+Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
+  const SlotPool& pool = EnsurePool(turn.live(), shape.constraint);
+  const ResumePoint resume = ResumeOf(turn.state, id, pool);
+  const Wish wish{id, shape, StorageOf(resume)};
+  const Decision decision = Place(pool, {shape, wish.storage_id});
   switch (decision.verdict) {
     case Verdict::kPlaced:
-      StartAttempt(turn, id, decision, resume);
+      Start(turn, id, decision, resume, Lent::kNo);
       return Outcome::kMoved;
     case Verdict::kStorageAbsent:
+      ParkForStorage(turn, id, ParkedTrial::Why::kStorageAbsent, wish.storage_id);
+      return Outcome::kMoved;
     case Verdict::kStorageBusy:
-      Park(turn.state, id,
-           {.why = decision.verdict == Verdict::kStorageBusy ? ParkedTrial::Why::kStorageBusy
-                                                             : ParkedTrial::Why::kStorageAbsent,
-            .until = turn.now.steady + limits::kStorageWait,
-            .storage_id = storage});
+      ParkForStorage(turn, id, ParkedTrial::Why::kStorageBusy, wish.storage_id);
       return Outcome::kMoved;
     case Verdict::kNeverFits:
+      return Outcome::kHolds;
     case Verdict::kNotEnoughFree:
       break;
   }
+  if (const std::optional<Decision> borrowed = Borrow(turn, wish)) {
+    Start(turn, id, *borrowed, resume, Lent::kYes);
+    return Outcome::kMoved;
+  }
+  Reserve(turn.state, wish, turn.now.steady);
+  MakeRoom(turn, wish);
   return Outcome::kHolds;
+}
+
+// Starts who has all the slots that it reserved. False: nobody has.
+bool StartReserved(Turn& turn) {
+  LiveState& live = turn.live();
+  const auto whole = std::find_if(live.reservations.begin(), live.reservations.end(),
+                                  [](const Reservation& each) { return each.Whole(); });
+  if (whole == live.reservations.end()) return false;
+  const TrialId id = whole->holder;
+  const SlotPool& pool = EnsurePool(live, whole->shape.constraint);
+  const ResumePoint resume = ResumeOf(turn.state, id, pool);
+  const std::string storage = StorageOf(resume);
+  const Decision decision = Place(whole->slots, {whole->shape, storage});
+  if (decision.verdict == Verdict::kPlaced) {
+    live.reservations.erase(whole);  // first, so that its slots are as others when they are taken
+    Start(turn, id, decision, resume, Lent::kNo);
+    for (const WorkerIndex index : decision.gang) UpdateSlot(turn.state, live.workers[index]);
+  } else if (pool.ConnectedWithStorage(storage) == 0) {
+    ParkForStorage(turn, id, ParkedTrial::Why::kStorageAbsent, storage);
+  } else {
+    // None of them sees the checkpoint: it collects anew, and minds that.
+    Dissolve(live, static_cast<size_t>(whole - live.reservations.begin()));
+  }
+  return true;
+}
+
+// The line whose first goes before all others', of those that may have something to place.
+Lines::Map::iterator FirstLine(LiveState& live) {
+  auto first = live.lines.end();
+  Line::Head head;
+  for (auto line = live.lines.begin(); line != live.lines.end(); ++line) {
+    const SlotPool* pool = FindPool(live, line->first.constraint);
+    if (pool != nullptr && line->second.tried == pool->version) continue;
+    const std::optional<Line::Head> theirs = line->second.First();
+    if (!theirs.has_value() || (first != live.lines.end() && head < *theirs)) continue;
+    first = line;
+    head = *theirs;
+  }
+  return first;
 }
 
 }  // namespace
 
-std::optional<TrialId> HeadOf(const LiveState& live, DeviceKind device) {
-  std::optional<TrialId> head;
-  const size_t connected = PoolOf(live, device).connected();
-  for (auto queue = live.queues.lower_bound(DemandClass{device, 0}); queue != live.queues.end();
-       ++queue) {
-    if (queue->first.device != device) break;
-    if (static_cast<size_t>(queue->first.slots) > connected) break;  // the rest is larger still
-    const std::optional<TrialId> first = queue->second.Head();
-    if (first.has_value() && (!head.has_value() || *first < *head)) head = first;
-  }
-  return head;
+uint32_t SlotsHeld(const LiveState& live, ExperimentId id) {
+  const auto found = live.experiments.find(id);
+  return found == live.experiments.end() ? 0 : found->second.held;
 }
 
-void SetGates(State& state, ExperimentId id) {
-  const Gate gate = GateOf(GetExperiment(state.durable, id));
-  for (auto& [demand, queue] : state.live.queues) queue.SetGate(id, gate);
+void Rekey(State& state, ExperimentId id) {
+  const Experiment& experiment = GetExperiment(state.durable, id);
+  state.live.lines.Place(PrecedenceOf(state, experiment),
+                         [&](const Shape& shape) { return GateOf(state, experiment, shape); });
+  const auto live = state.live.experiments.find(id);
+  if (live != state.live.experiments.end() && live->second.priority != PriorityOf(experiment)) {
+    CountRunning(state.live, live->second.priority, -1);
+    live->second.priority = PriorityOf(experiment);
+    CountRunning(state.live, live->second.priority, 1);
+  }
   state.live.placement_due = true;
 }
 
-Gate GateOf(const Experiment& experiment) {
+Gate GateOf(const State& state, const Experiment& experiment, const Shape& shape) {
   if (experiment.paused && !Mutated(Mutant::kPausedStarts)) return Gate::kClosed;
   const int32_t most = experiment.spec.search().max_concurrent();
-  return most == 0 || experiment.active < static_cast<uint32_t>(most) ? Gate::kOpen : Gate::kClosed;
+  if (most > 0 && experiment.active >= static_cast<uint32_t>(most)) return Gate::kClosed;
+  const int32_t total = experiment.spec.base().resources().max_gpus_total();
+  if (total == 0 || Mutated(Mutant::kTotalUnbounded)) return Gate::kOpen;
+  const int64_t held = SlotsHeld(state.live, experiment.id);
+  return held + shape.slots <= total ? Gate::kOpen : Gate::kClosed;
 }
 
 void Enqueue(State& state, TrialId id) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
   DT_CHECK(trial.state == v1::TRIAL_PENDING);  // what has a gang waits for none
-  const DemandClass demand = DemandOf(experiment, trial);
-  state.live.queues[demand].Insert(id, GateOf(experiment));
+  const Shape shape = ShapeOf(experiment, trial);
+  EnsurePool(state.live, shape.constraint);
+  state.live.lines.Insert(shape, id, trial.attempts.empty() ? Again::kNo : Again::kYes,
+                          PrecedenceOf(state, experiment), GateOf(state, experiment, shape));
   state.live.placement_due = true;
 }
 
 void KeepTicket(State& state, ExperimentId id) {
   const Experiment& experiment = GetExperiment(state.durable, id);
-  const DemandClass demand = DemandOf(experiment);
+  const Shape shape = ShapeOf(experiment);
   if (experiment.MoreMayCome() || Mutated(Mutant::kTicketKept)) {
-    state.live.queues[demand].Insert({id, kTicket}, GateOf(experiment));
+    EnsurePool(state.live, shape.constraint);
+    state.live.lines.Insert(shape, {id, kTicket}, Again::kNo, PrecedenceOf(state, experiment),
+                            GateOf(state, experiment, shape));
     state.live.placement_due = true;
     return;
   }
-  LeaveQueue(state.live, demand, {id, kTicket});
+  LeaveLine(state.live, shape, {id, kTicket});
 }
 
 void Park(State& state, TrialId id, ParkedTrial parked) {
@@ -228,18 +295,18 @@ void Withdraw(State& state, TrialId id) {
                        .attempt = {id, 0}});
     live.parked.erase(parked);
   }
-  const DemandClass demand =
-      DemandOf(GetExperiment(state.durable, id.experiment), GetTrial(state.durable, id));
-  LeaveQueue(live, demand, id);
+  const Shape shape =
+      ShapeOf(GetExperiment(state.durable, id.experiment), GetTrial(state.durable, id));
+  LeaveLine(live, shape, id);
 }
 
 void Unpark(Turn& turn, TrialId id) {
   const auto found = turn.live().parked.find(id);
   if (found == turn.live().parked.end()) return;
   const ParkedTrial parked = found->second;
-  const DemandClass demand =
-      DemandOf(GetExperiment(turn.durable(), id.experiment), GetTrial(turn.durable(), id));
-  const SlotPool& pool = PoolOf(turn.live(), demand.device);
+  const Shape shape =
+      ShapeOf(GetExperiment(turn.durable(), id.experiment), GetTrial(turn.durable(), id));
+  const SlotPool& pool = EnsurePool(turn.live(), shape.constraint);
   Withdraw(turn.state, id);
   if (parked.why == ParkedTrial::Why::kStorageAbsent &&
       pool.ConnectedWithStorage(parked.storage_id) == 0) {
@@ -258,31 +325,63 @@ void WakeStorageWaiters(State& state, const std::string& storage_id) {
   }
 }
 
+void NoteActive(State& state, TrialId id) {
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  const auto [live, is_new] = state.live.experiments.try_emplace(id.experiment);
+  if (is_new) {
+    live->second.priority = PriorityOf(experiment);
+    CountRunning(state.live, live->second.priority, 1);
+  }
+  const Trial& trial = GetTrial(state.durable, id);
+  if (live->second.active.insert(id.trial).second) {
+    live->second.held += static_cast<uint32_t>(trial.attempts.back().members.size());
+  }
+  Rekey(state, id.experiment);
+}
+
 void NoteInactive(State& state, TrialId id) {
   const auto found = state.live.experiments.find(id.experiment);
-  if (found != state.live.experiments.end()) {
-    found->second.active.erase(id.trial);
-    if (found->second.active.empty()) state.live.experiments.erase(found);
+  if (found != state.live.experiments.end() && found->second.active.erase(id.trial) > 0) {
+    const Trial& trial = GetTrial(state.durable, id);
+    found->second.held -= static_cast<uint32_t>(trial.attempts.back().members.size());
+    if (found->second.active.empty()) {
+      CountRunning(state.live, found->second.priority, -1);
+      state.live.experiments.erase(found);
+    }
   }
-  FollowActive(state, id.experiment);
-  state.live.placement_due = true;
+  Rekey(state, id.experiment);
 }
 
 void PlacePending(Turn& turn, int trials_max) {
+  LiveState& live = turn.live();
+  int lines_max = limits::kLinesPerEvent;
   // Again until nothing moves: what one trial does may let another go.
-  while (std::exchange(turn.live().placement_due, false)) {
-    for (const DeviceKind device : kDevices) {
-      while (PoolOf(turn.live(), device).free() > 0) {
-        const std::optional<TrialId> head = HeadOf(turn.live(), device);
-        if (!head.has_value()) break;
-        if (trials_max-- == 0) {
-          turn.live().placement_due = true;
-          return;
-        }
-        if (TryPlace(turn, *head) == Outcome::kHolds) break;
+  while (std::exchange(live.placement_due, false)) {
+    KeepReservations(turn);
+    for (;;) {
+      const bool reserved = WholeReservation(live) != nullptr;
+      const auto line = reserved ? live.lines.end() : FirstLine(live);
+      if (!reserved && line == live.lines.end()) break;
+      if (trials_max == 0 || lines_max == 0) {
+        live.placement_due = true;
+        return;
       }
+      if (reserved) {
+        StartReserved(turn);
+        --trials_max;
+        continue;
+      }
+      const Shape shape = line->first;
+      const uint64_t version = EnsurePool(live, shape.constraint).version;
+      if (TryPlace(turn, line->second.First()->trial, shape) == Outcome::kMoved) {
+        --trials_max;
+        continue;
+      }
+      --lines_max;
+      line->second.tried = version;
     }
   }
+  TakeBack(turn);
 }
 
 }  // namespace dt

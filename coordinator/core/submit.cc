@@ -1,11 +1,15 @@
 #include "coordinator/core/submit.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/core/explain.h"
+#include "coordinator/core/pools.h"
 #include "coordinator/core/schedule.h"
 
 namespace dt {
@@ -22,6 +26,41 @@ absl::Status CheckRoom(const DurableState& durable, bool disk_low) {
   if (static_cast<size_t>(live) >= limits::kLiveExperiments) {
     return absl::ResourceExhaustedError(
         absl::StrCat(live, " experiments have not ended; the limit is ", limits::kLiveExperiments));
+  }
+  return absl::OkStatus();
+}
+
+// How many different demands the values of parameters under this path may make.
+size_t Swept(const v1::ExperimentSpec& spec, std::string_view path) {
+  size_t values = 1;
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    if (!parameter.path().starts_with(path)) continue;
+    values *= static_cast<size_t>(std::max(1, parameter.values_size()));
+    if (values > limits::kTrialsPerExperiment) return limits::kTrialsPerExperiment;
+  }
+  return values;
+}
+
+// What a decision costs grows with the shapes of what waits.
+absl::Status CheckShapes(const LiveState& live, const Experiment& submitted) {
+  const v1::ExperimentSpec& spec = submitted.spec;
+  std::set<Constraint> constraints;
+  for (const auto& [shape, line] : live.lines) constraints.insert(shape.constraint);
+  const size_t shapes = Swept(spec, "resources.");
+  const Shape wanted = ShapeOf(submitted);
+  const bool known = shapes == 1 && live.lines.Contains(wanted);
+  if (!known && live.lines.size() + shapes > limits::kShapes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "trials of ", live.lines.size(), " sizes and kinds of worker wait, and these may be ",
+        shapes, " more; the limit is ", limits::kShapes, "; sweep fewer values of resources"));
+  }
+  const size_t kinds = Swept(spec, "resources.accelerator");
+  const bool asked = kinds == 1 && constraints.contains(wanted.constraint);
+  if (!asked && constraints.size() + kinds > limits::kConstraints) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "trials that ask for ", constraints.size(), " kinds of worker wait, and these may ask for ",
+        kinds, " more; the limit is ", limits::kConstraints,
+        "; ask for the same accelerator and labels as others do"));
   }
   return absl::OkStatus();
 }
@@ -45,13 +84,13 @@ absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, Expe
 // Says what the submitter should know: `note`, or that nothing connected could run it.
 void AddNote(const LiveState& live, const Experiment& shape, const std::string& note,
              v1::SubmitResponse& response) {
-  const DemandClass demand =
-      shape.trials.empty() ? DemandOf(shape) : DemandOf(shape, shape.trials.front());
-  const Decision decision = Place(PoolOf(live, demand.device), {demand, {}});
+  const Shape wanted = shape.trials.empty() ? ShapeOf(shape) : ShapeOf(shape, shape.trials.front());
+  const Decision decision = PlaceIn(live, {wanted, {}});
   response.set_cannot_be_placed(decision.verdict == Verdict::kNeverFits);
   response.set_note(note);
   if (note.empty() && response.cannot_be_placed()) {
-    response.set_note(absl::StrCat("no connected worker could run this yet: ", decision.reason));
+    response.set_note(absl::StrCat("no connected worker could run this yet: ", decision.reason,
+                                   NobodyHas(live, wanted.constraint)));
   }
 }
 
@@ -80,8 +119,10 @@ absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, Submission& submission, bo
   if (!fact.trials().empty()) {
     shape.trials.emplace_back().expanded = fact.trials(0).SerializeAsString();
   }
-  const bool anybody = std::any_of(std::begin(turn.live().pools), std::end(turn.live().pools),
-                                   [](const SlotPool& pool) { return pool.connected() > 0; });
+  DT_RETURN_IF_ERROR(CheckShapes(turn.live(), shape));
+  const bool anybody = std::any_of(kDevices.begin(), kDevices.end(), [&turn](DeviceKind device) {
+    return PoolOf(turn.live(), device).connected() > 0;
+  });
   const std::string note =
       !submission.was_auto || anybody
           ? std::string()

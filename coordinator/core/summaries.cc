@@ -7,6 +7,7 @@
 #include "coordinator/core/explain.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/marks.h"
+#include "coordinator/core/schedule.h"
 #include "coordinator/core/standings.h"
 
 namespace dt {
@@ -187,12 +188,13 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_search_end(experiment.search_end);
   summary.set_paused(experiment.paused);
   summary.set_paused_by(experiment.paused_by);
+  summary.set_priority(PriorityOf(experiment));
+  summary.set_slots_held(SlotsHeld(state.live, experiment.id));
   summary.set_progress_ratio(Progress(state, experiment));
   summary.set_submitted_wall_ms(experiment.submitted_wall_ms);
   summary.set_submitted_by(experiment.submitted_by);
   summary.set_archived(experiment.archived);
   summary.set_note(experiment.note);
-  summary.set_priority(experiment.spec.base().resources().priority());
   summary.set_ended_wall_ms(experiment.ended_wall_ms);
   FillBest(state, experiment, summary);
   summary.set_metric(experiment.spec.search().metric());
@@ -206,7 +208,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
   const LiveAttempt* live = FindLiveAttempt(state, id);
-  const DemandClass demand = DemandOf(experiment, trial);
+  const Shape shape = ShapeOf(experiment, trial);
   v1::TrialSummary summary;
   summary.set_experiment(id.experiment);
   summary.set_trial(id.trial);
@@ -225,8 +227,8 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_best_val_step(losses.lowest_step);
   summary.set_chosen(trial.chosen);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
-  summary.set_world_size(demand.slots);
-  summary.set_device(std::string(Name(demand.device)));
+  summary.set_world_size(shape.slots);
+  summary.set_device(std::string(Name(shape.constraint.device)));
   summary.set_eta_seconds(EtaSeconds(state, id));
   summary.set_seed(SeedOf(experiment, trial));
   if (!trial.attempts.empty()) {

@@ -17,6 +17,10 @@ Timer LeaseTimer(const Worker& worker) {
       .at = worker.lease_timer, .kind = Timer::Kind::kLease, .worker = worker.index, .attempt = {}};
 }
 
+Timer LookTimer(const LiveState& live) {
+  return {.at = live.look_at, .kind = Timer::Kind::kLook, .worker = kNoWorker, .attempt = {}};
+}
+
 Timer AttemptTimer(const LiveAttempt& attempt) {
   return {.at = attempt.timer,
           .kind = Timer::Kind::kAttempt,
@@ -105,6 +109,13 @@ void ArmAcks(LiveState& live, absl::Duration now) {
       {.at = live.acks_timer, .kind = Timer::Kind::kAcks, .worker = kNoWorker, .attempt = {}});
 }
 
+void ArmLook(LiveState& live, absl::Duration at) {
+  if (at >= live.look_at) return;
+  live.timers.erase(LookTimer(live));
+  live.look_at = at;
+  live.timers.insert(LookTimer(live));
+}
+
 void ArmAttempt(LiveState& live, LiveAttempt& attempt) {
   const absl::Duration deadline = attempt.Deadline();
   if (deadline >= attempt.timer) return;
@@ -143,6 +154,11 @@ void FireTimers(Turn& turn) {
         break;
       case Timer::Kind::kRest:
         EndRests(turn);
+        break;
+      case Timer::Kind::kLook:
+        live.look_at = absl::InfiniteDuration();
+        for (auto& [shape, line] : live.lines) line.tried.reset();
+        live.placement_due = true;
         break;
       case Timer::Kind::kParked:
         Unpark(turn, timer.attempt.trial);

@@ -17,6 +17,8 @@ void ArmLease(LiveState& live, Worker& worker);
 void ArmForget(LiveState& live, Worker& worker, absl::Duration now);
 // Keeps what was acknowledged to the instance that holds the name, for when it comes back.
 void RememberAck(LiveState& live, const Worker& worker);
+// Lines are tried again then.
+void ArmLook(LiveState& live, absl::Duration at);
 void ArmAcks(LiveState& live, absl::Duration now);
 // Brings the attempt's timer forward where its deadline is earlier; a later one is seen on firing.
 void ArmAttempt(LiveState& live, LiveAttempt& attempt);

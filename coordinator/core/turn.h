@@ -2,7 +2,7 @@
 //
 // The parts, a header and a source each: calls, submit, editing, marking, searching, queries,
 // standings, summaries, explain; reports, claims, items, workers; attempts, retrying, timers,
-// schedule, orders, resolved.
+// orders, resolved; schedule, holding, yielding, pools.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 #include "coordinator/core/workers.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,19 +10,12 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/pools.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/timers.h"
 
 namespace dt {
 namespace {
-
-// A gang that is too large for the slots that are left holds up nobody any more.
-void RemoveSlot(LiveState& live, const Worker& worker) {
-  SlotPool& pool = PoolOf(live, DeviceKindOf(worker.hello.device()));
-  if (!pool.Contains(worker.index)) return;
-  pool.Remove(worker.index);
-  live.placement_due = true;
-}
 
 void Refuse(Turn& turn, StreamId stream, absl::Status status) {
   turn.effects.log_lines.push_back(absl::StrCat("stream ended: ", status.ToString()));
@@ -122,7 +116,7 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   }
   const bool back = worker->presence == Presence::kLost;
   // Its device and storage may be others than before.
-  RemoveSlot(turn.live(), *worker);
+  SetSlot(turn.live(), *worker, std::nullopt);
   worker->hello = hello;
   worker->session = hello.session();
   worker->stream = received.stream;
@@ -155,28 +149,18 @@ void EndStream(Turn& turn, Worker& worker, absl::Status status) {
 }
 
 void UpdateSlot(State& state, Worker& worker) {
-  SlotPool& pool = PoolOf(state.live, DeviceKindOf(worker.hello.device()));
   const bool member =
       worker.presence != Presence::kLost && !worker.draining && !IsHeld(state, worker.name);
   if (!member) {
-    RemoveSlot(state.live, worker);
+    SetSlot(state.live, worker, std::nullopt);
     return;
   }
   const SlotUse use = worker.presence == Presence::kConnected && worker.foreign.empty() &&
                               (worker.attempt == nullptr || Mutated(Mutant::kBusySlotIsFree))
                           ? SlotUse::kFree
                           : SlotUse::kBusy;
-  const bool joins = !pool.Contains(worker.index);
-  if (!joins && pool.IsFree(worker.index) == (use == SlotUse::kFree)) return;
-  if (joins) {
-    pool.Add({worker.index, worker.name, worker.hello.host(), worker.hello.storage_id()}, use);
-  } else {
-    pool.SetUse(worker.index, use);
-  }
-  if (use == SlotUse::kFree) {
-    WakeStorageWaiters(state, worker.hello.storage_id());
-    state.live.placement_due = true;
-  }
+  if (!SetSlot(state.live, worker, use)) return;
+  WakeStorageWaiters(state, worker.hello.storage_id());
 }
 
 void LoseWorker(Turn& turn, Worker& worker) {

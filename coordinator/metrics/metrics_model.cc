@@ -252,8 +252,12 @@ void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot
   for (const DeviceKind device : kDevices) {
     const SlotPool& pool = PoolOf(state.live, device);
     const std::string name(Name(device));
-    snapshot.slots[{name, "idle"}] = pool.free();
-    snapshot.slots[{name, "busy"}] = pool.connected() - pool.free();
+    size_t idle = pool.free();
+    for (const Reservation& reservation : state.live.reservations) {
+      if (reservation.shape.constraint.device == device) idle += reservation.slots.free();
+    }
+    snapshot.slots[{name, "idle"}] = idle;
+    snapshot.slots[{name, "busy"}] = pool.connected() - idle;
   }
 }
 

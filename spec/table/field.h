@@ -51,6 +51,7 @@ struct Field {
   std::string help;          // one sentence, with the unit
   std::string since = "0.1";
   bool sweepable = true;  // may appear under `parameters`
+  bool placing = false;   // says where trials run, and when: no part of a trainer's specification
   bool glob = false;      // of kText: a pattern of files, as corpus/glob.h understands it
 };
 

@@ -68,6 +68,10 @@ struct Row : Field {
     sweepable = false;
     return *this;
   }
+  Row& Placing() {
+    placing = true;
+    return *this;
+  }
 };
 
 // Each type's columns: path, what is allowed, default, help.
@@ -112,6 +116,24 @@ std::vector<Field> RunFields() {
       Row("resources.env", kLabels, kEmpty,
           "Environment variables of the trainers, such as NCCL_DEBUG.")
           .Fixed(),
+      Flag("resources.single_node", "false", "All slots of a trial are on one host.").Placing(),
+      Text("resources.accelerator", kEmpty,
+           "Part of the device's name that `dtctl get workers` shows, such as H100; case is "
+           "ignored. Trials run on such devices alone.")
+          .Placing(),
+      Row("resources.labels", kLabels, kEmpty,
+          "Labels that each worker of a trial must have, as `dtworker --label` gives them.")
+          .Fixed()
+          .Placing(),
+      Integer("resources.priority", -1000, 1000, "0",
+              "Trials of a larger priority go first, and may have trials of a lower one save and "
+              "make room.")
+          .Fixed()
+          .Placing(),
+      Integer("resources.max_gpus_total", 0, limits::kWorldSizeMax, "0",
+              "Slots that the experiment's trials hold at once; 0: no limit.")
+          .Fixed()
+          .Placing(),
       Text("data.train", kMustSay,
            "Glob of training token shards, relative to the worker's --data-root.")
           .Glob(),

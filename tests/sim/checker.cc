@@ -19,10 +19,10 @@ void Checker::CheckLeases(const State& state) {
       if (!IsActive(trial.state)) continue;
       const TrialId id{number, i};
       const Attempt& attempt = trial.attempts.back();
-      const DemandClass demand = DemandOf(experiment, trial);
-      if (attempt.members.size() != static_cast<size_t>(demand.slots)) {
+      const Shape shape = ShapeOf(experiment, trial);
+      if (attempt.members.size() != static_cast<size_t>(shape.slots)) {
         Complain(absl::StrCat("1: trial ", ToString(id), " has a gang of ", attempt.members.size(),
-                              " and asked for ", demand.slots));
+                              " and asked for ", shape.slots));
       }
       for (const GangMember& member : attempt.members) {
         const auto [place, inserted] = holder.emplace(member.worker, id);
@@ -35,7 +35,7 @@ void Checker::CheckLeases(const State& state) {
   }
   for (const Worker& worker : state.live.workers) {
     if (worker.name.empty()) continue;
-    const bool free = state.live.pools[0].IsFree(worker.index);
+    const bool free = PoolOf(state.live, DeviceKind::kCpu).IsFree(worker.index);
     if (free && (worker.attempt != nullptr || worker.stream == 0)) {
       Complain(absl::StrCat("1: worker ", worker.name, " is free and is not"));
     }
@@ -63,10 +63,10 @@ void Checker::CheckBounds(const State& state) {
     trials += experiment.trials.size();
   }
   const size_t workers = state.live.workers.size();
-  // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial, and
-  // old acknowledgements.
+  // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial, old
+  // acknowledgements, a look at the lines, and rests.
   if (state.live.timers.size() >
-      2 * workers + state.live.attempts.size() + trials + 1 + state.live.resting.size()) {
+      2 * workers + state.live.attempts.size() + trials + 2 + state.live.resting.size()) {
     Complain(absl::StrCat("8: ", state.live.timers.size(), " timers for ", workers, " workers and ",
                           trials, " trials"));
   }
@@ -117,7 +117,8 @@ void Checker::CheckEdits(const v1::Record& record) {
   }
 }
 
-void Checker::AfterStep(const State& state, const Effects& effects) {
+void Checker::AfterStep(const State& state, const Effects& effects, absl::Duration now) {
+  Complain(schedule_.AfterStep(state, effects, now));
   CheckSaving(state);
   CheckLeases(state);
   CheckBounds(state);

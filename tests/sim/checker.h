@@ -11,6 +11,7 @@
 #include "coordinator/core/effects.h"
 #include "coordinator/core/state.h"
 #include "tests/sim/marks_checker.h"
+#include "tests/sim/schedule_checker.h"
 #include "tests/sim/trainers.h"
 #include "tests/testing/memory_store.h"
 
@@ -30,8 +31,10 @@ class Checker {
     if (violation_.empty()) violation_ = what;
   }
 
-  // After every Step, before its commit: 1, 2, 4, 6, 8.
-  void AfterStep(const State& state, const Effects& effects);
+  // After every Step, before its commit: 1, 2, 4, 6, 8, 13.
+  void AfterStep(const State& state, const Effects& effects, absl::Duration now);
+  // The coordinator has begun anew, and measures durations from now.
+  void NoteRestart() { schedule_.NoteRestart(); }
   // After a commit: 3, 6, 10, 11 on what it added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
   // As orders leave: 4 for items, and for attempts that they name.
@@ -65,6 +68,7 @@ class Checker {
   void CheckSaving(const State& state);
 
   const Workers workers_;
+  ScheduleChecker schedule_;
   std::string violation_;
   std::map<TrialId, Seen> seen_;
   std::set<std::string> started_;                 // tokens of attempts whose start is durable

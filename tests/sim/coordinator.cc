@@ -71,6 +71,7 @@ void Coordinator::Start() {
   DT_CHECK_OK(LoadNewestSteps(
       *state_, [this](const AttemptId& attempt) { return store_.ReadNewestStep(attempt); }));
   Recover(*state_, scheduler_.Now());
+  checker_.NoteRestart();
   Wake();
 }
 
@@ -132,7 +133,7 @@ void Coordinator::Drain() {
     inbox_.pop_front();
     if (options_.canary == Canary::kForgottenAck) ForgetAck(event);
     batch.push_back(Step(*state_, std::move(event), scheduler_.Now()));
-    checker_.AfterStep(*state_, batch.back());
+    checker_.AfterStep(*state_, batch.back(), scheduler_.Now().steady);
   }
   const double kill = options_.faults.kills_at_commit;
   if (dice_.Chance(kill)) return Kill();  // the batch is lost

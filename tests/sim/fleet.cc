@@ -44,6 +44,9 @@ void Fleet::StartWorker(int worker) {
   options.hello.set_host(self.host);
   options.hello.set_device("cpu");
   options.hello.set_storage_id(self.storage_id);
+  v1::Label& zone = *options.hello.add_labels();
+  zone.set_key("zone");
+  zone.set_value(self.host == "host0" ? "a" : "b");
   options.hello.set_data_address("127.0.0.1");
   options.trainer_path = "dttrain";
   options.disconnect_grace = options_.disconnect_grace;

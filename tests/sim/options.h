@@ -52,6 +52,8 @@ struct Options {
   absl::Duration disconnect_grace = absl::Seconds(20);
   Faults faults;
   double searches = 0;  // of experiments: one with a sampler, a ladder or rules of stop
+  double scheduling =
+      0;                // of experiments: one with a priority, a share or wishes about its workers
   bool meddle = true;   // people cancel and retry
   bool prompt = false;  // nothing fails: cancels must be carried out in two seconds
   // Messages arrive: of a gang that broke, nobody may work on for longer than this.
@@ -89,6 +91,7 @@ inline Options Draw(uint64_t seed) {
   faults.lost_journals = some(0.02);
   faults.lies = some(0.02);
   options.searches = dice.Chance(0.5) ? 0 : 0.7;
+  options.scheduling = dice.Chance(0.4) ? 0 : 0.7;
   return options;
 }
 

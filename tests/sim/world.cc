@@ -107,6 +107,7 @@ void World::MakeWishes() {
     base.mutable_retries()->set_max(dice_.Between(options_.retries_least, 3));
     base.mutable_retries()->set_backoff_seconds(dice_.Chance(0.3) ? 0 : 0.5);
     if (dice_.Chance(0.3)) spec.mutable_search()->set_max_concurrent(dice_.Between(1, 2));
+    if (dice_.Chance(options_.scheduling)) WishOfWorkers(*base.mutable_resources());
     if (dice_.Chance(options_.searches)) spec = Searching(std::move(spec));
     Wish wish;
     *wish.request.mutable_spec() = std::move(spec);
@@ -114,6 +115,24 @@ void World::MakeWishes() {
     wishes_.push_back(std::move(wish));
     const absl::Duration when = dice_.Between(absl::ZeroDuration(), options_.safety / 2);
     scheduler_.After(when, [this, i] { Submit(static_cast<size_t>(i)); });
+  }
+}
+
+// Who goes first, how many slots at once, and which workers; of those there are always enough.
+void World::WishOfWorkers(v1::Resources& resources) {
+  resources.set_priority(dice_.Between(-1, 1));
+  if (dice_.Chance(0.3)) {
+    resources.set_max_gpus_total(resources.gpus() + dice_.Between(0, 2));
+  }
+  const int one_host = std::min(resources.gpus(), options_.slots_per_host);
+  if (dice_.Chance(0.3)) {
+    resources.set_gpus(one_host);
+    resources.set_single_node(true);
+  } else if (dice_.Chance(0.3)) {
+    resources.set_gpus(one_host);
+    v1::Label& zone = *resources.add_labels();
+    zone.set_key("zone");
+    zone.set_value("a");
   }
 }
 

@@ -36,6 +36,7 @@ class World {
   };
 
   void MakeWishes();
+  void WishOfWorkers(v1::Resources& resources);
   v1::ExperimentSpec Searching(v1::ExperimentSpec spec);
   void Submit(size_t wish);
   void TakeSubmitted(size_t wish, const Reply& reply);

@@ -327,5 +327,25 @@ TEST(ValidateTest, ValidExperimentsExpandAndResolve) {
   }
 }
 
+TEST(ValidateTest, PrioritySharesAndLabelsAreTheExperimentsAndLeaveRoomForItsLargestTrial) {
+  ExperimentBuilder swept;
+  swept.Sweep("resources.priority", {"1", "2"});
+  EXPECT_EQ(Found(swept.spec()), Strings{"parameters.resources.priority conflict"});
+  ExperimentBuilder small;
+  small.Set("resources.gpus", "8").Set("resources.max_gpus_total", "4");
+  EXPECT_EQ(Found(small.spec()), Strings{"resources.max_gpus_total conflict"});
+  ExperimentBuilder largest;
+  largest.Sweep("resources.gpus", {"2", "8"}).Set("resources.max_gpus_total", "4");
+  EXPECT_EQ(Found(largest.spec()), Strings{"resources.max_gpus_total conflict"});
+  ExperimentBuilder beyond;
+  beyond.spec().mutable_base()->mutable_resources()->set_priority(1001);
+  EXPECT_EQ(Found(beyond.spec()), Strings{"resources.priority out_of_range"});
+  ExperimentBuilder twice;
+  for (int i = 0; i < 2; ++i) {
+    twice.spec().mutable_base()->mutable_resources()->add_labels()->set_key("zone");
+  }
+  EXPECT_EQ(Found(twice.spec()), Strings{"resources.labels duplicate_key"});
+}
+
 }  // namespace
 }  // namespace dt::spec

@@ -441,7 +441,12 @@ class CoreTest : public testing::Test {
     for (const Worker& worker : state_.live.workers) {
       if (worker.name.empty()) continue;
       bool free = false;
-      for (const SlotPool& pool : state_.live.pools) free = free || pool.IsFree(worker.index);
+      for (const auto& [constraint, pool] : state_.live.pools) {
+        free = free || pool.IsFree(worker.index);
+      }
+      for (const Reservation& reservation : state_.live.reservations) {
+        free = free || reservation.slots.IsFree(worker.index);
+      }
       const bool may = worker.presence == Presence::kConnected && !worker.draining &&
                        worker.attempt == nullptr && worker.foreign.empty() &&
                        !IsHeld(state_, worker.name);

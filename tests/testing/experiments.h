@@ -86,6 +86,11 @@ inline v1::ExperimentSpec OnSlots(int slots, v1::ExperimentSpec spec = OneTrial(
   return spec;
 }
 
+inline v1::ExperimentSpec Prior(int priority, v1::ExperimentSpec spec) {
+  spec.mutable_base()->mutable_resources()->set_priority(priority);
+  return spec;
+}
+
 inline v1::ExperimentSpec AtMost(int concurrent, v1::ExperimentSpec spec) {
   spec.mutable_search()->set_max_concurrent(concurrent);
   return spec;

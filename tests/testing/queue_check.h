@@ -6,10 +6,10 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/durable.h"
 #include "coordinator/core/state.h"
 
 namespace dt {
@@ -29,38 +29,60 @@ inline std::string MiscountOf(const Experiment& experiment) {
   return absl::StrCat("2: the counts of experiment ", experiment.id, " are wrong");
 }
 
-// Where the trial waits: in how many queues and parking places.
+// Where the trial waits: in how many lines and parking places.
 inline size_t PlacesOf(const LiveState& live, TrialId id) {
   size_t places = live.parked.contains(id) ? 1 : 0;
-  for (const auto& [demand, queue] : live.queues) places += queue.Contains(id) ? 1 : 0;
+  for (const auto& [shape, line] : live.lines) places += line.Contains(id) ? 1 : 0;
   return places;
 }
 
+// Whether the experiment may start one more trial of so many slots.
+inline bool MayStart(const Experiment& experiment, int32_t slots) {
+  const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
+  const int32_t total = experiment.spec.base().resources().max_gpus_total();
+  int32_t held = 0;
+  for (const Trial& trial : experiment.trials) {
+    if (IsActive(trial.state)) held += static_cast<int32_t>(trial.attempts.back().members.size());
+  }
+  return !experiment.paused && (most == 0 || experiment.active < most) &&
+         (total == 0 || held + slots <= total);
+}
+
+// No slot that a reservation lacks is free to others, and none has more than it needs. "": it holds.
+inline std::string MisheldIn(const State& state) {
+  for (const Reservation& reservation : state.live.reservations) {
+    const auto wanted = static_cast<size_t>(reservation.shape.slots);
+    const size_t kept = reservation.slots.connected();
+    if (kept > wanted) return absl::StrCat("2: a reservation keeps ", kept, " of ", wanted);
+    const SlotPool& all = state.live.pools.find(reservation.shape.constraint)->second;
+    const bool anywhere = reservation.host.empty() && reservation.storage_id.empty();
+    if (anywhere && kept < wanted && all.free() > 0 && !state.live.placement_due) {
+      return absl::StrCat("2: ", all.free(), " slots are free that trial ",
+                          ToString(reservation.holder), " has reserved");
+    }
+  }
+  return "";
+}
+
 // A pending trial, or the ticket of those to come, waits in one place, an active one has its
-// attempt, and once placement is done no trial waits at the front beside slots enough for it. "": it
-// holds.
+// attempt, and once placement is done no trial waits beside slots enough for it that nobody has
+// reserved. "": it holds.
 inline std::string MisplacedIn(const State& state) {
-  struct First {
-    TrialId id;
-    size_t slots = 0;
-  };
-  std::array<std::optional<First>, kDeviceKinds> first;
   size_t pending = 0;
+  std::string idle;  // who could go
   for (const auto& [number, experiment] : state.durable.experiments) {
     if (std::string miscount = MiscountOf(experiment); !miscount.empty()) return miscount;
-    const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
-    const bool open = !experiment.paused && (most == 0 || experiment.active < most);
-    // Waits in one place, and is first of its kind of device if nobody is before it.
-    const auto take = [&](TrialId id, const DemandClass& demand) -> std::string {
+    const auto take = [&](TrialId id, const Shape& shape, bool bound) -> std::string {
       ++pending;
       if (const size_t places = PlacesOf(state.live, id); places != 1) {
         return absl::StrCat("2: pending trial ", ToString(id), " waits in ", places, " places");
       }
-      const auto slots = static_cast<size_t>(demand.slots);
-      const auto device = static_cast<size_t>(demand.device);
-      const bool fits = slots <= state.live.pools[device].connected();
-      const bool waits = open && fits && !state.live.parked.contains(id);
-      if (waits && !first[device].has_value()) first[device] = First{id, slots};
+      if (bound || state.live.parked.contains(id) || !MayStart(experiment, shape.slots)) return "";
+      const SlotPool& pool = state.live.pools.find(shape.constraint)->second;
+      const size_t free = shape.single_node ? pool.free_on_roomiest_host() : pool.free();
+      if (free < static_cast<size_t>(shape.slots)) return "";
+      idle = absl::StrCat("2: trial ", ToString(id), " waits for ", shape.slots, " slots, and ",
+                          free, " are free");
       return "";
     };
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
@@ -71,26 +93,21 @@ inline std::string MisplacedIn(const State& state) {
         return absl::StrCat("2: trial ", ToString(id), " is active without a live attempt");
       }
       if (trial.state != v1::TRIAL_PENDING) continue;
-      std::string misplaced = take(id, DemandOf(experiment, trial));
+      std::string misplaced =
+          take(id, ShapeOf(experiment, trial), NewestCheckpoint(trial) != nullptr);
       if (!misplaced.empty()) return misplaced;
     }
     if (!experiment.MoreMayCome()) continue;
-    std::string misplaced = take({number, kTicket}, DemandOf(experiment));
+    std::string misplaced = take({number, kTicket}, ShapeOf(experiment), false);
     if (!misplaced.empty()) return misplaced;
   }
   size_t waiting = state.live.parked.size();
-  for (const auto& [demand, queue] : state.live.queues) waiting += queue.size();
+  for (const auto& [shape, line] : state.live.lines) waiting += line.size();
   if (waiting != pending) {
     return absl::StrCat("2: ", waiting, " trials wait, and ", pending, " are pending");
   }
-  for (size_t device = 0; device < kDeviceKinds && !state.live.placement_due; ++device) {
-    const size_t free = state.live.pools[device].free();
-    if (first[device].has_value() && first[device]->slots <= free) {
-      return absl::StrCat("2: trial ", ToString(first[device]->id), " waits for ",
-                          first[device]->slots, " slots, and ", free, " are free");
-    }
-  }
-  return "";
+  if (!idle.empty() && !state.live.placement_due) return idle;
+  return MisheldIn(state);
 }
 
 }  // namespace dt

@@ -59,7 +59,8 @@ parameters:
   data.shuffle: {value: true}
 exclude:
   - {train.batch_size: 16, train.seq_len: 1024}
-resources: {gpus: 2, env: {NCCL_DEBUG: INFO}}
+resources: {gpus: 2, env: {NCCL_DEBUG: INFO}, labels: {zone: a}, accelerator: h100,
+            single_node: true, priority: -5, max_gpus_total: 8}
 model:
   preset: tiny_transformer
   n_layer: 2
@@ -72,6 +73,9 @@ retries: {max: 2, backoff: 500ms}
   EXPECT_EQ(spec.labels(1).value(), "3");
   EXPECT_EQ(spec.base().seed(), 1337);
   EXPECT_EQ(spec.base().resources().env(0).value(), "INFO");
+  EXPECT_EQ(spec.base().resources().labels(0).value(), "a");
+  EXPECT_EQ(spec.base().resources().accelerator(), "h100");
+  EXPECT_EQ(spec.base().resources().priority(), -5);
   EXPECT_EQ(spec.base().checkpoint().every().seconds(), 300);
   EXPECT_EQ(spec.base().retries().backoff_seconds(), 0.5);
   ASSERT_EQ(spec.parameters_size(), 5);
@@ -286,7 +290,7 @@ TEST(ExperimentFileTest, EveryErrorIsReportedAtOnceInTheOrderOfTheFile) {
   batchsize: 8
   seq_len: 4096
 optimizer: {lr: -1}
-resources: {priority: 2}
+resources: {share: 2}
 parameters:
   model.n_layer: [2, 2]
 )");

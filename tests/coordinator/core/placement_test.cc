@@ -14,7 +14,7 @@
 namespace dt {
 namespace {
 
-constexpr DeviceKind kCpu = DeviceKind::kCpu;
+const Constraint kCpu{DeviceKind::kCpu, false, {}, {}};
 
 // Hosts of the given sizes, "h0", "h1", …, all free, each with its own storage "s0", "s1", ….
 SlotPool Fleet(const std::vector<int>& hosts) {

@@ -355,7 +355,7 @@ TEST_F(QueryTest, ExplainsWhyATrialWaits) {
   const ExperimentId bounded = Submit(AtMost(1, Trials(2)));
   ExpectExplained({bounded, 2}, "experiment runs 1 of at most 1 trials at once");
   const ExperimentId pair = Submit(OnSlots(2));
-  ExpectExplained({pair, 1}, "needs 2 cpu slots; 2 cpu workers connected, 1 free; it is next");
+  ExpectExplained({pair, 1}, "needs 2 cpu slots; has reserved 1; it is next");
   const ExperimentId behind = Submit(OneTrial());
   ExpectExplained({behind, 1}, absl::StrCat("its place in the queue is behind trial ", pair, "/1"));
 }

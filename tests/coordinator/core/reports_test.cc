@@ -87,7 +87,7 @@ TEST_F(ReportTest, ALeaseThatRunsOutEndsTheAttemptAndTakesTheSlotOutOfThePool) {
   EXPECT_EQ(PresenceOf("a"), Presence::kLost);
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
   EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_WORKER_LOST);
-  EXPECT_EQ(state_.live.pools[0].connected(), 0u);
+  EXPECT_EQ(PoolOf(state_.live, DeviceKind::kCpu).connected(), 0u);
 }
 
 TEST_F(ReportTest, AnInstanceThatReturnsAfterItsLeaseLeavesWhatItHeldFirst) {

@@ -1,4 +1,6 @@
 // schedule_test.cc: who goes next, and who waits for what.
+#include "coordinator/core/schedule.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/testing/core_fixture.h"
@@ -79,6 +81,118 @@ TEST_F(ScheduleTest, DeviceKindsHaveQueuesOfTheirOwn) {
   const ExperimentId on_gpu = Submit(spec);
   EXPECT_EQ(StateOfTrial({on_cpu, 1}), v1::TRIAL_PENDING);
   ExpectOrders("gpu", {on_gpu, 1}, 0);
+}
+
+v1::ExperimentSpec OfWorkers(const std::string& zone, v1::ExperimentSpec spec) {
+  v1::Label& label = *spec.mutable_base()->mutable_resources()->add_labels();
+  label.set_key("zone");
+  label.set_value(zone);
+  return spec;
+}
+
+TEST_F(ScheduleTest, ALargerPriorityGoesFirst) {
+  const ExperimentId usual = Submit(OneTrial());
+  const ExperimentId later = Submit(Prior(-1, OneTrial()));
+  const ExperimentId urgent = Submit(Prior(5, OneTrial()));
+  AddWorker("a");
+  for (const ExperimentId next : {urgent, usual, later}) {
+    ExpectOrders("a", {next, 1}, 0);
+    Train({"a"});
+    Finish({"a"});
+  }
+}
+
+TEST_F(ScheduleTest, ExperimentsOfOnePriorityShareTheSlots) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) AddWorker(name);
+  const ExperimentId first = Submit(Trials(30));
+  while (state_.live.placement_due) Tick();
+  const ExperimentId second = Submit(Trials(30));
+  const ExperimentId third = Submit(Trials(30));
+  EXPECT_EQ(SlotsHeld(state_.live, first), 6u) << "it was alone when they were free";
+  // As its trials end, each by itself, the others get their part, and it stays so.
+  for (int round = 0; round < 5; ++round) {
+    for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+      Train({name});
+      Finish({name});
+      while (state_.live.placement_due) Tick();
+    }
+    for (const ExperimentId id : {first, second, third}) {
+      EXPECT_EQ(SlotsHeld(state_.live, id), 2u) << "experiment " << id << ", round " << round;
+    }
+  }
+}
+
+TEST_F(ScheduleTest, AnExperimentHoldsNoMoreSlotsThanItsMaxGpusTotal) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) AddWorker(name);
+  v1::ExperimentSpec spec = OnSlots(2, Trials(3));
+  spec.mutable_base()->mutable_resources()->set_max_gpus_total(3);
+  const ExperimentId bounded = Submit(spec);
+  EXPECT_EQ(SlotsHeld(state_.live, bounded), 2u);
+  EXPECT_NE(Explain({bounded, 2}).find("experiment holds 2 of at most 3 slots"), std::string::npos)
+      << Explain({bounded, 2});
+  RestartCoordinator();
+  for (const char* name : {"a", "b", "c", "d", "e"}) Connect(name);
+  Advance(absl::Seconds(3));
+  EXPECT_EQ(SlotsHeld(state_.live, bounded), 2u);
+}
+
+TEST_F(ScheduleTest, ATrialGoesOnlyToWorkersWithItsLabels) {
+  AddWorker("a");
+  const ExperimentId wants = Submit(OfWorkers("west", OneTrial()));
+  EXPECT_EQ(StateOfTrial({wants, 1}), v1::TRIAL_PENDING);
+  EXPECT_NE(Explain({wants, 1})
+                .find("needs 1 cpu slot with label zone=west; 0 such workers "
+                      "connected, 0 free; no connected worker has label zone=west"),
+            std::string::npos)
+      << Explain({wants, 1});
+  const ExperimentId other = Submit(OneTrial());
+  ExpectOrders("a", {other, 1}, 0);
+  TestWorker& west = workers_["b"];
+  west.hello = workers_.at("a").hello;
+  west.hello.set_worker("b");
+  west.hello.set_instance(77);
+  v1::Label& zone = *west.hello.add_labels();
+  zone.set_key("zone");
+  zone.set_value("west");
+  Connect("b");
+  ExpectOrders("b", {wants, 1}, 0);
+}
+
+TEST_F(ScheduleTest, ATrialGoesOnlyToItsAccelerator) {
+  AddWorker("a").hello.set_device_name("NVIDIA H100 80GB HBM3");
+  Connect("a");
+  v1::ExperimentSpec spec = OneTrial();
+  spec.mutable_base()->mutable_resources()->set_accelerator("A100");
+  const ExperimentId elsewhere = Submit(spec);
+  EXPECT_EQ(StateOfTrial({elsewhere, 1}), v1::TRIAL_PENDING);
+  EXPECT_NE(Explain({elsewhere, 1}).find("no connected worker has accelerator a100"),
+            std::string::npos)
+      << Explain({elsewhere, 1});
+  spec.mutable_base()->mutable_resources()->set_accelerator("h100");
+  const ExperimentId here = Submit(spec);
+  ExpectOrders("a", {here, 1}, 0);
+}
+
+TEST_F(ScheduleTest, WhatWaitsAsksForABoundedNumberOfKindsOfWorker) {
+  for (size_t i = 0; i < limits::kConstraints; ++i) {
+    ASSERT_TRUE(TrySubmit(OfWorkers(absl::StrCat("zone", i), OneTrial())).ok()) << i;
+  }
+  const auto one_more = TrySubmit(OfWorkers("another", OneTrial()));
+  EXPECT_EQ(one_more.status().code(), absl::StatusCode::kResourceExhausted) << one_more.status();
+}
+
+TEST_F(ScheduleTest, AGangThatWantsOneHostWaitsForOne) {
+  AddWorker("a/0", {.host = "a"});
+  AddWorker("b/0", {.host = "b"});
+  v1::ExperimentSpec spec = OnSlots(2);
+  spec.mutable_base()->mutable_resources()->set_single_node(true);
+  const ExperimentId id = Submit(spec);
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_PENDING);
+  EXPECT_NE(Explain({id, 1}).find("needs 2 cpu slots on one host"), std::string::npos)
+      << Explain({id, 1});
+  AddWorker("b/1", {.host = "b"});
+  ExpectOrders("b/0", {id, 1}, 0);
+  ExpectOrders("b/1", {id, 1}, 1);
 }
 
 TEST_F(ScheduleTest, AnExperimentRunsNoMoreThanItsMaxConcurrent) {

@@ -49,6 +49,9 @@ Trial FullTrial() {
   attempt.uncharged = true;
   attempt.stop_why = v1::StopRequested::PAUSED;
   attempt.stop_reason = "experiment is paused by ann";
+  attempt.stop_for = {29, 30};
+  attempt.stop_slots = 31;
+  attempt.lent = true;
   return trial;
 }
 

@@ -42,9 +42,9 @@ std::string Described(const Experiment& experiment, const Trial& trial) {
   for (const v1::Assignment& assignment : expanded.assignments()) {
     absl::StrAppend(&text, "\n    ", assignment.path(), " = ", spec::ValueText(assignment.value()));
   }
-  const DemandClass demand = DemandOf(experiment, trial);
-  absl::StrAppend(&text, "\n    ", demand.slots, " × ", View(Name(demand.device)), ", seed ",
-                  SeedOf(experiment, trial), ", last loss ",
+  const Shape shape = ShapeOf(experiment, trial);
+  absl::StrAppend(&text, "\n    ", shape.slots, " × ", View(Name(shape.constraint.device)),
+                  ", seed ", SeedOf(experiment, trial), ", last loss ",
                   absl::StrCat(trial.last_loss).substr(0, 6), "\n");
   for (const Attempt& attempt : trial.attempts) text += Described(attempt);
   for (const KnownCheckpoint& known : trial.checkpoints) {
@@ -84,9 +84,9 @@ std::string DescribedLive(const State& state) {
                       " steps, n_layer ", live->spec.model().n_layer(), "\n");
     }
   }
-  for (const auto& [demand, queue] : state.live.queues) {
-    absl::StrAppend(&text, "waits for ", demand.slots, " × ", View(Name(demand.device)), ": ",
-                    queue.size(), " trials\n");
+  for (const auto& [shape, line] : state.live.lines) {
+    absl::StrAppend(&text, "waits for ", shape.slots, " × ", View(Name(shape.constraint.device)),
+                    ": ", line.size(), " trials\n");
   }
   return text;
 }

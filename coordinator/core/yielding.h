@@ -1,0 +1,20 @@
+// yielding.h: who makes room for a trial of a larger priority.
+//
+// Role:      decides; the requests to save and leave are journalled.
+// Invariant: only for strictly larger priority, so that it cannot go round; nobody is stopped where
+//            stopping all who may be would not make the trial fit, and nobody who is not needed.
+// Tests:     tests/coordinator/core/yielding_test.cc, tests/sim
+#pragma once
+
+#include "coordinator/core/holding.h"
+#include "coordinator/core/turn.h"
+
+namespace dt {
+
+// The wish is blocked, and has its reservation if it may have one.
+void MakeRoom(Turn& turn, const Wish& wish);
+// From when on it is left to train in peace for a while: longer each time that its trial was asked to
+// stop.
+void Protect(State& state, LiveAttempt& attempt, absl::Duration now);
+
+}  // namespace dt

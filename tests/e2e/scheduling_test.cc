@@ -1,0 +1,44 @@
+// scheduling_test.cc: who goes next among real programs, and who makes room.
+#include "tests/e2e/fleet_fixture.h"
+
+namespace dt {
+namespace {
+
+using SchedulingTest = FleetTest;
+
+// An attempt is left in peace for limits::kProtectFirst, so this takes over a minute.
+TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
+  Start({"w0", "w1"});
+  const uint64_t usual = cluster_.Submit(Training(8000, "step_ms=10 checkpoint_every=0", 2).spec());
+  ASSERT_TRUE(cluster_.AwaitStep(usual, 1, 10));
+  const uint64_t urgent =
+      cluster_.Submit(Training(50, "step_ms=1", 2).Set("resources.priority", "10").spec());
+  ASSERT_TRUE(cluster_.AwaitTrial(urgent, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
+  EXPECT_EQ(cluster_.Experiment(urgent).priority(), 10);
+  ASSERT_TRUE(cluster_.AwaitTrial(usual, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
+  ExpectEachStepOnce(usual, 8000);
+  const v1::ExplainTrialResponse told = cluster_.Explain(usual);
+  ASSERT_EQ(told.attempts_size(), 2);
+  EXPECT_TRUE(told.attempts(0).uncharged());
+  EXPECT_NE(told.attempts(0).stop_reason().find("makes room for trial"), std::string::npos);
+  EXPECT_EQ(told.attempts(1).resumed_step(), told.attempts(0).last_step());
+}
+
+TEST_F(SchedulingTest, ATrialGoesToTheWorkerWithItsLabel) {
+  Start({"w0"});
+  const uint64_t experiment = [&] {
+    spec::ExperimentBuilder builder = Training(20);
+    v1::Label& label = *builder.spec().mutable_base()->mutable_resources()->add_labels();
+    label.set_key("zone");
+    label.set_value("west");
+    return cluster_.Submit(builder.spec());
+  }();
+  EXPECT_NE(cluster_.Explain(experiment).explanation().find("no connected worker has label zone"),
+            std::string::npos);
+  cluster_.StartWorker("w1", {"--label", "zone=west"});
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  EXPECT_EQ(WorkerOf(experiment, 0), "w1");
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,31 @@
+// schedule_checker.h: what must hold of who starts, and of who is asked to make room.
+//
+// Role: pure, but for what it remembers of the records before; computed from trials and workers, not
+//       from lines, pools and reservations. Each sentence starts with the number of its invariant in
+//       ARCHITECTURE.md.
+// Cost: O(trials) an attempt started.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/time/time.h"
+#include "coordinator/core/effects.h"
+#include "coordinator/core/state.h"
+
+namespace dt::sim {
+
+class ScheduleChecker {
+ public:
+  // After a Step: the first thing that does not hold, or "".
+  std::string AfterStep(const State& state, const Effects& effects, absl::Duration now);
+  // A process that starts anew protects anew.
+  void NoteRestart() { trains_since_.clear(); }
+
+ private:
+  std::string CheckStop(const State& state, const v1::StopRequested& fact, absl::Duration now);
+
+  std::map<AttemptId, absl::Duration> trains_since_;
+};
+
+}  // namespace dt::sim
