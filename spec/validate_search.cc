@@ -90,7 +90,8 @@ void CheckMetric(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   v1::Value named;
   named.set_text(metric);
   ReadValue read = Canonical(ours, named);
-  if (!read.value && !metric.empty()) issues.push_back(std::move(read.issue));
+  // What is no name at all was said by itself.
+  if (!read.value && IsName(metric, NameOf::kMetric)) issues.push_back(std::move(read.issue));
   if (!absl::StartsWith(metric, "hellaswag_acc")) return;
   if (!spec.base().eval().hellaswag().empty() || IsSwept(spec, "eval.hellaswag")) return;
   issues.push_back(

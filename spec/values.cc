@@ -194,7 +194,8 @@ ReadValue ReadChoice(const Field& field, std::string_view text) {
   };
   if (has(field.choices)) return OfText(std::string(text));
   if (field.open && IsName(text, NameOf::kMetric)) return OfText(std::string(text));
-  const std::string known = absl::StrJoin(field.choices, ", ");
+  std::string known = absl::StrJoin(field.choices, ", ");
+  if (field.open) known += ", or of a program a name that it reports";
   if (has(field.later)) {
     return Wrong(field, "not_available",
                  absl::StrCat(field.path, " ", Quote(text), " is not yet available"),

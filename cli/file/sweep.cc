@@ -44,20 +44,20 @@ enum class Ranges { kKept, kCut, kUnknown };
 
 class ParameterReader {
  public:
+  // `constants`: a single value is a parameter too, of one value.
   ParameterReader(const Field& field, const YamlNode& node, Reading& reading, Ranges ranges,
-                  v1::Parameter& out)
+                  bool constants, v1::Parameter& out)
       : field_(field),
         node_(node),
         reading_(reading),
         ranges_(ranges),
+        constants_(constants),
         out_(out),
         path_(ChildPath("parameters", field.path)) {}
 
   void Read() {
     if (node_.kind == Kind::kSequence) return ReadValues(node_);
-    if (node_.kind == Kind::kScalar && field_.use == spec::Use::kProgram) {
-      return ReadOne(node_, IndexedPath(path_, 0));  // a constant
-    }
+    if (node_.kind == Kind::kScalar && constants_) return ReadOne(node_, IndexedPath(path_, 0));
     if (node_.kind != Kind::kMap) {
       return reading_.RefuseKind(
           node_, path_, "a list of values",
@@ -263,6 +263,7 @@ class ParameterReader {
   const YamlNode& node_;
   Reading& reading_;
   const Ranges ranges_;
+  const bool constants_;
   v1::Parameter& out_;
   const std::string path_;
   std::map<std::string, const YamlEntry*> words_;
@@ -304,7 +305,7 @@ void ReadOwn(const YamlEntry& entry, Reading& reading, Ranges ranges, v1::Parame
       OwnType(entry.value, ChildPath("parameters", entry.key), reading);
   if (!type) return;
   const Field field = spec::FieldNamed(entry.key, *type);
-  ParameterReader(field, entry.value, reading, ranges, parameter).Read();
+  ParameterReader(field, entry.value, reading, ranges, true, parameter).Read();
   // Whole numbers have steps: that tells such a range from a continuum with the same ends.
   v1::Range* range = parameter.has_range() ? parameter.mutable_range() : nullptr;
   if (range != nullptr && *type == FieldType::kInteger && range->step() == 0) range->set_step(1);
@@ -357,7 +358,7 @@ void ReadParameters(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
     }
     // Validate names unknown fields and those that cannot be swept.
     if (field != nullptr && field->sweepable) {
-      ParameterReader(*field, entry.value, reading, ranges, parameter).Read();
+      ParameterReader(*field, entry.value, reading, ranges, program, parameter).Read();
     } else if (field == nullptr && entry.value.kind == Kind::kMap &&
                spec::FindField(absl::StrCat(
                    entry.key, ".",

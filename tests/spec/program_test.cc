@@ -251,8 +251,7 @@ TEST(ProgramTest, StepsWithoutAProgramAreRefused) {
 TEST(ProgramTest, CommandAndRunAreTwoWaysToSayOneThing) {
   v1::ExperimentSpec spec = Program({"./run"});
   spec.mutable_base()->set_run("./run");
-  EXPECT_EQ(Problems(spec),
-            Strings{"run: command and run are two ways to say one thing; keep one"});
+  EXPECT_EQ(Problems(spec), Strings{"command and run are two ways to say one thing; keep one"});
 }
 
 TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {

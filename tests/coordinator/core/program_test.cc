@@ -73,7 +73,7 @@ TEST_F(ProgramCoreTest, OneThatNamesNoStepsRunsReportsAndFinishes) {
   Begin("a");
   Report("a", 7, 0.5);
   EXPECT_EQ(TrialOf(id).evaluations.back().metric, 0.5);
-  SendItems("a", {Ended("a", v1::CAUSE_FINISHED, 9)});
+  Finish({"a"}, 9);
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
   EXPECT_EQ(TrialOf(id).attempts.size(), 1u);
 }
@@ -82,7 +82,7 @@ TEST_F(ProgramCoreTest, ItMayEndBeforeTheLastOfItsSteps) {
   AddWorker("a");
   const TrialId id{Submit(Rates(1, Program(100))), 1};
   Begin("a");
-  SendItems("a", {Ended("a", v1::CAUSE_FINISHED, 40)});
+  Finish({"a"}, 40);
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
 }
 
