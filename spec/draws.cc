@@ -13,8 +13,9 @@ namespace {
 // Of the draws of a check: no seed of a file, which is below 2^53.
 constexpr uint64_t kCheckSeed = 0xd7a1'0000'0000'0001;
 
-std::string CanonicalText(const std::string& path, const v1::Value& value) {
-  const Field* field = FindField(path);
+std::string CanonicalText(const ParameterFields& fields, const std::string& path,
+                          const v1::Value& value) {
+  const Field* field = fields.Find(path);
   if (field == nullptr) return ValueText(value);
   const ReadValue read = Canonical(*field, value);
   return ValueText(read.value ? *read.value : value);
@@ -105,12 +106,12 @@ class Drawing {
 }  // namespace
 
 Admission::Admission(const v1::ExperimentSpec& spec)
-    : spec_(spec), set_(spec.explicit_paths().begin(), spec.explicit_paths().end()) {
+    : spec_(spec), fields_(spec), set_(spec.explicit_paths().begin(), spec.explicit_paths().end()) {
   for (const v1::Parameter& parameter : spec.parameters()) set_.insert(parameter.path());
   for (const v1::Exclusion& exclusion : spec.exclude()) {
     Combination combination;
     for (const v1::Assignment& where : exclusion.where()) {
-      combination[where.path()] = CanonicalText(where.path(), where.value());
+      combination[where.path()] = CanonicalText(fields_, where.path(), where.value());
     }
     if (!combination.empty()) excluded_.push_back(std::move(combination));
   }
@@ -120,7 +121,7 @@ bool Admission::Excludes(const std::vector<v1::Assignment>& assignments) const {
   if (excluded_.empty()) return false;
   Combination combination;
   for (const v1::Assignment& one : assignments) {
-    combination[one.path()] = CanonicalText(one.path(), one.value());
+    combination[one.path()] = CanonicalText(fields_, one.path(), one.value());
   }
   return std::any_of(excluded_.begin(), excluded_.end(), [&](const Combination& excluded) {
     return std::all_of(excluded.begin(), excluded.end(), [&](const auto& where) {
@@ -141,12 +142,13 @@ bool Admission::Admits(const std::vector<v1::Assignment>& assignments) const {
 
 std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
                                        const v1::Inclusion& included) {
+  const ParameterFields fields(spec);
   std::vector<v1::Assignment> assignments;
   for (const v1::Parameter& parameter : spec.parameters()) {
     for (const v1::Assignment& one : included.values()) {
       if (one.path() != parameter.path()) continue;
       v1::Assignment& assignment = assignments.emplace_back(one);
-      const Field* field = FindField(one.path());
+      const Field* field = fields.Find(one.path());
       ReadValue read;
       if (field != nullptr) read = Canonical(*field, one.value());
       if (read.value) *assignment.mutable_value() = *std::move(read.value);

@@ -14,9 +14,9 @@
 namespace dt::spec {
 namespace internal {
 
-Places PlacesOf(const v1::Parameter& parameter) {
+Places PlacesOf(const v1::Parameter& parameter, const ParameterFields& fields) {
   Places places;
-  const Field* field = FindField(parameter.path());
+  const Field* field = fields.Find(parameter.path());
   for (int v = 0; field != nullptr && v < parameter.values_size(); ++v) {
     const ReadValue value = Canonical(*field, parameter.values(v));
     if (value.value) places.emplace(ValueText(*value.value), static_cast<size_t>(v));
@@ -26,15 +26,16 @@ Places PlacesOf(const v1::Parameter& parameter) {
 
 Grid MakeGrid(const v1::ExperimentSpec& spec) {
   Grid grid;
+  const ParameterFields fields(spec);
   std::map<std::string, std::pair<size_t, Places>> by_path;
   for (const v1::Parameter& parameter : spec.parameters()) {
-    by_path.try_emplace(parameter.path(), by_path.size(), PlacesOf(parameter));
+    by_path.try_emplace(parameter.path(), by_path.size(), PlacesOf(parameter, fields));
   }
   // Where an excluded value stands among a parameter's values; nullopt: it is none of them.
   const auto find = [&](const v1::Assignment& where) -> std::optional<std::pair<size_t, size_t>> {
     const auto parameter = by_path.find(where.path());
     if (parameter == by_path.end() || parameter->second.second.empty()) return std::nullopt;
-    const ReadValue wanted = Canonical(*FindField(where.path()), where.value());
+    const ReadValue wanted = Canonical(*fields.Find(where.path()), where.value());
     if (!wanted.value) return std::nullopt;
     const auto value = parameter->second.second.find(ValueText(*wanted.value));
     if (value == parameter->second.second.end()) return std::nullopt;

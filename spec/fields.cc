@@ -85,6 +85,7 @@ void Store(google::protobuf::Message& whole, const Field& field, const v1::Value
       return;
     }
     case FieldType::kLabels:
+    case FieldType::kTexts:
       return;  // not a Value: Canonical has refused it
   }
 }
@@ -142,6 +143,7 @@ v1::Value Load(const google::protobuf::Message& whole, const Field& field) {
       value = EveryValue(static_cast<const v1::Every&>(from->GetMessage(*message, place.field)));
       break;
     case FieldType::kLabels:
+    case FieldType::kTexts:
       break;
   }
   return value;
@@ -205,7 +207,8 @@ google::protobuf::RepeatedPtrField<v1::Label>& MutableLabels(v1::Spec& spec,
 std::string FieldText(const v1::Spec& spec, std::string_view path) {
   const Field* field = FindField(path);
   DT_CHECK(field != nullptr);
-  if (field->type != FieldType::kLabels) return ValueText(GetField(spec, path));
+  if (HoldsValue(*field)) return ValueText(GetField(spec, path));
+  if (field->type == FieldType::kTexts) return internal::CommandYaml(spec);
   std::vector<std::string> parts;
   for (const v1::Label& label : GetLabels(spec, path)) {
     parts.push_back(absl::StrCat(label.key(), ": ", label.value()));

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "spec/program.h"
 #include "spec/space.h"
 #include "spec/spec.h"
 
@@ -42,6 +43,9 @@ std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
 
 // Tokens that a tokenizer knows; 0 where the shards decide (auto).
 int32_t VocabularyOf(std::string_view tokenizer);
+
+// The words of a command as a YAML list.
+std::string CommandYaml(const v1::Spec& spec);
 
 // "parameters.train.batch_size[2]"
 std::string Indexed(const std::string& path, int index);
@@ -77,13 +81,14 @@ class Admission {
  private:
   using Combination = std::map<std::string, std::string>;  // path, canonical text
   const v1::ExperimentSpec& spec_;
+  const ParameterFields fields_;
   PathSet set_;
   std::vector<Combination> excluded_;
 };
 
 // Where each value of a parameter's list stands, by its canonical text.
 using Places = std::map<std::string, size_t>;
-Places PlacesOf(const v1::Parameter& parameter);
+Places PlacesOf(const v1::Parameter& parameter, const ParameterFields& fields);
 
 // A combination, and where its values stand in the lists of the parameters; `at` is empty for one
 // that was drawn or included.
@@ -110,6 +115,10 @@ std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
                                        const v1::Inclusion& included);
 
 // --- Parts of Validate; each adds what it finds ---
+// What a program, or an experiment without one, may not say, and the words of its command.
+void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// The names of parameters that the table does not have, and values of several types.
+void CheckOwnParameters(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // search.* and what it needs.
 void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // The range of a parameter and its probabilities.

@@ -24,9 +24,12 @@ std::string Kind(const Field& field) {
     case FieldType::kFlag:
       return "`true` or `false`";
     case FieldType::kChoice:
-      return absl::StrCat("`", absl::StrJoin(field.choices, "`, `"), "`");
+      return absl::StrCat("`", absl::StrJoin(field.choices, "`, `"), "`",
+                          field.open ? ", or a name" : "");
     case FieldType::kNumbers:
       return absl::StrCat("list of ", field.count, " numbers, each ", range);
+    case FieldType::kTexts:
+      return "list of texts";
     case FieldType::kEvery:
       return absl::StrCat("steps, or a time ", range);
     case FieldType::kDuration:
@@ -72,10 +75,11 @@ std::string ManualTable() {
       if (Section(field.path) != section) {
         section = Section(field.path);
         const bool top = section.empty();
-        absl::StrAppend(&out, out.empty() ? "" : "\n", "### ",
-                        top ? (table == &FieldTable() ? "Seed" : "The experiment")
-                            : absl::StrCat("`", section, "`"),
-                        "\n\n", head);
+        absl::StrAppend(
+            &out, out.empty() ? "" : "\n", "### ",
+            top ? (table == &FieldTable() ? "A program, and the seed" : "The experiment")
+                : absl::StrCat("`", section, "`"),
+            "\n\n", head);
       }
       out += RowOf(field);
     }

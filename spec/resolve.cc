@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "common/vocabulary.h"
 #include "spec/internal.h"
+#include "spec/program.h"
 #include "spec/search.h"
 #include "spec/spec.h"
 
@@ -106,6 +107,35 @@ void FillTraining(const PathSet& set, v1::Spec& spec) {
   }
 }
 
+// A program's trial: what is not for programs stays empty, and its words have the values in them.
+absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
+                                        const std::vector<v1::Assignment>& assignments) {
+  const v1::Spec& base = spec.base();
+  v1::Spec trial;
+  trial.set_seed(base.seed());
+  *trial.mutable_resources() = base.resources();
+  trial.mutable_checkpoint()->set_keep_latest(base.checkpoint().keep_latest());
+  trial.mutable_checkpoint()->set_keep_best(base.checkpoint().keep_best());
+  *trial.mutable_stop() = base.stop();
+  trial.mutable_stop()->clear_nonfinite();
+  *trial.mutable_retries() = base.retries();
+  *trial.mutable_command() = base.command();
+  trial.set_run(base.run());
+  trial.set_workdir(base.workdir());
+  trial.set_code(base.code());
+  trial.set_steps(base.steps());
+  for (const v1::Assignment& assignment : assignments) {
+    const Field* field = FindField(assignment.path());
+    if (field != nullptr && Concerns(trial, *field)) {
+      DT_RETURN_IF_ERROR(SetField(trial, assignment.path(), assignment.value()));
+    }
+    // Of `seeds` it is no parameter's.
+    if (assignment.path() != "seed" || IsSwept(spec, "seed")) *trial.add_values() = assignment;
+  }
+  DT_RETURN_IF_ERROR(SubstituteAll(trial));
+  return trial;
+}
+
 }  // namespace
 
 int32_t internal::VocabularyOf(std::string_view tokenizer) {
@@ -150,6 +180,7 @@ bool IsExplicit(const v1::ExperimentSpec& spec, std::string_view path) {
 
 absl::StatusOr<v1::Spec> ResolveTrial(const v1::ExperimentSpec& spec,
                                       const std::vector<v1::Assignment>& assignments) {
+  if (IsProgram(spec.base())) return ResolveProgram(spec, assignments);
   v1::Spec trial = spec.base();
   PathSet set(spec.explicit_paths().begin(), spec.explicit_paths().end());
   for (const v1::Assignment& assignment : assignments) {
@@ -184,7 +215,10 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
   });
   v1::ExperimentSpec filled = spec;
   for (const Field& field : FieldTable()) {
-    if (field.type == FieldType::kLabels || swept.contains(field.path)) continue;
+    if (!HoldsValue(field) || swept.contains(field.path)) continue;
+    if (!Concerns(spec, field)) continue;
+    // Values are written into these; the file has them before that.
+    if (field.path == "run" || field.path == "workdir") continue;
     if (field.path == "schedule.warmup_ratio" && warms_for_steps) continue;
     if (field.path == "train.global_batch_size" && batch_in_tokens) continue;
     const v1::Value value = GetField(trials.front(), field.path);

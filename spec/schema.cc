@@ -44,6 +44,10 @@ ordered_json Schema(const Field& field) {
       break;
     case FieldType::kChoice:
       schema["enum"] = field.choices;
+      if (field.open) {  // completion offers ours, and any name is right
+        schema = {
+            {"anyOf", {schema, {{"type", "string"}, {"pattern", "^[A-Za-z_][A-Za-z0-9_./-]*$"}}}}};
+      }
       break;
     case FieldType::kNumbers: {
       ordered_json items{{"type", "number"}};
@@ -58,6 +62,12 @@ ordered_json Schema(const Field& field) {
       break;
     case FieldType::kDuration:
       schema = {{"type", "string"}, {"pattern", kDurationPattern}};
+      break;
+    case FieldType::kTexts:
+      schema = {{"type", "array"},
+                {"items", {{"type", {"string", "number", "boolean"}}}},
+                {"minItems", 1},
+                {"maxItems", limits::kCommandWords}};
       break;
     case FieldType::kLabels:
       schema = {{"type", "object"},
@@ -120,22 +130,45 @@ void Place(const Field& field, ordered_json& properties) {
   (*in)[path] = Described(field);
 }
 
+// A name and a value of a program's own parameter, for which the table has no field.
+constexpr const char* kNamePattern = "^[A-Za-z_][A-Za-z0-9_.-]*$";
+
+// A file that runs a program has parameters of any name, any other one those of the table. An
+// editor completes the names of the table in both.
+void AddKinds(const ordered_json& parameters, const ordered_json& excluded, ordered_json& schema) {
+  const auto combinations = [](const ordered_json& whole) {
+    return ordered_json{{"items", whole}};
+  };
+  const ordered_json ours{{"properties", parameters}, {"additionalProperties", false}};
+  const ordered_json values{{"properties", excluded}, {"additionalProperties", false}};
+  const ordered_json named{{"propertyNames", {{"pattern", kNamePattern}}}};
+  schema["if"] = {{"anyOf", {{{"required", {"command"}}}, {{"required", {"run"}}}}}};
+  schema["then"] = {{"properties",
+                     {{"parameters", named},
+                      {"include", combinations(named)},
+                      {"exclude", combinations(named)}}}};
+  schema["else"] = {{"properties",
+                     {{"parameters", ours},
+                      {"include", combinations(values)},
+                      {"exclude", combinations(values)}}}};
+}
+
 }  // namespace
 
 std::string JsonSchema() {
-  ordered_json properties, parameters, excluded;
+  ordered_json properties, parameters, excluded, described;
   for (const Field& field : ExperimentFieldTable()) Place(field, properties);
   for (const Field& field : FieldTable()) {
     Place(field, properties);
     if (!field.sweepable) continue;
     parameters[field.path] = Sweep(field);
+    described[field.path] = {{"description", field.help}};
     excluded[field.path] = Schema(field);
   }
   properties["parameters"] = {
       {"type", "object"},
       {"description", "What varies between trials: a field and its values."},
-      {"properties", parameters},
-      {"additionalProperties", false}};
+      {"properties", described}};
   properties["seeds"] = {{"type", "array"},
                          {"description", "Every configuration is trained once with each seed."},
                          {"items", Schema(*FindField("seed"))},
@@ -145,24 +178,17 @@ std::string JsonSchema() {
   properties["include"] = {
       {"type", "array"},
       {"description", "Whole combinations to try as well, before drawn ones and after a grid."},
-      {"items",
-       {{"type", "object"},
-        {"properties", excluded},
-        {"minProperties", 1},
-        {"additionalProperties", false}}}};
+      {"items", {{"type", "object"}, {"minProperties", 1}}}};
   properties["exclude"] = {{"type", "array"},
                            {"description", "Combinations of parameters to leave out."},
-                           {"items",
-                            {{"type", "object"},
-                             {"properties", excluded},
-                             {"minProperties", 1},
-                             {"additionalProperties", false}}}};
-  const ordered_json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                            {"title", "dtrain experiment file"},
-                            {"type", "object"},
-                            {"properties", properties},
-                            {"required", {"version", "name"}},
-                            {"additionalProperties", false}};
+                           {"items", {{"type", "object"}, {"minProperties", 1}}}};
+  ordered_json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                      {"title", "dtrain experiment file"},
+                      {"type", "object"},
+                      {"properties", properties},
+                      {"required", {"version", "name"}},
+                      {"additionalProperties", false}};
+  AddKinds(parameters, excluded, schema);
   return schema.dump(2) + "\n";
 }
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status.h"
+#include "spec/program.h"
 
 namespace dt::spec {
 namespace {
@@ -48,7 +48,8 @@ void CheckStep(const Field& field, const v1::Range& range, const std::string& wh
                       ""});
     return;
   }
-  if (range.scale() == "log") {
+  // Integers have steps of 1 in any case.
+  if (range.scale() == "log" && !(integer && step == 1)) {
     issues.push_back(
         {at, "conflict", absl::StrCat(where, " has step and scale log"), "leave one out"});
     return;
@@ -96,8 +97,9 @@ Dimension ListDimension(const Field& field, std::vector<v1::Value> values,
   return dimension;
 }
 
-absl::StatusOr<Dimension> DimensionOf(const v1::Parameter& parameter) {
-  const Field* field = FindField(parameter.path());
+absl::StatusOr<Dimension> DimensionOf(const v1::Parameter& parameter,
+                                      const ParameterFields& fields) {
+  const Field* field = fields.Find(parameter.path());
   if (field == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("parameters.", parameter.path(), " is no field; Validate says which are"));
@@ -127,6 +129,14 @@ absl::StatusOr<Dimension> DimensionOf(const v1::Parameter& parameter) {
   return ListDimension(*field, std::move(values), weights);
 }
 
+// "val_loss" and "loss" end in "loss", "gloss" does not.
+bool EndsInWord(std::string_view name, std::string_view word) {
+  if (!name.ends_with(word)) return false;
+  if (name.size() == word.size()) return true;
+  const char before = name[name.size() - word.size() - 1];
+  return before == '_' || before == '-' || before == '.' || before == '/';
+}
+
 }  // namespace
 
 Sampler SamplerOf(const v1::ExperimentSpec& spec) {
@@ -145,7 +155,14 @@ std::string SamplerText(const v1::ExperimentSpec& spec) {
 
 std::string GoalOf(const v1::Search& search) {
   if (!search.goal().empty()) return search.goal();
-  return absl::StartsWith(search.metric(), "hellaswag_acc") ? "maximize" : "minimize";
+  const std::string& metric = search.metric();
+  for (const char* better : {"acc", "acc_norm", "accuracy", "score", "f1", "auc"}) {
+    if (EndsInWord(metric, better)) return "maximize";
+  }
+  for (const char* worse : {"loss", "error", "perplexity"}) {
+    if (EndsInWord(metric, worse)) return "minimize";
+  }
+  return metric.empty() ? "minimize" : "";
 }
 
 Ladder LadderOf(const v1::Search& search) {
@@ -231,8 +248,9 @@ Dimension DimensionOf(const Field& field, const v1::Range& range) {
 
 absl::StatusOr<Space> SpaceOf(const v1::ExperimentSpec& spec) {
   Space space;
+  const ParameterFields fields(spec);
   for (const v1::Parameter& parameter : spec.parameters()) {
-    DT_ASSIGN_OR_RETURN(Dimension dimension, DimensionOf(parameter));
+    DT_ASSIGN_OR_RETURN(Dimension dimension, DimensionOf(parameter, fields));
     space.dimensions.push_back(std::move(dimension));
   }
   std::sort(space.dimensions.begin(), space.dimensions.end(),
@@ -241,6 +259,10 @@ absl::StatusOr<Space> SpaceOf(const v1::ExperimentSpec& spec) {
 }
 
 std::optional<uint64_t> TargetSteps(const v1::Spec& trial) {
+  if (IsProgram(trial)) {
+    if (trial.steps() <= 0) return std::nullopt;
+    return static_cast<uint64_t>(trial.steps());
+  }
   const v1::Train& train = trial.train();
   if (train.max_steps() > 0) return static_cast<uint64_t>(train.max_steps());
   const int64_t sequences = train.global_batch_size();
@@ -251,6 +273,7 @@ std::optional<uint64_t> TargetSteps(const v1::Spec& trial) {
 }
 
 uint64_t WarmupSteps(const v1::Spec& trial, uint64_t target_steps) {
+  if (IsProgram(trial)) return 0;  // it says of none
   const v1::Schedule& schedule = trial.schedule();
   if (schedule.warmup_steps() >= 0) return static_cast<uint64_t>(schedule.warmup_steps());
   return static_cast<uint64_t>(

@@ -24,7 +24,8 @@ enum class Sampler { kGrid, kRandom, kBayes };
 Sampler SamplerOf(const v1::ExperimentSpec& spec);
 // "method random", "sampler random": how a message names it.
 std::string SamplerText(const v1::ExperimentSpec& spec);
-// minimize or maximize: what the file says, else what the metric is meant for.
+// minimize or maximize: what the file says, else what the metric is meant for by its name; "" where
+// that tells nothing.
 std::string GoalOf(const v1::Search& search);
 // The numbers of search.asha, with their defaults where it says none.
 Ladder LadderOf(const v1::Search& search);
@@ -51,7 +52,7 @@ Dimension DimensionOf(const Field& field, const v1::Range& range);
 // REQUIRES: SamplerOf(spec) is not kGrid; of a grid ranges have become lists.
 absl::StatusOr<Space> SpaceOf(const v1::ExperimentSpec& spec);
 
-// Optimizer steps of a resolved trial; nullopt: the data decide.
+// Optimizer steps of a resolved trial; nullopt: the data decide, or a program does not say.
 std::optional<uint64_t> TargetSteps(const v1::Spec& trial);
 uint64_t WarmupSteps(const v1::Spec& trial, uint64_t target_steps);
 // Where asha judges trial 1, or what stands for a trial that is proposed later: the steps of its

@@ -55,13 +55,14 @@ std::string ValueText(const v1::Value& value);
 
 // Writes one value into `spec`. Errors: InvalidArgument as one Issue's message.
 absl::Status SetField(v1::Spec& spec, std::string_view path, const v1::Value& value);
-// The value at `path`. REQUIRES: FindField(path), not of kLabels.
+// The value at `path`. REQUIRES: a field that HoldsValue.
 v1::Value GetField(const v1::Spec& spec, std::string_view path);
 // REQUIRES: a field of kLabels of v1::Spec.
 const google::protobuf::RepeatedPtrField<v1::Label>& GetLabels(const v1::Spec& spec,
                                                                std::string_view path);
 google::protobuf::RepeatedPtrField<v1::Label>& MutableLabels(v1::Spec& spec, std::string_view path);
-// The same as a person would write it; of kLabels: {A: b, C: d}. REQUIRES: FindField(path).
+// The same as a person would write it; of kLabels: {A: b, C: d}, of kTexts: [a, "b c"].
+// REQUIRES: FindField(path).
 std::string FieldText(const v1::Spec& spec, std::string_view path);
 
 // --- Experiments ---

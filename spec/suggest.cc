@@ -36,8 +36,8 @@ std::string_view Last(std::string_view path) {
   return dot == std::string_view::npos ? path : path.substr(dot + 1);
 }
 
-// What other systems call our fields.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 61> kOtherNames{{
+// What other systems call our fields, and where people look for them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 75> kOtherNames{{
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
     {"beta1", "optimizer.betas"},
@@ -77,6 +77,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 61> kOtherNa
     {"run_cap", "search.max_trials"},
     {"early_terminate", "search.asha"},
     {"max_iter", "train.max_steps"},
+    {"program", "command"},
     // Optuna
     {"n_trials", "search.max_trials"},
     {"n_jobs", "search.max_concurrent"},
@@ -92,8 +93,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 61> kOtherNa
     {"grace_period", "search.asha.rungs"},
     {"max_t", "train.max_steps"},
     {"max_failures", "retries.max"},
+    {"runtime_env", "resources.env"},
+    {"working_dir", "workdir"},
+    {"env_vars", "resources.env"},
+    {"resources_per_trial", "resources"},
+    {"stopper", "stop"},
     // Determined
     {"searcher", "search"},
+    {"entrypoint", "command"},
+    {"environment_variables", "resources.env"},
+    {"context", "code"},
     {"divisor", "search.asha.eta"},
     {"max_rungs", "search.asha.rungs"},
     {"num_rungs", "search.asha.rungs"},
@@ -101,6 +110,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 61> kOtherNa
     {"hyperparameters", "parameters"},
     {"bracket_rungs", "search.asha.brackets"},
     {"num_brackets", "search.asha.brackets"},
+    // Of programs, wherever they come from
+    {"env", "resources.env"},
+    {"script", "command"},
+    {"args", "command"},
+    {"cmd", "command"},
+    {"cwd", "workdir"},
     {"early_stopping", "stop.patience"},
     {"early_stopping_patience", "stop.patience"},
 }};

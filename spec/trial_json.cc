@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "spec/internal.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -10,22 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
-  if (field.type == FieldType::kLabels) {
-    ordered_json labels = ordered_json::array();
-    for (const v1::Label& label : GetLabels(spec, field.path)) {
-      labels.push_back({{"key", label.key()}, {"value", label.value()}});
-    }
-    return labels;
-  }
-  const v1::Value value = GetField(spec, field.path);
-  const bool time = field.type == FieldType::kEvery || field.type == FieldType::kDuration;
-  if (time && value.has_text()) {
-    const double seconds = internal::DurationSeconds(value.text()).value_or(0);
-    return field.type == FieldType::kEvery ? ordered_json{{"seconds", seconds}}
-                                           : ordered_json(seconds);
-  }
-  if (field.type == FieldType::kEvery) return {{"steps", value.integer()}};
+ordered_json JsonOf(const v1::Value& value) {
   switch (value.kind_case()) {
     case v1::Value::kInteger:
       return value.integer();
@@ -43,15 +29,38 @@ ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
   return nullptr;
 }
 
+ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
+  if (field.type == FieldType::kTexts) {
+    return std::vector<std::string>(spec.command().begin(), spec.command().end());
+  }
+  if (field.type == FieldType::kLabels) {
+    ordered_json labels = ordered_json::array();
+    for (const v1::Label& label : GetLabels(spec, field.path)) {
+      labels.push_back({{"key", label.key()}, {"value", label.value()}});
+    }
+    return labels;
+  }
+  const v1::Value value = GetField(spec, field.path);
+  const bool time = field.type == FieldType::kEvery || field.type == FieldType::kDuration;
+  if (time && value.has_text()) {
+    const double seconds = internal::DurationSeconds(value.text()).value_or(0);
+    return field.type == FieldType::kEvery ? ordered_json{{"seconds", seconds}}
+                                           : ordered_json(seconds);
+  }
+  if (field.type == FieldType::kEvery) return {{"steps", value.integer()}};
+  return JsonOf(value);
+}
+
 }  // namespace
 
 std::string ToJson(const v1::Spec& spec) {
   ordered_json whole;
   for (const Field& field : FieldTable()) {
-    if (field.placing) continue;
+    if (field.placing || !Concerns(spec, field)) continue;
     const auto [section, name] = JsonPlaceOf(field);
     (section.empty() ? whole : whole[section])[name] = JsonOf(field, spec);
   }
+  for (const v1::Assignment& one : spec.values()) whole["values"][one.path()] = JsonOf(one.value());
   return whole.dump(2) + "\n";
 }
 

@@ -176,10 +176,33 @@ void CheckStop(const v1::Spec& trial, std::vector<Violation>& out) {
   if (trial.stop().median().after() > 0) refuse("stop.median.after");
 }
 
+void CheckWorkdir(const v1::Spec& trial, std::vector<Violation>& out) {
+  const std::string& folder = trial.workdir();
+  if (folder.empty()) return;
+  if (folder[0] != '/' && trial.code().empty()) {
+    out.push_back({"workdir",
+                   {"workdir"},
+                   absl::StrCat("workdir ", Quote(folder),
+                                " is relative, and there is no code whose folder it could be in"),
+                   "write it absolute, or set code"});
+  }
+  const std::string within = absl::StrCat("/", folder, "/");
+  if (within.find("/../") != std::string::npos) {
+    out.push_back({"workdir_above",
+                   {"workdir"},
+                   absl::StrCat("workdir ", Quote(folder), " has '..'"),
+                   "name a folder in that of its code, or an absolute one"});
+  }
+}
+
 }  // namespace
 
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   std::vector<Violation> out;
+  if (IsProgram(trial)) {
+    CheckWorkdir(trial, out);
+    return out;
+  }
   CheckShape(trial.model(), out);
   CheckInitFrom(trial.model(), out);
   CheckSequence(trial, out);

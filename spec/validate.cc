@@ -34,7 +34,7 @@ constexpr std::array<const char*, 11> kEnvNamesFiles{"PLUGIN",   "INJECTION", "L
 
 class Validator {
  public:
-  explicit Validator(const v1::ExperimentSpec& spec) : spec_(spec) {
+  explicit Validator(const v1::ExperimentSpec& spec) : spec_(spec), fields_(spec) {
     for (const v1::Parameter& parameter : spec.parameters()) swept_.insert(parameter.path());
     explicit_.insert(spec.explicit_paths().begin(), spec.explicit_paths().end());
   }
@@ -49,6 +49,7 @@ class Validator {
     }
     CheckExperimentFields();
     internal::CheckSearch(spec_, issues_);
+    internal::CheckProgram(spec_, issues_);
     CheckLabels("labels", spec_.labels());
     CheckEnv();
     CheckLabels("resources.labels", spec_.base().resources().labels());
@@ -124,6 +125,7 @@ class Validator {
   void CheckEnv() {
     const auto& env = spec_.base().resources().env();
     CheckLabels("resources.env", env);
+    if (IsProgram(spec_)) return;  // CheckProgram has its rules
     for (const v1::Label& label : env) {
       const std::string& name = label.key();
       const auto begins = [&](const char* prefix) { return absl::StartsWith(name, prefix); };
@@ -182,7 +184,7 @@ class Validator {
     }
     for (const Field& field : FieldTable()) {
       const bool set = explicit_.contains(field.path);
-      if (swept_.contains(field.path)) {
+      if (swept_.contains(field.path) && Concerns(spec_, field)) {
         if (set) {
           Add(field.path, "conflict",
               absl::StrCat(field.path, " is set, and swept under parameters"),
@@ -190,7 +192,7 @@ class Validator {
         }
         continue;
       }
-      if (field.type == FieldType::kLabels) continue;
+      if (!HoldsValue(field) || !Concerns(spec_, field)) continue;
       if (field.default_kind == DefaultKind::kDependent && !set) continue;
       const v1::Value value = GetField(spec_.base(), field.path);
       if (field.default_kind == DefaultKind::kRequired && value.text().empty()) {
@@ -228,10 +230,11 @@ class Validator {
                        limits::kParameters, " are allowed"));
       return;
     }
+    internal::CheckOwnParameters(spec_, issues_);
     std::set<std::string> seen;
     for (const v1::Parameter& parameter : spec_.parameters()) {
       const std::string where = absl::StrCat("parameters.", parameter.path());
-      const Field* field = FindField(parameter.path());
+      const Field* field = fields_.Find(parameter.path());
       if (field == nullptr) {
         Unknown(where, parameter.path());
         continue;
@@ -245,6 +248,8 @@ class Validator {
             "move it out of parameters");
         continue;
       }
+      const auto& mixed = fields_.mixed();
+      if (std::find(mixed.begin(), mixed.end(), parameter.path()) != mixed.end()) continue;
       CheckParameterValues(*field, parameter, where);
     }
   }
@@ -280,7 +285,7 @@ class Validator {
     }
     std::map<std::string, std::set<std::string>> values;
     for (const v1::Parameter& parameter : spec_.parameters()) {
-      const Field* field = FindField(parameter.path());
+      const Field* field = fields_.Find(parameter.path());
       for (int i = 0; field != nullptr && i < parameter.values_size(); ++i) {
         const ReadValue read = Canonical(*field, parameter.values(i));
         if (read.value) values[parameter.path()].insert(ValueText(*read.value));
@@ -325,7 +330,7 @@ class Validator {
           near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
       return;
     }
-    ReadValue read = Canonical(*FindField(where.path()), where.value());
+    ReadValue read = Canonical(*fields_.Find(where.path()), where.value());
     if (!read.value) {
       read.issue.path = at;
       Add(std::move(read.issue));
@@ -338,7 +343,7 @@ class Validator {
 
   void CheckExcludedOfRange(const std::string& at, const v1::Assignment& where,
                             const v1::Parameter& parameter) {
-    const Field* field = FindField(where.path());
+    const Field* field = fields_.Find(where.path());
     if (field == nullptr || !CheckRange(*field, parameter.range()).empty()) return;
     const Space space{{DimensionOf(*field, parameter.range())}};
     ReadValue read = Canonical(*field, where.value());
@@ -423,6 +428,7 @@ class Validator {
   }
 
   const v1::ExperimentSpec& spec_;
+  const ParameterFields fields_;
   std::set<std::string> swept_;
   std::set<std::string> explicit_;
   std::vector<Issue> issues_;

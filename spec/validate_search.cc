@@ -77,6 +77,21 @@ void CheckMaxTrials(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) 
 
 void CheckMetric(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   const std::string& metric = spec.search().metric();
+  if (IsProgram(spec)) {
+    if (!GoalOf(spec.search()).empty()) return;
+    issues.push_back(
+        {"search.goal", "missing",
+         absl::StrCat("search.goal is missing; whether more ", metric, " is better is not known"),
+         "add goal: maximize or goal: minimize"});
+    return;
+  }
+  Field ours = *FindExperimentField("search.metric");
+  ours.open = false;
+  v1::Value named;
+  named.set_text(metric);
+  ReadValue read = Canonical(ours, named);
+  // What is no name at all was said by itself.
+  if (!read.value && IsName(metric, NameOf::kMetric)) issues.push_back(std::move(read.issue));
   if (!absl::StartsWith(metric, "hellaswag_acc")) return;
   if (!spec.base().eval().hellaswag().empty() || IsSwept(spec, "eval.hellaswag")) return;
   issues.push_back(
@@ -124,8 +139,9 @@ void CheckProbabilities(const v1::ExperimentSpec& spec, const v1::Parameter& par
 }
 
 // What is wrong with a value of a parameter that is a range; "": nothing.
-std::string OutsideText(const v1::Parameter& parameter, const v1::Value& value) {
-  const Space space{{DimensionOf(*FindField(parameter.path()), parameter.range())}};
+std::string OutsideText(const Field& field, const v1::Parameter& parameter,
+                        const v1::Value& value) {
+  const Space space{{DimensionOf(field, parameter.range())}};
   v1::Assignment one;
   one.set_path(parameter.path());
   *one.mutable_value() = value;
@@ -140,7 +156,7 @@ std::string OutsideText(const v1::Parameter& parameter, const v1::Value& value) 
 class Inclusions {
  public:
   Inclusions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
-      : spec_(spec), issues_(issues), admission_(spec) {}
+      : spec_(spec), fields_(spec), issues_(issues), admission_(spec) {}
 
   void Check() {
     if (spec_.include_size() > limits::kInclusions) {
@@ -193,7 +209,8 @@ class Inclusions {
           near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
       return;
     }
-    ReadValue read = Canonical(*FindField(one.path()), one.value());
+    const Field& field = *fields_.Find(one.path());
+    ReadValue read = Canonical(field, one.value());
     if (!read.value) {
       read.issue.path = at;
       issues_.push_back(std::move(read.issue));
@@ -202,7 +219,7 @@ class Inclusions {
     if (SamplerOf(spec_) == Sampler::kGrid) return;
     std::string outside;
     if (parameter->has_range()) {
-      outside = OutsideText(*parameter, *read.value);
+      outside = OutsideText(field, *parameter, *read.value);
     } else if (!PlacesIn(*parameter).contains(ValueText(*read.value))) {
       outside = absl::StrCat(" ", ValueText(*read.value), " is not among its values");
     }
@@ -248,7 +265,7 @@ class Inclusions {
   const Places& PlacesIn(const v1::Parameter& parameter) {
     const auto known = places_.find(parameter.path());
     if (known != places_.end()) return known->second;
-    return places_.emplace(parameter.path(), PlacesOf(parameter)).first->second;
+    return places_.emplace(parameter.path(), PlacesOf(parameter, fields_)).first->second;
   }
 
   // One walk for all entries. A grid of more trials than are allowed is refused whatever it
@@ -264,6 +281,7 @@ class Inclusions {
   }
 
   const v1::ExperimentSpec& spec_;
+  const ParameterFields fields_;
   std::vector<Issue>& issues_;
   const Admission admission_;
   std::string entry_;

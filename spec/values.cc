@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "spec/internal.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -192,7 +193,9 @@ ReadValue ReadChoice(const Field& field, std::string_view text) {
     return std::find(words.begin(), words.end(), text) != words.end();
   };
   if (has(field.choices)) return OfText(std::string(text));
-  const std::string known = absl::StrJoin(field.choices, ", ");
+  if (field.open && IsName(text, NameOf::kMetric)) return OfText(std::string(text));
+  std::string known = absl::StrJoin(field.choices, ", ");
+  if (field.open) known += ", or of a program a name that it reports";
   if (has(field.later)) {
     return Wrong(field, "not_available",
                  absl::StrCat(field.path, " ", Quote(text), " is not yet available"),
@@ -295,8 +298,12 @@ ReadValue ReadPlainText(const Field& field, std::string_view text) {
   if (text.empty()) {
     return Wrong(field, "empty", absl::StrCat(field.path, " is empty"), "write some text");
   }
-  const size_t limit = field.path == "name" ? limits::kNameBytes : limits::kTextBytes;
-  const auto lines = field.path == "description" ? internal::Lines::kMany : internal::Lines::kOne;
+  const bool run = field.path == "run";
+  const size_t limit = field.path == "name" ? limits::kNameBytes
+                       : run                ? limits::kCommandBytes
+                                            : limits::kTextBytes;
+  const auto lines =
+      run || field.path == "description" ? internal::Lines::kMany : internal::Lines::kOne;
   if (std::string problem = internal::TextProblem(text, limit, lines); !problem.empty()) {
     return Wrong(field, "bad_text", absl::StrCat(field.path, " ", problem));
   }
@@ -342,6 +349,7 @@ ReadValue ReadText(const Field& field, std::string_view text, Quoting quoting) {
     case FieldType::kDuration:
       return ReadDuration(field, text);
     case FieldType::kLabels:
+    case FieldType::kTexts:
       return WrongType(field, text);
   }
   return WrongType(field, text);

@@ -66,6 +66,7 @@ void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Viola
 
 std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) {
   std::vector<Violation> out;
+  if (IsProgram(trial)) return out;  // what it does is its own affair
   QuestionRate(trial, out);
   QuestionVocabulary(trial, out);
   QuestionData(trial, out);
@@ -80,7 +81,7 @@ std::vector<Issue> Warnings(const v1::ExperimentSpec& spec) {
   const v1::Search& search = spec.search();
   v1::Search unsaid = search;
   unsaid.clear_goal();
-  if (const std::string goal = GoalOf(search); goal != GoalOf(unsaid)) {
+  if (const std::string goal = GoalOf(search); !GoalOf(unsaid).empty() && goal != GoalOf(unsaid)) {
     issues.push_back({"search.goal", "unlikely",
                       absl::StrCat("search.goal ", goal, " takes the trial with the ",
                                    goal == "maximize" ? "highest " : "lowest ", search.metric(),

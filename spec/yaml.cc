@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/text.h"
+#include "spec/internal.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -16,7 +18,18 @@ namespace {
 
 std::string Text(const std::string& text) { return IsPlainYaml(text) ? text : QuotedYaml(text); }
 
+// So that it reads back as a number where nothing but its look says so: "1.0".
+std::string Pointed(double number) {
+  std::string text = NumberText(number);
+  if (text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
 std::string Written(const Field& field, const v1::Value& value) {
+  const bool own = field.use == Use::kProgram && FindField(field.path) == nullptr;
+  if (own && field.type == FieldType::kNumber) {
+    return Pointed(value.has_integer() ? static_cast<double>(value.integer()) : value.number());
+  }
   const bool text = field.type == FieldType::kText || field.type == FieldType::kChoice;
   return text ? Text(value.text()) : ValueText(value);
 }
@@ -63,13 +76,15 @@ std::string Numbers(const google::protobuf::RepeatedField<double>& numbers) {
 }
 
 // What stands behind "optimizer.lr: ".
-std::string Varied(const v1::Parameter& parameter) {
-  const Field* field = FindField(parameter.path());
+std::string Varied(const v1::Parameter& parameter, const ParameterFields& fields) {
+  const Field* field = fields.Find(parameter.path());
   if (parameter.has_range()) {
     const v1::Range& range = parameter.range();
     const bool integer = field != nullptr && field->type == FieldType::kInteger;
-    const auto text = [integer](double number) {
-      return integer ? absl::StrCat(static_cast<int64_t>(number)) : NumberText(number);
+    const bool own = field != nullptr && FindField(parameter.path()) != field;
+    const auto text = [integer, own](double number) {
+      if (integer) return absl::StrCat(static_cast<int64_t>(number));
+      return own ? Pointed(number) : NumberText(number);
     };
     std::string out = absl::StrCat("{min: ", text(range.min()), ", max: ", text(range.max()));
     if (!range.scale().empty()) absl::StrAppend(&out, ", scale: ", range.scale());
@@ -87,10 +102,10 @@ std::string Varied(const v1::Parameter& parameter) {
 }
 
 template <typename Assignments>
-std::string Combination(const Assignments& assignments) {
+std::string Combination(const Assignments& assignments, const ParameterFields& fields) {
   std::vector<std::string> parts;
   for (const v1::Assignment& one : assignments) {
-    const Field* field = FindField(one.path());
+    const Field* field = fields.Find(one.path());
     parts.push_back(absl::StrCat(
         one.path(), ": ",
         field == nullptr ? Text(ValueText(one.value())) : Written(*field, one.value())));
@@ -99,24 +114,30 @@ std::string Combination(const Assignments& assignments) {
 }
 
 std::string Parameters(const v1::ExperimentSpec& spec) {
+  const ParameterFields fields(spec);
   std::string out;
   if (!spec.seeds().empty()) {
     absl::StrAppend(&out, "seeds: [", absl::StrJoin(spec.seeds(), ", "), "]\n");
   }
   if (spec.parameters_size() > 0) out += "parameters:\n";
   for (const v1::Parameter& parameter : spec.parameters()) {
-    absl::StrAppend(&out, "  ", parameter.path(), ": ", Varied(parameter), "\n");
+    absl::StrAppend(&out, "  ", parameter.path(), ": ", Varied(parameter, fields), "\n");
   }
   if (spec.include_size() > 0) out += "include:\n";
-  for (const v1::Inclusion& included : spec.include()) out += Combination(included.values());
+  for (const v1::Inclusion& included : spec.include()) {
+    out += Combination(included.values(), fields);
+  }
   if (spec.exclude_size() > 0) out += "exclude:\n";
-  for (const v1::Exclusion& exclusion : spec.exclude()) out += Combination(exclusion.where());
+  for (const v1::Exclusion& exclusion : spec.exclude()) {
+    out += Combination(exclusion.where(), fields);
+  }
   return out;
 }
 
 // A text that need not be given, and is not.
 bool IsUnset(const Field& field, const v1::Value& value) {
-  return field.default_kind == DefaultKind::kNone && value.has_text() && value.text().empty();
+  const bool optional = field.default_kind == DefaultKind::kNone || field.use == Use::kProgram;
+  return optional && value.has_text() && value.text().empty();
 }
 
 // Whether a field of the base is printed; see the invariant at the top.
@@ -133,12 +154,19 @@ bool Printed(const v1::ExperimentSpec& spec, const Field& field, const std::set<
   if (field.path == "train.global_batch_tokens") {
     return spec.base().train().global_batch_tokens() > 0;
   }
+  if (field.path == "steps") return spec.base().steps() > 0;
   if (field.path == "train.max_steps") return spec.base().train().max_steps() > 0;
   if (field.path == "train.max_tokens") return spec.base().train().max_tokens() > 0;
   return true;
 }
 
 }  // namespace
+
+std::string internal::CommandYaml(const v1::Spec& spec) {
+  std::vector<std::string> words;
+  for (const std::string& word : spec.command()) words.push_back(Text(word));
+  return absl::StrCat("[", absl::StrJoin(words, ", "), "]");
+}
 
 std::string ToYaml(const v1::ExperimentSpec& spec) {
   std::set<std::string> swept;
@@ -158,9 +186,14 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
   }
   writer.Raw(Parameters(spec));
   for (const Field& field : FieldTable()) {
+    if (!Concerns(spec, field)) continue;
     if (field.type == FieldType::kLabels) {
       const auto& labels = GetLabels(spec.base(), field.path);
       if (!labels.empty()) writer.Line(field.path, Map(labels));
+    } else if (field.type == FieldType::kTexts) {
+      if (!spec.base().command().empty()) {
+        writer.Line(field.path, internal::CommandYaml(spec.base()));
+      }
     } else if (Printed(spec, field, swept, set)) {
       writer.Line(field.path, Written(field, GetField(spec.base(), field.path)));
     }
@@ -171,12 +204,21 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
 std::string ToYaml(const v1::Spec& spec) {
   Writer writer;
   for (const Field& field : FieldTable()) {
-    if (field.type == FieldType::kLabels) {
+    if (!Concerns(spec, field)) continue;
+    if (field.type == FieldType::kTexts) {
+      if (!spec.command().empty()) writer.Line(field.path, internal::CommandYaml(spec));
+    } else if (field.type == FieldType::kLabels) {
       const auto& labels = GetLabels(spec, field.path);
       if (!labels.empty()) writer.Line(field.path, Map(labels));
     } else if (const v1::Value value = GetField(spec, field.path); !IsUnset(field, value)) {
       writer.Line(field.path, Written(field, value));
     }
+  }
+  if (!spec.values().empty()) writer.Raw("values:\n");
+  for (const v1::Assignment& one : spec.values()) {
+    const bool text = one.value().has_text();
+    writer.Raw(absl::StrCat("  ", one.path(), ": ",
+                            text ? Text(one.value().text()) : ValueText(one.value()), "\n"));
   }
   return writer.Take();
 }

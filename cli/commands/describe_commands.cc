@@ -12,6 +12,7 @@
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "common/status.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::cli {
@@ -65,6 +66,12 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
                           {absl::StrCat(trial.seed())}});
   }
   return table;
+}
+
+// The command as the file has it; "" of what dtrain trains itself.
+std::string RunsText(const v1::Spec& base) {
+  return base.run().empty() && !base.command().empty() ? spec::FieldText(base, "command")
+                                                       : base.run();
 }
 
 void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
@@ -139,6 +146,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
              {absl::StrCat(FormatLocalTime(experiment.submitted_wall_ms()),
                            by.empty() ? "" : absl::StrCat(" by ", by))});
   AppendFact(lines, "ended", {FormatLocalTime(experiment.ended_wall_ms())});
+  AppendFact(lines, "runs", {Printable(RunsText(found.spec().base()))});
   AppendFact(lines, "seed", {absl::StrCat(found.spec().base().seed())});
   AppendSearch(lines, found.spec());
   if (experiment.best_trial() != 0) {
@@ -298,6 +306,7 @@ std::string DifferingComment(const v1::ExperimentSpec& filled) {
   for (const spec::Field& field : spec::FieldTable()) {
     const bool swept = std::any_of(filled.parameters().begin(), filled.parameters().end(),
                                    [&](const auto& one) { return one.path() == field.path; });
+    if (!spec::Concerns(filled, field)) continue;
     if (field.default_kind == spec::DefaultKind::kDependent && !swept &&
         !spec::IsExplicit(filled, field.path)) {
       paths.push_back(field.path);
@@ -320,15 +329,33 @@ std::string ExperimentFiles(const v1::GetExperimentResponse& found) {
       DifferingComment(filled), EndedLine(spec::ToYaml(filled)));
 }
 
+// A program's parameters as constants: its command names them.
+void FixParameters(const std::vector<v1::Assignment>& assignments, v1::ExperimentSpec& alone) {
+  for (const v1::Assignment& one : assignments) {
+    if (one.path() == "seed") {
+      alone.mutable_base()->set_seed(one.value().integer());
+      if (!spec::IsExplicit(alone, "seed")) alone.add_explicit_paths("seed");
+      continue;
+    }
+    v1::Parameter& parameter = *alone.add_parameters();
+    parameter.set_path(one.path());
+    *parameter.add_values() = one.value();
+  }
+}
+
 // A file that would run this one trial alone.
 absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
                                       const v1::TrialSummary& trial) {
   v1::ExperimentSpec alone = found.spec();
   const std::vector<v1::Assignment> assignments(trial.assignments().begin(),
                                                 trial.assignments().end());
-  DT_ASSIGN_OR_RETURN(*alone.mutable_base(), spec::ResolveTrial(found.spec(), assignments));
-  for (const v1::Assignment& one : assignments) alone.add_explicit_paths(one.path());
   alone.clear_parameters();
+  if (spec::IsProgram(found.spec())) {
+    FixParameters(assignments, alone);
+  } else {
+    DT_ASSIGN_OR_RETURN(*alone.mutable_base(), spec::ResolveTrial(found.spec(), assignments));
+    for (const v1::Assignment& one : assignments) alone.add_explicit_paths(one.path());
+  }
   alone.clear_include();
   alone.clear_exclude();
   alone.clear_seeds();

@@ -29,10 +29,6 @@ class Reader {
     out_ = spec::DefaultExperiment();
     out_.set_version(0);
     if (tree.readable) ReadRoot(tree.root);
-    // In the order of the table, whatever the file's: equal files give equal specifications.
-    for (const Field& field : spec::FieldTable()) {
-      if (set_.contains(field.path)) out_.add_explicit_paths(field.path);
-    }
     // Only a tree that was read whole can miss something.
     if (tree.readable && tree.root.kind == Kind::kMap) AddIssues();
   }
@@ -65,22 +61,35 @@ class Reader {
       return;
     }
     const YamlNode* parameters = nullptr;
+    const YamlNode* include = nullptr;
+    const YamlNode* exclude = nullptr;
     for (const YamlEntry& entry : root.entries) {
       reading_.Place(entry.key, entry.mark);
       if (entry.key == "parameters") {
         parameters = &entry.value;
       } else if (entry.key == "exclude") {
-        ReadExclusions(entry.value, reading_, out_);
+        exclude = &entry.value;
       } else if (entry.key == "include") {
-        ReadInclusions(entry.value, reading_, out_);
+        include = &entry.value;
       } else if (entry.key == "seeds") {
         ReadSeeds(entry.value, reading_, out_);
       } else {
         ReadEntry("", entry);
       }
     }
-    // Last: what a range comes to depends on the method.
+    ListExplicit();
+    // Last: what a range comes to depends on the method, what a name is on whether the file runs a
+    // program, and what a combination holds on the parameters.
     if (parameters != nullptr) ReadParameters(*parameters, reading_, out_);
+    if (exclude != nullptr) ReadExclusions(*exclude, reading_, out_);
+    if (include != nullptr) ReadInclusions(*include, reading_, out_);
+  }
+
+  // In the order of the table, whatever the file's: equal files give equal specifications.
+  void ListExplicit() {
+    for (const Field& field : spec::FieldTable()) {
+      if (set_.contains(field.path)) out_.add_explicit_paths(field.path);
+    }
   }
 
   // A field, a section, or a mistake.
@@ -131,7 +140,9 @@ class Reader {
 
   void ReadField(const Field& field, const YamlNode& node) {
     set_.insert(field.path);
-    if (field.type == FieldType::kLabels) {
+    if (field.type == FieldType::kTexts) {
+      ReadTexts(node, field.path, *out_.mutable_base()->mutable_command());
+    } else if (field.type == FieldType::kLabels) {
       ReadLabels(node, field.path, spec::MutableLabels(*out_.mutable_base(), field.path));
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
       SetChecked(spec::SetField(*out_.mutable_base(), field.path, *value), node, field.path);
@@ -147,6 +158,27 @@ class Reader {
   void SetChecked(const absl::Status& status, const YamlNode& node, const std::string& path) {
     if (status.ok()) return;
     reading_.Refuse(node.mark, path, {path, "wrong_type", std::string(status.message()), ""});
+  }
+
+  template <typename Texts>
+  void ReadTexts(const YamlNode& node, const std::string& path, Texts& texts) {
+    if (node.kind != Kind::kSequence) {
+      const bool text = node.kind == Kind::kScalar && path == "command";
+      reading_.RefuseKind(
+          node, path, "a list of texts",
+          text ? "write each word apart, or write run for a text of the shell" : "");
+      return;
+    }
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const std::string at = IndexedPath(path, i);
+      reading_.Place(at, node.items[i].mark);
+      if (node.items[i].kind == Kind::kMap && !node.items[i].entries.empty()) {
+        reading_.RefuseKind(node.items[i], at, "text", "write words with braces in quotes");
+      } else if (node.items[i].kind != Kind::kScalar) {
+        reading_.RefuseKind(node.items[i], at, "text");
+      }
+      *texts.Add() = node.items[i].text;
+    }
   }
 
   template <typename Labels>

@@ -29,10 +29,27 @@ std::vector<std::string> Keys(const std::string& path) {
   return absl::StrSplit(path, '.');
 }
 
-bool Split(const std::string& text, Argument& out) {
+YamlEntry* Find(YamlNode& map, const std::string& key) {
+  const auto found = std::find_if(map.entries.begin(), map.entries.end(),
+                                  [&](const YamlEntry& entry) { return entry.key == key; });
+  return found == map.entries.end() ? nullptr : &*found;
+}
+
+// A parameter of a program may be named as the file does: lr=0.1 for parameters.lr=0.1.
+std::vector<std::string> KeysIn(YamlNode& root, const std::string& path) {
+  YamlEntry* parameters = Find(root, "parameters");
+  const bool program = Find(root, "command") != nullptr || Find(root, "run") != nullptr;
+  if (program && parameters != nullptr && Find(root, path) == nullptr &&
+      Find(parameters->value, path) != nullptr) {
+    return {"parameters", path};
+  }
+  return Keys(path);
+}
+
+bool Split(const std::string& text, YamlNode& root, Argument& out) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) return false;
-  out.path = Keys(text.substr(0, equals));
+  out.path = KeysIn(root, text.substr(0, equals));
   out.value = text.substr(equals + 1);
   return std::none_of(out.path.begin(), out.path.end(),
                       [](const std::string& key) { return key.empty(); });
@@ -72,12 +89,6 @@ YamlNode ValueNode(const std::string& value, int source, std::vector<YamlProblem
   return node;
 }
 
-YamlEntry* Find(YamlNode& map, const std::string& key) {
-  const auto found = std::find_if(map.entries.begin(), map.entries.end(),
-                                  [&](const YamlEntry& entry) { return entry.key == key; });
-  return found == map.entries.end() ? nullptr : &*found;
-}
-
 std::string LineIndent(std::string_view text, size_t offset) {
   const size_t newline = text.substr(0, offset).rfind('\n');
   const size_t start = newline == std::string_view::npos ? 0 : newline + 1;
@@ -97,9 +108,11 @@ std::string NewEntry(const std::vector<std::string>& keys, size_t from, const st
 }
 
 // One value written into the text; the text as it was when its layout is not known here.
-std::string Splice(const std::string& text, const Argument& argument) {
+std::string Splice(const std::string& text, const std::string& assignment) {
   YamlTree tree = ParseYaml(text);
   if (!tree.readable || tree.root.kind != Kind::kMap || tree.root.entries.empty()) return text;
+  Argument argument;
+  if (!Split(assignment, tree.root, argument)) return text;
   YamlNode printed;
   printed.kind = Kind::kScalar;
   printed.text = argument.value;
@@ -147,7 +160,7 @@ void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
   Mark mark;
   mark.source = source;
   Argument argument;
-  if (!Split(text, argument)) {
+  if (!Split(text, tree.root, argument)) {
     tree.problems.push_back({mark, "", "syntax", "--set needs a field and a value",
                              "for example: --set train.batch_size=16"});
     return;
@@ -177,10 +190,7 @@ void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
 
 std::string SpliceOverrides(std::string_view text, const std::vector<std::string>& arguments) {
   std::string out(text);
-  for (const std::string& one : arguments) {
-    Argument argument;
-    if (Split(one, argument)) out = Splice(out, argument);
-  }
+  for (const std::string& one : arguments) out = Splice(out, one);
   return out;
 }
 

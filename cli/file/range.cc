@@ -54,7 +54,8 @@ spec::Field StepField(const spec::Field& field, std::string path) {
   const bool integer = field.type == spec::FieldType::kInteger;
   step.min = integer ? 1 : 0;
   step.min_exclusive = !integer;
-  step.max = field.max - field.min;
+  const bool bounded = field.max != field.min && field.max != spec::kWholeMax;
+  step.max = bounded ? field.max - field.min : spec::kWholeMax;
   step.max_exclusive = false;
   return step;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/file/range.h"
 #include "common/limits.h"
+#include "spec/program.h"
 #include "spec/search.h"
 
 namespace dt::cli {
@@ -43,17 +44,20 @@ enum class Ranges { kKept, kCut, kUnknown };
 
 class ParameterReader {
  public:
+  // `constants`: a single value is a parameter too, of one value.
   ParameterReader(const Field& field, const YamlNode& node, Reading& reading, Ranges ranges,
-                  v1::Parameter& out)
+                  bool constants, v1::Parameter& out)
       : field_(field),
         node_(node),
         reading_(reading),
         ranges_(ranges),
+        constants_(constants),
         out_(out),
         path_(ChildPath("parameters", field.path)) {}
 
   void Read() {
     if (node_.kind == Kind::kSequence) return ReadValues(node_);
+    if (node_.kind == Kind::kScalar && constants_) return ReadOne(node_, IndexedPath(path_, 0));
     if (node_.kind != Kind::kMap) {
       return reading_.RefuseKind(
           node_, path_, "a list of values",
@@ -259,22 +263,65 @@ class ParameterReader {
   const YamlNode& node_;
   Reading& reading_;
   const Ranges ranges_;
+  const bool constants_;
   v1::Parameter& out_;
   const std::string path_;
   std::map<std::string, const YamlEntry*> words_;
   int64_t count_ = 0;
 };
 
+// The type that the values of a program's own parameter have in common; nullopt: it is refused.
+std::optional<FieldType> OwnType(const YamlNode& node, const std::string& path, Reading& reading) {
+  std::vector<const YamlNode*> values;
+  const auto add = [&values](const YamlNode& list) {
+    for (const YamlNode& item : list.items) values.push_back(&item);
+  };
+  if (node.kind == Kind::kScalar) values.push_back(&node);
+  add(node);
+  for (const YamlEntry& entry : node.entries) {
+    const bool bound = entry.key == "min" || entry.key == "max" || entry.key == "step";
+    if (entry.key == "values") add(entry.value);
+    if (entry.key == "value" || bound) values.push_back(&entry.value);
+  }
+  std::vector<FieldType> types;
+  for (const YamlNode* value : values) {
+    const bool list = value->kind == Kind::kSequence;
+    types.push_back(list ? FieldType::kNumbers : spec::TypeOfText(value->text, value->quoting));
+  }
+  const std::optional<FieldType> common = spec::CommonType(types);
+  if (common || types.empty()) return common.value_or(FieldType::kText);
+  reading.Refuse(node.mark, path,
+                 {path, "wrong_type",
+                  absl::StrCat("'", path,
+                               "' mixes values of several types, such as texts and "
+                               "numbers"),
+                  "write all of them in quotes, as texts"});
+  return std::nullopt;
+}
+
+// A parameter of any name. A single value is a constant.
+void ReadOwn(const YamlEntry& entry, Reading& reading, Ranges ranges, v1::Parameter& parameter) {
+  const std::optional<FieldType> type =
+      OwnType(entry.value, ChildPath("parameters", entry.key), reading);
+  if (!type) return;
+  const Field field = spec::FieldNamed(entry.key, *type);
+  ParameterReader(field, entry.value, reading, ranges, true, parameter).Read();
+  // Whole numbers have steps: that tells such a range from a continuum with the same ends.
+  v1::Range* range = parameter.has_range() ? parameter.mutable_range() : nullptr;
+  if (range != nullptr && *type == FieldType::kInteger && range->step() == 0) range->set_step(1);
+}
+
 // {parameter: value, …} of the list's entry `i`; `add` makes place for one more.
 template <typename Add>
-void ReadCombination(const YamlNode& item, const std::string& entry, Reading& reading, Add add) {
+void ReadCombination(const YamlNode& item, const std::string& entry,
+                     const spec::ParameterFields& fields, Reading& reading, Add add) {
   if (item.kind != Kind::kMap) {
     reading.RefuseKind(item, entry, "a map of parameters to values");
     return;
   }
   for (const YamlEntry& where : item.entries) {
     const std::string path = ChildPath(entry, where.key);
-    const Field* field = spec::FindField(where.key);
+    const Field* field = fields.Find(where.key);
     const bool at_key = field == nullptr || where.value.kind == Kind::kNull;
     reading.Place(path, at_key ? where.mark : where.value.mark);
     v1::Assignment& assignment = *add();
@@ -298,15 +345,20 @@ void ReadParameters(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
   if (reading.Refused("search.method") || reading.Refused("search.sampler")) {
     ranges = Ranges::kUnknown;
   }
+  const bool program = spec::IsProgram(out);
   for (const YamlEntry& entry : node.entries) {
     const std::string path = ChildPath("parameters", entry.key);
     reading.Place(path, entry.mark);
     const Field* field = spec::FindField(entry.key);
     v1::Parameter& parameter = *out.add_parameters();
     parameter.set_path(entry.key);
+    if (program && (field == nullptr || !spec::Concerns(out, *field))) {
+      ReadOwn(entry, reading, ranges, parameter);
+      continue;
+    }
     // Validate names unknown fields and those that cannot be swept.
     if (field != nullptr && field->sweepable) {
-      ParameterReader(*field, entry.value, reading, ranges, parameter).Read();
+      ParameterReader(*field, entry.value, reading, ranges, program, parameter).Read();
     } else if (field == nullptr && entry.value.kind == Kind::kMap &&
                spec::FindField(absl::StrCat(
                    entry.key, ".",
@@ -325,11 +377,12 @@ void ReadExclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
                        "for example: exclude: [{train.batch_size: 32}]");
     return;
   }
+  const spec::ParameterFields fields(out);
   for (size_t i = 0; i < node.items.size(); ++i) {
     const std::string entry = IndexedPath("exclude", i);
     reading.Place(entry, node.items[i].mark);
     v1::Exclusion& exclusion = *out.add_exclude();
-    ReadCombination(node.items[i], entry, reading, [&] { return exclusion.add_where(); });
+    ReadCombination(node.items[i], entry, fields, reading, [&] { return exclusion.add_where(); });
   }
 }
 
@@ -339,11 +392,12 @@ void ReadInclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
                        "for example: include: [{optimizer.lr: 6.0e-4, train.batch_size: 16}]");
     return;
   }
+  const spec::ParameterFields fields(out);
   for (size_t i = 0; i < node.items.size(); ++i) {
     const std::string entry = IndexedPath("include", i);
     reading.Place(entry, node.items[i].mark);
     v1::Inclusion& inclusion = *out.add_include();
-    ReadCombination(node.items[i], entry, reading, [&] { return inclusion.add_values(); });
+    ReadCombination(node.items[i], entry, fields, reading, [&] { return inclusion.add_values(); });
   }
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {
@@ -41,6 +42,7 @@ v1::Spec ResolvedSpec(const Experiment& experiment, const Trial& trial) {
 }
 
 std::string TextOf(const spec::Field& field, const v1::Spec& resolved) {
+  if (!spec::Concerns(resolved, field)) return kNone;
   const std::string text = spec::FieldText(resolved, field.path);
   return text.empty() || text == "{}" ? kNone : text;
 }
@@ -121,8 +123,12 @@ std::vector<std::string> ResolvedTexts(const Experiment& experiment, const Trial
   const v1::Spec resolved = ResolvedSpec(experiment, trial);
   std::vector<std::string> texts;
   for (const std::string& path : paths) {
+    const auto own = std::find_if(resolved.values().begin(), resolved.values().end(),
+                                  [&](const v1::Assignment& one) { return one.path() == path; });
     const spec::Field* field = spec::FindField(path);
-    texts.push_back(field == nullptr ? kNone : TextOf(*field, resolved));
+    texts.push_back(own != resolved.values().end() ? spec::ValueText(own->value())
+                    : field == nullptr             ? kNone
+                                                   : TextOf(*field, resolved));
   }
   return texts;
 }

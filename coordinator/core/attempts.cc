@@ -19,6 +19,7 @@
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
@@ -338,7 +339,8 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   if (const std::string doubt = DoubtAbout(claimant, status); !doubt.empty()) {
     return NoteDoubt(turn, worker, attempt.id, doubt);
   }
-  const bool prepared = trial.target_steps > 0;  // else nothing says what its steps may be
+  // Else nothing says what its steps may be; a program says so itself, or nobody does.
+  const bool prepared = trial.target_steps > 0 || spec::IsProgram(attempt.spec);
   if (worker.rank == 0) {
     if (status.store_address() != attempt.store_address) {
       attempt.store_address = status.store_address();

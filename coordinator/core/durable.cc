@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
 
@@ -178,6 +179,8 @@ bool ComparesMeans(const Experiment& experiment) {
 
 void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,
                      Trial& trial) {
+  // A program may report other things between two values of its metric.
+  if (spec::IsProgram(experiment.spec.base()) && std::isnan(evaluation.metric)) return;
   const double cost = search::CostOf(GoalOf(experiment), evaluation.metric);
   if (!search::Count(trial.validated, evaluation.step, cost)) return;
   if (!ComparesMeans(experiment) || trial.means.size() >= limits::kEvaluationsPerTrial) return;
@@ -185,7 +188,7 @@ void CountValidation(const Experiment& experiment, const KnownEvaluation& evalua
 }
 
 double MetricIn(const v1::Evaluation& evaluation, std::string_view metric) {
-  if (metric == "val_loss") return evaluation.loss();
+  if (metric == "val_loss" && !std::isnan(evaluation.loss())) return evaluation.loss();
   if (metric == "loss" && evaluation.has_train_loss()) return evaluation.train_loss();
   if (metric == "hellaswag_acc" && evaluation.has_hellaswag_acc()) {
     return evaluation.hellaswag_acc();

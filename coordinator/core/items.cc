@@ -20,6 +20,7 @@
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/yielding.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
@@ -62,8 +63,13 @@ bool FindSender(Turn& turn, const std::string& token_bytes, Sender& sender) {
 Claimant ClaimantOf(const Turn& turn, const Sender& sender) {
   const auto& told = turn.state.live.told;
   const auto found = told.find(sender.recorded->token);
-  return {sender.id, *sender.trial, *sender.recorded, sender.worker.hello.storage_id(),
-          found == told.end() ? ToldSteps{} : found->second};
+  const Experiment& experiment = GetExperiment(turn.state.durable, sender.id.trial.experiment);
+  return {sender.id,
+          *sender.trial,
+          *sender.recorded,
+          sender.worker.hello.storage_id(),
+          found == told.end() ? ToldSteps{} : found->second,
+          spec::IsProgram(experiment.spec.base())};
 }
 
 void LeaveOut(Turn& turn, const Sender& sender, const std::string& doubt) {
@@ -89,7 +95,9 @@ void TakePrepared(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
   if (sender.rank != 0 || sender.live == nullptr || sender.live->Is<Leaving>()) return;
   if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
   const std::string doubt =
-      DoubtAbout(ClaimantOf(turn, sender), prepared, sender.live->spec.train().max_steps());
+      DoubtAbout(ClaimantOf(turn, sender), prepared,
+                 spec::IsProgram(sender.live->spec) ? sender.live->spec.steps()
+                                                    : sender.live->spec.train().max_steps());
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   v1::Record record;
   SetId(*record.mutable_attempt_prepared(), sender.id);

@@ -11,6 +11,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt {
@@ -46,7 +47,7 @@ std::vector<std::string> AllPaths() {
   const auto* spec = v1::Spec::descriptor();
   for (int i = 0; i < spec->field_count(); ++i) {
     const FieldDescriptor* section = spec->field(i);
-    if (section->message_type() == nullptr) {
+    if (section->message_type() == nullptr || section->is_repeated()) {
       paths.push_back(section->name());
       continue;
     }
@@ -130,6 +131,13 @@ void KeepDifferences(const v1::Spec& shared, const std::vector<SpecField>& field
   }
 }
 
+// What a program's trials differ in by their values alone, which each trial has: kept once more it
+// would be every command, thousands of times. How values get into a text never changes.
+bool HasValuesIn(std::string_view path) {
+  return path == "values" || path == "command" || path == "run" || path == "workdir" ||
+         path == "resources.env";
+}
+
 template <typename Paths>
 std::vector<SpecField> FindSpecFields(const Paths& paths) {
   std::vector<SpecField> fields;
@@ -144,7 +152,11 @@ absl::StatusOr<v1::Spec> Resolve(const v1::ExperimentSpec& spec, const v1::Expan
 }  // namespace
 
 absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
-  for (std::string& path : AllPaths()) *fact.add_resolved_paths() = std::move(path);
+  const bool program = spec::IsProgram(fact.spec());
+  for (std::string& path : AllPaths()) {
+    const bool kept = !HasValuesIn(path) || (!program && path == "resources.env");
+    if (kept) *fact.add_resolved_paths() = std::move(path);
+  }
   *fact.mutable_resolved() = fact.spec().base();  // where its trials are still to come
   if (fact.trials().empty()) return absl::OkStatus();
   DT_ASSIGN_OR_RETURN(*fact.mutable_resolved(), Resolve(fact.spec(), fact.trials(0)));

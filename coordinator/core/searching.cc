@@ -16,6 +16,7 @@
 #include "coordinator/search/ladder.h"
 #include "coordinator/search/searcher.h"
 #include "coordinator/search/stopping.h"
+#include "spec/program.h"
 #include "spec/search.h"
 
 namespace dt {
@@ -108,6 +109,13 @@ bool Entered(const Trial& trial, int rung) {
   return false;
 }
 
+// A trainer validates at the very step of a rung; of a program the first report at it or beyond it
+// counts, since it reports when it likes.
+bool ReachesRung(const v1::Spec& spec, const search::RungStep& rung,
+                 const KnownEvaluation& evaluation) {
+  return spec::IsProgram(spec) ? evaluation.step >= rung.step : evaluation.step == rung.step;
+}
+
 // By the rules of `stop` and the rung at this step: the first that applies ends the trial.
 void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
@@ -119,12 +127,15 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
       .patience = spec.stop().patience() - (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
       .median_after = spec.stop().median().after()};
   if (rules.max_loss > 0) {
-    auto why = search::EndByLoss(rules, evaluation.step, evaluation.loss);
+    // What a program reports is judged by what its experiment compares.
+    const bool program = spec::IsProgram(spec);
+    auto why =
+        search::EndByLoss(rules, evaluation.step, program ? evaluation.metric : evaluation.loss);
     if (why.has_value()) return EndEarly(turn, id, *why);
   }
   if (Climbs(experiment)) {
     for (const search::RungStep& rung : RungsOf(experiment, id, trial.target_steps, spec)) {
-      if (rung.step != evaluation.step || Entered(trial, rung.rung)) continue;
+      if (!ReachesRung(spec, rung, evaluation) || Entered(trial, rung.rung)) continue;
       EnterRung(turn, id, rung, search::CostOf(GoalOf(experiment), evaluation.metric), "");
       if (!trial.rungs.back().goes_on) return;
     }
@@ -168,8 +179,12 @@ void OnEvaluation(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   const KnownEvaluation evaluation = trial.evaluations.back();
+  const bool program = spec::IsProgram(experiment.spec.base());
+  if (program && std::isnan(evaluation.metric)) return;  // a report without the metric
   // At its last step it finishes by itself.
-  if (evaluation.step < trial.target_steps) JudgeTrial(turn, id, evaluation);
+  const bool last =
+      program && trial.target_steps == 0 ? false : evaluation.step >= trial.target_steps;
+  if (!last) JudgeTrial(turn, id, evaluation);
   const v1::Search& search = experiment.spec.search();
   if (!search.has_target()) return;
   if (auto why = search::EndOfSearch(search.target(), {search.metric(), GoalOf(experiment)},

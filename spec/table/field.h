@@ -25,8 +25,13 @@ enum class FieldType {
   kNumbers,
   kEvery,
   kDuration,
-  kLabels
+  kLabels,
+  kTexts
 };
+
+// Whose trials a field means something to: those that dtrain trains itself, those that run a
+// program, or both.
+enum class Use { kAll, kTrainer, kProgram };
 
 // Where a field's value comes from when the file does not say.
 enum class DefaultKind {
@@ -53,6 +58,8 @@ struct Field {
   bool sweepable = true;  // may appear under `parameters`
   bool placing = false;   // says where trials run, and when: no part of a trainer's specification
   bool glob = false;      // of kText: a pattern of files, as corpus/glob.h understands it
+  bool open = false;      // of kChoice: a program may bring names of its own
+  Use use = Use::kAll;
 };
 
 // Every field of v1::Spec, ordered as the manual lists them.
@@ -76,6 +83,8 @@ struct JsonPlace {
 };
 JsonPlace JsonPlaceOf(const Field& field);
 
+// Whether the field holds one v1::Value: neither a map nor a list of texts.
+bool HoldsValue(const Field& field);
 // Whether a number is within the field's range.
 bool InRange(const Field& field, double number);
 // "from 1 to 8", "above 0 and at most 1000", "at least 0 and below 1"; "" without a range.

@@ -8,6 +8,10 @@
 
 namespace dt::spec {
 
+bool HoldsValue(const Field& field) {
+  return field.type != FieldType::kLabels && field.type != FieldType::kTexts;
+}
+
 bool InRange(const Field& field, double number) {
   if (field.min == 0 && field.max == 0) return true;
   if (field.min_exclusive ? number <= field.min : number < field.min) return false;
@@ -53,7 +57,9 @@ std::string RangeText(const Field& field) {
     return NumberText(bound);
   };
   if (field.min == field.max) return text(field.min);
-  if (field.max == kWholeMax) return absl::StrCat("at least ", text(field.min));
+  if (field.max == kWholeMax) {
+    return absl::StrCat(field.min_exclusive ? "above " : "at least ", text(field.min));
+  }
   if (!field.min_exclusive && !field.max_exclusive) {
     return absl::StrCat("from ", text(field.min), " to ", text(field.max));
   }
@@ -74,13 +80,16 @@ std::string TypeText(const Field& field) {
     case FieldType::kChoice:
       return absl::StrCat("one of: ", absl::StrJoin(field.choices, ", "));
     case FieldType::kNumbers:
-      return absl::StrCat("a list of ", field.count, " numbers");
+      return field.count > 0 ? absl::StrCat("a list of ", field.count, " numbers")
+                             : "a list of numbers";
     case FieldType::kEvery:
       return "a number of steps or a time such as 60s";
     case FieldType::kDuration:
       return "a time with its unit, such as 10s, 5m or 1h";
     case FieldType::kLabels:
       return "a map of names to text";
+    case FieldType::kTexts:
+      return "a list of texts";
   }
   return "";
 }

@@ -64,6 +64,10 @@ struct Row : Field {
     later = std::move(words);
     return *this;
   }
+  Row& Open() {
+    open = true;
+    return *this;
+  }
   Row& Fixed() {
     sweepable = false;
     return *this;
@@ -101,6 +105,24 @@ Row Text(const char* path, const Default& otherwise, const char* help) {
 }
 Row Flag(const char* path, const Default& otherwise, const char* help) {
   return {path, kFlag, otherwise, help};
+}
+
+std::vector<Field> ProgramFields() {
+  return {
+      Row("command", kTexts, kEmpty,
+          "Words of the program that each trial runs, on each of its slots; {name} is the value of "
+          "a parameter.")
+          .Fixed(),
+      Text("run", kEmpty, "The same as a text for /bin/sh; values are quoted for it.").Fixed(),
+      Text("workdir", Depends("the folder of its code, else a scratch folder of the attempt"),
+           "Folder that the program starts in: relative to that of its code, or absolute.")
+          .Fixed(),
+      Text("code", kEmpty, "Folder that is packed and sent along, relative to this file.").Fixed(),
+      Integer(
+          "steps", 0, kCountMax, "0",
+          "The last step that a whole trial reports; its progress is shown as a share of it. 0: "
+          "not known."),
+  };
 }
 
 std::vector<Field> RunFields() {
@@ -328,13 +350,24 @@ std::vector<Field> ConductFields() {
   };
 }
 
+// What dtrain's own trainer alone reads: a program has its own way to say it.
+Use UseOf(const std::string& path) {
+  for (const char* section : {"data.", "model.", "train.", "optimizer.", "schedule.", "precision.",
+                              "parallel.", "eval.", "logging."}) {
+    if (path.starts_with(section)) return Use::kTrainer;
+  }
+  const bool own = path == "checkpoint.every" || path == "stop.nonfinite";
+  return own ? Use::kTrainer : Use::kAll;
+}
+
 }  // namespace
 
 std::vector<Field> internal::MakeFieldTable() {
-  std::vector<Field> table;
+  std::vector<Field> table = ProgramFields();
+  for (Field& field : table) field.use = Use::kProgram;
   for (const auto& fields : {RunFields(), ModelFields(), TrainFields(), OptimizerFields(),
                              ExecutionFields(), EvaluationFields(), ConductFields()}) {
-    table.insert(table.end(), fields.begin(), fields.end());
+    for (const Field& field : fields) table.emplace_back(field).use = UseOf(field.path);
   }
   return table;
 }
@@ -361,10 +394,12 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Choice(
           "search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"}, "val_loss",
           "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
-          "is set.")
+          "is set. Of a program: any name that it reports.")
+          .Open()
           .Fixed(),
       Choice("search.goal", {"minimize", "maximize"},
-             Depends("`minimize` for losses, `maximize` for accuracies"),
+             Depends("as the metric is named: `minimize` for losses and errors, `maximize` for "
+                     "accuracies and scores"),
              "Which end of the metric is best.")
           .Fixed(),
       Row("search.target", kNumber, kEmpty,

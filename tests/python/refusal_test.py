@@ -99,6 +99,16 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual((checked.experiment, checked.trials, checked.device), (0, 3, "cpu"))
         self.assertTrue(checked.cannot_be_placed)
 
+    def test_a_dict_may_run_a_program(self) -> None:
+        program = {"version": 1, "name": "program", "command": ["python3", "train.py", "--lr={lr}"], "steps": 100,
+                   "parameters": {"lr": [0.1, 0.01], "layers": {"min": 1, "max": 4, "count": 2}, "model": "resnet"},
+                   "search": {"metric": "accuracy"}, "resources": {"gpus": 2, "env": {"OMP_NUM_THREADS": 1}}}
+        checked = self.client.validate(program)
+        self.assertEqual(checked.parameters[3], {"lr": 0.01, "layers": 4, "model": "resnet"})
+        with self.assertRaises(dtrain.FileRefusedError) as caught:
+            self.client.validate({**program, "command": ["./go", "{learning}"], "train": {"max_steps": 5}})
+        self.assertEqual({one.path for one in caught.exception.diagnostics}, {"command[1]", "train"})
+
     def test_drawn_trials_and_the_range_that_they_come_from_are_told(self) -> None:
         drawn = {**EXPERIMENT, "name": "drawn", "search": {"method": "random", "max_trials": 3},
                  "parameters": {"optimizer.lr": {"min": 1e-4, "max": 1e-2, "scale": "log"},

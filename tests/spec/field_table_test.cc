@@ -37,6 +37,7 @@ TEST(FieldTableTest, HoldsEveryLeafOfTheSpecificationOnce) {
   for (const Field& field : FieldTable()) {
     EXPECT_TRUE(rows.insert(field.path).second) << field.path << " appears twice";
   }
+  leaves.erase("values");  // what a trial's parameters came to, not what a file says
   EXPECT_EQ(rows, leaves);
 }
 
@@ -69,7 +70,7 @@ TEST(FieldTableTest, ReservedWordsAreNotFields) {
 
 TEST(FieldTableTest, EveryFieldReadsBackWhatWasWritten) {
   for (const Field& field : FieldTable()) {
-    if (field.type == FieldType::kLabels) continue;
+    if (!HoldsValue(field)) continue;
     v1::Spec spec;
     const char* text = nullptr;
     switch (field.type) {
@@ -96,6 +97,7 @@ TEST(FieldTableTest, EveryFieldReadsBackWhatWasWritten) {
         text = "90s";
         break;
       case FieldType::kLabels:
+      case FieldType::kTexts:
         break;
     }
     const auto value = ParseValue(field, text);

@@ -43,6 +43,36 @@ TEST_F(CommandTest, DescribedAsYamlATrialIsAFileThatRunsTheSameTrialAlone) {
   }
 }
 
+TEST_F(CommandTest, OfAProgramDescribeShowsTheCommandAndATrialsFileHasItsParametersAsConstants) {
+  AddExperiment(12, 2);
+  constexpr char kProgram[] =
+      "version: 1\nname: p\ncommand: [python3, train.py, \"--lr={lr}\", \"{seed}\"]\n"
+      "parameters: {lr: [0.1, 1.0], model: resnet}\nseed: 3\nsteps: 50\n";
+  const v1::ExperimentSpec spec = ReadExperimentFile(kProgram, "p.yaml").spec;
+  const auto trials = spec::Expand(spec);
+  const std::vector<v1::Assignment> second(trials->at(1).assignments().begin(),
+                                           trials->at(1).assignments().end());
+  control_.Edit([&](FakeControl::World& world) {
+    *world.experiments[12].found.mutable_spec() = spec;
+    v1::TrialSummary& trial = *world.experiments[12].explanations[2].mutable_trial();
+    trial.set_experiment(12);
+    trial.set_trial(2);
+    *trial.mutable_assignments() = {second.begin(), second.end()};
+  });
+  const std::string shown = Run({"describe", "12"}).out;
+  EXPECT_TRUE(Has(shown, "[python3, train.py, \"--lr={lr}\", \"{seed}\"]")) << shown;
+  const std::string file = Run({"describe", "12/2", "-o", "yaml"}).out;
+  const ExperimentFile again = ReadExperimentFile(file, "again.yaml");
+  ASSERT_TRUE(again.diagnostics.empty()) << RenderDiagnostics(again.diagnostics) << file;
+  const auto alone = spec::Expand(again.spec);
+  ASSERT_EQ(alone->size(), 1u) << file;
+  const std::vector<v1::Assignment> first(alone->at(0).assignments().begin(),
+                                          alone->at(0).assignments().end());
+  EXPECT_EQ(spec::ResolveTrial(again.spec, first)->SerializeAsString(),
+            spec::ResolveTrial(spec, second)->SerializeAsString())
+      << file;
+}
+
 TEST_F(CommandTest, DescribeShowsTheProvenanceOfEachTrial) {
   AddExperiment(12, 1);
   control_.Edit([&](FakeControl::World& world) {

@@ -57,7 +57,7 @@ inline nlohmann::json Resolved(const nlohmann::json& partial) {
   };
   json whole;
   for (const spec::Field& field : spec::FieldTable()) {
-    if (field.type == spec::FieldType::kLabels || field.placing) continue;
+    if (!spec::HoldsValue(field) || field.placing || field.use == spec::Use::kProgram) continue;
     const auto [section, name] = spec::JsonPlaceOf(field);
     (section.empty() ? whole : whole[section])[name] = value(field);
   }

@@ -195,6 +195,7 @@ absl::Status CheckValue(const Field& field, const json& value) {
       break;
     }
     case FieldType::kLabels:
+    case FieldType::kTexts:
       break;
   }
   return right ? absl::OkStatus() : wrong(spec::RangeText(field));
@@ -207,7 +208,7 @@ constexpr char kWriteOne[] = "; 'dtctl resolve FILE' writes a specification with
 absl::Status RefuseUnknown(const json& spec) {
   std::set<std::string> known;
   for (const Field& field : spec::FieldTable()) {
-    if (field.placing) continue;
+    if (field.placing || field.use == spec::Use::kProgram) continue;
     const auto [section, name] = spec::JsonPlaceOf(field);
     known.insert(section.empty() ? name : absl::StrCat(section, ".", name));
     if (!section.empty()) known.insert(absl::StrCat(section, "."));
@@ -238,7 +239,9 @@ absl::Status CheckFields(const json& spec) {
   DT_RETURN_IF_ERROR(RefuseUnknown(spec));
   std::vector<std::string> missing;
   for (const Field& field : spec::FieldTable()) {
-    if (field.type == FieldType::kLabels || field.placing) continue;
+    if (field.type == FieldType::kLabels || field.placing || field.use == spec::Use::kProgram) {
+      continue;
+    }
     const json* value = Find(spec, field);
     if (value == nullptr) {
       missing.push_back(field.path);

@@ -1,0 +1,146 @@
+// program_test.cc: trials that are a program of a person's, in the core: what they resolve to, how
+// far they go, and what a search makes of what they report.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "coordinator/core/resolved.h"
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class ProgramCoreTest : public CoreTest {
+ protected:
+  static v1::ExperimentSpec Program(int64_t steps) {
+    v1::ExperimentSpec spec = OneTrial();
+    spec.clear_explicit_paths();
+    for (const char* path : {"command", "resources.gpus", "resources.device", "seed"}) {
+      spec.add_explicit_paths(path);
+    }
+    for (const char* word : {"./go", "--lr={lr}"}) spec.mutable_base()->add_command(word);
+    spec.mutable_base()->set_steps(steps);
+    spec.mutable_search()->set_metric("accuracy");
+    spec.mutable_search()->set_goal("maximize");
+    return spec;
+  }
+  static v1::ExperimentSpec Rates(int count, v1::ExperimentSpec spec) {
+    std::vector<v1::Value> values;
+    for (int i = 1; i <= count; ++i) values.push_back(NumberValue(0.001 * i));
+    return Sweep(std::move(spec), "lr", values);
+  }
+  void Begin(const std::string& worker) {
+    Follow(worker);
+    Heartbeat(worker);
+    SendItems(worker, {Prepared(worker, static_cast<uint64_t>(AssignedTo(worker)->spec().steps())),
+                       Running(worker)});
+  }
+  void Report(const std::string& worker, uint64_t step, double accuracy) {
+    v1::Item item = Evaluation(worker, step, kNotANumber);
+    v1::Metric& metric = *item.mutable_evaluation()->add_metrics();
+    metric.set_name(std::isnan(accuracy) ? "other" : "accuracy");
+    metric.set_value(std::isnan(accuracy) ? 1 : accuracy);
+    SendItems(worker, {item});
+  }
+};
+
+TEST_F(ProgramCoreTest, ATrialsOrdersHaveItsFinalWordsAndItsValues) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Rates(2, Program(100)));
+  const v1::Spec& spec = AssignedTo("a")->spec();
+  EXPECT_EQ(spec.command(1), "--lr=0.001");
+  ASSERT_EQ(spec.values_size(), 1);
+  EXPECT_EQ(spec.values(0).value().number(), 0.001);
+  const Experiment& experiment = GetExperiment(state_.durable, id);
+  EXPECT_EQ(ResolvedOf(experiment, TrialOf({id, 2}))->command(1), "--lr=0.002");
+  RestartCoordinator();
+  EXPECT_EQ(ResolvedOf(GetExperiment(state_.durable, id), TrialOf({id, 2}))->command(1),
+            "--lr=0.002");
+}
+
+TEST_F(ProgramCoreTest, ACommandIsStoredOnceHoweverManyTrialsHaveIt) {
+  v1::ExperimentSpec spec = Program(100);
+  spec.mutable_base()->add_command(std::string(10'000, 'x'));
+  const ExperimentId id = Submit(Rates(50, std::move(spec)));
+  const Experiment& experiment = GetExperiment(state_.durable, id);
+  for (const Trial& trial : experiment.trials) EXPECT_LT(trial.expanded.size(), 100u);
+  EXPECT_EQ(ResolvedOf(experiment, TrialOf({id, 50}))->command(2).size(), 10'000u);
+}
+
+TEST_F(ProgramCoreTest, OneThatNamesNoStepsRunsReportsAndFinishes) {
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, Program(0))), 1};
+  Begin("a");
+  Report("a", 7, 0.5);
+  EXPECT_EQ(TrialOf(id).evaluations.back().metric, 0.5);
+  Finish({"a"}, 9);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+  EXPECT_EQ(TrialOf(id).attempts.size(), 1u);
+}
+
+TEST_F(ProgramCoreTest, ItMayEndBeforeTheLastOfItsSteps) {
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, Program(100))), 1};
+  Begin("a");
+  Finish({"a"}, 40);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+}
+
+TEST_F(ProgramCoreTest, ReportsWithoutTheMetricCountForNothing) {
+  v1::ExperimentSpec spec = Program(100);
+  spec.mutable_base()->mutable_stop()->set_patience(2);
+  spec.add_explicit_paths("stop.patience");
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, std::move(spec))), 1};
+  Begin("a");
+  Report("a", 1, 0.5);
+  for (uint64_t step = 2; step < 8; ++step) Report("a", step, kNotANumber);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Report("a", 8, 0.4);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Report("a", 9, 0.5);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+  EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_STOPPED_EARLY);
+}
+
+TEST_F(ProgramCoreTest, TheFirstReportAtARungOrBeyondItIsTheRungs) {
+  v1::ExperimentSpec spec = Program(100);
+  v1::Parameter& rate = *spec.add_parameters();
+  rate.set_path("lr");
+  rate.mutable_range()->set_min(0);
+  rate.mutable_range()->set_max(1);
+  spec.mutable_search()->set_method("asha");
+  spec.mutable_search()->set_sampler("random");
+  spec.mutable_search()->set_max_trials(2);
+  AddWorker("a");
+  AddWorker("b");
+  const ExperimentId id = Submit(std::move(spec));  // rungs at 4, 12 and 34
+  Begin("a");
+  Begin("b");
+  Report("a", 3, 0.1);
+  EXPECT_TRUE(TrialOf({id, 1}).rungs.empty());
+  Report("a", 15, 0.9);
+  ASSERT_EQ(TrialOf({id, 1}).rungs.size(), 2u);
+  EXPECT_EQ(TrialOf({id, 1}).rungs[1].step, 12u);
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_RUNNING);
+  Report("b", 5, 0.2);
+  EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_STOPPED_EARLY);
+}
+
+TEST_F(ProgramCoreTest, ABoundOfLossIsABoundOfItsMetric) {
+  v1::ExperimentSpec spec = Program(100);
+  spec.mutable_search()->set_metric("accuracy");
+  spec.mutable_search()->set_goal("minimize");
+  spec.mutable_base()->mutable_stop()->set_max_loss(3);
+  spec.add_explicit_paths("stop.max_loss");
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, std::move(spec))), 1};
+  Begin("a");
+  Report("a", 1, 2.5);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Report("a", 2, 3.5);
+  EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_STOPPED_EARLY);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,343 @@
+// program_test.cc: a program as a trial: its parameters, and values in the words of its command.
+#include "spec/program.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "spec/search.h"
+
+namespace dt::spec {
+namespace {
+
+NamedValues Values() {
+  NamedValues values;
+  values["lr"].set_number(0.001);
+  values["model"].set_text("big one's");
+  values["layers"].set_integer(4);
+  values["empty"].set_text("");
+  values["betas"].mutable_numbers()->add_values(0.9);
+  values["seed"].set_integer(7);
+  return values;
+}
+
+std::string Plain(std::string_view text) {
+  const auto result = Substituted(text, Values());
+  return result.ok() ? *result : absl::StrCat("refused: ", result.status().message());
+}
+std::string Shell(std::string_view text) {
+  const auto result = Substituted(text, Values(), Insertion::kShell);
+  return result.ok() ? *result : absl::StrCat("refused: ", result.status().message());
+}
+
+TEST(SubstitutedTest, PutsValuesWhereTheirNamesStand) {
+  EXPECT_EQ(Plain("--lr={lr} -n {layers} {seed}"), "--lr=0.001 -n 4 7");
+  EXPECT_EQ(Plain("{model}{empty}{betas}"), "big one's[0.9]");
+  EXPECT_EQ(Plain(""), "");
+  EXPECT_EQ(Plain("100% of $HOME"), "100% of $HOME");
+}
+
+TEST(SubstitutedTest, TwoBracesAreOneBrace) {
+  EXPECT_EQ(Plain("awk '{{print $1}}'"), "awk '{print $1}'");
+  EXPECT_EQ(Plain("{{lr}}"), "{lr}");
+  EXPECT_EQ(Plain("{{{lr}}}"), "{0.001}");
+}
+
+TEST(SubstitutedTest, TheShellsOwnVariablesAreLeftAsTheyAre) {
+  EXPECT_EQ(Shell("echo ${HOME} ${A:-${B:-{lr}}} $((1+{layers}))"),
+            "echo ${HOME} ${A:-${B:-{lr}}} $((1+4))");
+  EXPECT_EQ(Shell("echo ${open"), "echo ${open");
+}
+
+TEST(SubstitutedTest, AShellGetsAValueInQuotesWhereItNeedsThem) {
+  EXPECT_EQ(Shell("train --lr {lr} {model} {empty} {betas}"),
+            "train --lr 0.001 'big one'\\''s' '' '[0.9]'");
+}
+
+TEST(SubstitutedTest, RefusesWhatIsNoParameterWithTheFix) {
+  EXPECT_EQ(Plain("{lrr}"), "refused: '{lrr}' names no parameter; did you mean '{lr}'?");
+  EXPECT_EQ(Plain("{optimizer}"),
+            "refused: '{optimizer}' names no parameter; add it to parameters, or write "
+            "{{optimizer}} for the text itself");
+  EXPECT_EQ(Plain("a } b"), "refused: a '}' closes no parameter; write }} for a brace");
+  EXPECT_EQ(Plain("{print $1}"),
+            "refused: the '{' of '{print $1' begins no parameter; write {{ for a brace");
+  EXPECT_EQ(Plain("{lr"), "refused: the '{' of '{lr' begins no parameter; write {{ for a brace");
+}
+
+// --- Experiments ---
+v1::Value Number(double number) {
+  v1::Value value;
+  value.set_number(number);
+  return value;
+}
+v1::Value Integer(int64_t integer) {
+  v1::Value value;
+  value.set_integer(integer);
+  return value;
+}
+v1::Value Text(const std::string& text) {
+  v1::Value value;
+  value.set_text(text);
+  return value;
+}
+
+v1::ExperimentSpec Program(const std::vector<std::string>& words) {
+  v1::ExperimentSpec spec = DefaultExperiment();
+  spec.set_name("sk");
+  for (const std::string& word : words) spec.mutable_base()->add_command(word);
+  spec.add_explicit_paths("command");
+  return spec;
+}
+
+v1::Parameter& Sweep(v1::ExperimentSpec& spec, const std::string& name,
+                     const std::vector<v1::Value>& values) {
+  v1::Parameter& parameter = *spec.add_parameters();
+  parameter.set_path(name);
+  for (const v1::Value& value : values) *parameter.add_values() = value;
+  return parameter;
+}
+
+std::vector<std::string> Problems(const v1::ExperimentSpec& spec) {
+  std::vector<std::string> texts;
+  for (const Issue& issue : Validate(spec)) texts.push_back(ToString(issue));
+  return texts;
+}
+using Strings = std::vector<std::string>;
+
+std::vector<v1::Spec> Resolved(const v1::ExperimentSpec& spec) {
+  std::vector<v1::Spec> out;
+  const auto trials = Expand(spec);
+  EXPECT_TRUE(trials.ok()) << trials.status();
+  if (!trials.ok()) return out;
+  for (const v1::ExpandedTrial& trial : *trials) {
+    const auto& given = trial.assignments();
+    const auto resolved = ResolveTrial(spec, {given.begin(), given.end()});
+    EXPECT_TRUE(resolved.ok()) << resolved.status();
+    if (resolved.ok()) out.push_back(*resolved);
+  }
+  return out;
+}
+
+TEST(ProgramTest, ATrialHasItsValuesAndItsFinalWords) {
+  v1::ExperimentSpec spec = Program({"python3", "train.py", "--lr={lr}", "{seed}"});
+  v1::Label& threads = *spec.mutable_base()->mutable_resources()->add_env();
+  threads.set_key("OMP_NUM_THREADS");
+  threads.set_value("{threads}");
+  spec.mutable_base()->set_seed(11);
+  Sweep(spec, "lr", {Number(0.1), Number(0.2)});
+  Sweep(spec, "threads", {Integer(2)});
+  ASSERT_EQ(Problems(spec), Strings());
+  const std::vector<v1::Spec> trials = Resolved(spec);
+  ASSERT_EQ(trials.size(), 2);
+  EXPECT_EQ(trials[1].command(2), "--lr=0.2");
+  EXPECT_EQ(trials[1].command(3), "11");
+  EXPECT_EQ(trials[1].resources().env(0).value(), "2");
+  ASSERT_EQ(trials[1].values_size(), 2);
+  EXPECT_EQ(trials[1].values(0).path(), "lr");
+  EXPECT_EQ(trials[1].values(1).value().integer(), 2);
+  EXPECT_FALSE(trials[1].has_train());
+  EXPECT_FALSE(trials[1].has_model());
+}
+
+TEST(ProgramTest, FieldsOfTheTableKeepTheirMeaningAndTrainersNamesAreFree) {
+  v1::ExperimentSpec spec = Program({"./run", "{optimizer.lr}", "{resources.gpus}"});
+  Sweep(spec, "optimizer.lr", {Text("warm"), Text("cold")});
+  Sweep(spec, "resources.gpus", {Integer(1), Integer(2)});
+  Sweep(spec, "seed", {Integer(3)});
+  ASSERT_EQ(Problems(spec), Strings());
+  const std::vector<v1::Spec> trials = Resolved(spec);
+  ASSERT_EQ(trials.size(), 4);
+  EXPECT_EQ(trials[3].resources().gpus(), 2);
+  EXPECT_EQ(trials[3].seed(), 3);
+  EXPECT_EQ(trials[3].command(1), "cold");
+  EXPECT_EQ(trials[3].command(2), "2");
+  Sweep(spec, "stop.patience", {Number(1.5)});
+  EXPECT_EQ(Problems(spec).size(), 1);
+}
+
+TEST(ProgramTest, SeedsRunEachConfigurationOnceWithEach) {
+  v1::ExperimentSpec spec = Program({"./run", "{seed}"});
+  Sweep(spec, "a", {Integer(1)});
+  spec.add_seeds(5);
+  spec.add_seeds(6);
+  ASSERT_EQ(Problems(spec), Strings());
+  const std::vector<v1::Spec> trials = Resolved(spec);
+  ASSERT_EQ(trials.size(), 2);
+  EXPECT_EQ(trials[1].command(1), "6");
+  EXPECT_EQ(trials[1].values_size(), 1);
+}
+
+TEST(ProgramTest, IntegersAmongNumbersAreNumbersAndOtherMixturesAreRefused) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  Sweep(spec, "x", {Integer(1), Number(0.5)});
+  EXPECT_EQ(ParameterFields(spec).Find("x")->type, FieldType::kNumber);
+  EXPECT_EQ(Problems(spec), Strings());
+  Sweep(spec, "y", {Integer(1), Text("auto")});
+  EXPECT_EQ(Problems(spec),
+            Strings{"parameters.y mixes values of several types, such as texts and numbers; write "
+                    "all of them in quotes, as texts"});
+}
+
+TEST(ProgramTest, RangesAreDrawnAsIntegersWhereTheyHaveWholeSteps) {
+  v1::ExperimentSpec spec = Program({"./run", "{layers}", "{lr}"});
+  spec.mutable_search()->set_method("random");
+  spec.mutable_search()->set_max_trials(20);
+  v1::Range& layers = *Sweep(spec, "layers", {}).mutable_range();
+  layers.set_min(1);
+  layers.set_max(512);
+  layers.set_scale("log");
+  layers.set_step(1);
+  v1::Range& lr = *Sweep(spec, "lr", {}).mutable_range();
+  lr.set_min(0);
+  lr.set_max(10);
+  ASSERT_EQ(Problems(spec), Strings());
+  const std::vector<v1::Spec> trials = Resolved(spec);
+  ASSERT_EQ(trials.size(), 20);
+  bool fraction = false;
+  for (const v1::Spec& trial : trials) {
+    EXPECT_TRUE(trial.values(0).value().has_integer());
+    const double drawn = trial.values(1).value().number();
+    fraction = fraction || drawn != static_cast<double>(static_cast<int>(drawn));
+  }
+  EXPECT_TRUE(fraction);
+  const auto space = SpaceOf(spec);
+  ASSERT_TRUE(space.ok());
+  EXPECT_EQ(space->dimensions[0].kind, DimensionKind::kStepped);
+  EXPECT_EQ(space->dimensions[1].kind, DimensionKind::kReal);
+}
+
+TEST(ProgramTest, ExcludeAndIncludeKnowItsParameters) {
+  v1::ExperimentSpec spec = Program({"./run", "{a}", "{b}"});
+  Sweep(spec, "a", {Integer(1), Integer(2)});
+  Sweep(spec, "b", {Text("x"), Text("y")});
+  v1::Assignment& left_out = *spec.add_exclude()->add_where();
+  left_out.set_path("a");
+  *left_out.mutable_value() = Integer(2);
+  v1::Inclusion& included = *spec.add_include();
+  *included.add_values() = left_out;
+  v1::Assignment& word = *included.add_values();
+  word.set_path("b");
+  *word.mutable_value() = Text("z");
+  ASSERT_EQ(Problems(spec), Strings());
+  const std::vector<v1::Spec> trials = Resolved(spec);
+  ASSERT_EQ(trials.size(), 3);
+  EXPECT_EQ(trials[2].command(2), "z");
+}
+
+TEST(ProgramTest, WhatIsForTheTrainerIsRefusedOnceForEachSection) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  for (const char* path : {"train.batch_size", "train.seq_len", "checkpoint.every", "data.train"}) {
+    spec.add_explicit_paths(path);
+  }
+  const std::string why =
+      " is for dtrain's own trainer; this experiment runs a command; pass it as a parameter, or "
+      "remove it";
+  EXPECT_EQ(Problems(spec), (Strings{"train" + why, "checkpoint.every" + why, "data" + why}));
+}
+
+TEST(ProgramTest, StepsWithoutAProgramAreRefused) {
+  v1::ExperimentSpec spec = DefaultExperiment();
+  spec.set_name("gpt");
+  spec.mutable_base()->mutable_data()->set_train("a*.bin");
+  spec.mutable_base()->mutable_data()->set_val("b*.bin");
+  spec.mutable_base()->set_steps(5);
+  spec.add_explicit_paths("steps");
+  EXPECT_EQ(Problems(spec), Strings{"steps is for a program, and this experiment runs none; write "
+                                    "train: {max_steps: …}, or set command"});
+}
+
+TEST(ProgramTest, CommandAndRunAreTwoWaysToSayOneThing) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  spec.mutable_base()->set_run("./run");
+  EXPECT_EQ(Problems(spec), Strings{"command and run are two ways to say one thing; keep one"});
+}
+
+TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {
+  v1::ExperimentSpec spec = Program({"./run", "{lerning_rate}"});
+  Sweep(spec, "learning_rate", {Number(0.1)});
+  spec.mutable_base()->set_workdir("/data/{nothing}");
+  EXPECT_EQ(Problems(spec),
+            (Strings{"command[1]: '{lerning_rate}' names no parameter; did you mean "
+                     "'{learning_rate}'?",
+                     "workdir: '{nothing}' names no parameter; add it to parameters, or write "
+                     "{{nothing}} for the text itself"}));
+}
+
+TEST(ProgramTest, AMetricOfAnyNameNeedsAGoalWhereItsNameTellsNone) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  Sweep(spec, "x", {Integer(1), Integer(2)});
+  const auto goal = [&](const char* metric) {
+    spec.mutable_search()->set_metric(metric);
+    return GoalOf(spec.search());
+  };
+  for (const char* loss : {"val_loss", "loss", "top1/error", "perplexity"}) {
+    EXPECT_EQ(goal(loss), "minimize") << loss;
+  }
+  for (const char* score :
+       {"accuracy", "val_acc", "f1", "test.auc", "score", "hellaswag_acc_norm"}) {
+    EXPECT_EQ(goal(score), "maximize") << score;
+  }
+  EXPECT_EQ(goal("gloss"), "");
+  EXPECT_EQ(Problems(spec), Strings{"search.goal is missing; whether more gloss is better is not "
+                                    "known; add goal: maximize or goal: minimize"});
+  Freeze(spec, "cpu", 3);
+  EXPECT_EQ(Problems(spec).size(), 1);
+  spec.mutable_search()->set_goal("maximize");
+  EXPECT_EQ(Problems(spec), Strings());
+}
+
+TEST(ProgramTest, AshaNeedsStepsAndClimbsThem) {
+  v1::ExperimentSpec spec = Program({"./run", "{x}"});
+  v1::Range& range = *Sweep(spec, "x", {}).mutable_range();
+  range.set_max(1);
+  spec.mutable_search()->set_method("asha");
+  spec.mutable_search()->set_max_trials(10);
+  EXPECT_EQ(Problems(spec),
+            Strings{"steps is missing; the rungs of asha are shares of it; add: steps: 100, the "
+                    "last step that the program reports"});
+  spec.mutable_base()->set_steps(81);
+  EXPECT_EQ(Problems(spec), Strings());
+  EXPECT_EQ(RungsOf(spec).steps, (std::vector<uint64_t>{3, 9, 27}));
+}
+
+TEST(ProgramTest, ItsEnvironmentIsItsOwnButForWhatTheWorkerDecides) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  for (const char* name : {"OMP_NUM_THREADS", "PATH", "WANDB_MODE", "my_flag"}) {
+    v1::Label& label = *spec.mutable_base()->mutable_resources()->add_env();
+    label.set_key(name);
+    label.set_value("1");
+  }
+  EXPECT_EQ(Problems(spec), Strings());
+  for (const char* name : {"RANK", "DTRAIN_TRIAL", "2x"}) {
+    v1::Label& label = *spec.mutable_base()->mutable_resources()->add_env();
+    label.set_key(name);
+    label.set_value("1");
+  }
+  EXPECT_EQ(Problems(spec).size(), 3);
+}
+
+TEST(ProgramTest, ARelativeFolderNeedsCodeToBeIn) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  spec.mutable_base()->set_workdir("runs");
+  EXPECT_EQ(Problems(spec), Strings{"workdir 'runs' is relative, and there is no code whose folder "
+                                    "it could be in; write it absolute, or set code"});
+  spec.mutable_base()->set_code(".");
+  EXPECT_EQ(Problems(spec), Strings());
+  spec.mutable_base()->set_workdir("../runs");
+  EXPECT_EQ(Problems(spec).size(), 1);
+}
+
+TEST(ProgramTest, AsJsonItHasItsWordsAndValuesAndNothingOfTheTrainer) {
+  v1::ExperimentSpec spec = Program({"./run", "{x}"});
+  Sweep(spec, "x", {Number(0.5)});
+  const auto json = nlohmann::json::parse(ToJson(Resolved(spec).front()));
+  EXPECT_EQ(json["command"], (nlohmann::json{"./run", "0.5"}));
+  EXPECT_EQ(json["values"]["x"], 0.5);
+  EXPECT_FALSE(json.contains("train"));
+  EXPECT_TRUE(json.contains("resources"));
+}
+
+}  // namespace
+}  // namespace dt::spec
