@@ -30,11 +30,14 @@ enum class Method {
   kDelete,
   kGetStatus,
   kSession,
+  kPutCode,
+  kGetCode,
 };
-inline constexpr std::array<const char*, 15> kMethodNames = {
+inline constexpr std::array<const char*, 17> kMethodNames = {
     "Submit",          "ListExperiments", "GetExperiment", "ListTrials", "ListWorkers",
     "ListCheckpoints", "ExplainTrial",    "ReadMetrics",   "ReadLogs",   "Cancel",
-    "Retry",           "Change",          "Delete",        "GetStatus",  "Session"};
+    "Retry",           "Change",          "Delete",        "GetStatus",  "Session",
+    "PutCode",         "GetCode"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
