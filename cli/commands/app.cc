@@ -310,6 +310,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddReportCommands(*tree);
   AddControlCommands(*tree);
   AddEditCommands(*tree);
+  AddCodeCommand(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);
   AddLocalCommands(*tree);

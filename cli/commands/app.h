@@ -74,6 +74,7 @@ void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
 void AddEditCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);
+void AddCodeCommand(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
 void AddFetchCommand(CommandTree& tree, CLI::App* data);  // by AddDataCommands
 void AddLocalCommands(CommandTree& tree);

@@ -31,9 +31,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // Left out where git is not asked, and within a folder that git does not list by file.
-constexpr std::array kLeftOut = {".git",       ".hg",          ".svn",          "__pycache__",
-                                 ".venv",      "venv",         "node_modules",  ".ipynb_checkpoints",
-                                 ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"};
+constexpr std::array kLeftOut = {
+    ".git",        ".hg",         ".svn",          "__pycache__",
+    ".venv",       "venv",        "node_modules",  ".ipynb_checkpoints",
+    ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"};
 
 // What the folder has below `below`, relative to `folder`; no more than one file over the limit.
 absl::Status ListAll(const std::string& folder, const std::string& below,
@@ -73,7 +74,7 @@ absl::StatusOr<Listed> List(const std::string& folder) {
     while (path.ends_with('/')) path.pop_back();
     struct stat facts {};
     if (lstat((folder + "/" + path).c_str(), &facts) != 0) continue;  // removed, not committed
-    if (S_ISDIR(facts.st_mode)) {  // a work tree within this one
+    if (S_ISDIR(facts.st_mode)) {                                     // a work tree within this one
       DT_RETURN_IF_ERROR(ListAll(folder, path, listed.files));
     } else {
       listed.files.push_back(std::move(path));
@@ -127,8 +128,8 @@ absl::StatusOr<UniqueFd> OpenParent(int root, std::string_view path) {
     if (mkdirat(folder.get(), parts[i].c_str(), 0700) != 0 && errno != EEXIST) {
       return SystemError("make the folder of", std::string(path));
     }
-    UniqueFd next(openat(folder.get(), parts[i].c_str(),
-                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd next(
+        openat(folder.get(), parts[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next.valid()) return SystemError("open the folder of", std::string(path));
     folder = std::move(next);
   }

@@ -19,7 +19,7 @@ namespace dt::pack {
 
 struct PackedFolder {
   std::string bytes;
-  std::string digest;    // sha256 of `bytes`, hex
+  std::string digest;  // sha256 of `bytes`, hex
   uint32_t files = 0;
   std::string revision;  // of its git work tree; "": it has none
   std::string changes;   // against that revision; "": none

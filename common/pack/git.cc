@@ -102,8 +102,8 @@ Answer AskGit(const std::string& folder, std::vector<std::string> words, size_t 
 }  // namespace
 
 std::optional<std::vector<std::string>> ListByGit(const std::string& folder) {
-  const Answer listed = AskGit(
-      folder, {"ls-files", "--cached", "--others", "--exclude-standard", "-z"}, kListBytes);
+  const Answer listed =
+      AskGit(folder, {"ls-files", "--cached", "--others", "--exclude-standard", "-z"}, kListBytes);
   if (!listed.ok && listed.text.size() < kListBytes) return std::nullopt;
   std::vector<std::string> files;
   for (const absl::string_view path : absl::StrSplit(listed.text, '\0', absl::SkipEmpty())) {
@@ -123,8 +123,7 @@ std::string ChangesIn(const std::string& folder) {
       AskGit(folder, {"status", "--porcelain", "--", "."}, limits::kCodeChangesBytes);
   const Answer lines = AskGit(folder, {"diff", "--no-ext-diff", "--stat", "HEAD", "--", "."},
                               limits::kCodeChangesBytes);
-  return CleanText(absl::StrCat(files.text, lines.text),
-                   limits::kCodeChangesBytes);
+  return CleanText(absl::StrCat(files.text, lines.text), limits::kCodeChangesBytes);
 }
 
 }  // namespace dt::pack

@@ -97,8 +97,9 @@ absl::Status CheckPath(std::string_view path) {
       return Wrong(path, "has a path with an empty part, '.' or '..' in it");
     }
     if (part.size() > kPartOfPathBytes) {
-      return Wrong(path, absl::StrCat("has a name of ", part.size(), " bytes in its path; the limit is ",
-                                      kPartOfPathBytes, "; ", kFix));
+      return Wrong(path,
+                   absl::StrCat("has a name of ", part.size(), " bytes in its path; the limit is ",
+                                kPartOfPathBytes, "; ", kFix));
     }
   }
   return absl::OkStatus();
@@ -108,8 +109,8 @@ absl::Status CheckLink(std::string_view path, std::string_view target) {
   const std::string link = absl::StrCat("is a link to ", Quoted(target));
   if (target.empty() || target.size() > limits::kCodePathBytes ||
       target.find('\0') != target.npos) {
-    return Wrong(path, absl::StrCat(link, ", which is no path of 1 to ", limits::kCodePathBytes,
-                                    " bytes"));
+    return Wrong(
+        path, absl::StrCat(link, ", which is no path of 1 to ", limits::kCodePathBytes, " bytes"));
   }
   if (target.front() == '/') {
     return Wrong(path, absl::StrCat(link, ", which leaves the folder; ", kFix));
@@ -129,9 +130,9 @@ absl::Status CheckLink(std::string_view path, std::string_view target) {
 
 absl::Status CheckSizes(const std::vector<Sized>& files) {
   if (files.size() > limits::kCodeFiles) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the folder of the code has ", files.size(), " files; the limit is ",
-                     limits::kCodeFiles, "; leave some out with .gitignore, or name a smaller folder"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the folder of the code has ", files.size(), " files; the limit is ", limits::kCodeFiles,
+        "; leave some out with .gitignore, or name a smaller folder"));
   }
   uint64_t bytes = kMagic.size();
   for (const Sized& file : files) bytes += kHeaderBytes + file.path.size() + file.bytes;
@@ -150,7 +151,8 @@ absl::Status CheckSizes(const std::vector<Sized>& files) {
   return absl::InvalidArgumentError(absl::StrCat(
       "the code has ", FormatBytes(static_cast<double>(bytes)), "; the limit is ",
       FormatBytes(static_cast<double>(limits::kCodeBytes)), ". Its largest files: ", list,
-      ". Data and weights do not travel: leave them out with .gitignore, or name a smaller folder"));
+      ". Data and weights do not travel: leave them out with .gitignore, or name a smaller "
+      "folder"));
 }
 
 absl::StatusOr<std::string> Pack(std::vector<File> files) {
@@ -211,8 +213,8 @@ absl::StatusOr<std::vector<FileView>> Read(std::string_view packed) {
     }
     files.push_back(file);
     if (files.size() > limits::kCodeFiles) {
-      return absl::InvalidArgumentError(absl::StrCat("the packed code has more than ",
-                                                     limits::kCodeFiles, " files, the limit"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the packed code has more than ", limits::kCodeFiles, " files, the limit"));
     }
   }
   DT_RETURN_IF_ERROR(CheckNotUnderFiles(files));

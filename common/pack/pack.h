@@ -7,9 +7,10 @@
 //              4 bytes  length of the path       8 bytes  length of the content
 //              the path, relative, with '/' between its parts
 //              the content; of a link, where it points
-//            Numbers are little-endian. Folders are there because of their files; empty ones are not.
-// Errors:    InvalidArgument, naming the file and the fix. What comes from elsewhere is checked as if
-//            an enemy had made it: Read refuses what Pack would not write.
+//            Numbers are little-endian. Folders are there because of their files; empty ones are
+//            not.
+// Errors:    InvalidArgument, naming the file and the fix. What comes from elsewhere is checked as
+//            if an enemy had made it: Read refuses what Pack would not write.
 // Bounds:    limits::kCodeBytes, kCodeFiles, kCodePathBytes.
 // Tests:     tests/common/pack/pack_test.cc
 #pragma once

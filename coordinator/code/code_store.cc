@@ -246,9 +246,9 @@ CodeReport CheckCode(const std::string& folder) {
     ++report.kept;
     if (bytes.ok()) report.bytes += bytes->size();
     if (bytes.ok() && CheckWhole(digest, *bytes).ok()) continue;
-    report.damaged.push_back(absl::StrCat("the packed code ", digest, " ",
-                                          bytes.ok() ? "is not what its name says"
-                                                     : std::string(bytes.status().message())));
+    report.damaged.push_back(absl::StrCat(
+        "the packed code ", digest, " ",
+        bytes.ok() ? "is not what its name says" : std::string(bytes.status().message())));
   }
   return report;
 }

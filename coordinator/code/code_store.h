@@ -1,7 +1,7 @@
 // code_store.h: packed code on disk, each under its digest.
 //
-// Role:      takes code part by part, keeps it once its bytes are what the digest says, and gives it
-//            out part by part. A file each, beside the journal and not in it: the digest is the
+// Role:      takes code part by part, keeps it once its bytes are what the digest says, and gives
+//            it out part by part. A file each, beside the journal and not in it: the digest is the
 //            checksum of the whole, nothing of it ever changes, and a folder on its way in keeps no
 //            row of metrics waiting for its commit.
 // Threads:   one at a time; it reads, hashes and syncs files.
@@ -9,7 +9,8 @@
 //            in use, NotFound, DataLoss for damaged bytes; IoError of the disk.
 // Invariant: a file that has a digest for its name was whole and synced when it got it. What was
 //            begun has another name, and is gone after a restart: the sender begins again.
-// Bounds:    limits::kCodeQuotaBytes, what was begun included; what was used longest ago goes first.
+// Bounds:    limits::kCodeQuotaBytes, what was begun included; what was used longest ago goes
+//            first.
 // Tests:     tests/coordinator/code/code_store_test.cc
 #pragma once
 

@@ -34,8 +34,8 @@ absl::Status CheckCode(const v1::ExperimentSpec& spec) {
   }
   const auto check = [](absl::string_view what, uint64_t value, uint64_t limit) {
     return value <= limit ? absl::OkStatus()
-                          : absl::InvalidArgumentError(
-                                absl::StrCat("code.", what, " is ", value, "; the limit is ", limit));
+                          : absl::InvalidArgumentError(absl::StrCat("code.", what, " is ", value,
+                                                                    "; the limit is ", limit));
   };
   DT_RETURN_IF_ERROR(check("bytes", code.bytes(), limits::kCodeBytes));
   DT_RETURN_IF_ERROR(check("files", code.files(), limits::kCodeFiles));

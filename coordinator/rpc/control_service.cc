@@ -149,17 +149,17 @@ void ControlService::AskToSubmit(const Call& call, v1::SubmitRequest request,
   ClientCall event;
   event.disk_low = DiskLow();
   event.request = PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
-  Ask(std::move(event), [this, call, response, found, digest](const absl::Status& end,
-                                                              auto message) {
-    if (end.ok() && message != nullptr) {
-      const auto& answer = static_cast<const v1::SubmitResponse&>(*message);
-      if (!digest.empty()) code_.Name(answer.experiment(), digest);
-      message->MergeFrom(found);
-      *response = WriteMessage(*message);
-    }
-    if (!digest.empty()) code_.LetGo(digest);
-    call.Finish(end);
-  });
+  Ask(std::move(event),
+      [this, call, response, found, digest](const absl::Status& end, auto message) {
+        if (end.ok() && message != nullptr) {
+          const auto& answer = static_cast<const v1::SubmitResponse&>(*message);
+          if (!digest.empty()) code_.Name(answer.experiment(), digest);
+          message->MergeFrom(found);
+          *response = WriteMessage(*message);
+        }
+        if (!digest.empty()) code_.LetGo(digest);
+        call.Finish(end);
+      });
 }
 
 ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* bytes,

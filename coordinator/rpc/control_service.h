@@ -37,9 +37,9 @@ template <typename Base>
 using RawReads = v1::Control::WithRawCallbackMethod_ReadMetrics<
     v1::Control::WithRawCallbackMethod_ReadLogs<Base>>;
 template <typename Base>
-using RawActs = v1::Control::WithRawCallbackMethod_Submit<v1::Control::WithRawCallbackMethod_Cancel<
-    v1::Control::WithRawCallbackMethod_Retry<v1::Control::WithRawCallbackMethod_Change<
-        v1::Control::WithRawCallbackMethod_Delete<
+using RawActs = v1::Control::WithRawCallbackMethod_Submit<
+    v1::Control::WithRawCallbackMethod_Cancel<v1::Control::WithRawCallbackMethod_Retry<
+        v1::Control::WithRawCallbackMethod_Change<v1::Control::WithRawCallbackMethod_Delete<
             v1::Control::WithRawCallbackMethod_PutCode<Base>>>>>>;
 template <typename Base>
 using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<

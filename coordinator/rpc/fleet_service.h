@@ -1,7 +1,8 @@
 // fleet_service.h: the workers' streams: reports in, whole orders out.
 //
-// Role:      gives packed code to workers, and to people who ask for what ran. Checks reports and posts them; reads a stream's next report only after the last was
+// Role:      checks reports and posts them; reads a stream's next report only after the last was
 //            accepted, so that HTTP/2 flow control pushes back; keeps the newest unsent Orders.
+//            Gives packed code to workers, and to people who ask for what ran.
 // Ownership: borrows the mailbox. A session is owned by the table until its stream is done.
 // Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
 //            committer's thread, ResumeReads from the core's too.

@@ -1,7 +1,7 @@
 // server.h: the coordinator's gRPC server: Control, Fleet, health, and reflection on this machine.
 //
-// Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread, keeper of code and
-//            stats.
+// Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread, keeper of
+//            code and stats.
 // Threads:   gRPC's own; the Publisher side is called by the core thread.
 // Errors:    Start: InvalidArgument or FailedPrecondition naming the address and the fix.
 // Tests:     tests/coordinator/rpc/rpc_test.cc, fleet_service_test.cc

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 class FolderTest : public ::testing::Test {
  protected:
   void Git(const std::vector<std::string>& words) {
-    std::vector<std::string> command = {GIT, "-C", folder_.path(), "-c", "user.name=A", "-c",
-                                        "user.email=a@example.org"};
+    std::vector<std::string> command = {
+        GIT, "-C", folder_.path(), "-c", "user.name=A", "-c", "user.email=a@example.org"};
     command.insert(command.end(), words.begin(), words.end());
     testing::ChildProcess git(command, log_ / "git.log", {{"GIT_CONFIG_GLOBAL", "/dev/null"}});
     EXPECT_EQ(git.AwaitExit().value_or(-1), 0) << testing::Slurp(log_ / "git.log");

@@ -1,5 +1,5 @@
-// pack_test.cc: the bytes of packed code: the same for the same files, and refused where an enemy or
-// a bad disk made them.
+// pack_test.cc: the bytes of packed code: the same for the same files, and refused where an enemy
+// or a bad disk made them.
 #include "common/pack/pack.h"
 
 #include <algorithm>

@@ -36,8 +36,9 @@ class CodeKeeperTest : public ::testing::Test {
     return answer.get();
   }
   absl::StatusOr<bool> Put(const std::string& data) {
-    return Answer<absl::StatusOr<bool>>(
-        [&](auto done) { return keeper_->Put({digest_, 1, 0, data}, done); });
+    return Answer<absl::StatusOr<bool>>([&](auto done) {
+      return keeper_->Put({digest_, 1, 0, data}, done);
+    });
   }
   absl::StatusOr<CodePart> Get() {
     return Answer<absl::StatusOr<CodePart>>(

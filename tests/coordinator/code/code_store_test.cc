@@ -1,4 +1,5 @@
-// code_store_test.cc: code that comes in parts, stays under its digest, and goes when room is wanted.
+// code_store_test.cc: code that comes in parts, stays under its digest, and goes when room is
+// wanted.
 #include "coordinator/code/code_store.h"
 
 #include <filesystem>
