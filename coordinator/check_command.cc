@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status.h"
+#include "common/text.h"
+#include "coordinator/code/code_store.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/directory_lock.h"
 
@@ -59,6 +61,12 @@ int CheckCommand(const std::string& journal) {
         "there is no journal.mark beside it, so the check cannot tell what came after it\n");
   std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
   wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());
+  const CodeReport code = CheckCode(CodeFolderOf(folder.empty() ? "." : folder.string()));
+  if (code.kept > 0) {
+    std::printf("beside it: %lld folders of packed code, %s\n", static_cast<long long>(code.kept),
+                FormatBytes(static_cast<double>(code.bytes)).c_str());
+  }
+  wrong.insert(wrong.end(), code.damaged.begin(), code.damaged.end());
   if (wrong.empty()) {
     std::printf("whole\n");
     return 0;

@@ -22,6 +22,7 @@
 #include "common/status.h"
 #include "common/version.h"
 #include "coordinator/check_command.h"
+#include "coordinator/code/code_keeper.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
 #include "coordinator/http/pages.h"
@@ -173,6 +174,7 @@ class Coordinator {
       DT_RETURN_IF_ERROR(store_->DropRowsUnless(
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
     }
+    DT_RETURN_IF_ERROR(OpenCode(state));
     DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
     reader_thread_ = std::make_unique<ReaderThread>(*reader_);
     snapshotter_ = std::make_unique<Snapshotter>(
@@ -181,7 +183,8 @@ class Coordinator {
     store_->AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
     const ServerOptions options{
         flags_.listen, flags_.tls, {flags_.state_dir, http_->address(), clock_.Now().wall_ms}};
-    DT_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options, mailbox_, *reader_thread_, stats_));
+    DT_ASSIGN_OR_RETURN(auto server,
+                        RpcServer::Start(options, mailbox_, *reader_thread_, *code_, stats_));
     server_ = std::move(server);
     loop_ = std::make_unique<CoreLoop>(
         std::move(state), LoopPorts{mailbox_, *store_, *server_, clock_, model_,
@@ -216,6 +219,7 @@ class Coordinator {
   // After a `Start` that failed: the journal is as it was, and the next start need not check it.
   void GiveUp() {
     if (reader_thread_ != nullptr) reader_thread_->Stop();
+    if (code_ != nullptr) code_->Stop();
     snapshotter_.reset();
     if (store_ == nullptr) return;
     if (absl::Status status = store_->Close(); !status.ok()) {
@@ -225,12 +229,27 @@ class Coordinator {
 
   absl::Status Stop() {
     reader_thread_->Stop();
+    code_->Stop();
     server_->Shutdown();
     snapshotter_.reset();
     return store_->Close();
   }
 
  private:
+  // What experiments name stays. That some is gone costs their trials, not the start.
+  absl::Status OpenCode(const State& state) {
+    DT_ASSIGN_OR_RETURN(code_, CodeKeeper::Start(CodeFolderOf(flags_.state_dir)));
+    for (const auto& [id, experiment] : state.durable.experiments) {
+      if (experiment.spec.has_code()) code_->Name(id, experiment.spec.code().digest());
+    }
+    for (const ExperimentId id : code_->Missing()) {
+      spdlog::error(
+          "the code of experiment {} is not in {}: its trials cannot start; restore that folder "
+          "from a backup, or submit the experiment again",
+          id, CodeFolderOf(flags_.state_dir));
+    }
+    return absl::OkStatus();
+  }
   absl::Status Announce() {
     metrics_.SetReadiness(Metrics::Readiness::kReady);
     server_->SetHealth(RpcServer::Health::kServing);
@@ -281,6 +300,7 @@ class Coordinator {
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
+  std::unique_ptr<CodeKeeper> code_;
   std::unique_ptr<Snapshotter> snapshotter_;
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<CoreLoop> loop_;

@@ -93,7 +93,7 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--trainer", flags.trainer, "Path of dttrain [beside this program]");
   app.add_option("--run-dir", flags.run_dir,
-                 "Folder for slot locks, this user's alone [$RUNTIME_DIRECTORY, "
+                 "Folder for slot locks and unpacked code, this user's alone [$RUNTIME_DIRECTORY, "
                  "$XDG_RUNTIME_DIR/dtrain, else one in the temporary folder]");
   app.add_option("--label", flags.labels, "k=v, shown with the worker; repeatable")->take_all();
   app.add_option("--tls-ca", flags.tls.ca, "Certificate authority, PEM");
@@ -122,7 +122,7 @@ std::vector<Gpu> OwnGpus() { return VisibleGpus(FindGpus(), std::getenv("CUDA_VI
 
 // A GPU is one on its host, whatever its number in a container. CPU slots are as many as there are
 // names, and two fleets on one host may use the same names: they differ in their storage.
-std::string LockName(const LocalSlot& slot, const v1::Hello& hello) {
+std::string SlotName(const LocalSlot& slot, const v1::Hello& hello) {
   constexpr size_t kNameInPath = 160;  // a file's name has at most 255 bytes
   const bool cuda = slot.kind == DeviceKind::kCuda;
   std::string name = cuda && !hello.gpu_uuid().empty() ? hello.gpu_uuid()
@@ -132,7 +132,7 @@ std::string LockName(const LocalSlot& slot, const v1::Hello& hello) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     if (!plain && c != '-') c = '_';
   }
-  return "slot-" + name + ".lock";
+  return "slot-" + name;
 }
 
 absl::StatusOr<CpuShare> FindShare(const Flags& flags, const LocalSlot& slot,
@@ -205,6 +205,10 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
   return absl::OkStatus();
 }
 
+std::string RunFolderOf(const Flags& flags) {
+  return flags.run_dir.empty() ? DefaultRunFolder() : flags.run_dir;
+}
+
 absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const LocalSlot& slot,
                                                   const CpuShare& share, const v1::Hello& hello) {
   TrainerCommand command;
@@ -214,7 +218,7 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
     const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
     command.path = (self.parent_path() / "dttrain").string();
   }
-  const std::string run = flags.run_dir.empty() ? DefaultRunFolder() : flags.run_dir;
+  const std::string run = RunFolderOf(flags);
   DT_RETURN_IF_ERROR(OpenRunFolder(run));
   const bool cuda = slot.kind == DeviceKind::kCuda;
   const bool by_uuid = cuda && !hello.gpu_uuid().empty();
@@ -226,7 +230,7 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
                        : cuda  ? slot.name
                                : "cpu",
                        "--lock",
-                       run + "/" + LockName(slot, hello)};
+                       run + "/" + SlotName(slot, hello) + ".lock"};
   // Beside a GPU the trainer knows better than a share of the cores (HostThreads).
   if (!cuda || flags.threads > 0) {
     command.arguments.insert(command.arguments.end(), {"--threads", absl::StrCat(hello.threads())});
@@ -277,6 +281,8 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   }
   DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, share, agent.hello));
   agent.trainer_path = config.trainer.path;
+  config.code_folder = std::filesystem::absolute(RunFolderOf(flags), code).string() + "/code";
+  config.slot = SlotName(slot, agent.hello);
   if (!IsLocalAddress(flags.coordinator) && IsLocalAddress(flags.data_address + ":1")) {
     spdlog::warn("--data-address {}: gangs over several hosts cannot reach this one",
                  flags.data_address);

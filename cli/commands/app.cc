@@ -315,6 +315,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddControlCommands(*tree);
   AddEditCommands(*tree);
   AddWorkerCommands(*tree);
+  AddCodeCommand(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);
   AddLocalCommands(*tree);

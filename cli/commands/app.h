@@ -75,6 +75,7 @@ void AddControlCommands(CommandTree& tree);
 void AddEditCommands(CommandTree& tree);
 void AddWorkerCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);
+void AddCodeCommand(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
 void AddFetchCommand(CommandTree& tree, CLI::App* data);  // by AddDataCommands
 void AddLocalCommands(CommandTree& tree);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands/app.h"
+#include "cli/commands/code.h"
 #include "cli/commands/search_text.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
@@ -149,6 +150,11 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
   AppendFact(lines, "runs", {Printable(RunsText(found.spec().base()))});
   AppendFact(lines, "seed", {absl::StrCat(found.spec().base().seed())});
   AppendSearch(lines, found.spec());
+  if (found.spec().has_code()) {
+    const std::vector<std::string> code = CodeLines(found.spec().code());
+    for (const std::string& line : code)
+      AppendFact(lines, &line == &code.front() ? "code" : "", {line});
+  }
   if (experiment.best_trial() != 0) {
     AppendFact(
         lines, "best",

@@ -11,8 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "cli/commands/app.h"
+#include "cli/commands/code.h"
+#include "cli/commands/patience.h"
 #include "cli/commands/search_text.h"
 #include "cli/file/experiment_file.h"
 #include "cli/remote/follow.h"
@@ -152,26 +153,11 @@ std::string RandomRequestId() {
   return absl::StrFormat("%08x%08x%08x%08x", source(), source(), source(), source());
 }
 
-// Submits until answered: the request id makes it one experiment however often it is sent.
+// The request id makes it one experiment however often it is sent.
 absl::StatusOr<v1::SubmitResponse> SubmitPatiently(Session& session, Client& client,
                                                    const v1::SubmitRequest& request) {
-  const absl::Time deadline = absl::Now() + limits::kSubmitPatience;
-  absl::Duration pause = session.pace().retry;
-  bool told = false;
-  while (true) {
-    absl::StatusOr<v1::SubmitResponse> response = client.Submit(request);
-    if (!absl::IsUnavailable(response.status()) || request.dry_run()) return response;
-    if (absl::Now() + pause >= deadline) return response;
-    if (!told) {
-      session.Note(absl::StrCat(std::string(response.status().message()), ". Trying again for ",
-                                absl::FormatDuration(limits::kSubmitPatience), "."));
-      told = true;
-    }
-    if (session.interrupt().Wait(pause) == Interrupt::Woken::kByInterrupt) {
-      return absl::CancelledError("interrupted");
-    }
-    pause = std::min(2 * pause, limits::kReconnectMax);
-  }
+  if (request.dry_run()) return client.Submit(request);
+  return CallPatiently(session, [&] { return client.Submit(request); });
 }
 
 absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
@@ -185,6 +171,7 @@ absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
   const v1::ExperimentSpec& spec = loaded.content.spec;
   const SearchPlan plan = PlanOf(spec, expanded.size());
   for (const std::string& line : plan.lines) session.Note(line);
+  if (spec.has_code()) session.Note(absl::StrCat("code: ", CodeText(spec.code())));
   const bool drawn = spec::SamplerOf(spec) == spec::Sampler::kRandom && spec.seeds().empty();
   if (drawn && !spec::IsExplicit(spec, "seed")) {
     session.Note("The file names no seed: a submit chooses one, and with it other values.");
@@ -216,9 +203,21 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
   }
 }
 
+// Packs the folder that the file names, if any.
+absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
+                                                       const SubmitOptions& options,
+                                                       LoadedFile& loaded) {
+  auto packed = PackCode(options.file, loaded.content.spec);
+  if (packed.ok() && packed->has_value() && !(*packed)->note.empty()) {
+    session.Note(absl::StrCat("Note: ", (*packed)->note, "."));
+  }
+  return packed;
+}
+
 absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) {
-  DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
+  DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kSubmit)) return ExitCode::kUsage;
+  DT_ASSIGN_OR_RETURN(const auto packed, Pack(session, options, loaded));
   v1::SubmitRequest request;
   request.set_request_id(RandomRequestId());
   *request.mutable_spec() = loaded.content.spec;
@@ -227,6 +226,7 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
   request.set_dry_run(options.dry_run);
   request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  if (packed && !options.dry_run) DT_RETURN_IF_ERROR(SendCode(session, *client, *packed));
   const auto answer = SubmitPatiently(session, *client, request);
   if (session.interrupt().Triggered() && !options.dry_run) {
     session.Note("Interrupted; it may have been submitted: 'dtctl get experiments' tells.");
@@ -243,8 +243,9 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
 }
 
 absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options) {
-  DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
+  DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;
+  DT_ASSIGN_OR_RETURN(const auto packed, Pack(session, options, loaded));
   DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(loaded.content.spec));
   const SearchPlan plan = PlanOf(loaded.content.spec, expanded.size());
   Json fields = {
@@ -253,6 +254,11 @@ absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options
   std::string text =
       absl::StrCat(Printable(loaded.name), ": valid, ", Plural(plan.trials, "trial"), "\n");
   for (const std::string& line : plan.lines) absl::StrAppend(&text, "  ", line, "\n");
+  if (packed) {
+    const v1::Code& code = loaded.content.spec.code();
+    fields["code"] = ToJson(code);
+    absl::StrAppend(&text, "  code: ", CodeText(code), "\n");
+  }
   PrintDocument(session, "Validation", fields, text);
   return ExitCode::kOk;
 }

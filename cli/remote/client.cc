@@ -95,7 +95,8 @@ Client::Client(const ClientOptions& options, const Interrupt& interrupt,
       tls_(!options.tls.None()),
       deadline_(options.deadline),
       interrupt_(interrupt),
-      stub_(v1::Control::NewStub(std::move(channel))) {}
+      stub_(v1::Control::NewStub(channel)),
+      fleet_(v1::Fleet::NewStub(std::move(channel))) {}
 
 template <typename Response>
 absl::StatusOr<Response> Client::Call(
@@ -211,6 +212,15 @@ absl::StatusOr<v1::MarkWorkerResponse> Client::MarkWorker(const v1::MarkWorkerRe
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {
   const v1::GetStatusRequest request;
   return DT_CALL(GetStatus, request);
+}
+
+absl::StatusOr<v1::PutCodeResponse> Client::PutCode(const v1::PutCodeRequest& request) {
+  return DT_CALL(PutCode, request);
+}
+absl::StatusOr<v1::GetCodeResponse> Client::GetCode(const v1::GetCodeRequest& request) {
+  return Call<v1::GetCodeResponse>([&](auto* context, auto* response, auto on_end) {
+    fleet_->async()->GetCode(context, &request, response, std::move(on_end));
+  });
 }
 
 absl::StatusOr<std::vector<v1::ExperimentSummary>> Client::ListExperiments(

@@ -19,6 +19,7 @@
 #include "common/limits.h"
 #include "common/net/credentials.h"
 #include "dtrain/v1/control.grpc.pb.h"
+#include "dtrain/v1/fleet.grpc.pb.h"
 
 namespace dt::cli {
 
@@ -52,6 +53,8 @@ class Client {
   absl::StatusOr<v1::DeleteResponse> Delete(const v1::DeleteRequest& request);
   absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(const v1::MarkWorkerRequest& request);
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
+  absl::StatusOr<v1::PutCodeResponse> PutCode(const v1::PutCodeRequest& request);
+  absl::StatusOr<v1::GetCodeResponse> GetCode(const v1::GetCodeRequest& request);
 
   // Lists, all pages of them.
   absl::StatusOr<std::vector<v1::ExperimentSummary>> ListExperiments(
@@ -87,6 +90,7 @@ class Client {
   const absl::Duration deadline_;
   const Interrupt& interrupt_;
   std::unique_ptr<v1::Control::Stub> stub_;
+  std::unique_ptr<v1::Fleet::Stub> fleet_;  // which gives out code
 };
 
 // Fills experiment, last and trial of a request that has them.

@@ -20,6 +20,14 @@ void AddRungs(const DurableState& durable, TrialId id, v1::Assigned& assigned) {
   }
 }
 
+// What a worker needs to get it; the rest is for people.
+void AddCode(const v1::ExperimentSpec& spec, v1::Assigned& assigned) {
+  if (!spec.has_code()) return;
+  assigned.mutable_code()->set_digest(spec.code().digest());
+  assigned.mutable_code()->set_bytes(spec.code().bytes());
+  assigned.mutable_code()->set_files(spec.code().files());
+}
+
 v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   const LiveAttempt& attempt = *worker.attempt;
   DT_CHECK(attempt.ranks[worker.rank].worker == worker.index);
@@ -41,6 +49,7 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   if (recorded.resume.has_value()) *assigned.mutable_resume() = *recorded.resume;
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
   AddRungs(durable, attempt.id.trial, assigned);
+  AddCode(GetExperiment(durable, attempt.id.trial.experiment).spec, assigned);
   // That one went may have been told by a worker that was lost with what it had to tell.
   if (worker.rank > 0 || recorded.state != AttemptState::kAssigned) return assigned;
   for (const KnownCheckpoint& known : GetTrial(durable, attempt.id.trial).checkpoints) {

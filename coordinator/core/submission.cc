@@ -18,6 +18,31 @@ constexpr size_t kDryRunTrialsShown = 100;
 // A seed that was left to chance; readable, and exact in every language's numbers.
 constexpr uint64_t kSeedRange = 1u << 31;
 
+absl::Status CheckCode(const v1::ExperimentSpec& spec) {
+  if (!spec.has_code()) {
+    if (spec.base().code().empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "code: '", CleanText(spec.base().code(), limits::kNameBytes),
+        "' names a folder of whoever submits, and nothing of it came along; submit the file with "
+        "dtctl, which packs and sends the folder"));
+  }
+  const v1::Code& code = spec.code();
+  const bool digest = code.digest().size() == 64 &&
+                      code.digest().find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!digest) {
+    return absl::InvalidArgumentError("code.digest must be 64 hex digits in small letters");
+  }
+  const auto check = [](absl::string_view what, uint64_t value, uint64_t limit) {
+    return value <= limit ? absl::OkStatus()
+                          : absl::InvalidArgumentError(absl::StrCat("code.", what, " is ", value,
+                                                                    "; the limit is ", limit));
+  };
+  DT_RETURN_IF_ERROR(check("bytes", code.bytes(), limits::kCodeBytes));
+  DT_RETURN_IF_ERROR(check("files", code.files(), limits::kCodeFiles));
+  DT_RETURN_IF_ERROR(check("revision's length", code.revision().size(), limits::kNameBytes));
+  return check("changes' length", code.changes().size(), limits::kCodeChangesBytes);
+}
+
 absl::Status CheckSizes(const v1::SubmitRequest& request) {
   const auto check = [](absl::string_view what, size_t size, size_t limit) {
     return size <= limit ? absl::OkStatus()
@@ -32,7 +57,7 @@ absl::Status CheckSizes(const v1::SubmitRequest& request) {
     return absl::InvalidArgumentError(absl::StrCat("labels: ", request.spec().labels_size(),
                                                    " given; the limit is ", limits::kLabels));
   }
-  return absl::OkStatus();
+  return CheckCode(request.spec());
 }
 
 std::string DigestOf(const v1::SubmitRequest& request) {

@@ -3,7 +3,6 @@
 
 #include <sys/statvfs.h>
 
-#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -14,23 +13,13 @@
 #include "common/status.h"
 #include "common/version.h"
 #include "coordinator/loop/entropy.h"
+#include "coordinator/rpc/call_deadline.h"
 #include "coordinator/rpc/submitted_file.h"
 #include "coordinator/rpc/wire.h"
 #include "grpc/grpc_security_constants.h"
 
 namespace dt {
 namespace {
-
-absl::Status CheckDeadline(const grpc::CallbackServerContext& context) {
-  const auto left = context.deadline() - std::chrono::system_clock::now();
-  // A second of tolerance: the clocks of two hosts differ.
-  if (left <= absl::ToChronoSeconds(limits::kCallDeadlineMax) + std::chrono::seconds(1)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("the call has no deadline, or one over ",
-                                                 absl::ToInt64Seconds(limits::kCallDeadlineMax),
-                                                 " s; set a shorter one"));
-}
 
 // What the process adds to an answer of the core.
 template <typename Response>
@@ -141,16 +130,86 @@ ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* b
     call.Finish(status);
     return call.reactor();
   }
+  // A dry run is told the same without the code.
+  const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
+  if (digest.empty()) {
+    AskToSubmit(call, std::move(request), std::move(found), response);
+    return call.reactor();
+  }
+  auto held = [this, call, request = std::move(request), found = std::move(found),
+               response](const absl::Status& there) mutable {
+    if (!there.ok()) return call.Finish(there);
+    AskToSubmit(call, std::move(request), std::move(found), response);
+  };
+  if (!code_.Hold(digest, std::move(held))) call.Finish(Busy("too many calls wait for its code"));
+  return call.reactor();
+}
+
+void ControlService::AskToSubmit(const Call& call, v1::SubmitRequest request,
+                                 v1::SubmitResponse found, Bytes* response) {
+  const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
   ClientCall event;
   event.disk_low = DiskLow();
   event.request = PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
-  Ask(std::move(event), [call, response, found](const absl::Status& end, auto message) {
-    if (end.ok() && message != nullptr) {
-      message->MergeFrom(found);
+  Ask(std::move(event),
+      [this, call, response, found, digest](const absl::Status& end, auto message) {
+        if (end.ok() && message != nullptr) {
+          const auto& answer = static_cast<const v1::SubmitResponse&>(*message);
+          if (!digest.empty()) code_.Name(answer.experiment(), digest);
+          message->MergeFrom(found);
+          *response = WriteMessage(*message);
+        }
+        if (!digest.empty()) code_.LetGo(digest);
+        call.Finish(end);
+      });
+}
+
+ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* bytes,
+                                                Bytes* response) {
+  const Call call(stats_, Method::kDelete, context);
+  v1::DeleteRequest request;
+  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
+    call.Finish(status);
+    return call.reactor();
+  }
+  ClientCall event;
+  event.request = request;
+  Ask(std::move(event), [this, call, response, experiment = request.experiment()](
+                            const absl::Status& status, auto message) {
+    if (status.ok() && message != nullptr) {
+      code_.Forget(experiment);
       *response = WriteMessage(*message);
     }
-    call.Finish(end);
+    call.Finish(status);
   });
+  return call.reactor();
+}
+
+ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* bytes,
+                                                 Bytes* response) {
+  const Call call(stats_, Method::kPutCode, context);
+  v1::PutCodeRequest request;
+  absl::Status status = Begin(*context, *bytes, request);
+  if (status.ok() && !request.data().empty() && DiskLow()) {
+    status = absl::ResourceExhaustedError(
+        absl::StrCat("the coordinator's state directory has less than ",
+                     limits::kFreeBytesToSubmit >> 30, " GiB free; make room, then submit again"));
+  }
+  if (!status.ok()) {
+    call.Finish(status);
+    return call.reactor();
+  }
+  CodePart part{request.digest(), request.parts(), request.part(),
+                std::move(*request.mutable_data())};
+  auto done = [call, response](const absl::StatusOr<bool>& complete) {
+    if (complete.ok()) {
+      v1::PutCodeResponse answer;
+      answer.set_complete(*complete);
+      *response = WriteMessage(answer);
+    }
+    call.Finish(complete.status());
+  };
+  if (!code_.Put(std::move(part), done)) call.Finish(Busy("too many parts of code wait"));
   return call.reactor();
 }
 
@@ -211,7 +270,6 @@ DT_FORWARD(ExplainTrial)
 DT_FORWARD(Cancel)
 DT_FORWARD(Retry)
 DT_FORWARD(Change)
-DT_FORWARD(Delete)
 DT_FORWARD(MarkWorker)
 DT_FORWARD(GetStatus)
 #undef DT_FORWARD

@@ -1,7 +1,8 @@
 // control_service.h: the Control service: turns calls into events, and answers into replies.
 //
 // Role:      converts, posts and waits; decides nothing. Reads of metrics and logs are resolved and
-//            permitted by the core first, then done by the reader thread.
+//            permitted by the core first, then done by the reader thread. Packed code goes to its
+//            own thread, and a submission that names some is posted once that has all of it.
 // Ownership: borrows everything it is given.
 // Threads:   gRPC's threads call in; Answer comes from the committer.
 // Errors:    RESOURCE_EXHAUSTED when a queue is full: try again; INVALID_ARGUMENT without a
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "common/mailbox.h"
+#include "coordinator/code/code_keeper.h"
 #include "coordinator/core/event.h"
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/rpc/pending_calls.h"
@@ -38,7 +40,8 @@ template <typename Base>
 using RawActs = v1::Control::WithRawCallbackMethod_Submit<
     v1::Control::WithRawCallbackMethod_Cancel<v1::Control::WithRawCallbackMethod_Retry<
         v1::Control::WithRawCallbackMethod_Change<v1::Control::WithRawCallbackMethod_MarkWorker<
-            v1::Control::WithRawCallbackMethod_Delete<Base>>>>>>;
+            v1::Control::WithRawCallbackMethod_Delete<
+                v1::Control::WithRawCallbackMethod_PutCode<Base>>>>>>>;
 template <typename Base>
 using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
     v1::Control::WithRawCallbackMethod_GetExperiment<v1::Control::WithRawCallbackMethod_ListTrials<
@@ -51,8 +54,9 @@ using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
 class ControlService final
     : public internal::RawLists<internal::RawActs<internal::RawReads<v1::Control::Service>>> {
  public:
-  ControlService(Mailbox<Event>& mailbox, ReaderThread& reader, RpcStats& stats, ProcessFacts facts)
-      : mailbox_(mailbox), reader_(reader), stats_(stats), facts_(std::move(facts)) {}
+  ControlService(Mailbox<Event>& mailbox, ReaderThread& reader, CodeKeeper& code, RpcStats& stats,
+                 ProcessFacts facts)
+      : mailbox_(mailbox), reader_(reader), code_(code), stats_(stats), facts_(std::move(facts)) {}
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
   void FailAll(const absl::Status& status) { calls_.FailAll(status); }
@@ -77,6 +81,7 @@ class ControlService final
   Reactor* Delete(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* MarkWorker(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetStatus(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* PutCode(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
   class Call;
@@ -87,10 +92,14 @@ class ControlService final
                        absl::StatusOr<Response> (Reader::*read)(const Request&));
   // Posts the call; `continuation` runs with the answer, or at once with the refusal.
   void Ask(ClientCall call, Continuation continuation);
+  // Posts a submission that has its specification; `found` is what its file gave rise to.
+  void AskToSubmit(const Call& call, v1::SubmitRequest request, v1::SubmitResponse found,
+                   Bytes* response);
   bool DiskLow() const;
 
   Mailbox<Event>& mailbox_;
   ReaderThread& reader_;
+  CodeKeeper& code_;
   RpcStats& stats_;
   const ProcessFacts facts_;
   PendingCalls calls_;

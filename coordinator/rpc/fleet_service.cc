@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/net/grpc_settings.h"
 #include "coordinator/loop/entropy.h"
+#include "coordinator/rpc/call_deadline.h"
 #include "coordinator/rpc/identity.h"
 #include "coordinator/rpc/report_check.h"
 #include "coordinator/rpc/wire.h"
@@ -207,6 +208,35 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::Sessi
     stream->Start();
   }
   return stream.get();
+}
+
+grpc::ServerUnaryReactor* FleetService::GetCode(grpc::CallbackServerContext* context,
+                                                const grpc::ByteBuffer* bytes,
+                                                grpc::ByteBuffer* response) {
+  const auto finish = [this, reactor = context->DefaultReactor()](const absl::Status& status) {
+    stats_.CountEnd(Method::kGetCode, static_cast<grpc::StatusCode>(status.raw_code()));
+    reactor->Finish(ToGrpcStatus(status));
+  };
+  v1::GetCodeRequest request;
+  absl::Status status = CheckDeadline(*context);
+  if (status.ok()) status = ReadMessage(*bytes, request);
+  if (status.ok()) status = CheckMayBe(request.worker(), AlternativeNames(*context));
+  auto done = [finish, response](const absl::StatusOr<CodePart>& found) {
+    if (found.ok()) {
+      v1::GetCodeResponse answer;
+      answer.set_parts(found->parts);
+      answer.set_data(found->data);
+      *response = WriteMessage(answer);
+    }
+    finish(found.status());
+  };
+  if (!status.ok()) {
+    finish(status);
+  } else if (!code_.Get(request.digest(), request.part(), done)) {
+    finish(absl::ResourceExhaustedError(
+        "the coordinator is busy: too many parts of code wait; try again in a second"));
+  }
+  return context->DefaultReactor();
 }
 
 void FleetService::LookAgain(StreamId id, absl::Duration after) {

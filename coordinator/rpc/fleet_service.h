@@ -2,6 +2,7 @@
 //
 // Role:      checks reports and posts them; reads a stream's next report only after the last was
 //            accepted, so that HTTP/2 flow control pushes back; keeps the newest unsent Orders.
+//            Gives packed code to workers, and to people who ask for what ran.
 // Ownership: borrows the mailbox. A session is owned by the table until its stream is done.
 // Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
 //            committer's thread, ResumeReads from the core's too.
@@ -25,6 +26,7 @@
 #include "absl/time/time.h"
 #include "common/mailbox.h"
 #include "common/mutex.h"
+#include "coordinator/code/code_keeper.h"
 #include "coordinator/core/effects.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
@@ -32,14 +34,19 @@
 namespace dt {
 
 // The stream as bytes: a report that cannot be read ends it with what is wrong (wire.h).
-class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<v1::Fleet::Service> {
+class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
+                               v1::Fleet::WithRawCallbackMethod_GetCode<v1::Fleet::Service>> {
  public:
-  FleetService(Mailbox<Event>& mailbox, RpcStats& stats, size_t streams_max)
-      : mailbox_(mailbox), stats_(stats), streams_max_(streams_max) {}
+  FleetService(Mailbox<Event>& mailbox, CodeKeeper& code, RpcStats& stats, size_t streams_max)
+      : mailbox_(mailbox), code_(code), stats_(stats), streams_max_(streams_max) {}
   ~FleetService() override;
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override;
+  // Answered by the keeper's thread.
+  grpc::ServerUnaryReactor* GetCode(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
 
   void SendOrders(OrdersOut&& out);
   void EndStream(StreamEnd&& end);
@@ -73,6 +80,7 @@ class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<v1::F
   void LookAgain(StreamId id, absl::Duration after);
 
   Mailbox<Event>& mailbox_;
+  CodeKeeper& code_;
   RpcStats& stats_;
   const size_t streams_max_;
   std::atomic<StreamId> last_stream_{0};

@@ -31,12 +31,15 @@ enum class Method {
   kMarkWorker,
   kGetStatus,
   kSession,
+  kPutCode,
+  kGetCode,
 };
-inline constexpr std::array<const char*, 16> kMethodNames = {
+inline constexpr std::array<const char*, 18> kMethodNames = {
     "Submit",      "ListExperiments", "GetExperiment", "ListTrials",
     "ListWorkers", "ListCheckpoints", "ExplainTrial",  "ReadMetrics",
     "ReadLogs",    "Cancel",          "Retry",         "Change",
-    "Delete",      "MarkWorker",      "GetStatus",     "Session"};
+    "Delete",      "MarkWorker",      "GetStatus",     "Session",
+    "PutCode",     "GetCode"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",

@@ -59,10 +59,11 @@ void Configure(grpc::ServerBuilder& builder, const ServerOptions& options) {
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& options,
                                                             Mailbox<Event>& mailbox,
-                                                            ReaderThread& reader, RpcStats& stats) {
+                                                            ReaderThread& reader, CodeKeeper& code,
+                                                            RpcStats& stats) {
   DT_ASSIGN_OR_RETURN(auto credentials, MakeServerCredentials(options.tls, options.listen));
   DT_ASSIGN_OR_RETURN(auto acceptor, Acceptor::Listen(options.listen));
-  auto server = std::unique_ptr<RpcServer>(new RpcServer(options, mailbox, reader, stats));
+  auto server = std::unique_ptr<RpcServer>(new RpcServer(options, mailbox, reader, code, stats));
   server->acceptor_ = std::move(acceptor);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

@@ -1,6 +1,7 @@
 // server.h: the coordinator's gRPC server: Control, Fleet, health, and reflection on this machine.
 //
-// Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread and stats.
+// Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread, keeper of
+//            code and stats.
 // Threads:   gRPC's own; the Publisher side is called by the core thread.
 // Errors:    Start: InvalidArgument or FailedPrecondition naming the address and the fix.
 // Tests:     tests/coordinator/rpc/rpc_test.cc, fleet_service_test.cc
@@ -31,7 +32,8 @@ class RpcServer final : public Publisher {
   // Listens and serves; health says NOT_SERVING until SetServing.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
                                                           Mailbox<Event>& mailbox,
-                                                          ReaderThread& reader, RpcStats& stats);
+                                                          ReaderThread& reader, CodeKeeper& code,
+                                                          RpcStats& stats);
   ~RpcServer() override;
 
   void Answer(Reply&& reply) override { control_.Answer(std::move(reply)); }
@@ -51,9 +53,9 @@ class RpcServer final : public Publisher {
 
  private:
   RpcServer(const ServerOptions& options, Mailbox<Event>& mailbox, ReaderThread& reader,
-            RpcStats& stats)
-      : control_(mailbox, reader, stats, options.facts),
-        fleet_(mailbox, stats, options.streams_max) {}
+            CodeKeeper& code, RpcStats& stats)
+      : control_(mailbox, reader, code, stats, options.facts),
+        fleet_(mailbox, code, stats, options.streams_max) {}
 
   ControlService control_;
   FleetService fleet_;

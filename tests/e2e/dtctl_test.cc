@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/pack/pack.h"
+#include "common/sha256.h"
 #include "tests/e2e/fleet_fixture.h"
 
 namespace dt {
@@ -98,6 +100,38 @@ TEST_F(DtctlTest, AnExperimentNothingCouldRunIsAcceptedAndWaits) {
   EXPECT_EQ(Dtctl({"submit", WriteFile("step_ms=1", 10), "-n"}).status, 7);
   cluster_.StartWorker("late");
   EXPECT_EQ(Dtctl({"wait", id}).status, 0);
+}
+
+TEST_F(DtctlTest, TheCodeThatRanIsDescribedAndUnpackedAgain) {
+  Start({});
+  const std::string packed = *pack::Pack({{"a/train.py", pack::Kind::kFile, "print(1)"}});
+  v1::PutCodeRequest put;
+  put.set_digest(Sha256Hex(packed));
+  put.set_parts(1);
+  put.set_data(packed);
+  v1::PutCodeResponse answer;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  ASSERT_TRUE(cluster_.control().PutCode(&context, put, &answer).ok());
+  v1::ExperimentSpec spec = Training(10).spec();
+  spec.mutable_code()->set_digest(put.digest());
+  spec.mutable_code()->set_bytes(packed.size());
+  spec.mutable_code()->set_files(1);
+  spec.mutable_code()->set_revision("0123456789abcdef");
+  spec.mutable_code()->set_changes(" M a/train.py\n");
+  const std::string id = std::to_string(cluster_.Submit(spec));
+  const std::string described = Dtctl({"describe", id}).output;
+  EXPECT_NE(described.find("1 file, 47 B, sha256 " + put.digest().substr(0, 12)), std::string::npos)
+      << described;
+  EXPECT_NE(described.find("commit 0123456789abcdef, and changes:"), std::string::npos);
+  EXPECT_NE(described.find(" M a/train.py"), std::string::npos) << described;
+  const std::string folder = cluster_.folder() / "what-ran";
+  const Outcome unpacked = Dtctl({"code", id, "-o", folder});
+  ASSERT_EQ(unpacked.status, 0) << unpacked.output;
+  EXPECT_EQ(testing::Slurp(folder + "/a/train.py"), "print(1)");
+  EXPECT_NE(Dtctl({"code", id, "-o", folder}).output.find("is there already"), std::string::npos);
+  const uint64_t without = cluster_.Submit(Training(10).spec());
+  EXPECT_EQ(Dtctl({"code", std::to_string(without), "-o", folder + "2"}).status, 4);
 }
 
 TEST_F(DtctlTest, UpIsAClusterOfTheRealProgramsAndDownLeavesNone) {

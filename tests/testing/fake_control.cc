@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -336,6 +337,22 @@ grpc::Status FakeControl::GetStatus(Context*, const v1::GetStatusRequest*,
   absl::MutexLock lock(&mutex_);
   if (grpc::Status status = Begin("GetStatus"); !status.ok()) return status;
   *response = world_.status;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeControl::PutCode(Context*, const v1::PutCodeRequest* request,
+                                  v1::PutCodeResponse* response) {
+  absl::MutexLock lock(&mutex_);
+  if (grpc::Status status = Begin("PutCode"); !status.ok()) return status;
+  world_.code.push_back(*request);
+  std::set<uint32_t> there;
+  size_t parts = 1;
+  for (const v1::PutCodeRequest& part : world_.code) {
+    if (part.digest() != request->digest() || part.data().empty()) continue;
+    there.insert(part.part());
+    parts = part.parts();
+  }
+  response->set_complete(there.size() == parts);
   return grpc::Status::OK;
 }
 

@@ -44,7 +44,8 @@ class FakeControl final : public v1::Control::Service {
     std::vector<v1::ChangeRequest> changes;
     std::vector<v1::DeleteRequest> deletions;
     std::vector<v1::MarkWorkerRequest> marks;
-    int page_limit = 1000;  // small: every list needs several calls
+    std::vector<v1::PutCodeRequest> code;  // parts; the last of some completes them
+    int page_limit = 1000;                 // small: every list needs several calls
   };
 
   FakeControl();
@@ -82,6 +83,7 @@ class FakeControl final : public v1::Control::Service {
   grpc::Status Delete(Context*, const v1::DeleteRequest*, v1::DeleteResponse*) override;
   grpc::Status MarkWorker(Context*, const v1::MarkWorkerRequest*, v1::MarkWorkerResponse*) override;
   grpc::Status GetStatus(Context*, const v1::GetStatusRequest*, v1::GetStatusResponse*) override;
+  grpc::Status PutCode(Context*, const v1::PutCodeRequest*, v1::PutCodeResponse*) override;
 
   grpc::Status Begin(std::string_view method) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The experiment of a request with `experiment` and `last`; null when there is none.

@@ -186,6 +186,18 @@ class FakeTrainer {
     store_address_ = start.store_address;
     const uint64_t target = static_cast<uint64_t>(Integer(start.spec.at("train").at("max_steps")));
     for (uint64_t i = 0; i < script.Number("spew"); ++i) std::printf("line %zu\n", size_t{i});
+    // What lies beside it is the attempt's own: it may write there.
+    if (!start.code_folder.empty()) {
+      std::printf("code in %s\n", start.code_folder.c_str());
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(start.code_folder)) {
+        if (!entry.is_regular_file() || entry.file_size() > 1000) continue;
+        std::ifstream file(entry.path());
+        const std::string text(std::istreambuf_iterator<char>(file), {});
+        const auto path = entry.path().lexically_relative(start.code_folder);
+        std::printf("file %s: %s\n", path.c_str(), text.c_str());
+      }
+      std::ofstream(start.code_folder + "/left-behind") << start.attempt;
+    }
     std::fflush(stdout);
     frames::Prepared prepared;
     prepared.token = start.token;

@@ -16,6 +16,7 @@
 #include "dtrain/v1/fleet.grpc.pb.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_folder.h"
 
 namespace dt {
 
@@ -92,6 +93,7 @@ class RpcTest : public ::testing::Test {
   void TearDown() override {
     core_.reset();
     reader_thread_.Stop();
+    code_->Stop();
     if (server_ != nullptr) server_->Shutdown();
   }
 
@@ -101,7 +103,7 @@ class RpcTest : public ::testing::Test {
     options.tls = tls;
     options.facts = {"/", "127.0.0.1:1234", 5};
     options.streams_max = streams_max_;
-    auto server = RpcServer::Start(options, mailbox_, reader_thread_, stats_);
+    auto server = RpcServer::Start(options, mailbox_, reader_thread_, *code_, stats_);
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     server_->SetHealth(RpcServer::Health::kServing);
@@ -144,6 +146,8 @@ class RpcTest : public ::testing::Test {
   FakeReader reader_;
   Mailbox<Event> mailbox_{8, 2};
   ReaderThread reader_thread_{reader_};
+  testing::TempFolder code_folder_;
+  std::unique_ptr<CodeKeeper> code_ = *CodeKeeper::Start(code_folder_ / "code");
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<ScriptedCore> core_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -130,6 +130,10 @@ void AgentTurn::FollowOrders() {
   }
   s_.start_failures = 0;
   s_.next_start = now_.steady;
+  if (order.has_code()) {
+    s_.attempt->brings_code = true;
+    actions_.push_back(FetchCode{s_.attempt->token, order.code()});
+  }
   if (order.registered().empty()) return;
   actions_.push_back(LookForCheckpoints{s_.attempt->token,
                                         {order.registered().begin(), order.registered().end()}});
@@ -143,6 +147,27 @@ void AgentTurn::Take(CheckpointsGone& event) {
     item.mutable_checkpoint_removed()->Swap(&gone);
     PushItem(std::move(item));
   }
+}
+
+void AgentTurn::Take(CodeReady& event) {
+  const bool wanted =
+      s_.attempt && s_.attempt->token == event.token && s_.attempt->stage == AttemptStage::kWaiting;
+  if (!wanted) {
+    actions_.push_back(DropCode{event.token});
+    return;
+  }
+  s_.attempt->code_folder = std::move(event.folder);
+}
+
+// Another worker may have more luck, so that it counts as this one's loss.
+void AgentTurn::Take(const CodeFailed& event) {
+  if (!s_.attempt || s_.attempt->token != event.token ||
+      s_.attempt->stage != AttemptStage::kWaiting) {
+    return;
+  }
+  EndHeld(v1::CAUSE_WORKER_LOST, absl::StrCat("worker ", s_.options.hello.worker(),
+                                              " did not get the code: ", event.message));
+  ReleaseHeld();
 }
 
 void AgentTurn::StopHeld(StopReason reason) {
@@ -207,6 +232,7 @@ void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_stat
 
 void AgentTurn::ReleaseHeld() {
   DT_CHECK(s_.attempt->stage == AttemptStage::kEnded);  // nothing held goes untold
+  if (s_.attempt->brings_code) actions_.push_back(DropCode{s_.attempt->token});
   s_.attempt.reset();
   s_.report_urgent = true;
 }

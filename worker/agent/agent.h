@@ -87,12 +87,22 @@ struct CheckpointsGone {
   AttemptToken token;
   std::vector<v1::CheckpointRef> gone;
 };
+// The attempt's code lies in this folder, which is the attempt's alone.
+struct CodeReady {
+  AttemptToken token;
+  std::string folder;
+};
+struct CodeFailed {
+  AttemptToken token;
+  std::string message;
+};
 struct TimePassed {};
 struct Terminate {};  // SIGTERM: drain; a second one: leave at once
 
-using AgentEvent = std::variant<StreamConnected, StreamLost, OrdersReceived, ReportWritten,
-                                FrameReceived, TrainerMisbehaved, TrainerStartFailed, TrainerExited,
-                                LogLines, CheckpointsGone, TimePassed, Terminate>;
+using AgentEvent =
+    std::variant<StreamConnected, StreamLost, OrdersReceived, ReportWritten, FrameReceived,
+                 TrainerMisbehaved, TrainerStartFailed, TrainerExited, LogLines, CheckpointsGone,
+                 CodeReady, CodeFailed, TimePassed, Terminate>;
 
 // ---- actions ----
 struct SpawnTrainer {
@@ -111,10 +121,19 @@ struct LookForCheckpoints {
   AttemptToken token;
   std::vector<v1::CheckpointRef> registered;
 };
+// Gets the code of an attempt; CodeReady or CodeFailed answers.
+struct FetchCode {
+  AttemptToken token;
+  v1::Code code;
+};
+// The attempt is over, and its folder with it.
+struct DropCode {
+  AttemptToken token;
+};
 struct ExitProcess {};
 
-using AgentAction =
-    std::variant<SpawnTrainer, SendFrame, KillTrainer, SendReport, LookForCheckpoints, ExitProcess>;
+using AgentAction = std::variant<SpawnTrainer, SendFrame, KillTrainer, SendReport,
+                                 LookForCheckpoints, FetchCode, DropCode, ExitProcess>;
 using Actions = std::vector<AgentAction>;
 
 // ---- state ----
@@ -146,7 +165,7 @@ enum class StopReason {
   kForget,     // the coordinator does not know it: kill, and tell nothing
 };
 enum class AttemptStage {
-  kWaiting,    // for a trainer; no `start` sent
+  kWaiting,    // for a trainer, and for its code; no `start` sent
   kPreparing,  // `start` sent
   kReady,      // `prepared` received
   kTraining,   // `running` received
@@ -157,6 +176,8 @@ struct LocalAttempt {
   v1::Assigned assigned;
   AttemptStage stage = AttemptStage::kWaiting;
   StopReason stop = StopReason::kNone;
+  bool brings_code = false;   // which was asked for
+  std::string code_folder;    // "": not there yet
   bool address_sent = false;  // rank > 0: the trainer has the store's address
   // Live state, as in AttemptStatus.
   std::string store_address;

@@ -318,7 +318,7 @@ void AgentTurn::DriveTrainer() {
       return;
     case TrainerPhase::kIdle:
       if (waiting && s_.trainer.env == EnvOf(s_.attempt->assigned)) {
-        SendStart();
+        if (!s_.attempt->brings_code || !s_.attempt->code_folder.empty()) SendStart();
       } else if (waiting || s_.draining) {
         LeaveTrainer();
       }
@@ -365,6 +365,7 @@ void AgentTurn::SendStart() {
                                   order.resume().manifest_hash()};
   }
   start.store_address = order.store_address();
+  start.code_folder = attempt.code_folder;
   for (const uint64_t divisor : order.validate_at()) {
     if (divisor > 0) start.validate_at.push_back(divisor);
   }

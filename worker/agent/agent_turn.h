@@ -45,6 +45,8 @@ class AgentTurn {
   void Take(const TrainerExited& event);
   void Take(LogLines& event);
   void Take(CheckpointsGone& event);
+  void Take(CodeReady& event);
+  void Take(const CodeFailed& event);
   void Take(const TimePassed&) {}
   void Take(const Terminate&);
 

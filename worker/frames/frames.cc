@@ -28,7 +28,8 @@ namespace dt::frames {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Resume, step, path, manifest_hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial, attempt, rank,
                                                 world_size, local_rank, spec, data_root, storage,
-                                                data_address, resume, store_address, validate_at)
+                                                data_address, resume, store_address, validate_at,
+                                                code_folder)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)

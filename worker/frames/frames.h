@@ -58,6 +58,7 @@ struct Start {
   // Steps to validate at besides eval.every: target steps / divisor, rounded up. A search compares
   // trials there.
   std::vector<uint64_t> validate_at;
+  std::string code_folder;  // of this attempt alone, unpacked; "": the experiment brings no code
 };
 struct Connect {
   std::string token;

@@ -37,6 +37,8 @@ Shell::Shell(WorkerConfig config)
       agent_(MakeAgent(config_.agent, clock_.Now())),
       stream_(config_.coordinator, config_.credentials),
       looker_(StorageLooker::Start(config_.agent.storage, config_.agent.hello.storage_id())),
+      fetcher_({config_.code_folder, config_.slot, config_.coordinator, config_.credentials,
+                config_.agent.hello.worker()}),
       connect_at_(Now().steady),
       backoff_(limits::kReconnectFirst),
       random_(config_.agent.hello.instance()) {
@@ -60,6 +62,7 @@ int Shell::Run() {
     TakeSignals();
     TakeStreamEvents();
     for (CheckpointsGone& gone : looker_.Take()) Feed(std::move(gone));
+    TakeCode();
     ServeTrainer();
     if (Now().steady >= NextDeadline(agent_)) Feed(TimePassed{});
   }
@@ -103,14 +106,23 @@ void Shell::Carry(AgentAction& action) {
       spdlog::warn("--storage {} does not answer; checkpoints that are gone stay listed",
                    config_.agent.storage);
     }
+  } else if (auto* fetch = std::get_if<FetchCode>(&action)) {
+    const AttemptToken token = fetch->token;
+    if (!fetcher_.Fetch(std::move(*fetch))) {
+      events_.push_back(CodeFailed{token, "too many attempts wait for theirs"});
+    }
+  } else if (const auto* drop = std::get_if<DropCode>(&action)) {
+    fetcher_.Drop(*drop);
   } else if (std::holds_alternative<ExitProcess>(action)) {
     leave_ = Leave::kDone;
   }
 }
 
 void Shell::Wait() {
-  std::vector<pollfd> descriptors = {
-      {signals_.get(), POLLIN, 0}, {stream_.wake_fd(), POLLIN, 0}, {looker_.wake_fd(), POLLIN, 0}};
+  std::vector<pollfd> descriptors = {{signals_.get(), POLLIN, 0},
+                                     {stream_.wake_fd(), POLLIN, 0},
+                                     {looker_.wake_fd(), POLLIN, 0},
+                                     {fetcher_.wake_fd(), POLLIN, 0}};
   absl::Duration next = std::min(NextDeadline(agent_), watchdog_at_);
   if (!stream_.Open()) next = std::min(next, connect_at_);
   if (trainer_) {
@@ -131,6 +143,12 @@ void Shell::TakeSignals() {
     if (info.ssi_signo == SIGCHLD) continue;  // ServeTrainer looks
     spdlog::info("told to stop by signal {}", info.ssi_signo);
     Feed(Terminate{});
+  }
+}
+
+void Shell::TakeCode() {
+  for (CodeFetcher::Found& found : fetcher_.Take()) {
+    std::visit([this](auto& event) { Feed(std::move(event)); }, found);
   }
 }
 

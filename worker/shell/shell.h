@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/unique_fd.h"
 #include "worker/agent/agent.h"
+#include "worker/shell/code_fetcher.h"
 #include "worker/shell/fleet_stream.h"
 #include "worker/shell/process.h"
 #include "worker/shell/storage_looker.h"
@@ -27,7 +28,9 @@ struct WorkerConfig {
   std::string coordinator;  // host:port or unix:/path
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   AgentOptions agent;
-  TrainerCommand trainer;  // an attempt's own environment is added to it
+  TrainerCommand trainer;   // an attempt's own environment is added to it
+  std::string code_folder;  // where packed code and that of attempts is
+  std::string slot;         // names this worker in that folder
 };
 
 // Blocks the signals that Run waits for. Call before any other thread starts.
@@ -49,6 +52,7 @@ class Shell {
   void TakeSignals();
   void TakeStreamEvents();
   void TakeStreamEnd(const absl::Status& status);
+  void TakeCode();
   void ServeTrainer();
   void ConnectWhenDue();
   void TellServiceManager();
@@ -59,6 +63,7 @@ class Shell {
   AgentState agent_;
   FleetStream stream_;
   StorageLooker& looker_;
+  CodeFetcher fetcher_;
   std::unique_ptr<TrainerProcess> trainer_;
   UniqueFd signals_;
   std::deque<AgentEvent> events_;  // made while an action was carried out

@@ -242,7 +242,7 @@ TEST_F(RpcTest, AnAddressThatOthersCouldReachNeedsTls) {
 TEST_F(RpcTest, ATakenPortIsAnErrorThatNamesIt) {
   Serve();
   const std::string taken = server_->address();
-  auto second = RpcServer::Start({taken, {}, {}}, mailbox_, reader_thread_, stats_);
+  auto second = RpcServer::Start({taken, {}, {}}, mailbox_, reader_thread_, *code_, stats_);
   ASSERT_FALSE(second.ok());
   EXPECT_NE(second.status().message().find(taken), absl::string_view::npos);
 }

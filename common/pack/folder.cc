@@ -1,0 +1,203 @@
+// folder.cc: lists, reads and writes; every path is opened part by part, and never through a link.
+#include "common/pack/folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/pack/git.h"
+#include "common/pack/pack.h"
+#include "common/sha256.h"
+#include "common/status.h"
+#include "common/unique_fd.h"
+#include "common/view.h"
+
+namespace dt::pack {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Left out where git is not asked, and within a folder that git does not list by file.
+constexpr std::array kLeftOut = {
+    ".git",        ".hg",         ".svn",          "__pycache__",
+    ".venv",       "venv",        "node_modules",  ".ipynb_checkpoints",
+    ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"};
+
+// What the folder has below `below`, relative to `folder`; no more than one file over the limit.
+absl::Status ListAll(const std::string& folder, const std::string& below,
+                     std::vector<std::string>& files) {
+  const std::string start = below.empty() ? folder : folder + "/" + below;
+  std::error_code code;
+  fs::recursive_directory_iterator entry(start, code);
+  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_folder = entry->symlink_status(code).type() == fs::file_type::directory;
+    if (std::find(kLeftOut.begin(), kLeftOut.end(), name) != kLeftOut.end()) {
+      if (is_folder) entry.disable_recursion_pending();
+      continue;
+    }
+    if (is_folder) continue;
+    files.push_back(entry->path().lexically_relative(folder).string());
+    if (files.size() > limits::kCodeFiles) return absl::OkStatus();
+  }
+  if (!code) return absl::OkStatus();
+  return DataError(absl::StrCat("cannot list the folder '", start, "': ", code.message()));
+}
+
+struct Listed {
+  std::vector<std::string> files;
+  bool by_git = false;
+};
+
+absl::StatusOr<Listed> List(const std::string& folder) {
+  Listed listed;
+  std::optional<std::vector<std::string>> by_git = ListByGit(folder);
+  listed.by_git = by_git.has_value();
+  if (!by_git) {
+    DT_RETURN_IF_ERROR(ListAll(folder, "", listed.files));
+    return listed;
+  }
+  for (std::string& path : *by_git) {
+    while (path.ends_with('/')) path.pop_back();
+    struct stat facts {};
+    if (lstat((folder + "/" + path).c_str(), &facts) != 0) continue;  // removed, not committed
+    if (S_ISDIR(facts.st_mode)) {                                     // a work tree within this one
+      DT_RETURN_IF_ERROR(ListAll(folder, path, listed.files));
+    } else {
+      listed.files.push_back(std::move(path));
+    }
+  }
+  // A path that conflicts in a merge is listed once for each side.
+  std::sort(listed.files.begin(), listed.files.end());
+  listed.files.erase(std::unique(listed.files.begin(), listed.files.end()), listed.files.end());
+  return listed;
+}
+
+absl::StatusOr<std::string> ReadLink(const std::string& path) {
+  std::string target(limits::kCodePathBytes + 1, '\0');
+  const ssize_t bytes = readlink(path.c_str(), target.data(), target.size());
+  if (bytes < 0) return SystemError("read the link", path);
+  target.resize(static_cast<size_t>(bytes));
+  return target;
+}
+
+// Looks at every file before it reads one: a folder of data is refused at once.
+absl::StatusOr<std::vector<File>> ReadFiles(const std::string& folder,
+                                            const std::vector<std::string>& paths) {
+  std::vector<File> files;
+  std::vector<Sized> sizes;
+  for (const std::string& path : paths) {
+    struct stat facts {};
+    if (lstat((folder + "/" + path).c_str(), &facts) != 0) continue;
+    const bool link = S_ISLNK(facts.st_mode);
+    if (!link && !S_ISREG(facts.st_mode)) continue;  // a socket, a pipe: nothing to send
+    const bool executable = (facts.st_mode & S_IXUSR) != 0;
+    const Kind kind = link ? Kind::kLink : executable ? Kind::kExecutable : Kind::kFile;
+    sizes.push_back({path, static_cast<uint64_t>(facts.st_size)});
+    files.push_back({path, kind, ""});
+  }
+  DT_RETURN_IF_ERROR(CheckSizes(sizes));
+  for (File& file : files) {
+    const std::string path = folder + "/" + file.path;
+    auto content = file.kind == Kind::kLink ? ReadLink(path) : ReadFile(path, limits::kCodeBytes);
+    if (!content.ok()) return content.status();
+    file.content = *std::move(content);
+  }
+  return files;
+}
+
+// Opens the folder of `path` below `root`, and makes what is missing of it.
+absl::StatusOr<UniqueFd> OpenParent(int root, std::string_view path) {
+  UniqueFd folder(fcntl(root, F_DUPFD_CLOEXEC, 3));
+  if (!folder.valid()) return SystemError("open", std::string(path));
+  const std::vector<std::string> parts = absl::StrSplit(View(path), '/');
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (mkdirat(folder.get(), parts[i].c_str(), 0700) != 0 && errno != EEXIST) {
+      return SystemError("make the folder of", std::string(path));
+    }
+    UniqueFd next(
+        openat(folder.get(), parts[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next.valid()) return SystemError("open the folder of", std::string(path));
+    folder = std::move(next);
+  }
+  return folder;
+}
+
+absl::Status WriteOne(int root, const FileView& file) {
+  const std::string path(file.path);
+  DT_ASSIGN_OR_RETURN(const UniqueFd folder, OpenParent(root, file.path));
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (file.kind == Kind::kLink) {
+    const std::string target(file.content);
+    if (symlinkat(target.c_str(), folder.get(), name.c_str()) == 0) return absl::OkStatus();
+    return SystemError("make the link", path);
+  }
+  const mode_t mode = file.kind == Kind::kExecutable ? 0700 : 0600;
+  const UniqueFd out(openat(folder.get(), name.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!out.valid()) return SystemError("create", path);
+  for (std::string_view left = file.content; !left.empty();) {
+    const ssize_t put = write(out.get(), left.data(), left.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return SystemError("write", path);
+    left.remove_prefix(static_cast<size_t>(put));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PackedFolder> PackFolder(const std::string& folder) {
+  std::error_code code;
+  if (!fs::is_directory(folder, code)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("code: '", folder, "' is no folder; name one, relative to the file"));
+  }
+  DT_ASSIGN_OR_RETURN(const Listed listed, List(folder));
+  DT_ASSIGN_OR_RETURN(std::vector<File> files, ReadFiles(folder, listed.files));
+  if (files.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("code: the folder '", folder, "' has no file to send",
+                     listed.by_git ? ": git ignores what is in it" : "", "; name another"));
+  }
+  PackedFolder packed;
+  packed.files = static_cast<uint32_t>(files.size());
+  DT_ASSIGN_OR_RETURN(packed.bytes, Pack(std::move(files)));
+  packed.digest = Sha256Hex(packed.bytes);
+  if (listed.by_git) {
+    packed.revision = RevisionOf(folder);
+    packed.changes = ChangesIn(folder);
+  } else if (fs::exists(fs::path(folder) / ".gitignore", code)) {
+    packed.note =
+        "the .gitignore of the code's folder was not looked at: the folder is in no git work tree, "
+        "or there is no git here";
+  }
+  return packed;
+}
+
+absl::Status UnpackInto(std::string_view packed, const std::string& folder) {
+  DT_ASSIGN_OR_RETURN(const std::vector<FileView> files, Read(packed));
+  if (mkdir(folder.c_str(), 0700) != 0) return SystemError("make the folder", folder);
+  const UniqueFd root(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  absl::Status status = root.valid() ? absl::OkStatus() : SystemError("open", folder);
+  for (const FileView& file : files) {
+    if (status.ok()) status = WriteOne(root.get(), file);
+  }
+  if (!status.ok()) RemoveAll(folder).IgnoreError();
+  return status;
+}
+
+}  // namespace dt::pack

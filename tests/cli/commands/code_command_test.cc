@@ -1,0 +1,90 @@
+// code_command_test.cc: what dtctl packs, sends and says of a folder of code.
+#include "cli/commands/code.h"
+#include "common/limits.h"
+#include "tests/cli/commands/fixture.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt::cli {
+namespace {
+
+class CodeCommandTest : public CommandTest {
+ protected:
+  // Sends as `dtctl submit` does.
+  absl::Status Send(const pack::PackedFolder& packed) {
+    std::ostringstream out, err;
+    Terminal terminal;
+    terminal.out = &out;
+    terminal.err = &err;
+    terminal.environment = [](const std::string&) { return std::string(); };
+    Session session(terminal, interrupt_,
+                    {absl::Milliseconds(1), absl::Milliseconds(1), absl::Milliseconds(1)});
+    session.options().client = ClientOptions{control_.address(), {}};
+    const auto client = session.Connect();
+    return client.ok() ? SendCode(session, **client, packed) : client.status();
+  }
+
+  testing::TempFolder folder_;
+};
+
+TEST_F(CodeCommandTest, TheFolderIsPackedRelativeToTheFile) {
+  folder_.Write("sweeps/grid.yaml", "");
+  folder_.Write("src/train.py", "print(1)");
+  v1::ExperimentSpec spec;
+  EXPECT_FALSE(PackCode(folder_ / "sweeps/grid.yaml", spec)->has_value());
+  EXPECT_FALSE(spec.has_code());
+  spec.mutable_base()->set_code("../src");
+  const auto packed = PackCode(folder_ / "sweeps/grid.yaml", spec);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  ASSERT_TRUE(packed->has_value());
+  EXPECT_EQ(spec.code().digest(), (*packed)->digest);
+  EXPECT_EQ(spec.code().bytes(), (*packed)->bytes.size());
+  EXPECT_EQ(spec.code().files(), 1u);
+  spec.mutable_base()->set_code("absent");
+  EXPECT_TRUE(Has(std::string(PackCode(folder_ / "sweeps/grid.yaml", spec).status().message()),
+                  "is no folder"));
+}
+
+TEST_F(CodeCommandTest, CodeGoesInPartsAndOnlyOnce) {
+  folder_.Write("table.csv", std::string(2 * limits::kCodePartBytes, ','));
+  const auto packed = pack::PackFolder(folder_.path());
+  ASSERT_TRUE(packed.ok());
+  EXPECT_TRUE(Send(*packed).ok());
+  auto world = control_.Snapshot();
+  ASSERT_EQ(world.code.size(), 4u) << "a question, and three parts";
+  EXPECT_EQ(world.code[0].data(), "");
+  std::string bytes;
+  for (size_t i = 1; i < world.code.size(); ++i) {
+    EXPECT_EQ(world.code[i].part(), i - 1);
+    EXPECT_EQ(world.code[i].parts(), 3u);
+    bytes += world.code[i].data();
+  }
+  EXPECT_EQ(bytes, packed->bytes);
+  EXPECT_TRUE(Send(*packed).ok());
+  EXPECT_EQ(control_.Snapshot().code.size(), 5u) << "known code is asked for alone";
+}
+
+TEST_F(CodeCommandTest, ACoordinatorThatForgotPartsGetsAllAgain) {
+  folder_.Write("table.csv", std::string(limits::kCodePartBytes, ','));
+  const auto packed = pack::PackFolder(folder_.path());
+  ASSERT_TRUE(packed.ok());
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    if (method != "PutCode" || count != 3) return grpc::Status::OK;
+    world.code.clear();
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
+  });
+  const absl::Status sent = Send(*packed);
+  EXPECT_TRUE(sent.ok()) << sent;
+}
+
+TEST_F(CodeCommandTest, ARefusalIsToldAndNothingIsSubmitted) {
+  folder_.Write("a.py", "1");
+  const auto packed = pack::PackFolder(folder_.path());
+  ASSERT_TRUE(packed.ok());
+  control_.OnCall([](std::string_view, int, FakeControl::World&) {
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "delete experiments");
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(Send(*packed)));
+}
+
+}  // namespace
+}  // namespace dt::cli

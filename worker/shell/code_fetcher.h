@@ -1,0 +1,99 @@
+// code_fetcher.h: gets the code of attempts from the coordinator, on a thread of its own: tens of MiB
+// over the network and onto a disk must not hold up the lease.
+//
+// Role:      each attempt gets a folder that is fresh and its own: a program may write beside its
+//            code, and what one leaves there is none of the next one's business. The packed bytes are
+//            kept for whoever needs them again, every worker of the host that has this run folder.
+// Layout:    <run folder>/code/<digest>            packed, verified, whole or not there
+//            <run folder>/code/<slot>/<token>      of one attempt, until DropCode
+// Ownership: owns the thread; the destructor cuts a call off and waits for the thread.
+// Threads:   the main thread calls. What takes time happens on the thread that this owns.
+// Errors:    a code that cannot be had is a CodeFailed, after kPatience of tries where trying again
+//            may help.
+// Bounds:    kWaiting requests; kKeptBytes of packed code, what was used longest ago goes first.
+// Tests:     tests/e2e/code_test.cc
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "common/limits.h"
+#include "common/mailbox.h"
+#include "common/mutex.h"
+#include "common/unique_fd.h"
+#include "dtrain/v1/fleet.grpc.pb.h"
+#include "grpcpp/security/credentials.h"
+#include "worker/agent/agent.h"
+
+namespace dt {
+
+struct CodeSource {
+  std::string folder;  // <run folder>/code
+  std::string slot;    // names this worker among those of the run folder
+  std::string coordinator;
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::string worker;  // who asks
+};
+
+class CodeFetcher {
+ public:
+  // A worker has one attempt; more wait only where orders change fast.
+  static constexpr size_t kWaiting = 16;
+  // Run folders are often in memory.
+  static constexpr uint64_t kKeptBytes = 4 * limits::kCodeBytes;
+  // As long as a trainer may take to start.
+  static constexpr absl::Duration kPatience = limits::kTrainerStartTimeout;
+
+  using Found = std::variant<CodeReady, CodeFailed>;
+
+  explicit CodeFetcher(CodeSource source);
+  ~CodeFetcher();
+  CodeFetcher(const CodeFetcher&) = delete;
+  CodeFetcher& operator=(const CodeFetcher&) = delete;
+
+  // Returns false, and does nothing, when too many wait.
+  [[nodiscard]] bool Fetch(FetchCode fetch);
+  // Removes the attempt's folder, and stops getting its code.
+  void Drop(const DropCode& drop);
+  // Readable when Take has something.
+  int wake_fd() const { return wake_.get(); }
+  std::vector<Found> Take();
+
+ private:
+  using Request = std::variant<FetchCode, DropCode>;
+
+  void Run();
+  void Clean();
+  absl::StatusOr<std::string> FolderFor(const FetchCode& fetch);
+  absl::StatusOr<std::string> PackedOf(const v1::Code& code);
+  absl::StatusOr<std::string> Download(const v1::Code& code);
+  absl::StatusOr<v1::GetCodeResponse> GetPart(const std::string& digest, uint32_t part);
+  void Keep(const std::string& digest, const std::string& packed);
+  void RemoveOldest(const std::string& but);
+  std::string FolderOf(const AttemptToken& token) const;
+  // Whether there is still a reason to go on after `pause`.
+  bool GoesOnAfter(absl::Duration pause);
+
+  const CodeSource source_;
+  const std::unique_ptr<v1::Fleet::Stub> stub_;
+  UniqueFd wake_;
+  UniqueFd lock_;  // the thread's: of this worker's folders
+  Mailbox<Request> requests_;
+  Mailbox<Found> found_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<AttemptToken> current_ ABSL_GUARDED_BY(mutex_);  // whose code is on its way
+  bool unwanted_ ABSL_GUARDED_BY(mutex_) = false;                // the current one
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;  // under way
+  std::thread thread_;                                           // last: it uses all of the above
+};
+
+}  // namespace dt
