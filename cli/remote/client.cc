@@ -210,6 +210,10 @@ absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {
   return DT_CALL(GetStatus, request);
 }
 
+absl::StatusOr<v1::PlanResponse> Client::Plan(const v1::PlanRequest& request) {
+  return DT_CALL(Plan, request);
+}
+
 absl::StatusOr<std::vector<v1::ExperimentSummary>> Client::ListExperiments(
     v1::ListExperimentsRequest request) {
   return AllPages<v1::ExperimentSummary>(

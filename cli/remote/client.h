@@ -51,6 +51,7 @@ class Client {
   absl::StatusOr<v1::ChangeResponse> Change(const v1::ChangeRequest& request);
   absl::StatusOr<v1::DeleteResponse> Delete(const v1::DeleteRequest& request);
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
+  absl::StatusOr<v1::PlanResponse> Plan(const v1::PlanRequest& request);
 
   // Lists, all pages of them.
   absl::StatusOr<std::vector<v1::ExperimentSummary>> ListExperiments(

@@ -10,6 +10,7 @@
 #include "common/status.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/editing.h"
+#include "coordinator/core/planning.h"
 #include "coordinator/core/queries.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/submit.h"

@@ -35,9 +35,10 @@ template <typename Base>
 using RawReads = v1::Control::WithRawCallbackMethod_ReadMetrics<
     v1::Control::WithRawCallbackMethod_ReadLogs<Base>>;
 template <typename Base>
-using RawActs = v1::Control::WithRawCallbackMethod_Submit<v1::Control::WithRawCallbackMethod_Cancel<
-    v1::Control::WithRawCallbackMethod_Retry<v1::Control::WithRawCallbackMethod_Change<
-        v1::Control::WithRawCallbackMethod_Delete<Base>>>>>;
+using RawActs = v1::Control::WithRawCallbackMethod_Submit<
+    v1::Control::WithRawCallbackMethod_Cancel<v1::Control::WithRawCallbackMethod_Retry<
+        v1::Control::WithRawCallbackMethod_Change<v1::Control::WithRawCallbackMethod_Delete<
+            v1::Control::WithRawCallbackMethod_Plan<Base>>>>>>;
 template <typename Base>
 using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
     v1::Control::WithRawCallbackMethod_GetExperiment<v1::Control::WithRawCallbackMethod_ListTrials<
@@ -74,6 +75,7 @@ class ControlService final
   Reactor* Retry(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Change(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Delete(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Plan(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetStatus(Context* context, const Bytes* request, Bytes* response) override;
 
  private:

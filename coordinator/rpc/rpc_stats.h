@@ -29,12 +29,14 @@ enum class Method {
   kChange,
   kDelete,
   kGetStatus,
+  kPlan,
   kSession,
 };
-inline constexpr std::array<const char*, 15> kMethodNames = {
+inline constexpr std::array<const char*, 16> kMethodNames = {
     "Submit",          "ListExperiments", "GetExperiment", "ListTrials", "ListWorkers",
     "ListCheckpoints", "ExplainTrial",    "ReadMetrics",   "ReadLogs",   "Cancel",
-    "Retry",           "Change",          "Delete",        "GetStatus",  "Session"};
+    "Retry",           "Change",          "Delete",        "GetStatus",  "Plan",
+    "Session"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
