@@ -23,6 +23,6 @@ from .results import (Attempt, Checkpoint, Description, Experiment, Explanation,
 __all__ = [
     "Attempt", "BusyError", "Checkpoint", "Client", "ConflictError", "Description", "Diagnostic", "DtrainError",
     "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Plan",
-    "PlannedTrials", "Selection", "Status", "Submission", "SubmitWarning", "TlsFiles", "Trial", "UnexpectedError", "UnreachableError", "UsageError",
-    "Value", "WaitTimeoutError", "Worker", "__version__",
+    "PlannedTrials", "Selection", "Status", "Submission", "SubmitWarning", "TlsFiles", "Trial", "UnexpectedError",
+    "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__",
 ]
