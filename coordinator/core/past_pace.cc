@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
+#include "common/vocabulary.h"
 #include "coordinator/core/plan_draft.h"
 #include "coordinator/core/resolved.h"
 #include "plan/cost.h"
@@ -169,20 +170,24 @@ Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::strin
   return estimate;
 }
 
-std::optional<double> MemoryOf(const v1::Spec& spec) {
-  if (IsProgram(spec) || spec.model().n_layer() <= 0 || spec.model().vocab_pad() <= 0) {
-    return std::nullopt;  // the rows of the embedding may be known only once the data are read
-  }
+std::optional<Memory> MemoryOf(const v1::Spec& spec) {
+  if (IsProgram(spec) || spec.model().n_layer() <= 0) return std::nullopt;
   const std::string& compute = spec.precision().compute();
-  return plan::MemoryBytes(
-      SizeOf(spec.model()),
-      {.sequences = spec.train().batch_size(),
-       .seq_len = spec.train().seq_len(),
-       .half = compute == "bf16" || compute == "fp16",
-       .dropout = spec.model().dropout() > 0,
-       .keeps_inputs_alone = spec.model().activation_checkpointing() == "block",
-       .several_ranks = spec.resources().gpus() > 1,
-       .cuda = spec.resources().device() == "cuda"});
+  const plan::StepSize step{
+      .sequences = spec.train().batch_size(),
+      .seq_len = spec.train().seq_len(),
+      .half = compute == "bf16" || compute == "fp16",
+      .dropout = spec.model().dropout() > 0,
+      .keeps_inputs_alone = spec.model().activation_checkpointing() == "block",
+      .several_ranks = spec.resources().gpus() > 1,
+      .cuda = spec.resources().device() == "cuda"};
+  const auto with_rows = [&](int64_t rows) {
+    plan::ModelSize size = SizeOf(spec.model());
+    if (size.rows <= 0) size.rows = rows;
+    return plan::MemoryBytes(size, step);
+  };
+  return Memory{with_rows(PaddedVocabulary(kGpt2Vocabulary)),
+                with_rows(PaddedVocabulary(kByteVocabulary))};
 }
 
 std::optional<double> MeanSecondsOf(const Experiment& experiment) {

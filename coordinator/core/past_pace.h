@@ -40,8 +40,13 @@ struct Estimate {
 };
 Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::string& device_name);
 
-// Of one slot, in bytes; nothing for a program of a person's.
-std::optional<double> MemoryOf(const v1::Spec& spec);
+// Of one slot, in bytes. Where the vocabulary is known only once the data are read, `bytes` is with
+// GPT-2's and `least` with that of bytes.
+struct Memory {
+  double bytes = 0, least = 0;
+};
+// Nothing for a program of a person's.
+std::optional<Memory> MemoryOf(const v1::Spec& spec);
 // Of its trials that finished, from their start to their end; nothing: none has.
 std::optional<double> MeanSecondsOf(const Experiment& experiment);
 

@@ -77,11 +77,11 @@ void FillMemory(const v1::Spec& spec, const Fleet& fleet, v1::PlannedTrials& pla
         there == 0 ? "none" : absl::StrCat(there), there > 1 ? " are connected" : " is connected"));
   }
   planned.set_device_bytes(fleet.least_memory);
-  if (const std::optional<double> bytes = MemoryOf(spec)) {
-    planned.set_memory_bytes(static_cast<uint64_t>(*bytes));
-    if (fleet.least_memory > 0 && *bytes > static_cast<double>(fleet.least_memory) &&
+  if (const std::optional<Memory> memory = MemoryOf(spec)) {
+    planned.set_memory_bytes(static_cast<uint64_t>(memory->bytes));
+    if (fleet.least_memory > 0 && memory->least > static_cast<double>(fleet.least_memory) &&
         planned.lacks().empty()) {
-      planned.set_lacks(absl::StrCat("takes about ", GiB(*bytes), " of a slot's ",
+      planned.set_lacks(absl::StrCat("takes about ", GiB(memory->least), " of a slot's ",
                                      GiB(static_cast<double>(fleet.least_memory))));
     }
   }
@@ -192,6 +192,14 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
   if (draft.drawn) {
     response.add_notes(absl::StrCat("bayes chooses its values as results come; ",
                                     draft.kinds.size(), " draws stand for them here"));
+  }
+  const bool unread = std::any_of(draft.kinds.begin(), draft.kinds.end(), [](const auto& kind) {
+    const std::optional<Memory> memory = MemoryOf(kind.spec);
+    return memory.has_value() && memory->least < memory->bytes;
+  });
+  if (unread) {
+    response.add_notes(
+        "the vocabulary is known once the data are read; memory is reckoned with GPT-2's");
   }
   FillQueue(state, draft, device, response);
   FillFinish(state, draft, fleet, response);

@@ -144,6 +144,7 @@ TEST_F(PlanningTest, ProposalsThatAreStillToComeAreStoodForByDraws) {
   EXPECT_EQ(plan.trials(), 200u);
   EXPECT_EQ(plan.configurations(0).trials(), 64u);
   EXPECT_NE(plan.notes(0).find("bayes chooses its values as results come"), std::string::npos);
+  EXPECT_NE(plan.notes(1).find("reckoned with GPT-2's"), std::string::npos) << plan.notes(1);
 }
 
 TEST_F(PlanningTest, WhatASubmissionIsRefusedForAPlanIsToo) {
