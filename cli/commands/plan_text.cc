@@ -70,7 +70,7 @@ std::string PlanSentence(const v1::PlanResponse& plan) {
     if (!kind.estimated_from().empty()) sources.insert(Printable(kind.estimated_from()));
   }
   const std::string slots = Plural(plan.slots_connected(), "slot");
-  if (plan.slot_seconds() < 0) {
+  if (plan.slot_seconds() < 0 || sources.empty()) {
     return absl::StrCat("how long it takes is not known: no such trial has trained on ",
                         slots == "0 slots" ? "a worker of its device" : "these workers", " yet");
   }

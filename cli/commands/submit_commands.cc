@@ -233,6 +233,7 @@ std::string Forecast(Session& session, Client& client, const LoadedFile& loaded,
   if (!plan.ok()) return "";
   const std::string misfits = MisfitSentence(*plan);
   if (!misfits.empty()) return absl::StrCat("Note: ", misfits, ".");
+  if (plan->configurations().empty()) return "";
   return plan->slot_seconds() < 0 ? "" : absl::StrCat("It takes ", PlanSentence(*plan), ".");
 }
 
