@@ -278,6 +278,14 @@ inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
 // Checkpoint folders of programs: files that are listed with their hashes.
 inline constexpr size_t kProgramCheckpointFiles = 10'000;
 
+// --- Plans ---
+// Draws that stand for the trials of a search whose values are proposed later.
+inline constexpr int kPlanDraws = 64;
+// Kinds of trials that a plan lists.
+inline constexpr int kPlannedKinds = 1000;
+// Trials whose pace a plan looks at, the newest: some milliseconds of the core.
+inline constexpr uint32_t kTrialsCompared = 64;
+
 // --- What is kept of one trial or worker ---
 // Evaluations of one trial in memory: the newest and the best; the journal has all.
 inline constexpr size_t kEvaluationsPerTrial = 1024;

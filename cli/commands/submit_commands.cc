@@ -14,6 +14,7 @@
 #include "cli/commands/app.h"
 #include "cli/commands/code.h"
 #include "cli/commands/patience.h"
+#include "cli/commands/plan_text.h"
 #include "cli/commands/search_text.h"
 #include "cli/file/experiment_file.h"
 #include "cli/remote/follow.h"
@@ -214,6 +215,45 @@ absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
   return packed;
 }
 
+v1::PlanRequest PlanRequestOf(const LoadedFile& loaded) {
+  v1::PlanRequest request;
+  *request.mutable_spec() = loaded.content.spec;
+  request.set_file_name(loaded.name);
+  request.set_file_text(loaded.content.effective_text);
+  return request;
+}
+
+// What it will take, for a person who looks: nothing where that is not known.
+std::string Forecast(Session& session, Client& client, const LoadedFile& loaded,
+                     const SubmitOptions& options) {
+  if (options.id_only || session.options().quiet || session.format() != Format::kTable) return "";
+  const absl::StatusOr<v1::PlanResponse> plan = client.Plan(PlanRequestOf(loaded));
+  if (!plan.ok()) return "";
+  const std::string misfits = MisfitSentence(*plan);
+  if (!misfits.empty()) return absl::StrCat("Note: ", misfits, ".");
+  if (plan->configurations().empty()) return "";
+  return plan->slot_seconds() < 0 ? "" : absl::StrCat("It takes ", PlanSentence(*plan), ".");
+}
+
+absl::StatusOr<ExitCode> Plan(Session& session, const SubmitOptions& options) {
+  DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
+  if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;
+  DT_RETURN_IF_ERROR(Pack(session, options, loaded).status());
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const v1::PlanResponse plan, client->Plan(PlanRequestOf(loaded)));
+  const std::string misfits = MisfitSentence(plan);
+  if (session.format() == Format::kJson || session.format() == Format::kYaml) {
+    PrintDocument(session, "Plan", ToJson(plan));
+  } else {
+    Print(session, PlanListing(plan));
+    session.Note(absl::StrCat(Plural(plan.trials(), "trial"), " on ", Printable(plan.device()),
+                              ": ", PlanSentence(plan), "; nothing was submitted."));
+    for (const std::string& note : plan.notes()) session.Note(absl::StrCat("  ", Printable(note)));
+    if (!misfits.empty()) session.Note(absl::StrCat("Note: ", misfits, "."));
+  }
+  return misfits.empty() ? ExitCode::kOk : ExitCode::kCannotBePlaced;
+}
+
 absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) {
   DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kSubmit)) return ExitCode::kUsage;
@@ -227,6 +267,7 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
   request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   if (packed && !options.dry_run) DT_RETURN_IF_ERROR(SendCode(session, *client, *packed));
+  const std::string forecast = options.dry_run ? "" : Forecast(session, *client, loaded, options);
   const auto answer = SubmitPatiently(session, *client, request);
   if (session.interrupt().Triggered() && !options.dry_run) {
     session.Note("Interrupted; it may have been submitted: 'dtctl get experiments' tells.");
@@ -234,6 +275,7 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
   DT_ASSIGN_OR_RETURN(const auto response, answer);
   if (options.dry_run) return ShowDryRun(session, loaded, response);
   ShowSubmitted(session, options, response);
+  if (!forecast.empty() && !response.existed()) session.Note(forecast);
   const Selector selector{false, response.experiment()};
   if (options.follow) return FollowExperiment(session, selector);
   if (options.wait) {
@@ -341,6 +383,15 @@ void AddSubmitCommands(CommandTree& tree) {
   AddFileOptions(app, validate);
   tree.OnRun(app, {[validate](Session& session) { return Validate(session, *validate); },
                    kDocumentFormats});
+
+  auto plan = std::make_shared<SubmitOptions>();
+  app = tree.Add(&tree.app(), "plan",
+                 "Say what an experiment would take: memory, time, and whether it fits",
+                 "dtctl plan grid.yaml\n"
+                 "dtctl plan grid.yaml --set train.batch_size=64   # exit 7 when it will not fit");
+  AddFileOptions(app, plan);
+  tree.OnRun(app, {[plan](Session& session) { return Plan(session, *plan); },
+                   {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv}});
 
   auto resolve = std::make_shared<SubmitOptions>();
   app =

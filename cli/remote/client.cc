@@ -214,6 +214,9 @@ absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {
   return DT_CALL(GetStatus, request);
 }
 
+absl::StatusOr<v1::PlanResponse> Client::Plan(const v1::PlanRequest& request) {
+  return DT_CALL(Plan, request);
+}
 absl::StatusOr<v1::PutCodeResponse> Client::PutCode(const v1::PutCodeRequest& request) {
   return DT_CALL(PutCode, request);
 }

@@ -55,6 +55,7 @@ class Client {
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   absl::StatusOr<v1::PutCodeResponse> PutCode(const v1::PutCodeRequest& request);
   absl::StatusOr<v1::GetCodeResponse> GetCode(const v1::GetCodeRequest& request);
+  absl::StatusOr<v1::PlanResponse> Plan(const v1::PlanRequest& request);
 
   // Lists, all pages of them.
   absl::StatusOr<std::vector<v1::ExperimentSummary>> ListExperiments(

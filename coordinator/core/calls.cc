@@ -11,6 +11,7 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/editing.h"
 #include "coordinator/core/marking.h"
+#include "coordinator/core/planning.h"
 #include "coordinator/core/queries.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/submit.h"

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "coordinator/core/plan_draft.h"
 #include "coordinator/core/submission.h"
 #include "dtrain/v1/control.pb.h"
 #include "dtrain/v1/fleet.pb.h"
@@ -30,7 +31,7 @@ struct ClientCall {
   std::variant<Submission, v1::ListExperimentsRequest, v1::GetExperimentRequest,
                v1::ListTrialsRequest, v1::ListWorkersRequest, v1::ListCheckpointsRequest,
                v1::ExplainTrialRequest, v1::CancelRequest, v1::RetryRequest, v1::ChangeRequest,
-               v1::DeleteRequest, v1::MarkWorkerRequest, v1::GetStatusRequest>
+               v1::DeleteRequest, v1::MarkWorkerRequest, v1::GetStatusRequest, PlanDraft>
       request;
   bool disk_low = false;  // free space under limits::kFreeBytesToSubmit when the call arrived
 };

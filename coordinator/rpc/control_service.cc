@@ -213,6 +213,42 @@ ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* 
   return call.reactor();
 }
 
+ControlService::Reactor* ControlService::Plan(Context* context, const Bytes* bytes,
+                                              Bytes* response) {
+  const Call call(stats_, Method::kPlan, context);
+  v1::PlanRequest request;
+  absl::Status status = Begin(*context, *bytes, request);
+  v1::SubmitRequest submit;
+  if (request.has_spec()) submit.mutable_spec()->Swap(request.mutable_spec());
+  submit.set_file_name(request.file_name());
+  submit.set_file_text(request.file_text());
+  *submit.mutable_overrides() = request.overrides();
+  submit.set_dry_run(true);
+  v1::PlanResponse found;
+  bool refused = false;
+  if (status.ok() && BringsFileAlone(submit)) {
+    auto read = ReadSubmittedFile(submit);
+    status = read.status();
+    refused = !submit.has_spec();
+    if (read.ok()) found.mutable_diagnostics()->Swap(read->mutable_diagnostics());
+  }
+  if (!status.ok() || refused) {
+    if (status.ok()) *response = WriteMessage(found);
+    call.Finish(status);
+    return call.reactor();
+  }
+  ClientCall event;
+  event.request = PreparePlan(std::move(submit), auto_device_.load(), FreshEntropy()[0]);
+  Ask(std::move(event), [call, response, found](const absl::Status& end, auto message) {
+    if (end.ok() && message != nullptr) {
+      message->MergeFrom(found);
+      *response = WriteMessage(*message);
+    }
+    call.Finish(end);
+  });
+  return call.reactor();
+}
+
 // The core says which experiment is meant, and that it and its trial exist; then the reader thread
 // reads.
 template <typename Request, typename Response>

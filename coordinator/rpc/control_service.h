@@ -40,8 +40,8 @@ template <typename Base>
 using RawActs = v1::Control::WithRawCallbackMethod_Submit<
     v1::Control::WithRawCallbackMethod_Cancel<v1::Control::WithRawCallbackMethod_Retry<
         v1::Control::WithRawCallbackMethod_Change<v1::Control::WithRawCallbackMethod_MarkWorker<
-            v1::Control::WithRawCallbackMethod_Delete<
-                v1::Control::WithRawCallbackMethod_PutCode<Base>>>>>>>;
+            v1::Control::WithRawCallbackMethod_Delete<v1::Control::WithRawCallbackMethod_Plan<
+                v1::Control::WithRawCallbackMethod_PutCode<Base>>>>>>>>;
 template <typename Base>
 using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
     v1::Control::WithRawCallbackMethod_GetExperiment<v1::Control::WithRawCallbackMethod_ListTrials<
@@ -80,6 +80,7 @@ class ControlService final
   Reactor* Change(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Delete(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* MarkWorker(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Plan(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetStatus(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* PutCode(Context* context, const Bytes* request, Bytes* response) override;
 

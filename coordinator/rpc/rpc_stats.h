@@ -30,16 +30,17 @@ enum class Method {
   kDelete,
   kMarkWorker,
   kGetStatus,
+  kPlan,
   kSession,
   kPutCode,
   kGetCode,
 };
-inline constexpr std::array<const char*, 18> kMethodNames = {
+inline constexpr std::array<const char*, 19> kMethodNames = {
     "Submit",      "ListExperiments", "GetExperiment", "ListTrials",
     "ListWorkers", "ListCheckpoints", "ExplainTrial",  "ReadMetrics",
     "ReadLogs",    "Cancel",          "Retry",         "Change",
-    "Delete",      "MarkWorker",      "GetStatus",     "Session",
-    "PutCode",     "GetCode"};
+    "Delete",      "MarkWorker",      "GetStatus",     "Plan",
+    "Session",     "PutCode",         "GetCode"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",

@@ -17,12 +17,12 @@ from ._version import __version__
 from .client import Client, SubmitWarning
 from .errors import (BusyError, ConflictError, Diagnostic, DtrainError, FileRefusedError, NotAllowedError,
                      NotFoundError, UnexpectedError, UnreachableError, UsageError, WaitTimeoutError)
-from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Status, Submission, Trial,
-                      Value, Worker)
+from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Plan, PlannedTrials, Status,
+                      Submission, Trial, Value, Worker)
 
 __all__ = [
     "Attempt", "BusyError", "Checkpoint", "Client", "ConflictError", "Description", "Diagnostic", "DtrainError",
-    "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Selection",
-    "Status", "Submission", "SubmitWarning", "TlsFiles", "Trial", "UnexpectedError", "UnreachableError", "UsageError",
-    "Value", "WaitTimeoutError", "Worker", "__version__",
+    "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Plan",
+    "PlannedTrials", "Selection", "Status", "Submission", "SubmitWarning", "TlsFiles", "Trial", "UnexpectedError",
+    "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__",
 ]

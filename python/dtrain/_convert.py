@@ -68,6 +68,16 @@ def submission(message: control_pb2.SubmitResponse, warnings: list[Diagnostic]) 
                               [assignments(one.assignments) for one in message.expanded])
 
 
+def plan(message: control_pb2.PlanResponse, warnings: list[Diagnostic]) -> results.Plan:
+    kinds = [results.PlannedTrials(
+        one.first, one.trials, assignments(one.assignments), one.slots, unless_zero(one.memory_bytes),
+        unless_zero(one.device_bytes), unless_zero(one.target_steps), unless_negative(one.seconds),
+        one.estimated_from, one.fits, one.lacks) for one in message.configurations]
+    return results.Plan(
+        message.trials, message.device, kinds, message.slots_connected, message.slots_free, message.waiting_before,
+        unless_negative(message.slot_seconds), unless_negative(message.finish_seconds), list(message.notes), warnings)
+
+
 def experiment(message: control_pb2.ExperimentSummary) -> results.Experiment:
     return results.Experiment(
         experiment=message.experiment, name=message.name,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, Sequence
 from . import _config, _convert, _limits, _progress, _selector, _source, _tables
 from ._connection import Connection
 from ._selector import Selection, Selector
-from .errors import BusyError, FileRefusedError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError
-from .results import (Checkpoint, Description, Experiment, Explanation, LogLine, Status, Submission, Trial, Value,
-                      Worker)
+from .errors import BusyError, Diagnostic, FileRefusedError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError
+from .results import (Checkpoint, Description, Experiment, Explanation, LogLine, Plan, Status, Submission, Trial,
+                      Value, Worker)
 from .v1 import control_pb2 as pb
 from .v1 import model_pb2
 
@@ -135,13 +135,31 @@ class Client:
         except (TypeError, ValueError) as error:  # lone surrogates, most often
             raise UsageError(f"the experiment cannot be sent: {error}; write it as UTF-8 text") from error
 
-    def _submitted(self, text: _source.Text, request: pb.SubmitRequest) -> Submission:
-        answer = self._connection.call("Submit", request)
-        found = [text.place(_convert.diagnostic(one)) for one in answer.diagnostics]
+    def plan(self, experiment: _source.Source, *, overrides: Mapping[str, Any] | None = None) -> Plan:
+        """What an experiment would take if it were submitted now: memory, time, what it would wait for.
+
+        >>> plan = client.plan("grid.yaml")
+        >>> plan.fits, plan.finish_seconds
+        (True, 5580.0)
+        """
+        text = _source.read(experiment)
+        request = self._submit_request(text, overrides, "")
+        answer = self._connection.call("Plan", pb.PlanRequest(
+            file_name=request.file_name, file_text=request.file_text, overrides=request.overrides))
+        return _convert.plan(answer, self._diagnosed(text, answer.diagnostics))
+
+    @staticmethod
+    def _diagnosed(text: _source.Text, diagnostics: Any) -> list[Diagnostic]:
+        found = [text.place(_convert.diagnostic(one)) for one in diagnostics]
         if errors := [one for one in found if one.severity == "error"]:
             raise FileRefusedError(errors)
         for one in found:
-            warnings.warn(str(one), SubmitWarning, stacklevel=3)
+            warnings.warn(str(one), SubmitWarning, stacklevel=4)
+        return found
+
+    def _submitted(self, text: _source.Text, request: pb.SubmitRequest) -> Submission:
+        answer = self._connection.call("Submit", request)
+        found = self._diagnosed(text, answer.diagnostics)
         if answer.note:
             warnings.warn(answer.note, SubmitWarning, stacklevel=3)
         return _convert.submission(answer, found)

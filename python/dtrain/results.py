@@ -34,6 +34,46 @@ class Submission:
     """Of `validate`: what the first hundred trials would train with."""
 
 
+@dataclass(frozen=True)
+class PlannedTrials:
+    """Trials that cost the same, as `Client.plan` tells of them; None stands for what is not known."""
+
+    first: int
+    """The number of one of them, whose parameters are here."""
+    trials: int
+    parameters: dict[str, Value]
+    slots: int
+    memory_bytes: int | None
+    device_bytes: int | None
+    """The least that a connected slot has."""
+    target_steps: int | None
+    seconds: float | None
+    estimated_from: str
+    fits: bool
+    lacks: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an experiment would take: `Client.plan`."""
+
+    trials: int
+    device: str
+    configurations: list[PlannedTrials]
+    slots_connected: int
+    slots_free: int
+    waiting_before: int
+    slot_seconds: float | None
+    finish_seconds: float | None
+    notes: list[str]
+    warnings: list[Diagnostic]
+
+    @property
+    def fits(self) -> bool:
+        """Whether every trial would run."""
+        return all(one.fits for one in self.configurations)
+
+
 class _Ends:
     """What has a state that it may end in."""
 

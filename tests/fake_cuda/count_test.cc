@@ -3,11 +3,10 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "plan/cost.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/gpu/device_fixture.h"
-#include "worker/trainer/model/chunked_head_loss.h"
 
 namespace dt::trainer {
 namespace {
@@ -23,7 +22,6 @@ constexpr int kWarmSteps = 4;
 
 // GPT-2 124M.
 constexpr int kLayers = 12, kWidth = 768, kColumns = 50304, kLength = 1024;
-constexpr double kParameters = 124.4e6;
 
 struct Counted {
   Told told;
@@ -151,15 +149,22 @@ TEST_P(CountTest, MemoryOfGpt2IsThatOfItsParametersAndTokens) {
   for (const int batch : {4, 64}) {
     c10::cuda::CUDACachingAllocator::emptyCache();
     const Counted counted = Count(Gpt2(batch), Alone::kPlain);
-    const double tokens = batch * kLength;
-    // A parameter: its value, gradient and two moments in fp32, and a copy in bf16.
-    const double of_parameters = (4 * 4 + 2) * kParameters;
-    // A layer keeps 34 bytes for each number of a token: without the square of attention, in bf16.
-    const double of_tokens = 34 * kWidth * kLayers * tokens;
-    // Of as many rows as the head takes at once, logits in fp32 and their gradient in bf16.
-    const double chunks = std::ceil(tokens * kColumns / kChunkLogits);
-    const double of_head = (4 + 2) * kColumns * tokens / chunks;
-    const double whole = of_parameters + of_tokens + of_head;
+    const double whole = plan::TensorBytes({.layers = kLayers,
+                                            .width = kWidth,
+                                            .feed_forward = 4 * kWidth,
+                                            .learned_positions = kLength,
+                                            .rows = kColumns,
+                                            .bias = true,
+                                            .tied_head = true,
+                                            .head_bias = false,
+                                            .final_norm = true},
+                                           {.sequences = batch,
+                                            .seq_len = kLength,
+                                            .half = true,
+                                            .dropout = false,
+                                            .keeps_inputs_alone = false,
+                                            .several_ranks = false,
+                                            .cuda = true});
     const double peak = counted.told.rows.at(0).at("memory_peak_bytes");
     EXPECT_LE(peak, 1.2 * whole) << "batch " << batch;
     EXPECT_GE(peak, 0.9 * whole) << "batch " << batch;

@@ -124,6 +124,14 @@ class TrainedTest(unittest.TestCase):
         # What is kept can be submitted again.
         self.assertEqual(self.client.validate(described.file_text).trials, 2)
 
+    def test_a_plan_says_what_an_experiment_would_take_from_what_such_trials_took(self) -> None:
+        plan = self.client.plan(self.client.describe("small").file_text)
+        self.assertTrue(plan.fits, plan)
+        self.assertEqual((plan.trials, plan.configurations[0].trials), (2, 2))
+        self.assertEqual(plan.configurations[0].target_steps, 10)
+        self.assertIn("of the same model", plan.configurations[0].estimated_from)
+        self.assertIsNotNone(plan.finish_seconds)
+
     def test_an_explanation_tells_the_attempts(self) -> None:
         explained = self.client.explain("small/1")
         self.assertEqual(explained.trial.id, f"{self.ended.experiment}/1")

@@ -61,7 +61,6 @@ inline v1::ExperimentSpec Sweep(v1::ExperimentSpec spec, const std::string& path
   return spec;
 }
 
-// `count` trials that differ in their learning rate.
 // Learning rates from 1e-5 to 1e-1, as the method chooses them.
 inline v1::ExperimentSpec Searching(const std::string& method, int max_trials,
                                     v1::ExperimentSpec spec = OneTrial()) {
@@ -75,6 +74,7 @@ inline v1::ExperimentSpec Searching(const std::string& method, int max_trials,
   return spec;
 }
 
+// `count` trials that differ in their learning rate.
 inline v1::ExperimentSpec Trials(int count, v1::ExperimentSpec spec = OneTrial()) {
   std::vector<v1::Value> values;
   for (int i = 1; i <= count; ++i) values.push_back(NumberValue(1e-6 * i));

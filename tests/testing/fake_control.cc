@@ -101,6 +101,15 @@ grpc::Status FakeControl::Submit(Context*, const v1::SubmitRequest* request,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeControl::Plan(Context*, const v1::PlanRequest* request,
+                               v1::PlanResponse* response) {
+  absl::MutexLock lock(&mutex_);
+  world_.plans.push_back(*request);
+  if (grpc::Status status = Begin("Plan"); !status.ok()) return status;
+  *response = world_.plan_answer;
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeControl::ListExperiments(Context*, const v1::ListExperimentsRequest* request,
                                           v1::ListExperimentsResponse* response) {
   absl::MutexLock lock(&mutex_);

@@ -36,6 +36,8 @@ class FakeControl final : public v1::Control::Service {
     std::vector<v1::WorkerSummary> workers;
     std::map<std::string, uint64_t> request_ids;
     v1::GetStatusResponse status;
+    v1::PlanResponse plan_answer;
+    std::vector<v1::PlanRequest> plans;
     v1::SubmitResponse submit_answer;  // trials, device and note of the next submissions
     std::vector<v1::SubmitRequest> submissions;
     std::vector<v1::ListTrialsRequest> trial_lists;
@@ -84,6 +86,7 @@ class FakeControl final : public v1::Control::Service {
   grpc::Status MarkWorker(Context*, const v1::MarkWorkerRequest*, v1::MarkWorkerResponse*) override;
   grpc::Status GetStatus(Context*, const v1::GetStatusRequest*, v1::GetStatusResponse*) override;
   grpc::Status PutCode(Context*, const v1::PutCodeRequest*, v1::PutCodeResponse*) override;
+  grpc::Status Plan(Context*, const v1::PlanRequest*, v1::PlanResponse*) override;
 
   grpc::Status Begin(std::string_view method) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The experiment of a request with `experiment` and `last`; null when there is none.

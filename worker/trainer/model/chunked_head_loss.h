@@ -11,6 +11,7 @@
 // Tests:    tests/worker/trainer/model/chunked_head_loss_test.cc, tests/gpu
 #pragma once
 
+#include "plan/cost.h"
 #include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/head_loss.h"
 
@@ -19,7 +20,7 @@ namespace dt::trainer {
 // Logits in memory at a time: in fp32 twice, or once where the device has a kernel (row_kernel.h),
 // and in `type` once: at most 5 GiB of a GPU that trains on so many tokens at once. Each further
 // chunk costs passes over the gradient of the weights.
-inline constexpr int64_t kChunkLogits = int64_t{1} << 29;
+using plan::kChunkLogits;
 
 // As FusedHeadLoss. `type`: bf16, fp16 or fp32; on a CPU products of the first two are computed in
 // fp32 from rounded inputs.

@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "worker/trainer/model/head_loss.h"
 #include "worker/trainer/model/recompute.h"
+#include "worker/trainer/trial/flops.h"
 
 namespace dt::trainer {
 namespace {
@@ -78,22 +79,7 @@ at::Tensor Embedded(const at::Tensor& weight, const at::Tensor& tokens) {
 
 }  // namespace
 
-uint64_t CountParameters(const ModelSpec& spec) {
-  const auto linear = [&](uint64_t in, uint64_t out, bool bias) {
-    return in * out + (bias ? out : 0);
-  };
-  const uint64_t width = spec.n_embd;
-  const uint64_t norm = spec.bias ? 2 * width : width;
-  const uint64_t block = 2 * norm + linear(width, 3 * width, spec.bias) +
-                         linear(width, width, spec.bias) + linear(width, spec.n_ff, spec.bias) +
-                         linear(spec.n_ff, width, spec.bias);
-  uint64_t count = spec.vocab_pad * width + spec.n_layer * block;
-  if (spec.positions == Positions::kLearned) count += spec.n_positions * width;
-  if (spec.norm == Norm::kPre) count += norm;
-  if (!spec.tie_head) count += spec.vocab_pad * width;
-  if (spec.head_bias) count += spec.vocab_pad;
-  return count;
-}
+uint64_t CountParameters(const ModelSpec& spec) { return plan::Parameters(SizeOf(spec)); }
 
 Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device)
     : Transformer(spec, seed, *std::make_unique<WholeHome>(device)) {}

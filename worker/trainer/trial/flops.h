@@ -1,5 +1,4 @@
-// flops.h: how much arithmetic a model takes, and how much a device can do: model FLOPs
-// utilisation.
+// flops.h: model FLOPs utilisation, of a trial's model as plan/ counts it.
 //
 // Role:  pure; no LibTorch.
 // Tests: tests/worker/trainer/trial/flops_test.cc
@@ -8,17 +7,15 @@
 #include <optional>
 #include <string_view>
 
+#include "plan/cost.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 
-// Floating-point operations of one token, forward and backward, in the model's matrix products and
-// its causal attention, of which half the square is computed. What activation checkpointing repeats
-// is not counted: it is no progress.
+plan::ModelSize SizeOf(const ModelSpec& model);
+// As plan::FlopsPerToken has it.
 double FlopsPerToken(const ModelSpec& model, int64_t seq_len);
-
-// Dense operations a second that the maker states for the GPU of this name; nothing for one not
-// listed, for a part of one (MIG), and for CPUs. REQUIRES: `resolved` is not kAuto.
+// As plan::PeakFlops has it. REQUIRES: `resolved` is not kAuto.
 std::optional<double> PeakFlops(std::string_view device_name, Compute resolved);
 
 }  // namespace dt::trainer

@@ -1,0 +1,214 @@
+// planning.cc: the fleet, the queue and the history, against what the trials of a draft ask for.
+#include "coordinator/core/planning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/limits.h"
+#include "coordinator/core/past_pace.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/summaries.h"
+#include "plan/cost.h"
+#include "plan/finish.h"
+#include "spec/search.h"
+
+namespace dt {
+namespace {
+
+// The workers of one device kind that take work.
+struct Fleet {
+  std::vector<double> free_at;  // seconds from now, one a slot
+  uint32_t free = 0;
+  uint64_t least_memory = 0;  // of a slot; 0: unknown
+  std::string device_name;    // of most of them
+  bool ends_unknown = false;  // of what runs on some of them
+};
+
+bool TakesWork(const Worker& worker, DeviceKind device) {
+  return worker.presence == Presence::kConnected && !worker.draining &&
+         DeviceKindOf(worker.hello.device()) == device;
+}
+
+Fleet FleetOf(const State& state, DeviceKind device) {
+  Fleet fleet;
+  std::map<std::string, int> names;
+  std::map<std::string, uint64_t> of_host;  // CPU slots share their host's memory
+  for (const Worker& worker : state.live.workers) {
+    if (TakesWork(worker, device)) ++of_host[worker.hello.host()];
+  }
+  for (const Worker& worker : state.live.workers) {
+    if (!TakesWork(worker, device)) continue;
+    ++names[worker.hello.device_name()];
+    uint64_t memory = worker.hello.memory_bytes();
+    if (device == DeviceKind::kCpu) memory /= of_host[worker.hello.host()];
+    if (memory > 0 && (fleet.least_memory == 0 || memory < fleet.least_memory)) {
+      fleet.least_memory = memory;
+    }
+    double free_at = 0;
+    if (worker.attempt == nullptr) {
+      ++fleet.free;
+    } else if (worker.attempt->Open()) {
+      free_at = EtaSeconds(state, worker.attempt->id.trial);
+      if (free_at < 0) fleet.ends_unknown = true;
+      free_at = std::max(0.0, free_at);
+    }
+    fleet.free_at.push_back(free_at);
+  }
+  int most = 0;
+  for (const auto& [name, count] : names) {
+    if (count > most) fleet.device_name = name;
+    most = std::max(most, count);
+  }
+  return fleet;
+}
+
+std::string GiB(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
+
+void FillMemory(const v1::Spec& spec, const Fleet& fleet, v1::PlannedTrials& planned) {
+  if (planned.slots() > static_cast<int>(fleet.free_at.size())) {
+    const size_t there = fleet.free_at.size();
+    planned.set_lacks(absl::StrCat(
+        "needs ", planned.slots(), planned.slots() == 1 ? " slot; " : " slots; ",
+        there == 0 ? "none" : absl::StrCat(there), there > 1 ? " are connected" : " is connected"));
+  }
+  planned.set_device_bytes(fleet.least_memory);
+  if (const std::optional<Memory> memory = MemoryOf(spec)) {
+    planned.set_memory_bytes(static_cast<uint64_t>(memory->bytes));
+    if (fleet.least_memory > 0 && memory->least > static_cast<double>(fleet.least_memory) &&
+        planned.lacks().empty()) {
+      planned.set_lacks(absl::StrCat("takes about ", GiB(memory->least), " of a slot's ",
+                                     GiB(static_cast<double>(fleet.least_memory))));
+    }
+  }
+  planned.set_fits(planned.lacks().empty());
+}
+
+// Part of a trial's steps that asha lets a trial train on average, where all are alike: one of eta
+// goes on at each rung.
+double ShareTrained(const v1::ExperimentSpec& spec) {
+  if (spec.search().method() != "asha") return 1;
+  const auto eta = static_cast<double>(spec.search().asha().eta());
+  const int rungs = spec.search().asha().rungs();
+  double share = std::pow(eta, -rungs);  // to the first rung all train
+  for (int rung = 1; rung <= rungs; ++rung) {
+    const double here = std::pow(eta, -(rungs + 1 - rung));
+    share += std::pow(eta, -rung) * (here * eta - here);
+  }
+  return share;
+}
+
+// Experiments whose trials wait, and would go first.
+void FillQueue(const State& state, const PlanDraft& draft, DeviceKind device,
+               v1::PlanResponse& response) {
+  const int32_t priority = draft.spec.base().resources().priority();
+  uint32_t before = 0;
+  std::string lower;
+  for (const auto& [id, experiment] : state.durable.experiments) {
+    if (experiment.AllEnded() || experiment.paused) continue;
+    if (ShapeOf(experiment).constraint.device != device) continue;
+    const int32_t theirs = experiment.spec.base().resources().priority();
+    if (theirs >= priority) before += experiment.pending;
+    if (theirs < priority && experiment.active > 0) {
+      absl::StrAppend(&lower, lower.empty() ? "" : ", ", id);
+    }
+  }
+  response.set_waiting_before(before);
+  if (before > 0) {
+    response.add_notes(absl::StrCat(before, before == 1 ? " trial waits" : " trials wait",
+                                    " already, of the same or a higher priority"));
+  }
+  if (!lower.empty() && response.slots_free() == 0) {
+    response.add_notes(
+        absl::StrCat("trials of lower priority would make room: of experiment ", lower));
+  }
+}
+
+void FillFinish(const State& state, const PlanDraft& draft, const Fleet& fleet,
+                v1::PlanResponse& response) {
+  const double share = ShareTrained(draft.spec);
+  double drawn = 0;
+  for (const PlannedKind& kind : draft.kinds) drawn += kind.trials;
+  const double times = drawn > 0 ? draft.trials / drawn : 0;  // of each that was drawn
+  std::vector<plan::Batch> mine;
+  double slot_seconds = 0;
+  for (const v1::PlannedTrials& planned : response.configurations()) {
+    if (planned.seconds() < 0) slot_seconds = -1;
+    if (slot_seconds < 0) break;
+    const double seconds = planned.seconds() * share;
+    slot_seconds += seconds * planned.slots() * planned.trials() * times;
+    mine.push_back(
+        {static_cast<uint64_t>(std::llround(planned.trials() * times)), planned.slots(), seconds});
+  }
+  if (mine.empty()) slot_seconds = -1;
+  response.set_slot_seconds(slot_seconds);
+  response.set_finish_seconds(-1);
+  if (slot_seconds < 0) return;
+  std::vector<plan::Batch> before;
+  bool known = !fleet.ends_unknown;
+  for (const auto& [id, experiment] : state.durable.experiments) {
+    if (experiment.AllEnded() || experiment.paused || experiment.pending == 0) continue;
+    const std::optional<double> seconds = MeanSecondsOf(experiment);
+    known = known && seconds.has_value();
+    before.push_back({experiment.pending, ShapeOf(experiment).slots, seconds.value_or(0)});
+  }
+  const auto at_once = static_cast<uint64_t>(draft.spec.search().max_concurrent());
+  response.set_finish_seconds(plan::FinishSeconds(fleet.free_at, before, mine, at_once));
+  if (!known) {
+    response.add_notes(
+        "it may take longer: how long the trials that run or wait now will take is not known yet");
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draft, absl::Duration) {
+  if (!draft.refused.ok()) return draft.refused;
+  const DeviceKind device = DeviceKindOf(draft.spec.base().resources().device());
+  const Fleet fleet = FleetOf(state, device);
+  const PastPace past = PastPaceOf(state.durable, fleet.device_name);
+  v1::PlanResponse response;
+  response.set_trials(draft.trials);
+  response.set_device(std::string(Name(device)));
+  response.set_slots_connected(static_cast<uint32_t>(fleet.free_at.size()));
+  response.set_slots_free(fleet.free);
+  for (const PlannedKind& kind : draft.kinds) {
+    if (response.configurations_size() == limits::kPlannedKinds) break;
+    v1::PlannedTrials& planned = *response.add_configurations();
+    planned.set_first(kind.first);
+    planned.set_trials(kind.trials);
+    for (const v1::Assignment& one : kind.assignments) *planned.add_assignments() = one;
+    planned.set_slots(std::max(1, kind.spec.resources().gpus()));
+    FillMemory(kind.spec, fleet, planned);
+    const Estimate estimate = EstimateOf(past, kind.spec, fleet.device_name);
+    planned.set_seconds(estimate.seconds);
+    planned.set_estimated_from(estimate.from);
+    planned.set_target_steps(estimate.steps);
+  }
+  if (draft.drawn) {
+    response.add_notes(absl::StrCat("bayes chooses its values as results come; ",
+                                    draft.kinds.size(), " draws stand for them here"));
+  }
+  const bool unread = std::any_of(draft.kinds.begin(), draft.kinds.end(), [](const auto& kind) {
+    const std::optional<Memory> memory = MemoryOf(kind.spec);
+    return memory.has_value() && memory->least < memory->bytes;
+  });
+  if (unread) {
+    response.add_notes(
+        "the vocabulary is known once the data are read; memory is reckoned with GPT-2's");
+  }
+  FillQueue(state, draft, device, response);
+  FillFinish(state, draft, fleet, response);
+  if (ShareTrained(draft.spec) < 1) {
+    response.add_notes(absl::StrFormat(
+        "asha ends most trials early: reckoned with %.0f %% of their steps on average",
+        100 * ShareTrained(draft.spec)));
+  }
+  return response;
+}
+
+}  // namespace dt

@@ -1,0 +1,126 @@
+// cost.cc: the counts, and the data sheets.
+#include "plan/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace dt::plan {
+namespace {
+
+// TFLOP/s of the makers' data sheets, without sparsity, at the form's full power: matrix units with
+// 16-bit numbers, with TF32, and fp32 without them.
+struct Sheet {
+  std::string_view name;  // whole words of what the driver calls it; the first that fits counts
+  double half, tf32, fp32;
+};
+constexpr std::array<Sheet, 14> kSheets = {{
+    {"H200 NVL", 836, 418, 60},
+    {"H200", 989, 494.7, 67},
+    {"H100 PCIe", 756, 378, 51},
+    {"H100 NVL", 835, 417.5, 60},
+    {"H100", 989, 494.7, 67},
+    {"H800", 989, 494.7, 67},
+    {"A100", 312, 156, 19.5},
+    {"A800", 312, 156, 19.5},
+    {"A40", 149.7, 74.8, 37.4},
+    {"A30", 165, 82, 10.3},
+    {"A10", 125, 62.5, 31.2},
+    {"L40S", 362, 183, 91.6},
+    {"L40", 181, 90.5, 90.5},
+    {"L4", 121, 60, 30.3},
+}};
+
+bool HasWord(std::string_view text, std::string_view word) {
+  const size_t at = text.find(word);
+  if (at == std::string_view::npos) return false;
+  const auto divides = [](char c) { return c == ' ' || c == '-'; };
+  const size_t end = at + word.size();
+  return (at == 0 || divides(text[at - 1])) && (end == text.size() || divides(text[end]));
+}
+
+// A process that trains holds this before its first tensor: LibTorch's libraries; a CUDA context,
+// the workspaces of cuBLAS and, for several ranks, NCCL's buffers.
+constexpr double kProcessBytes = 400.0 * (1 << 20);
+constexpr double kContextBytes = 900.0 * (1 << 20);
+constexpr double kNcclBytes = 400.0 * (1 << 20);
+
+}  // namespace
+
+uint64_t Parameters(const ModelSize& model) {
+  const auto width = static_cast<uint64_t>(model.width);
+  const auto ff = static_cast<uint64_t>(model.feed_forward);
+  const auto rows = static_cast<uint64_t>(model.rows);
+  const auto linear = [&](uint64_t in, uint64_t out) { return in * out + (model.bias ? out : 0); };
+  const uint64_t norm = model.bias ? 2 * width : width;
+  const uint64_t layer = 2 * norm + linear(width, 3 * width) + linear(width, width) +
+                         linear(width, ff) + linear(ff, width);
+  uint64_t count = rows * width + static_cast<uint64_t>(model.layers) * layer;
+  count += static_cast<uint64_t>(model.learned_positions) * width;
+  if (model.final_norm) count += norm;
+  if (!model.tied_head) count += rows * width;
+  if (model.head_bias) count += rows;
+  return count;
+}
+
+double FlopsPerToken(const ModelSize& model, int64_t seq_len) {
+  const auto layers = static_cast<double>(model.layers);
+  const auto width = static_cast<double>(model.width);
+  const auto ff = static_cast<double>(model.feed_forward);
+  const auto rows = static_cast<double>(model.rows);
+  // Each weight: a multiplication and an addition, once forward and twice backward.
+  const double products = 6 * (layers * (4 * width * width + 2 * width * ff) + rows * width);
+  // Two products forward and five backward, as flash attention does them, of half the square.
+  const double attention = 7 * width * static_cast<double>(seq_len) * layers;
+  return products + attention;
+}
+
+std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithmetic) {
+  if (HasWord(device_name, "MIG")) return std::nullopt;
+  for (const Sheet& sheet : kSheets) {
+    if (!HasWord(device_name, sheet.name)) continue;
+    switch (arithmetic) {
+      case Arithmetic::kHalf:
+        return sheet.half * 1e12;
+      case Arithmetic::kTf32:
+        return sheet.tf32 * 1e12;
+      case Arithmetic::kFp32:
+        return sheet.fp32 * 1e12;
+    }
+  }
+  return std::nullopt;
+}
+
+double TensorBytes(const ModelSize& model, const StepSize& step) {
+  const double number = step.half ? 2 : 4;
+  // In fp32: value, gradient and two moments; a copy for products in 16 bits; buckets beside the
+  // gradients where they are summed over ranks.
+  const double of_parameter = 4.0 * 4 + (step.half ? 2 : 0) + (step.several_ranks ? 4 : 0);
+  const double state = of_parameter * static_cast<double>(Parameters(model));
+
+  const auto width = static_cast<double>(model.width);
+  const auto layers = static_cast<double>(model.layers);
+  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+  // What a layer keeps of a token, in numbers of its width: inputs and outputs of norms, queries,
+  // keys, values and what attention gives, 9; and the feed-forward part before and after its
+  // activation. Dropout keeps two outputs, and which of their numbers it dropped.
+  const double kept = 9 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width) +
+                      (step.dropout ? 2 + 2 / number : 0);
+  const double of_layer = kept * number * width * tokens;
+  const double activations =
+      step.keeps_inputs_alone ? of_layer + layers * number * width * tokens : layers * of_layer;
+
+  const double logits = tokens * static_cast<double>(model.rows);
+  const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
+  const double head = (4 + number) * logits / chunks;
+
+  return state + activations + head;
+}
+
+double MemoryBytes(const ModelSize& model, const StepSize& step) {
+  const double process =
+      step.cuda ? kContextBytes + (step.several_ranks ? kNcclBytes : 0) : kProcessBytes;
+  return TensorBytes(model, step) + process;
+}
+
+}  // namespace dt::plan

@@ -1,0 +1,109 @@
+// plan_test.cc: dtctl plan, and the sentence of it that a submit prints.
+#include "nlohmann/json.hpp"
+#include "tests/cli/commands/fixture.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr char kSizes[] = R"(version: 1
+name: sizes
+parameters:
+  train.batch_size: [8, 16]
+data: {train: "t*.bin", val: "v*.bin"}
+train: {seq_len: 64, max_steps: 10}
+)";
+
+class PlanTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    input_ = kSizes;
+    control_.Edit([](FakeControl::World& world) {
+      world.submit_answer.set_trials(2);
+      world.submit_answer.set_device("cuda");
+      v1::PlanResponse& plan = world.plan_answer;
+      plan.set_trials(2);
+      plan.set_device("cuda");
+      plan.set_slots_connected(4);
+      plan.set_slot_seconds(7200);
+      plan.set_finish_seconds(3600);
+      plan.add_notes("3 trials wait already, of the same or a higher priority");
+      for (const int batch : {8, 16}) {
+        v1::PlannedTrials& kind = *plan.add_configurations();
+        kind.set_first(batch / 8);
+        kind.set_trials(1);
+        kind.set_slots(1);
+        kind.set_memory_bytes(uint64_t{10} << 30);
+        kind.set_device_bytes(uint64_t{80} << 30);
+        kind.set_target_steps(10);
+        kind.set_seconds(3600);
+        kind.set_estimated_from("12 trials of the same model");
+        kind.set_fits(true);
+        v1::Assignment& batch_size = *kind.add_assignments();
+        batch_size.set_path("train.batch_size");
+        batch_size.mutable_value()->set_integer(batch);
+      }
+    });
+  }
+  void MakeTheSecondTooLarge() {
+    control_.Edit([](FakeControl::World& world) {
+      world.plan_answer.mutable_configurations(1)->set_fits(false);
+      world.plan_answer.mutable_configurations(1)->set_lacks(
+          "takes about 90.0 GiB of a slot's 80.0 GiB");
+    });
+  }
+};
+
+TEST_F(PlanTest, SaysWhatEachKindOfTrialTakesAndWhenAllAreDone) {
+  const Ran ran = Run({"plan", "-"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const char* part : {"batch_size", "10.0 GiB", "80.0 GiB", "1h00m", "yes"}) {
+    EXPECT_TRUE(Has(ran.out, part)) << part << "\n" << ran.out;
+  }
+  EXPECT_TRUE(
+      Has(ran.err,
+          "2 trials on cuda: about 2.0 slot-hours, done in 1 h 00 min on 4 slots (estimated "
+          "from 12 trials of the same model); nothing was submitted."))
+      << ran.err;
+  EXPECT_TRUE(Has(ran.err, "3 trials wait already")) << ran.err;
+  const auto world = control_.Snapshot();
+  ASSERT_EQ(world.plans.size(), 1u);
+  EXPECT_EQ(world.plans[0].spec().name(), "sizes");
+  EXPECT_TRUE(world.submissions.empty());
+}
+
+TEST_F(PlanTest, ExitsWith7WhereATrialWillNotRun) {
+  MakeTheSecondTooLarge();
+  const Ran ran = Run({"plan", "-"});
+  EXPECT_EQ(ran.code, 7);
+  EXPECT_TRUE(Has(ran.err, "1 of 2 trials will not run: takes about 90.0 GiB of a slot's 80.0 GiB"))
+      << ran.err;
+}
+
+TEST_F(PlanTest, JsonHasEveryField) {
+  const auto plan = nlohmann::json::parse(Run({"plan", "-", "-o", "json"}).out);
+  EXPECT_EQ(plan.at("configurations").size(), 2u);
+  EXPECT_EQ(plan.at("slot_seconds"), 7200);
+}
+
+TEST_F(PlanTest, AWrongFileIsShownAsEver) {
+  input_ = "version: 1\nname: x\ntrain: {batchsize: 8}\n";
+  const Ran ran = Run({"plan", "-"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "stdin:3:")) << ran.err;
+  EXPECT_TRUE(control_.Snapshot().plans.empty());
+}
+
+TEST_F(PlanTest, ASubmitSaysItInOneLine) {
+  Ran ran = Run({"submit", "-"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "It takes about 2.0 slot-hours, done in 1 h 00 min on 4 slots"))
+      << ran.err;
+  MakeTheSecondTooLarge();
+  ran = Run({"submit", "-"});
+  EXPECT_EQ(ran.code, 0) << "it was submitted all the same";
+  EXPECT_TRUE(Has(ran.err, "Note: 1 of 2 trials will not run")) << ran.err;
+  EXPECT_FALSE(Has(Run({"submit", "-", "--id-only"}).err, "will not run"));
+}
+
+}  // namespace
+}  // namespace dt::cli

@@ -1,0 +1,161 @@
+// planning_test.cc: what an experiment would take, by the workers, the queue and the history.
+#include "coordinator/core/planning.h"
+
+#include "tests/testing/core_fixture.h"
+
+namespace dt {
+namespace {
+
+class PlanningTest : public CoreTest {
+ protected:
+  v1::PlanResponse Plan(const v1::ExperimentSpec& spec) {
+    v1::SubmitRequest request;
+    *request.mutable_spec() = spec;
+    const auto plan = Call<v1::PlanResponse>(PreparePlan(request, DeviceKind::kCpu, 1));
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return plan.value_or(v1::PlanResponse());
+  }
+  // A small GPT whose trials all make `steps` steps.
+  static v1::ExperimentSpec Small(int steps = 100) {
+    v1::ExperimentSpec spec = OneTrial();
+    spec.mutable_base()->mutable_train()->set_max_steps(steps);
+    spec.mutable_base()->mutable_train()->set_batch_size(4);
+    spec.mutable_base()->mutable_train()->set_seq_len(64);
+    for (const char* path : {"train.batch_size", "train.seq_len"}) spec.add_explicit_paths(path);
+    return spec;
+  }
+  void AddDevice(const std::string& name, const std::string& device_name, uint64_t memory) {
+    TestWorker& worker = AddWorker(name);
+    worker.hello.set_device_name(device_name);
+    worker.hello.set_memory_bytes(memory);
+    Connect(name);
+  }
+  // One trial of the experiment trains on `worker`, 256 tokens in each of 100 steps of 2 s.
+  void TrainOne(const std::string& worker) {
+    Train({worker});
+    v1::StepRow row;
+    row.set_step(100);
+    row.set_tokens(25600);
+    row.set_seconds(200);
+    SendRows(worker, row);
+    Finish({worker});
+  }
+};
+
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+
+TEST_F(PlanningTest, TrialsThatCostTheSameAreOneKind) {
+  v1::ExperimentSpec spec = Trials(3, Small());
+  spec = Sweep(spec, "train.batch_size", {IntegerValue(4), IntegerValue(8)});
+  const v1::PlanResponse plan = Plan(spec);
+  EXPECT_EQ(plan.trials(), 6u);
+  ASSERT_EQ(plan.configurations_size(), 2);
+  EXPECT_EQ(plan.configurations(0).trials(), 3u);
+  EXPECT_EQ(plan.configurations(1).trials(), 3u);
+  EXPECT_GT(plan.configurations(1).memory_bytes(), plan.configurations(0).memory_bytes());
+}
+
+TEST_F(PlanningTest, WithoutWorkersNothingFitsAndNoTimeIsKnown) {
+  const v1::PlanResponse plan = Plan(Small());
+  EXPECT_FALSE(plan.configurations(0).fits());
+  EXPECT_EQ(plan.configurations(0).lacks(), "needs 1 slot; none is connected");
+  EXPECT_LT(plan.slot_seconds(), 0);
+  EXPECT_LT(plan.finish_seconds(), 0);
+}
+
+TEST_F(PlanningTest, MemoryIsComparedWithTheSmallestSlotAndSlotsOfAHostShareIts) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  EXPECT_TRUE(Plan(Small()).configurations(0).fits());
+  AddDevice("b", "Cpu", 64 * kGiB);
+  EXPECT_EQ(Plan(Small()).configurations(0).device_bytes(), 32 * kGiB);
+  for (const char* name : {"a", "b"}) {
+    workers_.at(name).hello.set_memory_bytes(2 * kGiB);
+    Connect(name);
+  }
+  const v1::PlannedTrials kind = Plan(Small()).configurations(0);
+  EXPECT_FALSE(kind.fits()) << "GPT-2 takes 2 GB for its parameters alone";
+  EXPECT_NE(kind.lacks().find("of a slot's 1.0 GiB"), std::string::npos) << kind.lacks();
+}
+
+TEST_F(PlanningTest, TimeComesFromTrialsOfTheSameModelOnTheSameDevice) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  Submit(Small());
+  TrainOne("a");
+  const v1::PlanResponse plan = Plan(Trials(3, Small(50)));
+  ASSERT_EQ(plan.configurations_size(), 1);
+  EXPECT_NEAR(plan.configurations(0).seconds(), 100, 1e-6);
+  EXPECT_EQ(plan.configurations(0).estimated_from(), "1 trial of the same model");
+  EXPECT_NEAR(plan.slot_seconds(), 300, 1e-6);
+  EXPECT_NEAR(plan.finish_seconds(), 300, 1e-6) << "one after another on one slot";
+  AddDevice("b", "Cpu", 64 * kGiB);
+  EXPECT_NEAR(Plan(Trials(3, Small(50))).finish_seconds(), 200, 1e-6);
+  EXPECT_NEAR(Plan(AtMost(1, Trials(3, Small(50)))).finish_seconds(), 300, 1e-6);
+}
+
+TEST_F(PlanningTest, OfAnotherModelItFollowsFromTheArithmetic) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  Submit(Small());
+  TrainOne("a");
+  v1::ExperimentSpec deeper = Small();
+  deeper.mutable_base()->mutable_model()->set_n_layer(24);
+  deeper.add_explicit_paths("model.n_layer");
+  const v1::PlannedTrials kind = Plan(deeper).configurations(0);
+  EXPECT_GT(kind.seconds(), 1.5 * 200);
+  EXPECT_LT(kind.seconds(), 2 * 200);
+  EXPECT_NE(kind.estimated_from().find("FLOPs, at the"), std::string::npos)
+      << kind.estimated_from();
+}
+
+TEST_F(PlanningTest, OnAKnownGpuWithoutHistoryItFollowsFromTheDataSheet) {
+  TestWorker& worker = AddWorker("g", {.device = "cuda"});
+  worker.hello.set_device_name("NVIDIA H100 80GB HBM3");
+  worker.hello.set_memory_bytes(80 * kGiB);
+  Connect("g");
+  v1::ExperimentSpec spec = Small();
+  spec.mutable_base()->mutable_resources()->set_device("cuda");
+  const v1::PlannedTrials kind = Plan(spec).configurations(0);
+  EXPECT_GT(kind.seconds(), 0);
+  EXPECT_EQ(kind.estimated_from(), "FLOPs, at 40 % of 989 TFLOP/s");
+}
+
+TEST_F(PlanningTest, WhatWaitsAlreadyIsCounted) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  Submit(Trials(3, Small()));
+  EXPECT_EQ(Plan(Small()).waiting_before(), 2u);
+  v1::ExperimentSpec urgent = Small();
+  urgent.mutable_base()->mutable_resources()->set_priority(5);
+  EXPECT_EQ(Plan(Small()).slots_free(), 0u);
+}
+
+TEST_F(PlanningTest, AshaIsReckonedWithTheStepsThatTrialsTrainOnAverage) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  Submit(Small());
+  TrainOne("a");
+  v1::ExperimentSpec spec = Searching("asha", 27, Small());
+  const v1::PlanResponse plan = Plan(spec);
+  // 1/27 + 1/3 (2/27) + 1/9 (6/27) + 1/27 (18/27)
+  const double share = 1.0 / 27 * (1 + 2.0 / 3 + 6.0 / 9 + 18.0 / 27);
+  EXPECT_NEAR(plan.slot_seconds(), 27 * 200 * share, 1e-6);
+}
+
+TEST_F(PlanningTest, ProposalsThatAreStillToComeAreStoodForByDraws) {
+  v1::ExperimentSpec spec = Searching("bayes", 200, Small());
+  const v1::PlanResponse plan = Plan(spec);
+  EXPECT_EQ(plan.trials(), 200u);
+  EXPECT_EQ(plan.configurations(0).trials(), 64u);
+  EXPECT_NE(plan.notes(0).find("bayes chooses its values as results come"), std::string::npos);
+  EXPECT_NE(plan.notes(1).find("reckoned with GPT-2's"), std::string::npos) << plan.notes(1);
+}
+
+TEST_F(PlanningTest, WhatASubmissionIsRefusedForAPlanIsToo) {
+  v1::ExperimentSpec spec = Small();
+  spec.mutable_base()->mutable_optimizer()->set_lr(-1);
+  spec.add_explicit_paths("optimizer.lr");
+  v1::SubmitRequest request;
+  *request.mutable_spec() = spec;
+  const auto plan = Call<v1::PlanResponse>(PreparePlan(request, DeviceKind::kCpu, 1));
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,68 @@
+// cost_test.cc: the costs of known models, and the devices that are known.
+#include "plan/cost.h"
+
+#include <gtest/gtest.h>
+
+namespace dt::plan {
+namespace {
+
+constexpr ModelSize kGpt2{.layers = 12,
+                          .width = 768,
+                          .feed_forward = 3072,
+                          .learned_positions = 1024,
+                          .rows = 50257,
+                          .bias = true,
+                          .tied_head = true,
+                          .head_bias = false,
+                          .final_norm = true};
+constexpr double kGiB = 1 << 30;
+
+StepSize Step(int64_t sequences) { return {.sequences = sequences, .seq_len = 1024, .half = true}; }
+
+TEST(CostTest, Gpt2HasThePublishedNumberOfParameters) {
+  EXPECT_EQ(Parameters(kGpt2), 124'439'808u);
+  ModelSize untied = kGpt2;
+  untied.tied_head = false;
+  EXPECT_EQ(Parameters(untied), 124'439'808u + 50257u * 768u);
+}
+
+TEST(CostTest, MemoryGrowsWithTheBatchByTheSameForEachSequence) {
+  const double one = TensorBytes(kGpt2, Step(2)) - TensorBytes(kGpt2, Step(1));
+  const double four = TensorBytes(kGpt2, Step(6)) - TensorBytes(kGpt2, Step(5));
+  EXPECT_NEAR(one, four, 1e-6 * one);
+  EXPECT_GT(TensorBytes(kGpt2, Step(1)), 18.0 * 124e6);
+}
+
+// Measured: GPT-2 in bf16 peaked at 25.1 GB with 64 sequences, at 45.0 with 128 and 64.8 with 192.
+TEST(CostTest, MemoryOfGpt2IsWithinATenthOfWhatWasMeasured) {
+  ModelSize padded = kGpt2;
+  padded.rows = 50304;
+  for (const auto& [sequences, measured] : {std::pair{64, 25.1e9}, {128, 45.0e9}, {192, 64.8e9}}) {
+    EXPECT_NEAR(TensorBytes(padded, Step(sequences)), measured, 0.1 * measured) << sequences;
+  }
+}
+
+TEST(CostTest, CheckpointingAndSeveralRanksCostWhatTheySay) {
+  StepSize whole = Step(64);
+  StepSize inputs = whole;
+  inputs.keeps_inputs_alone = true;
+  EXPECT_LT(TensorBytes(kGpt2, inputs), 0.5 * TensorBytes(kGpt2, whole));
+  StepSize ranks = whole;
+  ranks.several_ranks = true;
+  EXPECT_NEAR(TensorBytes(kGpt2, ranks) - TensorBytes(kGpt2, whole), 4 * 124'439'808.0, 1);
+  EXPECT_GT(MemoryBytes(kGpt2, whole) - TensorBytes(kGpt2, whole), 0.2 * kGiB);
+}
+
+TEST(CostTest, KnowsDevicesByTheirWholeNames) {
+  const auto peak = [](const char* name, Arithmetic arithmetic = Arithmetic::kHalf) {
+    return PeakFlops(name, arithmetic).value_or(0) / 1e12;
+  };
+  EXPECT_EQ(peak("NVIDIA H100 80GB HBM3"), 989);
+  EXPECT_EQ(peak("NVIDIA H100 80GB HBM3", Arithmetic::kTf32), 494.7);
+  EXPECT_EQ(peak("NVIDIA A10G"), 0) << "another device";
+  EXPECT_EQ(peak("NVIDIA H100 80GB HBM3 MIG 1g.10gb"), 0) << "a part of one";
+  EXPECT_EQ(peak(""), 0);
+}
+
+}  // namespace
+}  // namespace dt::plan
