@@ -10,14 +10,13 @@
 #include "common/vocabulary.h"
 #include "coordinator/core/resolved.h"
 #include "plan/cost.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
 
 // Of the makers' figures, what a well-fed GPU reaches on such models.
 constexpr double kPartOfPeak = 0.4;
-
-bool IsProgram(const v1::Spec& spec) { return !spec.command().empty() || !spec.run().empty(); }
 
 std::string ProgramKey(const v1::Spec& spec) {
   std::string key = spec.run();
@@ -122,7 +121,7 @@ PastPace PastPaceOf(const DurableState& durable, const std::string& device_name)
   uint32_t left = limits::kTrialsCompared;
   for (auto it = durable.experiments.rbegin(); it != durable.experiments.rend() && left > 0; ++it) {
     const Experiment& experiment = it->second;
-    if (IsProgram(experiment.spec.base())) {
+    if (spec::IsProgram(experiment.spec.base())) {
       const std::optional<double> seconds = MeanSecondsOf(experiment);
       if (seconds.has_value()) {
         PastPace::OfProgram& program = past.programs[ProgramKey(experiment.spec.base())];
@@ -142,7 +141,7 @@ PastPace PastPaceOf(const DurableState& durable, const std::string& device_name)
 }
 
 Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::string& device_name) {
-  if (IsProgram(spec)) return EstimateOfProgram(past, spec);
+  if (spec::IsProgram(spec)) return EstimateOfProgram(past, spec);
   Estimate estimate{.steps = StepsOf(past, spec)};
   const double tokens = static_cast<double>(estimate.steps) * TokensPerStep(spec);
   if (!(tokens > 0)) return estimate;
@@ -170,7 +169,7 @@ Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::strin
 }
 
 std::optional<Memory> MemoryOf(const v1::Spec& spec) {
-  if (IsProgram(spec) || spec.model().n_layer() <= 0) return std::nullopt;
+  if (spec::IsProgram(spec) || spec.model().n_layer() <= 0) return std::nullopt;
   const std::string& compute = spec.precision().compute();
   const plan::StepSize step{
       .sequences = spec.train().batch_size(),
