@@ -46,7 +46,7 @@ std::vector<std::string> AllPaths() {
   const auto* spec = v1::Spec::descriptor();
   for (int i = 0; i < spec->field_count(); ++i) {
     const FieldDescriptor* section = spec->field(i);
-    if (section->message_type() == nullptr) {
+    if (section->message_type() == nullptr || section->is_repeated()) {
       paths.push_back(section->name());
       continue;
     }
