@@ -282,7 +282,8 @@ void World::ChangeOne(ExperimentId experiment) {
 void World::OpenGates() {
   if (!coordinator_.up()) return;
   for (const auto& [worker, mark] : coordinator_.state().durable.marks) {
-    if (mark.drained) Mark(worker, false);
+    // Of a quarantine too: to wait for its rest would take most of the simulated time.
+    if (mark.drained || options_.meddle) Mark(worker, false);
   }
   for (const Wish& wish : wishes_) {
     const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);

@@ -215,6 +215,8 @@ TEST_F(MarkingTest, LossesAndResultsSpeakAgainstNoWorker) {
   }
   GoodGoesOn(10);
   for (int i = 0; i < 4; ++i) {
+    Follow("bad");
+    Heartbeat("bad");
     Disconnect("bad");
     Advance(limits::kLease + absl::Seconds(5));
     workers_.at("bad").holding.clear();
@@ -230,14 +232,14 @@ TEST_F(MarkingTest, AfterItsRestItTakesOneTrialAgainTheNextTimeTwiceAsLate) {
   RetireGood(v1::CAUSE_FINISHED);
   Advance(limits::kQuarantineFirst - absl::Minutes(1));
   ExpectIdle("bad");
-  Advance(absl::Minutes(2));
+  Advance(absl::Minutes(1) + absl::Seconds(2));
   EXPECT_NE(SummaryOf("bad").mark().find("takes one trial again"), std::string::npos);
   const TrialId tried = Crash("bad");
   EXPECT_TRUE(TrialOf(tried).attempts.back().uncharged);
   ExpectIdle("bad");
   Advance(2 * limits::kQuarantineFirst - absl::Minutes(1));
   ExpectIdle("bad");
-  Advance(absl::Minutes(2));
+  Advance(absl::Minutes(1) + absl::Seconds(2));
   const TrialId now = TrialAt("bad");
   ASSERT_NE(now, TrialId{});
   Train({"bad"});
@@ -251,7 +253,7 @@ TEST_F(MarkingTest, ATryThatFailsWhereNobodyElseGetsOnIsPaidByItsTrial) {
   OneGoodOneBad(2, 3);
   CrashUntilQuarantined();
   RetireGood(v1::CAUSE_PREEMPTED);
-  Advance(limits::kQuarantineFirst + absl::Minutes(1));
+  Advance(limits::kQuarantineFirst + absl::Seconds(2));
   const TrialId tried = Crash("bad");
   EXPECT_FALSE(TrialOf(tried).attempts.back().uncharged);
   EXPECT_EQ(TrialOf(tried).tries.crashes, 1u);
