@@ -73,14 +73,8 @@ std::string ChooseHost(const State& state, const SlotPool& pool, const Wish& wis
   return best;
 }
 
-bool StillWaits(const State& state, const Reservation& reservation) {
-  if (!state.live.lines.Contains(reservation.holder)) return false;
-  const Experiment& experiment = GetExperiment(state.durable, reservation.holder.experiment);
-  return GateOf(state, experiment, reservation.shape) == Gate::kOpen;
-}
-
 bool CouldFit(const LiveState& live, const Reservation& reservation, absl::Duration now) {
-  if (now < live.lease_floor) return true;  // the fleet is still coming back
+  if (now < reservation.patient_until) return true;
   const SlotPool* pool = FindPool(live, reservation.shape.constraint);
   if (pool == nullptr) return false;
   if (reservation.host.empty()) return pool->connected() >= WantedBy(reservation);
@@ -107,16 +101,16 @@ int TimesReturned(const Trial& trial) {
       [](const Attempt& attempt) { return attempt.stop_why == v1::StopRequested::RETURNED; }));
 }
 
-// How long a trial of the experiment takes, once one has ended; infinite: none has.
+// How long a trial of the experiment trains, once one has ended; infinite: none has, or none told.
 absl::Duration MeanTime(const Experiment& experiment) {
-  int64_t sum_ms = 0;
-  int64_t ended = 0;
+  double sum = 0;
+  int ended = 0;
   for (const Trial& trial : experiment.trials) {
-    if (trial.state != v1::TRIAL_FINISHED || trial.attempts.size() != 1) continue;
-    sum_ms += trial.attempts[0].ended_wall_ms - trial.attempts[0].started_wall_ms;
+    if (trial.state != v1::TRIAL_FINISHED || !(trial.pace.seconds() > 0)) continue;
+    sum += trial.pace.seconds();
     ++ended;
   }
-  return ended == 0 ? absl::InfiniteDuration() : absl::Milliseconds(sum_ms / ended);
+  return ended == 0 ? absl::InfiniteDuration() : absl::Seconds(sum / ended);
 }
 
 bool MayBorrow(Turn& turn, const Wish& wish, absl::Duration ready) {
@@ -158,6 +152,12 @@ absl::Duration ReadyAt(const State& state, const Reservation& reservation, absl:
   std::nth_element(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(missing) - 1,
                    ends.end());
   return ends[missing - 1];
+}
+
+bool StillWaits(const State& state, const Reservation& reservation) {
+  if (!state.live.lines.Contains(reservation.holder)) return false;
+  const Experiment& experiment = GetExperiment(state.durable, reservation.holder.experiment);
+  return GateOf(state, experiment, reservation.shape) == Gate::kOpen;
 }
 
 void KeepReservations(Turn& turn) {

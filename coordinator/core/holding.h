@@ -30,6 +30,8 @@ struct Wish {
 // Reservations of who does not wait any more, or could not run any more, end; the others take what is
 // free.
 void KeepReservations(Turn& turn);
+// Whether its holder stands in a line, and may start.
+bool StillWaits(const State& state, const Reservation& reservation);
 // The reservation that has all its slots, or nullptr.
 const Reservation* WholeReservation(const LiveState& live);
 const Reservation* ReservationOf(const LiveState& live, TrialId holder);

@@ -123,6 +123,7 @@ struct LiveAttempt {
   uint32_t holders = 0;  // ranks whose worker still has it as its attempt
   uint64_t step = 0;     // newest known
   Phase phase;
+  absl::Duration started = -absl::InfiniteDuration();  // before the last start of the coordinator
   // Neither preempted nor resized before.
   absl::Duration protected_until = -absl::InfiniteDuration();
   absl::Duration absent_since = absl::InfiniteDuration();  // rank 0's worker does not hold it
@@ -168,6 +169,8 @@ struct Reservation {
   std::string host;        // where they all are; "": anywhere
   std::string storage_id;  // that one of them must see; "": none
   SlotPool slots;          // those collected; busy: lent
+  // After a start the fleet comes back one by one: that it is too small counts only from then on.
+  absl::Duration patient_until = -absl::InfiniteDuration();
   bool Whole() const { return slots.free() >= static_cast<size_t>(shape.slots); }
 };
 

@@ -76,6 +76,9 @@ void ReserveAgain(State& state, Instant now) {
       const Shape shape =
           IsTicket(holder) ? ShapeOf(theirs) : ShapeOf(theirs, GetTrial(state.durable, holder));
       Reserve(state, {.id = holder, .shape = shape, .storage_id = {}}, now.steady);
+      for (Reservation& made : state.live.reservations) {
+        made.patient_until = state.live.lease_floor;
+      }
     }
   }
 }

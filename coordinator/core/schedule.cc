@@ -110,6 +110,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
 
   LiveAttempt& placed =
       AddLiveAttempt(turn.state, number, Preparing{turn.now.steady}, decision.gang);
+  placed.started = turn.now.steady;
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
@@ -185,6 +186,10 @@ bool StartReserved(Turn& turn) {
                                   [](const Reservation& each) { return each.Whole(); });
   if (whole == live.reservations.end()) return false;
   const TrialId id = whole->holder;
+  if (!StillWaits(turn.state, *whole)) {  // what started just now has closed its gate
+    Dissolve(live, static_cast<size_t>(whole - live.reservations.begin()));
+    return true;
+  }
   const SlotPool& pool = EnsurePool(live, whole->shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
   const std::string storage = StorageOf(resume);
@@ -193,11 +198,12 @@ bool StartReserved(Turn& turn) {
     live.reservations.erase(whole);  // first, so that its slots are as others when they are taken
     Start(turn, id, decision, resume, Lent::kNo);
     for (const WorkerIndex index : decision.gang) UpdateSlot(turn.state, live.workers[index]);
-  } else if (pool.ConnectedWithStorage(storage) == 0) {
+    return true;
+  }
+  // None of them sees the checkpoint: it collects anew, and minds that.
+  Dissolve(live, static_cast<size_t>(whole - live.reservations.begin()));
+  if (pool.ConnectedWithStorage(storage) == 0) {
     ParkForStorage(turn, id, ParkedTrial::Why::kStorageAbsent, storage);
-  } else {
-    // None of them sees the checkpoint: it collects anew, and minds that.
-    Dissolve(live, static_cast<size_t>(whole - live.reservations.begin()));
   }
   return true;
 }

@@ -27,13 +27,13 @@ struct Victim {
   int32_t priority = 0;
   bool lent = false;
   bool trains = false;
-  int64_t started_wall_ms = 0;
+  absl::Duration started;
   size_t slots = 0;  // that the wish could use
 
   // Whose stop costs the least goes first.
   auto Cost() const {
-    return std::tuple(priority, !lent, trains, -started_wall_ms,
-                      -int64_t(attempt->id.trial.experiment), -int64_t(attempt->id.trial.trial));
+    return std::tuple(priority, !lent, trains, -started, -int64_t(attempt->id.trial.experiment),
+                      -int64_t(attempt->id.trial.trial));
   }
 };
 
@@ -77,9 +77,8 @@ std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int3
     }
     const Attempt& recorded = *FindAttempt(state.durable, attempt->id);
     Victim& victim = victims[{where, attempt->token}];
-    victim = {
-        attempt,         theirs, recorded.lent, attempt->Is<Training>(), recorded.started_wall_ms,
-        victim.slots + 1};
+    victim = {attempt,          theirs,          recorded.lent, attempt->Is<Training>(),
+              attempt->started, victim.slots + 1};
   }
   for (const auto& [key, victim] : victims) places[key.first].victims.push_back(victim);
   return places;

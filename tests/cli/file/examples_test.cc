@@ -108,6 +108,7 @@ TEST(ExamplesTest, PrintingKeepsWhatDefaultsWouldLose) {
            "parameters: {data.train: ['*.bin', '&x', 'true', '12', 'a,b', '[c]']}\n",
            "parameters: {checkpoint.every: [10, 60s, 5m], optimizer.betas: [[0.5, 0.75]]}\n",
            "parameters: {optimizer.lr: [1e-5, 3e-300, 0.1, 12.3456789012345678]}\n",
+           "resources: {labels: {zone: a, rack.row: '7'}, accelerator: H100, priority: -3}\n",
            "resources: {env: {NCCL_DEBUG: INFO, NCCL_BUFFSIZE: 8}}\nretries: {backoff: 1m30s}\n",
        }) {
     std::string whole = "version: 1\nname: 'on'\ndata: {val: b.bin, train: a.bin}\n";
