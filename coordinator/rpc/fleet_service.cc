@@ -213,7 +213,9 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::Sessi
 grpc::ServerUnaryReactor* FleetService::GetCode(grpc::CallbackServerContext* context,
                                                 const grpc::ByteBuffer* bytes,
                                                 grpc::ByteBuffer* response) {
-  const auto finish = [this, reactor = context->DefaultReactor()](const absl::Status& status) {
+  // Asked for once: gRPC makes it anew each time, and would forget a Finish in between.
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const auto finish = [this, reactor](const absl::Status& status) {
     stats_.CountEnd(Method::kGetCode, static_cast<grpc::StatusCode>(status.raw_code()));
     reactor->Finish(ToGrpcStatus(status));
   };
@@ -236,7 +238,7 @@ grpc::ServerUnaryReactor* FleetService::GetCode(grpc::CallbackServerContext* con
     finish(absl::ResourceExhaustedError(
         "the coordinator is busy: too many parts of code wait; try again in a second"));
   }
-  return context->DefaultReactor();
+  return reactor;
 }
 
 void FleetService::LookAgain(StreamId id, absl::Duration after) {

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "common/net/grpc_settings.h"
+#include "common/pack/pack.h"
+#include "common/sha256.h"
 #include "coordinator/store/sqlite_store.h"
 #include "dtrain/v1/control.grpc.pb.h"
 #include "grpcpp/create_channel.h"
@@ -72,8 +74,11 @@ class DtcoordTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
-  static uint64_t Submit(v1::Control::Stub& stub, const std::string& request_id) {
+  // `code`: the digest of what it brings; empty: nothing.
+  static uint64_t Submit(v1::Control::Stub& stub, const std::string& request_id,
+                         const std::string& code = "") {
     v1::SubmitRequest request;
+    if (!code.empty()) request.mutable_spec()->mutable_code()->set_digest(code);
     request.set_request_id(request_id);
     v1::ExperimentSpec& spec = *request.mutable_spec();
     spec.set_version(1);
@@ -221,6 +226,40 @@ TEST_F(DtcoordTest, ADamagedJournalIsFoundRefusedAndGoneOnWithWhenAccepted) {
   EXPECT_EQ(Status(*Dial("accepted")).experiments(), 2u);
   EXPECT_NE(testing::Slurp(folder_ / "accepted.log").find("loss accepted"), std::string::npos);
   EXPECT_EQ(check(folder_ / "state"), 1);  // in use
+}
+
+TEST_F(DtcoordTest, ACheckFindsDamagedCodeAndAStartSaysWhoseIsGone) {
+  const std::string code = *pack::Pack({{"train.py", pack::Kind::kFile, "print(1)"}});
+  const std::string path = folder_ / ("state/code/" + Sha256Hex(code));
+  const auto check = [&] {
+    ChildProcess child({DTCOORD, "check", folder_ / "state"}, folder_ / "check.log");
+    return ExitCode(child);
+  };
+  {
+    ChildProcess first = Start("first");
+    auto stub = Dial("first");
+    v1::PutCodeRequest put;
+    put.set_digest(Sha256Hex(code));
+    put.set_parts(1);
+    put.set_data(code);
+    v1::PutCodeResponse complete;
+    ASSERT_TRUE(stub->PutCode(Deadline().get(), put, &complete).ok());
+    EXPECT_TRUE(complete.complete());
+    EXPECT_EQ(Submit(*stub, "with code", put.digest()), 1u);
+    first.Signal(SIGTERM);
+    EXPECT_EQ(ExitCode(first), 0);
+  }
+  EXPECT_EQ(check(), 0) << testing::Slurp(folder_ / "check.log");
+  std::string damaged = code;
+  damaged.back() = '2';
+  folder_.Write("state/code/" + Sha256Hex(code), damaged);
+  EXPECT_EQ(check(), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "check.log").find(Sha256Hex(code)), std::string::npos);
+  std::filesystem::remove(path);
+  ChildProcess second = Start("second");
+  EXPECT_EQ(Status(*Dial("second")).experiments(), 1u) << "which costs its trials, not the start";
+  EXPECT_NE(testing::Slurp(folder_ / "second.log").find("the code of experiment 1 is not in"),
+            std::string::npos);
 }
 
 TEST_F(DtcoordTest, WhatCannotBePrintedIsAnError) {

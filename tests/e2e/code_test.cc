@@ -1,4 +1,5 @@
 // code_test.cc: a folder of code on its way from whoever submits to the trainers.
+#include "common/limits.h"
 #include "common/pack/folder.h"
 #include "common/pack/pack.h"
 #include "common/sha256.h"
@@ -124,7 +125,6 @@ TEST_F(CodeTest, AWorkerKilledWhileItHeldACopyCleansUpWhenItComesBack) {
   cluster_.Cancel(experiment);
   cluster_.StartWorker("w0");
   EXPECT_TRUE(Await([&] { return FoldersOfAttempts() == 0; }));
-  ASSERT_TRUE(cluster_.AwaitEnd(experiment));
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST_F(DtctlTest, TheCodeThatRanIsDescribedAndUnpackedAgain) {
   spec.mutable_code()->set_changes(" M a/train.py\n");
   const std::string id = std::to_string(cluster_.Submit(spec));
   const std::string described = Dtctl({"describe", id}).output;
-  EXPECT_NE(described.find("1 file, 47 B, sha256 " + put.digest().substr(0, 12)), std::string::npos)
+  EXPECT_NE(described.find("1 file, 45 B, sha256 " + put.digest().substr(0, 12)), std::string::npos)
       << described;
   EXPECT_NE(described.find("commit 0123456789abcdef, and changes:"), std::string::npos);
   EXPECT_NE(described.find(" M a/train.py"), std::string::npos) << described;

@@ -1,9 +1,10 @@
-// code_fetcher.h: gets the code of attempts from the coordinator, on a thread of its own: tens of MiB
-// over the network and onto a disk must not hold up the lease.
+// code_fetcher.h: gets the code of attempts from the coordinator, on a thread of its own: tens of
+// MiB over the network and onto a disk must not hold up the lease.
 //
 // Role:      each attempt gets a folder that is fresh and its own: a program may write beside its
-//            code, and what one leaves there is none of the next one's business. The packed bytes are
-//            kept for whoever needs them again, every worker of the host that has this run folder.
+//            code, and what one leaves there is none of the next one's business. The packed bytes
+//            are kept for whoever needs them again, every worker of the host that has this run
+//            folder.
 // Layout:    <run folder>/code/<digest>            packed, verified, whole or not there
 //            <run folder>/code/<slot>/<token>      of one attempt, until DropCode
 // Ownership: owns the thread; the destructor cuts a call off and waits for the thread.

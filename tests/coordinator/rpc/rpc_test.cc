@@ -357,6 +357,16 @@ TEST_F(RpcTest, ACertificateThatNamesAWorkerSpeaksForNoOther) {
   const grpc::Status refused = status_of("other/0");
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_NE(refused.error_message().find("is for host;"), std::string::npos);
+  const auto code_for = [this](const std::string& worker) {
+    v1::GetCodeRequest request;
+    request.set_worker(worker);
+    v1::GetCodeResponse response;
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return fleet_->GetCode(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(code_for("host/0"), grpc::StatusCode::NOT_FOUND) << "which it may ask for";
+  EXPECT_EQ(code_for("other/0"), grpc::StatusCode::PERMISSION_DENIED);
 }
 
 // The distribution's gRPC alone would never accept again (CVE-2023-4785).
