@@ -27,7 +27,9 @@ struct WorkerConfig {
   std::string coordinator;  // host:port or unix:/path
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   AgentOptions agent;
-  TrainerCommand trainer;  // an attempt's own environment is added to it
+  // An attempt's own environment is added to them.
+  TrainerCommand trainer;
+  TrainerCommand program;  // the runner of programs
 };
 
 // Blocks the signals that Run waits for. Call before any other thread starts.
@@ -50,6 +52,7 @@ class Shell {
   void TakeStreamEvents();
   void TakeStreamEnd(const absl::Status& status);
   void ServeTrainer();
+  void EndStrays();
   void ConnectWhenDue();
   void TellServiceManager();
   void FinishStream();
