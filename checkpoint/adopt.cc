@@ -56,10 +56,12 @@ absl::StatusOr<Contents> ContentsOf(const std::string& folder) {
     if (status.type() == fs::file_type::directory) {
       contents.folders.push_back(entry->path().string());
     } else if (status.type() != fs::file_type::regular) {
-      return DataError("'" + name + "' in it is neither a file nor a folder; copy what it links to");
+      return DataError("'" + name +
+                       "' in it is neither a file nor a folder; copy what it links to");
     } else if (name == kManifestName) {
-      return DataError("it has a manifest.json, so it is a checkpoint already, or uses the name "
-                       "that dtrain's own file needs");
+      return DataError(
+          "it has a manifest.json, so it is a checkpoint already, or uses the name "
+          "that dtrain's own file needs");
     } else {
       contents.files.push_back(name);
     }

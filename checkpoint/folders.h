@@ -19,7 +19,6 @@ inline std::string AttemptFolder(const std::string& storage, const TrialId& tria
   return TrialFolder(storage, trial) + "/a" + std::to_string(attempt);
 }
 
-
 // Makes every folder from the storage down and syncs their entries, of those that were there as
 // well: whoever made them may have been killed before.
 absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id);

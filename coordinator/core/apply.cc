@@ -168,6 +168,7 @@ absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentS
   experiment.file_name = fact.file_name();
   experiment.file_text = fact.file_text();
   experiment.submitted_wall_ms = wall_ms;
+  experiment.submitted_by = fact.submitted_by();
   experiment.planned = fact.planned_trials();
   experiment.resolved = fact.resolved();
   experiment.resolved_paths = {fact.resolved_paths().begin(), fact.resolved_paths().end()};

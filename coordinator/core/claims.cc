@@ -28,7 +28,12 @@ std::string OtherStorage(const Claimant& claimant, const v1::CheckpointRef& chec
 
 }  // namespace
 
-std::string DoubtAbout(const Claimant&, const v1::Prepared& prepared, int64_t max_steps) {
+std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, int64_t max_steps) {
+  if (claimant.program) {
+    if (prepared.target_steps() == static_cast<uint64_t>(max_steps)) return {};
+    return absl::StrCat("it prepared for ", prepared.target_steps(), " steps; steps is ",
+                        max_steps);
+  }
   if (prepared.target_steps() == 0) return "it prepared for no step";
   if (prepared.target_steps() > kStepsMax) {
     return absl::StrCat("it prepared for ", prepared.target_steps(), " steps; the limit is ",
@@ -113,6 +118,7 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t
   if (ended.cause() != v1::CAUSE_FINISHED) return {};
   if (!claimant.attempt.ran) return "it says that it finished, and it never trained";
   if (ended.step() == target) return {};
+  if (claimant.program) return Beyond(claimant, ended.step());
   return absl::StrCat("it says that it finished at step ", ended.step(), " of ", target);
 }
 

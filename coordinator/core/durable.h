@@ -142,7 +142,8 @@ struct Experiment {
   std::string search_end;     // why
   bool paused = false;        // starts nothing
   std::string paused_by;
-  std::vector<Edit> edits;  // the newest, in order
+  std::vector<Edit> edits;   // the newest, in order
+  std::string submitted_by;  // "": not known
   // What trials resolved to, as the record has it.
   v1::Spec resolved;
   std::vector<std::string> resolved_paths;

@@ -19,6 +19,7 @@
 #include "coordinator/core/orders.h"
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
@@ -61,8 +62,12 @@ bool FindSender(Turn& turn, const std::string& token_bytes, Sender& sender) {
 Claimant ClaimantOf(const Turn& turn, const Sender& sender) {
   const auto& told = turn.state.live.told;
   const auto found = told.find(sender.recorded->token);
-  return {sender.id, *sender.trial, *sender.recorded, sender.worker.hello.storage_id(),
-          found == told.end() ? ToldSteps{} : found->second};
+  return {sender.id,
+          *sender.trial,
+          *sender.recorded,
+          sender.worker.hello.storage_id(),
+          found == told.end() ? ToldSteps{} : found->second,
+          sender.live != nullptr && spec::IsProgram(sender.live->spec)};
 }
 
 void LeaveOut(Turn& turn, const Sender& sender, const std::string& doubt) {
@@ -87,8 +92,9 @@ bool TakesResults(const Sender& sender) {
 void TakePrepared(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
   if (sender.rank != 0 || sender.live == nullptr || sender.live->Is<Leaving>()) return;
   if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
-  const std::string doubt =
-      DoubtAbout(ClaimantOf(turn, sender), prepared, sender.live->spec.train().max_steps());
+  const v1::Spec& spec = sender.live->spec;
+  const int64_t steps = spec::IsProgram(spec) ? spec.steps() : spec.train().max_steps();
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), prepared, steps);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   v1::Record record;
   SetId(*record.mutable_attempt_prepared(), sender.id);
@@ -183,11 +189,13 @@ void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   if (sender.live == nullptr) return;
   const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
+  const uint64_t target = sender.trial->target_steps;
+  const bool endless = target == 0 && spec::IsProgram(sender.live->spec);
   TakeRankEnd(turn, *sender.live,
               {.rank = sender.rank,
                .cause = ended.cause(),
                .message = std::move(*ended.mutable_message()),
-               .step = std::min(ended.step(), sender.trial->target_steps)});
+               .step = endless ? ended.step() : std::min(ended.step(), target)});
 }
 
 void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {

@@ -16,6 +16,7 @@
 #include "coordinator/search/ladder.h"
 #include "coordinator/search/searcher.h"
 #include "coordinator/search/stopping.h"
+#include "spec/program.h"
 #include "spec/search.h"
 
 namespace dt {
@@ -65,7 +66,7 @@ const v1::Spec& SpecOf(const State& state, TrialId id, v1::Spec& resolved) {
 std::vector<search::RungStep> RungsOf(const Experiment& experiment, TrialId id, uint64_t target,
                                       const v1::Spec& spec) {
   return spec::RungSteps(LadderOf(experiment), BracketOf(experiment, id.trial), target,
-                         spec::WarmupSteps(spec, target));
+                         spec::IsProgram(spec) ? 0 : spec::WarmupSteps(spec, target));
 }
 
 void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost,
@@ -123,8 +124,12 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
     if (why.has_value()) return EndEarly(turn, id, *why);
   }
   if (Climbs(experiment)) {
-    for (const search::RungStep& rung : RungsOf(experiment, id, trial.target_steps, spec)) {
-      if (rung.step != evaluation.step || Entered(trial, rung.rung)) continue;
+    const auto where =
+        spec::IsProgram(spec) ? search::Evaluates::kAnywhere : search::Evaluates::kAtRungs;
+    const search::RungStep rung =
+        search::RungOf(RungsOf(experiment, id, trial.target_steps, spec), evaluation.step,
+                       trial.rungs.empty() ? 0 : static_cast<int>(trial.rungs.back().rung), where);
+    if (rung.rung != 0 && !Entered(trial, rung.rung)) {
       EnterRung(turn, id, rung, search::CostOf(GoalOf(experiment), evaluation.metric), "");
       if (!trial.rungs.back().goes_on) return;
     }
@@ -169,7 +174,8 @@ void OnEvaluation(Turn& turn, TrialId id) {
   const Trial& trial = GetTrial(turn.durable(), id);
   const KnownEvaluation evaluation = trial.evaluations.back();
   // At its last step it finishes by itself.
-  if (evaluation.step < trial.target_steps) JudgeTrial(turn, id, evaluation);
+  const bool ends = trial.target_steps > 0 && evaluation.step >= trial.target_steps;
+  if (!ends) JudgeTrial(turn, id, evaluation);
   const v1::Search& search = experiment.spec.search();
   if (!search.has_target()) return;
   if (auto why = search::EndOfSearch(search.target(), {search.metric(), GoalOf(experiment)},

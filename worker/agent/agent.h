@@ -53,7 +53,7 @@ TrainerKind KindOf(const v1::Spec& spec);
 struct AgentOptions {
   v1::Hello hello;  // who this is; the session is filled in per stream
   std::string data_root;
-  std::string storage;       // folder; its id and the data address are in `hello`
+  std::string storage;  // folder; its id and the data address are in `hello`
   // For messages to people; the shell knows how to start them.
   std::string trainer_path;
   std::string program_path;

@@ -195,8 +195,8 @@ void AgentTurn::Take(const TrainerStartFailed& event) {
 }
 
 void AgentTurn::Take(const TrainerExited& event) {
-  const Trainer dead = std::exchange(
-      s_.trainer, Trainer{.kind = s_.trainer.kind, .env = s_.trainer.env});
+  const Trainer dead =
+      std::exchange(s_.trainer, Trainer{.kind = s_.trainer.kind, .env = s_.trainer.env});
   if (s_.draining) s_.report_urgent = true;
   if (s_.attempt && s_.attempt->stage != AttemptStage::kWaiting) {
     if (s_.attempt->stage != AttemptStage::kEnded) EndOnDeath(event, dead);

@@ -42,7 +42,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& word, const Environme
   for (size_t start = 0; start <= folders.size();) {
     const size_t end = std::min(folders.find(':', start), folders.size());
     const std::string file = folders.substr(start, end - start) + "/" + word;
-    struct stat status{};
+    struct stat status {};
     if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
         access(file.c_str(), X_OK) == 0) {
       return file;
@@ -97,8 +97,8 @@ absl::Status Attempt::ChoosePort() {
   const uint16_t port = probe.valid() ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
                                       : reinterpret_cast<const sockaddr_in&>(address).sin_port;
   const bool brackets = start_.data_address.find(':') != std::string::npos;
-  store_address_ = absl::StrCat(brackets ? "[" : "", start_.data_address, brackets ? "]:" : ":",
-                                ntohs(port));
+  store_address_ =
+      absl::StrCat(brackets ? "[" : "", start_.data_address, brackets ? "]:" : ":", ntohs(port));
   say_(frames::StoreUp{start_.token, store_address_});
   return absl::OkStatus();
 }
@@ -106,7 +106,8 @@ absl::Status Attempt::ChoosePort() {
 // The folder with the report's FIFO and the module; the descriptors for the program.
 absl::StatusOr<std::vector<std::pair<int, int>>> Attempt::MakeScratch() {
   DT_RETURN_IF_ERROR(RemoveAll(host_.scratch));
-  for (const std::string& folder : {host_.scratch, host_.scratch + "/python", host_.scratch + "/work"}) {
+  for (const std::string& folder :
+       {host_.scratch, host_.scratch + "/python", host_.scratch + "/work"}) {
     if (mkdir(folder.c_str(), 0700) != 0) return SystemError("make", folder);
   }
   DT_RETURN_IF_ERROR(WriteFileAtomically(host_.scratch + "/python/dtrain.py", kTrialModule));

@@ -66,10 +66,9 @@ void SetDevices(const frames::Start& start, const Place& place, Environment& to)
     to["CUDA_VISIBLE_DEVICES"] = "";
     return;
   }
-  const bool known =
-      !start.local_devices.empty() &&
-      std::none_of(start.local_devices.begin(), start.local_devices.end(),
-                   [](const std::string& device) { return device.empty(); });
+  const bool known = !start.local_devices.empty() &&
+                     std::none_of(start.local_devices.begin(), start.local_devices.end(),
+                                  [](const std::string& device) { return device.empty(); });
   if (known) to["CUDA_VISIBLE_DEVICES"] = absl::StrJoin(start.local_devices, ",");
 }
 
@@ -139,9 +138,9 @@ std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
   std::string what = spec.run.empty() ? absl::StrJoin(spec.command, " ") : spec.run;
   const bool cut = what.size() > kAnnouncedBytes;
   what = Printable(CleanText(what, kAnnouncedBytes));
-  return absl::StrCat("runs ", what, cut ? "…" : "", " in ", folder, ", submitted by ",
-                      start.submitted_by.empty() ? "nobody who gave a name"
-                                                 : Printable(start.submitted_by));
+  return absl::StrCat(
+      "runs ", what, cut ? "…" : "", " in ", folder, ", submitted by ",
+      start.submitted_by.empty() ? "nobody who gave a name" : Printable(start.submitted_by));
 }
 
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,

@@ -43,12 +43,12 @@ std::vector<std::string> WordsOf(const ProgramSpec& spec);
 // What the host has for it.
 struct Place {
   bool cuda = false;
-  int threads = 1;               // of the slot
-  std::string store_address;     // host:port of rank 0's
-  std::string report;            // the FIFO
-  std::string module_folder;     // that dtrain.py lies in
+  int threads = 1;                // of the slot
+  std::string store_address;      // host:port of rank 0's
+  std::string report;             // the FIFO
+  std::string module_folder;      // that dtrain.py lies in
   std::string checkpoint_folder;  // absolute; "": no storage
-  std::string resume_folder;     // "": from the start
+  std::string resume_folder;      // "": from the start
   uint64_t resume_step = 0;
   std::vector<uint64_t> rungs;
 };

@@ -123,8 +123,8 @@ Keeping::Told Keeping::Begin(const SavedFolder& saved) {
   absl::StatusOr<std::string> folder =
       start_.storage.empty() ? DataError("this worker has no storage") : Inside(saved.folder);
   if (!folder.ok()) {
-    told.complaints.push_back(absl::StrCat("checkpoint '", saved.folder,
-                                           "' is left out: ", folder.status().message()));
+    told.complaints.push_back(
+        absl::StrCat("checkpoint '", saved.folder, "' is left out: ", folder.status().message()));
     return told;
   }
   saving_ = saved;
@@ -133,9 +133,8 @@ Keeping::Told Keeping::Begin(const SavedFolder& saved) {
   manifest.loss = saved.loss;
   job_ = std::async(
       std::launch::async, [this, folder = *std::move(folder), manifest = std::move(manifest)] {
-        auto adopted =
-            trainer::AdoptCheckpoint(start_.storage, {trial_, start_.attempt, saving_.step}, folder,
-                                     manifest, leave_);
+        auto adopted = trainer::AdoptCheckpoint(
+            start_.storage, {trial_, start_.attempt, saving_.step}, folder, manifest, leave_);
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
         return adopted;
@@ -150,8 +149,8 @@ Keeping::Told Keeping::Take() {
   if (!busy() || job_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return told;
   const absl::StatusOr<trainer::SavedCheckpoint> saved = job_.get();
   if (!saved.ok()) {
-    told.complaints.push_back(absl::StrCat("checkpoint '", saving_.folder,
-                                           "' is left out: ", saved.status().message()));
+    told.complaints.push_back(
+        absl::StrCat("checkpoint '", saving_.folder, "' is left out: ", saved.status().message()));
     return told;
   }
   std::erase(strangers_, saved->id);

@@ -20,13 +20,30 @@ using nlohmann::json;
 constexpr double kWholeMax = 9007199254740992.0;
 
 // Names of v1::StepRow's fields; the runner knows no protobuf, so a test compares them.
-constexpr std::array<std::string_view, 24> kRowColumns = {
-    "loss",           "learning_rate",     "grad_norm",          "tokens",
-    "seconds",        "data_seconds",      "forward_seconds",    "backward_seconds",
-    "comm_exposed_seconds", "optimizer_seconds", "other_seconds", "allreduce_seconds",
-    "allreduce_bytes", "allreduce_count",  "memory_peak_bytes",  "rank_skew_seconds",
-    "slowest_rank",   "eval_seconds",      "checkpoint_seconds", "steps",
-    "nonfinite_steps", "flops",            "peak_flops",         "noise_scale_tokens"};
+constexpr std::array<std::string_view, 24> kRowColumns = {"loss",
+                                                          "learning_rate",
+                                                          "grad_norm",
+                                                          "tokens",
+                                                          "seconds",
+                                                          "data_seconds",
+                                                          "forward_seconds",
+                                                          "backward_seconds",
+                                                          "comm_exposed_seconds",
+                                                          "optimizer_seconds",
+                                                          "other_seconds",
+                                                          "allreduce_seconds",
+                                                          "allreduce_bytes",
+                                                          "allreduce_count",
+                                                          "memory_peak_bytes",
+                                                          "rank_skew_seconds",
+                                                          "slowest_rank",
+                                                          "eval_seconds",
+                                                          "checkpoint_seconds",
+                                                          "steps",
+                                                          "nonfinite_steps",
+                                                          "flops",
+                                                          "peak_flops",
+                                                          "noise_scale_tokens"};
 
 // JSON has no word for what is not finite, and Python's writer uses these.
 std::string WithNull(std::string_view line) {

@@ -150,11 +150,10 @@ void Telling::TakeSaved(const Report& report, Said& said) {
 }
 
 void Telling::SayRow(const Report& report, Instant at, Said& said) {
-  nlohmann::json row = {
-      {"step", *report.step},
-      {"steps", static_cast<double>(*report.step - told_row_step_)},
-      {"seconds", absl::ToDoubleSeconds(at.steady - told_row_at_)},
-      {"wall_time_ms", at.wall_ms}};
+  nlohmann::json row = {{"step", *report.step},
+                        {"steps", static_cast<double>(*report.step - told_row_step_)},
+                        {"seconds", absl::ToDoubleSeconds(at.steady - told_row_at_)},
+                        {"wall_time_ms", at.wall_ms}};
   for (const auto& [name, value] : report.numbers) row[name] = value;
   told_row_step_ = *report.step;
   told_row_at_ = at.steady;
@@ -222,9 +221,9 @@ Telling::Said Telling::Finish(Instant now) {
   progress_at_ = -absl::InfiniteDuration();
   SayProgress(now.steady, said);
   if (left_out_ > 0) {
-    said.complaints.push_back(absl::StrCat(
-        left_out_, " reports were left out, because more than ", limits::kProgramReportsPerSecond,
-        " a second came; the newest were kept"));
+    said.complaints.push_back(absl::StrCat(left_out_, " reports were left out, because more than ",
+                                           limits::kProgramReportsPerSecond,
+                                           " a second came; the newest were kept"));
   }
   return said;
 }

@@ -86,8 +86,7 @@ void Shell::Feed(AgentEvent event) {
 
 void Shell::Carry(AgentAction& action) {
   if (auto* spawn = std::get_if<SpawnTrainer>(&action)) {
-    TrainerCommand command =
-        spawn->kind == TrainerKind::kOwn ? config_.trainer : config_.program;
+    TrainerCommand command = spawn->kind == TrainerKind::kOwn ? config_.trainer : config_.program;
     for (const auto& [name, value] : spawn->env) command.env[name] = value;
     auto started = TrainerProcess::Start(command);
     if (started.ok()) {
