@@ -119,7 +119,7 @@ absl::StatusOr<SavedCheckpoint> AdoptCheckpoint(const std::string& storage, cons
   absl::StatusOr<SavedCheckpoint> saved =
       Complete(storage, id, temporary, std::move(manifest), leave);
   if (!saved.ok()) {
-    // A manifest.json of the program's own is given back too: ours comes last, just before the name.
+    // A manifest.json of the program's own is given back too: ours comes last.
     const absl::Status back = Rename(temporary, folder);
     return back.ok() ? saved.status() : back;
   }

@@ -24,8 +24,8 @@ inline constexpr int kManifestVersion = 2;
 // The bucket layout is the largest part: a few numbers for each parameter.
 inline constexpr uint64_t kManifestBytesMax = 4 << 20;
 
-// A trainer's checkpoint is of plain files. A program's has what the program put there: folders too,
-// and names that begin with a dot.
+// A trainer's checkpoint is of plain files. A program's has what the program put there: folders
+// too, and names that begin with a dot.
 enum class ManifestKind { kTrainer, kProgram };
 
 struct ManifestFile {

@@ -1,8 +1,8 @@
 // descendants.h: the processes that this one's children left behind, found and ended.
 //
-// Role:    a program that starts daemons leaves its process group and its session. Where this process
-//          adopts orphans, such a daemon becomes its child once its parent has died, so nothing that
-//          began below it is out of its reach.
+// Role:    a daemon leaves the process group and the session of what started it. Where this
+//          process adopts orphans, the daemon becomes its child once its parent has died, so that
+//          nothing that began below is out of reach.
 // Threads: one, which waits for no child while it is in here.
 // Bounds:  EndDescendants returns at its deadline, whatever is left.
 // Source:  prctl(2), PR_SET_CHILD_SUBREAPER; proc(5).

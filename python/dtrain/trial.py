@@ -80,7 +80,7 @@ def rungs():
 
 
 def should_stop():
-    """Whether SIGTERM came: save a checkpoint and exit. Call it once early, from the main thread, so that it listens."""
+    """Whether SIGTERM came: save a checkpoint and exit. It listens from its first call on, in the main thread."""
     global _stop
     if _stop is None:
         _stop = threading.Event()
@@ -120,8 +120,8 @@ def _say(line):
 
 
 def _give_way():
-    """The copy that dtrain puts beside a program stands before an installed client of the same name, which offers all of
-    this and more: where there is one, it is what `import dtrain` gives."""
+    """The copy that dtrain puts beside a program stands before an installed client of the same name, which offers all
+    of this and more: where there is one, it is what `import dtrain` gives."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 

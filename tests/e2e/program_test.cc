@@ -1,7 +1,10 @@
 // program_test.cc: experiments that bring a program of their own, with the real programs of dtrain.
 #include <signal.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "tests/e2e/fleet_fixture.h"
 #include "tests/testing/experiments.h"
@@ -193,6 +196,71 @@ TEST_F(ProgramTest, AWorkerThatAllowsNoneRefusesIt) {
     return trial.state() == v1::TRIAL_FAILED || !trial.waiting().empty();
   }));
   EXPECT_FALSE(fs::exists(cluster_.folder() / "ran"));
+}
+
+// An interpreter that imports `module`, and the variables that it needs for that.
+struct Python {
+  std::string path;
+  std::map<std::string, std::string> env;
+};
+std::optional<Python> PythonWith(const std::string& module) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const std::string cache = variable("XDG_CACHE_HOME").empty() ? variable("HOME") + "/.cache"
+                                                               : variable("XDG_CACHE_HOME");
+  // The second is what ./dev bench makes of the torch wheel.
+  const std::string bench = cache + "/dtrain/bench-python";
+  for (Python python :
+       {Python{"/usr/bin/env", {}}, Python{bench + "/bin/python",
+                                           {{"PYTHONPATH", cache + "/dtrain/bench-torch-2.11.0"},
+                                            {"LD_LIBRARY_PATH", bench + "/stand-ins"}}}}) {
+    std::vector<std::string> words = {"-c", "import " + module};
+    if (python.path == "/usr/bin/env") words.insert(words.begin(), "python3");
+    if (!fs::exists(python.path)) continue;
+    testing::ChildProcess tried({.path = python.path,
+                                 .arguments = words,
+                                 .environment = EnvironmentWith(python.env),
+                                 .log = "/dev/null"});
+    if (tried.AwaitExit(std::chrono::minutes(2)) != 0) continue;
+    if (python.path == "/usr/bin/env") python.path = "python3";
+    return python;
+  }
+  return std::nullopt;
+}
+
+TEST_F(ProgramTest, AnUnmodifiedDdpScriptTrainsOnTwoRanks) {
+  const std::optional<Python> python = PythonWith("torch");
+  if (!python) GTEST_SKIP() << "no python3 imports torch; ./dev bench training_bench makes one";
+  cluster_.StartCoordinator();
+  for (const char* name : {"w0", "w1"}) {
+    cluster_.StartWorker(name, {"--program-runner", DTPROGRAM}, python->env);
+  }
+  ASSERT_TRUE(cluster_.AwaitWorkers(2));
+  v1::ExperimentSpec spec = Program("", 2);
+  for (const char* word : {python->path.c_str(), DTRAIN_SOURCE_DIR "/examples/command/ddp.py"}) {
+    spec.mutable_base()->add_command(word);
+  }
+  const uint64_t experiment = cluster_.Submit(spec);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, std::chrono::minutes(2)))
+      << cluster_.Logs(experiment);
+  EXPECT_NE(cluster_.Logs(experiment).find("with 2 ranks"), std::string::npos);
+}
+
+TEST_F(ProgramTest, AScikitLearnScriptReportsAndSaves) {
+  const std::optional<Python> python = PythonWith("sklearn");
+  if (!python) GTEST_SKIP() << "no python3 imports sklearn";
+  StartPrograms({"w0"});
+  v1::ExperimentSpec spec = Program("", 1, 10);
+  for (const char* word : {python->path.c_str(), DTRAIN_SOURCE_DIR "/examples/command/digits.py"}) {
+    spec.mutable_base()->add_command(word);
+  }
+  const uint64_t experiment = cluster_.Submit(spec);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, std::chrono::minutes(2)))
+      << cluster_.Logs(experiment);
+  EXPECT_EQ(cluster_.Trial(experiment).step(), 10u);
+  EXPECT_FALSE(cluster_.Checkpoints(experiment).empty());
 }
 
 TEST_F(ProgramTest, APausedOneGoesOnWhereItSaved) {

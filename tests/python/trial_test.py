@@ -48,12 +48,14 @@ class TrialTest(unittest.TestCase):
     def test_what_is_given_is_read(self):
         self.run_program("assert dtrain.parameters() == {'lr': 0.5}\nassert dtrain.rungs() == [3, 9]\n"
                          "assert dtrain.resume() == '/c' and dtrain.resumed_step() == 7",
-                         DTRAIN_PARAMETERS='{"lr": 0.5}', DTRAIN_RUNGS="3,9", DTRAIN_RESUME="/c", DTRAIN_RESUME_STEP="7")
+                         DTRAIN_PARAMETERS='{"lr": 0.5}', DTRAIN_RUNGS="3,9", DTRAIN_RESUME="/c",
+                         DTRAIN_RESUME_STEP="7")
 
     def test_a_folder_elsewhere_is_copied_to_the_storage(self):
         home = self.folder / "storage"
         home.mkdir()
-        lines = self.reported("import os; os.mkdir('mine'); open('mine/w', 'w').write('x'); dtrain.checkpoint('mine', 4)",
+        lines = self.reported("import os; os.mkdir('mine'); open('mine/w', 'w').write('x')\n"
+                              "dtrain.checkpoint('mine', 4)",
                               DTRAIN_CHECKPOINT_DIR=str(home))
         self.assertEqual(pathlib.Path(lines[0]["checkpoint"]).parent, home.resolve())
         self.assertEqual((pathlib.Path(lines[0]["checkpoint"]) / "w").read_text(), "x")

@@ -107,7 +107,7 @@ absl::Status Attempt::ChoosePort() {
 absl::StatusOr<std::vector<std::pair<int, int>>> Attempt::MakeScratch() {
   DT_RETURN_IF_ERROR(RemoveAll(host_.scratch));
   for (const std::string& folder :
-       {host_.scratch, host_.scratch + "/python", host_.scratch + "/work"}) {
+       {host_.scratch, host_.scratch + "/python", host_.scratch + "/files"}) {
     if (mkdir(folder.c_str(), 0700) != 0) return SystemError("make", folder);
   }
   DT_RETURN_IF_ERROR(WriteFileAtomically(host_.scratch + "/python/dtrain.py", kTrialModule));
@@ -141,7 +141,7 @@ absl::Status Attempt::Launch(Instant now) {
   DT_ASSIGN_OR_RETURN(place.checkpoint_folder, keeping_->MakeFolder());
   telling_.emplace(Course{start_.token, resumed, spec_.steps, place.rungs}, now);
   DT_ASSIGN_OR_RETURN(const std::string folder,
-                      FolderOf(spec_, start_.code_folder, host_.scratch + "/work"));
+                      FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
   std::vector<std::string> words = WordsOf(spec_);
   SpawnOptions options;
   DT_ASSIGN_OR_RETURN(options.environment,
@@ -258,7 +258,7 @@ bool Attempt::WindsOn(absl::Duration now) {
   pollfd more = {reports_.get(), POLLIN, 0};
   if (poll(&more, 1, 0) > 0) return true;
   if (IsRoot()) return keeping_->AwaitsWord() && now < wind_until_;
-  // Rank 0 may still be saving. That it has saved ends the attempt, and the agent then says so here.
+  // Rank 0 may still be saving. That it has saved ends the attempt, which the agent then says here.
   return wish_ == Wish::kSave;
 }
 

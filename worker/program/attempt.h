@@ -1,7 +1,7 @@
 // attempt.h: one rank of one attempt, whose trainer is a program of the person's.
 //
 // Role:      says what a trainer would say (frames.h) of a program that knows nothing of it: starts
-//            it, reads what it reports, keeps its checkpoints, stops it, and leaves no process of it.
+//            it, reads its reports, keeps its checkpoints, stops it, and leaves no process of it.
 // Ownership: the program and everything below it. This process must adopt orphans (descendants.h).
 // Threads:   one, apart from Keeping's.
 // Errors:    none leave: an `end` frame says them.

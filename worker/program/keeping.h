@@ -1,5 +1,5 @@
-// keeping.h: a program's checkpoints: which one it goes on from, how its folders become checkpoints,
-// which of them stay.
+// keeping.h: a program's checkpoints: which one it goes on from, how its folders become
+// checkpoints, and which of them stay.
 //
 // Role:      rank 0's, as dttrain's keeper is; the choice of what stays is the same (retention.cc).
 //            A folder is hashed on a thread of its own, so that a stop is heard meanwhile.

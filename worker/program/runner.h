@@ -1,8 +1,8 @@
 // runner.h: dtprogram under its agent: one attempt after another, over descriptor 3.
 //
 // Role:    the poll loop: frames, signals, the attempt and time.
-// Errors:  when the agent is gone or speaks nonsense, everything below this process is killed and it
-//          ends: a runner without an agent is an orphan.
+// Errors:  when the agent is gone or speaks nonsense, everything below this process is killed and
+//          it ends: a runner without an agent is an orphan.
 // Tests:   tests/worker/program/program_test.cc
 #pragma once
 
