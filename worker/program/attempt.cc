@@ -210,7 +210,8 @@ bool Attempt::ProgramIsDone(absl::Duration now) const {
     case Wish::kGoOn:
       return wait_status_.has_value();
     case Wish::kSave:
-      return all_gone_;  // a shell may have gone before what it runs has saved
+      // A shell may have gone before what it runs has saved.
+      return spec_.run.empty() ? wait_status_.has_value() : all_gone_;
     case Wish::kLeave:
       return all_gone_ || now >= leave_at_;
   }
@@ -264,25 +265,28 @@ bool Attempt::WindsOn(absl::Duration now) {
 
 void Attempt::ReadReports(Instant now) {
   char chunk[65536];
+  TakeLines(now);
   // While a folder is hashed what comes after it waits, so that it is told in its order.
-  for (size_t total = 0; total < kReadShare && !keeping_->busy();) {
-    const size_t newline = unread_.find('\n');
-    if (newline != std::string::npos) {
-      const std::string line = unread_.substr(0, newline);
-      unread_.erase(0, newline + 1);
-      if (!std::exchange(overlong_, false) && !line.empty()) TakeLine(line, now);
-      continue;
-    }
-    if (unread_.size() > limits::kProgramLineBytes) {
-      if (!std::exchange(overlong_, true)) TakeLine(unread_, now);
-      unread_.clear();
-    }
+  for (size_t total = 0; total < kReadShare && !keeping_->busy(); TakeLines(now)) {
     const ssize_t got = read(reports_.get(), chunk, sizeof(chunk));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;
     total += static_cast<size_t>(got);
     unread_.append(chunk, static_cast<size_t>(got));
   }
+}
+
+void Attempt::TakeLines(Instant now) {
+  size_t start = 0;
+  for (size_t end; !keeping_->busy() && (end = unread_.find('\n', start)) != std::string::npos;
+       start = end + 1) {
+    const std::string_view line = std::string_view(unread_).substr(start, end - start);
+    if (!std::exchange(overlong_, false) && !line.empty()) TakeLine(line, now);
+  }
+  unread_.erase(0, start);
+  if (keeping_->busy() || unread_.size() <= limits::kProgramLineBytes) return;
+  if (!std::exchange(overlong_, true)) TakeLine(unread_, now);
+  unread_.clear();
 }
 
 void Attempt::TakeLine(std::string_view line, Instant now) {

@@ -69,6 +69,7 @@ class Attempt {
   void Wind(Instant now);
   bool WindsOn(absl::Duration now);
   void ReadReports(Instant now);
+  void TakeLines(Instant now);
   void TakeLine(std::string_view line, Instant now);
   void Pass(Telling::Said said);
   void Pass(Keeping::Told told);

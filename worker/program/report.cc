@@ -18,6 +18,7 @@ using nlohmann::json;
 
 // The largest whole number that every double near it tells from its neighbours.
 constexpr double kWholeMax = 9007199254740992.0;
+constexpr size_t kShownBytes = 64;
 
 // Names of v1::StepRow's fields; the runner knows no protobuf, so a test compares them.
 constexpr std::array<std::string_view, 24> kRowColumns = {"loss",
@@ -86,10 +87,17 @@ bool IsMetricName(std::string_view name) {
 
 WrongLine Wrong(std::string why) { return {std::move(why)}; }
 
+// Not what is nested: writing that recurses as deep as its author likes.
+std::string Shown(const json& value) {
+  return value.is_primitive()
+             ? CleanText(value.dump(-1, ' ', false, json::error_handler_t::replace), kShownBytes)
+             : "a list or an object";
+}
+
 std::optional<WrongLine> TakeStep(const json& value, Report& report) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!(number >= 0) || number > kWholeMax || number != std::floor(number)) {
-    return Wrong(absl::StrCat("step is ", value.dump(), "; give a whole number from 0"));
+    return Wrong(absl::StrCat("step is ", Shown(value), "; give a whole number from 0"));
   }
   report.step = static_cast<uint64_t>(number);
   return std::nullopt;
@@ -129,7 +137,7 @@ std::optional<WrongLine> TakeField(const std::string& name, const json& value, R
   if (name == "progress") {
     const double share = value.is_number() ? value.get<double>() : -1;
     if (!(share >= 0 && share <= 1)) {
-      return Wrong(absl::StrCat("progress is ", value.dump(), "; give a number from 0 to 1"));
+      return Wrong(absl::StrCat("progress is ", Shown(value), "; give a number from 0 to 1"));
     }
     report.progress = share;
     return std::nullopt;

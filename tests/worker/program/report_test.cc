@@ -53,6 +53,7 @@ TEST(ReportTest, AWrongLineSaysWhyAndWhatHelps) {
       {R"({"step": 1.5, "loss": 1})", "whole number"},
       {R"({"step": "1", "loss": 1})", "whole number"},
       {R"({"step": 1e300, "loss": 1})", "whole number"},
+      {R"({"step": )" + std::string(30'000, '[') + std::string(30'000, ']') + "}", "a list"},
       {R"({"step": 1, "loss": "low"})", "numbers alone"},
       {R"({"step": 1, "a b": 1})", "no name of a metric"},
       {R"({"step": 1, "": 1})", "no name of a metric"},
