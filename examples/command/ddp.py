@@ -30,5 +30,6 @@ for step in range(1, options.steps + 1):
     optimizer.step()
     dist.all_reduce(loss, op=dist.ReduceOp.SUM)
     if rank == 0 and step % 10 == 0:
-        print(f"step {step}: loss {loss.item() / dist.get_world_size():.4f} with {dist.get_world_size()} ranks", flush=True)
+        ranks = dist.get_world_size()
+        print(f"step {step}: loss {loss.item() / ranks:.4f} with {ranks} ranks", flush=True)
 dist.destroy_process_group()
