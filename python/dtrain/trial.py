@@ -12,7 +12,6 @@ Outside dtrain everything works: reports are printed, and there are no parameter
 words mean.
 """
 
-import fcntl
 import json
 import os
 import shutil
@@ -107,6 +106,8 @@ def _say(line):
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    import fcntl  # programs run on Linux; the client, which has this file too, anywhere
+
     with _lock:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
         try:
