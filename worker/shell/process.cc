@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "common/files.h"
@@ -99,9 +101,12 @@ std::vector<pollfd> TrainerProcess::Descriptors() const {
 std::vector<AgentEvent> TrainerProcess::Serve(absl::Duration now) {
   std::vector<AgentEvent> events;
   WritePending();
+  // Frames are read first and told last: what was printed before one was sent is then known.
+  std::vector<AgentEvent> heard;
+  ReadFrames(now, heard);
   ReadLog(LogPipe::kOutput, now, events);
   ReadLog(LogPipe::kErrors, now, events);
-  ReadFrames(now, events);
+  std::move(heard.begin(), heard.end(), std::back_inserter(events));
   if (now >= astray_at_) {
     astray_at_ = absl::InfiniteDuration();
     Misbehaved("it closed descriptor 3 but did not exit", events);
