@@ -17,21 +17,6 @@
 namespace dt::trainer {
 namespace {
 
-// Makes every folder from the storage down and syncs their entries, of those that were there as
-// well: whoever made them may have been killed before.
-absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id) {
-  std::string folder = storage;
-  for (const std::string& name :
-       {std::to_string(id.trial.experiment), std::to_string(id.trial.trial),
-        "a" + std::to_string(id.attempt)}) {
-    const std::string parent = folder;
-    folder += "/" + name;
-    DT_RETURN_IF_ERROR(MakeFolders(folder));
-    DT_RETURN_IF_ERROR(SyncFolder(parent));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status VerifyFile(const std::string& folder, const ManifestFile& expected) {
   const std::string path = folder + "/" + expected.name;
   DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
@@ -70,19 +55,6 @@ absl::StatusOr<Checkpoint> ReadManifest(const std::string& folder,
   return checkpoint;
 }
 
-// Puts the finished folder in place of whatever stands there.
-absl::Status Install(const std::string& temporary, const std::string& target) {
-  if (::rename(temporary.c_str(), target.c_str()) == 0) return absl::OkStatus();
-  if (errno != ENOTEMPTY && errno != EEXIST) {
-    return SystemError("rename '" + temporary + "' to", target);
-  }
-  // The same step saved twice: both names change in one instant, then the old one goes.
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
-    return SystemError("exchange '" + temporary + "' with", target);
-  }
-  return RemoveAll(temporary);
-}
-
 // Reads decimal digits up to the next '/' or the end, without leading zeros.
 template <typename T>
 bool TakeNumber(std::string_view& text, T& number) {
@@ -99,6 +71,31 @@ bool Take(std::string_view& text, std::string_view prefix) {
 }
 
 }  // namespace
+
+absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id) {
+  std::string folder = storage;
+  for (const std::string& name :
+       {std::to_string(id.trial.experiment), std::to_string(id.trial.trial),
+        "a" + std::to_string(id.attempt)}) {
+    const std::string parent = folder;
+    folder += "/" + name;
+    DT_RETURN_IF_ERROR(MakeFolders(folder));
+    DT_RETURN_IF_ERROR(SyncFolder(parent));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Install(const std::string& temporary, const std::string& target) {
+  if (::rename(temporary.c_str(), target.c_str()) == 0) return absl::OkStatus();
+  if (errno != ENOTEMPTY && errno != EEXIST) {
+    return SystemError("rename '" + temporary + "' to", target);
+  }
+  // The same step saved twice: both names change in one instant, then the old one goes.
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
+    return SystemError("exchange '" + temporary + "' with", target);
+  }
+  return RemoveAll(temporary);
+}
 
 std::string CheckpointId::Path() const {
   return std::to_string(trial.experiment) + "/" + std::to_string(trial.trial) + "/a" +

@@ -11,6 +11,7 @@
 // Tests:     tests/checkpoint/checkpoint_test.cc, tests/checkpoint/checkpoint_kill_test.cc
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -75,6 +76,15 @@ class CheckpointWriter {
   std::string temporary_;  // empty: nothing to remove
   std::vector<ManifestFile> files_;
 };
+
+// Makes a checkpoint of a folder that a program wrote, which must lie on the storage: it is taken
+// from there, each file hashed and synced, the manifest written, and the whole put at the place of
+// `id`. Fills in manifest.kind, .step and .files. Where it fails the folder is back where it was.
+// Errors: DataError for what cannot be a checkpoint (no file, a link, more than
+// limits::kProgramCheckpointFiles, a manifest.json), CancelledError once `leave` is set.
+absl::StatusOr<SavedCheckpoint> AdoptCheckpoint(const std::string& storage, const CheckpointId& id,
+                                                const std::string& folder, Manifest manifest,
+                                                const std::atomic<bool>& leave);
 
 // A checkpoint whose every byte was verified when it was opened.
 struct Checkpoint {

@@ -19,4 +19,10 @@ inline std::string AttemptFolder(const std::string& storage, const TrialId& tria
   return TrialFolder(storage, trial) + "/a" + std::to_string(attempt);
 }
 
+// Makes every folder from the storage down and syncs their entries, of those that were there as
+// well: whoever made them may have been killed before.
+absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id);
+// Puts the finished folder in place of whatever stands there.
+absl::Status Install(const std::string& temporary, const std::string& target);
+
 }  // namespace dt::trainer

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/sha256.h"
 
@@ -12,6 +13,8 @@ namespace dt::trainer {
 namespace {
 
 using nlohmann::json;
+
+constexpr char kProgramWord[] = "program";
 
 absl::Status Malformed(const std::string& reason) {
   return DamagedError(std::string(kManifestName) + ": " + reason);
@@ -112,6 +115,7 @@ json BodyOf(const Manifest& manifest) {
                {"loss", nullptr},
                {"provenance", manifest.provenance},
                {"files", json::array()}};
+  if (manifest.kind == ManifestKind::kProgram) body["kind"] = kProgramWord;
   if (!manifest.model.is_null()) body["model"] = manifest.model;
   if (manifest.loss_scale > 0) {
     body["loss_scale"] = manifest.loss_scale;
@@ -134,17 +138,31 @@ bool IsPlainName(const std::string& name) {
          name.find('\0') == std::string::npos && !name.starts_with('.') && name != kManifestName;
 }
 
-absl::StatusOr<std::vector<ManifestFile>> FilesOf(const json& list) {
+// Leads to a place within the folder, wherever that is.
+bool IsNameWithin(const std::string& name) {
+  if (name.empty() || name.find('\0') != std::string::npos || name == kManifestName) return false;
+  for (size_t start = 0; start <= name.size();) {
+    const size_t end = std::min(name.find('/', start), name.size());
+    const std::string part = name.substr(start, end - start);
+    if (part.empty() || part == "." || part == "..") return false;
+    start = end + 1;
+  }
+  return true;
+}
+
+absl::StatusOr<std::vector<ManifestFile>> FilesOf(const json& list, ManifestKind kind) {
   std::vector<ManifestFile> files;
+  std::set<std::string> known;
   for (const json& item : list) {
     Fields fields(item);
     ManifestFile file{fields.Text("name"), fields.Unsigned<uint64_t>("bytes"),
                       fields.Text("sha256")};
     if (!fields.wrong().empty()) return Malformed("a file has no valid '" + fields.wrong() + "'");
-    const bool known = std::any_of(files.begin(), files.end(), [&](const ManifestFile& other) {
-      return other.name == file.name;
-    });
-    if (!IsPlainName(file.name) || known) return Malformed("a file has an unusable name");
+    const bool usable =
+        kind == ManifestKind::kProgram ? IsNameWithin(file.name) : IsPlainName(file.name);
+    if (!usable || !known.insert(file.name).second) {
+      return Malformed("a file has an unusable name");
+    }
     files.push_back(std::move(file));
   }
   if (files.empty()) return Malformed("it names no files");
@@ -237,7 +255,11 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   const json& files = fields.List("files");
   if (!fields.wrong().empty()) return Malformed("it has no valid '" + fields.wrong() + "'");
   DT_ASSIGN_OR_RETURN(manifest.buckets, BucketsOf(buckets));
-  DT_ASSIGN_OR_RETURN(manifest.files, FilesOf(files));
+  if (const json& kind = fields.At("kind"); !kind.is_null()) {
+    if (kind != kProgramWord) return Malformed("it is of a kind that is not known here");
+    manifest.kind = ManifestKind::kProgram;
+  }
+  DT_ASSIGN_OR_RETURN(manifest.files, FilesOf(files, manifest.kind));
   DT_ASSIGN_OR_RETURN(manifest.noise_scale, NoiseScaleOf(fields.At("noise_scale")));
   DT_ASSIGN_OR_RETURN(manifest.model, ModelOf(fields.At("model")));
   DT_ASSIGN_OR_RETURN(manifest.provenance, ProvenanceOf(fields.At("provenance")));

@@ -24,13 +24,18 @@ inline constexpr int kManifestVersion = 2;
 // The bucket layout is the largest part: a few numbers for each parameter.
 inline constexpr uint64_t kManifestBytesMax = 4 << 20;
 
+// A trainer's checkpoint is of plain files. A program's has what the program put there: folders
+// too, and names that begin with a dot.
+enum class ManifestKind { kTrainer, kProgram };
+
 struct ManifestFile {
-  std::string name;  // within the checkpoint's folder, no path
+  std::string name;  // within the checkpoint's folder; of a trainer's no path
   uint64_t bytes = 0;
   std::string sha256;
 };
 
 struct Manifest {
+  ManifestKind kind = ManifestKind::kTrainer;
   uint64_t step = 0;             // steps done
   uint64_t optimizer_steps = 0;  // those that the parameters have seen: not what was left out
   int64_t seed = 0;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +39,9 @@ class FileActions {
       last = std::max(last, number);
     }
     posix_spawn_file_actions_addclosefrom_np(&actions_, last + 1);
+    if (!options.folder.empty()) {
+      posix_spawn_file_actions_addchdir_np(&actions_, options.folder.c_str());
+    }
   }
   ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
   FileActions(const FileActions&) = delete;
@@ -89,6 +93,15 @@ Environment EnvironmentWith(const Environment& over) {
   for (const char* own : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) merged.erase(own);
   for (const auto& [name, value] : over) merged[name] = value;
   return merged;
+}
+
+std::string DescribeExit(int wait_status) {
+  if (WIFEXITED(wait_status)) {
+    return absl::StrCat("exited with status ", WEXITSTATUS(wait_status));
+  }
+  const int number = WTERMSIG(wait_status);
+  const char* name = sigabbrev_np(number);
+  return absl::StrCat("was ended by signal ", number, " (SIG", name ? name : "?", ")");
 }
 
 absl::StatusOr<pid_t> Spawn(const SpawnOptions& options) {

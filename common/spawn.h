@@ -32,11 +32,15 @@ struct SpawnOptions {
   // Descriptors of ours, and their numbers in the program. Ours are not among those numbers. 0 is
   // /dev/null unless it is named; beyond those named and 2 nothing stays open.
   std::vector<std::pair<int, int>> descriptors;
-  std::string log;  // where 1 and 2 go, appended, when it is not empty
+  std::string folder;  // where it starts, and what a relative `path` is relative to; "": here
+  std::string log;     // where 1 and 2 go, appended, when it is not empty
   ProcessGroup group = ProcessGroup::kOfParent;
 };
 
 // The process's number; the caller waits for it. It begins with default signals, none blocked.
 absl::StatusOr<pid_t> Spawn(const SpawnOptions& options);
+
+// How a process ended, of its status as from waitpid: "exited with status 3".
+std::string DescribeExit(int wait_status);
 
 }  // namespace dt

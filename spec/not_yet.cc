@@ -18,10 +18,6 @@ std::vector<Issue> NotYetAvailable(const v1::ExperimentSpec& spec) {
     issues.push_back(
         {path, "not_available", absl::StrCat("'", path, "' is not yet available"), ""});
   }
-  if (!spec.base().code().empty() && spec.code().digest().empty()) {
-    issues.push_back({"code", "not_available", "'code' is not yet available",
-                      "put the program where every worker has it, and set workdir"});
-  }
   return issues;
 }
 

@@ -49,6 +49,8 @@ struct Flags {
   std::string memory_limit;
   std::string disconnect_grace = "30m";
   std::string trainer;
+  std::string program_runner;
+  std::string programs;
   std::vector<std::string> labels;
   TlsFiles tls;
   pid_t exit_with_parent = 0;  // the supervisor that started this process
@@ -92,6 +94,12 @@ void Declare(CLI::App& app, Flags& flags) {
                  "How long training goes on without a coordinator, as 90s or 30m")
       ->capture_default_str();
   app.add_option("--trainer", flags.trainer, "Path of dttrain [beside this program]");
+  app.add_option("--programs", flags.programs,
+                 "allow or deny: whether experiments may bring a program of their own, which runs "
+                 "here as this worker's user [allow with a coordinator on this host, else deny]")
+      ->check(CLI::IsMember({"allow", "deny"}));
+  app.add_option("--program-runner", flags.program_runner,
+                 "Path of dtprogram [beside this program]");
   app.add_option("--run-dir", flags.run_dir,
                  "Folder for slot locks and unpacked code, this user's alone [$RUNTIME_DIRECTORY, "
                  "$XDG_RUNTIME_DIR/dtrain, else one in the temporary folder]");
@@ -184,6 +192,8 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
                                                    limits::kNameBytes, " bytes: a host or an IP"));
   }
   hello.set_data_address(flags.data_address);
+  hello.set_programs(flags.programs.empty() ? IsLocalAddress(flags.coordinator)
+                                            : flags.programs == "allow");
   hello.set_program_version(kVersion);
   uint64_t instance = 0;
   if (getentropy(&instance, sizeof(instance)) != 0) {
@@ -205,19 +215,51 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
   return absl::OkStatus();
 }
 
+std::string BesideUs(const char* program) {
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return (self.parent_path() / program).string();
+}
+
 std::string RunFolderOf(const Flags& flags) {
   return flags.run_dir.empty() ? DefaultRunFolder() : flags.run_dir;
+}
+
+// Cores and memory, in the words of both trainers.
+absl::Status AddShare(const Flags& flags, const CpuShare& share, TrainerCommand& command) {
+  if (!share.cores.empty()) {
+    command.arguments.insert(command.arguments.end(), {"--cores", absl::StrJoin(share.cores, ",")});
+  }
+  if (flags.memory_limit.empty()) return absl::OkStatus();
+  const std::optional<uint64_t> bytes = ParseBytes(flags.memory_limit);
+  if (bytes.value_or(0) == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--memory-limit '", flags.memory_limit,
+                     "' is not a number of bytes; write it like 536870912, 512M or 2G"));
+  }
+  command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(*bytes)});
+  return absl::OkStatus();
+}
+
+// The lock is dttrain's too: a slot has one trainer, whichever it is.
+absl::StatusOr<TrainerCommand> MakeProgramCommand(const Flags& flags, const LocalSlot& slot,
+                                                  const CpuShare& share, const v1::Hello& hello) {
+  TrainerCommand command;
+  command.path = flags.program_runner.empty() ? BesideUs("dtprogram") : flags.program_runner;
+  const std::string lock = RunFolderOf(flags) + "/" + LockName(slot, hello);
+  command.arguments = {"--fd",      "3",
+                       "--lock",    lock,
+                       "--scratch", lock + ".program",
+                       "--device",  std::string(Name(slot.kind)),
+                       "--threads", absl::StrCat(hello.threads())};
+  DT_RETURN_IF_ERROR(AddShare(flags, share, command));
+  return command;
 }
 
 absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const LocalSlot& slot,
                                                   const CpuShare& share, const v1::Hello& hello) {
   TrainerCommand command;
-  command.path = flags.trainer;
-  if (command.path.empty()) {
-    std::error_code ignored;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-    command.path = (self.parent_path() / "dttrain").string();
-  }
+  command.path = flags.trainer.empty() ? BesideUs("dttrain") : flags.trainer;
   const std::string run = RunFolderOf(flags);
   DT_RETURN_IF_ERROR(OpenRunFolder(run));
   const bool cuda = slot.kind == DeviceKind::kCuda;
@@ -235,18 +277,7 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
   if (!cuda || flags.threads > 0) {
     command.arguments.insert(command.arguments.end(), {"--threads", absl::StrCat(hello.threads())});
   }
-  if (!share.cores.empty()) {
-    command.arguments.insert(command.arguments.end(), {"--cores", absl::StrJoin(share.cores, ",")});
-  }
-  if (!flags.memory_limit.empty()) {
-    const std::optional<uint64_t> bytes = ParseBytes(flags.memory_limit);
-    if (bytes.value_or(0) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--memory-limit '", flags.memory_limit,
-                       "' is not a number of bytes; write it like 536870912, 512M or 2G"));
-    }
-    command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(*bytes)});
-  }
+  DT_RETURN_IF_ERROR(AddShare(flags, share, command));
   // A number means one GPU to CUDA and may mean another to us; a UUID does not.
   if (by_uuid) {
     command.env["CUDA_VISIBLE_DEVICES"] = hello.gpu_uuid();
@@ -283,6 +314,8 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   agent.trainer_path = config.trainer.path;
   config.code_folder = std::filesystem::absolute(RunFolderOf(flags), code).string() + "/code";
   config.slot = SlotName(slot, agent.hello);
+  DT_ASSIGN_OR_RETURN(config.program, MakeProgramCommand(flags, slot, share, agent.hello));
+  agent.program_path = config.program.path;
   if (!IsLocalAddress(flags.coordinator) && IsLocalAddress(flags.data_address + ":1")) {
     spdlog::warn("--data-address {}: gangs over several hosts cannot reach this one",
                  flags.data_address);

@@ -116,11 +116,17 @@ std::string Bar(double ratio, int width, Glyphs glyphs) {
 
 double Progress(const v1::TrialSummary& trial) {
   if (trial.state() == v1::TRIAL_FINISHED && trial.cause() != v1::CAUSE_STOPPED_EARLY) return 1;
+  if (trial.progress() > 0) return trial.progress();  // as its program tells it
   if (trial.target_steps() == 0) return 0;
   return std::min(1.0, static_cast<double>(trial.step()) / trial.target_steps());
 }
 
 std::string StepText(const v1::TrialSummary& trial) {
+  if (trial.target_steps() == 0 && trial.progress() > 0) {
+    const std::string share =
+        absl::StrCat(static_cast<int>(std::lround(100 * trial.progress())), " %");
+    return trial.step() == 0 ? share : absl::StrCat(trial.step(), ", ", share);
+  }
   if (trial.target_steps() == 0) {
     return trial.step() == 0 ? kNone : absl::StrCat(trial.step(), "/?");
   }

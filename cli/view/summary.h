@@ -33,7 +33,7 @@ std::string FailedText(const v1::ExperimentSummary& experiment);
 // `ratio` of a bar `width` columns wide; 0 to 1, anything else is clamped.
 std::string Bar(double ratio, int width, Glyphs glyphs);
 double Progress(const v1::TrialSummary& trial);       // 0 to 1
-std::string StepText(const v1::TrialSummary& trial);  // "120/200", "120/?"
+std::string StepText(const v1::TrialSummary& trial);  // "120/200", "120/?", "120, 40 %"
 
 std::string TrialName(const v1::TrialSummary& trial);  // "12/3"
 // Swept parameters in order of the file: path → short header ("train.batch_size" → "batch_size",

@@ -339,8 +339,9 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   if (const std::string doubt = DoubtAbout(claimant, status); !doubt.empty()) {
     return NoteDoubt(turn, worker, attempt.id, doubt);
   }
-  // Else nothing says what its steps may be; a program says so itself, or nobody does.
-  const bool prepared = trial.target_steps > 0 || spec::IsProgram(attempt.spec);
+  // Before it has prepared nothing says what its steps may be.
+  const bool prepared =
+      trial.target_steps > 0 || (spec::IsProgram(attempt.spec) && attempt.Is<Training>());
   if (worker.rank == 0) {
     if (status.store_address() != attempt.store_address) {
       attempt.store_address = status.store_address();
@@ -350,6 +351,7 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   }
   if (prepared && status.step() > attempt.step)
     NoteProgress(attempt, status.step(), turn.now.steady);
+  if (worker.rank == 0) attempt.progress = std::clamp(status.progress(), 0.0, 1.0);
   NoteEvaluation(attempt, rank, status, turn.now.steady);
   // Last: unequal data end the attempt.
   if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());

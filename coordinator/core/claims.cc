@@ -29,9 +29,12 @@ std::string OtherStorage(const Claimant& claimant, const v1::CheckpointRef& chec
 }  // namespace
 
 std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, int64_t max_steps) {
-  if (prepared.target_steps() == 0) {
-    return claimant.program && max_steps == 0 ? "" : "it prepared for no step";
+  if (claimant.program) {
+    if (prepared.target_steps() == static_cast<uint64_t>(max_steps)) return {};
+    return absl::StrCat("it prepared for ", prepared.target_steps(), " steps; steps is ",
+                        max_steps);
   }
+  if (prepared.target_steps() == 0) return "it prepared for no step";
   if (prepared.target_steps() > kStepsMax) {
     return absl::StrCat("it prepared for ", prepared.target_steps(), " steps; the limit is ",
                         kStepsMax);
@@ -113,11 +116,9 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t
   // Nobody but the coordinator stops a trial early, and it has not.
   if (ended.cause() == v1::CAUSE_STOPPED_EARLY) return "it says that it was stopped early";
   if (ended.cause() != v1::CAUSE_FINISHED) return {};
-  // It is over when it says so; that it ran is all that is known.
-  if (claimant.program)
-    return claimant.attempt.ran ? "" : "it says that it finished, and never ran";
   if (!claimant.attempt.ran) return "it says that it finished, and it never trained";
   if (ended.step() == target) return {};
+  if (claimant.program) return Beyond(claimant, ended.step());
   return absl::StrCat("it says that it finished at step ", ended.step(), " of ", target);
 }
 

@@ -22,11 +22,12 @@ struct Claimant {
   const Attempt& attempt;
   const std::string& storage_id;  // of the worker
   ToldSteps told;
-  bool program = false;  // the trial is a program of a person's: it may end before its last step
+  // A program says when it has finished, whatever number of steps it was to make; 0: it said none.
+  bool program = false;
 };
 
-// `max_steps` of the specification, of a program its `steps`; 0: the target follows from the data,
-// and a program has none.
+// `max_steps` of the specification, or of a program `steps`; 0: the target follows from the data, a
+// program has none.
 std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, int64_t max_steps);
 std::string DoubtAbout(const Claimant& claimant, const v1::Running& running);
 // An attempt tells of a step's row, evaluation and checkpoint once each, and its steps rise: what

@@ -94,10 +94,9 @@ bool TakesResults(const Sender& sender) {
 void TakePrepared(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
   if (sender.rank != 0 || sender.live == nullptr || sender.live->Is<Leaving>()) return;
   if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
-  const std::string doubt =
-      DoubtAbout(ClaimantOf(turn, sender), prepared,
-                 spec::IsProgram(sender.live->spec) ? sender.live->spec.steps()
-                                                    : sender.live->spec.train().max_steps());
+  const v1::Spec& spec = sender.live->spec;
+  const int64_t steps = spec::IsProgram(spec) ? spec.steps() : spec.train().max_steps();
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), prepared, steps);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   v1::Record record;
   SetId(*record.mutable_attempt_prepared(), sender.id);
@@ -193,11 +192,13 @@ void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   if (sender.live == nullptr) return;
   const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
+  const uint64_t target = sender.trial->target_steps;
+  const bool endless = target == 0 && spec::IsProgram(sender.live->spec);
   TakeRankEnd(turn, *sender.live,
               {.rank = sender.rank,
                .cause = ended.cause(),
                .message = std::move(*ended.mutable_message()),
-               .step = std::min(ended.step(), sender.trial->target_steps)});
+               .step = endless ? ended.step() : std::min(ended.step(), target)});
 }
 
 void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {

@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
@@ -37,6 +38,8 @@ absl::Duration LiveAttempt::Deadline() const {
             return std::min(held, it.since + limits::kRendezvousTimeout);
           },
           [&](const Training& it) {
+            // A program need not report anything, and its silence says nothing.
+            if (spec::IsProgram(spec)) return held;
             const absl::Duration hung = std::max(limits::kHangFloor, 20 * it.longest_step);
             return std::min(held, it.last_progress + hung);
           },

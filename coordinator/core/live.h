@@ -130,6 +130,7 @@ struct LiveAttempt {
   absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
   std::optional<v1::StepRow> latest;                       // newest logged step
   double seconds_per_step = kNotANumber;                   // smoothed, for display
+  double progress = 0;                                     // that a program told, 0 to 1
   v1::Pace pace;                                           // of the rows taken
 };
 

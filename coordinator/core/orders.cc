@@ -1,10 +1,12 @@
 #include "coordinator/core/orders.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/check.h"
 #include "common/mutant.h"
 #include "coordinator/core/search_index.h"
+#include "spec/program.h"
 #include "spec/rungs.h"
 
 namespace dt {
@@ -28,7 +30,23 @@ void AddCode(const v1::ExperimentSpec& spec, v1::Assigned& assigned) {
   assigned.mutable_code()->set_files(spec.code().files());
 }
 
-v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
+// What a program is told of its gang, by the names that torchrun gives.
+void AddPlace(const LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
+              int32_t rank, v1::Assigned& assigned) {
+  std::vector<std::string> hosts;
+  for (const GangMember& member : recorded.members) hosts.push_back(member.host);
+  const NodePlace place = PlaceInGang(hosts, rank);
+  assigned.set_local_world_size(static_cast<int32_t>(place.local_ranks.size()));
+  assigned.set_node_rank(place.node);
+  assigned.set_nodes(place.nodes);
+  for (const int32_t local : place.local_ranks) {
+    const WorkerIndex worker = attempt.ranks[local].worker;
+    assigned.add_local_devices(worker == kNoWorker ? "" : live.workers[worker].hello.gpu_uuid());
+  }
+}
+
+v1::Assigned AssignedTo(const State& state, const Worker& worker) {
+  const DurableState& durable = state.durable;
   const LiveAttempt& attempt = *worker.attempt;
   DT_CHECK(attempt.ranks[worker.rank].worker == worker.index);
   v1::Assigned assigned;
@@ -50,6 +68,12 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
   AddRungs(durable, attempt.id.trial, assigned);
   AddCode(GetExperiment(durable, attempt.id.trial.experiment).spec, assigned);
+  if (spec::IsProgram(attempt.spec)) {
+    const Experiment& experiment = GetExperiment(durable, attempt.id.trial.experiment);
+    AddPlace(state.live, attempt, recorded, worker.rank, assigned);
+    assigned.set_metric(experiment.spec.search().metric());
+    assigned.set_submitted_by(experiment.submitted_by);
+  }
   // That one went may have been told by a worker that was lost with what it had to tell.
   if (worker.rank > 0 || recorded.state != AttemptState::kAssigned) return assigned;
   for (const KnownCheckpoint& known : GetTrial(durable, attempt.id.trial).checkpoints) {
@@ -60,6 +84,20 @@ v1::Assigned AssignedTo(const DurableState& durable, const Worker& worker) {
 }
 
 }  // namespace
+
+NodePlace PlaceInGang(const std::vector<std::string>& hosts, int32_t rank) {
+  NodePlace place;
+  std::vector<std::string> seen;
+  for (size_t other = 0; other < hosts.size(); ++other) {
+    auto known = std::find(seen.begin(), seen.end(), hosts[other]);
+    if (known == seen.end()) known = seen.insert(seen.end(), hosts[other]);
+    if (hosts[other] != hosts[rank]) continue;
+    place.local_ranks.push_back(static_cast<int32_t>(other));
+    place.node = static_cast<int32_t>(known - seen.begin());
+  }
+  place.nodes = static_cast<int32_t>(seen.size());
+  return place;
+}
 
 bool IsMember(const DurableState& durable, const Worker& worker) {
   const Attempt* recorded = FindAttempt(durable, worker.attempt->id);
@@ -89,7 +127,7 @@ void PublishOrders(Turn& turn) {
     out.orders.set_acked_sequence(worker.acked + (Mutated(Mutant::kAcksAhead) ? 1 : 0));
     for (const std::string& token : worker.unknown_tokens) out.orders.add_unknown_tokens(token);
     if (worker.attempt != nullptr) {
-      *out.orders.mutable_attempt() = AssignedTo(turn.durable(), worker);
+      *out.orders.mutable_attempt() = AssignedTo(turn.state, worker);
     }
   }
   turn.live().orders_due.clear();

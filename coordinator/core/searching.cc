@@ -66,7 +66,7 @@ const v1::Spec& SpecOf(const State& state, TrialId id, v1::Spec& resolved) {
 std::vector<search::RungStep> RungsOf(const Experiment& experiment, TrialId id, uint64_t target,
                                       const v1::Spec& spec) {
   return spec::RungSteps(LadderOf(experiment), BracketOf(experiment, id.trial), target,
-                         spec::WarmupSteps(spec, target));
+                         spec::IsProgram(spec) ? 0 : spec::WarmupSteps(spec, target));
 }
 
 void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost,
@@ -109,13 +109,6 @@ bool Entered(const Trial& trial, int rung) {
   return false;
 }
 
-// A trainer validates at the very step of a rung; of a program the first report at it or beyond it
-// counts, since it reports when it likes.
-bool ReachesRung(const v1::Spec& spec, const search::RungStep& rung,
-                 const KnownEvaluation& evaluation) {
-  return spec::IsProgram(spec) ? evaluation.step >= rung.step : evaluation.step == rung.step;
-}
-
 // By the rules of `stop` and the rung at this step: the first that applies ends the trial.
 void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
@@ -134,8 +127,12 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
     if (why.has_value()) return EndEarly(turn, id, *why);
   }
   if (Climbs(experiment)) {
-    for (const search::RungStep& rung : RungsOf(experiment, id, trial.target_steps, spec)) {
-      if (!ReachesRung(spec, rung, evaluation) || Entered(trial, rung.rung)) continue;
+    const auto where =
+        spec::IsProgram(spec) ? search::Evaluates::kAnywhere : search::Evaluates::kAtRungs;
+    const search::RungStep rung =
+        search::RungOf(RungsOf(experiment, id, trial.target_steps, spec), evaluation.step,
+                       trial.rungs.empty() ? 0 : static_cast<int>(trial.rungs.back().rung), where);
+    if (rung.rung != 0 && !Entered(trial, rung.rung)) {
       EnterRung(turn, id, rung, search::CostOf(GoalOf(experiment), evaluation.metric), "");
       if (!trial.rungs.back().goes_on) return;
     }
@@ -182,9 +179,8 @@ void OnEvaluation(Turn& turn, TrialId id) {
   const bool program = spec::IsProgram(experiment.spec.base());
   if (program && std::isnan(evaluation.metric)) return;  // a report without the metric
   // At its last step it finishes by itself.
-  const bool last =
-      program && trial.target_steps == 0 ? false : evaluation.step >= trial.target_steps;
-  if (!last) JudgeTrial(turn, id, evaluation);
+  const bool ends = trial.target_steps > 0 && evaluation.step >= trial.target_steps;
+  if (!ends) JudgeTrial(turn, id, evaluation);
   const v1::Search& search = experiment.spec.search();
   if (!search.has_target()) return;
   if (auto why = search::EndOfSearch(search.target(), {search.metric(), GoalOf(experiment)},

@@ -75,7 +75,12 @@ double Progress(const State& state, const Experiment& experiment) {
       static_cast<double>(StandingOf(state, experiment.id).done) / static_cast<double>(kWholeTrial);
   ForEachActive(state, experiment, [&](uint32_t number) {
     const Trial& trial = experiment.trials[number - 1];
-    if (trial.target_steps == 0) return;
+    const LiveAttempt* live = FindLiveAttempt(state, {experiment.id, number});
+    const double told = live == nullptr ? 0 : live->progress;
+    if (trial.target_steps == 0 || told > 0) {
+      done += told;
+      return;
+    }
     const double step = static_cast<double>(ValidStep(state, {experiment.id, number}));
     done += std::min(1.0, step / static_cast<double>(trial.target_steps));
   });
@@ -218,6 +223,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_attempts(static_cast<uint32_t>(trial.attempts.size()));
   summary.set_step(ValidStep(state, id));
   summary.set_target_steps(trial.target_steps);
+  if (live != nullptr) summary.set_progress(live->progress);
   *summary.mutable_assignments() = ExpandedOf(experiment, trial).assignments();
   FillLatest(trial, live, summary);
   FillPace(trial, live, summary);
@@ -262,6 +268,7 @@ v1::WorkerSummary Summarize(const State& state, const Worker& worker, absl::Dura
   summary.set_silence_seconds(absl::ToDoubleSeconds(now - worker.last_heard));
   summary.set_program_version(worker.hello.program_version());
   summary.set_storage_id(worker.hello.storage_id());
+  summary.set_programs(worker.hello.programs());
   summary.set_peer(worker.peer);
   *summary.mutable_labels() = worker.hello.labels();
   const WorkerMark* mark = FindMark(state.durable, worker.name);

@@ -99,6 +99,16 @@ int BracketOf(const Ladder& ladder, uint32_t configuration) {
   return 0;
 }
 
+RungStep RungOf(const std::vector<RungStep>& rungs, uint64_t step, int entered, Evaluates where) {
+  RungStep reached;
+  for (const RungStep& rung : rungs) {
+    const bool here = where == Evaluates::kAtRungs ? rung.step == step : rung.step <= step;
+    const bool known = where == Evaluates::kAnywhere && rung.rung <= entered;
+    if (here && !known) reached = rung;
+  }
+  return reached;
+}
+
 int HeadingFor(const std::vector<RungStep>& rungs, uint64_t steps) {
   for (const RungStep& each : rungs) {
     if (each.step > steps) return each.rung;

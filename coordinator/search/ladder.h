@@ -68,6 +68,13 @@ std::string ReasonOf(const Judgement& judgement, int rung, uint64_t step, std::s
 // budget. In closed form: no count of what was given has to be kept.
 int BracketOf(const Ladder& ladder, uint32_t configuration);
 
+// The rung that an evaluation enters its trial in: of a trainer, which evaluates at each rung's
+// step, the one at that very step; of a program, which evaluates where it likes, the highest that
+// the evaluation has reached, where that lies beyond `entered`, the highest so far (0: none). 0:
+// none.
+enum class Evaluates { kAtRungs, kAnywhere };
+RungStep RungOf(const std::vector<RungStep>& rungs, uint64_t step, int entered, Evaluates where);
+
 // The rung that a trial heads for which was evaluated at `steps` last; 0: the end.
 int HeadingFor(const std::vector<RungStep>& rungs, uint64_t steps);
 

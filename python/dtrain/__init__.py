@@ -7,8 +7,8 @@
 >>> client.trials_df(submitted).sort_values("val_loss")
 >>> client.metrics_df(submitted, metrics=["loss"]).pivot(index="step", columns="trial", values="loss").plot()
 
-The names `parameters` and `report` are free here: programs that run as trials will have them from a module of one file,
-which this package will then offer too.
+A program that runs as a trial has the functions of `dtrain.trial` (`parameters`, `report`, `checkpoint`, …) as
+`import dtrain` too, from a copy of that one file where this package is not installed.
 """
 
 from ._config import TlsFiles
@@ -19,10 +19,12 @@ from .errors import (BusyError, ConflictError, Diagnostic, DtrainError, FileRefu
                      NotFoundError, UnexpectedError, UnreachableError, UsageError, WaitTimeoutError)
 from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Plan, PlannedTrials, Status,
                       Submission, Trial, Value, Worker)
+from .trial import checkpoint, parameters, progress, report, resume, resumed_step, rungs, should_stop
 
 __all__ = [
     "Attempt", "BusyError", "Checkpoint", "Client", "ConflictError", "Description", "Diagnostic", "DtrainError",
     "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Plan",
     "PlannedTrials", "Selection", "Status", "Submission", "SubmitWarning", "TlsFiles", "Trial", "UnexpectedError",
-    "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__",
+    "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__", "checkpoint", "parameters",
+    "progress", "report", "resume", "resumed_step", "rungs", "should_stop",
 ]

@@ -214,6 +214,7 @@ class CoreTest : public testing::Test {
     worker.hello.set_host(where.host);
     worker.hello.set_device(where.device);
     worker.hello.set_storage_id(where.storage);
+    worker.hello.set_programs(true);
     Connect(name);
     return worker;
   }

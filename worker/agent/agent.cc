@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/mutant.h"
 #include "common/text.h"
+#include "common/view.h"
 #include "worker/agent/agent_turn.h"
 
 namespace dt {
@@ -122,9 +123,18 @@ void AgentTurn::FollowOrders() {
   s_.attempt = LocalAttempt{.token = s_.desired->token, .assigned = order};
   s_.pending_token = s_.desired->token;
   s_.pending_rank = order.rank();
+  s_.newest_kind = KindOf(order.spec());
   s_.report_urgent = true;
   if (s_.draining) {
     EndHeld(v1::CAUSE_PREEMPTED, "the worker is shutting down and takes no new attempt");
+    ReleaseHeld();
+    return;
+  }
+  if (KindOf(order.spec()) == TrainerKind::kProgram && !s_.options.hello.programs()) {
+    EndHeld(v1::CAUSE_CONFIG,
+            absl::StrCat("worker ", s_.options.hello.worker(),
+                         " runs no programs of experiments; its operator allows them with "
+                         "dtworker --programs=allow"));
     ReleaseHeld();
     return;
   }
@@ -194,18 +204,30 @@ void AgentTurn::StopHeld(StopReason reason) {
       return;
     case StopReason::kAbandon:
       if (attempt.stage == AttemptStage::kEnded) return;
-      actions_.push_back(SendFrame{frames::Stop{attempt.token.ToHex(), false}});
-      s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + limits::kAbandonGrace);
-      s_.trainer.kill_reason =
-          absl::StrCat("did not leave the gang within ", Seconds(limits::kAbandonGrace));
+      LeaveNow("did not leave the gang");
       return;
     case StopReason::kKill:
-      Kill("was killed by a cancel");
+      // A program may have processes of its own to end, and files to close.
+      if (s_.trainer.kind == TrainerKind::kProgram && attempt.stage != AttemptStage::kEnded) {
+        if (before != StopReason::kAbandon) LeaveNow("was cancelled, and did not leave");
+      } else {
+        Kill("was killed by a cancel");
+      }
       return;
     case StopReason::kForget:
       Kill("was killed: the coordinator does not know its attempt");
       return;
   }
+}
+
+// To leave the attempt without saving. A program is asked first, so that its runner needs longer.
+void AgentTurn::LeaveNow(std::string_view failing) {
+  actions_.push_back(SendFrame{frames::Stop{s_.attempt->token.ToHex(), false}});
+  const absl::Duration grace = s_.trainer.kind == TrainerKind::kProgram
+                                   ? limits::kProgramLeaveGrace + limits::kTrainerExitGrace
+                                   : limits::kAbandonGrace;
+  s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + grace);
+  s_.trainer.kill_reason = absl::StrCat(View(failing), " within ", Seconds(grace));
 }
 
 // Tells the end of the held attempt, after everything else there is to tell of it.
@@ -252,6 +274,10 @@ void AgentTurn::Reconcile() {
 
 }  // namespace agent_internal
 
+TrainerKind KindOf(const v1::Spec& spec) {
+  return spec.command().empty() && spec.run().empty() ? TrainerKind::kOwn : TrainerKind::kProgram;
+}
+
 AgentState MakeAgent(AgentOptions options, Instant now) {
   AgentState state;
   state.options = std::move(options);
@@ -275,8 +301,7 @@ absl::Duration NextDeadline(const AgentState& state) {
     next = std::min(next, state.lost_since + state.options.disconnect_grace);
   }
   const bool waiting = state.attempt && state.attempt->stage == AttemptStage::kWaiting;
-  const bool ahead = state.options.warmth == Warmth::kAlwaysWarm && !state.draining &&
-                     state.start_failures < limits::kTrainerStartTries;
+  const bool ahead = agent_internal::StartsAhead(state);
   if (state.trainer.phase == TrainerPhase::kNone && (waiting || ahead)) {
     next = std::min(next, state.next_start);
   }

@@ -44,12 +44,19 @@ enum class Warmth {
   kAlwaysWarm  // ahead of the first attempt as well, and again after a crash
 };
 
+// What trains: dttrain, or dtprogram, which runs a program of the person's and says of it what a
+// trainer would.
+enum class TrainerKind { kOwn, kProgram };
+TrainerKind KindOf(const v1::Spec& spec);
+
 // Constant for the life of the process.
 struct AgentOptions {
   v1::Hello hello;  // who this is; the session is filled in per stream
   std::string data_root;
-  std::string storage;       // folder; its id and the data address are in `hello`
-  std::string trainer_path;  // for messages to people; the shell knows how to start it
+  std::string storage;  // folder; its id and the data address are in `hello`
+  // For messages to people; the shell knows how to start them.
+  std::string trainer_path;
+  std::string program_path;
   absl::Duration disconnect_grace = limits::kDisconnectGrace;
   Warmth warmth = Warmth::kAlwaysWarm;
 };
@@ -78,9 +85,11 @@ struct TrainerExited {
   int wait_status = 0;  // as from waitpid
   OomEvidence oom = OomEvidence::kNone;
 };
+enum class LogPipe { kOutput, kErrors };
 struct LogLines {
   std::vector<std::string> lines;  // without newlines
   uint64_t dropped = 0;            // lines the reader counted and left out
+  LogPipe pipe = LogPipe::kOutput;
 };
 // What LookForCheckpoints found to be gone, of those that it named.
 struct CheckpointsGone {
@@ -107,6 +116,7 @@ using AgentEvent =
 // ---- actions ----
 struct SpawnTrainer {
   std::map<std::string, std::string> env;  // resources.env of the attempt
+  TrainerKind kind = TrainerKind::kOwn;
 };
 struct SendFrame {
   frames::ToTrainer frame;
@@ -148,6 +158,7 @@ enum class TrainerPhase {
 struct Trainer {
   TrainerPhase phase = TrainerPhase::kNone;
   bool was_ready = false;  // said `idle` once
+  TrainerKind kind = TrainerKind::kOwn;
   std::map<std::string, std::string> env;
   frames::Hello hello;
   absl::Duration kill_at = absl::InfiniteDuration();  // steady time
@@ -183,6 +194,7 @@ struct LocalAttempt {
   std::string store_address;
   uint64_t step = 0;
   uint64_t evaluated_parts = 0, evaluation_parts = 0;
+  double progress = 0;  // that a program told, from 0 to 1
   std::optional<v1::StepRow> latest;
   std::optional<v1::Prepared> prepared;
 };
@@ -211,6 +223,7 @@ struct AgentState {
   std::optional<LocalAttempt> attempt;
   std::deque<AttemptToken> ended;  // the newest attempts that ended here
   Trainer trainer;
+  TrainerKind newest_kind = TrainerKind::kOwn;  // of the newest attempt: what may come next
   int start_failures = 0;  // in a row; an attempt's arrival starts the count anew
   std::string start_error;
   absl::Duration next_start;  // not before this
@@ -222,7 +235,8 @@ struct AgentState {
   std::vector<v1::StepRow> pending_rows;
   std::string pending_log;
   uint64_t pending_log_dropped = 0;
-  std::string last_line;  // the trainer's newest line, evidence when it dies
+  std::string last_line;   // the trainer's newest line, evidence when it dies
+  std::string last_error;  // the newest on its standard error: of a program the better evidence
 
   // Going.
   bool draining = false;

@@ -1,6 +1,5 @@
 // agent_trainer.cc: the trainer's frames, start and death.
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "common/check.h"
+#include "common/spawn.h"
 #include "common/text.h"
 #include "worker/agent/agent_turn.h"
 #include "worker/agent/convert.h"
@@ -31,15 +31,6 @@ std::string BareUuid(std::string_view uuid) {
   std::string bare = absl::AsciiStrToLower(CleanText(uuid, limits::kNameBytes));
   if (bare.rfind("gpu-", 0) == 0) bare.erase(0, 4);
   return bare;
-}
-
-std::string DescribeExit(int wait_status) {
-  if (WIFEXITED(wait_status)) {
-    return absl::StrCat("exited with status ", WEXITSTATUS(wait_status));
-  }
-  const int number = WTERMSIG(wait_status);
-  const char* name = sigabbrev_np(number);
-  return absl::StrCat("was ended by signal ", number, " (SIG", name ? name : "?", ")");
 }
 
 }  // namespace
@@ -135,6 +126,7 @@ void AgentTurn::TakeFrame(const frames::Progress& frame) {
   attempt->step = std::max(attempt->step, frame.step);
   attempt->evaluation_parts = frame.evaluation_parts;
   attempt->evaluated_parts = std::min(frame.evaluated_parts, frame.evaluation_parts);
+  if (frame.share) attempt->progress = std::clamp(*frame.share, 0.0, 1.0);
 }
 
 void AgentTurn::TakeFrame(const frames::Eval& frame) {
@@ -181,6 +173,10 @@ void AgentTurn::TakeFrame(const frames::End& frame) {
     cause = v1::CAUSE_PREEMPTED;
     message = absl::StrCat(WhySaved(*attempt), "; the trainer saved and stopped");
   }
+  if (cause == v1::CAUSE_TRAINER_CRASH && s_.trainer.kind == TrainerKind::kProgram) {
+    const std::string& line = s_.last_error.empty() ? s_.last_line : s_.last_error;
+    if (!line.empty()) absl::StrAppend(&message, "; its last line: ", line);
+  }
   EndHeld(cause, message);
   if (s_.trainer.phase == TrainerPhase::kBusy) {
     s_.trainer.kill_at = now_.steady + limits::kTrainerIdleGrace;
@@ -194,12 +190,13 @@ void AgentTurn::Take(const TrainerMisbehaved& event) {
 }
 
 void AgentTurn::Take(const TrainerStartFailed& event) {
-  s_.trainer = Trainer{.env = s_.trainer.env};
+  s_.trainer = Trainer{.kind = s_.trainer.kind, .env = s_.trainer.env};
   NoteStartFailure(event.message);
 }
 
 void AgentTurn::Take(const TrainerExited& event) {
-  const Trainer dead = std::exchange(s_.trainer, Trainer{.env = s_.trainer.env});
+  const Trainer dead =
+      std::exchange(s_.trainer, Trainer{.kind = s_.trainer.kind, .env = s_.trainer.env});
   if (s_.draining) s_.report_urgent = true;
   if (s_.attempt && s_.attempt->stage != AttemptStage::kWaiting) {
     if (s_.attempt->stage != AttemptStage::kEnded) EndOnDeath(event, dead);
@@ -251,18 +248,23 @@ void AgentTurn::NoteStartFailure(std::string message) {
   s_.start_error = std::move(message);
   if (s_.attempt && s_.attempt->stage == AttemptStage::kWaiting &&
       s_.start_failures >= limits::kTrainerStartTries) {
-    EndHeld(
-        v1::CAUSE_TRAINER_CRASH,
-        absl::StrCat("trainer ", s_.options.trainer_path, " did not start in ", s_.start_failures,
-                     " tries (", s_.start_error, "); set --trainer of worker ",
-                     s_.options.hello.worker(), " to a dttrain that runs on its host"));
+    const bool own = s_.trainer.kind == TrainerKind::kOwn;
+    EndHeld(v1::CAUSE_TRAINER_CRASH,
+            absl::StrCat(own ? "trainer " : "program runner ",
+                         own ? s_.options.trainer_path : s_.options.program_path,
+                         " did not start in ", s_.start_failures, " tries (", s_.start_error,
+                         "); set ", own ? "--trainer" : "--program-runner", " of worker ",
+                         s_.options.hello.worker(), " to a ", own ? "dttrain" : "dtprogram",
+                         " that runs on its host"));
     ReleaseHeld();
   }
 }
 
 void AgentTurn::Take(LogLines& event) {
   for (const std::string& line : event.lines) {
-    if (!line.empty()) s_.last_line = CleanText(line, kLastLineBytes);
+    if (line.empty()) continue;
+    s_.last_line = CleanText(line, kLastLineBytes);
+    if (event.pipe == LogPipe::kErrors) s_.last_error = s_.last_line;
   }
   if (!s_.attempt || s_.attempt->stage == AttemptStage::kEnded) return;
   s_.pending_log_dropped += event.dropped;
@@ -300,24 +302,25 @@ void AgentTurn::KeepDeadlines() {
 
 void AgentTurn::DriveTrainer() {
   const bool waiting = s_.attempt && s_.attempt->stage == AttemptStage::kWaiting;
-  const bool ahead = s_.options.warmth == Warmth::kAlwaysWarm && !s_.draining &&
-                     s_.start_failures < limits::kTrainerStartTries;
+  const bool ahead = StartsAhead(s_);
   switch (s_.trainer.phase) {
     case TrainerPhase::kNone:
       if (!(waiting || ahead) || now_.steady < s_.next_start) return;
       s_.trainer.phase = TrainerPhase::kStarting;
+      s_.trainer.kind = waiting ? KindOf(s_.attempt->assigned.spec()) : TrainerKind::kOwn;
       if (waiting) s_.trainer.env = EnvOf(s_.attempt->assigned);
       s_.trainer.kill_at = now_.steady + limits::kTrainerStartTimeout;
       s_.trainer.kill_reason =
           absl::StrCat("was not ready within ", Seconds(limits::kTrainerStartTimeout));
       s_.last_line.clear();
-      actions_.push_back(SpawnTrainer{s_.trainer.env});
+      s_.last_error.clear();
+      actions_.push_back(SpawnTrainer{s_.trainer.env, s_.trainer.kind});
       return;
     case TrainerPhase::kStarting:
       if (s_.draining) LeaveTrainer();
       return;
     case TrainerPhase::kIdle:
-      if (waiting && s_.trainer.env == EnvOf(s_.attempt->assigned)) {
+      if (waiting && Suits(*s_.attempt)) {
         if (!s_.attempt->brings_code || !s_.attempt->code_folder.empty()) SendStart();
       } else if (waiting || s_.draining) {
         LeaveTrainer();
@@ -335,6 +338,11 @@ void AgentTurn::DriveTrainer() {
     case TrainerPhase::kKilled:
       return;
   }
+}
+
+bool AgentTurn::Suits(const LocalAttempt& attempt) const {
+  return s_.trainer.kind == KindOf(attempt.assigned.spec()) &&
+         s_.trainer.env == EnvOf(attempt.assigned);
 }
 
 void AgentTurn::LeaveTrainer() {
@@ -369,6 +377,12 @@ void AgentTurn::SendStart() {
   for (const uint64_t divisor : order.validate_at()) {
     if (divisor > 0) start.validate_at.push_back(divisor);
   }
+  start.local_world_size = order.local_world_size();
+  start.node_rank = order.node_rank();
+  start.nodes = order.nodes();
+  start.local_devices = {order.local_devices().begin(), order.local_devices().end()};
+  start.metric = order.metric();
+  start.submitted_by = order.submitted_by();
   attempt.address_sent = !order.store_address().empty();
   attempt.stage = AttemptStage::kPreparing;
   s_.trainer.phase = TrainerPhase::kBusy;

@@ -22,6 +22,14 @@ inline bool Saves(StopReason reason) {
          reason == StopReason::kDraining;
 }
 
+// A trainer is started before an attempt needs one. A program's runner has nothing to warm up, and
+// dttrain beside it would take memory of the GPU.
+inline bool StartsAhead(const AgentState& state) {
+  return state.options.warmth == Warmth::kAlwaysWarm && !state.draining &&
+         state.newest_kind == TrainerKind::kOwn &&
+         state.start_failures < limits::kTrainerStartTries;
+}
+
 // One AgentStep: the state, what is to be done, and the time, which does not change within it.
 class AgentTurn {
  public:
@@ -69,6 +77,7 @@ class AgentTurn {
   void TellRegistered(const std::vector<v1::Item>& durable);
   void FollowOrders();
   void StopHeld(StopReason reason);
+  void LeaveNow(std::string_view failing);
   void EndHeld(v1::Cause cause, std::string_view message, int exit_status = 0);
   void ReleaseHeld();
   // REQUIRES: Saves(attempt.stop).
@@ -81,6 +90,7 @@ class AgentTurn {
   void KeepDeadlines();
   void DriveTrainer();
   void SendStart();
+  bool Suits(const LocalAttempt& attempt) const;
   void LeaveTrainer();
   void Kill(std::string reason);
 

@@ -130,6 +130,12 @@ v1::Evaluation ToMessage(const frames::Eval& frame) {
   if (frame.hellaswag_acc) message.set_hellaswag_acc(*frame.hellaswag_acc);
   if (frame.hellaswag_acc_norm) message.set_hellaswag_acc_norm(*frame.hellaswag_acc_norm);
   if (frame.train_loss) message.set_train_loss(*frame.train_loss);
+  for (const auto& [name, value] : frame.metrics) {
+    if (message.metrics_size() == static_cast<int>(limits::kMetrics)) break;
+    v1::Metric& metric = *message.add_metrics();
+    metric.set_name(CleanText(name, limits::kMetricNameBytes));
+    metric.set_value(value);
+  }
   for (const std::string& sample : frame.samples) {
     if (message.samples_size() == static_cast<int>(limits::kSamples)) break;
     message.add_samples(CleanText(sample, limits::kSampleBytes));

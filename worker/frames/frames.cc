@@ -29,7 +29,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Resume, step, path, manifest_has
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial, attempt, rank,
                                                 world_size, local_rank, spec, data_root, storage,
                                                 data_address, resume, store_address, validate_at,
-                                                code_folder)
+                                                code_folder, local_world_size, node_rank, nodes,
+                                                local_devices, metric, submitted_by)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)
@@ -43,7 +44,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StoreUp, token, address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Running, token, resumed_step)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepDone, token, row)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Progress, token, step, evaluated_parts,
-                                                evaluation_parts)
+                                                evaluation_parts, share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointDone, token, step, path, manifest_hash,
                                                 bytes, seconds, loss, best)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointRemoved, token, step, path)
@@ -71,6 +72,7 @@ static void to_json(json& j, const Eval& eval) {
   if (eval.hellaswag_acc_norm) j["hellaswag_acc_norm"] = *eval.hellaswag_acc_norm;
   if (!eval.samples.empty()) j["samples"] = eval.samples;
   if (eval.train_loss) j["train_loss"] = *eval.train_loss;
+  if (!eval.metrics.empty()) j["metrics"] = eval.metrics;
 }
 static void from_json(const json& j, Eval& eval) {
   const Eval absent;
@@ -85,6 +87,11 @@ static void from_json(const json& j, Eval& eval) {
   eval.hellaswag_acc_norm = j.value("hellaswag_acc_norm", absent.hellaswag_acc_norm);
   eval.samples = j.value("samples", absent.samples);
   eval.train_loss = j.value("train_loss", absent.train_loss);
+  if (const auto metrics = j.find("metrics"); metrics != j.end()) {
+    for (const auto& [name, value] : metrics->items()) {
+      ReadNumber(*metrics, name.c_str(), eval.metrics[name]);
+    }
+  }
 }
 
 namespace {

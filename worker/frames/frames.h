@@ -1,8 +1,8 @@
 // frames.h: the words spoken between an agent and its trainer: JSON lines over a socket pair that
 // the trainer has as descriptor 3. One line, one frame, at most kFrameBytes; `type` says which.
 //
-// Role:    shared by dtworker and dttrain; needs nlohmann-json alone, so that dttrain builds
-//          without gRPC or protobuf.
+// Role:    shared by dtworker, dttrain and dtprogram, which speaks for a program that knows none of
+//          this; needs nlohmann-json alone, so that dttrain builds without gRPC or protobuf.
 // Errors:  Parse… throw nothing; a malformed line is an InvalidFrame with the reason.
 //
 // A conversation (agent → and trainer ←):
@@ -59,6 +59,13 @@ struct Start {
   // trials there.
   std::vector<uint64_t> validate_at;
   std::string code_folder;  // of this attempt alone, unpacked; "": the experiment brings no code
+  // What a program needs besides.
+  int32_t local_world_size = 1;
+  int32_t node_rank = 0;
+  int32_t nodes = 1;
+  std::vector<std::string> local_devices;  // UUIDs of the gang's GPUs here, by local rank
+  std::string metric;                      // that a search goes by
+  std::string submitted_by;
 };
 struct Connect {
   std::string token;
@@ -119,6 +126,7 @@ struct Progress {
   uint64_t step = 0;
   uint64_t evaluated_parts = 0;
   uint64_t evaluation_parts = 0;
+  std::optional<double> share;  // done of the whole, 0 to 1, as a program tells it
 };
 struct Eval {
   std::string token;
@@ -133,6 +141,7 @@ struct Eval {
   std::vector<std::string> samples;  // generated texts
   // Mean training loss of the steps logged since the validation before; nothing: none was logged.
   std::optional<double> train_loss;
+  std::map<std::string, double> metrics;  // by a program's own names; may be NaN
 };
 struct CheckpointDone {
   std::string token;

@@ -7,10 +7,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <fstream>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "common/files.h"
+#include "common/oom.h"
 #include "common/spawn.h"
 #include "common/status.h"
 
@@ -51,22 +53,6 @@ absl::StatusOr<Pair> MakePair(PairKind kind) {
   if (!theirs.ok()) return theirs.status();
   fcntl(ours->get(), F_SETFL, fcntl(ours->get(), F_GETFL) | O_NONBLOCK);
   return Pair{*std::move(ours), *std::move(theirs)};
-}
-
-// How many processes of our memory group the kernel has killed; 0 where nobody counts.
-uint64_t OomKills() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line;
-  while (std::getline(groups, line)) {
-    if (line.rfind("0::", 0) != 0) continue;
-    std::ifstream events("/sys/fs/cgroup" + line.substr(3) + "/memory.events");
-    std::string name;
-    uint64_t count = 0;
-    while (events >> name >> count) {
-      if (name == "oom_kill") return count;
-    }
-  }
-  return 0;
 }
 
 }  // namespace
@@ -115,9 +101,12 @@ std::vector<pollfd> TrainerProcess::Descriptors() const {
 std::vector<AgentEvent> TrainerProcess::Serve(absl::Duration now) {
   std::vector<AgentEvent> events;
   WritePending();
-  ReadLog(out_, out_lines_, now, events);
-  ReadLog(err_, err_lines_, now, events);
-  ReadFrames(now, events);
+  // Frames are read first and told last: what was printed before one was sent is then known.
+  std::vector<AgentEvent> heard;
+  ReadFrames(now, heard);
+  ReadLog(LogPipe::kOutput, now, events);
+  ReadLog(LogPipe::kErrors, now, events);
+  std::move(heard.begin(), heard.end(), std::back_inserter(events));
   if (now >= astray_at_) {
     astray_at_ = absl::InfiniteDuration();
     Misbehaved("it closed descriptor 3 but did not exit", events);
@@ -167,10 +156,11 @@ void TrainerProcess::Misbehaved(std::string reason, std::vector<AgentEvent>& eve
 
 absl::Duration TrainerProcess::NextDeadline() const { return astray_at_; }
 
-void TrainerProcess::ReadLog(UniqueFd& pipe, LineReader& reader, absl::Duration now,
-                             std::vector<AgentEvent>& events) {
+void TrainerProcess::ReadLog(LogPipe which, absl::Duration now, std::vector<AgentEvent>& events) {
+  UniqueFd& pipe = which == LogPipe::kOutput ? out_ : err_;
+  LineReader& reader = which == LogPipe::kOutput ? out_lines_ : err_lines_;
   char chunk[65536];
-  LogLines lines;
+  LogLines lines{.pipe = which};
   const auto take = [&lines](LineReader::Lines&& more) {
     for (std::string& line : more.lines) lines.lines.push_back(std::move(line));
     lines.dropped += more.dropped;
@@ -225,10 +215,11 @@ std::vector<AgentEvent> TrainerProcess::Reap(absl::Duration now) {
   reaped_ = true;
   // A pipe that a stray descendant keeps open is read once more, never waited for.
   events = Serve(now);
-  for (LineReader* reader : {&out_lines_, &err_lines_}) {
-    LineReader::Lines rest = reader->Finish(rate_, now);
+  for (const LogPipe pipe : {LogPipe::kOutput, LogPipe::kErrors}) {
+    LineReader& reader = pipe == LogPipe::kOutput ? out_lines_ : err_lines_;
+    LineReader::Lines rest = reader.Finish(rate_, now);
     if (!rest.lines.empty() || rest.dropped > 0) {
-      events.push_back(LogLines{std::move(rest.lines), rest.dropped});
+      events.push_back(LogLines{std::move(rest.lines), rest.dropped, pipe});
     }
   }
   const OomEvidence oom =

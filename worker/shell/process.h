@@ -58,8 +58,7 @@ class TrainerProcess {
   void ReadFrames(absl::Duration now, std::vector<AgentEvent>& events);
   void TakeFrameLine(std::string_view line, std::vector<AgentEvent>& events);
   void Misbehaved(std::string reason, std::vector<AgentEvent>& events);
-  void ReadLog(UniqueFd& pipe, LineReader& reader, absl::Duration now,
-               std::vector<AgentEvent>& events);
+  void ReadLog(LogPipe which, absl::Duration now, std::vector<AgentEvent>& events);
   void WritePending();
 
   pid_t pid_ = -1;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/descendants.h"
 #include "common/limits.h"
 
 namespace dt {
@@ -53,6 +54,8 @@ Shell::Shell(WorkerConfig config)
 }
 
 int Shell::Run() {
+  // What a trainer or a program leaves behind when it is killed becomes ours, and is ended.
+  AdoptOrphans();
   sd_notify(0, "READY=1");
   Feed(TimePassed{});
   while (leave_ == Leave::kNo) {
@@ -69,6 +72,8 @@ int Shell::Run() {
   sd_notify(0, "STOPPING=1");
   FinishStream();
   looker_.Stop(limits::kStreamCloseGrace);
+  trainer_.reset();
+  EndStrays();
   return leave_ == Leave::kDone ? 0 : 1;
 }
 
@@ -84,7 +89,7 @@ void Shell::Feed(AgentEvent event) {
 
 void Shell::Carry(AgentAction& action) {
   if (auto* spawn = std::get_if<SpawnTrainer>(&action)) {
-    TrainerCommand command = config_.trainer;
+    TrainerCommand command = spawn->kind == TrainerKind::kOwn ? config_.trainer : config_.program;
     for (const auto& [name, value] : spawn->env) command.env[name] = value;
     auto started = TrainerProcess::Start(command);
     if (started.ok()) {
@@ -160,7 +165,14 @@ void Shell::ServeTrainer() {
   if (last.empty()) return;
   spdlog::info("trainer {} ended", trainer_->pid());
   trainer_.reset();
+  EndStrays();
   for (AgentEvent& event : last) Feed(std::move(event));
+}
+
+// The only child was the trainer, so whatever is below us now has lost it. A daemon left its group.
+void Shell::EndStrays() {
+  const int ended = EndDescendants(limits::kTrainerExitGrace);
+  if (ended > 0) spdlog::warn("killed {} processes that a trainer left behind", ended);
 }
 
 void Shell::ConnectWhenDue() {

@@ -28,7 +28,9 @@ struct WorkerConfig {
   std::string coordinator;  // host:port or unix:/path
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   AgentOptions agent;
-  TrainerCommand trainer;   // an attempt's own environment is added to it
+  // An attempt's own environment is added to them.
+  TrainerCommand trainer;
+  TrainerCommand program;  // the runner of programs
   std::string code_folder;  // where packed code and that of attempts is
   std::string slot;         // names this worker in that folder
 };
@@ -54,6 +56,7 @@ class Shell {
   void TakeStreamEnd(const absl::Status& status);
   void TakeCode();
   void ServeTrainer();
+  void EndStrays();
   void ConnectWhenDue();
   void TellServiceManager();
   void FinishStream();

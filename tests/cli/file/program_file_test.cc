@@ -187,11 +187,11 @@ TEST(ProgramFileTest, SetReachesAParameterByItsOwnName) {
   EXPECT_NE(Said(Read(kCommand, {"nothing=1"})).find("unknown key 'nothing'"), std::string::npos);
 }
 
-TEST(ProgramFileTest, CodeIsSaidToComeLater) {
+TEST(ProgramFileTest, AFolderOfCodeMayHaveAWorkdirWithinIt) {
   const ExperimentFile file = Read("command: [./go]\ncode: .\nworkdir: runs\n");
   ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
-  ASSERT_EQ(file.warnings.size(), 1);
-  EXPECT_EQ(file.warnings[0].message, "'code' is not yet available");
+  EXPECT_TRUE(file.warnings.empty());
+  EXPECT_EQ(file.spec.base().code(), ".");
 }
 
 }  // namespace

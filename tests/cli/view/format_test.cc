@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "cli/view/summary.h"
 #include "gtest/gtest.h"
 
 namespace dt::cli {
@@ -101,6 +102,18 @@ TEST(FormatTest, ADurationHasEachUnitOnceLargestFirst) {
   for (const char* text : {"5m5m", "5s5m", "1h1h", "m", "5x"}) {
     EXPECT_FALSE(ParseDuration(text).ok()) << text;
   }
+}
+
+TEST(SummaryTest, AProgramsOwnShareIsShownWhereItTellsOne) {
+  v1::TrialSummary trial;
+  trial.set_progress(0.4);
+  EXPECT_EQ(StepText(trial), "40 %");
+  EXPECT_EQ(Progress(trial), 0.4);
+  trial.set_step(120);
+  EXPECT_EQ(StepText(trial), "120, 40 %");
+  trial.set_target_steps(200);
+  EXPECT_EQ(StepText(trial), "120/200");
+  EXPECT_EQ(Progress(trial), 0.4);
 }
 
 }  // namespace

@@ -134,6 +134,20 @@ TEST(LadderTest, BracketsAreThoseOfGivingThemOutOneByOne) {
   }
 }
 
+TEST(LadderTest, AnEvaluationOfAProgramEntersTheHighestRungThatItHasReached) {
+  const std::vector<RungStep> rungs = {{1, 10}, {2, 30}, {3, 90}};
+  const auto rung = [&](uint64_t step, int entered, Evaluates where) {
+    return RungOf(rungs, step, entered, where).rung;
+  };
+  EXPECT_EQ(rung(9, 0, Evaluates::kAnywhere), 0);
+  EXPECT_EQ(rung(10, 0, Evaluates::kAnywhere), 1);
+  EXPECT_EQ(rung(29, 0, Evaluates::kAnywhere), 1);
+  EXPECT_EQ(rung(29, 1, Evaluates::kAnywhere), 0) << "one evaluation a rung, the first";
+  EXPECT_EQ(rung(95, 1, Evaluates::kAnywhere), 3) << "it passed the second without one";
+  EXPECT_EQ(rung(29, 0, Evaluates::kAtRungs), 0) << "a trainer evaluates at the step itself";
+  EXPECT_EQ(rung(30, 0, Evaluates::kAtRungs), 2);
+}
+
 TEST(LadderTest, RungsWithinTheWarmUpAndOfLaterBracketsAreLeftOut) {
   const auto numbers = [](const std::vector<RungStep>& steps) {
     std::vector<int> rungs;

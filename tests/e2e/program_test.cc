@@ -1,0 +1,278 @@
+// program_test.cc: experiments that bring a program of their own, with the real programs of dtrain.
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "tests/e2e/fleet_fixture.h"
+#include "tests/testing/experiments.h"
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ProgramTest : public FleetTest {
+ protected:
+  static v1::ExperimentSpec Program(const std::string& text, int ranks = 1, int64_t steps = 0) {
+    v1::ExperimentSpec spec = OneTrial();
+    spec.clear_explicit_paths();
+    for (const char* path : {"run", "steps", "resources.gpus", "resources.device", "seed",
+                             "retries.max", "retries.backoff"}) {
+      spec.add_explicit_paths(path);
+    }
+    spec.mutable_base()->set_run(text);
+    spec.mutable_base()->set_steps(steps);
+    spec.mutable_base()->mutable_resources()->set_gpus(ranks);
+    spec.mutable_base()->mutable_retries()->set_backoff_seconds(0);
+    return spec;
+  }
+  void StartPrograms(const std::vector<std::string>& workers) {
+    cluster_.StartCoordinator();
+    for (const std::string& name : workers) {
+      cluster_.StartWorker(name, {"--program-runner", DTPROGRAM});
+    }
+    ASSERT_TRUE(cluster_.AwaitWorkers(workers.size()));
+  }
+  bool AwaitFile(const std::string& name) {
+    return Await([&] { return fs::exists(cluster_.folder() / name); });
+  }
+  std::string At(const std::string& name) const { return "'" + (cluster_.folder() / name) + "'"; }
+  pid_t PidIn(const std::string& name) const {
+    pid_t pid = 0;
+    std::ifstream(cluster_.folder() / name) >> pid;
+    return pid;
+  }
+  // A process of another session whose parent ends; its number is in the file `daemon`.
+  std::string Daemon() const {
+    return "setsid sh -c 'echo $$ > " + (cluster_.folder() / "d.tmp") + "; mv " +
+           (cluster_.folder() / "d.tmp") + " " + (cluster_.folder() / "daemon") +
+           "; exec tail -f /dev/null' &\n";
+  }
+  // Saves at its first step 5, then waits in its first attempt; goes on from what it was given.
+  std::string SavesAndWaits() const {
+    return R"(if [ -n "$DTRAIN_RESUME" ]; then cp "$DTRAIN_RESUME/w" )" + At("resumed") +
+           R"(; echo '{"step": 10, "accuracy": 0.9}' >&3; exit 0; fi
+           mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo weights > "$DTRAIN_CHECKPOINT_DIR/c/w"
+           echo '{"step": 5, "val_loss": 2, "accuracy": 0.5}' >&3
+           echo '{"checkpoint": "c"}' >&3
+           echo $$ > )" +
+           At("p.tmp") + "; mv " + At("p.tmp") + " " + At("program") + "\n" +
+           "exec tail -f /dev/null";
+  }
+  enum class Wanted { kPaused, kRunning };
+  void Change(uint64_t experiment, Wanted wanted) {
+    v1::ChangeRequest request;
+    request.set_experiment(experiment);
+    if (wanted == Wanted::kPaused) {
+      request.mutable_pause();
+    } else {
+      request.mutable_resume();
+    }
+    v1::ChangeResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
+    const grpc::Status status = cluster_.control().Change(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+  void ExpectResumed(uint64_t experiment) {
+    ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+    const auto explained = cluster_.Explain(experiment);
+    ASSERT_EQ(explained.attempts_size(), 2);
+    EXPECT_EQ(explained.attempts(1).resumed_step(), 5u);
+    EXPECT_EQ(testing::Slurp(cluster_.folder() / "resumed"), "weights\n");
+  }
+};
+
+TEST_F(ProgramTest, AShellLineIsATrial) {
+  StartPrograms({"w0"});
+  const uint64_t experiment =
+      cluster_.Submit(Program(R"(echo hello; echo '{"step": 3, "val_loss": 1.5}' >&3)", 1, 10));
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  EXPECT_EQ(cluster_.Trial(experiment).val_loss(), 1.5);
+  EXPECT_TRUE(Await([&] {
+    const std::string log = cluster_.Logs(experiment);
+    return log.rfind("dtrain: runs ", 0) == 0 && log.find("hello") != std::string::npos;
+  })) << cluster_.Logs(experiment);
+}
+
+TEST_F(ProgramTest, OneThatSaysNothingAtAllFinishes) {
+  StartPrograms({"w0"});
+  const uint64_t experiment = cluster_.Submit(Program("exit 0"));
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+}
+
+TEST_F(ProgramTest, AFailureSaysItsStatusAndItsLastLine) {
+  StartPrograms({"w0"});
+  v1::ExperimentSpec spec = Program("echo 'no such column: y' >&2; exit 4");
+  spec.mutable_base()->mutable_retries()->set_max(0);
+  const uint64_t experiment = cluster_.Submit(spec);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FAILED));
+  const std::string message = cluster_.Trial(experiment).message();
+  EXPECT_NE(message.find("status 4"), std::string::npos) << message;
+  EXPECT_NE(message.find("no such column: y"), std::string::npos) << message;
+}
+
+TEST_F(ProgramTest, TwoRanksKnowEachOther) {
+  StartPrograms({"w0", "w1"});
+  const uint64_t experiment = cluster_.Submit(Program(
+      "echo $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR > '" + cluster_.folder().path() +
+          "'/rank-$RANK; echo $MASTER_PORT > '" + cluster_.folder().path() + "'/port-$RANK\n" +
+          "while [ ! -e " + At("port-0") + " -o ! -e " + At("port-1") + " ]; do :; done",
+      2));
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  EXPECT_EQ(testing::Slurp(cluster_.folder() / "rank-0"), "2 0 2 127.0.0.1\n");
+  EXPECT_EQ(testing::Slurp(cluster_.folder() / "rank-1"), "2 1 2 127.0.0.1\n");
+  EXPECT_EQ(testing::Slurp(cluster_.folder() / "port-0"),
+            testing::Slurp(cluster_.folder() / "port-1"));
+}
+
+TEST_F(ProgramTest, OneThatIsKilledGoesOnFromItsNewestCheckpoint) {
+  StartPrograms({"w0"});
+  const uint64_t experiment = cluster_.Submit(Program(SavesAndWaits()));
+  ASSERT_TRUE(AwaitFile("program"));
+  ASSERT_TRUE(Await([&] { return cluster_.Checkpoints(experiment).size() == 1; }));
+  kill(PidIn("program"), SIGKILL);
+  ExpectResumed(experiment);
+}
+
+TEST_F(ProgramTest, OneWhoseRunnerIsKilledLeavesNothingAndGoesOn) {
+  StartPrograms({"w0"});
+  const uint64_t experiment =
+      cluster_.Submit(Program("[ -n \"$DTRAIN_RESUME\" ] || " + Daemon() + SavesAndWaits()));
+  ASSERT_TRUE(AwaitFile("program") && AwaitFile("daemon"));
+  ASSERT_TRUE(Await([&] { return cluster_.Checkpoints(experiment).size() == 1; }));
+  kill(cluster_.AwaitTrainerOf("w0"), SIGKILL);
+  ExpectResumed(experiment);
+  EXPECT_FALSE(ProcessAlive(PidIn("program")));
+  EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
+}
+
+TEST_F(ProgramTest, OneWhoseWorkerIsKilledLeavesNothing) {
+  StartPrograms({"w0"});
+  cluster_.Submit(Program(Daemon() + SavesAndWaits()));
+  ASSERT_TRUE(AwaitFile("program") && AwaitFile("daemon"));
+  cluster_.worker("w0").KillAndReap();
+  EXPECT_TRUE(
+      Await([&] { return !ProcessAlive(PidIn("program")) && !ProcessAlive(PidIn("daemon")); }));
+}
+
+TEST_F(ProgramTest, ACancelLeavesNothing) {
+  StartPrograms({"w0"});
+  const uint64_t experiment = cluster_.Submit(Program(Daemon() + SavesAndWaits()));
+  ASSERT_TRUE(AwaitFile("program") && AwaitFile("daemon"));
+  cluster_.Cancel(experiment);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_CANCELLED));
+  EXPECT_FALSE(ProcessAlive(PidIn("program")));
+  EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
+}
+
+TEST_F(ProgramTest, AWorkerThatLeavesLetsItSave) {
+  StartPrograms({"w0"});
+  const uint64_t experiment = cluster_.Submit(
+      Program(R"(if [ -n "$DTRAIN_RESUME" ]; then cp "$DTRAIN_RESUME/w" )" + At("resumed") +
+              "; exit 0; fi\n" +
+              R"(trap 'mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo weights > "$DTRAIN_CHECKPOINT_DIR/c/w"
+                 echo "{\"checkpoint\": \"c\", \"step\": 5}" >&3; exit 1' TERM
+                 echo > )" +
+              At("ready") + "; while :; do :; done"));
+  ASSERT_TRUE(AwaitFile("ready"));
+  cluster_.worker("w0").Signal(SIGTERM);
+  ASSERT_TRUE(cluster_.worker("w0").AwaitExit());
+  cluster_.StartWorker("w1", {"--program-runner", DTPROGRAM});
+  ExpectResumed(experiment);
+}
+
+TEST_F(ProgramTest, AWorkerThatAllowsNoneRefusesIt) {
+  cluster_.StartCoordinator();
+  cluster_.StartWorker("w0", {"--program-runner", DTPROGRAM, "--programs", "deny"});
+  ASSERT_TRUE(cluster_.AwaitWorkers(1));
+  const uint64_t experiment = cluster_.Submit(Program("echo > " + At("ran")));
+  // The scheduler may know that no worker takes it, and then it waits.
+  ASSERT_TRUE(Await([&] {
+    const v1::TrialSummary trial = cluster_.Trial(experiment);
+    return trial.state() == v1::TRIAL_FAILED || !trial.waiting().empty();
+  }));
+  EXPECT_FALSE(fs::exists(cluster_.folder() / "ran"));
+}
+
+// An interpreter that imports `module`, and the variables that it needs for that.
+struct Python {
+  std::string path;
+  std::map<std::string, std::string> env;
+};
+std::optional<Python> PythonWith(const std::string& module) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const std::string cache = variable("XDG_CACHE_HOME").empty() ? variable("HOME") + "/.cache"
+                                                               : variable("XDG_CACHE_HOME");
+  // The second is what ./dev bench makes of the torch wheel.
+  const std::string bench = cache + "/dtrain/bench-python";
+  for (Python python :
+       {Python{"/usr/bin/env", {}}, Python{bench + "/bin/python",
+                                           {{"PYTHONPATH", cache + "/dtrain/bench-torch-2.11.0"},
+                                            {"LD_LIBRARY_PATH", bench + "/stand-ins"}}}}) {
+    std::vector<std::string> words = {"-c", "import " + module};
+    if (python.path == "/usr/bin/env") words.insert(words.begin(), "python3");
+    if (!fs::exists(python.path)) continue;
+    testing::ChildProcess tried({.path = python.path,
+                                 .arguments = words,
+                                 .environment = EnvironmentWith(python.env),
+                                 .log = "/dev/null"});
+    if (tried.AwaitExit(std::chrono::minutes(2)) != 0) continue;
+    if (python.path == "/usr/bin/env") python.path = "python3";
+    return python;
+  }
+  return std::nullopt;
+}
+
+TEST_F(ProgramTest, AnUnmodifiedDdpScriptTrainsOnTwoRanks) {
+  const std::optional<Python> python = PythonWith("torch");
+  if (!python) GTEST_SKIP() << "no python3 imports torch; ./dev bench training_bench makes one";
+  cluster_.StartCoordinator();
+  for (const char* name : {"w0", "w1"}) {
+    cluster_.StartWorker(name, {"--program-runner", DTPROGRAM}, python->env);
+  }
+  ASSERT_TRUE(cluster_.AwaitWorkers(2));
+  v1::ExperimentSpec spec = Program("", 2);
+  for (const char* word : {python->path.c_str(), DTRAIN_SOURCE_DIR "/examples/command/ddp.py"}) {
+    spec.mutable_base()->add_command(word);
+  }
+  const uint64_t experiment = cluster_.Submit(spec);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, std::chrono::minutes(2)))
+      << cluster_.Logs(experiment);
+  EXPECT_NE(cluster_.Logs(experiment).find("with 2 ranks"), std::string::npos);
+}
+
+TEST_F(ProgramTest, AScikitLearnScriptReportsAndSaves) {
+  const std::optional<Python> python = PythonWith("sklearn");
+  if (!python) GTEST_SKIP() << "no python3 imports sklearn";
+  StartPrograms({"w0"});
+  v1::ExperimentSpec spec = Program("", 1, 10);
+  for (const char* word : {python->path.c_str(), DTRAIN_SOURCE_DIR "/examples/command/digits.py"}) {
+    spec.mutable_base()->add_command(word);
+  }
+  const uint64_t experiment = cluster_.Submit(spec);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, std::chrono::minutes(2)))
+      << cluster_.Logs(experiment);
+  EXPECT_EQ(cluster_.Trial(experiment).step(), 10u);
+  EXPECT_FALSE(cluster_.Checkpoints(experiment).empty());
+}
+
+TEST_F(ProgramTest, APausedOneGoesOnWhereItSaved) {
+  StartPrograms({"w0"});
+  const uint64_t experiment = cluster_.Submit(Program(SavesAndWaits()));
+  ASSERT_TRUE(AwaitFile("program"));
+  ASSERT_TRUE(Await([&] { return cluster_.Checkpoints(experiment).size() == 1; }));
+  Change(experiment, Wanted::kPaused);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_PENDING));
+  Change(experiment, Wanted::kRunning);
+  ExpectResumed(experiment);
+}
+
+}  // namespace
+}  // namespace dt

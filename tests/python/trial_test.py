@@ -1,0 +1,78 @@
+"""What a program may import: dtrain/trial.py as dtrain.py, the standard library alone."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MODULE = pathlib.Path(__file__).resolve().parents[2] / "python" / "dtrain" / "trial.py"
+
+
+class TrialTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "module").mkdir()
+        shutil.copy(MODULE, self.folder / "module" / "dtrain.py")
+        self.reports = self.folder / "reports"
+        self.reports.touch()
+
+    def run_program(self, text: str, path: str = "", **variables: str) -> str:
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{self.folder / 'module'}{path}", **variables}
+        result = subprocess.run([sys.executable, "-B", "-c", "import dtrain\n" + text], env=environment, timeout=30,
+                                cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def reported(self, text: str, **variables: str) -> list[dict]:
+        self.run_program(text, DTRAIN_REPORT=str(self.reports), **variables)
+        return [json.loads(line) for line in self.reports.read_text().splitlines()]
+
+    def test_outside_dtrain_reports_are_printed(self):
+        printed = self.run_program("dtrain.report(1, val_loss=2); assert dtrain.parameters() == {}")
+        self.assertEqual(json.loads(printed), {"step": 1, "val_loss": 2})
+
+    def test_reports_are_lines(self):
+        class_of_numpy = "class Scalar:\n  def __float__(self): return 1.5\n"
+        lines = self.reported(class_of_numpy + "dtrain.report(1, a=Scalar(), b=True); dtrain.progress(2)")
+        self.assertEqual(lines, [{"step": 1, "a": 1.5, "b": True}, {"progress": 1.0}])
+
+    def test_other_ranks_say_nothing(self):
+        self.assertEqual(self.reported("dtrain.report(1, a=1); dtrain.checkpoint('x', 1)", RANK="1"), [])
+
+    def test_what_is_given_is_read(self):
+        self.run_program("assert dtrain.parameters() == {'lr': 0.5}\nassert dtrain.rungs() == [3, 9]\n"
+                         "assert dtrain.resume() == '/c' and dtrain.resumed_step() == 7",
+                         DTRAIN_PARAMETERS='{"lr": 0.5}', DTRAIN_RUNGS="3,9", DTRAIN_RESUME="/c",
+                         DTRAIN_RESUME_STEP="7")
+
+    def test_a_folder_elsewhere_is_copied_to_the_storage(self):
+        home = self.folder / "storage"
+        home.mkdir()
+        lines = self.reported("import os; os.mkdir('mine'); open('mine/w', 'w').write('x')\n"
+                              "dtrain.checkpoint('mine', 4)",
+                              DTRAIN_CHECKPOINT_DIR=str(home))
+        self.assertEqual(pathlib.Path(lines[0]["checkpoint"]).parent, home.resolve())
+        self.assertEqual((pathlib.Path(lines[0]["checkpoint"]) / "w").read_text(), "x")
+        self.assertTrue((self.folder / "mine" / "w").exists())
+
+    def test_sigterm_asks_to_stop(self):
+        self.run_program("assert not dtrain.should_stop()\nimport os\n"
+                         f"os.kill(os.getpid(), {int(signal.SIGTERM)})\nassert dtrain.should_stop()")
+
+    def test_an_installed_client_comes_first(self):
+        installed = self.folder / "installed" / "dtrain"
+        installed.mkdir(parents=True)
+        (installed / "__init__.py").write_text("Client = 1\n")
+        self.run_program("assert dtrain.Client == 1\ndtrain.report(1, a=1)", f":{installed.parent}")
+        (installed / "__init__.py").write_text("import no_such_module\n")
+        self.run_program("dtrain.report(1, a=1)", f":{installed.parent}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,154 @@
+// given_test.cc: what a program is given, and what its end means.
+#include "worker/program/given.h"
+
+#include <signal.h>
+
+#include "gtest/gtest.h"
+#include "worker/program/ending.h"
+
+namespace dt::program {
+namespace {
+
+frames::Start SecondOfTwoHosts() {
+  frames::Start start;
+  start.experiment = 7;
+  start.trial = 3;
+  start.attempt = 2;
+  start.rank = 3;
+  start.world_size = 4;
+  start.local_rank = 1;
+  start.local_world_size = 2;
+  start.node_rank = 1;
+  start.nodes = 2;
+  start.local_devices = {"GPU-a", "GPU-b"};
+  start.metric = "accuracy";
+  return start;
+}
+
+ProgramSpec Read(const std::string& json) {
+  const auto spec = SpecOf(nlohmann::json::parse(json));
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  return spec.value_or(ProgramSpec{});
+}
+
+TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
+  const ProgramSpec spec = Read(R"({"command": ["python3", "a.py"], "run": "", "steps": "100",
+      "seed": "9", "checkpoint": {"keep_latest": 2, "keep_best": 0},
+      "values": [{"path": "lr", "value": {"number": 0.1}}, {"path": "n", "value": {"integer": "5"}},
+                 {"path": "o.name", "value": {"text": "adam"}}, {"path": "f", "value": {"flag": true}},
+                 {"path": "b", "value": {"numbers": {"values": [1, 2]}}}]})");
+  EXPECT_EQ(spec.command, (std::vector<std::string>{"python3", "a.py"}));
+  EXPECT_EQ(spec.steps, 100u);
+  EXPECT_EQ(spec.keep_latest, 2);
+  EXPECT_EQ(spec.parameters,
+            nlohmann::json::parse(
+                R"({"lr": 0.1, "n": 5, "o.name": "adam", "f": true, "b": [1, 2], "seed": 9})"));
+  EXPECT_EQ(WordsOf(Read(R"({"run": "a; b"})")),
+            (std::vector<std::string>{"/bin/sh", "-c", "a; b"}));
+  EXPECT_FALSE(SpecOf(nlohmann::json::parse("{}")).ok());
+  EXPECT_FALSE(SpecOf(nlohmann::json::parse(R"({"command": 5})")).ok());
+}
+
+TEST(GivenTest, ARankHasTorchrunsVariables) {
+  const ProgramSpec spec = Read(R"({"command": ["a"], "steps": "10", "seed": "4"})");
+  Place place;
+  place.cuda = true;
+  place.threads = 6;
+  place.store_address = "[fd00::1]:2345";
+  place.module_folder = "/m";
+  place.checkpoint_folder = "/s/7/3/a2";
+  place.resume_folder = "/s/7/3/a1/step-5";
+  place.resume_step = 5;
+  place.rungs = {3, 6};
+  const auto environment =
+      EnvironmentOf(SecondOfTwoHosts(), spec, place, {{"PATH", "/bin"}, {"PYTHONPATH", "/mine"}});
+  ASSERT_TRUE(environment.ok());
+  const Environment expected = {{"PATH", "/bin"},
+                                {"PYTHONPATH", "/mine:/m"},
+                                {"RANK", "3"},
+                                {"WORLD_SIZE", "4"},
+                                {"LOCAL_RANK", "1"},
+                                {"LOCAL_WORLD_SIZE", "2"},
+                                {"GROUP_RANK", "1"},
+                                {"NODE_RANK", "1"},
+                                {"MASTER_ADDR", "fd00::1"},
+                                {"MASTER_PORT", "2345"},
+                                {"TORCHELASTIC_RUN_ID", "dtrain-7-3-2"},
+                                {"TORCHELASTIC_RESTART_COUNT", "1"},
+                                {"OMP_NUM_THREADS", "6"},
+                                {"CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b"},
+                                {"DTRAIN_EXPERIMENT", "7"},
+                                {"DTRAIN_TRIAL", "3"},
+                                {"DTRAIN_ATTEMPT", "2"},
+                                {"DTRAIN_PARAMETERS", R"({"seed":4})"},
+                                {"DTRAIN_SEED", "4"},
+                                {"DTRAIN_STEPS", "10"},
+                                {"DTRAIN_RUNGS", "3,6"},
+                                {"DTRAIN_METRIC", "accuracy"},
+                                {"DTRAIN_REPORT", ""},
+                                {"DTRAIN_REPORT_FD", "3"},
+                                {"DTRAIN_CHECKPOINT_DIR", "/s/7/3/a2"},
+                                {"DTRAIN_RESUME", "/s/7/3/a1/step-5"},
+                                {"DTRAIN_RESUME_STEP", "5"}};
+  EXPECT_EQ(*environment, expected);
+}
+
+TEST(GivenTest, WhatIsThereGivesWayOnlyWhereTheTrialSaysSo) {
+  const ProgramSpec spec = Read(R"({"command": ["a"]})");
+  const auto environment = EnvironmentOf(
+      {}, spec, {}, {{"OMP_NUM_THREADS", "2"}, {"DTRAIN_RESUME", "/old"}, {"RANK", "9"}});
+  ASSERT_TRUE(environment.ok());
+  EXPECT_EQ(environment->at("OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(environment->at("RANK"), "0");
+  EXPECT_EQ(environment->at("CUDA_VISIBLE_DEVICES"), "") << "a CPU slot has no GPU";
+  EXPECT_FALSE(environment->contains("DTRAIN_RESUME")) << "from the start";
+}
+
+TEST(GivenTest, AVariableThatTheSystemWouldRefuseIsNamed) {
+  ProgramSpec spec = Read(R"({"command": ["a"]})");
+  spec.parameters["big"] = std::string(200'000, 'x');
+  const auto environment = EnvironmentOf({}, spec, {}, {});
+  ASSERT_FALSE(environment.ok());
+  EXPECT_NE(environment.status().message().find("DTRAIN_PARAMETERS"), std::string::npos);
+}
+
+TEST(GivenTest, ARelativeFolderIsWithinTheCode) {
+  ProgramSpec spec;
+  EXPECT_EQ(*FolderOf(spec, "", "/scratch"), "/scratch");
+  EXPECT_EQ(*FolderOf(spec, "/code", "/scratch"), "/code");
+  spec.workdir = "runs";
+  EXPECT_EQ(*FolderOf(spec, "/code", "/scratch"), "/code/runs");
+  EXPECT_FALSE(FolderOf(spec, "", "/scratch").ok());
+  spec.workdir = "/elsewhere";
+  EXPECT_EQ(*FolderOf(spec, "", "/scratch"), "/elsewhere");
+}
+
+TEST(GivenTest, TheLogBeginsWithWhatRunsAndWhoSubmittedIt) {
+  frames::Start start;
+  start.submitted_by = "ann";
+  EXPECT_EQ(Announcement(start, Read(R"({"command": ["a", "--b"]})"), "/w"),
+            "runs a --b in /w, submitted by ann");
+}
+
+constexpr int Exited(int status) { return status << 8; }
+
+TEST(EndingTest, TheStatusDecidesUnlessItWasToldToStop) {
+  EXPECT_EQ(EndingOf(Exited(0), Wish::kGoOn, Oom::kNone).cause, "finished");
+  EXPECT_EQ(EndingOf(Exited(3), Wish::kGoOn, Oom::kNone).message,
+            "the program exited with status 3");
+  EXPECT_EQ(EndingOf(SIGSEGV, Wish::kGoOn, Oom::kKilledSome).cause, "trainer_crash");
+  for (const int status : {SIGTERM, Exited(0), Exited(1)}) {
+    EXPECT_EQ(EndingOf(status, Wish::kSave, Oom::kNone).cause, "cancelled");
+    EXPECT_EQ(EndingOf(status, Wish::kLeave, Oom::kNone).cause, "cancelled");
+  }
+}
+
+TEST(EndingTest, MemoryIsToldFromOtherKills) {
+  EXPECT_EQ(EndingOf(SIGKILL, Wish::kGoOn, Oom::kKilledSome).cause, "oom");
+  EXPECT_EQ(EndingOf(Exited(137), Wish::kGoOn, Oom::kKilledSome).cause, "oom") << "of a shell";
+  EXPECT_EQ(EndingOf(SIGKILL, Wish::kGoOn, Oom::kNone).cause, "trainer_crash");
+  EXPECT_EQ(EndingOf(Exited(1), Wish::kGoOn, Oom::kKilledSome).cause, "trainer_crash");
+}
+
+}  // namespace
+}  // namespace dt::program

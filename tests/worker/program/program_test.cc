@@ -1,0 +1,341 @@
+// program_test.cc: dtprogram with real programs; the test is its agent.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "checkpoint/checkpoint.h"
+#include "common/unique_fd.h"
+#include "gtest/gtest.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/temp_folder.h"
+#include "worker/frames/frames.h"
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Await;
+using testing::ProcessAlive;
+
+constexpr char kToken[] = "0123";
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    link_ = UniqueFd(fcntl(ends[0], F_DUPFD_CLOEXEC, 10));
+    const UniqueFd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
+    close(ends[0]);
+    close(ends[1]);
+    log_ =
+        UniqueFd(open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    const UniqueFd log(fcntl(log_.get(), F_DUPFD_CLOEXEC, 10));
+    runner_ =
+        testing::ChildProcess({.path = DTPROGRAM,
+                               .arguments = {"--lock", folder_ / "lock", "--scratch",
+                                             folder_ / "scratch", "--threads", "3"},
+                               .descriptors = {{log.get(), 1}, {log.get(), 2}, {theirs.get(), 3}},
+                               .group = ProcessGroup::kOwn});
+    ASSERT_TRUE(AwaitFrame<frames::Idle>());
+    frames_.clear();
+  }
+  void TearDown() override {
+    if (HasFailure()) std::cerr << "its log:\n" << Log();
+    link_.Reset();
+    runner_.AwaitExit();
+  }
+
+  frames::Start StartOf(const nlohmann::json& spec, int rank = 0, int world_size = 1) {
+    frames::Start start;
+    start.token = kToken;
+    start.experiment = 7;
+    start.trial = 3;
+    start.attempt = 1;
+    start.rank = rank;
+    start.world_size = world_size;
+    start.spec = spec;
+    start.storage = folder_ / "storage";
+    start.data_address = "127.0.0.1";
+    return start;
+  }
+  void Run(const std::string& script, const nlohmann::json& more = nlohmann::json::object()) {
+    nlohmann::json spec = more;
+    spec["run"] = script;
+    Say(StartOf(spec));
+  }
+  void Say(const frames::ToTrainer& frame) {
+    const std::string line = frames::ToLine(frame) + "\n";
+    ASSERT_EQ(send(link_.get(), line.data(), line.size(), MSG_NOSIGNAL), std::ssize(line));
+  }
+  void Hear() {
+    char chunk[65536];
+    for (ssize_t got; (got = recv(link_.get(), chunk, sizeof(chunk), MSG_DONTWAIT)) > 0;) {
+      unread_.append(chunk, static_cast<size_t>(got));
+    }
+    for (size_t end; (end = unread_.find('\n')) != std::string::npos; unread_.erase(0, end + 1)) {
+      auto parsed = frames::ParseFromTrainer(unread_.substr(0, end));
+      ASSERT_TRUE(std::holds_alternative<frames::FromTrainer>(parsed)) << unread_.substr(0, end);
+      frames_.push_back(std::get<frames::FromTrainer>(parsed));
+    }
+  }
+  template <typename Frame>
+  const Frame* Find() const {
+    for (const frames::FromTrainer& frame : frames_) {
+      if (const auto* found = std::get_if<Frame>(&frame)) return found;
+    }
+    return nullptr;
+  }
+  template <typename Frame>
+  std::vector<Frame> All() const {
+    std::vector<Frame> all;
+    for (const frames::FromTrainer& frame : frames_) {
+      if (const auto* found = std::get_if<Frame>(&frame)) all.push_back(*found);
+    }
+    return all;
+  }
+  template <typename Frame>
+  bool AwaitFrame() {
+    return Await([this] {
+      Hear();
+      return Find<Frame>() != nullptr;
+    });
+  }
+  // Its end, after which it is idle.
+  frames::End AwaitEnd() {
+    EXPECT_TRUE(AwaitFrame<frames::Idle>());
+    const auto* end = Find<frames::End>();
+    EXPECT_NE(end, nullptr);
+    return end == nullptr ? frames::End{} : *end;
+  }
+  bool AwaitFile(const std::string& name) {
+    return Await([&] { return fs::exists(folder_ / name); });
+  }
+  pid_t PidIn(const std::string& name) const {
+    pid_t pid = 0;
+    std::ifstream(folder_ / name) >> pid;
+    return pid;
+  }
+  std::string Log() const {
+    std::ifstream file(folder_ / "log");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string In(const std::string& name) const { return "'" + (folder_ / name) + "'"; }
+  // A shell text that starts a daemon: a process of another session, whose parent ends.
+  std::string Daemon() const {
+    return "setsid sh -c 'echo $$ > " + (folder_ / "d.tmp") + "; mv " + (folder_ / "d.tmp") + " " +
+           (folder_ / "daemon") + "; exec tail -f /dev/null' &\n";
+  }
+
+  const testing::TempFolder folder_;
+  UniqueFd link_, log_;
+  testing::ChildProcess runner_;
+  std::string unread_;
+  std::vector<frames::FromTrainer> frames_;
+};
+
+TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
+  Run(R"(echo '{"step": 1, "loss": 3.5}' >&3
+         echo '{"step": 2, "val_loss": 3.0, "accuracy": 0.5}' > "$DTRAIN_REPORT"
+         echo 'no report' >&3
+         printf '{"step": 3, "loss": 2.5}' >&3)",
+      {{"steps", "10"}});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "finished") << end.message;
+  EXPECT_EQ(end.step, 3u);
+  ASSERT_NE(Find<frames::Prepared>(), nullptr);
+  EXPECT_EQ(Find<frames::Prepared>()->target_steps, 10u);
+  ASSERT_NE(Find<frames::StoreUp>(), nullptr);
+  EXPECT_EQ(Find<frames::StoreUp>()->address.substr(0, 10), "127.0.0.1:");
+  EXPECT_NE(Find<frames::Running>(), nullptr);
+  EXPECT_EQ(All<frames::StepDone>().size(), 2u);
+  const auto evaluations = All<frames::Eval>();
+  ASSERT_EQ(evaluations.size(), 1u);
+  EXPECT_EQ(evaluations[0].metrics.at("accuracy"), 0.5);
+  EXPECT_NE(Log().find("no JSON object"), std::string::npos) << "the wrong line is told";
+  EXPECT_FALSE(fs::exists(folder_ / "scratch"));
+}
+
+TEST_F(ProgramTest, AStatusThatIsNotZeroIsACrash) {
+  Run("echo broken >&2; exit 3");
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "trainer_crash");
+  EXPECT_EQ(end.message, "the program exited with status 3");
+}
+
+TEST_F(ProgramTest, OneProgramFollowsAnother) {
+  Run("exit 0");
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  frames_.clear();
+  Run("exit 1");
+  EXPECT_EQ(AwaitEnd().cause, "trainer_crash");
+}
+
+TEST_F(ProgramTest, AProgramThatIsNotThereIsTheConfigurationsFault) {
+  Say(StartOf({{"command", {"no-such-program", "x"}}}));
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "config");
+  EXPECT_NE(end.message.find("no-such-program"), std::string::npos) << end.message;
+}
+
+TEST_F(ProgramTest, ACheckpointIsKeptToldAndGivenToTheNextAttempt) {
+  Run(R"(mkdir "$DTRAIN_CHECKPOINT_DIR/mine"; echo weights > "$DTRAIN_CHECKPOINT_DIR/mine/w"
+         echo '{"step": 5, "val_loss": 2}' >&3; echo '{"checkpoint": "mine"}' >&3)");
+  ASSERT_TRUE(AwaitFrame<frames::CheckpointDone>());
+  const frames::CheckpointDone saved = *Find<frames::CheckpointDone>();
+  EXPECT_EQ(saved.path, "7/3/a1/step-5");
+  EXPECT_EQ(saved.loss, 2.0);
+  Say(frames::Registered{kToken, 5});
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  frames_.clear();
+
+  frames::Start next = StartOf({{"run", "cat \"$DTRAIN_RESUME/w\" > " + In("read") +
+                                            "; echo $DTRAIN_RESUME_STEP >> " + In("read")}});
+  next.attempt = 2;
+  next.resume = frames::Resume{5, saved.path, saved.manifest_hash};
+  Say(next);
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_EQ(Find<frames::Running>()->resumed_step, 5u);
+  std::stringstream read;
+  read << std::ifstream(folder_ / "read").rdbuf();
+  EXPECT_EQ(read.str(), "weights\n5\n");
+}
+
+TEST_F(ProgramTest, ADamagedCheckpointIsToldAndTheOneBeforeItIsTaken) {
+  const std::string save =
+      R"(save() { mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo $1 > "$DTRAIN_CHECKPOINT_DIR/c/w"
+         echo "{\"checkpoint\": \"c\", \"step\": $1}" >&3
+         while [ ! -e "$DTRAIN_CHECKPOINT_DIR/step-$1/manifest.json" ]; do :; done; }
+         save 5; save 6)";
+  Run(save + "\n", {{"checkpoint", {{"keep_latest", 2}}}});
+  ASSERT_TRUE(Await([this] {
+    Hear();
+    return All<frames::CheckpointDone>().size() == 2;
+  }));
+  const frames::CheckpointDone newest = All<frames::CheckpointDone>()[1];
+  Say(frames::Registered{kToken, 6});
+  AwaitEnd();
+  frames_.clear();
+  folder_.Write("storage/7/3/a1/step-6/w", "damaged");
+  // Of the same words, so that it is the same trial's.
+  frames::Start next = StartOf({{"run", save + "\n"}, {"checkpoint", {{"keep_latest", 2}}}});
+  next.attempt = 2;
+  next.resume = frames::Resume{6, newest.path, newest.manifest_hash};
+  Say(next);
+  ASSERT_TRUE(AwaitFrame<frames::Running>());
+  EXPECT_EQ(Find<frames::Running>()->resumed_step, 5u);
+  EXPECT_NE(Log().find("step-6 is skipped"), std::string::npos);
+  Say(frames::Stop{kToken, false});
+  AwaitEnd();
+}
+
+TEST_F(ProgramTest, OldCheckpointsGoOnceANewerOneIsRegistered) {
+  Run(R"(for step in 1 2 3; do
+           mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo $step > "$DTRAIN_CHECKPOINT_DIR/c/w"
+           echo "{\"checkpoint\": \"c\", \"step\": $step}" >&3
+           while [ ! -e "$DTRAIN_CHECKPOINT_DIR/step-$step" ]; do :; done
+         done; while [ ! -e )" +
+          In("go") + " ]; do :; done\n",
+      {{"checkpoint", {{"keep_latest", 1}, {"keep_best", 0}}}});
+  ASSERT_TRUE(Await([this] {
+    Hear();
+    return All<frames::CheckpointDone>().size() == 3;
+  }));
+  Say(frames::Registered{kToken, 3});
+  ASSERT_TRUE(Await([this] {
+    return !fs::exists(folder_ / "storage/7/3/a1/step-2") &&
+           !fs::exists(folder_ / "storage/7/3/a1/step-1");
+  }));
+  EXPECT_TRUE(fs::exists(folder_ / "storage/7/3/a1/step-3/manifest.json"));
+  folder_.Write("go", "");
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_EQ(All<frames::CheckpointRemoved>().size(), 2u);
+}
+
+TEST_F(ProgramTest, AFolderElsewhereIsNoCheckpoint) {
+  Run("mkdir " + In("other") + "; echo x > " + In("other") + "/w\n" + "echo '{\"checkpoint\": \"" +
+      (folder_ / "other") + "\", \"step\": 1}' >&3\n" +
+      "echo '{\"checkpoint\": \"../a9\", \"step\": 1}' >&3\n" +
+      "echo '{\"checkpoint\": \".\", \"step\": 2}' >&3\n");
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_EQ(Find<frames::CheckpointDone>(), nullptr);
+  EXPECT_TRUE(fs::exists(folder_ / "other/w"));
+}
+
+TEST_F(ProgramTest, ToldToSaveItHasTheTimeAndItsStatusSaysNothing) {
+  Run(R"(trap 'mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo x > "$DTRAIN_CHECKPOINT_DIR/c/w"
+               echo "{\"checkpoint\": \"c\", \"step\": 4}" >&3; exit 9' TERM
+         echo > )" +
+      In("ready") + "; while :; do :; done");
+  ASSERT_TRUE(AwaitFile("ready"));
+  Say(frames::Stop{kToken, true});
+  ASSERT_TRUE(AwaitFrame<frames::CheckpointDone>());
+  Say(frames::Registered{kToken, 4});
+  EXPECT_EQ(AwaitEnd().cause, "cancelled");
+}
+
+TEST_F(ProgramTest, ARankThatHasSavedWaitsForTheGangsEnd) {
+  frames::Start start = StartOf(
+      {{"run", "trap 'exit 0' TERM; echo > " + In("ready") + "; while :; do :; done"}}, 1, 2);
+  Say(start);
+  ASSERT_TRUE(AwaitFrame<frames::Prepared>());
+  EXPECT_EQ(Find<frames::StoreUp>(), nullptr);
+  Say(frames::Connect{kToken, "127.0.0.1:1234"});
+  ASSERT_TRUE(AwaitFile("ready"));
+  Say(frames::Stop{kToken, true});
+  Hear();
+  EXPECT_EQ(Find<frames::End>(), nullptr) << "rank 0 may still be saving";
+  Say(frames::Stop{kToken, false});
+  EXPECT_EQ(AwaitEnd().cause, "cancelled");
+}
+
+TEST_F(ProgramTest, OneThatDoesNotListenIsKilled) {
+  Run("trap '' TERM; echo > " + In("ready") + "; while :; do :; done");
+  ASSERT_TRUE(AwaitFile("ready"));
+  Say(frames::Stop{kToken, false});
+  EXPECT_EQ(AwaitEnd().cause, "cancelled");
+}
+
+TEST_F(ProgramTest, NoDaemonOutlivesItsProgram) {
+  Run(Daemon() + "while [ ! -e " + In("daemon") + " ]; do :; done");
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
+}
+
+TEST_F(ProgramTest, NoDaemonOutlivesTheAgent) {
+  Run(Daemon() + "while :; do :; done");
+  ASSERT_TRUE(AwaitFile("daemon"));
+  link_.Reset();
+  ASSERT_TRUE(runner_.AwaitExit());
+  EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
+}
+
+TEST_F(ProgramTest, APythonProgramImportsDtrain) {
+  Run(R"(python3 -c 'import dtrain
+assert dtrain.parameters() == {"lr": 0.5, "seed": 3}, dtrain.parameters()
+assert dtrain.resume() is None and dtrain.rungs() == []
+assert not dtrain.should_stop()
+dtrain.report(1, loss=2, accuracy=float("nan"))
+dtrain.progress(0.25)
+open("w", "w").write("x")
+import os, tempfile
+folder = tempfile.mkdtemp()
+open(os.path.join(folder, "w"), "w").write("x")
+dtrain.checkpoint(folder, 1)')",
+      {{"seed", "3"}, {"values", {{{"path", "lr"}, {"value", {{"number", 0.5}}}}}}});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "finished") << end.message;
+  ASSERT_EQ(All<frames::Eval>().size(), 1u);
+  EXPECT_EQ(All<frames::Eval>()[0].train_loss, 2.0);
+  const auto live = All<frames::Progress>();
+  ASSERT_FALSE(live.empty());
+  EXPECT_EQ(live.back().share, 0.25);
+  EXPECT_EQ(All<frames::CheckpointDone>().size(), 1u);
+}
+
+}  // namespace
+}  // namespace dt

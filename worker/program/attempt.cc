@@ -1,0 +1,347 @@
+// attempt.cc: see attempt.h.
+#include "worker/program/attempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/descendants.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/oom.h"
+#include "worker/program/module.h"
+
+namespace dt::program {
+namespace {
+
+// Read at one turn: a program that floods must not keep a stop from being heard.
+constexpr size_t kReadShare = 256 << 10;
+// So that a program that reports much seldom waits for this one; the kernel may grant less.
+constexpr int kPipeBytes = 1 << 20;
+// After the program's end: for the word that its last checkpoint is registered, so that what it
+// replaces can go. It takes two messages and a commit.
+constexpr absl::Duration kRegistrationWait = absl::Seconds(2);
+
+// The file that a first word names, looked for as a shell does.
+absl::StatusOr<std::string> FindProgram(const std::string& word, const Environment& environment) {
+  if (word.find('/') != std::string::npos) return word;
+  const auto path = environment.find("PATH");
+  const std::string folders = path == environment.end() ? "/usr/bin:/bin" : path->second;
+  for (size_t start = 0; start <= folders.size();) {
+    const size_t end = std::min(folders.find(':', start), folders.size());
+    const std::string file = folders.substr(start, end - start) + "/" + word;
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        access(file.c_str(), X_OK) == 0) {
+      return file;
+    }
+    start = end + 1;
+  }
+  return ConfigError(absl::StrCat("no program '", word, "' in this worker's PATH, ", folders,
+                                  "; install it there, or give its path"));
+}
+
+}  // namespace
+
+Attempt::Attempt(frames::Start start, Host host, Say say)
+    : start_(std::move(start)), host_(std::move(host)), say_(std::move(say)) {}
+
+void Attempt::Log(const std::string& text) const {
+  std::printf("dtrain: %s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+void Attempt::Begin(Instant now) {
+  absl::Status begun = Prepare();
+  if (begun.ok() && !store_address_.empty()) begun = Launch(now);
+  if (!begun.ok()) Fail(begun);
+}
+
+absl::Status Attempt::Prepare() {
+  DT_ASSIGN_OR_RETURN(spec_, SpecOf(start_.spec));
+  DT_ASSIGN_OR_RETURN(resume_,
+                      ChooseResume(start_, spec_, [this](const std::string& text) { Log(text); }));
+  if (resume_) Log(absl::StrCat("resumes from step ", resume_->id.step));
+  frames::Prepared prepared;
+  prepared.token = start_.token;
+  prepared.target_steps = spec_.steps;
+  say_(prepared);
+  store_address_ = start_.store_address;
+  return IsRoot() ? ChoosePort() : absl::OkStatus();
+}
+
+// As torchrun does: free now, and bound by the program a moment later.
+absl::Status Attempt::ChoosePort() {
+  const UniqueFd probe(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const UniqueFd older(probe.valid() ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int fd = probe.valid() ? probe.get() : older.get();
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  address.ss_family = probe.valid() ? AF_INET6 : AF_INET;
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return SystemError("find a free port at", start_.data_address);
+  }
+  const uint16_t port = probe.valid() ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                      : reinterpret_cast<const sockaddr_in&>(address).sin_port;
+  const bool brackets = start_.data_address.find(':') != std::string::npos;
+  store_address_ =
+      absl::StrCat(brackets ? "[" : "", start_.data_address, brackets ? "]:" : ":", ntohs(port));
+  say_(frames::StoreUp{start_.token, store_address_});
+  return absl::OkStatus();
+}
+
+// The folder with the report's FIFO and the module; the descriptors for the program.
+absl::StatusOr<std::vector<std::pair<int, int>>> Attempt::MakeScratch() {
+  DT_RETURN_IF_ERROR(RemoveAll(host_.scratch));
+  for (const std::string& folder :
+       {host_.scratch, host_.scratch + "/python", host_.scratch + "/files"}) {
+    if (mkdir(folder.c_str(), 0700) != 0) return SystemError("make", folder);
+  }
+  DT_RETURN_IF_ERROR(WriteFileAtomically(host_.scratch + "/python/dtrain.py", kTrialModule));
+  const std::string fifo = host_.scratch + "/report";
+  if (mkfifo(fifo.c_str(), 0600) != 0) return SystemError("make", fifo);
+  // Written to by ourselves as well, so that it never ends while the program opens and closes it.
+  reports_ = UniqueFd(open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!reports_.valid()) return SystemError("open", fifo);
+  fcntl(reports_.get(), F_SETPIPE_SZ, kPipeBytes);
+  const int theirs = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
+  if (theirs < 0) return SystemError("open", fifo);
+  return std::vector<std::pair<int, int>>{{theirs, kReportFd}};
+}
+
+absl::Status Attempt::Launch(Instant now) {
+  DT_ASSIGN_OR_RETURN(const auto descriptors, MakeScratch());
+  const UniqueFd theirs(descriptors[0].first);
+  const uint64_t resumed = resume_ ? resume_->id.step : 0;
+  Place place;
+  place.cuda = host_.cuda;
+  place.threads = host_.threads;
+  place.store_address = store_address_;
+  place.report = host_.scratch + "/report";
+  place.module_folder = host_.scratch + "/python";
+  place.rungs = RungSteps(spec_.steps, start_.validate_at);
+  if (resume_) {
+    place.resume_folder = resume_->folder;
+    place.resume_step = resumed;
+  }
+  keeping_.emplace(start_, spec_, resume_ ? std::optional(resume_->id) : std::nullopt);
+  DT_ASSIGN_OR_RETURN(place.checkpoint_folder, keeping_->MakeFolder());
+  telling_.emplace(Course{start_.token, resumed, spec_.steps, place.rungs}, now);
+  DT_ASSIGN_OR_RETURN(const std::string folder,
+                      FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
+  std::vector<std::string> words = WordsOf(spec_);
+  SpawnOptions options;
+  DT_ASSIGN_OR_RETURN(options.environment,
+                      EnvironmentOf(start_, spec_, place, EnvironmentWith({})));
+  DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
+  options.arguments.assign(words.begin() + 1, words.end());
+  options.descriptors = descriptors;
+  options.folder = folder;
+  Log(Announcement(start_, spec_, folder));
+  oom_kills_before_ = OomKills();
+  const absl::StatusOr<pid_t> started = Spawn(options);
+  if (!started.ok()) {
+    return ConfigError(absl::StrCat(started.status().message(), ", in folder ", folder,
+                                    "; is it there on this host, and may it be run?"));
+  }
+  program_ = *started;
+  stage_ = Stage::kRunning;
+  say_(frames::Running{start_.token, resumed});
+  if (IsRoot()) Pass(keeping_->ClearUp());
+  return absl::OkStatus();
+}
+
+void Attempt::OnConnect(const frames::Connect& frame, Instant now) {
+  if (stage_ != Stage::kWaiting || !store_address_.empty()) return;
+  store_address_ = frame.store_address;
+  const absl::Status launched = Launch(now);
+  if (!launched.ok()) Fail(launched);
+}
+
+void Attempt::OnStop(const frames::Stop& frame, Instant now) {
+  const Wish wish = frame.checkpoint ? Wish::kSave : Wish::kLeave;
+  if (over() || wish <= wish_) return;
+  wish_ = wish;
+  if (stage_ == Stage::kWaiting) return End({"cancelled", "stopped before its program started"});
+  if (wish == Wish::kLeave) {
+    leave_at_ = now.steady + limits::kProgramLeaveGrace;
+    keeping_->Leave();
+    for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
+    return;
+  }
+  // A program knows its helpers; a shell hands nothing on to what it runs.
+  if (spec_.run.empty()) {
+    if (!wait_status_) kill(program_, SIGTERM);
+  } else {
+    for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
+  }
+}
+
+void Attempt::OnRegistered(const frames::Registered& frame) {
+  if (keeping_ && IsRoot()) Pass(keeping_->OnRegistered(frame.step));
+}
+
+void Attempt::Reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(-1, &status, WNOHANG);
+    if (ended == program_) wait_status_ = status;
+    if (ended < 0 && errno == EINTR) continue;
+    all_gone_ = ended < 0;
+    if (ended <= 0) return;
+  }
+}
+
+bool Attempt::ProgramIsDone(absl::Duration now) const {
+  switch (wish_) {
+    case Wish::kGoOn:
+      return wait_status_.has_value();
+    case Wish::kSave:
+      // A shell may have gone before what it runs has saved.
+      return spec_.run.empty() ? wait_status_.has_value() : all_gone_;
+    case Wish::kLeave:
+      return all_gone_ || now >= leave_at_;
+  }
+  return true;
+}
+
+void Attempt::Serve(Instant now) {
+  if (stage_ == Stage::kWaiting || over()) return;
+  if (stage_ == Stage::kRunning) {
+    Reap();
+    if (ProgramIsDone(now.steady)) Wind(now);
+  }
+  if (keeping_->busy()) Pass(keeping_->Take());
+  ReadReports(now);
+  if (IsRoot()) Pass(telling_->Tend(now));
+  if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
+    if (!unread_.empty() && !overlong_) TakeLine(std::exchange(unread_, {}), now);
+    if (keeping_->busy()) return;  // that was a checkpoint
+    if (IsRoot()) Pass(telling_->Finish(now));
+    const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
+    End(EndingOf(wait_status_.value_or(SIGKILL), wish_, oom));
+  }
+}
+
+// Whatever it left running goes with it.
+void Attempt::Wind(Instant now) {
+  if (!wait_status_) {
+    // The status is of the one that we are about to end.
+    kill(program_, SIGKILL);
+    int status = 0;
+    while (waitpid(program_, &status, 0) < 0 && errno == EINTR) {
+    }
+    wait_status_ = status;
+  }
+  const int left = EndDescendants(limits::kTrainerExitGrace);
+  if (left > 0) Log(absl::StrCat("killed ", left, " processes that the program left running"));
+  stage_ = Stage::kWinding;
+  wind_until_ = now.steady + kRegistrationWait;
+}
+
+// Something of it is still to come.
+bool Attempt::WindsOn(absl::Duration now) {
+  if (wish_ == Wish::kLeave) return keeping_->busy();
+  if (keeping_->busy()) return true;
+  pollfd more = {reports_.get(), POLLIN, 0};
+  if (poll(&more, 1, 0) > 0) return true;
+  if (IsRoot()) return keeping_->AwaitsWord() && now < wind_until_;
+  // Rank 0 may still be saving. That it has saved ends the attempt, which the agent then says here.
+  return wish_ == Wish::kSave;
+}
+
+void Attempt::ReadReports(Instant now) {
+  char chunk[65536];
+  TakeLines(now);
+  // While a folder is hashed what comes after it waits, so that it is told in its order.
+  for (size_t total = 0; total < kReadShare && !keeping_->busy(); TakeLines(now)) {
+    const ssize_t got = read(reports_.get(), chunk, sizeof(chunk));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    total += static_cast<size_t>(got);
+    unread_.append(chunk, static_cast<size_t>(got));
+  }
+}
+
+void Attempt::TakeLines(Instant now) {
+  size_t start = 0;
+  for (size_t end; !keeping_->busy() && (end = unread_.find('\n', start)) != std::string::npos;
+       start = end + 1) {
+    const std::string_view line = std::string_view(unread_).substr(start, end - start);
+    if (!std::exchange(overlong_, false) && !line.empty()) TakeLine(line, now);
+  }
+  unread_.erase(0, start);
+  if (keeping_->busy() || unread_.size() <= limits::kProgramLineBytes) return;
+  if (!std::exchange(overlong_, true)) TakeLine(unread_, now);
+  unread_.clear();
+}
+
+void Attempt::TakeLine(std::string_view line, Instant now) {
+  if (IsRoot()) return Pass(telling_->Take(line, now));
+  if (std::exchange(told_other_, true)) return;
+  Log(absl::StrCat("rank ", start_.rank,
+                   " reports; what other ranks than 0 report is left out, and told once"));
+}
+
+void Attempt::Pass(Telling::Said said) {
+  for (const frames::FromTrainer& frame : said.frames) say_(frame);
+  for (const std::string& complaint : said.complaints) Log(complaint);
+  if (said.saved && wish_ != Wish::kLeave) Pass(keeping_->Begin(*said.saved));
+}
+
+void Attempt::Pass(Keeping::Told told) {
+  for (const frames::FromTrainer& frame : told.frames) say_(frame);
+  for (const std::string& complaint : told.complaints) Log(complaint);
+}
+
+void Attempt::Fail(const absl::Status& error) {
+  const bool config = error.code() == kConfigError;
+  End({config ? "config" : "trainer_crash", std::string(error.message())});
+}
+
+void Attempt::End(const Ending& ending) {
+  keeping_.reset();
+  reports_.Reset();
+  const absl::Status removed = RemoveAll(host_.scratch);
+  if (!removed.ok()) Log(std::string(removed.message()));
+  frames::End end;
+  end.token = start_.token;
+  end.cause = ending.cause;
+  end.message = ending.message;
+  end.step = telling_ ? telling_->step() : 0;
+  say_(end);
+  stage_ = Stage::kOver;
+}
+
+std::vector<pollfd> Attempt::Descriptors() const {
+  std::vector<pollfd> descriptors;
+  if (!keeping_) return descriptors;
+  if (keeping_->busy()) {
+    descriptors.push_back({keeping_->wake_fd(), POLLIN, 0});
+  } else if (reports_.valid()) {
+    descriptors.push_back({reports_.get(), POLLIN, 0});
+  }
+  return descriptors;
+}
+
+absl::Duration Attempt::NextDeadline() const {
+  absl::Duration next = telling_ ? telling_->NextDeadline() : absl::InfiniteDuration();
+  if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
+  if (stage_ == Stage::kWinding && IsRoot()) next = std::min(next, wind_until_);
+  return next;
+}
+
+}  // namespace dt::program

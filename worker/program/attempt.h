@@ -1,0 +1,104 @@
+// attempt.h: one rank of one attempt, whose trainer is a program of the person's.
+//
+// Role:      says what a trainer would say (frames.h) of a program that knows nothing of it: starts
+//            it, reads its reports, keeps its checkpoints, stops it, and leaves no process of it.
+// Ownership: the program and everything below it. This process must adopt orphans (descendants.h).
+// Threads:   one, apart from Keeping's.
+// Errors:    none leave: an `end` frame says them.
+// Bounds:    limits::kProgramLeaveGrace to leave; to save the agent bounds; a line in report.h.
+// Tests:     tests/worker/program/program_test.cc, with real processes; tests/e2e/program_test.cc
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/unique_fd.h"
+#include "worker/frames/frames.h"
+#include "worker/program/ending.h"
+#include "worker/program/given.h"
+#include "worker/program/keeping.h"
+#include "worker/program/telling.h"
+
+namespace dt::program {
+
+// This slot of this host.
+struct Host {
+  std::string scratch;  // a folder that this runner alone uses, made anew for each attempt
+  bool cuda = false;
+  int threads = 1;
+};
+
+class Attempt {
+ public:
+  using Say = std::function<void(const frames::FromTrainer&)>;
+  Attempt(frames::Start start, Host host, Say say);
+
+  void Begin(Instant now);
+  void OnConnect(const frames::Connect& frame, Instant now);
+  void OnStop(const frames::Stop& frame, Instant now);
+  void OnRegistered(const frames::Registered& frame);
+  // Reads, reaps, and ends what is to end. Call it after each wait.
+  void Serve(Instant now);
+
+  // What to poll for, besides SIGCHLD.
+  std::vector<pollfd> Descriptors() const;
+  absl::Duration NextDeadline() const;  // steady time
+  // `end` is said, and no process of it is left.
+  bool over() const { return stage_ == Stage::kOver; }
+
+ private:
+  enum class Stage {
+    kWaiting,  // for rank 0's address
+    kRunning,  // the program does
+    kWinding,  // it has ended; what it told last is taken
+    kOver
+  };
+
+  absl::Status Prepare();
+  absl::Status Launch(Instant now);
+  absl::StatusOr<std::vector<std::pair<int, int>>> MakeScratch();
+  absl::Status ChoosePort();
+  void Reap();
+  bool ProgramIsDone(absl::Duration now) const;
+  void Wind(Instant now);
+  bool WindsOn(absl::Duration now);
+  void ReadReports(Instant now);
+  void TakeLines(Instant now);
+  void TakeLine(std::string_view line, Instant now);
+  void Pass(Telling::Said said);
+  void Pass(Keeping::Told told);
+  void Fail(const absl::Status& error);
+  void End(const Ending& ending);
+  void Log(const std::string& text) const;
+  bool IsRoot() const { return start_.rank == 0; }
+
+  const frames::Start start_;
+  const Host host_;
+  const Say say_;
+  ProgramSpec spec_;
+  Stage stage_ = Stage::kWaiting;
+  Wish wish_ = Wish::kGoOn;
+  absl::Duration leave_at_ = absl::InfiniteDuration();
+  absl::Duration wind_until_ = absl::InfiniteDuration();
+  std::optional<trainer::Checkpoint> resume_;
+  std::string store_address_;
+  uint64_t oom_kills_before_ = 0;
+
+  pid_t program_ = -1;
+  std::optional<int> wait_status_;  // once it has ended
+  bool all_gone_ = false;           // nothing below us lives
+  UniqueFd reports_;
+  std::string unread_;
+  bool overlong_ = false;    // the line that is being read: its rest is left out
+  bool told_other_ = false;  // that another rank than 0 reported
+  std::optional<Telling> telling_;
+  std::optional<Keeping> keeping_;
+};
+
+}  // namespace dt::program

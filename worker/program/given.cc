@@ -1,0 +1,175 @@
+// given.cc: the specification's JSON read, and the variables written.
+#include "worker/program/given.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/sha256.h"
+#include "common/text.h"
+
+namespace dt::program {
+namespace {
+
+using nlohmann::json;
+
+// execve(2): one variable, its name and the zero included, has at most 32 pages.
+constexpr size_t kVariableBytes = 128 << 10;
+constexpr size_t kAnnouncedBytes = 1000;
+
+// Protobuf's JSON has 64-bit integers as text.
+int64_t Whole(const json& value) {
+  if (value.is_number_integer()) return value.get<int64_t>();
+  int64_t number = 0;
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
+    std::from_chars(text.data(), text.data() + text.size(), number);
+  }
+  return number;
+}
+
+// Of v1::Value.
+json PlainValue(const json& value) {
+  if (const auto found = value.find("integer"); found != value.end()) return Whole(*found);
+  for (const char* kind : {"number", "text", "flag"}) {
+    if (const auto found = value.find(kind); found != value.end()) return *found;
+  }
+  const auto numbers = value.find("numbers");
+  return numbers == value.end() ? json() : numbers->value("values", json::array());
+}
+
+std::string Line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void SetRanks(const frames::Start& start, const Place& place, Environment& to) {
+  to["RANK"] = absl::StrCat(start.rank);
+  to["WORLD_SIZE"] = absl::StrCat(start.world_size);
+  to["LOCAL_RANK"] = absl::StrCat(start.local_rank);
+  to["LOCAL_WORLD_SIZE"] = absl::StrCat(start.local_world_size);
+  to["GROUP_RANK"] = absl::StrCat(start.node_rank);
+  to["NODE_RANK"] = absl::StrCat(start.node_rank);
+  const size_t colon = place.store_address.rfind(':');
+  std::string host = place.store_address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  to["MASTER_ADDR"] = host;
+  to["MASTER_PORT"] = colon == std::string::npos ? "" : place.store_address.substr(colon + 1);
+  to["TORCHELASTIC_RUN_ID"] =
+      absl::StrCat("dtrain-", start.experiment, "-", start.trial, "-", start.attempt);
+  to["TORCHELASTIC_RESTART_COUNT"] = absl::StrCat(start.attempt > 0 ? start.attempt - 1 : 0);
+}
+
+// The gang's devices on this host, so that cuda:$LOCAL_RANK is this rank's; none on a CPU slot.
+void SetDevices(const frames::Start& start, const Place& place, Environment& to) {
+  if (!place.cuda) {
+    to["CUDA_VISIBLE_DEVICES"] = "";
+    return;
+  }
+  const bool known = !start.local_devices.empty() &&
+                     std::none_of(start.local_devices.begin(), start.local_devices.end(),
+                                  [](const std::string& device) { return device.empty(); });
+  if (known) to["CUDA_VISIBLE_DEVICES"] = absl::StrJoin(start.local_devices, ",");
+}
+
+void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& place,
+              Environment& to) {
+  to["DTRAIN_EXPERIMENT"] = absl::StrCat(start.experiment);
+  to["DTRAIN_TRIAL"] = absl::StrCat(start.trial);
+  to["DTRAIN_ATTEMPT"] = absl::StrCat(start.attempt);
+  to["DTRAIN_PARAMETERS"] = Line(spec.parameters);
+  to["DTRAIN_SEED"] = absl::StrCat(spec.seed);
+  to["DTRAIN_STEPS"] = absl::StrCat(spec.steps);
+  to["DTRAIN_RUNGS"] = absl::StrJoin(place.rungs, ",");
+  to["DTRAIN_METRIC"] = start.metric;
+  to["DTRAIN_REPORT"] = place.report;
+  to["DTRAIN_REPORT_FD"] = absl::StrCat(kReportFd);
+  to["DTRAIN_CHECKPOINT_DIR"] = place.checkpoint_folder;
+  to.erase("DTRAIN_RESUME");
+  to.erase("DTRAIN_RESUME_STEP");
+  if (place.resume_folder.empty()) return;
+  to["DTRAIN_RESUME"] = place.resume_folder;
+  to["DTRAIN_RESUME_STEP"] = absl::StrCat(place.resume_step);
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
+  ProgramSpec program;
+  // nlohmann throws where a field is of another kind; a coordinator that sends one errs.
+  try {
+    program.command = spec.value("command", program.command);
+    program.run = spec.value("run", "");
+    program.workdir = spec.value("workdir", "");
+    program.steps = static_cast<uint64_t>(std::max<int64_t>(0, Whole(spec.value("steps", json()))));
+    program.seed = Whole(spec.value("seed", json()));
+    program.parameters = json::object();
+    for (const json& assignment : spec.value("values", json::array())) {
+      program.parameters[assignment.at("path").get<std::string>()] =
+          PlainValue(assignment.at("value"));
+    }
+    program.parameters["seed"] = program.seed;
+    const json checkpoint = spec.value("checkpoint", json::object());
+    program.keep_latest = static_cast<int32_t>(Whole(checkpoint.value("keep_latest", json(1))));
+    program.keep_best = static_cast<int32_t>(Whole(checkpoint.value("keep_best", json(1))));
+  } catch (const json::exception& error) {
+    return ConfigError(absl::StrCat("the specification is malformed: ", error.what()));
+  }
+  if (program.command.empty() == program.run.empty()) {
+    return ConfigError("the specification must have one of command and run");
+  }
+  if (!program.command.empty() && program.command[0].empty()) {
+    return ConfigError("command: its first word is empty; name the program to start");
+  }
+  return program;
+}
+
+std::string HashOf(const ProgramSpec& spec) {
+  return Sha256Hex(Line({{"command", spec.command}, {"run", spec.run}, {"seed", spec.seed}}));
+}
+
+std::vector<std::string> WordsOf(const ProgramSpec& spec) {
+  if (spec.run.empty()) return spec.command;
+  return {"/bin/sh", "-c", spec.run};
+}
+
+std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
+                         const std::string& folder) {
+  std::string what = spec.run.empty() ? absl::StrJoin(spec.command, " ") : spec.run;
+  const bool cut = what.size() > kAnnouncedBytes;
+  what = Printable(CleanText(what, kAnnouncedBytes));
+  return absl::StrCat(
+      "runs ", what, cut ? "…" : "", " in ", folder, ", submitted by ",
+      start.submitted_by.empty() ? "nobody who gave a name" : Printable(start.submitted_by));
+}
+
+absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
+                                          const Place& place, Environment environment) {
+  SetRanks(start, place, environment);
+  SetDevices(start, place, environment);
+  SetTrial(start, spec, place, environment);
+  environment.emplace("OMP_NUM_THREADS", absl::StrCat(place.threads));
+  // Behind what the person set, so that an installed client, which offers the same, comes first.
+  std::string& path = environment["PYTHONPATH"];
+  absl::StrAppend(&path, path.empty() ? "" : ":", place.module_folder);
+  for (const auto& [name, value] : environment) {
+    if (name.size() + value.size() + 2 <= kVariableBytes) continue;
+    return ConfigError(absl::StrCat("the variable ", name, " has ", value.size(),
+                                    " bytes, and the system takes ", kVariableBytes,
+                                    "; shorten the parameters or resources.env"));
+  }
+  return environment;
+}
+
+absl::StatusOr<std::string> FolderOf(const ProgramSpec& spec, const std::string& code_folder,
+                                     const std::string& scratch) {
+  const std::string& home = code_folder.empty() ? scratch : code_folder;
+  if (spec.workdir.empty()) return home;
+  if (spec.workdir.front() == '/') return spec.workdir;
+  if (!code_folder.empty()) return absl::StrCat(code_folder, "/", spec.workdir);
+  return ConfigError(absl::StrCat("workdir '", spec.workdir,
+                                  "' is relative and the experiment brings no code; give an "
+                                  "absolute path, or `code`"));
+}
+
+}  // namespace dt::program

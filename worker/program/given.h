@@ -1,0 +1,64 @@
+// given.h: what a program is given: its words, its folder, its environment.
+//
+// Role:   pure. docs/programs.md describes the same to people.
+// Errors: ConfigError, which ends the trial: the thing, the limit, the fix.
+// Tests:  tests/worker/program/given_test.cc
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/spawn.h"
+#include "common/status.h"
+#include "worker/frames/frames.h"
+
+namespace dt::program {
+
+// Where the program finds the report's descriptor.
+inline constexpr int kReportFd = 3;
+
+// The program as the specification of `start` has it.
+struct ProgramSpec {
+  std::vector<std::string> command;  // or
+  std::string run;                   // a text for /bin/sh
+  std::string workdir;
+  uint64_t steps = 0;
+  int64_t seed = 0;
+  nlohmann::json parameters;  // values by name, and the seed
+  int32_t keep_latest = 1;
+  int32_t keep_best = 1;
+};
+absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
+// Of what must not differ for a checkpoint to be this trial's.
+std::string HashOf(const ProgramSpec& spec);
+// One line for the trial's log: what runs, where, and who submitted it.
+std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
+                         const std::string& folder);
+// The program and its arguments: the command's words, or a shell with the text.
+std::vector<std::string> WordsOf(const ProgramSpec& spec);
+
+// What the host has for it.
+struct Place {
+  bool cuda = false;
+  int threads = 1;                // of the slot
+  std::string store_address;      // host:port of rank 0's
+  std::string report;             // the FIFO
+  std::string module_folder;      // that dtrain.py lies in
+  std::string checkpoint_folder;  // absolute; "": no storage
+  std::string resume_folder;      // "": from the start
+  uint64_t resume_step = 0;
+  std::vector<uint64_t> rungs;
+};
+// `inherited` with what this rank has to know in place of what was there.
+absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
+                                          const Place& place, Environment inherited);
+
+// Where it starts. `scratch`: a folder of its own, for a program that brings no code and names no
+// place.
+absl::StatusOr<std::string> FolderOf(const ProgramSpec& spec, const std::string& code_folder,
+                                     const std::string& scratch);
+
+}  // namespace dt::program

@@ -1,0 +1,199 @@
+// keeping.cc: see keeping.h.
+#include "worker/program/keeping.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/files.h"
+#include "common/version.h"
+
+namespace dt::program {
+namespace {
+
+namespace fs = std::filesystem;
+using trainer::Checkpoint;
+using trainer::CheckpointId;
+
+trainer::Manifest ManifestOf(const frames::Start& start, const ProgramSpec& spec) {
+  trainer::Manifest manifest;
+  manifest.seed = spec.seed;
+  manifest.world_size = start.world_size;
+  manifest.spec_hash = HashOf(spec);
+  manifest.provenance = {{"program_version", kVersion}, {"program_revision", kRevision}};
+  return manifest;
+}
+
+std::string AttemptFolder(const frames::Start& start) {
+  return absl::StrCat(start.storage, "/", start.experiment, "/", start.trial, "/a", start.attempt);
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Checkpoint>> ChooseResume(
+    const frames::Start& start, const ProgramSpec& spec,
+    const std::function<void(const std::string&)>& complain) {
+  if (!start.resume) return std::optional<Checkpoint>();
+  const std::optional<CheckpointId> id = trainer::ParseCheckpointPath(start.resume->path);
+  if (!id) {
+    return ConfigError("'" + start.resume->path + "' is not the path of a checkpoint");
+  }
+  absl::StatusOr<Checkpoint> named =
+      trainer::OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
+  if (named.ok()) return std::optional<Checkpoint>(*std::move(named));
+  if (named.status().code() == kIoError) return named.status();
+  const auto skip = [&complain](const CheckpointId& skipped, const absl::Status& error) {
+    complain(absl::StrCat("checkpoint ", skipped.Path(), " is skipped: ", error.message()));
+  };
+  skip(*id, named.status());
+  const auto eligible = [&](const CheckpointId& other) {
+    if (other == *id || other.attempt >= start.attempt) return false;
+    return other.step <= id->step || other.attempt == id->attempt;
+  };
+  return trainer::FindNewestGood(start.storage, id->trial, HashOf(spec), eligible, skip);
+}
+
+Keeping::Keeping(const frames::Start& start, const ProgramSpec& spec,
+                 std::optional<CheckpointId> resumed_from)
+    : start_(start),
+      trial_{start.experiment, start.trial},
+      spec_hash_(HashOf(spec)),
+      manifest_(ManifestOf(start, spec)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  DT_CHECK(wake_.valid());
+  retention_.attempt = start.attempt;
+  retention_.resumed_step = resumed_from ? resumed_from->step : 0;
+  retention_.registered = resumed_from;
+  retention_.keep_latest = spec.keep_latest;
+  retention_.keep_best = spec.keep_best;
+  if (start.storage.empty()) return;
+  const auto listed = trainer::ListCheckpoints(start.storage, trial_);
+  removes_ = listed.ok();
+  if (!listed.ok()) return;
+  for (const CheckpointId& id : *listed) {
+    if (id.attempt == start.attempt) strangers_.push_back(id);
+  }
+}
+
+Keeping::~Keeping() {
+  leave_ = true;
+  if (job_.valid()) job_.wait();
+}
+
+absl::StatusOr<std::string> Keeping::MakeFolder() const {
+  if (start_.storage.empty()) return std::string();
+  const std::string folder = AttemptFolder(start_);
+  DT_RETURN_IF_ERROR(MakeFolders(folder));
+  return folder;
+}
+
+Keeping::Told Keeping::ClearUp() {
+  Told told;
+  if (start_.storage.empty()) return told;
+  const absl::Status swept = trainer::SweepLeftovers(start_.storage, trial_, start_.attempt);
+  if (!swept.ok()) told.complaints.emplace_back(swept.message());
+  Retain(told);
+  return told;
+}
+
+absl::StatusOr<std::string> Keeping::Inside(const std::string& folder) const {
+  std::error_code code;
+  const fs::path home = fs::weakly_canonical(AttemptFolder(start_), code);
+  const fs::path path = fs::weakly_canonical(home / folder, code);
+  const fs::path within = path.lexically_relative(home);
+  if (code || within.empty() || *within.begin() == ".." || *within.begin() == ".") {
+    return DataError("it does not lie in DTRAIN_CHECKPOINT_DIR");
+  }
+  if (fs::status(path, code).type() != fs::file_type::directory) {
+    return DataError("it is no folder; save into a folder of DTRAIN_CHECKPOINT_DIR");
+  }
+  return path.string();
+}
+
+Keeping::Told Keeping::Begin(const SavedFolder& saved) {
+  DT_CHECK(!busy());
+  Told told;
+  absl::StatusOr<std::string> folder =
+      start_.storage.empty() ? DataError("this worker has no storage") : Inside(saved.folder);
+  if (!folder.ok()) {
+    told.complaints.push_back(
+        absl::StrCat("checkpoint '", saved.folder, "' is left out: ", folder.status().message()));
+    return told;
+  }
+  saving_ = saved;
+  began_ = SystemClock().Now().steady;
+  trainer::Manifest manifest = manifest_;
+  manifest.loss = saved.loss;
+  job_ = std::async(
+      std::launch::async, [this, folder = *std::move(folder), manifest = std::move(manifest)] {
+        auto adopted = trainer::AdoptCheckpoint(
+            start_.storage, {trial_, start_.attempt, saving_.step}, folder, manifest, leave_);
+        const uint64_t one = 1;
+        [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
+        return adopted;
+      });
+  return told;
+}
+
+Keeping::Told Keeping::Take() {
+  Told told;
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
+  if (!busy() || job_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return told;
+  const absl::StatusOr<trainer::SavedCheckpoint> saved = job_.get();
+  if (!saved.ok()) {
+    told.complaints.push_back(
+        absl::StrCat("checkpoint '", saving_.folder, "' is left out: ", saved.status().message()));
+    return told;
+  }
+  std::erase(strangers_, saved->id);
+  newest_ = saved->id.step;
+  frames::CheckpointDone done;
+  done.token = start_.token;
+  done.step = saved->id.step;
+  done.path = saved->id.Path();
+  done.manifest_hash = saved->manifest_hash;
+  done.bytes = saved->bytes;
+  done.seconds = absl::ToDoubleSeconds(SystemClock().Now().steady - began_);
+  done.loss = saving_.loss;
+  told.frames.push_back(std::move(done));
+  Retain(told);
+  return told;
+}
+
+Keeping::Told Keeping::OnRegistered(uint64_t step) {
+  Told told;
+  registered_step_ = std::max(registered_step_.value_or(0), step);
+  retention_.registered = CheckpointId{trial_, start_.attempt, *registered_step_};
+  Retain(told);
+  return told;
+}
+
+void Keeping::Retain(Told& told) {
+  if (!removes_ || start_.storage.empty()) return;
+  std::vector<trainer::RankedCheckpoint> ranked =
+      trainer::RankCheckpoints(start_.storage, trial_, spec_hash_);
+  std::erase_if(ranked, [this](const trainer::RankedCheckpoint& checkpoint) {
+    return checkpoint.id.attempt > start_.attempt ||
+           std::count(strangers_.begin(), strangers_.end(), checkpoint.id) > 0;
+  });
+  for (const CheckpointId& old : trainer::ChooseToRemove(std::move(ranked), retention_)) {
+    const absl::StatusOr<std::string> left = trainer::TakeNameAway(start_.storage, old);
+    if (!left.ok()) {
+      told.complaints.emplace_back(left.status().message());
+      continue;
+    }
+    told.frames.push_back(frames::CheckpointRemoved{start_.token, old.step, old.Path()});
+    const absl::Status removed = RemoveAll(*left);
+    if (!removed.ok()) told.complaints.emplace_back(removed.message());
+  }
+}
+
+}  // namespace dt::program

@@ -1,0 +1,120 @@
+// main.cc: dtprogram: flags, the slot's lock, and the runner.
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/descendants.h"
+#include "common/file_lock.h"
+#include "common/limits.h"
+#include "common/version.h"
+#include "worker/program/runner.h"
+
+namespace dt::program {
+namespace {
+
+constexpr int kUsageError = 2;
+// A predecessor that is being killed holds the lock for a moment; the agent waits longer than this.
+constexpr absl::Duration kLockTimeout = absl::Minutes(1);
+constexpr int kLockPollMs = 50;
+
+struct Flags {
+  int fd = 3;
+  std::string lock;
+  std::string scratch;
+  std::string device = "cpu";
+  int threads = 1;
+  std::vector<int> cores;
+  uint64_t memory_limit = 0;
+};
+
+[[noreturn]] void Refuse(const std::string& why) {
+  std::fprintf(stderr, "dtprogram: %s\n", why.c_str());
+  std::exit(1);
+}
+
+void Declare(CLI::App& app, Flags& flags) {
+  app.footer("dtworker starts it for an experiment that brings a program; see docs/programs.md.");
+  app.set_version_flag("--version", absl::StrCat("dtprogram ", kVersion, " (", kRevision, ")"));
+  app.add_option("--fd", flags.fd, "The socket to dtworker")->check(CLI::Range(3, 65535));
+  app.add_option("--lock", flags.lock, "File that one trainer of a slot holds")->required();
+  app.add_option("--scratch", flags.scratch, "Folder for what an attempt needs, made anew for each")
+      ->required();
+  app.add_option("--device", flags.device, "Of the slot")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--threads", flags.threads, "OMP_NUM_THREADS where the experiment sets none")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--cores", flags.cores, "Run on these cores alone, such as 0,1")
+      ->delimiter(',')
+      ->check(CLI::Range(0, CPU_SETSIZE - 1));
+  app.add_option("--memory-limit", flags.memory_limit, "Bytes of data that each process may have");
+}
+
+// The program inherits both.
+void TakeShare(const Flags& flags) {
+  if (!flags.cores.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int core : flags.cores) CPU_SET(core, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) != 0) {
+      Refuse(absl::StrCat("--cores: ", std::strerror(errno),
+                          "; this process may not use them, restart its dtworker to deal them out "
+                          "anew"));
+    }
+  }
+  if (flags.memory_limit == 0) return;
+  const rlimit limit{flags.memory_limit, flags.memory_limit};
+  if (setrlimit(RLIMIT_DATA, &limit) != 0) {
+    Refuse(absl::StrCat("--memory-limit ", flags.memory_limit,
+                        " cannot be set; a hard limit may be lower"));
+  }
+}
+
+// One trainer per slot. The descriptor stays open until the process ends.
+void HoldLock(const Flags& flags) {
+  const SystemClock clock;
+  const absl::Duration until = clock.Now().steady + kLockTimeout;
+  absl::StatusOr<UniqueFd> lock = LockFile(flags.lock);
+  for (; !lock.ok(); lock = LockFile(flags.lock)) {
+    if (!absl::IsFailedPrecondition(lock.status())) {
+      Refuse(absl::StrCat("--lock: ", lock.status().message()));
+    }
+    if (clock.Now().steady > until) {
+      Refuse(absl::StrCat("--lock ", flags.lock, ": another trainer holds this slot"));
+    }
+    pollfd agent{flags.fd, POLLRDHUP, 0};
+    if (poll(&agent, 1, kLockPollMs) > 0) std::exit(1);  // the agent is gone
+  }
+  lock->Release();
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Runs a person's program as one rank of one trial.", "dtprogram");
+  Flags flags;
+  Declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+  BlockRunnerSignals();
+  AdoptOrphans();
+  fcntl(flags.fd, F_SETFD, FD_CLOEXEC);
+  HoldLock(flags);
+  TakeShare(flags);
+  return Runner(flags.fd, Host{flags.scratch, flags.device == "cuda", flags.threads}).Run();
+}
+
+}  // namespace
+}  // namespace dt::program
+
+int main(int argc, char** argv) { return dt::program::Main(argc, argv); }
