@@ -38,6 +38,7 @@ class FakeControl final : public v1::Control::Service {
     v1::GetStatusResponse status;
     v1::SubmitResponse submit_answer;  // trials, device and note of the next submissions
     std::vector<v1::SubmitRequest> submissions;
+    std::vector<v1::ListExperimentsRequest> experiment_lists;
     std::vector<v1::ListTrialsRequest> trial_lists;
     std::vector<v1::CancelRequest> cancellations;
     std::vector<v1::RetryRequest> retries;
