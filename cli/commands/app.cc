@@ -311,6 +311,8 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddGetCommands(*tree);
   AddDescribeCommands(*tree);
   AddStreamCommands(*tree);
+  AddBestCommand(*tree);
+  AddImportanceCommand(*tree);
   AddReportCommands(*tree);
   AddControlCommands(*tree);
   AddEditCommands(*tree);

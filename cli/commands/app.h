@@ -69,6 +69,8 @@ void AddGetCommands(CommandTree& tree);
 void AddDescribeCommands(CommandTree& tree);
 void AddStreamCommands(CommandTree& tree);
 void AddFollowCommands(CommandTree& tree);
+void AddBestCommand(CommandTree& tree);
+void AddImportanceCommand(CommandTree& tree);
 void AddTopCommand(CommandTree& tree);
 void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);

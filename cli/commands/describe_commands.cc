@@ -109,8 +109,22 @@ void AppendEdits(std::vector<Line>& lines, const v1::GetExperimentResponse& foun
   AppendTable(lines, table, width);
 }
 
+void AppendBest(std::vector<Line>& lines, const LiveState& state) {
+  const v1::ExperimentSummary& experiment = state.experiment;
+  if (experiment.best_trial() == 0) return;
+  AppendFact(
+      lines, "best",
+      {absl::StrCat(experiment.experiment(), "/", experiment.best_trial(), "  ",
+                    Printable(experiment.metric()), " ", FormatLoss(experiment.best_value())),
+       Style::kGood});
+  const Goal goal = GoalOf(experiment.goal());
+  AppendFact(
+      lines, "but",
+      {BetterButEarlyText(Ranked(state.trials, goal, state.early), goal, experiment.metric())});
+}
+
 std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const LiveState& state,
-                                  int width) {
+                                  const std::string& waits, int width) {
   const v1::ExperimentSummary& experiment = found.summary();
   std::vector<Line> lines = {{{absl::StrCat("experiment ", experiment.experiment()), Style::kBold},
                               {"  " + Printable(experiment.name())}}};
@@ -125,6 +139,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
                         ? ""
                         : absl::StrCat("; ", experiment.stopped_early(), " stopped early"))});
   AppendFact(lines, "to come", {ToComeText(experiment)});
+  AppendFact(lines, "waits for", {waits});
   AppendFact(lines, "search ended", {Printable(experiment.search_end())});
   AppendFact(lines, "note", {Printable(experiment.note())});
   if (experiment.archived()) AppendFact(lines, "archived", {"lists leave it out"});
@@ -155,13 +170,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
     for (const std::string& line : code)
       AppendFact(lines, &line == &code.front() ? "code" : "", {line});
   }
-  if (experiment.best_trial() != 0) {
-    AppendFact(
-        lines, "best",
-        {absl::StrCat(experiment.experiment(), "/", experiment.best_trial(), "  ",
-                      Printable(experiment.metric()), " ", FormatLoss(experiment.best_value())),
-         Style::kGood});
-  }
+  AppendBest(lines, state);
   AppendEdits(lines, found, width);
   AppendTitle(lines, "trials");
   AppendTable(lines, ResultTable(state, state.trials.size()), width);
@@ -374,6 +383,12 @@ absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
                       EndedLine(spec::ToYaml(spec::FilledIn(alone))));
 }
 
+absl::StatusOr<std::string> FindWaits(Client& client, const v1::GetExperimentResponse& found) {
+  if (ToComeText(found.summary()).empty()) return "";
+  DT_ASSIGN_OR_RETURN(const auto workers, client.ListWorkers());
+  return WaitsText(found.spec(), found.summary(), workers);
+}
+
 absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
                                             const v1::GetExperimentResponse& found) {
   if (session.format() == Format::kYaml) {
@@ -385,11 +400,14 @@ absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
   v1::ListTrialsRequest request;
   request.set_experiment(found.summary().experiment());
   DT_ASSIGN_OR_RETURN(state.trials, client.ListTrials(request));
+  state.early = EarlyOf(found.spec());
+  DT_ASSIGN_OR_RETURN(const std::string waits, FindWaits(client, found));
   if (session.format() == Format::kTable) {
-    session.Print(ExperimentLines(found, state, session.width()));
+    session.Print(ExperimentLines(found, state, waits, session.width()));
     return ExitCode::kOk;
   }
   Json fields = ExperimentJson(found.summary());
+  fields["waits_for"] = waits.empty() ? Json(nullptr) : Json(waits);
   fields["spec"] = ToJson(found.spec());
   fields["file_name"] = found.file_name();
   fields["file_text"] = found.file_text();

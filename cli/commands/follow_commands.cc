@@ -1,4 +1,4 @@
-// follow_commands.cc: dtctl follow | wait | best.
+// follow_commands.cc: dtctl follow | wait.
 #include <map>
 #include <memory>
 
@@ -33,53 +33,6 @@ absl::StatusOr<ExitCode> Wait(Session& session, const WaitOptions& options) {
   return WaitUntil(session, selector, until->second, timeout);
 }
 
-struct BestOptions {
-  std::string selector;
-  int64_t count = 1;
-};
-
-Json BestJson(const v1::TrialSummary& trial,
-              const std::optional<v1::CheckpointSummary>& checkpoint) {
-  Json json = TrialJson(trial);
-  json["checkpoint"] = checkpoint.has_value() ? CheckpointJson(*checkpoint) : Json(nullptr);
-  return json;
-}
-
-absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
-  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(options.selector));
-  DT_RETURN_IF_ERROR(CheckAtLeast("-k", options.count, 1));
-  const auto count = static_cast<size_t>(options.count);
-  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  auto request = Select<v1::GetExperimentRequest>(selector);
-  DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
-  DT_ASSIGN_OR_RETURN(LiveState state, FetchExperiment(*client, {false, request.experiment()}));
-  const v1::ExperimentSummary& experiment = state.experiment;
-  std::erase_if(state.trials, [](const auto& t) { return !std::isfinite(t.metric_value()); });
-  if (state.trials.empty()) {
-    return absl::NotFoundError(absl::StrCat("no trial of experiment ", experiment.experiment(),
-                                            " has a ", experiment.metric(),
-                                            " yet; it comes with the first evaluation"));
-  }
-  Listing listing;
-  listing.kind = "BestTrialList";
-  listing.table = ResultTable(state, count);
-  listing.table.columns.push_back(
-      {"CHECKPOINT UNDER --storage", Align::kLeft, Shown::kAlways, "CHECKPOINT"});
-  const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()));
-  for (size_t i = 0; i < ranked.size() && i < count; ++i) {
-    DT_ASSIGN_OR_RETURN(const auto checkpoint,
-                        FindBestCheckpoint(*client, experiment.experiment(), ranked[i]->trial()));
-    listing.table.rows[i].push_back(
-        {checkpoint.has_value() ? Printable(checkpoint->checkpoint().path()) : kNone});
-    listing.items.push_back(BestJson(*ranked[i], checkpoint));
-    listing.names.push_back(TrialName(*ranked[i]));
-  }
-  listing.columns = WithParameters(
-      CsvColumns(BestJson(Whole<v1::TrialSummary>(), Whole<v1::CheckpointSummary>())), paths);
-  Print(session, listing);
-  return ExitCode::kOk;
-}
-
 }  // namespace
 
 void AddFollowCommands(CommandTree& tree) {
@@ -109,15 +62,6 @@ void AddFollowCommands(CommandTree& tree) {
   app->add_option("--timeout", wait->timeout, "Give up after this, such as 90s or 2h, and exit 8")
       ->option_text("DURATION");
   tree.OnRun(app, {[wait](Session& session) { return Wait(session, *wait); }});
-
-  auto best = std::make_shared<BestOptions>();
-  app = tree.Add(&tree.app(), "best", "The best trials by the experiment's metric",
-                 "dtctl best last\n"
-                 "dtctl best 12 -k 5\n"
-                 "dtctl best 12 -o json | jq -r '.items[0].checkpoint.path'");
-  app->add_option("EXP", best->selector, "12, or last for the newest")->required();
-  app->add_option("-k", best->count, "How many to show; 1 unless given")->option_text("N");
-  tree.OnRun(app, {[best](Session& session) { return Best(session, *best); }, kListFormats});
 }
 
 }  // namespace dt::cli

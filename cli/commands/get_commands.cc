@@ -1,4 +1,4 @@
-// get_commands.cc: dtctl get experiments | trials | workers | checkpoints.
+// get_commands.cc: dtctl get experiments | trials | configurations | workers | checkpoints.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/commands/app.h"
+#include "cli/commands/configurations.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
@@ -230,12 +231,29 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
   return cells;
 }
 
+// Why an experiment lists no trial: its search may have none yet.
+absl::StatusOr<std::string> NoTrialText(Session& session, const GetOptions& options) {
+  constexpr char kNoMatch[] = "No trial matches.";
+  if (!options.states.empty() || !options.labels.empty()) return kNoMatch;
+  const std::string written = options.selector.empty() ? "last" : options.selector;
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(written));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const auto experiments,
+                      client->ListExperiments(Select<v1::ListExperimentsRequest>(selector)));
+  const std::string to_come = experiments.empty() ? "" : ToComeText(experiments.front());
+  if (to_come.empty()) return kNoMatch;
+  return absl::StrCat("No trial yet: ", to_come, "; 'dtctl describe ",
+                      experiments.front().experiment(), "' says what it waits for.");
+}
+
 absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   DT_ASSIGN_OR_RETURN(const FoundTrials found, FindTrials(session, options));
   const std::vector<v1::TrialSummary>& trials = found.all;
   Listing listing;
   listing.kind = "TrialList";
-  listing.empty = "No trial matches.";
+  if (trials.empty()) {
+    DT_ASSIGN_OR_RETURN(listing.empty, NoTrialText(session, options));
+  }
   const std::vector<Swept> swept = SweptParameters(trials);
   listing.table.columns = {{"TRIAL"}};
   for (const Swept& one : swept) {
@@ -349,6 +367,18 @@ absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options)
   return listing;
 }
 
+absl::StatusOr<Listing> Configurations(Session& session, const GetOptions& options) {
+  const std::string written = options.selector.empty() ? "last" : options.selector;
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(written));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  auto request = Select<v1::GetExperimentRequest>(selector);
+  DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
+  DT_ASSIGN_OR_RETURN(const auto found, client->GetExperiment(request));
+  const Selector fixed{false, found.summary().experiment()};
+  DT_ASSIGN_OR_RETURN(const auto trials, client->ListTrials(Select<v1::ListTrialsRequest>(fixed)));
+  return ListConfigurations(ConfigurationsOf(trials), found.summary(), paths);
+}
+
 using Lister = absl::StatusOr<Listing> (*)(Session&, const GetOptions&);
 
 // Looks again until Ctrl-C: redrawn in place for a person, one list after another otherwise.
@@ -408,11 +438,12 @@ void AddLabels(CLI::App* app, const std::shared_ptr<GetOptions>& options) {
 }  // namespace
 
 void AddGetCommands(CommandTree& tree) {
-  CLI::App* get = tree.AddGroup("get", "List experiments, trials, workers or checkpoints",
-                                "dtctl get experiments\n"
-                                "dtctl get trials 12 -o wide\n"
-                                "dtctl get workers --watch\n"
-                                "dtctl get trials last -o json | jq '.items[].val_loss'");
+  CLI::App* get =
+      tree.AddGroup("get", "List experiments, trials, configurations, workers or checkpoints",
+                    "dtctl get experiments\n"
+                    "dtctl get trials 12 -o wide\n"
+                    "dtctl get workers --watch\n"
+                    "dtctl get trials last -o json | jq '.items[].val_loss'");
 
   auto options = std::make_shared<GetOptions>();
   CLI::App* app = AddKind(tree, get, "experiments", "Submitted experiments, newest last",
@@ -440,6 +471,15 @@ void AddGetCommands(CommandTree& tree) {
           ->allow_extra_args(false),
       TrialStateWords());
   AddLabels(app, options);
+
+  options = std::make_shared<GetOptions>();
+  app = AddKind(tree, get, "configurations",
+                "Trials that differ in their seed alone, as one: mean and deviation",
+                "dtctl get configurations last\n"
+                "dtctl get configurations 12 -o csv",
+                Configurations, options);
+  app->alias("configuration");
+  app->add_option("EXP", options->selector, "12, or last; the newest when left out");
 
   options = std::make_shared<GetOptions>();
   app = AddKind(tree, get, "workers", "Workers that are or were connected, and what they do",

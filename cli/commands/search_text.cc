@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/view/format.h"
+#include "cli/view/summary.h"
+#include "cli/view/top_panes.h"
 #include "spec/search.h"
 
 namespace dt::cli {
@@ -42,6 +44,32 @@ std::string VariesText(const v1::Parameter& parameter) {
     values.push_back(std::move(value));
   }
   return absl::StrJoin(values, ", ");
+}
+
+std::string WaitsText(const v1::ExperimentSpec& spec, const v1::ExperimentSummary& experiment,
+                      const std::vector<v1::WorkerSummary>& workers) {
+  const bool to_come = !ToComeText(experiment).empty();
+  if (!to_come || experiment.pending() + experiment.running() > 0 || experiment.paused()) return "";
+  const std::string& device = spec.base().resources().device();
+  size_t connected = 0;
+  size_t idle = 0;
+  for (const v1::WorkerSummary& worker : workers) {
+    // A worker of a device that the trials cannot use is none.
+    const bool usable = device.empty() || device == "auto" || worker.device().rfind(device, 0) == 0;
+    if (!usable || !Connected(worker)) continue;
+    ++connected;
+    if (worker.state() == "idle") ++idle;
+  }
+  const std::string kind = device.empty() || device == "auto" ? "" : absl::StrCat(device, " ");
+  if (connected == 0) {
+    return absl::StrCat("a worker: no ", Printable(kind),
+                        "worker is connected; start one with 'dtctl up' or dtworker");
+  }
+  const auto needed = static_cast<size_t>(std::max(1, spec.base().resources().gpus()));
+  if (idle >= needed) return "";
+  return absl::StrCat("slots: a trial needs ", needed, " ", Printable(kind),
+                      needed == 1 ? "slot, and " : "slots, and ", idle, " of ",
+                      Plural(connected, "connected worker"), idle == 1 ? " is idle" : " are idle");
 }
 
 SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/view/json.h"
+#include "dtrain/v1/control.pb.h"
 #include "spec/spec.h"
 
 namespace dt::cli {
@@ -18,6 +19,12 @@ namespace dt::cli {
 std::string MethodText(const spec::v1::ExperimentSpec& spec);
 // "8, 16, 32", "1.0e-5 … 0.01, log", "128 … 1024 by 64"
 std::string VariesText(const spec::v1::Parameter& parameter);
+
+// What a search that proposes its trials waits for where none runs or waits itself: "a worker: none
+// is connected; …". "": it waits for nothing that can be seen from here.
+std::string WaitsText(const spec::v1::ExperimentSpec& spec,
+                      const spec::v1::ExperimentSummary& experiment,
+                      const std::vector<spec::v1::WorkerSummary>& workers);
 
 struct SearchPlan {
   size_t trials = 0;  // that there are to be; under bayes at most

@@ -2,6 +2,7 @@
 //
 // Threads: one draws and reads keys; a second asks the coordinator, one round of questions at a
 //          time, so that keys work while no answer comes. They share a future alone.
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -28,6 +29,10 @@ constexpr absl::Duration kIntervalMin = absl::Milliseconds(100);
 // Experiments whose waiting trials are asked for, limits::kPageDefault of each: why a trial waits
 // is worked out anew for every one, and few reasons differ.
 constexpr size_t kExperimentsAsked = 10;
+// Experiments that are asked for one by one; of more live ones, the list of all costs less.
+constexpr size_t kLiveAsked = 8;
+// Rounds between two lists of all experiments: what ended changes by a person's act alone.
+constexpr uint64_t kWholeListEvery = 20;
 // A new size of the terminal and a stop show within this.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(250);
 // What follows an Escape byte as part of the same key is there within this, over a slow line too.
@@ -69,12 +74,58 @@ absl::Status FetchTrials(Client& client, TopState& state) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<TopState> FetchTop(Client& client) {
+// Whether what is known of the experiments is worth asking for the live ones alone.
+bool FewLive(const std::vector<v1::ExperimentSummary>& known) {
+  const auto live = std::count_if(known.begin(), known.end(),
+                                  [](const auto& one) { return !Ended(one.state()); });
+  return !known.empty() && static_cast<size_t>(live) <= kLiveAsked &&
+         static_cast<size_t>(live) < known.size();
+}
+
+// Brings `known` up to date by asking for those that have not ended, and for the newest. False:
+// there is a new one, or one is gone, so that all must be asked for.
+absl::StatusOr<bool> RefreshLive(Client& client, std::vector<v1::ExperimentSummary>& known) {
+  v1::ListExperimentsRequest request;
+  request.set_last(true);
+  DT_ASSIGN_OR_RETURN(const auto newest, OrNone(client.ListExperiments(request)));
+  if (newest.empty() || newest[0].experiment() != known.back().experiment()) return false;
+  for (v1::ExperimentSummary& one : known) {
+    if (Ended(one.state())) continue;
+    request.Clear();
+    request.set_experiment(one.experiment());
+    DT_ASSIGN_OR_RETURN(auto fresh, OrNone(client.ListExperiments(request)));
+    if (fresh.empty()) return false;
+    one = std::move(fresh[0]);
+  }
+  return true;
+}
+
+// What top knows between two rounds of questions. Those that ended are asked for again with every
+// so many rounds: a person may have retried or deleted one.
+class Experiments {
+ public:
+  absl::StatusOr<std::vector<v1::ExperimentSummary>> Fetch(Client& client) {
+    bool fresh = false;
+    if (rounds_++ % kWholeListEvery != 0 && FewLive(known_)) {
+      DT_ASSIGN_OR_RETURN(fresh, RefreshLive(client, known_));
+    }
+    if (!fresh) {
+      DT_ASSIGN_OR_RETURN(known_, client.ListExperiments({}));
+    }
+    return known_;
+  }
+
+ private:
+  uint64_t rounds_ = 0;
+  std::vector<v1::ExperimentSummary> known_;  // in order of number
+};
+
+absl::StatusOr<TopState> FetchTop(Client& client, Experiments& experiments) {
   TopState state;
   state.address = client.address();
   DT_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, client.GetStatus());
   state.program_version = status.program_version();
-  DT_ASSIGN_OR_RETURN(state.experiments, client.ListExperiments({}));
+  DT_ASSIGN_OR_RETURN(state.experiments, experiments.Fetch(client));
   DT_RETURN_IF_ERROR(FetchTrials(client, state));
   DT_ASSIGN_OR_RETURN(state.workers, client.ListWorkers());
   return state;
@@ -121,7 +172,7 @@ class Asker {
   void Ask() {
     done_ = std::make_unique<Interrupt>();
     answer_ = std::async(std::launch::async, [this] {
-      absl::StatusOr<TopState> state = FetchTop(*client_);
+      absl::StatusOr<TopState> state = FetchTop(*client_, experiments_);
       done_->Trigger();
       return state;
     });
@@ -134,6 +185,7 @@ class Asker {
   const ClientOptions options_;
   Interrupt stop_;
   std::unique_ptr<Client> client_;
+  Experiments experiments_;  // of the thread that asks
   std::unique_ptr<Interrupt> done_;
   std::future<absl::StatusOr<TopState>> answer_;
 };
@@ -247,7 +299,8 @@ absl::StatusOr<ExitCode> Top(Session& session, const TopSettings& settings) {
   }
   // Over the session's connection, so that Ctrl-C ends this.
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  DT_ASSIGN_OR_RETURN(TopState state, FetchTop(*client));
+  Experiments experiments;
+  DT_ASSIGN_OR_RETURN(TopState state, FetchTop(*client, experiments));
   if (settings.once || !Interactive(session.terminal())) {
     PrintOnce(session, state);
     return ExitCode::kOk;

@@ -78,7 +78,7 @@ absl::Status PrintResults(Session& session, Client& client, LiveState state) {
   Results results;
   results.state = std::move(state);
   const v1::ExperimentSummary& experiment = results.state.experiment;
-  const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()));
+  const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()), results.state.early);
   if (!ranked.empty() && std::isfinite(ranked.front()->metric_value())) {
     DT_ASSIGN_OR_RETURN(results.best_checkpoint, FindBestCheckpoint(client, experiment.experiment(),
                                                                     ranked.front()->trial()));
@@ -188,6 +188,10 @@ absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& select
   v1::ListTrialsRequest request;
   request.set_experiment(state.experiment.experiment());
   DT_ASSIGN_OR_RETURN(state.trials, client.ListTrials(request));
+  v1::GetExperimentRequest of;
+  of.set_experiment(request.experiment());
+  DT_ASSIGN_OR_RETURN(const auto found, client.GetExperiment(of));
+  state.early = EarlyOf(found.spec());
   return state;
 }
 

@@ -102,6 +102,10 @@ Plot MakePlot(const LineChart& chart) {
         ys.push_back(point.y);
       }
     }
+    for (const ErrorBar& bar : line.bars) {
+      xs.push_back(bar.x);
+      ys.insert(ys.end(), {bar.low, bar.high});
+    }
     xs.insert(xs.end(), line.floor.begin(), line.floor.end());
   }
   return {chart.x_ticks.empty() ? Axis::Round(chart.x_scale, xs, 7)
@@ -169,6 +173,23 @@ double CrossShift(const LineChart& chart, size_t number, double x) {
   return std::min(kApart, kRoom / all) * (before - (all - 1) / 2);
 }
 
+// With a short line across at both ends.
+std::string DrawBars(const ChartLine& line, const Plot& plot) {
+  constexpr double kHalf = 4;
+  std::string svg;
+  for (const ErrorBar& bar : line.bars) {
+    const double x = plot.X(bar.x);
+    const double low = plot.Y(bar.low);
+    const double high = plot.Y(bar.high);
+    if (!std::isfinite(x) || !std::isfinite(low) || !std::isfinite(high)) continue;
+    absl::StrAppend(&svg, "<path class=\"c", line.look.colour % kColours, "\" d=\"M",
+                    Number(x - kHalf), " ", Number(low), "h", Number(2 * kHalf), "M", Number(x),
+                    " ", Number(low), "V", Number(high), "M", Number(x - kHalf), " ", Number(high),
+                    "h", Number(2 * kHalf), "\"/>\n");
+  }
+  return svg;
+}
+
 std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
   const ChartLine& line = chart.lines[number];
   const std::string path = PathOf(plot, line.points);
@@ -190,6 +211,7 @@ std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
   };
   if (chart.markers == PointMarkers::kEach) mark(line.points);
   mark(line.marks);
+  svg += DrawBars(line, plot);
   for (const double x : line.floor) {
     if (!std::isfinite(plot.X(x))) continue;
     svg += Cross(line.look.colour, plot.X(x) + CrossShift(chart, number, x), kTop + kPlotHeight);

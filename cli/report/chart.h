@@ -25,6 +25,13 @@ struct Look {
 // The look of the i-th of many lines: 40 of them differ.
 Look LookOf(size_t i);
 
+// Around a point: how values spread there.
+struct ErrorBar {
+  double x = 0;
+  double low = 0;
+  double high = 0;
+};
+
 struct ChartLine {
   std::string name;
   Look look;
@@ -32,6 +39,7 @@ struct ChartLine {
   std::vector<Point> faint = {};   // joined, behind
   std::vector<Point> marks = {};   // not joined, one marker each
   std::vector<double> floor = {};  // marked by a cross on the x axis: there is no value
+  std::vector<ErrorBar> bars = {};
 };
 
 enum class PointMarkers { kNone, kEach };

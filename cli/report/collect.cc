@@ -4,7 +4,29 @@
 #include <cmath>
 #include <utility>
 
+#include "spec/search.h"
+
 namespace dt::cli::report {
+
+namespace {
+
+// As the coordinator reads it.
+double MetricIn(const v1::Evaluation& evaluation, const std::string& metric) {
+  if (metric == "val_loss") return evaluation.loss();
+  if (metric == "loss" && evaluation.has_train_loss()) return evaluation.train_loss();
+  if (metric == "hellaswag_acc" && evaluation.has_hellaswag_acc()) {
+    return evaluation.hellaswag_acc();
+  }
+  if (metric == "hellaswag_acc_norm" && evaluation.has_hellaswag_acc_norm()) {
+    return evaluation.hellaswag_acc_norm();
+  }
+  for (const v1::Metric& named : evaluation.metrics()) {
+    if (named.name() == metric) return named.value();
+  }
+  return std::nan("");
+}
+
+}  // namespace
 
 std::vector<Point> Thin(const std::vector<Point>& points, size_t limit) {
   if (points.size() <= limit) return points;
@@ -39,7 +61,7 @@ std::vector<Point> Means(const std::vector<Point>& points, size_t stretches) {
   return means;
 }
 
-Collector::Collector(Experiment& experiment) {
+Collector::Collector(Experiment& experiment) : search_(experiment.found.spec().search()) {
   for (Trial& trial : experiment.trials) trials_[trial.summary.trial()] = &trial;
 }
 
@@ -60,8 +82,24 @@ void Collector::Take(const v1::StepRow& row, Trial& trial) {
   if (timed) by_time_.push_back({seconds, row.loss()});
 }
 
+// The first entry of a rung stands, as it does in the search: an attempt that went back comes there
+// again.
+void Collector::TakeAtRung(const v1::EvaluationRow& row) {
+  if (search_.method() != "asha") return;
+  const auto found = trials_.find(row.trial());
+  if (found == trials_.end()) return;
+  Trial& trial = *found->second;
+  const spec::Ladder ladder = spec::LadderOf(search_);
+  for (const spec::RungStep& rung : spec::RungSteps(ladder, 0, trial.summary.target_steps(), 0)) {
+    const bool known = !trial.rung_values.empty() && trial.rung_values.back().rung >= rung.rung;
+    if (rung.step != row.evaluation().step() || known) continue;
+    trial.rung_values.push_back({rung.rung, MetricIn(row.evaluation(), search_.metric())});
+  }
+}
+
 void Collector::Add(const v1::ReadMetricsResponse& page) {
   for (const v1::EvaluationRow& one : page.evaluations()) {
+    if (one.evaluation().split() == "val") TakeAtRung(one);
     if (one.evaluation().split() == "val" && std::isfinite(one.evaluation().loss())) {
       std::vector<v1::Evaluation>& known = evaluations_[one.trial()];
       if (!known.empty()) known.back().clear_samples();  // only the newest are shown

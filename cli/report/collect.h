@@ -26,6 +26,12 @@ inline constexpr size_t kPointsPerLine = 400;
 inline constexpr size_t kMeansPerLine = 60;  // enough for a trend, few enough for dashes to show
 inline constexpr size_t kMarksPerLine = 24;  // of evaluations: more would hide the line
 
+// What search.metric was at a rung, when the trial first came there.
+struct RungValue {
+  int rung = 0;  // from 1
+  double value = 0;
+};
+
 struct Trial {
   v1::TrialSummary summary;
   std::vector<v1::AttemptSummary> attempts;
@@ -40,8 +46,9 @@ struct Trial {
   // Means over the logged steps, seconds of one step.
   std::array<double, spec::kPartsOfStep.size()> phase_seconds = {};  // by part
   double allreduce_seconds = 0;
-  int64_t newest_wall_ms = 0;        // of its rows; 0: none
-  v1::Evaluation newest_evaluation;  // step 0: none
+  int64_t newest_wall_ms = 0;          // of its rows; 0: none
+  v1::Evaluation newest_evaluation;    // step 0: none
+  std::vector<RungValue> rung_values;  // in order, where the search has rungs
 };
 
 struct Experiment {
@@ -62,8 +69,10 @@ class Collector {
 
  private:
   void Take(const v1::StepRow& row, Trial& trial);
+  void TakeAtRung(const v1::EvaluationRow& row);
   void EndTrial();
 
+  const v1::Search& search_;
   std::map<uint32_t, Trial*> trials_;
   std::map<uint32_t, std::vector<v1::Evaluation>> evaluations_;
   Trial* current_ = nullptr;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/report/chart.h"
+#include "cli/report/parallel_chart.h"
 
 namespace dt::cli::report {
 
@@ -35,7 +36,7 @@ struct TextTable {
   size_t marked = SIZE_MAX;                    // a row that stands out
 };
 struct Figure {
-  std::variant<LineChart, BarChart> chart;
+  std::variant<LineChart, BarChart, ParallelChart> chart;
   std::string note;
 };
 // Text as it is, such as a file.

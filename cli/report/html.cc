@@ -33,6 +33,7 @@ tbody th { position: sticky; left: 0; background: var(--ground); }
 figure { margin: 1.5rem 0; } figure .wide { margin: 0; } figure svg { min-width: 44rem; } figcaption, .note { color: var(--dim); font-size: .9rem; }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .h { font-size: 14px; font-weight: 600; } svg .d { fill: var(--dim); }
+svg .p { paint-order: stroke; stroke: var(--ground); stroke-width: 3; }
 svg .q { stroke-width: 1; opacity: .3; }
 svg .g { stroke: var(--rule); stroke-width: 1; fill: none; }
 svg .a { stroke: var(--dim); stroke-width: 1; fill: none; }
@@ -104,6 +105,8 @@ void Append(std::string& page, const Figure& figure, int id) {
   absl::StrAppend(&page, "<figure>\n<div class=\"wide\">\n");
   if (const auto* lines = std::get_if<LineChart>(&figure.chart)) {
     page += LineChartSvg(*lines, id);
+  } else if (const auto* parallel = std::get_if<ParallelChart>(&figure.chart)) {
+    page += ParallelChartSvg(*parallel, id);
   } else {
     page += BarChartSvg(std::get<BarChart>(figure.chart), id);
   }

@@ -19,12 +19,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double AboveZero(double value) { return value > 0 && std::isfinite(value) ? value : kUnknown; }
 
-std::string OutcomeOf(const v1::TrialSummary& trial) {
-  if (RanOutOfMemory(trial)) return Word(v1::CAUSE_OOM);
-  std::string text = StateCell(trial).text;
-  const bool partial = trial.target_steps() > 0 && !TrainedToItsEnd(trial) && trial.step() > 0;
-  if (partial) absl::StrAppend(&text, " ", StepText(trial));
-  return text;
+std::string OutcomeWord(const v1::TrialSummary& trial) {
+  return RanOutOfMemory(trial) ? Word(v1::CAUSE_OOM) : StateCell(trial).text;
 }
 
 double NumberOf(const v1::Value& value) {
@@ -45,7 +41,7 @@ double NumberOf(const v1::Value& value) {
 }  // namespace
 
 bool TrainedToItsEnd(const v1::TrialSummary& trial) {
-  return trial.state() == v1::TRIAL_FINISHED && trial.cause() != v1::CAUSE_STOPPED_EARLY;
+  return trial.state() == v1::TRIAL_FINISHED && !StoppedEarly(trial);
 }
 
 bool RanOutOfMemory(const v1::TrialSummary& trial) {
@@ -67,7 +63,10 @@ Result ResultOf(const Trial& trial) {
   const bool alone = summary.world_size() < 2;
   result.allreduce_ratio = alone ? kUnknown : summary.allreduce_ratio();
   result.comm_exposed_ratio = alone ? kUnknown : summary.comm_exposed_ratio();
-  result.outcome = OutcomeOf(summary);
+  result.word = result.outcome = OutcomeWord(summary);
+  const bool partial = summary.target_steps() > 0 && summary.step() > 0 &&
+                       !RanOutOfMemory(summary) && !TrainedToItsEnd(summary);
+  if (partial) absl::StrAppend(&result.outcome, " ", StepText(summary));
   return result;
 }
 
@@ -138,7 +137,8 @@ std::vector<const Trial*> BestFirst(const Experiment& experiment) {
   summaries.reserve(experiment.trials.size());
   for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);
   std::vector<const Trial*> ranked;
-  for (const auto* one : Ranked(summaries, GoalOf(experiment.found.summary().goal()))) {
+  for (const auto* one : Ranked(summaries, GoalOf(experiment.found.summary().goal()),
+                                EarlyOf(experiment.found.spec()))) {
     ranked.push_back(&experiment.trials[static_cast<size_t>(one - summaries.data())]);
   }
   return ranked;

@@ -23,6 +23,7 @@ struct Result {
   double comm_exposed_ratio = 0;
   std::string outcome;  // "finished", "oom", "failed: nonfinite", "running 20/200",
                         // "stopped early 6/54"
+  std::string word;     // the same without steps, beside a column that has them
 };
 Result ResultOf(const Trial& trial);
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "cli/report/differences.h"
 #include "cli/report/results.h"
+#include "cli/view/configurations.h"
 #include "cli/view/format.h"
 #include "cli/view/json.h"
 #include "cli/view/summary.h"
@@ -33,8 +35,8 @@ std::vector<std::string> PathsOf(const std::vector<Experiment>& experiments) {
   return paths;
 }
 
-Json RowOf(const Experiment& experiment, const Trial& trial,
-           const std::vector<std::string>& paths) {
+Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<std::string>& paths,
+           uint32_t configuration) {
   const v1::TrialSummary& summary = trial.summary;
   const Result result = ResultOf(trial);
   Json row = Json::object();
@@ -75,7 +77,21 @@ Json RowOf(const Experiment& experiment, const Trial& trial,
   row["allreduce_seconds"] = trial.logged > 0 ? NumberJson(trial.allreduce_seconds) : Json(nullptr);
   row["model_parameters"] = summary.model_parameters();
   row["seed"] = summary.seed();
+  row["configuration"] = configuration == 0 ? Json(nullptr) : Json(configuration);
   return row;
+}
+
+// Of each trial the first of those that differ from it in their seed alone.
+std::map<uint32_t, uint32_t> ConfigurationNumbers(const Experiment& experiment) {
+  std::vector<v1::TrialSummary> summaries;
+  for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);
+  std::map<uint32_t, uint32_t> numbers;
+  for (const Configuration& one : ConfigurationsOf(summaries)) {
+    for (const v1::TrialSummary* trial : one.trials) {
+      numbers[trial->trial()] = one.trials.front()->trial();
+    }
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -84,11 +100,12 @@ std::string ResultsCsv(const std::vector<Experiment>& experiments) {
   const std::vector<std::string> paths = PathsOf(experiments);
   std::vector<Json> rows;
   for (const Experiment& experiment : experiments) {
+    const std::map<uint32_t, uint32_t> configurations = ConfigurationNumbers(experiment);
     for (const Trial& trial : experiment.trials) {
-      rows.push_back(RowOf(experiment, trial, paths));
+      rows.push_back(RowOf(experiment, trial, paths, configurations.at(trial.summary.trial())));
     }
   }
-  return CsvText(CsvColumns(RowOf(experiments.front(), Trial(), paths)), rows);
+  return CsvText(CsvColumns(RowOf(experiments.front(), Trial(), paths, 0)), rows);
 }
 
 }  // namespace dt::cli::report

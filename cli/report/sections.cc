@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/report/evaluations.h"
+#include "cli/report/insight.h"
 #include "cli/report/results.h"
 #include "cli/report/study.h"
 #include "cli/view/format.h"
@@ -270,6 +271,11 @@ Facts HeadFacts(const Experiment& experiment) {
     facts.rows.emplace_back("best trial",
                             absl::StrCat(LineName(best->summary), ": ", summary.metric(), " ",
                                          FormatLoss(summary.best_value())));
+    const Goal goal = GoalOf(summary.goal());
+    std::vector<v1::TrialSummary> summaries;
+    for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);
+    facts.rows.emplace_back(
+        "but", BetterButEarlyText(Ranked(summaries, goal, EarlyOf(spec)), goal, summary.metric()));
   }
   for (const v1::Label& label : summary.labels()) {
     facts.rows.emplace_back("label", absl::StrCat(label.key(), "=", label.value()));
@@ -314,6 +320,9 @@ Document ExperimentReport(const Experiment& experiment) {
   for (Figure& figure : StudyFigures(experiment.trials)) {
     document.blocks.push_back(std::move(figure));
   }
+  AppendSeeds(experiment, document);
+  AppendImportance(experiment, document);
+  AppendBestRanges(experiment, document);
   AppendCurves(experiment, document);
   AppendAccuracies(experiment, document);
   AppendSamples(experiment, document);

@@ -9,8 +9,8 @@
 
 namespace dt::cli::report {
 
-// Head, results, figures, curves, accuracies, samples, time of a step, scaling, configuration,
-// attempts.
+// Head, results, figures, configurations, what mattered, where the best lie, curves, accuracies,
+// samples, time of a step, scaling, configuration, attempts.
 Document ExperimentReport(const Experiment& experiment);
 
 // Parts that a comparison has too.

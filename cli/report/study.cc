@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/view/configurations.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
 
@@ -15,6 +16,7 @@ namespace dt::cli::report {
 namespace {
 
 constexpr char kSequenceLength[] = "train.seq_len";
+constexpr char kSeed[] = "seed";
 
 bool HasMean(const std::vector<Trial>& trials) {
   return std::any_of(trials.begin(), trials.end(), [](const Trial& trial) {
@@ -34,6 +36,38 @@ std::string GridCell(const Trial& trial, Loss shown, Perplexities perplexities) 
   numbers.push_back(FixedText(result.seconds_per_epoch));
   const std::string text = absl::StrJoin(numbers, " / ");
   return TrainedToItsEnd(trial.summary) ? text : absl::StrCat(text, " (", result.outcome, ")");
+}
+
+// Trials that differ in their seed alone: means over those that trained to their end, the loss with
+// its deviation. In words as one trial where none did.
+std::string GridCell(const std::vector<const Trial*>& trials, Loss shown,
+                     Perplexities perplexities) {
+  std::vector<double> losses;
+  std::vector<double> means;
+  std::vector<double> seconds;
+  for (const Trial* trial : trials) {
+    if (!TrainedToItsEnd(trial->summary)) continue;
+    const Result result = ResultOf(*trial);
+    losses.push_back(LossOf(result, shown));
+    means.push_back(result.perplexity_mean);
+    seconds.push_back(result.seconds_per_epoch);
+  }
+  const Spread loss = SpreadOf(losses);
+  if (trials.size() == 1 || loss.n == 0) return GridCell(*trials.front(), shown, perplexities);
+  std::vector<std::string> numbers = {FixedText(loss.mean), FixedText(std::exp(loss.mean))};
+  if (loss.n > 1) absl::StrAppend(&numbers[0], " ± ", FixedText(loss.deviation));
+  if (perplexities == Perplexities::kBoth) numbers.push_back(FixedText(SpreadOf(means).mean));
+  numbers.push_back(FixedText(SpreadOf(seconds).mean));
+  const std::string text = absl::StrJoin(numbers, " / ");
+  return loss.n == trials.size()
+             ? text
+             : absl::StrCat(text, " (", loss.n, " of ", trials.size(), " trials)");
+}
+
+// Without the seed, over which means are taken.
+std::vector<SweptParameter> WithoutSeed(std::vector<SweptParameter> swept) {
+  std::erase_if(swept, [](const SweptParameter& one) { return one.path == kSeed; });
+  return swept;
 }
 
 // The parameter that figures have as x; null when none is numeric.
@@ -64,6 +98,7 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
   LineChart chart;
   std::map<std::string, size_t> index;
   std::vector<double> ys;
+  std::map<std::pair<size_t, double>, std::vector<double>> values;  // by line and place, over seeds
   for (const Trial& trial : trials) {
     const double at = NumberAt(trial.summary, x.path);
     if (!std::isfinite(at)) continue;
@@ -76,15 +111,21 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
     if (RanOutOfMemory(trial.summary)) {
       line.floor.push_back(at);
     } else if (TrainedToItsEnd(trial.summary) && std::isfinite(y)) {
-      line.points.push_back({at, y});
+      values[{found->second, at}].push_back(y);
       ys.push_back(y);
     }
   }
-  if (ys.size() < 2 || chart.lines.size() > kLinesMax) return std::nullopt;
-  for (ChartLine& line : chart.lines) {
-    std::sort(line.points.begin(), line.points.end(),
-              [](const Point& a, const Point& b) { return a.x < b.x; });
+  bool bars = false;
+  for (const auto& [place, of_seeds] : values) {
+    const Spread spread = SpreadOf(of_seeds);
+    ChartLine& line = chart.lines[place.first];
+    line.points.push_back({place.second, spread.mean});
+    if (spread.n < 2) continue;
+    bars = true;
+    line.bars.push_back(
+        {place.second, spread.mean - spread.deviation, spread.mean + spread.deviation});
   }
+  if (ys.size() < 2 || chart.lines.size() > kLinesMax) return std::nullopt;
   chart.title = absl::StrCat(measure.name, " against ", x.path);
   chart.x_label = WithUnit(x.path);
   chart.y_label = measure.label;
@@ -93,7 +134,9 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
   chart.x_ticks = x.numbers;
   chart.markers = PointMarkers::kEach;
   chart.floor_name = "out of memory (line's colour)";
-  return Figure{std::move(chart), ""};
+  return Figure{
+      std::move(chart),
+      bars ? "Points are means over seeds, bars one standard deviation up and down." : ""};
 }
 
 }  // namespace
@@ -114,13 +157,15 @@ std::string LossName(Loss loss) {
 }
 
 std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
-  const std::vector<SweptParameter> swept = SweptIn(trials);
+  std::vector<SweptParameter> swept = SweptIn(trials);
+  if (swept.size() > 2) swept = WithoutSeed(std::move(swept));
   if (swept.size() != 2) return std::nullopt;
   const SweptParameter& down = swept[0];
   const SweptParameter& across = swept[1];
-  std::map<std::pair<std::string, std::string>, const Trial*> cells;
+  std::map<std::pair<std::string, std::string>, std::vector<const Trial*>> cells;
   for (const Trial& trial : trials) {
-    cells[{ValueAt(trial.summary, down.path), ValueAt(trial.summary, across.path)}] = &trial;
+    cells[{ValueAt(trial.summary, down.path), ValueAt(trial.summary, across.path)}].push_back(
+        &trial);
   }
   // Values drawn from ranges hardly meet: the table would be a diagonal of one trial a row.
   if (2 * cells.size() < down.texts.size() * across.texts.size()) return std::nullopt;
@@ -138,7 +183,7 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
     for (const std::string& column : across.texts) {
       const auto found = cells.find({row, column});
       line.push_back(found == cells.end() ? "excluded"
-                                          : GridCell(*found->second, shown, perplexities));
+                                          : GridCell(found->second, shown, perplexities));
     }
   }
   return table;
@@ -166,7 +211,7 @@ TextTable TrialList(const Experiment& experiment) {
         table.rows.emplace_back(1, absl::StrCat(TrialName(trial.summary), best ? " (best)" : ""));
     for (const SweptParameter& one : swept) row.push_back(ValueAt(trial.summary, one.path));
     for (std::string text :
-         {result.outcome, StepText(trial.summary), FormatLoss(result.loss),
+         {result.word, StepText(trial.summary), FormatLoss(result.loss),
           FormatLoss(result.val_loss), BestText(trial.summary), FixedText(result.perplexity),
           FixedText(result.perplexity_mean), FixedText(result.epochs),
           FixedText(result.seconds_per_epoch), FormatRate(result.tokens_per_second)}) {
@@ -178,7 +223,7 @@ TextTable TrialList(const Experiment& experiment) {
 }
 
 std::vector<Figure> StudyFigures(const std::vector<Trial>& trials) {
-  const std::vector<SweptParameter> swept = SweptIn(trials);
+  const std::vector<SweptParameter> swept = WithoutSeed(SweptIn(trials));
   const SweptParameter* x = HorizontalOf(swept);
   std::vector<Figure> figures;
   if (x == nullptr) return figures;

@@ -312,7 +312,7 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
 
 Table ResultTable(const LiveState& state, size_t count) {
   const v1::ExperimentSummary& experiment = state.experiment;
-  const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()));
+  const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()), state.early);
   const std::vector<Swept> swept = SweptParameters(state.trials);
   const bool other_metric = NeedsColumn(experiment.metric());
   Table table;
@@ -370,7 +370,7 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
                       Style::kDim}});
   }
   lines.emplace_back();
-  const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()));
+  const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()), results.state.early);
   const v1::TrialSummary* best =
       !ranked.empty() && std::isfinite(ranked.front()->metric_value()) ? ranked.front() : nullptr;
   if (best != nullptr) {
@@ -379,6 +379,9 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
          {TrialName(*best), Style::kGood},
          {absl::StrCat("  ", Printable(experiment.metric()), " ", FormatLoss(best->metric_value()),
                        "  ", AssignmentsText(*best))}});
+    const std::string better =
+        BetterButEarlyText(ranked, GoalOf(experiment.goal()), experiment.metric());
+    if (!better.empty()) lines.push_back({{better, Style::kDim}});
   }
   if (results.best_checkpoint.has_value()) {
     const v1::CheckpointSummary& checkpoint = *results.best_checkpoint;

@@ -21,7 +21,8 @@ struct LiveState {
   v1::ExperimentSummary experiment;
   // All of them, or of a very large experiment those that run.
   std::vector<v1::TrialSummary> trials;
-  std::string notice;  // "no answer from the coordinator for 12 s", or ""
+  Early early = Early::kAmongOthers;  // how its trials are ranked
+  std::string notice;                 // "no answer from the coordinator for 12 s", or ""
 };
 
 struct LiveOptions {

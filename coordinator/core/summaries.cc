@@ -8,6 +8,7 @@
 #include "coordinator/core/marking.h"
 #include "coordinator/core/marks.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/search_index.h"
 #include "coordinator/core/standings.h"
 
 namespace dt {
@@ -87,6 +88,13 @@ double Progress(const State& state, const Experiment& experiment) {
   return done / static_cast<double>(all);
 }
 
+// Whether a rule ended it before its end.
+enum class Early { kNo, kYes };
+Early EarlyOf(const Trial& trial) {
+  const bool early = trial.state == v1::TRIAL_FINISHED && trial.cause == v1::CAUSE_STOPPED_EARLY;
+  return early ? Early::kYes : Early::kNo;
+}
+
 void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSummary& summary) {
   summary.set_best_value(kNotANumber);
   const auto consider = [&](uint32_t number, double value) {
@@ -101,15 +109,24 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
   };
   const Standing& standing = StandingOf(state, experiment.id);
   const bool live = IsLive(experiment);
-  for (const auto& [cost, number] : standing.ranked) {
-    // What a trial under way told last is newer than what is durable of it.
-    if (live && IsActive(experiment.trials[number - 1].state)) continue;
-    consider(number, standing.trials[number - 1].value);
-    break;
+  const bool rungs = Climbs(experiment);
+  const auto find = [&](Early early) {
+    for (const auto& [cost, number] : standing.ranked) {
+      const Trial& trial = experiment.trials[number - 1];
+      // What a trial under way told last is newer than what is durable of it.
+      if (live && IsActive(trial.state)) continue;
+      if (rungs && early != EarlyOf(trial)) continue;
+      consider(number, standing.trials[number - 1].value);
+      break;
+    }
+  };
+  find(Early::kNo);
+  if (live) {
+    ForEachActive(state, experiment,
+                  [&](uint32_t number) { consider(number, MetricOf(state, experiment, number)); });
   }
-  if (!live) return;
-  ForEachActive(state, experiment,
-                [&](uint32_t number) { consider(number, MetricOf(state, experiment, number)); });
+  // One that a rung ended was trained for less: it is the best only where there is no other.
+  if (rungs && summary.best_trial() == 0) find(Early::kYes);
 }
 
 void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {

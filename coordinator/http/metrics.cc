@@ -150,6 +150,40 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
   }
 }
 
+// What a search does, and what its trials wait for.
+void AddSearches(const MetricsSnapshot& snapshot, Families& families) {
+  MetricFamily planned =
+      Gauge("experiment_planned_trials", "Trials there are to be, unless the search ends before.");
+  MetricFamily early = Gauge("trials_stopped_early", "Trials that a rung or another rule ended.");
+  MetricFamily waiting = Gauge("trials_waiting", "Trials that wait, by what they wait for.");
+  MetricFamily rungs = Gauge("rung_trials", "Trials that came to a rung, by what it decided.");
+  MetricFamily paused = Gauge("experiment_paused", "1 while a person has paused it.");
+  MetricFamily target =
+      Gauge("experiment_target_reached", "1 once a trial has reached search.target.");
+  MetricFamily ended = Gauge("experiment_ended_timestamp_seconds", "When its last trial ended.");
+  for (const ExperimentSample& sample : snapshot.experiments) {
+    const std::string id = std::to_string(sample.id);
+    Put(planned, {{"experiment", id}}, sample.planned_trials);
+    Put(early, {{"experiment", id}}, sample.stopped_early);
+    for (const auto& [reason, count] : sample.waiting_by_reason) {
+      Put(waiting, {{"experiment", id}, {"reason", reason}}, static_cast<double>(count));
+    }
+    for (const auto& [rung, trials] : sample.rungs) {
+      const std::string number = std::to_string(rung);
+      Put(rungs, {{"experiment", id}, {"rung", number}, {"decision", "goes_on"}},
+          static_cast<double>(trials.gone_on));
+      Put(rungs, {{"experiment", id}, {"rung", number}, {"decision", "ended"}},
+          static_cast<double>(trials.ended));
+    }
+    Put(paused, {{"experiment", id}}, sample.paused ? 1 : 0);
+    if (sample.target_reached) Put(target, {{"experiment", id}}, *sample.target_reached ? 1 : 0);
+    if (sample.ended_wall_seconds > 0) Put(ended, {{"experiment", id}}, sample.ended_wall_seconds);
+  }
+  for (MetricFamily* family : {&planned, &early, &waiting, &rungs, &paused, &target, &ended}) {
+    families.push_back(std::move(*family));
+  }
+}
+
 LabelPairs LabelsOf(const TrialSample& sample) {
   return {{"experiment", std::to_string(sample.id.experiment)},
           {"trial", std::to_string(sample.id.trial)}};
@@ -344,6 +378,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
       Gauge("ready", "1 once the journal is replayed and calls are answered."), Ready() ? 1 : 0));
   AddFleet(*snapshot, families);
   AddExperiments(*snapshot, families);
+  AddSearches(*snapshot, families);
   AddTrials(*snapshot, families);
   AddLatencies(*snapshot, families);
   AddCalls(stats_, reports_(), *snapshot, families);

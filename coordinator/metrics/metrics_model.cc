@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/marking.h"
+#include "coordinator/core/schedule.h"
+#include "coordinator/core/search_index.h"
 #include "coordinator/core/summaries.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
@@ -261,12 +263,73 @@ void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot
   }
 }
 
+namespace {
+
+// Trials that wait by themselves, of all experiments: (experiment, reason).
+using Parked = std::map<ExperimentId, std::map<std::string, uint64_t>>;
+
+Parked CountParked(const State& state) {
+  Parked parked;
+  for (const auto& [id, one] : state.live.parked) {
+    const bool backs_off = one.why == ParkedTrial::Why::kBackoff;
+    ++parked[id.experiment][backs_off ? "backoff" : "storage"];
+  }
+  return parked;
+}
+
+// All reasons, so that a series does not come and go.
+std::map<std::string, uint64_t> WaitingByReason(const Experiment& experiment,
+                                                const Parked& parked) {
+  std::map<std::string, uint64_t> waiting = {
+      {"backoff", 0}, {"max_concurrent", 0}, {"paused", 0}, {"slots", 0}, {"storage", 0}};
+  if (experiment.paused) {
+    waiting["paused"] = experiment.pending;
+    return waiting;
+  }
+  uint64_t left = experiment.pending;
+  if (const auto found = parked.find(experiment.id); found != parked.end()) {
+    for (const auto& [reason, count] : found->second) {
+      waiting[reason] = std::min(count, left);
+      left -= waiting[reason];
+    }
+  }
+  waiting[GateOf(experiment) == Gate::kClosed ? "max_concurrent" : "slots"] = left;
+  return waiting;
+}
+
+std::map<uint32_t, RungSample> RungsOf(const Experiment& experiment) {
+  std::map<uint32_t, RungSample> rungs;
+  if (!Climbs(experiment)) return rungs;
+  for (int rung = 1; rung <= LadderOf(experiment).rungs; ++rung) {
+    rungs[static_cast<uint32_t>(rung)] = {};
+  }
+  for (const Trial& trial : experiment.trials) {
+    for (const KnownRung& known : trial.rungs) {
+      RungSample& sample = rungs[known.rung];
+      ++(known.goes_on ? sample.gone_on : sample.ended);
+    }
+  }
+  return rungs;
+}
+
+std::optional<bool> TargetReached(const State& state, const Experiment& experiment) {
+  const v1::Search& search = experiment.spec.search();
+  if (!search.has_target()) return std::nullopt;
+  const auto standing = state.live.standings.find(experiment.id);
+  if (standing == state.live.standings.end() || standing->second.ranked.empty()) return false;
+  const double wanted = search::CostOf(GoalOf(experiment), search.target());
+  return standing->second.ranked.begin()->first <= wanted;
+}
+
+}  // namespace
+
 void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSnapshot& snapshot) {
   for (const v1::ExperimentState known :
        {v1::EXPERIMENT_QUEUED, v1::EXPERIMENT_RUNNING, v1::EXPERIMENT_FINISHED,
         v1::EXPERIMENT_FAILED, v1::EXPERIMENT_CANCELLED}) {
     snapshot.experiments_by_state[std::string(Name(known))] = 0;
   }
+  const Parked parked = CountParked(state);
   for (const auto& [id, experiment] : state.durable.experiments) {
     ++snapshot.experiments_by_state[std::string(Name(StateOf(experiment)))];
     if (!Shown(experiment.ended_wall_ms, now.wall_ms)) continue;
@@ -294,6 +357,15 @@ void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSna
     sample.finished_by_outcome = counts_[id].finished_by_outcome;
     sample.restarts_by_reason = counts_[id].restarts_by_reason;
     sample.slot_seconds_by_use = counts_[id].slot_seconds_by_use;
+    sample.planned_trials = experiment.MoreMayCome()
+                                ? experiment.planned
+                                : static_cast<uint32_t>(experiment.trials.size());
+    sample.stopped_early = experiment.stopped_early;
+    sample.paused = experiment.paused;
+    sample.ended_wall_seconds = static_cast<double>(experiment.ended_wall_ms) / 1000;
+    sample.waiting_by_reason = WaitingByReason(experiment, parked);
+    sample.rungs = RungsOf(experiment);
+    sample.target_reached = TargetReached(state, experiment);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,12 @@ struct TrialSample {
   double checkpoint_bytes = 0;
 };
 
+// How many trials were entered at a rung, of all brackets.
+struct RungSample {
+  uint64_t gone_on = 0;
+  uint64_t ended = 0;
+};
+
 struct ExperimentSample {
   ExperimentId id = 0;
   std::map<std::string, uint64_t> trials_by_state;
@@ -58,6 +65,14 @@ struct ExperimentSample {
   std::map<std::string, uint64_t> finished_by_outcome;
   std::map<std::string, uint64_t> restarts_by_reason;
   std::map<std::string, double> slot_seconds_by_use;
+  uint32_t planned_trials = 0;
+  uint32_t stopped_early = 0;
+  bool paused = false;
+  double ended_wall_seconds = 0;  // 0: not ended
+  std::map<std::string, uint64_t> waiting_by_reason;
+  std::map<uint32_t, RungSample> rungs;  // where the search has some
+  // Whether a trial's value has reached search.target; none: no target was set.
+  std::optional<bool> target_reached;
 };
 
 struct MetricsSnapshot {

@@ -66,6 +66,25 @@ ROWS = [
          [(f"dtrain_experiment_best_value{{{EXPERIMENT}}} * on (job, instance, experiment) group_left (trial) "
            f"{BEST_TRIAL}", "{{experiment}}/{{trial}}")]),
     ]),
+    ("Searches", [
+        ("Best value over time", "Best value so far of the experiment's metric; where rungs end trials, of one that "
+         "they did not.", "none", 8, {"from_zero": False},
+         [(f"dtrain_experiment_best_value{{{EXPERIMENT}}}", "{{experiment}}")]),
+        ("Trials waiting, by reason", "What the trials that have not started wait for: slots, another trial's end "
+         "(max_concurrent), a backoff, a checkpoint's storage, or a person (paused).", "short", 8, {"stack": True},
+         [(f"sum by (reason) (dtrain_trials_waiting{{{EXPERIMENT}}})", "{{reason}}")]),
+        ("Trials at rungs", "How many trials came to each rung, and what it decided.", "short", 8, {},
+         [(f"sum by (experiment, rung, decision) (dtrain_rung_trials{{{EXPERIMENT}}})",
+           "{{experiment}} rung {{rung}} {{decision}}")]),
+        ("Trials stopped early", "Trials that a rung or another rule ended, as a share of those there are to be.",
+         "percentunit", 8, {},
+         [(f"dtrain_trials_stopped_early{{{EXPERIMENT}}} / (dtrain_experiment_planned_trials{{{EXPERIMENT}}} > 0)",
+           "{{experiment}}")]),
+        ("Searches with a target", "1 once a trial has reached search.target.", "none", 8, {"type": "stat"},
+         [(f"dtrain_experiment_target_reached{{{EXPERIMENT}}}", "{{experiment}}")]),
+        ("Paused experiments", "How many experiments start nothing until a person resumes them.", "short", 8,
+         {"type": "stat"}, [(f"sum by (job, instance) (dtrain_experiment_paused{{{EXPERIMENT}}})", "paused")]),
+    ]),
     ("Learning", [
         ("Loss", "Newest training and validation loss of each trial.", "none", 12, {"from_zero": False},
          [(named(f"dtrain_trial_loss{{{TRIAL}}}"), "{{split}} " + TRIAL_LEGEND)]),

@@ -114,6 +114,7 @@ grpc::Status FakeControl::ListExperiments(Context*, const v1::ListExperimentsReq
                                           v1::ListExperimentsResponse* response) {
   absl::MutexLock lock(&mutex_);
   if (grpc::Status status = Begin("ListExperiments"); !status.ok()) return status;
+  world_.experiment_lists.push_back(*request);
   std::vector<v1::ExperimentSummary> chosen;
   const auto matches = [&](const v1::ExperimentSummary& one) {
     return std::all_of(request->labels().begin(), request->labels().end(), [&](const auto& want) {

@@ -40,6 +40,7 @@ class FakeControl final : public v1::Control::Service {
     std::vector<v1::PlanRequest> plans;
     v1::SubmitResponse submit_answer;  // trials, device and note of the next submissions
     std::vector<v1::SubmitRequest> submissions;
+    std::vector<v1::ListExperimentsRequest> experiment_lists;
     std::vector<v1::ListTrialsRequest> trial_lists;
     std::vector<v1::CancelRequest> cancellations;
     std::vector<v1::RetryRequest> retries;

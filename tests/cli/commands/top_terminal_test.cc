@@ -8,6 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -277,6 +278,41 @@ TEST_F(TopTerminalTest, CtrlCEndsItWith130WhileTheCoordinatorIsAway) {
   const int status = AwaitEnd();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
   ExpectGivenBack();
+}
+
+TEST_F(TopTerminalTest, ExperimentsThatEndedAreNotAskedForWithEveryRound) {
+  control_.Edit([](FakeControl::World& world) {
+    v1::ExperimentSummary& ended = *world.experiments[11].found.mutable_summary();
+    ended.set_experiment(11);
+    ended.set_name("over");
+    ended.set_state(v1::EXPERIMENT_FINISHED);
+  });
+  Start({"--interval", "100ms"});
+  ASSERT_TRUE(Shows("running trials")) << screen_.Text();
+  const auto asked = [this](bool alone) {
+    const auto world = control_.Snapshot();
+    return std::count_if(
+        world.experiment_lists.begin(), world.experiment_lists.end(),
+        [alone](const auto& one) { return (one.experiment() != 0 || one.last()) == alone; });
+  };
+  control_.Edit([](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_name("renamed");
+  });
+  ASSERT_TRUE(Shows("renamed")) << screen_.Text();
+  // Two rounds of the last and the live one at least, and all of them at the start alone: once over
+  // the session's connection and once over the asking thread's.
+  ASSERT_TRUE(testing::Await([&] {
+    ReadOutput();
+    return asked(true) >= 4;
+  }));
+  EXPECT_LE(asked(false), 2);
+  control_.Edit([](FakeControl::World& world) {
+    v1::ExperimentSummary& fresh = *world.experiments[13].found.mutable_summary();
+    fresh = world.experiments[12].found.summary();
+    fresh.set_experiment(13);
+    fresh.set_name("fresh");
+  });
+  EXPECT_TRUE(Shows("fresh")) << screen_.Text();
 }
 
 TEST_F(TopTerminalTest, AnErrorGivesTheTerminalBackAndIsSaidThere) {

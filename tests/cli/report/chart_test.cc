@@ -1,6 +1,7 @@
 // chart_test.cc: figures as vector graphics.
 #include "cli/report/chart.h"
 
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -150,6 +151,17 @@ TEST(BarChartTest, StacksThePartsOfARow) {
   EXPECT_TRUE(Has(svg, "class=\"f0\" x=\"250.0\" y=\"63.0\" width=\"345.0\""));
   EXPECT_TRUE(Has(svg, "class=\"f1\" x=\"595.0\" y=\"63.0\" width=\"345.0\""));
   EXPECT_FALSE(Has(svg, "nan"));
+}
+
+TEST(LineChartTest, AnErrorBarIsAnUprightLineWithEndsWithinThePlot) {
+  LineChart chart;
+  ChartLine& line = chart.lines.emplace_back();
+  line.points = {{1, 5}, {2, 5}};
+  line.bars = {{1, 0, 10}, {2, 4, std::numeric_limits<double>::quiet_NaN()}};
+  const std::string svg = LineChartSvg(chart, 1);
+  // The axis goes from 0 to 10 for the bar's sake: from the bottom of the plot to its top.
+  EXPECT_TRUE(Has(svg, " 354.0V34.0M")) << svg;
+  EXPECT_EQ(svg.find("nan"), std::string::npos) << svg;
 }
 
 }  // namespace

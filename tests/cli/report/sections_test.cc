@@ -96,7 +96,7 @@ TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
       "seconds_per_epoch,"
       "tokens_per_second,allreduce_share,comm_exposed_share,data_seconds,forward_seconds,"
       "backward_seconds,comm_exposed_seconds,optimizer_seconds,other_seconds,"
-      "allreduce_seconds,model_parameters,seed");
+      "allreduce_seconds,model_parameters,seed,configuration");
   EXPECT_TRUE(Has(csv, "\n12,study,1,8,64,finished,finished,50,50,0,2,1.5,2.0,2.0,,7.38"));
   EXPECT_TRUE(Has(csv, "\n12,study,6,16,256,failed,oom,"));
   EXPECT_FALSE(Has(csv, "nan"));

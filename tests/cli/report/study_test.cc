@@ -64,6 +64,9 @@ TEST(StudyGridTest, OneThatWasStoppedEarlySaysSoBesideItsNumbersAndIsInNoFigure)
   study.trials[0].summary.set_cause(v1::CAUSE_STOPPED_EARLY);
   study.trials[0].summary.set_step(20);
   EXPECT_EQ(ResultOf(study.trials[0]).outcome, "stopped early 20/50");
+  const std::vector<std::string> row = TrialList(study).rows.at(0);
+  EXPECT_EQ(row[3], "stopped early") << "its steps are in the next column";
+  EXPECT_EQ(row[4], "20/50");
   EXPECT_EQ(StudyGrid(study.trials)->rows[0][1], "2.00 / 7.39 / 5.00 (stopped early 20/50)");
   const auto points_of = [](const std::vector<Figure>& figures) {
     size_t points = 0;
@@ -73,6 +76,39 @@ TEST(StudyGridTest, OneThatWasStoppedEarlySaysSoBesideItsNumbersAndIsInNoFigure)
     return points;
   };
   EXPECT_EQ(points_of(StudyFigures(study.trials)) + 1, points_of(StudyFigures(Study().trials)));
+}
+
+TEST(StudyGridTest, OfSeveralSeedsACellHasTheMeanAndTheDeviation) {
+  Experiment study = Study();
+  const std::vector<Trial> first = study.trials;
+  for (Trial again : first) {
+    again.summary.set_trial(again.summary.trial() + 6);
+    again.summary.set_val_loss(again.summary.val_loss() + 1);
+    study.trials.push_back(std::move(again));
+  }
+  study.trials[7].summary.set_state(v1::TRIAL_RUNNING);
+  const auto grid = StudyGrid(study.trials);
+  ASSERT_TRUE(grid.has_value());
+  EXPECT_EQ(grid->rows[0][1], "2.50 ± 0.71 / 12.18 / 5.00");
+  EXPECT_EQ(grid->rows[0][2], "3.00 / 20.09 / 5.00 (1 of 2 trials)");
+  EXPECT_EQ(grid->rows[1][3], "oom");
+}
+
+TEST(StudyFiguresTest, OfSeveralSeedsALineGoesThroughMeansAndHasErrorBars) {
+  Experiment study = Study();
+  for (Trial& trial : study.trials) {
+    // Swept as a parameter, as files had it before there was `seeds`.
+    Assign(trial.summary, "seed", trial.summary.trial() % 2);
+    trial.summary.mutable_assignments(0)->mutable_value()->set_integer(8);
+  }
+  const std::vector<Figure> figures = StudyFigures(study.trials);
+  const auto& chart = std::get<LineChart>(figures.at(0).chart);
+  ASSERT_EQ(chart.lines.size(), 1u) << "a seed makes no line of its own";
+  ASSERT_EQ(chart.lines[0].points.size(), 3u);
+  EXPECT_EQ(chart.lines[0].points[0], (Point{64, 2.5}));
+  ASSERT_EQ(chart.lines[0].bars.size(), 2u) << "of the third one trial ran out of memory";
+  EXPECT_NEAR(chart.lines[0].bars[0].high - 2.5, std::sqrt(0.5), 1e-12);
+  EXPECT_TRUE(Has(figures[0].note, "means over seeds")) << figures[0].note;
 }
 
 TEST(StudyGridTest, ValuesDrawnFromRangesMakeNoGrid) {

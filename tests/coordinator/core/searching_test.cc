@@ -204,6 +204,19 @@ TEST_F(SearchingTest, AnExperimentWithoutATrialAnswersEveryQuestion) {
   EXPECT_EQ(Call<v1::ExplainTrialResponse>(explain).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(SearchingTest, TheBestIsOneThatNoRungEndedWhateverItsValue) {
+  const ExperimentId id = Submit(Asha(2));
+  for (const char* name : {"a", "b"}) {
+    AddWorker(name);
+    Train({name});
+  }
+  Validate("a", {{4, 3.0}});
+  Validate("b", {{3, 2.0}, {4, 3.5}});
+  ExpectEarly({id, 2}, "rung 1 (step 4)");
+  EXPECT_EQ(SummaryOf(id).best_trial(), 1u) << "though trial 2 was at 2.0 once";
+  EXPECT_EQ(SummaryOf(id).best_value(), 3.0);
+}
+
 TEST_F(SearchingTest, OfThreeAtARungTheBestGoesOnAndTheOthersEndAtOnce) {
   const ExperimentId id = Submit(Asha(3));
   for (const char* name : {"a", "b", "c"}) AddWorker(name);

@@ -209,6 +209,79 @@ TEST_F(MetricsTest, OverTheCapTheBestAndTheNewestTrialsStay) {
   EXPECT_EQ(snapshot->trials[1].id.trial, 4u);
 }
 
+// An experiment of asha with a target of 3: two trials came to rung 1, one went on; four wait.
+Experiment Searched() {
+  Experiment experiment;
+  experiment.id = 1;
+  experiment.submitted_wall_ms = 1000;
+  v1::Search& search = *experiment.spec.mutable_search();
+  search.set_method("asha");
+  search.set_metric("val_loss");
+  search.set_goal("minimize");
+  search.set_target(3);
+  search.mutable_asha()->set_rungs(2);
+  experiment.planned = 8;
+  experiment.trials.resize(6);
+  experiment.trials[0].rungs = {{1, 4, 3.5, true}};
+  experiment.trials[1].rungs = {{1, 4, 4.5, false}};
+  experiment.pending = 4;
+  experiment.active = 1;
+  experiment.finished = 1;
+  experiment.stopped_early = 1;
+  return experiment;
+}
+
+TEST_F(MetricsTest, ASearchHasItsRungsItsEarlyEndsAndWhatItsTrialsWaitFor) {
+  State state;
+  state.durable.experiments[1] = Searched();
+  state.live.parked[{1, 3}].why = ParkedTrial::Why::kBackoff;
+  MetricsModel model(10);
+  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  const std::string id = "{experiment=\"1\"";
+  ExpectLine("dtrain_rung_trials" + id + ",rung=\"1\",decision=\"goes_on\"} 1");
+  ExpectLine("dtrain_rung_trials" + id + ",rung=\"1\",decision=\"ended\"} 1");
+  ExpectLine("dtrain_rung_trials" + id + ",rung=\"2\",decision=\"goes_on\"} 0");
+  ExpectLine("dtrain_trials_stopped_early" + id + "} 1");
+  ExpectLine("dtrain_experiment_planned_trials" + id + "} 8");
+  ExpectLine("dtrain_trials_waiting" + id + ",reason=\"backoff\"} 1");
+  ExpectLine("dtrain_trials_waiting" + id + ",reason=\"slots\"} 3");
+  ExpectLine("dtrain_trials_waiting" + id + ",reason=\"paused\"} 0");
+  ExpectLine("dtrain_experiment_paused" + id + "} 0");
+  ExpectLine("dtrain_experiment_target_reached" + id + "} 0");
+  ExpectNoLine("dtrain_experiment_ended_timestamp_seconds{");
+}
+
+TEST_F(MetricsTest, OfAPausedExperimentAllWaitForAPersonAndAtItsLimitForEachOther) {
+  State state;
+  Experiment& experiment = state.durable.experiments[1] = Searched();
+  experiment.paused = true;
+  MetricsModel model(10);
+  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  ExpectLine("dtrain_experiment_paused{experiment=\"1\"} 1");
+  ExpectLine("dtrain_trials_waiting{experiment=\"1\",reason=\"paused\"} 4");
+  experiment.paused = false;
+  experiment.spec.mutable_search()->set_max_concurrent(1);
+  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  ExpectLine("dtrain_trials_waiting{experiment=\"1\",reason=\"max_concurrent\"} 4");
+}
+
+TEST_F(MetricsTest, AnEndedSearchSaysWhenAndWhetherItReachedItsTarget) {
+  State state;
+  Experiment& experiment = state.durable.experiments[1] = Searched();
+  experiment.pending = experiment.active = 0;
+  experiment.finished = 6;
+  experiment.search_ended = true;
+  experiment.ended_wall_ms = clock_.Now().wall_ms;
+  state.live.standings[1].ranked = {{2.5, 1}};
+  state.live.standings[1].trials = {{0, 2.5}};
+  MetricsModel model(10);
+  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  ExpectLine("dtrain_experiment_target_reached{experiment=\"1\"} 1");
+  ExpectLine("dtrain_experiment_planned_trials{experiment=\"1\"} 6");
+  EXPECT_TRUE(absl::StrContains(metrics_.Render(),
+                                "dtrain_experiment_ended_timestamp_seconds{experiment=\"1\"} "));
+}
+
 TEST_F(MetricsTest, LongNamesInAnyScriptAreCutBetweenCharacters) {
   std::string name;
   while (name.size() < 120) name += "\xe8\xae\xad\xe7\xbb\x83";  // three bytes each

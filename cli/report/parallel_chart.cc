@@ -1,0 +1,144 @@
+#include "cli/report/parallel_chart.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/report/document.h"
+#include "cli/view/format.h"
+
+namespace dt::cli::report {
+namespace {
+
+using Weight = ParallelChart::Weight;
+
+// In the units of the drawing, which are pixels at its usual size.
+constexpr double kWidth = 1000;
+constexpr double kLeft = 70;
+constexpr double kRight = 930;
+constexpr double kTop = 84;  // below the title, two rows of names and one of scales
+constexpr double kHeight = 340;
+constexpr double kLegend = 46;
+constexpr double kColumn = 7;         // about a digit's width
+constexpr double kMarkHeight = 13;    // labels nearer than this would cover each other
+constexpr size_t kNamesInOneRow = 6;  // of more every second stands higher, so that they have room
+
+constexpr std::array kWeights = {Weight::kOther, Weight::kGood, Weight::kBest};
+
+std::string Number(double value) { return absl::StrFormat("%.1f", value); }
+
+double XOf(const ParallelChart& chart, size_t column) {
+  return kLeft + (kRight - kLeft) * static_cast<double>(column) /
+                     static_cast<double>(chart.columns.size() - 1);
+}
+
+double YOf(double place) { return kTop + (1 - place) * kHeight; }
+
+std::string LookOf(Weight weight) {
+  switch (weight) {
+    case Weight::kOther:
+      return "class=\"c7 q\"";
+    case Weight::kGood:
+      return "class=\"c0\" opacity=\"0.55\"";
+    case Weight::kBest:
+      return "class=\"c1\" style=\"stroke-width:3\"";
+  }
+  return "";
+}
+
+std::string Text(double x, double y, std::string_view attributes, const std::string& text) {
+  return absl::StrCat("<text x=\"", Number(x), "\" y=\"", Number(y), "\" ", std::string(attributes),
+                      ">", EscapeHtml(text), "</text>\n");
+}
+
+std::string LineSvg(const ParallelChart& chart, const ParallelChart::Line& line) {
+  std::string path;
+  bool joined = false;
+  for (size_t i = 0; i < line.places.size(); ++i) {
+    if (!std::isfinite(line.places[i])) {
+      joined = false;
+      continue;
+    }
+    absl::StrAppend(&path, joined ? "L" : "M", Number(XOf(chart, i)), " ",
+                    Number(YOf(line.places[i])));
+    joined = true;
+  }
+  if (path.empty()) return "";
+  return absl::StrCat("<path ", LookOf(line.weight), " d=\"", path, "\"><title>",
+                      EscapeHtml(line.name), "</title></path>\n");
+}
+
+// A name has the room up to its neighbours of the same row.
+std::string NameSvg(const ParallelChart& chart, size_t number) {
+  const ParallelChart::Column& column = chart.columns[number];
+  const bool staggered = chart.columns.size() > kNamesInOneRow;
+  const double gap = (kRight - kLeft) / static_cast<double>(chart.columns.size() - 1);
+  const double room = std::min(staggered ? 2 * gap : gap, 2 * kLeft);
+  const std::string shown = Truncate(column.name, static_cast<int>(room / kColumn));
+  const double y = staggered && number % 2 == 0 ? kTop - 42 : kTop - 28;
+  std::string svg = Text(XOf(chart, number), y, "text-anchor=\"middle\"", shown);
+  if (shown != column.name) {
+    svg.insert(svg.rfind("</text>"), absl::StrCat("<title>", EscapeHtml(column.name), "</title>"));
+  }
+  if (!column.scale.empty()) {
+    svg += Text(XOf(chart, number), kTop - 14, "text-anchor=\"middle\" class=\"d\"", column.scale);
+  }
+  return svg;
+}
+
+std::string AxisSvg(const ParallelChart& chart, size_t number) {
+  const double x = XOf(chart, number);
+  std::string svg = absl::StrCat("<path class=\"a\" d=\"M", Number(x), " ", Number(YOf(0)), "L",
+                                 Number(x), " ", Number(YOf(1)), "\"/>\n");
+  const double gap = (kRight - kLeft) / static_cast<double>(chart.columns.size() - 1);
+  const int columns = static_cast<int>(std::min(gap, 1.9 * kLeft) / kColumn) - 2;
+  double last = YOf(0) + 2 * kMarkHeight;
+  for (const ParallelChart::Mark& mark : chart.columns[number].marks) {
+    const double y = YOf(mark.place);
+    if (std::abs(last - y) < kMarkHeight) continue;
+    last = y;
+    absl::StrAppend(&svg, "<path class=\"a\" d=\"M", Number(x - 4), " ", Number(y), "h8\"/>\n");
+    // To the right of its axis, but for the last, with a halo over the lines.
+    const bool outermost = number + 1 == chart.columns.size();
+    svg += Text(outermost ? x - 7 : x + 7, y + 4,
+                outermost ? "text-anchor=\"end\" class=\"p\"" : "class=\"p\"",
+                Truncate(mark.text, columns));
+  }
+  return svg + NameSvg(chart, number);
+}
+
+std::string LegendSvg(const ParallelChart& chart) {
+  std::string svg;
+  double x = kLeft;
+  const double y = kTop + kHeight + 30;
+  for (auto weight = kWeights.rbegin(); weight != kWeights.rend(); ++weight) {
+    const auto number = static_cast<size_t>(*weight);
+    if (number >= chart.weight_names.size() || chart.weight_names[number].empty()) continue;
+    const std::string& name = chart.weight_names[number];
+    absl::StrAppend(&svg, "<path ", LookOf(*weight), " d=\"M", Number(x), " ", Number(y),
+                    "h28\"/>\n", Text(x + 34, y + 4, "", name));
+    x += 60 + kColumn * static_cast<double>(DisplayWidth(name));
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string ParallelChartSvg(const ParallelChart& chart, int id) {
+  std::string svg =
+      absl::StrCat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ",
+                   Number(kTop + kHeight + kLegend), "\" role=\"img\" aria-labelledby=\"figure", id,
+                   "\">\n<title id=\"figure", id, "\">", EscapeHtml(chart.title), "</title>\n",
+                   Text(kLeft - 50, 18, "class=\"h\"", chart.title));
+  for (const Weight weight : kWeights) {
+    for (const ParallelChart::Line& line : chart.lines) {
+      if (line.weight == weight) svg += LineSvg(chart, line);
+    }
+  }
+  for (size_t i = 0; i < chart.columns.size(); ++i) svg += AxisSvg(chart, i);
+  return svg + LegendSvg(chart) + "</svg>\n";
+}
+
+}  // namespace dt::cli::report
