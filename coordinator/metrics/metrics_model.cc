@@ -278,10 +278,11 @@ Parked CountParked(const State& state) {
 }
 
 // All reasons, so that a series does not come and go.
-std::map<std::string, uint64_t> WaitingByReason(const Experiment& experiment,
+std::map<std::string, uint64_t> WaitingByReason(const State& state, const Experiment& experiment,
                                                 const Parked& parked) {
-  std::map<std::string, uint64_t> waiting = {
-      {"backoff", 0}, {"max_concurrent", 0}, {"paused", 0}, {"slots", 0}, {"storage", 0}};
+  std::map<std::string, uint64_t> waiting = {{"backoff", 0},        {"max_concurrent", 0},
+                                             {"max_gpus_total", 0}, {"paused", 0},
+                                             {"slots", 0},          {"storage", 0}};
   if (experiment.paused) {
     waiting["paused"] = experiment.pending;
     return waiting;
@@ -293,7 +294,10 @@ std::map<std::string, uint64_t> WaitingByReason(const Experiment& experiment,
       left -= waiting[reason];
     }
   }
-  waiting[GateOf(experiment) == Gate::kClosed ? "max_concurrent" : "slots"] = left;
+  const bool closed = GateOf(state, experiment, ShapeOf(experiment)) == Gate::kClosed;
+  const auto at_once = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
+  const bool crowded = at_once > 0 && experiment.active >= at_once;
+  waiting[!closed ? "slots" : crowded ? "max_concurrent" : "max_gpus_total"] = left;
   return waiting;
 }
 
@@ -363,7 +367,7 @@ void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSna
     sample.stopped_early = experiment.stopped_early;
     sample.paused = experiment.paused;
     sample.ended_wall_seconds = static_cast<double>(experiment.ended_wall_ms) / 1000;
-    sample.waiting_by_reason = WaitingByReason(experiment, parked);
+    sample.waiting_by_reason = WaitingByReason(state, experiment, parked);
     sample.rungs = RungsOf(experiment);
     sample.target_reached = TargetReached(state, experiment);
   }
