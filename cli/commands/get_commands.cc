@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "cli/commands/app.h"
 #include "cli/commands/configurations.h"
+#include "cli/commands/labels.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
@@ -28,40 +29,6 @@ struct GetOptions {
 
 // How often --watch looks, unless tests say otherwise: a list is not an animation.
 constexpr int kWatchRedraws = 4;
-
-absl::StatusOr<std::vector<v1::Label>> ParseLabels(const std::vector<std::string>& written) {
-  std::vector<v1::Label> labels;
-  for (const std::string& text : written) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("label '", Printable(text), "' is not key=value; write -l team=vision"));
-    }
-    v1::Label& label = labels.emplace_back();
-    label.set_key(text.substr(0, equals));
-    label.set_value(text.substr(equals + 1));
-  }
-  return labels;
-}
-
-template <typename Labels>
-bool HasAll(const Labels& labels, const std::vector<v1::Label>& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const v1::Label& want) {
-    return std::any_of(labels.begin(), labels.end(), [&](const v1::Label& label) {
-      return label.key() == want.key() && label.value() == want.value();
-    });
-  });
-}
-
-template <typename Labels>
-std::string LabelsText(const Labels& labels) {
-  std::string text;
-  for (const v1::Label& label : labels) {
-    absl::StrAppend(&text, text.empty() ? "" : ",", Printable(label.key()), "=",
-                    Printable(label.value()));
-  }
-  return text.empty() ? kNone : text;
-}
 
 std::string AgeText(int64_t wall_ms) {
   if (wall_ms <= 0) return kNone;
