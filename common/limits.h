@@ -229,8 +229,8 @@ inline constexpr size_t kTpeBadMost = 200;
 inline constexpr uint64_t kCombinationsWalked = 100'000;
 
 // --- Scheduling ---
-// What trials may ask of workers besides their number: constraints (device, accelerator, labels) and
-// shapes (a constraint and sizes) that are live at once. What an event costs grows with these.
+// What trials may ask of workers besides their number: constraints (device, accelerator, labels)
+// and shapes (a constraint and sizes) that are live at once. What an event costs grows with these.
 inline constexpr size_t kConstraints = 64;
 inline constexpr size_t kShapes = 1024;
 // Lines that one event tries.
@@ -243,13 +243,8 @@ inline constexpr int kLentReturns = 3;
 // stop that was asked of its trial, so that no trial is worn down.
 inline constexpr absl::Duration kProtectFirst = absl::Minutes(1);
 inline constexpr absl::Duration kProtectMost = absl::Hours(1);
-// Slots that nobody wants for so long may let an elastic gang grow; that is a save and a start, so it
-// is not done often.
-inline constexpr absl::Duration kGrowAfter = absl::Seconds(30);
-inline constexpr absl::Duration kResizeEvery = absl::Minutes(10);
-inline constexpr absl::Duration kHoldForResize = absl::Seconds(30);
-// Attempts in a row that a worker's crash ends before it is left alone, and for how long: doubled each
-// time.
+// Attempts in a row that a worker's crash ends before it is left alone, and for how long: doubled
+// each time.
 inline constexpr int kQuarantineEnds = 3;
 inline constexpr absl::Duration kQuarantineFirst = absl::Minutes(30);
 inline constexpr absl::Duration kQuarantineMost = absl::Hours(8);
@@ -267,13 +262,15 @@ inline constexpr size_t kCodePartBytes = 1 << 20;
 inline constexpr uint64_t kCodeQuotaBytes = 1ull << 30;
 // What of a work tree's changes is kept.
 inline constexpr size_t kCodeChangesBytes = 16 << 10;
-// Lines that a program reports: one is written at once, so that lines of several writers do not mix.
+// Lines that a program reports: one is written at once, so that lines of several writers do not
+// mix.
 inline constexpr size_t kProgramLineBytes = 64 << 10;
-// Reports a second that are kept of a program; of more, the newest. Each is a record of the journal.
+// Reports a second that are kept of a program; of more, the newest. Each is a record of the
+// journal.
 inline constexpr int kProgramReportsPerSecond = 10;
 inline constexpr int kProgramReportsBurst = 100;
-// A program told to stop has kCheckpointStopGrace to save; one whose trial is over or cancelled this
-// long to leave.
+// A program told to stop has kCheckpointStopGrace to save; one whose trial is over or cancelled
+// this long to leave.
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
 // Checkpoint folders of programs: files that are listed with their hashes.
 inline constexpr size_t kProgramCheckpointFiles = 10'000;

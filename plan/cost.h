@@ -1,11 +1,11 @@
-// cost.h: what a transformer costs: its parameters, the arithmetic of a token, the memory of a step,
-// and how much arithmetic a device can do.
+// cost.h: what a transformer costs: its parameters, the arithmetic of a token, the memory of a
+// step, and how much arithmetic a device can do.
 //
 // Role:    pure. The trainer tells its parameters and floating-point operations by it, `dtctl plan`
 //          what a trial will take.
 // Units:   bytes; floating-point operations; numbers are of one rank.
-// Tests:   tests/plan/cost_test.cc; tests/worker/trainer/model/model_test.cc compares parameters with
-//          a model that is made, tests/fake_cuda/count_test.cc memory with what is allocated.
+// Tests:   tests/plan/cost_test.cc; tests/worker/trainer/model/model_test.cc compares parameters
+//          with a model that is made, tests/fake_cuda/count_test.cc memory with what is allocated.
 #pragma once
 
 #include <cstdint>

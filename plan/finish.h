@@ -17,9 +17,9 @@ struct Batch {
   double seconds = 0;  // of one trial
 };
 
-// Seconds until the last of `mine` has ended. `free_at`: when each slot is free, in seconds from now.
-// `before` go first. `at_once`: of `mine`, how many at most; 0: any number. Negative: more slots are
-// asked for than there are.
+// Seconds until the last of `mine` has ended. `free_at`: when each slot is free, in seconds from
+// now. `before` go first. `at_once`: of `mine`, how many at most; 0: any number. Negative: more
+// slots are asked for than there are.
 double FinishSeconds(std::vector<double> free_at, const std::vector<Batch>& before,
                      const std::vector<Batch>& mine, uint64_t at_once);
 

@@ -1,6 +1,6 @@
-// scheduling.cc: what a decision costs, by how much waits. Each row is a fleet of one-slot workers on
-// which trials end at once: the core takes the end, chooses who is next and starts it. Nothing is
-// written or sent.
+// scheduling.cc: what a decision costs, by how much waits. Each row is a fleet of one-slot workers
+// on which trials end at once: the core takes the end, chooses who is next and starts it. Nothing
+// is written or sent.
 //
 // Bars: with 100,000 trials waiting within 10 % of 1,000, whatever the number of experiments and of
 //       shapes; 15,000 placements/s.

@@ -27,8 +27,8 @@ struct Wish {
   std::string storage_id;  // that rank 0 must see; "": none
 };
 
-// Reservations of who does not wait any more, or could not run any more, end; the others take what is
-// free.
+// Reservations of who does not wait any more, or could not run any more, end; the others take what
+// is free.
 void KeepReservations(Turn& turn);
 // Whether its holder stands in a line, and may start.
 bool StillWaits(const State& state, const Reservation& reservation);

@@ -1,5 +1,5 @@
-// plan_draft.h: an experiment's trials, put together by what they cost, before the core is asked what
-// that comes to here (planning.h).
+// plan_draft.h: an experiment's trials, put together by what they cost, before the core is asked
+// what that comes to here (planning.h).
 //
 // Role:    pure; runs on RPC threads, as PrepareSubmission does.
 // Errors:  in the value: what a submission is refused for.

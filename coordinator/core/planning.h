@@ -1,9 +1,10 @@
 // planning.h: what an experiment would take if it were submitted now: whether its trials fit, how
 // long they train, when they are done, and what they would wait for.
 //
-// Role:    pure. plan_draft.h has what follows from the file alone; here are the workers, the queue, and
-//          how fast such trials were.
-// Cost:    Query looks at the newest limits::kTrialsCompared trials that trained, whatever there is.
+// Role:    pure. plan_draft.h has what follows from the file alone; here are the workers, the
+//          queue, and how fast such trials were.
+// Cost:    Query looks at the newest limits::kTrialsCompared trials that trained, whatever there
+//          is.
 // Errors:  what a submission is refused for.
 // Tests:   tests/coordinator/core/planning_test.cc
 #pragma once

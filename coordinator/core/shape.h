@@ -1,7 +1,7 @@
 // shape.h: what trials want of the fleet: which workers, and how many.
 //
-// Role:  pure data. Trials of one shape are alike to placement: they wait in one line, and what fits
-//        one of them fits them all.
+// Role:  pure data. Trials of one shape are alike to placement: they wait in one line, and what
+//        fits one of them fits them all.
 // Tests: tests/coordinator/core/placement_test.cc, schedule_test.cc
 #pragma once
 

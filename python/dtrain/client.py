@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, Sequence
 from . import _config, _convert, _limits, _progress, _selector, _source, _tables
 from ._connection import Connection
 from ._selector import Selection, Selector
-from .errors import BusyError, Diagnostic, FileRefusedError, NotFoundError, UnreachableError, UsageError, WaitTimeoutError
+from .errors import (BusyError, Diagnostic, FileRefusedError, NotFoundError, UnreachableError, UsageError,
+                     WaitTimeoutError)
 from .results import (Checkpoint, Description, Experiment, Explanation, LogLine, Plan, Status, Submission, Trial,
                       Value, Worker)
 from .v1 import control_pb2 as pb

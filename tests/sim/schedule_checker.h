@@ -1,8 +1,8 @@
 // schedule_checker.h: what must hold of who starts, and of who is asked to make room.
 //
-// Role: pure, but for what it remembers of the records before; computed from trials and workers, not
-//       from lines, pools and reservations. Each sentence starts with the number of its invariant in
-//       ARCHITECTURE.md.
+// Role: pure, but for what it remembers of the records before; computed from trials and workers,
+//       not from lines, pools and reservations. Each sentence starts with the number of its
+//       invariant in ARCHITECTURE.md.
 // Cost: O(trials) an attempt started.
 #pragma once
 

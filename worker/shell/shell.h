@@ -30,7 +30,7 @@ struct WorkerConfig {
   AgentOptions agent;
   // An attempt's own environment is added to them.
   TrainerCommand trainer;
-  TrainerCommand program;  // the runner of programs
+  TrainerCommand program;   // the runner of programs
   std::string code_folder;  // where packed code and that of attempts is
   std::string slot;         // names this worker in that folder
 };

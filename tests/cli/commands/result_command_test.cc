@@ -123,8 +123,10 @@ TEST_F(ResultCommandTest, ImportanceNamesWhatDecidesWithBars) {
   EXPECT_TRUE(Has(ran.out, "\noptimizer.lr")) << ran.out;
   EXPECT_LT(ran.out.find("optimizer.lr"), ran.out.find("train.batch_size")) << ran.out;
   EXPECT_TRUE(Has(ran.out, "████████")) << ran.out;
-  EXPECT_TRUE(Has(ran.err, "Shares of the variance of val_loss over the whole space of the "
-                           "search, from 40 trials.")) << ran.err;
+  EXPECT_TRUE(Has(ran.err,
+                  "Shares of the variance of val_loss over the whole space of the "
+                  "search, from 40 trials."))
+      << ran.err;
   const auto json = nlohmann::json::parse(Run({"importance", "12", "-o", "json"}).out);
   EXPECT_EQ(json["kind"], "ImportanceList");
   EXPECT_EQ(json["items"][0]["parameters"], (std::vector<std::string>{"optimizer.lr"}));
@@ -139,8 +141,10 @@ TEST_F(ResultCommandTest, ImportanceOfTooFewTrialsSaysHowManyAreNeeded) {
   const Ran ran = Run({"importance", "12"});
   EXPECT_NE(ran.code, 0);
   EXPECT_EQ(ran.out, "");
-  EXPECT_TRUE(Has(ran.err, "experiment 12: 5 trials have a value, and 12 are needed to say what "
-                           "2 parameters do")) << ran.err;
+  EXPECT_TRUE(Has(ran.err,
+                  "experiment 12: 5 trials have a value, and 12 are needed to say what "
+                  "2 parameters do"))
+      << ran.err;
 }
 
 TEST_F(ResultCommandTest, UnderAshaImportanceIsAtARungWhichEvaluationsTell) {
