@@ -193,10 +193,10 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   const auto parked = state.live.parked.find(id);
   if (parked != state.live.parked.end()) return WhyParked(parked->second, trial, now);
   const Shape shape = ShapeOf(experiment, trial);
-  const Decision decision = PlaceIn(state.live, {shape, {}});
+  Decision decision = PlaceIn(state.live, {shape, {}});
+  decision.reason += HeldText(state, shape.constraint.device);
   if (decision.verdict == Verdict::kNeverFits) {
-    return absl::StrCat(decision.reason, HeldText(state, shape.constraint.device),
-                        NobodyHas(state.live, shape.constraint));
+    return absl::StrCat(decision.reason, NobodyHas(state.live, shape.constraint));
   }
   if (GateOf(state, experiment, shape) == Gate::kClosed) return WhyClosed(state, experiment);
   if (const Reservation* own = ReservationOf(state.live, id)) {

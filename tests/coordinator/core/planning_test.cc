@@ -101,7 +101,7 @@ TEST_F(PlanningTest, OfAnotherModelItFollowsFromTheArithmetic) {
   deeper.add_explicit_paths("model.n_layer");
   const v1::PlannedTrials kind = Plan(deeper).configurations(0);
   EXPECT_GT(kind.seconds(), 1.5 * 200);
-  EXPECT_LT(kind.seconds(), 2 * 200);
+  EXPECT_LE(kind.seconds(), 2 * 200);
   EXPECT_NE(kind.estimated_from().find("FLOPs, at the"), std::string::npos)
       << kind.estimated_from();
 }

@@ -103,7 +103,7 @@ TEST_F(ProgramCoreTest, ReportsWithoutTheMetricCountForNothing) {
   EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_STOPPED_EARLY);
 }
 
-TEST_F(ProgramCoreTest, TheFirstReportAtARungOrBeyondItIsTheRungs) {
+TEST_F(ProgramCoreTest, AReportIsOfTheHighestRungThatItHasPassed) {
   v1::ExperimentSpec spec = Program(100);
   v1::Parameter& rate = *spec.add_parameters();
   rate.set_path("lr");
@@ -120,10 +120,10 @@ TEST_F(ProgramCoreTest, TheFirstReportAtARungOrBeyondItIsTheRungs) {
   Report("a", 3, 0.1);
   EXPECT_TRUE(TrialOf({id, 1}).rungs.empty());
   Report("a", 15, 0.9);
-  ASSERT_EQ(TrialOf({id, 1}).rungs.size(), 2u);
-  EXPECT_EQ(TrialOf({id, 1}).rungs[1].step, 12u);
+  ASSERT_EQ(TrialOf({id, 1}).rungs.size(), 1u);
+  EXPECT_EQ(TrialOf({id, 1}).rungs[0].step, 12u);
   EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_RUNNING);
-  Report("b", 5, 0.2);
+  Report("b", 13, 0.2);
   EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_STOPPED_EARLY);
 }
 
