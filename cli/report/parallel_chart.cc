@@ -93,18 +93,16 @@ std::string AxisSvg(const ParallelChart& chart, size_t number) {
   std::string svg = absl::StrCat("<path class=\"a\" d=\"M", Number(x), " ", Number(YOf(0)), "L",
                                  Number(x), " ", Number(YOf(1)), "\"/>\n");
   const double gap = (kRight - kLeft) / static_cast<double>(chart.columns.size() - 1);
-  const int columns = static_cast<int>(std::min(gap, 1.9 * kLeft) / kColumn) - 2;
+  // Up to the next axis; of the last, to the end of the drawing.
+  const double room = number + 1 == chart.columns.size() ? kWidth - kRight : gap;
+  const int columns = static_cast<int>(room / kColumn) - 2;
   double last = YOf(0) + 2 * kMarkHeight;
   for (const ParallelChart::Mark& mark : chart.columns[number].marks) {
     const double y = YOf(mark.place);
     if (std::abs(last - y) < kMarkHeight) continue;
     last = y;
     absl::StrAppend(&svg, "<path class=\"a\" d=\"M", Number(x - 4), " ", Number(y), "h8\"/>\n");
-    // To the right of its axis, but for the last, with a halo over the lines.
-    const bool outermost = number + 1 == chart.columns.size();
-    svg += Text(outermost ? x - 7 : x + 7, y + 4,
-                outermost ? "text-anchor=\"end\" class=\"p\"" : "class=\"p\"",
-                Truncate(mark.text, columns));
+    svg += Text(x + kColumn, y + 4, "class=\"p\"", Truncate(mark.text, columns));
   }
   return svg + NameSvg(chart, number);
 }

@@ -12,7 +12,8 @@
 // Errors:    InvalidArgument, naming the file and the fix. What comes from elsewhere is checked as
 //            if an enemy had made it: Read refuses what Pack would not write.
 // Bounds:    limits::kCodeBytes, kCodeFiles, kCodePathBytes.
-// Tests:     tests/common/pack/pack_test.cc
+// Invariant: Read takes what Pack writes, and nothing else: of the same files there is one form.
+// Tests:     tests/common/pack/pack_test.cc, tests/fuzz/pack_fuzz.cc
 #pragma once
 
 #include <cstdint>

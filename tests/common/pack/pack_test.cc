@@ -149,9 +149,13 @@ TEST(PackTest, DamagedBytesAreRefusedOrReadAsFilesThatStayInside) {
       ++refused;
       continue;
     }
+    std::vector<File> files;
     for (const FileView& file : *read) {
       EXPECT_TRUE(CheckPath(file.path).ok()) << "round " << i;
+      files.push_back({std::string(file.path), file.kind, std::string(file.content)});
     }
+    const auto again = Pack(files);
+    ASSERT_TRUE(again.ok() && *again == bytes) << "round " << i;
   }
   EXPECT_GT(refused, 10'000);
 }
