@@ -53,8 +53,11 @@ std::string WithNull(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     const std::string_view rest = line.substr(i);
     if (quoted) {
-      if (line[i] == '\\' && rest.size() > 1) text += line[i++];
-      if (line[i] == '"') quoted = false;
+      if (line[i] == '\\' && rest.size() > 1) {
+        text += line[i++];  // what follows ends no text
+      } else if (line[i] == '"') {
+        quoted = false;
+      }
     } else if (line[i] == '"') {
       quoted = true;
     } else {
