@@ -351,7 +351,9 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   }
   if (prepared && status.step() > attempt.step)
     NoteProgress(attempt, status.step(), turn.now.steady);
-  if (worker.rank == 0) attempt.progress = std::clamp(status.progress(), 0.0, 1.0);
+  if (worker.rank == 0 && status.progress() >= 0) {  // not NaN
+    attempt.progress = std::min(status.progress(), 1.0);
+  }
   NoteEvaluation(attempt, rank, status, turn.now.steady);
   // Last: unequal data end the attempt.
   if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());

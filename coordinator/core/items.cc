@@ -190,7 +190,10 @@ void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
 
 void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   if (sender.live == nullptr) return;
-  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
+  // What was told before it was left out too, where the attempt had ended already.
+  const bool over = sender.recorded->state == AttemptState::kEnded;
+  const std::string doubt =
+      over ? std::string() : DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
   const uint64_t target = sender.trial->target_steps;
   const bool endless = target == 0 && spec::IsProgram(sender.live->spec);

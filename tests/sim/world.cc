@@ -220,7 +220,8 @@ void World::Meddle() {
         if (reply.status.ok() || checker_.Deleted(id)) return;
         const Experiment* experiment = FindExperiment(coordinator_.state().durable, id);
         if (experiment != nullptr && experiment->trials.empty()) return;  // none proposed yet
-        checker_.Complain("an acknowledged trial cannot be explained");
+        checker_.Complain(absl::StrCat("an acknowledged trial cannot be explained: ",
+                                       reply.status.ToString()));
       });
     }
   }
