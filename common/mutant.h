@@ -54,7 +54,6 @@ enum class Mutant {
   kAnyHost,              // a gang that wants one host is spread over several
   kConstraintForgotten,  // a worker without the label gets the trial
   kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
-  kLentForGood,          // what was lent is not asked back
   kEqualPreempts,        // an equal priority has others make room
   kUnprotected,          // who has just begun to train may be stopped
   // The worker's agent.
@@ -63,7 +62,7 @@ enum class Mutant {
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 41> kMutantNames = {
+inline constexpr std::array<std::string_view, 40> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -99,7 +98,6 @@ inline constexpr std::array<std::string_view, 41> kMutantNames = {
     "any-host",
     "constraint-forgotten",
     "held-slots-given",
-    "lent-for-good",
     "equal-preempts",
     "unprotected",
     "drops-the-next-item",

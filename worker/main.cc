@@ -246,7 +246,7 @@ absl::StatusOr<TrainerCommand> MakeProgramCommand(const Flags& flags, const Loca
                                                   const CpuShare& share, const v1::Hello& hello) {
   TrainerCommand command;
   command.path = flags.program_runner.empty() ? BesideUs("dtprogram") : flags.program_runner;
-  const std::string lock = RunFolderOf(flags) + "/" + LockName(slot, hello);
+  const std::string lock = RunFolderOf(flags) + "/" + SlotName(slot, hello) + ".lock";
   command.arguments = {"--fd",      "3",
                        "--lock",    lock,
                        "--scratch", lock + ".program",

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
-#include "common/mutant.h"
 #include "coordinator/core/editing.h"
 #include "coordinator/core/explain.h"
 #include "coordinator/core/pools.h"
@@ -93,6 +92,18 @@ void Collect(LiveState& live, Reservation& reservation) {
     const Worker& worker = live.workers[index];
     if (Wants(live, reservation, worker)) Keep(live, reservation, worker, SlotUse::kFree);
   }
+}
+
+// Whether somebody before it waits for one slot: the next that is freed is theirs.
+bool OneSlotGoesBefore(LiveState& live, const Wish& wish) {
+  const Line* own = live.lines.Find(wish.shape);
+  const std::optional<Line::Head> head = own == nullptr ? std::nullopt : own->First();
+  if (!head.has_value() || head->trial != wish.id) return false;
+  return std::any_of(live.lines.begin(), live.lines.end(), [&](const auto& line) {
+    const std::optional<Line::Head> theirs = line.second.First();
+    return line.first.slots <= 1 && theirs.has_value() && *theirs < *head &&
+           Overlap(live, line.first.constraint, wish.shape.constraint);
+  });
 }
 
 int TimesReturned(const Trial& trial) {
@@ -203,7 +214,7 @@ void Reserve(State& state, const Wish& wish, absl::Duration now) {
     }
   }
   // The first slot that is freed is what it wants, and it is first in line for that.
-  if (wish.shape.slots <= 1) return;
+  if (wish.shape.slots <= 1 || OneSlotGoesBefore(live, wish)) return;
   Reservation& made = live.reservations.emplace_back();
   made.holder = wish.id;
   made.shape = wish.shape;
@@ -261,7 +272,6 @@ std::optional<Decision> Borrow(Turn& turn, const Wish& wish) {
 
 void TakeBack(Turn& turn) {
   LiveState& live = turn.live();
-  if (Mutated(Mutant::kLentForGood)) return;
   for (Reservation& reservation : live.reservations) {
     const size_t wanted = WantedBy(reservation);
     if (reservation.slots.connected() < wanted || reservation.Whole()) continue;

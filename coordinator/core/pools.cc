@@ -94,6 +94,7 @@ Reservation* KeeperOf(LiveState& live, WorkerIndex worker) {
 }
 
 bool Wants(const LiveState& live, const Reservation& reservation, const Worker& worker) {
+  if (Mutated(Mutant::kHeldSlotsGiven)) return false;
   const auto wanted = static_cast<size_t>(reservation.shape.slots);
   const size_t kept = reservation.slots.connected();
   if (kept >= wanted || reservation.slots.Contains(worker.index)) return false;
@@ -133,7 +134,7 @@ bool SetSlot(LiveState& live, const Worker& worker, std::optional<SlotUse> use) 
   if (!free) return false;
   live.placement_due = true;
   for (Reservation& reservation : live.reservations) {
-    if (!Wants(live, reservation, worker) || Mutated(Mutant::kHeldSlotsGiven)) continue;
+    if (!Wants(live, reservation, worker)) continue;
     Keep(live, reservation, worker, SlotUse::kFree);
     break;
   }

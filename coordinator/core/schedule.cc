@@ -365,9 +365,15 @@ void PlacePending(Turn& turn, int trials_max) {
   while (std::exchange(live.placement_due, false)) {
     KeepReservations(turn);
     for (;;) {
-      const bool reserved = WholeReservation(live) != nullptr;
-      const auto line = reserved ? live.lines.end() : FirstLine(live);
-      if (!reserved && line == live.lines.end()) break;
+      const Reservation* whole = WholeReservation(live);
+      const auto line = FirstLine(live);
+      if (whole == nullptr && line == live.lines.end()) break;
+      // Who has come meanwhile with a larger priority is heard first.
+      const bool reserved =
+          whole != nullptr &&
+          (line == live.lines.end() ||
+           line->second.First()->precedence.priority <=
+               PriorityOf(GetExperiment(turn.durable(), whole->holder.experiment)));
       if (trials_max == 0 || lines_max == 0) {
         live.placement_due = true;
         return;

@@ -13,7 +13,7 @@ namespace dt {
 
 // The wish is blocked, and has its reservation if it may have one.
 void MakeRoom(Turn& turn, const Wish& wish);
-// From when on it is left to train in peace for a while: longer each time that its trial was asked
+// From now on it is left to train in peace for a while: longer each time that its trial was asked
 // to stop.
 void Protect(State& state, LiveAttempt& attempt, absl::Duration now);
 

@@ -85,18 +85,18 @@ std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequest
   const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
   const Attempt* attempt = FindAttempt(state.durable, id);
   if (fact.why() == v1::StopRequested::RETURNED && !attempt->lent) {
-    return absl::StrCat("13: attempt ", ToString(id), " is to return slots that were not lent");
+    return absl::StrCat("14: attempt ", ToString(id), " is to return slots that were not lent");
   }
   if (fact.why() != v1::StopRequested::PREEMPTED) return "";
   const int32_t mine = PriorityOf(GetExperiment(state.durable, fact.experiment()));
   const int32_t theirs = PriorityOf(GetExperiment(state.durable, fact.for_experiment()));
   if (mine >= theirs) {
-    return absl::StrCat("13: attempt ", ToString(id), " of priority ", mine,
+    return absl::StrCat("14: attempt ", ToString(id), " of priority ", mine,
                         " makes room for priority ", theirs);
   }
   const auto since = trains_since_.find(id);
   if (since != trains_since_.end() && now - since->second < limits::kProtectFirst) {
-    return absl::StrCat("13: attempt ", ToString(id), " makes room ",
+    return absl::StrCat("14: attempt ", ToString(id), " makes room ",
                         absl::FormatDuration(now - since->second), " after it began to train");
   }
   return "";
@@ -118,11 +118,11 @@ std::string ScheduleChecker::AfterStep(const State& state, const Effects& effect
       const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
       const std::string name = ToString(TrialId{fact.experiment(), fact.trial()});
       if (const std::string wrong = Mismatch(state, experiment, fact); !wrong.empty()) {
-        return absl::StrCat("13: trial ", name, " starts, and ", wrong);
+        return absl::StrCat("14: trial ", name, " starts, and ", wrong);
       }
       if (starts > 1 || fact.lent()) continue;  // what held between two starts is not seen
       if (const std::string first = Overtaken(state, fact); !first.empty()) {
-        return absl::StrCat("13: trial ", name, " starts before ", first);
+        return absl::StrCat("14: trial ", name, " starts before ", first);
       }
     }
   }

@@ -219,7 +219,8 @@ void World::Meddle() {
       coordinator_.Call(request, [this, id = wish.experiment](const Reply& reply) {
         if (reply.status.ok() || checker_.Deleted(id)) return;
         const Experiment* experiment = FindExperiment(coordinator_.state().durable, id);
-        if (experiment != nullptr && experiment->trials.empty()) return;  // none proposed yet
+        // Its first may have been proposed since.
+        if (experiment != nullptr && Proposes(*experiment)) return;
         checker_.Complain(absl::StrCat("an acknowledged trial cannot be explained: ",
                                        reply.status.ToString()));
       });

@@ -54,6 +54,14 @@ inline std::string MisheldIn(const State& state) {
     const auto wanted = static_cast<size_t>(reservation.shape.slots);
     const size_t kept = reservation.slots.connected();
     if (kept > wanted) return absl::StrCat("2: a reservation keeps ", kept, " of ", wanted);
+    for (const WorkerIndex worker : reservation.slots.Members()) {
+      const LiveAttempt* borrower = state.live.workers[worker].attempt;
+      if (kept < wanted || borrower == nullptr || state.live.placement_due) continue;
+      if (borrower->Open() && !borrower->saving) {
+        return absl::StrCat("2: nothing is missing but what trial ", ToString(reservation.holder),
+                            " has lent, and that is not asked back");
+      }
+    }
     const SlotPool& all = state.live.pools.find(reservation.shape.constraint)->second;
     const bool anywhere = reservation.host.empty() && reservation.storage_id.empty();
     if (anywhere && kept < wanted && all.free() > 0 && !state.live.placement_due) {
