@@ -109,6 +109,7 @@ TEST(SimulationTest, AWorkerThatFailsEverythingIsLeftAloneAndNoTrialFailsByIt) {
     options.faults = Faults{};
     options.faults.broken_worker = true;
     options.meddle = false;
+    options.scheduling = 0;  // any worker will do for any trial
     options.searches = 0;
     options.hosts = 2;
     options.slots_per_host = 2;
