@@ -55,7 +55,7 @@ void ExpectRoundTrip(const v1::ExperimentSpec& spec) {
 
 TEST(ExamplesTest, EveryExampleIsValidAndSurvivesPrinting) {
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "examples")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "examples")) {
     if (entry.path().extension() != ".yaml") continue;
     ++files;
     const ExperimentFile file = ReadExperimentFile(Contents(entry.path()), entry.path().string());
