@@ -213,7 +213,9 @@ class Client:
         return sorted(measured, key=lambda one: sign * (one.metric_value or 0.0))
 
     def best(self, experiment: Selection = "last") -> Trial:
-        """The best trial by the search metric. Raises NotFoundError while none was evaluated.
+        """The best trial by the search metric, under asha of those trained to their end while there is one.
+
+        Raises NotFoundError while none was evaluated.
 
         >>> best = client.best("last")
         >>> best.parameters, best.metric_value, client.best_checkpoint(best).path
@@ -223,7 +225,7 @@ class Client:
         if not ranked:
             raise NotFoundError(f"no trial of experiment {found.experiment} has a {found.metric} yet; trials are "
                                 "evaluated every eval.every steps, and at their end")
-        return ranked[0]
+        return next((one for one in ranked if one.trial == found.best_trial), ranked[0])
 
     def checkpoints(self, selection: Selection = "last") -> list[Checkpoint]:
         """The checkpoints of an experiment or a trial."""
