@@ -1,8 +1,11 @@
 #include "cli/commands/app.h"
 
+#include <pwd.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <set>
 #include <utility>
@@ -295,7 +298,14 @@ std::string CommandLine(const CLI::App* app) {
 }
 
 std::string WhoAmI(Session& session) {
-  return CleanText(session.terminal().environment("USER"), limits::kWhoBytes);
+  const std::string named = CleanText(session.terminal().environment("USER"), limits::kWhoBytes);
+  if (!named.empty()) return named;
+  // In containers and under service managers nobody has set it.
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 1 << 14> names{};
+  if (getpwuid_r(geteuid(), &entry, names.data(), names.size(), &found) != 0) return "";
+  return found == nullptr ? "" : CleanText(found->pw_name, limits::kWhoBytes);
 }
 
 int UsableCores() {

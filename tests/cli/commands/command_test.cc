@@ -1,5 +1,6 @@
 // command_test.cc: what all command lines have in common, and the short commands, against a fake
 // coordinator over loopback.
+#include <pwd.h>
 #include <unistd.h>
 
 #include "nlohmann/json.hpp"
@@ -208,6 +209,13 @@ TEST_F(CommandTest, RetryNeedsToKnowWhichTrials) {
   EXPECT_EQ(Run({"retry", "12", "--failed"}).out, "experiment 12: 1 trial waiting to run again\n");
   EXPECT_TRUE(control_.Snapshot().retries.at(0).failed());
   EXPECT_EQ(Run({"retry", "12/1", "--failed"}).out, "trial 12/1: nothing to run again\n");
+}
+
+TEST_F(CommandTest, WhereNobodyHasSetUserItIsWhoeverRunsTheProgram) {
+  AddExperiment(12, 1);
+  Run({"pause", "12"});
+  const passwd* me = getpwuid(geteuid());  // NOLINT(concurrency-mt-unsafe): no other thread asks
+  EXPECT_EQ(control_.Snapshot().changes.at(0).who(), me == nullptr ? "" : me->pw_name);
 }
 
 TEST_F(CommandTest, PauseSaysWhoAsksAndWhatStopsAndResumeTakesItBack) {
