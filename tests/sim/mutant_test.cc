@@ -42,6 +42,8 @@ Options Rough(uint64_t seed) {
   faults.clogs = std::max(faults.clogs, 0.1);
   if (seed % 4 == 1) faults.trainer_crashes = 3;
   if (seed % 8 == 2) faults.worker_crashes = 0.5;
+  // Workers are lost with what they have to tell, and come back with it.
+  if (seed % 8 == 3) faults.clogs = 1;
   return options;
 }
 

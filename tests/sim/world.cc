@@ -185,7 +185,9 @@ void World::Meddle() {
   Wish& wish = wishes_[dice_.Pick(wishes_.size())];
   if (wish.experiment == 0 || checker_.Deleted(wish.experiment)) return;
   const size_t index = static_cast<size_t>(&wish - wishes_.data());
-  switch (dice_.Pick(12)) {
+  // Where cancels are to be prompt there are more of them to see.
+  const bool cancels = options_.prompt && dice_.Chance(0.3);
+  switch (cancels ? 0 : dice_.Pick(12)) {
     case 0: {
       v1::CancelRequest request;
       request.set_experiment(wish.experiment);
