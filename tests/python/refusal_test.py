@@ -197,7 +197,8 @@ class RefusalTest(unittest.TestCase):
         found = self.client.experiment("changed")
         self.assertEqual((found.name, found.note, found.labels.get("team"), found.labels.get("paper")),
                          ("changed", "the good one", "vision", None))
-        self.assertIn("by ann", self.cluster.dtctl("describe", str(submitted.experiment)))
+        self.assertIn("by ann", self.cluster.dtctl("--address", self.cluster.address, "describe",
+                                                   str(submitted.experiment)))
         self.client.cancel("changed")
         self.client.wait("changed", timeout=30)
         self.assertTrue(self.client.archive("changed"))

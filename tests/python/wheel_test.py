@@ -85,9 +85,9 @@ class ContentTest(unittest.TestCase):
             if not method.startswith("_"):
                 self.assertIn(f"`{method}(", text)
 
-    def test_the_names_of_programs_that_run_as_trials_stay_free(self) -> None:
-        for name in ("parameters", "report"):
-            self.assertFalse(hasattr(dtrain, name), name)
+    def test_a_program_that_runs_as_a_trial_finds_its_functions_here(self) -> None:
+        for name in ("parameters", "report", "checkpoint", "progress", "resume", "should_stop"):
+            self.assertIs(getattr(dtrain, name), getattr(dtrain.trial, name), name)
 
 
 if __name__ == "__main__":
