@@ -223,8 +223,8 @@ void World::Meddle() {
         const Experiment* experiment = FindExperiment(coordinator_.state().durable, id);
         // Its first may have been proposed since.
         if (experiment != nullptr && Proposes(*experiment)) return;
-        checker_.Complain(absl::StrCat("an acknowledged trial cannot be explained: ",
-                                       reply.status.ToString()));
+        checker_.Complain(
+            absl::StrCat("an acknowledged trial cannot be explained: ", reply.status.ToString()));
       });
     }
   }
