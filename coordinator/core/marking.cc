@@ -82,7 +82,7 @@ std::string QuarantineReason(const CrashStreak& streak, uint32_t before) {
     absl::StrAppend(&ids, i == 0 ? "" : ", ", ToString(attempts[i]));
   }
   if (attempts.size() > kShown) ids += ", …";
-  if (before > 0) return absl::StrCat("attempt ", ids, " crashed here as well, after its rest");
+  if (before > 0) return absl::StrCat("attempt ", ids, " crashed here as well");
   return absl::StrCat(attempts.size(), " attempts in a row crashed here (", ids,
                       ") while others made progress");
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "absl/strings/str_replace.h"
 #include "tests/e2e/fleet_fixture.h"
 #include "tests/testing/experiments.h"
 
@@ -16,14 +17,20 @@ namespace fs = std::filesystem;
 
 class ProgramTest : public FleetTest {
  protected:
+  // In a file one brace begins a value, and two are a brace.
+  static std::string AsWritten(const std::string& text) {
+    return absl::StrReplaceAll(text, {{"{", "{{"}, {"}", "}}"}});
+  }
+  // `text`: for the shell; "": the test adds a command.
   static v1::ExperimentSpec Program(const std::string& text, int ranks = 1, int64_t steps = 0) {
     v1::ExperimentSpec spec = OneTrial();
     spec.clear_explicit_paths();
-    for (const char* path : {"run", "steps", "resources.gpus", "resources.device", "seed",
-                             "retries.max", "retries.backoff"}) {
+    spec.add_explicit_paths(text.empty() ? "command" : "run");
+    for (const char* path : {"steps", "resources.gpus", "resources.device", "seed", "retries.max",
+                             "retries.backoff"}) {
       spec.add_explicit_paths(path);
     }
-    spec.mutable_base()->set_run(text);
+    spec.mutable_base()->set_run(AsWritten(text));
     spec.mutable_base()->set_steps(steps);
     spec.mutable_base()->mutable_resources()->set_gpus(ranks);
     spec.mutable_base()->mutable_retries()->set_backoff_seconds(0);

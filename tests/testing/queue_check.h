@@ -78,7 +78,8 @@ inline std::string MisheldIn(const State& state) {
 inline std::string MisplacedIn(const State& state) {
   size_t pending = 0;
   std::string idle;  // who could go
-  for (const auto& [number, experiment] : state.durable.experiments) {
+  for (const auto& [number, named] : state.durable.experiments) {
+    const Experiment& experiment = named;  // which a lambda may capture
     if (std::string miscount = MiscountOf(experiment); !miscount.empty()) return miscount;
     const auto take = [&](TrialId id, const Shape& shape, bool bound) -> std::string {
       ++pending;
