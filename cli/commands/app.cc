@@ -298,7 +298,7 @@ std::string CommandLine(const CLI::App* app) {
 }
 
 std::string WhoAmI(Session& session) {
-  const std::string named = CleanText(session.terminal().environment("USER"), limits::kWhoBytes);
+  std::string named = CleanText(session.terminal().environment("USER"), limits::kWhoBytes);
   if (!named.empty()) return named;
   // In containers and under service managers nobody has set it.
   passwd entry{};

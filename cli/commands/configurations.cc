@@ -11,6 +11,7 @@ constexpr char kSeed[] = "seed";
 
 std::vector<Swept> SweptIn(const std::vector<Configuration>& configurations) {
   std::vector<v1::TrialSummary> firsts;
+  firsts.reserve(configurations.size());
   for (const Configuration& one : configurations) firsts.push_back(*one.trials.front());
   std::vector<Swept> swept = SweptParameters(firsts);
   std::erase_if(swept, [](const Swept& one) { return one.path == kSeed; });
