@@ -74,8 +74,7 @@ TEST_F(MarksTest, AWorkerWhoseTrainerAlwaysCrashesIsQuarantinedAndTheRestFinishe
   EXPECT_EQ(ended.finished(), 8u);
   const v1::WorkerSummary broken = SummaryOf("broken");
   EXPECT_EQ(broken.state(), "quarantined");
-  EXPECT_NE(broken.mark().find("crashed here"), std::string::npos)
-      << broken.mark();
+  EXPECT_NE(broken.mark().find("crashed here"), std::string::npos) << broken.mark();
 }
 
 }  // namespace
