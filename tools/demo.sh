@@ -59,7 +59,7 @@ command_demo() {
     *) die "demo: unknown option '$1'; known: --exit, --stop" ;;
   esac
   setup --no-check
-  build_preset dev dtcoord dtworker dtctl dttrain
+  build_preset dev dtcoord dtworker dtctl dttrain dtprogram
   trap 'demo_leave "$?"' EXIT
   trap 'demo_leave 129' HUP
   trap 'demo_leave 130' INT
