@@ -145,8 +145,9 @@ Keeping::Told Keeping::Begin(const SavedFolder& saved) {
 Keeping::Told Keeping::Take() {
   Told told;
   uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
-  if (!busy() || job_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return told;
+  const bool woken = read(wake_.get(), &count, sizeof(count)) == sizeof(count);
+  if (!busy() || !woken) return told;
+  // The word comes before the result, and is said once: so this waits for the moment between them.
   const absl::StatusOr<trainer::SavedCheckpoint> saved = job_.get();
   if (!saved.ok()) {
     told.complaints.push_back(
