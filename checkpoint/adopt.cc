@@ -15,7 +15,7 @@
 #include "common/sha256.h"
 #include "common/unique_fd.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,4 +127,4 @@ absl::StatusOr<SavedCheckpoint> AdoptCheckpoint(const std::string& storage, cons
   return saved;
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -14,7 +14,7 @@
 #include "common/files.h"
 #include "common/sha256.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 absl::Status VerifyFile(const std::string& folder, const ManifestFile& expected) {
@@ -200,4 +200,4 @@ absl::StatusOr<Checkpoint> OpenCheckpointFile(const std::string& folder, const s
   return checkpoint;
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -23,7 +23,7 @@
 #include "checkpoint/safetensors.h"
 #include "common/status.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 struct TrialId {
   uint64_t experiment = 0;
@@ -123,6 +123,15 @@ absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
     const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
 
+// What an attempt of `own` resumes from in place of `named`, which is damaged or gone: the newest
+// good one that the same attempt wrote after it (nobody may have the rows in between, but the
+// training is not lost), then the newest good one before it. Where `named` is another trial's: of
+// that one no later, then the newest of its own that is no later. Nothing: training begins anew.
+absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
+    const CheckpointId& named, const std::string& storage, const TrialId& own, uint32_t attempt,
+    const std::string& spec_hash,
+    const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
+
 // --- Which ones stay ---
 // An attempt decides about its own checkpoints and about those of earlier attempts, whose line it
 // goes on with from the step where it resumed. Whatever later attempts wrote means that this one is
@@ -138,11 +147,12 @@ struct Retention {
   std::optional<CheckpointId> registered;
   int32_t keep_latest = 1;  // at least one is kept whatever this says
   int32_t keep_best = 1;
+  std::vector<uint64_t> kept_steps;  // another trial may go on from what was saved there
 };
 // Whether it is of an earlier attempt and lies beyond where this one resumed: it has no successor.
 bool IsSuperseded(const CheckpointId& id, const Retention& retention);
 // Pure: those superseded, and those that are neither among the newest (by attempt, then by step)
-// nor among the best nor registered. Never all.
+// nor among the best nor registered nor of a kept step. Never all.
 std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoints,
                                          const Retention& retention);
 // ListCheckpoints with the losses of their manifests, of this specification alone: another
@@ -158,4 +168,4 @@ absl::StatusOr<std::string> TakeNameAway(const std::string& storage, const Check
 // of an earlier attempt, a zombie, fails and leaves no checkpoint.
 absl::Status SweepLeftovers(const std::string& storage, const TrialId& trial, uint32_t attempt);
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

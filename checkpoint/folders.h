@@ -5,7 +5,7 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 // A checkpoint being written, and one being removed. Neither looks like "step-<n>".
 inline constexpr char kTemporaryPrefix[] = ".tmp-step-";
@@ -25,4 +25,4 @@ absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& 
 // Puts the finished folder in place of whatever stands there.
 absl::Status Install(const std::string& temporary, const std::string& target);
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -11,7 +11,7 @@
 #include "checkpoint/hf_gpt2.h"
 #include "common/files.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
@@ -144,4 +144,4 @@ absl::StatusOr<HfExport> ExportHuggingFace(const HfExportOptions& options) {
   return done;
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -17,7 +17,7 @@
 
 #include "common/status.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 struct HfExportOptions {
   std::string checkpoint;  // its folder, wherever it was copied to
@@ -33,4 +33,4 @@ struct HfExport {
 };
 absl::StatusOr<HfExport> ExportHuggingFace(const HfExportOptions& options);
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

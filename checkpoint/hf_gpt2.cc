@@ -5,7 +5,7 @@
 
 #include "common/vocabulary.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using nlohmann::json;
@@ -141,4 +141,4 @@ std::string Gpt2Config(const Gpt2Shape& shape) {
   return config.dump(2) + "\n";
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -15,7 +15,7 @@
 
 #include "common/status.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 struct Gpt2Shape {
   int64_t n_layer = 0;
@@ -47,4 +47,4 @@ std::vector<Gpt2Tensor> Gpt2Tensors(const Gpt2Shape& shape);
 // config.json, with all dropout off.
 std::string Gpt2Config(const Gpt2Shape& shape);
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -12,7 +12,7 @@
 
 #include "common/files.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using nlohmann::json;
@@ -200,4 +200,4 @@ absl::StatusOr<HfWeights> OpenHuggingFace(const std::string& folder, const Gpt2S
   return weights;
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

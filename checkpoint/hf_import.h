@@ -14,7 +14,7 @@
 #include "checkpoint/hf_gpt2.h"
 #include "checkpoint/safetensors.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 struct HfWeights {
   struct Match {
@@ -27,4 +27,4 @@ struct HfWeights {
 };
 absl::StatusOr<HfWeights> OpenHuggingFace(const std::string& folder, const Gpt2Shape& shape);
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -9,7 +9,7 @@
 
 #include "common/sha256.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using nlohmann::json;
@@ -121,6 +121,7 @@ json BodyOf(const Manifest& manifest) {
     body["loss_scale"] = manifest.loss_scale;
     body["loss_scale_steps"] = manifest.loss_scale_steps;
   }
+  if (manifest.trained_seconds > 0) body["trained_seconds"] = manifest.trained_seconds;
   if (!manifest.noise_scale.empty()) body["noise_scale"] = manifest.noise_scale;
   if (manifest.loss && std::isfinite(*manifest.loss)) body["loss"] = *manifest.loss;
   for (const ManifestFile& file : manifest.files) {
@@ -241,6 +242,9 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
     manifest.loss_scale = fields.Positive("loss_scale");
     manifest.loss_scale_steps = fields.Unsigned<uint32_t>("loss_scale_steps");
   }
+  if (!fields.At("trained_seconds").is_null()) {
+    manifest.trained_seconds = fields.Positive("trained_seconds");
+  }
   manifest.seed = fields.Signed("seed");
   manifest.world_size = fields.Unsigned<int32_t>("world_size");
   manifest.threads = fields.Unsigned<int32_t>("threads");
@@ -266,4 +270,4 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   return manifest;
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

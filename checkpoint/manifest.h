@@ -16,7 +16,7 @@
 
 #include "common/status.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 inline constexpr char kManifestName[] = "manifest.json";
 // 2 added optimizer_steps. Without it version 1 is read: every step was an optimizer step then.
@@ -50,6 +50,7 @@ struct Manifest {
   uint32_t loss_scale_steps = 0;
   // What the gradient noise scale is smoothed from: three numbers, or none.
   std::vector<double> noise_scale;
+  double trained_seconds = 0;  // where training has a limit in time; else 0
   std::string spec_hash;       // of what must not differ for the numbers to mean the same
   std::optional<double> loss;  // validation loss at this step, when known
   // The model's fields under their names in the experiment file, each a number, a text or a truth
@@ -62,4 +63,4 @@ struct Manifest {
 std::string ManifestText(const Manifest& manifest);
 absl::StatusOr<Manifest> ParseManifest(std::string_view text);
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

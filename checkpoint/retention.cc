@@ -10,7 +10,7 @@
 #include "checkpoint/folders.h"
 #include "common/files.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,6 +80,26 @@ absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
   return std::optional<Checkpoint>();
 }
 
+absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
+    const CheckpointId& named, const std::string& storage, const TrialId& own, uint32_t attempt,
+    const std::string& spec_hash,
+    const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged) {
+  const bool taken = !(named.trial == own);
+  const auto before = [&](const CheckpointId& other) {
+    return !(other == named) && other.step <= named.step;
+  };
+  const auto of_own = [&](const CheckpointId& other) {
+    if (other.attempt >= attempt) return false;
+    return before(other) || (!taken && other.attempt == named.attempt && !(other == named));
+  };
+  if (taken) {
+    DT_ASSIGN_OR_RETURN(std::optional<Checkpoint> found,
+                        FindNewestGood(storage, named.trial, spec_hash, before, on_damaged));
+    if (found) return found;
+  }
+  return FindNewestGood(storage, own, spec_hash, of_own, on_damaged);
+}
+
 bool IsSuperseded(const CheckpointId& id, const Retention& retention) {
   return id.attempt < retention.attempt && id.step > retention.resumed_step;
 }
@@ -113,7 +133,9 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
     const bool good = std::any_of(best.begin(), best.end(), [&](const RankedCheckpoint& other) {
       return other.id == checkpoint.id;
     });
-    if (!good && retention.registered != checkpoint.id) removed.push_back(checkpoint.id);
+    const bool kept = std::count(retention.kept_steps.begin(), retention.kept_steps.end(),
+                                 checkpoint.id.step) > 0;
+    if (!good && !kept && retention.registered != checkpoint.id) removed.push_back(checkpoint.id);
   }
   return removed;
 }
@@ -164,4 +186,4 @@ absl::Status SweepLeftovers(const std::string& storage, const TrialId& trial, ui
   return absl::OkStatus();
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

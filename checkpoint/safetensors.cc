@@ -9,7 +9,7 @@
 
 #include "common/check.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie");
@@ -138,4 +138,4 @@ absl::Status SafetensorsFile::ReadPart(const TensorEntry& entry, uint64_t offset
   return file_.ReadAt(data_offset_ + entry.begin + offset, into, bytes);
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -20,7 +20,7 @@
 #include "common/sha256.h"
 #include "common/status.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 // The reference allows 100 MB; 64 Ki tensors fit into this.
 inline constexpr uint64_t kSafetensorsHeaderBytesMax = 8 << 20;
@@ -113,4 +113,4 @@ class SafetensorsFile {
   uint64_t data_offset_ = 0;
 };
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -8,7 +8,7 @@
 
 #include "checkpoint/safetensors.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 constexpr std::pair<DType, const char*> kNames[] = {
@@ -264,4 +264,4 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view header
   return parsed;
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

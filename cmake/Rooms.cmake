@@ -14,8 +14,9 @@ find_package(Threads REQUIRED)
 find_program(DTRAIN_CCACHE ccache)
 if(DTRAIN_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${DTRAIN_CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${CMAKE_SOURCE_DIR}/tools/compile.sh ${DTRAIN_CCACHE})
 endif()
 
 set(DTRAIN_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
@@ -100,6 +101,9 @@ endfunction()
 add_custom_target(tsan_tests)
 # What the sanitizer build of everything runs: labels unit and sim.
 add_custom_target(fast_tests)
+# What it runs of a change, label sanitized: those of them that decide, keep, or read what a stranger may have
+# sent. What dtctl shows (tests/cli) is a third of the units, and comes from a coordinator that was checked.
+add_custom_target(sanitized_tests)
 
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
 # Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; tsan besides; and long for what only ./dev test --long runs.
@@ -117,6 +121,13 @@ function(dt_test name)
   if(NOT TEST_LABELS)
     set(TEST_LABELS unit)
   endif()
+  if("unit" IN_LIST TEST_LABELS OR "sim" IN_LIST TEST_LABELS)
+    add_dependencies(fast_tests ${name})
+    if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/cli(/|$)")
+      list(APPEND TEST_LABELS sanitized)
+      add_dependencies(sanitized_tests ${name})
+    endif()
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
   if(TEST_SECONDS)
@@ -124,9 +135,6 @@ function(dt_test name)
   endif()
   if("tsan" IN_LIST TEST_LABELS)
     add_dependencies(tsan_tests ${name})
-  endif()
-  if("unit" IN_LIST TEST_LABELS OR "sim" IN_LIST TEST_LABELS)
-    add_dependencies(fast_tests ${name})
   endif()
   # Whole programs that train would only slow each other down, and their deadlines are in seconds.
   if("e2e" IN_LIST TEST_LABELS)

@@ -152,7 +152,9 @@ inline constexpr size_t kLooksWaiting = 4;
 inline constexpr size_t kRememberedAttempts = 64;
 inline constexpr size_t kRowsPerChunk = 256;
 // One row on average: some 200 bytes, and room for what a newer worker adds.
-inline constexpr size_t kRowBytes = 1 << 10;
+inline constexpr size_t kRowBytes = 1 << 11;
+// Operations along axes; one goes once a row.
+inline constexpr int kCollectivesPerRow = 18;
 // The status of an attempt, or an item without rows and log text: their texts within kTextBytes
 // and kNameBytes, and room for what a newer worker adds.
 inline constexpr size_t kReportEntryBytes = 16 << 10;
@@ -243,6 +245,14 @@ inline constexpr int kLentReturns = 3;
 // stop that was asked of its trial, so that no trial is worn down.
 inline constexpr absl::Duration kProtectFirst = absl::Minutes(1);
 inline constexpr absl::Duration kProtectMost = absl::Hours(1);
+// An elastic gang grows over slots that were idle, and wanted by no line, for so long: what has
+// just been freed may be asked for by who was told of it.
+inline constexpr absl::Duration kGrowAfter = absl::Seconds(30);
+// It changes its size at most so often, and only with as much left to train: it pays a save, a
+// start and a warm-up each time.
+inline constexpr absl::Duration kResizeEvery = absl::Minutes(10);
+// The slots for its next size are kept for it so long while it saves and leaves.
+inline constexpr absl::Duration kHoldForResize = absl::Seconds(30);
 // Attempts in a row that a worker's crash ends before it is left alone, and for how long: doubled
 // each time.
 inline constexpr int kQuarantineEnds = 3;

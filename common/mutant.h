@@ -39,6 +39,9 @@ enum class Mutant {
   kPatienceTooShort,   // a trial ends one validation early
   kProposesBlindly,    // a proposal does not know of those before it
   kTicketKept,         // a search that has ended keeps its place in the queue
+  kTakesFromTheWorst,  // a member takes over from the worst
+  kKeyWithoutMember,   // all members of a share draw the same
+  kTakesNoValues,      // a member takes weights over, and keeps its values
   // What people change.
   kStopCharged,    // a stop that was asked for counts as a retry
   kStopForgotten,  // a start forgets which gangs were asked to save
@@ -50,19 +53,23 @@ enum class Mutant {
   // Who goes next.
   kPriorityForgotten,    // a larger priority does not go first
   kShareForgotten,       // who holds the fewest slots does not go first
+  kTicketLast,           // who proposes its next trial goes after those whose trials wait
   kTotalUnbounded,       // an experiment holds more than its max_gpus_total
   kAnyHost,              // a gang that wants one host is spread over several
   kConstraintForgotten,  // a worker without the label gets the trial
   kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
   kEqualPreempts,        // an equal priority has others make room
   kUnprotected,          // who has just begun to train may be stopped
+  kLentForEver,          // what is lent is never asked back
+  kAnySize,              // an elastic gang gets a size that does not divide its batch
+  kGrowsPastWaiting,     // an elastic gang grows over slots that another trial waits for
   // The worker's agent.
   kDropsTheNextItem,  // an acknowledgement frees one item more
   kKeepsTraining,     // an attempt that is to be abandoned goes on
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 40> kMutantNames = {
+inline constexpr std::array<std::string_view, 47> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -86,6 +93,9 @@ inline constexpr std::array<std::string_view, 40> kMutantNames = {
     "patience-too-short",
     "proposes-blindly",
     "ticket-kept",
+    "takes-from-the-worst",
+    "key-without-member",
+    "takes-no-values",
     "stop-charged",
     "stop-forgotten",
     "paused-starts",
@@ -94,12 +104,16 @@ inline constexpr std::array<std::string_view, 40> kMutantNames = {
     "drain-charged",
     "priority-forgotten",
     "share-forgotten",
+    "ticket-last",
     "total-unbounded",
     "any-host",
     "constraint-forgotten",
     "held-slots-given",
     "equal-preempts",
     "unprotected",
+    "lent-for-ever",
+    "any-size",
+    "grows-past-waiting",
     "drops-the-next-item",
     "keeps-training",
     "ends-twice",

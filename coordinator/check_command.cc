@@ -10,8 +10,10 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "coordinator/code/code_store.h"
+#include "coordinator/loop/restore.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/directory_lock.h"
+#include "coordinator/store/sqlite_journal.h"
 
 namespace dt {
 namespace {
@@ -33,6 +35,24 @@ std::string Contents(const JournalReport& report) {
     absl::StrAppend(&text, ", ", report.rows[side], " rows of '", kSideTables[side].name, "'");
   }
   return absl::StrCat(text, "; ", report.head->mark.commits, " commits");
+}
+
+// What experiments of a whole journal name and `folder` has not got.
+absl::StatusOr<std::vector<std::string>> MissingCode(const std::string& path,
+                                                     const std::string& folder) {
+  DT_ASSIGN_OR_RETURN(const auto journal, SqliteJournal::OpenOffline(path));
+  MetricsModel uncounted(1);
+  DT_ASSIGN_OR_RETURN(const Folded folded, FoldJournal(*journal, uncounted, [] {}));
+  std::vector<std::string> missing;
+  for (const auto& [id, experiment] : folded.state.durable.experiments) {
+    if (!experiment.spec.has_code()) continue;
+    std::error_code error;
+    const std::string& digest = experiment.spec.code().digest();
+    if (fs::exists(fs::path(folder) / digest, error)) continue;
+    missing.push_back(absl::StrCat("the packed code ", digest, " of experiment ", id, " is not in ",
+                                   folder, ": its trials cannot start"));
+  }
+  return missing;
 }
 
 }  // namespace
@@ -61,10 +81,16 @@ int CheckCommand(const std::string& journal) {
         "there is no journal.mark beside it, so the check cannot tell what came after it\n");
   std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
   wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());
-  const CodeReport code = CheckCode(CodeFolderOf(folder.empty() ? "." : folder.string()));
+  const std::string code_folder = CodeFolderOf(folder.empty() ? "." : folder.string());
+  const CodeReport code = CheckCode(code_folder);
   if (code.kept > 0) {
     std::printf("beside it: %lld folders of packed code, %s\n", static_cast<long long>(code.kept),
                 FormatBytes(static_cast<double>(code.bytes)).c_str());
+  }
+  if (wrong.empty() && report->head) {
+    const auto missing = MissingCode(path, code_folder);
+    if (!missing.ok()) return Fail(missing.status());
+    wrong = *missing;
   }
   wrong.insert(wrong.end(), code.damaged.begin(), code.damaged.end());
   if (wrong.empty()) {

@@ -63,6 +63,12 @@ uint64_t Parameters(const ModelSize& model) {
   return count;
 }
 
+uint64_t RootParameters(const ModelSize& model) {
+  ModelSize outside = model;
+  outside.layers = 0;
+  return Parameters(outside);
+}
+
 double FlopsPerToken(const ModelSize& model, int64_t seq_len) {
   const auto layers = static_cast<double>(model.layers);
   const auto width = static_cast<double>(model.width);
@@ -91,13 +97,53 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
   return std::nullopt;
 }
 
-double TensorBytes(const ModelSize& model, const StepSize& step) {
-  const double number = step.half ? 2 : 4;
-  // In fp32: value, gradient and two moments; a copy for products in 16 bits; buckets beside the
-  // gradients where they are summed over ranks.
-  const double of_parameter = 4.0 * 4 + (step.half ? 2 : 0) + (step.several_ranks ? 4 : 0);
-  const double state = of_parameter * static_cast<double>(Parameters(model));
+double HeldBytes(const ModelSize& model, const StepSize& step) {
+  const double all = 4 * static_cast<double>(Parameters(model));  // of one fp32 number each
+  const auto ranks = static_cast<double>(step.ranks);
+  // Who is alone shares with nobody.
+  if (step.ranks == 1) return 4 * all;
+  // Parameters, gradients and two moments.
+  switch (step.sharing) {
+    case Sharing::kDdp:
+      return (step.carries_over ? 5 : 4) * all;
+    case Sharing::kZero1:
+    case Sharing::kZero2:
+      return all + 3 * all / ranks;
+    case Sharing::kZero3:
+      return 4 * all / ranks;
+    case Sharing::kHsdp:
+      return 4 * all / static_cast<double>(step.shard);
+    case Sharing::kLocalSgd:
+      return (step.outer ? 6 : 4) * all;  // the last average, and the momentum of averages
+  }
+  return 0;
+}
 
+namespace {
+
+// What of parameters, gradients and what they are sent in a step needs besides what is held.
+double InStepBytes(const ModelSize& model, const StepSize& step) {
+  if (step.ranks == 1 || step.sharing == Sharing::kLocalSgd) return 0;
+  const double all = 4 * static_cast<double>(Parameters(model));
+  // Buckets lie beside the gradients where they are summed over ranks.
+  if (step.sharing == Sharing::kDdp) return all;
+  const double root = 4 * static_cast<double>(RootParameters(model));
+  const double block = model.layers == 0 ? 0 : (all - root) / static_cast<double>(model.layers);
+  // The head's gradient is there before the blocks', of which one fills while another is sent and
+  // received; in the end the root is.
+  const double gradients = std::max(root + 4 * block, 3 * root);
+  // Two blocks are gathered at once beside the root, and a third is used.
+  if (step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp) {
+    return root + 3 * block + gradients;
+  }
+  const bool whole = step.sharing == Sharing::kZero1 && step.micro_steps > 1;
+  return whole ? all + 2 * std::max(root, block) : gradients;
+}
+
+}  // namespace
+
+double ActivationBytes(const ModelSize& model, const StepSize& step) {
+  const double number = step.half ? 2 : 4;
   const auto width = static_cast<double>(model.width);
   const auto layers = static_cast<double>(model.layers);
   const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
@@ -114,12 +160,18 @@ double TensorBytes(const ModelSize& model, const StepSize& step) {
   const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
   const double head = (4 + number) * logits / chunks;
 
-  return state + activations + head;
+  return activations + head;
+}
+
+double TensorBytes(const ModelSize& model, const StepSize& step) {
+  // Products in 16 bits take a copy of the parameters.
+  const double copied = step.half ? 2 * static_cast<double>(Parameters(model)) : 0;
+  return copied + HeldBytes(model, step) + InStepBytes(model, step) + ActivationBytes(model, step);
 }
 
 double MemoryBytes(const ModelSize& model, const StepSize& step) {
   const double process =
-      step.cuda ? kContextBytes + (step.several_ranks ? kNcclBytes : 0) : kProcessBytes;
+      step.cuda ? kContextBytes + (step.ranks > 1 ? kNcclBytes : 0) : kProcessBytes;
   return TensorBytes(model, step) + process;
 }
 

@@ -27,6 +27,8 @@ struct ModelSize {
 };
 
 uint64_t Parameters(const ModelSize& model);
+// Those outside of its layers: embeddings, final norm, head.
+uint64_t RootParameters(const ModelSize& model);
 
 // Of one token, forward and backward, in the model's matrix products and its causal attention, of
 // which half the square is computed. What activation checkpointing repeats is not counted: it is no
@@ -42,15 +44,38 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
 // The head computes at most so many logits at once.
 inline constexpr int64_t kChunkLogits = int64_t{1} << 29;
 
+// What of the state each data rank holds: all of it; parameters, and a shard of the rest (ZeRO 1);
+// the same, with gradients never whole (ZeRO 2); a shard of everything (ZeRO 3), of one of several
+// copies (hybrid); all of a copy of its own, of which they take the mean now and then.
+enum class Sharing { kDdp, kZero1, kZero2, kZero3, kHsdp, kLocalSgd };
+// Their words in an experiment file, in that order.
+inline constexpr const char* kSharingWords[] = {"ddp",   "zero1", "zero2",
+                                                "zero3", "hsdp",  "local_sgd"};
+// Whether ranks send shards of it: sums to one rank each, and gathers.
+constexpr bool SharesState(Sharing sharing) {
+  return sharing != Sharing::kDdp && sharing != Sharing::kLocalSgd;
+}
+
 struct StepSize {
   int64_t sequences = 0;  // of one rank and micro-step
+  int64_t micro_steps = 1;
   int64_t seq_len = 0;
   bool half = false;  // products in 16 bits
   bool dropout = false;
   bool keeps_inputs_alone = false;  // activation checkpointing
-  bool several_ranks = false;
+  int64_t ranks = 1;
+  int64_t shard = 1;       // of hsdp: ranks that share a copy
+  int64_t sync_every = 1;  // of local_sgd: steps between averages
+  bool outer = false;      // of local_sgd: with an optimizer of the averages
+  Sharing sharing = Sharing::kDdp;
+  bool carries_over = false;  // what compressed gradients lost
+  bool narrow = false;        // gradients travel in 16 bits
   bool cuda = false;
 };
+// Parameters, gradients and moments as they lie between two steps.
+double HeldBytes(const ModelSize& model, const StepSize& step);
+// What of it a forward pass leaves for the backward pass, and logits.
+double ActivationBytes(const ModelSize& model, const StepSize& step);
 // What tensors take at the peak of a step: parameters, gradients and the two moments of AdamW,
 // activations, logits.
 double TensorBytes(const ModelSize& model, const StepSize& step);

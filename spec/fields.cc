@@ -185,9 +185,11 @@ v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view pa
   const Field* field = FindExperimentField(path);
   DT_CHECK(field != nullptr);
   v1::Value value = Load(spec, *field);
-  // A count that need not be given, and is not.
-  const bool absent =
-      field->default_kind == DefaultKind::kDependent && value.has_integer() && value.integer() == 0;
+  // A number that need not be given, and is not; unless its message can tell a 0 from nothing.
+  const bool zero =
+      (value.has_integer() && value.integer() == 0) || (value.has_number() && value.number() == 0);
+  const bool absent = field->default_kind == DefaultKind::kDependent && zero &&
+                      !Locate(spec.GetDescriptor(), field->path).field->has_presence();
   return absent ? v1::Value() : value;
 }
 

@@ -12,6 +12,15 @@ std::string Section(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
+// "; `fsdp` is `zero3`"
+std::string Synonyms(const Field& field) {
+  std::string text;
+  for (const auto& [word, choice] : field.synonyms) {
+    absl::StrAppend(&text, "; `", word, "` is `", choice, "`");
+  }
+  return text;
+}
+
 std::string Kind(const Field& field) {
   const std::string range = RangeText(field);
   switch (field.type) {
@@ -25,7 +34,7 @@ std::string Kind(const Field& field) {
       return "`true` or `false`";
     case FieldType::kChoice:
       return absl::StrCat("`", absl::StrJoin(field.choices, "`, `"), "`",
-                          field.open ? ", or a name" : "");
+                          field.open ? ", or a name" : "", Synonyms(field));
     case FieldType::kNumbers:
       return absl::StrCat("list of ", field.count, " numbers, each ", range);
     case FieldType::kTexts:

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/metric_name.h"
 #include "common/status.h"
 #include "spec/internal.h"
 
@@ -164,15 +165,8 @@ bool Concerns(const v1::ExperimentSpec& spec, const Field& field) {
 }
 
 bool IsName(std::string_view text, NameOf what) {
-  const size_t most = what == NameOf::kMetric ? limits::kMetricNameBytes : limits::kNameBytes;
-  if (text.empty() || text.size() > most) return false;
-  const auto letter = [](char c) {
-    return c == '_' || absl::ascii_isalpha(static_cast<unsigned char>(c));
-  };
-  return letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-           return letter(c) || absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '.' ||
-                  c == '-' || (c == '/' && what == NameOf::kMetric);
-         });
+  if (what == NameOf::kMetric) return IsMetricName(text);
+  return IsPlainName(text, limits::kNameBytes) && text.find('/') == std::string_view::npos;
 }
 
 FieldType TypeOfText(std::string_view text, Quoting quoting) {

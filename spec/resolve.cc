@@ -11,6 +11,7 @@
 #include "spec/internal.h"
 #include "spec/program.h"
 #include "spec/search.h"
+#include "spec/sizes.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -89,11 +90,8 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
 
 void FillTraining(const PathSet& set, v1::Spec& spec) {
   v1::Train& train = *spec.mutable_train();
-  if (!set.contains("train.global_batch_size") || train.global_batch_size() == 0) {
-    train.set_global_batch_size(train.global_batch_tokens() > 0
-                                    ? train.global_batch_tokens() / std::max(1, train.seq_len())
-                                    : int64_t{train.batch_size()} * spec.resources().gpus());
-  }
+  const bool said = set.contains("train.global_batch_size");
+  train.set_global_batch_size(GlobalBatchOf(spec, said ? BatchSaid::kYes : BatchSaid::kNo));
   if (!set.contains("train.epochs") || train.epochs() == 0) {
     train.set_epochs(train.max_steps() == 0 && train.max_tokens() == 0 ? 1 : 0);
   }
@@ -245,6 +243,12 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
     search.mutable_asha()->set_rungs(ladder.rungs);
     search.mutable_asha()->set_brackets(ladder.brackets);
     if (search.sampler().empty()) search.set_sampler("random");
+  }
+  if (IsPopulation(spec)) {
+    const Population population = PopulationOf(search);
+    search.mutable_pbt()->set_every(population.every);
+    search.mutable_pbt()->set_quantile(population.quantile);
+    search.mutable_pbt()->set_resample(population.resample);
   }
   if (!IsSwept(spec, "seed") && spec.seeds().empty() && !IsExplicit(spec, "seed")) {
     // Another client may set a seed without listing it; 0 is what a message holds that sets none.

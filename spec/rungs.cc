@@ -1,5 +1,7 @@
 #include "spec/rungs.h"
 
+#include "common/shares.h"
+
 namespace dt::spec {
 
 uint64_t DivisorOf(const Ladder& ladder, int rung) {
@@ -22,6 +24,17 @@ std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t targ
     if (step <= last || step >= target_steps) continue;
     steps.push_back({rung, step});
     last = step;
+  }
+  return steps;
+}
+
+std::vector<RungStep> RungSteps(const Population& population, uint64_t target_steps,
+                                uint64_t warmup_steps) {
+  std::vector<RungStep> steps;
+  int rung = 0;
+  for (const uint64_t step : ShareSteps(population.every, target_steps)) {
+    ++rung;
+    if (step > warmup_steps) steps.push_back({rung, step});
   }
   return steps;
 }

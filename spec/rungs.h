@@ -34,4 +34,14 @@ struct RungStep {
 std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t target_steps,
                                 uint64_t warmup_steps);
 
+// Of search.pbt: a population is compared at every multiple of a share.
+struct Population {
+  double every = 0.1;      // 0.01…0.5 of a trial's target
+  double quantile = 0.25;  // above 0, to 0.5: who takes over, and who is taken from
+  double resample = 0.25;  // the chance that a value is drawn anew; 0: never
+};
+// The same of a population: its shares are counted from 1, those within the warm-up among them.
+std::vector<RungStep> RungSteps(const Population& population, uint64_t target_steps,
+                                uint64_t warmup_steps);
+
 }  // namespace dt::spec

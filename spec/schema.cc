@@ -44,6 +44,7 @@ ordered_json Schema(const Field& field) {
       break;
     case FieldType::kChoice:
       schema["enum"] = field.choices;
+      for (const auto& [word, choice] : field.synonyms) schema["enum"].push_back(word);
       if (field.open) {  // completion offers ours, and any name is right
         schema = {
             {"anyOf", {schema, {{"type", "string"}, {"pattern", "^[A-Za-z_][A-Za-z0-9_./-]*$"}}}}};

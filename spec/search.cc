@@ -142,6 +142,7 @@ bool EndsInWord(std::string_view name, std::string_view word) {
 Sampler SamplerOf(const v1::ExperimentSpec& spec) {
   const std::string& method = spec.search().method();
   const std::string& word = method == "asha" ? spec.search().sampler() : method;
+  if (method == "pbt") return Sampler::kRandom;
   if (word == "bayes") return Sampler::kBayes;
   if (word == "random" || (method == "asha" && word.empty())) return Sampler::kRandom;
   return Sampler::kGrid;
@@ -172,6 +173,16 @@ Ladder LadderOf(const v1::Search& search) {
   if (search.asha().brackets() != 0) ladder.brackets = search.asha().brackets();
   return ladder;
 }
+
+Population PopulationOf(const v1::Search& search) {
+  Population population;
+  if (search.pbt().every() != 0) population.every = search.pbt().every();
+  if (search.pbt().quantile() != 0) population.quantile = search.pbt().quantile();
+  if (search.pbt().has_resample()) population.resample = search.pbt().resample();
+  return population;
+}
+
+bool IsPopulation(const v1::ExperimentSpec& spec) { return spec.search().method() == "pbt"; }
 
 uint32_t ReplicatesOf(const v1::ExperimentSpec& spec) {
   return static_cast<uint32_t>(std::max(1, spec.seeds_size()));

@@ -29,6 +29,9 @@ std::string SamplerText(const v1::ExperimentSpec& spec);
 std::string GoalOf(const v1::Search& search);
 // The numbers of search.asha, with their defaults where it says none.
 Ladder LadderOf(const v1::Search& search);
+// The same of search.pbt.
+Population PopulationOf(const v1::Search& search);
+bool IsPopulation(const v1::ExperimentSpec& spec);
 // Trials of one configuration, which differ in their seed alone and are neighbours by number: one
 // for each of seeds, or one.
 uint32_t ReplicatesOf(const v1::ExperimentSpec& spec);
@@ -55,8 +58,9 @@ absl::StatusOr<Space> SpaceOf(const v1::ExperimentSpec& spec);
 // Optimizer steps of a resolved trial; nullopt: the data decide, or a program does not say.
 std::optional<uint64_t> TargetSteps(const v1::Spec& trial);
 uint64_t WarmupSteps(const v1::Spec& trial, uint64_t target_steps);
-// Where asha judges trial 1, or what stands for a trial that is proposed later: the steps of its
-// rungs, without those within its warm-up, and of its end. Zero: the data decide.
+// Where asha judges trial 1, or what stands for a trial that is proposed later, and where pbt
+// compares it: the steps of its rungs, without those within its warm-up, and of its end. Zero: the
+// data decide.
 struct RungPlan {
   std::vector<uint64_t> steps;
   uint64_t target_steps = 0;
@@ -67,8 +71,5 @@ RungPlan RungsOf(const v1::ExperimentSpec& spec);
 // are made once. REQUIRES: `spec` outlives it.
 using Admits = std::function<bool(const std::vector<v1::Assignment>& assignments)>;
 Admits AdmissionTo(const v1::ExperimentSpec& spec);
-
-// What of an experiment no coordinator does yet; such an experiment is refused at submit.
-std::vector<Issue> NotYetAvailable(const v1::ExperimentSpec& spec);
 
 }  // namespace dt::spec

@@ -52,6 +52,9 @@ absl::StatusOr<v1::Value> ParseValue(const Field& field, std::string_view text);
 ReadValue Canonical(const Field& field, const v1::Value& value);
 bool SameValue(const v1::Value& a, const v1::Value& b);
 std::string ValueText(const v1::Value& value);
+// "optimizer.lr 0.0003 → 0.00036, model.dropout 0.1". REQUIRES: the same paths in the same order.
+std::string ChangesText(const std::vector<v1::Assignment>& before,
+                        const std::vector<v1::Assignment>& after);
 
 // Writes one value into `spec`. Errors: InvalidArgument as one Issue's message.
 absl::Status SetField(v1::Spec& spec, std::string_view path, const v1::Value& value);
@@ -110,7 +113,7 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec);
 
 // What the coordinator settles at submit: `auto` becomes `device` (cuda or cpu), and an experiment
 // that names no seed gets `seed` (0 … 2^53-1). Both count as explicit from then on. What search
-// leaves open, the goal and the numbers of asha, gets its value of today.
+// leaves open, the goal and the numbers of asha and pbt, gets its value of today.
 void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed);
 
 // --- Printing ---

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "dtrain/v1/model.pb.h"
@@ -56,6 +57,9 @@ inline constexpr std::array kStepColumns = {
     DT_COLUMN(allreduce_count, kLoggedStep, "", ""),
 };
 #undef DT_COLUMN
+
+// Counters built from rows must never fall or become NaN, whatever a trainer measured.
+inline double Grown(double sum, double by) { return std::isfinite(by) && by > 0 ? sum + by : sum; }
 
 // The parts of an optimizer step alone.
 inline constexpr size_t kStepParts = [] {

@@ -37,7 +37,7 @@ std::string_view Last(std::string_view path) {
 }
 
 // What other systems call our fields, and where people look for them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 75> kOtherNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 80> kOtherNames{{
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
     {"beta1", "optimizer.betas"},
@@ -93,6 +93,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 75> kOtherNa
     {"grace_period", "search.asha.rungs"},
     {"max_t", "train.max_steps"},
     {"max_failures", "retries.max"},
+    {"perturbation_interval", "search.pbt.every"},
+    {"quantile_fraction", "search.pbt.quantile"},
+    {"resample_probability", "search.pbt.resample"},
+    {"hyperparam_mutations", "parameters"},
+    {"population_size", "search.max_trials"},
     {"runtime_env", "resources.env"},
     {"working_dir", "workdir"},
     {"env_vars", "resources.env"},

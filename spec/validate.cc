@@ -153,9 +153,10 @@ class Validator {
     }
   }
 
-  // The largest trial must be able to run.
+  // The largest trial must be able to run; of an elastic one the rules of trials know its sizes.
   void CheckShare() {
     const v1::Resources& base = spec_.base().resources();
+    if (base.min_gpus() > 0) return;
     int64_t largest = base.gpus();
     for (const v1::Parameter& parameter : spec_.parameters()) {
       if (parameter.path() != "resources.gpus") continue;

@@ -1,24 +1,18 @@
 // validate_program.cc: what an experiment may say that runs a program of the person's, and what
 // only such a one may say.
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/program_variables.h"
 #include "spec/internal.h"
 #include "spec/search.h"
 
 namespace dt::spec::internal {
 namespace {
-
-// What the worker tells a program, and by what it places its ranks.
-constexpr std::array<const char*, 8> kEnvOfWorker{
-    "RANK",        "LOCAL_RANK",  "WORLD_SIZE", "LOCAL_WORLD_SIZE",
-    "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK", "CUDA_VISIBLE_DEVICES"};
-constexpr std::array<const char*, 2> kEnvPrefixesOfWorker{"DTRAIN_", "TORCHELASTIC_"};
 
 class ProgramCheck {
  public:
@@ -118,14 +112,10 @@ class ProgramCheck {
                         std::all_of(name.begin(), name.end(), [](char c) {
                           return c == '_' || absl::ascii_isalnum(static_cast<unsigned char>(c));
                         });
-      const bool workers =
-          std::find(kEnvOfWorker.begin(), kEnvOfWorker.end(), name) != kEnvOfWorker.end() ||
-          std::any_of(kEnvPrefixesOfWorker.begin(), kEnvPrefixesOfWorker.end(),
-                      [&](const char* prefix) { return absl::StartsWith(name, prefix); });
       if (!word) {
         Add(at, "bad_name", absl::StrCat("resources.env ", Quote(name), " may not be set"),
             "a name has letters, digits and _, and no digit first");
-      } else if (workers) {
+      } else if (IsVariableOfWorker(name)) {
         Add(at, "bad_name",
             absl::StrCat("resources.env ", Quote(name), " may not be set: the worker decides it"),
             "remove it");
@@ -135,8 +125,11 @@ class ProgramCheck {
 
   void CheckSearch() {
     const bool swept = IsSwept(spec_, "steps");
-    if (spec_.search().method() == "asha" && spec_.base().steps() <= 0 && !swept) {
-      Add("steps", "missing", "steps is missing; the rungs of asha are shares of it",
+    const std::string& method = spec_.search().method();
+    const bool compares = method == "asha" || method == "pbt";
+    if (compares && spec_.base().steps() <= 0 && !swept) {
+      Add("steps", "missing",
+          absl::StrCat("steps is missing; the rungs of ", method, " are shares of it"),
           "add: steps: 100, the last step that the program reports");
     }
     const bool limits_loss = spec_.base().stop().max_loss() > 0 || IsSwept(spec_, "stop.max_loss");

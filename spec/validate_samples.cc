@@ -111,7 +111,7 @@ struct Climber {
 // nullopt: there is none, or the data decide its steps; the coordinator knows them once a trainer
 // has read the data.
 std::optional<Climber> FirstClimber(const v1::ExperimentSpec& spec) {
-  if (spec.search().method() != "asha") return std::nullopt;
+  if (spec.search().method() != "asha" && !IsPopulation(spec)) return std::nullopt;
   const std::optional<v1::Spec> trial = FirstTrial(spec);
   const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
   if (!target) return std::nullopt;
@@ -132,6 +132,15 @@ std::string SharesText(const Ladder& ladder) {
 void CheckRungs(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   const std::optional<Climber> first = FirstClimber(spec);
   if (!first) return;
+  if (IsPopulation(spec)) {
+    const double every = PopulationOf(spec.search()).every;
+    if (every * static_cast<double>(first->target_steps) >= 1) return;
+    issues.push_back({"search.pbt.every", "conflict",
+                      absl::StrCat("search.pbt.every ", NumberText(every), " of trial 1's ",
+                                   first->target_steps, " steps is less than one"),
+                      "raise it, or train for more steps"});
+    return;
+  }
   const Ladder ladder = LadderOf(spec.search());
   if (first->target_steps >= DivisorOf(ladder, 1)) return;
   issues.push_back({"search.asha", "conflict",
@@ -162,7 +171,7 @@ void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
     }
   }
   const std::optional<Climber> first = FirstClimber(spec);
-  if (!first) return;
+  if (!first || IsPopulation(spec)) return;
   const Ladder ladder = LadderOf(spec.search());
   for (int rung = 1; rung <= ladder.rungs; ++rung) {
     const uint64_t step = StepOf(ladder, rung, first->target_steps);
@@ -181,10 +190,11 @@ RungPlan RungsOf(const v1::ExperimentSpec& spec) {
   const auto first = internal::FirstClimber(spec);
   if (!first) return plan;
   plan.target_steps = first->target_steps;
-  for (const RungStep& rung :
-       RungSteps(LadderOf(spec.search()), 0, first->target_steps, first->warmup_steps)) {
-    plan.steps.push_back(rung.step);
-  }
+  const std::vector<RungStep> rungs =
+      IsPopulation(spec)
+          ? RungSteps(PopulationOf(spec.search()), first->target_steps, first->warmup_steps)
+          : RungSteps(LadderOf(spec.search()), 0, first->target_steps, first->warmup_steps);
+  for (const RungStep& rung : rungs) plan.steps.push_back(rung.step);
   return plan;
 }
 

@@ -30,6 +30,11 @@ void CheckMethod(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
                       absl::StrCat("search.asha is set, and search.method is ", search.method()),
                       "set method: asha, or remove it"});
   }
+  if (!IsPopulation(spec) && search.has_pbt()) {
+    issues.push_back({"search.pbt", "conflict",
+                      absl::StrCat("search.pbt is set, and search.method is ", search.method()),
+                      "set method: pbt, or remove it"});
+  }
   const Ladder ladder = LadderOf(search);
   const int64_t most = int64_t{ladder.rungs} + 1;
   if (asha && ladder.brackets > most) {
@@ -39,10 +44,33 @@ void CheckMethod(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
                       ladder.rungs, ladder.rungs == 1 ? " rung allows" : " rungs allow"),
          absl::StrCat("use ", most, " or fewer")});
   }
-  if (asha && !spec.seeds().empty()) {
+  if ((asha || IsPopulation(spec)) && !spec.seeds().empty()) {
     issues.push_back({"seeds", "conflict",
-                      "seeds cannot be combined with method asha: a rung compares single trials",
+                      absl::StrCat("seeds cannot be combined with method ", search.method(),
+                                   ": a rung compares single trials"),
                       "remove one"});
+  }
+}
+
+// A member goes on with another one's weights and other values: what shapes the model, its data or
+// where it runs must not be among them.
+void CheckMembers(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  if (!IsPopulation(spec)) return;
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    const Field* field = FindField(parameter.path());
+    // A program's own names are its own affair.
+    if (field == nullptr || field->within_run) continue;
+    std::vector<std::string> may;
+    for (const Field& each : FieldTable()) {
+      if (each.within_run) may.push_back(each.path);
+    }
+    const std::string at = absl::StrCat("parameters.", parameter.path());
+    issues.push_back({at, "conflict",
+                      absl::StrCat(at, ": method pbt changes values while a trial trains, and ",
+                                   parameter.path(), " cannot change then"),
+                      IsProgram(spec.base())
+                          ? "set it once, outside parameters"
+                          : absl::StrCat("those that can: ", absl::StrJoin(may, ", "))});
   }
 }
 
@@ -294,6 +322,7 @@ class Inclusions {
 
 void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   CheckMethod(spec, issues);
+  CheckMembers(spec, issues);
   CheckMaxTrials(spec, issues);
   CheckMetric(spec, issues);
 }

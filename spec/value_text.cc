@@ -59,6 +59,18 @@ std::string ValueText(const v1::Value& value) {
   return "";
 }
 
+std::string ChangesText(const std::vector<v1::Assignment>& before,
+                        const std::vector<v1::Assignment>& after) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < after.size(); ++i) {
+    const std::string was = ValueText(before[i].value());
+    const std::string is = ValueText(after[i].value());
+    parts.push_back(
+        absl::StrCat(after[i].path(), " ", was, was == is ? "" : absl::StrCat(" → ", is)));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 namespace internal {
 
 std::string Shortened(std::string_view text) {

@@ -193,6 +193,9 @@ ReadValue ReadChoice(const Field& field, std::string_view text) {
     return std::find(words.begin(), words.end(), text) != words.end();
   };
   if (has(field.choices)) return OfText(std::string(text));
+  for (const auto& [word, choice] : field.synonyms) {
+    if (text == word) return OfText(choice);
+  }
   if (field.open && IsName(text, NameOf::kMetric)) return OfText(std::string(text));
   std::string known = absl::StrJoin(field.choices, ", ");
   if (field.open) known += ", or of a program a name that it reports";

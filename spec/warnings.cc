@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "spec/internal.h"
 #include "spec/search.h"
+#include "spec/sizes.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -43,6 +44,21 @@ void QuestionData(const v1::Spec& trial, std::vector<Violation>& out) {
                  "name shards that are kept apart"});
 }
 
+// A trial that may not grow as far as the file lets it.
+void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
+  const int32_t most = trial.resources().max_gpus();
+  const std::vector<int32_t> sizes = ReachableSizes(trial);
+  if (most <= sizes.back()) return;
+  out.push_back({"max_gpus",
+                 {"resources.max_gpus", "train.global_batch_size", "train.batch_size"},
+                 absl::StrCat("resources.max_gpus ", most, " is never reached: a global batch of ",
+                              trial.train().global_batch_size(), " with train.batch_size ",
+                              trial.train().batch_size(), " can be dealt to ", SizesText(sizes),
+                              sizes.back() == 1 ? " slot" : " slots"),
+                 absl::StrCat("set train.global_batch_size to a multiple of ",
+                              int64_t{trial.train().batch_size()} * most)});
+}
+
 // A field that is set and that no trial uses.
 void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Violation>& out) {
   const auto question = [&](const char* path, bool used, const char* needed) {
@@ -70,6 +86,7 @@ std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) 
   QuestionRate(trial, out);
   QuestionVocabulary(trial, out);
   QuestionData(trial, out);
+  QuestionSizes(trial, out);
   QuestionUnused(trial, set, out);
   return out;
 }

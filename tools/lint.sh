@@ -32,12 +32,15 @@ lint_shell() {
   git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' | xargs -0 --no-run-if-empty shellcheck
 }
 
-# Thread-safety analysis, ASan and UBSan: everything without LibTorch.
+# Thread-safety analysis, ASan and UBSan, without LibTorch.
+# lint_asan all|changed: every unit test and the simulator, or those that cmake/Rooms.cmake calls sanitized.
 lint_asan() {
-  build_preset asan dtcoord dtworker dtctl fast_tests
+  local targets=(dtcoord dtworker sanitized_tests) labels='^sanitized$'
+  if [ "$1" = all ]; then targets=(dtcoord dtworker dtctl fast_tests) labels='^(unit|sim)$'; fi
+  build_preset asan "${targets[@]}"
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
-    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^(unit|sim)$'
+    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L "$labels"
 }
 
 # TSan for the rooms that have threads of our own. The distribution's gRPC is not instrumented, so
@@ -128,7 +131,7 @@ command_lint() {
   check 'GPU kernels' python3 -B "$root/tools/check_ptx.py"
   check 'systemd units' lint_units
   check 'alert rules and dashboard' lint_monitoring
-  check 'clang: thread safety, ASan, UBSan' lint_asan
+  check "clang: thread safety, ASan, UBSan ($scope)" lint_asan "$scope"
   check 'TSan' lint_tsan
   check "clang-tidy ($scope)" lint_clang_tidy "$scope"
   printf '%s\n' "${lint_times[@]}" >&2

@@ -142,6 +142,30 @@ setup_python_client() (
   return 1
 )
 
+# setup_programs: the wheels that examples/command import besides torch, as a folder for PYTHONPATH in the cache. It
+# appears whole or not at all, and keeps the list of wheels that it was made from.
+setup_programs() (
+  local wheels="$root/tools/wheels-programs.txt" folder="$cache_dir/program-wheels"
+  local staging="$cache_dir/.program-wheels.$$" python
+  mkdir -p "$cache_dir/wheels"
+  exec 8>"$cache_dir/setup.lock"
+  flock -w 1800 8 || die "another ./dev setup has held $cache_dir/setup.lock for 30 minutes"
+  if [ -f "$folder/.wheels" ] && [ "$(pins "$wheels")" = "$(cat "$folder/.wheels")" ]; then
+    return 0
+  fi
+  python="$(command -v python3.11 || true)"
+  if [ -z "$python" ] || [ "$(uname -m)" != x86_64 ]; then
+    die "the wheels in ${wheels#"$root"/} are for python3.11 on x86-64"
+  fi
+  say "fetching the wheels of ${wheels#"$root"/} into $cache_dir (once)"
+  fetch_wheels "$wheels"
+  rm -rf "$folder" "$staging"
+  "$python" -m pip --disable-pip-version-check install --quiet --no-index --no-deps --find-links "$cache_dir/wheels" \
+    --require-hashes --requirement "$wheels" --target "$staging" >&2 || die "pip could not unpack them; see above"
+  pins "$wheels" >"$staging/.wheels"
+  mv "$staging" "$folder"
+)
+
 # setup_bundle DIR: what the trainer needs besides LibTorch, for a machine with no package source. It is a
 # CMake prefix: ./dev gpu-test --bundle DIR.
 setup_bundle() {
@@ -159,23 +183,26 @@ setup_bundle() {
   say "bundle of $(du -sh "$out" | cut -f1) in $out; carry it along, then: ./dev gpu-test --bundle $out"
 }
 
-# setup [--cuda] [--no-check] [--bundle DIR]
+# setup [--cuda] [--no-check] [--programs] [--bundle DIR]
 setup() {
   local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}") check=yes
+  local programs=no
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
       --no-check) packages=("${build_packages[@]}") check=no ;;
+      --programs) programs=yes ;;
       --bundle)
         [ "$#" -ge 2 ] || die "--bundle needs a folder"
         setup_bundle "$2"
         return
         ;;
-      *) die "setup: unknown option '$1'; known: --cuda, --no-check, --bundle DIR" ;;
+      *) die "setup: unknown option '$1'; known: --cuda, --no-check, --programs, --bundle DIR" ;;
     esac
     shift
   done
   setup_packages "${packages[@]}"
   setup_libtorch "${wheels[@]}"
   if [ "$check" = yes ]; then setup_python_client || true; fi
+  if [ "$programs" = yes ]; then setup_programs; fi
 }

@@ -42,7 +42,7 @@ absl::StatusOr<v1::CheckpointSummary> BestOf(Session& session, const std::string
 
 bool HasCheckpoint(const std::filesystem::path& folder) {
   std::error_code code;
-  return std::filesystem::is_regular_file(folder / trainer::kManifestName, code);
+  return std::filesystem::is_regular_file(folder / checkpoint::kManifestName, code);
 }
 
 absl::Status NoCheckpoint(const ExportOptions& options) {
@@ -56,7 +56,7 @@ absl::Status NoCheckpoint(const ExportOptions& options) {
   std::error_code code;
   if (std::filesystem::is_directory(options.source, code)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("folder '", source, "' has no ", trainer::kManifestName,
+        absl::StrCat("folder '", source, "' has no ", checkpoint::kManifestName,
                      ", so it is not a checkpoint; name the folder of one, such as ",
                      "STORAGE/12/3/a1/step-500, or a trial with --storage DIR"));
   }
@@ -67,8 +67,8 @@ absl::Status NoCheckpoint(const ExportOptions& options) {
 }
 
 // A trial's name may also be that of its folder in the storage: with --storage the trial is meant.
-absl::StatusOr<trainer::HfExportOptions> Chosen(Session& session, const ExportOptions& options) {
-  trainer::HfExportOptions chosen;
+absl::StatusOr<checkpoint::HfExportOptions> Chosen(Session& session, const ExportOptions& options) {
+  checkpoint::HfExportOptions chosen;
   chosen.output = options.output;
   chosen.stop = [&session] { return session.interrupt().Triggered(); };
   const bool trial = ParseSelector(options.source).ok();
@@ -107,8 +107,8 @@ absl::StatusOr<ExitCode> Export(Session& session, const ExportOptions& options) 
     return absl::InvalidArgumentError(
         absl::StrCat("--format is '", Printable(options.format), "'; it must be hf"));
   }
-  DT_ASSIGN_OR_RETURN(const trainer::HfExportOptions chosen, Chosen(session, options));
-  const absl::StatusOr<trainer::HfExport> done = trainer::ExportHuggingFace(chosen);
+  DT_ASSIGN_OR_RETURN(const checkpoint::HfExportOptions chosen, Chosen(session, options));
+  const absl::StatusOr<checkpoint::HfExport> done = checkpoint::ExportHuggingFace(chosen);
   if (!done.ok()) return CommandStatus(done.status());
   session.out() << Printable(options.output) << "  " << FormatCount(done->parameters)
                 << " parameters of step " << done->step;

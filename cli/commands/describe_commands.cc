@@ -13,6 +13,7 @@
 #include "cli/commands/search_text.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
+#include "common/collectives.h"
 #include "common/status.h"
 #include "spec/program.h"
 #include "spec/spec.h"
@@ -93,9 +94,13 @@ void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
     AppendFact(lines, "at once",
                {absl::StrCat("at most ", Plural(spec.search().max_concurrent(), "trial"))});
   }
+  const v1::Resources& resources = spec.base().resources();
+  std::string bounds;
+  if (resources.min_gpus() > 0) absl::StrAppend(&bounds, ", at least ", resources.min_gpus());
+  if (resources.max_gpus() > 0) absl::StrAppend(&bounds, ", at most ", resources.max_gpus());
   AppendFact(lines, "each trial",
-             {absl::StrCat(Plural(spec.base().resources().gpus(), "slot"), " of ",
-                           Printable(spec.base().resources().device()))});
+             {absl::StrCat(Plural(resources.gpus(), "slot"), " of ", Printable(resources.device()),
+                           bounds)});
 }
 
 void AppendEdits(std::vector<Line>& lines, const v1::GetExperimentResponse& found, int width) {
@@ -204,7 +209,10 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
              {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step(),
                            lost ? "; there was no checkpoint that it could go on from" : "")});
   AppendFact(lines, "placed", {Printable(attempt.reason())});
-  AppendFact(lines, "asked to save", {Printable(attempt.stop_reason())});
+  // Who goes on with another one's weights saves nothing; why is told above.
+  if (attempt.message().find(attempt.stop_reason()) == std::string::npos) {
+    AppendFact(lines, "asked to save", {Printable(attempt.stop_reason())});
+  }
   if (attempt.uncharged()) AppendFact(lines, "retries", {"this end counts as none"});
   AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
   AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});
@@ -223,15 +231,31 @@ Cell TrialStateCell(const v1::TrialSummary& trial) {
   return cell;
 }
 
+// Of the newest logged step.
+std::string CollectiveText(const v1::Collective& one) {
+  const double bus = one.bytes() * BusFactor(one.op(), std::max(1U, one.ranks()));
+  std::string text =
+      absl::StrFormat("%.2f MB among %u ranks of the %s axis in %.2f ms, %.2f ms of it waited for",
+                      one.bytes() / 1e6, one.ranks(), Printable(one.axis()), one.seconds() * 1000,
+                      one.exposed_seconds() * 1000);
+  if (one.seconds() > 0) {
+    absl::StrAppendFormat(&text, "; bus %.2f GB/s", bus / one.seconds() / 1e9);
+  }
+  return text;
+}
+
 void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (trial.has_latest()) AppendFact(lines, "loss", {FormatLoss(trial.latest().loss())});
   AppendFact(lines, "val loss", {FormatLoss(trial.val_loss())});
   AppendFact(lines, "best", {BestText(trial)});
   AppendFact(lines, "tokens/s", {RateText(trial)});
-  if (const std::string share = AllReduceText(trial); share != kNone) {
-    AppendFact(lines, "all-reduce",
+  if (const std::string share = CommShareText(trial); share != kNone) {
+    AppendFact(lines, "communication",
                {absl::StrCat(share, " of a step, ", FormatRatio(trial.comm_exposed_ratio()),
                              " not hidden behind computing")});
+  }
+  for (const v1::Collective& one : trial.latest().collectives()) {
+    AppendFact(lines, absl::StrCat("  ", Printable(one.op())), {CollectiveText(one)});
   }
   if (trial.model_parameters() > 0) {
     AppendFact(lines, "parameters", {FormatRate(static_cast<double>(trial.model_parameters()))});
@@ -352,6 +376,10 @@ Json ExplanationJson(const v1::ExplainTrialResponse& found) {
     Json json = ToJson(attempt);
     if (attempt.rank() < 0) json["rank"] = nullptr;
     fields["attempt_list"].push_back(std::move(json));
+  }
+  fields["takeover_list"] = Json::array();
+  for (const auto& takeover : found.takeovers()) {
+    fields["takeover_list"].push_back(ToJson(takeover));
   }
   return fields;
 }

@@ -190,7 +190,7 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
                 {FormatLoss(trial.val_loss())},
                 {BestText(trial)},
                 {RateText(trial)},
-                {AllReduceText(trial)},
+                {CommShareText(trial)},
                 {live ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
                 {absl::StrCat(trial.attempts())},
                 {absl::StrJoin(trial.workers(), ",")},
@@ -231,7 +231,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   }
   listing.table.columns.push_back({"STATE"});
   AddColumns(listing.table, {kStep, kLoss, kValLoss, kBest, kRate});
-  listing.table.columns.push_back({"ALL-REDUCE", Align::kRight, Shown::kWide});
+  listing.table.columns.push_back({"COMM SHARE", Align::kRight, Shown::kWide});
   AddColumns(listing.table, {kLeft});
   listing.table.columns.insert(listing.table.columns.end(),
                                {{"ATTEMPTS", Align::kRight, Shown::kWide},
@@ -356,20 +356,21 @@ absl::StatusOr<ExitCode> Watch(Session& session, const GetOptions& options, List
     redrawer = std::make_unique<Redrawer>(session.terminal(), session.colour());
   }
   while (true) {
-    DT_ASSIGN_OR_RETURN(const Listing listing, lister(session, options));
+    const absl::StatusOr<Listing> listing = lister(session, options);
+    if (session.interrupt().Triggered()) break;  // a call under way ends with an error then
+    DT_RETURN_IF_ERROR(listing.status());
     if (redrawer == nullptr) {
-      Print(session, listing);
+      Print(session, *listing);
     } else {
-      redrawer->Draw(ListingLines(session, listing));
+      redrawer->Draw(ListingLines(session, *listing));
     }
     DT_RETURN_IF_ERROR(session.Written());
     const auto woken = session.interrupt().Wait(kWatchRedraws * session.pace().redraw);
-    if (woken == Interrupt::Woken::kByInterrupt) {
-      // Behind the terminal's own ^C.
-      if (session.terminal().err_is_tty) *session.terminal().err << std::endl;
-      return ExitCode::kInterrupted;
-    }
+    if (woken == Interrupt::Woken::kByInterrupt) break;
   }
+  // Behind the terminal's own ^C.
+  if (session.terminal().err_is_tty) *session.terminal().err << std::endl;
+  return ExitCode::kInterrupted;
 }
 
 // The leaf for one kind of thing; the caller adds what only some kinds have.

@@ -18,10 +18,12 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands/app.h"
 #include "cli/report/compare.h"
+#include "cli/report/replicates.h"
 #include "cli/report/results.h"
 #include "cli/report/results_csv.h"
 #include "cli/report/sections.h"
 #include "cli/report/text_plot.h"
+#include "cli/view/configurations.h"
 #include "cli/view/format.h"
 #include "cli/view/metric_rows.h"
 #include "common/limits.h"
@@ -76,6 +78,7 @@ absl::Status FetchAttempts(Client& client, report::Experiment& experiment) {
     DT_ASSIGN_OR_RETURN(const auto found,
                         client.ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));
     trial.attempts.assign(found.attempts().begin(), found.attempts().end());
+    trial.takeovers.assign(found.takeovers().begin(), found.takeovers().end());
   }
   return absl::OkStatus();
 }
@@ -162,11 +165,48 @@ struct PlotOptions {
 
 // What a plot is of.
 struct Drawn {
-  std::vector<v1::TrialSummary> trials;
+  // Each a line: one trial, or those of a configuration.
+  std::vector<std::vector<v1::TrialSummary>> lines;
   std::vector<std::string> experiments;  // "12, quickstart"
 };
 
-// Adds the trial that is named, or the `count` best of the experiment. Errors: NotFound.
+// The best of the experiment, as many as there may be lines: configurations where trials differ in
+// their seed alone, else trials. In order of number.
+std::vector<std::vector<v1::TrialSummary>> BestLines(Session& session,
+                                                     report::Experiment& experiment,
+                                                     const std::vector<v1::TrialSummary>& trials,
+                                                     size_t count) {
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  std::vector<Configuration> configurations = ConfigurationsOf(trials);
+  const bool seeds = HasReplicates(configurations);
+  if (configurations.size() > count) {
+    session.Note(absl::StrCat("Drawn are the ", count, " best of ",
+                              Plural(configurations.size(), seeds ? "configuration" : "trial"),
+                              " of experiment ", summary.experiment(), "; name others, such as ",
+                              summary.experiment(), "/1."));
+    if (seeds) {
+      BestFirst(configurations, GoalOf(summary.goal()));
+    } else {
+      for (const auto& trial : trials) experiment.trials.emplace_back().summary = trial;
+      configurations.clear();
+      for (const report::Trial* trial : report::BestFirst(experiment)) {
+        configurations.emplace_back().trials.push_back(&trial->summary);
+      }
+    }
+    configurations.resize(count);
+    std::sort(configurations.begin(), configurations.end(), [](const auto& a, const auto& b) {
+      return a.trials[0]->trial() < b.trials[0]->trial();
+    });
+  }
+  std::vector<std::vector<v1::TrialSummary>> lines;
+  for (const Configuration& one : configurations) {
+    std::vector<v1::TrialSummary>& line = lines.emplace_back();
+    for (const v1::TrialSummary* trial : one.trials) line.push_back(*trial);
+  }
+  return lines;
+}
+
+// Adds the trial that is named, or the `count` best lines of the experiment. Errors: NotFound.
 absl::Status AddToDraw(Session& session, Client& client, const Selector& selector, size_t count,
                        Drawn& drawn) {
   report::Experiment experiment;
@@ -180,27 +220,16 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
     return absl::NotFoundError(absl::StrCat("experiment ", id, " has no trial ", selector.trial,
                                             "; 'dtctl get trials ", id, "' lists them"));
   }
-  if (chosen.size() > count) {
-    for (const auto& trial : chosen) experiment.trials.emplace_back().summary = trial;
-    session.Note(absl::StrCat("Drawn are the ", count, " best of ", Plural(chosen.size(), "trial"),
-                              " of experiment ", id, "; name others, such as ", id, "/1."));
-    chosen.clear();
-    for (const report::Trial* trial : report::BestFirst(experiment)) {
-      if (chosen.size() < count) chosen.push_back(trial->summary);
-    }
-    std::sort(chosen.begin(), chosen.end(),
-              [](const auto& a, const auto& b) { return a.trial() < b.trial(); });
-  }
   const std::string name = absl::StrCat(id, ", ", Printable(summary.name()));
   if (std::find(drawn.experiments.begin(), drawn.experiments.end(), name) ==
       drawn.experiments.end()) {
     drawn.experiments.push_back(name);
   }
-  for (v1::TrialSummary& trial : chosen) {
-    const bool known = std::any_of(drawn.trials.begin(), drawn.trials.end(), [&](const auto& one) {
-      return TrialName(one) == TrialName(trial);
+  for (auto& line : BestLines(session, experiment, chosen, count)) {
+    const bool known = std::any_of(drawn.lines.begin(), drawn.lines.end(), [&](const auto& one) {
+      return one.size() == line.size() && TrialName(one[0]) == TrialName(line[0]);
     });
-    if (!known) drawn.trials.push_back(std::move(trial));
+    if (!known) drawn.lines.push_back(std::move(line));
   }
   return absl::OkStatus();
 }
@@ -244,6 +273,21 @@ absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSu
   return series;
 }
 
+// One line of the plot: a trial's, or the mean of a configuration's with its band.
+absl::StatusOr<report::TextSeries> FetchLine(Client& client,
+                                             const std::vector<v1::TrialSummary>& trials,
+                                             const std::string& metric) {
+  if (trials.size() == 1) return FetchSeries(client, trials[0], metric);
+  std::vector<std::vector<report::Point>> lines;
+  for (const v1::TrialSummary& trial : trials) {
+    DT_ASSIGN_OR_RETURN(report::TextSeries one, FetchSeries(client, trial, metric));
+    lines.push_back(std::move(one.points));
+  }
+  report::MeanCurve curve = report::MeanCurveOf(lines);
+  return report::TextSeries{ConfigurationLineName(ConfigurationsOf(trials)[0]),
+                            std::move(curve.mean), std::move(curve.band)};
+}
+
 absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options) {
   DT_RETURN_IF_ERROR(CheckMetricNames({options.metric}));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
@@ -255,8 +299,8 @@ absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options
   plot.x_label = "optimizer step";
   plot.y_scale = options.log ? report::Scale::kLog : report::Scale::kLinear;
   size_t values = 0;
-  for (const v1::TrialSummary& trial : drawn.trials) {
-    DT_ASSIGN_OR_RETURN(plot.series.emplace_back(), FetchSeries(*client, trial, options.metric));
+  for (const std::vector<v1::TrialSummary>& line : drawn.lines) {
+    DT_ASSIGN_OR_RETURN(plot.series.emplace_back(), FetchLine(*client, line, options.metric));
     values += plot.series.back().points.size();
   }
   if (values == 0) {
@@ -304,8 +348,10 @@ void AddReportCommands(CommandTree& tree) {
                  "dtctl plot 12 --metric val_loss\n"
                  "dtctl plot 12/1 12/4 --metric tokens_per_second   # two of its trials\n"
                  "dtctl plot 12 13                                  # two experiments");
-  app->add_option("SEL", plot->selectors,
-                  "Experiments, of which the best trials are drawn, and trials such as 12/3")
+  app->add_option(
+         "SEL", plot->selectors,
+         "Experiments, of which the best trials are drawn, or with several seeds the means "
+         "of the best configurations, and trials such as 12/3")
       ->required();
   tree.SetWords(
       app->add_option("--metric", plot->metric,

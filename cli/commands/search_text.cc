@@ -65,7 +65,9 @@ std::string WaitsText(const v1::ExperimentSpec& spec, const v1::ExperimentSummar
     return absl::StrCat("a worker: no ", Printable(kind),
                         "worker is connected; start one with 'dtctl up' or dtworker");
   }
-  const auto needed = static_cast<size_t>(std::max(1, spec.base().resources().gpus()));
+  const v1::Resources& resources = spec.base().resources();
+  const int32_t least = resources.min_gpus() > 0 ? resources.min_gpus() : resources.gpus();
+  const auto needed = static_cast<size_t>(std::max(1, least));
   if (idle >= needed) return "";
   return absl::StrCat("slots: a trial needs ", needed, " ", Printable(kind),
                       needed == 1 ? "slot, and " : "slots, and ", idle, " of ",
@@ -99,7 +101,7 @@ SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {
         absl::StrCat("each configuration with the seeds ", absl::StrJoin(spec.seeds(), ", ")));
   }
   plan.json["varies"] = std::move(varies);
-  if (spec.search().method() != "asha") return plan;
+  if (spec.search().method() != "asha" && !spec::IsPopulation(spec)) return plan;
   const spec::RungPlan rungs = spec::RungsOf(spec);
   plan.json["rungs"] = rungs.steps;
   plan.lines.push_back(rungs.target_steps == 0

@@ -16,11 +16,12 @@
 #include "cli/commands/patience.h"
 #include "cli/commands/plan_text.h"
 #include "cli/commands/search_text.h"
-#include "cli/file/experiment_file.h"
+#include "cli/commands/strategy_text.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "spec/file/experiment_file.h"
 #include "spec/search.h"
 #include "spec/spec.h"
 
@@ -64,7 +65,7 @@ absl::StatusOr<std::string> ReadText(Session& session, const std::string& path) 
 
 struct LoadedFile {
   std::string name;
-  ExperimentFile content;
+  spec::ExperimentFile content;
 };
 
 absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) {
@@ -76,17 +77,17 @@ absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) 
     DT_RETURN_IF_ERROR(CheckAtLeast("--max-concurrent", *options.max_concurrent, 0));
     overrides.push_back(absl::StrCat("search.max_concurrent=", *options.max_concurrent));
   }
-  loaded.content = ReadExperimentFile(text, loaded.name, overrides);
+  loaded.content = spec::ReadExperimentFile(text, loaded.name, overrides);
   return loaded;
 }
 
 // On stderr; `end` is what the count of them ends with.
-void Show(Session& session, const LoadedFile& loaded, const std::vector<Diagnostic>& diagnostics,
-          std::string_view end) {
+void Show(Session& session, const LoadedFile& loaded,
+          const std::vector<spec::Diagnostic>& diagnostics, std::string_view end) {
   std::ostream& err = *session.terminal().err;
   if (session.format() == Format::kJson) {
     Json items = Json::array();
-    for (const Diagnostic& one : diagnostics) {
+    for (const spec::Diagnostic& one : diagnostics) {
       items.push_back({{"severity", Word(one.severity)},
                        {"file", one.file},
                        {"line", one.line},
@@ -101,7 +102,7 @@ void Show(Session& session, const LoadedFile& loaded, const std::vector<Diagnost
   }
   const bool in_file = std::all_of(diagnostics.begin(), diagnostics.end(),
                                    [&](const auto& one) { return one.file == loaded.name; });
-  err << RenderDiagnostics(diagnostics)
+  err << spec::RenderDiagnostics(diagnostics)
       << Plural(diagnostics.size(), Word(diagnostics.front().severity));
   if (in_file) err << " in " << Printable(loaded.name);
   err << end << std::endl;
@@ -246,6 +247,7 @@ absl::StatusOr<ExitCode> Plan(Session& session, const SubmitOptions& options) {
     PrintDocument(session, "Plan", ToJson(plan));
   } else {
     Print(session, PlanListing(plan));
+    if (session.format() == Format::kTable) session.Print(StrategyLines(plan, session.width()));
     session.Note(absl::StrCat(Plural(plan.trials(), "trial"), " on ", Printable(plan.device()),
                               ": ", PlanSentence(plan), "; nothing was submitted."));
     for (const std::string& note : plan.notes()) session.Note(absl::StrCat("  ", Printable(note)));

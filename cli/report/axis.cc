@@ -105,8 +105,16 @@ std::string TickText(double value) {
 
 std::string NarrowTickText(double value) {
   constexpr size_t kPlaces = 7;
-  std::string text = TickText(value);
-  return text.size() <= kPlaces ? text : ExponentText(value);
+  if (std::string text = TickText(value); text.size() <= kPlaces) return text;
+  // A measured value has more digits than its label needs.
+  for (int digits = 5; digits >= 3; --digits) {
+    const std::string rounded = absl::StrFormat("%.*g", digits, value);
+    if (std::string text = TickText(std::strtod(rounded.c_str(), nullptr));
+        text.size() <= kPlaces) {
+      return text;
+    }
+  }
+  return ExponentText(value);
 }
 
 Axis::Axis(Scale scale, double low, double high, std::vector<Tick> ticks)

@@ -102,9 +102,11 @@ Plot MakePlot(const LineChart& chart) {
         ys.push_back(point.y);
       }
     }
-    for (const ErrorBar& bar : line.bars) {
-      xs.push_back(bar.x);
-      ys.insert(ys.end(), {bar.low, bar.high});
+    for (const std::vector<ErrorBar>* spreads : {&line.bars, &line.band}) {
+      for (const ErrorBar& one : *spreads) {
+        xs.push_back(one.x);
+        ys.insert(ys.end(), {one.low, one.high});
+      }
     }
     xs.insert(xs.end(), line.floor.begin(), line.floor.end());
   }
@@ -190,6 +192,26 @@ std::string DrawBars(const ChartLine& line, const Plot& plot) {
   return svg;
 }
 
+// Along the upper ends, and back along the lower ones. On a logarithmic axis a lower end at or
+// below 0 has no place: the shade ends at the bottom of the plot.
+std::string DrawBand(const ChartLine& line, const Plot& plot) {
+  std::vector<Point> upper;
+  std::vector<Point> lower;
+  for (const ErrorBar& one : line.band) {
+    if (!Placed(plot, {one.x, one.high})) continue;
+    upper.push_back({plot.X(one.x), plot.Y(one.high)});
+    const double low = plot.Y(one.low);
+    lower.push_back({upper.back().x, std::isfinite(low) ? low : kTop + kPlotHeight});
+  }
+  if (upper.size() < 2) return "";
+  upper.insert(upper.end(), lower.rbegin(), lower.rend());
+  std::string path;
+  for (const Point& point : upper) {
+    absl::StrAppend(&path, path.empty() ? "M" : "L", Number(point.x), " ", Number(point.y));
+  }
+  return absl::StrCat("<path class=\"f", line.look.colour % kColours, " s\" d=\"", path, "z\"/>\n");
+}
+
 std::string DrawLine(const LineChart& chart, const Plot& plot, size_t number) {
   const ChartLine& line = chart.lines[number];
   const std::string path = PathOf(plot, line.points);
@@ -258,6 +280,7 @@ Look LookOf(size_t i) {
 std::string LineChartSvg(const LineChart& chart, int id) {
   const Plot plot = MakePlot(chart);
   std::string body = Frame(chart, plot);
+  for (const ChartLine& line : chart.lines) body += DrawBand(line, plot);
   for (size_t i = 0; i < chart.lines.size(); ++i) body += DrawLine(chart, plot, i);
   double legend_end = kTop + 6;
   body += Legend(chart, legend_end);

@@ -25,13 +25,6 @@ struct Look {
 // The look of the i-th of many lines: 40 of them differ.
 Look LookOf(size_t i);
 
-// Around a point: how values spread there.
-struct ErrorBar {
-  double x = 0;
-  double low = 0;
-  double high = 0;
-};
-
 struct ChartLine {
   std::string name;
   Look look;
@@ -40,6 +33,7 @@ struct ChartLine {
   std::vector<Point> marks = {};   // not joined, one marker each
   std::vector<double> floor = {};  // marked by a cross on the x axis: there is no value
   std::vector<ErrorBar> bars = {};
+  std::vector<ErrorBar> band = {};  // joined, a shade behind all lines
 };
 
 enum class PointMarkers { kNone, kEach };

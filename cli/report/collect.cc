@@ -4,29 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "spec/collectives.h"
+#include "spec/metric.h"
 #include "spec/search.h"
 
 namespace dt::cli::report {
-
-namespace {
-
-// As the coordinator reads it.
-double MetricIn(const v1::Evaluation& evaluation, const std::string& metric) {
-  if (metric == "val_loss") return evaluation.loss();
-  if (metric == "loss" && evaluation.has_train_loss()) return evaluation.train_loss();
-  if (metric == "hellaswag_acc" && evaluation.has_hellaswag_acc()) {
-    return evaluation.hellaswag_acc();
-  }
-  if (metric == "hellaswag_acc_norm" && evaluation.has_hellaswag_acc_norm()) {
-    return evaluation.hellaswag_acc_norm();
-  }
-  for (const v1::Metric& named : evaluation.metrics()) {
-    if (named.name() == metric) return named.value();
-  }
-  return std::nan("");
-}
-
-}  // namespace
 
 std::vector<Point> Thin(const std::vector<Point>& points, size_t limit) {
   if (points.size() <= limit) return points;
@@ -61,6 +43,17 @@ std::vector<Point> Means(const std::vector<Point>& points, size_t stretches) {
   return means;
 }
 
+namespace {
+
+// The same points over tokens; none where a step's tokens are not known.
+std::vector<Point> OverTokens(std::vector<Point> by_step, uint64_t tokens_per_step) {
+  if (tokens_per_step == 0) by_step.clear();
+  for (Point& point : by_step) point.x *= static_cast<double>(tokens_per_step);
+  return by_step;
+}
+
+}  // namespace
+
 Collector::Collector(Experiment& experiment) : search_(experiment.found.spec().search()) {
   for (Trial& trial : experiment.trials) trials_[trial.summary.trial()] = &trial;
 }
@@ -70,13 +63,21 @@ void Collector::Take(const v1::StepRow& row, Trial& trial) {
   for (size_t i = 0; i < spec::kPartsOfStep.size(); ++i) {
     trial.phase_seconds[i] += spec::kPartsOfStep[i].Of(row);
   }
-  trial.allreduce_seconds += row.allreduce_seconds();
+  trial.comm_seconds += spec::CommunicationSeconds(row);
+  spec::AddCollectives(row, 1, trial.sent);
+  // Older rows do not tell tensors from the process.
+  const double memory =
+      row.tensor_peak_bytes() > 0 ? row.tensor_peak_bytes() : row.memory_peak_bytes();
+  trial.memory_peak_bytes = std::max(trial.memory_peak_bytes, memory);
   trial.newest_wall_ms = std::max(trial.newest_wall_ms, row.wall_time_ms());
   const auto step = static_cast<double>(row.step());
   const bool timed = row.wall_time_ms() > 0 && trial.summary.started_wall_ms() > 0;
   const double seconds =
       static_cast<double>(row.wall_time_ms() - trial.summary.started_wall_ms()) / 1000;
   if (timed) time_of_step_.push_back({step, seconds});
+  if (row.has_noise_scale_tokens() && std::isfinite(row.noise_scale_tokens())) {
+    noise_by_step_.push_back({step, row.noise_scale_tokens()});
+  }
   if (!std::isfinite(row.loss())) return;
   by_step_.push_back({step, row.loss()});
   if (timed) by_time_.push_back({seconds, row.loss()});
@@ -93,7 +94,7 @@ void Collector::TakeAtRung(const v1::EvaluationRow& row) {
   for (const spec::RungStep& rung : spec::RungSteps(ladder, 0, trial.summary.target_steps(), 0)) {
     const bool known = !trial.rung_values.empty() && trial.rung_values.back().rung >= rung.rung;
     if (rung.step != row.evaluation().step() || known) continue;
-    trial.rung_values.push_back({rung.rung, MetricIn(row.evaluation(), search_.metric())});
+    trial.rung_values.push_back({rung.rung, spec::MetricIn(row.evaluation(), search_.metric())});
   }
 }
 
@@ -132,13 +133,21 @@ void Collector::EndTrial() {
   trial.mean_by_time = Means(by_time_, kMeansPerLine);
   trial.loss_by_step = Thin(by_step_, kPointsPerLine);
   trial.loss_by_time = Thin(by_time_, kPointsPerLine);
+  const uint64_t tokens = trial.summary.tokens_per_step();
+  trial.mean_by_tokens = OverTokens(trial.mean_by_step, tokens);
+  trial.loss_by_tokens = OverTokens(trial.loss_by_step, tokens);
+  trial.noise_by_tokens = OverTokens(Thin(noise_by_step_, kPointsPerLine), tokens);
   trial.val_by_time = Thin(trial.val_by_time, kMarksPerLine);
   const auto rows = static_cast<double>(trial.logged);
   for (double& seconds : trial.phase_seconds) seconds /= rows;
-  trial.allreduce_seconds /= rows;
+  trial.comm_seconds /= rows;
+  v1::StepRow mean;
+  spec::AddCollectives(trial.sent, 1 / rows, mean);
+  trial.sent = std::move(mean);
   by_step_.clear();
   by_time_.clear();
   time_of_step_.clear();
+  noise_by_step_.clear();
 }
 
 void Collector::Finish() {
@@ -151,6 +160,7 @@ void Collector::Finish() {
       points.push_back({static_cast<double>(one.step()), one.loss()});
     }
     points = Thin(points, kMarksPerLine);
+    found->second->val_by_tokens = OverTokens(points, found->second->summary.tokens_per_step());
     found->second->newest_evaluation = std::move(evaluations.back());
   }
 }

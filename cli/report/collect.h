@@ -35,17 +35,25 @@ struct RungValue {
 struct Trial {
   v1::TrialSummary summary;
   std::vector<v1::AttemptSummary> attempts;
-  // Over steps, and over seconds since the trial began (waits and evaluations included).
+  std::vector<v1::Takeover> takeovers;  // of a population's member, by step
+  // Over steps, over tokens trained, and over seconds since the trial began (waits and evaluations
+  // included).
   std::vector<Point> loss_by_step;
+  std::vector<Point> loss_by_tokens;
   std::vector<Point> loss_by_time;
   std::vector<Point> mean_by_step;  // of stretches of the same
+  std::vector<Point> mean_by_tokens;
   std::vector<Point> mean_by_time;
   std::vector<Point> val_by_step;
+  std::vector<Point> val_by_tokens;
   std::vector<Point> val_by_time;
-  uint64_t logged = 0;  // rows there were
+  std::vector<Point> noise_by_tokens;  // the gradient noise scale, in tokens, where it was known
+  uint64_t logged = 0;                 // rows there were
   // Means over the logged steps, seconds of one step.
   std::array<double, spec::kPartsOfStep.size()> phase_seconds = {};  // by part
-  double allreduce_seconds = 0;
+  double comm_seconds = 0;
+  v1::StepRow sent;                    // the means of their collectives, by operation and axis
+  double memory_peak_bytes = 0;        // the most that one rank held; 0: not known
   int64_t newest_wall_ms = 0;          // of its rows; 0: none
   v1::Evaluation newest_evaluation;    // step 0: none
   std::vector<RungValue> rung_values;  // in order, where the search has rungs
@@ -54,7 +62,7 @@ struct Trial {
 struct Experiment {
   v1::GetExperimentResponse found;
   std::vector<Trial> trials;      // by number
-  uint64_t without_attempts = 0;  // trials whose attempts were not asked for
+  uint64_t without_attempts = 0;  // trials whose attempts and takeovers were not asked for
 };
 
 class Collector {
@@ -79,6 +87,7 @@ class Collector {
   std::vector<Point> by_step_;
   std::vector<Point> by_time_;
   std::vector<Point> time_of_step_;
+  std::vector<Point> noise_by_step_;
 };
 
 }  // namespace dt::cli::report

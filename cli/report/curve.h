@@ -14,6 +14,13 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
+// Around a point: how values spread there.
+struct ErrorBar {
+  double x = 0;
+  double low = 0;
+  double high = 0;
+};
+
 // At most `limit` points in the same order: the first, the last, and of each of equally long
 // stretches between them the lowest and the highest, so that no spike is lost.
 // REQUIRES: points are finite; limit >= 4.

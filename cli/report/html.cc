@@ -34,6 +34,7 @@ figure { margin: 1.5rem 0; } figure .wide { margin: 0; } figure svg { min-width:
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .h { font-size: 14px; font-weight: 600; } svg .d { fill: var(--dim); }
 svg .p { paint-order: stroke; stroke: var(--ground); stroke-width: 3; }
+svg .s { opacity: .18; }
 svg .q { stroke-width: 1; opacity: .3; }
 svg .g { stroke: var(--rule); stroke-width: 1; fill: none; }
 svg .a { stroke: var(--dim); stroke-width: 1; fill: none; }

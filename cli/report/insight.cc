@@ -22,8 +22,10 @@ using Kind = ParameterAxis::Kind;
 constexpr size_t kLinesMost = 400;
 // Fewer trials are read faster in the table.
 constexpr size_t kLinesLeast = 6;
-// How much of an ordered place or choice its lines spread over, so that they can be told apart.
+// How much of an ordered place or choice its lines spread over, so that they can be told apart; and
+// of the whole axis at most, so that they still meet beside the name.
 constexpr double kPlaceSpread = 0.6;
+constexpr double kSpreadMost = 0.12;
 
 std::vector<v1::TrialSummary> SummariesOf(const Experiment& experiment) {
   std::vector<v1::TrialSummary> summaries;
@@ -81,7 +83,7 @@ double LinePlace(const ParameterAxis& axis, const v1::TrialSummary& trial, doubl
   if (axis.kind == Kind::kNumber) return place;
   const auto count = static_cast<double>(axis.texts.size());
   const double middle = axis.kind == Kind::kChoice ? (place + 0.5) / count : place;
-  return middle + (0.5 - rank) * kPlaceSpread / count;
+  return middle + (0.5 - rank) * std::min(kPlaceSpread / count, kSpreadMost);
 }
 
 // The metric's axis has the best at its top.

@@ -61,7 +61,7 @@ Result ResultOf(const Trial& trial) {
   result.epochs = AboveZero(static_cast<double>(summary.tokens_per_step())) *
                   static_cast<double>(summary.step()) / epoch_tokens;
   const bool alone = summary.world_size() < 2;
-  result.allreduce_ratio = alone ? kUnknown : summary.allreduce_ratio();
+  result.comm_ratio = alone ? kUnknown : summary.comm_ratio();
   result.comm_exposed_ratio = alone ? kUnknown : summary.comm_exposed_ratio();
   result.word = result.outcome = OutcomeWord(summary);
   const bool partial = summary.target_steps() > 0 && summary.step() > 0 &&
@@ -120,6 +120,15 @@ std::string FixedText(double value) {
   if (size >= 1e6 || (size != 0 && size < 1e-4)) return absl::StrFormat("%.2e", value);
   if (size < 0.1) return absl::StrFormat("%.2g", value);
   return absl::StrFormat("%.2f", value);
+}
+
+std::string MillisecondsText(double seconds) {
+  return std::isfinite(seconds) ? absl::StrFormat("%.2f", seconds * 1000) : kNone;
+}
+
+std::string LeftOutNote(size_t drawn, size_t all, const char* of) {
+  if (all <= drawn) return "";
+  return absl::StrCat(" Drawn are the ", drawn, " best of ", FormatCount(all), of, ".");
 }
 
 std::string PercentText(double ratio) {

@@ -19,7 +19,7 @@ struct Result {
   double epochs = 0;           // made so far
   double seconds_per_epoch = 0;
   double tokens_per_second = 0;
-  double allreduce_ratio = 0;  // part of a step
+  double comm_ratio = 0;  // part of a step
   double comm_exposed_ratio = 0;
   std::string outcome;  // "finished", "oom", "failed: nonfinite", "running 20/200",
                         // "stopped early 6/54"
@@ -51,7 +51,11 @@ std::string OthersText(const v1::TrialSummary& trial, const std::vector<SweptPar
 // Numbers as reports write them; "-" for what is not known.
 std::string FixedText(double value);    // "3.63", "0.0042", "2.1e+12"
 std::string PercentText(double ratio);  // "12.3%"
-std::string UtcText(int64_t wall_ms);   // "2025-11-21 07:40:12 UTC"; "" for 0
+std::string MillisecondsText(double seconds);
+std::string UtcText(int64_t wall_ms);  // "2025-11-21 07:40:12 UTC"; "" for 0
+
+// That of `all` so many are drawn, the best ones; "" where it is all. `of`: " trials" or "".
+std::string LeftOutNote(size_t drawn, size_t all, const char* of);
 
 // Before the trials that did best come first; the others follow in order of number.
 std::vector<const Trial*> BestFirst(const Experiment& experiment);

@@ -68,13 +68,13 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<s
   row["epochs"] = NumberJson(result.epochs);
   row["seconds_per_epoch"] = NumberJson(result.seconds_per_epoch);
   row["tokens_per_second"] = NumberJson(result.tokens_per_second);
-  row["allreduce_share"] = NumberJson(result.allreduce_ratio);
+  row["comm_share"] = NumberJson(result.comm_ratio);
   row["comm_exposed_share"] = NumberJson(result.comm_exposed_ratio);
   for (size_t i = 0; i < spec::kPartsOfStep.size(); ++i) {
     row[spec::kPartsOfStep[i].name] =
         trial.logged > 0 ? NumberJson(trial.phase_seconds[i]) : Json(nullptr);
   }
-  row["allreduce_seconds"] = trial.logged > 0 ? NumberJson(trial.allreduce_seconds) : Json(nullptr);
+  row["comm_seconds"] = trial.logged > 0 ? NumberJson(trial.comm_seconds) : Json(nullptr);
   row["model_parameters"] = summary.model_parameters();
   row["seed"] = summary.seed();
   row["configuration"] = configuration == 0 ? Json(nullptr) : Json(configuration);

@@ -1,16 +1,22 @@
 #include "cli/report/sections.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/report/batch_size.h"
+#include "cli/report/collectives.h"
 #include "cli/report/evaluations.h"
 #include "cli/report/insight.h"
+#include "cli/report/replicates.h"
 #include "cli/report/results.h"
+#include "cli/report/speed.h"
 #include "cli/report/study.h"
+#include "cli/report/takeovers.h"
+#include "cli/view/configurations.h"
 #include "cli/view/format.h"
 #include "cli/view/json.h"
 #include "cli/view/summary.h"
@@ -21,12 +27,6 @@ namespace {
 
 // Lines and bars that one figure can hold and a reader tell apart; the best trials are drawn.
 constexpr size_t kDrawnMax = kLinesMax;
-
-constexpr char kRanks[] = "resources.gpus";
-
-std::string Milliseconds(double seconds) {
-  return std::isfinite(seconds) ? absl::StrFormat("%.2f", seconds * 1000) : kNone;
-}
 
 // The newest moment that the data knows of.
 int64_t AsOf(const Experiment& experiment) {
@@ -60,12 +60,10 @@ std::vector<const Trial*> Drawn(const Experiment& experiment) {
   return drawn;
 }
 
-std::string LeftOutNote(const Experiment& experiment, size_t drawn) {
-  const auto logged =
-      static_cast<size_t>(std::count_if(experiment.trials.begin(), experiment.trials.end(),
-                                        [](const Trial& trial) { return trial.logged > 0; }));
-  if (logged <= drawn) return "";
-  return absl::StrCat(" Drawn are the ", drawn, " best of ", FormatCount(logged), " trials.");
+std::string LeftOut(const Experiment& experiment, size_t drawn) {
+  const auto logged = std::count_if(experiment.trials.begin(), experiment.trials.end(),
+                                    [](const Trial& trial) { return trial.logged > 0; });
+  return LeftOutNote(drawn, static_cast<size_t>(logged), " trials");
 }
 
 // In a grid of two parameters colour shows the first, dashes and markers the second.
@@ -85,6 +83,58 @@ struct CurveParts {
   const std::vector<Point> Trial::*means;
   const std::vector<Point> Trial::*validation;
 };
+
+// What differs between trials besides their seed.
+std::vector<SweptParameter> SweptBesidesSeed(const Experiment& experiment) {
+  std::vector<SweptParameter> swept = SweptIn(experiment.trials);
+  std::erase_if(swept, [](const SweptParameter& one) { return one.path == "seed"; });
+  return swept;
+}
+
+// The curves of an experiment with several seeds: a line for each configuration, and a shade around
+// it. `configurations`: of the experiment's trials, the best first.
+Figure SeedsCurveFigure(const Experiment& experiment,
+                        const std::vector<Configuration>& configurations, const CurveParts& parts,
+                        LineChart chart) {
+  std::map<uint32_t, const Trial*> by_number;
+  for (const Trial& trial : experiment.trials) by_number[trial.summary.trial()] = &trial;
+  const std::vector<SweptParameter> swept = SweptBesidesSeed(experiment);
+  std::vector<double> ys;
+  size_t logged = 0;
+  for (const Configuration& one : configurations) {
+    std::vector<std::vector<Point>> losses;
+    std::vector<std::vector<Point>> validations;
+    for (const v1::TrialSummary* summary : one.trials) {
+      const Trial& trial = *by_number.at(summary->trial());
+      if (trial.logged == 0) continue;
+      losses.push_back(trial.*parts.means);
+      validations.push_back(trial.*parts.validation);
+    }
+    if (losses.empty() || ++logged > kDrawnMax) continue;
+    MeanCurve curve = MeanCurveOf(losses);
+    for (const Point& point : curve.mean) ys.push_back(point.y);
+    ChartLine& line = chart.lines.emplace_back();
+    line.name = ConfigurationLineName(one);
+    line.look = TrialLook(*by_number.at(one.trials[0]->trial()), swept, chart.lines.size() - 1);
+    line.points = std::move(curve.mean);
+    line.band = std::move(curve.band);
+    line.marks = MeanCurveOf(validations).mean;
+  }
+  chart.y_label = "loss (nats per token)";
+  chart.y_scale = ChooseScale(ys);
+  chart.marks_name = "validation";
+  std::string note = absl::StrCat(
+      "Each line is the mean over the seeds of a configuration, of training losses that are means "
+      "of ",
+      kMeansPerLine,
+      " stretches; the shade is one sample standard deviation to both sides, where two seeds or "
+      "more have come. Markers are means of validation losses.");
+  if (logged > kDrawnMax) {
+    absl::StrAppend(&note, " Drawn are the ", kDrawnMax, " best of ", FormatCount(logged),
+                    " configurations.");
+  }
+  return {std::move(chart), std::move(note)};
+}
 
 Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineChart chart) {
   const std::vector<const Trial*> drawn = Drawn(experiment);
@@ -110,100 +160,48 @@ Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineCh
       "Training loss as a line, through the means of ", kMeansPerLine,
       " stretches; validation loss as markers. The faint line has at most ", FormatCount(most),
       " of up to ", FormatCount(rows), " logged points, the lowest and highest included.",
-      LeftOutNote(experiment, drawn.size()));
+      LeftOut(experiment, drawn.size()));
   return {std::move(chart), std::move(note)};
+}
+
+// Else loss over tokens would be loss over steps again.
+bool StepsDifferInTokens(const Experiment& experiment) {
+  std::set<uint64_t> sizes;
+  for (const Trial* trial : Drawn(experiment)) sizes.insert(trial->summary.tokens_per_step());
+  sizes.erase(0);
+  return sizes.size() > 1;
 }
 
 void AppendCurves(const Experiment& experiment, Document& document) {
   if (Drawn(experiment).empty()) return;
+  std::vector<v1::TrialSummary> summaries;
+  for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);
+  std::vector<Configuration> configurations = ConfigurationsOf(summaries);
+  BestFirst(configurations, GoalOf(experiment.found.summary().goal()));
+  const auto figure = [&](const CurveParts& parts, LineChart chart) {
+    return HasReplicates(configurations)
+               ? SeedsCurveFigure(experiment, configurations, parts, std::move(chart))
+               : CurveFigure(experiment, parts, std::move(chart));
+  };
   document.blocks.push_back(Heading{"Loss while training"});
   LineChart steps;
   steps.title = "Loss over steps";
   steps.x_label = "optimizer step";
   document.blocks.push_back(
-      CurveFigure(experiment, {&Trial::loss_by_step, &Trial::mean_by_step, &Trial::val_by_step},
-                  std::move(steps)));
+      figure({&Trial::loss_by_step, &Trial::mean_by_step, &Trial::val_by_step}, std::move(steps)));
+  if (StepsDifferInTokens(experiment)) {
+    LineChart tokens;
+    tokens.title = "Loss over tokens";
+    tokens.x_label = "tokens trained";
+    document.blocks.push_back(
+        figure({&Trial::loss_by_tokens, &Trial::mean_by_tokens, &Trial::val_by_tokens},
+               std::move(tokens)));
+  }
   LineChart time;
   time.title = "Loss over time";
   time.x_label = "seconds since the trial started, waits and evaluations included";
   document.blocks.push_back(
-      CurveFigure(experiment, {&Trial::loss_by_time, &Trial::mean_by_time, &Trial::val_by_time},
-                  std::move(time)));
-}
-
-void AppendStepTime(const Experiment& experiment, Document& document) {
-  const std::vector<const Trial*> drawn = Drawn(experiment);
-  if (drawn.empty()) return;
-  document.blocks.push_back(Heading{"Where the time goes"});
-  BarChart chart;
-  chart.title = "Time of an optimizer step";
-  chart.x_label = "milliseconds, mean over the logged steps";
-  for (const spec::StepColumn& part : spec::kPartsOfStep) chart.parts.emplace_back(part.title);
-  for (const Trial* trial : drawn) {
-    BarChart::Bar& bar = chart.bars.emplace_back();
-    bar.name = LineName(trial->summary);
-    for (const double seconds : trial->phase_seconds) bar.values.push_back(seconds * 1000);
-  }
-  document.blocks.push_back(Figure{
-      std::move(chart),
-      absl::StrCat("Exposed communication is the part of all-reduce that computing does not hide.",
-                   LeftOutNote(experiment, drawn.size()))});
-  TextTable table;
-  table.caption = "Milliseconds of a step; all-reduce overlaps with backward";
-  table.header = {"trial", "parameters"};
-  table.text_columns = 2;
-  for (const spec::StepColumn& part : spec::kPartsOfStep) table.header.emplace_back(part.title);
-  for (const char* name : {"all-reduce", "share of all-reduce", "share exposed", "tokens/s"}) {
-    table.header.emplace_back(name);
-  }
-  for (const Trial& trial : experiment.trials) {
-    if (trial.logged == 0) continue;
-    const Result result = ResultOf(trial);
-    std::vector<std::string>& row = table.rows.emplace_back();
-    row = {TrialName(trial.summary), AssignmentsText(trial.summary)};
-    for (const double seconds : trial.phase_seconds) row.push_back(Milliseconds(seconds));
-    const bool alone = trial.summary.world_size() < 2;
-    row.push_back(alone ? kNone : Milliseconds(trial.allreduce_seconds));
-    row.push_back(PercentText(result.allreduce_ratio));
-    row.push_back(PercentText(result.comm_exposed_ratio));
-    row.push_back(FormatRate(result.tokens_per_second));
-  }
-  document.blocks.push_back(std::move(table));
-}
-
-// Against the trial with the fewest ranks and otherwise the same parameters.
-void AppendScaling(const Experiment& experiment, Document& document) {
-  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
-  const bool scaled = std::any_of(swept.begin(), swept.end(),
-                                  [](const SweptParameter& one) { return one.path == kRanks; });
-  if (!scaled) return;
-  const auto rate_of_rank = [](const Trial& trial) {
-    return ResultOf(trial).tokens_per_second / NumberAt(trial.summary, kRanks);
-  };
-  std::map<std::string, const Trial*> smallest;
-  for (const Trial& trial : experiment.trials) {
-    if (!std::isfinite(rate_of_rank(trial))) continue;
-    const Trial*& one = smallest[OthersText(trial.summary, swept, kRanks)];
-    if (one == nullptr || NumberAt(trial.summary, kRanks) < NumberAt(one->summary, kRanks)) {
-      one = &trial;
-    }
-  }
-  TextTable table;
-  table.caption = "Tokens a second and rank, against the same trial with the fewest ranks that ran";
-  table.header = {"trial",    "other parameters", "ranks",
-                  "tokens/s", "tokens/s a rank",  "efficiency"};
-  table.text_columns = 2;
-  for (const Trial& trial : experiment.trials) {
-    const std::string others = OthersText(trial.summary, swept, kRanks);
-    const double rate = rate_of_rank(trial);
-    const auto base = smallest.find(others);
-    table.rows.push_back(
-        {TrialName(trial.summary), others.empty() ? kNone : others, ValueAt(trial.summary, kRanks),
-         FormatRate(ResultOf(trial).tokens_per_second), FormatRate(rate),
-         base == smallest.end() ? kNone : PercentText(rate / rate_of_rank(*base->second))});
-  }
-  document.blocks.push_back(Heading{"Scaling"});
-  document.blocks.push_back(std::move(table));
+      figure({&Trial::loss_by_time, &Trial::mean_by_time, &Trial::val_by_time}, std::move(time)));
 }
 
 void AppendAttempts(const Experiment& experiment, Document& document) {
@@ -323,10 +321,14 @@ Document ExperimentReport(const Experiment& experiment) {
   AppendSeeds(experiment, document);
   AppendImportance(experiment, document);
   AppendBestRanges(experiment, document);
+  AppendTakeovers(experiment, document);
   AppendCurves(experiment, document);
   AppendAccuracies(experiment, document);
   AppendSamples(experiment, document);
+  AppendBatchSize(experiment, document);
   AppendStepTime(experiment, document);
+  AppendCollectives(experiment, document);
+  AppendMemory(experiment, document);
   AppendScaling(experiment, document);
   AppendConfiguration(experiment, "Configuration", document);
   AppendAttempts(experiment, document);

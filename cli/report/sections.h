@@ -9,8 +9,9 @@
 
 namespace dt::cli::report {
 
-// Head, results, figures, configurations, what mattered, where the best lie, curves, accuracies,
-// samples, time of a step, scaling, configuration, attempts.
+// Head, results, figures, configurations, what mattered, where the best lie, what was taken over,
+// curves, accuracies, samples, batch size, time of a step, communication, memory, scaling,
+// configuration, attempts.
 Document ExperimentReport(const Experiment& experiment);
 
 // Parts that a comparison has too.

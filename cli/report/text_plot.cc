@@ -88,6 +88,34 @@ std::string Braille(uint8_t dots) {
           static_cast<char>(0x80 | (code & 0x3F))};
 }
 
+// The rows between the ends of the band, in the columns from one of its places to the next.
+void Shade(const std::vector<ErrorBar>& band, const Axis& x, const Axis& y, const char* shade,
+           Canvas& canvas) {
+  std::vector<Point> low;
+  std::vector<Point> high;
+  for (const ErrorBar& one : band) {
+    // Where a logarithmic axis has no place for its lower end, it goes down to the bottom.
+    low.push_back({one.x, std::isfinite(y.Position(one.low)) ? one.low : y.ticks().front().value});
+    high.push_back({one.x, one.high});
+  }
+  const auto lows = Places(low, x, y, canvas.columns(), canvas.rows());
+  const auto highs = Places(high, x, y, canvas.columns(), canvas.rows());
+  if (lows.size() != highs.size()) return;
+  for (size_t i = 0; i < lows.size(); ++i) {
+    const Place& from_low = lows[i == 0 ? 0 : i - 1];
+    const Place& from_high = highs[i == 0 ? 0 : i - 1];
+    const int columns = std::max(1, lows[i].column - from_low.column);
+    for (int step = 0; step <= columns; ++step) {
+      const int column = std::min(from_low.column + step, lows[i].column);
+      const int top = from_high.row + (highs[i].row - from_high.row) * step / columns;
+      const int bottom = from_low.row + (lows[i].row - from_low.row) * step / columns;
+      for (int row = std::max(0, top); row <= std::min(bottom, canvas.rows() - 1); ++row) {
+        canvas.At(column, row) = shade;
+      }
+    }
+  }
+}
+
 void DrawDots(const std::vector<Point>& points, const Axis& x, const Axis& y, Canvas& canvas) {
   static constexpr uint8_t kBits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
   std::map<std::pair<int, int>, uint8_t> cells;
@@ -131,10 +159,18 @@ std::string ColumnTexts(const Axis& x, int columns) {
   return line;
 }
 
-std::string LegendText(const TextSeries& series) {
+std::string LegendText(const TextSeries& series, Glyphs glyphs) {
   std::string text = series.name;
   if (series.points.empty()) return text + "  no values";
-  return absl::StrCat(text, "  last ", FormatLoss(series.points.back().y));
+  absl::StrAppend(&text, "  last ", FormatLoss(series.points.back().y));
+  if (series.band.empty() || series.band.back().x != series.points.back().x) return text;
+  return absl::StrCat(text, glyphs == Glyphs::kUnicode ? " ± " : " +- ",
+                      FormatLoss(series.band.back().high - series.points.back().y));
+}
+
+bool HasBand(const TextPlot& plot) {
+  return std::any_of(plot.series.begin(), plot.series.end(),
+                     [](const TextSeries& series) { return !series.band.empty(); });
 }
 
 }  // namespace
@@ -155,6 +191,7 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
   for (const TextSeries& series : plot.series) {
     drawn.push_back(dots ? series.points : ColumnMeans(series.points, x, width));
     for (const Point& point : drawn.back()) ys.push_back(point.y);
+    for (const ErrorBar& one : series.band) ys.insert(ys.end(), {one.low, one.high});
   }
   const Axis y = Axis::Round(plot.y_scale, ys, std::max(2, rows / 4));
   const std::vector<std::string> row_texts = RowTexts(y, rows);
@@ -162,6 +199,8 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
   for (const std::string& text : row_texts) margin = std::max(margin, DisplayWidth(text));
   Canvas canvas(width - margin - 2, rows);
   const auto& markers = unicode ? kUnicodeMarkers : kAsciiMarkers;
+  const char* shade = unicode ? "░" : ".";
+  for (const TextSeries& series : plot.series) Shade(series.band, x, y, shade, canvas);
   // The first series is drawn last, above the others.
   for (size_t i = plot.series.size(); i-- > 0;) {
     if (dots) {
@@ -186,7 +225,10 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
                                plot.y_scale == Scale::kLog ? "; logarithmic scale" : ""));
   for (size_t i = 0; i < plot.series.size(); ++i) {
     const char* marker = dots ? "⠒" : markers[i];
-    lines.push_back(Truncate(absl::StrCat(marker, " ", LegendText(plot.series[i])), width));
+    lines.push_back(Truncate(absl::StrCat(marker, " ", LegendText(plot.series[i], glyphs)), width));
+  }
+  if (HasBand(plot)) {
+    lines.push_back(Truncate(absl::StrCat(shade, " one standard deviation around a mean"), width));
   }
   for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
   return lines;

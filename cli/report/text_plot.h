@@ -1,8 +1,8 @@
 // text_plot.h: series as characters, for a terminal or a pipe.
 //
 // Role:  pure. One series is drawn as a line of braille dots with kUnicode. Several, and with
-//        kAscii always, have a marker each, at the mean of each column's values. Every line fits
-//        the width.
+//        kAscii always, have a marker each, at the mean of each column's values. A band is a shade
+//        behind them. Every line fits the width.
 // Tests: tests/cli/report/text_plot_test.cc
 #pragma once
 
@@ -18,6 +18,7 @@ namespace dt::cli::report {
 struct TextSeries {
   std::string name;  // Printable
   std::vector<Point> points;
+  std::vector<ErrorBar> band = {};  // shaded, behind all series
 };
 struct TextPlot {
   std::string title;

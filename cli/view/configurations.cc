@@ -117,6 +117,17 @@ std::string ConfigurationName(const Configuration& configuration) {
   return absl::StrCat(first, neighbours ? "…" : ", …, ", last);
 }
 
+std::string ConfigurationLineName(const Configuration& configuration) {
+  const v1::TrialSummary& first = *configuration.trials.front();
+  v1::TrialSummary without = first;
+  without.clear_assignments();
+  for (const v1::Assignment& one : first.assignments()) {
+    if (one.path() != kSeed) *without.add_assignments() = one;
+  }
+  return absl::StrCat(ConfigurationName(configuration), without.assignments().empty() ? "" : "  ",
+                      without.assignments().empty() ? "" : AssignmentsText(without));
+}
+
 Json ConfigurationJson(const Configuration& configuration, const std::string& metric) {
   const auto number = [](double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);

@@ -46,6 +46,8 @@ const v1::TrialSummary* BestTrial(const Configuration& configuration, Goal goal)
 
 // "12/4": by its first trial; "12/4…6" where there are more.
 std::string ConfigurationName(const Configuration& configuration);
+// The same with its parameters, as LineName has a trial: "12/4…6  lr=0.001".
+std::string ConfigurationLineName(const Configuration& configuration);
 // id, experiment, trials, seeds, assignments, metric, n, ended, failed, mean, deviation.
 Json ConfigurationJson(const Configuration& configuration, const std::string& metric);
 

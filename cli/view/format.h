@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/columns.h"
 #include "common/text.h"
 
 namespace dt::cli {
@@ -34,10 +35,7 @@ std::string Plural(uint64_t n, std::string_view noun);  // "1 trial", "10,000 tr
 // "90s", "1.5h", "2d"; a bare number is seconds. Errors: InvalidArgument naming text and form.
 absl::StatusOr<absl::Duration> ParseDuration(std::string_view text);
 
-// Columns that `text` takes on a terminal, wide East Asian characters counted twice.
-int DisplayWidth(std::string_view text);
-// At most `width` columns; what is cut off is marked by an ellipsis.
-std::string Truncate(std::string_view text, int width);
+// To `width` columns of a terminal.
 std::string PadRight(std::string_view text, int width);
 std::string PadLeft(std::string_view text, int width);
 

@@ -144,7 +144,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
   table.columns.push_back({.header = bar == kShortBar ? "" : "PROGRESS", .leave_out = 2});
   AddColumns(table, {kStep, kLoss, kValLoss});
   table.columns.back().leave_out = 1;  // the results have it
-  AddColumns(table, {kRate, kAllReduce, kLeft});
+  AddColumns(table, {kRate, kCommShare, kLeft});
   for (const v1::TrialSummary* trial : shown) {
     const bool running = trial->state() == v1::TRIAL_RUNNING;
     const bool quiet = trial->state() == v1::TRIAL_PENDING;
@@ -157,7 +157,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
                            {LossOf(*trial)},
                            {FormatLoss(trial->val_loss())},
                            {RateText(*trial)},
-                           {AllReduceText(*trial)},
+                           {CommShareText(*trial)},
                            {running ? FormatShort(std::ceil(trial->eta_seconds())) : kNone}});
     table.rows.push_back(std::move(row));
   }
@@ -200,8 +200,8 @@ std::string SummaryText(const LiveState& state) {
     if (trial.tokens_per_second() > 0) {
       absl::StrAppend(&text, " ", FormatRate(trial.tokens_per_second()), " tokens/s");
     }
-    if (AllReduceText(trial) != kNone) {
-      absl::StrAppend(&text, ", ", AllReduceText(trial), " all-reduce");
+    if (CommShareText(trial) != kNone) {
+      absl::StrAppend(&text, ", ", CommShareText(trial), " communication");
     }
     if (trial.eta_seconds() >= 0) {
       absl::StrAppend(&text, ", ", FormatShort(std::ceil(trial.eta_seconds())), " left");
@@ -321,7 +321,7 @@ Table ResultTable(const LiveState& state, size_t count) {
     table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
   if (other_metric) table.columns.push_back({Printable(experiment.metric()), Align::kRight});
-  AddColumns(table, {kBest, kValLoss, kLoss, kStep, kRate, kAllReduce, kTime});
+  AddColumns(table, {kBest, kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
   table.columns.push_back({.header = "STATE", .min_width = 9});
   for (size_t i = 0; i < ranked.size() && i < count; ++i) {
     const v1::TrialSummary& trial = *ranked[i];
@@ -335,7 +335,7 @@ Table ResultTable(const LiveState& state, size_t count) {
                            {LossOf(trial), style},
                            {StepText(trial), style},
                            {RateText(trial), style},
-                           {AllReduceText(trial), style},
+                           {CommShareText(trial), style},
                            {FormatShort(RunSeconds(trial)), style},
                            StateCell(trial)});
     table.rows.push_back(std::move(row));

@@ -55,6 +55,20 @@ Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor*
   }
 }
 
+void PutCollectives(const v1::StepRow& row, Json& out) {
+  if (row.collectives().empty()) return;
+  Json& list = out["collectives"] = Json::array();
+  for (const v1::Collective& one : row.collectives()) {
+    list.push_back({{"op", one.op()},
+                    {"axis", one.axis()},
+                    {"ranks", one.ranks()},
+                    {"seconds", one.seconds()},
+                    {"exposed_seconds", one.exposed_seconds()},
+                    {"bytes", one.bytes()},
+                    {"count", one.count()}});
+  }
+}
+
 // A number as exactly as it was measured.
 std::string Written(const Json& value) {
   return value.is_number_float() ? FormatExact(value.get<double>()) : CsvCell(value);
@@ -79,7 +93,9 @@ const std::vector<std::string>& MetricNames() {
     auto* list = new std::vector<std::string>();
     const auto* type = v1::StepRow::descriptor();
     for (int i = 0; i < type->field_count(); ++i) {
-      if (type->field(i)->name() != "step") list->push_back(type->field(i)->name());
+      // Of a table only what is one number is a column.
+      const bool one = !type->field(i)->is_repeated() && type->field(i)->name() != "step";
+      if (one) list->push_back(type->field(i)->name());
     }
     list->push_back(kTokensPerSecond);
     list->push_back(kUtilization);
@@ -112,7 +128,8 @@ MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, At
       metrics_(std::move(metrics)),
       attempts_(attempts),
       parameter_count_(paths.size()) {
-  if (metrics_.empty()) metrics_ = MetricNames();
+  all_metrics_ = metrics_.empty();
+  if (all_metrics_) metrics_ = MetricNames();
   columns_ = {"experiment", "trial", "attempt", "step"};
   if (attempts_ == Attempts::kAll) columns_.push_back("superseded");
   columns_.insert(columns_.end(), metrics_.begin(), metrics_.end());
@@ -166,6 +183,7 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
     const Key key{one.trial(), one.row().step(), one.attempt()};
     TakeEvaluationsBefore(key, rows);
     Json row = NewRow(key, one.superseded());
+    if (all_metrics_) PutCollectives(one.row(), row);
     const double seconds = TrainingSeconds(one.row());
     for (const std::string& name : metrics_) {
       if (const auto* field = type->FindFieldByName(name)) {

@@ -51,6 +51,7 @@ class MetricRows {
 
   const uint64_t experiment_;
   std::vector<std::string> metrics_;  // as constructed
+  bool all_metrics_ = false;          // nobody chose among them
   const Attempts attempts_;
   const size_t parameter_count_;                // the last of the columns
   std::vector<std::string> columns_;            // as constructed

@@ -218,8 +218,8 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
       case kRate:
         table.columns.push_back(number("TOKENS/S", "TOK/S", 5));
         break;
-      case kAllReduce:
-        table.columns.push_back(number("ALL-REDUCE", "COMM", 2));
+      case kCommShare:
+        table.columns.push_back(number("COMM SHARE", "COMM", 2));
         break;
       case kLeft:
         table.columns.push_back(number("LEFT", "", 0));
@@ -245,8 +245,8 @@ std::string RateText(const v1::TrialSummary& trial) {
   return trial.tokens_per_second() > 0 ? FormatRate(trial.tokens_per_second()) : kNone;
 }
 
-std::string AllReduceText(const v1::TrialSummary& trial) {
-  return trial.world_size() < 2 ? kNone : FormatRatio(trial.allreduce_ratio());
+std::string CommShareText(const v1::TrialSummary& trial) {
+  return trial.world_size() < 2 ? kNone : FormatRatio(trial.comm_ratio());
 }
 
 bool IsBetter(double a, double b, Goal goal) { return goal == Goal::kMinimize ? a < b : a > b; }

@@ -53,7 +53,7 @@ std::string TorchText(const v1::Provenance& provenance);  // "2.11.0, CUDA 13.0,
 
 // Columns that several tables of trials have, and how they give way on a narrow terminal.
 // VAL LOSS is the newest evaluation's, BEST the lowest of all.
-enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kAllReduce, kLeft, kTime };
+enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kCommShare, kLeft, kTime };
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
 
 // Whether search.metric is one that these columns do not show, so that a table has one more, under
@@ -64,8 +64,9 @@ bool NeedsColumn(const std::string& metric);
 std::string BestText(const v1::TrialSummary& trial);
 // Means over the trial so far.
 std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
-// Part of an optimizer step that all-reduce takes; "-" for a rank alone, which has none.
-std::string AllReduceText(const v1::TrialSummary& trial);
+// Part of an optimizer step in which ranks communicate, hidden or not; "-" for a rank alone, which
+// has none.
+std::string CommShareText(const v1::TrialSummary& trial);
 
 enum class Goal { kMinimize, kMaximize };
 Goal GoalOf(const std::string& word);

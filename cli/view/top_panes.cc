@@ -62,7 +62,7 @@ const std::vector<PaneColumn>& ColumnsOf(Pane pane) {
       {{"PROGRESS"}, Sorted::kYes},
       {Number("LOSS", "", 0), Sorted::kYes},
       {Number("TOKENS/S", "TOK/S", 0), Sorted::kYes},
-      {Number("ALL-REDUCE", "COMM", 3), Sorted::kYes},
+      {Number("COMM SHARE", "COMM", 3), Sorted::kYes},
       {{.header = "SLOWEST RANK", .short_header = "SLOWEST", .leave_out = 2}, Sorted::kYes},
       {Number("LEFT", "", 0), Sorted::kYes},
       {{.header = "WORKERS", .min_width = 7}},
@@ -143,7 +143,7 @@ PaneRow TrialRow(const v1::TrialSummary& trial, int width, Glyphs glyphs) {
                {running ? Bar(Progress(trial), BarWidth(width), glyphs) : word.text, word.style},
                {trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone},
                {RateText(trial)},
-               {AllReduceText(trial)},
+               {CommShareText(trial)},
                {SlowestText(trial)},
                {left ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
                {workers},
@@ -152,7 +152,7 @@ PaneRow TrialRow(const v1::TrialSummary& trial, int width, Glyphs glyphs) {
               {Progress(trial), ""},
               {KnownOr(trial.latest().loss(), trial.has_latest()), ""},
               {KnownOr(trial.tokens_per_second(), trial.tokens_per_second() > 0), ""},
-              {KnownOr(trial.allreduce_ratio(), trial.world_size() > 1), ""},
+              {KnownOr(trial.comm_ratio(), trial.world_size() > 1), ""},
               {KnownOr(trial.latest().rank_skew_seconds(), HasSlowest(trial)), ""},
               {KnownOr(trial.eta_seconds(), left), ""}};
   row.found_in = absl::StrCat(TrialName(trial), " ", word.text, " ", workers, " ", parameters);

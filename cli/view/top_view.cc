@@ -268,7 +268,7 @@ std::vector<Line> HelpLines() {
   }
   lines.emplace_back();
   lines.push_back(
-      {{"ALL-REDUCE is the share of a step that averages gradients, over the trial so "
+      {{"COMM SHARE is the share of a step in which ranks send to one another, over the trial so "
         "far."}});
   lines.push_back(
       {{"SLOWEST RANK: its number, and how much longer it computed than the fastest."}});

@@ -10,8 +10,10 @@
 #include "common/status.h"
 #include "common/view.h"
 #include "coordinator/core/changes.h"
+#include "coordinator/core/compared.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/marks.h"
+#include "spec/metric.h"
 
 namespace dt {
 namespace {
@@ -97,7 +99,6 @@ bool RefersToValues(const Experiment& experiment, const v1::ExpandedTrial& expan
 
 absl::Status AddTrials(Experiment& experiment,
                        const google::protobuf::RepeatedPtrField<v1::ExpandedTrial>& added) {
-  experiment.trials.reserve(experiment.trials.size() + added.size());
   for (const v1::ExpandedTrial& expanded : added) {
     if (expanded.trial() != experiment.trials.size() + 1) {
       return absl::FailedPreconditionError(absl::StrCat("journal: experiment ", experiment.id,
@@ -294,27 +295,12 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   std::vector<KnownEvaluation>& all = subject.trial.evaluations;
   const std::string& metric = subject.experiment.spec.search().metric();
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
-                 MetricIn(fact.evaluation(), metric)});
+                 spec::MetricIn(fact.evaluation(), metric)});
   CountValidation(subject.experiment, all.back(), subject.trial);
   if (all.size() > limits::kEvaluationsPerTrial) {
     // The oldest goes, unless it is the best so far.
     all.erase(all.begin() + (IsBetter(subject, all[1], all[0]) ? 0 : 1));
   }
-  return absl::OkStatus();
-}
-
-absl::Status ApplyRungDecided(DurableState& state, const v1::RungDecided& fact, int64_t) {
-  DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "RungDecided"));
-  std::vector<KnownRung>& all = subject.trial.rungs;
-  const bool again = std::any_of(all.begin(), all.end(), [&fact](const KnownRung& known) {
-    return known.rung == fact.rung();
-  });
-  if (again || fact.rung() == 0) {
-    return absl::FailedPreconditionError(absl::StrCat("journal: trial ", ToString(subject.id),
-                                                      " is entered at rung ", fact.rung(),
-                                                      " a second time, or there is no such rung"));
-  }
-  all.push_back({fact.rung(), fact.step(), fact.cost(), fact.goes_on()});
   return absl::OkStatus();
 }
 
@@ -478,7 +464,7 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
     case v1::Record::kSearchEnded:
       return ApplySearchEnded(state, record.search_ended(), wall_ms);
     case v1::Record::kRungDecided:
-      return ApplyRungDecided(state, record.rung_decided(), wall_ms);
+      return ApplyRungDecided(state, record.rung_decided());
     case v1::Record::kNumbersSkipped:
       return ApplyNumbersSkipped(state, record.numbers_skipped());
     case v1::Record::kStopRequested:
@@ -488,6 +474,7 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
     case v1::Record::kWorkerMarked:
       return ApplyWorkerMarked(state, record.worker_marked(), wall_ms);
     case v1::Record::kTrialMutated:
+      return ApplyTrialMutated(state, record.trial_mutated());
     case v1::Record::FACT_NOT_SET:
       break;
   }

@@ -405,7 +405,10 @@ void ReleaseRank(Turn& turn, Worker& worker) {
   worker.rank = 0;
   MarkOrdersDue(turn.live(), worker);
   UpdateSlot(turn.state, worker);
-  if (attempt.holders == 0) turn.live().left.push_back(attempt.token);
+  if (attempt.holders > 0) return;
+  turn.live().left.push_back(attempt.token);
+  // An elastic trial may have waited for the last of its slots, whoever has got it.
+  if (turn.live().lines.Contains(attempt.id.trial)) RetryLines(turn.live());
 }
 
 void FreeLeft(LiveState& live) {

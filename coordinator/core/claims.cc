@@ -118,7 +118,7 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t
   if (ended.cause() != v1::CAUSE_FINISHED) return {};
   if (!claimant.attempt.ran) return "it says that it finished, and it never trained";
   if (ended.step() == target) return {};
-  if (claimant.program) return Beyond(claimant, ended.step());
+  if (claimant.program || claimant.timed) return Beyond(claimant, ended.step());
   return absl::StrCat("it says that it finished at step ", ended.step(), " of ", target);
 }
 

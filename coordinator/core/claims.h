@@ -24,6 +24,7 @@ struct Claimant {
   ToldSteps told;
   // A program says when it has finished, whatever number of steps it was to make; 0: it said none.
   bool program = false;
+  bool timed = false;  // train.max_time may end it before its last step
 };
 
 // `max_steps` of the specification, or of a program `steps`; 0: the target follows from the data, a

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
+#include "spec/collectives.h"
 #include "spec/program.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
@@ -62,8 +65,12 @@ v1::ExperimentState StateOf(const Experiment& experiment) {
 }
 
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial) {
+  return ExpandedOf(experiment, trial.expanded);
+}
+
+v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const std::string& serialized) {
   v1::ExpandedTrial expanded;
-  DT_CHECK(expanded.ParseFromString(trial.expanded));
+  DT_CHECK(expanded.ParseFromString(serialized));
   for (int i = 0; i < expanded.choices_size(); ++i) {
     const v1::Parameter& parameter = experiment.spec.parameters(i);
     v1::Assignment& assignment = *expanded.add_assignments();
@@ -77,6 +84,58 @@ v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial) {
 int32_t PriorityOf(const Experiment& experiment) {
   return experiment.spec.base().resources().priority();
 }
+
+namespace {
+
+// Whether the file lets gangs have other sizes than resources.gpus.
+bool MayBeElastic(const v1::Resources& resources) {
+  return resources.min_gpus() > 0 || resources.max_gpus() > 0;
+}
+
+// The sizes of a trial with these values, without resolving all of it.
+std::optional<spec::GangSizes> SizesOf(
+    const Experiment& experiment,
+    const google::protobuf::RepeatedPtrField<v1::Assignment>& assignments) {
+  const v1::Spec& base = experiment.spec.base();
+  v1::Spec sizing;
+  sizing.mutable_resources()->set_gpus(base.resources().gpus());
+  sizing.mutable_resources()->set_min_gpus(base.resources().min_gpus());
+  sizing.mutable_resources()->set_max_gpus(base.resources().max_gpus());
+  *sizing.mutable_train() = base.train();
+  sizing.mutable_parallel()->set_strategy(base.parallel().strategy());
+  sizing.mutable_parallel()->set_shard(base.parallel().shard());
+  *sizing.mutable_command() = base.command();
+  sizing.set_run(base.run());
+  constexpr char kBatch[] = "train.global_batch_size";
+  bool said = spec::IsExplicit(experiment.spec, kBatch);
+  for (const v1::Assignment& assignment : assignments) {
+    // A program's parameters may have any name.
+    const bool ours =
+        (assignment.path().starts_with("train.") || assignment.path() == "parallel.strategy" ||
+         assignment.path() == "parallel.shard") &&
+        !spec::IsProgram(sizing);
+    if (!ours && assignment.path() != "resources.gpus") continue;
+    DT_CHECK_OK(spec::SetField(sizing, assignment.path(), assignment.value()));
+    said = said || assignment.path() == kBatch;
+  }
+  sizing.mutable_train()->set_global_batch_size(
+      spec::GlobalBatchOf(sizing, said ? spec::BatchSaid::kYes : spec::BatchSaid::kNo));
+  return spec::SizesOf(sizing);
+}
+
+bool SweepsWithin(const Experiment& experiment, std::string_view section) {
+  const auto& parameters = experiment.spec.parameters();
+  return std::any_of(parameters.begin(), parameters.end(), [section](const v1::Parameter& each) {
+    return each.path().starts_with(section);
+  });
+}
+
+// Whether trials may differ in the sizes that their gangs may have.
+bool SweepsSizes(const Experiment& experiment) {
+  return SweepsWithin(experiment, "train.") || SweepsWithin(experiment, "parallel.");
+}
+
+}  // namespace
 
 Shape ShapeOf(const Experiment& experiment) {
   const v1::Spec& base = experiment.spec.base();
@@ -92,16 +151,18 @@ Shape ShapeOf(const Experiment& experiment) {
     constraint.labels.emplace_back(label.key(), label.value());
   }
   std::sort(constraint.labels.begin(), constraint.labels.end());
+  // Which sizes a trial has that is still to be proposed is not known where its batch is swept.
+  if (MayBeElastic(resources) && !SweepsSizes(experiment)) {
+    shape.elastic = SizesOf(experiment, {});
+  }
   return shape;
 }
 
 Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
   Shape shape = ShapeOf(experiment);
-  const auto& parameters = experiment.spec.parameters();
-  const bool swept = std::any_of(
-      parameters.begin(), parameters.end(),
-      [](const v1::Parameter& parameter) { return parameter.path().starts_with("resources."); });
-  if (!swept) return shape;
+  const bool elastic = MayBeElastic(experiment.spec.base().resources());
+  const bool swept = SweepsWithin(experiment, "resources.");
+  if (!swept && !elastic) return shape;
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   for (const v1::Assignment& assignment : expanded.assignments()) {
     const v1::Value& value = assignment.value();
@@ -116,6 +177,15 @@ Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
       shape.constraint.accelerator = absl::AsciiStrToLower(value.text());
     }
   }
+  if (!elastic) return shape;
+  if (swept || SweepsSizes(experiment)) {
+    shape.elastic = SizesOf(experiment, expanded.assignments());
+  }
+  // One that was to grow has all of it, if it is still to be had.
+  if (shape.elastic.has_value() && !trial.attempts.empty()) {
+    const auto next = static_cast<int32_t>(trial.attempts.back().stop_slots);
+    if (shape.elastic->Reaches(next)) shape.slots = std::max(shape.slots, next);
+  }
   return shape;
 }
 
@@ -129,12 +199,14 @@ int64_t SeedOf(const Experiment& experiment, const Trial& trial) {
 }
 
 const KnownCheckpoint* NewestCheckpoint(const Trial& trial) {
+  const KnownMutation* over = trial.mutations.empty() ? nullptr : &trial.mutations.back();
   const KnownCheckpoint* newest = nullptr;
   for (const KnownCheckpoint& checkpoint : trial.checkpoints) {
+    if (over != nullptr && checkpoint.attempt <= over->attempt) continue;
     if (newest != nullptr && checkpoint.ref.step() < newest->ref.step()) continue;
     if (IsValid(trial, checkpoint.attempt, checkpoint.ref.step())) newest = &checkpoint;
   }
-  return newest;
+  return newest == nullptr && over != nullptr ? &over->taken : newest;
 }
 
 Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause, Charge charge) {
@@ -154,7 +226,7 @@ v1::Pace PaceOf(const v1::StepRow& rows) {
   double step_seconds = 0;
   for (const spec::StepColumn& part : spec::kPartsOfStep) step_seconds += part.Of(rows);
   pace.set_step_seconds(step_seconds);
-  pace.set_allreduce_seconds(rows.allreduce_seconds());
+  pace.set_comm_seconds(spec::CommunicationSeconds(rows));
   pace.set_comm_exposed_seconds(rows.comm_exposed_seconds());
   return pace;
 }
@@ -163,7 +235,7 @@ void Add(const v1::Pace& by, v1::Pace& sum) {
   sum.set_tokens(sum.tokens() + by.tokens());
   sum.set_seconds(sum.seconds() + by.seconds());
   sum.set_step_seconds(sum.step_seconds() + by.step_seconds());
-  sum.set_allreduce_seconds(sum.allreduce_seconds() + by.allreduce_seconds());
+  sum.set_comm_seconds(sum.comm_seconds() + by.comm_seconds());
   sum.set_comm_exposed_seconds(sum.comm_exposed_seconds() + by.comm_exposed_seconds());
 }
 
@@ -185,21 +257,6 @@ void CountValidation(const Experiment& experiment, const KnownEvaluation& evalua
   if (!search::Count(trial.validated, evaluation.step, cost)) return;
   if (!ComparesMeans(experiment) || trial.means.size() >= limits::kEvaluationsPerTrial) return;
   trial.means.push_back({evaluation.step, trial.validated.mean});
-}
-
-double MetricIn(const v1::Evaluation& evaluation, std::string_view metric) {
-  if (metric == "val_loss" && !std::isnan(evaluation.loss())) return evaluation.loss();
-  if (metric == "loss" && evaluation.has_train_loss()) return evaluation.train_loss();
-  if (metric == "hellaswag_acc" && evaluation.has_hellaswag_acc()) {
-    return evaluation.hellaswag_acc();
-  }
-  if (metric == "hellaswag_acc_norm" && evaluation.has_hellaswag_acc_norm()) {
-    return evaluation.hellaswag_acc_norm();
-  }
-  for (const v1::Metric& named : evaluation.metrics()) {
-    if (named.name() == metric) return named.value();
-  }
-  return kNotANumber;
 }
 
 ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value) {

@@ -87,6 +87,17 @@ struct KnownRung {
   bool goes_on = false;
 };
 
+// What a member of a population took over: it goes on with another trial's weights and other
+// values.
+struct KnownMutation {
+  uint32_t attempt = 0;  // the newest when it was decided; those after it have the weights
+  uint32_t from_trial = 0;
+  uint64_t step = 0;            // at which it was decided
+  KnownCheckpoint taken;        // of no attempt of its own
+  std::string expanded_before;  // its values till then, as `expanded`
+  std::string reason;
+};
+
 // The mean cost of a trial's validations up to one of them.
 struct MeanAt {
   uint64_t step = 0;
@@ -118,6 +129,7 @@ struct Trial {
   std::vector<KnownCheckpoint> checkpoints;  // in order of registration
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
   std::vector<KnownRung> rungs;              // in order of decision
+  std::vector<KnownMutation> mutations;      // in order of decision
   search::Standing validated;                // what the rules of `stop` go by
   std::vector<MeanAt> means;  // of the first kEvaluationsPerTrial, where stop.median compares them
 };
@@ -212,6 +224,7 @@ v1::ExperimentState StateOf(const Experiment& experiment);
 
 // With the values themselves, wherever they are kept.
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
+v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const std::string& serialized);
 // What a trial needs, read from the specification without resolving all of it.
 Shape ShapeOf(const Experiment& experiment, const Trial& trial);
 // The same of a trial that is not known yet. REQUIRES: resources are not swept.
@@ -225,8 +238,6 @@ search::Goal GoalOf(const Experiment& experiment);
 bool ComparesMeans(const Experiment& experiment);
 // What the rules of `stop` will know of it: a step counts once.
 void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation, Trial& trial);
-// What an evaluation says of a metric, by the name that search.metric has for it; NaN: nothing.
-double MetricIn(const v1::Evaluation& evaluation, std::string_view metric);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before
 // that step.
 // `attempts`: by number, from 1.
@@ -240,7 +251,8 @@ bool IsValid(const Attempts& attempts, uint32_t attempt, uint64_t step) {
 inline bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step) {
   return IsValid(trial.attempts, attempt, step);
 }
-// The step the trial would go on from: of its newest valid checkpoint.
+// What the trial would go on from: its newest valid checkpoint, or what it took over, where it has
+// saved nothing since.
 const KnownCheckpoint* NewestCheckpoint(const Trial& trial);
 // The counters once `attempt` has ended so; progress empties them first.
 enum class Charge : uint8_t { kCounts, kFree };

@@ -14,8 +14,13 @@
 namespace dt {
 namespace {
 
-// As the experiment file has it for resources.priority.
-constexpr int32_t kPriorityMost = 1000;
+// Within the range that the experiment file has for it.
+absl::Status CheckRange(std::string_view name, double number) {
+  const spec::Field& field = *spec::FindField(absl::StrCat("resources.", std::string(name)));
+  if (spec::InRange(field, number)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(std::string(name), " ", number,
+                                                 " is outside the range ", spec::RangeText(field)));
+}
 
 absl::Status CheckText(absl::string_view what, const std::string& text, size_t bytes_max) {
   if (text.size() > bytes_max) {
@@ -64,11 +69,11 @@ bool HasLabels(const v1::ExperimentSpec& spec, const v1::ExperimentChanged::Labe
                     });
 }
 
-// The largest gang of a trial that has not ended.
+// The largest gang that a trial which has not ended needs; an elastic one counts with its least.
 int32_t LargestGang(const Experiment& experiment) {
-  int32_t most = experiment.MoreMayCome() ? ShapeOf(experiment).slots : 0;
+  int32_t most = experiment.MoreMayCome() ? ShapeOf(experiment).least() : 0;
   for (const Trial& trial : experiment.trials) {
-    if (!IsTerminal(trial.state)) most = std::max(most, ShapeOf(experiment, trial).slots);
+    if (!IsTerminal(trial.state)) most = std::max(most, ShapeOf(experiment, trial).least());
   }
   return most;
 }
@@ -109,20 +114,13 @@ absl::Status CheckResources(const Experiment& experiment, const v1::ChangeReques
   };
   if (request.has_priority()) {
     if (spec::IsSwept(experiment.spec, "resources.priority")) return swept("resources.priority");
-    if (std::abs(int64_t{request.priority()}) <= kPriorityMost) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("priority ", request.priority(),
-                                                   " is outside the range from ", -kPriorityMost,
-                                                   " to ", kPriorityMost));
+    return CheckRange("priority", request.priority());
   }
   if (!request.has_max_gpus_total() || request.max_gpus_total() == 0) return absl::OkStatus();
   if (spec::IsSwept(experiment.spec, "resources.max_gpus_total")) {
     return swept("resources.max_gpus_total");
   }
-  if (request.max_gpus_total() > limits::kWorkers) {
-    return absl::InvalidArgumentError(absl::StrCat("max_gpus_total ", request.max_gpus_total(),
-                                                   " is above the limit of ", limits::kWorkers,
-                                                   "; 0 is no limit"));
-  }
+  DT_RETURN_IF_ERROR(CheckRange("max_gpus_total", request.max_gpus_total()));
   const int32_t largest = LargestGang(experiment);
   if (request.max_gpus_total() >= static_cast<uint32_t>(largest)) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -167,7 +165,7 @@ absl::Status CheckMaxSteps(const Experiment& experiment, int64_t max_steps) {
     return refused(absl::StrCat("it trains with schedule ", schedule,
                                 ", whose course depends on max_steps; submit another"));
   }
-  if (Climbs(experiment)) {
+  if (Climbs(experiment) || IsPopulation(experiment)) {
     return refused(
         "its rungs are shares of max_steps, and trials were compared at them; submit "
         "another");

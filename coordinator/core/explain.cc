@@ -1,7 +1,10 @@
 #include "coordinator/core/explain.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +13,7 @@
 #include "coordinator/core/marking.h"
 #include "coordinator/core/pools.h"
 #include "coordinator/core/schedule.h"
+#include "spec/sizes.h"
 #include "spec/spec.h"
 
 namespace dt {
@@ -19,7 +23,36 @@ std::string WholeSeconds(absl::Duration duration) {
   return absl::StrCat(absl::ToInt64Seconds(absl::Ceil(duration, absl::Seconds(1))), " s");
 }
 
-std::string WhyParked(const ParkedTrial& parked, const Trial& trial, absl::Duration now) {
+// Of the hosts that see the storage, how many slots the one with the most has.
+size_t MostSlotsBeside(const LiveState& live, const Constraint& constraint,
+                       const std::string& storage_id) {
+  std::map<std::string_view, size_t> slots;
+  std::set<std::string_view> seeing;
+  for (const Worker& worker : live.workers) {
+    if (worker.presence != Presence::kConnected || !Meets(constraint, worker.hello)) continue;
+    ++slots[worker.hello.host()];
+    if (worker.hello.storage_id() == storage_id) seeing.insert(worker.hello.host());
+  }
+  size_t most = 0;
+  for (const std::string_view host : seeing) most = std::max(most, slots[host]);
+  return most;
+}
+
+std::string StorageBusyText(const LiveState& live, const ParkedTrial& parked, const Shape& shape) {
+  const std::string newest =
+      absl::StrCat("its newest checkpoint is on storage ", parked.storage_id, ", ");
+  const size_t most = MostSlotsBeside(live, shape.constraint, parked.storage_id);
+  if (!shape.single_node || most >= static_cast<size_t>(shape.slots)) {
+    return absl::StrCat(newest, "and the workers that see it are busy");
+  }
+  return absl::StrCat(newest, "and no host that sees it has ", shape.slots,
+                      " slots: the largest has ", most,
+                      "; it waits for one: start more workers there, or give a larger host the "
+                      "same --storage");
+}
+
+std::string WhyParked(const LiveState& live, const ParkedTrial& parked, const Trial& trial,
+                      const Shape& shape, absl::Duration now) {
   switch (parked.why) {
     case ParkedTrial::Why::kBackoff:
       return absl::StrCat("backs off ", WholeSeconds(parked.until - now), " before attempt ",
@@ -30,8 +63,7 @@ std::string WhyParked(const ParkedTrial& parked, const Trial& trial, absl::Durat
                           WholeSeconds(parked.until - now),
                           " for one, then goes on from an older checkpoint or from the start");
     case ParkedTrial::Why::kStorageBusy:
-      return absl::StrCat("its newest checkpoint is on storage ", parked.storage_id,
-                          ", and the workers that see it are busy");
+      return StorageBusyText(live, parked, shape);
   }
   return {};
 }
@@ -57,6 +89,66 @@ std::string LentText(const State& state, const LiveAttempt& attempt) {
     }
   }
   return {};
+}
+
+std::string WhyClosed(const State& state, const Experiment& experiment) {
+  const int32_t most = experiment.spec.search().max_concurrent();
+  if (most > 0 && experiment.active >= static_cast<uint32_t>(most)) {
+    return absl::StrCat("experiment runs ", experiment.active, " of at most ", most,
+                        " trials at once (search.max_concurrent)");
+  }
+  const uint32_t held = SlotsHeld(state.live, experiment.id);
+  return absl::StrCat("experiment holds ", held, " of at most ",
+                      experiment.spec.base().resources().max_gpus_total(),
+                      held == 1 ? " slot" : " slots", " (resources.max_gpus_total)");
+}
+
+std::string WhatIsReserved(const State& state, const Reservation& own, absl::Duration now) {
+  const size_t kept = own.slots.connected();
+  if (own.IsHold()) {
+    return absl::StrCat("goes on with ", ShapeText(own.shape), "; ", kept,
+                        " of them are held for it, for another ",
+                        WholeSeconds(own.held_until - now));
+  }
+  std::string text = absl::StrCat("needs ", ShapeText(own.shape), "; has reserved ", kept);
+  if (!own.host.empty()) absl::StrAppend(&text, " on ", own.host);
+  size_t lent = 0;
+  for (const WorkerIndex worker : own.slots.Members()) {
+    lent += state.live.workers[worker].attempt != nullptr ? 1 : 0;
+  }
+  if (lent > 0) absl::StrAppend(&text, ", ", lent, " of them lent");
+  absl::StrAppend(&text, "; it is next");
+  const absl::Duration ready = ReadyAt(state, own, now);
+  if (kept >= static_cast<size_t>(own.shape.slots) || ready == absl::InfiniteDuration())
+    return text;
+  return absl::StrCat(text, ", and expects the rest in ",
+                      spec::DurationText(absl::ToDoubleSeconds(absl::Ceil(
+                          std::max(ready - now, absl::ZeroDuration()), absl::Seconds(1)))));
+}
+
+// Of all lines of the device, who is tried first; nothing: nobody waits who could ever fit.
+std::optional<Line::Head> FirstOf(const State& state, DeviceKind device) {
+  std::optional<Line::Head> first;
+  for (const auto& [shape, line] : state.live.lines) {
+    if (shape.constraint.device != device) continue;
+    if (PlaceIn(state.live, {shape, {}}).verdict == Verdict::kNeverFits) continue;
+    const std::optional<Line::Head> head = line.First();
+    if (head.has_value() && (!first.has_value() || *head < *first)) first = head;
+  }
+  return first;
+}
+
+// Why it goes on training though a larger priority waits for slots.
+std::string ProtectedText(const State& state, const Trial& trial, const LiveAttempt& attempt,
+                          absl::Duration now) {
+  if (attempt.protected_until <= now || trial.attempts.back().AskedToStop()) return {};
+  const Experiment& experiment = GetExperiment(state.durable, attempt.id.trial.experiment);
+  const std::optional<Line::Head> first =
+      FirstOf(state, ShapeOf(experiment, trial).constraint.device);
+  if (!first.has_value() || first->precedence.priority <= PriorityOf(experiment)) return {};
+  return absl::StrCat("; ", TrialText(first->trial), ", of priority ", first->precedence.priority,
+                      ", waits for slots, and may not ask it to make room before ",
+                      WholeSeconds(attempt.protected_until - now), " have passed");
 }
 
 std::string ExplainActive(const State& state, const Trial& trial, const LiveAttempt& live,
@@ -86,51 +178,24 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
                     " ranks are ready");
   }
   const Attempt& recorded = trial.attempts.back();
+  const Shape shape = ShapeOf(GetExperiment(state.durable, live.id.trial.experiment), trial);
+  if (shape.elastic.has_value()) {
+    const size_t slots = recorded.members.size();
+    absl::StrAppend(&text, "; has ", slots, slots == 1 ? " slot" : " slots", ", and may have ",
+                    spec::SizesText(shape.elastic->All()));
+  }
   if (recorded.AskedToStop()) absl::StrAppend(&text, "; saving: ", recorded.stop_reason);
   if (const std::string lent = LentText(state, live); !lent.empty()) text += lent;
+  text += ProtectedText(state, trial, live, now);
   return absl::StrCat(text, DescribeRanks(state.live, live));
 }
 
-std::string WhyClosed(const State& state, const Experiment& experiment) {
-  const int32_t most = experiment.spec.search().max_concurrent();
-  if (most > 0 && experiment.active >= static_cast<uint32_t>(most)) {
-    return absl::StrCat("experiment runs ", experiment.active, " of at most ", most,
-                        " trials at once (search.max_concurrent)");
-  }
-  const uint32_t held = SlotsHeld(state.live, experiment.id);
-  return absl::StrCat("experiment holds ", held, " of at most ",
-                      experiment.spec.base().resources().max_gpus_total(),
-                      held == 1 ? " slot" : " slots", " (resources.max_gpus_total)");
-}
-
-std::string WhatIsReserved(const State& state, const Reservation& own, absl::Duration now) {
-  const size_t kept = own.slots.connected();
-  std::string text = absl::StrCat("needs ", ShapeText(own.shape), "; has reserved ", kept);
-  if (!own.host.empty()) absl::StrAppend(&text, " on ", own.host);
-  size_t lent = 0;
-  for (const WorkerIndex worker : own.slots.Members()) {
-    lent += state.live.workers[worker].attempt != nullptr ? 1 : 0;
-  }
-  if (lent > 0) absl::StrAppend(&text, ", ", lent, " of them lent");
-  absl::StrAppend(&text, "; it is next");
-  const absl::Duration ready = ReadyAt(state, own, now);
-  if (kept >= static_cast<size_t>(own.shape.slots) || ready == absl::InfiniteDuration())
-    return text;
-  return absl::StrCat(text, ", and expects the rest in ",
-                      spec::DurationText(absl::ToDoubleSeconds(absl::Ceil(
-                          std::max(ready - now, absl::ZeroDuration()), absl::Seconds(1)))));
-}
-
-// Of all lines of the device: who is tried before it, and how many wait there.
+// Who is tried before it, and how many wait there.
 std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape) {
-  std::optional<Line::Head> first;
+  const std::optional<Line::Head> first = FirstOf(state, shape.constraint.device);
   const Line* own = nullptr;
   for (const auto& [theirs, line] : state.live.lines) {
-    if (theirs.constraint.device != shape.constraint.device) continue;
     if (theirs == shape) own = &line;
-    if (PlaceIn(state.live, {theirs, {}}).verdict == Verdict::kNeverFits) continue;
-    const std::optional<Line::Head> head = line.First();
-    if (head.has_value() && (!first.has_value() || *head < *first)) first = head;
   }
   if (!first.has_value() || first->trial == id) return "; it is next";
   std::string text = absl::StrCat("; its place in the queue is behind ", TrialText(first->trial));
@@ -191,8 +256,10 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   const Trial& trial = GetTrial(state.durable, id);
   if (experiment.paused) return PausedText(experiment);
   const auto parked = state.live.parked.find(id);
-  if (parked != state.live.parked.end()) return WhyParked(parked->second, trial, now);
   const Shape shape = ShapeOf(experiment, trial);
+  if (parked != state.live.parked.end()) {
+    return WhyParked(state.live, parked->second, trial, shape, now);
+  }
   Decision decision = PlaceIn(state.live, {shape, {}});
   decision.reason += HeldText(state, shape.constraint.device);
   if (decision.verdict == Verdict::kNeverFits) {
@@ -205,7 +272,8 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   return absl::StrCat(decision.reason, WhoIsFirst(state, id, shape));
 }
 
-std::string ExplainSentences(const State& state, TrialId id, absl::Duration now) {
+// Without what it took over.
+static std::string ExplainState(const State& state, TrialId id, absl::Duration now) {
   const Trial& trial = GetTrial(state.durable, id);
   if (trial.state == v1::TRIAL_PENDING) {
     return absl::StrCat("waits: ", WhyWaiting(state, id, now));
@@ -217,12 +285,24 @@ std::string ExplainSentences(const State& state, TrialId id, absl::Duration now)
   if (trial.cause == v1::CAUSE_STOPPED_EARLY) {
     return absl::StrCat("ended early ", attempts, ": ", trial.message);
   }
-  if (trial.state == v1::TRIAL_FINISHED) return absl::StrCat("finished ", attempts);
+  if (trial.state == v1::TRIAL_FINISHED) {
+    return absl::StrCat("finished ", attempts, trial.message.empty() ? "" : ": ", trial.message);
+  }
   if (trial.state == v1::TRIAL_CANCELLED) {
     return absl::StrCat("cancelled ", attempts, ": ", trial.message);
   }
   return absl::StrCat("failed ", attempts, ": ", View(Name(trial.cause)),
                       trial.message.empty() ? "" : ": ", trial.message);
+}
+
+std::string ExplainSentences(const State& state, TrialId id, absl::Duration now) {
+  const Trial& trial = GetTrial(state.durable, id);
+  if (trial.mutations.empty()) return ExplainState(state, id, now);
+  // Of a population: whose weights it has.
+  const size_t times = trial.mutations.size();
+  return absl::StrCat(ExplainState(state, id, now), "; it took over ",
+                      times == 1 ? "once: " : absl::StrCat(times, " times, at last: "),
+                      trial.mutations.back().reason);
 }
 
 }  // namespace dt

@@ -80,6 +80,12 @@ void AddTrial(Digest& digest, const Trial& trial) {
     digest.Add(uint64_t{rung.rung}).Add(rung.step).Add(rung.cost);
     digest.Add(static_cast<uint64_t>(rung.goes_on));
   }
+  digest.Add(trial.mutations.size());
+  for (const KnownMutation& mutation : trial.mutations) {
+    digest.Add(uint64_t{mutation.attempt}).Add(uint64_t{mutation.from_trial}).Add(mutation.step);
+    digest.Add(mutation.taken.ref.SerializeAsString()).Add(mutation.expanded_before);
+    digest.Add(mutation.reason);
+  }
   const search::Standing& validated = trial.validated;
   digest.Add(validated.step).Add(validated.validations).Add(validated.best).Add(validated.mean);
   digest.Add(static_cast<uint64_t>(validated.without_better)).Add(trial.means.size());

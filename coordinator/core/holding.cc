@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "coordinator/core/editing.h"
 #include "coordinator/core/explain.h"
 #include "coordinator/core/pools.h"
@@ -84,24 +85,62 @@ bool CouldFit(const LiveState& live, const Reservation& reservation, absl::Durat
   return there >= WantedBy(reservation);
 }
 
+// A slot that it has lent and need not have back, now that this one is free; kNoWorker: none.
+WorkerIndex Exchangeable(const LiveState& live, const Reservation& reservation,
+                         const Worker& worker) {
+  if (reservation.IsHold() || reservation.Whole()) return kNoWorker;
+  if (!reservation.host.empty() && worker.hello.host() != reservation.host) return kNoWorker;
+  const std::string& storage = reservation.storage_id;
+  for (const WorkerIndex index : reservation.slots.Members()) {
+    if (reservation.slots.IsFree(index)) continue;
+    const LiveAttempt* borrower = live.workers[index].attempt;
+    if (borrower == nullptr || borrower->saving || !borrower->Open()) continue;
+    const bool sees = storage.empty() || worker.hello.storage_id() == storage ||
+                      live.workers[index].hello.storage_id() != storage;
+    if (sees) return index;
+  }
+  return kNoWorker;
+}
+
 void Collect(LiveState& live, Reservation& reservation) {
   const SlotPool* pool = FindPool(live, reservation.shape.constraint);
-  if (pool == nullptr || pool->free() == 0) return;
-  if (reservation.slots.connected() >= WantedBy(reservation)) return;
+  if (pool == nullptr || pool->free() == 0 || reservation.Whole()) return;
   for (const WorkerIndex index : pool->Free()) {
     const Worker& worker = live.workers[index];
+    if (reservation.slots.connected() >= WantedBy(reservation)) {
+      const WorkerIndex lent = Exchangeable(live, reservation, worker);
+      if (lent == kNoWorker) continue;
+      reservation.slots.Remove(lent);
+    }
     if (Wants(live, reservation, worker)) Keep(live, reservation, worker, SlotUse::kFree);
   }
 }
 
+void Add(LiveState& live, const Wish& wish, const std::string& host) {
+  Reservation& made = live.reservations.emplace_back();
+  made.holder = wish.id;
+  made.shape = wish.shape;
+  made.host = host;
+  made.storage_id = wish.storage_id;
+  Collect(live, made);
+}
+
+// Its place in order, if it is the first of its line.
+std::optional<Line::Head> HeadOf(const LiveState& live, TrialId id) {
+  for (const auto& [shape, line] : live.lines) {
+    const std::optional<Line::Head> head = line.First();
+    if (head.has_value() && head->trial == id) return head;
+  }
+  return std::nullopt;
+}
+
 // Whether somebody before it waits for one slot: the next that is freed is theirs.
 bool OneSlotGoesBefore(LiveState& live, const Wish& wish) {
-  const Line* own = live.lines.Find(wish.shape);
-  const std::optional<Line::Head> head = own == nullptr ? std::nullopt : own->First();
-  if (!head.has_value() || head->trial != wish.id) return false;
+  const std::optional<Line::Head> head = HeadOf(live, wish.id);
+  if (!head.has_value()) return false;
   return std::any_of(live.lines.begin(), live.lines.end(), [&](const auto& line) {
     const std::optional<Line::Head> theirs = line.second.First();
-    return line.first.slots <= 1 && theirs.has_value() && *theirs < *head &&
+    return line.first.least() <= 1 && theirs.has_value() && *theirs < *head &&
            Overlap(live, line.first.constraint, wish.shape.constraint);
   });
 }
@@ -113,26 +152,83 @@ int TimesReturned(const Trial& trial) {
 }
 
 // How long a trial of the experiment trains, once one has ended; infinite: none has, or none told.
-absl::Duration MeanTime(const Experiment& experiment) {
-  double sum = 0;
-  int ended = 0;
-  for (const Trial& trial : experiment.trials) {
-    if (trial.state != v1::TRIAL_FINISHED || !(trial.pace.seconds() > 0)) continue;
-    sum += trial.pace.seconds();
-    ++ended;
+absl::Duration MeanTime(const LiveState& live, ExperimentId id) {
+  const auto standing = live.standings.find(id);
+  if (standing == live.standings.end() || standing->second.trained == 0) {
+    return absl::InfiniteDuration();
   }
-  return ended == 0 ? absl::InfiniteDuration() : absl::Seconds(sum / ended);
+  return absl::Seconds(standing->second.trained_seconds / standing->second.trained);
 }
 
-bool MayBorrow(Turn& turn, const Wish& wish, absl::Duration ready) {
-  if (ready == absl::InfiniteDuration()) return false;
+// Slots that would do for the reservation and are free by then, whoever else waits for some. Of
+// gangs that end just then one counts: two that are expected at one time do not end together.
+size_t FreeAt(const State& state, const Reservation& reservation, absl::Duration ready,
+              absl::Duration now) {
+  const SlotPool* pool = FindPool(state.live, reservation.shape.constraint);
+  if (pool == nullptr) return 0;
+  size_t before = 0;
+  size_t most = 0;
+  std::map<AttemptToken, size_t> just_then;
+  for (const WorkerIndex index : pool->Members()) {
+    const Worker& worker = state.live.workers[index];
+    if (!reservation.host.empty() && worker.hello.host() != reservation.host) continue;
+    if (worker.attempt == nullptr) {
+      before += pool->IsFree(index) || reservation.slots.IsFree(index) ? 1 : 0;
+      continue;
+    }
+    const absl::Duration end = ExpectedEnd(state, *worker.attempt, now);
+    if (end < ready) ++before;
+    if (end == ready) most = std::max(most, ++just_then[worker.attempt->token]);
+  }
+  return before + most;
+}
+
+bool MayBorrow(Turn& turn, const Wish& wish, const Reservation& reservation) {
   const absl::Duration now = turn.now.steady;
-  const Experiment& experiment = GetExperiment(turn.durable(), wish.id.experiment);
+  const absl::Duration ready = ReadyAt(turn.state, reservation, now);
+  if (ready == absl::InfiniteDuration()) return false;
   if (ready - now >= limits::kLendLeast) {
     if (IsTicket(wish.id)) return true;
     if (TimesReturned(GetTrial(turn.durable(), wish.id)) < limits::kLentReturns) return true;
   }
-  return now + MeanTime(experiment) < ready;
+  if (now + MeanTime(turn.live(), wish.id.experiment) < ready) return true;
+  // It may stay on where as many others are free by then, and nobody else has reserved those.
+  size_t promised = WantedBy(reservation);
+  for (const Reservation& other : turn.live().reservations) {
+    if (&other == &reservation) continue;
+    promised += WantedBy(other) - std::min(WantedBy(other), other.slots.connected());
+  }
+  return FreeAt(turn.state, reservation, ready, now) >=
+         promised + static_cast<size_t>(wish.shape.slots);
+}
+
+// Whether slots are held for a gang that still saves, or waits for them.
+bool HoldStays(const State& state, const Reservation& hold, absl::Duration now) {
+  if (now >= hold.held_until) return false;
+  const Trial* trial = FindTrial(state.durable, hold.holder);
+  if (trial == nullptr) return false;
+  if (trial->state == v1::TRIAL_PENDING) return StillWaits(state, hold);
+  return IsActive(trial->state) && trial->state != v1::TRIAL_STOPPING &&
+         trial->attempts.back().stop_why == v1::StopRequested::RESIZED;
+}
+
+// Ends a hold: who waited for it may go with less.
+void EndHold(LiveState& live, size_t hold) {
+  Dissolve(live, hold);
+  RetryLines(live);
+}
+
+// Slots of gangs that have ended and leave: they come by themselves.
+size_t Coming(const LiveState& live, const Reservation& reservation) {
+  const SlotPool* pool = FindPool(live, reservation.shape.constraint);
+  if (pool == nullptr) return 0;
+  const std::vector<WorkerIndex> members = pool->Members();
+  return static_cast<size_t>(std::count_if(members.begin(), members.end(), [&](WorkerIndex index) {
+    const Worker& worker = live.workers[index];
+    if (reservation.slots.Contains(index)) return false;
+    if (!reservation.host.empty() && worker.hello.host() != reservation.host) return false;
+    return worker.attempt != nullptr && worker.attempt->Is<Leaving>();
+  }));
 }
 
 }  // namespace
@@ -175,9 +271,15 @@ void KeepReservations(Turn& turn) {
   LiveState& live = turn.live();
   for (size_t i = 0; i < live.reservations.size();) {
     Reservation& reservation = live.reservations[i];
-    if (StillWaits(turn.state, reservation) && CouldFit(live, reservation, turn.now.steady)) {
+    const absl::Duration now = turn.now.steady;
+    const bool stays = reservation.IsHold() ? HoldStays(turn.state, reservation, now)
+                                            : StillWaits(turn.state, reservation);
+    if (stays && CouldFit(live, reservation, now)) {
       Collect(live, reservation);
+      if (reservation.IsHold()) ArmLook(live, reservation.held_until);
       ++i;
+    } else if (reservation.IsHold()) {
+      EndHold(live, i);
     } else {
       Dissolve(live, i);
     }
@@ -186,7 +288,8 @@ void KeepReservations(Turn& turn) {
 
 const Reservation* WholeReservation(const LiveState& live) {
   for (const Reservation& reservation : live.reservations) {
-    if (reservation.Whole()) return &reservation;
+    const bool waits = !reservation.IsHold() || live.lines.Contains(reservation.holder);
+    if (waits && reservation.Whole()) return &reservation;
   }
   return nullptr;
 }
@@ -205,7 +308,7 @@ void Reserve(State& state, const Wish& wish, absl::Duration now) {
   for (size_t i = 0; i < live.reservations.size();) {
     const Reservation& other = live.reservations[i];
     const int32_t theirs = PriorityOf(GetExperiment(state.durable, other.holder.experiment));
-    if (!Overlap(live, other.shape.constraint, wish.shape.constraint)) {
+    if (other.IsHold() || !Overlap(live, other.shape.constraint, wish.shape.constraint)) {
       ++i;
     } else if (theirs < priority) {
       Dissolve(live, i);
@@ -215,14 +318,11 @@ void Reserve(State& state, const Wish& wish, absl::Duration now) {
   }
   // The first slot that is freed is what it wants, and it is first in line for that.
   if (wish.shape.slots <= 1 || OneSlotGoesBefore(live, wish)) return;
-  Reservation& made = live.reservations.emplace_back();
-  made.holder = wish.id;
-  made.shape = wish.shape;
-  made.storage_id = wish.storage_id;
+  std::string host;
   if (wish.shape.single_node) {
-    made.host = ChooseHost(state, EnsurePool(live, wish.shape.constraint), wish, now);
+    host = ChooseHost(state, EnsurePool(live, wish.shape.constraint), wish, now);
   }
-  Collect(live, made);
+  Add(live, wish, host);
 }
 
 void MoveReservation(Turn& turn, const Wish& wish, const std::string& host) {
@@ -230,12 +330,7 @@ void MoveReservation(Turn& turn, const Wish& wish, const std::string& host) {
   for (size_t i = 0; i < live.reservations.size(); ++i) {
     if (live.reservations[i].holder != wish.id || live.reservations[i].host == host) continue;
     Dissolve(live, i);
-    Reservation& made = live.reservations.emplace_back();
-    made.holder = wish.id;
-    made.shape = wish.shape;
-    made.storage_id = wish.storage_id;
-    made.host = host;
-    return Collect(live, made);
+    return Add(live, wish, host);
   }
 }
 
@@ -243,10 +338,10 @@ std::optional<Decision> Borrow(Turn& turn, const Wish& wish) {
   LiveState& live = turn.live();
   SlotPool& pool = EnsurePool(live, wish.shape.constraint);
   for (Reservation& reservation : live.reservations) {
-    if (reservation.holder == wish.id || reservation.slots.free() == 0) continue;
+    if (reservation.holder == wish.id || reservation.IsHold()) continue;
+    if (reservation.slots.free() == 0) continue;
     if (reservation.slots.free() + pool.free() < static_cast<size_t>(wish.shape.slots)) continue;
-    const absl::Duration ready = ReadyAt(turn.state, reservation, turn.now.steady);
-    if (!MayBorrow(turn, wish, ready)) {
+    if (!MayBorrow(turn, wish, reservation)) {
       ArmLook(live, turn.now.steady + kEstimateAgain);
       continue;
     }
@@ -270,11 +365,65 @@ std::optional<Decision> Borrow(Turn& turn, const Wish& wish) {
   return std::nullopt;
 }
 
+void HoldForResize(State& state, const LiveAttempt& attempt, absl::Duration now) {
+  LiveState& live = state.live;
+  const TrialId id = attempt.id.trial;
+  const Attempt& recorded = *FindAttempt(state.durable, attempt.id);
+  const WorkerIndex saves = attempt.ranks[0].worker;
+  if (saves == kNoWorker) return;
+  const Shape shape =
+      ShapeOf(GetExperiment(state.durable, id.experiment), GetTrial(state.durable, id));
+  EnsurePool(live, shape.constraint);
+  Reservation& made = live.reservations.emplace_back();
+  made.holder = id;
+  made.shape = AtSize(shape, static_cast<int32_t>(recorded.stop_slots));
+  if (shape.single_node) made.host = live.workers[saves].hello.host();
+  made.storage_id = live.workers[saves].hello.storage_id();
+  made.held_until = now + limits::kHoldForResize;
+  made.grows = recorded.stop_slots > recorded.members.size();
+  made.made_for = recorded.stop_for;
+  Collect(live, made);
+  ArmLook(live, made.held_until);
+}
+
+bool GiveWay(Turn& turn, const Wish& wish) {
+  LiveState& live = turn.live();
+  const int32_t priority = PriorityOf(GetExperiment(turn.durable(), wish.id.experiment));
+  bool gave = false;
+  for (size_t i = 0; i < live.reservations.size();) {
+    const Reservation& hold = live.reservations[i];
+    const bool others = hold.IsHold() && hold.holder != wish.id && hold.made_for != wish.id &&
+                        Overlap(live, hold.shape.constraint, wish.shape.constraint);
+    const bool yields =
+        others && (hold.grows ||
+                   PriorityOf(GetExperiment(turn.durable(), hold.holder.experiment)) < priority);
+    if (!yields) {
+      ++i;
+      continue;
+    }
+    EndHold(live, i);
+    gave = true;
+  }
+  return gave;
+}
+
+bool SomebodyWants(const LiveState& live, const Constraint& constraint) {
+  return std::any_of(live.lines.begin(), live.lines.end(), [&](const auto& line) {
+    const Shape& theirs = line.first;
+    if (!line.second.First().has_value()) return false;
+    if (!Overlap(live, theirs.constraint, constraint)) return false;
+    return PlaceIn(live, {theirs, {}}).verdict != Verdict::kNeverFits;
+  });
+}
+
 void TakeBack(Turn& turn) {
+  if (Mutated(Mutant::kLentForEver)) return;
   LiveState& live = turn.live();
   for (Reservation& reservation : live.reservations) {
     const size_t wanted = WantedBy(reservation);
-    if (reservation.slots.connected() < wanted || reservation.Whole()) continue;
+    if (reservation.IsHold() || reservation.Whole()) continue;
+    if (reservation.slots.connected() < wanted) continue;
+    if (reservation.slots.free() + Coming(live, reservation) >= wanted) continue;
     for (const WorkerIndex index : reservation.slots.Members()) {
       LiveAttempt* attempt = live.workers[index].attempt;
       if (attempt == nullptr) continue;

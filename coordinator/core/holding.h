@@ -22,8 +22,8 @@ namespace dt {
 
 // What a blocked trial asks for.
 struct Wish {
-  TrialId id;  // or a ticket
-  Shape shape;
+  TrialId id;              // or a ticket
+  Shape shape;             // of an elastic gang that of its least size
   std::string storage_id;  // that rank 0 must see; "": none
 };
 
@@ -32,7 +32,7 @@ struct Wish {
 void KeepReservations(Turn& turn);
 // Whether its holder stands in a line, and may start.
 bool StillWaits(const State& state, const Reservation& reservation);
-// The reservation that has all its slots, or nullptr.
+// The reservation that has all its slots, and whose holder waits; or nullptr.
 const Reservation* WholeReservation(const LiveState& live);
 const Reservation* ReservationOf(const LiveState& live, TrialId holder);
 // Reserves for a trial that is blocked. Reservations of a smaller priority that are in the way end;
@@ -44,6 +44,14 @@ void MoveReservation(Turn& turn, const Wish& wish, const std::string& host);
 std::optional<Decision> Borrow(Turn& turn, const Wish& wish);
 // Asks for what was lent, where nothing else is missing.
 void TakeBack(Turn& turn);
+// --- Holds: slots for the next size of a gang that saves (elastic.h) ---
+// For an attempt that has been asked to go on with another number of slots.
+void HoldForResize(State& state, const LiveAttempt& attempt, absl::Duration now);
+// Ends the holds of others that are in the way of who waits. True: there were any.
+bool GiveWay(Turn& turn, const Wish& wish);
+// Whether somebody who may start and fits the fleet waits for such slots.
+bool SomebodyWants(const LiveState& live, const Constraint& constraint);
+
 // When the reservation would be whole if nothing were lent; infinite: unknown.
 absl::Duration ReadyAt(const State& state, const Reservation& reservation, absl::Duration now);
 // When the attempt will have let go of its slots, as far as its pace tells; infinite: unknown.

@@ -17,6 +17,7 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/population.h"
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/yielding.h"
@@ -69,7 +70,8 @@ Claimant ClaimantOf(const Turn& turn, const Sender& sender) {
           *sender.recorded,
           sender.worker.hello.storage_id(),
           found == told.end() ? ToldSteps{} : found->second,
-          spec::IsProgram(experiment.spec.base())};
+          spec::IsProgram(experiment.spec.base()),
+          sender.live != nullptr && sender.live->spec.train().max_time_seconds() > 0};
 }
 
 void LeaveOut(Turn& turn, const Sender& sender, const std::string& doubt) {
@@ -164,8 +166,10 @@ void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpo
   if (sender.live != nullptr) NoteProgress(*sender.live, checkpoint.step(), turn.now.steady);
   v1::Record record;
   SetId(*record.mutable_checkpoint(), sender.id);
+  const uint64_t step = checkpoint.step();
   record.mutable_checkpoint()->mutable_checkpoint()->Swap(&checkpoint);
   Journal(turn, std::move(record));
+  CompareMember(turn, sender.id.trial, step);
 }
 
 // The files are gone, whichever attempt says so of its own or of an earlier one: a resume from them

@@ -95,7 +95,7 @@ bool Lines::Contains(TrialId trial) const {
                      [trial](const Map::iterator line) { return line->second.Contains(trial); });
 }
 
-Line* Lines::Find(const Shape& shape) {
+const Line* Lines::Find(const Shape& shape) const {
   const auto line = lines_.find(shape);
   return line == lines_.end() ? nullptr : &line->second;
 }

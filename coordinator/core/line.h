@@ -107,7 +107,7 @@ class Lines {
 
   bool Contains(TrialId trial) const;
   bool Contains(const Shape& shape) const { return lines_.contains(shape); }
-  Line* Find(const Shape& shape);
+  const Line* Find(const Shape& shape) const;
   Map::iterator begin() { return lines_.begin(); }
   Map::iterator end() { return lines_.end(); }
   Map::const_iterator begin() const { return lines_.begin(); }

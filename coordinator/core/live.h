@@ -62,6 +62,8 @@ struct Worker {
   std::vector<std::string> unknown_tokens;  // of those, the ones the journal does not know
   bool orders_due = false;
   uint64_t doubted = 0;  // what it told that could not be true
+  // Since when its slot is free to all, steady time.
+  absl::Duration idle_since = -absl::InfiniteDuration();
 };
 
 struct RankState {
@@ -126,6 +128,7 @@ struct LiveAttempt {
   absl::Duration started = -absl::InfiniteDuration();  // before the last start of the coordinator
   // Neither preempted nor resized before.
   absl::Duration protected_until = -absl::InfiniteDuration();
+  absl::Duration may_grow_at = -absl::InfiniteDuration();  // its trial has changed its size lately
   absl::Duration absent_since = absl::InfiniteDuration();  // rank 0's worker does not hold it
   absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
   std::optional<v1::StepRow> latest;                       // newest logged step
@@ -152,6 +155,10 @@ struct Standing {
   };
   std::vector<OfTrial> trials;  // by number, from 1, as far as anything has happened to them
   uint64_t done = 0;            // sum over `trials`
+  double trained_seconds = 0;   // of those that finished and told how long they trained
+  uint32_t trained = 0;
+  int64_t took_ms = 0;  // from start to end of the last attempts of those that finished
+  uint32_t took = 0;
   absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost; ties go to the smaller number
 };
 
@@ -172,6 +179,14 @@ struct Reservation {
   SlotPool slots;          // those collected; busy: lent
   // After a start the fleet comes back one by one: that it is too small counts only from then on.
   absl::Duration patient_until = -absl::InfiniteDuration();
+  // Of a hold (elastic.h): slots for the next size of a gang that saves, for so long. Who makes
+  // room keeps its hold against everyone but a larger priority than its own, that of whom it is
+  // for left out; who grows gives way to all.
+  absl::Duration held_until = absl::InfiniteDuration();
+  bool grows = false;
+  TrialId made_for;
+
+  bool IsHold() const { return held_until < absl::InfiniteDuration(); }
   bool Whole() const { return slots.free() >= static_cast<size_t>(shape.slots); }
 };
 
@@ -227,6 +242,9 @@ struct LiveState {
   // When lines are tried again though nothing was freed: what was protected is not any more.
   absl::Duration look_at = absl::InfiniteDuration();
   absl::Duration chose_victims = -absl::InfiniteDuration();
+  absl::Duration chose_growers = -absl::InfiniteDuration();
+  absl::btree_set<TrialId> elastic;  // that have a gang smaller than the most they may have
+  absl::Duration event_at;           // steady time of the event that is being taken
   absl::btree_map<TrialId, ParkedTrial> parked;
   absl::btree_map<std::string, absl::btree_set<TrialId>> waiting_for_storage;
   // Waited long enough for their newest checkpoint's storage: an older one, or none, will do.

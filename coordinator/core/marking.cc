@@ -12,6 +12,7 @@
 #include "common/mutant.h"
 #include "common/text.h"
 #include "coordinator/core/editing.h"
+#include "coordinator/core/elastic.h"
 #include "coordinator/core/marks.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/workers.h"
@@ -149,8 +150,8 @@ const Attempt* ProgressIn(const DurableState& durable, const v1::Record& record)
   }
   if (!record.has_attempt_ended()) return nullptr;
   const v1::Cause cause = record.attempt_ended().cause();
-  const bool ended_well = cause == v1::CAUSE_FINISHED || cause == v1::CAUSE_STOPPED_EARLY;
-  return ended_well ? attempt_of(record.attempt_ended()) : nullptr;
+  return ConsequenceOf(cause) == Consequence::kFinishes ? attempt_of(record.attempt_ended())
+                                                        : nullptr;
 }
 
 void ReleaseWhoGotOn(Turn& turn) {
@@ -213,7 +214,7 @@ absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(Turn& turn,
   if (!request.drain() || worker == nullptr || worker->attempt == nullptr) return response;
   const std::string why =
       absl::StrCat("worker ", name, " is ", MarkText(*FindMark(turn.durable(), name)));
-  if (AskToStop(turn, *worker->attempt, v1::StopRequested::DRAINED, why)) response.set_stopping(1);
+  if (AskToLeave(turn, *worker->attempt, why)) response.set_stopping(1);
   return response;
 }
 

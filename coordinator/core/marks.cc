@@ -9,10 +9,6 @@
 namespace dt {
 namespace {
 
-bool IsProgress(v1::Cause cause) {
-  return cause == v1::CAUSE_FINISHED || cause == v1::CAUSE_STOPPED_EARLY;
-}
-
 // A crash that nobody asked for. What was lost, ran out of memory or was misconfigured says nothing
 // of the worker.
 bool CountsAgainst(const Attempt& attempt) {
@@ -93,7 +89,7 @@ absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact
 }
 
 void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& attempt) {
-  if (IsProgress(attempt.cause)) return CountProgress(state, attempt);
+  if (ConsequenceOf(attempt.cause) == Consequence::kFinishes) return CountProgress(state, attempt);
   if (!CountsAgainst(attempt)) return;
   const std::string& worker = attempt.members[static_cast<size_t>(attempt.deciding_rank)].worker;
   // Names come and go: where the table is full, one that has failed is forgotten.

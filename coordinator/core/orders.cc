@@ -15,6 +15,9 @@ namespace {
 // Where a search compares the trial. Its target is known once the data are read.
 void AddRungs(const DurableState& durable, TrialId id, v1::Assigned& assigned) {
   const Experiment& experiment = GetExperiment(durable, id.experiment);
+  if (IsPopulation(experiment)) {
+    assigned.set_share_every(spec::PopulationOf(experiment.spec.search()).every);
+  }
   if (!Climbs(experiment)) return;
   const spec::Ladder ladder = LadderOf(experiment);
   for (int rung = BracketOf(experiment, id.trial) + 1; rung <= ladder.rungs; ++rung) {
@@ -73,6 +76,7 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
     AddPlace(state.live, attempt, recorded, worker.rank, assigned);
     assigned.set_metric(experiment.spec.search().metric());
     assigned.set_submitted_by(experiment.submitted_by);
+    assigned.set_experiment_name(experiment.spec.name());
   }
   // That one went may have been told by a worker that was lost with what it had to tell.
   if (worker.rank > 0 || recorded.state != AttemptState::kAssigned) return assigned;

@@ -9,7 +9,9 @@
 #include "common/limits.h"
 #include "common/vocabulary.h"
 #include "coordinator/core/resolved.h"
+#include "coordinator/core/standings.h"
 #include "plan/cost.h"
+#include "spec/collectives.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -23,31 +25,6 @@ std::string ProgramKey(const v1::Spec& spec) {
   // The words that stay the same from trial to trial: those of the file.
   for (const std::string& word : spec.command()) absl::StrAppend(&key, "\n", word);
   return key;
-}
-
-// What makes the time of a step.
-std::string StepKey(const v1::Spec& spec) {
-  v1::Spec costs;
-  *costs.mutable_model() = spec.model();
-  costs.mutable_model()->clear_init_from();
-  costs.mutable_train()->set_batch_size(spec.train().batch_size());
-  costs.mutable_train()->set_seq_len(spec.train().seq_len());
-  costs.mutable_train()->set_global_batch_size(spec.train().global_batch_size());
-  costs.mutable_precision()->set_compute(spec.precision().compute());
-  costs.mutable_resources()->set_gpus(spec.resources().gpus());
-  return costs.SerializeAsString();
-}
-
-plan::ModelSize SizeOf(const v1::Model& model) {
-  return {.layers = model.n_layer(),
-          .width = model.n_embd(),
-          .feed_forward = model.n_ff(),
-          .learned_positions = model.positions() == "learned" ? model.n_positions() : 0,
-          .rows = model.vocab_pad(),
-          .bias = model.bias(),
-          .tied_head = model.tie_head(),
-          .head_bias = model.head_bias(),
-          .final_norm = model.norm() == "pre"};
 }
 
 double TokensPerStep(const v1::Spec& spec) {
@@ -65,16 +42,54 @@ std::optional<double> PeakOf(const v1::Spec& spec, const std::string& device_nam
   return plan::PeakFlops(device_name, plan::Arithmetic::kHalf);
 }
 
+// Its pace is a sum over its attempts: it tells of one number of slots only where all had as many.
+bool HadOneSize(const Trial& trial) {
+  return std::all_of(trial.attempts.begin(), trial.attempts.end(), [&trial](const Attempt& each) {
+    return each.members.size() == trial.attempts.back().members.size() || !each.ran;
+  });
+}
+
+plan::Sharing SharingOf(const std::string& strategy) {
+  const auto& words = plan::kSharingWords;
+  const auto found = std::find(std::begin(words), std::end(words), strategy);
+  // What is not said is ddp.
+  return found == std::end(words) ? plan::Sharing::kDdp
+                                  : static_cast<plan::Sharing>(found - std::begin(words));
+}
+
+bool SendsFp32(const v1::Spec& spec) {
+  return spec.precision().reduce().empty() || spec.precision().reduce() == "fp32";
+}
+
+// But for what is compressed: its time is not the network's alone.
+void AddTraffic(const Trial& trial, const v1::Spec& spec, PastPace& past) {
+  v1::StepRow row, sum;
+  const auto ranks = static_cast<int>(trial.attempts.back().members.size());
+  if (ranks < 2 || trial.last_row.empty() || Compresses(spec) ||
+      !row.ParseFromString(trial.last_row))
+    return;
+  spec::AddCollectives(row, 1, sum);
+  double bytes = 0;
+  for (const v1::Collective& one : sum.collectives()) bytes += one.bus_bytes();
+  const double seconds = sum.collectives().empty() ? 0 : spec::CommunicationSeconds(sum);
+  if (!(bytes > 0) || !(seconds > 0)) return;
+  PastPace::Traffic& traffic =
+      past.traffic[{ranks, plan::SharesState(SharingOf(spec.parallel().strategy()))}];
+  traffic.bytes += bytes;
+  traffic.seconds += seconds;
+}
+
 void AddTrial(const Experiment& experiment, const Trial& trial, PastPace& past) {
-  const absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
+  const absl::StatusOr<v1::Spec> spec = ResolvedForGang(experiment, trial);
   if (!spec.ok()) return;
-  PastPace::OfModel& model = past.models[StepKey(*spec)];
+  PastPace::OfModel& model = past.models[StepCosts(*spec).SerializeAsString()];
   model.tokens += trial.pace.tokens();
   model.seconds += trial.pace.seconds();
   ++model.trials;
   past.flops += trial.pace.tokens() * FlopsOfToken(*spec);
   past.slot_seconds += trial.pace.seconds() * std::max(1, spec->resources().gpus());
   ++past.trials;
+  AddTraffic(trial, *spec, past);
   v1::Prepared prepared;
   if (!trial.prepared.empty() && prepared.ParseFromString(trial.prepared)) {
     past.train_tokens[spec->data().train()] = prepared.train_tokens();
@@ -114,39 +129,14 @@ Estimate EstimateOfProgram(const PastPace& past, const v1::Spec& spec) {
   return estimate;
 }
 
-}  // namespace
-
-PastPace PastPaceOf(const DurableState& durable, const std::string& device_name) {
-  PastPace past;
-  uint32_t left = limits::kTrialsCompared;
-  for (auto it = durable.experiments.rbegin(); it != durable.experiments.rend() && left > 0; ++it) {
-    const Experiment& experiment = it->second;
-    if (spec::IsProgram(experiment.spec.base())) {
-      const std::optional<double> seconds = MeanSecondsOf(experiment);
-      if (seconds.has_value()) {
-        PastPace::OfProgram& program = past.programs[ProgramKey(experiment.spec.base())];
-        program.seconds += *seconds * experiment.finished;
-        program.trials += experiment.finished;
-      }
-      continue;
-    }
-    for (auto trial = experiment.trials.rbegin(); trial != experiment.trials.rend() && left > 0;
-         ++trial) {
-      if (!(trial->pace.seconds() > 0) || !RanOn(*trial, device_name)) continue;
-      --left;
-      AddTrial(experiment, *trial, past);
-    }
-  }
-  return past;
-}
-
-Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::string& device_name) {
-  if (spec::IsProgram(spec)) return EstimateOfProgram(past, spec);
+// By what was measured or reckoned of its steps, whatever may end it before the last.
+Estimate EstimateOfSteps(const PastPace& past, const v1::Spec& spec,
+                         const std::string& device_name) {
   Estimate estimate{.steps = StepsOf(past, spec)};
   const double tokens = static_cast<double>(estimate.steps) * TokensPerStep(spec);
   if (!(tokens > 0)) return estimate;
   const int slots = std::max(1, spec.resources().gpus());
-  const auto same = past.models.find(StepKey(spec));
+  const auto same = past.models.find(StepCosts(spec).SerializeAsString());
   if (same != past.models.end() && same->second.tokens > 0) {
     estimate.seconds = tokens * same->second.seconds / same->second.tokens;
     estimate.from = absl::StrCat(Trials(same->second.trials), " of the same model");
@@ -168,39 +158,117 @@ Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::strin
   return estimate;
 }
 
-std::optional<Memory> MemoryOf(const v1::Spec& spec) {
-  if (spec::IsProgram(spec) || spec.model().n_layer() <= 0) return std::nullopt;
-  const std::string& compute = spec.precision().compute();
-  const plan::StepSize step{
-      .sequences = spec.train().batch_size(),
-      .seq_len = spec.train().seq_len(),
-      .half = compute == "bf16" || compute == "fp16",
-      .dropout = spec.model().dropout() > 0,
-      .keeps_inputs_alone = spec.model().activation_checkpointing() == "block",
-      .several_ranks = spec.resources().gpus() > 1,
-      .cuda = spec.resources().device() == "cuda"};
-  const auto with_rows = [&](int64_t rows) {
-    plan::ModelSize size = SizeOf(spec.model());
-    if (size.rows <= 0) size.rows = rows;
-    return plan::MemoryBytes(size, step);
-  };
-  return Memory{with_rows(PaddedVocabulary(kGpt2Vocabulary)),
-                with_rows(PaddedVocabulary(kByteVocabulary))};
+}  // namespace
+
+v1::Spec StepCosts(const v1::Spec& spec) {
+  v1::Spec costs;
+  *costs.mutable_model() = spec.model();
+  costs.mutable_model()->clear_init_from();
+  costs.mutable_train()->set_batch_size(spec.train().batch_size());
+  costs.mutable_train()->set_seq_len(spec.train().seq_len());
+  costs.mutable_train()->set_global_batch_size(spec.train().global_batch_size());
+  costs.mutable_precision()->set_compute(spec.precision().compute());
+  costs.mutable_parallel()->set_strategy(spec.parallel().strategy());
+  const plan::Sharing sharing = SharingOf(spec.parallel().strategy());
+  v1::Parallel& parallel = *costs.mutable_parallel();
+  // Each only where it costs something: trials of before it was a field have none.
+  if (sharing == plan::Sharing::kHsdp) parallel.set_shard(spec.parallel().shard());
+  if (sharing == plan::Sharing::kLocalSgd) {
+    parallel.set_sync_every(spec.parallel().sync_every());
+    parallel.set_outer_lr(spec.parallel().outer_lr());
+    parallel.set_outer_momentum(spec.parallel().outer_momentum());
+  }
+  if (Compresses(spec)) {
+    parallel.set_compression(spec.parallel().compression());
+    parallel.set_rank(spec.parallel().rank());
+    parallel.set_share(spec.parallel().share());
+  }
+  if (!SendsFp32(spec)) costs.mutable_precision()->set_reduce(spec.precision().reduce());
+  costs.mutable_resources()->set_gpus(spec.resources().gpus());
+  return costs;
 }
 
-std::optional<double> MeanSecondsOf(const Experiment& experiment) {
-  double sum = 0;
-  uint32_t count = 0;
-  for (auto trial = experiment.trials.rbegin();
-       trial != experiment.trials.rend() && count < limits::kTrialsCompared; ++trial) {
-    if (trial->state != v1::TRIAL_FINISHED || trial->attempts.empty()) continue;
-    const int64_t started = trial->attempts.back().started_wall_ms;
-    if (trial->ended_wall_ms <= started) continue;
-    sum += static_cast<double>(trial->ended_wall_ms - started) / 1000;
-    ++count;
+PastPace PastPaceOf(const State& state, const std::string& device_name) {
+  PastPace past;
+  uint32_t left = limits::kTrialsCompared;
+  for (auto it = state.durable.experiments.rbegin();
+       it != state.durable.experiments.rend() && left > 0; ++it) {
+    const Experiment& experiment = it->second;
+    if (spec::IsProgram(experiment.spec.base())) {
+      const std::optional<double> seconds = MeanSecondsOf(state.live, experiment.id);
+      if (seconds.has_value()) {
+        PastPace::OfProgram& program = past.programs[ProgramKey(experiment.spec.base())];
+        program.seconds += *seconds * experiment.finished;
+        program.trials += experiment.finished;
+      }
+      continue;
+    }
+    for (auto trial = experiment.trials.rbegin(); trial != experiment.trials.rend() && left > 0;
+         ++trial) {
+      if (!(trial->pace.seconds() > 0) || !RanOn(*trial, device_name)) continue;
+      if (!HadOneSize(*trial)) continue;
+      --left;
+      AddTrial(experiment, *trial, past);
+    }
   }
-  if (count == 0) return std::nullopt;
-  return sum / count;
+  return past;
+}
+
+Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::string& device_name) {
+  if (spec::IsProgram(spec)) return EstimateOfProgram(past, spec);
+  Estimate estimate = EstimateOfSteps(past, spec, device_name);
+  const double most = spec.train().max_time_seconds();
+  if (most > 0 && (estimate.seconds < 0 || estimate.seconds > most)) {
+    estimate.seconds = most;
+    estimate.from = "train.max_time, by which it ends";
+  }
+  return estimate;
+}
+
+bool Compresses(const v1::Spec& spec) {
+  const std::string& compression = spec.parallel().compression();
+  return !compression.empty() && compression != "none";
+}
+
+plan::ModelSize SizeOf(const v1::Model& model, int64_t unread_rows) {
+  return {.layers = model.n_layer(),
+          .width = model.n_embd(),
+          .feed_forward = model.n_ff(),
+          .learned_positions = model.positions() == "learned" ? model.n_positions() : 0,
+          .rows = model.vocab_pad() > 0 ? model.vocab_pad() : unread_rows,
+          .bias = model.bias(),
+          .tied_head = model.tie_head(),
+          .head_bias = model.head_bias(),
+          .final_norm = model.norm() == "pre"};
+}
+
+plan::StepSize StepOf(const v1::Spec& spec) {
+  const std::string& compute = spec.precision().compute();
+  const int64_t ranks = std::max(1, spec.resources().gpus());
+  const int64_t in_micro_step = std::max<int64_t>(1, ranks * spec.train().batch_size());
+  return {.sequences = spec.train().batch_size(),
+          .micro_steps = std::max<int64_t>(1, spec.train().global_batch_size() / in_micro_step),
+          .seq_len = spec.train().seq_len(),
+          .half = compute == "bf16" || compute == "fp16",
+          .dropout = spec.model().dropout() > 0,
+          .keeps_inputs_alone = spec.model().activation_checkpointing() == "block",
+          .ranks = ranks,
+          .shard = std::max(1, spec.parallel().shard()),
+          .sync_every = std::max<int64_t>(1, spec.parallel().sync_every()),
+          .outer = spec.parallel().outer_lr() != 1 || spec.parallel().outer_momentum() > 0,
+          .sharing = SharingOf(spec.parallel().strategy()),
+          .carries_over = Compresses(spec),
+          .narrow = !SendsFp32(spec),
+          .cuda = spec.resources().device() == "cuda"};
+}
+
+std::optional<Memory> MemoryOf(const v1::Spec& spec) {
+  if (spec::IsProgram(spec) || spec.model().n_layer() <= 0) return std::nullopt;
+  const plan::StepSize step = StepOf(spec);
+  const auto with_rows = [&](int vocabulary) {
+    return plan::MemoryBytes(SizeOf(spec.model(), PaddedVocabulary(vocabulary)), step);
+  };
+  return Memory{with_rows(kGpt2Vocabulary), with_rows(kByteVocabulary)};
 }
 
 }  // namespace dt

@@ -1,8 +1,8 @@
 // past_pace.h: how fast trials were, as far as that tells how fast others will be.
 //
-// Role:    pure. An estimate says what it comes from: trials of the same model, batch and device;
-//          else how much arithmetic such devices did for other models; else a part of what the
-//          device's maker states; else it is unknown.
+// Role:    pure. An estimate says what it comes from: trials of the same model, batch, number of
+//          slots and device; else how much arithmetic such devices did for other models; else a
+//          part of what the device's maker states; else it is unknown.
 // Cost:    looks at limits::kTrialsCompared trials at most, the newest that trained.
 // Tests:   tests/coordinator/core/planning_test.cc
 #pragma once
@@ -11,8 +11,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
-#include "coordinator/core/durable.h"
+#include "coordinator/core/state.h"
+#include "plan/cost.h"
 
 namespace dt {
 
@@ -30,8 +32,17 @@ struct PastPace {
     uint32_t trials = 0;
   };
   std::map<std::string, OfProgram> programs;  // whole trials, by command
+  struct Traffic {
+    double bytes = 0, seconds = 0;  // what a rank sent, as a ring does it, in the last steps
+  };
+  // On the device, by number of ranks, and whether they share the state: sums and gathers of shards
+  // go another way than the all-reduce of whole gradients.
+  std::map<std::pair<int64_t, bool>, Traffic> traffic;
 };
-PastPace PastPaceOf(const DurableState& durable, const std::string& device_name);
+PastPace PastPaceOf(const State& state, const std::string& device_name);
+
+// What of a resolved specification makes the time of a step.
+v1::Spec StepCosts(const v1::Spec& spec);
 
 struct Estimate {
   double seconds = -1;  // of a trial that trains to its end; negative: unknown
@@ -40,6 +51,12 @@ struct Estimate {
 };
 Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::string& device_name);
 
+// REQUIRES: not a program's. `unread_rows`: of the embedding, where the data tell.
+plan::ModelSize SizeOf(const v1::Model& model, int64_t unread_rows = 0);
+plan::StepSize StepOf(const v1::Spec& spec);
+// Whether ranks send less than their gradients, and carry the rest over.
+bool Compresses(const v1::Spec& spec);
+
 // Of one slot, in bytes. Where the vocabulary is known only once the data are read, `bytes` is with
 // GPT-2's and `least` with that of bytes.
 struct Memory {
@@ -47,7 +64,5 @@ struct Memory {
 };
 // Nothing for a program of a person's.
 std::optional<Memory> MemoryOf(const v1::Spec& spec);
-// Of its trials that finished, from their start to their end; nothing: none has.
-std::optional<double> MeanSecondsOf(const Experiment& experiment);
 
 }  // namespace dt

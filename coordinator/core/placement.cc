@@ -2,6 +2,7 @@
 // behind, else over the fewest hosts.
 #include "coordinator/core/placement.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 
@@ -184,27 +185,46 @@ class GangBuilder {
 
 namespace {
 
+// One size of a gang.
+struct Gang {
+  const Demand& demand;
+  size_t slots = 0;
+  bool single() const { return demand.shape.single_node && !Mutated(Mutant::kAnyHost); }
+};
+
 // The free slot for rank 0 of a gang that is bound to a storage; kNoWorker: none will do now.
-WorkerIndex HolderOf(const SlotPool& pool, const Demand& demand) {
-  if (!demand.shape.single_node) return pool.FreeWithStorage(demand.storage_id);
-  return pool.FreeWithStorageOn(demand.storage_id, static_cast<size_t>(demand.shape.slots));
+WorkerIndex HolderOf(const SlotPool& pool, const Gang& gang) {
+  const std::string& storage = gang.demand.storage_id;
+  if (!gang.demand.shape.single_node) return pool.FreeWithStorage(storage);
+  return pool.FreeWithStorageOn(storage, gang.slots);
 }
 
-Verdict Judge(const SlotPool& pool, const Demand& demand) {
-  const auto wanted = static_cast<size_t>(demand.shape.slots);
-  const bool single = demand.shape.single_node && !Mutated(Mutant::kAnyHost);
-  if (wanted > (single ? pool.connected_on_largest_host() : pool.connected())) {
+Verdict Judge(const SlotPool& pool, const Gang& gang) {
+  if (gang.slots > (gang.single() ? pool.connected_on_largest_host() : pool.connected())) {
     return Verdict::kNeverFits;
   }
-  const bool anchored = !demand.storage_id.empty();
-  if (anchored && pool.ConnectedWithStorage(demand.storage_id) == 0) {
-    return Verdict::kStorageAbsent;
-  }
-  if (wanted > (single ? pool.free_on_roomiest_host() : pool.free())) {
+  const std::string& storage = gang.demand.storage_id;
+  if (!storage.empty() && pool.ConnectedWithStorage(storage) == 0) return Verdict::kStorageAbsent;
+  if (gang.slots > (gang.single() ? pool.free_on_roomiest_host() : pool.free())) {
     return Verdict::kNotEnoughFree;
   }
-  if (anchored && HolderOf(pool, demand) == kNoWorker) return Verdict::kStorageBusy;
+  if (!storage.empty() && HolderOf(pool, gang) == kNoWorker) return Verdict::kStorageBusy;
   return Verdict::kPlaced;
+}
+
+// The size to go with: what is asked for, else the largest that fits; the least where none does.
+Gang ChooseSize(const SlotPool& pool, const Demand& demand) {
+  const Shape& shape = demand.shape;
+  Gang gang{demand, static_cast<size_t>(shape.slots)};
+  if (!shape.elastic.has_value()) return gang;
+  const size_t there = gang.single() ? pool.free_on_roomiest_host() : pool.free();
+  int32_t size = std::min({shape.slots, demand.most, static_cast<int32_t>(there)});
+  for (size = shape.SizeWithin(size); size > 0; size = shape.SizeWithin(size - 1)) {
+    gang.slots = static_cast<size_t>(size);
+    if (Judge(pool, gang) == Verdict::kPlaced) return gang;
+  }
+  gang.slots = static_cast<size_t>(shape.least());
+  return gang;
 }
 
 std::string LackText(const SlotPool& pool, const Shape& shape) {
@@ -223,22 +243,25 @@ std::string LackText(const SlotPool& pool, const Shape& shape) {
 
 Decision Place(const SlotPool& pool, const Demand& demand) {
   Decision decision;
-  decision.verdict = Judge(pool, demand);
+  const Gang gang = ChooseSize(pool, demand);
+  decision.verdict = Judge(pool, gang);
   if (decision.verdict != Verdict::kPlaced) {
     decision.reason = LackText(pool, demand.shape);
     return decision;
   }
-  const auto wanted = static_cast<size_t>(demand.shape.slots);
-  GangBuilder builder(pool, wanted);
+  GangBuilder builder(pool, gang.slots);
   WorkerIndex anchor = kNoWorker;
   if (!demand.storage_id.empty()) {
-    anchor = demand.shape.single_node ? HolderOf(pool, demand) : builder.Anchor(demand.storage_id);
+    anchor = demand.shape.single_node ? HolderOf(pool, gang) : builder.Anchor(demand.storage_id);
   }
   decision.gang = builder.Build(anchor);
-  if (Mutated(Mutant::kShortGang) && wanted > 1) decision.gang.pop_back();
-  decision.reason = absl::StrCat(wanted, " ", View(Name(demand.shape.constraint.device)),
-                                 wanted == 1 ? " slot" : " slots", " on ", builder.hosts(),
+  if (Mutated(Mutant::kShortGang) && gang.slots > 1) decision.gang.pop_back();
+  decision.reason = absl::StrCat(gang.slots, " ", View(Name(demand.shape.constraint.device)),
+                                 gang.slots == 1 ? " slot" : " slots", " on ", builder.hosts(),
                                  builder.hosts() == 1 ? " host" : " hosts");
+  if (gang.slots < static_cast<size_t>(demand.shape.slots)) {
+    absl::StrAppend(&decision.reason, " for want of ", demand.shape.slots);
+  }
   return decision;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -100,6 +101,8 @@ class SlotPool {
 struct Demand {
   Shape shape;
   std::string storage_id;  // rank 0 must see it; "": anywhere
+  // That it may have, be there more or not: of an elastic gang.
+  int32_t most = std::numeric_limits<int32_t>::max();
 };
 
 enum class Verdict : uint8_t {
@@ -116,6 +119,7 @@ struct Decision {
   std::string reason;
 };
 
+// An elastic gang gets what its shape asks for, or the largest size below that fits.
 Decision Place(const SlotPool& pool, const Demand& demand);
 
 }  // namespace dt

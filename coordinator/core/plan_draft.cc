@@ -7,6 +7,7 @@
 
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/core/past_pace.h"
 #include "coordinator/core/submission.h"
 #include "spec/search.h"
 #include "spec/spec.h"
@@ -16,20 +17,12 @@ namespace {
 
 // What a trial's time and memory follow from, as a key.
 std::string CostKey(const v1::Spec& spec) {
-  v1::Spec costs;
-  *costs.mutable_model() = spec.model();
-  costs.mutable_model()->clear_init_from();
-  const v1::Train& train = spec.train();
-  v1::Train& kept = *costs.mutable_train();
-  kept.set_batch_size(train.batch_size());
-  kept.set_seq_len(train.seq_len());
-  kept.set_global_batch_size(train.global_batch_size());
-  kept.set_max_steps(train.max_steps());
-  kept.set_max_tokens(train.max_tokens());
-  kept.set_epochs(train.epochs());
+  v1::Spec costs = StepCosts(spec);
+  costs.mutable_train()->set_max_steps(spec.train().max_steps());
+  costs.mutable_train()->set_max_tokens(spec.train().max_tokens());
+  costs.mutable_train()->set_epochs(spec.train().epochs());
+  costs.mutable_train()->set_max_time_seconds(spec.train().max_time_seconds());
   costs.mutable_data()->set_train(spec.data().train());
-  costs.mutable_precision()->set_compute(spec.precision().compute());
-  costs.mutable_resources()->set_gpus(spec.resources().gpus());
   costs.mutable_resources()->set_device(spec.resources().device());
   return costs.SerializeAsString();
 }

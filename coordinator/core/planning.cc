@@ -5,17 +5,23 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
 #include "coordinator/core/past_pace.h"
+#include "coordinator/core/plan_strategies.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/standings.h"
 #include "coordinator/core/summaries.h"
 #include "plan/cost.h"
 #include "plan/finish.h"
 #include "spec/search.h"
+#include "spec/sizes.h"
 
 namespace dt {
 namespace {
@@ -68,6 +74,31 @@ Fleet FleetOf(const State& state, DeviceKind device) {
 }
 
 std::string GiB(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
+
+// With the slots that a trial would start on in this fleet, were it idle.
+v1::Spec AsStarted(const v1::Spec& spec, const Fleet& fleet) {
+  v1::Spec started = spec;
+  v1::Resources& resources = *started.mutable_resources();
+  const std::vector<int32_t> sizes = spec::ReachableSizes(spec);
+  const auto there = static_cast<int32_t>(fleet.free_at.size());
+  if (resources.gpus() <= there || sizes.front() > there) return started;
+  resources.set_gpus(*(std::upper_bound(sizes.begin(), sizes.end(), there) - 1));
+  return started;
+}
+
+// Which numbers of slots elastic trials may have; a sentence for each that differs.
+void AddSizes(const PlanDraft& draft, v1::PlanResponse& response) {
+  std::set<std::string> said;
+  for (const PlannedKind& kind : draft.kinds) {
+    const std::vector<int32_t> sizes = spec::ReachableSizes(kind.spec);
+    if (sizes.size() < 2 || said.size() == limits::kPlannedKinds) continue;
+    const std::string text = spec::SizesText(sizes);
+    if (!said.insert(text).second) continue;
+    response.add_notes(absl::StrCat("trial ", kind.first, " may have ", text,
+                                    " slots, and starts on ", kind.spec.resources().gpus(),
+                                    " where they are free"));
+  }
+}
 
 void FillMemory(const v1::Spec& spec, const Fleet& fleet, v1::PlannedTrials& planned) {
   if (planned.slots() > static_cast<int>(fleet.free_at.size())) {
@@ -136,10 +167,13 @@ void FillFinish(const State& state, const PlanDraft& draft, const Fleet& fleet,
   const double times = drawn > 0 ? draft.trials / drawn : 0;  // of each that was drawn
   std::vector<plan::Batch> mine;
   double slot_seconds = 0;
-  for (const v1::PlannedTrials& planned : response.configurations()) {
+  for (int i = 0; i < response.configurations_size(); ++i) {
+    const v1::PlannedTrials& planned = response.configurations(i);
     if (planned.seconds() < 0) slot_seconds = -1;
     if (slot_seconds < 0) break;
-    const double seconds = planned.seconds() * share;
+    // One that train.max_time ends makes no known part of its steps: at most this long.
+    const double most = draft.kinds[i].spec.train().max_time_seconds();
+    const double seconds = planned.seconds() * (most > 0 && planned.seconds() >= most ? 1 : share);
     slot_seconds += seconds * planned.slots() * planned.trials() * times;
     mine.push_back(
         {static_cast<uint64_t>(std::llround(planned.trials() * times)), planned.slots(), seconds});
@@ -152,7 +186,7 @@ void FillFinish(const State& state, const PlanDraft& draft, const Fleet& fleet,
   bool known = !fleet.ends_unknown;
   for (const auto& [id, experiment] : state.durable.experiments) {
     if (experiment.AllEnded() || experiment.paused || experiment.pending == 0) continue;
-    const std::optional<double> seconds = MeanSecondsOf(experiment);
+    const std::optional<double> seconds = MeanSecondsOf(state.live, id);
     known = known && seconds.has_value();
     before.push_back({experiment.pending, ShapeOf(experiment).slots, seconds.value_or(0)});
   }
@@ -170,7 +204,7 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
   if (!draft.refused.ok()) return draft.refused;
   const DeviceKind device = DeviceKindOf(draft.spec.base().resources().device());
   const Fleet fleet = FleetOf(state, device);
-  const PastPace past = PastPaceOf(state.durable, fleet.device_name);
+  const PastPace past = PastPaceOf(state, fleet.device_name);
   v1::PlanResponse response;
   response.set_trials(draft.trials);
   response.set_device(std::string(Name(device)));
@@ -182,9 +216,11 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
     planned.set_first(kind.first);
     planned.set_trials(kind.trials);
     for (const v1::Assignment& one : kind.assignments) *planned.add_assignments() = one;
-    planned.set_slots(std::max(1, kind.spec.resources().gpus()));
-    FillMemory(kind.spec, fleet, planned);
-    const Estimate estimate = EstimateOf(past, kind.spec, fleet.device_name);
+    const v1::Spec started = AsStarted(kind.spec, fleet);
+    planned.set_slots(std::max(1, started.resources().gpus()));
+    FillMemory(started, fleet, planned);
+    FillStrategies(started, past, static_cast<double>(fleet.least_memory), planned);
+    const Estimate estimate = EstimateOf(past, started, fleet.device_name);
     planned.set_seconds(estimate.seconds);
     planned.set_estimated_from(estimate.from);
     planned.set_target_steps(estimate.steps);
@@ -201,6 +237,7 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
     response.add_notes(
         "the vocabulary is known once the data are read; memory is reckoned with GPT-2's");
   }
+  AddSizes(draft, response);
   FillQueue(state, draft, device, response);
   FillFinish(state, draft, fleet, response);
   if (ShareTrained(draft.spec) < 1) {

@@ -132,6 +132,7 @@ bool SetSlot(LiveState& live, const Worker& worker, std::optional<SlotUse> use) 
   if (base.Contains(worker.index) && base.IsFree(worker.index) == free) return false;
   SetEverywhere(live, worker, *use);
   if (!free) return false;
+  live.workers[worker.index].idle_since = live.event_at;
   live.placement_due = true;
   for (Reservation& reservation : live.reservations) {
     if (!Wants(live, reservation, worker)) continue;

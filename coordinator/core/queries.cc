@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/version.h"
+#include "coordinator/core/compared.h"
 #include "coordinator/core/explain.h"
 #include "coordinator/core/summaries.h"
 
@@ -139,6 +140,32 @@ v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const Live
   summary.set_stop_reason(attempt.stop_reason);
   summary.set_uncharged(attempt.uncharged);
   return summary;
+}
+
+// `number`: of the trial's mutations, from 0.
+v1::Takeover Summarize(const Experiment& experiment, const Trial& trial, size_t number) {
+  const KnownMutation& known = trial.mutations[number];
+  v1::Takeover takeover;
+  takeover.set_attempt(known.attempt);
+  takeover.set_step(known.step);
+  takeover.set_from_trial(known.from_trial);
+  takeover.set_reason(known.reason);
+  for (const KnownRung& share : trial.rungs) {
+    if (share.step == known.step) takeover.set_share(share.rung);
+  }
+  const bool newest = number + 1 == trial.mutations.size();
+  *takeover.mutable_now() =
+      ExpandedOf(experiment, newest ? trial.expanded : trial.mutations[number + 1].expanded_before)
+          .assignments();
+  const v1::ExpandedTrial donor =
+      ExpandedAt(experiment, experiment.trials[known.from_trial - 1], known.step);
+  for (const v1::Assignment& now : takeover.now()) {
+    const auto taken =
+        std::find_if(donor.assignments().begin(), donor.assignments().end(),
+                     [&now](const v1::Assignment& each) { return each.path() == now.path(); });
+    *takeover.add_taken() = taken == donor.assignments().end() ? now : *taken;
+  }
+  return takeover;
 }
 
 }  // namespace
@@ -340,6 +367,10 @@ absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
   }
   std::move(newest.rbegin(), newest.rend(),
             google::protobuf::RepeatedFieldBackInserter(response.mutable_attempts()));
+  // One at each share at most.
+  for (size_t i = 0; i < trial->mutations.size(); ++i) {
+    *response.add_takeovers() = Summarize(GetExperiment(state.durable, id.experiment), *trial, i);
+  }
   return response;
 }
 

@@ -8,6 +8,7 @@
 #include "common/mutant.h"
 #include "common/status.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/elastic.h"
 #include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/resolved.h"
@@ -57,30 +58,37 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   LiveAttempt& attempt = AddLiveAttempt(state, number, phase, gang);
   // Where it does not resolve any more the trainers have their specification already; the rest,
   // such as how often it is retried, is as the experiment says.
-  absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
+  absl::StatusOr<v1::Spec> spec = ResolvedForGang(experiment, trial);
   attempt.spec = spec.ok() ? *std::move(spec) : experiment.spec.base();
   // The orders that said so may not have left before the end of the last process.
   attempt.saving = recorded.AskedToStop() && !Mutated(Mutant::kStopForgotten);
   if (attempt.Is<Training>()) Protect(state, attempt, now.steady);
+  NoteSize(state, attempt);
   ArmAttempt(state.live, attempt);
 }
 
-// Whom attempts that were asked to stop make room for gets what they leave.
+// Whom attempts that were asked to stop make room for gets what they leave; those that go on with
+// another number of slots get theirs.
 void ReserveAgain(State& state, Instant now) {
+  std::vector<const LiveAttempt*> resized;
   for (const auto& [number, experiment] : state.durable.experiments) {
     for (const Trial& trial : experiment.trials) {
       if (!IsActive(trial.state)) continue;
-      const TrialId holder = trial.attempts.back().stop_for;
+      const Attempt& newest = trial.attempts.back();
+      if (newest.stop_why == v1::StopRequested::RESIZED) {
+        resized.push_back(state.live.attempts.at(newest.token).get());
+      }
+      const TrialId holder = newest.stop_for;
       if (!state.live.lines.Contains(holder)) continue;
       const Experiment& theirs = GetExperiment(state.durable, holder.experiment);
       const Shape shape =
           IsTicket(holder) ? ShapeOf(theirs) : ShapeOf(theirs, GetTrial(state.durable, holder));
-      Reserve(state, {.id = holder, .shape = shape, .storage_id = {}}, now.steady);
-      for (Reservation& made : state.live.reservations) {
-        made.patient_until = state.live.lease_floor;
-      }
+      Reserve(state, {.id = holder, .shape = AtSize(shape, shape.least()), .storage_id = {}},
+              now.steady);
     }
   }
+  for (const LiveAttempt* attempt : resized) HoldForResize(state, *attempt, now.steady);
+  for (Reservation& made : state.live.reservations) made.patient_until = state.live.lease_floor;
 }
 
 }  // namespace
@@ -113,12 +121,10 @@ std::vector<v1::Record> EndsCutOff(const DurableState& durable) {
       }
       if (!IsActive(trial.state) || trial.attempts.back().state != AttemptState::kEnded) continue;
       const Attempt& last = trial.attempts.back();
-      const bool finished =
-          last.cause == v1::CAUSE_FINISHED || last.cause == v1::CAUSE_STOPPED_EARLY;
       end({number, i},
-          trial.state == v1::TRIAL_STOPPING ? v1::TRIAL_CANCELLED
-          : finished                        ? v1::TRIAL_FINISHED
-                                            : v1::TRIAL_FAILED,
+          trial.state == v1::TRIAL_STOPPING                     ? v1::TRIAL_CANCELLED
+          : ConsequenceOf(last.cause) == Consequence::kFinishes ? v1::TRIAL_FINISHED
+                                                                : v1::TRIAL_FAILED,
           last.cause, last.message);
     }
   }
@@ -141,6 +147,7 @@ absl::Status LoadNewestSteps(
 
 void Recover(State& state, Instant now) {
   state.live.started_wall_ms = now.wall_ms;
+  state.live.event_at = now.steady;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
   RestandAll(state);
   BeginRests(state, now);

@@ -149,6 +149,13 @@ absl::StatusOr<v1::Spec> Resolve(const v1::ExperimentSpec& spec, const v1::Expan
   return spec::ResolveTrial(spec, {trial.assignments().begin(), trial.assignments().end()});
 }
 
+absl::Status KeepOne(const Experiment& experiment, const std::vector<SpecField>& fields,
+                     v1::ExpandedTrial& trial) {
+  DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(experiment.spec, trial));
+  KeepDifferences(experiment.resolved, fields, mine, trial);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
@@ -172,10 +179,13 @@ absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
 absl::Status KeepResolved(const Experiment& experiment, v1::TrialsAdded& fact) {
   const std::vector<SpecField> fields = FindSpecFields(experiment.resolved_paths);
   for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
-    DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(experiment.spec, trial));
-    KeepDifferences(experiment.resolved, fields, mine, trial);
+    DT_RETURN_IF_ERROR(KeepOne(experiment, fields, trial));
   }
   return absl::OkStatus();
+}
+
+absl::Status KeepResolved(const Experiment& experiment, v1::ExpandedTrial& trial) {
+  return KeepOne(experiment, FindSpecFields(experiment.resolved_paths), trial);
 }
 
 absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& trial) {
@@ -199,6 +209,12 @@ absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& t
     if (!own[i] && IsLongText(spec, place) && IsAssigned(expanded, path)) continue;
     CopyField(kept, place, spec);
   }
+  return spec;
+}
+
+absl::StatusOr<v1::Spec> ResolvedForGang(const Experiment& experiment, const Trial& trial) {
+  DT_ASSIGN_OR_RETURN(v1::Spec spec, ResolvedOf(experiment, trial));
+  spec.mutable_resources()->set_gpus(static_cast<int32_t>(trial.attempts.back().members.size()));
   return spec;
 }
 

@@ -18,7 +18,12 @@ namespace dt {
 absl::Status KeepResolved(v1::ExperimentSubmitted& fact);
 // The same for trials that an experiment gains.
 absl::Status KeepResolved(const Experiment& experiment, v1::TrialsAdded& fact);
+// And for other values of one that it has.
+absl::Status KeepResolved(const Experiment& experiment, v1::ExpandedTrial& trial);
 
 absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& trial);
+// The same as the gang of its newest attempt trains it: with its size for resources.gpus, which
+// changes neither the global batch nor the order of data. REQUIRES: it has one.
+absl::StatusOr<v1::Spec> ResolvedForGang(const Experiment& experiment, const Trial& trial);
 
 }  // namespace dt

@@ -9,6 +9,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/elastic.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/core/holding.h"
 #include "coordinator/core/orders.h"
@@ -24,7 +25,9 @@ namespace {
 
 Precedence PrecedenceOf(const State& state, const Experiment& experiment) {
   const int32_t priority = Mutated(Mutant::kPriorityForgotten) ? 0 : PriorityOf(experiment);
-  const uint32_t held = Mutated(Mutant::kShareForgotten) ? 0 : SlotsHeld(state.live, experiment.id);
+  uint32_t held = Mutated(Mutant::kShareForgotten) ? 0 : SlotsHeld(state.live, experiment.id);
+  const bool by_ticket = experiment.pending == 0 && experiment.MoreMayCome();
+  if (by_ticket && Mutated(Mutant::kTicketLast)) held = limits::kWorldSizeMax;
   return {priority, held, experiment.id};
 }
 
@@ -48,8 +51,11 @@ ResumePoint ChooseResume(const State& state, TrialId id, const SlotPool& pool) {
   const Trial& trial = GetTrial(state.durable, id);
   const KnownCheckpoint* newest = NewestCheckpoint(trial);
   if (newest == nullptr) return {};
-  const auto from = [](const KnownCheckpoint& known) {
-    return absl::StrCat("; resumes from step ", known.ref.step());
+  const KnownMutation* over = trial.mutations.empty() ? nullptr : &trial.mutations.back();
+  const auto from = [over](const KnownCheckpoint& known) {
+    const bool taken = over != nullptr && &known == &over->taken;
+    return absl::StrCat("; resumes from step ", known.ref.step(),
+                        taken ? absl::StrCat(" of trial ", over->from_trial) : "");
   };
   if (!state.live.without_storage.contains(id)) return {&newest->ref, from(*newest)};
   const KnownCheckpoint* seen = nullptr;
@@ -57,6 +63,10 @@ ResumePoint ChooseResume(const State& state, TrialId id, const SlotPool& pool) {
     if (seen != nullptr && known.ref.step() < seen->ref.step()) continue;
     if (!IsValid(trial, known.attempt, known.ref.step())) continue;
     if (pool.ConnectedWithStorage(known.ref.storage_id()) > 0) seen = &known;
+  }
+  if (over != nullptr && newest == &over->taken &&
+      pool.ConnectedWithStorage(newest->ref.storage_id()) > 0) {
+    seen = newest;
   }
   if (seen == newest) return {&newest->ref, from(*newest)};
   const std::string lost =
@@ -113,7 +123,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
   placed.started = turn.now.steady;
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
-  absl::StatusOr<v1::Spec> spec = ResolvedOf(experiment, trial);
+  absl::StatusOr<v1::Spec> spec = ResolvedForGang(experiment, trial);
   if (!spec.ok()) {
     // It was checked at submission: only a version with other rules can come to this.
     Settle(
@@ -122,6 +132,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
     return;
   }
   placed.spec = *std::move(spec);
+  NoteSize(turn.state, placed);
   ArmAttempt(turn.live(), placed);
 }
 
@@ -149,14 +160,31 @@ void ParkForStorage(Turn& turn, TrialId id, ParkedTrial::Why why, const std::str
        {.why = why, .until = turn.now.steady + limits::kStorageWait, .storage_id = storage});
 }
 
+// It would start smaller than it need: slots of its last gang are still being left, which takes a
+// lease at most, or its next size is held for it.
+bool WaitsForMore(const State& state, const Wish& wish, const Shape& shape, size_t slots) {
+  if (IsTicket(wish.id) || !shape.elastic.has_value()) return false;
+  const LiveAttempt* last = FindLiveAttempt(state, wish.id);
+  const bool leaves = last != nullptr && last->holders > 0;
+  if (leaves && slots < static_cast<size_t>(shape.slots)) return true;
+  const Reservation* own = ReservationOf(state.live, wish.id);
+  if (own == nullptr || !own->IsHold()) return false;
+  if (slots >= static_cast<size_t>(own->shape.slots)) return false;
+  // Who grows does not keep others waiting, and those behind it in its line are not heard.
+  return !own->grows || state.live.lines.Find(shape)->size() == 1;
+}
+
 // Places the trial or ticket, parks it, or says that it holds its place.
 Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   const SlotPool& pool = EnsurePool(turn.live(), shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
-  const Wish wish{id, shape, StorageOf(resume)};
-  const Decision decision = Place(pool, {shape, wish.storage_id});
+  // What it waits for is the least that will do.
+  const Wish wish{id, AtSize(shape, shape.least()), StorageOf(resume)};
+  const int32_t left = SlotsLeft(turn.state, GetExperiment(turn.durable(), id.experiment));
+  const Decision decision = Place(pool, {shape, wish.storage_id, left});
   switch (decision.verdict) {
     case Verdict::kPlaced:
+      if (WaitsForMore(turn.state, wish, shape, decision.gang.size())) return Outcome::kHolds;
       Start(turn, id, decision, resume, Lent::kNo);
       return Outcome::kMoved;
     case Verdict::kStorageAbsent:
@@ -170,6 +198,8 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
     case Verdict::kNotEnoughFree:
       break;
   }
+  if (GiveWay(turn, wish)) return TryPlace(turn, id, shape);
+  if (WaitsForMore(turn.state, wish, shape, 0)) return Outcome::kHolds;
   if (const std::optional<Decision> borrowed = Borrow(turn, wish)) {
     Start(turn, id, *borrowed, resume, Lent::kYes);
     return Outcome::kMoved;
@@ -182,9 +212,9 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
 // Starts who has all the slots that it reserved. False: nobody has.
 bool StartReserved(Turn& turn) {
   LiveState& live = turn.live();
-  const auto whole = std::find_if(live.reservations.begin(), live.reservations.end(),
-                                  [](const Reservation& each) { return each.Whole(); });
-  if (whole == live.reservations.end()) return false;
+  const Reservation* found = WholeReservation(live);
+  if (found == nullptr) return false;
+  const auto whole = live.reservations.begin() + (found - live.reservations.data());
   const TrialId id = whole->holder;
   if (!StillWaits(turn.state, *whole)) {  // what started just now has closed its gate
     Dissolve(live, static_cast<size_t>(whole - live.reservations.begin()));
@@ -247,10 +277,13 @@ Gate GateOf(const State& state, const Experiment& experiment, const Shape& shape
   if (experiment.paused && !Mutated(Mutant::kPausedStarts)) return Gate::kClosed;
   const int32_t most = experiment.spec.search().max_concurrent();
   if (most > 0 && experiment.active >= static_cast<uint32_t>(most)) return Gate::kClosed;
+  return shape.least() <= SlotsLeft(state, experiment) ? Gate::kOpen : Gate::kClosed;
+}
+
+int32_t SlotsLeft(const State& state, const Experiment& experiment) {
   const int32_t total = experiment.spec.base().resources().max_gpus_total();
-  if (total == 0 || Mutated(Mutant::kTotalUnbounded)) return Gate::kOpen;
-  const int64_t held = SlotsHeld(state.live, experiment.id);
-  return held + shape.slots <= total ? Gate::kOpen : Gate::kClosed;
+  if (total == 0 || Mutated(Mutant::kTotalUnbounded)) return limits::kWorldSizeMax;
+  return std::max(0, total - static_cast<int32_t>(SlotsHeld(state.live, experiment.id)));
 }
 
 void Enqueue(State& state, TrialId id) {
@@ -331,6 +364,11 @@ void WakeStorageWaiters(State& state, const std::string& storage_id) {
   }
 }
 
+void RetryLines(LiveState& live) {
+  for (auto& [shape, line] : live.lines) line.tried.reset();
+  live.placement_due = true;
+}
+
 void NoteActive(State& state, TrialId id) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const auto [live, is_new] = state.live.experiments.try_emplace(id.experiment);
@@ -342,10 +380,15 @@ void NoteActive(State& state, TrialId id) {
   if (live->second.active.insert(id.trial).second) {
     live->second.held += static_cast<uint32_t>(trial.attempts.back().members.size());
   }
+  if (ShapeOf(experiment, trial).most() >
+      static_cast<int32_t>(trial.attempts.back().members.size())) {
+    state.live.elastic.insert(id);
+  }
   Rekey(state, id.experiment);
 }
 
 void NoteInactive(State& state, TrialId id) {
+  state.live.elastic.erase(id);
   const auto found = state.live.experiments.find(id.experiment);
   if (found != state.live.experiments.end() && found->second.active.erase(id.trial) > 0) {
     const Trial& trial = GetTrial(state.durable, id);
@@ -360,6 +403,7 @@ void NoteInactive(State& state, TrialId id) {
 
 void PlacePending(Turn& turn, int trials_max) {
   LiveState& live = turn.live();
+  if (!live.placement_due) return TakeBack(turn);
   int lines_max = limits::kLinesPerEvent;
   // Again until nothing moves: what one trial does may let another go.
   while (std::exchange(live.placement_due, false)) {
@@ -394,6 +438,7 @@ void PlacePending(Turn& turn, int trials_max) {
     }
   }
   TakeBack(turn);
+  GrowOverIdle(turn);
 }
 
 }  // namespace dt

@@ -32,8 +32,12 @@ void NoteActive(State& state, TrialId id);
 void NoteInactive(State& state, TrialId id);
 // Tries that many at most; what is left stays due, and a Tick goes on with it at once.
 void PlacePending(Turn& turn, int trials_max);
-// Whether the experiment may start a trial of this shape now.
+// That the experiment may have beside those it holds (max_gpus_total).
+int32_t SlotsLeft(const State& state, const Experiment& experiment);
+// Whether the experiment may start a trial of this shape now, if of the least size.
 Gate GateOf(const State& state, const Experiment& experiment, const Shape& shape);
+// All lines are tried again, though nothing was freed.
+void RetryLines(LiveState& live);
 // Its place in its lines, and whether it may start anything, by what is recorded now.
 void Rekey(State& state, ExperimentId id);
 uint32_t SlotsHeld(const LiveState& live, ExperimentId id);

@@ -84,7 +84,7 @@ void IndexMeans(const Trial& trial, uint32_t number, SearchIndex& index) {
 
 SearchIndex MakeIndex(const Experiment& experiment) {
   SearchIndex index;
-  if (Proposes(experiment)) {
+  if (Proposes(experiment) || IsPopulation(experiment)) {
     absl::StatusOr<spec::Space> space = spec::SpaceOf(experiment.spec);
     DT_CHECK_OK(space.status());  // it was checked at submission
     index.space = *std::move(space);
@@ -112,6 +112,8 @@ bool Proposes(const Experiment& experiment) {
 }
 
 bool Climbs(const Experiment& experiment) { return experiment.spec.search().method() == "asha"; }
+
+bool IsPopulation(const Experiment& experiment) { return spec::IsPopulation(experiment.spec); }
 
 uint32_t ConfigurationOf(const Experiment& experiment, uint32_t trial) {
   return (trial - 1) / spec::ReplicatesOf(experiment.spec) + 1;

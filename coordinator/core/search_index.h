@@ -26,12 +26,13 @@ namespace dt {
 struct State;
 
 struct SearchIndex {
-  // Of sampler bayes, whose trials are proposed while others train.
+  // Of sampler bayes, whose trials are proposed while others train, and of a population, whose
+  // values change while they train.
   spec::Space space;
   search::Plan plan;
-  search::History history;
+  search::History history;  // of bayes alone
   spec::Admits admits;
-  // Of method asha: the entries by bracket and rung.
+  // Of method asha: the entries by bracket and rung. Of pbt: those of bracket 0.
   std::map<std::pair<int, int>, search::Rung> rungs;
   // Of stop.median.
   search::Means means;
@@ -40,8 +41,10 @@ struct SearchIndex {
 
 // Whether the experiment's search proposes trials while others train.
 bool Proposes(const Experiment& experiment);
-// Whether its trials are compared at rungs.
+// Whether its trials are compared at rungs that end those behind.
 bool Climbs(const Experiment& experiment);
+// Whether its trials are compared at shares, where those behind take over from those ahead.
+bool IsPopulation(const Experiment& experiment);
 // From 1.
 uint32_t ConfigurationOf(const Experiment& experiment, uint32_t trial);
 spec::Ladder LadderOf(const Experiment& experiment);

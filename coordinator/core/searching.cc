@@ -10,6 +10,8 @@
 #include "common/check.h"
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/compared.h"
+#include "coordinator/core/population.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/search_index.h"
@@ -65,8 +67,11 @@ const v1::Spec& SpecOf(const State& state, TrialId id, v1::Spec& resolved) {
 // Where the trial is compared, of its target.
 std::vector<search::RungStep> RungsOf(const Experiment& experiment, TrialId id, uint64_t target,
                                       const v1::Spec& spec) {
-  return spec::RungSteps(LadderOf(experiment), BracketOf(experiment, id.trial), target,
-                         spec::IsProgram(spec) ? 0 : spec::WarmupSteps(spec, target));
+  const uint64_t warmup = spec::IsProgram(spec) ? 0 : spec::WarmupSteps(spec, target);
+  if (IsPopulation(experiment)) {
+    return spec::RungSteps(spec::PopulationOf(experiment.spec.search()), target, warmup);
+  }
+  return spec::RungSteps(LadderOf(experiment), BracketOf(experiment, id.trial), target, warmup);
 }
 
 void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost,
@@ -102,13 +107,6 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   EndEarly(turn, id, reason);
 }
 
-bool Entered(const Trial& trial, int rung) {
-  for (const KnownRung& known : trial.rungs) {
-    if (known.rung == static_cast<uint32_t>(rung)) return true;
-  }
-  return false;
-}
-
 // By the rules of `stop` and the rung at this step: the first that applies ends the trial.
 void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
@@ -132,7 +130,7 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
     const search::RungStep rung =
         search::RungOf(RungsOf(experiment, id, trial.target_steps, spec), evaluation.step,
                        trial.rungs.empty() ? 0 : static_cast<int>(trial.rungs.back().rung), where);
-    if (rung.rung != 0 && !Entered(trial, rung.rung)) {
+    if (rung.rung != 0 && !IsEntered(trial, rung.rung)) {
       EnterRung(turn, id, rung, search::CostOf(GoalOf(experiment), evaluation.metric), "");
       if (!trial.rungs.back().goes_on) return;
     }
@@ -150,6 +148,14 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
 }
 
 }  // namespace
+
+search::RungStep RungAt(const State& state, TrialId id, uint64_t step) {
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  v1::Spec resolved;
+  const uint64_t target = GetTrial(state.durable, id).target_steps;
+  return search::RungOf(RungsOf(experiment, id, target, SpecOf(state, id, resolved)), step, 0,
+                        search::Evaluates::kAtRungs);
+}
 
 std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id);
@@ -178,9 +184,11 @@ void OnEvaluation(Turn& turn, TrialId id) {
   const KnownEvaluation evaluation = trial.evaluations.back();
   const bool program = spec::IsProgram(experiment.spec.base());
   if (program && std::isnan(evaluation.metric)) return;  // a report without the metric
+  if (AwaitsMutation(trial)) return;                     // of weights that it has left
   // At its last step it finishes by itself.
   const bool ends = trial.target_steps > 0 && evaluation.step >= trial.target_steps;
   if (!ends) JudgeTrial(turn, id, evaluation);
+  CompareMember(turn, id, evaluation.step);
   const v1::Search& search = experiment.spec.search();
   if (!search.has_target()) return;
   if (auto why = search::EndOfSearch(search.target(), {search.metric(), GoalOf(experiment)},
@@ -193,16 +201,21 @@ void OnTrialOver(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   if (trial.state != v1::TRIAL_FAILED) return;
-  if (Climbs(experiment) && BlamesValues(trial.cause) && trial.target_steps > 0) {
+  const bool compared = Climbs(experiment) || IsPopulation(experiment);
+  if (compared && BlamesValues(trial.cause) && trial.target_steps > 0) {
     v1::Spec resolved;
     const std::vector<search::RungStep> rungs =
         RungsOf(experiment, id, trial.target_steps, SpecOf(turn.state, id, resolved));
     const int next = search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
     for (const search::RungStep& rung : rungs) {
-      if (rung.rung != next || Entered(trial, next)) continue;
-      EnterRung(turn, id, rung, search::kWorstCost,
-                absl::StrCat("rung ", next, ": it failed on its way there (",
-                             View(Name(trial.cause)), "), and counts as the worst"));
+      if (rung.rung != next || IsEntered(trial, next)) continue;
+      const std::string why = absl::StrCat("rung ", next, ": it failed on its way there (",
+                                           View(Name(trial.cause)), "), and counts as the worst");
+      if (IsPopulation(experiment)) {
+        EnterFailedMember(turn, id, rung, why);
+      } else {
+        EnterRung(turn, id, rung, search::kWorstCost, why);
+      }
     }
   }
   const auto most = static_cast<uint32_t>(experiment.spec.search().max_failed_trials());

@@ -9,12 +9,15 @@
 #include <optional>
 
 #include "coordinator/core/turn.h"
+#include "coordinator/search/ladder.h"
 
 namespace dt {
 
 // The experiment's ticket has found slots: adds the trials of the next configuration, and names the
 // first of them. nullopt: nothing is left to try, and the search has ended.
 std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id);
+// The rung, or the share of a population, at this very step of the trial; rung 0: none.
+search::RungStep RungAt(const State& state, TrialId id, uint64_t step);
 // After the trial's newest evaluation was recorded: the first rule that applies ends the trial, or
 // the search.
 void OnEvaluation(Turn& turn, TrialId id);

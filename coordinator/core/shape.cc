@@ -20,6 +20,19 @@ bool HasLabel(const v1::Hello& hello, const std::pair<std::string, std::string>&
 
 }  // namespace
 
+int32_t Shape::SizeWithin(int32_t slots_there) const {
+  if (!elastic.has_value()) return slots <= slots_there ? slots : 0;
+  if (Mutated(Mutant::kAnySize)) return slots_there >= elastic->least ? slots_there : 0;
+  return elastic->Below(slots_there + 1);
+}
+
+Shape AtSize(const Shape& shape, int32_t slots) {
+  Shape fixed = shape;
+  fixed.slots = slots;
+  fixed.elastic.reset();
+  return fixed;
+}
+
 bool Meets(const Constraint& constraint, const v1::Hello& hello) {
   if (DeviceKindOf(hello.device()) != constraint.device) return false;
   if (constraint.programs && !hello.programs()) return false;
@@ -45,7 +58,9 @@ std::string RequirementText(const Constraint& constraint) {
 }
 
 std::string ShapeText(const Shape& shape) {
-  std::string text = absl::StrCat(shape.slots, " ", View(Name(shape.constraint.device)),
+  const std::string fewer =
+      shape.least() < shape.slots ? absl::StrCat(shape.least(), " to ") : std::string();
+  std::string text = absl::StrCat(fewer, shape.slots, " ", View(Name(shape.constraint.device)),
                                   shape.slots == 1 ? " slot" : " slots");
   if (shape.single_node) text += " on one host";
   const std::string required = RequirementText(shape.constraint);

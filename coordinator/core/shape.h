@@ -7,12 +7,14 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/device.h"
 #include "dtrain/v1/fleet.pb.h"
+#include "spec/sizes.h"
 
 namespace dt {
 
@@ -36,18 +38,26 @@ inline Constraint AnyOf(DeviceKind device) {
 
 struct Shape {
   Constraint constraint;
-  int32_t slots = 1;
-  bool single_node = false;  // all on one host
+  int32_t slots = 1;                       // that it starts with where they are to be had
+  bool single_node = false;                // all on one host
+  std::optional<spec::GangSizes> elastic;  // what will do beside `slots`
   auto operator<=>(const Shape&) const = default;
   bool operator==(const Shape&) const = default;
+
+  int32_t least() const { return elastic.has_value() ? elastic->least : slots; }
+  int32_t most() const { return elastic.has_value() ? elastic->most : slots; }
+  // The largest size up to so many slots; 0: none.
+  int32_t SizeWithin(int32_t slots_there) const;
 };
+// The same for so many slots and no other number.
+Shape AtSize(const Shape& shape, int32_t slots);
 
 // Of a worker as it said itself; after a restart of the coordinator that is what the journal knows,
 // until it is heard again.
 bool Meets(const Constraint& constraint, const v1::Hello& hello);
 // What a worker must have besides its kind of device: "accelerator h100 and label zone=a"; "": nothing.
 std::string RequirementText(const Constraint& constraint);
-// "8 cuda slots on one host, with accelerator h100".
+// "8 cuda slots on one host with accelerator h100"; of an elastic gang "2 to 8 cuda slots".
 std::string ShapeText(const Shape& shape);
 
 }  // namespace dt

@@ -78,6 +78,15 @@ void Save(const Trial& trial, v1::SnapshotTrial& out) {
     saved.set_cost(known.cost);
     saved.set_goes_on(known.goes_on);
   }
+  for (const KnownMutation& known : trial.mutations) {
+    v1::SnapshotMutation& saved = *out.add_mutations();
+    saved.set_attempt(known.attempt);
+    saved.set_from_trial(known.from_trial);
+    saved.set_step(known.step);
+    *saved.mutable_checkpoint() = known.taken.ref;
+    saved.set_expanded_before(known.expanded_before);
+    saved.set_reason(known.reason);
+  }
   v1::SnapshotValidated& validated = *out.mutable_validated();
   validated.set_step(trial.validated.step);
   validated.set_validations(trial.validated.validations);
@@ -189,6 +198,12 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
   for (const v1::SnapshotRung& each : saved.rungs()) {
     trial.rungs.push_back({each.rung(), each.step(), each.cost(), each.goes_on()});
   }
+  for (v1::SnapshotMutation& each : *saved.mutable_mutations()) {
+    trial.mutations.push_back({each.attempt(), each.from_trial(), each.step(),
+                               KnownCheckpoint{0, std::move(*each.mutable_checkpoint())},
+                               std::move(*each.mutable_expanded_before()),
+                               std::move(*each.mutable_reason())});
+  }
   // Of a version without: it counts from here on.
   const v1::SnapshotValidated& validated = saved.validated();
   if (!saved.has_validated()) return absl::OkStatus();
@@ -299,7 +314,7 @@ void Index(const Experiment& experiment, DurableState& state) {
 }
 
 // A field that a program does not know is dropped without a word: what it must know raises this.
-constexpr uint32_t kSnapshotVersion = 3;
+constexpr uint32_t kSnapshotVersion = 4;
 
 }  // namespace
 

@@ -26,6 +26,21 @@ void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number
   if (std::isfinite(now.value)) standing.ranked.insert(RankOf(experiment, now.value, number));
 }
 
+// A trial that finished stays so, and tells once how long it trained.
+void CountTime(LiveState& live, const Experiment& experiment, uint32_t number) {
+  const Trial& trial = experiment.trials[number - 1];
+  if (trial.state != v1::TRIAL_FINISHED) return;
+  Standing& standing = live.standings[experiment.id];
+  const int64_t started = trial.attempts.empty() ? 0 : trial.attempts.back().started_wall_ms;
+  if (!trial.attempts.empty() && trial.ended_wall_ms > started) {  // the wall clock may jump
+    standing.took_ms += trial.ended_wall_ms - started;
+    ++standing.took;
+  }
+  if (!(trial.pace.seconds() > 0)) return;
+  standing.trained_seconds += trial.pace.seconds();
+  ++standing.trained;
+}
+
 template <typename Fact>
 void RestandSubject(State& state, const Fact& fact) {
   const Experiment* experiment = FindExperiment(state.durable, fact.experiment());
@@ -38,10 +53,17 @@ void RestandExperiment(State& state, const Experiment& experiment) {
   const auto trials = static_cast<uint32_t>(experiment.trials.size());
   for (uint32_t number = 1; number <= trials; ++number) {
     RestandTrial(state.live, experiment, number);
+    CountTime(state.live, experiment, number);
   }
 }
 
 }  // namespace
+
+std::optional<double> MeanSecondsOf(const LiveState& live, ExperimentId id) {
+  const auto found = live.standings.find(id);
+  if (found == live.standings.end() || found->second.took == 0) return std::nullopt;
+  return static_cast<double>(found->second.took_ms) / 1000 / found->second.took;
+}
 
 uint64_t DoneOf(const Trial& trial) {
   if (trial.state == v1::TRIAL_FINISHED) return kWholeTrial;
@@ -74,9 +96,13 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kCheckpointRemoved:
       return RestandSubject(state, record.checkpoint_removed());
     case v1::Record::kTrialEnded:
-      return RestandSubject(state, record.trial_ended());
+      RestandSubject(state, record.trial_ended());
+      return CountTime(state.live, GetExperiment(state.durable, record.trial_ended().experiment()),
+                       record.trial_ended().trial());
     case v1::Record::kTrialRetried:
       return RestandSubject(state, record.trial_retried());
+    case v1::Record::kTrialMutated:
+      return RestandSubject(state, record.trial_mutated());
     case v1::Record::kExperimentDeleted:
       state.live.standings.erase(record.experiment_deleted().experiment());
       return;
@@ -92,7 +118,6 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kStopRequested:
     case v1::Record::kExperimentChanged:
     case v1::Record::kWorkerMarked:
-    case v1::Record::kTrialMutated:
     case v1::Record::FACT_NOT_SET:
       return;
   }

@@ -6,6 +6,8 @@
 // Tests:     tests/testing/core_fixture.h
 #pragma once
 
+#include <optional>
+
 #include "coordinator/core/state.h"
 #include "dtrain/v1/record.pb.h"
 
@@ -14,6 +16,9 @@ namespace dt {
 // After `record` was applied.
 void Restand(State& state, const v1::Record& record);
 void RestandAll(State& state);
+
+// Of its trials that finished, from the start of their last attempt to its end; nothing: none has.
+std::optional<double> MeanSecondsOf(const LiveState& live, ExperimentId id);
 
 // A part of a trial's target, 0 to 1, in whole numbers, so that sums are exact.
 inline constexpr uint64_t kWholeTrial = 1'000'000'000;

@@ -24,7 +24,7 @@ absl::Status CheckCode(const v1::ExperimentSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat(
         "code: '", CleanText(spec.base().code(), limits::kNameBytes),
         "' names a folder of whoever submits, and nothing of it came along; submit the file with "
-        "dtctl, which packs and sends the folder"));
+        "dtctl or the Python client, which pack and send the folder"));
   }
   const v1::Code& code = spec.code();
   const bool digest = code.digest().size() == 64 &&
@@ -69,8 +69,7 @@ std::string DigestOf(const v1::SubmitRequest& request) {
 }
 
 absl::Status CheckSpec(const v1::ExperimentSpec& spec) {
-  std::vector<spec::Issue> issues = spec::Validate(spec);
-  if (issues.empty()) issues = spec::NotYetAvailable(spec);
+  const std::vector<spec::Issue> issues = spec::Validate(spec);
   if (issues.empty()) return absl::OkStatus();
   std::string message = "the experiment is refused:";
   size_t room = limits::kStatusMessageBytes - kRoomForTheRest - message.size();

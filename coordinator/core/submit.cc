@@ -17,9 +17,7 @@ namespace {
 
 absl::Status CheckRoom(const DurableState& durable, bool disk_low) {
   if (disk_low) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the coordinator's state directory has less than ",
-                     limits::kFreeBytesToSubmit >> 30, " GiB free; make room, then submit again"));
+    return NoRoomOnDisk();
   }
   const auto live = std::count_if(durable.experiments.begin(), durable.experiments.end(),
                                   [](const auto& entry) { return !entry.second.AllEnded(); });
@@ -95,6 +93,12 @@ void AddNote(const LiveState& live, const Experiment& shape, const std::string& 
 }
 
 }  // namespace
+
+absl::Status NoRoomOnDisk() {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the coordinator's state directory has less than ",
+                   limits::kFreeBytesToSubmit >> 30, " GiB free; make room, then submit again"));
+}
 
 DeviceKind AutoDevice(const LiveState& live) {
   return PoolOf(live, DeviceKind::kCuda).connected() > 0 ? DeviceKind::kCuda : DeviceKind::kCpu;

@@ -10,6 +10,8 @@
 
 namespace dt {
 
+// RESOURCE_EXHAUSTED: the state directory has too little room for more.
+absl::Status NoRoomOnDisk();
 // What the device `auto` means now.
 DeviceKind AutoDevice(const LiveState& live);
 

@@ -145,7 +145,7 @@ void FillPace(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& sum
   if (!(pace.tokens() > 0)) pace = PaceOf(summary.latest());
   const bool timed = pace.step_seconds() > 0;
   if (pace.seconds() > 0) summary.set_tokens_per_second(pace.tokens() / pace.seconds());
-  summary.set_allreduce_ratio(timed ? pace.allreduce_seconds() / pace.step_seconds() : kNotANumber);
+  summary.set_comm_ratio(timed ? pace.comm_seconds() / pace.step_seconds() : kNotANumber);
   summary.set_comm_exposed_ratio(timed ? pace.comm_exposed_seconds() / pace.step_seconds()
                                        : kNotANumber);
 }
@@ -248,9 +248,11 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_val_loss(losses.newest);
   summary.set_best_val_loss(losses.lowest);
   summary.set_best_val_step(losses.lowest_step);
-  summary.set_chosen(trial.chosen);
+  summary.set_chosen(trial.mutations.empty() ? trial.chosen : trial.mutations.back().reason);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
-  summary.set_world_size(shape.slots);
+  summary.set_world_size(trial.attempts.empty()
+                             ? shape.slots
+                             : static_cast<int32_t>(trial.attempts.back().members.size()));
   summary.set_device(std::string(Name(shape.constraint.device)));
   summary.set_eta_seconds(EtaSeconds(state, id));
   summary.set_seed(SeedOf(experiment, trial));

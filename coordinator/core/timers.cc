@@ -157,8 +157,7 @@ void FireTimers(Turn& turn) {
         break;
       case Timer::Kind::kLook:
         live.look_at = absl::InfiniteDuration();
-        for (auto& [shape, line] : live.lines) line.tried.reset();
-        live.placement_due = true;
+        RetryLines(live);
         break;
       case Timer::Kind::kParked:
         Unpark(turn, timer.attempt.trial);

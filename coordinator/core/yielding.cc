@@ -12,6 +12,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "coordinator/core/editing.h"
+#include "coordinator/core/elastic.h"
 #include "coordinator/core/explain.h"
 #include "coordinator/core/pools.h"
 #include "coordinator/core/timers.h"
@@ -28,8 +29,13 @@ struct Victim {
   bool lent = false;
   bool trains = false;
   absl::Duration started;
-  size_t slots = 0;  // that the wish could use
+  size_t slots = 0;   // that the wish could use
+  Shape shape;        // of its trial
+  int32_t keeps = 0;  // slots that it goes on with; 0: it waits for others
 
+  int32_t size() const { return static_cast<int32_t>(attempt->ranks.size()); }
+  bool MayShrink() const { return shape.elastic.has_value() && shape.least() < size(); }
+  size_t Gives() const { return std::min(slots, static_cast<size_t>(size() - keeps)); }
   // Whose stop costs the least goes first.
   auto Cost() const {
     return std::tuple(priority, !lent, trains, -started, -int64_t(attempt->id.trial.experiment),
@@ -77,32 +83,69 @@ std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int3
     }
     const Attempt& recorded = *FindAttempt(state.durable, attempt->id);
     Victim& victim = victims[{where, attempt->token}];
-    victim = {attempt,          theirs,          recorded.lent, attempt->Is<Training>(),
-              attempt->started, victim.slots + 1};
+    victim = {attempt,
+              theirs,
+              recorded.lent,
+              attempt->Is<Training>(),
+              attempt->started,
+              victim.slots + 1,
+              ShapeOf(experiment, GetTrial(state.durable, attempt->id.trial))};
   }
   for (const auto& [key, victim] : victims) places[key.first].victims.push_back(victim);
   return places;
 }
 
+// Who turned out not to be needed stays, and who may keep some of its slots keeps them.
+void Spare(size_t ready, size_t wanted, std::vector<Victim>& chosen) {
+  for (size_t i = chosen.size(); i-- > 0;) {
+    Victim& victim = chosen[i];
+    const size_t others = ready - victim.Gives();
+    if (others >= wanted) {
+      ready = others;
+      chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    if (!victim.MayShrink()) continue;
+    const auto needed = static_cast<int32_t>(wanted - others);
+    victim.keeps = victim.shape.SizeWithin(victim.size() - needed);
+    ready = others + victim.Gives();
+  }
+}
+
+enum class Have { kLeave, kShrink };
+
 // The cheapest that make `wanted` slots ready; none: they do not.
-std::vector<Victim> Choose(const Site& place, size_t wanted) {
+std::vector<Victim> Choose(const Site& place, size_t wanted, Have them) {
   std::vector<Victim> all = place.victims;
+  if (them == Have::kShrink) {
+    std::erase_if(all, [](const Victim& victim) { return !victim.MayShrink(); });
+    for (Victim& victim : all) victim.keeps = victim.shape.least();
+  }
   std::sort(all.begin(), all.end(),
             [](const Victim& a, const Victim& b) { return a.Cost() < b.Cost(); });
   std::vector<Victim> chosen;
   size_t ready = place.ready;
   for (const Victim& victim : all) {
     if (ready >= wanted) break;
-    ready += victim.slots;
+    ready += victim.Gives();
     chosen.push_back(victim);
   }
   if (ready < wanted) return {};
-  for (size_t i = chosen.size(); i-- > 0;) {  // who turned out not to be needed stays
-    if (ready - chosen[i].slots < wanted) continue;
-    ready -= chosen[i].slots;
-    chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  Spare(ready, wanted, chosen);
   return chosen;
+}
+
+// Those that shrink, if that is enough; else those that cost the least.
+std::vector<Victim> Choose(const Site& place, size_t wanted) {
+  std::vector<Victim> shrinking = Choose(place, wanted, Have::kShrink);
+  return shrinking.empty() ? Choose(place, wanted, Have::kLeave) : shrinking;
+}
+
+// How many have to wait, and how many are disturbed at all.
+std::pair<size_t, size_t> Harm(const std::vector<Victim>& victims) {
+  const auto waits = std::count_if(victims.begin(), victims.end(),
+                                   [](const Victim& victim) { return victim.keeps == 0; });
+  return {static_cast<size_t>(waits), victims.size()};
 }
 
 bool SomebodyIsBelow(const LiveState& live, int32_t priority) {
@@ -129,7 +172,7 @@ void MakeRoom(Turn& turn, const Wish& wish) {
   for (const auto& place : places) {
     if (place.second.ready >= wanted) return;  // they come by themselves
     std::vector<Victim> chosen = Choose(place.second, wanted);
-    if (chosen.empty() || (best != nullptr && chosen.size() >= victims.size())) continue;
+    if (chosen.empty() || (best != nullptr && !(Harm(chosen) < Harm(victims)))) continue;
     best = &place;
     victims = std::move(chosen);
   }
@@ -141,17 +184,22 @@ void MakeRoom(Turn& turn, const Wish& wish) {
   for (const Victim& victim : victims) {
     const Experiment& experiment =
         GetExperiment(turn.durable(), victim.attempt->id.trial.experiment);
-    AskToStop(turn, *victim.attempt, v1::StopRequested::PREEMPTED,
-              absl::StrCat("makes room for ", TrialText(wish.id), " (priority ", priority, " over ",
-                           PriorityOf(experiment), ")"),
-              {.trial = wish.id});
+    const std::string why = absl::StrCat("makes room for ", TrialText(wish.id), " (priority ",
+                                         priority, " over ", PriorityOf(experiment), ")");
+    if (victim.keeps > 0) {
+      AskToResize(turn, *victim.attempt, victim.keeps, wish.id, why);
+    } else {
+      AskToStop(turn, *victim.attempt, v1::StopRequested::PREEMPTED, why, {.trial = wish.id});
+    }
   }
 }
 
 void Protect(State& state, LiveAttempt& attempt, absl::Duration now) {
   absl::Duration peace = limits::kProtectFirst;
   for (const Attempt& before : GetTrial(state.durable, attempt.id.trial).attempts) {
-    if (before.AskedToStop() && peace < limits::kProtectMost) peace *= 2;
+    // That it took over has cost it nothing.
+    const bool disturbed = before.AskedToStop() && before.stop_why != v1::StopRequested::MUTATED;
+    if (disturbed && peace < limits::kProtectMost) peace *= 2;
   }
   attempt.protected_until = now + std::min(peace, limits::kProtectMost);
 }

@@ -3,6 +3,7 @@
 // Role:      decides; the requests to save and leave are journalled.
 // Invariant: only for strictly larger priority, so that it cannot go round; nobody is stopped where
 //            stopping all who may be would not make the trial fit, and nobody who is not needed.
+//            Where it is enough that elastic gangs shrink nobody else is disturbed.
 // Tests:     tests/coordinator/core/yielding_test.cc, tests/sim
 #pragma once
 

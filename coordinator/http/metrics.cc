@@ -188,7 +188,7 @@ LabelPairs LabelsOf(const TrialSample& sample) {
   return {{"experiment", std::to_string(sample.id.experiment)},
           {"trial", std::to_string(sample.id.trial)}};
 }
-LabelPairs With(LabelPairs labels, const char* name, const char* value) {
+LabelPairs With(LabelPairs labels, const char* name, const std::string& value) {
   labels.emplace_back(name, value);
   return labels;
 }
@@ -239,6 +239,12 @@ constexpr TrialColumn kTrialColumns[] = {
     {"trial_gpu_memory_peak_bytes", MetricType::Gauge,
      "Peak memory of the device, GPU or CPU slot, of the rank that used most.",
      [](const TrialSample& s) { return s.newest.memory_peak_bytes(); }, TrialColumn::Needs::kRow},
+    {"trial_tensor_held_bytes", MetricType::Gauge,
+     "Tensors of the rank that holds most, between steps.",
+     [](const TrialSample& s) { return s.newest.tensor_held_bytes(); }, TrialColumn::Needs::kRow},
+    {"trial_tensor_peak_bytes", MetricType::Gauge,
+     "Tensors of the rank that held most, at their peak within a step.",
+     [](const TrialSample& s) { return s.newest.tensor_peak_bytes(); }, TrialColumn::Needs::kRow},
     {"trial_rank_skew_seconds", MetricType::Gauge,
      "Compute time of the slowest rank minus that of the fastest.",
      [](const TrialSample& s) { return s.newest.rank_skew_seconds(); }, TrialColumn::Needs::kRow},
@@ -294,13 +300,17 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
                                 "Share of a task's examples that were answered right, by task.");
   MetricFamily phases =
       Counter("trial_phase_seconds_total", "Time of steps by phase, mean over ranks.");
-  MetricFamily seconds = Counter("trial_collective_seconds_total",
-                                 "Time in collectives, of the slowest rank, by operation.");
-  MetricFamily bytes =
-      Counter("trial_collective_bytes_total", "Bytes of one rank's buffers, by operation.");
+  MetricFamily seconds =
+      Counter("trial_collective_seconds_total",
+              "Time in collectives, of the slowest rank, by operation and axis.");
+  MetricFamily exposed =
+      Counter("trial_collective_exposed_seconds_total",
+              "Time that ranks waited for collectives, mean over them, by operation and axis.");
+  MetricFamily bytes = Counter("trial_collective_bytes_total",
+                               "Bytes of one rank's buffers, by operation and axis.");
   MetricFamily bus = Counter("trial_collective_bus_bytes_total",
-                             "Bytes over the wires of one rank, by operation.");
-  MetricFamily count = Counter("trial_collectives_total", "Collectives, by operation.");
+                             "Bytes over the wires of one rank, by operation and axis.");
+  MetricFamily count = Counter("trial_collectives_total", "Collectives, by operation and axis.");
   for (const TrialSample& sample : snapshot.trials) {
     const LabelPairs labels = LabelsOf(sample);
     LabelPairs described = labels;
@@ -315,13 +325,17 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
       if (!std::isnan(share)) Put(accuracy, With(labels, "task", task), share);
     }
     AddPhases(sample, phases);
-    const LabelPairs with_op = With(labels, "op", "all_reduce");
-    Put(seconds, with_op, sample.totals.allreduce_seconds());
-    Put(bytes, with_op, sample.totals.allreduce_bytes());
-    Put(bus, with_op, sample.bus_bytes);
-    Put(count, with_op, sample.totals.allreduce_count());
+    for (const v1::Collective& one : sample.totals.collectives()) {
+      const LabelPairs way = With(With(labels, "op", one.op()), "axis", one.axis());
+      Put(seconds, way, one.seconds());
+      Put(exposed, way, one.exposed_seconds());
+      Put(bytes, way, one.bytes());
+      Put(bus, way, one.bus_bytes());
+      Put(count, way, one.count());
+    }
   }
-  for (MetricFamily* family : {&info, &loss, &accuracy, &phases, &seconds, &bytes, &bus, &count}) {
+  for (MetricFamily* family :
+       {&info, &loss, &accuracy, &phases, &seconds, &exposed, &bytes, &bus, &count}) {
     families.push_back(std::move(*family));
   }
 }

@@ -127,6 +127,7 @@ void Committer::Run() {
       busy_ = true;
       changed_.NotifyAll();
     }
+    AnswerFirst(turns);
     if (absl::Status status = CommitTurns(turns); !status.ok()) {
       {
         MutexLock lock(&mutex_);
@@ -139,6 +140,16 @@ void Committer::Run() {
     size_t bytes = 0;
     for (const TurnEffects& turn : turns) bytes += turn.bytes;
     if (bytes > 0) publisher_.ResumeReads(bytes);
+  }
+}
+
+void Committer::AnswerFirst(std::vector<TurnEffects>& turns) {
+  for (TurnEffects& turn : turns) {
+    for (Effects& effects : turn.effects) {
+      if (!effects.NothingDurable()) return;
+      for (Reply& reply : effects.replies) publisher_.Answer(std::move(reply));
+      effects.replies.clear();
+    }
   }
 }
 

@@ -7,8 +7,9 @@
 // Threads:   Hand, Flush and TakeTimes from one thread; store and publisher are used on its own.
 // Errors:    the first failed commit is the last: nothing is sent any more, `failed` is called
 //            once, and Hand and Flush return its status.
-// Invariant: nothing of a turn leaves before its commit and that of every turn before it: a reply
-//            may tell of what an earlier turn changed, even if its own changed nothing.
+// Invariant: nothing leaves before the commit of its own changes and of every change before it: a
+//            reply may tell of what an earlier event changed, even if its own changed nothing.
+//            Replies that stand before the first change of a commit need not wait for that one.
 // Bounds:    limits::kCommitEvents effects wait; Hand waits for a place. Their bytes are among
 //            limits::kMailboxBytes.
 // Tests:     tests/coordinator/loop/committer_test.cc
@@ -54,6 +55,8 @@ class Committer {
 
  private:
   void Run();
+  // A drain takes people's calls first, so most that only read are here.
+  void AnswerFirst(std::vector<TurnEffects>& turns);
   absl::Status CommitTurns(const std::vector<TurnEffects>& turns);
   void Publish(std::vector<TurnEffects>& turns);
 

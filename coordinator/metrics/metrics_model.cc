@@ -12,6 +12,7 @@
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/search_index.h"
 #include "coordinator/core/summaries.h"
+#include "spec/collectives.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
 
@@ -35,11 +36,7 @@ void Add(const v1::StepRow& by, v1::StepRow& sum) {
   for (const spec::StepColumn& column : spec::kStepColumns) {
     column.Set(sum, column.Of(sum) + column.Of(by));
   }
-}
-
-// What passes over the wires of an all-reduce among n ranks, per byte of one rank's buffer.
-double BusFactor(size_t ranks) {
-  return ranks < 2 ? 0 : 2.0 * (static_cast<double>(ranks) - 1) / static_cast<double>(ranks);
+  spec::AddCollectives(by, 1, sum);
 }
 
 // Seconds of the gang from `from_wall_ms` to the attempt's end; clocks may step back.
@@ -95,7 +92,7 @@ LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Sp
 
 void MetricsModel::CountCommitted(const State& state, const Effects& effects) {
   for (const v1::Record& record : effects.records) CountRecord(state, record);
-  for (const ChunkToStore& chunk : effects.chunks) CountChunk(state, chunk);
+  for (const ChunkToStore& chunk : effects.chunks) CountChunk(chunk);
 }
 
 void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
@@ -186,14 +183,9 @@ void MetricsModel::CountTrialEnded(const v1::TrialEnded& ended) {
   ++counts_[ended.experiment()].finished_by_outcome[std::string(Name(ended.cause()))];
 }
 
-void MetricsModel::CountChunk(const State& state, const ChunkToStore& chunk) {
+void MetricsModel::CountChunk(const ChunkToStore& chunk) {
   TrialSample& sample = trials_[chunk.attempt.trial].sample;
-  const v1::StepRow& sum = chunk.totals.sum;
-  Add(sum, sample.totals);
-  const Attempt* attempt = FindAttempt(state.durable, chunk.attempt);
-  if (attempt != nullptr) {
-    sample.bus_bytes += sum.allreduce_bytes() * BusFactor(attempt->members.size());
-  }
+  Add(chunk.totals.sum, sample.totals);
   sample.newest = chunk.totals.newest;
   sample.has_row = true;
 }

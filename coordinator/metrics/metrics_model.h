@@ -35,7 +35,6 @@ struct TrialSample {
   // Labels of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
   std::shared_ptr<const LabelPairs> info;
   v1::StepRow totals;
-  double bus_bytes = 0;
   bool has_row = false;
   v1::StepRow newest;
   double val_loss = kNotANumber;
@@ -123,7 +122,7 @@ class MetricsModel {
   void CountAttemptStarted(const State& state, const v1::Record& record);
   void CountAttemptEnded(const State& state, const v1::Record& record);
   void CountTrialEnded(const v1::TrialEnded& ended);
-  void CountChunk(const State& state, const ChunkToStore& chunk);
+  void CountChunk(const ChunkToStore& chunk);
   void Forget(const State& state, int64_t now_wall_ms);
   void CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot);
   void SampleExperiments(const State& state, Instant now, MetricsSnapshot& snapshot);

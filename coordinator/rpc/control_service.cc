@@ -12,6 +12,7 @@
 #include "common/net/grpc_settings.h"
 #include "common/status.h"
 #include "common/version.h"
+#include "coordinator/core/submit.h"
 #include "coordinator/loop/entropy.h"
 #include "coordinator/rpc/call_deadline.h"
 #include "coordinator/rpc/submitted_file.h"
@@ -47,6 +48,17 @@ void AddCaller(const grpc::CallbackServerContext& context, Request& request) {
     const auto names = peer->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
     if (!names.empty()) request.set_who(std::string(names[0].data(), names[0].size()));
   }
+}
+
+// A file that comes as text becomes a specification. What there is to say of it; with an error in
+// it, `request` gets none.
+absl::StatusOr<v1::SubmitResponse> ReadFileOf(v1::SubmitRequest& request) {
+  return BringsFileAlone(request) ? ReadSubmittedFile(request) : v1::SubmitResponse();
+}
+
+// Nothing more is to be done of it: an error in its file is all that there is to say.
+bool HasErrors(const v1::SubmitResponse& found, const v1::SubmitRequest& request) {
+  return !found.diagnostics().empty() && !request.has_spec();
 }
 
 absl::Status Busy(const char* what) {
@@ -115,21 +127,18 @@ ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* b
                                                 Bytes* response) {
   const Call call(stats_, Method::kSubmit, context);
   v1::SubmitRequest request;
-  v1::SubmitResponse found;  // what there is to say of a file that is read here
-  absl::Status status = Begin(*context, *bytes, request);
-  bool refused = false;
-  AddCaller(*context, request);
-  if (status.ok() && BringsFileAlone(request)) {
-    auto read = ReadSubmittedFile(request);
-    status = read.status();
-    refused = !request.has_spec();
-    if (read.ok()) found = *std::move(read);
-  }
-  if (!status.ok() || refused) {
-    if (status.ok()) *response = WriteMessage(found);
+  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
+  AddCaller(*context, request);
+  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(request);
+  if (!read.ok() || HasErrors(*read, request)) {
+    if (read.ok()) *response = WriteMessage(*read);
+    call.Finish(read.status());
+    return call.reactor();
+  }
+  v1::SubmitResponse found = *std::move(read);
   // A dry run is told the same without the code.
   const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
   if (digest.empty()) {
@@ -191,9 +200,7 @@ ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* 
   v1::PutCodeRequest request;
   absl::Status status = Begin(*context, *bytes, request);
   if (status.ok() && !request.data().empty() && DiskLow()) {
-    status = absl::ResourceExhaustedError(
-        absl::StrCat("the coordinator's state directory has less than ",
-                     limits::kFreeBytesToSubmit >> 30, " GiB free; make room, then submit again"));
+    status = NoRoomOnDisk();
   }
   if (!status.ok()) {
     call.Finish(status);
@@ -217,24 +224,22 @@ ControlService::Reactor* ControlService::Plan(Context* context, const Bytes* byt
                                               Bytes* response) {
   const Call call(stats_, Method::kPlan, context);
   v1::PlanRequest request;
-  absl::Status status = Begin(*context, *bytes, request);
+  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
+    call.Finish(status);
+    return call.reactor();
+  }
   v1::SubmitRequest submit;
   if (request.has_spec()) submit.mutable_spec()->Swap(request.mutable_spec());
   submit.set_file_name(request.file_name());
   submit.set_file_text(request.file_text());
   *submit.mutable_overrides() = request.overrides();
   submit.set_dry_run(true);
+  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(submit);
   v1::PlanResponse found;
-  bool refused = false;
-  if (status.ok() && BringsFileAlone(submit)) {
-    auto read = ReadSubmittedFile(submit);
-    status = read.status();
-    refused = !submit.has_spec();
-    if (read.ok()) found.mutable_diagnostics()->Swap(read->mutable_diagnostics());
-  }
-  if (!status.ok() || refused) {
-    if (status.ok()) *response = WriteMessage(found);
-    call.Finish(status);
+  if (read.ok()) *found.mutable_diagnostics() = read->diagnostics();
+  if (!read.ok() || HasErrors(*read, submit)) {
+    if (read.ok()) *response = WriteMessage(found);
+    call.Finish(read.status());
     return call.reactor();
   }
   ClientCall event;

@@ -12,6 +12,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "spec/collectives.h"
 #include "spec/step_columns.h"
 
 namespace dt {
@@ -62,15 +63,26 @@ absl::Status CheckHello(const v1::Hello& hello) {
   return absl::OkStatus();
 }
 
-// Counters built from these must never fall or become NaN, whatever a trainer measured.
-double Grown(double sum, double by) { return std::isfinite(by) && by > 0 ? sum + by : sum; }
+// Words that this version does not know are only shown; sums leave them out.
+absl::Status CheckCollectives(const v1::StepRow& row) {
+  if (row.collectives_size() > limits::kCollectivesPerRow) {
+    return Refuse(absl::StrCat("a row has ", row.collectives_size(), " collectives; the limit is ",
+                               limits::kCollectivesPerRow));
+  }
+  for (const v1::Collective& one : row.collectives()) {
+    DT_RETURN_IF_ERROR(CheckText("a collective's operation", one.op()));
+    DT_RETURN_IF_ERROR(CheckText("a collective's axis", one.axis()));
+  }
+  return absl::OkStatus();
+}
 
 void AddRow(const v1::StepRow& row, v1::StepRow& sum) {
   const double steps = std::max(1.0, row.steps());
   for (const spec::StepColumn& column : spec::kStepColumns) {
     const double stands_for = column.covers == spec::Covers::kLoggedStep ? steps : 1;
-    column.Set(sum, Grown(column.Of(sum), stands_for * column.Of(row)));
+    column.Set(sum, spec::Grown(column.Of(sum), stands_for * column.Of(row)));
   }
+  spec::AddCollectives(row, steps, sum);
 }
 
 absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
@@ -94,6 +106,7 @@ absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
       return Refuse(absl::StrCat("a chunk's step ", row.step(), " follows step ", previous));
     }
     previous = row.step();
+    DT_RETURN_IF_ERROR(CheckCollectives(row));
     AddRow(row, totals.sum);
   }
   totals.newest = rows.rows(rows.rows_size() - 1);

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/file/experiment_file.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "spec/file/experiment_file.h"
 
 namespace dt {
 namespace {
@@ -37,10 +37,10 @@ absl::Status CheckSizes(const v1::SubmitRequest& request) {
 
 std::string Cut(const std::string& text) { return CleanText(text, limits::kTextBytes); }
 
-void Append(const std::vector<cli::Diagnostic>& found, v1::SubmitResponse& response) {
-  for (const cli::Diagnostic& one : found) {
+void Append(const std::vector<spec::Diagnostic>& found, v1::SubmitResponse& response) {
+  for (const spec::Diagnostic& one : found) {
     v1::Diagnostic& diagnostic = *response.add_diagnostics();
-    diagnostic.set_severity(cli::Word(one.severity));
+    diagnostic.set_severity(spec::Word(one.severity));
     diagnostic.set_file(Cut(one.file));
     diagnostic.set_line(one.line);
     diagnostic.set_column(one.column);
@@ -54,20 +54,30 @@ void Append(const std::vector<cli::Diagnostic>& found, v1::SubmitResponse& respo
 
 }  // namespace
 
+// A specification that says nothing but which code travels leaves the rest to the file.
 bool BringsFileAlone(const v1::SubmitRequest& request) {
-  return !request.has_spec() && !request.file_text().empty();
+  if (request.file_text().empty() || !request.has_spec()) return !request.file_text().empty();
+  const v1::ExperimentSpec& spec = request.spec();
+  return spec.has_code() && spec.version() == 0 && spec.name().empty() && !spec.has_base();
 }
 
 absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request) {
   DT_RETURN_IF_ERROR(CheckSizes(request));
-  cli::ExperimentFile file =
-      cli::ReadExperimentFile(request.file_text(), request.file_name(),
-                              {request.overrides().begin(), request.overrides().end()});
+  spec::ExperimentFile file =
+      spec::ReadExperimentFile(request.file_text(), request.file_name(),
+                               {request.overrides().begin(), request.overrides().end()});
   v1::SubmitResponse response;
   Append(file.diagnostics, response);
   Append(file.warnings, response);
-  if (!file.diagnostics.empty()) return response;
+  if (!file.diagnostics.empty()) {
+    request.clear_spec();
+    return response;
+  }
+  v1::Code code;
+  const bool travelled = request.spec().has_code() && !file.spec.base().code().empty();
+  if (travelled) code.Swap(request.mutable_spec()->mutable_code());
   request.mutable_spec()->Swap(&file.spec);
+  if (travelled) request.mutable_spec()->mutable_code()->Swap(&code);
   request.set_file_text(std::move(file.effective_text));
   request.clear_overrides();
   return response;

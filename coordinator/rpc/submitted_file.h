@@ -15,11 +15,13 @@ namespace dt {
 
 namespace v1 = ::dtrain::v1;
 
-// Whether `request` leaves reading to the coordinator: it has a text and no specification.
+// Whether `request` leaves reading to the coordinator: it has a text, and no specification or one
+// that says of the code alone what it was packed to.
 bool BringsFileAlone(const v1::SubmitRequest& request);
 
 // Reads the file with its overrides, and puts the specification and the text with the overrides
-// written in into `request`, as dtctl would have sent it. Returns an answer that holds what is to
+// written in into `request`, as dtctl would have sent it; with the code that came along, where the
+// file names a folder. Returns an answer that holds what is to
 // be said of the file; where that is an error, `request` gets no specification.
 // REQUIRES: BringsFileAlone(request).
 absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request);

@@ -10,13 +10,6 @@
 namespace dt::search {
 namespace {
 
-std::string Ordinal(uint32_t number) {
-  const uint32_t tens = number % 100;
-  const bool teen = tens >= 11 && tens <= 13;
-  const uint32_t last = teen ? 0 : number % 10;
-  return absl::StrCat(number, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
-}
-
 // The brackets' weights as integers, in their smallest common measure.
 std::vector<uint64_t> WeightsOf(const Ladder& ladder) {
   uint64_t common = 1;
@@ -47,6 +40,17 @@ uint64_t GivenAt(const std::vector<uint64_t>& weights, size_t bracket, uint64_t 
 
 }  // namespace
 
+std::string Ordinal(uint32_t number) {
+  const uint32_t tens = number % 100;
+  const bool teen = tens >= 11 && tens <= 13;
+  const uint32_t last = teen ? 0 : number % 10;
+  return absl::StrCat(number, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
+uint32_t Rung::PlaceOf(uint32_t trial, double cost) const {
+  return static_cast<uint32_t>(order_.order_of_key({cost, trial})) + 1;
+}
+
 Judgement Rung::Enter(const Ladder& ladder, uint32_t trial, double cost) {
   const Judgement judgement = Judge(ladder, trial, cost);
   costs_.emplace(trial, cost);
@@ -56,7 +60,7 @@ Judgement Rung::Enter(const Ladder& ladder, uint32_t trial, double cost) {
 
 Judgement Rung::Judge(const Ladder& ladder, uint32_t trial, double cost) const {
   DT_CHECK(!Has(trial));
-  const auto before = static_cast<uint32_t>(order_.order_of_key({cost, trial}));
+  const uint32_t before = PlaceOf(trial, cost) - 1;
   const auto entries = static_cast<uint32_t>(costs_.size()) + 1;
   const uint32_t allowed = std::max(1u, entries / static_cast<uint32_t>(ladder.eta));
   return {.place = before + 1, .entries = entries, .allowed = allowed, .goes_on = before < allowed};

@@ -47,6 +47,10 @@ class Rung {
   Judgement Enter(const Ladder& ladder, uint32_t trial, double cost);
   // Takes out a failed trial that a person retries; none of that trial: does nothing.
   void Withdraw(uint32_t trial);
+  // Where a trial with this cost stands, or would stand, among the entries and itself; from 1.
+  uint32_t PlaceOf(uint32_t trial, double cost) const;
+  // Who stands at `place`, from 1 to entries(), and its cost.
+  std::pair<double, uint32_t> At(size_t place) const { return *order_.find_by_order(place - 1); }
   bool Has(uint32_t trial) const { return costs_.contains(trial); }
   size_t entries() const { return costs_.size(); }
 
@@ -59,6 +63,8 @@ class Rung {
   absl::flat_hash_map<uint32_t, double> costs_;  // asked for one trial, never walked
 };
 
+// "5th"
+std::string Ordinal(uint32_t number);
 // "rung 1 (step 75): val_loss 4.812 is 5th of 12; the best 4 go on". `value` is the metric's.
 std::string ReasonOf(const Judgement& judgement, int rung, uint64_t step, std::string_view metric,
                      double value);

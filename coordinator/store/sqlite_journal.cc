@@ -12,6 +12,11 @@ absl::StatusOr<std::unique_ptr<JournalReader>> SqliteJournal::Open(const std::st
   return std::unique_ptr<JournalReader>(new SqliteJournal(std::move(database)));
 }
 
+absl::StatusOr<std::unique_ptr<JournalReader>> SqliteJournal::OpenOffline(const std::string& path) {
+  DT_ASSIGN_OR_RETURN(Database database, Database::Open(path, Access::kOffline));
+  return std::unique_ptr<JournalReader>(new SqliteJournal(std::move(database)));
+}
+
 absl::Status SqliteJournal::Replay(JournalPlace& place,
                                    const std::function<absl::Status(const v1::Record&)>& visit) {
   return ReadRecords(database_, place, visit);

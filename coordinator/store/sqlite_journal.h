@@ -21,6 +21,9 @@ class SqliteJournal final : public JournalReader {
   // Opens the journal that SqliteStore::Open made in `directory`.
   static absl::StatusOr<std::unique_ptr<JournalReader>> Open(const std::string& directory);
 
+  // The file at `path`, which nobody else has open. Nothing is written, nor made beside it.
+  static absl::StatusOr<std::unique_ptr<JournalReader>> OpenOffline(const std::string& path);
+
   absl::Status Replay(JournalPlace& place,
                       const std::function<absl::Status(const v1::Record&)>& visit) override;
   absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override;

@@ -18,8 +18,8 @@ OUT = pathlib.Path(__file__).resolve().parent / "dashboards" / "dtrain.json"
 FLEET = 'job=~"$job", instance=~"$instance"'
 EXPERIMENT = FLEET + ', experiment=~"$experiment"'
 TRIAL = EXPERIMENT + ', trial=~"$trial"'
-ALL_REDUCE = TRIAL + ', op="all_reduce"'
 TRIAL_LEGEND = "{{experiment}}/{{trial}} {{name}} {{parameters}}"
+COLLECTIVE_LEGEND = "{{op}} {{axis}} of " + TRIAL_LEGEND
 
 
 def rate(metric: str, labels: str) -> str:
@@ -124,15 +124,19 @@ ROWS = [
            "> 0", "{{experiment}} {{reason}}")]),
     ]),
     ("Communication", [
-        ("All-reduce time per step", "Time of the gradient buckets' all-reduces, of the slowest rank.",
+        ("Collective time per step", "Of the slowest rank, by operation and axis of ranks, hidden or not.",
          "s", 8, {},
-         [(named(f"{rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)} / ignoring (op) group_left () "
-                 f"{STEPS}"), TRIAL_LEGEND)]),
-        ("All-reduce bus bandwidth", "Bytes × 2(n−1)/n over busy time: comparable among world sizes.",
+         [(named(f"{rate('dtrain_trial_collective_seconds_total', TRIAL)} / ignoring (op, axis) group_left () "
+                 f"{STEPS}"), COLLECTIVE_LEGEND)]),
+        ("Bus bandwidth", "Bytes over the wires in busy time: comparable among operations and numbers of ranks.",
          "Bps", 8, {},
-         [(named(f"{rate('dtrain_trial_collective_bus_bytes_total', ALL_REDUCE)} / "
-                 f"({rate('dtrain_trial_collective_seconds_total', ALL_REDUCE)} > 0)"), TRIAL_LEGEND)]),
-        ("Exposed communication", "Share of a step spent waiting for the last bucket after backward.",
+         [(named(f"{rate('dtrain_trial_collective_bus_bytes_total', TRIAL)} / "
+                 f"({rate('dtrain_trial_collective_seconds_total', TRIAL)} > 0)"), COLLECTIVE_LEGEND)]),
+        ("Waiting for collectives, per step", "Time in which no computation hid them, by operation and axis.",
+         "s", 8, {},
+         [(named(f"{rate('dtrain_trial_collective_exposed_seconds_total', TRIAL)} / ignoring (op, axis) "
+                 f"group_left () {STEPS}"), COLLECTIVE_LEGEND)]),
+        ("Exposed communication", "Share of a step spent waiting for collectives that no computation hid.",
          "percentunit", 8, {},
          [(named(f"sum without (phase) (rate(dtrain_trial_phase_seconds_total{{{TRIAL}, "
                  'phase="comm_exposed"}[$__rate_interval])) / (sum without (phase) '

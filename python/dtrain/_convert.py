@@ -112,7 +112,7 @@ def trial(message: control_pb2.TrialSummary) -> results.Trial:
         best_val_loss=number(message.best_val_loss), best_val_step=unless_zero(message.best_val_step),
         metric_value=number(message.metric_value), world_size=message.world_size, workers=list(message.workers),
         device=message.device, seed=message.seed, tokens_per_second=unless_zero(message.tokens_per_second),
-        eta_seconds=unless_negative(message.eta_seconds), allreduce_ratio=number(message.allreduce_ratio),
+        eta_seconds=unless_negative(message.eta_seconds), comm_ratio=number(message.comm_ratio),
         comm_exposed_ratio=number(message.comm_exposed_ratio), tokens_per_step=unless_zero(message.tokens_per_step),
         train_tokens=unless_zero(message.train_tokens), model_parameters=unless_zero(message.model_parameters),
         data_fingerprint=message.data_fingerprint, provenance=fields(message.provenance), last_checkpoint=last,

@@ -19,6 +19,15 @@ METRIC_PAGE = 20000
 LOG_PAGE = 64
 # One byte more is read of a file, so that the coordinator can say that it is too long.
 FILE_BYTES = 1 << 20
+# A folder of code as it travels, and the part of it that one call carries.
+CODE_BYTES = 32 << 20
+CODE_FILES = 10_000
+CODE_PART_BYTES = 1 << 20
+# What of a work tree's changes is kept, and of its revision.
+CODE_CHANGES_BYTES = 16 << 10
+NAME_BYTES = 256
+# Times that code is sent anew where the coordinator had not got all of it: one that restarts forgets the parts.
+CODE_ROUNDS = 3
 # A person's file of contexts, some 200 bytes each.
 CONTEXTS_BYTES = 64 << 10
 # Experiments of one name that an error lists.

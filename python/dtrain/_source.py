@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Mapping, Union
 
@@ -16,11 +17,13 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Text:
-    """`places`: whether lines and columns in it mean something to the caller."""
+    """`places`: whether lines and columns in it mean something to the caller. `folder`: what it names, it names from
+    there."""
 
     name: str
     text: str
     places: bool = True
+    folder: str = ""
 
     def place(self, diagnostic: Diagnostic) -> Diagnostic:
         return diagnostic if self.places else replace(diagnostic, line=None, column=None, source_line="")
@@ -65,8 +68,26 @@ def read(source: Source) -> Text:
         return Text("text", source)
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        return Text(path, _read(path))
+        return Text(path, _read(path), folder=os.path.dirname(path))
     raise UsageError(f"{source!r} is no experiment; give the path of a file, its text, or a dict")
+
+
+# The one line of a file that has to be understood here, since the folder is on this machine. Another way to write it
+# is left to the coordinator, which says that no code came along.
+_CODE_LINE = re.compile(r"""^code[ ]*:[ ]+(?:"(?P<double>[^"\\\n]*)"|'(?P<single>[^'\n]*)'|"""
+                        r"""(?P<plain>[^\s"'&*!|>%@`{}\[\],#][^\n]*?))[ \t]*(?:[ ]\#[^\n]*)?\r?$""", re.MULTILINE)
+
+
+def code_folder(source: Source, text: Text, changes: Mapping[str, Any] | None) -> str | None:
+    """The folder of code that an experiment names, as a path that can be opened here. None: it names none."""
+    named: Any = (changes or {}).get("code")
+    if named is None and isinstance(source, Mapping):
+        named = source.get("code")
+    elif named is None and (line := _CODE_LINE.search(text.text)):
+        named = next(one for one in line.groups() if one is not None)
+    if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
+        return None  # what is no text, the coordinator refuses
+    return os.path.normpath(os.path.join(text.folder, os.fspath(named)))
 
 
 def overrides(changes: Mapping[str, Any] | None) -> list[str]:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import pandas
 
 KEYS = ("experiment", "trial", "attempt", "step")
-_STEP_FIELDS = [field for field in model_pb2.StepRow.DESCRIPTOR.fields if field.name != "step"]
+# Only what is one number is a column: the list of collectives is none.
+_STEP_FIELDS = [field for field in model_pb2.StepRow.DESCRIPTOR.fields
+                if field.name not in ("step", "collectives")]
 _FOLLOWING = ("tokens_per_second", "flops_utilization_ratio")
 # What an evaluation tells of the validation data, by our name and its field's.
 _EVALUATION = {"val_loss": "loss", "val_perplexity_mean": "perplexity_mean"}

@@ -8,7 +8,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, Sequence
 
-from . import _config, _convert, _limits, _progress, _selector, _source, _tables
+from . import _config, _convert, _limits, _pack, _progress, _selector, _source, _tables
 from ._connection import Connection
 from ._selector import Selection, Selector
 from .errors import (BusyError, Diagnostic, FileRefusedError, NotFoundError, UnreachableError, UsageError,
@@ -94,6 +94,8 @@ class Client:
             experiment: the path of an experiment file, the text of one (it has a line break), or a dict of the same
                 shape. The coordinator reads it, as dtctl would.
             overrides: fields to change, by their paths, as ``--set`` of ``dtctl submit``.
+                The folder that ``code`` names, relative to the file or else to the working directory, is packed and
+                sent along; in a file it stands on a line of its own, ``code: FOLDER``.
             request_id: a submission with an id that was used returns the same experiment. Without one, a random id is
                 used, so that the call is safely repeated for ten seconds while a coordinator restarts.
 
@@ -103,10 +105,12 @@ class Client:
         """
         deadline = time.monotonic() + _limits.SUBMIT_PATIENCE_SECONDS
         pause = _limits.SUBMIT_RETRY_FIRST_SECONDS
-        text = _source.read(experiment)
-        request = self._submit_request(text, overrides, request_id or secrets.token_hex(16))
+        text, packed = self._read(experiment, overrides)
+        request = self._submit_request(text, overrides, request_id or secrets.token_hex(16), packed)
         while True:
             try:
+                if packed is not None:
+                    self._send_code(packed)
                 return self._submitted(text, request)
             except UnreachableError:
                 if time.monotonic() + pause >= deadline:
@@ -123,16 +127,45 @@ class Client:
         >>> client.validate("grid.yaml").parameters[0]
         {'optimizer.lr': 0.0003, 'train.batch_size': 4}
         """
-        text = _source.read(experiment)
-        request = self._submit_request(text, overrides, "")
+        text, packed = self._read(experiment, overrides)
+        request = self._submit_request(text, overrides, "", packed)
         request.dry_run = True
         return self._submitted(text, request)
 
     @staticmethod
-    def _submit_request(text: _source.Text, overrides: Mapping[str, Any] | None, request_id: str) -> pb.SubmitRequest:
+    def _read(experiment: _source.Source,
+              overrides: Mapping[str, Any] | None) -> tuple[_source.Text, _pack.Packed | None]:
+        text = _source.read(experiment)
+        folder = _source.code_folder(experiment, text, overrides)
+        packed = _pack.pack_folder(folder) if folder is not None else None
+        if packed is not None and packed.note:
+            warnings.warn(packed.note, SubmitWarning, stacklevel=4)
+        return text, packed
+
+    def _send_code(self, packed: _pack.Packed) -> None:
+        """Sends what the coordinator has not got."""
+        parts = range(0, len(packed.content), _limits.CODE_PART_BYTES)
+        if self._connection.call("PutCode", pb.PutCodeRequest(digest=packed.digest)).complete:
+            return
+        for _ in range(_limits.CODE_ROUNDS):
+            for number, start in enumerate(parts):
+                part = pb.PutCodeRequest(digest=packed.digest, parts=len(parts), part=number,
+                                         data=packed.content[start:start + _limits.CODE_PART_BYTES])
+                if self._connection.call("PutCode", part).complete:
+                    return
+        raise UnreachableError(f"the coordinator had not got all of the code after {_limits.CODE_ROUNDS} times; it "
+                               "restarts, or others send too much at once: submit again")
+
+    @staticmethod
+    def _submit_request(text: _source.Text, overrides: Mapping[str, Any] | None, request_id: str,
+                        packed: _pack.Packed | None) -> pb.SubmitRequest:
+        # Of the specification the code alone: the rest is in the file.
+        spec = packed and model_pb2.ExperimentSpec(code=model_pb2.Code(
+            digest=packed.digest, bytes=len(packed.content), files=packed.files, revision=packed.revision,
+            changes=packed.changes))
         try:
             return pb.SubmitRequest(request_id=request_id, file_name=text.name, file_text=text.text,
-                                    overrides=_source.overrides(overrides), who=_who())
+                                    overrides=_source.overrides(overrides), who=_who(), spec=spec)
         except (TypeError, ValueError) as error:  # lone surrogates, most often
             raise UsageError(f"the experiment cannot be sent: {error}; write it as UTF-8 text") from error
 
@@ -143,10 +176,11 @@ class Client:
         >>> plan.fits, plan.finish_seconds
         (True, 5580.0)
         """
-        text = _source.read(experiment)
-        request = self._submit_request(text, overrides, "")
+        text, packed = self._read(experiment, overrides)
+        request = self._submit_request(text, overrides, "", packed)
         answer = self._connection.call("Plan", pb.PlanRequest(
-            file_name=request.file_name, file_text=request.file_text, overrides=request.overrides))
+            file_name=request.file_name, file_text=request.file_text, overrides=request.overrides,
+            spec=request.spec if request.HasField("spec") else None))
         return _convert.plan(answer, self._diagnosed(text, answer.diagnostics))
 
     @staticmethod

@@ -180,7 +180,7 @@ class Trial(_Ends):
     seed: int
     tokens_per_second: float | None
     eta_seconds: float | None
-    allreduce_ratio: float | None
+    comm_ratio: float | None
     comm_exposed_ratio: float | None
     tokens_per_step: int | None
     train_tokens: int | None

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dt::spec {
@@ -50,15 +51,18 @@ struct Field {
   bool max_exclusive = false;
   int count = 0;                     // of kNumbers: how many there must be
   std::vector<std::string> choices;  // of kChoice, those that work now
-  std::vector<std::string> later;    // words reserved and refused as not yet available
+  // Other words for them, which a file may write: {"fsdp", "zero3"}.
+  std::vector<std::pair<std::string, std::string>> synonyms;
+  std::vector<std::string> later;  // words reserved and refused as not yet available
   DefaultKind default_kind = DefaultKind::kFixed;
   std::string default_text;  // as one would write it, when kFixed; in words when kDependent
   std::string help;          // one sentence, with the unit
   std::string since = "0.1";
-  bool sweepable = true;  // may appear under `parameters`
-  bool placing = false;   // says where trials run, and when: no part of a trainer's specification
-  bool glob = false;      // of kText: a pattern of files, as corpus/glob.h understands it
-  bool open = false;      // of kChoice: a program may bring names of its own
+  bool sweepable = true;    // may appear under `parameters`
+  bool placing = false;     // says where trials run, and when: no part of a trainer's specification
+  bool within_run = false;  // may change between two steps: a population (search.pbt) changes it
+  bool glob = false;        // of kText: a pattern of files, as corpus/glob.h understands it
+  bool open = false;        // of kChoice: a program may bring names of its own
   Use use = Use::kAll;
 };
 
@@ -68,7 +72,7 @@ const Field* FindField(std::string_view path);
 // What the file says besides: version, name, description, labels, search.*. Not sweepable.
 const std::vector<Field>& ExperimentFieldTable();
 const Field* FindExperimentField(std::string_view path);
-// Section and field words of the planned format that are not built yet ("search.pbt", …).
+// Section and field words of the planned format that are not built yet ("resources.share", …).
 const std::vector<std::string>& ReservedPaths();
 bool IsReserved(std::string_view path);
 // Whether fields begin with this path: "search", "search.asha".

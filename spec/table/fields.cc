@@ -22,6 +22,8 @@ inline constexpr double kCountMax = kWholeMax;
 // Seconds between checkpoints: shorter would be without end, longer than a month is a slip.
 inline constexpr double kEveryMin = 0.01;
 inline constexpr double kEveryMax = 30 * 24 * 3600.0;
+// Seconds that a trial may train: more than a year is a slip.
+inline constexpr double kTrainingMax = 365 * 24 * 3600.0;
 
 // What the file need not say: a value, how other fields give it, or nothing at all.
 struct Default {
@@ -64,12 +66,20 @@ struct Row : Field {
     later = std::move(words);
     return *this;
   }
+  Row& Means(std::string word, std::string choice) {
+    synonyms.emplace_back(std::move(word), std::move(choice));
+    return *this;
+  }
   Row& Open() {
     open = true;
     return *this;
   }
   Row& Fixed() {
     sweepable = false;
+    return *this;
+  }
+  Row& WithinRun() {
+    within_run = true;
     return *this;
   }
   Row& Placing() {
@@ -131,6 +141,14 @@ std::vector<Field> RunFields() {
               "Seed of weights, order of samples and dropout."),
       Integer("resources.gpus", 1, limits::kWorldSizeMax, "1",
               "Slots of each trial: GPUs, or CPU slots; one rank runs on each."),
+      Integer("resources.min_gpus", 0, limits::kWorldSizeMax, "0",
+              "A trial begins or goes on with as few slots where more are not to be had; 0: gpus.")
+          .Fixed()
+          .Placing(),
+      Integer("resources.max_gpus", 0, limits::kWorldSizeMax, "0",
+              "A trial grows to as many slots where they are idle; 0: gpus.")
+          .Fixed()
+          .Placing(),
       Choice(
           "resources.device", {"auto", "cuda", "cpu"}, "auto",
           "Kind of slot; auto is settled at submit: cuda where a worker has offered it, else cpu.")
@@ -209,7 +227,8 @@ std::vector<Field> ModelFields() {
       Choice("model.positions", {"learned", "sinusoidal"},
              Depends("learned; tiny_transformer: sinusoidal"), "How positions are told apart."),
       Number("model.dropout", 0, 0.99, Depends("0; tiny_transformer: 0.1"),
-             "Share of activations dropped in training."),
+             "Share of activations dropped in training.")
+          .WithinRun(),
       Text("model.init_from", kEmpty,
            "Folder with the weights to begin with, a GPT-2 in Hugging Face's files "
            "(model.safetensors, config.json), relative to the worker's --data-root.")
@@ -237,8 +256,12 @@ std::vector<Field> TrainFields() {
               "Tokens to train on, over all ranks; 0: not limited in tokens."),
       Number("train.epochs", 0, 1e9, Depends("1 unless max_steps or max_tokens is set"),
              "Passes over the training data."),
-      Number("train.grad_clip", 0, 1e9, "1",
-             "Largest global norm of the gradient; 0: no clipping."),
+      Duration("train.max_time", 0, kTrainingMax, "0s",
+               "Training time of all attempts together, with validations and checkpoints, after "
+               "which a trial has finished; 0s: no limit. The learning rate keeps the course that "
+               "the steps give it."),
+      Number("train.grad_clip", 0, 1e9, "1", "Largest global norm of the gradient; 0: no clipping.")
+          .WithinRun(),
       Integer("train.hash_every", 0, kCountMax, "0",
               "Steps between comparisons of the ranks' parameters, bit for bit; 0: none. They are "
               "also compared before a checkpoint; one due by time waits for that."),
@@ -249,12 +272,15 @@ std::vector<Field> OptimizerFields() {
   return {
       Choice("optimizer.type", {"adamw"}, "adamw", "Optimizer.").Later({"sgd", "lion"}),
       Number("optimizer.lr", 0, 1000, "0.0006", "Highest learning rate of the schedule.")
-          .AboveMin(),
+          .AboveMin()
+          .WithinRun(),
       Numbers("optimizer.betas", 2, 0, 1, "[0.9, 0.95]", "Decay of the two moments of AdamW.")
-          .BelowMax(),
+          .BelowMax()
+          .WithinRun(),
       Number("optimizer.eps", 0, 1, "1.0e-8", "Added to the root of AdamW's second moment.")
-          .AboveMin(),
-      Number("optimizer.weight_decay", 0, 1000, "0.1", "Decoupled weight decay."),
+          .AboveMin()
+          .WithinRun(),
+      Number("optimizer.weight_decay", 0, 1000, "0.1", "Decoupled weight decay.").WithinRun(),
       Integer("optimizer.decay_ndim_min", 0, 8, "2",
               "Tensors with at least this many dimensions are decayed."),
       Choice("optimizer.scale_lr", {"none", "linear", "sqrt"}, "none",
@@ -268,8 +294,8 @@ std::vector<Field> OptimizerFields() {
               "Steps of linear warm-up; -1: from warmup_ratio."),
       Number("schedule.warmup_ratio", 0, 1, "0.02",
              "Warm-up as a share of all steps, when warmup_steps is not set."),
-      Number("schedule.min_lr_ratio", 0, 1, "0.1",
-             "Last learning rate as a share of optimizer.lr."),
+      Number("schedule.min_lr_ratio", 0, 1, "0.1", "Last learning rate as a share of optimizer.lr.")
+          .WithinRun(),
       Number("schedule.decay_ratio", 0, 1, "0.2", "Share of all steps in which wsd decays."),
   };
 }
@@ -279,12 +305,37 @@ std::vector<Field> ExecutionFields() {
       Choice("precision.compute", {"auto", "bf16", "fp16", "fp32", "tf32"}, "auto",
              "Arithmetic of forward and backward; auto: bf16 on cuda, fp32 on cpu; fp16 scales the "
              "loss by itself."),
-      Choice("precision.reduce", {"fp32"}, "fp32", "Arithmetic of the gradients' all-reduce.")
-          .Later({"bf16"}),
-      Choice("parallel.strategy", {"ddp"}, "ddp",
-             "How ranks share the work; ddp: a full copy of the model on each.")
-          .Later({"zero1", "zero2", "zero3", "fsdp", "hsdp", "local_sgd", "gossip"}),
-      Number("parallel.bucket_mb", 0.001, 4096, "25", "Size of a gradient bucket, in MiB."),
+      Choice("precision.reduce", {"fp32", "bf16", "fp16"}, "fp32",
+             "What gradients are rounded to while they travel between ranks; they are summed in "
+             "fp32 on CPUs, and as NCCL does it on GPUs."),
+      Choice("parallel.strategy", {"ddp", "zero1", "zero2", "zero3", "hsdp", "local_sgd"}, "ddp",
+             "How ranks share the work. ddp: a full copy of the model and of its optimizer on "
+             "each; zero1: each updates, and holds the optimizer's state of, its share alone; "
+             "zero2: gradients too; zero3: parameters too, gathered where they are used; hsdp: as "
+             "zero3, in several copies; local_sgd: each trains a full copy by itself, and they "
+             "take their mean every parallel.sync_every steps.")
+          .Means("fsdp", "zero3")
+          .Later({"gossip"}),
+      Integer("parallel.shard", 0, 1024, "0",
+              "Of hsdp: ranks that share one copy of the state, such as the GPUs of a host."),
+      Integer("parallel.sync_every", 1, kCountMax, "16",
+              "Of local_sgd: steps that each rank takes by itself between two averages."),
+      Number("parallel.outer_lr", 0.001, 10, "1",
+             "Of local_sgd: the learning rate of the outer optimizer (DiLoCo), for which the way "
+             "from the last average to this one is a gradient. 1, without momentum: the average "
+             "itself."),
+      Number("parallel.outer_momentum", 0, 0.999, "0",
+             "Of local_sgd: the outer optimizer's momentum, Nesterov's."),
+      Number("parallel.bucket_mb", 0.001, 4096, "25",
+             "Size of a gradient bucket, in MiB; of local_sgd: of what is averaged at once."),
+      Choice("parallel.compression", {"none", "powersgd", "topk"}, "none",
+             "Of ddp: send less than the gradients, and what was left out with those of the next "
+             "step. powersgd: matrices as products of two narrow ones; topk: their largest "
+             "elements.")
+          .Later({"auto"}),
+      Integer("parallel.rank", 1, 64, "4", "Of powersgd: columns of the narrow matrices."),
+      Number("parallel.share", 0, 1, "0.01", "Of topk: share of each matrix that is sent.")
+          .AboveMin(),
   };
 }
 
@@ -379,10 +430,10 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Text("description", kEmpty, "What it is for.").Fixed(),
       Row("labels", kLabels, kEmpty, "Keys and values to select experiments by.").Fixed(),
       Choice(
-          "search.method", {"grid", "random", "bayes", "asha"}, "grid",
+          "search.method", {"grid", "random", "bayes", "asha", "pbt"}, "grid",
           "How trials are chosen. grid: every combination; random: drawn; bayes: proposed one by "
-          "one from the results so far; asha: those that fall behind at a rung end early.")
-          .Later({"pbt"})
+          "one from the results so far; asha: those that fall behind at a rung end early; pbt: "
+          "those that fall behind go on with weights and values of those ahead.")
           .Fixed(),
       Choice("search.sampler", {"grid", "random", "bayes"}, Depends("random"),
              "How asha chooses its trials.")
@@ -417,6 +468,18 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Integer("search.asha.brackets", 1, 7, Depends("1"),
               "Groups of trials with rungs of their own; each next one leaves out one more of the "
               "first rungs (hyperband). At most rungs + 1.")
+          .Fixed(),
+      Number(
+          "search.pbt.every", 0.01, 0.5, Depends("0.1"),
+          "Share of a trial's steps after which it is compared with the others, again and again.")
+          .Fixed(),
+      Number(
+          "search.pbt.quantile", 0, 0.5, Depends("0.25"),
+          "Share of those compared that goes on from the others, and share of those it takes from.")
+          .AboveMin()
+          .Fixed(),
+      Number("search.pbt.resample", 0, 1, Depends("0.25"),
+             "Chance that a value taken over is drawn anew, rather than moved; 0: never.")
           .Fixed(),
       Integer("search.max_concurrent", 0, limits::kTrialsPerExperiment, "0",
               "Trials at once; 0: as many as fit.")

@@ -52,9 +52,8 @@ JsonPlace JsonPlaceOf(const Field& field) {
 
 const std::vector<std::string>& ReservedPaths() {
   static const auto* paths = new std::vector<std::string>{
-      "search.pbt",           "resources.share",  "resources.min_gpus", "resources.max_gpus",
-      "train.max_time",       "parallel.tensor",  "parallel.pipeline",  "parallel.microbatches",
-      "parallel.compression", "checkpoint.async", "checkpoint.export",  "logging.mlflow",
+      "resources.share",  "parallel.tensor",   "parallel.pipeline", "parallel.microbatches",
+      "checkpoint.async", "checkpoint.export", "logging.mlflow",
   };
   return *paths;
 }

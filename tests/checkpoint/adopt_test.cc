@@ -6,7 +6,7 @@
 #include "tests/checkpoint/checkpoint_builder.h"
 #include "tests/testing/temp_folder.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST(ProgramManifestTest, NamesStayWithinTheFolder) {
 }
 
 }  // namespace
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

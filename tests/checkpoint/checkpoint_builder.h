@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 
 inline constexpr TrialId kTrial{12, 3};
 // Three pieces of a write, so that a kill can fall between them.
@@ -51,4 +51,4 @@ inline void ExpectWhole(const Checkpoint& checkpoint) {
   EXPECT_EQ(checkpoint.manifest.next_sample, checkpoint.id.step * 8);
 }
 
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

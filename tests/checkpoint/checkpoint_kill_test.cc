@@ -13,7 +13,7 @@
 #include "tests/checkpoint/checkpoint_builder.h"
 #include "tests/testing/temp_folder.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using ::dt::testing::Medium;
@@ -154,4 +154,4 @@ TEST_F(CheckpointKillTest, TheNextAttemptSavesWhereTheKilledOneDid) {
 }
 
 }  // namespace
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

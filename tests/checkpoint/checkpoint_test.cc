@@ -14,7 +14,7 @@
 #include "tests/checkpoint/checkpoint_builder.h"
 #include "tests/testing/temp_folder.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using ::dt::testing::Slurp;
@@ -326,6 +326,41 @@ TEST(RetentionTest, KeepsTheNewestAndTheBest) {
   EXPECT_EQ(Removed({}, 1, 1), (Steps{}));
 }
 
+TEST(RetentionTest, WhatOfAStepIsKeptStaysUnlessItsLineWasLeft) {
+  const auto removed = [](uint32_t attempt, uint64_t resumed_step) {
+    const Retention retention{
+        .attempt = attempt, .resumed_step = resumed_step, .keep_best = 0, .kept_steps = {20, 30}};
+    std::vector<uint64_t> steps;
+    for (const CheckpointId& id : ChooseToRemove(
+             {{IdOf(10), {}}, {IdOf(20), {}}, {IdOf(30), {}}, {IdOf(40), {}}}, retention)) {
+      steps.push_back(id.step);
+    }
+    std::sort(steps.begin(), steps.end());
+    return steps;
+  };
+  EXPECT_EQ(removed(1, 0), (std::vector<uint64_t>{10}));
+  EXPECT_EQ(removed(2, 25), (std::vector<uint64_t>{10, 30, 40}));
+}
+
+TEST_F(CheckpointTest, InPlaceOfAnotherTrialsOneIsAnEarlierOfThatOrOneOfItsOwn) {
+  const TrialId own{kTrial.experiment, kTrial.trial + 1};
+  const auto in_place = [&](const CheckpointId& named, const TrialId& of) {
+    const auto found = FindInPlaceOf(named, folder_.path(), of, 2, "spec",
+                                     [](const CheckpointId&, const absl::Status&) {});
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() && *found ? (*found)->id.Path() : std::string();
+  };
+  EXPECT_EQ(in_place(IdOf(20, 5), own), "");
+  MustSave(10, 5);
+  MustSave(30, 5);
+  EXPECT_EQ(in_place(IdOf(20, 5), own), IdOf(10, 5).Path()) << "whatever its attempt";
+  // The trial's own: of an earlier attempt, and further on where that wrote it.
+  EXPECT_EQ(in_place(IdOf(40, 1), own), IdOf(30, 5).Path());
+  MustSave(15, 1);
+  MustSave(25, 1);
+  EXPECT_EQ(in_place(IdOf(20, 1), kTrial), IdOf(25, 1).Path());
+}
+
 TEST(RetentionTest, NeverRemovesTheLastOne) {
   EXPECT_TRUE(Removed({{10, std::nullopt}}, 0, 0).empty());
   EXPECT_EQ(Removed({{10, 1.0}, {20, 2.0}}, 0, 0), (std::vector<uint64_t>{10}));
@@ -413,4 +448,4 @@ TEST_F(CheckpointTest, AStorageThatCannotBeReadNowIsAnErrorAndNotAnEmptyOne) {
 }
 
 }  // namespace
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -11,7 +11,7 @@
 #include "tests/checkpoint/checkpoint_builder.h"
 #include "tests/testing/temp_folder.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using ::dt::testing::Slurp;
@@ -228,4 +228,4 @@ TEST_F(HfExportTest, LeavesNothingWhenItIsStopped) {
 }
 
 }  // namespace
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

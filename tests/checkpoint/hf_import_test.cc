@@ -7,7 +7,7 @@
 
 #include "tests/testing/temp_folder.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using ::dt::testing::TempFolder;
@@ -161,4 +161,4 @@ TEST_F(HfImportTest, RefusesWhatIsAbsentDamagedOrOfAnotherKind) {
 }
 
 }  // namespace
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

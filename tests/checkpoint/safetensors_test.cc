@@ -7,7 +7,7 @@
 #include "common/sha256.h"
 #include "tests/testing/temp_folder.h"
 
-namespace dt::trainer {
+namespace dt::checkpoint {
 namespace {
 
 using ::dt::testing::Slurp;
@@ -205,4 +205,4 @@ TEST(SafetensorsTest, RefusesLyingHeaderLengths) {
 }
 
 }  // namespace
-}  // namespace dt::trainer
+}  // namespace dt::checkpoint

@@ -228,7 +228,7 @@ TEST_F(DtcoordTest, ADamagedJournalIsFoundRefusedAndGoneOnWithWhenAccepted) {
   EXPECT_EQ(check(folder_ / "state"), 1);  // in use
 }
 
-TEST_F(DtcoordTest, ACheckFindsDamagedCodeAndAStartSaysWhoseIsGone) {
+TEST_F(DtcoordTest, ACheckFindsDamagedAndMissingCodeAndAStartSaysWhoseIsGone) {
   const std::string code = *pack::Pack({{"train.py", pack::Kind::kFile, "print(1)"}});
   const std::string path = folder_ / ("state/code/" + Sha256Hex(code));
   const auto check = [&] {
@@ -256,6 +256,11 @@ TEST_F(DtcoordTest, ACheckFindsDamagedCodeAndAStartSaysWhoseIsGone) {
   EXPECT_EQ(check(), 1);
   EXPECT_NE(testing::Slurp(folder_ / "check.log").find(Sha256Hex(code)), std::string::npos);
   std::filesystem::remove(path);
+  EXPECT_EQ(check(), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "check.log")
+                .find("the packed code " + Sha256Hex(code) + " of experiment 1 is not in"),
+            std::string::npos)
+      << testing::Slurp(folder_ / "check.log");
   ChildProcess second = Start("second");
   EXPECT_EQ(Status(*Dial("second")).experiments(), 1u) << "which costs its trials, not the start";
   EXPECT_NE(testing::Slurp(folder_ / "second.log").find("the code of experiment 1 is not in"),

@@ -15,7 +15,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from live_run import LiveRun, TooLate, listening_port, until
+from live_run import LiveRun, listening_port
+from until import TooLate, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -64,7 +65,7 @@ class Prometheus:
         shutil.copy(ROOT / "deploy/prometheus/rules.yml", run.path / "rules.yml")
         process = run.start("prometheus", "prometheus", f"--config.file={run.path / 'prometheus.yml'}",
                             f"--storage.tsdb.path={run.path / 'tsdb'}", "--web.listen-address=127.0.0.1:0")
-        port = until("Prometheus listens", 30, lambda: run.check_alive() or listening_port(process))
+        port = until("Prometheus listens", lambda: run.check_alive() or listening_port(process), 30)
         self.address = f"http://127.0.0.1:{port}"
 
     def query(self, expression: str) -> list[float]:
@@ -133,12 +134,12 @@ class DashboardTest(unittest.TestCase):
             return not waiting
 
         try:
-            until("every expression returns data", 240, all_answer)
+            until("every expression returns data", all_answer, 240)
         except TooLate as late:
             self.fail(f"{late}; still without data:\n" + "\n".join(waiting))
         # An ended trial makes no steps, and divides nothing by that.
-        until("the ended trial's steps left the rates", 60, lambda: prometheus.query(
-            f'rate(dtrain_trial_steps_total{{experiment="1"}}[{RATE_INTERVAL}]) == 0'))
+        until("the ended trial's steps left the rates", lambda: prometheus.query(
+            f'rate(dtrain_trial_steps_total{{experiment="1"}}[{RATE_INTERVAL}]) == 0'), 60)
         for expression in listed:
             answer(expression)
         # Within sample_limit and the limits on labels, or the scrape would have failed.

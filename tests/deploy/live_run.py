@@ -11,27 +11,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
-POLL_SECONDS = 0.1
-
-
-class TooLate(AssertionError):
-    pass
-
-
-def until(what: str, seconds: float, probe):
-    """Returns the first true value of probe(), which is asked again and again for so many seconds."""
-    deadline = time.monotonic() + seconds
-    pause = threading.Event()
-    while True:
-        value = probe()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise TooLate(f"{what}: not within {seconds} s")
-        pause.wait(POLL_SECONDS)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from until import until  # noqa: E402
 
 
 class LiveRun:
@@ -84,7 +66,7 @@ class LiveRun:
             self.check_alive()
             return json.loads(file.read_text()) if file.exists() else None
 
-        self.addresses = until("the coordinator's addresses", 30, read)
+        self.addresses = until("the coordinator's addresses", read, 30)
 
     def start_workers(self, count: int) -> None:
         for name in ("data", "storage"):

@@ -69,6 +69,43 @@ class ProgramTest : public FleetTest {
            At("p.tmp") + "; mv " + At("p.tmp") + " " + At("program") + "\n" +
            "exec tail -f /dev/null";
   }
+  // Two members of 8 steps, compared at 2, 4 and 6. What they learn is the sum of their rates, the
+  // first's 9 and the second's 1, and the loss is what is missing to 1000. Each notes with which
+  // sum an attempt goes on.
+  v1::ExperimentSpec PopulationOfPrograms() const {
+    v1::ExperimentSpec spec = Program("", 1, 8);
+    spec.mutable_explicit_paths(0)->assign("run");
+    const std::string text = R"(sum=0; from=0
+        if [ -n "$DTRAIN_RESUME" ]; then
+          sum=$(cat "$DTRAIN_RESUME/sum"); from=$DTRAIN_RESUME_STEP
+          echo $sum > @FOLDER/resumed-$DTRAIN_TRIAL-$from
+        fi
+        for step in 1 2 3 4 5 6 7 8; do
+          [ $step -gt $from ] || continue
+          sum=$((sum + @RATE))
+          echo "{\"step\": $step, \"val_loss\": $((1000 - sum))}" >&3
+          case ",$DTRAIN_RUNGS," in *",$step,"*)
+            mkdir "$DTRAIN_CHECKPOINT_DIR/at-$step"
+            echo $sum > "$DTRAIN_CHECKPOINT_DIR/at-$step/sum"
+            echo "{\"checkpoint\": \"at-$step\", \"step\": $step}" >&3;;
+          esac
+        done)";
+    spec.mutable_base()->set_run(absl::StrReplaceAll(
+        AsWritten(text), {{"@RATE", "{rate}"}, {"@FOLDER", cluster_.folder().path()}}));
+    v1::Parameter& rate = *spec.add_parameters();
+    rate.set_path("rate");
+    for (const int value : {1, 5, 9, 13}) rate.add_values()->set_integer(value);
+    for (const int value : {9, 1}) {
+      v1::Assignment& first = *spec.add_include()->add_values();
+      first.set_path("rate");
+      first.mutable_value()->set_integer(value);
+    }
+    spec.mutable_search()->set_method("pbt");
+    spec.mutable_search()->set_max_trials(2);
+    spec.mutable_search()->mutable_pbt()->set_every(0.25);
+    spec.mutable_search()->mutable_pbt()->set_resample(0);
+    return spec;
+  }
   enum class Wanted { kPaused, kRunning };
   void Change(uint64_t experiment, Wanted wanted) {
     v1::ChangeRequest request;
@@ -134,6 +171,28 @@ TEST_F(ProgramTest, TwoRanksKnowEachOther) {
   EXPECT_EQ(testing::Slurp(cluster_.folder() / "rank-1"), "2 1 2 127.0.0.1\n");
   EXPECT_EQ(testing::Slurp(cluster_.folder() / "port-0"),
             testing::Slurp(cluster_.folder() / "port-1"));
+}
+
+TEST_F(ProgramTest, AMemberOfAPopulationGoesOnWithTheOthersCheckpointAndAMovedValue) {
+  StartPrograms({"w0"});
+  const uint64_t experiment = cluster_.Submit(PopulationOfPrograms());
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 2, v1::TRIAL_FINISHED));
+  EXPECT_EQ(cluster_.Trial(experiment, 1).val_loss(), 1000 - 8 * 9);
+  const v1::ExplainTrialResponse member = cluster_.Explain(experiment, 2);
+  ASSERT_GE(member.takeovers_size(), 1);
+  ASSERT_EQ(member.attempts_size(), 1 + member.takeovers_size());
+  EXPECT_EQ(member.takeovers(0).from_trial(), 1u);
+  EXPECT_EQ(member.takeovers(0).step(), 2u);
+  EXPECT_EQ(testing::Slurp(cluster_.folder() / "resumed-2-2"), "18\n") << "the sum of the other";
+  const int64_t moved = member.takeovers(0).now(0).value().integer();
+  EXPECT_TRUE(moved == 5 || moved == 13) << moved;
+  for (int i = 0; i < member.takeovers_size(); ++i) {
+    EXPECT_EQ(member.attempts(i + 1).resumed_step(), member.takeovers(i).step());
+  }
+  const v1::Takeover& last = member.takeovers(member.takeovers_size() - 1);
+  const auto own = static_cast<int64_t>(8 - last.step()) * last.now(0).value().integer();
+  EXPECT_EQ(cluster_.Trial(experiment, 2).val_loss(),
+            static_cast<double>(1000 - 9 * static_cast<int64_t>(last.step()) - own));
 }
 
 TEST_F(ProgramTest, OneThatIsKilledGoesOnFromItsNewestCheckpoint) {
@@ -219,10 +278,13 @@ std::optional<Python> PythonWith(const std::string& module) {
                                                                : variable("XDG_CACHE_HOME");
   // The second is what ./dev bench makes of the torch wheel.
   const std::string bench = cache + "/dtrain/bench-python";
+  // And ./dev setup --programs what goes with it.
+  const std::string wheels =
+      cache + "/dtrain/bench-torch-2.11.0:" + cache + "/dtrain/program-wheels";
   for (Python python :
-       {Python{"/usr/bin/env", {}}, Python{bench + "/bin/python",
-                                           {{"PYTHONPATH", cache + "/dtrain/bench-torch-2.11.0"},
-                                            {"LD_LIBRARY_PATH", bench + "/stand-ins"}}}}) {
+       {Python{"/usr/bin/env", {}},
+        Python{bench + "/bin/python",
+               {{"PYTHONPATH", wheels}, {"LD_LIBRARY_PATH", bench + "/stand-ins"}}}}) {
     std::vector<std::string> words = {"-c", "import " + module};
     if (python.path == "/usr/bin/env") words.insert(words.begin(), "python3");
     if (!fs::exists(python.path)) continue;
@@ -237,9 +299,11 @@ std::optional<Python> PythonWith(const std::string& module) {
   return std::nullopt;
 }
 
+constexpr char kMakesOne[] = "./dev bench training_bench and ./dev setup --programs make one";
+
 TEST_F(ProgramTest, AnUnmodifiedDdpScriptTrainsOnTwoRanks) {
   const std::optional<Python> python = PythonWith("torch");
-  if (!python) GTEST_SKIP() << "no python3 imports torch; ./dev bench training_bench makes one";
+  if (!python) GTEST_SKIP() << "no python3 imports torch; " << kMakesOne;
   cluster_.StartCoordinator();
   for (const char* name : {"w0", "w1"}) {
     cluster_.StartWorker(name, {"--program-runner", DTPROGRAM}, python->env);
@@ -257,8 +321,10 @@ TEST_F(ProgramTest, AnUnmodifiedDdpScriptTrainsOnTwoRanks) {
 
 TEST_F(ProgramTest, AScikitLearnScriptReportsAndSaves) {
   const std::optional<Python> python = PythonWith("sklearn");
-  if (!python) GTEST_SKIP() << "no python3 imports sklearn";
-  StartPrograms({"w0"});
+  if (!python) GTEST_SKIP() << "no python3 imports sklearn; " << kMakesOne;
+  cluster_.StartCoordinator();
+  cluster_.StartWorker("w0", {"--program-runner", DTPROGRAM}, python->env);
+  ASSERT_TRUE(cluster_.AwaitWorkers(1));
   v1::ExperimentSpec spec = Program("", 1, 10);
   for (const char* word : {python->path.c_str(), DTRAIN_SOURCE_DIR "/examples/command/digits.py"}) {
     spec.mutable_base()->add_command(word);
@@ -268,6 +334,37 @@ TEST_F(ProgramTest, AScikitLearnScriptReportsAndSaves) {
       << cluster_.Logs(experiment);
   EXPECT_EQ(cluster_.Trial(experiment).step(), 10u);
   EXPECT_FALSE(cluster_.Checkpoints(experiment).empty());
+}
+
+TEST_F(ProgramTest, ALightningModuleReportsSavesAndGoesOnWhereItWasPaused) {
+  const std::optional<Python> python = PythonWith("pytorch_lightning");
+  if (!python) GTEST_SKIP() << "no python3 imports pytorch_lightning; " << kMakesOne;
+  cluster_.StartCoordinator();
+  cluster_.StartWorker("w0", {"--program-runner", DTPROGRAM}, python->env);
+  ASSERT_TRUE(cluster_.AwaitWorkers(1));
+  // It validates after each pass of 8 steps.
+  constexpr uint64_t kSteps = 188 * 8;
+  v1::ExperimentSpec spec = Program("", 1, kSteps);
+  spec.mutable_search()->set_metric("val_loss");
+  for (const char* word :
+       {python->path.c_str(), DTRAIN_SOURCE_DIR "/examples/command/lightning_module.py"}) {
+    spec.mutable_base()->add_command(word);
+  }
+  const uint64_t experiment = cluster_.Submit(spec);
+  const auto patience = std::chrono::minutes(3);
+  ASSERT_TRUE(Await([&] { return !cluster_.Checkpoints(experiment).empty(); }, patience))
+      << cluster_.Logs(experiment);
+  Change(experiment, Wanted::kPaused);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_PENDING, patience))
+      << cluster_.Logs(experiment);
+  const auto saved = cluster_.Checkpoints(experiment);
+  ASSERT_FALSE(saved.empty());
+  Change(experiment, Wanted::kRunning);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, patience))
+      << cluster_.Logs(experiment);
+  EXPECT_EQ(cluster_.Trial(experiment).step(), kSteps);
+  EXPECT_LT(cluster_.Trial(experiment).metric_value(), 4)
+      << "it learned: its targets have a variance of 8";
 }
 
 TEST_F(ProgramTest, APausedOneGoesOnWhereItSaved) {

@@ -26,6 +26,28 @@ TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
   EXPECT_LE(told.attempts(1).resumed_step(), told.attempts(0).last_step());
 }
 
+// It starts on the two slots that are there, of four; the urgent one needs one of them.
+TEST_F(SchedulingTest, AnElasticTrialStartsSmallerShrinksForAnotherAndHasEveryStepOnce) {
+  Start({"w0", "w1"});
+  spec::ExperimentBuilder elastic = Training(8000, "step_ms=10 checkpoint_every=0", 4);
+  elastic.Set("resources.min_gpus", "1");
+  const uint64_t usual = cluster_.Submit(elastic.spec());
+  ASSERT_TRUE(cluster_.AwaitStep(usual, 1, 10));
+  const uint64_t urgent =
+      cluster_.Submit(Training(50, "step_ms=1").Set("resources.priority", "10").spec());
+  ASSERT_TRUE(cluster_.AwaitTrial(urgent, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
+  ASSERT_TRUE(cluster_.AwaitTrial(usual, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
+  ExpectEachStepOnce(usual, 8000);
+  const v1::ExplainTrialResponse told = cluster_.Explain(usual);
+  ASSERT_EQ(told.attempts_size(), 2);
+  EXPECT_EQ(told.attempts(0).members_size(), 2);
+  EXPECT_EQ(told.attempts(1).members_size(), 1);
+  EXPECT_TRUE(told.attempts(0).uncharged());
+  EXPECT_NE(told.attempts(0).stop_reason().find("goes on with 1 of its 2 slots"),
+            std::string::npos);
+  EXPECT_GT(told.attempts(1).resumed_step(), 10u);
+}
+
 TEST_F(SchedulingTest, ATrialGoesToTheWorkerWithItsLabel) {
   Start({"w0"});
   const uint64_t experiment = [&] {

@@ -24,11 +24,12 @@ struct FileOf {
   int steps = 60;
   int vocab_size = 257;
   std::string checkpoint = "{every: 20}";
+  std::string more_resources;  // ", key: value"
 
   std::string Text() const {
     return "version: 1\nname: " + name + "\nseed: 7\n" + parameters +
-           "\nresources: {gpus: " + std::to_string(ranks) + ", device: cpu}\ndata: {train: \"" +
-           train + "\", val: \"" + val +
+           "\nresources: {gpus: " + std::to_string(ranks) + ", device: cpu" + more_resources +
+           "}\ndata: {train: \"" + train + "\", val: \"" + val +
            "\", tokenizer: byte, shuffle: true}\n"
            "model: {preset: gpt2, n_layer: 2, n_head: 2, n_embd: 48, n_ff: 96, n_positions: 64, "
            "vocab_size: " +

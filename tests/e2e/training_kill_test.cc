@@ -106,6 +106,32 @@ TEST_F(TrainingKillTest, AKilledWorkerChangesNoLossAndLeavesNoTrainer) {
   EXPECT_EQ(Losses(experiment), expected);
 }
 
+// It starts where two slots are, and ends with one: the same batches in the same order.
+TEST_F(TrainingKillTest, AnElasticTrialGoesOnWithFewerSlotsAndTheSameLosses) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  const std::vector<std::string> expected = Undisturbed();
+  FileOf file = Gang("elastic");
+  file.parameters = "";
+  file.more_resources = ", min_gpus: 1";
+  const uint64_t experiment = Submit(file);
+  ASSERT_TRUE(Await([&] { return !cluster_.Checkpoints(experiment).empty(); }, kTraining));
+  MustDtctl({"worker", "drain", WorkerOf(experiment, 1)});
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
+  const auto explained = cluster_.Explain(experiment);
+  ASSERT_EQ(explained.attempts_size(), 2) << "it was over before the drain";
+  EXPECT_EQ(explained.attempts(0).members_size(), 2);
+  EXPECT_EQ(explained.attempts(1).members_size(), 1);
+  EXPECT_TRUE(explained.attempts(0).uncharged());
+  EXPECT_NE(explained.attempts(0).stop_reason().find("goes on with 1 of its 2 slots"),
+            std::string::npos);
+  const std::vector<std::string> losses = Losses(experiment);
+  ASSERT_EQ(losses.size(), expected.size());
+  for (size_t step = 0; step < losses.size(); ++step) {
+    EXPECT_NEAR(LossOf(losses[step]), LossOf(expected[step]), 2e-3) << "step " << step + 1;
+  }
+}
+
 TEST_F(TrainingKillTest, AKilledCoordinatorIsNotNoticedByTheTraining) {
   Start({"w0", "w1"});
   MakeData("text");

@@ -37,10 +37,10 @@ TEST_F(TrainingTest, AGridIsTrainedFromAFileAndReported) {
   const auto checkpoints = cluster_.Checkpoints(1);
   EXPECT_FALSE(checkpoints.empty());
   for (const v1::CheckpointSummary& one : checkpoints) {
-    const auto id = trainer::ParseCheckpointPath(one.checkpoint().path());
+    const auto id = checkpoint::ParseCheckpointPath(one.checkpoint().path());
     ASSERT_TRUE(id) << one.ShortDebugString();
     const auto opened =
-        trainer::OpenCheckpoint(cluster_.storage(), *id, one.checkpoint().manifest_hash());
+        checkpoint::OpenCheckpoint(cluster_.storage(), *id, one.checkpoint().manifest_hash());
     EXPECT_TRUE(opened.ok()) << opened.status();
   }
 }
@@ -65,6 +65,31 @@ TEST_F(TrainingTest, WikiText2TrainsOnTwoRanksThroughTheByteTokenizer) {
   ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
   const std::vector<std::string> losses = Losses(experiment);
   EXPECT_LT(LossOf(losses.back()), 3.6) << "bytes of English";
+}
+
+TEST_F(TrainingTest, MaxTimeFinishesAGangOfTwoBeforeItsLastStep) {
+  Start({"w0", "w1"});
+  MakeData("text");
+  FileOf file;
+  file.ranks = 2;
+  file.steps = 100000000;
+  std::string text = file.Text();
+  text.replace(text.find("seq_len: 64"), 11, "seq_len: 64, max_time: 500ms");
+  const std::string path = cluster_.folder().Write("short.yaml", text);
+  const Ran submitted = Dtctl({"submit", path, "--wait"});
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  const std::vector<std::string> rows = Losses(1);
+  ASSERT_FALSE(rows.empty());
+  const auto checkpoints = cluster_.Checkpoints(1);
+  ASSERT_FALSE(checkpoints.empty());
+  uint64_t newest = 0;
+  for (const auto& one : checkpoints) newest = std::max(newest, one.checkpoint().step());
+  EXPECT_EQ(newest, rows.size()) << "every step is logged, and the last one is saved";
+  const Ran described = MustDtctl({"describe", "1/1"});
+  EXPECT_NE(
+      described.out.find("train.max_time of 0.5s reached at step " + std::to_string(rows.size())),
+      std::string::npos)
+      << described.out;
 }
 
 TEST_F(TrainingTest, CancellingEndsEveryTrainerOfTheGang) {

@@ -163,7 +163,7 @@ TEST_P(CountTest, MemoryOfGpt2IsThatOfItsParametersAndTokens) {
                                             .half = true,
                                             .dropout = false,
                                             .keeps_inputs_alone = false,
-                                            .several_ranks = false,
+                                            .ranks = 1,
                                             .cuda = true});
     const double peak = counted.told.rows.at(0).at("memory_peak_bytes");
     EXPECT_LE(peak, 1.2 * whole) << "batch " << batch;

@@ -11,6 +11,7 @@
 
 #include "tests/fake_cuda/fake_cuda.h"
 #include "worker/trainer/device/cuda/attention.h"
+#include "worker/trainer/device/cuda/row_kernels.h"
 #include "worker/trainer/model/row_kernel.h"
 
 namespace dt::trainer {
@@ -48,6 +49,19 @@ TEST(FakeDeviceTest, WhereCudnnHasNoPlanAttentionGoesWithoutIt) {
   at::globalContext().setSDPUseCuDNN(true);
   ASSERT_FALSE(tried.ok());
   EXPECT_EQ(tried.message().find('\n'), absl::string_view::npos) << "no stack: " << tried;
+}
+
+TEST(FakeDeviceTest, WhereOurKernelIsRefusedTheReasonIsOneLineAndTensorOperationsDo) {
+  Open("cuda:0");
+  const c10::Device gpu(c10::kCUDA, 0);
+  TheMachine().takes_ptx = false;
+  const absl::Status offered = OfferRowKernel(gpu);
+  TheMachine().takes_ptx = true;
+  EXPECT_FALSE(RowKernelOf(gpu.type()));
+  ASSERT_FALSE(offered.ok());
+  EXPECT_EQ(offered.message().find('\n'), absl::string_view::npos) << "no stack: " << offered;
+  EXPECT_TRUE(OfferRowKernel(gpu).ok());
+  EXPECT_TRUE(RowKernelOf(gpu.type()));
 }
 
 TEST(FakeDeviceTest, AnErrorOfTheDeviceIsLeftToTheTrainingThread) {

@@ -49,6 +49,7 @@ struct Machine {
   // fills are left out, and a flag that is read back is true.
   bool computes = false;
   bool cudnn_has_plans = true;
+  bool takes_ptx = true;  // false: its driver is older than our kernels
 };
 Machine& TheMachine();
 

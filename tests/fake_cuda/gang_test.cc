@@ -33,6 +33,14 @@ class FakeGangTest : public AttemptTest {
     }
     return of_process;
   }
+  // How many ranks have begun to join NCCL's communicator.
+  size_t Joining() const {
+    size_t ranks = 0;
+    for (const auto& lines : Noted("collective")) {
+      ranks += !lines.empty() && lines[0].find("join, which blocks") != std::string::npos ? 1 : 0;
+    }
+    return ranks;
+  }
   // Of a gang that would train for ever: `interfere` is called after its first step, and `at_end`
   // when rank 0 has left.
   Told RunUntilStep(
@@ -76,6 +84,31 @@ TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
   }
 }
 
+TEST_F(FakeGangTest, RanksThatShareTheStateGiveTheLossesOfOneAndCallNcclInOneOrder) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["train"]["batch_size"] = 4;
+  spec["train"]["global_batch_size"] = "16";
+  const Told one = TrainerGang(1, kOnGpu).Run(Start(spec));
+  ASSERT_EQ(one.Cause(), "finished") << one.Message();
+  for (const char* strategy : {"zero1", "zero2", "zero3", "hsdp"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+    }
+    spec["parallel"]["strategy"] = strategy;
+    const int ranks = strategy == std::string("hsdp") ? 4 : 2;
+    if (ranks == 4) spec["parallel"]["shard"] = 2;
+    const Told told = TrainerGang(ranks, kOnGpu).Run(StoredStart(spec));
+    ASSERT_EQ(told.Cause(), "finished") << strategy << ": " << told.Message();
+    EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-5) << strategy;
+    EXPECT_EQ(told.checkpoints.size(), 1u) << strategy;
+    const auto collectives = Noted("collective");
+    ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
+    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << strategy;
+    for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+  }
+}
+
 TEST_F(FakeGangTest, APeerThatDiesInNcclLetsTheOthersLeave) {
   for (const auto& [ranks, dead] : {std::pair(2, 1), std::pair(4, 0)}) {
     TrainerGang gang(ranks, kOnGpu);
@@ -104,6 +137,55 @@ TEST_F(FakeGangTest, APeerThatHangsInNcclHoldsNobodyWhoIsToldToStop) {
   });
   EXPECT_EQ(told.Cause(0), "cancelled") << told.Message(0);
   EXPECT_EQ(told.Cause(1), "cancelled") << told.Message(1);
+  EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
+// G11: a rank that does not leave by itself is killed, and its warm process is lost.
+TEST_F(FakeGangTest, AStopWithinTheJoinOfNcclIsObeyedAndTheProcessesStayWarm) {
+  setenv("DTRAIN_FAKE_NCCL_HANGS", "2", 1);
+  for (const bool dies : {false, true}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+    }
+    TrainerGang gang(3, kOnGpu);
+    bool stopped = false;
+    const Told told = gang.Run(Start(SmallSpec()), {}, [&](const Told& so_far) {
+      if (!stopped && Joining() == 2) {
+        stopped = true;
+        if (dies) kill(gang.rank(2).pid(), SIGKILL);
+        gang.Stop(0, /*checkpoint=*/false);
+        gang.Stop(1, /*checkpoint=*/false);
+      }
+      // Nobody else ends these two, and the third is its agent's to kill.
+      if (so_far.ends[0] && so_far.ends[1]) kill(gang.rank(2).pid(), SIGKILL);
+    });
+    EXPECT_TRUE(stopped);
+    EXPECT_EQ(told.Cause(0), "cancelled") << told.Message(0);
+    EXPECT_EQ(told.Cause(1), "cancelled") << told.Message(1);
+    gang.DropRank(2);
+    EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+  }
+  unsetenv("DTRAIN_FAKE_NCCL_HANGS");
+}
+
+TEST_F(FakeGangTest, AStopIsHeardBeforeNcclWhileAPeerDoesNotCome) {
+  TrainerGang gang(3, kOnGpu);
+  kill(gang.rank(2).pid(), SIGSTOP);
+  bool met = false;
+  const Told told = gang.Run(
+      Start(SmallSpec()),
+      [&](TrainerGang&, const frames::FromTrainer& frame) {
+        if (!std::holds_alternative<frames::StoreUp>(frame) || std::exchange(met, true)) return;
+        gang.Stop(0, /*checkpoint=*/false);
+        gang.Stop(1, /*checkpoint=*/false);
+      },
+      [&](const Told& so_far) {
+        if (so_far.ends[0] && so_far.ends[1]) kill(gang.rank(2).pid(), SIGKILL);
+      });
+  EXPECT_EQ(told.Cause(0), "cancelled") << told.Message(0);
+  EXPECT_EQ(told.Cause(1), "cancelled") << told.Message(1);
+  EXPECT_EQ(Joining(), 0u) << "NCCL is not called before all are there";
+  gang.DropRank(2);
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
 }
 

@@ -114,6 +114,7 @@ DT_FAKE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* c, const void*
 DT_FAKE cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*,
                                         void**, unsigned, cudaLibraryOption*, void**, unsigned) {
   TouchDevice(CurrentDevice());
+  if (!TheMachine().takes_ptx) return Fail(cudaErrorUnsupportedPtxVersion);
   *library = static_cast<cudaLibrary_t>(const_cast<void*>(code));
   return cudaSuccess;
 }

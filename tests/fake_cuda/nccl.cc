@@ -1,14 +1,17 @@
 // nccl.cc: NCCL among processes of one host, through memory that the first rank makes: nothing of
 // it has a name, so that a kill leaves nothing behind. A collective is complete when its call
-// returns. Ranks whose calls differ, which on GPUs would hang or mix up memory, are a fault.
+// returns. Ranks whose calls differ, which on GPUs would hang or mix up memory, are a fault. The
+// rank that DTRAIN_FAKE_NCCL_HANGS names never gets through the join.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,6 +79,21 @@ bool Linger(Communicator& c) {
       ppoll(c.peers, c.watches_peers ? static_cast<nfds_t>(c.size) : 0, &kLook, nullptr);
   if (gone > 0) c.error = ncclRemoteError;
   return !c.aborted && c.error == ncclSuccess;
+}
+
+// As NCCL does where it blocks, which nothing but the ways of a socket ends: a rank waits on one on
+// which it listens, and an accept that fails is an error.
+ncclResult_t AwaitJoined(const Communicator& c) {
+  const int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  ncclResult_t result = door >= 0 && listen(door, 1) == 0 ? ncclSuccess : ncclSystemError;
+  while (result == ncclSuccess && !EveryoneJoined(c)) {
+    if (accept4(door, nullptr, nullptr, SOCK_CLOEXEC) < 0 && errno != EAGAIN) {
+      result = ncclSystemError;
+    }
+    ppoll(nullptr, 0, &kLook, nullptr);
+  }
+  close(door);
+  return result;
 }
 
 // False: the peers will not come.
@@ -152,12 +170,13 @@ void InParts(Communicator& c, cudaStream_t stream, const void* mine, size_t byte
   }
 }
 
+// Of `length` bytes of every part, from `from`.
 template <typename T>
-void Sum(const Communicator& c, void* out, size_t length) {
+void Sum(const Communicator& c, void* out, size_t from, size_t length) {
   T* sums = static_cast<T*>(out);
   for (size_t i = 0; i < length / sizeof(T); ++i) {
     T sum = 0;
-    for (int r = 0; r < c.size; ++r) sum += reinterpret_cast<const T*>(c.Part(r))[i];
+    for (int r = 0; r < c.size; ++r) sum += reinterpret_cast<const T*>(c.Part(r) + from)[i];
     sums[i] = sum;
   }
 }
@@ -199,13 +218,16 @@ DT_FAKE ncclResult_t ncclCommInitRankConfig(ncclComm_t* out, int size, ncclUniqu
   c->size = size;
   c->shared = static_cast<Shared*>(memory);
   c->shared->seats[rank].process = getpid();
+  if (const char* hangs = std::getenv("DTRAIN_FAKE_NCCL_HANGS");
+      hangs && std::atoi(hangs) == rank) {
+    for (;;) pause();
+  }
   ++c->shared->joined;
   *out = reinterpret_cast<ncclComm_t>(c);
   const bool blocks = config == nullptr || config->blocking != 0;
   Note({Kind::kCollective, blocks ? "join, which blocks" : "join", 0, 0, false});
   if (!blocks) return EveryoneJoined(*c) ? ncclSuccess : ncclInProgress;
-  while (!EveryoneJoined(*c)) Linger(*c);
-  return ncclSuccess;
+  return AwaitJoined(*c);
 }
 DT_FAKE ncclResult_t ncclCommInitRank(ncclComm_t* out, int size, ncclUniqueId id, int rank) {
   return ncclCommInitRankConfig(out, size, id, rank, nullptr);
@@ -254,7 +276,29 @@ DT_FAKE ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, nccl
   }
   if (c.size == 1 || !TheMachine().computes) return ncclSuccess;
   InParts(c, stream, in, bytes, [&](size_t at, size_t length) {
-    type == ncclFloat32 ? Sum<float>(c, At(out, at), length) : Sum<double>(c, At(out, at), length);
+    type == ncclFloat32 ? Sum<float>(c, At(out, at), 0, length)
+                        : Sum<double>(c, At(out, at), 0, length);
+  });
+  return ncclSuccess;
+}
+
+// `count`: of what a rank gets.
+DT_FAKE ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, ncclDataType_t type,
+                                       ncclRedOp_t operation, ncclComm_t communicator,
+                                       cudaStream_t stream) {
+  Communicator& c = Of(communicator);
+  const size_t bytes = count * SizeOf(type);
+  const size_t all = bytes * static_cast<size_t>(c.size);
+  if (!Begin(c, "reduce-scatter of type " + std::to_string(type), all, stream)) return ncclSuccess;
+  if (operation != ncclSum || type != ncclFloat32) {
+    NoteFault("a reduce-scatter that the fake does not know");
+    return ncclInvalidArgument;
+  }
+  if (!TheMachine().computes) return ncclSuccess;
+  const size_t mine = bytes * static_cast<size_t>(c.rank);
+  InParts(c, stream, in, all, [&](size_t at, size_t length) {
+    const size_t from = std::max(at, mine), end = std::min(at + length, mine + bytes);
+    if (from < end) Sum<float>(c, At(out, from - mine), from - at, end - from);
   });
   return ncclSuccess;
 }

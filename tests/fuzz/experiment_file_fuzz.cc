@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/file/experiment_file.h"
+#include "spec/file/experiment_file.h"
 #include "spec/search.h"
 #include "spec/spec.h"
 
@@ -32,20 +32,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t split = text.find('\x01');
   std::vector<std::string> overrides;
   if (split != std::string_view::npos) overrides.emplace_back(text.substr(split + 1));
-  const auto file = dt::cli::ReadExperimentFile(text.substr(0, split), "fuzz.yaml", overrides);
-  for (const dt::cli::Diagnostic& one : file.diagnostics) {
+  const auto file = dt::spec::ReadExperimentFile(text.substr(0, split), "fuzz.yaml", overrides);
+  for (const dt::spec::Diagnostic& one : file.diagnostics) {
     if (one.code.empty() || one.message.empty() || one.line < 0 || one.column < 0) std::abort();
   }
-  const std::string shown = dt::cli::RenderDiagnostics(file.diagnostics);
+  const std::string shown = dt::spec::RenderDiagnostics(file.diagnostics);
   if (shown.find('\x1b') != std::string::npos) std::abort();
   if (!file.diagnostics.empty()) return 0;
   const auto trials = dt::spec::Expand(file.spec);
   if (!dt::spec::Validate(file.spec).empty() || !trials.ok()) std::abort();
   if (dt::spec::SamplerOf(file.spec) == dt::spec::Sampler::kRandom) CheckDrawn(file.spec, *trials);
   const std::string printed = dt::spec::ToYaml(file.spec);
-  const auto again = dt::cli::ReadExperimentFile(printed, "printed.yaml");
+  const auto again = dt::spec::ReadExperimentFile(printed, "printed.yaml");
   if (!again.diagnostics.empty() || dt::spec::ToYaml(again.spec) != printed) std::abort();
-  const auto effective = dt::cli::ReadExperimentFile(file.effective_text, "effective.yaml");
+  const auto effective = dt::spec::ReadExperimentFile(file.effective_text, "effective.yaml");
   if (effective.spec.SerializeAsString() != file.spec.SerializeAsString()) std::abort();
   return 0;
 }

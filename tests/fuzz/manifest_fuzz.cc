@@ -12,12 +12,12 @@
 namespace {
 
 void Check(std::string_view text) {
-  const auto manifest = dt::trainer::ParseManifest(text);
+  const auto manifest = dt::checkpoint::ParseManifest(text);
   if (!manifest.ok()) return;
-  for (const dt::trainer::ManifestFile& file : manifest->files) {
+  for (const dt::checkpoint::ManifestFile& file : manifest->files) {
     if (file.name.find('/') != std::string::npos || file.name == "..") std::abort();
   }
-  if (!dt::trainer::ParseManifest(dt::trainer::ManifestText(*manifest)).ok()) std::abort();
+  if (!dt::checkpoint::ParseManifest(dt::checkpoint::ManifestText(*manifest)).ok()) std::abort();
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ class RecipeTest : public DeviceTest {
     spec["stop"] = {{"nonfinite", policy}};
     return spec;
   }
-  absl::StatusOr<Manifest> ManifestOf(const frames::CheckpointDone& done) const {
-    const std::optional<CheckpointId> id = ParseCheckpointPath(done.path);
+  absl::StatusOr<checkpoint::Manifest> ManifestOf(const frames::CheckpointDone& done) const {
+    const std::optional<checkpoint::CheckpointId> id = checkpoint::ParseCheckpointPath(done.path);
     if (!id) return DamagedError(done.path);
-    DT_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
-                        OpenCheckpoint(storage_, *id, done.manifest_hash));
+    DT_ASSIGN_OR_RETURN(const checkpoint::Checkpoint checkpoint,
+                        checkpoint::OpenCheckpoint(storage_, *id, done.manifest_hash));
     return checkpoint.manifest;
   }
 };
@@ -66,7 +66,7 @@ TEST_P(RecipeTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
   EXPECT_NEAR(losses[6], losses[4], 1e-5) << "the state of step 4 again";
   EXPECT_GT(std::abs(losses[6] - losses[3]), 1e-4);
   ASSERT_EQ(told.checkpoints.size(), 3u);
-  const absl::StatusOr<Manifest> last = ManifestOf(told.checkpoints.back());
+  const absl::StatusOr<checkpoint::Manifest> last = ManifestOf(told.checkpoints.back());
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->optimizer_steps, 4u + 6u);
 }
@@ -123,8 +123,8 @@ TEST_P(RecipeTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedTh
   storage_ = folder_.path();
   const Told learned = Train(spec);
   ASSERT_EQ(learned.checkpoints.size(), 1u) << learned.Message();
-  const absl::StatusOr<HfExport> exported =
-      ExportHuggingFace({folder_ / learned.checkpoints[0].path, folder_ / "start", {}, {}});
+  const absl::StatusOr<checkpoint::HfExport> exported = checkpoint::ExportHuggingFace(
+      {folder_ / learned.checkpoints[0].path, folder_ / "start", {}, {}});
   ASSERT_TRUE(exported.ok()) << exported.status();
   storage_.clear();
   spec["seed"] = "12";
@@ -149,7 +149,7 @@ TEST_P(RecipeTest, TheLossScaleOfFp16HalvesAtAnOverflowAndIsPartOfACheckpoint) {
   EXPECT_EQ(left_out[8], 1);
   std::vector<double> scales;
   for (const frames::CheckpointDone& done : whole.checkpoints) {
-    const absl::StatusOr<Manifest> manifest = ManifestOf(done);
+    const absl::StatusOr<checkpoint::Manifest> manifest = ManifestOf(done);
     ASSERT_TRUE(manifest.ok()) << manifest.status();
     scales.push_back(manifest->loss_scale);
   }

@@ -48,9 +48,46 @@ TEST(CostTest, CheckpointingAndSeveralRanksCostWhatTheySay) {
   inputs.keeps_inputs_alone = true;
   EXPECT_LT(TensorBytes(kGpt2, inputs), 0.5 * TensorBytes(kGpt2, whole));
   StepSize ranks = whole;
-  ranks.several_ranks = true;
+  ranks.ranks = 2;
   EXPECT_NEAR(TensorBytes(kGpt2, ranks) - TensorBytes(kGpt2, whole), 4 * 124'439'808.0, 1);
   EXPECT_GT(MemoryBytes(kGpt2, whole) - TensorBytes(kGpt2, whole), 0.2 * kGiB);
+}
+
+// parallel.md §3: between steps a rank holds 4 bytes a parameter, and its shard of 12 more.
+TEST(CostTest, RanksThatShareTheStateHoldAShardOfIt) {
+  StepSize step = Step(1);
+  step.half = false;
+  step.ranks = 4;
+  const auto all = static_cast<double>(Parameters(kGpt2));
+  const double ddp = TensorBytes(kGpt2, step);
+  step.carries_over = true;
+  EXPECT_EQ(TensorBytes(kGpt2, step), ddp + 4 * all) << "what compression left out";
+  step.carries_over = false;
+  step.sharing = Sharing::kZero1;
+  const double zero1 = TensorBytes(kGpt2, step);
+  step.sharing = Sharing::kZero2;
+  EXPECT_EQ(TensorBytes(kGpt2, step), zero1) << "one micro-step: gradients are sent once";
+  // A shard of three numbers in place of all, and gradients of some units in place of all twice.
+  EXPECT_LT(zero1, ddp - (20 - 4 - 12.0 / 4) * all + 4 * all);
+  EXPECT_GT(zero1, ddp - (20 - 4 - 12.0 / 4) * all);
+  step.micro_steps = 2;
+  const double zero2 = TensorBytes(kGpt2, step);
+  EXPECT_EQ(zero2, zero1);
+  step.sharing = Sharing::kZero1;
+  EXPECT_GT(TensorBytes(kGpt2, step), zero2 + 2 * all) << "it keeps gradients until the last";
+  step.ranks = 1;
+  EXPECT_EQ(TensorBytes(kGpt2, step), ddp - 4 * all) << "nobody to share with";
+}
+
+TEST(CostTest, RanksThatStepAloneHoldNoBucketsAndAnOuterOptimizerTwoNumbersMore) {
+  StepSize step = Step(1);
+  step.ranks = 4;
+  const auto all = static_cast<double>(Parameters(kGpt2));
+  const double ddp = TensorBytes(kGpt2, step);
+  step.sharing = Sharing::kLocalSgd;
+  EXPECT_EQ(TensorBytes(kGpt2, step), ddp - 4 * all);
+  step.outer = true;
+  EXPECT_EQ(TensorBytes(kGpt2, step), ddp + 4 * all);
 }
 
 TEST(CostTest, KnowsDevicesByTheirWholeNames) {

@@ -60,7 +60,7 @@ class TrainedTest(unittest.TestCase):
             self.assertEqual((one.state, one.cause, one.step, one.target_steps), ("finished", "finished", 10, 10))
             self.assertTrue(math.isfinite(one.val_loss) and one.best_val_loss <= one.val_loss)
             self.assertGreater(one.tokens_per_second, 0)
-            self.assertIsNone(one.allreduce_ratio if one.world_size > 1 else None)
+            self.assertIsNone(one.comm_ratio if one.world_size > 1 else None)
             self.assertEqual(one.provenance["threads"], 1)
             self.assertEqual(one.last_checkpoint.step, 10)
         self.assertEqual(self.client.trial("small/2"), trials[1])

@@ -10,27 +10,14 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
 import dtrain
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from until import until  # noqa: E402
+
 PROGRAMS = pathlib.Path(os.environ["DTRAIN_TEST_PROGRAMS"])
-POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 60.0
-
-
-def until(what: str, probe, seconds: float = PATIENCE_SECONDS):
-    """The first true value of probe(), which is asked again and again for so many seconds."""
-    deadline = time.monotonic() + seconds
-    pause = threading.Event()
-    while True:
-        value = probe()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {seconds} s")
-        pause.wait(POLL_SECONDS)
 
 
 class Cluster:

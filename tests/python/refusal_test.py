@@ -11,6 +11,7 @@ import warnings
 from unittest import mock
 
 import dtrain
+from dtrain.v1 import control_pb2, model_pb2
 from cluster import EXPERIMENT, Cluster
 
 
@@ -53,6 +54,58 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual([one.line for one in found], [5, 6, None])
         self.assertEqual([one.path for one in found], ["train.batchsize", "train.seq_len", "seed"])
         self.assertEqual(len(self.client.experiments()), before)
+
+    def test_code_that_travels_is_packed_to_the_bytes_that_dtctl_packs(self) -> None:
+        folder = self.cluster.path / "code"
+        (folder / "lib").mkdir(parents=True)
+        (folder / "train.py").write_text("print('hello')\n")
+        (folder / "run").write_text("#!/bin/sh\n")
+        (folder / "run").chmod(0o755)
+        (folder / "lib/bytes").write_bytes(b"\0\xff")
+        (folder / "lib-x").write_text("sorts before lib/bytes")
+        (folder / "lib/again").symlink_to("../train.py")
+        (folder / "\u00fc.txt").write_text("")
+        (folder / "__pycache__").mkdir()
+        (folder / "__pycache__/x.pyc").write_text("does not travel")
+        (folder / "secret").write_text("ignored where git is asked")
+        program = {"version": 1, "name": "mine", "run": "true", "code": "code",
+                   "resources": {"gpus": 1, "device": "cpu"}}
+        file = self.cluster.path / "mine.yaml"
+        file.write_text("version: 1\nname: mine\nrun: 'true'\ncode: code  # beside\n"
+                        "resources: {gpus: 1, device: cpu}\n")
+
+        def digests() -> set[str]:
+            by_dtctl = int(self.cluster.dtctl("submit", str(file), "--id-only", "--address", self.cluster.address))
+            with contextlib.chdir(self.cluster.path):
+                by_dict = self.client.submit(program)
+            self.assertEqual(self.client.validate(file).trials, 1)
+            numbers = [by_dtctl, by_dict.experiment, self.client.submit(file).experiment]
+            return {self.code_of(number).digest for number in numbers}
+
+        plain = digests()
+        self.assertEqual(len(plain), 1)
+        git = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@t"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        (folder / ".gitignore").write_text("secret\n__pycache__/\n")
+        subprocess.run([*git, "add", "train.py"], check=True)
+        subprocess.run([*git, "commit", "-qm", "first"], check=True)
+        tracked = digests()
+        self.assertEqual(len(tracked), 1)
+        self.assertNotEqual(tracked, plain)
+        newest = self.code_of(self.client.experiment("last").experiment)
+        self.assertEqual(len(newest.revision), 40)
+        self.assertIn("?? run", newest.changes)
+        unpacked = self.cluster.path / "unpacked"
+        self.cluster.dtctl("code", "last", "-o", str(unpacked), "--address", self.cluster.address)
+        self.assertEqual((unpacked / "lib/again").read_text(), "print('hello')\n")
+        self.assertFalse((unpacked / "secret").exists())
+        (folder / "out").symlink_to("/etc")
+        with self.refused(dtrain.DtrainError, "'out'", "leaves the folder"):
+            self.client.submit(file)
+
+    def code_of(self, experiment: int) -> model_pb2.Code:
+        request = control_pb2.GetExperimentRequest(experiment=experiment)
+        return self.client._connection.call("GetExperiment", request).spec.code
 
     def test_dtctl_finds_the_same_mistakes(self) -> None:
         text = "version: 1\nname: 5\ndata: {train: a}\nsearch: {metric: los}\nparameters: {optimizer.lr: []}\n"

@@ -3,15 +3,18 @@
 import datetime
 import io
 import math
+import os
 import pathlib
 import pickle
 import re
 import sys
+import tempfile
 import types
 import unittest
 from unittest import mock
 
-from dtrain import Diagnostic, FileRefusedError, UsageError, _convert, _limits, _progress, _selector, _source, _tables
+from dtrain import (Diagnostic, FileRefusedError, UsageError, _convert, _limits, _pack, _progress, _selector, _source,
+                    _tables)
 from dtrain.v1 import control_pb2 as pb
 from dtrain.v1 import model_pb2
 
@@ -20,11 +23,11 @@ class ConvertTest(unittest.TestCase):
     def test_what_is_not_known_is_none(self) -> None:
         message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_PENDING, val_loss=math.nan,
                                   best_val_loss=math.nan, metric_value=math.nan, eta_seconds=-1,
-                                  allreduce_ratio=math.nan, comm_exposed_ratio=math.nan)
+                                  comm_ratio=math.nan, comm_exposed_ratio=math.nan)
         trial = _convert.trial(message)
         self.assertEqual((trial.id, trial.state, trial.cause), ("12/3", "pending", None))
         for name in ("loss", "val_loss", "best_val_loss", "best_val_step", "metric_value", "eta_seconds",
-                     "tokens_per_second", "target_steps", "allreduce_ratio", "started_at", "last_checkpoint"):
+                     "tokens_per_second", "target_steps", "comm_ratio", "started_at", "last_checkpoint"):
             self.assertIsNone(getattr(trial, name), name)
         experiment = _convert.experiment(pb.ExperimentSummary(state=model_pb2.EXPERIMENT_QUEUED, eta_seconds=-1))
         self.assertEqual((experiment.best_trial, experiment.best_value, experiment.eta_seconds), (None, None, None))
@@ -141,6 +144,32 @@ class ErrorTest(unittest.TestCase):
         self.assertEqual((str(again), again.diagnostics), (str(error), error.diagnostics))
 
 
+class CodeTest(unittest.TestCase):
+    def folder_of(self, line: str, changes=None) -> str | None:
+        text = _source.Text("t", f"version: 1\n{line}\nname: x\n")
+        return _source.code_folder("t", text, changes)
+
+    def test_the_folder_is_found_in_a_line_of_its_own_in_a_dict_and_in_an_override(self) -> None:
+        for line, folder in [("code: src", "src"), ("code: 'my src'  # mine", "my src"), ('code: "a b"', "a b"),
+                             ("code: ../x # why", "../x"), ("code: a#b", "a#b"), ("code: x\r", "x")]:
+            self.assertEqual(self.folder_of(line), folder, line)
+        for line in ("  code: x", "code: |", "code: &a x", "code:", "code: # x", "# code: x"):
+            self.assertIsNone(self.folder_of(line), line)
+        self.assertEqual(self.folder_of("code: src", {"code": "other"}), "other")
+        beside = _source.Text("/a/b/f.yaml", "", folder="/a/b")
+        self.assertEqual(_source.code_folder({"code": pathlib.Path("../c")}, beside, None), "/a/c")
+
+    def test_what_is_no_folder_or_has_too_much_is_refused_before_it_is_read(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, said in [("absent", "is no folder"), (".", "has no file to send")]:
+                with self.assertRaisesRegex(UsageError, said):
+                    _pack.pack_folder(os.path.join(folder, name))
+            with open(os.path.join(folder, "weights.bin"), "wb") as file:
+                file.truncate(_limits.CODE_BYTES)
+            with self.assertRaisesRegex(UsageError, r"the limit is 32 MiB. .*'weights.bin' \(32.0 MiB\)"):
+                _pack.pack_folder(folder)
+
+
 class LimitsTest(unittest.TestCase):
     def test_bounds_that_the_programs_share_are_theirs(self) -> None:
         text = (pathlib.Path(__file__).resolve().parents[2] / "common/limits.h").read_text(encoding="utf-8")
@@ -149,9 +178,11 @@ class LimitsTest(unittest.TestCase):
                            ("kFollowPatience", _limits.FOLLOW_PATIENCE_SECONDS),
                            ("kControlMessageBytes", _limits.MESSAGE_BYTES), ("kPageMax", _limits.LIST_PAGE),
                            ("kMetricRowsPageMax", _limits.METRIC_PAGE), ("kExperimentFileBytes", _limits.FILE_BYTES),
-                           ("kContextsFileBytes", _limits.CONTEXTS_BYTES)]:
+                           ("kContextsFileBytes", _limits.CONTEXTS_BYTES), ("kCodeBytes", _limits.CODE_BYTES),
+                           ("kCodeFiles", _limits.CODE_FILES), ("kCodePartBytes", _limits.CODE_PART_BYTES),
+                           ("kCodeChangesBytes", _limits.CODE_CHANGES_BYTES), ("kNameBytes", _limits.NAME_BYTES)]:
             written = re.search(rf"\b{name} = ([^;]+);", text)[1]
-            numbers = written.replace("absl::Seconds", "").replace("absl::Minutes", "60 * ")
+            numbers = written.replace("'", "_").replace("absl::Seconds", "").replace("absl::Minutes", "60 * ")
             self.assertEqual(eval(numbers), ours, name)  # "8 << 20", "(30)", "60 * (5)"
 
 

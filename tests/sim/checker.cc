@@ -20,9 +20,10 @@ void Checker::CheckLeases(const State& state) {
       const TrialId id{number, i};
       const Attempt& attempt = trial.attempts.back();
       const Shape shape = ShapeOf(experiment, trial);
-      if (attempt.members.size() != static_cast<size_t>(shape.slots)) {
-        Complain(absl::StrCat("1: trial ", ToString(id), " has a gang of ", attempt.members.size(),
-                              " and asked for ", shape.slots));
+      const auto size = static_cast<int32_t>(attempt.members.size());
+      if (size < shape.least() || size > shape.most()) {
+        Complain(absl::StrCat("1: trial ", ToString(id), " has a gang of ", size, " and asked for ",
+                              ShapeText(shape)));
       }
       for (const GangMember& member : attempt.members) {
         const auto [place, inserted] = holder.emplace(member.worker, id);
@@ -119,6 +120,7 @@ void Checker::CheckEdits(const v1::Record& record) {
 
 void Checker::AfterStep(const State& state, const Effects& effects, absl::Duration now) {
   Complain(schedule_.AfterStep(state, effects, now));
+  Complain(fairness_.AfterStep(state, effects));
   CheckSaving(state);
   CheckLeases(state);
   CheckBounds(state);

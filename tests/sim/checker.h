@@ -10,6 +10,7 @@
 
 #include "coordinator/core/effects.h"
 #include "coordinator/core/state.h"
+#include "tests/sim/fairness_checker.h"
 #include "tests/sim/marks_checker.h"
 #include "tests/sim/schedule_checker.h"
 #include "tests/sim/trainers.h"
@@ -31,7 +32,7 @@ class Checker {
     if (violation_.empty()) violation_ = what;
   }
 
-  // After every Step, before its commit: 1, 2, 4, 6, 8, 13.
+  // After every Step, before its commit: 1, 2, 4, 6, 8, 12, 14.
   void AfterStep(const State& state, const Effects& effects, absl::Duration now);
   // The coordinator has begun anew, and measures durations from now.
   void NoteRestart() { schedule_.NoteRestart(); }
@@ -52,6 +53,8 @@ class Checker {
   void AtTheEnd(const State& state, const Trainers& trainers);
 
   uint64_t rows_stored() const { return rows_stored_; }
+  // After how many steps the shares of experiments were compared.
+  size_t shares_compared() const { return fairness_.compared(); }
 
  private:
   struct Seen {
@@ -69,6 +72,7 @@ class Checker {
 
   const Workers workers_;
   ScheduleChecker schedule_;
+  FairnessChecker fairness_;
   std::string violation_;
   std::map<TrialId, Seen> seen_;
   std::set<std::string> started_;                 // tokens of attempts whose start is durable

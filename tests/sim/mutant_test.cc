@@ -25,13 +25,23 @@ constexpr uint64_t kSeedsMax = 200;
 
 // As the runs of sim_test, with more that goes wrong: a fault shows only where its code is reached.
 // Every fourth world is one in which nothing fails and a cancel is carried out at once, and in
-// every fourth hardly a trainer gets anywhere.
+// every fourth hardly a trainer gets anywhere. In every sixteenth experiments crowd.
 Options Rough(uint64_t seed) {
   Options options = Draw(seed);
   Faults& faults = options.faults;
   if (seed % 4 == 0) {
     faults = Faults{};
     options.prompt = true;
+    if (seed % 16 == 12) Crowd(options);
+    // In every eighth gangs that could grow train undisturbed, and larger ones wait.
+    if (seed % 8 == 0) {
+      options.elastic = 0.7;
+      options.searches = 0;
+      options.experiments = 4;
+      options.hosts = 2;
+      options.slots_per_host = 2;
+      options.gang_most = 4;
+    }
     return options;
   }
   faults.duplicates = std::max(faults.duplicates, 0.1);

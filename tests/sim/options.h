@@ -54,6 +54,7 @@ struct Options {
   double searches = 0;  // of experiments: one with a sampler, a ladder or rules of stop
   double scheduling =
       0;                // of experiments: one with a priority, a share or wishes about its workers
+  double elastic = 0;   // of experiments: one whose gangs shrink and grow
   bool meddle = true;   // people cancel and retry
   bool prompt = false;  // nothing fails: cancels must be carried out in two seconds
   // Messages arrive: of a gang that broke, nobody may work on for longer than this.
@@ -92,7 +93,24 @@ inline Options Draw(uint64_t seed) {
   faults.lies = some(0.02);
   options.searches = dice.Chance(0.5) ? 0 : 0.7;
   options.scheduling = dice.Chance(0.4) ? 0 : 0.7;
+  options.elastic = dice.Chance(0.6) ? 0 : 0.6;
   return options;
+}
+
+// Several experiments that each want one slot more until their last trial has started, and a fleet
+// that loses none: what they hold can be compared.
+inline void Crowd(Options& options) {
+  options.faults = Faults{};
+  options.hosts = 2;
+  options.slots_per_host = 2;
+  options.experiments = 3;
+  options.trials_least = 15;
+  options.trials_most = 25;
+  options.safety = absl::Seconds(20);  // all are submitted in the first half of it
+  options.gang_most = 1;
+  options.searches = 0.6;
+  options.scheduling = 0;
+  options.elastic = 0;
 }
 
 }  // namespace dt::sim

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "coordinator/core/resolved.h"
+#include "spec/sizes.h"
 #include "tests/testing/queue_check.h"
 
 namespace dt::sim {
@@ -46,13 +48,22 @@ std::string Mismatch(const State& state, const Experiment& experiment,
   return "";
 }
 
+// As the specification has them, rather than a line.
+std::vector<int32_t> SizesOf(const Experiment& experiment, const Trial& trial) {
+  return spec::ReachableSizes(ResolvedOf(experiment, trial).value_or(v1::Spec()));
+}
+
 // A waiting trial without a checkpoint to mind that the gang's slots would have done for.
 bool WouldFit(const State& state, const Experiment& experiment, const Trial& trial,
               const v1::AttemptStarted& fact) {
   const v1::Resources& wanted = experiment.spec.base().resources();
-  if (wanted.gpus() > fact.members_size() || !trial.checkpoints.empty()) return false;
-  if (!MayStart(experiment, wanted.gpus())) return false;
-  if (wanted.single_node() && wanted.gpus() > 1) return false;  // the slots may be on several
+  const std::vector<int32_t> sizes = SizesOf(experiment, trial);
+  const int32_t least = sizes.front();
+  if (least > fact.members_size() || !trial.checkpoints.empty()) return false;
+  // An elastic one may wait a moment for slots of its last gang, or for all of its next size.
+  if (!trial.attempts.empty() && sizes.size() > 1) return false;
+  if (!MayStart(experiment, least)) return false;
+  if (wanted.single_node() && least > 1) return false;  // the slots may be on several
   return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
 }
 
@@ -87,7 +98,18 @@ std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequest
   if (fact.why() == v1::StopRequested::RETURNED && !attempt->lent) {
     return absl::StrCat("14: attempt ", ToString(id), " is to return slots that were not lent");
   }
-  if (fact.why() != v1::StopRequested::PREEMPTED) return "";
+  if (fact.why() == v1::StopRequested::RESIZED) {
+    const std::vector<int32_t> sizes =
+        SizesOf(GetExperiment(state.durable, fact.experiment()), GetTrial(state.durable, id.trial));
+    if (!std::binary_search(sizes.begin(), sizes.end(), static_cast<int32_t>(fact.slots()))) {
+      return absl::StrCat("14: attempt ", ToString(id), " is to go on with ", fact.slots(),
+                          " slots; it may have ", spec::SizesText(sizes));
+    }
+    if (fact.slots() > attempt->members.size()) return CheckGrowth(state, fact, now);
+  }
+  const bool yields = fact.why() == v1::StopRequested::PREEMPTED ||
+                      (fact.why() == v1::StopRequested::RESIZED && fact.for_experiment() != 0);
+  if (!yields) return "";
   const int32_t mine = PriorityOf(GetExperiment(state.durable, fact.experiment()));
   const int32_t theirs = PriorityOf(GetExperiment(state.durable, fact.for_experiment()));
   if (mine >= theirs) {
@@ -99,6 +121,107 @@ std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequest
     return absl::StrCat("14: attempt ", ToString(id), " makes room ",
                         absl::FormatDuration(now - since->second), " after it began to train");
   }
+  return "";
+}
+
+// Nobody who could start waits, and it is neither too soon nor too little.
+std::string ScheduleChecker::CheckGrowth(const State& state, const v1::StopRequested& fact,
+                                         absl::Duration now) {
+  const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
+  const size_t size = FindAttempt(state.durable, id)->members.size();
+  const std::string grows =
+      absl::StrCat("14: attempt ", ToString(id), " grows from ", size, " to ", fact.slots());
+  if (4 * (fact.slots() - size) < size) return absl::StrCat(grows, ", which is hardly more");
+  const auto resized = resized_at_.find(id.trial);
+  if (resized != resized_at_.end() && now - resized->second < limits::kResizeEvery) {
+    return absl::StrCat(grows, " ", absl::FormatDuration(now - resized->second),
+                        " after it changed its size");
+  }
+  const auto since = trains_since_.find(id);
+  if (since != trains_since_.end() && now - since->second < limits::kProtectFirst) {
+    return absl::StrCat(grows, " ", absl::FormatDuration(now - since->second),
+                        " after it began to train");
+  }
+  for (const auto& [number, experiment] : state.durable.experiments) {
+    for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+      const Trial& trial = experiment.trials[i - 1];
+      const TrialId other{number, i};
+      if (trial.state != v1::TRIAL_PENDING || state.live.parked.contains(other)) continue;
+      const Shape shape = ShapeOf(experiment, trial);
+      if (!MayStart(experiment, shape.least())) continue;
+      const SlotPool& pool = state.live.pools.at(shape.constraint);
+      const size_t there = shape.single_node ? pool.connected_on_largest_host() : pool.connected();
+      if (static_cast<size_t>(shape.least()) > there) continue;
+      return absl::StrCat(grows, ", and trial ", ToString(other), " waits");
+    }
+  }
+  return "";
+}
+
+// A slot that is reserved goes to nobody else but on loan, as long as it is.
+std::string ScheduleChecker::CheckKept(const State& state, const v1::AttemptStarted& fact) {
+  if (fact.lent()) return "";
+  const TrialId id{fact.experiment(), fact.trial()};
+  for (const Reservation& reservation : state.live.reservations) {
+    const auto kept = kept_.find(reservation.holder);
+    if (kept == kept_.end() || kept->second.host != reservation.host) continue;
+    // A ticket becomes a trial with a number.
+    const TrialId holder = reservation.holder;
+    if (holder == id || (IsTicket(holder) && holder.experiment == id.experiment)) continue;
+    // A larger priority that was blocked has ended a reservation, which was then made anew.
+    if (PriorityOf(GetExperiment(state.durable, id.experiment)) >
+        PriorityOf(GetExperiment(state.durable, holder.experiment))) {
+      continue;
+    }
+    for (const v1::Member& member : fact.members()) {
+      if (!kept->second.free.contains(member.worker())) continue;
+      return absl::StrCat("14: trial ", ToString(id), " starts on ", member.worker(),
+                          ", which is reserved for ", ToString(reservation.holder));
+    }
+  }
+  return "";
+}
+
+std::string ScheduleChecker::CheckStart(const State& state, const v1::AttemptStarted& fact,
+                                        absl::Duration now) {
+  const TrialId id{fact.experiment(), fact.trial()};
+  const Trial& trial = GetTrial(state.durable, id);
+  const std::vector<int32_t> sizes = SizesOf(GetExperiment(state.durable, id.experiment), trial);
+  if (!std::binary_search(sizes.begin(), sizes.end(), fact.members_size())) {
+    return absl::StrCat("14: trial ", ToString(id), " starts on ", fact.members_size(),
+                        " slots; it may have ", spec::SizesText(sizes));
+  }
+  const size_t before = fact.attempt() - 1;
+  if (before > 0 &&
+      trial.attempts[before - 1].members.size() != static_cast<size_t>(fact.members_size())) {
+    resized_at_[id] = now;
+  }
+  return CheckKept(state, fact);
+}
+
+std::string ScheduleChecker::KeepBooks(const State& state, absl::Duration now) {
+  // Whoever borrowed saves and leaves; a lost one is noticed within its lease, and a stream that
+  // stood still delivers the request late.
+  constexpr absl::Duration kSlack = absl::Seconds(20);
+  std::map<TrialId, Kept> kept;
+  for (const Reservation& reservation : state.live.reservations) {
+    Kept& mine = kept[reservation.holder];
+    mine.host = reservation.host;
+    for (const WorkerIndex worker : reservation.slots.Free()) {
+      mine.free.insert(state.live.workers[worker].name);
+    }
+    if (reservation.IsHold() || reservation.Whole()) continue;
+    if (reservation.slots.connected() < static_cast<size_t>(reservation.shape.slots)) continue;
+    const auto known = kept_.find(reservation.holder);
+    mine.lent_since = now;
+    if (known != kept_.end()) mine.lent_since = std::min(now, known->second.lent_since);
+    if (now - mine.lent_since > limits::kCheckpointStopGrace + limits::kLease + kSlack) {
+      return absl::StrCat("14: trial ", ToString(reservation.holder), " has waited ",
+                          absl::FormatDuration(now - mine.lent_since),
+                          " for nothing but what it lent");
+    }
+  }
+  kept_ = std::move(kept);
   return "";
 }
 
@@ -120,13 +243,18 @@ std::string ScheduleChecker::AfterStep(const State& state, const Effects& effect
       if (const std::string wrong = Mismatch(state, experiment, fact); !wrong.empty()) {
         return absl::StrCat("14: trial ", name, " starts, and ", wrong);
       }
+      if (std::string wrong = CheckStart(state, fact, now); !wrong.empty()) return wrong;
+      // What was resized has its slots held for it.
+      const auto before = static_cast<size_t>(fact.attempt()) - 1;
+      const Trial& trial = GetTrial(state.durable, {fact.experiment(), fact.trial()});
+      if (before > 0 && trial.attempts[before - 1].stop_slots > 0) continue;
       if (starts > 1 || fact.lent()) continue;  // what held between two starts is not seen
       if (const std::string first = Overtaken(state, fact); !first.empty()) {
         return absl::StrCat("14: trial ", name, " starts before ", first);
       }
     }
   }
-  return "";
+  return KeepBooks(state, now);
 }
 
 }  // namespace dt::sim

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/time/time.h"
@@ -20,12 +21,30 @@ class ScheduleChecker {
   // After a Step: the first thing that does not hold, or "".
   std::string AfterStep(const State& state, const Effects& effects, absl::Duration now);
   // A process that starts anew protects anew.
-  void NoteRestart() { trains_since_.clear(); }
+  void NoteRestart() {
+    trains_since_.clear();
+    resized_at_.clear();
+    kept_.clear();
+  }
 
  private:
+  // What was reserved for somebody after the Step before.
+  struct Kept {
+    std::string host;
+    std::set<std::string> free;  // of its workers
+    // Since when nothing is missing but what was lent; infinite: something else is.
+    absl::Duration lent_since = absl::InfiniteDuration();
+  };
+
   std::string CheckStop(const State& state, const v1::StopRequested& fact, absl::Duration now);
+  std::string CheckGrowth(const State& state, const v1::StopRequested& fact, absl::Duration now);
+  std::string CheckStart(const State& state, const v1::AttemptStarted& fact, absl::Duration now);
+  std::string CheckKept(const State& state, const v1::AttemptStarted& fact);
+  std::string KeepBooks(const State& state, absl::Duration now);
 
   std::map<AttemptId, absl::Duration> trains_since_;
+  std::map<TrialId, absl::Duration> resized_at_;
+  std::map<TrialId, Kept> kept_;  // by holder
 };
 
 }  // namespace dt::sim

@@ -5,6 +5,7 @@
 //   not go on ends, and starts no more.
 // - A proposal is what the evidence before it gives, numbers have no gap, and nothing is proposed
 //   beyond what was planned or twice.
+// - Populations: population_checker.h.
 // - An early end has evidence: a rung, an evaluation, or the end of its search.
 #pragma once
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/shares.h"
 
 namespace dt::sim {
 namespace {
@@ -20,6 +21,17 @@ constexpr size_t kCheckpointsKept = 2;
 double Worse(const frames::Start& start) {
   const nlohmann::json& rate = start.spec.at("optimizer").at("lr");
   return std::abs(std::log10(rate.get<double>()) + 3);
+}
+
+// Whether a population is compared at `step`.
+bool AtShare(const frames::Start& start, uint64_t step, uint64_t target) {
+  const std::vector<uint64_t> shares = ShareSteps(start.share_every, target);
+  return std::binary_search(shares.begin(), shares.end(), step);
+}
+
+// It takes long for a step, and says even longer: estimates are wrong at times.
+bool IsSlow(const frames::Start& start) {
+  return start.spec.at("train").at("batch_size").get<int>() == kSlowBatch;
 }
 
 uint64_t TargetOf(const frames::Start& start) {
@@ -172,7 +184,8 @@ void Trainers::MakeStep(const std::string& token) {
   }
   ++gang.step;
   TellStep(gang, token);
-  const absl::Duration step_time = dice_.Between(absl::Milliseconds(100), absl::Milliseconds(700));
+  absl::Duration step_time = dice_.Between(absl::Milliseconds(100), absl::Milliseconds(700));
+  if (IsSlow(Rank(gang, 0)->start)) step_time *= 8;
   scheduler_.After(step_time, [this, token] { MakeStep(token); });
 }
 
@@ -183,7 +196,7 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
                      {"loss", 10.0 / (1.0 + step)},
                      {"steps", 1.0},
                      {"tokens", 100.0},
-                     {"seconds", 0.4}};
+                     {"seconds", IsSlow(rank0->start) ? 60.0 : 0.4}};
   logged_[token].push_back(gang.step);
   Tell_(*rank0, frames::StepDone{token, std::move(row)});
   for (size_t rank = 1; rank < gang.ranks.size(); ++rank) {
@@ -197,17 +210,20 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
     Tell_(*rank0, frames::Eval{.token = token, .step = gang.step, .loss = loss});
   }
   rank0 = Rank(gang, 0);
-  if (rank0 != nullptr && gang.step % kCheckpointEvery == 0) Save(gang, *rank0);
+  if (rank0 == nullptr) return;
+  const bool share = AtShare(rank0->start, gang.step, gang.target);
+  if (share || gang.step % kCheckpointEvery == 0) Save(gang, *rank0);
 }
 
 bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
+  if (AtShare(start, gang.step, gang.target)) return true;
   return std::any_of(start.validate_at.begin(), start.validate_at.end(), [&gang](uint64_t divisor) {
     return gang.step == (gang.target + divisor - 1) / divisor;
   });
 }
 
 void Trainers::Save(Gang& gang, Process& process) {
-  if (!gang.saved.empty() && gang.saved.back().first == gang.step) return;  // it is there already
+  if (std::exchange(gang.saved_step, gang.step) == gang.step) return;  // it is there already
   const frames::Start& start = process.start;
   const std::string path =
       absl::StrCat(start.experiment, "/", start.trial, "/a", start.attempt, "/step-", gang.step);
@@ -219,9 +235,11 @@ void Trainers::Save(Gang& gang, Process& process) {
   done.path = path;
   const int id = process.id;
   Tell_(process, done);
-  if (gang.saved.size() <= kCheckpointsKept) return;
   Process* self = Find(id);
   if (self == nullptr || !self->busy) return;
+  // Another member may go on from what is saved at a share: it stays.
+  if (AtShare(self->start, gang.step, gang.target)) gang.saved.pop_back();
+  if (gang.saved.size() <= kCheckpointsKept) return;
   // The newest registered one stays: a resume begins there.
   if (gang.saved.front().first >= gang.registered) return;
   const std::string old = gang.saved.front().second;

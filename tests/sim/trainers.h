@@ -16,6 +16,10 @@ namespace dt::sim {
 // Files that survive processes: storage id → path → step.
 using Storages = std::map<std::string, std::map<std::string, uint64_t>>;
 
+// Trials with such a train.batch_size are slow, so that they live to be asked for their slots, and
+// to grow.
+inline constexpr int kSlowBatch = 1;
+
 class Trainers {
  public:
   // `tell` hands an event to the agent of a worker.
@@ -66,7 +70,9 @@ class Trainers {
     bool broken = false;
     uint64_t step = 0;
     uint64_t target = 0;
-    std::vector<std::pair<uint64_t, std::string>> saved;  // steps and paths of what is there
+    // Steps and paths of what is there and may go.
+    std::vector<std::pair<uint64_t, std::string>> saved;
+    uint64_t saved_step = 0;
     uint64_t registered = 0;
   };
 

@@ -17,6 +17,17 @@ constexpr absl::Duration kFaultPeriod = absl::Milliseconds(200);
 // A stuck gang is given up after limits::kHangFloor, some trials several times.
 constexpr absl::Duration kPatience = absl::Hours(3);
 
+// Attempts that gave back what they had borrowed.
+size_t ReturnsOf(const Experiment& experiment) {
+  size_t returns = 0;
+  for (const Trial& trial : experiment.trials) {
+    for (const Attempt& attempt : trial.attempts) {
+      returns += attempt.stop_why == v1::StopRequested::RETURNED ? 1 : 0;
+    }
+  }
+  return returns;
+}
+
 // A person changes what is neither a gate nor a number of trials.
 void EditOne(Dice& dice, v1::ChangeRequest& request) {
   switch (dice.Pick(7)) {
@@ -86,6 +97,8 @@ Outcome World::Run() {
       outcome.finished += experiment.finished;
       outcome.ended_otherwise += experiment.failed + experiment.cancelled;
       outcome.attempts += experiment.attempts;
+      for (const Trial& trial : experiment.trials) outcome.taken_over += trial.mutations.size();
+      outcome.returned += ReturnsOf(experiment);
     }
     outcome.marked = coordinator_.state().durable.marks.size();
   }
@@ -94,6 +107,7 @@ Outcome World::Run() {
   outcome.history = coordinator_.history();
   outcome.simulated = scheduler_.Now().steady - absl::Seconds(1000);
   outcome.rows = checker_.rows_stored();
+  outcome.shares_compared = checker_.shares_compared();
   return outcome;
 }
 
@@ -108,6 +122,7 @@ void World::MakeWishes() {
     base.mutable_retries()->set_backoff_seconds(dice_.Chance(0.3) ? 0 : 0.5);
     if (dice_.Chance(0.3)) spec.mutable_search()->set_max_concurrent(dice_.Between(1, 2));
     if (dice_.Chance(options_.scheduling)) WishOfWorkers(*base.mutable_resources());
+    if (options_.elastic > 0 && dice_.Chance(options_.elastic)) WishOfSizes(spec);
     if (dice_.Chance(options_.searches)) spec = Searching(std::move(spec));
     Wish wish;
     *wish.request.mutable_spec() = std::move(spec);
@@ -136,10 +151,22 @@ void World::WishOfWorkers(v1::Resources& resources) {
   }
 }
 
+// How many slots will do; two or three of them not always.
+void World::WishOfSizes(v1::ExperimentSpec& spec) {
+  v1::Resources& resources = *spec.mutable_base()->mutable_resources();
+  const int gpus = resources.gpus();
+  resources.set_min_gpus(dice_.Between(1, gpus));
+  resources.set_max_gpus(dice_.Between(gpus, options_.hosts * options_.slots_per_host));
+  spec.mutable_base()->mutable_train()->set_batch_size(kSlowBatch);
+  spec.mutable_base()->mutable_train()->set_global_batch_size(gpus == 3 ? 3 : 8);
+  spec.add_explicit_paths("train.global_batch_size");
+}
+
 // The same with trials that are drawn, proposed or compared with each other.
 v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
   *spec.mutable_parameters() = {};
   const char* method = dice_.Chance(0.4) ? "asha" : dice_.Chance(0.6) ? "bayes" : "random";
+  if (dice_.Chance(0.25)) method = "pbt";
   spec = dt::Searching(method, dice_.Between(1, 12), std::move(spec));
   v1::Search& search = *spec.mutable_search();
   if (search.method() == "asha") {
@@ -148,6 +175,11 @@ v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
     search.mutable_asha()->set_rungs(dice_.Between(1, 2));
     search.mutable_asha()->set_brackets(dice_.Between(1, 2));
     spec.mutable_base()->mutable_train()->set_max_steps(dice_.Between(20, 40));
+  }
+  if (search.method() == "pbt") {
+    search.mutable_pbt()->set_every(0.1 * dice_.Between(1, 4));
+    search.mutable_pbt()->set_quantile(dice_.Chance(0.5) ? 0.25 : 0.5);
+    spec.mutable_base()->mutable_train()->set_max_steps(dice_.Between(10, 40));
   }
   if (dice_.Chance(0.2)) spec.mutable_base()->mutable_stop()->set_patience(dice_.Between(1, 2));
   if (dice_.Chance(0.2)) spec.mutable_base()->mutable_stop()->set_max_loss(4);

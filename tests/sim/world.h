@@ -18,8 +18,11 @@ struct Outcome {
   absl::Duration simulated;
   size_t finished = 0;
   size_t ended_otherwise = 0;
+  size_t returned = 0;  // attempts that gave back what they had borrowed
   size_t attempts = 0;
-  size_t marked = 0;  // workers that are drained or in quarantine at the end
+  size_t taken_over = 0;       // how often a member of a population took over
+  size_t marked = 0;           // workers that are drained or in quarantine at the end
+  size_t shares_compared = 0;  // steps after which experiments had to hold as many each
   uint64_t rows = 0;
 };
 
@@ -36,6 +39,7 @@ class World {
   };
 
   void MakeWishes();
+  void WishOfSizes(v1::ExperimentSpec& spec);
   void WishOfWorkers(v1::Resources& resources);
   v1::ExperimentSpec Searching(v1::ExperimentSpec spec);
   void Submit(size_t wish);

@@ -64,8 +64,8 @@ TEST(FieldTableTest, ReservedWordsAreNotFields) {
     EXPECT_EQ(FindExperimentField(path), nullptr) << path;
     EXPECT_TRUE(IsReserved(path));
   }
-  EXPECT_TRUE(IsReserved("search.pbt.every"));
-  EXPECT_FALSE(IsReserved("search.pbtandgreen"));
+  EXPECT_TRUE(IsReserved("logging.mlflow.run"));
+  EXPECT_FALSE(IsReserved("logging.mlflowing"));
 }
 
 TEST(FieldTableTest, EveryFieldReadsBackWhatWasWritten) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "spec/search.h"
+#include "tests/testing/experiments.h"
 
 namespace dt::spec {
 namespace {
@@ -67,16 +68,6 @@ TEST(SubstitutedTest, RefusesWhatIsNoParameterWithTheFix) {
 }
 
 // --- Experiments ---
-v1::Value Number(double number) {
-  v1::Value value;
-  value.set_number(number);
-  return value;
-}
-v1::Value Integer(int64_t integer) {
-  v1::Value value;
-  value.set_integer(integer);
-  return value;
-}
 v1::Value Text(const std::string& text) {
   v1::Value value;
   value.set_text(text);
@@ -126,8 +117,8 @@ TEST(ProgramTest, ATrialHasItsValuesAndItsFinalWords) {
   threads.set_key("OMP_NUM_THREADS");
   threads.set_value("{threads}");
   spec.mutable_base()->set_seed(11);
-  Sweep(spec, "lr", {Number(0.1), Number(0.2)});
-  Sweep(spec, "threads", {Integer(2)});
+  Sweep(spec, "lr", {NumberValue(0.1), NumberValue(0.2)});
+  Sweep(spec, "threads", {IntegerValue(2)});
   ASSERT_EQ(Problems(spec), Strings());
   const std::vector<v1::Spec> trials = Resolved(spec);
   ASSERT_EQ(trials.size(), 2);
@@ -144,8 +135,8 @@ TEST(ProgramTest, ATrialHasItsValuesAndItsFinalWords) {
 TEST(ProgramTest, FieldsOfTheTableKeepTheirMeaningAndTrainersNamesAreFree) {
   v1::ExperimentSpec spec = Program({"./run", "{optimizer.lr}", "{resources.gpus}"});
   Sweep(spec, "optimizer.lr", {Text("warm"), Text("cold")});
-  Sweep(spec, "resources.gpus", {Integer(1), Integer(2)});
-  Sweep(spec, "seed", {Integer(3)});
+  Sweep(spec, "resources.gpus", {IntegerValue(1), IntegerValue(2)});
+  Sweep(spec, "seed", {IntegerValue(3)});
   ASSERT_EQ(Problems(spec), Strings());
   const std::vector<v1::Spec> trials = Resolved(spec);
   ASSERT_EQ(trials.size(), 4);
@@ -153,13 +144,13 @@ TEST(ProgramTest, FieldsOfTheTableKeepTheirMeaningAndTrainersNamesAreFree) {
   EXPECT_EQ(trials[3].seed(), 3);
   EXPECT_EQ(trials[3].command(1), "cold");
   EXPECT_EQ(trials[3].command(2), "2");
-  Sweep(spec, "stop.patience", {Number(1.5)});
+  Sweep(spec, "stop.patience", {NumberValue(1.5)});
   EXPECT_EQ(Problems(spec).size(), 1);
 }
 
 TEST(ProgramTest, SeedsRunEachConfigurationOnceWithEach) {
   v1::ExperimentSpec spec = Program({"./run", "{seed}"});
-  Sweep(spec, "a", {Integer(1)});
+  Sweep(spec, "a", {IntegerValue(1)});
   spec.add_seeds(5);
   spec.add_seeds(6);
   ASSERT_EQ(Problems(spec), Strings());
@@ -171,10 +162,10 @@ TEST(ProgramTest, SeedsRunEachConfigurationOnceWithEach) {
 
 TEST(ProgramTest, IntegersAmongNumbersAreNumbersAndOtherMixturesAreRefused) {
   v1::ExperimentSpec spec = Program({"./run"});
-  Sweep(spec, "x", {Integer(1), Number(0.5)});
+  Sweep(spec, "x", {IntegerValue(1), NumberValue(0.5)});
   EXPECT_EQ(ParameterFields(spec).Find("x")->type, FieldType::kNumber);
   EXPECT_EQ(Problems(spec), Strings());
-  Sweep(spec, "y", {Integer(1), Text("auto")});
+  Sweep(spec, "y", {IntegerValue(1), Text("auto")});
   EXPECT_EQ(Problems(spec),
             Strings{"parameters.y mixes values of several types, such as texts and numbers; write "
                     "all of them in quotes, as texts"});
@@ -210,11 +201,11 @@ TEST(ProgramTest, RangesAreDrawnAsIntegersWhereTheyHaveWholeSteps) {
 
 TEST(ProgramTest, ExcludeAndIncludeKnowItsParameters) {
   v1::ExperimentSpec spec = Program({"./run", "{a}", "{b}"});
-  Sweep(spec, "a", {Integer(1), Integer(2)});
+  Sweep(spec, "a", {IntegerValue(1), IntegerValue(2)});
   Sweep(spec, "b", {Text("x"), Text("y")});
   v1::Assignment& left_out = *spec.add_exclude()->add_where();
   left_out.set_path("a");
-  *left_out.mutable_value() = Integer(2);
+  *left_out.mutable_value() = IntegerValue(2);
   v1::Inclusion& included = *spec.add_include();
   *included.add_values() = left_out;
   v1::Assignment& word = *included.add_values();
@@ -256,7 +247,7 @@ TEST(ProgramTest, CommandAndRunAreTwoWaysToSayOneThing) {
 
 TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {
   v1::ExperimentSpec spec = Program({"./run", "{lerning_rate}"});
-  Sweep(spec, "learning_rate", {Number(0.1)});
+  Sweep(spec, "learning_rate", {NumberValue(0.1)});
   spec.mutable_base()->set_workdir("/data/{nothing}");
   EXPECT_EQ(Problems(spec),
             (Strings{"command[1]: '{lerning_rate}' names no parameter; did you mean "
@@ -267,7 +258,7 @@ TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {
 
 TEST(ProgramTest, AMetricOfAnyNameNeedsAGoalWhereItsNameTellsNone) {
   v1::ExperimentSpec spec = Program({"./run"});
-  Sweep(spec, "x", {Integer(1), Integer(2)});
+  Sweep(spec, "x", {IntegerValue(1), IntegerValue(2)});
   const auto goal = [&](const char* metric) {
     spec.mutable_search()->set_metric(metric);
     return GoalOf(spec.search());
@@ -331,7 +322,7 @@ TEST(ProgramTest, ARelativeFolderNeedsCodeToBeIn) {
 
 TEST(ProgramTest, AsJsonItHasItsWordsAndValuesAndNothingOfTheTrainer) {
   v1::ExperimentSpec spec = Program({"./run", "{x}"});
-  Sweep(spec, "x", {Number(0.5)});
+  Sweep(spec, "x", {NumberValue(0.5)});
   const auto json = nlohmann::json::parse(ToJson(Resolved(spec).front()));
   EXPECT_EQ(json["command"], (nlohmann::json{"./run", "0.5"}));
   EXPECT_EQ(json["values"]["x"], 0.5);

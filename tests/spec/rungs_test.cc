@@ -40,5 +40,29 @@ TEST(RungsTest, StepsRiseWithTheRungAndAreAtLeastOne) {
   }
 }
 
+std::vector<uint64_t> StepsOf(const std::vector<RungStep>& rungs) {
+  std::vector<uint64_t> steps;
+  for (const RungStep& rung : rungs) steps.push_back(rung.step);
+  return steps;
+}
+
+TEST(RungsTest, APopulationIsComparedAtMultiplesOfAShareAndNotNearTheEnd) {
+  using Steps = std::vector<uint64_t>;
+  EXPECT_EQ(StepsOf(RungSteps(Population{.every = 0.1}, 100, 0)),
+            (Steps{10, 20, 30, 40, 50, 60, 70, 80, 90}));
+  EXPECT_EQ(StepsOf(RungSteps(Population{.every = 0.3333}, 300, 0)), (Steps{100, 200}));
+  EXPECT_EQ(StepsOf(RungSteps(Population{.every = 0.4}, 50, 0)), (Steps{20, 40}));
+  EXPECT_EQ(StepsOf(RungSteps(Population{.every = 0.5}, 7, 0)), (Steps{4}));
+  EXPECT_EQ(StepsOf(RungSteps(Population{.every = 0.1}, 1, 0)), Steps{});
+}
+
+TEST(RungsTest, SharesWithinTheWarmUpAreLeftOutAndTheOthersKeepTheirNumbers) {
+  const std::vector<RungStep> rungs = RungSteps(Population{.every = 0.25}, 100, 25);
+  ASSERT_EQ(rungs.size(), 2u);
+  EXPECT_EQ(rungs[0].rung, 2);
+  EXPECT_EQ(rungs[0].step, 50u);
+  EXPECT_EQ(rungs[1].rung, 3);
+}
+
 }  // namespace
 }  // namespace dt::spec

@@ -8,20 +8,11 @@
 #include <string>
 
 #include "spec/spec.h"
+#include "tests/testing/experiments.h"
 
 namespace dt::spec {
 namespace {
 
-v1::Value Number(double number) {
-  v1::Value value;
-  value.set_number(number);
-  return value;
-}
-v1::Value Integer(int64_t integer) {
-  v1::Value value;
-  value.set_integer(integer);
-  return value;
-}
 v1::Value Text(const char* text) {
   v1::Value value;
   value.set_text(text);
@@ -57,7 +48,7 @@ Dimension Batch() {
   return {.path = "train.batch_size",
           .kind = DimensionKind::kOrdered,
           .integer = true,
-          .values = {Integer(8), Integer(16), Integer(64)}};
+          .values = {IntegerValue(8), IntegerValue(16), IntegerValue(64)}};
 }
 Dimension Norm() {
   return {
@@ -91,7 +82,7 @@ TEST(SpaceTest, IncludedNumberKeepsAllItsDigits) {
   const Space space{{LearningRate()}};
   std::vector<v1::Assignment> assignments(1);
   assignments[0].set_path("optimizer.lr");
-  *assignments[0].mutable_value() = Number(0.000612345678);
+  *assignments[0].mutable_value() = NumberValue(0.000612345678);
   const std::optional<Point> point = PointOf(space, assignments);
   ASSERT_TRUE(point.has_value());
   EXPECT_EQ(AssignmentsOf(space, *point)[0].value().number(), 0.000612345678);
@@ -104,13 +95,13 @@ TEST(SpaceTest, WhatIsNoPointIsTold) {
     *assignments[0].mutable_value() = value;
     return !PointOf({{dimension}}, assignments).has_value();
   };
-  EXPECT_TRUE(refused(LearningRate(), Number(0.5)));
-  EXPECT_TRUE(refused(LearningRate(), Number(std::nan(""))));
+  EXPECT_TRUE(refused(LearningRate(), NumberValue(0.5)));
+  EXPECT_TRUE(refused(LearningRate(), NumberValue(std::nan(""))));
   EXPECT_TRUE(refused(LearningRate(), Text("fast")));
-  EXPECT_TRUE(refused(Dropout(), Number(0.07)));
-  EXPECT_FALSE(refused(Dropout(), Number(0.1)));
-  EXPECT_TRUE(refused(Batch(), Integer(32)));
-  EXPECT_FALSE(refused(Batch(), Integer(64)));
+  EXPECT_TRUE(refused(Dropout(), NumberValue(0.07)));
+  EXPECT_FALSE(refused(Dropout(), NumberValue(0.1)));
+  EXPECT_TRUE(refused(Batch(), IntegerValue(32)));
+  EXPECT_FALSE(refused(Batch(), IntegerValue(64)));
   EXPECT_TRUE(refused(Norm(), Text("none")));
   EXPECT_FALSE(PointOf({{Norm()}}, {}).has_value());
   std::vector<v1::Assignment> twice(2);

@@ -21,6 +21,8 @@ TEST(StepColumnsTest, EveryMeasureOfARowIsAColumnOrAStateThatCannotBeSummed) {
                                    "peak_flops",
                                    "noise_scale_tokens",
                                    "memory_peak_bytes",
+                                   "tensor_held_bytes",
+                                   "tensor_peak_bytes",
                                    "rank_skew_seconds"};
   for (const StepColumn& column : kStepColumns) {
     EXPECT_TRUE(columns.insert(column.name).second) << column.name << " appears twice";

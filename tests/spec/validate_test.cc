@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "spec/spec.h"
 #include "tests/spec/experiment_builder.h"
@@ -100,6 +103,13 @@ INSTANTIATE_TEST_SUITE_P(
              "optimizer.scale_lr conflict"},
         Case{"nothing_scales_from", [](B& b) { b.Set("optimizer.scale_lr_from", "512"); },
              "optimizer.scale_lr_from conflict"},
+        Case{"sync_every_of_ddp", [](B& b) { b.Set("parallel.sync_every", "8"); },
+             "parallel.sync_every conflict"},
+        Case{"outer_rate_of_zero1",
+             [](B& b) { b.Set("parallel.strategy", "zero1").Set("parallel.outer_lr", "0.7"); },
+             "parallel.outer_lr conflict"},
+        Case{"outer_momentum_of_ddp", [](B& b) { b.Set("parallel.outer_momentum", "0.9"); },
+             "parallel.outer_momentum conflict"},
         Case{"tf32_on_cpu",
              [](B& b) { b.Set("resources.device", "cpu").Set("precision.compute", "tf32"); },
              "precision.compute conflict"},
@@ -180,6 +190,18 @@ TEST(ValidateTest, ALengthThatDoesNotDivideTheTokensOfAStepIsNamedWithThoseThatD
             std::string::npos)
       << issues[0].message;
   EXPECT_EQ(issues[0].hint, "use 64000 or 72000");
+}
+
+TEST(ValidateTest, WhatIsOfLocalSgdIsRefusedUnlessOneOfTheStrategiesIsThat) {
+  ExperimentBuilder builder;
+  builder.Set("parallel.outer_lr", "0.7").Set("parallel.sync_every", "16");
+  const std::vector<Issue> issues = Validate(builder.spec());
+  ASSERT_EQ(issues.size(), 1u) << "16 is what it would be anyway";
+  EXPECT_EQ(issues[0].message, "parallel.outer_lr 0.7 is of local_sgd; parallel.strategy is ddp");
+  EXPECT_EQ(issues[0].hint, "leave it out, or set parallel.strategy to local_sgd");
+  ExperimentBuilder swept;
+  swept.Set("parallel.outer_lr", "0.7").Sweep("parallel.strategy", {"ddp", "local_sgd"});
+  EXPECT_EQ(Found(swept.spec()), Strings{});
 }
 
 TEST(ValidateTest, ExcludedCombinationsNeedNotWork) {
@@ -345,6 +367,30 @@ TEST(ValidateTest, PrioritySharesAndLabelsAreTheExperimentsAndLeaveRoomForItsLar
     twice.spec().mutable_base()->mutable_resources()->add_labels()->set_key("zone");
   }
   EXPECT_EQ(Found(twice.spec()), Strings{"resources.labels duplicate_key"});
+}
+
+// What a person is told of compression with these fields.
+std::string Refusal(const std::map<std::string, std::string>& fields) {
+  ExperimentBuilder builder;
+  for (const auto& [path, text] : fields) builder.Set(path, text);
+  const std::vector<Issue> issues = Validate(builder.spec());
+  if (issues.size() != 1 || issues[0].path != "parallel.compression") return "something else";
+  return issues[0].message + "; " + issues[0].hint;
+}
+
+TEST(ValidateTest, CompressionIsRefusedWhereItCannotWorkAndSaysWhatCan) {
+  const std::pair<std::string, std::string> topk = {"parallel.compression", "topk"};
+  EXPECT_EQ(Refusal({{"parallel.compression", "powersgd"}, {"parallel.strategy", "zero2"}}),
+            "parallel.compression powersgd works on ddp's buckets; parallel.strategy is zero2; use "
+            "precision.reduce bf16");
+  EXPECT_EQ(Refusal({topk, {"precision.reduce", "bf16"}}),
+            "parallel.compression topk sends fp32; precision.reduce is bf16; keep one of them");
+  EXPECT_EQ(Refusal({topk, {"precision.compute", "fp16"}}),
+            "parallel.compression topk adds what gradients lost to those of the next step, which "
+            "precision.compute fp16 may scale otherwise; use precision.compute bf16");
+  EXPECT_EQ(Refusal({topk, {"parallel.share", "0.5"}, {"resources.gpus", "2"}}),
+            "parallel.compression topk with parallel.share 0.5 among 2 ranks sends no less than "
+            "the gradients; use less than 0.5");
 }
 
 }  // namespace

@@ -93,10 +93,13 @@ TEST(ValuesTest, FlagsAreTrueOrFalseAndTheWordsOfOldYamlAreRefusedWithTheFix) {
 
 TEST(ValuesTest, ChoicesTellUnknownWordsFromThoseOfLater) {
   EXPECT_EQ(Accepted("parallel.strategy", "ddp"), "ddp");
-  EXPECT_EQ(Refused("parallel.strategy", "zero3"), "not_available");
+  EXPECT_EQ(Accepted("parallel.strategy", "zero1"), "zero1");
+  EXPECT_EQ(Accepted("parallel.strategy", "fsdp"), "zero3") << "two words for one thing";
+  EXPECT_EQ(Refused("parallel.strategy", "gossip"), "not_available");
   EXPECT_EQ(Refused("parallel.strategy", "dpp"), "unknown_choice");
   EXPECT_EQ(Read("parallel.strategy", "dpp").issue.hint, "did you mean 'ddp'?");
-  EXPECT_EQ(Refused("precision.reduce", "bf16"), "not_available");
+  EXPECT_EQ(Accepted("precision.reduce", "bf16"), "bf16");
+  EXPECT_EQ(Accepted("precision.reduce", "fp16"), "fp16");
 }
 
 TEST(ValuesTest, TimesHaveUnits) {

@@ -428,6 +428,10 @@ class CoreTest : public testing::Test {
       kept.trials.resize(standing.trials.size());
       EXPECT_EQ(kept.trials, standing.trials);
       EXPECT_EQ(kept.done, standing.done);
+      EXPECT_EQ(kept.trained, standing.trained);
+      EXPECT_NEAR(kept.trained_seconds, standing.trained_seconds, 1e-9 * standing.trained_seconds);
+      EXPECT_EQ(kept.took, standing.took);
+      EXPECT_EQ(kept.took_ms, standing.took_ms);
       EXPECT_EQ(kept.ranked, standing.ranked);
     }
     std::map<std::string, int> members;

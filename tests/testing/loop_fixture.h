@@ -175,7 +175,15 @@ class LoopFixture : public ::testing::Test {
     row.set_flops(3000);
     row.set_peak_flops(50000);
     row.set_forward_seconds(0.25);
-    row.set_allreduce_bytes(1000);
+    v1::Collective& collective = *row.add_collectives();
+    collective.set_op("all_gather");
+    collective.set_axis("shard");
+    collective.set_ranks(2);
+    collective.set_seconds(0.25);
+    collective.set_exposed_seconds(0.125);
+    collective.set_bytes(1000);
+    collective.set_bus_bytes(500);
+    collective.set_count(2);
     row.set_learning_rate(0.5);
     v1::RowChunk& chunk = *AddItem(token).mutable_rows();
     chunk.set_first_step(step);

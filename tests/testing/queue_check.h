@@ -5,7 +5,9 @@
 // Cost:  O(trials), so it is for tests.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -53,16 +55,23 @@ inline std::string MisheldIn(const State& state) {
   for (const Reservation& reservation : state.live.reservations) {
     const auto wanted = static_cast<size_t>(reservation.shape.slots);
     const size_t kept = reservation.slots.connected();
+    const SlotPool& all = state.live.pools.find(reservation.shape.constraint)->second;
+    size_t coming = reservation.slots.free();  // by themselves
+    for (const WorkerIndex worker : all.Members()) {
+      const LiveAttempt* attempt = state.live.workers[worker].attempt;
+      const bool leaves = attempt != nullptr && attempt->Is<Leaving>();
+      if (leaves && !reservation.slots.Contains(worker)) ++coming;
+    }
     if (kept > wanted) return absl::StrCat("2: a reservation keeps ", kept, " of ", wanted);
     for (const WorkerIndex worker : reservation.slots.Members()) {
       const LiveAttempt* borrower = state.live.workers[worker].attempt;
       if (kept < wanted || borrower == nullptr || state.live.placement_due) continue;
+      if (coming >= wanted) continue;
       if (borrower->Open() && !borrower->saving) {
         return absl::StrCat("2: nothing is missing but what trial ", ToString(reservation.holder),
                             " has lent, and that is not asked back");
       }
     }
-    const SlotPool& all = state.live.pools.find(reservation.shape.constraint)->second;
     const bool anywhere = reservation.host.empty() && reservation.storage_id.empty();
     if (anywhere && kept < wanted && all.free() > 0 && !state.live.placement_due) {
       return absl::StrCat("2: ", all.free(), " slots are free that trial ",
@@ -70,6 +79,19 @@ inline std::string MisheldIn(const State& state) {
     }
   }
   return "";
+}
+
+// Whether the first of the line waits until its last gang has left all slots, or a while for all of
+// its next size; and those behind it with it.
+inline bool HeadIsResized(const State& state, const Shape& shape) {
+  const Line* line = state.live.lines.Find(shape);
+  const auto first = line == nullptr ? std::nullopt : line->First();
+  if (!first.has_value() || !shape.elastic.has_value()) return false;
+  if (FindLiveAttempt(state, first->trial) != nullptr) return true;
+  const auto& reservations = state.live.reservations;
+  return std::any_of(reservations.begin(), reservations.end(), [&](const Reservation& hold) {
+    return hold.IsHold() && hold.holder == first->trial;
+  });
 }
 
 // A pending trial, or the ticket of those to come, waits in one place, an active one has its
@@ -86,11 +108,13 @@ inline std::string MisplacedIn(const State& state) {
       if (const size_t places = PlacesOf(state.live, id); places != 1) {
         return absl::StrCat("2: pending trial ", ToString(id), " waits in ", places, " places");
       }
-      if (bound || state.live.parked.contains(id) || !MayStart(experiment, shape.slots)) return "";
+      if (bound || state.live.parked.contains(id) || !MayStart(experiment, shape.least()))
+        return "";
+      if (HeadIsResized(state, shape)) return "";
       const SlotPool& pool = state.live.pools.find(shape.constraint)->second;
       const size_t free = shape.single_node ? pool.free_on_roomiest_host() : pool.free();
-      if (free < static_cast<size_t>(shape.slots)) return "";
-      idle = absl::StrCat("2: trial ", ToString(id), " waits for ", shape.slots, " slots, and ",
+      if (free < static_cast<size_t>(shape.least())) return "";
+      idle = absl::StrCat("2: trial ", ToString(id), " waits for ", shape.least(), " slots, and ",
                           free, " are free");
       return "";
     };

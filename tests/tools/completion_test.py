@@ -8,8 +8,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from until import until  # noqa: E402
 
 DTCTL = pathlib.Path(sys.argv.pop(1)).resolve()
 DEADLINE_SECONDS = 30
@@ -31,16 +33,6 @@ zle -N show && bindkey '^Xw' show
 """,
 }
 COMMANDS = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}
-
-
-def until(what, probe):
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    pause = threading.Event()
-    while not (value := probe()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {DEADLINE_SECONDS} s")
-        pause.wait(0.01)
-    return value
 
 
 class Completion(unittest.TestCase):

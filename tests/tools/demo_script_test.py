@@ -4,10 +4,12 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
-import threading
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+from until import until  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 30
@@ -39,16 +41,6 @@ case "$*" in
     ;;
 esac
 """
-
-
-def until(what: str, probe):
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    pause = threading.Event()
-    while not (value := probe()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {DEADLINE_SECONDS} s")
-        pause.wait(0.01)
-    return value
 
 
 def receive_signals():

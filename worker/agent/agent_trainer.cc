@@ -377,12 +377,14 @@ void AgentTurn::SendStart() {
   for (const uint64_t divisor : order.validate_at()) {
     if (divisor > 0) start.validate_at.push_back(divisor);
   }
+  start.share_every = order.share_every();
   start.local_world_size = order.local_world_size();
   start.node_rank = order.node_rank();
   start.nodes = order.nodes();
   start.local_devices = {order.local_devices().begin(), order.local_devices().end()};
   start.metric = order.metric();
   start.submitted_by = order.submitted_by();
+  start.experiment_name = order.experiment_name();
   attempt.address_sent = !order.store_address().empty();
   attempt.stage = AttemptStage::kPreparing;
   s_.trainer.phase = TrainerPhase::kBusy;

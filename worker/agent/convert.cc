@@ -3,12 +3,15 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "absl/strings/ascii.h"
 #include "common/check.h"
+#include "common/collectives.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "worker/agent/agent.h"
 
 namespace dt {
 
@@ -27,12 +30,11 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
       json["resources"].erase(placing);
     }
   }
-  if (spec.command().empty() && spec.run().empty()) {
+  if (KindOf(spec) == TrainerKind::kOwn) {
     for (const char* of_programs : {"command", "run", "workdir", "code", "steps", "values"}) {
       json.erase(of_programs);
     }
   }
-  if (json.contains("train")) json["train"].erase("max_time_seconds");
   // One field there, as spec::JsonPlaceOf has it.
   if (json.contains("stop")) {
     json["stop"].erase("median");
@@ -68,6 +70,31 @@ void SetNumber(v1::StepRow& row, const google::protobuf::FieldDescriptor* field,
   }
 }
 
+// One of which a word is not known is left out, as sums leave it out.
+void AddCollectives(const nlohmann::json& collectives, v1::StepRow& row) {
+  for (const nlohmann::json& each : collectives) {
+    if (!each.is_object() || row.collectives_size() >= limits::kCollectivesPerRow) continue;
+    const auto word = [&each](const char* name) {
+      const auto found = each.find(name);
+      return found != each.end() && found->is_string() ? found->get<std::string>() : "";
+    };
+    const std::string op = word("op"), axis = word("axis");
+    if (!IsCollectiveOp(op) || !IsTimedAxis(axis)) continue;
+    v1::Collective& collective = *row.add_collectives();
+    collective.set_op(op);
+    collective.set_axis(axis);
+    const auto number = [&each](const char* name) {
+      const auto found = each.find(name);
+      return found != each.end() && found->is_number() ? found->get<double>() : 0.0;
+    };
+    collective.set_ranks(static_cast<uint32_t>(std::clamp(number("ranks"), 1.0, 1e6)));
+    collective.set_seconds(number("seconds"));
+    collective.set_exposed_seconds(number("exposed_seconds"));
+    collective.set_bytes(number("bytes"));
+    collective.set_count(number("count"));
+  }
+}
+
 }  // namespace
 
 v1::StepRow RowFromJson(const nlohmann::json& row) {
@@ -80,6 +107,8 @@ v1::StepRow RowFromJson(const nlohmann::json& row) {
     if (found == row.end() || (!found->is_number() && !found->is_null())) continue;
     SetNumber(message, field, *found);
   }
+  const auto collectives = row.find("collectives");
+  if (collectives != row.end()) AddCollectives(*collectives, message);
   return message;
 }
 

@@ -58,6 +58,9 @@ struct Start {
   // Steps to validate at besides eval.every: target steps / divisor, rounded up. A search compares
   // trials there.
   std::vector<uint64_t> validate_at;
+  // Of a population: validate and save at each multiple of this share of the target steps
+  // (common/shares.h), and keep what is saved there. 0: none.
+  double share_every = 0;
   std::string code_folder;  // of this attempt alone, unpacked; "": the experiment brings no code
   // What a program needs besides.
   int32_t local_world_size = 1;
@@ -66,6 +69,7 @@ struct Start {
   std::vector<std::string> local_devices;  // UUIDs of the gang's GPUs here, by local rank
   std::string metric;                      // that a search goes by
   std::string submitted_by;
+  std::string experiment_name;
 };
 struct Connect {
   std::string token;

@@ -103,8 +103,8 @@ absl::Status Attempt::ChoosePort() {
   return absl::OkStatus();
 }
 
-// The folder with the report's FIFO and the module; the descriptors for the program.
-absl::StatusOr<std::vector<std::pair<int, int>>> Attempt::MakeScratch() {
+// The folder with the report's FIFO and the module; the program's end of the FIFO.
+absl::StatusOr<UniqueFd> Attempt::MakeScratch() {
   DT_RETURN_IF_ERROR(RemoveAll(host_.scratch));
   for (const std::string& folder :
        {host_.scratch, host_.scratch + "/python", host_.scratch + "/files"}) {
@@ -117,14 +117,13 @@ absl::StatusOr<std::vector<std::pair<int, int>>> Attempt::MakeScratch() {
   reports_ = UniqueFd(open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!reports_.valid()) return SystemError("open", fifo);
   fcntl(reports_.get(), F_SETPIPE_SZ, kPipeBytes);
-  const int theirs = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
-  if (theirs < 0) return SystemError("open", fifo);
-  return std::vector<std::pair<int, int>>{{theirs, kReportFd}};
+  UniqueFd theirs(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!theirs.valid()) return SystemError("open", fifo);
+  return theirs;
 }
 
 absl::Status Attempt::Launch(Instant now) {
-  DT_ASSIGN_OR_RETURN(const auto descriptors, MakeScratch());
-  const UniqueFd theirs(descriptors[0].first);
+  DT_ASSIGN_OR_RETURN(const UniqueFd theirs, MakeScratch());
   const uint64_t resumed = resume_ ? resume_->id.step : 0;
   Place place;
   place.cuda = host_.cuda;
@@ -132,7 +131,7 @@ absl::Status Attempt::Launch(Instant now) {
   place.store_address = store_address_;
   place.report = host_.scratch + "/report";
   place.module_folder = host_.scratch + "/python";
-  place.rungs = RungSteps(spec_.steps, start_.validate_at);
+  place.rungs = RungSteps(spec_.steps, start_.validate_at, start_.share_every);
   if (resume_) {
     place.resume_folder = resume_->folder;
     place.resume_step = resumed;
@@ -148,7 +147,7 @@ absl::Status Attempt::Launch(Instant now) {
                       EnvironmentOf(start_, spec_, place, EnvironmentWith({})));
   DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
   options.arguments.assign(words.begin() + 1, words.end());
-  options.descriptors = descriptors;
+  options.descriptors = {{theirs.get(), kReportFd}};
   options.folder = folder;
   Log(Announcement(start_, spec_, folder));
   oom_kills_before_ = OomKills();

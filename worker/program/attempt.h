@@ -62,7 +62,7 @@ class Attempt {
 
   absl::Status Prepare();
   absl::Status Launch(Instant now);
-  absl::StatusOr<std::vector<std::pair<int, int>>> MakeScratch();
+  absl::StatusOr<UniqueFd> MakeScratch();
   absl::Status ChoosePort();
   void Reap();
   bool ProgramIsDone(absl::Duration now) const;
@@ -86,7 +86,7 @@ class Attempt {
   Wish wish_ = Wish::kGoOn;
   absl::Duration leave_at_ = absl::InfiniteDuration();
   absl::Duration wind_until_ = absl::InfiniteDuration();
-  std::optional<trainer::Checkpoint> resume_;
+  std::optional<checkpoint::Checkpoint> resume_;
   std::string store_address_;
   uint64_t oom_kills_before_ = 0;
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/limits.h"
 #include "common/sha256.h"
 #include "common/text.h"
 
@@ -75,6 +76,7 @@ void SetDevices(const frames::Start& start, const Place& place, Environment& to)
 void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& place,
               Environment& to) {
   to["DTRAIN_EXPERIMENT"] = absl::StrCat(start.experiment);
+  to["DTRAIN_NAME"] = CleanText(start.experiment_name, limits::kNameBytes);
   to["DTRAIN_TRIAL"] = absl::StrCat(start.trial);
   to["DTRAIN_ATTEMPT"] = absl::StrCat(start.attempt);
   to["DTRAIN_PARAMETERS"] = Line(spec.parameters);
@@ -124,7 +126,10 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
   return program;
 }
 
-std::string HashOf(const ProgramSpec& spec) {
+std::string HashOf(const frames::Start& start, const ProgramSpec& spec) {
+  if (start.share_every > 0) {
+    return Sha256Hex(Line({{"population", start.experiment}, {"seed", spec.seed}}));
+  }
   return Sha256Hex(Line({{"command", spec.command}, {"run", spec.run}, {"seed", spec.seed}}));
 }
 

@@ -32,8 +32,9 @@ struct ProgramSpec {
   int32_t keep_best = 1;
 };
 absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
-// Of what must not differ for a checkpoint to be this trial's.
-std::string HashOf(const ProgramSpec& spec);
+// Of what must not differ for a checkpoint to be this trial's. Of a population without the values,
+// and with them the words of the command, which change while it trains.
+std::string HashOf(const frames::Start& start, const ProgramSpec& spec);
 // One line for the trial's log: what runs, where, and who submitted it.
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
                          const std::string& folder);

@@ -13,20 +13,21 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/shares.h"
 #include "common/version.h"
 
 namespace dt::program {
 namespace {
 
 namespace fs = std::filesystem;
-using trainer::Checkpoint;
-using trainer::CheckpointId;
+using checkpoint::Checkpoint;
+using checkpoint::CheckpointId;
 
-trainer::Manifest ManifestOf(const frames::Start& start, const ProgramSpec& spec) {
-  trainer::Manifest manifest;
+checkpoint::Manifest ManifestOf(const frames::Start& start, const ProgramSpec& spec) {
+  checkpoint::Manifest manifest;
   manifest.seed = spec.seed;
   manifest.world_size = start.world_size;
-  manifest.spec_hash = HashOf(spec);
+  manifest.spec_hash = HashOf(start, spec);
   manifest.provenance = {{"program_version", kVersion}, {"program_revision", kRevision}};
   return manifest;
 }
@@ -37,34 +38,33 @@ std::string AttemptFolder(const frames::Start& start) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<Checkpoint>> ChooseResume(
+absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseResume(
     const frames::Start& start, const ProgramSpec& spec,
     const std::function<void(const std::string&)>& complain) {
-  if (!start.resume) return std::optional<Checkpoint>();
-  const std::optional<CheckpointId> id = trainer::ParseCheckpointPath(start.resume->path);
+  if (!start.resume) return std::optional<checkpoint::Checkpoint>();
+  const std::optional<checkpoint::CheckpointId> id =
+      checkpoint::ParseCheckpointPath(start.resume->path);
   if (!id) {
     return ConfigError("'" + start.resume->path + "' is not the path of a checkpoint");
   }
-  absl::StatusOr<Checkpoint> named =
-      trainer::OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
-  if (named.ok()) return std::optional<Checkpoint>(*std::move(named));
+  absl::StatusOr<checkpoint::Checkpoint> named =
+      checkpoint::OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
+  if (named.ok()) return std::optional<checkpoint::Checkpoint>(*std::move(named));
   if (named.status().code() == kIoError) return named.status();
-  const auto skip = [&complain](const CheckpointId& skipped, const absl::Status& error) {
+  const auto skip = [&complain](const checkpoint::CheckpointId& skipped,
+                                const absl::Status& error) {
     complain(absl::StrCat("checkpoint ", skipped.Path(), " is skipped: ", error.message()));
   };
   skip(*id, named.status());
-  const auto eligible = [&](const CheckpointId& other) {
-    if (other == *id || other.attempt >= start.attempt) return false;
-    return other.step <= id->step || other.attempt == id->attempt;
-  };
-  return trainer::FindNewestGood(start.storage, id->trial, HashOf(spec), eligible, skip);
+  return checkpoint::FindInPlaceOf(*id, start.storage, {start.experiment, start.trial},
+                                   start.attempt, HashOf(start, spec), skip);
 }
 
 Keeping::Keeping(const frames::Start& start, const ProgramSpec& spec,
-                 std::optional<CheckpointId> resumed_from)
+                 std::optional<checkpoint::CheckpointId> resumed_from)
     : start_(start),
       trial_{start.experiment, start.trial},
-      spec_hash_(HashOf(spec)),
+      spec_hash_(HashOf(start, spec)),
       manifest_(ManifestOf(start, spec)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   DT_CHECK(wake_.valid());
@@ -73,11 +73,12 @@ Keeping::Keeping(const frames::Start& start, const ProgramSpec& spec,
   retention_.registered = resumed_from;
   retention_.keep_latest = spec.keep_latest;
   retention_.keep_best = spec.keep_best;
+  retention_.kept_steps = ShareSteps(start.share_every, spec.steps);
   if (start.storage.empty()) return;
-  const auto listed = trainer::ListCheckpoints(start.storage, trial_);
+  const auto listed = checkpoint::ListCheckpoints(start.storage, trial_);
   removes_ = listed.ok();
   if (!listed.ok()) return;
-  for (const CheckpointId& id : *listed) {
+  for (const checkpoint::CheckpointId& id : *listed) {
     if (id.attempt == start.attempt) strangers_.push_back(id);
   }
 }
@@ -97,7 +98,7 @@ absl::StatusOr<std::string> Keeping::MakeFolder() const {
 Keeping::Told Keeping::ClearUp() {
   Told told;
   if (start_.storage.empty()) return told;
-  const absl::Status swept = trainer::SweepLeftovers(start_.storage, trial_, start_.attempt);
+  const absl::Status swept = checkpoint::SweepLeftovers(start_.storage, trial_, start_.attempt);
   if (!swept.ok()) told.complaints.emplace_back(swept.message());
   Retain(told);
   return told;
@@ -129,11 +130,11 @@ Keeping::Told Keeping::Begin(const SavedFolder& saved) {
   }
   saving_ = saved;
   began_ = SystemClock().Now().steady;
-  trainer::Manifest manifest = manifest_;
+  checkpoint::Manifest manifest = manifest_;
   manifest.loss = saved.loss;
   job_ = std::async(
       std::launch::async, [this, folder = *std::move(folder), manifest = std::move(manifest)] {
-        auto adopted = trainer::AdoptCheckpoint(
+        auto adopted = checkpoint::AdoptCheckpoint(
             start_.storage, {trial_, start_.attempt, saving_.step}, folder, manifest, leave_);
         const uint64_t one = 1;
         [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
@@ -148,7 +149,7 @@ Keeping::Told Keeping::Take() {
   const bool woken = read(wake_.get(), &count, sizeof(count)) == sizeof(count);
   if (!busy() || !woken) return told;
   // The word comes before the result, and is said once: so this waits for the moment between them.
-  const absl::StatusOr<trainer::SavedCheckpoint> saved = job_.get();
+  const absl::StatusOr<checkpoint::SavedCheckpoint> saved = job_.get();
   if (!saved.ok()) {
     told.complaints.push_back(
         absl::StrCat("checkpoint '", saving_.folder, "' is left out: ", saved.status().message()));
@@ -172,21 +173,22 @@ Keeping::Told Keeping::Take() {
 Keeping::Told Keeping::OnRegistered(uint64_t step) {
   Told told;
   registered_step_ = std::max(registered_step_.value_or(0), step);
-  retention_.registered = CheckpointId{trial_, start_.attempt, *registered_step_};
+  retention_.registered = checkpoint::CheckpointId{trial_, start_.attempt, *registered_step_};
   Retain(told);
   return told;
 }
 
 void Keeping::Retain(Told& told) {
   if (!removes_ || start_.storage.empty()) return;
-  std::vector<trainer::RankedCheckpoint> ranked =
-      trainer::RankCheckpoints(start_.storage, trial_, spec_hash_);
-  std::erase_if(ranked, [this](const trainer::RankedCheckpoint& checkpoint) {
+  std::vector<checkpoint::RankedCheckpoint> ranked =
+      checkpoint::RankCheckpoints(start_.storage, trial_, spec_hash_);
+  std::erase_if(ranked, [this](const checkpoint::RankedCheckpoint& checkpoint) {
     return checkpoint.id.attempt > start_.attempt ||
            std::count(strangers_.begin(), strangers_.end(), checkpoint.id) > 0;
   });
-  for (const CheckpointId& old : trainer::ChooseToRemove(std::move(ranked), retention_)) {
-    const absl::StatusOr<std::string> left = trainer::TakeNameAway(start_.storage, old);
+  for (const checkpoint::CheckpointId& old :
+       checkpoint::ChooseToRemove(std::move(ranked), retention_)) {
+    const absl::StatusOr<std::string> left = checkpoint::TakeNameAway(start_.storage, old);
     if (!left.ok()) {
       told.complaints.emplace_back(left.status().message());
       continue;

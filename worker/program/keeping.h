@@ -26,7 +26,7 @@ namespace dt::program {
 
 // The checkpoint that the orders name, or where that is damaged or gone the newest good one that
 // precedes it; nothing: from the start. Each that fails is said by `complain`.
-absl::StatusOr<std::optional<trainer::Checkpoint>> ChooseResume(
+absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseResume(
     const frames::Start& start, const ProgramSpec& spec,
     const std::function<void(const std::string&)>& complain);
 
@@ -37,7 +37,7 @@ class Keeping {
     std::vector<std::string> complaints;
   };
   Keeping(const frames::Start& start, const ProgramSpec& spec,
-          std::optional<trainer::CheckpointId> resumed_from);
+          std::optional<checkpoint::CheckpointId> resumed_from);
   // Tells the thread to leave, and waits for it.
   ~Keeping();
   Keeping(const Keeping&) = delete;
@@ -64,19 +64,19 @@ class Keeping {
   void Retain(Told& told);
 
   const frames::Start start_;
-  const trainer::TrialId trial_;
+  const checkpoint::TrialId trial_;
   const std::string spec_hash_;
-  const trainer::Manifest manifest_;  // what all of them have
-  trainer::Retention retention_;
+  const checkpoint::Manifest manifest_;  // what all of them have
+  checkpoint::Retention retention_;
   // In this attempt's folder before it began: of another coordinator's trial of the same number.
-  std::vector<trainer::CheckpointId> strangers_;
+  std::vector<checkpoint::CheckpointId> strangers_;
   bool removes_ = true;
   std::optional<uint64_t> newest_, registered_step_;
   SavedFolder saving_;
   absl::Duration began_;
   UniqueFd wake_;
   std::atomic<bool> leave_{false};
-  std::future<absl::StatusOr<trainer::SavedCheckpoint>> job_;  // last: what it uses outlives it
+  std::future<absl::StatusOr<checkpoint::SavedCheckpoint>> job_;  // last: what it uses outlives it
 };
 
 }  // namespace dt::program

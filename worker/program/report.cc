@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/metric_name.h"
 #include "common/text.h"
 
 namespace dt::program {
@@ -21,7 +22,7 @@ constexpr double kWholeMax = 9007199254740992.0;
 constexpr size_t kShownBytes = 64;
 
 // Names of v1::StepRow's fields; the runner knows no protobuf, so a test compares them.
-constexpr std::array<std::string_view, 24> kRowColumns = {"loss",
+constexpr std::array<std::string_view, 26> kRowColumns = {"loss",
                                                           "learning_rate",
                                                           "grad_norm",
                                                           "tokens",
@@ -36,6 +37,8 @@ constexpr std::array<std::string_view, 24> kRowColumns = {"loss",
                                                           "allreduce_bytes",
                                                           "allreduce_count",
                                                           "memory_peak_bytes",
+                                                          "tensor_held_bytes",
+                                                          "tensor_peak_bytes",
                                                           "rank_skew_seconds",
                                                           "slowest_rank",
                                                           "eval_seconds",
@@ -76,16 +79,6 @@ std::string WithNull(std::string_view line) {
     text += line[i];
   }
   return text;
-}
-
-bool IsMetricName(std::string_view name) {
-  if (name.empty() || name.size() > limits::kMetricNameBytes) return false;
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
-           return letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '/';
-         });
 }
 
 WrongLine Wrong(std::string why) { return {std::move(why)}; }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/shares.h"
 #include "common/text.h"
 
 namespace dt::program {
@@ -20,8 +21,9 @@ constexpr size_t kQuotedBytes = 200;
 
 }  // namespace
 
-std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& divisors) {
-  std::vector<uint64_t> rungs;
+std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& divisors,
+                                double share_every) {
+  std::vector<uint64_t> rungs = ShareSteps(share_every, steps);
   if (steps == 0) return rungs;
   for (const uint64_t divisor : divisors) {
     if (divisor > 0) rungs.push_back(steps / divisor + (steps % divisor == 0 ? 0 : 1));

@@ -29,7 +29,8 @@ struct Course {
   std::vector<uint64_t> rungs;  // steps at which a search compares, ascending
 };
 // ⌈steps / divisor⌉ of each, ascending, each once; none where the number of steps is not known.
-std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& divisors);
+std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& divisors,
+                                double share_every);
 
 // A folder that the program says is a checkpoint of this step.
 struct SavedFolder {

@@ -15,21 +15,21 @@ using ::dt::testing::TempFolder;
 class CheckpointCommandTest : public CommandTest {
  protected:
   // A checkpoint of trial 12/1, as a trainer writes it; the coordinator knows it.
-  trainer::SavedCheckpoint Save(uint64_t step, bool best) {
+  checkpoint::SavedCheckpoint Save(uint64_t step, bool best) {
     const nlohmann::json model = {
         {"n_layer", 1u},   {"n_head", 1u},      {"n_embd", 2u},
         {"n_ff", 2u},      {"n_positions", 2u}, {"vocab_size", 2u},
         {"vocab_pad", 2u}, {"tie_head", true},  {"activation", "gelu_tanh"}};
     const std::vector<float> values(16, static_cast<float>(step));
-    std::vector<trainer::TensorRef> refs;
-    for (const auto& tensor : trainer::Gpt2Tensors(*trainer::Gpt2ShapeOf(model))) {
-      refs.push_back({tensor.ours, trainer::DType::kF32, tensor.our_shape, values.data()});
+    std::vector<checkpoint::TensorRef> refs;
+    for (const auto& tensor : checkpoint::Gpt2Tensors(*checkpoint::Gpt2ShapeOf(model))) {
+      refs.push_back({tensor.ours, checkpoint::DType::kF32, tensor.our_shape, values.data()});
     }
-    auto writer = trainer::CheckpointWriter::Begin(folder_.path(), {{12, 1}, 1, step});
+    auto writer = checkpoint::CheckpointWriter::Begin(folder_.path(), {{12, 1}, 1, step});
     EXPECT_TRUE(writer->AddTensors("model.safetensors", refs).ok());
-    trainer::Manifest manifest;
+    checkpoint::Manifest manifest;
     manifest.model = model;
-    const absl::StatusOr<trainer::SavedCheckpoint> saved = writer->Commit(manifest);
+    const absl::StatusOr<checkpoint::SavedCheckpoint> saved = writer->Commit(manifest);
     control_.Edit([&](FakeControl::World& world) {
       v1::CheckpointSummary& one = world.experiments[12].checkpoints.emplace_back();
       one.set_experiment(12);

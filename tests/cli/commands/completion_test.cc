@@ -63,6 +63,17 @@ TEST_F(CompletionTest, ExperimentsAndTrialsOfTheCoordinator) {
   EXPECT_EQ(Offered({"report", "12", ""}), "last 13 12");
 }
 
+TEST_F(CompletionTest, WorkersOfTheCoordinator) {
+  control_.Edit([](FakeControl::World& world) {
+    for (const char* name : {"gpu07/cuda:0", "gpu07/cuda:1", "spare/cpu:0", "a b"}) {
+      world.workers.emplace_back().set_worker(name);
+    }
+  });
+  EXPECT_EQ(Offered({"worker", "drain", "gpu07"}), "gpu07/cuda:0 gpu07/cuda:1");
+  EXPECT_EQ(Offered({"worker", "undrain", "s"}), "spare/cpu:0");
+  EXPECT_EQ(Offered({"worker", "drain", "spare/cpu:0", ""}), "") << "one is all that it takes";
+}
+
 TEST_F(CompletionTest, LabelsAndContexts) {
   EXPECT_EQ(Offered({"get", "experiments", "-l", "te"}), "team=vision");
   EXPECT_EQ(Offered({"get", "experiments", "-l", "team", "=", "v"}, "bash"), "vision")

@@ -1,11 +1,33 @@
 // describe_command_test.cc: dtctl describe and dtctl explain, against a fake coordinator.
-#include "cli/file/diagnostics.h"
-#include "cli/file/experiment_file.h"
+#include "spec/file/diagnostics.h"
+#include "spec/file/experiment_file.h"
 #include "spec/spec.h"
 #include "tests/cli/commands/fixture.h"
 
 namespace dt::cli {
 namespace {
+
+std::vector<v1::Assignment> AssignmentsOf(const v1::ExperimentSpec& spec, size_t trial) {
+  const auto trials = spec::Expand(spec);
+  EXPECT_TRUE(trials.ok()) << trials.status();
+  const auto& given = trials->at(trial).assignments();
+  return {given.begin(), given.end()};
+}
+
+class DescribeTest : public CommandTest {
+ protected:
+  // Experiment 12 is of `spec`, and `second` what its second trial has.
+  void Show(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& second) {
+    AddExperiment(12, 2);
+    control_.Edit([&](FakeControl::World& world) {
+      *world.experiments[12].found.mutable_spec() = spec;
+      v1::TrialSummary& trial = *world.experiments[12].explanations[2].mutable_trial();
+      trial.set_experiment(12);
+      trial.set_trial(2);
+      *trial.mutable_assignments() = {second.begin(), second.end()};
+    });
+  }
+};
 
 TEST_F(CommandTest, DescribeAsYamlGivesTheSubmittedFileAndTheResolvedOne) {
   AddExperiment(12, 1);
@@ -15,26 +37,17 @@ TEST_F(CommandTest, DescribeAsYamlGivesTheSubmittedFileAndTheResolvedOne) {
   EXPECT_TRUE(Has(ran.out.substr(ran.out.find("---")), "name: quickstart")) << ran.out;
 }
 
-TEST_F(CommandTest, DescribedAsYamlATrialIsAFileThatRunsTheSameTrialAlone) {
-  AddExperiment(12, 2);
+TEST_F(DescribeTest, DescribedAsYamlATrialIsAFileThatRunsTheSameTrialAlone) {
   constexpr char kGrid[] =
       "version: 1\nname: g\nparameters: {model.n_layer: [2, 3]}\nresources: {gpus: 2, device: "
       "cpu}\n"
       "data: {train: t, val: v, tokenizer: byte}\ntrain: {max_steps: 10}\n";
-  const v1::ExperimentSpec spec = ReadExperimentFile(kGrid, "grid.yaml").spec;
-  const auto trials = spec::Expand(spec);
-  const std::vector<v1::Assignment> second(trials->at(1).assignments().begin(),
-                                           trials->at(1).assignments().end());
-  control_.Edit([&](FakeControl::World& world) {
-    *world.experiments[12].found.mutable_spec() = spec;
-    v1::TrialSummary& trial = *world.experiments[12].explanations[2].mutable_trial();
-    trial.set_experiment(12);
-    trial.set_trial(2);
-    *trial.mutable_assignments() = {second.begin(), second.end()};
-  });
+  const v1::ExperimentSpec spec = spec::ReadExperimentFile(kGrid, "grid.yaml").spec;
+  const std::vector<v1::Assignment> second = AssignmentsOf(spec, 1);
+  Show(spec, second);
   const std::string file = Run({"describe", "12/2", "-o", "yaml"}).out;
-  const ExperimentFile again = ReadExperimentFile(file, "again.yaml");
-  EXPECT_TRUE(again.diagnostics.empty()) << RenderDiagnostics(again.diagnostics) << file;
+  const spec::ExperimentFile again = spec::ReadExperimentFile(file, "again.yaml");
+  EXPECT_TRUE(again.diagnostics.empty()) << spec::RenderDiagnostics(again.diagnostics) << file;
   EXPECT_EQ(spec::ResolveTrial(again.spec, {})->SerializeAsString(),
             spec::ResolveTrial(spec, second)->SerializeAsString());
   for (const char* line : {"global_batch_size: 16", "n_layer: 3", "vocab_pad: 320", "compute: fp32",
@@ -43,31 +56,20 @@ TEST_F(CommandTest, DescribedAsYamlATrialIsAFileThatRunsTheSameTrialAlone) {
   }
 }
 
-TEST_F(CommandTest, OfAProgramDescribeShowsTheCommandAndATrialsFileHasItsParametersAsConstants) {
-  AddExperiment(12, 2);
+TEST_F(DescribeTest, OfAProgramDescribeShowsTheCommandAndATrialsFileHasItsParametersAsConstants) {
   constexpr char kProgram[] =
       "version: 1\nname: p\ncommand: [python3, train.py, \"--lr={lr}\", \"{seed}\"]\n"
       "parameters: {lr: [0.1, 1.0], model: resnet}\nseed: 3\nsteps: 50\n";
-  const v1::ExperimentSpec spec = ReadExperimentFile(kProgram, "p.yaml").spec;
-  const auto trials = spec::Expand(spec);
-  const std::vector<v1::Assignment> second(trials->at(1).assignments().begin(),
-                                           trials->at(1).assignments().end());
-  control_.Edit([&](FakeControl::World& world) {
-    *world.experiments[12].found.mutable_spec() = spec;
-    v1::TrialSummary& trial = *world.experiments[12].explanations[2].mutable_trial();
-    trial.set_experiment(12);
-    trial.set_trial(2);
-    *trial.mutable_assignments() = {second.begin(), second.end()};
-  });
+  const v1::ExperimentSpec spec = spec::ReadExperimentFile(kProgram, "p.yaml").spec;
+  const std::vector<v1::Assignment> second = AssignmentsOf(spec, 1);
+  Show(spec, second);
   const std::string shown = Run({"describe", "12"}).out;
   EXPECT_TRUE(Has(shown, "[python3, train.py, \"--lr={lr}\", \"{seed}\"]")) << shown;
   const std::string file = Run({"describe", "12/2", "-o", "yaml"}).out;
-  const ExperimentFile again = ReadExperimentFile(file, "again.yaml");
-  ASSERT_TRUE(again.diagnostics.empty()) << RenderDiagnostics(again.diagnostics) << file;
-  const auto alone = spec::Expand(again.spec);
-  ASSERT_EQ(alone->size(), 1u) << file;
-  const std::vector<v1::Assignment> first(alone->at(0).assignments().begin(),
-                                          alone->at(0).assignments().end());
+  const spec::ExperimentFile again = spec::ReadExperimentFile(file, "again.yaml");
+  ASSERT_TRUE(again.diagnostics.empty()) << spec::RenderDiagnostics(again.diagnostics) << file;
+  ASSERT_EQ(spec::Expand(again.spec)->size(), 1u) << file;
+  const std::vector<v1::Assignment> first = AssignmentsOf(again.spec, 0);
   EXPECT_EQ(spec::ResolveTrial(again.spec, first)->SerializeAsString(),
             spec::ResolveTrial(spec, second)->SerializeAsString())
       << file;
@@ -149,6 +151,24 @@ TEST_F(CommandTest, ExplainTellsEachAttemptWithItsCauseAndPlacement) {
                            "the only two free slots", "from 0 to 120", "gpu07/0 on gpu07"}) {
     EXPECT_TRUE(Has(ran.out, part)) << "lacks " << part << "\n" << ran.out;
   }
+}
+
+TEST_F(CommandTest, ExplainSaysWhenAnAttemptBeganAgainAsNothingHadBeenSaved) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+    *found.mutable_trial() = Trial(world, 12, 1);
+    for (const uint64_t resumed : {0, 0, 40}) {
+      v1::AttemptSummary& attempt = *found.add_attempts();
+      attempt.set_attempt(static_cast<uint32_t>(found.attempts_size()));
+      attempt.set_resumed_step(resumed);
+      attempt.set_last_step(resumed + 30);
+    }
+  });
+  const std::string out = Run({"explain", "12/1"}).out;
+  EXPECT_TRUE(Has(out, "from 0 to 30\n")) << "the first has nothing to go on from: " << out;
+  EXPECT_TRUE(Has(out, "from 0 to 30; there was no checkpoint that it could go on from\n")) << out;
+  EXPECT_TRUE(Has(out, "from 40 to 70\n")) << out;
 }
 
 }  // namespace

@@ -70,6 +70,14 @@ class CommandTest : public ::testing::Test {
     return ran;
   }
 
+  // `-` is this experiment file, of which the coordinator says so much.
+  void Offer(const std::string& file, uint32_t trials, const std::string& device) {
+    input_ = file;
+    control_.Edit([&](FakeControl::World& world) {
+      world.submit_answer.set_trials(trials);
+      world.submit_answer.set_device(device);
+    });
+  }
   // Experiment `id` with `trials` trials of batch_size 8, 16, …, all waiting.
   void AddExperiment(uint64_t id, uint32_t trials);
   v1::TrialSummary& Trial(FakeControl::World& world, uint64_t experiment, uint32_t trial) {

@@ -160,6 +160,19 @@ TEST_F(CommandTest, WatchLooksAgainUntilCtrlC) {
   const Ran ran = Run({"get", "trials", "12", "--watch", "-o", "name"});
   EXPECT_EQ(ran.code, 130);
   EXPECT_TRUE(Has(ran.out, "12/1\n12/1\n")) << ran.out;
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(CommandTest, CtrlCDuringWatchLeavesTheShellALineOfItsOwn) {
+  AddExperiment(12, 1);
+  tty_ = true;
+  control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
+    if (method == "ListTrials" && count == 2) interrupt_.Trigger();
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"get", "trials", "12", "--watch"});
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_EQ(ran.err, "\n") << "behind the terminal's own ^C";
 }
 
 }  // namespace

@@ -16,10 +16,8 @@ train: {seq_len: 64, max_steps: 10}
 class PlanTest : public CommandTest {
  protected:
   void SetUp() override {
-    input_ = kSizes;
+    Offer(kSizes, 2, "cuda");
     control_.Edit([](FakeControl::World& world) {
-      world.submit_answer.set_trials(2);
-      world.submit_answer.set_device("cuda");
       v1::PlanResponse& plan = world.plan_answer;
       plan.set_trials(2);
       plan.set_device("cuda");
@@ -79,10 +77,73 @@ TEST_F(PlanTest, ExitsWith7WhereATrialWillNotRun) {
       << ran.err;
 }
 
+// What the coordinator says of a trial of several ranks.
+void AddStrategies(v1::PlannedTrials& kind) {
+  kind.set_slots(8);
+  kind.set_parameters(1'557'611'200);
+  kind.set_advice("zero1; with model.activation_checkpointing: block ddp would do");
+  uint64_t state = uint64_t{24} << 30;
+  for (const char* strategy : {"ddp", "zero1"}) {
+    v1::PlannedStrategy& row = *kind.add_strategies();
+    row.set_strategy(strategy);
+    row.set_state_bytes(state);
+    row.set_activation_bytes(uint64_t{41} << 30);
+    row.set_peak_bytes(state + (uint64_t{48} << 30));
+    row.set_wire_bytes(uint64_t{1022} << 20);
+    row.set_wire_seconds(state > (uint64_t{10} << 30) ? -1 : 0.0216);
+    row.set_verdict(state > (uint64_t{10} << 30) ? "tight" : "fits");
+    row.set_least(state < (uint64_t{10} << 30));
+    state /= 3;
+  }
+}
+
+TEST_F(PlanTest, ShowsEachStrategyOfTrialsWithSeveralRanksWithin80Columns) {
+  EXPECT_FALSE(Has(Run({"plan", "-"}).out, "STRATEGY")) << "one rank shares with nobody";
+  control_.Edit([](FakeControl::World& world) {
+    for (v1::PlannedTrials& kind : *world.plan_answer.mutable_configurations()) {
+      AddStrategies(kind);
+    }
+  });
+  columns_ = 80;
+  tty_ = true;
+  const Ran ran = Run({"plan", "-", "--no-color"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(Has(ran.out,
+                  "\nTrials like 1, 2: 1.56G parameters, 8 ranks, 80.0 GiB a slot\n"
+                  "STRATEGY     STATE  ACTIVATIONS      PEAK  WIRE/STEP  EXPOSED  VERDICT\n"
+                  "ddp       24.0 GiB     41.0 GiB  72.0 GiB   1022 MiB        -  tight\n"
+                  "zero1     8.00 GiB     41.0 GiB  56.0 GiB   1022 MiB  <21.6ms  fits <- least\n"
+                  "Advice: zero1; with model.activation_checkpointing: block ddp would do.\n"))
+      << ran.out;
+}
+
+TEST_F(PlanTest, OfManySizesItShowsTheFirstTablesAndSaysWhereTheOthersAre) {
+  control_.Edit([](FakeControl::World& world) {
+    v1::PlanResponse& plan = world.plan_answer;
+    AddStrategies(*plan.mutable_configurations(0));
+    for (uint64_t i = 0; i < 6; ++i) {
+      v1::PlannedTrials& kind = *plan.add_configurations();
+      kind = plan.configurations(0);
+      kind.set_parameters(1000 + i);
+    }
+  });
+  const Ran ran = Run({"plan", "-"});
+  size_t tables = 0;
+  for (size_t at = 0; (at = ran.out.find("STRATEGY", at)) != std::string::npos; ++at) ++tables;
+  EXPECT_EQ(tables, 4u);
+  EXPECT_TRUE(Has(ran.out, "and 3 tables more of other sizes; -o json has all\n")) << ran.out;
+}
+
 TEST_F(PlanTest, JsonHasEveryField) {
+  control_.Edit([](FakeControl::World& world) {
+    AddStrategies(*world.plan_answer.mutable_configurations(0));
+  });
   const auto plan = nlohmann::json::parse(Run({"plan", "-", "-o", "json"}).out);
   EXPECT_EQ(plan.at("configurations").size(), 2u);
   EXPECT_EQ(plan.at("slot_seconds"), 7200);
+  const auto& strategies = plan.at("configurations").at(0).at("strategies");
+  EXPECT_EQ(strategies.at(1).at("strategy"), "zero1");
+  EXPECT_EQ(strategies.at(1).at("least"), true);
 }
 
 TEST_F(PlanTest, AWrongFileIsShownAsEver) {

@@ -57,6 +57,18 @@ TEST_F(ReportCommandTest, TheFilesEndingSaysWhatIsWritten) {
   }
 }
 
+TEST_F(ReportCommandTest, WhatAPopulationsMembersTookOverIsListed) {
+  AddStudy(12);
+  control_.Edit([](FakeControl::World& world) {
+    v1::Takeover& takeover = *world.experiments[12].explanations[2].add_takeovers();
+    takeover.set_from_trial(1);
+    takeover.set_share(3);
+    takeover.set_step(30);
+  });
+  const std::string page = Run({"report", "12"}).out;
+  EXPECT_TRUE(Has(page, "| 12/2 | 12/1 |  | 3 | 30 |")) << page;
+}
+
 TEST_F(ReportCommandTest, EveryPageOfRowsIsInTheFigures) {
   AddStudy(12);
   const std::string page = Run({"report", "last", "--format", "html"}).out;
@@ -118,6 +130,23 @@ TEST_F(ReportCommandTest, PlotDrawsTheNamedTrialsAlone) {
   const Ran missing = Run({"plot", "12/7"});
   EXPECT_EQ(missing.code, 4);
   EXPECT_TRUE(Has(missing.err, "there is no trial 12/7")) << missing.err;
+}
+
+TEST_F(ReportCommandTest, PlotDrawsTheSeedsOfAConfigurationAsTheirMeanAndANamedOneAlone) {
+  AddStudy(12);
+  control_.Edit([](FakeControl::World& world) {
+    for (v1::TrialSummary& trial : world.experiments.at(12).trials) {
+      trial.clear_assignments();
+      v1::Assignment& seed = *trial.add_assignments();
+      seed.set_path("seed");
+      seed.mutable_value()->set_integer(trial.trial());
+    }
+  });
+  const Ran ran = Run({"plot", "12"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(Has(ran.out, "⠒ 12/1…2  last 1.6000 ± 0.7071")) << ran.out;
+  EXPECT_TRUE(Has(ran.out, "░ one standard deviation around a mean")) << ran.out;
+  EXPECT_FALSE(Has(Run({"plot", "12/1", "12/2"}).out, "░"));
 }
 
 TEST_F(ReportCommandTest, PlotTakesSeveralExperimentsAsReportDoes) {

@@ -18,13 +18,7 @@ train: {seq_len: 64, max_steps: 10}
 
 class SubmitTest : public CommandTest {
  protected:
-  void SetUp() override {
-    input_ = kGrid;
-    control_.Edit([](FakeControl::World& world) {
-      world.submit_answer.set_trials(4);
-      world.submit_answer.set_device("cpu");
-    });
-  }
+  void SetUp() override { Offer(kGrid, 4, "cpu"); }
 };
 
 TEST_F(SubmitTest, OneCallCarriesTheCheckedSpecificationAndTheText) {

@@ -52,6 +52,9 @@ TEST(AxisTest, ALabelThatMustBeNarrowIsSevenPlacesAtMost) {
   EXPECT_EQ(NarrowTickText(5e6), "5e6");
   EXPECT_EQ(NarrowTickText(1.25e8), "1.25e8");
   EXPECT_EQ(NarrowTickText(0.25), "0.25");
+  EXPECT_EQ(NarrowTickText(3.5523687), "3.5524") << "an exponent only where it has to be";
+  EXPECT_EQ(NarrowTickText(-3.5523687), "-3.5524");
+  EXPECT_EQ(NarrowTickText(12345.678), "12,346");
 }
 
 TEST(AxisTest, AnAxisOfNothingOfOneValueAndOfExtremesHasTicksAndFinitePlaces) {

@@ -153,6 +153,24 @@ TEST(BarChartTest, StacksThePartsOfARow) {
   EXPECT_FALSE(Has(svg, "nan"));
 }
 
+TEST(LineChartTest, ABandIsAClosedShadeBehindEveryLine) {
+  LineChart chart;
+  chart.lines.resize(2);
+  chart.lines[0].points = {{1, 5}, {2, 5}};
+  chart.lines[1].points = {{1, 5}, {2, 5}};
+  chart.lines[1].band = {{1, 0, 10}, {2, 4, 6}, {3, kNan, kNan}};
+  std::string svg = LineChartSvg(chart, 1);
+  const size_t shade = svg.find("<path class=\"f0 s\" d=\"M74.0 34.0L");
+  ASSERT_NE(shade, std::string::npos) << svg;
+  EXPECT_NE(svg.find("L74.0 354.0z", shade), std::string::npos) << svg;
+  EXPECT_LT(shade, svg.find("<path class=\"c0\""));
+  EXPECT_EQ(svg.find("nan"), std::string::npos) << svg;
+  chart.y_scale = Scale::kLog;
+  svg = LineChartSvg(chart, 1);
+  EXPECT_NE(svg.find("L74.0 354.0z"), std::string::npos)
+      << "where there is no place for 0, the shade ends at the bottom: " << svg;
+}
+
 TEST(LineChartTest, AnErrorBarIsAnUprightLineWithEndsWithinThePlot) {
   LineChart chart;
   ChartLine& line = chart.lines.emplace_back();

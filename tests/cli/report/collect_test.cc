@@ -59,12 +59,29 @@ TEST(CollectorTest, TakesEachTrialsRowsOverPages) {
   EXPECT_EQ(one.logged, 3u);
   EXPECT_EQ(one.loss_by_step, (std::vector<Point>{{1, 4}, {2, 3}, {4, 2}}));
   EXPECT_EQ(one.loss_by_time, (std::vector<Point>{{0.5, 4}, {1, 3}, {2, 2}}));
+  EXPECT_EQ(one.loss_by_tokens, (std::vector<Point>{{200, 4}, {400, 3}, {800, 2}}));
+  EXPECT_EQ(one.val_by_tokens, (std::vector<Point>{{600, 2.5}}));
   EXPECT_EQ(one.val_by_step, (std::vector<Point>{{3, 2.5}}));
   EXPECT_EQ(one.val_by_time, (std::vector<Point>{{1, 2.5}})) << "the time of step 2";
   EXPECT_EQ(one.phase_seconds[1], 0.25);
   EXPECT_EQ(experiment.trials[1].loss_by_step, (std::vector<Point>{{1, 6}}));
   EXPECT_EQ(experiment.trials[1].val_by_step, (std::vector<Point>{{1, 5.5}}));
   EXPECT_EQ(experiment.trials[2].logged, 0u);
+}
+
+TEST(CollectorTest, KeepsTheMostMemoryAndTheNoiseScaleWhereItWasKnown) {
+  Experiment experiment = Study();
+  v1::ReadMetricsResponse page;
+  for (uint64_t step = 1; step <= 3; ++step) AddRow(page, 1, step, 4);
+  page.mutable_rows(1)->mutable_row()->set_memory_peak_bytes(700);
+  page.mutable_rows(2)->mutable_row()->set_memory_peak_bytes(500);
+  page.mutable_rows(2)->mutable_row()->set_noise_scale_tokens(64);
+  Collector collector(experiment);
+  collector.Add(page);
+  collector.Finish();
+  EXPECT_EQ(experiment.trials[0].memory_peak_bytes, 700);
+  EXPECT_EQ(experiment.trials[0].noise_by_tokens, (std::vector<Point>{{600, 64}}));
+  EXPECT_TRUE(experiment.trials[1].noise_by_tokens.empty());
 }
 
 TEST(CollectorTest, LeavesOutWhatIsNotFinite) {

@@ -53,7 +53,7 @@ inline Trial& AddTrial(Experiment& experiment, double val_loss) {
   summary.mutable_latest()->set_loss(val_loss - 0.5);
   summary.set_world_size(2);
   summary.set_tokens_per_second(1000);
-  summary.set_allreduce_ratio(0.25);
+  summary.set_comm_ratio(0.25);
   summary.set_comm_exposed_ratio(0.125);
   summary.set_train_tokens(5000);
   summary.set_tokens_per_step(200);

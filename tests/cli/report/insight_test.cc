@@ -209,6 +209,15 @@ TEST(InsightReportTest, EveryTrialIsALineAndTheBestStandsOut) {
   EXPECT_EQ(chart.lines.back().places.back(), 1) << "the best at the top";
   EXPECT_EQ(chart.lines.front().places.back(), 0);
   EXPECT_TRUE(Has(figure.note, "1 trial is so much worse")) << figure.note;
+  // A choice of two has its names at a quarter and at three.
+  const auto choice = std::find_if(chart.columns.begin(), chart.columns.end(), [](const auto& one) {
+    return one.marks.size() == 2 && one.marks[0].place == 0.25;
+  });
+  ASSERT_NE(choice, chart.columns.end());
+  for (const ParallelChart::Line& line : chart.lines) {
+    const double place = line.places[static_cast<size_t>(choice - chart.columns.begin())];
+    EXPECT_NEAR(std::abs(place - 0.5), 0.25, 0.0601) << "lines meet beside the name";
+  }
   for (const ParallelChart::Line& line : chart.lines) {
     for (const double place : line.places) {
       EXPECT_GE(place, 0) << line.name;

@@ -52,6 +52,28 @@ TEST(ExperimentReportTest, HasHeadResultsFiguresConfigurationAndAttempts) {
   }
 }
 
+TEST(ExperimentReportTest, OfSeveralSeedsACurveIsAConfigurationsMeanWithAShadeAroundIt) {
+  Experiment study = StudyWithRows();
+  for (Trial& trial : study.trials) {
+    Assign(trial.summary, "seed", trial.summary.trial() <= 3 ? 1 : 2);
+    trial.summary.mutable_assignments(0)->mutable_value()->set_integer(8);
+  }
+  const Document document = ExperimentReport(study);
+  const LineChart* curves = nullptr;
+  for (const Block& block : document.blocks) {
+    const auto* figure = std::get_if<Figure>(&block);
+    const auto* lines = figure == nullptr ? nullptr : std::get_if<LineChart>(&figure->chart);
+    if (lines != nullptr && lines->title == "Loss over steps") curves = lines;
+  }
+  ASSERT_NE(curves, nullptr);
+  ASSERT_EQ(curves->lines.size(), 3u) << "of six trials two each differ in their seed alone";
+  EXPECT_EQ(curves->lines[0].name, "12/1, …, 4  batch_size=8 seq_len=64");
+  EXPECT_EQ(curves->lines[0].points.size(), 50u);
+  EXPECT_EQ(curves->lines[0].band.size(), 50u);
+  EXPECT_TRUE(curves->lines[2].band.empty()) << "of the third one trial has no rows";
+  EXPECT_TRUE(Has(HtmlPage(document), "<path class=\"f0 s\""));
+}
+
 TEST(ExperimentReportTest, MarkdownHasTheSameTables) {
   const std::string page = MarkdownPage(ExperimentReport(StudyWithRows()));
   EXPECT_TRUE(Has(page, "| 16 | 3.00 / 20.09 / 5.00 | 4.00 / 54.60 / 5.00 | oom |\n")) << page;
@@ -71,19 +93,11 @@ TEST(ExperimentReportTest, AnExperimentThatHasNotBegunHasAReport) {
   EXPECT_TRUE(Has(MarkdownPage(ExperimentReport(experiment)), "pending"));
 }
 
-TEST(ExperimentReportTest, ScalingIsAgainstTheSmallestWorldSizeWithTheSameParameters) {
-  Experiment experiment = NewExperiment(12, "scaling");
-  for (const int64_t batch : {8, 16}) {
-    for (const int64_t ranks : {2, 4}) {
-      Trial& trial = AddTrial(experiment, 2);
-      Assign(trial.summary, "train.batch_size", batch);
-      Assign(trial.summary, "resources.gpus", ranks);
-      trial.summary.set_tokens_per_second(ranks == 2 ? 1000 : 1600);
-    }
-  }
-  const std::string page = MarkdownPage(ExperimentReport(experiment));
-  EXPECT_TRUE(Has(page, "| 12/1 | train.batch_size = 8 | 2 | 1.00k | 500 | 100.0% |")) << page;
-  EXPECT_TRUE(Has(page, "| 12/4 | train.batch_size = 16 | 4 | 1.60k | 400 | 80.0% |")) << page;
+TEST(ExperimentReportTest, LossIsDrawnOverTokensWhereStepsHaveDifferentOnes) {
+  Experiment study = StudyWithRows();
+  EXPECT_FALSE(Has(HtmlPage(ExperimentReport(study)), ">Loss over tokens</title>"));
+  study.trials[1].summary.set_tokens_per_step(400);
+  EXPECT_TRUE(Has(HtmlPage(ExperimentReport(study)), ">Loss over tokens</title>"));
 }
 
 TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
@@ -94,9 +108,9 @@ TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
       "attempts,ranks,loss,val_loss,best_val_loss,best_val_step,perplexity,perplexity_batch_mean,"
       "hellaswag_acc,hellaswag_acc_norm,epochs,"
       "seconds_per_epoch,"
-      "tokens_per_second,allreduce_share,comm_exposed_share,data_seconds,forward_seconds,"
+      "tokens_per_second,comm_share,comm_exposed_share,data_seconds,forward_seconds,"
       "backward_seconds,comm_exposed_seconds,optimizer_seconds,other_seconds,"
-      "allreduce_seconds,model_parameters,seed,configuration");
+      "comm_seconds,model_parameters,seed,configuration");
   EXPECT_TRUE(Has(csv, "\n12,study,1,8,64,finished,finished,50,50,0,2,1.5,2.0,2.0,,7.38"));
   EXPECT_TRUE(Has(csv, "\n12,study,6,16,256,failed,oom,"));
   EXPECT_FALSE(Has(csv, "nan"));

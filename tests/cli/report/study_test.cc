@@ -29,10 +29,10 @@ TEST(ResultTest, NothingIsGuessedWhereTheTokensOfAnEpochAreNotKnown) {
   EXPECT_EQ(StudyGrid(study.trials)->rows[0][1], "2.00 / 7.39 / -");
 }
 
-TEST(ResultTest, ARankAloneHasNoShareOfAllReduce) {
+TEST(ResultTest, ARankAloneHasNoShareOfCommunication) {
   Experiment study = Study();
   study.trials[0].summary.set_world_size(1);
-  EXPECT_TRUE(std::isnan(ResultOf(study.trials[0]).allreduce_ratio));
+  EXPECT_TRUE(std::isnan(ResultOf(study.trials[0]).comm_ratio));
 }
 
 TEST(StudyGridTest, HasTheFirstParameterDownAndTheSecondAcross) {

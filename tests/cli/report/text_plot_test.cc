@@ -62,6 +62,22 @@ TEST(TextPlotTest, ASeriesAloneIsALineOfBrailleDots) {
   EXPECT_TRUE(Has(absl::StrJoin(lines, "\n"), "⠑")) << absl::StrJoin(lines, "\n");
 }
 
+TEST(TextPlotTest, ABandIsAShadeBehindTheMarkersWithItsWidthInTheLegend) {
+  TextPlot plot = Falling(1);
+  for (const Point& point : plot.series[0].points) {
+    plot.series[0].band.push_back({point.x, point.y - 1, point.y + 1});
+  }
+  const std::string drawn = absl::StrJoin(TextPlotLines(plot, {60, 24}, Glyphs::kAscii), "\n");
+  EXPECT_TRUE(Has(drawn, "|......")) << "above the first point:\n" << drawn;
+  EXPECT_TRUE(Has(drawn, "o 12/1  batch_size=8  last 0.0000 +- 1.0000")) << drawn;
+  EXPECT_TRUE(Has(drawn, ". one standard deviation around a mean")) << drawn;
+  EXPECT_TRUE(Has(absl::StrJoin(TextPlotLines(plot, {60, 24}, Glyphs::kUnicode), "\n"), "░░░"));
+  plot.series[0].band = {{0, kNan, kInf}, {1, 2, 1e308}};
+  for (const std::string& line : TextPlotLines(plot, {34, 8}, Glyphs::kAscii)) {
+    EXPECT_LE(DisplayWidth(line), 34) << line;
+  }
+}
+
 TEST(TextPlotTest, NothingAndWhatIsNotFiniteBreakNothing) {
   TextPlot plot = Falling(1);
   plot.series[0].points = {{1, kNan}, {kInf, 2}, {2, kInf}};

@@ -69,17 +69,7 @@ TEST(FormatTest, DurationsAreReadWithTheirUnit) {
   }
 }
 
-TEST(FormatTest, WidthCountsColumnsAndNotBytes) {
-  EXPECT_EQ(DisplayWidth("größe"), 5);
-  EXPECT_EQ(DisplayWidth("大小"), 4);
-  EXPECT_EQ(DisplayWidth("e\xcc\x81"), 1) << "a combining accent takes no column";
-}
-
-TEST(FormatTest, TruncatedTextFitsAndSaysSo) {
-  EXPECT_EQ(Truncate("abcdef", 6), "abcdef");
-  EXPECT_EQ(Truncate("abcdef", 4), "abc…");
-  EXPECT_EQ(Truncate("大小大小", 4), "大…") << "a wide character is not cut in two";
-  EXPECT_EQ(Truncate("abc", 0), "");
+TEST(FormatTest, PaddingCountsColumnsAndNotBytes) {
   EXPECT_EQ(PadLeft("大", 4), "  大");
   EXPECT_EQ(PadRight("ä", 3), "ä  ");
 }

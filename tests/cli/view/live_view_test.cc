@@ -21,7 +21,7 @@ v1::TrialSummary MakeTrial(uint32_t number, v1::TrialState state, int64_t batch_
   trial.set_target_steps(200);
   trial.set_eta_seconds(-1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  trial.set_allreduce_ratio(nan);
+  trial.set_comm_ratio(nan);
   trial.set_val_loss(nan);
   trial.set_best_val_loss(nan);
   trial.set_metric_value(nan);
@@ -42,7 +42,7 @@ v1::TrialSummary Running(v1::TrialSummary trial, uint64_t step, double loss) {
   v1::StepRow& row = *trial.mutable_latest();
   row.set_step(step);
   row.set_loss(loss);
-  trial.set_allreduce_ratio(0.25);
+  trial.set_comm_ratio(0.25);
   return trial;
 }
 
@@ -105,7 +105,7 @@ TEST(LiveViewTest, AFrameShowsTheBarEveryTrialAndWhatWaitsOrWentWrong) {
 experiment 12  quickstart  running · 2 of 4 trials done · 1 failed: oom
 ██████████████████████████████▋░░░░░░░░░░░░░░░░░░░  61%  1 min 12 s so far · about 48 s left
 
-TRIAL  batch_size     lr  STATE          PROGRESS                 STEP    LOSS  VAL LOSS  TOKENS/S  ALL-REDUCE  LEFT
+TRIAL  batch_size     lr  STATE          PROGRESS                 STEP    LOSS  VAL LOSS  TOKENS/S  COMM SHARE  LEFT
 12/1            8  0.001  ✔ finished     ████████████████████  200/200  2.3456    2.4100     12.3k         25%     -
 12/2            8  0.003  ● running      █████████░░░░░░░░░░░   90/200  3.1042         -     12.3k         25%   23s
 12/3           16  0.001  ✘ failed: oom  ░░░░░░░░░░░░░░░░░░░░    0/200       -         -         -           -     -
@@ -136,7 +136,7 @@ TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftWhole) {
     EXPECT_NE(running.find("14m"), std::string::npos) << running;
     EXPECT_EQ(header.find("PROGRESS") != std::string::npos, width >= 90) << header;
     EXPECT_NE(running.find("█"), std::string::npos) << "a bar, if a short one: " << running;
-    EXPECT_NE(running.find("25%"), std::string::npos) << "the share of all-reduce: " << running;
+    EXPECT_NE(running.find("25%"), std::string::npos) << "the share of communication: " << running;
   }
 }
 
@@ -161,7 +161,7 @@ TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
   EXPECT_EQ(Text(ResultLines(results, Wide())), R"(
 Experiment 12 quickstart: running after 1 min 12 s
 
-TRIAL  batch_size     lr           BEST  VAL LOSS    LOSS     STEP  TOKENS/S  ALL-REDUCE  TIME  STATE
+TRIAL  batch_size     lr           BEST  VAL LOSS    LOSS     STEP  TOKENS/S  COMM SHARE  TIME  STATE
 12/1            8  0.001  2.4100 at 160    2.4800  2.3456  200/200     12.3k         25%   41s  finished
 12/2            8  0.003              -         -  3.1042   90/200     12.3k         25%     -  running
 12/3           16  0.001              -         -       -    0/200         -           -     -  failed: oom
@@ -248,7 +248,7 @@ TEST(LiveViewTest, OffATerminalEveryChangeIsOneLineAndASummaryComesEveryTenSecon
       (std::vector<std::string>{
           "[1 s] 12/1 finished at step 200/200, loss 2.3456, val loss 2.4100", "[1 s] 12/2 running",
           "[1 s] 12 running: 61%, 2 of 4 trials done, about 48 s left; 12/2 step 90/200 "
-          "loss 3.1042 12.3k tokens/s, 25% all-reduce, 23s left"}));
+          "loss 3.1042 12.3k tokens/s, 25% communication, 23s left"}));
   EXPECT_TRUE(log.Update(state, kStart + 2000).empty()) << "nothing has changed";
   state.trials[1].set_state(v1::TRIAL_PENDING);
   state.trials[1].set_waiting("10 s after worker_lost");

@@ -17,7 +17,7 @@ inline v1::TrialSummary TopTrial(uint64_t experiment, uint32_t number, v1::Trial
   trial.set_state(state);
   trial.set_eta_seconds(-1);
   trial.set_world_size(2);
-  trial.set_allreduce_ratio(std::numeric_limits<double>::quiet_NaN());
+  trial.set_comm_ratio(std::numeric_limits<double>::quiet_NaN());
   v1::Assignment* assignment = trial.add_assignments();
   assignment->set_path("optimizer.lr");
   assignment->mutable_value()->set_number(1e-3 / number);
@@ -34,7 +34,7 @@ inline v1::TrialSummary Training(v1::TrialSummary trial, const Numbers& numbers)
   trial.set_step(numbers.step);
   trial.set_target_steps(2000);
   trial.set_tokens_per_second(numbers.rate);
-  trial.set_allreduce_ratio(0.25);
+  trial.set_comm_ratio(0.25);
   trial.set_eta_seconds(static_cast<double>(2000 - numbers.step));
   trial.mutable_latest()->set_loss(numbers.loss);
   trial.mutable_latest()->set_rank_skew_seconds(numbers.skew_seconds);

@@ -169,6 +169,26 @@ TEST_F(ClaimTest, AnAttemptThatFinishedTellsNoMoreRowsAndAStartDoesNotAskForItsN
   EXPECT_EQ(state_.live.doubted, 1u);
 }
 
+TEST_F(ClaimTest, ATrialWithMaxTimeMayFinishBeforeItsLastStepAndNotBeyondIt) {
+  Advance(limits::kStartupGrace);
+  AddWorker("a");
+  v1::ExperimentSpec spec = OneTrial();
+  spec.mutable_base()->mutable_train()->set_max_time_seconds(60);
+  const TrialId id{Submit(spec), 1};
+  Train({"a"});
+  v1::Item end = Ended("a", v1::CAUSE_FINISHED, 31);
+  end.mutable_ended()->set_message("train.max_time of 60s reached at step 31");
+  SendItems("a", {end});
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
+  EXPECT_EQ(TrialOf(id).attempts.back().last_step, 31u);
+  EXPECT_EQ(TrialOf(id).message, end.ended().message());
+  Leave("a");
+  const TrialId other{Submit(spec), 1};
+  Train({"a"});
+  SendItems("a", {Ended("a", v1::CAUSE_FINISHED, 101)});
+  EXPECT_NE(StateOfTrial(other), v1::TRIAL_FINISHED);
+}
+
 TEST_F(ClaimTest, AnEndThatCannotBeIsACrashOfTheTrainer) {
   for (const State state : {State::kAssigned, State::kPrepared, State::kRunning}) {
     for (const auto& [cause, step] :

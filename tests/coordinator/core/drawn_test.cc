@@ -64,15 +64,5 @@ TEST_F(DrawnTest, EverySeedIsTrainedWithEachConfiguration) {
   EXPECT_EQ(ExpandedOf(experiment, experiment.trials[3]).replicate(), 1u);
 }
 
-TEST_F(DrawnTest, WhatIsNotDoneYetIsRefusedByName) {
-  v1::ExperimentSpec spec = Random(12);
-  spec.mutable_base()->mutable_resources()->set_min_gpus(1);
-  const absl::Status status = TrySubmit(spec).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("'resources.min_gpus' is not yet available"),
-            absl::string_view::npos)
-      << status;
-}
-
 }  // namespace
 }  // namespace dt

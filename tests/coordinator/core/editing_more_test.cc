@@ -92,7 +92,7 @@ TEST_F(EditingMoreTest, WhatWouldStarveTheExperimentOrIsOutOfRangeIsRefused) {
       "below the 4 slots");
   ExpectRefused(
       id, [](auto& request) { request.set_max_gpus_total(limits::kWorkers + 1); },
-      absl::StatusCode::kInvalidArgument, "above the limit");
+      absl::StatusCode::kInvalidArgument, "from 0 to 16384");
   ExpectRefused(
       id, [](auto& request) { request.set_priority(1001); }, absl::StatusCode::kInvalidArgument,
       "from -1000 to 1000");

@@ -107,6 +107,25 @@ TEST_F(HoldingTest, ReservedSlotsAreLentWhereTheRestIsFarOffAndComeBackInTime) {
   EXPECT_TRUE(TrialOf({small, 1}).attempts[0].uncharged);
 }
 
+// Two slots are freed together, and one would have been enough.
+TEST_F(HoldingTest, WhoLeavesEnoughForTheGangBorrowsAndNeedNotReturn) {
+  for (const char* name : {"a", "b", "c"}) AddWorker(name);
+  const ExperimentId pair = Submit(OnSlots(2));
+  const ExperimentId gang = Submit(OnSlots(2));
+  const ExperimentId small = Submit(OneTrial());
+  Train({"a", "b"});
+  TellPace("a", 1, 2);  // little more than three minutes are left: too few for just anybody
+  Advance(absl::Seconds(15));
+  ExpectOrders("c", {small, 1}, 0);
+  EXPECT_TRUE(Lent({small, 1}));
+  Train({"c"});
+  Finish({"a", "b"});
+  EXPECT_EQ(StateOfTrial({pair, 1}), v1::TRIAL_FINISHED);
+  ExpectOrders("a", {gang, 1}, 0);
+  ExpectOrders("b", {gang, 1}, 1);
+  EXPECT_FALSE(TrialOf({small, 1}).attempts[0].AskedToStop()) << "the gang has two others";
+}
+
 TEST_F(HoldingTest, WhoGaveBackThreeTimesBorrowsNoMore) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   ExperimentId slow = Submit(OneTrial());

@@ -1,6 +1,7 @@
 // planning_test.cc: what an experiment would take, by the workers, the queue and the history.
 #include "coordinator/core/planning.h"
 
+#include "plan/cost.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -92,6 +93,23 @@ TEST_F(PlanningTest, TimeComesFromTrialsOfTheSameModelOnTheSameDevice) {
   EXPECT_NEAR(Plan(AtMost(1, Trials(3, Small(50)))).finish_seconds(), 300, 1e-6);
 }
 
+TEST_F(PlanningTest, MaxTimeBoundsWhatATrialTakesAndStandsWhereNothingElseIsKnown) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  v1::ExperimentSpec spec = Small(50);
+  spec.mutable_base()->mutable_train()->set_max_time_seconds(60);
+  v1::PlanResponse plan = Plan(Trials(3, spec));
+  ASSERT_EQ(plan.configurations_size(), 1);
+  EXPECT_NEAR(plan.configurations(0).seconds(), 60, 1e-6);
+  EXPECT_EQ(plan.configurations(0).estimated_from(), "train.max_time, by which it ends");
+  Submit(Small());
+  TrainOne("a");
+  EXPECT_NEAR(Plan(Trials(3, spec)).slot_seconds(), 180, 1e-6) << "100 s a trial without it";
+  EXPECT_NEAR(Plan(Searching("asha", 27, spec)).slot_seconds(), 27 * 60, 1e-6)
+      << "what part of its steps a trial makes in 60 s is not known";
+  spec.mutable_base()->mutable_train()->set_max_time_seconds(1000);
+  EXPECT_NEAR(Plan(Trials(3, spec)).slot_seconds(), 300, 1e-6);
+}
+
 TEST_F(PlanningTest, OfAnotherModelItFollowsFromTheArithmetic) {
   AddDevice("a", "Cpu", 64 * kGiB);
   Submit(Small());
@@ -104,6 +122,56 @@ TEST_F(PlanningTest, OfAnotherModelItFollowsFromTheArithmetic) {
   EXPECT_LE(kind.seconds(), 2 * 200);
   EXPECT_NE(kind.estimated_from().find("FLOPs, at the"), std::string::npos)
       << kind.estimated_from();
+}
+
+TEST_F(PlanningTest, OfSeveralRanksEveryStrategyIsWeighedAgainstTheMemoryOfASlot) {
+  AddDevice("a", "Cpu", 6 * kGiB);
+  AddDevice("b", "Cpu", 6 * kGiB);
+  EXPECT_TRUE(Plan(Small()).configurations(0).strategies().empty()) << "nobody to share with";
+  v1::ExperimentSpec spec = Small();
+  spec.mutable_base()->mutable_resources()->set_gpus(2);
+  spec.add_explicit_paths("resources.gpus");
+  v1::PlannedTrials kind = Plan(spec).configurations(0);
+  ASSERT_EQ(kind.strategies_size(), 4);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(kind.strategies(i).strategy(), plan::kSharingWords[i]);
+    EXPECT_LT(kind.strategies(i).wire_seconds(), 0) << "no bandwidth was measured";
+  }
+  EXPECT_EQ(kind.strategies(0).peak_bytes(), kind.memory_bytes());
+  EXPECT_EQ(kind.strategies(0).state_bytes(), 16 * kind.parameters());
+  EXPECT_EQ(kind.strategies(0).verdict(), "tight");
+  EXPECT_TRUE(kind.strategies(1).least());
+  EXPECT_EQ(kind.advice().substr(0, 5), "zero1") << kind.advice();
+  spec.mutable_base()->mutable_train()->set_hash_every(10);
+  spec.add_explicit_paths("train.hash_every");
+  EXPECT_EQ(Plan(spec).configurations(0).strategies_size(), 3) << "zero3 keeps nothing to compare";
+}
+
+TEST_F(PlanningTest, TrafficTakesItsTimeAtTheBandwidthOfGangsOfThatSize) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  AddDevice("b", "Cpu", 64 * kGiB);
+  v1::ExperimentSpec spec = Small();
+  spec.mutable_base()->mutable_resources()->set_gpus(2);
+  spec.add_explicit_paths("resources.gpus");
+  Submit(spec);
+  Train({"a", "b"});
+  v1::StepRow row;
+  row.set_step(100);
+  row.set_tokens(25600);
+  row.set_seconds(200);
+  v1::Collective& sum = *row.add_collectives();
+  sum.set_op("all_reduce");
+  sum.set_axis("data");
+  sum.set_ranks(2);
+  sum.set_bytes(1e9);
+  sum.set_seconds(0.5);
+  SendRows("a", row);
+  Finish({"a", "b"});
+  const v1::PlannedTrials kind = Plan(spec).configurations(0);
+  // Of two ranks each sends half of it twice: 1 GB in half a second.
+  const v1::PlannedStrategy& ddp = kind.strategies(0);
+  EXPECT_NEAR(ddp.wire_seconds(), static_cast<double>(ddp.wire_bytes()) / 2e9, 1e-6);
+  EXPECT_LT(kind.strategies(1).wire_seconds(), 0) << "shards go another way";
 }
 
 TEST_F(PlanningTest, OnAKnownGpuWithoutHistoryItFollowsFromTheDataSheet) {

@@ -65,12 +65,14 @@ TEST_F(ProgramTrialTest, TheShareThatItTellsIsTheTrialsProgress) {
 TEST_F(ProgramTrialTest, ItsOrdersTellOfItsGangAndOthersDoNot) {
   v1::ExperimentSpec spec = Program(0);
   spec.mutable_search()->set_metric("val_loss");
+  spec.set_name("mine");
   Run(std::move(spec));
   const v1::Assigned& assigned = workers_.at("a").orders->attempt();
   EXPECT_EQ(assigned.local_world_size(), 1);
   EXPECT_EQ(assigned.nodes(), 1);
   EXPECT_EQ(assigned.local_devices_size(), 1);
   EXPECT_EQ(assigned.metric(), "val_loss");
+  EXPECT_EQ(assigned.experiment_name(), "mine");
   BeginAnew();
   Advance(limits::kStartupGrace);
   AddWorker("b");

@@ -215,7 +215,7 @@ TEST_F(QueryTest, TokensPerSecondIsTheMeanOverTheTrialAndSurvivesARestart) {
   v1::TrialSummary summary = SummaryOf(id);
   EXPECT_EQ(summary.latest().step(), 20u);
   EXPECT_EQ(summary.tokens_per_second(), 2000.0 / 8);
-  EXPECT_EQ(summary.allreduce_ratio(), 4.0 / 8);
+  EXPECT_EQ(summary.comm_ratio(), 4.0 / 8);
   EXPECT_EQ(summary.comm_exposed_ratio(), 2.0 / 8);
   // A second attempt adds to the first.
   SendItems("a", {Checkpoint("a", 20), Ended("a", v1::CAUSE_TRAINER_CRASH, 20)});
@@ -230,13 +230,13 @@ TEST_F(QueryTest, TokensPerSecondIsTheMeanOverTheTrialAndSurvivesARestart) {
   RestartCoordinator();
   summary = SummaryOf(id);
   EXPECT_EQ(summary.tokens_per_second(), 4000.0 / 10);
-  EXPECT_EQ(summary.allreduce_ratio(), 5.0 / 10);
+  EXPECT_EQ(summary.comm_ratio(), 5.0 / 10);
 }
 
 TEST_F(QueryTest, ATrialThatNeverTrainedHasNoRate) {
   const TrialId id{Submit(OneTrial()), 1};
   EXPECT_EQ(SummaryOf(id).tokens_per_second(), 0);
-  EXPECT_TRUE(std::isnan(SummaryOf(id).allreduce_ratio()));
+  EXPECT_TRUE(std::isnan(SummaryOf(id).comm_ratio()));
 }
 
 TEST_F(QueryTest, ProgressCountsTheStepsThatTrialsMadeHoweverTheyEnded) {
@@ -358,6 +358,40 @@ TEST_F(QueryTest, ExplainsWhyATrialWaits) {
   ExpectExplained({pair, 1}, "needs 2 cpu slots; has reserved 1; it is next");
   const ExperimentId behind = Submit(OneTrial());
   ExpectExplained({behind, 1}, absl::StrCat("its place in the queue is behind trial ", pair, "/1"));
+}
+
+TEST_F(QueryTest, ExplainsForHowLongARunningTrialIsLeftInPeaceBeforeALargerPriority) {
+  AddWorker("a");
+  const ExperimentId usual = Submit(OneTrial());
+  Train({"a"});
+  EXPECT_EQ(Explain({usual, 1}).find("may not ask"), std::string::npos) << "nobody waits";
+  Submit(OneTrial());
+  EXPECT_EQ(Explain({usual, 1}).find("may not ask"), std::string::npos) << "nor of its own";
+  const ExperimentId urgent = Submit(Prior(10, OneTrial()));
+  Advance(absl::Seconds(20));
+  ExpectExplained({usual, 1}, absl::StrCat("; trial ", urgent,
+                                           "/1, of priority 10, waits for slots, and may not ask "
+                                           "it to make room before 40 s have passed"));
+  Advance(absl::Seconds(41));
+  EXPECT_EQ(Explain({usual, 1}).find("may not ask"), std::string::npos);
+  ExpectExplained({usual, 1}, "saving: makes room for trial");
+}
+
+TEST_F(QueryTest, ExplainsThatNoHostBesideACheckpointIsLargeEnoughForAGangOfOneHost) {
+  for (const char* name : {"b/0", "b/1"}) AddWorker(name, {.host = "b", .storage = "storage-b"});
+  v1::ExperimentSpec spec = OnSlots(2);
+  spec.mutable_base()->mutable_resources()->set_single_node(true);
+  const ExperimentId id = Submit(spec);
+  Train({"b/0", "b/1"});
+  SendItems("b/0", {Checkpoint("b/0", 20)});
+  for (const char* name : {"c/0", "c/1"}) AddWorker(name, {.host = "c", .storage = "storage-c"});
+  Disconnect("b/1");
+  Advance(limits::kLease + absl::Seconds(1));
+  Leave("b/0");
+  Advance(absl::Seconds(30));
+  ASSERT_EQ(StateOfTrial({id, 1}), v1::TRIAL_PENDING);
+  ExpectExplained({id, 1},
+                  "on storage storage-b, and no host that sees it has 2 slots: the largest has 1");
 }
 
 TEST_F(QueryTest, ExplainsABackoff) {

@@ -82,7 +82,12 @@ TEST_F(MetricsTest, ARunningTrialHasItsCountersAndGauges) {
   ExpectLine("dtrain_trial_world_size" + id + "} 1");
   ExpectLine("dtrain_trial_learning_rate" + id + "} 0.5");
   ExpectLine("dtrain_trial_phase_seconds_total" + id + ",phase=\"forward\"} 0.5");
-  ExpectLine("dtrain_trial_collective_bytes_total" + id + ",op=\"all_reduce\"} 2000");
+  const std::string way = id + ",op=\"all_gather\",axis=\"shard\"} ";
+  ExpectLine("dtrain_trial_collective_bytes_total" + way + "2000");
+  ExpectLine("dtrain_trial_collective_bus_bytes_total" + way + "1000");
+  ExpectLine("dtrain_trial_collective_seconds_total" + way + "0.5");
+  ExpectLine("dtrain_trial_collective_exposed_seconds_total" + way + "0.25");
+  ExpectLine("dtrain_trial_collectives_total" + way + "4");
   ExpectLine("dtrain_trial_checkpoint_bytes" + id + "} 4096");
   ExpectLine("dtrain_trials{experiment=\"1\",state=\"running\"} 1");
   ExpectLine("dtrain_trials{experiment=\"1\",state=\"pending\"} 1");

@@ -131,6 +131,18 @@ TEST_F(CommitterTest, AReplyThatChangesNothingWaitsForWhatItMayTellOf) {
   EXPECT_TRUE(shown);
 }
 
+TEST_F(CommitterTest, AReplyBeforeTheFirstChangeOfACommitDoesNotWaitForIt) {
+  TurnEffects turn = Turn(1, /*changes=*/false);
+  turn.effects.push_back(std::move(Turn(2).effects[0]));
+  turn.effects.push_back(std::move(Turn(3, /*changes=*/false).effects[0]));
+  ASSERT_TRUE(committer_.Hand(std::move(turn)).ok());
+  store_.AwaitBegun(1);
+  EXPECT_EQ(publisher_.Answered(), (std::vector<ReplyId>{1}));
+  store_.LetThrough(1);
+  ASSERT_TRUE(committer_.Flush().ok());
+  EXPECT_EQ(publisher_.Answered(), (std::vector<ReplyId>{1, 2, 3}));
+}
+
 TEST_F(CommitterTest, AfterAFailedCommitNothingIsToldAndNothingTaken) {
   ASSERT_TRUE(committer_.Hand(Turn(1)).ok());
   store_.AwaitBegun(1);

@@ -1,4 +1,5 @@
 // fleet_service_test.cc: workers' streams over real sockets: what they carry, and how they end.
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,8 +18,14 @@ class FleetServiceTest : public RpcTest {
     while (server_->fleet().streams() != count && absl::Now() < deadline) std::this_thread::yield();
     ASSERT_EQ(server_->fleet().streams(), count);
   }
+  std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerReport, v1::Orders>> OpenStream() {
+    SetDeadline(contexts_.emplace_back());
+    return fleet_->Session(&contexts_.back());
+  }
   // As if this time had passed for every stream.
   void Pass(absl::Duration time) { server_->fleet().EndWaits(SystemClock().Now().steady + time); }
+
+  std::deque<grpc::ClientContext> contexts_;
 };
 
 TEST_F(FleetServiceTest, AStreamBringsReportsInOrderTakesOrdersAndEndsWithItsClosing) {
@@ -33,9 +40,7 @@ TEST_F(FleetServiceTest, AStreamBringsReportsInOrderTakesOrdersAndEndsWithItsClo
       publisher.SendOrders(std::move(out));
     }
   });
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   v1::WorkerReport report = FirstReport();
   v1::Orders orders;
   for (uint64_t sequence = 1; sequence <= 3; ++sequence) {
@@ -57,9 +62,7 @@ TEST_F(FleetServiceTest, AStreamBringsReportsInOrderTakesOrdersAndEndsWithItsClo
 
 TEST_F(FleetServiceTest, AStreamThatDoesNotIntroduceItselfIsEnded) {
   Serve();
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   ASSERT_TRUE(stream->Write(v1::WorkerReport()));
   v1::Orders orders;
   EXPECT_FALSE(stream->Read(&orders));
@@ -70,9 +73,7 @@ TEST_F(FleetServiceTest, AStreamThatDoesNotIntroduceItselfIsEnded) {
 TEST_F(FleetServiceTest, AMalformedReportEndsAnOpenStreamAndTheCoreIsTold) {
   Serve();
   Script([&](Event& event, Publisher&) { seen_.Add(Describe(event)); });
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   ASSERT_TRUE(stream->Write(FirstReport()));
   v1::WorkerReport bad;
   bad.add_items()->set_sequence(1);  // without a token
@@ -85,9 +86,7 @@ TEST_F(FleetServiceTest, AMalformedReportEndsAnOpenStreamAndTheCoreIsTold) {
 
 TEST_F(FleetServiceTest, ReportsThatFindNoPlaceWaitAndNoneIsLost) {
   Serve();
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   constexpr uint64_t kReports = 100;
   std::thread writer([&] {
     v1::WorkerReport report = FirstReport();
@@ -122,9 +121,7 @@ TEST_F(FleetServiceTest, TheCoreEndsAStreamWithItsReason) {
       publisher.EndStream({received->stream, absl::AlreadyExistsError("held by 10.0.0.7")});
     }
   });
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   ASSERT_TRUE(stream->Write(FirstReport()));
   v1::Orders orders;
   EXPECT_FALSE(stream->Read(&orders));
@@ -136,9 +133,7 @@ TEST_F(FleetServiceTest, TheCoreEndsAStreamWithItsReason) {
 
 TEST_F(FleetServiceTest, AStreamOnWhichNothingComesIsEnded) {
   Serve();
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   AwaitStreams(1);
   Pass(limits::kFirstReportDeadline - absl::Seconds(5));
   EXPECT_EQ(server_->fleet().streams(), 1u);
@@ -153,9 +148,7 @@ TEST_F(FleetServiceTest, AStreamOnWhichNothingComesIsEnded) {
 TEST_F(FleetServiceTest, AStreamThatHasReportedMayBeSilent) {
   Serve();
   Script([&](Event& event, Publisher&) { seen_.Add(Describe(event)); });
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   ASSERT_TRUE(stream->Write(FirstReport()));
   seen_.WaitFor(1);
   Pass(limits::kFirstReportDeadline);
@@ -204,16 +197,14 @@ TEST_F(FleetServiceTest, APeerThatStopsReadingIsCutOffWhenItsStreamIsToEnd) {
     publisher.EndStream({received->stream, absl::AbortedError("superseded")});
     seen_.Add("ended");
   });
-  grpc::ClientContext context;
-  SetDeadline(context);
-  auto stream = fleet_->Session(&context);
+  const auto stream = OpenStream();
   ASSERT_TRUE(stream->Write(FirstReport()));
   seen_.WaitFor(2);
   EXPECT_EQ(server_->fleet().streams(), 1u) << "its last orders are on their way";
   Pass(limits::kStreamEndGrace);
   EXPECT_EQ(seen_.WaitFor(3).back(), "closed");
   AwaitStreams(0);
-  context.TryCancel();  // the client's side would wait for what it has not read
+  contexts_.back().TryCancel();  // the client's side would wait for what it has not read
   stream->Finish();
 }
 

@@ -83,6 +83,25 @@ TEST(ReportCheckTest, ALoggedStepStandsForTheStepsSinceTheRowBefore) {
   EXPECT_EQ((*totals)[0].sum.tokens(), 100);           // since the row before already
 }
 
+TEST(ReportCheckTest, CollectivesOfARowAreFewAndTheirWordsPlain) {
+  const auto told = [](int count, const std::string& op) {
+    v1::StepRows rows = Rows(1, 1);
+    for (int i = 0; i < count; ++i) {
+      v1::Collective& one = *rows.mutable_rows(0)->add_collectives();
+      one.set_op(op);
+      one.set_axis("data");
+    }
+    v1::WorkerReport report;
+    SetRows(AddItem(report), rows);
+    return CodeOf(report);
+  };
+  EXPECT_EQ(told(limits::kCollectivesPerRow, "all_reduce"), absl::StatusCode::kOk);
+  EXPECT_EQ(told(1, "of a later version"), absl::StatusCode::kOk);
+  EXPECT_NE(told(limits::kCollectivesPerRow + 1, "all_reduce"), absl::StatusCode::kOk);
+  EXPECT_NE(told(1, "\xff"), absl::StatusCode::kOk);
+  EXPECT_NE(told(1, std::string(limits::kNameBytes + 1, 'a')), absl::StatusCode::kOk);
+}
+
 TEST(ReportCheckTest, CountersNeitherFallNorBecomeNaN) {
   v1::WorkerReport report;
   v1::StepRows rows = Rows(1, 3);

@@ -34,6 +34,27 @@ TEST(SubmittedFileTest, AFileIsReadIntoWhatDtctlWouldHaveSent) {
   EXPECT_FALSE(BringsFileAlone(request));
 }
 
+TEST(SubmittedFileTest, CodeThatCameAlongIsTheSpecificationsWhereTheFileNamesAFolder) {
+  v1::SubmitRequest request = Bringing("version: 1\nname: mine\nrun: 'true'\ncode: src\n");
+  request.mutable_spec()->mutable_code()->set_digest("d");
+  ASSERT_TRUE(BringsFileAlone(request));
+  ASSERT_TRUE(ReadSubmittedFile(request).ok());
+  EXPECT_EQ(request.spec().name(), "mine");
+  EXPECT_EQ(request.spec().code().digest(), "d");
+  request = Bringing(kFile);
+  request.mutable_spec()->mutable_code()->set_digest("d");
+  ASSERT_TRUE(ReadSubmittedFile(request).ok());
+  EXPECT_FALSE(request.spec().has_code());
+  request = Bringing("version: 1\nrun: 'true'\ncode: src\n");
+  request.mutable_spec()->mutable_code()->set_digest("d");
+  EXPECT_EQ(ReadSubmittedFile(request)->diagnostics_size(), 1);
+  EXPECT_FALSE(request.has_spec()) << "a file with a mistake has none";
+  request = Bringing(kFile);
+  request.mutable_spec()->mutable_code()->set_digest("d");
+  request.mutable_spec()->set_version(1);
+  EXPECT_FALSE(BringsFileAlone(request)) << "dtctl sends what it read";
+}
+
 TEST(SubmittedFileTest, EverythingWrongIsToldAtItsPlaceAndNothingIsRead) {
   v1::SubmitRequest request = Bringing(std::string(kFile) + "trian: {}\ntrain: {seq_len: 0}\n");
   request.add_overrides("seed=x");

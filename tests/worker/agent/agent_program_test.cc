@@ -12,6 +12,7 @@ class AgentProgramTest : public AgentTest {
     v1::Orders orders = Holding(token, rank, world_size);
     orders.mutable_attempt()->mutable_spec()->add_command("true");
     orders.mutable_attempt()->set_submitted_by("ann");
+    orders.mutable_attempt()->set_experiment_name("mine");
     orders.mutable_attempt()->add_local_devices("GPU-1");
     return orders;
   }
@@ -36,6 +37,7 @@ TEST_F(AgentProgramTest, ItsRunnerIsStartedAndToldOfTheGang) {
   const auto start = TakeFrame<frames::Start>();
   ASSERT_TRUE(start);
   EXPECT_EQ(start->submitted_by, "ann");
+  EXPECT_EQ(start->experiment_name, "mine");
   EXPECT_EQ(start->local_devices, std::vector<std::string>{"GPU-1"});
   EXPECT_EQ(start->spec.at("command"), nlohmann::json({"true"}));
 }

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include "common/program_variables.h"
 #include "gtest/gtest.h"
 #include "worker/program/ending.h"
 
@@ -12,6 +13,7 @@ namespace {
 frames::Start SecondOfTwoHosts() {
   frames::Start start;
   start.experiment = 7;
+  start.experiment_name = "mine";
   start.trial = 3;
   start.attempt = 2;
   start.rank = 3;
@@ -79,6 +81,7 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
                                 {"CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b"},
                                 {"DTRAIN_EXPERIMENT", "7"},
                                 {"DTRAIN_TRIAL", "3"},
+                                {"DTRAIN_NAME", "mine"},
                                 {"DTRAIN_ATTEMPT", "2"},
                                 {"DTRAIN_PARAMETERS", R"({"seed":4})"},
                                 {"DTRAIN_SEED", "4"},
@@ -148,6 +151,19 @@ TEST(EndingTest, MemoryIsToldFromOtherKills) {
   EXPECT_EQ(EndingOf(Exited(137), Wish::kGoOn, Oom::kKilledSome).cause, "oom") << "of a shell";
   EXPECT_EQ(EndingOf(SIGKILL, Wish::kGoOn, Oom::kNone).cause, "trainer_crash");
   EXPECT_EQ(EndingOf(Exited(1), Wish::kGoOn, Oom::kKilledSome).cause, "trainer_crash");
+}
+
+TEST(GivenTest, AnExperimentMaySetNoneOfTheVariablesThatTheWorkerDecides) {
+  Place place;
+  place.cuda = true;
+  place.store_address = "host:1";
+  place.resume_folder = "/storage/7/3/a1/step-5";
+  const auto environment = EnvironmentOf(SecondOfTwoHosts(), Read(R"({"run": "true"})"), place, {});
+  ASSERT_TRUE(environment.ok()) << environment.status();
+  for (const auto& [name, value] : *environment) {
+    const bool the_persons = name == "OMP_NUM_THREADS" || name == "PYTHONPATH";
+    EXPECT_NE(IsVariableOfWorker(name), the_persons) << name;
+  }
 }
 
 }  // namespace

@@ -133,8 +133,9 @@ TEST_F(TellingTest, AProgramThatErrsInEachLineDoesNotFillItsLog) {
 }
 
 TEST(RungStepsTest, SharesOfTheStepsAreRoundedUp) {
-  EXPECT_EQ(RungSteps(100, {3, 9}), (std::vector<uint64_t>{12, 34}));
-  EXPECT_TRUE(RungSteps(0, {3}).empty());
+  EXPECT_EQ(RungSteps(100, {3, 9}, 0), (std::vector<uint64_t>{12, 34}));
+  EXPECT_TRUE(RungSteps(0, {3}, 0).empty());
+  EXPECT_EQ(RungSteps(100, {}, 0.25), (std::vector<uint64_t>{25, 50, 75})) << "of a population";
 }
 
 }  // namespace

@@ -99,8 +99,10 @@ class CpuDevice final : public Device {
   void RestartPeak() override {
     // 5 resets the high-water mark of resident memory (proc(5)).
     std::ofstream("/proc/self/clear_refs") << "5";
+    RestartTensorPeak();
   }
   uint64_t PeakBytes() const override { return ProcBytes("/proc/self/status", "VmHWM"); }
+  TensorBytes Tensors() const override { return CountedTensors(); }
   void ReleaseMemory() override { malloc_trim(0); }
 
  private:
@@ -142,6 +144,7 @@ std::unique_ptr<Device> OpenCpu(bool share_memory) {
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options) {
   if (options.threads > 0) at::set_num_threads(options.threads);
   if (options.word == "cpu") {
+    CountTensors();
     CalmAllocator(options.memory_limit);
     if (options.memory_limit > 0) {
       const rlimit limit{options.memory_limit, options.memory_limit};

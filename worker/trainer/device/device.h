@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/status.h"
+#include "worker/trainer/device/tensor_count.h"
 #include "worker/trainer/device/torch_prefix.h"
 
 namespace c10d {
@@ -69,6 +70,8 @@ class Device {
   // Peak of the trial: since the last RestartPeak.
   virtual void RestartPeak() = 0;
   virtual uint64_t PeakBytes() const = 0;
+  // Of tensors alone: now, and at the peak.
+  virtual TensorBytes Tensors() const = 0;
   // Gives cached memory back between trials.
   virtual void ReleaseMemory() = 0;
 };

@@ -27,9 +27,15 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
   at::Tensor sum = at::zeros({}, at::TensorOptions(device.Torch()).dtype(at::kDouble));
   at::Tensor perplexities = at::zeros_like(sum);
   double tokens = 0, batches = 0;
-  for (int64_t b = rank; b < spec.eval.batches; b += size) {
+  const auto windows = static_cast<int64_t>(data.windows());
+  for (int64_t turn = 0; turn < spec.eval.batches; turn += size) {
+    if (turn * spec.train.batch_size >= windows) break;
+    const int64_t b = turn + rank;
     const uint64_t first = static_cast<uint64_t>(b) * spec.train.batch_size;
-    if (first >= data.windows()) break;
+    if (b >= spec.eval.batches || first >= data.windows()) {
+      model.PassIdly();  // the others do pass over it
+      continue;
+    }
     const int64_t sequences =
         std::min<int64_t>(spec.train.batch_size, static_cast<int64_t>(data.windows() - first));
     at::Tensor ids = at::empty({sequences, length + 1}, at::kLong);

@@ -134,7 +134,12 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
   const auto rank = static_cast<size_t>(mesh.rank(Axis::kData));
   const auto size = static_cast<size_t>(mesh.size(Axis::kData));
   double right = 0, right_norm = 0, count = 0;
-  for (size_t b = rank; b < batches.size(); b += size) {
+  for (size_t turn = 0; turn < batches.size(); turn += size) {
+    const size_t b = turn + rank;
+    if (b >= batches.size()) {
+      model.PassIdly();  // the others do pass over it
+      continue;
+    }
     const AutocastScope autocast(compute, type);
     const std::vector<double> losses = RowLosses(
         RowsOf(examples, batches[b], spec.model.n_positions), spec.model.vocab_size, model, device);

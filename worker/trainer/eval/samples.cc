@@ -33,9 +33,11 @@ at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
   return at::softmax(scaled, 1).multinomial(1, /*replacement=*/false, generator).squeeze(1);
 }
 
-void KeepCompany(Mesh& mesh) {
-  while (mesh.Gather(Axis::kWorld, {kGoesOn})[0][0] == kGoesOn) {
-  }
+void KeepCompany(const Transformer& model, Mesh& mesh) {
+  at::NoGradGuard no_grad;
+  do {
+    model.PassIdly();
+  } while (mesh.Gather(Axis::kWorld, {kGoesOn})[0][0] == kGoesOn);
 }
 
 absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
@@ -71,12 +73,13 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
       if (id == generation.end_of_text) ended[s] = true;
       if (!ended[s]) samples[s].push_back(static_cast<uint16_t>(id));
     }
-    if (std::all_of(ended.begin(), ended.end(), [](bool over) { return over; })) break;
+    const bool all_ended = std::all_of(ended.begin(), ended.end(), [](bool over) { return over; });
+    const bool over = all_ended || made + 1 == spec.eval.sample_tokens;
+    if (!all_ended) DT_RETURN_IF_ERROR(meter.Done());
+    mesh.Gather(Axis::kWorld, {over ? kHasEnded : kGoesOn});
+    if (over) break;
     ids = at::cat({ids, drawn.unsqueeze(1)}, 1);
-    DT_RETURN_IF_ERROR(meter.Done());
-    mesh.Gather(Axis::kWorld, {kGoesOn});
   }
-  mesh.Gather(Axis::kWorld, {kHasEnded});
   return samples;
 }
 

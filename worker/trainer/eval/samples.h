@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
                                                             EvalMeter& meter);
 // The other ranks, until it has ended: a collective for each token, because one that waited for all
 // of them would run into its timeout.
-void KeepCompany(Mesh& mesh);
+void KeepCompany(const Transformer& model, Mesh& mesh);
 
 // Pure: draws from the last logits of a model, [rows, vocab] on the CPU, one of the top_k likeliest
 // (0: all) at this temperature (0: the likeliest).

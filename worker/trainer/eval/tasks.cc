@@ -100,7 +100,7 @@ absl::Status EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Dev
   }
   if (prompt_.empty()) return absl::OkStatus();
   if (!is_root) {
-    KeepCompany(mesh);
+    KeepCompany(model, mesh);
     return absl::OkStatus();
   }
   // Other texts at each evaluation, and the same after a resume.

@@ -22,10 +22,10 @@ enum class Wish {
   kStopAfterCheckpoint  // rank 0 saves first
 };
 
-// Whether this rank is to leave at once. Peers that are to stop after a checkpoint go on until rank
-// 0 has it and leaves.
-inline bool LeavesNow(Wish wish, int32_t rank) {
-  return wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && rank == 0);
+// Whether a rank is to leave at once. `saves_alone`: it is to write the checkpoint, and asks
+// nobody; others that are to stop after it go on until it is there.
+inline bool LeavesNow(Wish wish, bool saves_alone) {
+  return wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && saves_alone);
 }
 
 class Conversation {

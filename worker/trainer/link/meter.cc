@@ -11,12 +11,12 @@ constexpr std::chrono::seconds kBetweenSigns{1};
 
 }  // namespace
 
-EvalMeter::EvalMeter(Conversation& conversation, std::string token, int64_t step, int32_t rank,
+EvalMeter::EvalMeter(Conversation& conversation, std::string token, int64_t step, bool saves_alone,
                      Clock::time_point begun)
     : conversation_(conversation),
       token_(std::move(token)),
       step_(step),
-      rank_(rank),
+      saves_alone_(saves_alone),
       said_(begun) {}
 
 EvalMeter::~EvalMeter() {
@@ -25,7 +25,7 @@ EvalMeter::~EvalMeter() {
 
 absl::Status EvalMeter::Done(Clock::time_point now) {
   ++done_;
-  if (LeavesNow(conversation_.CurrentWish(), rank_)) {
+  if (LeavesNow(conversation_.CurrentWish(), saves_alone_)) {
     return CancelledError("stopped in the evaluation of step " + std::to_string(step_));
   }
   if (now - said_ < kBetweenSigns) return absl::OkStatus();

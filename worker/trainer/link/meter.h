@@ -19,7 +19,8 @@ class EvalMeter {
  public:
   // Counts one rank's attempt and step. Borrows the conversation.
   using Clock = std::chrono::steady_clock;
-  EvalMeter(Conversation& conversation, std::string token, int64_t step, int32_t rank,
+  // `saves_alone`: as of LeavesNow; who does not, measures to the end before it saves.
+  EvalMeter(Conversation& conversation, std::string token, int64_t step, bool saves_alone,
             Clock::time_point begun = Clock::now());
   // Says that this rank is in no evaluation any more, if it ever said that it was.
   ~EvalMeter();
@@ -37,7 +38,7 @@ class EvalMeter {
   Conversation& conversation_;
   const std::string token_;
   const int64_t step_;
-  const int32_t rank_;
+  const bool saves_alone_;
   int64_t parts_ = 0, done_ = 0;
   Clock::time_point said_;
   bool ever_said_ = false;

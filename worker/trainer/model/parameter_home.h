@@ -9,36 +9,66 @@
 // Tests:     tests/worker/trainer/model/model_test.cc
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker/trainer/device/torch_prefix.h"
 
 namespace dt::trainer {
 
-// What a rank holds of one parameter, or of a moment of one: all of it or a part.
+// A run of elements of a whole.
+struct Extent {
+  int64_t from = 0, count = 0;
+  bool operator==(const Extent&) const = default;
+};
+
+// What a rank holds of one parameter, or of a moment of one: all of it or a part, which may have no
+// element. Every rank has as many pieces, of the same wholes in the same order.
 struct Piece {
   std::string name;            // of the whole
   std::vector<int64_t> shape;  // of the whole
   int64_t from = 0;            // its first element in the whole
   at::Tensor value;            // a leaf; of a parameter, its gradient is value.grad()
+  std::vector<Extent> spread;  // what each rank holds, in their order; empty: each holds the whole
 
-  bool IsWhole() const { return from == 0 && value.sizes() == at::IntArrayRef(shape); }
+  bool IsWhole() const { return spread.empty(); }
 };
 // Overwrites what the piece is of `whole`, which is on any device.
 void Fill(const Piece& piece, const at::Tensor& whole);
 // The norm of all gradients together, on the device: reading it waits for the device.
 at::Tensor GradientNorm(const std::vector<Piece>& pieces);
 
+// Parameters that are used together: those of a block of the model, or, as unit 0, what is outside
+// of the blocks.
+size_t UnitOf(std::string_view parameter);
+
 class ParameterHome {
  public:
+  using Through = std::function<at::Tensor(const at::Tensor&)>;
   virtual ~ParameterHome() = default;
   virtual c10::Device device() const = 0;
   // Takes the parameter's first value, drawn on the CPU, and gives what the model is to compute
   // with: of the same shape, on device(), with a gradient. Parameters come one at a time and in the
   // same order on every rank.
   virtual at::Tensor Keep(const std::string& name, const at::Tensor& initial) = 0;
+  // All have come.
+  virtual void Close() {}
+  // In the order in which they came. REQUIRES: closed.
+  virtual const std::vector<Piece>& pieces() const = 0;
+
+  // The model calls what follows around its computation, in the same order on every rank: a home
+  // may hold parameters only while they are used.
+  // Around a pass over the model, at both ends of which unit 0 is used.
+  virtual void BeginPass() {}
+  virtual void EndPass() {}
+  // `through(x)`, which uses the parameters of a block's unit.
+  virtual at::Tensor Around(size_t /*unit*/, const at::Tensor& x, const Through& through) {
+    return through(x);
+  }
 };
 
 // Every rank holds every parameter whole.
@@ -47,8 +77,7 @@ class WholeHome final : public ParameterHome {
   explicit WholeHome(c10::Device device) : device_(device) {}
   c10::Device device() const override { return device_; }
   at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
-  // In the order in which they came.
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<Piece>& pieces() const override { return pieces_; }
 
  private:
   const c10::Device device_;

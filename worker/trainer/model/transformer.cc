@@ -50,6 +50,7 @@ class SecondHome final : public ParameterHome {
     Fill(pieces_[next_++], initial);
     return {};
   }
+  const std::vector<Piece>& pieces() const override { return pieces_; }
 
  private:
   const std::vector<Piece>& pieces_;
@@ -68,6 +69,17 @@ at::Tensor SinusoidalPositions(int64_t positions, int64_t width) {
   return table;
 }
 
+class Pass {
+ public:
+  explicit Pass(ParameterHome& home) : home_(home) { home_.BeginPass(); }
+  ~Pass() { home_.EndPass(); }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+ private:
+  ParameterHome& home_;
+};
+
 // With so few tokens on a GPU, embedding's backward kernel is reported to race (pytorch#187687);
 // that of an index sorts them first.
 constexpr int64_t kRacingTokens = 3072;
@@ -81,10 +93,16 @@ at::Tensor Embedded(const at::Tensor& weight, const at::Tensor& tokens) {
 
 uint64_t CountParameters(const ModelSpec& spec) { return plan::Parameters(SizeOf(spec)); }
 
-Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device)
-    : Transformer(spec, seed, *std::make_unique<WholeHome>(device)) {}
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, std::unique_ptr<ParameterHome> home)
+    : Transformer(spec, seed, *home) {
+  own_home_ = std::move(home);
+}
 
-Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home) : spec_(spec) {
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device)
+    : Transformer(spec, seed, std::make_unique<WholeHome>(device)) {}
+
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home)
+    : spec_(spec), home_(&home) {
   ParameterMaker make(seed, home, parameters_);
   const int64_t width = spec.n_embd;
   const double residual_deviation =
@@ -123,6 +141,7 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& ho
                      ? token_embedding_
                      : make.Normal("lm_head.weight", {spec.vocab_pad, width}, kInitialDeviation);
   if (spec.head_bias) head_bias_ = make.Filled("lm_head.bias", spec.vocab_pad, 0);
+  home.Close();
 }
 
 void DrawAgain(const ModelSpec& spec, uint64_t seed, const std::vector<Piece>& pieces) {
@@ -208,31 +227,45 @@ at::Tensor Transformer::Hidden(const at::Tensor& tokens, bool training) const {
   if (at::autocast::is_autocast_enabled(x.device().type())) x = x.to(hidden_type_);
   const bool again = spec_.keep == ModelSpec::Keep::kBlockInputs && at::GradMode::is_enabled();
   const Draws draws = training && spec_.dropout > 0 ? Draws::kDropout : Draws::kNothing;
-  for (const Block& block : blocks_) {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
     const auto through = [this, &block, training](const at::Tensor& input) {
       return Through(block, input, training);
     };
-    x = again ? Recomputed(x, block.Parameters(), through, draws) : through(x);
+    x = home_->Around(i + 1, x, [&](const at::Tensor& input) {
+      return again ? Recomputed(input, block.Parameters(), through, draws) : through(input);
+    });
   }
   return spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x;
 }
 
+void Transformer::PassIdly() const {
+  const Pass pass(*home_);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    home_->Around(i + 1, {}, [](const at::Tensor& nothing) { return nothing; });
+  }
+}
+
 at::Tensor Transformer::Logits(const at::Tensor& tokens, bool training) const {
+  const Pass pass(*home_);
   return at::linear(Hidden(tokens, training), head_weight_, head_bias_);
 }
 
 at::Tensor Transformer::LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const {
+  const Pass pass(*home_);
   const at::Tensor hidden = Hidden(tokens, /*training=*/false).flatten(0, 1);
   return at::linear(hidden.index_select(0, places), head_weight_, head_bias_);
 }
 
 at::Tensor Transformer::NextLogits(const at::Tensor& tokens) const {
+  const Pass pass(*home_);
   return at::linear(Hidden(tokens, /*training=*/false).select(1, tokens.size(1) - 1), head_weight_,
                     head_bias_);
 }
 
 at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
                              GradientSpans* spans) const {
+  const Pass pass(*home_);
   const at::Tensor hidden = Hidden(tokens, training);
   if (HeadLossIsFusable(hidden)) {
     return FusedHeadLoss(hidden, {head_weight_, head_bias_, spec_.vocab_size}, targets, spans);

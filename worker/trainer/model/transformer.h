@@ -3,11 +3,13 @@
 // ReLU.
 //
 // Role:     parameters are plain tensors with names; the forward pass is ATen calls under autograd.
+// Ownership: borrows the home, unless it made it itself.
 // Threads:  thread-compatible; the training thread.
 // Errors:   LibTorch's exceptions (out of memory among them) pass through.
 // Tests:    tests/worker/trainer/model/model_test.cc, against PyTorch's values
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,10 +57,15 @@ class Transformer {
   // Logits of the token after the last one alone, [batch, vocab_pad]; without dropout.
   at::Tensor NextLogits(const at::Tensor& tokens) const;
 
+  // The calls of the home that a pass makes, without one: for a rank that has nothing to compute
+  // while others pass over the model.
+  void PassIdly() const;
+
   // In the order of use, each one once: a tied head is not listed again.
   const std::vector<NamedTensor>& Parameters() const { return parameters_; }
 
  private:
+  Transformer(const ModelSpec& spec, uint64_t seed, std::unique_ptr<ParameterHome> home);
   struct NormWeights {
     at::Tensor weight, bias;
   };
@@ -79,6 +86,8 @@ class Transformer {
   at::Tensor Dropped(const at::Tensor& x, bool training) const;
 
   const ModelSpec spec_;
+  std::unique_ptr<ParameterHome> own_home_;
+  ParameterHome* home_;
   at::ScalarType hidden_type_ = at::kFloat;
   std::vector<NamedTensor> parameters_;
   at::Tensor token_embedding_, positions_, head_weight_, head_bias_;

@@ -9,14 +9,15 @@ AdamW::AdamW(const std::vector<Piece>& parameters, const OptimizerSpec& spec) : 
   for (const Piece& parameter : parameters) {
     const at::Tensor m = at::zeros_like(parameter.value.detach());
     const at::Tensor v = at::zeros_like(m);
+    state_.push_back({"m." + parameter.name, parameter.shape, parameter.from, m, parameter.spread});
+    state_.push_back({"v." + parameter.name, parameter.shape, parameter.from, v, parameter.spread});
+    if (m.numel() == 0) continue;  // another rank's
     // By the whole parameter: a piece may be flat.
     Decay& group = groups_[std::ssize(parameter.shape) >= spec.decay_ndim_min ? 0 : 1];
     group.parameters.push_back(parameter.value);
     group.m.push_back(m);
     group.v.push_back(v);
     group.updates.push_back(updates_);
-    state_.push_back({"m." + parameter.name, parameter.shape, parameter.from, m});
-    state_.push_back({"v." + parameter.name, parameter.shape, parameter.from, v});
   }
 }
 

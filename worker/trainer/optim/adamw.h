@@ -27,6 +27,8 @@ class AdamW {
   const std::vector<Piece>& State() const { return state_; }
   // How many updates there were: steps that were left out do not count. Waits for the device.
   int64_t Updates() const;
+  // The same where it is counted, on the device.
+  const at::Tensor& updates() const { return updates_; }
   // After the moments were overwritten by those of `updates` updates.
   void Resume(int64_t updates);
   // As before the first update.

@@ -17,14 +17,14 @@ std::string Listed(const std::vector<size_t>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
-at::Tensor BitsOf(const NamedTensor& named) {
-  return named.tensor.detach().contiguous().view(at::kInt).flatten();
+at::Tensor BitsOf(const at::Tensor& tensor) {
+  return tensor.detach().contiguous().view(at::kInt).flatten();
 }
 
-uint64_t HashOnCpu(const std::vector<NamedTensor>& tensors) {
+uint64_t HashOnCpu(const std::vector<at::Tensor>& tensors) {
   uint64_t hash = 0;
-  for (const NamedTensor& named : tensors) {
-    const at::Tensor bits = BitsOf(named);
+  for (const at::Tensor& tensor : tensors) {
+    const at::Tensor bits = BitsOf(tensor);
     const int32_t* const values = bits.const_data_ptr<int32_t>();
     for (int64_t from = 0; from < bits.numel(); from += kChunk) {
       const int64_t size = std::min(kChunk, bits.numel() - from);
@@ -38,12 +38,12 @@ uint64_t HashOnCpu(const std::vector<NamedTensor>& tensors) {
   return hash;
 }
 
-uint64_t HashOnDevice(const std::vector<NamedTensor>& tensors) {
-  const at::TensorOptions longs = at::TensorOptions(tensors.at(0).tensor.device()).dtype(at::kLong);
+uint64_t HashOnDevice(const std::vector<at::Tensor>& tensors) {
+  const at::TensorOptions longs = at::TensorOptions(tensors.at(0).device()).dtype(at::kLong);
   const at::Tensor factors = at::arange(1, 2 * kChunk, 2, longs);
   at::Tensor hash = at::zeros({}, longs);
-  for (const NamedTensor& named : tensors) {
-    const at::Tensor bits = BitsOf(named);
+  for (const at::Tensor& tensor : tensors) {
+    const at::Tensor bits = BitsOf(tensor);
     for (int64_t from = 0; from < bits.numel(); from += kChunk) {
       const at::Tensor chunk = bits.slice(0, from, std::min(from + kChunk, bits.numel()));
       const at::Tensor sum = (chunk.to(at::kLong) * factors.slice(0, 0, chunk.numel())).sum();
@@ -53,18 +53,11 @@ uint64_t HashOnDevice(const std::vector<NamedTensor>& tensors) {
   return static_cast<uint64_t>(hash.item<int64_t>());
 }
 
-}  // namespace
-
-// Sums of bits times odd numbers, modulo 2^64: the order of summing does not matter, so that every
-// device has the same, and no single change of at most 32 bits vanishes.
-uint64_t HashBits(const std::vector<NamedTensor>& tensors) {
-  at::NoGradGuard no_grad;
-  return tensors.at(0).tensor.is_cpu() ? HashOnCpu(tensors) : HashOnDevice(tensors);
-}
-
-absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
+// `copies`: ranks that ought to have the same hash.
+absl::Status CheckCopies(const std::vector<uint64_t>& hashes, const std::vector<size_t>& copies,
+                         int64_t step) {
   std::vector<std::vector<size_t>> alike;  // in order of their first rank
-  for (size_t rank = 0; rank < hashes.size(); ++rank) {
+  for (const size_t rank : copies) {
     const auto those = std::find_if(alike.begin(), alike.end(), [&](const auto& ranks) {
       return hashes[ranks[0]] == hashes[rank];
     });
@@ -74,9 +67,9 @@ absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
   const std::vector<size_t>& most = *std::max_element(
       alike.begin(), alike.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   const std::string what = "after step " + std::to_string(step) + " the parameters of ";
-  if (2 * most.size() > hashes.size()) {
+  if (2 * most.size() > copies.size()) {
     std::vector<size_t> others;
-    for (size_t rank = 0; rank < hashes.size(); ++rank) {
+    for (const size_t rank : copies) {
       if (hashes[rank] != hashes[most[0]]) others.push_back(rank);
     }
     return DamagedError(what + Listed(others) + " are not those of the other " +
@@ -92,17 +85,34 @@ absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step) {
                       "the memory and the device of their workers");
 }
 
-absl::Status CompareParameters(Mesh& mesh, const std::vector<NamedTensor>& parameters,
-                               int64_t step) {
-  const uint64_t mine = HashBits(parameters);
+}  // namespace
+
+// Sums of bits times odd numbers, modulo 2^64: the order of summing does not matter, so that every
+// device has the same, and no single change of at most 32 bits vanishes.
+uint64_t HashBits(const std::vector<at::Tensor>& tensors) {
+  at::NoGradGuard no_grad;
+  return tensors.at(0).is_cpu() ? HashOnCpu(tensors) : HashOnDevice(tensors);
+}
+
+absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step, size_t apart) {
+  for (size_t first = 0; first < apart; ++first) {
+    std::vector<size_t> copies;
+    for (size_t rank = first; rank < hashes.size(); rank += apart) copies.push_back(rank);
+    DT_RETURN_IF_ERROR(CheckCopies(hashes, copies, step));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompareParameters(Mesh& mesh, const Strategy::Copies& copies, int64_t step) {
+  const uint64_t mine = HashBits(copies.tensors);
   // As halves, which a double holds exactly.
   const auto rows = mesh.Gather(
-      Axis::kData, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
+      Axis::kWorld, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
   std::vector<uint64_t> hashes;
   for (const std::vector<double>& row : rows) {
     hashes.push_back(static_cast<uint64_t>(row[0]) << 32 | static_cast<uint64_t>(row[1]));
   }
-  return CheckAgreement(hashes, step);
+  return CheckAgreement(hashes, step, static_cast<size_t>(copies.apart));
 }
 
 }  // namespace dt::trainer

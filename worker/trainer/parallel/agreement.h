@@ -1,5 +1,5 @@
-// agreement.h: whether all ranks hold the same parameters, bit for bit. Data parallel ranks must;
-// a flipped bit in one's memory, or a fault of its arithmetic, shows as a difference.
+// agreement.h: whether ranks that hold copies of the same parameters hold them bit for bit. A
+// flipped bit in one's memory, or a fault of its arithmetic, shows as a difference.
 //
 // Threads: the training thread.
 // Errors:  DamagedError, which is retried from a checkpoint; LibTorch's exceptions pass through.
@@ -10,21 +10,21 @@
 #include <cstdint>
 #include <vector>
 
-#include "worker/trainer/model/transformer.h"
 #include "worker/trainer/parallel/mesh.h"
+#include "worker/trainer/parallel/strategy.h"
 
 namespace dt::trainer {
 
 // Hashes the bits of fp32 tensors where they are. A change of any one bit changes it, and so
 // does an exchange of two values. Waits for the device.
-uint64_t HashBits(const std::vector<NamedTensor>& tensors);
+uint64_t HashBits(const std::vector<at::Tensor>& tensors);
 
-// `hashes`: of every rank, in order. Names those that differ from the majority; where there is
-// none, all of them, those that agree together.
-absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step);
+// `hashes`: of every rank, in order; those `apart` from one another hold copies. Names those that
+// differ from the majority of their copies; where there is none, all of them, those that agree
+// together.
+absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step, size_t apart = 1);
 
 // Every rank calls it after the same step and gets the same answer.
-absl::Status CompareParameters(Mesh& mesh, const std::vector<NamedTensor>& parameters,
-                               int64_t step);
+absl::Status CompareParameters(Mesh& mesh, const Strategy::Copies& copies, int64_t step);
 
 }  // namespace dt::trainer

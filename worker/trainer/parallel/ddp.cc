@@ -6,7 +6,9 @@
 #include <unordered_map>
 
 #include "common/check.h"
+#include "worker/trainer/parallel/compressed_buckets.h"
 #include "worker/trainer/parallel/shared_buckets.h"
+#include "worker/trainer/parallel/timed_all_reduce.h"
 
 namespace dt::trainer {
 namespace {
@@ -39,8 +41,9 @@ ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, std::shared_p
     : pieces_(pieces),
       parameters_(ValuesOf(pieces)),
       group_(std::move(group)),
-      times_(std::make_shared<BucketTimes>(std::move(timeline))),
-      local_(std::make_shared<LocalGradient>(parameters_.at(0).device())) {
+      times_(std::make_shared<CommTimes>(std::move(timeline))),
+      local_(std::make_shared<LocalGradient>(parameters_.at(0).device())),
+      compressor_(options.compressor) {
   c10d::verify_params_across_processes(group_->process_group(), parameters_, std::nullopt);
   std::vector<at::Tensor> detached;
   for (const at::Tensor& parameter : parameters_) detached.push_back(parameter.detach());
@@ -64,23 +67,35 @@ ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, std::shared_p
       std::unordered_map<size_t, std::string>{}, std::min(kFirstBucketBytes, cap),
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
       std::vector<int64_t>{});
-  size_t floats = 0;
-  for (const at::Tensor& parameter : parameters_) floats += SharedFloats(parameter.numel());
-  host_reduce_ = group_->ShareMemory(floats);
+  reducer_->register_comm_hook(MakeMeasured(MakeHook(options.wire), local_));
+}
+
+std::unique_ptr<c10d::CommHookInterface> ReducerStrategy::MakeHook(at::ScalarType wire) {
+  if (compressor_ != nullptr) {
+    return MakeBucketThread(MakeCompressedAverage(compressor_, group_, parameters_), times_);
+  }
+  if (wire == at::kFloat) {
+    size_t floats = 0;
+    for (const at::Tensor& parameter : parameters_) floats += SharedFloats(parameter.numel());
+    host_reduce_ = group_->ShareMemory(floats);
+  }
   if (host_reduce_ == nullptr) {
-    reducer_->register_comm_hook(
-        MakeMeasured(MakeTimedAllReduce(group_->process_group(), times_), local_));
-    return;
+    const bool on_cpu = parameters_.at(0).is_cpu();
+    return MakeTimedAllReduce(group_, times_, on_cpu ? Buckets::kOnCpu : Buckets::kOnGpu, wire);
   }
   PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
-  reducer_->register_comm_hook(MakeMeasured(MakeSharedAllReduce(host_reduce_, times_), local_));
+  return MakeBucketThread(MakeSharedAverage(host_reduce_), times_);
 }
 
 ReducerStrategy::~ReducerStrategy() = default;
 
-void ReducerStrategy::BeginStep(bool measured) {
+void ReducerStrategy::BeginStep(const StepNotes& notes) {
+  using Sends = Compressor::Sends;
+  if (compressor_ != nullptr) {
+    compressor_->BeginStep(notes.number, notes.saved ? Sends::kWhole : Sends::kLess);
+  }
   // A group of one has no shares.
-  measured_ = measured && group_->size() > 1;
+  measured_ = notes.measured && group_->size() > 1;
   local_->Restart(measured_);
   times_->Restart();
   reducer_->prepare_for_forward();
@@ -89,11 +104,16 @@ void ReducerStrategy::BeginStep(bool measured) {
 // Acts once, after the first step: buckets follow the order in which gradients became ready.
 // PyTorch does it as the next step begins; here a checkpoint written between steps holds the next
 // one's layout.
-void ReducerStrategy::AfterUpdate() {
+void ReducerStrategy::AfterUpdate(int64_t /*step*/) {
   if (!reducer_->rebuild_buckets() || host_reduce_ == nullptr) return;
   // The gradients are views into the old buckets, where the new ones are about to lie.
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
+}
+
+// Where the parameters are others, what their gradients lost is nothing any more.
+void ReducerStrategy::AfterLoad() {
+  if (compressor_ != nullptr) compressor_->Restart();
 }
 
 void ReducerStrategy::BeforeBackward(bool last) {
@@ -102,6 +122,17 @@ void ReducerStrategy::BeforeBackward(bool last) {
 
 at::Tensor ReducerStrategy::ShareSquaredNorm() const {
   return measured_ ? local_->squared_norm() : at::Tensor();
+}
+
+// The Reducer itself waits for its buckets, all together at the end.
+CommTotals ReducerStrategy::Totals() const {
+  CommTotals totals = times_->Totals();
+  totals.backward_exposed_seconds = times_->TailSeconds();
+  // The message that a bucket's reduction ends with is the one that is waited for.
+  if (!totals.traffic.empty()) {
+    totals.traffic.back().exposed_seconds = totals.backward_exposed_seconds;
+  }
+  return totals;
 }
 
 BucketLayout ReducerStrategy::Layout() const {

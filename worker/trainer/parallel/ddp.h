@@ -1,7 +1,8 @@
 // ddp.h: data parallel training: every rank holds the whole model, gradients are averaged in
 // buckets that are reduced while the backward pass goes on. c10d's own Reducer, as PyTorch's DDP
 // runs it. Between ranks of one host the buckets lie in memory that they share
-// (parallel/shared_buckets.h).
+// (parallel/shared_buckets.h), unless they are rounded or compressed: losses then follow from the
+// specification, not from where ranks lie.
 //
 // Ownership: borrows the pieces; shares time line and group.
 // Threads:   the training thread.
@@ -12,12 +13,14 @@
 #include <memory>
 #include <vector>
 
-#include "worker/trainer/parallel/bucket_timer.h"
+#include "worker/trainer/parallel/comm_times.h"
+#include "worker/trainer/parallel/compressor.h"
 #include "worker/trainer/parallel/group.h"
 #include "worker/trainer/parallel/noise_scale.h"
 #include "worker/trainer/parallel/strategy.h"
 
 namespace c10d {
+class CommHookInterface;
 class Reducer;
 }  // namespace c10d
 
@@ -25,7 +28,9 @@ namespace dt::trainer {
 
 struct ReducerOptions {
   double bucket_mb = 25;
-  BucketLayout layout;  // of the checkpoint resumed from; empty: by size
+  BucketLayout layout;                     // of the checkpoint resumed from; empty: by size
+  at::ScalarType wire = at::kFloat;        // what gradients are rounded to while they travel
+  std::shared_ptr<Compressor> compressor;  // null: they travel as they are
 };
 
 class ReducerStrategy final : public Strategy {
@@ -37,20 +42,25 @@ class ReducerStrategy final : public Strategy {
   ~ReducerStrategy() override;
 
   const std::vector<Piece>& pieces() const override { return pieces_; }
-  void BeginStep(bool measured) override;
+  void BeginStep(const StepNotes& notes) override;
   void BeforeBackward(bool last) override;
   at::Tensor FinishGradients() override { return GradientNorm(pieces_); }
-  void AfterUpdate() override;
+  void AfterUpdate(int64_t step) override;
+  void AfterLoad() override;
+  bool SavesAreNoted() const override { return compressor_ != nullptr; }
   at::Tensor ShareSquaredNorm() const override;
-  AllReduceTotals Totals() const override { return times_->Totals(); }
+  CommTotals Totals() const override;
   BucketLayout Layout() const override;
 
  private:
+  std::unique_ptr<c10d::CommHookInterface> MakeHook(at::ScalarType wire);
+
   const std::vector<Piece>& pieces_;
   std::vector<at::Tensor> parameters_;
   std::shared_ptr<Group> group_;
-  std::shared_ptr<BucketTimes> times_;
+  std::shared_ptr<CommTimes> times_;
   std::shared_ptr<LocalGradient> local_;
+  const std::shared_ptr<Compressor> compressor_;  // null: gradients travel as they are
   bool measured_ = false;
   std::shared_ptr<HostReduce> host_reduce_;  // null: buckets are reduced by the backend
   std::shared_ptr<c10d::Reducer> reducer_;

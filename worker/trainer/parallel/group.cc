@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,9 +23,17 @@ namespace dt::trainer {
 namespace {
 
 constexpr size_t kBroadcastBufferBytes = 250 << 20;  // as PyTorch's DDP
+// An abort looks this often for sockets of a backend that is being built, and this long at most:
+// afterwards the agent kills.
+constexpr std::chrono::milliseconds kNextSockets{10};
+constexpr std::chrono::seconds kAbortJoiningFor{2};
+// How long a try to reach the store takes and the next one waits, so that a stop is heard.
+constexpr std::chrono::milliseconds kNextTry{100};
 
-// Connected sockets of this process, sorted.
-std::vector<int> OpenSockets() {
+enum class Sockets { kConnected, kAll };  // kAll: those that listen too
+
+// Those of this process, sorted.
+std::vector<int> OpenSockets(Sockets which = Sockets::kConnected) {
   std::vector<int> sockets;
   DIR* folder = opendir("/proc/self/fd");
   if (folder == nullptr) return sockets;
@@ -35,7 +44,8 @@ std::vector<int> OpenSockets() {
     if (fstat(fd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) continue;
     int listening = 0;
     socklen_t size = sizeof(listening);
-    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 && listening == 0) {
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 &&
+        (listening == 0 || which == Sockets::kAll)) {
       sockets.push_back(fd);
     }
   }
@@ -45,8 +55,8 @@ std::vector<int> OpenSockets() {
 }
 
 // Those that are open and were not.
-std::vector<int> Since(const std::vector<int>& before) {
-  const std::vector<int> now = OpenSockets();
+std::vector<int> Since(const std::vector<int>& before, Sockets which = Sockets::kConnected) {
+  const std::vector<int> now = OpenSockets(which);
   std::vector<int> opened;
   std::set_difference(now.begin(), now.end(), before.begin(), before.end(),
                       std::back_inserter(opened));
@@ -106,6 +116,46 @@ absl::StatusOr<Listening> Listen(const std::string& host, uint16_t port) {
   return listening;
 }
 
+// Whether somebody takes a connection to `host`:`port` within `patience`.
+bool Answers(const std::string& host, const std::string& port, std::chrono::milliseconds patience) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return false;
+  bool answers = false;
+  for (addrinfo* a = found; a != nullptr && !answers; a = a->ai_next) {
+    const int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) continue;
+    pollfd connecting{fd, POLLOUT, 0};
+    int error = 0;
+    socklen_t size = sizeof(error);
+    answers =
+        connect(fd, a->ai_addr, a->ai_addrlen) == 0 ||
+        (errno == EINPROGRESS && poll(&connecting, 1, static_cast<int>(patience.count())) == 1 &&
+         getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0);
+    close(fd);
+  }
+  freeaddrinfo(found);
+  return answers;
+}
+
+// Until the store at `host`:`port` takes connections. c10d's own tries, of which a store that died
+// with its process takes all, end at their timeout alone.
+absl::Status AwaitStore(const std::string& host, const std::string& port,
+                        const std::function<bool()>& leaves) {
+  const auto until = std::chrono::steady_clock::now() + kRendezvousTimeout;
+  while (!Answers(host, port, kNextTry)) {
+    if (leaves()) return CancelledError("stopped while connecting to rank 0's store");
+    if (std::chrono::steady_clock::now() > until) {
+      return CollectiveError("nobody took a connection to the attempt's store at " + host + ":" +
+                             port);
+    }
+    poll(nullptr, 0, static_cast<int>(kNextTry.count()));
+  }
+  return absl::OkStatus();
+}
+
 // REQUIRES: called in a catch block. A store needs threads, for which memory may be out.
 absl::Status StoreError(const std::string& what) {
   const absl::Status error = ErrorOfException();
@@ -131,13 +181,15 @@ absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port) {
   }
 }
 
-absl::StatusOr<Rendezvous> ConnectStore(const std::string& address) {
+absl::StatusOr<Rendezvous> ConnectStore(const std::string& address,
+                                        const std::function<bool()>& leaves) {
   const size_t colon = address.rfind(':');
   const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
   if (port.empty() || port.size() > 5 ||
       port.find_first_not_of("0123456789") != std::string::npos) {
     return ConfigError("store address '" + address + "' is not host:port");
   }
+  DT_RETURN_IF_ERROR(AwaitStore(address.substr(0, colon), port, leaves));
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(std::stoi(port));
   options.waitWorkers = false;
@@ -160,6 +212,11 @@ Group::Group(Device& device, const GroupOptions& options)
 
 absl::Status Group::Join(Device& device, const Rendezvous& meeting) {
   const absl::Status joined = Guarded([&] { return JoinThrowing(device, meeting); });
+  {
+    std::lock_guard lock(abort_mutex_);
+    backend_before_.reset();
+    joining_over_.notify_all();
+  }
   if (joined.ok()) return joined;
   const std::string what = "joining " + std::to_string(size_) + " ranks through the store at " +
                            meeting.address + ": " + std::string(joined.message());
@@ -171,6 +228,7 @@ absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
   {
     std::lock_guard lock(abort_mutex_);
     if (aborted_) return CollectiveError("the group was aborted");
+    backend_before_ = OpenSockets(Sockets::kAll);
   }
   const std::vector<int> before = OpenSockets();
   store_ = c10::make_intrusive<c10d::PrefixStore>(options_.key_prefix, meeting.store);
@@ -218,10 +276,7 @@ Group::~Group() {
 std::vector<std::vector<double>> Group::AllGather(const std::vector<double>& mine) {
   const int64_t width = static_cast<int64_t>(mine.size());
   at::NoGradGuard no_grad;
-  at::Tensor input = at::tensor(mine, at::kDouble).to(device_);
-  at::Tensor output = at::empty({size_ * width}, input.options());
-  process_group_->_allgather_base(output, input)->wait();
-  const at::Tensor host = output.cpu();
+  const at::Tensor host = Concatenated(at::tensor(mine, at::kDouble).to(device_)).cpu();
   RequireIntact();
   const double* values = host.const_data_ptr<double>();
   std::vector<std::vector<double>> rows;
@@ -229,6 +284,14 @@ std::vector<std::vector<double>> Group::AllGather(const std::vector<double>& min
     rows.emplace_back(values + r * width, values + (r + 1) * width);
   }
   return rows;
+}
+
+at::Tensor Group::Concatenated(const at::Tensor& mine) {
+  at::NoGradGuard no_grad;
+  at::Tensor input = mine;
+  at::Tensor output = at::empty({size_ * mine.numel()}, mine.options());
+  process_group_->_allgather_base(output, input)->wait();
+  return output;
 }
 
 void Group::BroadcastFromRoot(const std::vector<at::Tensor>& tensors) {
@@ -286,14 +349,27 @@ void Group::RequireIntact() {
   }
 }
 
+void Group::AbortJoining(std::unique_lock<std::mutex>& lock) {
+  // The store's connections among them: whoever waits there for a peer reads an end of file.
+  for (const int fd : Since(before_)) shutdown(fd, SHUT_RD);
+  // A backend that is being built has no abort yet: LibTorch holds back NCCL's communicator until
+  // it is complete. But ranks meet through sockets there too, and NCCL takes one that is shut down,
+  // also the one on which it waits for a peer, for an error. It opens them one after another.
+  const auto until = std::chrono::steady_clock::now() + kAbortJoiningFor;
+  while (backend_before_ && std::chrono::steady_clock::now() < until) {
+    const Sockets which = device_.is_cpu() ? Sockets::kConnected : Sockets::kAll;
+    for (const int fd : Since(*backend_before_, which)) shutdown(fd, SHUT_RD);
+    joining_over_.wait_for(lock, kNextSockets);
+  }
+}
+
 void Group::Abort() {
-  std::lock_guard lock(abort_mutex_);
+  std::unique_lock lock(abort_mutex_);
   if (aborted_) return;
   aborted_ = true;
   if (host_reduce_ != nullptr) host_reduce_->Abort();
   if (!joined_) {
-    // The store's connections among them: whoever waits there for a peer reads an end of file.
-    for (const int fd : Since(before_)) shutdown(fd, SHUT_RD);
+    AbortJoining(lock);
     return;
   }
   if (device_.is_cpu()) {

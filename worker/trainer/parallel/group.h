@@ -8,8 +8,11 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +41,10 @@ struct Rendezvous {
 
 // Rank 0: a store that listens on `host` alone. `port` 0: the system chooses.
 absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port);
-// Other ranks: the store at `address` (host:port).
-absl::StatusOr<Rendezvous> ConnectStore(const std::string& address);
+// Other ranks: the store at `address` (host:port). Errors: CancelledError when `leaves` says so
+// while nobody answers there.
+absl::StatusOr<Rendezvous> ConnectStore(const std::string& address,
+                                        const std::function<bool()>& leaves);
 
 struct GroupOptions {
   int rank = 0;
@@ -65,6 +70,8 @@ class Group {
 
   // Every rank's row of numbers, in order of rank. All ranks give equally many.
   std::vector<std::vector<double>> AllGather(const std::vector<double>& mine);
+  // Every rank's `mine` in order of rank, on the device: rows of numbers, all of one length.
+  at::Tensor Concatenated(const at::Tensor& mine);
   // Overwrites `tensors` with rank 0's.
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
   // Memory for `floats` numbers of each rank, to sum them in without the backend; null where the
@@ -76,12 +83,14 @@ class Group {
   // what it computed is good only when this passes after the device was synchronised. On a CPU the
   // collectives themselves throw.
   void RequireIntact();
-  // Makes every collective of this group fail, here and on the peers, now; so does one that comes
-  // while the ranks join, on CPUs.
+  // Makes every collective of this group fail, here and on the peers, now. One that comes while the
+  // ranks join ends that, and waits for it, for a bounded time.
   void Abort();
 
  private:
   absl::Status JoinThrowing(Device& device, const Rendezvous& meeting);
+  // REQUIRES: `lock` holds abort_mutex_.
+  void AbortJoining(std::unique_lock<std::mutex>& lock);
 
   const GroupOptions options_;
   const int rank_;
@@ -94,6 +103,8 @@ class Group {
   std::mutex abort_mutex_;
   bool aborted_ = false;
   bool joined_ = false;
+  std::condition_variable joining_over_;
+  std::optional<std::vector<int>> backend_before_;  // while Join runs: what was open before it
   std::vector<int> before_;   // sockets of this process that are not the group's
   std::vector<int> sockets_;  // that appeared while the backend was built
   std::shared_ptr<HostReduce> host_reduce_;

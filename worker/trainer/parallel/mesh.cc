@@ -1,23 +1,56 @@
 // mesh.cc: see mesh.h.
 #include "worker/trainer/parallel/mesh.h"
 
+#include <algorithm>
+#include <string>
+
 #include "common/check.h"
 
 namespace dt::trainer {
 
-void Mesh::Prepare(Device& device, const GroupOptions& options) {
+void Mesh::Prepare(Device& device, const GroupOptions& options, const MeshShape& shape) {
+  DT_CHECK(shape.replicate * shape.shard == options.size);
   std::lock_guard lock(mutex_);
   world_ = std::make_shared<Group>(device, options);
-  if (aborted_) world_->Abort();
+  const auto along = [&](int rank, int size, const char* axis, int which) {
+    if (size == options.size) return world_;
+    if (size == 1) return std::shared_ptr<Group>();
+    GroupOptions part = options;
+    part.rank = rank;
+    part.size = size;
+    part.key_prefix = options.key_prefix + "/" + axis + "/" + std::to_string(which);
+    return std::make_shared<Group>(device, part);
+  };
+  const int share = options.rank % shape.shard, copy = options.rank / shape.shard;
+  shard_ = along(share, shape.shard, "shard", copy);
+  replicate_ = along(copy, shape.replicate, "replicate", share);
+  if (!aborted_) return;
+  for (const std::shared_ptr<Group>& group : Groups()) group->Abort();
 }
 
 absl::Status Mesh::Join(Device& device, const Rendezvous& meeting) {
   DT_CHECK(world_ != nullptr);
-  return world_->Join(device, meeting);
+  for (const std::shared_ptr<Group>& group : Groups()) {
+    DT_RETURN_IF_ERROR(group->Join(device, meeting));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::shared_ptr<Group>> Mesh::Groups() const {
+  std::vector<std::shared_ptr<Group>> groups;
+  for (const std::shared_ptr<Group>& group : {world_, shard_, replicate_}) {
+    const bool known = std::find(groups.begin(), groups.end(), group) != groups.end();
+    if (group != nullptr && !known) groups.push_back(group);
+  }
+  return groups;
 }
 
 const std::shared_ptr<Group>& Mesh::group(Axis axis) const {
   switch (axis) {
+    case Axis::kShard:
+      return shard_;
+    case Axis::kReplicate:
+      return replicate_;
     case Axis::kWorld:
     case Axis::kData:
       break;
@@ -38,13 +71,13 @@ void Mesh::BroadcastFromFirst(Axis axis, const std::vector<at::Tensor>& tensors)
 }
 
 void Mesh::RequireIntact() {
-  if (world_ != nullptr) world_->RequireIntact();
+  for (const std::shared_ptr<Group>& group : Groups()) group->RequireIntact();
 }
 
 void Mesh::Abort() {
   std::lock_guard lock(mutex_);
   aborted_ = true;
-  if (world_ != nullptr) world_->Abort();
+  for (const std::shared_ptr<Group>& group : Groups()) group->Abort();
 }
 
 }  // namespace dt::trainer

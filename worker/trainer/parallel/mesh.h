@@ -2,7 +2,9 @@
 //
 // Role:      the one place that knows whether a rank has peers. Everything else gathers and
 //            broadcasts along an axis; a rank that is alone there gets back what it gave.
-//            There is the data axis alone today, so every axis is the same group.
+//            Rank r of the attempt holds share r mod shard of copy r div shard: ranks that share a
+//            copy are neighbours, on one host where that is possible. An axis along which all
+//            ranks lie is the group of all.
 // Ownership: shared by the training thread and by whoever may abort it.
 // Threads:   Abort from any thread, also while the ranks are still meeting; everything else from
 //            the training thread.
@@ -14,13 +16,15 @@
 #include <mutex>
 #include <vector>
 
+#include "common/collectives.h"
 #include "worker/trainer/parallel/group.h"
 
 namespace dt::trainer {
 
-enum class Axis {
-  kWorld,  // all ranks of the attempt
-  kData,   // those that hold the same part of the model, each with its own share of the batch
+// Ranks along the axes into which the data axis falls.
+struct MeshShape {
+  int replicate = 1;  // copies of the state
+  int shard = 1;      // ranks that share each
 };
 
 class Mesh {
@@ -30,11 +34,11 @@ class Mesh {
 
   // Begins to note what an abort has to tear down. Before the ranks' store is opened, so that an
   // abort ends the meeting as well.
-  void Prepare(Device& device, const GroupOptions& options);
+  void Prepare(Device& device, const GroupOptions& options, const MeshShape& shape);
   // With the other ranks, through the store of `meeting`; all of them call it. REQUIRES: Prepare.
   absl::Status Join(Device& device, const Rendezvous& meeting);
 
-  // The group of an axis; null: this rank joined nobody.
+  // The group of an axis; null: this rank has nobody along it, or joined nobody.
   const std::shared_ptr<Group>& group(Axis axis) const;
   int rank(Axis axis) const;
   int size(Axis axis) const;
@@ -52,8 +56,11 @@ class Mesh {
   void Abort();
 
  private:
+  // Each once, in the order in which they are joined.
+  std::vector<std::shared_ptr<Group>> Groups() const;
+
   std::mutex mutex_;  // of what Abort reads
-  std::shared_ptr<Group> world_;
+  std::shared_ptr<Group> world_, shard_, replicate_;
   bool aborted_ = false;
 };
 

@@ -1,94 +1,33 @@
-// shared_buckets.cc: where buckets lie, and the thread that averages them.
+// shared_buckets.cc: where buckets lie, and their average.
 #include "worker/trainer/parallel/shared_buckets.h"
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <thread>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 namespace dt::trainer {
 namespace {
 
-class SharedAllReduce final : public c10d::CommHookInterface {
+class SharedAverage final : public BucketReduction {
  public:
-  SharedAllReduce(std::shared_ptr<HostReduce> reduce, std::shared_ptr<BucketTimes> times)
-      : reduce_(std::move(reduce)), times_(std::move(times)), thread_([this] { Work(); }) {}
-  ~SharedAllReduce() override {
-    {
-      std::lock_guard lock(mutex_);
-      leaving_ = true;
-      // Nobody waits for what is under way: the attempt is over.
-      if (!jobs_.empty()) reduce_->Abort();
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
+  explicit SharedAverage(std::shared_ptr<HostReduce> reduce) : reduce_(std::move(reduce)) {}
 
-  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
-    Job job;
-    job.buffer = bucket.getBufferRef();
-    job.index = bucket.getIndex();
-    job.done = c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get());
-    times_->OnReady(job.index, job.buffer.nbytes());
-    job.number = reduce_->Post();
-    auto done = job.done;
-    {
-      std::lock_guard lock(mutex_);
-      jobs_.push_back(std::move(job));
-    }
-    changed_.notify_one();
-    return done;
+  std::vector<Message> Messages(const Bucket& bucket) override {
+    return {{CollectiveOp::kAllReduce, bucket.buffer.nbytes()}};
   }
-
-  at::Tensor parseHookResult(const c10::IValue& result) override { return result.toTensor(); }
+  void Post() override { reduce_->Post(); }
+  void Reduce(const Bucket& bucket, const Complete& complete) override {
+    const at::Tensor& buffer = bucket.buffer;
+    const float* part = reduce_->memory()->Part(reduce_->rank());
+    const size_t first = static_cast<size_t>(buffer.const_data_ptr<float>() - part);
+    const absl::Status averaged =
+        reduce_->Average(++averaged_, first, static_cast<size_t>(buffer.numel()));
+    if (!averaged.ok()) C10_THROW_ERROR(DistError, std::string(averaged.message()));
+    complete(0);
+  }
+  void Abandon() override { reduce_->Abort(); }
 
  private:
-  struct Job {
-    at::Tensor buffer;
-    size_t index = 0;
-    uint64_t number = 0;
-    c10::intrusive_ptr<c10::ivalue::Future> done;
-  };
-
-  void Work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return leaving_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      // Stays in the queue until it is done, so that the destructor knows of it.
-      Job& job = jobs_.front();
-      lock.unlock();
-      Run(job);
-      lock.lock();
-      jobs_.pop_front();
-    }
-  }
-
-  void Run(Job& job) {
-    const float* part = reduce_->memory()->Part(reduce_->rank());
-    const size_t first = static_cast<size_t>(job.buffer.const_data_ptr<float>() - part);
-    const absl::Status averaged =
-        reduce_->Average(job.number, first, static_cast<size_t>(job.buffer.numel()));
-    if (averaged.ok()) {
-      times_->OnComplete(job.index);
-      job.done->markCompleted(c10::IValue(job.buffer));
-      return;
-    }
-    try {
-      C10_THROW_ERROR(DistError, std::string(averaged.message()));
-    } catch (...) {
-      job.done->setError(std::current_exception());
-    }
-  }
-
   const std::shared_ptr<HostReduce> reduce_;
-  const std::shared_ptr<BucketTimes> times_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;  // at most one a bucket
-  bool leaving_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  uint64_t averaged_ = 0;  // buckets are averaged in the order in which they are posted
 };
 
 }  // namespace
@@ -111,9 +50,8 @@ void PlaceBuckets(const c10d::Reducer& reducer, const std::shared_ptr<HostMemory
   }
 }
 
-std::unique_ptr<c10d::CommHookInterface> MakeSharedAllReduce(std::shared_ptr<HostReduce> reduce,
-                                                             std::shared_ptr<BucketTimes> times) {
-  return std::make_unique<SharedAllReduce>(std::move(reduce), std::move(times));
+std::shared_ptr<BucketReduction> MakeSharedAverage(std::shared_ptr<HostReduce> reduce) {
+  return std::make_shared<SharedAverage>(std::move(reduce));
 }
 
 }  // namespace dt::trainer

@@ -1,10 +1,8 @@
-// shared_buckets.h: the Reducer's buckets in memory that the ranks of one host share, and the
-// communication hook that averages them there: no copy, no socket.
+// shared_buckets.h: the Reducer's buckets in memory that the ranks of one host share, and their
+// average there: no copy, no socket.
 //
-// Role:      stands in for bucket_timer.h's hook where Group::ShareMemory gave memory.
+// Role:      stands in for timed_all_reduce.h's hook where Group::ShareMemory gave memory.
 // Ownership: a placed bucket keeps the memory alive as long as any view of it is.
-// Threads:   the hook has a thread of its own, so that a rank computes while it waits for a slower
-//            one; buckets are averaged one after another.
 // Errors:    a bucket's future carries kCollective as c10::DistError.
 // Tests:     tests/worker/trainer/parallel/host/host_reduce_test.cc,
 //            tests/worker/trainer/run/attempt_test.cc
@@ -12,7 +10,7 @@
 
 #include <memory>
 
-#include "worker/trainer/parallel/bucket_timer.h"
+#include "worker/trainer/parallel/bucket_thread.h"
 #include "worker/trainer/parallel/host/host_reduce.h"
 
 namespace c10d {
@@ -30,8 +28,8 @@ constexpr size_t SharedFloats(int64_t floats) { return (static_cast<size_t>(floa
 void PlaceBuckets(const c10d::Reducer& reducer, const std::shared_ptr<HostMemory>& memory,
                   int rank);
 
-// REQUIRES: buckets placed by PlaceBuckets.
-std::unique_ptr<c10d::CommHookInterface> MakeSharedAllReduce(std::shared_ptr<HostReduce> reduce,
-                                                             std::shared_ptr<BucketTimes> times);
+// Averages them there, on a thread of its own (bucket_thread.h). REQUIRES: buckets placed by
+// PlaceBuckets, and every post of `reduce` made by it.
+std::shared_ptr<BucketReduction> MakeSharedAverage(std::shared_ptr<HostReduce> reduce);
 
 }  // namespace dt::trainer

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "worker/trainer/model/parameter_home.h"
-#include "worker/trainer/parallel/bucket_timer.h"
+#include "worker/trainer/parallel/comm_times.h"
 
 namespace dt::trainer {
 
@@ -21,30 +21,65 @@ namespace dt::trainer {
 // layout sums round differently, and a resume would not equal the uninterrupted run.
 using BucketLayout = std::vector<std::vector<uint32_t>>;
 
+// What is known of a step before it.
+struct StepNotes {
+  int64_t number = 0;
+  bool measured = false;  // ShareSquaredNorm is wanted after it
+  bool saved = false;     // the state may be saved after it
+};
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
 
   // What this rank updates.
   virtual const std::vector<Piece>& pieces() const = 0;
-  // Once a step, before its first forward pass. `measured`: ShareSquaredNorm is wanted after it.
-  virtual void BeginStep(bool measured) = 0;
+  // Once a step, before its first forward pass.
+  virtual void BeginStep(const StepNotes& notes) = 0;
   // Between a forward pass and its backward one. `last`: this backward completes the step's
   // gradients; earlier ones only accumulate.
   virtual void BeforeBackward(bool last) = 0;
+  // After a backward pass. Waits, after the last one, for what it communicates.
+  virtual void AfterBackward(bool /*last*/) {}
   // After the last backward pass: the gradients are whole. Their norm over the whole model, on the
   // device, with the same bits on every rank.
   virtual at::Tensor FinishGradients() = 0;
-  // Once a step, when the gradients have been used.
-  virtual void AfterUpdate() = 0;
+  // Once a step, when the gradients have been used. `step`: its number, from 1.
+  virtual void AfterUpdate(int64_t step) = 0;
+  // pieces() were loaded: the model is to compute with them.
+  virtual void AfterLoad() {}
 
+  // Whether rank 0 can save by itself; else all ranks take part, after the same step.
+  virtual bool RootHasAll() const { return true; }
+  // Whether ranks step alone between those steps after which they are equal (SyncSteps): what one
+  // finds in its gradients the others do not.
+  virtual bool StepsAlone() const { return false; }
+  // How often they have become equal; Totals are then of the newest time, on a GPU of the newest
+  // step alone.
+  virtual int64_t syncs() const { return 0; }
+  // Whether a resume equals the uninterrupted run only after a step whose notes said `saved`.
+  virtual bool SavesAreNoted() const { return false; }
   // On the device: the squared norm of this rank's share of the newest step's gradient, before it
   // was averaged. Undefined where no rank has only a share, or none was wanted.
   virtual at::Tensor ShareSquaredNorm() const = 0;
+  // Whether that is of the step's first micro-step, divided by their number, rather than of all.
+  virtual bool MeasuresMicroStep() const { return false; }
   // Totals of the newest step. REQUIRES: the device synchronised since.
-  virtual AllReduceTotals Totals() const = 0;
+  virtual CommTotals Totals() const = 0;
   // For a checkpoint; empty where nothing is reduced in buckets.
   virtual BucketLayout Layout() const = 0;
+
+  // What this rank holds that others hold as well: those whose number differs by a multiple of
+  // `apart`.
+  struct Copies {
+    std::vector<at::Tensor> tensors;
+    int apart = 1;
+  };
+  virtual Copies copies() const {
+    Copies copies;
+    for (const Piece& piece : pieces()) copies.tensors.push_back(piece.value.detach());
+    return copies;
+  }
 };
 
 // One rank has the whole batch.
@@ -53,12 +88,12 @@ class AloneStrategy final : public Strategy {
   explicit AloneStrategy(const std::vector<Piece>& pieces) : pieces_(pieces) {}
 
   const std::vector<Piece>& pieces() const override { return pieces_; }
-  void BeginStep(bool /*measured*/) override {}
+  void BeginStep(const StepNotes& /*notes*/) override {}
   void BeforeBackward(bool /*last*/) override {}
   at::Tensor FinishGradients() override { return GradientNorm(pieces_); }
-  void AfterUpdate() override {}
+  void AfterUpdate(int64_t /*step*/) override {}
   at::Tensor ShareSquaredNorm() const override { return {}; }
-  AllReduceTotals Totals() const override { return {}; }
+  CommTotals Totals() const override { return {}; }
   BucketLayout Layout() const override { return {}; }
 
  private:

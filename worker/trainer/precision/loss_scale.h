@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "worker/trainer/device/torch_prefix.h"
 
@@ -28,6 +29,8 @@ class LossScale {
   void Update(const at::Tensor& overflow);
 
   State Read() const;
+  // The same where it is kept, on the device.
+  std::vector<at::Tensor> state() const { return {factor_, good_steps_}; }
   void Resume(const State& state);
 
  private:

@@ -17,7 +17,7 @@ void BackgroundSave::Begin(Write write) {
   DT_CHECK(!busy());
   outcome_.reset();
   thread_ = std::thread([this, write = std::move(write)]() mutable {
-    absl::StatusOr<SavedCheckpoint> outcome = Guarded([&] { return write(leave_); });
+    absl::StatusOr<checkpoint::SavedCheckpoint> outcome = Guarded([&] { return write(leave_); });
     write = nullptr;  // the copy is freed before anyone begins another
     std::lock_guard lock(mutex_);
     outcome_ = std::move(outcome);
@@ -31,7 +31,7 @@ bool BackgroundSave::Await(std::chrono::milliseconds limit) {
   return changed_.wait_for(lock, limit, [this] { return outcome_.has_value(); });
 }
 
-absl::StatusOr<SavedCheckpoint> BackgroundSave::Take() {
+absl::StatusOr<checkpoint::SavedCheckpoint> BackgroundSave::Take() {
   DT_CHECK(busy());
   thread_.join();
   return *std::exchange(outcome_, std::nullopt);

@@ -23,7 +23,8 @@ namespace dt::trainer {
 class BackgroundSave {
  public:
   // Ends early, with an error, once `leave` is true.
-  using Write = std::function<absl::StatusOr<SavedCheckpoint>(const std::atomic<bool>& leave)>;
+  using Write =
+      std::function<absl::StatusOr<checkpoint::SavedCheckpoint>(const std::atomic<bool>& leave)>;
 
   BackgroundSave() = default;
   ~BackgroundSave();
@@ -37,12 +38,12 @@ class BackgroundSave {
   // Waits until nothing is being written, for `limit` at most. False: it still is.
   bool Await(std::chrono::milliseconds limit);
   // REQUIRES: busy(). Waits until it is written.
-  absl::StatusOr<SavedCheckpoint> Take();
+  absl::StatusOr<checkpoint::SavedCheckpoint> Take();
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<absl::StatusOr<SavedCheckpoint>> outcome_;
+  std::optional<absl::StatusOr<checkpoint::SavedCheckpoint>> outcome_;
   std::atomic<bool> leave_{false};
   std::thread thread_;
 };

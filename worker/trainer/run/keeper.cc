@@ -1,11 +1,15 @@
 // keeper.cc: due, save, retain.
 #include "worker/trainer/run/keeper.h"
 
+#include <torch/version.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "common/files.h"
+#include "common/shares.h"
+#include "common/version.h"
 #include "worker/trainer/device/failure.h"
 
 namespace dt::trainer {
@@ -26,34 +30,46 @@ void Complain(const absl::Status& error) {
 
 }  // namespace
 
+std::map<std::string, std::string> ProvenanceOf(const Device& device) {
+  const DeviceFacts facts = device.Facts();
+  return {{"program", std::string(kVersion) + " (" + kRevision + ")"},
+          {"libtorch", TORCH_VERSION},
+          {"device", facts.name},
+          {"nccl", facts.nccl_version},
+          {"cuda", facts.cuda_version}};
+}
+
 CheckpointKeeper::CheckpointKeeper(Parts parts, int64_t step)
     : parts_(std::move(parts)),
       trial_{parts_.start.experiment, parts_.start.trial},
-      spec_hash_(SpecHash(parts_.start.spec)),
+      spec_hash_(LineHash(parts_.start)),
+      shares_(
+          ShareSteps(parts_.start.share_every, static_cast<uint64_t>(parts_.plan.target_steps))),
       resumed_step_(step),
       saved_step_(step),
       saved_time_(Clock::now()) {
   if (parts_.start.storage.empty()) return;
-  const absl::StatusOr<std::vector<CheckpointId>> listed =
-      ListCheckpoints(parts_.start.storage, trial_);
+  const absl::StatusOr<std::vector<checkpoint::CheckpointId>> listed =
+      checkpoint::ListCheckpoints(parts_.start.storage, trial_);
   if (listed.ok()) {
-    for (const CheckpointId& id : *listed) {
+    for (const checkpoint::CheckpointId& id : *listed) {
       if (id.attempt == parts_.start.attempt) strangers_.push_back(id);
     }
   } else {
     Complain(listed.status());
     removes_ = false;
   }
-  const Retention retention = CurrentRetention();
-  for (const RankedCheckpoint& ranked : Ranked()) {
-    if (!ranked.loss || IsSuperseded(ranked.id, retention)) continue;
+  const checkpoint::Retention retention = CurrentRetention();
+  for (const checkpoint::RankedCheckpoint& ranked : Ranked()) {
+    if (!ranked.loss || checkpoint::IsSuperseded(ranked.id, retention)) continue;
     if (!best_saved_loss_ || *ranked.loss < *best_saved_loss_) best_saved_loss_ = ranked.loss;
   }
 }
 
 void CheckpointKeeper::ClearUp() {
   if (parts_.start.storage.empty()) return;
-  const absl::Status swept = SweepLeftovers(parts_.start.storage, trial_, parts_.start.attempt);
+  const absl::Status swept =
+      checkpoint::SweepLeftovers(parts_.start.storage, trial_, parts_.start.attempt);
   if (!swept.ok()) Complain(swept);
   Retain();
 }
@@ -71,16 +87,17 @@ bool CheckpointKeeper::BestSoFar(int64_t step) const {
 
 bool CheckpointKeeper::Due(int64_t step) const {
   const CheckpointSpec& spec = parts_.spec.checkpoint;
-  if (step == saved_step_ || parts_.start.storage.empty()) return false;
-  if (spec.every_steps > 0 && step % spec.every_steps == 0) return true;
+  if (!Writes(step)) return false;
+  if (parts_.sync.Since(step).HasMultipleOf(spec.every_steps)) return true;
   if (spec.keep_best > 0 && BestSoFar(step)) return true;
+  if (std::binary_search(shares_.begin(), shares_.end(), static_cast<uint64_t>(step))) return true;
   if (begun_) return false;  // time counts from when the one before was durable
   const double waited = std::chrono::duration<double>(Clock::now() - saved_time_).count();
   return spec.every_seconds > 0 && waited >= spec.every_seconds;
 }
 
-Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layout) const {
-  Manifest manifest;
+checkpoint::Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layout) const {
+  checkpoint::Manifest manifest;
   manifest.step = static_cast<uint64_t>(step);
   manifest.optimizer_steps = static_cast<uint64_t>(parts_.optimizer.Updates());
   manifest.seed = parts_.spec.seed;
@@ -96,6 +113,7 @@ Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layout) const {
   if (const NoiseScale::State& noise = parts_.noise_scale->state(); noise.weight > 0) {
     manifest.noise_scale = {noise.weight, noise.signal, noise.noise};
   }
+  if (parts_.trained_seconds) manifest.trained_seconds = parts_.trained_seconds();
   manifest.spec_hash = spec_hash_;
   if (validated_step_ == step) manifest.loss = validated_loss_;
   manifest.model = ModelFields(parts_.spec.model);
@@ -104,10 +122,10 @@ Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layout) const {
 }
 
 absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout) {
-  if (step == saved_step_ || parts_.start.storage.empty()) return 0.0;
+  if (!Writes(step)) return 0.0;
   const Clock::time_point before = Clock::now();
   DT_RETURN_IF_ERROR(Settle());
-  const Manifest manifest = Describe(step, std::move(layout));
+  const checkpoint::Manifest manifest = Describe(step, std::move(layout));
   begun_ = Begun{step, manifest.loss, BestSoFar(step), before};
   saved_step_ = step;
   if (begun_->best) best_saved_loss_ = validated_loss_;
@@ -115,9 +133,14 @@ absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout)
   return std::chrono::duration<double>(Clock::now() - before).count();
 }
 
-absl::Status CheckpointKeeper::Begin(const CheckpointId& id, const Manifest& manifest) {
+absl::Status CheckpointKeeper::Begin(const checkpoint::CheckpointId& id,
+                                     const checkpoint::Manifest& manifest) {
   const std::string& storage = parts_.start.storage;
-  const Snapshot state{parts_.parameters, parts_.optimizer.State()};
+  Snapshot state{parts_.parameters, parts_.optimizer.State(), parts_.mesh, {}};
+  if (parts_.outer != nullptr) state.outer = parts_.outer->State();
+  const std::atomic<bool> stay{false};
+  if (!parts_.parameters.at(0).IsWhole())
+    return Tell(parts_.write(storage, id, state, manifest, stay));
   absl::Status room = OutOfMemoryError("");
   if (parts_.spare_bytes() > BytesOf(state)) {
     room = Guarded([&]() -> absl::Status {
@@ -137,11 +160,10 @@ absl::Status CheckpointKeeper::Begin(const CheckpointId& id, const Manifest& man
                  "checkpoints: memory has no room for a copy of the state, so training waits while "
                  "one is written\n");
   }
-  const std::atomic<bool> stay{false};
   return Tell(parts_.write(storage, id, state, manifest, stay));
 }
 
-absl::Status CheckpointKeeper::Tell(const absl::StatusOr<SavedCheckpoint>& saved) {
+absl::Status CheckpointKeeper::Tell(const absl::StatusOr<checkpoint::SavedCheckpoint>& saved) {
   const Begun begun = *std::exchange(begun_, std::nullopt);
   if (!saved.ok()) return saved.status();
   std::erase(strangers_, saved->id);
@@ -191,22 +213,24 @@ absl::Status CheckpointKeeper::Finish() {
   return Tend();
 }
 
-Retention CheckpointKeeper::CurrentRetention() const {
-  Retention retention;
+checkpoint::Retention CheckpointKeeper::CurrentRetention() const {
+  checkpoint::Retention retention;
   retention.attempt = parts_.start.attempt;
   retention.resumed_step = static_cast<uint64_t>(resumed_step_);
   retention.registered = parts_.resumed_from;
   if (registered_step_) {
-    retention.registered = CheckpointId{trial_, retention.attempt, *registered_step_};
+    retention.registered = checkpoint::CheckpointId{trial_, retention.attempt, *registered_step_};
   }
   retention.keep_latest = static_cast<int32_t>(parts_.spec.checkpoint.keep_latest);
   retention.keep_best = static_cast<int32_t>(parts_.spec.checkpoint.keep_best);
+  retention.kept_steps = shares_;
   return retention;
 }
 
-std::vector<RankedCheckpoint> CheckpointKeeper::Ranked() const {
-  std::vector<RankedCheckpoint> ranked = RankCheckpoints(parts_.start.storage, trial_, spec_hash_);
-  std::erase_if(ranked, [&](const RankedCheckpoint& checkpoint) {
+std::vector<checkpoint::RankedCheckpoint> CheckpointKeeper::Ranked() const {
+  std::vector<checkpoint::RankedCheckpoint> ranked =
+      checkpoint::RankCheckpoints(parts_.start.storage, trial_, spec_hash_);
+  std::erase_if(ranked, [&](const checkpoint::RankedCheckpoint& checkpoint) {
     return checkpoint.id.attempt > parts_.start.attempt ||
            std::count(strangers_.begin(), strangers_.end(), checkpoint.id) > 0;
   });
@@ -217,8 +241,9 @@ void CheckpointKeeper::Retain() {
   const frames::Start& start = parts_.start;
   registered_step_ = parts_.conversation.RegisteredStep();
   if (!removes_) return;
-  for (const CheckpointId& old : ChooseToRemove(Ranked(), CurrentRetention())) {
-    const absl::StatusOr<std::string> left = TakeNameAway(start.storage, old);
+  for (const checkpoint::CheckpointId& old :
+       checkpoint::ChooseToRemove(Ranked(), CurrentRetention())) {
+    const absl::StatusOr<std::string> left = checkpoint::TakeNameAway(start.storage, old);
     if (!left.ok()) {
       Complain(left.status());
       continue;

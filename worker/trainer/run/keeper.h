@@ -8,7 +8,7 @@
 //            removed is said on stderr, no more.
 // Invariant: a checkpoint is told of once it is durable. The newest registered one, from which a
 //            resume would begin, goes only after a later one is registered. At most keep_latest +
-//            keep_best + 1 stay.
+//            keep_best + 1 stay, and those of the steps at which a population is compared.
 // Tests:     tests/worker/trainer/run/keeper_test.cc, tests/worker/trainer/run/attempt_test.cc,
 //            tests/worker/trainer/run/retention_test.cc
 #pragma once
@@ -22,19 +22,24 @@
 #include <vector>
 
 #include "worker/trainer/link/conversation.h"
+#include "worker/trainer/optim/outer_sgd.h"
 #include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/run/background_save.h"
 #include "worker/trainer/run/snapshot.h"
 #include "worker/trainer/trial/spec.h"
+#include "worker/trainer/trial/sync_steps.h"
 
 namespace dt::trainer {
+
+// What trains here: program, LibTorch, device.
+std::map<std::string, std::string> ProvenanceOf(const Device& device);
 
 class CheckpointKeeper {
  public:
   using Clock = std::chrono::steady_clock;
-  using Write = std::function<absl::StatusOr<SavedCheckpoint>(
-      const std::string& storage, const CheckpointId& id, const Snapshot& snapshot,
-      Manifest manifest, const std::atomic<bool>& leave)>;
+  using Write = std::function<absl::StatusOr<checkpoint::SavedCheckpoint>(
+      const std::string& storage, const checkpoint::CheckpointId& id, const Snapshot& snapshot,
+      checkpoint::Manifest manifest, const std::atomic<bool>& leave)>;
   struct Parts {
     const frames::Start& start;
     const TrialSpec& spec;
@@ -46,10 +51,14 @@ class CheckpointKeeper {
     const LossScale* loss_scale = nullptr;
     const NoiseScale* noise_scale = nullptr;
     std::map<std::string, std::string> provenance;
-    std::optional<CheckpointId> resumed_from;
+    std::optional<checkpoint::CheckpointId> resumed_from;
+    std::function<double()> trained_seconds;  // none: training has no limit in time
     // Tests hold up the one and empty the other.
     Write write = SaveSnapshot;
     std::function<uint64_t()> spare_bytes = SpareHostBytes;
+    Mesh* mesh = nullptr;  // where parameters are spread over ranks
+    const OuterSgd* outer = nullptr;
+    SyncSteps sync;
   };
   // `step`: where the attempt begins; what is there needs no second checkpoint.
   CheckpointKeeper(Parts parts, int64_t step);
@@ -57,11 +66,14 @@ class CheckpointKeeper {
   void ClearUp();
 
   void OnValidated(int64_t step, double loss);
-  // After `step`: whether one is due by steps, by time, or for a validation loss that is the best
-  // so far.
+  // After `step`, behind which the ranks are equal: whether one is due by steps, by time, for a
+  // validation loss that is the best so far, or where a population is compared.
   bool Due(int64_t step) const;
-  // Begins to write the state as it is now. `layout`: the strategy's. Returns the seconds for which
-  // training stood still; 0 when the step is saved already or there is no storage.
+  // Whether Save would write.
+  bool Writes(int64_t step) const { return step != saved_step_ && !parts_.start.storage.empty(); }
+  // Begins to write the state as it is now; of what is spread, for which all ranks have to be
+  // there, it ends as well. `layout`: the strategy's. Returns the seconds for which training stood
+  // still; 0 when the step is saved already or there is no storage.
   absl::StatusOr<double> Save(int64_t step, BucketLayout layout);
   // Waits until what was begun is durable and told of.
   absl::Status Settle();
@@ -85,22 +97,23 @@ class CheckpointKeeper {
     Clock::time_point at;
   };
   bool BestSoFar(int64_t step) const;
-  Manifest Describe(int64_t step, BucketLayout layout) const;
-  absl::Status Begin(const CheckpointId& id, const Manifest& manifest);
+  checkpoint::Manifest Describe(int64_t step, BucketLayout layout) const;
+  absl::Status Begin(const checkpoint::CheckpointId& id, const checkpoint::Manifest& manifest);
   // Reports how a save that was begun ended.
-  absl::Status Tell(const absl::StatusOr<SavedCheckpoint>& saved);
-  Retention CurrentRetention() const;
+  absl::Status Tell(const absl::StatusOr<checkpoint::SavedCheckpoint>& saved);
+  checkpoint::Retention CurrentRetention() const;
   // The checkpoints of this attempt and of those it goes on from.
-  std::vector<RankedCheckpoint> Ranked() const;
+  std::vector<checkpoint::RankedCheckpoint> Ranked() const;
   void Retain();
 
   const Parts parts_;
-  const TrialId trial_;
+  const checkpoint::TrialId trial_;
   const std::string spec_hash_;
+  const std::vector<uint64_t> shares_;  // steps at which a population is compared
   const int64_t resumed_step_;
   std::optional<uint64_t> registered_step_;  // of this attempt, when last looked at
   // In this attempt's folder before it began: of another coordinator's trial of the same number.
-  std::vector<CheckpointId> strangers_;
+  std::vector<checkpoint::CheckpointId> strangers_;
   bool removes_ = true;  // false: strangers could not be told, so nothing is removed
   std::optional<frames::Resume> newest_;
   int64_t saved_step_;

@@ -1,21 +1,73 @@
 // membership.cc: see membership.h.
 #include "worker/trainer/run/membership.h"
 
+#include <algorithm>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/parallel/local_sgd.h"
+#include "worker/trainer/parallel/sharded.h"
 
 namespace dt::trainer {
 
-absl::Status Meet(const frames::Start& start, Device& device, Conversation& conversation,
-                  const AttemptOptions& options, const std::shared_ptr<Mesh>& mesh) {
+namespace {
+
+MeshShape ShapeOf(const TrialSpec& spec, int ranks) {
+  switch (spec.sharing) {
+    case Sharing::kDdp:
+    case Sharing::kLocalSgd:
+      return {.replicate = ranks, .shard = 1};
+    case Sharing::kHsdp: {
+      // Else Prepare refused it.
+      const int shard = std::max(1, static_cast<int>(spec.shard));
+      return {.replicate = ranks / shard, .shard = shard};
+    }
+    case Sharing::kZero1:
+    case Sharing::kZero2:
+    case Sharing::kZero3:
+      break;
+  }
+  return {.replicate = 1, .shard = ranks};
+}
+
+at::ScalarType TypeOf(Wire wire) {
+  switch (wire) {
+    case Wire::kFp32:
+      return at::kFloat;
+    case Wire::kBf16:
+      return at::kBFloat16;
+    case Wire::kFp16:
+      return at::kHalf;
+  }
+  return at::kFloat;
+}
+
+std::shared_ptr<Compressor> MakeCompressor(const TrialSpec& spec, int ranks) {
+  switch (spec.compression) {
+    case Compression::kNone:
+      return nullptr;
+    case Compression::kPowerSgd:
+      return std::make_shared<PowerSgd>(ranks, spec.rank, static_cast<uint64_t>(spec.seed));
+    case Compression::kTopK:
+      return std::make_shared<TopK>(ranks, spec.share);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& device,
+                  Conversation& conversation, const AttemptOptions& options,
+                  const std::shared_ptr<Mesh>& mesh) {
   if (start.world_size == 1 && options.alone == AttemptOptions::Alone::kPlain)
     return absl::OkStatus();
   const std::string listen = start.data_address.empty() ? "127.0.0.1" : start.data_address;
-  mesh->Prepare(device, {.rank = start.rank,
-                         .size = start.world_size,
-                         .key_prefix = start.token,
-                         .listen_host = listen});
+  mesh->Prepare(device,
+                {.rank = start.rank,
+                 .size = start.world_size,
+                 .key_prefix = start.token,
+                 .listen_host = listen},
+                ShapeOf(spec, start.world_size));
   // From here on, because a rank may wait long for peers that do not come.
   conversation.AbortWith([mesh] { mesh->Abort(); });
   Rendezvous meeting;
@@ -25,17 +77,64 @@ absl::Status Meet(const frames::Start& start, Device& device, Conversation& conv
   } else {
     DT_ASSIGN_OR_RETURN(const std::string address,
                         conversation.AwaitStoreAddress(kRendezvousTimeout));
-    DT_ASSIGN_OR_RETURN(meeting, ConnectStore(address));
+    DT_ASSIGN_OR_RETURN(meeting, ConnectStore(address, [&conversation] {
+                          return conversation.CurrentWish() != Wish::kGoOn;
+                        }));
   }
   return mesh->Join(device, meeting);
 }
 
-std::unique_ptr<Strategy> MakeStrategy(const std::vector<Piece>& pieces, const Membership& members,
-                                       double bucket_mb, BucketLayout layout) {
+std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device device,
+                                        const Mesh& mesh) {
+  // A rank that is alone has nobody to share with.
+  const bool copies = spec.sharing == Sharing::kDdp || spec.sharing == Sharing::kLocalSgd;
+  if (copies || mesh.size(Axis::kData) == 1) {
+    return std::make_unique<WholeHome>(device);
+  }
+  using Rows = ShardedHome::Rows;
+  const bool stay = spec.sharing == Sharing::kZero1 || spec.sharing == Sharing::kZero2;
+  return std::make_unique<ShardedHome>(device, mesh.rank(Axis::kShard), mesh.size(Axis::kShard),
+                                       stay ? Rows::kStay : Rows::kComeAndGo);
+}
+
+SyncSteps SyncStepsOf(const TrialSpec& spec, const StepPlan& plan, std::vector<int64_t> compared) {
+  if (spec.sharing != Sharing::kLocalSgd || plan.batch.world_size == 1) return {};
+  compared.push_back(plan.target_steps);
+  return {spec.sync_every, std::move(compared)};
+}
+
+std::unique_ptr<OuterSgd> MakeOuter(const TrialSpec& spec, const Mesh& mesh,
+                                    const std::vector<Piece>& parameters) {
+  if (spec.sharing != Sharing::kLocalSgd || mesh.size(Axis::kData) == 1) return nullptr;
+  if (spec.outer_lr == 1 && spec.outer_momentum == 0) return nullptr;  // the mean itself
+  return std::make_unique<OuterSgd>(parameters, OuterOptions{spec.outer_lr, spec.outer_momentum});
+}
+
+std::unique_ptr<Strategy> MakeStrategy(TrainingState& state, const Membership& members,
+                                       BucketLayout layout) {
+  const TrialSpec& spec = state.spec;
+  ParameterHome& home = *state.home;
   const std::shared_ptr<Group>& group = members.mesh->group(Axis::kData);
-  if (group == nullptr) return std::make_unique<AloneStrategy>(pieces);
-  return std::make_unique<ReducerStrategy>(pieces, group, members.timeline,
-                                           ReducerOptions{bucket_mb, std::move(layout)});
+  if (group == nullptr) return std::make_unique<AloneStrategy>(home.pieces());
+  if (auto* sharded = dynamic_cast<ShardedHome*>(&home)) {
+    using Sends = ShardedStrategy::Sends;
+    const Sends sends = spec.sharing == Sharing::kZero1 ? Sends::kOnceAStep : Sends::kEachMicroStep;
+    return std::make_unique<ShardedStrategy>(*sharded, sends, TypeOf(spec.wire), *members.mesh,
+                                             members.timeline);
+  }
+  if (spec.sharing == Sharing::kLocalSgd && group->size() > 1) {
+    LocalSgdStrategy::Options options{members.sync, spec.bucket_mb, {}, state.outer.get()};
+    options.counts = {state.optimizer->updates()};
+    if (state.loss_scale != nullptr) {
+      for (const at::Tensor& each : state.loss_scale->state()) options.counts.push_back(each);
+    }
+    return std::make_unique<LocalSgdStrategy>(home.pieces(), state.optimizer->State(), group,
+                                              members.timeline, std::move(options));
+  }
+  return std::make_unique<ReducerStrategy>(
+      home.pieces(), group, members.timeline,
+      ReducerOptions{spec.bucket_mb, std::move(layout), TypeOf(spec.wire),
+                     MakeCompressor(spec, group->size())});
 }
 
 }  // namespace dt::trainer

@@ -16,26 +16,39 @@
 #include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/parallel/strategy.h"
 #include "worker/trainer/run/train.h"
+#include "worker/trainer/run/training_state.h"
 #include "worker/trainer/trial/spec.h"
+#include "worker/trainer/trial/sync_steps.h"
 
 namespace dt::trainer {
 
 struct Membership {
   StepPlan plan;                                          // this rank's share of each step
+  SyncSteps sync;                                         // after which all are equal
   std::shared_ptr<Mesh> mesh = std::make_shared<Mesh>();  // shared with whoever may abort it
-  std::shared_ptr<Timeline> timeline;                     // shared with what times the all-reduces
+  std::shared_ptr<Timeline> timeline;                     // shared with what times collectives
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<Loader> loader;
 };
 
 // Joins `mesh` with the other ranks of the attempt; nothing to do for a rank that is to be alone.
 // A stop ends it.
-absl::Status Meet(const frames::Start& start, Device& device, Conversation& conversation,
-                  const AttemptOptions& options, const std::shared_ptr<Mesh>& mesh);
+absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& device,
+                  Conversation& conversation, const AttemptOptions& options,
+                  const std::shared_ptr<Mesh>& mesh);
 
-// `pieces`, which outlive it, have the values to begin with. `layout`: of the checkpoint resumed
-// from.
-std::unique_ptr<Strategy> MakeStrategy(const std::vector<Piece>& pieces, const Membership& members,
-                                       double bucket_mb, BucketLayout layout);
+// Where the ranks of `mesh` keep parameters, as parallel.strategy has it.
+std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device device,
+                                        const Mesh& mesh);
+// After which steps the ranks of `plan` are equal; `compared`: those at which a search compares
+// trials, which has each evaluated at that very step.
+SyncSteps SyncStepsOf(const TrialSpec& spec, const StepPlan& plan, std::vector<int64_t> compared);
+// What of `parameters` an outer optimizer needs; null without one.
+std::unique_ptr<OuterSgd> MakeOuter(const TrialSpec& spec, const Mesh& mesh,
+                                    const std::vector<Piece>& parameters);
+// `state`, which outlives it, has a home of MakeHome's with the values to begin with. `layout`: of
+// the checkpoint resumed from.
+std::unique_ptr<Strategy> MakeStrategy(TrainingState& state, const Membership& members,
+                                       BucketLayout layout);
 
 }  // namespace dt::trainer

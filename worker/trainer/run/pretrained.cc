@@ -12,13 +12,13 @@
 namespace dt::trainer {
 namespace {
 
-at::ScalarType TorchType(DType dtype) {
-  if (dtype == DType::kF16) return at::kHalf;
-  return dtype == DType::kBF16 ? at::kBFloat16 : at::kFloat;
+at::ScalarType TorchType(checkpoint::DType dtype) {
+  if (dtype == checkpoint::DType::kF16) return at::kHalf;
+  return dtype == checkpoint::DType::kBF16 ? at::kBFloat16 : at::kFloat;
 }
 
-absl::Status FillRows(const HfWeights& weights, const HfWeights::Match& match,
-                      const at::Tensor& parameter) {
+absl::Status FillRows(const checkpoint::HfWeights& weights,
+                      const checkpoint::HfWeights::Match& match, const at::Tensor& parameter) {
   at::Tensor read = at::empty(match.entry.shape, TorchType(match.entry.dtype));
   DT_RETURN_IF_ERROR(weights.file.Read(match.entry, read.mutable_data_ptr()));
   read = read.to(at::kFloat);
@@ -30,9 +30,10 @@ absl::Status FillRows(const HfWeights& weights, const HfWeights::Match& match,
 
 }  // namespace
 
-absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const ModelSpec& spec) {
+absl::StatusOr<checkpoint::HfWeights> FindPretrained(const std::string& data_root,
+                                                     const ModelSpec& spec) {
   const std::string context = "model.init_from '" + spec.init_from + "'";
-  absl::StatusOr<Gpt2Shape> shape = Gpt2ShapeOf(ModelFields(spec));
+  absl::StatusOr<checkpoint::Gpt2Shape> shape = checkpoint::Gpt2ShapeOf(ModelFields(spec));
   if (!shape.ok()) return Annotate(shape.status(), context);
   DT_ASSIGN_OR_RETURN(
       const std::vector<std::string> files,
@@ -41,12 +42,14 @@ absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const Mod
     return ConfigError(context + " matches " + std::to_string(files.size()) + " folders; name one");
   }
   const std::filesystem::path file(files[0]);
-  absl::StatusOr<HfWeights> weights = OpenHuggingFace(file.parent_path().string(), *shape);
+  absl::StatusOr<checkpoint::HfWeights> weights =
+      checkpoint::OpenHuggingFace(file.parent_path().string(), *shape);
   if (!weights.ok()) return Annotate(weights.status(), context);
   return weights;
 }
 
-absl::Status ReadPretrained(const HfWeights& weights, const std::vector<Piece>& parameters) {
+absl::Status ReadPretrained(const checkpoint::HfWeights& weights,
+                            const std::vector<Piece>& parameters) {
   at::NoGradGuard no_grad;
   DT_CHECK(weights.matches.size() == parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -57,11 +60,21 @@ absl::Status ReadPretrained(const HfWeights& weights, const std::vector<Piece>& 
   return absl::OkStatus();
 }
 
-absl::Status LoadPretrained(const HfWeights& weights, Mesh& mesh,
+absl::Status LoadPretrained(const checkpoint::HfWeights& weights, Mesh& mesh,
                             const std::vector<Piece>& parameters) {
-  if (mesh.IsRoot()) DT_RETURN_IF_ERROR(ReadPretrained(weights, parameters));
-  Distribute(mesh, parameters);
-  return absl::OkStatus();
+  if (parameters.at(0).IsWhole()) {
+    if (mesh.IsRoot()) DT_RETURN_IF_ERROR(ReadPretrained(weights, parameters));
+    Distribute(mesh, parameters);
+    return absl::OkStatus();
+  }
+  size_t next = 0;
+  return Deal(mesh, parameters, [&](const Piece& piece) -> absl::StatusOr<at::Tensor> {
+    const checkpoint::HfWeights::Match& match = weights.matches.at(next++);
+    DT_CHECK(match.tensor.ours == piece.name);
+    at::Tensor whole = at::zeros(piece.shape, at::kFloat);
+    DT_RETURN_IF_ERROR(FillRows(weights, match, whole));
+    return whole;
+  });
 }
 
 }  // namespace dt::trainer

@@ -18,12 +18,14 @@ namespace dt::trainer {
 
 // Finds the folder of model.init_from, under `data_root` when it is relative, and checks everything
 // but the numbers.
-absl::StatusOr<HfWeights> FindPretrained(const std::string& data_root, const ModelSpec& spec);
+absl::StatusOr<checkpoint::HfWeights> FindPretrained(const std::string& data_root,
+                                                     const ModelSpec& spec);
 
 // Overwrites every parameter on every rank: rank 0 reads, the others get it from there.
-absl::Status LoadPretrained(const HfWeights& weights, Mesh& mesh,
+absl::Status LoadPretrained(const checkpoint::HfWeights& weights, Mesh& mesh,
                             const std::vector<Piece>& parameters);
 // The reading alone, by rank 0.
-absl::Status ReadPretrained(const HfWeights& weights, const std::vector<Piece>& parameters);
+absl::Status ReadPretrained(const checkpoint::HfWeights& weights,
+                            const std::vector<Piece>& parameters);
 
 }  // namespace dt::trainer

@@ -6,14 +6,29 @@
 namespace dt::trainer {
 namespace {
 
+constexpr size_t kWays = kCollectiveOps.size() * kTimedAxes.size();
+constexpr size_t kTrafficNumbers = 4;
+
 std::vector<double> Flat(const RankMeasures& m) {
   const PhaseTimes& phases = m.step.phases;
-  const AllReduceTotals& allreduce = m.step.allreduce;
-  return {m.step.loss,         m.step.grad_norm,          phases.data,
-          phases.forward,      phases.backward,           phases.comm_exposed,
-          phases.optimizer,    allreduce.seconds,         allreduce.bytes,
-          allreduce.count,     allreduce.exposed_seconds, m.step_seconds,
-          m.memory_peak_bytes, m.step.local_squared};
+  std::vector<double> flat = {m.step.loss,         m.step.grad_norm,
+                              phases.data,         phases.forward,
+                              phases.backward,     phases.comm_exposed,
+                              phases.optimizer,    m.step_seconds,
+                              m.memory_peak_bytes, m.step.local_squared,
+                              m.trained_seconds,   m.tensor_held_bytes,
+                              m.tensor_peak_bytes, static_cast<double>(m.step.nonfinite_steps)};
+  // A place for each operation along each axis, because ranks may differ in what they send.
+  std::vector<double> traffic(kWays * kTrafficNumbers, 0.0);
+  for (const Traffic& each : m.step.comm.traffic) {
+    const auto numbers = {each.seconds, each.exposed_seconds, each.bytes, each.count};
+    const size_t way =
+        static_cast<size_t>(each.op) * kTimedAxes.size() + static_cast<size_t>(each.axis);
+    std::copy(numbers.begin(), numbers.end(),
+              traffic.begin() + static_cast<ptrdiff_t>(way * kTrafficNumbers));
+  }
+  flat.insert(flat.end(), traffic.begin(), traffic.end());
+  return flat;
 }
 
 RankMeasures FromFlat(const std::vector<double>& v) {
@@ -21,16 +36,57 @@ RankMeasures FromFlat(const std::vector<double>& v) {
   m.step.loss = v[0];
   m.step.grad_norm = v[1];
   m.step.phases = {v[2], v[3], v[4], v[5], v[6]};
-  m.step.allreduce = {v[7], v[8], v[9], v[10]};
-  m.step_seconds = v[11];
-  m.memory_peak_bytes = v[12];
-  m.step.local_squared = v[13];
+  m.step_seconds = v[7];
+  m.memory_peak_bytes = v[8];
+  m.step.local_squared = v[9];
+  m.trained_seconds = v[10];
+  m.tensor_held_bytes = v[11];
+  m.tensor_peak_bytes = v[12];
+  m.step.nonfinite_steps = static_cast<int64_t>(v[13]);
+  const double* at = v.data() + 14;
+  for (size_t way = 0; way < kWays; ++way, at += kTrafficNumbers) {
+    if (at[3] == 0) continue;
+    m.step.comm.traffic.push_back({static_cast<CollectiveOp>(way / kTimedAxes.size()),
+                                   static_cast<Axis>(way % kTimedAxes.size()), at[0], at[1], at[2],
+                                   at[3]});
+  }
   return m;
 }
 
 // What a rank does by itself, before it must wait for others.
 double ComputeSeconds(const RankMeasures& m) {
   return m.step.phases.data + m.step.phases.forward + m.step.phases.backward;
+}
+
+const Traffic* TrafficOf(const RankMeasures& rank, const Traffic& alike) {
+  for (const Traffic& each : rank.step.comm.traffic) {
+    if (each.op == alike.op && each.axis == alike.axis) return &each;
+  }
+  return nullptr;
+}
+
+// Time is the slowest rank's, waiting their mean, and the amount of the one that sends most.
+std::vector<Traffic> TrafficOfAll(const std::vector<RankMeasures>& ranks) {
+  std::vector<Traffic> all;
+  for (const RankMeasures& rank : ranks) {
+    for (const Traffic& each : rank.step.comm.traffic) {
+      const bool listed = std::any_of(all.begin(), all.end(), [&](const Traffic& known) {
+        return known.op == each.op && known.axis == each.axis;
+      });
+      if (!listed) all.push_back({each.op, each.axis});
+    }
+  }
+  for (Traffic& sum : all) {
+    for (const RankMeasures& rank : ranks) {
+      const Traffic* const mine = TrafficOf(rank, sum);
+      if (mine == nullptr) continue;
+      sum.seconds = std::max(sum.seconds, mine->seconds);
+      sum.exposed_seconds += mine->exposed_seconds / static_cast<double>(ranks.size());
+      sum.bytes = std::max(sum.bytes, mine->bytes);
+      sum.count = std::max(sum.count, mine->count);
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -43,8 +99,9 @@ std::vector<RankMeasures> Gathered(Mesh& mesh, const RankMeasures& mine) {
   return ranks;
 }
 
-nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<RankMeasures>& ranks,
-                       const SinceLastRow& since, int64_t wall_time_ms) {
+nlohmann::json MakeRow(const Mesh& mesh, int64_t step, double learning_rate,
+                       const std::vector<RankMeasures>& ranks, const SinceLastRow& since,
+                       int64_t wall_time_ms) {
   const auto mean = [&](auto&& value) {
     double sum = 0;
     for (const RankMeasures& rank : ranks) sum += value(rank);
@@ -59,6 +116,23 @@ nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<Ran
       ranks.begin(), ranks.end(), [](const RankMeasures& a, const RankMeasures& b) {
         return ComputeSeconds(a) < ComputeSeconds(b);
       });
+  const std::vector<Traffic> traffic = TrafficOfAll(ranks);
+  Traffic reduced;
+  nlohmann::json collectives = nlohmann::json::array();
+  for (const Traffic& each : traffic) {
+    if (each.op == CollectiveOp::kAllReduce) {
+      reduced.seconds += each.seconds;
+      reduced.bytes += each.bytes;
+      reduced.count += each.count;
+    }
+    collectives.push_back({{"op", WordOf(each.op)},
+                           {"axis", kTimedAxes[static_cast<size_t>(each.axis)]},
+                           {"ranks", mesh.size(each.axis)},
+                           {"seconds", each.seconds},
+                           {"exposed_seconds", each.exposed_seconds},
+                           {"bytes", each.bytes},
+                           {"count", each.count}});
+  }
   return {
       {"step", step},
       {"loss", mean([](const RankMeasures& r) { return r.step.loss; })},
@@ -75,11 +149,12 @@ nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<Ran
       {"other_seconds", mean([](const RankMeasures& r) {
          return std::max(r.step_seconds - r.step.phases.Sum(), 0.0);
        })},
-      {"allreduce_seconds",
-       largest([](const RankMeasures& r) { return r.step.allreduce.seconds; })},
-      {"allreduce_bytes", ranks[0].step.allreduce.bytes},
-      {"allreduce_count", ranks[0].step.allreduce.count},
+      {"allreduce_seconds", reduced.seconds},
+      {"allreduce_bytes", reduced.bytes},
+      {"allreduce_count", reduced.count},
       {"memory_peak_bytes", largest([](const RankMeasures& r) { return r.memory_peak_bytes; })},
+      {"tensor_held_bytes", largest([](const RankMeasures& r) { return r.tensor_held_bytes; })},
+      {"tensor_peak_bytes", largest([](const RankMeasures& r) { return r.tensor_peak_bytes; })},
       {"rank_skew_seconds", ComputeSeconds(*slowest) - ComputeSeconds(*fastest)},
       {"slowest_rank", slowest - ranks.begin()},
       {"wall_time_ms", wall_time_ms},
@@ -87,6 +162,7 @@ nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<Ran
       {"checkpoint_seconds", since.checkpoint_seconds},
       {"steps", since.steps},
       {"nonfinite_steps", since.nonfinite_steps},
+      {"collectives", std::move(collectives)},
   };
 }
 

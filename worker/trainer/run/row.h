@@ -21,6 +21,9 @@ struct RankMeasures {
   StepMeasures step;
   double step_seconds = 0;  // wall time of the step, phases and the rest
   double memory_peak_bytes = 0;
+  double tensor_held_bytes = 0;  // after the step
+  double tensor_peak_bytes = 0;
+  double trained_seconds = 0;  // of the trial, by this rank's clock
 };
 // Every rank's, in order of rank.
 std::vector<RankMeasures> Gathered(Mesh& mesh, const RankMeasures& mine);
@@ -51,8 +54,9 @@ class MeanOf {
   double sum_ = 0;
   int64_t count_ = 0;
 };
-// Phases are means over ranks; all-reduce time is the slowest rank's; memory the largest.
-nlohmann::json MakeRow(int64_t step, double learning_rate, const std::vector<RankMeasures>& ranks,
-                       const SinceLastRow& since, int64_t wall_time_ms);
+// Phases are means over ranks; time of a collective is the slowest rank's; memory the largest.
+nlohmann::json MakeRow(const Mesh& mesh, int64_t step, double learning_rate,
+                       const std::vector<RankMeasures>& ranks, const SinceLastRow& since,
+                       int64_t wall_time_ms);
 
 }  // namespace dt::trainer

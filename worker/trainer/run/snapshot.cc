@@ -1,12 +1,15 @@
 // snapshot.cc: tensors to files and back.
 #include "worker/trainer/run/snapshot.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <map>
 #include <string_view>
 
+#include "common/check.h"
 #include "common/sha256.h"
+#include "spec/table/field.h"
 #include "worker/trainer/parallel/whole.h"
 
 namespace dt::trainer {
@@ -14,50 +17,87 @@ namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
+constexpr char kOuterFile[] = "outer.safetensors";
 
-absl::Status AddFile(CheckpointWriter& writer, const std::string& name,
-                     const std::vector<Piece>& pieces, const std::atomic<bool>& leave) {
+// In the order of a file: every rank collects what is spread in the same one.
+std::map<std::string_view, const Piece*> ByName(const std::vector<Piece>& pieces) {
   std::map<std::string_view, const Piece*> by_name;
-  std::vector<TensorRef> refs;
+  for (const Piece& piece : pieces) by_name[piece.name] = &piece;
+  return by_name;
+}
+
+absl::Status AddFile(checkpoint::CheckpointWriter& writer, const std::string& name,
+                     const std::vector<Piece>& pieces, Mesh* mesh, const std::atomic<bool>& leave) {
+  const std::map<std::string_view, const Piece*> by_name = ByName(pieces);
+  std::vector<checkpoint::TensorRef> refs;
   for (const Piece& piece : pieces) {
-    by_name[piece.name] = &piece;
-    refs.push_back({piece.name, DType::kF32, piece.shape, nullptr});
+    refs.push_back({piece.name, checkpoint::DType::kF32, piece.shape, nullptr});
   }
   at::Tensor whole;  // the one that is being written
+  auto next = by_name.begin();
   return writer.AddTensors(
-      name, std::move(refs), [&](const TensorRef& ref) -> absl::StatusOr<const void*> {
+      name, std::move(refs), [&](const checkpoint::TensorRef& ref) -> absl::StatusOr<const void*> {
         if (leave) return CancelledError("the attempt ended while a checkpoint was written");
-        whole = Collect(*by_name.at(ref.name));
+        DT_CHECK(next->first == ref.name);
+        whole = Collect(mesh, *(next++)->second);
         return whole.const_data_ptr<float>();
       });
 }
 
-absl::Status ReadFile(const Checkpoint& checkpoint, const std::string& name,
+absl::StatusOr<at::Tensor> ReadWhole(const checkpoint::Checkpoint& checkpoint,
+                                     const std::string& name,
+                                     const checkpoint::SafetensorsFile& file, const Piece& piece) {
+  const checkpoint::TensorEntry* entry = file.Find(piece.name);
+  if (entry == nullptr || entry->dtype != checkpoint::DType::kF32 || entry->shape != piece.shape) {
+    return DamagedError(checkpoint.folder + "/" + name + " has no fp32 tensor '" + piece.name +
+                        "' of the shape that the model has");
+  }
+  at::Tensor host = at::empty(piece.shape, at::kFloat);
+  DT_RETURN_IF_ERROR(file.Read(*entry, host.mutable_data_ptr<float>()));
+  return host;
+}
+
+absl::Status ReadFile(const checkpoint::Checkpoint& checkpoint, const std::string& name,
                       const std::vector<Piece>& pieces) {
-  DT_ASSIGN_OR_RETURN(const SafetensorsFile file, checkpoint.OpenTensors(name));
+  DT_ASSIGN_OR_RETURN(const checkpoint::SafetensorsFile file, checkpoint.OpenTensors(name));
   for (const Piece& piece : pieces) {
-    const TensorEntry* entry = file.Find(piece.name);
-    if (entry == nullptr || entry->dtype != DType::kF32 || entry->shape != piece.shape) {
-      return DamagedError(checkpoint.folder + "/" + name + " has no fp32 tensor '" + piece.name +
-                          "' of the shape that the model has");
-    }
-    at::Tensor host = at::empty(piece.shape, at::kFloat);
-    DT_RETURN_IF_ERROR(file.Read(*entry, host.mutable_data_ptr<float>()));
-    Fill(piece, host);
+    DT_ASSIGN_OR_RETURN(const at::Tensor whole, ReadWhole(checkpoint, name, file, piece));
+    Fill(piece, whole);
   }
   return absl::OkStatus();
+}
+
+bool HasFile(const checkpoint::Checkpoint& checkpoint, std::string_view name) {
+  const auto& files = checkpoint.manifest.files;
+  return std::any_of(files.begin(), files.end(),
+                     [name](const auto& file) { return file.name == name; });
+}
+
+// `checkpoint`: of rank 0.
+absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
+                      const std::string& name, Mesh& mesh, const std::vector<Piece>& pieces) {
+  std::optional<checkpoint::SafetensorsFile> file;
+  if (mesh.IsRoot()) {
+    DT_ASSIGN_OR_RETURN(file, checkpoint->OpenTensors(name));
+  }
+  return Deal(mesh, pieces,
+              [&](const Piece& piece) { return ReadWhole(*checkpoint, name, *file, piece); });
 }
 
 // One number for each parameter in the order of reduction, and one that says which bucket it is in;
 // before them the numbers. Always the same size, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
-  at::Tensor packed = at::full({static_cast<int64_t>(5 + 2 * parameters)}, -1, at::kLong);
+  constexpr size_t kNumbers = 7;
+  at::Tensor packed = at::full({static_cast<int64_t>(kNumbers + 2 * parameters)}, -1, at::kLong);
   int64_t* out = packed.mutable_data_ptr<int64_t>();
   *out++ = restored.step;
   *out++ = restored.optimizer_steps;
   *out++ = std::bit_cast<int64_t>(restored.loss_scale.scale);
   *out++ = restored.loss_scale.good_steps;
+  *out++ = std::bit_cast<int64_t>(restored.trained_seconds);
   *out++ = restored.validated ? 1 : 0;
+  *out++ = restored.read ? 1 : 0;
+  DT_CHECK(out == packed.const_data_ptr<int64_t>() + kNumbers);
   for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
     for (const uint32_t index : restored.layout[bucket]) {
       *out++ = index;
@@ -75,7 +115,9 @@ Restored Unpacked(const at::Tensor& packed) {
   restored.optimizer_steps = *in++;
   restored.loss_scale.scale = std::bit_cast<double>(*in++);
   restored.loss_scale.good_steps = *in++;
+  restored.trained_seconds = std::bit_cast<double>(*in++);
   restored.validated = *in++ != 0;
+  restored.read = *in++ != 0;
   for (; in < end && *in >= 0; in += 2) {
     if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
     restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
@@ -83,49 +125,47 @@ Restored Unpacked(const at::Tensor& packed) {
   return restored;
 }
 
-// The checkpoint that the orders name. When that is damaged or gone, the newest good one that the
-// same attempt wrote after it (nobody may have the rows in between, but the training is not lost);
-// then the newest good one before it; nothing when there is none: training begins anew.
-absl::StatusOr<std::optional<Checkpoint>> Choose(const frames::Start& start) {
-  const std::optional<CheckpointId> id = ParseCheckpointPath(start.resume->path);
+// The checkpoint that the orders name, or what there is in its place; nothing: it begins anew.
+absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start& start) {
+  const std::optional<checkpoint::CheckpointId> id =
+      checkpoint::ParseCheckpointPath(start.resume->path);
   if (!id) {
     return ConfigError("'" + start.resume->path + "' is not the path of a checkpoint");
   }
-  absl::StatusOr<Checkpoint> named =
-      OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
-  if (named.ok()) return std::optional<Checkpoint>(*std::move(named));
+  absl::StatusOr<checkpoint::Checkpoint> named =
+      checkpoint::OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
+  if (named.ok()) return std::optional<checkpoint::Checkpoint>(*std::move(named));
   if (named.status().code() == kIoError) return named.status();
-  const auto skip = [](const CheckpointId& skipped, const absl::Status& error) {
+  const auto skip = [](const checkpoint::CheckpointId& skipped, const absl::Status& error) {
     std::fprintf(stderr, "skipping checkpoint %s: %s\n", skipped.Path().c_str(),
                  std::string(error.message()).c_str());
   };
   skip(*id, named.status());
-  const auto eligible = [&](const CheckpointId& other) {
-    if (other == *id || other.attempt >= start.attempt) return false;
-    return other.step <= id->step || other.attempt == id->attempt;
-  };
-  return FindNewestGood(start.storage, id->trial, SpecHash(start.spec), eligible, skip);
+  return checkpoint::FindInPlaceOf(*id, start.storage, {start.experiment, start.trial},
+                                   start.attempt, LineHash(start), skip);
 }
 
-absl::StatusOr<Restored> Read(const frames::Start& start, const std::vector<Piece>& parameters,
-                              const AdamW& optimizer) {
-  if (!start.resume) return Restored{};
-  DT_ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen, Choose(start));
-  if (!chosen) return Restored{};
-  const Checkpoint& checkpoint = *chosen;
-  if (checkpoint.manifest.spec_hash != SpecHash(start.spec)) {
-    return DamagedError(checkpoint.folder +
+absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseOwn(const frames::Start& start) {
+  if (!start.resume) return std::optional<checkpoint::Checkpoint>();
+  DT_ASSIGN_OR_RETURN(std::optional<checkpoint::Checkpoint> chosen, Choose(start));
+  if (chosen && chosen->manifest.spec_hash != LineHash(start)) {
+    return DamagedError(chosen->folder +
                         " was written for another model, data, batch or optimizer");
   }
-  DT_RETURN_IF_ERROR(ReadFile(checkpoint, kModelFile, parameters));
-  DT_RETURN_IF_ERROR(ReadFile(checkpoint, kOptimizerFile, optimizer.State()));
+  return chosen;
+}
+
+// All that is no tensor.
+Restored Described(const checkpoint::Checkpoint& checkpoint, size_t parameters) {
   Restored restored{static_cast<int64_t>(checkpoint.manifest.step),
                     static_cast<int64_t>(checkpoint.manifest.optimizer_steps),
                     checkpoint.id,
                     checkpoint.manifest.buckets,
                     {},
                     {},
-                    checkpoint.manifest.loss.has_value()};
+                    checkpoint.manifest.trained_seconds,
+                    checkpoint.manifest.loss.has_value(),
+                    /*read=*/true};
   if (const std::vector<double>& noise = checkpoint.manifest.noise_scale; !noise.empty()) {
     restored.noise_scale = {noise[0], noise[1], noise[2]};
   }
@@ -135,7 +175,7 @@ absl::StatusOr<Restored> Read(const frames::Start& start, const std::vector<Piec
   size_t listed = 0;
   for (const auto& bucket : restored.layout) listed += bucket.size();
   // A layout of another set of parameters says nothing about this one.
-  if (listed != parameters.size()) restored.layout.clear();
+  if (listed != parameters) restored.layout.clear();
   return restored;
 }
 
@@ -147,7 +187,9 @@ std::string SpecHash(const nlohmann::json& spec) {
     if (spec.contains(part)) kept[part] = spec[part];
   }
   // These change no number.
-  if (kept.contains("train")) kept["train"].erase("hash_every");
+  for (const char* harmless : {"hash_every", "max_time_seconds"}) {
+    if (kept.contains("train")) kept["train"].erase(harmless);
+  }
   // The same once more, where the size is there too.
   if (kept.contains("train")) {
     const nlohmann::json size = kept["train"].value("global_batch_size", nlohmann::json(0));
@@ -162,9 +204,20 @@ std::string SpecHash(const nlohmann::json& spec) {
   return Sha256Hex(kept.dump());
 }
 
+std::string LineHash(const frames::Start& start) {
+  if (!(start.share_every > 0)) return SpecHash(start.spec);
+  nlohmann::json kept = start.spec;
+  for (const spec::Field& field : spec::FieldTable()) {
+    const spec::JsonPlace place = spec::JsonPlaceOf(field);
+    if (!field.within_run || !kept.contains(place.section)) continue;
+    kept[place.section].erase(place.name);
+  }
+  return SpecHash(kept);
+}
+
 uint64_t BytesOf(const Snapshot& snapshot) {
   uint64_t bytes = 0;
-  for (const std::vector<Piece>* pieces : {&snapshot.model, &snapshot.optimizer}) {
+  for (const std::vector<Piece>* pieces : {&snapshot.model, &snapshot.optimizer, &snapshot.outer}) {
     for (const Piece& piece : *pieces) bytes += piece.value.nbytes();
   }
   return bytes;
@@ -182,38 +235,70 @@ Snapshot CopyAside(const Snapshot& snapshot) {
     }
     return pieces;
   };
-  return {copied(snapshot.model), copied(snapshot.optimizer)};
+  return {copied(snapshot.model), copied(snapshot.optimizer), nullptr, copied(snapshot.outer)};
 }
 
-absl::StatusOr<SavedCheckpoint> SaveSnapshot(const std::string& storage, const CheckpointId& id,
-                                             const Snapshot& snapshot, Manifest manifest,
-                                             const std::atomic<bool>& leave) {
-  DT_ASSIGN_OR_RETURN(CheckpointWriter writer, CheckpointWriter::Begin(storage, id));
-  DT_RETURN_IF_ERROR(AddFile(writer, kModelFile, snapshot.model, leave));
-  DT_RETURN_IF_ERROR(AddFile(writer, kOptimizerFile, snapshot.optimizer, leave));
+absl::StatusOr<checkpoint::SavedCheckpoint> SaveSnapshot(const std::string& storage,
+                                                         const checkpoint::CheckpointId& id,
+                                                         const Snapshot& snapshot,
+                                                         checkpoint::Manifest manifest,
+                                                         const std::atomic<bool>& leave) {
+  DT_ASSIGN_OR_RETURN(checkpoint::CheckpointWriter writer,
+                      checkpoint::CheckpointWriter::Begin(storage, id));
+  DT_RETURN_IF_ERROR(AddFile(writer, kModelFile, snapshot.model, snapshot.mesh, leave));
+  DT_RETURN_IF_ERROR(AddFile(writer, kOptimizerFile, snapshot.optimizer, snapshot.mesh, leave));
+  if (!snapshot.outer.empty()) {
+    DT_RETURN_IF_ERROR(AddFile(writer, kOuterFile, snapshot.outer, snapshot.mesh, leave));
+  }
   return writer.Commit(std::move(manifest));
 }
 
+void TakePartInSaving(const Snapshot& snapshot) {
+  for (const std::vector<Piece>* pieces : {&snapshot.model, &snapshot.optimizer}) {
+    for (const auto& [name, piece] : ByName(*pieces)) {
+      if (!piece->IsWhole()) Collect(snapshot.mesh, *piece);
+    }
+  }
+}
+
 absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
-                                         const std::vector<Piece>& parameters, AdamW& optimizer) {
+                                         const std::vector<Piece>& parameters, AdamW& optimizer,
+                                         const std::vector<Piece>& outer) {
   at::NoGradGuard no_grad;
+  const bool whole = parameters.at(0).IsWhole();
   Restored restored;
+  std::optional<checkpoint::Checkpoint> chosen;
   if (mesh.IsRoot()) {
+    DT_ASSIGN_OR_RETURN(chosen, ChooseOwn(start));
+    if (chosen) restored = Described(*chosen, parameters.size());
     // All of it before anything is sent: rank 0 is whole, whatever becomes of that.
-    DT_ASSIGN_OR_RETURN(restored, Read(start, parameters, optimizer));
+    if (chosen && whole) {
+      DT_RETURN_IF_ERROR(ReadFile(*chosen, kModelFile, parameters));
+      DT_RETURN_IF_ERROR(ReadFile(*chosen, kOptimizerFile, optimizer.State()));
+      if (!outer.empty() && HasFile(*chosen, kOuterFile)) {
+        DT_RETURN_IF_ERROR(ReadFile(*chosen, kOuterFile, outer));
+      }
+    }
     optimizer.Resume(restored.optimizer_steps);
   }
-  Distribute(mesh, parameters);
-  Distribute(mesh, optimizer.State());
+  if (whole) {
+    Distribute(mesh, parameters);
+    Distribute(mesh, optimizer.State());
+    Distribute(mesh, outer);
+  }
   if (mesh.size(Axis::kWorld) > 1) {
     at::Tensor packed = Packed(restored, parameters.size()).to(parameters.at(0).value.device());
     mesh.BroadcastFromFirst(Axis::kWorld, {packed});
     packed = packed.cpu();
     mesh.RequireIntact();
-    Restored whole = Unpacked(packed);
-    whole.from = restored.from;
-    whole.noise_scale = restored.noise_scale;
-    restored = std::move(whole);
+    Restored everywhere = Unpacked(packed);
+    everywhere.from = restored.from;
+    everywhere.noise_scale = restored.noise_scale;
+    restored = std::move(everywhere);
+  }
+  if (!whole && restored.read) {
+    DT_RETURN_IF_ERROR(DealFile(chosen, kModelFile, mesh, parameters));
+    DT_RETURN_IF_ERROR(DealFile(chosen, kOptimizerFile, mesh, optimizer.State()));
   }
   optimizer.Resume(restored.optimizer_steps);
   return restored;

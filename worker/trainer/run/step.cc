@@ -75,6 +75,7 @@ void Stepper::Backward(const Action& action) {
   const at::Tensor loss = std::exchange(micro_loss_, {});
   const at::Tensor difference = loss.detach() - loss.detach();
   loss.backward(p_.loss_scale != nullptr ? difference + p_.loss_scale->factor() : difference + 1);
+  p_.strategy.AfterBackward(action.last);
   // A rank that has the whole batch takes the first micro-step as the smaller batch.
   const int64_t micro_steps = p_.plan.batch.micro_steps();
   if (p_.mesh.size(Axis::kData) == 1 && micro_steps > 1 && action.micro_step == 0 &&
@@ -85,7 +86,7 @@ void Stepper::Backward(const Action& action) {
   EndPhase(kBackward);
 }
 
-absl::Status Stepper::Run(int64_t step) {
+absl::Status Stepper::Run(int64_t step, Saved saved) {
   step_ = step;
   learning_rate_ = LearningRate(p_.spec.schedule, p_.plan, step);
   p_.timeline.Restart();
@@ -94,7 +95,8 @@ absl::Status Stepper::Run(int64_t step) {
   last_ = p_.timeline.Now();
   ClearGradients();
   local_squared_.reset();
-  p_.strategy.BeginStep(MeasuresShare(step));
+  p_.strategy.BeginStep(
+      {.number = step, .measured = MeasuresShare(step), .saved = saved == Saved::kMaybe});
   EndPhase(kOptimizer);
   for (const Action& action : actions_) {
     switch (action.kind) {
@@ -112,7 +114,8 @@ absl::Status Stepper::Run(int64_t step) {
 absl::Status Stepper::Update() {
   norm_ = p_.strategy.FinishGradients();
   if (const at::Tensor share = p_.strategy.ShareSquaredNorm(); share.defined()) {
-    local_squared_ = share;
+    const auto parts = static_cast<double>(p_.plan.batch.micro_steps());
+    local_squared_ = p_.strategy.MeasuresMicroStep() ? share * (parts * parts) : share;
   }
   at::Tensor scale;
   if (p_.loss_scale != nullptr) {
@@ -129,7 +132,8 @@ absl::Status Stepper::Update() {
   }
   if (p_.loss_scale != nullptr) p_.loss_scale->Update(left_out);
   EndPhase(kOptimizer);
-  p_.strategy.AfterUpdate();
+  p_.strategy.AfterUpdate(step_);
+  EndPhase(kGather);
   return absl::OkStatus();
 }
 
@@ -160,11 +164,14 @@ absl::StatusOr<StepMeasures> Stepper::Measure() {
     seconds[kForward] -= moved;
     seconds[kBackward] += moved;
   }
-  measures.allreduce = p_.strategy.Totals();
+  measures.comm = p_.strategy.Totals();
   measures.phases.data = seconds[kData];
-  measures.phases.forward = seconds[kForward];
-  measures.phases.comm_exposed = std::min(measures.allreduce.exposed_seconds, seconds[kBackward]);
+  const double awaited = std::min(measures.comm.forward_exposed_seconds, seconds[kForward]);
+  measures.phases.forward = seconds[kForward] - awaited;
+  measures.phases.comm_exposed =
+      std::min(measures.comm.backward_exposed_seconds, seconds[kBackward]);
   measures.phases.backward = seconds[kBackward] - measures.phases.comm_exposed;
+  measures.phases.comm_exposed += awaited + seconds[kGather];
   measures.phases.optimizer = seconds[kOptimizer];
   return measures;
 }

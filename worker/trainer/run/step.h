@@ -26,7 +26,7 @@ struct PhaseTimes {
   double data = 0;
   double forward = 0;
   double backward = 0;      // without exposed communication
-  double comm_exposed = 0;  // waiting for all-reduces that no computation hid
+  double comm_exposed = 0;  // waiting for the other ranks that no computation hid
   double optimizer = 0;
   double Sum() const { return data + forward + backward + comm_exposed + optimizer; }
 };
@@ -35,11 +35,12 @@ struct StepMeasures {
   double loss = 0;  // mean over this rank's share
   double grad_norm = 0;
   int64_t nonfinite_steps = 0;  // of all so far
-  // Squared norm of a gradient before averaging: of this rank's share, or, where a rank is alone,
-  // of its first micro-step. 0: there is nothing smaller than the whole batch.
+  // Squared norm of a gradient before averaging: of this rank's share, or, where a rank is alone or
+  // Strategy::MeasuresMicroStep, of its first micro-step. 0: there is nothing smaller than the
+  // whole batch.
   double local_squared = 0;
   PhaseTimes phases;
-  AllReduceTotals allreduce;
+  CommTotals comm;
 };
 
 class Stepper {
@@ -58,9 +59,11 @@ class Stepper {
   };
   explicit Stepper(const Parts& parts);
 
-  // Step number `step`, from 1. The optimizer never sees a gradient that is not finite. Errors:
-  // NonFiniteError where stop.nonfinite is fail and the norm is known at once, as on a CPU.
-  absl::Status Run(int64_t step);
+  // Step number `step`, from 1. `saved`: as of StepNotes. The optimizer never sees a gradient that
+  // is not finite. Errors: NonFiniteError where stop.nonfinite is fail and the norm is known at
+  // once, as on a CPU.
+  enum class Saved { kNo, kMaybe };
+  absl::Status Run(int64_t step, Saved saved);
   // Waits for the device. Errors: NonFiniteError when the steps so far are reason to end; throws
   // when one of them used what a failed collective left. A checkpoint is written only after this.
   absl::Status CheckFinite();
@@ -70,7 +73,7 @@ class Stepper {
   NonFiniteSteps& nonfinite() { return nonfinite_; }
 
  private:
-  enum Phase { kData, kForward, kBackward, kOptimizer, kPhases };
+  enum Phase { kData, kForward, kBackward, kOptimizer, kGather, kPhases };
   void EndPhase(Phase phase);
   void ClearGradients();
   // Whether a gradient of less than the whole batch is measured in this step.

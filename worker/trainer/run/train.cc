@@ -1,30 +1,29 @@
 // train.cc: the life of an attempt.
 #include "worker/trainer/run/train.h"
 
-#include <torch/version.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "common/version.h"
+#include "common/shares.h"
 #include "worker/trainer/device/failure.h"
 #include "worker/trainer/eval/eval.h"
 #include "worker/trainer/link/cause.h"
 #include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/run/membership.h"
-#include "worker/trainer/run/row.h"
+#include "worker/trainer/run/prepare.h"
 #include "worker/trainer/run/step.h"
+#include "worker/trainer/run/telling.h"
 #include "worker/trainer/run/training_state.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
-#include "worker/trainer/trial/tokenizer.h"
+#include "worker/trainer/trial/time_budget.h"
 
 namespace dt::trainer {
 namespace {
@@ -34,24 +33,6 @@ using Clock = std::chrono::steady_clock;
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
-int64_t WallTimeMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-std::map<std::string, std::string> Provenance(const Device& device) {
-  const DeviceFacts facts = device.Facts();
-  return {{"program", std::string(kVersion) + " (" + kRevision + ")"},
-          {"libtorch", TORCH_VERSION},
-          {"device", facts.name},
-          {"nccl", facts.nccl_version},
-          {"cuda", facts.cuda_version}};
-}
-
-// Lines of `dtctl logs` come this often at most; every step is in the metrics.
-constexpr double kLogSeconds = 5;
-
 class Attempt {
  public:
   Attempt(const frames::Start& start, Device& device, Conversation& conversation,
@@ -67,37 +48,71 @@ class Attempt {
   absl::Status Build();
   absl::Status Train();
 
-  absl::Status Report(Stepper& stepper);
-  // Columns that follow from others, some of which are not always known.
-  void AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row);
+  // Whether the ranks are equal: else what is due waits until they are.
+  bool IsWhole() const { return step_ == begun_step_ || members_.sync.After(step_); }
+  // Whether a step has come that is a multiple, since they were equal before.
+  bool HasCome(int64_t every) const {
+    return IsWhole() && members_.sync.Since(step_).HasMultipleOf(every);
+  }
   // With train.hash_every, after every so many steps and where a checkpoint may be due: what is
   // saved has been compared.
   bool ComparesParameters() const {
     const int64_t hash_every = state_.spec.train.hash_every;
-    const int64_t save_every = state_.spec.checkpoint.every_steps;
     if (members_.mesh->group(Axis::kData) == nullptr || hash_every == 0) return false;
-    return step_ % hash_every == 0 || (save_every > 0 && step_ % save_every == 0) ||
-           EvaluationDue();
+    return HasCome(hash_every) || HasCome(state_.spec.checkpoint.every_steps) || EvaluationDue();
+  }
+  // Whether the state may be saved after `step`, as all ranks know before it. By time, or because
+  // it was told to stop, rank 0 saves after a step that is agreed on (SaveTogether).
+  bool MaySave(int64_t step) const {
+    const int64_t save_every = state_.spec.checkpoint.every_steps;
+    return step == target_steps() || (save_every > 0 && step % save_every == 0) || AtRung(step) ||
+           (state_.spec.checkpoint.keep_best > 0 && EvaluationDue(step));
   }
   // What is due after a step.
   absl::Status EvaluateAndSave(Stepper& stepper);
+  // Where rank 0 cannot save by itself after any step: it says whether to save, or to save and
+  // leave. What has to be noted before is done after the next step.
+  absl::Status SaveTogether(Stepper& stepper);
   absl::Status Evaluate(Stepper& stepper);
   absl::Status Save();
+  // As every rank has it: of those that step alone one that has reason is enough.
+  bool CallsForRollback(Stepper& stepper);
   // To the newest checkpoint of this attempt, or to where it began, and on with the next step.
   absl::Status RollBack(Stepper& stepper, const std::string& why);
   bool IsRoot() const { return start_.rank == 0; }
+  std::vector<Piece> OuterState() const {
+    return state_.outer == nullptr ? std::vector<Piece>() : state_.outer->State();
+  }
+  bool RootHasAll() const {
+    return members_.strategy == nullptr || members_.strategy->RootHasAll();
+  }
+  // Whether rank 0 can save after any step and asks nobody.
+  bool RootSavesAlone() const {
+    return RootHasAll() && (members_.strategy == nullptr || !members_.strategy->SavesAreNoted());
+  }
+  bool SavesAlone() const { return IsRoot() && RootSavesAlone(); }
   int64_t target_steps() const { return members_.plan.target_steps; }
-  // Whether a search compares trials at `step_`.
-  bool AtRung() const {
-    return std::any_of(start_.validate_at.begin(), start_.validate_at.end(), [&](uint64_t divisor) {
-      return step_ == ShareOfSteps(target_steps(), divisor);
-    });
+  // Whether a search compares trials at `step`.
+  bool AtRung(int64_t step) const {
+    const bool of_ladder = std::any_of(
+        start_.validate_at.begin(), start_.validate_at.end(),
+        [&](uint64_t divisor) { return step == ShareOfSteps(target_steps(), divisor); });
+    return of_ladder ||
+           std::binary_search(shares_.begin(), shares_.end(), static_cast<uint64_t>(step));
   }
   // Whether `step_` has a row. The loss at a rung may be what is compared.
-  bool Logged() const { return IsLogged(state_.spec, members_.plan, step_) || AtRung(); }
-  bool EvaluationDue() const {
+  bool Logged() const {
+    return IsLogged(state_.spec, members_.plan, step_) || AtRung(step_) || budget_.LooksAt(step_);
+  }
+  // Every rank knows it behind the step itself, or behind what an attempt before ended with.
+  bool OnLastStep() const { return step_ == target_steps() || (budget_.Reached() && IsWhole()); }
+  // By the file and by searches.
+  bool EvaluationDue(int64_t step) const {
     const int64_t every = state_.spec.eval.every;
-    return step_ == target_steps() || (every > 0 && step_ % every == 0) || AtRung();
+    return (every > 0 && step % every == 0) || AtRung(step);
+  }
+  bool EvaluationDue() const {
+    return OnLastStep() || HasCome(state_.spec.eval.every) || AtRung(step_);
   }
 
   const frames::Start& start_;
@@ -108,17 +123,19 @@ class Attempt {
   TrainingState state_;
   Membership members_;  // after the state, which it borrows
 
-  std::optional<CheckpointId> resumed_from_;  // known to rank 0
-  int64_t step_ = 0;                          // complete ones
-  bool first_step_told_ = false;
+  std::optional<checkpoint::CheckpointId> resumed_from_;  // known to rank 0
+  std::vector<uint64_t> shares_;                          // steps at which a population is compared
+  int64_t step_ = 0;                                      // complete ones
+  int64_t begun_step_ = 0;                                // where this attempt began
   int64_t evaluated_step_ = -1;
   bool owes_evaluation_ = false;
+  bool noted_ = true;        // the newest step's state may be saved; of a checkpoint it may
+  bool asked_save_ = false;  // rank 0 wants to save after the next step
   int32_t rollbacks_ = 0;
-  int64_t reported_nonfinite_ = 0;
-  SinceLastRow since_;
-  MeanOf losses_;                     // logged since the last validation
   std::optional<double> peak_flops_;  // of this rank's device, where it is known
-  Clock::time_point row_time_, step_time_, progress_time_, log_time_;
+  TimeBudget budget_;
+  double trained_before_ = 0;         // seconds, of the attempts that this one goes on from
+  std::optional<StepTeller> teller_;  // once training began
 };
 
 frames::End Attempt::Run() {
@@ -131,7 +148,9 @@ frames::End Attempt::Run() {
       (result.code() == kCancelledError || result.code() == kCollectiveError)) {
     const bool intact = device_.Torch().is_cpu() || result.code() == kCancelledError;
     result = CancelledError("stopped at step " + std::to_string(step_));
-    if (wish == Wish::kStopAfterCheckpoint && intact) {
+    // What is spread, or needs a step that all know of, was saved before all left, or cannot be any
+    // more.
+    if (wish == Wish::kStopAfterCheckpoint && intact && RootSavesAlone()) {
       absl::Status saved = Guarded([&]() -> absl::Status {
         DT_RETURN_IF_ERROR(Save());
         return state_.keeper != nullptr ? state_.keeper->Settle() : absl::OkStatus();
@@ -149,6 +168,7 @@ frames::End Attempt::Run() {
   end.step = static_cast<uint64_t>(step_);
   end.cause = CauseWord(result);
   end.message = std::string(result.message());
+  if (result.ok() && step_ < target_steps()) end.message = budget_.Text();
   std::fprintf(stderr, "%s at step %lld%s%s\n", end.cause.c_str(), static_cast<long long>(step_),
                end.message.empty() ? "" : ": ", end.message.c_str());
   // Before the group ends, which the peers take for a failure, and which may take long: the cause
@@ -163,7 +183,7 @@ absl::Status Attempt::Go() {
   const Clock::time_point begun = Clock::now();
   DT_RETURN_IF_ERROR(Prepare());
   const Clock::time_point prepared = Clock::now();
-  DT_RETURN_IF_ERROR(Meet(start_, device_, conversation_, options_, members_.mesh));
+  DT_RETURN_IF_ERROR(Meet(start_, state_.spec, device_, conversation_, options_, members_.mesh));
   const Clock::time_point met = Clock::now();
   DT_RETURN_IF_ERROR(Build());
   const Clock::time_point built = Clock::now();
@@ -174,50 +194,14 @@ absl::Status Attempt::Go() {
 }
 
 absl::Status Attempt::Prepare() {
-  DT_ASSIGN_OR_RETURN(state_.spec, ParseTrialSpec(start_.spec));
-  const bool asks_shards = state_.spec.data.tokenizer == Tokenizer::kAuto;
-  DT_RETURN_IF_ERROR(SettleTokenizer(start_.data_root, state_.spec));
-  DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format,
-                      corpus::ShardFormatOf(state_.spec.data.format));
-  const auto open = [&](const char* field, const std::string& pattern) {
-    return Dataset::Open({.data_root = start_.data_root,
-                          .field = field,
-                          .pattern = pattern,
-                          .format = format,
-                          .vocab_size = static_cast<int32_t>(state_.spec.model.vocab_size),
-                          .seq_len = state_.spec.train.seq_len});
-  };
-  DT_ASSIGN_OR_RETURN(state_.train_data, open("data.train", state_.spec.data.train));
-  if (!state_.spec.data.val.empty()) {
-    DT_ASSIGN_OR_RETURN(state_.val_data, open("data.val", state_.spec.data.val));
+  DT_ASSIGN_OR_RETURN(const frames::Prepared prepared,
+                      trainer::Prepare(start_, state_, members_.plan));
+  shares_ = ShareSteps(start_.share_every, static_cast<uint64_t>(target_steps()));
+  std::vector<int64_t> compared(shares_.begin(), shares_.end());
+  for (const uint64_t divisor : start_.validate_at) {
+    compared.push_back(ShareOfSteps(target_steps(), divisor));
   }
-  DT_ASSIGN_OR_RETURN(state_.tasks, EvalTasks::Open(state_.spec, start_.data_root));
-  if (!state_.spec.model.init_from.empty()) {
-    DT_ASSIGN_OR_RETURN(state_.pretrained, FindPretrained(start_.data_root, state_.spec.model));
-  }
-  DT_ASSIGN_OR_RETURN(members_.plan, PlanSteps(state_.spec, start_.rank, start_.world_size,
-                                               state_.train_data->windows()));
-
-  frames::Prepared prepared;
-  prepared.token = start_.token;
-  prepared.target_steps = target_steps();
-  prepared.train_files = state_.train_data->files();
-  prepared.train_tokens = state_.train_data->tokens();
-  prepared.val_tokens = state_.val_data ? state_.val_data->tokens() : 0;
-  prepared.data_fingerprint = state_.train_data->fingerprint();
-  if (state_.val_data) prepared.data_fingerprint += "-" + state_.val_data->fingerprint();
-  // A rank whose shards tell another tokenizer would have a model of another size.
-  if (asks_shards) prepared.data_fingerprint += absl::StrCat("-", TokenizerName(state_.spec));
-  prepared.model_parameters = CountParameters(state_.spec.model);
-  prepared.tokens_per_step = members_.plan.tokens_per_step;
-  std::fprintf(stderr,
-               "trial %llu/%u attempt %u, rank %d of %d: %.1fM parameters, %.2fM training tokens, "
-               "%lld steps of %lld tokens\n",
-               static_cast<unsigned long long>(start_.experiment), start_.trial, start_.attempt,
-               start_.rank, start_.world_size, static_cast<double>(prepared.model_parameters) / 1e6,
-               static_cast<double>(prepared.train_tokens) / 1e6,
-               static_cast<long long>(target_steps()),
-               static_cast<long long>(members_.plan.tokens_per_step));
+  members_.sync = SyncStepsOf(state_.spec, members_.plan, std::move(compared));
   conversation_.Say(prepared);
   return absl::OkStatus();
 }
@@ -231,18 +215,22 @@ absl::Status Attempt::Build() {
   if (compute == Compute::kFp16) state_.loss_scale = std::make_unique<LossScale>(torch);
   device_.RestartPeak();
   members_.timeline = device_.NewTimeline();
-  state_.home = std::make_unique<WholeHome>(torch);
+  state_.home = MakeHome(spec, torch, *members_.mesh);
   state_.model =
       std::make_unique<Transformer>(spec.model, static_cast<uint64_t>(spec.seed), *state_.home);
   state_.model->KeepHiddenIn(HiddenType(compute, torch.type()));
   const std::vector<Piece>& parameters = state_.home->pieces();
   state_.optimizer = std::make_unique<AdamW>(parameters, spec.optimizer);
+  state_.outer = MakeOuter(spec, *members_.mesh, parameters);
+  budget_ = {spec.train.max_time, 0, 0};
   Restored restored;
   if (start_.resume) {
-    DT_ASSIGN_OR_RETURN(restored,
-                        RestoreSnapshot(start_, *members_.mesh, parameters, *state_.optimizer));
-    step_ = restored.step;
+    DT_ASSIGN_OR_RETURN(restored, RestoreSnapshot(start_, *members_.mesh, parameters,
+                                                  *state_.optimizer, OuterState()));
+    step_ = begun_step_ = restored.step;
     resumed_from_ = restored.from;
+    trained_before_ = restored.trained_seconds;
+    budget_ = {spec.train.max_time, trained_before_, step_};
     state_.noise_scale.Resume(restored.noise_scale);
     owes_evaluation_ = step_ > 0 && !restored.validated && EvaluationDue();
     if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
@@ -252,8 +240,7 @@ absl::Status Attempt::Build() {
     DT_RETURN_IF_ERROR(LoadPretrained(*state_.pretrained, *members_.mesh, parameters));
     std::fprintf(stderr, "beginning with the weights of %s\n", state_.pretrained->path.c_str());
   }
-  members_.strategy =
-      MakeStrategy(parameters, members_, spec.bucket_mb, std::move(restored.layout));
+  members_.strategy = MakeStrategy(state_, members_, std::move(restored.layout));
   LoaderOptions reading;
   reading.first_step = static_cast<uint64_t>(step_);
   reading.end_step = static_cast<uint64_t>(target_steps());
@@ -265,37 +252,55 @@ absl::Status Attempt::Build() {
 }
 
 absl::Status Attempt::Train() {
+  teller_.emplace(StepTeller::Parts{start_, state_.spec, members_.plan, device_, conversation_,
+                                    *members_.mesh, *members_.strategy, state_.noise_scale, budget_,
+                                    peak_flops_, trained_before_});
   Stepper stepper({state_.spec, members_.plan, device_, *members_.timeline, *state_.model,
                    *state_.optimizer, *members_.loader, *members_.mesh, *members_.strategy,
                    state_.loss_scale.get()});
   if (IsRoot()) {
-    state_.keeper = std::make_unique<CheckpointKeeper>(
-        CheckpointKeeper::Parts{start_, state_.spec, members_.plan, device_, conversation_,
-                                state_.home->pieces(), *state_.optimizer, state_.loss_scale.get(),
-                                &state_.noise_scale, Provenance(device_), resumed_from_},
-        step_);
+    CheckpointKeeper::Parts parts{start_,
+                                  state_.spec,
+                                  members_.plan,
+                                  device_,
+                                  conversation_,
+                                  state_.home->pieces(),
+                                  *state_.optimizer,
+                                  state_.loss_scale.get(),
+                                  &state_.noise_scale,
+                                  ProvenanceOf(device_),
+                                  resumed_from_};
+    if (state_.spec.train.max_time > 0) {
+      parts.trained_seconds = [this] { return teller_->TrainedSeconds(); };
+    }
+    parts.mesh = members_.mesh.get();
+    parts.outer = state_.outer.get();
+    parts.sync = members_.sync;
+    state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
   }
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
   if (state_.keeper != nullptr) state_.keeper->ClearUp();
-  row_time_ = step_time_ = progress_time_ = Clock::now();
 
   // The attempt before was stopped within the evaluation of this step.
   if (owes_evaluation_) DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
-  while (step_ < target_steps()) {
+  while (!OnLastStep()) {
     const Wish wish = conversation_.CurrentWish();
-    if (LeavesNow(wish, start_.rank)) {
+    if (LeavesNow(wish, SavesAlone())) {
       // What is saved next must be known to be good while the peers are still there.
       if (wish == Wish::kStopAfterCheckpoint) DT_RETURN_IF_ERROR(stepper.CheckFinite());
       return CancelledError("stopped at step " + std::to_string(step_));
     }
-    DT_RETURN_IF_ERROR(stepper.Run(step_ + 1));
+    noted_ = std::exchange(asked_save_, false) || MaySave(step_ + 1);
+    DT_RETURN_IF_ERROR(
+        stepper.Run(step_ + 1, noted_ ? Stepper::Saved::kMaybe : Stepper::Saved::kNo));
     ++step_;
-    DT_RETURN_IF_ERROR(Report(stepper));
+    DT_RETURN_IF_ERROR(teller_->Tell(step_, Logged(), stepper));
     if (ComparesParameters()) {
-      DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, state_.model->Parameters(), step_));
+      DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, members_.strategy->copies(), step_));
     }
     // A GPU is asked only where it is read back anyway, which all ranks do after the same steps.
-    if ((device_.Torch().is_cpu() || Logged()) && stepper.nonfinite().CallForRollback()) {
+    const bool reads = device_.Torch().is_cpu() || Logged() || members_.strategy->StepsAlone();
+    if (IsWhole() && reads && CallsForRollback(stepper)) {
       DT_RETURN_IF_ERROR(RollBack(stepper, "the gradient is not finite"));
     }
     DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
@@ -305,10 +310,11 @@ absl::Status Attempt::Train() {
 }
 
 absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
+  if (!IsWhole()) return absl::OkStatus();
   if (EvaluationDue()) DT_RETURN_IF_ERROR(Evaluate(stepper));
+  if (!RootSavesAlone()) return SaveTogether(stepper);
   if (state_.keeper == nullptr) return absl::OkStatus();
-  const bool last = step_ == target_steps();
-  if (!last && !state_.keeper->Due(step_)) return absl::OkStatus();
+  if (!OnLastStep() && !state_.keeper->Due(step_)) return absl::OkStatus();
   // A checkpoint that is due by time, which rank 0 alone knows, waits for the next comparison.
   if (state_.spec.train.hash_every > 0 && members_.mesh->group(Axis::kData) != nullptr &&
       !ComparesParameters()) {
@@ -320,69 +326,46 @@ absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
   return Save();
 }
 
-absl::Status Attempt::Report(Stepper& stepper) {
-  since_.steps += 1;
-  since_.tokens += static_cast<double>(members_.plan.tokens_per_step);
-  RankMeasures mine;
-  if (Logged()) {
-    DT_ASSIGN_OR_RETURN(mine.step, stepper.Measure());
+absl::Status Attempt::SaveTogether(Stepper& stepper) {
+  // A GPU is waited for only where that is done anyway.
+  const bool meets = device_.Torch().is_cpu() || noted_ || Logged() || EvaluationDue() ||
+                     members_.strategy->StepsAlone() || HasCome(state_.spec.checkpoint.every_steps);
+  if (!meets) return absl::OkStatus();
+  const bool leaves = conversation_.CurrentWish() == Wish::kStopAfterCheckpoint;
+  const bool saves = state_.keeper != nullptr && state_.keeper->Writes(step_) &&
+                     (leaves || OnLastStep() || state_.keeper->Due(step_));
+  const std::vector<double> root =
+      members_.mesh->Gather(Axis::kWorld, {saves ? 1.0 : 0.0, leaves ? 1.0 : 0.0}).at(0);
+  if (root[0] + root[1] == 0) return absl::OkStatus();
+  if (members_.strategy->SavesAreNoted() && !noted_ && !OnLastStep()) {
+    asked_save_ = true;
+    return absl::OkStatus();
   }
-  const Clock::time_point now = Clock::now();
-  mine.step_seconds = SecondsBetween(step_time_, now);
-  step_time_ = now;
-  // Kernels are chosen and buffers made in the first step, so it takes longer than the others.
-  if (!std::exchange(first_step_told_, true)) {
-    std::fprintf(stderr, "first step %.2f s\n", mine.step_seconds);
+  DT_RETURN_IF_ERROR(stepper.CheckFinite());
+  // The next step goes back, on every rank: nothing of this one is to stay.
+  if (CallsForRollback(stepper)) return absl::OkStatus();
+  if (root[0] != 0) {
+    if (state_.spec.train.hash_every > 0 && !ComparesParameters()) {
+      DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, members_.strategy->copies(), step_));
+    }
+    DT_RETURN_IF_ERROR(Save());
   }
-  if (!IsRoot() && SecondsBetween(progress_time_, now) >= 1) {
-    progress_time_ = now;
-    conversation_.Say(frames::Progress{start_.token, static_cast<uint64_t>(step_)});
-  }
-  if (!Logged()) return absl::OkStatus();
-  mine.memory_peak_bytes = static_cast<double>(device_.PeakBytes());
-  const std::vector<RankMeasures> ranks = Gathered(*members_.mesh, mine);
-  if (!IsRoot()) return absl::OkStatus();
-  since_.nonfinite_steps = static_cast<double>(mine.step.nonfinite_steps - reported_nonfinite_);
-  reported_nonfinite_ = mine.step.nonfinite_steps;
-  if (since_.nonfinite_steps > 0) {
-    std::fprintf(stderr, "step %lld  gradient or loss not finite, step left out; %lld so far\n",
-                 static_cast<long long>(step_), static_cast<long long>(reported_nonfinite_));
-  }
-  since_.seconds = SecondsBetween(row_time_, now);
-  row_time_ = now;
-  frames::StepDone done{start_.token,
-                        MakeRow(step_, stepper.learning_rate(), ranks, since_, WallTimeMs())};
-  AddDerived(ranks, done.row);
-  losses_.Add(done.row["loss"].get<double>());
-  if (SecondsBetween(log_time_, now) >= kLogSeconds || step_ == target_steps()) {
-    log_time_ = now;
-    std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
-                 static_cast<long long>(step_), static_cast<long long>(target_steps()),
-                 done.row["loss"].get<double>(), stepper.learning_rate(),
-                 since_.tokens / std::max(since_.TrainingSeconds(), 1e-9));
-  }
-  conversation_.Say(done);
-  since_ = {};
-  return absl::OkStatus();
+  if (root[1] == 0) return absl::OkStatus();
+  // Nobody leaves before what is to be gone on from is there.
+  if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
+  members_.mesh->Gather(Axis::kWorld, {0});
+  return CancelledError("stopped at step " + std::to_string(step_));
 }
 
-void Attempt::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row) {
-  row["flops"] = since_.tokens * FlopsPerToken(state_.spec.model, state_.spec.train.seq_len);
-  if (peak_flops_) row["peak_flops"] = *peak_flops_ * static_cast<double>(ranks.size());
-
-  double local_squared = 0;
-  for (const RankMeasures& rank : ranks) local_squared += rank.step.local_squared;
-  local_squared /= static_cast<double>(ranks.size());
-  if (local_squared > 0) {
-    const auto whole = static_cast<double>(members_.plan.tokens_per_step);
-    const double share = ranks.size() > 1
-                             ? whole / static_cast<double>(ranks.size())
-                             : whole / static_cast<double>(members_.plan.batch.micro_steps());
-    const double norm = ranks[0].step.grad_norm;
-    state_.noise_scale.Add(share, local_squared, whole, norm * norm);
-  }
-  if (const std::optional<double> noise = state_.noise_scale.Value())
-    row["noise_scale_tokens"] = *noise;
+bool Attempt::CallsForRollback(Stepper& stepper) {
+  if (state_.spec.nonfinite != NonFinite::kRollback) return false;
+  if (!members_.strategy->StepsAlone()) return stepper.nonfinite().CallForRollback();
+  stepper.nonfinite().Fetch();
+  device_.Synchronize();
+  const bool mine = stepper.nonfinite().CallForRollback();
+  const auto ranks = members_.mesh->Gather(Axis::kWorld, {mine ? 1.0 : 0.0});
+  return std::any_of(ranks.begin(), ranks.end(),
+                     [](const std::vector<double>& rank) { return rank[0] != 0; });
 }
 
 absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
@@ -400,13 +383,20 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
     ++from.attempt;  // as the next attempt would: this one's own are then among those to choose
   }
   const std::vector<Piece>& parameters = state_.home->pieces();
-  if (IsRoot()) {
+  const bool spread = !RootHasAll();
+  if (IsRoot() || spread) {
     DrawAgain(state_.spec.model, static_cast<uint64_t>(state_.spec.seed), parameters);
     state_.optimizer->Restart();
-    if (state_.pretrained) DT_RETURN_IF_ERROR(ReadPretrained(*state_.pretrained, parameters));
+    if (state_.outer != nullptr) state_.outer->Restart();
   }
-  DT_ASSIGN_OR_RETURN(const Restored restored,
-                      RestoreSnapshot(from, *members_.mesh, parameters, *state_.optimizer));
+  if (state_.pretrained && spread) {
+    DT_RETURN_IF_ERROR(LoadPretrained(*state_.pretrained, *members_.mesh, parameters));
+  } else if (state_.pretrained && IsRoot()) {
+    DT_RETURN_IF_ERROR(ReadPretrained(*state_.pretrained, parameters));
+  }
+  DT_ASSIGN_OR_RETURN(const Restored restored, RestoreSnapshot(from, *members_.mesh, parameters,
+                                                               *state_.optimizer, OuterState()));
+  members_.strategy->AfterLoad();
   stepper.nonfinite().OnRolledBack();
   if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
   if (IsRoot()) {
@@ -422,7 +412,7 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
   // A stop within it saves what is evaluated.
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
   const Clock::time_point before = Clock::now();
-  EvalMeter meter(conversation_, start_.token, step_, start_.rank);
+  EvalMeter meter(conversation_, start_.token, step_, SavesAlone());
   meter.Expect(ValidationParts(state_.spec, *state_.val_data, start_.rank, start_.world_size) +
                state_.tasks.Parts(state_.spec, start_.rank, start_.world_size));
   const auto validate = [&] {
@@ -443,16 +433,15 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
   eval.step = static_cast<uint64_t>(step_);
   DT_RETURN_IF_ERROR(
       state_.tasks.Run(state_.spec, *state_.model, device_, *members_.mesh, meter, eval));
-  const Clock::time_point after = Clock::now();
+  const double seconds = SecondsBetween(before, Clock::now());
   evaluated_step_ = step_;
-  since_.eval_seconds += SecondsBetween(before, after);
-  step_time_ += after - before;
+  teller_->LeaveOutEvaluation(seconds);
   if (IsRoot()) {
     eval.loss = validation.loss;
     eval.perplexity_mean = validation.perplexity_mean;
     eval.tokens = validation.tokens;
-    eval.seconds = SecondsBetween(before, after);
-    eval.train_loss = std::exchange(losses_, {}).Value();
+    eval.seconds = seconds;
+    eval.train_loss = teller_->TakeMeanLoss();
     std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),
                  validation.loss);
     conversation_.Say(eval);
@@ -462,11 +451,16 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
 }
 
 absl::Status Attempt::Save() {
-  if (state_.keeper == nullptr) return absl::OkStatus();
-  DT_ASSIGN_OR_RETURN(const double seconds,
-                      state_.keeper->Save(step_, members_.strategy->Layout()));
-  since_.checkpoint_seconds += seconds;
-  step_time_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  if (state_.keeper == nullptr && RootHasAll()) return absl::OkStatus();
+  const Clock::time_point before = Clock::now();
+  double seconds = 0;
+  if (state_.keeper != nullptr) {
+    DT_ASSIGN_OR_RETURN(seconds, state_.keeper->Save(step_, members_.strategy->Layout()));
+  } else {
+    TakePartInSaving({state_.home->pieces(), state_.optimizer->State(), members_.mesh.get()});
+    seconds = SecondsBetween(before, Clock::now());
+  }
+  teller_->LeaveOutCheckpoint(seconds);
   return absl::OkStatus();
 }
 

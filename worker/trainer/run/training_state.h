@@ -12,6 +12,7 @@
 #include "worker/trainer/eval/tasks.h"
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/optim/adamw.h"
+#include "worker/trainer/optim/outer_sgd.h"
 #include "worker/trainer/parallel/noise_scale.h"
 #include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/run/keeper.h"
@@ -24,10 +25,11 @@ struct TrainingState {
   TrialSpec spec;
   std::optional<Dataset> train_data, val_data;
   EvalTasks tasks;
-  std::optional<HfWeights> pretrained;  // with model.init_from
-  std::unique_ptr<WholeHome> home;
+  std::optional<checkpoint::HfWeights> pretrained;  // with model.init_from
+  std::unique_ptr<ParameterHome> home;
   std::unique_ptr<Transformer> model;
   std::unique_ptr<AdamW> optimizer;
+  std::unique_ptr<OuterSgd> outer;        // of local_sgd alone
   std::unique_ptr<LossScale> loss_scale;  // of fp16 alone
   NoiseScale noise_scale;
   std::unique_ptr<CheckpointKeeper> keeper;  // of rank 0, once training began

@@ -54,6 +54,12 @@ Scalars ScalarsOfStep(const json& row) {
     if (left_out || !(value.is_number() || value.is_null())) continue;
     scalars.emplace_back(TagOf(name), NumberOf(value));
   }
+  for (const json& each : row.value("collectives", json::array())) {
+    const std::string way = "communication/" + each.value("op", "") + "_" + each.value("axis", "");
+    for (const char* measure : {"seconds", "exposed_seconds", "bytes"}) {
+      scalars.emplace_back(way + "_" + measure, each.value(measure, 0.0));
+    }
+  }
   const double seconds = row.value("seconds", 0.0) - row.value("eval_seconds", 0.0) -
                          row.value("checkpoint_seconds", 0.0);
   if (seconds > 0) {

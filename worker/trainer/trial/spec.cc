@@ -41,8 +41,11 @@ DT_WORDS(LrScaling, "none", "linear", "sqrt")
 DT_WORDS(NonFinite, "fail", "skip", "rollback")
 DT_WORDS(Compute, "auto", "bf16", "fp16", "fp32", "tf32")
 DT_WORDS(Tokenizer, "auto", "gpt2", "byte")
+DT_WORDS(Wire, "fp32", "bf16", "fp16")
+DT_WORDS(Compression, "none", "powersgd", "topk")
 DT_WORDS(ModelSpec::Keep, "none", "block")
 #undef DT_WORDS
+Words WordsOf(Sharing) { return plan::kSharingWords; }
 
 // Where the value of each field goes. What is not here is for others (resources, retries), says
 // what another field says too (model.preset, train.global_batch_tokens), or has one choice so far.
@@ -72,6 +75,7 @@ void VisitTraining(TrialSpec& trial, const Visit& visit) {
   visit("train.max_steps", trial.train.max_steps);
   visit("train.max_tokens", trial.train.max_tokens);
   visit("train.epochs", trial.train.epochs);
+  visit("train.max_time", trial.train.max_time);
   visit("train.grad_clip", trial.train.grad_clip);
   visit("train.hash_every", trial.train.hash_every);
   visit("optimizer.lr", trial.optimizer.lr);
@@ -100,7 +104,16 @@ void VisitTrial(TrialSpec& trial, const Visit& visit) {
   visit("model.activation_checkpointing", trial.model.keep);
   VisitTraining(trial, visit);
   visit("precision.compute", trial.compute);
+  visit("parallel.strategy", trial.sharing);
+  visit("parallel.shard", trial.shard);
+  visit("parallel.sync_every", trial.sync_every);
+  visit("parallel.outer_lr", trial.outer_lr);
+  visit("parallel.outer_momentum", trial.outer_momentum);
   visit("parallel.bucket_mb", trial.bucket_mb);
+  visit("precision.reduce", trial.wire);
+  visit("parallel.compression", trial.compression);
+  visit("parallel.rank", trial.rank);
+  visit("parallel.share", trial.share);
   visit("eval.every", trial.eval.every);
   visit("eval.batches", trial.eval.batches);
   visit("eval.hellaswag", trial.eval.hellaswag);

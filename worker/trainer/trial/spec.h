@@ -13,6 +13,7 @@
 #include <string>
 
 #include "common/status.h"
+#include "plan/cost.h"
 #include "worker/trainer/data/sampler.h"
 
 namespace dt::trainer {
@@ -23,8 +24,12 @@ enum class Positions { kLearned, kSinusoidal };
 enum class ScheduleType { kCosine, kLinear, kConstant, kWsd };
 enum class LrScaling { kNone, kLinear, kSqrt };
 enum class NonFinite { kFail, kSkip, kRollback };
+using plan::Sharing;
 enum class Compute { kAuto, kBf16, kFp16, kFp32, kTf32 };
 enum class Tokenizer { kAuto, kGpt2, kByte };
+// What gradients are rounded to while they travel.
+enum class Wire { kFp32, kBf16, kFp16 };
+enum class Compression { kNone, kPowerSgd, kTopK };
 
 struct DataSpec {
   std::string train;
@@ -59,6 +64,7 @@ struct TrainSpec {
   int64_t max_steps = 0;          // one of these three is above 0
   int64_t max_tokens = 0;
   double epochs = 0;
+  double max_time = 0;     // seconds of all attempts; 0: no limit
   double grad_clip = 0;    // 0: off
   int64_t hash_every = 0;  // steps; 0: never
 };
@@ -104,7 +110,16 @@ struct TrialSpec {
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
   Compute compute{};
+  Sharing sharing{};
+  int64_t shard = 0;  // of hsdp
+  int64_t sync_every = 1;
+  double outer_lr = 1;
+  double outer_momentum = 0;
   double bucket_mb = 0;
+  Wire wire{};
+  Compression compression{};
+  int64_t rank = 0;  // of powersgd
+  double share = 0;  // of topk
   EvalSpec eval;
   CheckpointSpec checkpoint;
   NonFinite nonfinite{};

@@ -125,7 +125,7 @@ TEST(ScoreHellaSwagTest, IsWhatScoringOneEndingAtATimeGives) {
   }
   const auto device = OpenCpu();
   FakeConversation conversation;
-  EvalMeter meter(conversation, "t", 1, 0);
+  EvalMeter meter(conversation, "t", 1, /*saves_alone=*/true);
   Mesh mesh;
   const HellaSwagScore score =
       *ScoreHellaSwag(spec, examples, *HellaSwagBatches(examples, 32), model, *device, mesh, meter);

@@ -54,7 +54,7 @@ TrialSpec SmallTrial() {
 auto Generated(const TrialSpec& spec, const Generation& what) {
   const Transformer model(spec.model, 1, at::kCPU);
   FakeConversation conversation;
-  EvalMeter meter(conversation, "t", 1, 0);
+  EvalMeter meter(conversation, "t", 1, /*saves_alone=*/true);
   Mesh mesh;
   return *Generate(spec, what, model, *OpenCpu(), mesh, meter);
 }

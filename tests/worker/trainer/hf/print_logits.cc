@@ -24,10 +24,11 @@ absl::Status Print(char** arguments) {
   DT_ASSIGN_OR_RETURN(const TrialSpec spec,
                       ParseTrialSpec(nlohmann::json::parse(Content(arguments[1]))));
   const Transformer model(spec.model, 0, at::kCPU);
-  DT_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(arguments[2]));
+  DT_ASSIGN_OR_RETURN(const checkpoint::SafetensorsFile file,
+                      checkpoint::SafetensorsFile::Open(arguments[2]));
   at::NoGradGuard no_grad;
   for (const NamedTensor& parameter : model.Parameters()) {
-    const TensorEntry* entry = file.Find(parameter.name);
+    const checkpoint::TensorEntry* entry = file.Find(parameter.name);
     if (entry == nullptr || entry->bytes() != parameter.tensor.nbytes()) {
       return DataError("no tensor " + parameter.name);
     }

@@ -21,7 +21,7 @@ class MeterTest : public ::testing::Test {
 
 TEST_F(MeterTest, SaysAtMostOnceASecondHowMuchIsDoneAndThatItIsOver) {
   {
-    EvalMeter meter(conversation_, "t", 40, 1, begun_);
+    EvalMeter meter(conversation_, "t", 40, /*saves_alone=*/false, begun_);
     meter.Expect(6);
     ASSERT_TRUE(meter.Done(begun_ + milliseconds(999)).ok());
     EXPECT_TRUE(conversation_.said.empty());
@@ -40,7 +40,7 @@ TEST_F(MeterTest, SaysAtMostOnceASecondHowMuchIsDoneAndThatItIsOver) {
 
 TEST_F(MeterTest, SaysNothingOfAShortEvaluation) {
   {
-    EvalMeter meter(conversation_, "t", 40, 0, begun_);
+    EvalMeter meter(conversation_, "t", 40, /*saves_alone=*/true, begun_);
     meter.Expect(1);
     ASSERT_TRUE(meter.Done(begun_ + milliseconds(10)).ok());
   }
@@ -48,7 +48,7 @@ TEST_F(MeterTest, SaysNothingOfAShortEvaluation) {
 }
 
 TEST_F(MeterTest, MorePartsThanExpectedAreNoMoreThanAll) {
-  EvalMeter meter(conversation_, "t", 40, 0, begun_);
+  EvalMeter meter(conversation_, "t", 40, /*saves_alone=*/true, begun_);
   meter.Expect(1);
   ASSERT_TRUE(meter.Done(begun_).ok());
   ASSERT_TRUE(meter.Done(begun_ + milliseconds(1000)).ok());
@@ -57,8 +57,8 @@ TEST_F(MeterTest, MorePartsThanExpectedAreNoMoreThanAll) {
 }
 
 TEST_F(MeterTest, AStopEndsTheEvaluationOfThoseThatAreToLeave) {
-  EvalMeter root(conversation_, "t", 40, 0, begun_);
-  EvalMeter peer(conversation_, "t", 40, 1, begun_);
+  EvalMeter root(conversation_, "t", 40, /*saves_alone=*/true, begun_);
+  EvalMeter peer(conversation_, "t", 40, /*saves_alone=*/false, begun_);
   conversation_.wish = Wish::kStopAfterCheckpoint;
   const absl::Status left = root.Done(begun_);
   ASSERT_FALSE(left.ok());

@@ -9,41 +9,50 @@
 namespace dt::trainer {
 namespace {
 
-NamedTensor Random(int64_t size) {
+at::Tensor Random(int64_t size) {
   auto generator = at::detail::createCPUGenerator(7);
-  return {"p", at::empty({size}).normal_(0, 1, generator)};
+  return at::empty({size}).normal_(0, 1, generator);
 }
 
 TEST(AgreementTest, TheHashFollowsEveryBitAndEveryPlace) {
-  const NamedTensor small = Random(65), large = Random((1 << 20) + 3);  // two chunks
+  const at::Tensor small = Random(65), large = Random((1 << 20) + 3);  // two chunks
   const uint64_t hash = HashBits({small, large});
-  EXPECT_EQ(HashBits({{"p", small.tensor.clone()}, {"p", large.tensor.clone()}}), hash);
+  EXPECT_EQ(HashBits({small.clone(), large.clone()}), hash);
   EXPECT_NE(HashBits({large, small}), hash);
-  for (const int64_t place : {int64_t{0}, int64_t{1} << 20, large.tensor.numel() - 1}) {
+  for (const int64_t place : {int64_t{0}, int64_t{1} << 20, large.numel() - 1}) {
     for (int bit = 0; bit < 32; ++bit) {
-      auto* word = reinterpret_cast<uint32_t*>(large.tensor.mutable_data_ptr<float>()) + place;
+      auto* word = reinterpret_cast<uint32_t*>(large.mutable_data_ptr<float>()) + place;
       *word ^= uint32_t{1} << bit;
       EXPECT_NE(HashBits({small, large}), hash) << "bit " << bit << " of " << place;
       *word ^= uint32_t{1} << bit;
     }
   }
   EXPECT_EQ(HashBits({small, large}), hash);
-  float* values = small.tensor.mutable_data_ptr<float>();
+  float* values = small.mutable_data_ptr<float>();
   std::swap(values[3], values[50]);
   EXPECT_NE(HashBits({small, large}), hash);
 }
 
 TEST(AgreementTest, ZerosOfEitherSignAndNaNsAreToldApartByTheirBits) {
-  const auto hash = [](float value) { return HashBits({{"p", at::full({5}, value)}}); };
+  const auto hash = [](float value) { return HashBits({at::full({5}, value)}); };
   EXPECT_NE(hash(0.0F), hash(-0.0F));
   EXPECT_EQ(hash(std::nanf("")), hash(std::nanf("")));
 }
 
-std::string MessageFor(const std::vector<uint64_t>& hashes) {
-  const absl::Status agreed = CheckAgreement(hashes, 40);
+std::string MessageFor(const std::vector<uint64_t>& hashes, size_t apart = 1) {
+  const absl::Status agreed = CheckAgreement(hashes, 40, apart);
   if (agreed.ok()) return "";
   EXPECT_EQ(agreed.code(), kDamagedError);
   return std::string(agreed.message());
+}
+
+TEST(AgreementTest, OnlyRanksThatHoldCopiesAreCompared) {
+  EXPECT_EQ(MessageFor({1, 2, 1, 2}, 2), "");
+  EXPECT_EQ(MessageFor({1, 2, 3, 4}, 4), "");
+  EXPECT_TRUE(MessageFor({1, 2, 1, 7, 1, 2}, 2)
+                  .starts_with("after step 40 the parameters of rank 3 are not those of the other "
+                               "2 ranks"));
+  EXPECT_NE(MessageFor({1, 2, 4, 2}, 2).find("rank 0 and rank 2 differ"), std::string::npos);
 }
 
 TEST(AgreementTest, NamesTheRanksThatDifferFromTheMajority) {

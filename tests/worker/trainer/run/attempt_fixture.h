@@ -36,6 +36,28 @@ class AttemptTest : public ::testing::Test {
   static frames::Resume ResumeOf(const frames::CheckpointDone& checkpoint) {
     return {checkpoint.step, checkpoint.path, checkpoint.manifest_hash};
   }
+  static void ExpectFinished(const Told& told) {
+    for (size_t rank = 0; rank < told.ends.size(); ++rank) {
+      EXPECT_EQ(told.Cause(rank), "finished") << "rank " << rank << ": " << told.Message(rank);
+    }
+  }
+  // That an attempt which goes on from a checkpoint of `whole`, which `start` began, makes the rest
+  // of its rows, bit for bit.
+  static void ExpectTheRestAgain(TrainerGang& gang, frames::Start start, const Told& whole,
+                                 const frames::CheckpointDone& from) {
+    start.attempt = 2;
+    start.resume = ResumeOf(from);
+    const Told rest = gang.Run(start);
+    ExpectFinished(rest);
+    ASSERT_EQ(rest.rows.size(), whole.rows.size() - from.step);
+    for (size_t i = 0; i < rest.rows.size(); ++i) {
+      for (const char* column : {"step", "loss", "grad_norm"}) {
+        EXPECT_EQ(rest.rows[i][column], whole.rows[i + from.step][column]) << "row " << i;
+      }
+    }
+    ASSERT_FALSE(rest.evals.empty());
+    EXPECT_EQ(rest.evals.back().loss, whole.evals.back().loss);
+  }
 
   TempFolder folder_;
 };

@@ -13,7 +13,7 @@ namespace dt::testing {
 namespace {
 
 // A few values of the named tensor of a safetensors file.
-std::string BytesOf(const std::string& file, const char* tensor) {
+std::string BytesOf(const std::string& file, const std::string& tensor) {
   const std::string bytes = Slurp(file);
   uint64_t header = 0;
   std::memcpy(&header, bytes.data(), sizeof(header));
@@ -72,9 +72,11 @@ std::optional<int> FlipBits(pid_t pid, const std::string& pattern) {
 
 class BitFlipTest : public AttemptTest {
  protected:
-  // Trains until the flip in rank 1, and on until it is found.
-  Told TrainAndFlip(int ranks) {
+  // Trains until the flip in `rank`, and on until it is found.
+  Told TrainAndFlip(int ranks, int rank = 1, const std::string& tensor = "wte.weight",
+                    const nlohmann::json& parallel = {{"strategy", "ddp"}}) {
     nlohmann::json spec = SmallSpec();
+    spec["parallel"].update(parallel);
     spec["train"]["max_steps"] = "1000000";
     spec["train"]["hash_every"] = "4";
     spec["optimizer"]["lr"] =
@@ -86,7 +88,7 @@ class BitFlipTest : public AttemptTest {
       if (saved == nullptr || denied_) return;
       const std::string file = start.storage + "/" + saved->path + "/model.safetensors";
       // Again until it is found: an update just then writes what it had read before.
-      const std::optional<int> flipped = FlipBits(g.rank(1).pid(), BytesOf(file, "wte.weight"));
+      const std::optional<int> flipped = FlipBits(g.rank(rank).pid(), BytesOf(file, tensor));
       flipped_ += flipped.value_or(0);
       denied_ = !flipped;
       if (flipped_ > 0) return;
@@ -121,6 +123,18 @@ TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {
   ASSERT_GT(flipped_, 0);
   EXPECT_NE(told.Message().find("rank 0 and rank 1 differ"), std::string::npos) << told.Message();
   EXPECT_EQ(told.Message(), told.Message(1));
+}
+
+TEST_F(BitFlipTest, OfTwoCopiesOfASharedStateTheRanksThatDifferAreNamed) {
+  // Of a block's row this lies in the first half, which ranks 0 and 2 have.
+  const Told told =
+      TrainAndFlip(4, 2, "h.0.attn.c_attn.weight", {{"strategy", "hsdp"}, {"shard", 2}});
+  if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
+  ASSERT_GT(flipped_, 0);
+  for (const int rank : {0, 1, 2, 3}) {
+    EXPECT_NE(told.Message(rank).find("rank 0 and rank 2 differ"), std::string::npos)
+        << told.Message(rank);
+  }
 }
 
 TEST_F(BitFlipTest, RanksThatAgreeTrainAsWithoutLooking) {

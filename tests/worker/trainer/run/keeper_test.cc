@@ -73,14 +73,17 @@ class KeeperTest : public ::testing::Test {
   std::unique_ptr<CheckpointKeeper> Keeper(
       CheckpointKeeper::Write write, std::function<uint64_t()> spare = [] { return UINT64_MAX; }) {
     CheckpointKeeper::Parts parts{
-        start_,  spec_,   plan_, *device_,     conversation_,    home_.pieces(),  *optimizer_,
-        nullptr, &noise_, {},    std::nullopt, std::move(write), std::move(spare)};
+        start_,           spec_,           plan_,   *device_, conversation_, home_.pieces(),
+        *optimizer_,      nullptr,         &noise_, {},       std::nullopt,  {},
+        std::move(write), std::move(spare)};
     return std::make_unique<CheckpointKeeper>(std::move(parts), 0);
   }
   CheckpointKeeper::Write HeldUp() {
-    return [this](const std::string& storage, const CheckpointId& id, const Snapshot& snapshot,
-                  Manifest manifest, const std::atomic<bool>& leave) {
-      if (!gate_.Pass()) return absl::StatusOr<SavedCheckpoint>(IoError("nobody let it go"));
+    return [this](const std::string& storage, const checkpoint::CheckpointId& id,
+                  const Snapshot& snapshot, checkpoint::Manifest manifest,
+                  const std::atomic<bool>& leave) {
+      if (!gate_.Pass())
+        return absl::StatusOr<checkpoint::SavedCheckpoint>(IoError("nobody let it go"));
       return SaveSnapshot(storage, id, snapshot, std::move(manifest), leave);
     };
   }
@@ -169,9 +172,11 @@ TEST_F(KeeperTest, NoneFallsDueByTimeWhileOneIsBeingWritten) {
 }
 
 TEST_F(KeeperTest, AFailedWriteIsTheErrorOfTheNextStepAndNothingIsTold) {
-  const std::pair<std::function<absl::StatusOr<SavedCheckpoint>()>, absl::StatusCode> failures[] = {
-      {[] { return IoError("the disk is full"); }, kIoError},
-      {[]() -> absl::StatusOr<SavedCheckpoint> { throw std::bad_alloc(); }, kOutOfMemoryError}};
+  const std::pair<std::function<absl::StatusOr<checkpoint::SavedCheckpoint>()>, absl::StatusCode>
+      failures[] = {
+          {[] { return IoError("the disk is full"); }, kIoError},
+          {[]() -> absl::StatusOr<checkpoint::SavedCheckpoint> { throw std::bad_alloc(); },
+           kOutOfMemoryError}};
   for (const auto& [fail, code] : failures) {
     const auto keeper = Keeper([&fail = fail](const auto&...) { return fail(); });
     ASSERT_TRUE(keeper->Save(1, {}).ok());
@@ -183,12 +188,13 @@ TEST_F(KeeperTest, AFailedWriteIsTheErrorOfTheNextStepAndNothingIsTold) {
 }
 
 TEST_F(KeeperTest, AnAttemptThatEndsLeavesAWriteThatDoesNotEnd) {
-  auto keeper = Keeper([this](const auto&, const auto&, const auto&, const auto&,
-                              const std::atomic<bool>& leave) -> absl::StatusOr<SavedCheckpoint> {
-    gate_.Open();
-    while (!leave) std::this_thread::yield();
-    return CancelledError("left");
-  });
+  auto keeper =
+      Keeper([this](const auto&, const auto&, const auto&, const auto&,
+                    const std::atomic<bool>& leave) -> absl::StatusOr<checkpoint::SavedCheckpoint> {
+        gate_.Open();
+        while (!leave) std::this_thread::yield();
+        return CancelledError("left");
+      });
   ASSERT_TRUE(keeper->Save(1, {}).ok());
   ASSERT_TRUE(gate_.Pass());
   keeper.reset();  // ends

@@ -59,11 +59,11 @@ class NonFiniteTest : public AttemptTest {
   static nlohmann::json LossAfter(const Told& told, int step) {
     return told.rows.at(static_cast<size_t>(step)).at("loss");
   }
-  trainer::Manifest ManifestOf(const frames::CheckpointDone& checkpoint) const {
+  checkpoint::Manifest ManifestOf(const frames::CheckpointDone& checkpoint) const {
     const absl::StatusOr<std::string> text =
         ReadFile(folder_ / ("storage/" + checkpoint.path + "/manifest.json"), 1 << 20);
     EXPECT_TRUE(text.ok());
-    const absl::StatusOr<trainer::Manifest> manifest = trainer::ParseManifest(*text);
+    const absl::StatusOr<checkpoint::Manifest> manifest = checkpoint::ParseManifest(*text);
     EXPECT_TRUE(manifest.ok());
     return *manifest;
   }
@@ -81,12 +81,12 @@ TEST_F(NonFiniteTest, SkippedStepsCountAsStepsButNeverReachTheOptimizer) {
   ASSERT_EQ(told.checkpoints.size(), static_cast<size_t>(kSteps));
   const std::vector<uint64_t> updates = {1, 2, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9};
   for (size_t i = 0; i < updates.size(); ++i) {
-    const trainer::Manifest manifest = ManifestOf(told.checkpoints[i]);
+    const checkpoint::Manifest manifest = ManifestOf(told.checkpoints[i]);
     EXPECT_EQ(manifest.step, i + 1);
     EXPECT_EQ(manifest.optimizer_steps, updates[i]);
     if (i == 0) continue;
     // Parameters and moments change with the count, and stay in every bit without.
-    const trainer::Manifest before = ManifestOf(told.checkpoints[i - 1]);
+    const checkpoint::Manifest before = ManifestOf(told.checkpoints[i - 1]);
     for (size_t file = 0; file < manifest.files.size(); ++file) {
       EXPECT_EQ(manifest.files[file].sha256 == before.files[file].sha256,
                 updates[i] == updates[i - 1])
@@ -208,6 +208,52 @@ TEST_F(NonFiniteTest, RollbackOfAResumedAttemptGoesToWhereItResumed) {
   ASSERT_EQ(rest.Cause(), "finished") << rest.Message();
   ASSERT_EQ(rest.rows.size(), 8u);
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(rest.rows[i]["loss"], whole.rows[4 + i]["loss"]) << i;
+}
+
+// Of two, the second has the poisoned sample.
+TEST_F(NonFiniteTest, ARankThatStepsAloneLeavesOutItsOwnStep) {
+  WritePoisoned({6});
+  nlohmann::json spec = Spec("skip");
+  spec["parallel"]["strategy"] = "local_sgd";
+  spec["parallel"]["sync_every"] = "4";
+  spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 100}};
+  frames::Start start = StoredStart(spec);
+  const Told told = TrainerGang(kRanks).Run(start);
+  ASSERT_EQ(told.Cause(0), "finished") << told.Message();
+  EXPECT_EQ(told.Cause(1), "finished");
+  ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps));
+  for (const nlohmann::json& row : told.rows) {
+    const int step = row.at("step").get<int>();
+    EXPECT_EQ(row.at("nonfinite_steps"), step == 6 ? 1 : 0) << step;
+    EXPECT_EQ(row.at("loss").is_null(), step == 6) << step;
+    EXPECT_TRUE(row.at("grad_norm").is_number()) << "rank 0's, at step " << step;
+  }
+  ASSERT_EQ(told.checkpoints.size(), 3u);
+  EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 12u) << "rank 0 took all";
+  // After the sync of step 8 rank 1 counts as rank 0 does, as an attempt that begins there.
+  start.attempt = 2;
+  start.resume = ResumeOf(told.checkpoints[1]);
+  const Told rest = TrainerGang(kRanks).Run(start);
+  ASSERT_EQ(rest.rows.size(), 4u) << rest.Message();
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(rest.rows[i]["loss"], told.rows[i + 8]["loss"]) << i;
+}
+
+TEST_F(NonFiniteTest, RanksThatStepAloneGoBackTogetherAtTheNextSync) {
+  WritePoisoned({6});
+  nlohmann::json spec = Spec("rollback");
+  spec["parallel"]["strategy"] = "local_sgd";
+  spec["parallel"]["sync_every"] = "4";
+  spec["parallel"]["outer_lr"] = 0.7;
+  spec["parallel"]["outer_momentum"] = 0.9;
+  spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 100}};
+  const Told told = TrainerGang(kRanks).Run(StoredStart(spec));
+  ASSERT_EQ(told.Cause(0), "finished") << told.Message();
+  EXPECT_EQ(told.Cause(1), "finished");
+  ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps)) << "no step is made twice";
+  EXPECT_EQ(LossAfter(told, 8), LossAfter(told, 4)) << "steps 5 to 8 are undone";
+  ASSERT_EQ(told.checkpoints.size(), 3u);
+  EXPECT_EQ(ManifestOf(told.checkpoints[1]).optimizer_steps, 4u) << "what step 8 went back to";
+  EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 4u + 4u);
 }
 
 TEST_F(NonFiniteTest, RollbackEndsWhenItHappensTooOften) {

@@ -20,17 +20,18 @@ ModelSpec BegunFromAFolder() {
 
 // Writes the parameters of `model` as Hugging Face has them.
 void WriteFolder(const TempFolder& folder, const ModelSpec& spec, const Transformer& model,
-                 DType dtype) {
-  const at::ScalarType type = dtype == DType::kF16    ? at::kHalf
-                              : dtype == DType::kBF16 ? at::kBFloat16
-                                                      : at::kFloat;
+                 checkpoint::DType dtype) {
+  const at::ScalarType type = dtype == checkpoint::DType::kF16    ? at::kHalf
+                              : dtype == checkpoint::DType::kBF16 ? at::kBFloat16
+                                                                  : at::kFloat;
   std::map<std::string, at::Tensor> parameters;
   for (const NamedTensor& one : model.Parameters()) {
     parameters[one.name] = one.tensor.detach();
   }
   std::vector<at::Tensor> data;
-  std::vector<TensorRef> refs;
-  for (const Gpt2Tensor& tensor : Gpt2Tensors(*Gpt2ShapeOf(ModelFields(spec)))) {
+  std::vector<checkpoint::TensorRef> refs;
+  for (const checkpoint::Gpt2Tensor& tensor :
+       checkpoint::Gpt2Tensors(*checkpoint::Gpt2ShapeOf(ModelFields(spec)))) {
     at::Tensor value = parameters.at(tensor.ours);
     if (tensor.transposed) value = value.t();
     value = value.slice(0, 0, tensor.their_shape[0]).to(type).contiguous();
@@ -38,7 +39,7 @@ void WriteFolder(const TempFolder& folder, const ModelSpec& spec, const Transfor
     refs.push_back({tensor.theirs, dtype, tensor.their_shape, value.const_data_ptr()});
   }
   std::filesystem::create_directory(folder / "start");
-  ASSERT_TRUE(WriteSafetensors(folder / "start/model.safetensors", refs).ok());
+  ASSERT_TRUE(checkpoint::WriteSafetensors(folder / "start/model.safetensors", refs).ok());
 }
 
 double LargestDifference(const Transformer& a, const Transformer& b, int64_t real_rows) {
@@ -59,26 +60,28 @@ TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
   const ModelSpec spec = BegunFromAFolder();
   const Transformer source(spec, 1, at::kCPU);
   // Values are up to 0.1, but for the norms' ones.
-  const std::pair<DType, double> kinds[] = {
-      {DType::kF32, 0}, {DType::kF16, 1e-4}, {DType::kBF16, 1e-3}};
+  const std::pair<checkpoint::DType, double> kinds[] = {{checkpoint::DType::kF32, 0},
+                                                        {checkpoint::DType::kF16, 1e-4},
+                                                        {checkpoint::DType::kBF16, 1e-3}};
   for (const auto& [dtype, tolerance] : kinds) {
     const TempFolder folder;
     WriteFolder(folder, spec, source, dtype);
-    const absl::StatusOr<HfWeights> weights = FindPretrained(folder.path(), spec);
+    const absl::StatusOr<checkpoint::HfWeights> weights = FindPretrained(folder.path(), spec);
     ASSERT_TRUE(weights.ok()) << weights.status();
     WholeHome home(at::kCPU);
     const Transformer model(spec, 2, home);
     Mesh mesh;
     ASSERT_GT(LargestDifference(source, model, spec.vocab_size), 0.01);
     ASSERT_TRUE(LoadPretrained(*weights, mesh, home.pieces()).ok());
-    EXPECT_LE(LargestDifference(source, model, spec.vocab_size), tolerance) << DTypeName(dtype);
+    EXPECT_LE(LargestDifference(source, model, spec.vocab_size), tolerance)
+        << checkpoint::DTypeName(dtype);
   }
 }
 
 TEST(PretrainedTest, RefusesAFolderThatIsNotThereAndAModelThatIsNoGpt2) {
   const TempFolder folder;
   ModelSpec spec = BegunFromAFolder();
-  absl::StatusOr<HfWeights> refused = FindPretrained(folder.path(), spec);
+  absl::StatusOr<checkpoint::HfWeights> refused = FindPretrained(folder.path(), spec);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), kDataError);
   EXPECT_NE(refused.status().message().find("model.init_from 'start/model"), std::string::npos);

@@ -1,14 +1,59 @@
 // process_test.cc: dttrain as a process: its flags, its lock, its cores, and how it leaves.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 
+#include <cstdio>
+#include <fstream>
+
+#include "tests/testing/await.h"
 #include "tests/worker/trainer/run/attempt_fixture.h"
 
 namespace dt::testing {
 namespace {
 
 using TrainerProcessTest = AttemptTest;
+
+// An address of this host where connections stay on their way, as of a host that is gone: one waits
+// to be accepted, for which alone there is room.
+class DeafAddress {
+ public:
+  DeafAddress() {
+    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    waiting_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 0), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    EXPECT_EQ(connect(waiting_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~DeafAddress() {
+    close(waiting_);
+    close(listener_);
+  }
+  std::string text() const { return "127.0.0.1:" + std::to_string(port_); }
+  bool SomebodyConnects() const {
+    char connecting[32];  // the end of the peer's address, and the state SYN_SENT
+    std::snprintf(connecting, sizeof(connecting), "0100007F:%04X 02 ", port_);
+    for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+      std::ifstream sockets(table);
+      for (std::string line; std::getline(sockets, line);) {
+        if (line.find(connecting) != std::string::npos) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  int listener_ = -1;
+  int waiting_ = -1;
+  uint16_t port_ = 0;
+};
 
 TEST_F(TrainerProcessTest, LeavesWhenToldToAndWhenItsAgentIsGone) {
   TrainerProcess told;
@@ -94,6 +139,31 @@ TEST_F(TrainerProcessTest, AStopIsHeardWhileARankStillWaitsForPeersThatDoNotCome
     ASSERT_TRUE(end) << "rank " << rank << " still waits";
     EXPECT_EQ(end->cause, "cancelled") << end->message;
   }
+}
+
+TEST_F(TrainerProcessTest, AStopIsHeardWhileNobodyAnswersAtTheStoresAddress) {
+  const DeafAddress deaf;
+  TrainerProcess alone;
+  frames::Start start = Start(SmallSpec());
+  start.rank = 1;
+  start.world_size = 2;
+  start.data_address = "127.0.0.1";
+  alone.Send(start);
+  alone.Send(frames::Connect{start.token, deaf.text()});
+  ASSERT_TRUE(Await([&] { return deaf.SomebodyConnects(); }, std::chrono::seconds(60)));
+  alone.Send(frames::Stop{start.token, /*checkpoint=*/false});
+  std::optional<frames::End> end;
+  // Far below the two minutes after which the rendezvous itself is given up.
+  const bool ended = Await(
+      [&] {
+        for (const frames::FromTrainer& frame : alone.Receive()) {
+          if (const auto* said = std::get_if<frames::End>(&frame)) end = *said;
+        }
+        return end.has_value();
+      },
+      std::chrono::seconds(60));
+  ASSERT_TRUE(ended) << "it still tries";
+  EXPECT_EQ(end->cause, "cancelled") << end->message;
 }
 
 }  // namespace

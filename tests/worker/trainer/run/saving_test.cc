@@ -26,12 +26,12 @@ class SavingTest : public AttemptTest {
   std::map<std::string, std::string> Hashes(const frames::Start& start, const Told& told) {
     std::map<std::string, std::string> hashes;
     for (const frames::CheckpointDone& done : told.checkpoints) {
-      const auto id = trainer::ParseCheckpointPath(done.path);
+      const auto id = checkpoint::ParseCheckpointPath(done.path);
       EXPECT_TRUE(id) << done.path;
-      const auto opened = trainer::OpenCheckpoint(start.storage, *id, done.manifest_hash);
+      const auto opened = checkpoint::OpenCheckpoint(start.storage, *id, done.manifest_hash);
       EXPECT_TRUE(opened.ok()) << opened.status();
       if (!opened.ok()) continue;
-      for (const trainer::ManifestFile& file : opened->manifest.files) {
+      for (const checkpoint::ManifestFile& file : opened->manifest.files) {
         hashes[std::to_string(done.step) + "/" + file.name] = file.sha256;
       }
     }
@@ -81,10 +81,10 @@ TEST_F(SavingTest, KillsBetweenTwoStepsLeaveOnlyWholeCheckpointsToGoOnFrom) {
     ASSERT_FALSE(last.checkpoints.empty());
     start.resume = ResumeOf(last.checkpoints.back());
     // Whatever bears the name of a checkpoint is one.
-    const auto listed = trainer::ListCheckpoints(start.storage, {7, 3});
+    const auto listed = checkpoint::ListCheckpoints(start.storage, {7, 3});
     ASSERT_TRUE(listed.ok());
-    for (const trainer::CheckpointId& id : *listed) {
-      EXPECT_TRUE(trainer::OpenCheckpoint(start.storage, id).ok()) << id.Path();
+    for (const checkpoint::CheckpointId& id : *listed) {
+      EXPECT_TRUE(checkpoint::OpenCheckpoint(start.storage, id).ok()) << id.Path();
     }
     EXPECT_EQ(last.Cause(), start.attempt > kKills ? "finished" : "gone");
   }

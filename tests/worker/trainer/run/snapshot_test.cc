@@ -26,9 +26,9 @@ struct State {
 };
 
 const std::atomic<bool> kStay{false};
-constexpr CheckpointId kId{{7, 2}, 1, 5};
+constexpr checkpoint::CheckpointId kId{{7, 2}, 1, 5};
 
-frames::Start ResumeFrom(const std::string& storage, const SavedCheckpoint& saved) {
+frames::Start ResumeFrom(const std::string& storage, const checkpoint::SavedCheckpoint& saved) {
   frames::Start start;
   start.experiment = kId.trial.experiment;
   start.trial = kId.trial.trial;
@@ -39,8 +39,8 @@ frames::Start ResumeFrom(const std::string& storage, const SavedCheckpoint& save
   return start;
 }
 
-Manifest SmallManifest() {
-  Manifest manifest;
+checkpoint::Manifest SmallManifest() {
+  checkpoint::Manifest manifest;
   manifest.optimizer_steps = 4;
   manifest.spec_hash = SpecHash(nlohmann::json::object());
   return manifest;
@@ -56,16 +56,32 @@ TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
       {"model.safetensors", &state.home.pieces()},
       {"optimizer.safetensors", &state.optimizer.State()}};
   for (const auto& [name, pieces] : files) {
-    std::vector<TensorRef> refs;
+    std::vector<checkpoint::TensorRef> refs;
     for (const Piece& piece : *pieces) {
-      refs.push_back({piece.name, DType::kF32, piece.shape, piece.value.const_data_ptr()});
+      refs.push_back(
+          {piece.name, checkpoint::DType::kF32, piece.shape, piece.value.const_data_ptr()});
     }
-    ASSERT_TRUE(WriteSafetensors(folder / name, refs).ok());
+    ASSERT_TRUE(checkpoint::WriteSafetensors(folder / name, refs).ok());
     const auto expected = ReadFile(folder / name, 1 << 20);
     const auto written = ReadFile(folder / saved->id.Path() + "/" + name, 1 << 20);
     ASSERT_TRUE(expected.ok() && written.ok()) << written.status();
     EXPECT_EQ(*written, *expected) << name;
   }
+}
+
+TEST(SnapshotTest, MembersOfAPopulationDifferInNothingThatItsCheckpointsAreKnownBy) {
+  frames::Start start;
+  start.spec = {{"optimizer", {{"lr", 0.1}, {"type", "adamw"}}},
+                {"model", {{"dropout", 0.1}, {"n_layer", 2}}}};
+  frames::Start other = start;
+  other.spec["optimizer"]["lr"] = 0.2;
+  other.spec["model"]["dropout"] = 0;
+  EXPECT_NE(LineHash(start), LineHash(other));
+  EXPECT_EQ(LineHash(start), SpecHash(start.spec));
+  start.share_every = other.share_every = 0.1;
+  EXPECT_EQ(LineHash(start), LineHash(other));
+  other.spec["model"]["n_layer"] = 3;
+  EXPECT_NE(LineHash(start), LineHash(other));
 }
 
 TEST(SnapshotTest, ComesBackBitForBit) {

@@ -117,6 +117,27 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
       << "the new one replaces it";
 }
 
+// Rank 0 alone cannot save there, so nobody leaves before the evaluation is over.
+TEST_F(TasksTest, AStopWithinAnEvaluationSavesAfterItWhereRanksShareTheState) {
+  spec_["parallel"]["strategy"] = "zero1";
+  spec_["model"]["n_embd"] = 128;
+  spec_["model"]["n_ff"] = 512;
+  WriteLines("hellaswag.jsonl", 3000);  // some seconds: a sign comes after the first
+  spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
+  bool within = false;
+  const Told left = TrainerGang(2).Run(
+      StoredStart(spec_), [&within](TrainerGang& g, const frames::FromTrainer& frame) {
+        const auto* sign = std::get_if<frames::Progress>(&frame);
+        if (sign == nullptr || sign->evaluation_parts == 0 || within) return;
+        within = true;
+        for (const int rank : {0, 1}) g.Stop(rank, /*checkpoint=*/true);
+      });
+  if (!within) GTEST_SKIP() << "the evaluation took less than a second here";
+  ASSERT_EQ(left.checkpoints.size(), 1u) << left.Message();
+  EXPECT_EQ(left.evals.size(), 1u);
+  for (const int rank : {0, 1}) EXPECT_EQ(left.EndStep(rank), left.checkpoints[0].step);
+}
+
 TEST_F(TasksTest, WithoutHellaSwagAnEvaluationHasNoAccuracy) {
   const Told told = TrainerGang(1).Run(Start(spec_));
   ASSERT_EQ(told.evals.size(), 1u);

@@ -127,7 +127,9 @@ class TrainerGang {
 
   // Called for every frame of rank 0, to interfere.
   using Watch = std::function<void(TrainerGang&, const frames::FromTrainer&)>;
-  Told Run(const frames::Start& start, const Watch& watch = {}) {
+  // Called again and again meanwhile, for what no frame tells.
+  using Look = std::function<void(const Told&)>;
+  Told Run(const frames::Start& start, const Watch& watch = {}, const Look& look = {}) {
     broken_.reset();
     token_ = start.token + "-" + std::to_string(++attempts_);
     for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -144,6 +146,7 @@ class TrainerGang {
     const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
     while (Pending(told) && std::chrono::steady_clock::now() < until) {
       Turn(told, watch);
+      if (look) look(told);
       KillThoseLeftBehind(told);
     }
     EXPECT_FALSE(Pending(told)) << "the attempt did not end in time";

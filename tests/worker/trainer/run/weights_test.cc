@@ -21,7 +21,7 @@ class WeightsTest : public AttemptTest {
   }
   // Where model.init_from "start" finds what `told` has learned.
   void ExportFirst(const Told& told) {
-    const absl::StatusOr<trainer::HfExport> exported = trainer::ExportHuggingFace(
+    const absl::StatusOr<checkpoint::HfExport> exported = checkpoint::ExportHuggingFace(
         {folder_ / ("storage/" + told.checkpoints[0].path), folder_ / "data/start", {}, {}});
     ASSERT_TRUE(exported.ok()) << exported.status();
   }

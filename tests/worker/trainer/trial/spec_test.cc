@@ -73,6 +73,7 @@ TEST(TrialSpecTest, EveryFieldMustBeThere) {
     std::string path = name;  // as the experiment file writes it
     if (name == "backoff_seconds") path = "backoff";
     if (name == "median_after") path = "median.after";
+    if (name == "max_time_seconds") path = "max_time";
     EXPECT_NE(message.find("lacks " + section + "." + path), std::string::npos) << message;
   }
   json spec = Whole();

@@ -78,6 +78,19 @@ void LetCollectivesFailInPlace() {
   setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "1", 0);
   setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 0);
   setenv("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0", 0);
+  // A thread of NCCL's that reports to its `ncclras`, with sockets of its own for as long as the
+  // process lives. An abort while ranks join would take them for the attempt's.
+  setenv("NCCL_RAS_ENABLE", "0", 0);
+}
+
+// NCCL waits for its peers without a limit of time, so it is called when all of them are there. The
+// wait for them in the store has one, and ends with the store's connection.
+void AwaitEveryone(const BackendOptions& options) {
+  const auto key = [](int rank) { return "here/" + std::to_string(rank); };
+  options.store->set(key(options.rank), std::vector<uint8_t>{1});
+  std::vector<std::string> everyone;
+  for (int rank = 0; rank < options.size; ++rank) everyone.push_back(key(rank));
+  options.store->wait(everyone, options.timeout);
 }
 
 // NCCL chooses an interface by itself; --data-address names one. It looks at the first group of a
@@ -93,7 +106,10 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int index) : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)) {
     c10::cuda::set_device(device_.index());
     LetCollectivesFailInPlace();
-    OfferRowKernel(device_);
+    if (const absl::Status offered = OfferRowKernel(device_); !offered.ok()) {
+      std::fprintf(stderr, "the loss uses tensor operations: %s\n",
+                   std::string(offered.message()).c_str());
+    }
     if (const absl::Status tried = TryAttention(device_); !tried.ok()) {
       std::fprintf(stderr, "attention goes without cuDNN: %s\n",
                    std::string(tried.message()).c_str());
@@ -128,6 +144,7 @@ class CudaDevice final : public Device {
   bool SharesMemory() const override { return false; }
   c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
     UseInterfaceOf(options.listen_host);
+    AwaitEveryone(options);
     auto nccl = c10d::ProcessGroupNCCL::Options::create();
     nccl->timeout = options.timeout;
     auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(options.store, options.rank,
@@ -146,6 +163,12 @@ class CudaDevice final : public Device {
     return c10::cuda::CUDACachingAllocator::getDeviceStats(device_.index())
         .reserved_bytes[kAll]
         .peak;
+  }
+  TensorBytes Tensors() const override {
+    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    const auto allocated =
+        c10::cuda::CUDACachingAllocator::getDeviceStats(device_.index()).allocated_bytes[kAll];
+    return {static_cast<uint64_t>(allocated.current), static_cast<uint64_t>(allocated.peak)};
   }
   void ReleaseMemory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
 

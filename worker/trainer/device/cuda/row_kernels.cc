@@ -5,9 +5,6 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
-#include <cstdio>
-#include <string>
-
 #include "worker/trainer/device/failure.h"
 #include "worker/trainer/model/row_kernel.h"
 
@@ -74,21 +71,18 @@ bool Agrees(const RowKernel& kernel, c10::Device device) {
 
 }  // namespace
 
-void OfferRowKernel(c10::Device device) {
+absl::Status OfferRowKernel(c10::Device device) {
   at::NoGradGuard no_grad;
   SetRowKernel(device.type(), {});
   try {
     const void* kernel = Load(kSoftmaxRows, "dtrain_softmax_rows");
     const RowKernel launch = [kernel](const LossRows& rows) { Launch(kernel, rows); };
-    if (Agrees(launch, device)) {
-      SetRowKernel(device.type(), launch);
-      return;
-    }
-    std::fprintf(stderr, "the loss uses tensor operations: our kernel's values differ here\n");
+    if (!Agrees(launch, device)) return IoError("our kernel's values differ here");
+    SetRowKernel(device.type(), launch);
+    return absl::OkStatus();
   } catch (...) {
     cudaGetLastError();  // what was refused must not be found by the next call
-    std::fprintf(stderr, "the loss uses tensor operations: %s\n",
-                 std::string(ErrorOfException().message()).c_str());
+    return ErrorOfException();
   }
 }
 

@@ -1,0 +1,122 @@
+#include "cli/commands/strategy_text.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/view/format.h"
+
+namespace dt::cli {
+namespace {
+
+// More would push the answer out of sight; -o json has all.
+constexpr size_t kTablesShown = 4;
+constexpr size_t kTrialsNamed = 8;
+
+struct Group {
+  const v1::PlannedTrials* first = nullptr;
+  std::vector<uint32_t> trials;  // one of each kind
+};
+
+bool SameTable(const v1::PlannedTrials& a, const v1::PlannedTrials& b) {
+  if (a.slots() != b.slots() || a.parameters() != b.parameters() || a.advice() != b.advice() ||
+      a.strategies_size() != b.strategies_size()) {
+    return false;
+  }
+  for (int i = 0; i < a.strategies_size(); ++i) {
+    const v1::PlannedStrategy& one = a.strategies(i);
+    const v1::PlannedStrategy& other = b.strategies(i);
+    if (one.SerializeAsString() != other.SerializeAsString()) return false;
+  }
+  return true;
+}
+
+std::vector<Group> GroupsOf(const v1::PlanResponse& plan) {
+  std::vector<Group> groups;
+  for (const v1::PlannedTrials& kind : plan.configurations()) {
+    if (kind.strategies().empty()) continue;
+    Group* found = nullptr;
+    for (Group& group : groups) {
+      if (SameTable(*group.first, kind)) found = &group;
+    }
+    if (found == nullptr) found = &groups.emplace_back(Group{&kind, {}});
+    found->trials.push_back(kind.first());
+  }
+  return groups;
+}
+
+std::string Bytes(uint64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
+
+// Nothing hidden behind computation: at most this.
+std::string Exposed(double seconds) {
+  if (seconds < 0) return kNone;
+  return seconds < 1 ? absl::StrFormat("<%.3gms", seconds * 1000)
+                     : absl::StrCat("<", FormatShort(seconds));
+}
+
+Cell Verdict(const v1::PlannedStrategy& strategy) {
+  if (strategy.verdict() == "too_large") return {"too large", Style::kBad};
+  if (strategy.verdict() == "tight") return {"tight", Style::kWarn};
+  if (strategy.verdict() != "fits") return {kNone};
+  return strategy.least() ? Cell{"fits <- least", Style::kGood} : Cell{"fits"};
+}
+
+Table TableOf(const v1::PlannedTrials& kind) {
+  Table table;
+  table.columns = {{"STRATEGY"},
+                   {"STATE", Align::kRight},
+                   {"ACTIVATIONS", Align::kRight},
+                   {"PEAK", Align::kRight},
+                   {"WIRE/STEP", Align::kRight},
+                   {"EXPOSED", Align::kRight},
+                   {"VERDICT"}};
+  for (const v1::PlannedStrategy& one : kind.strategies()) {
+    table.rows.push_back({{Printable(one.strategy())},
+                          {Bytes(one.state_bytes())},
+                          {Bytes(one.activation_bytes())},
+                          {Bytes(one.peak_bytes())},
+                          {one.wire_bytes() > 0 ? Bytes(one.wire_bytes()) : kNone},
+                          {Exposed(one.wire_seconds())},
+                          Verdict(one)});
+  }
+  return table;
+}
+
+std::string TitleOf(const Group& group) {
+  const v1::PlannedTrials& kind = *group.first;
+  const size_t named = std::min(group.trials.size(), kTrialsNamed);
+  std::string title = absl::StrCat(
+      "Trials like ", absl::StrJoin(group.trials.begin(), group.trials.begin() + named, ", "),
+      named < group.trials.size() ? ", …" : "", ": ",
+      FormatRate(static_cast<double>(kind.parameters())), " parameters, ",
+      Plural(static_cast<uint64_t>(kind.slots()), "rank"));
+  if (kind.device_bytes() > 0) {
+    absl::StrAppend(&title, ", ", Bytes(kind.device_bytes()), " a slot");
+  }
+  return title;
+}
+
+}  // namespace
+
+std::vector<Line> StrategyLines(const v1::PlanResponse& plan, int width) {
+  std::vector<Line> lines;
+  const std::vector<Group> groups = GroupsOf(plan);
+  for (size_t i = 0; i < groups.size() && i < kTablesShown; ++i) {
+    lines.push_back({});
+    lines.push_back({{TitleOf(groups[i]), Style::kBold}});
+    for (Line& line : LayOut(TableOf(*groups[i].first), {width})) lines.push_back(std::move(line));
+    const std::string advice = Printable(groups[i].first->advice());
+    if (!advice.empty()) lines.push_back({{absl::StrCat("Advice: ", advice, ".")}});
+  }
+  if (groups.size() > kTablesShown) {
+    lines.push_back({});
+    lines.push_back({{absl::StrCat("and ", Plural(groups.size() - kTablesShown, "table"),
+                                   " more of other sizes; -o json has all")}});
+  }
+  return lines;
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,157 @@
+// strategies.cc: the formulas of docs/parallel.md, and the order in which one tries.
+#include "plan/strategies.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace dt::plan {
+namespace {
+
+constexpr double kNumber = 4;  // bytes: parameters, gradients and moments are fp32
+// Beyond so many slots nobody is advised to go.
+constexpr int64_t kRanksMax = 1024;
+
+double OneBlock(const ModelSize& model) {
+  const auto blocks = static_cast<double>(Parameters(model) - RootParameters(model));
+  return model.layers == 0 ? 0 : blocks / static_cast<double>(model.layers);
+}
+
+std::string Word(Sharing sharing) { return kSharingWords[static_cast<size_t>(sharing)]; }
+
+bool HasRoom(const ModelSize& model, const StepSize& step, double memory_bytes) {
+  return FitOf(MemoryBytes(model, step), memory_bytes) == Fit::kWithRoom;
+}
+
+constexpr char kCheckpointing[] = "model.activation_checkpointing: block";
+
+// What the step could be instead, in the order in which one tries.
+std::vector<StepSize> Ladder(const StepSize& step, const std::vector<Sharing>& sharings) {
+  std::vector<StepSize> ladder;
+  for (const Sharing sharing : sharings) {
+    // Where gradients are sent once anyway, zero2 is zero1.
+    if (sharing == Sharing::kZero2 && step.micro_steps == 1) continue;
+    StepSize next = step;
+    next.sharing = sharing;
+    ladder.push_back(next);
+    if (sharing == Sharing::kDdp || step.keeps_inputs_alone) continue;
+    next.keeps_inputs_alone = true;
+    ladder.push_back(next);
+  }
+  return ladder;
+}
+
+std::string Named(const StepSize& chosen, const StepSize& asked) {
+  const bool more = chosen.keeps_inputs_alone && !asked.keeps_inputs_alone;
+  return absl::StrCat(Word(chosen.sharing), more ? absl::StrCat(" with ", kCheckpointing) : "");
+}
+
+// The least change that fits where none of the ladder does; `last`: its last rung.
+std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepSize last,
+                            double memory_bytes) {
+  const int64_t whole = last.sequences;
+  for (int64_t parts = 2; parts <= whole; ++parts) {
+    if (whole % parts != 0) continue;
+    last.sequences = whole / parts;
+    last.micro_steps = asked.micro_steps * parts;
+    if (!HasRoom(model, last, memory_bytes)) continue;
+    return absl::StrCat(Named(last, asked), last.keeps_inputs_alone ? " and" : " with",
+                        " train.batch_size: ", last.sequences,
+                        ", at the same train.global_batch_size");
+  }
+  last.sequences = std::min<int64_t>(1, whole);
+  last.micro_steps = asked.micro_steps * std::max<int64_t>(1, whole);
+  for (last.ranks = 2 * asked.ranks; last.ranks <= kRanksMax; last.ranks *= 2) {
+    if (!HasRoom(model, last, memory_bytes)) continue;
+    return absl::StrCat(last.ranks, " slots: ", Named(last, asked),
+                        last.keeps_inputs_alone ? " and" : " with",
+                        " train.batch_size: 1 fits there");
+  }
+  return "no strategy fits on such slots; take a smaller model, a shorter train.seq_len or devices "
+         "with more memory";
+}
+
+}  // namespace
+
+double WireBytes(const ModelSize& model, const StepSize& step) {
+  const double all = kNumber * static_cast<double>(Parameters(model));
+  const auto ranks = static_cast<double>(step.ranks);
+  const auto micro_steps = static_cast<double>(step.micro_steps);
+  // One pass of every number around the ring of so many: a sum to one rank each, or a gather.
+  const auto pass_among = [all](double ring) { return all * (ring - 1) / ring; };
+  const double pass = pass_among(ranks);
+  const double of_gradients = step.narrow ? 0.5 : 1;
+  const auto gathered_and_summed = [&](double ring) {
+    // Gathered forward and backward; embeddings and head stay for the backward pass, and so does
+    // the last block.
+    const double stays = kNumber * (static_cast<double>(RootParameters(model)) + OneBlock(model));
+    return micro_steps * ((2 + of_gradients) * pass_among(ring) - stays * (ring - 1) / ring);
+  };
+  switch (step.sharing) {
+    case Sharing::kDdp:
+      return step.carries_over ? 0 : 2 * of_gradients * pass;
+    case Sharing::kZero1:
+      return (of_gradients + 1) * pass;
+    case Sharing::kZero2:
+      return (micro_steps * of_gradients + 1) * pass;
+    case Sharing::kZero3:
+      return gathered_and_summed(ranks);
+    case Sharing::kHsdp: {
+      const auto shard = static_cast<double>(step.shard);
+      return gathered_and_summed(shard) + 2 * of_gradients * pass_among(ranks / shard) / shard;
+    }
+    case Sharing::kLocalSgd:
+      return 3 * 2 * pass / static_cast<double>(step.sync_every);  // parameters and two moments
+  }
+  return 0;
+}
+
+std::vector<StrategyCost> CompareStrategies(const ModelSize& model, StepSize step,
+                                            const std::vector<Sharing>& sharings) {
+  std::vector<StrategyCost> costs;
+  for (const Sharing sharing : sharings) {
+    step.sharing = sharing;
+    costs.push_back({.sharing = sharing,
+                     .state_bytes = HeldBytes(model, step),
+                     .activation_bytes = ActivationBytes(model, step),
+                     .peak_bytes = MemoryBytes(model, step),
+                     .wire_bytes = WireBytes(model, step)});
+  }
+  return costs;
+}
+
+Fit FitOf(double peak_bytes, double memory_bytes) {
+  if (memory_bytes <= 0) return Fit::kUnknown;
+  if (peak_bytes <= kPartToFill * memory_bytes) return Fit::kWithRoom;
+  return peak_bytes <= memory_bytes ? Fit::kBarely : Fit::kNot;
+}
+
+std::optional<size_t> LeastWithRoom(const std::vector<StrategyCost>& costs, double memory_bytes) {
+  const auto found = std::find_if(costs.begin(), costs.end(), [&](const StrategyCost& cost) {
+    return FitOf(cost.peak_bytes, memory_bytes) == Fit::kWithRoom;
+  });
+  if (found == costs.end()) return std::nullopt;
+  return static_cast<size_t>(found - costs.begin());
+}
+
+std::string StrategyAdvice(const ModelSize& model, const StepSize& step,
+                           const std::vector<Sharing>& sharings, double memory_bytes) {
+  if (memory_bytes <= 0 || sharings.empty()) return "";
+  const std::vector<StepSize> ladder = Ladder(step, sharings);
+  const auto fits = std::find_if(ladder.begin(), ladder.end(), [&](const StepSize& rung) {
+    return HasRoom(model, rung, memory_bytes);
+  });
+  if (fits == ladder.end()) return BeyondTheLadder(model, step, ladder.back(), memory_bytes);
+  std::string advice = Named(*fits, step);
+  if (fits->sharing == Sharing::kDdp) return advice + ": it fits, and is the fastest";
+  StepSize simplest = step;
+  simplest.sharing = sharings.front();
+  simplest.keeps_inputs_alone = true;
+  if (simplest.sharing != fits->sharing && !step.keeps_inputs_alone &&
+      HasRoom(model, simplest, memory_bytes)) {
+    absl::StrAppend(&advice, "; with ", kCheckpointing, " ", Word(simplest.sharing), " would do");
+  }
+  return advice;
+}
+
+}  // namespace dt::plan

@@ -1,0 +1,51 @@
+// strategies.h: what a trial takes under each way of sharing a replica's state, and which to
+// choose.
+//
+// Role:    pure. A new strategy is a case of HeldBytes (cost.h) and of WireBytes, and a place in
+//          the order of StrategyAdvice.
+// Units:   bytes of one rank; what is sent is sent in an optimizer step, as a ring does it:
+//          every message but the part that a rank has itself.
+// Source:  Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+//          Models", 2020, sections 5 and 7.
+// Tests:   tests/plan/strategies_test.cc
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/cost.h"
+
+namespace dt::plan {
+
+// `step` says who shares.
+// 0: not foreseen, of compressed gradients.
+double WireBytes(const ModelSize& model, const StepSize& step);
+
+struct StrategyCost {
+  Sharing sharing = Sharing::kDdp;
+  double state_bytes = 0;       // between steps
+  double activation_bytes = 0;  // logits included
+  double peak_bytes = 0;        // of a step, with what the process itself holds
+  double wire_bytes = 0;        // sent in a step
+};
+// A row for each of `sharings`, in their order; that of `step` does not matter.
+std::vector<StrategyCost> CompareStrategies(const ModelSize& model, StepSize step,
+                                            const std::vector<Sharing>& sharings);
+
+// Whether it fits into so much memory, of which a fifth should be free: estimates are not exact,
+// and an allocator needs room.
+inline constexpr double kPartToFill = 0.8;
+enum class Fit { kUnknown, kWithRoom, kBarely, kNot };
+Fit FitOf(double peak_bytes, double memory_bytes);  // 0 bytes of memory: unknown
+
+// The first that leaves room: rows are in the order of what they cost. Nothing: none does.
+std::optional<size_t> LeastWithRoom(const std::vector<StrategyCost>& costs, double memory_bytes);
+
+// One line, such as "zero1; with model.activation_checkpointing: block ddp would do". "": how much
+// memory there is, is not known. `sharings`: those that may be chosen, the simplest first.
+std::string StrategyAdvice(const ModelSize& model, const StepSize& step,
+                           const std::vector<Sharing>& sharings, double memory_bytes);
+
+}  // namespace dt::plan

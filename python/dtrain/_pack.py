@@ -1,0 +1,151 @@
+"""A folder of code as bytes: the same bytes, and so the same digest, as dtctl makes of it. The format and what may
+travel stand in common/pack/pack.h and folder.h; the coordinator checks every path and link of what comes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import struct
+import subprocess
+from dataclasses import dataclass
+
+from . import _limits
+from .errors import UsageError
+
+_MAGIC = b"dtrain code 1\n"
+_HEADER = struct.Struct("<cIQ")
+_FIX = "leave some out with .gitignore, or name a smaller folder"
+# Left out where git is not asked, and within a folder that git does not list by file.
+_LEFT_OUT = frozenset((b".git", b".hg", b".svn", b"__pycache__", b".venv", b"venv", b"node_modules",
+                       b".ipynb_checkpoints", b".mypy_cache", b".ruff_cache", b".pytest_cache", b".tox"))
+# Variables that a hook of git has, and that would speak of another work tree than the folder's.
+_NOT_FOR_GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """`note`: what the person should know; "": nothing."""
+
+    content: bytes
+    digest: str
+    files: int
+    revision: str = ""
+    changes: str = ""
+    note: str = ""
+
+
+def _git(folder: bytes, *words: str) -> bytes | None:
+    """None: there is no git, it refuses the folder, or it takes too long."""
+    variables = {**{name: text for name, text in os.environ.items() if name not in _NOT_FOR_GIT},
+                 "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        done = subprocess.run(["git", "-C", folder, "--no-pager", *words], stdin=subprocess.DEVNULL,
+                              capture_output=True, env=variables, timeout=_limits.CALL_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _below(folder: bytes, below: bytes, found: set[bytes]) -> None:
+    """Adds what the folder has below `below`; no more than one file over the limit."""
+    with os.scandir(os.path.join(folder, below)) as entries:
+        for entry in entries:
+            if entry.name in _LEFT_OUT:
+                continue
+            path = os.path.join(below, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                _below(folder, path, found)
+            else:
+                found.add(path)
+            if len(found) > _limits.CODE_FILES:
+                return
+
+
+def _listed(folder: bytes, by_git: bytes | None) -> list[bytes]:
+    """In the order of their bytes."""
+    found: set[bytes] = set()
+    if by_git is None:
+        _below(folder, b"", found)
+        return sorted(found)
+    for name in filter(None, by_git.split(b"\0")):
+        path = name.rstrip(b"/")
+        try:
+            facts = os.lstat(os.path.join(folder, path))
+        except OSError:
+            continue  # removed, not committed
+        if stat.S_ISDIR(facts.st_mode):  # a work tree within this one
+            _below(folder, path, found)
+        else:
+            found.add(path)
+    return sorted(found)
+
+
+def _sized(folder: bytes, paths: list[bytes]) -> list[tuple[bytes, bytes, int]]:
+    """Kind, path and size of each that is a file or a link."""
+    sized = []
+    for path in paths:
+        try:
+            facts = os.lstat(os.path.join(folder, path))
+        except OSError:
+            continue
+        if stat.S_ISLNK(facts.st_mode):
+            sized.append((b"l", path, facts.st_size))
+        elif stat.S_ISREG(facts.st_mode):
+            sized.append((b"x" if facts.st_mode & stat.S_IXUSR else b"f", path, facts.st_size))
+    return sized
+
+
+def _check_sizes(sized: list[tuple[bytes, bytes, int]]) -> None:
+    """Before a file is read: a folder of data is refused at once."""
+    if len(sized) > _limits.CODE_FILES:
+        raise UsageError(f"the folder of the code has {len(sized)} files; the limit is {_limits.CODE_FILES}; {_FIX}")
+    size = len(_MAGIC) + sum(_HEADER.size + len(path) + length for _, path, length in sized)
+    if size <= _limits.CODE_BYTES:
+        return
+    largest = sorted(sized, key=lambda one: (-one[2], one[1]))[:3]
+    names = ", ".join(f"'{os.fsdecode(path)}' ({length / 2**20:.1f} MiB)" for _, path, length in largest)
+    raise UsageError(f"the code has {size / 2**20:.1f} MiB; the limit is {_limits.CODE_BYTES >> 20} MiB. Its largest "
+                     f"files: {names}. Data and weights do not travel: {_FIX}")
+
+
+def _cut(text: bytes, limit: int) -> str:
+    """Lines without control characters, of `limit` bytes at most."""
+    lines = text[:limit].decode("utf-8", "ignore")
+    return "".join(one for one in lines if one == "\n" or one.isprintable()).strip("\n")
+
+
+def pack_folder(folder: str) -> Packed:
+    """In a git work tree: what git tracks or would track. Else every file but those of version control, caches and
+    virtual environments. Raises UsageError where the folder cannot travel."""
+    if not os.path.isdir(folder):
+        raise UsageError(f"code: '{folder}' is no folder; name one, relative to the file")
+    place = os.fsencode(folder)
+    by_git = _git(place, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    try:
+        sized = _sized(place, _listed(place, by_git))
+        _check_sizes(sized)
+        content = bytearray(_MAGIC)
+        for kind, path, _ in sized:
+            whole = os.path.join(place, path)
+            if kind == b"l":
+                body = os.readlink(whole)
+            else:
+                with open(whole, "rb") as file:
+                    body = file.read(_limits.CODE_BYTES + 1)
+            content += _HEADER.pack(kind, len(path), len(body)) + path + body
+    except OSError as error:
+        raise UsageError(f"code: the folder '{folder}' cannot be read: {error}") from error
+    if not sized:
+        raise UsageError(f"code: the folder '{folder}' has no file to send"
+                         f"{': git ignores what is in it' if by_git is not None else ''}; name another")
+    packed = bytes(content)
+    digest = hashlib.sha256(packed).hexdigest()
+    if by_git is not None:
+        revision = _cut(_git(place, "rev-parse", "--verify", "HEAD") or b"", _limits.NAME_BYTES)
+        changes = ((_git(place, "status", "--porcelain", "--", ".") or b"") +
+                   (_git(place, "diff", "--no-ext-diff", "--stat", "HEAD", "--", ".") or b""))
+        return Packed(packed, digest, len(sized), revision, _cut(changes, _limits.CODE_CHANGES_BYTES))
+    note = ("the .gitignore of the code's folder was not looked at: the folder is in no git work tree, or there is no "
+            "git here") if os.path.exists(os.path.join(folder, ".gitignore")) else ""
+    return Packed(packed, digest, len(sized), note=note)

@@ -1,0 +1,239 @@
+// experiment_file.cc: walks the tree of an experiment file along the field tables.
+#include "spec/file/experiment_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spec/file/diagnostics.h"
+#include "spec/file/override.h"
+#include "spec/file/reading.h"
+#include "spec/file/sweep.h"
+#include "spec/file/yaml_tree.h"
+#include "spec/search.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+// Reads one tree. Problems are gathered with their marks; reading goes on after each.
+class Reader {
+ public:
+  explicit Reader(const YamlTree& tree) : reading_(tree.problems) {
+    out_ = spec::DefaultExperiment();
+    out_.set_version(0);
+    if (tree.readable) ReadRoot(tree.root);
+    // Only a tree that was read whole can miss something.
+    if (tree.readable && tree.root.kind == Kind::kMap) AddIssues();
+  }
+
+  v1::ExperimentSpec TakeSpec() { return std::move(out_); }
+  std::vector<YamlProblem> TakeProblems() { return reading_.TakeProblems(); }
+  // REQUIRES: there are no problems.
+  std::vector<YamlProblem> Warnings() const {
+    std::vector<YamlProblem> warnings;
+    for (spec::Issue& issue : spec::Warnings(out_))
+      warnings.push_back(reading_.At(std::move(issue)));
+    return warnings;
+  }
+
+ private:
+  void ReadRoot(const YamlNode& root) {
+    if (root.kind == Kind::kNull) {
+      reading_.Report(root.mark, "", "empty", "the file is empty",
+                      "the smallest has version, name and data");
+      return;
+    }
+    if (root.kind != Kind::kMap) {
+      reading_.Report(
+          root.mark, "", "wrong_type",
+          absl::StrCat("the file is ", KindText(root), "; it must be a map of sections"));
+      return;
+    }
+    const YamlNode* parameters = nullptr;
+    const YamlNode* include = nullptr;
+    const YamlNode* exclude = nullptr;
+    for (const YamlEntry& entry : root.entries) {
+      reading_.Place(entry.key, entry.mark);
+      if (entry.key == "parameters") {
+        parameters = &entry.value;
+      } else if (entry.key == "exclude") {
+        exclude = &entry.value;
+      } else if (entry.key == "include") {
+        include = &entry.value;
+      } else if (entry.key == "seeds") {
+        ReadSeeds(entry.value, reading_, out_);
+      } else {
+        ReadEntry("", entry);
+      }
+    }
+    ListExplicit();
+    // Last: what a range comes to depends on the method, what a name is on whether the file runs a
+    // program, and what a combination holds on the parameters.
+    if (parameters != nullptr) ReadParameters(*parameters, reading_, out_);
+    if (exclude != nullptr) ReadExclusions(*exclude, reading_, out_);
+    if (include != nullptr) ReadInclusions(*include, reading_, out_);
+  }
+
+  // In the order of the table, whatever the file's: equal files give equal specifications.
+  void ListExplicit() {
+    for (const Field& field : spec::FieldTable()) {
+      if (set_.contains(field.path)) out_.add_explicit_paths(field.path);
+    }
+  }
+
+  // A field, a section, or a mistake.
+  void ReadEntry(const std::string& parent, const YamlEntry& entry) {
+    const std::string path = ChildPath(parent, entry.key);
+    const Field* field = spec::FindField(path);
+    const Field* own = spec::FindExperimentField(path);
+    const auto& words = spec::TopWords();
+    const bool dotted = entry.key.find('.') != std::string::npos;
+    if (dotted ||
+        (field == nullptr && own == nullptr && !spec::IsSection(path) &&
+         (!parent.empty() || std::find(words.begin(), words.end(), path) == words.end()))) {
+      ReportUnknown(parent, entry);
+      return;
+    }
+    reading_.Place(path, entry.value.mark);
+    if (field != nullptr) {
+      ReadField(*field, entry.value);
+    } else if (own != nullptr) {
+      ReadOwnField(*own, entry.value);
+    } else if (entry.value.kind != Kind::kMap) {
+      reading_.RefuseKind(
+          entry.value, path, "a map of fields",
+          entry.value.kind == Kind::kNull ? "remove it, or indent its fields below it" : "");
+    } else {
+      reading_.Place(path, entry.mark);
+      for (const YamlEntry& child : entry.value.entries) ReadEntry(path, child);
+    }
+  }
+
+  void ReportUnknown(const std::string& parent, const YamlEntry& entry) {
+    const std::string path = ChildPath(parent, entry.key);
+    if (spec::IsReserved(path)) {
+      reading_.Report(entry.mark, path, "not_available",
+                      absl::StrCat("'", path, "' is not yet available"));
+      return;
+    }
+    std::string near = spec::SuggestPath(path);
+    std::string hint = near.empty() ? "" : absl::StrCat("did you mean '", near, "'?");
+    if (near == path) {
+      const size_t dot = path.find('.');
+      hint = absl::StrCat("dots are for parameters and exclude; here write ", path.substr(0, dot),
+                          ": {", path.substr(dot + 1), ": …}");
+    }
+    reading_.Report(entry.mark, path, "unknown_key", absl::StrCat("unknown key '", path, "'"),
+                    std::move(hint));
+  }
+
+  void ReadField(const Field& field, const YamlNode& node) {
+    set_.insert(field.path);
+    if (field.type == FieldType::kTexts) {
+      ReadTexts(node, field.path, *out_.mutable_base()->mutable_command());
+    } else if (field.type == FieldType::kLabels) {
+      ReadLabels(node, field.path, spec::MutableLabels(*out_.mutable_base(), field.path));
+    } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
+      SetChecked(spec::SetField(*out_.mutable_base(), field.path, *value), node, field.path);
+    }
+  }
+  void ReadOwnField(const Field& field, const YamlNode& node) {
+    if (field.type == FieldType::kLabels) {
+      ReadLabels(node, field.path, *out_.mutable_labels());
+    } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
+      SetChecked(spec::SetExperimentField(out_, field.path, *value), node, field.path);
+    }
+  }
+  void SetChecked(const absl::Status& status, const YamlNode& node, const std::string& path) {
+    if (status.ok()) return;
+    reading_.Refuse(node.mark, path, {path, "wrong_type", std::string(status.message()), ""});
+  }
+
+  template <typename Texts>
+  void ReadTexts(const YamlNode& node, const std::string& path, Texts& texts) {
+    if (node.kind != Kind::kSequence) {
+      const bool text = node.kind == Kind::kScalar && path == "command";
+      reading_.RefuseKind(
+          node, path, "a list of texts",
+          text ? "write each word apart, or write run for a text of the shell" : "");
+      return;
+    }
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const std::string at = IndexedPath(path, i);
+      reading_.Place(at, node.items[i].mark);
+      if (node.items[i].kind == Kind::kMap && !node.items[i].entries.empty()) {
+        reading_.RefuseKind(node.items[i], at, "text", "write words with braces in quotes");
+      } else if (node.items[i].kind != Kind::kScalar) {
+        reading_.RefuseKind(node.items[i], at, "text");
+      }
+      *texts.Add() = node.items[i].text;
+    }
+  }
+
+  template <typename Labels>
+  void ReadLabels(const YamlNode& node, const std::string& path, Labels& labels) {
+    if (node.kind != Kind::kMap) {
+      reading_.RefuseKind(node, path, "a map of names to text");
+      return;
+    }
+    for (const YamlEntry& entry : node.entries) {
+      const std::string child = ChildPath(path, entry.key);
+      reading_.Place(child, entry.mark);
+      if (entry.value.kind != Kind::kScalar) {
+        reading_.RefuseKind(entry.value, child, "text");
+        continue;
+      }
+      v1::Label& label = *labels.Add();
+      label.set_key(entry.key);
+      label.set_value(entry.value.text);
+    }
+  }
+
+  void AddIssues() {
+    for (spec::Issue& issue : spec::Validate(out_)) reading_.Add(std::move(issue));
+  }
+
+  v1::ExperimentSpec out_;
+  Reading reading_;
+  std::set<std::string> set_;
+};
+
+}  // namespace
+
+ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_name,
+                                  const std::vector<std::string>& overrides) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  YamlTree tree = ParseYaml(text);
+  for (size_t i = 0; tree.readable && i < overrides.size(); ++i) {
+    ApplyOverride(overrides[i], static_cast<int>(i) + 1, tree);
+  }
+  Reader reader(tree);
+  ExperimentFile file;
+  file.effective_text = std::string(text);
+  file.diagnostics =
+      ToDiagnostics(reader.TakeProblems(), Severity::kError, text, file_name, overrides);
+  if (file.diagnostics.empty()) {
+    file.warnings =
+        ToDiagnostics(reader.Warnings(), Severity::kWarning, text, file_name, overrides);
+  }
+  file.spec = reader.TakeSpec();
+  if (overrides.empty() || !file.diagnostics.empty()) return file;
+  // The text with --set written into it keeps its comments; where that does not come out the same,
+  // the tree is printed anew.
+  file.effective_text = SpliceOverrides(text, overrides);
+  Reader again(ParseYaml(file.effective_text));
+  if (!again.TakeProblems().empty() ||
+      again.TakeSpec().SerializeAsString() != file.spec.SerializeAsString()) {
+    file.effective_text =
+        absl::StrCat("# ", std::string(file_name), ", with --set ",
+                     absl::StrJoin(overrides, " --set "), "\n", PrintYaml(tree.root));
+  }
+  return file;
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,127 @@
+// reading.cc: problems and places of one tree.
+#include "spec/file/reading.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace dt::spec {
+
+using Kind = YamlNode::Kind;
+
+std::string IndexedPath(const std::string& path, size_t index) {
+  return absl::StrCat(path, "[", index, "]");
+}
+
+void Reading::Report(const Mark& mark, std::string path, std::string code, std::string message,
+                     std::string hint) {
+  problems_.push_back(
+      {mark, std::move(path), std::move(code), std::move(message), std::move(hint)});
+}
+
+void Reading::Refuse(const Mark& mark, const std::string& path, spec::Issue issue) {
+  refused_.insert(path);
+  Report(mark, path, std::move(issue.code), std::move(issue.message), std::move(issue.hint));
+}
+
+void Reading::RefuseKind(const YamlNode& node, const std::string& path, const std::string& expected,
+                         std::string hint) {
+  if (node.reported) {
+    refused_.insert(path);
+    return;
+  }
+  Refuse(node.mark, path,
+         {path, node.kind == Kind::kNull ? "empty" : "wrong_type",
+          absl::StrCat("'", path, "' is ", KindText(node), "; it must be ", expected),
+          std::move(hint)});
+}
+
+void Reading::LeaveOut(const std::string& at, const std::string& path) {
+  refused_.erase(at);
+  shortened_.insert(path);
+}
+
+// The list as text, "[0.9, 0.95]".
+std::optional<std::string> Reading::ReadList(const Field& field, const YamlNode& node,
+                                             const std::string& path) {
+  std::string text = "[";
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const YamlNode& item = node.items[i];
+    Field element = field;
+    element.path = IndexedPath(path, i);
+    element.type = FieldType::kNumber;
+    if (item.kind != Kind::kScalar) {
+      RefuseKind(item, element.path, "a number");
+      refused_.insert(path);
+      return std::nullopt;
+    }
+    spec::ReadValue read = spec::ReadText(element, item.text, item.quoting);
+    if (!read.value) {
+      refused_.insert(path);
+      Refuse(item.mark, element.path, std::move(read.issue));
+      return std::nullopt;
+    }
+    absl::StrAppend(&text, i == 0 ? "" : ", ", item.text);
+  }
+  return absl::StrCat(text, "]");
+}
+
+std::optional<spec::v1::Value> Reading::ReadValue(const Field& field, const YamlNode& node,
+                                                  const std::string& path) {
+  std::string text = node.text;
+  if (field.type == FieldType::kNumbers && node.kind == Kind::kSequence) {
+    const std::optional<std::string> list = ReadList(field, node, path);
+    if (!list) return std::nullopt;
+    text = *list;
+  } else if (node.kind != Kind::kScalar) {
+    const bool list = field.type == FieldType::kNumbers;
+    RefuseKind(
+        node, path, list ? absl::StrCat("a list of ", field.count, " numbers") : "a single value",
+        node.kind == Kind::kSequence && field.sweepable && !absl::StartsWith(path, "parameters.")
+            ? absl::StrCat("to try several values, write ", field.path, " under parameters")
+            : "");
+    return std::nullopt;
+  }
+  spec::ReadValue read = spec::ReadText(field, text, node.quoting);
+  if (!read.value) Refuse(node.mark, path, std::move(read.issue));
+  return std::move(read.value);
+}
+
+bool Reading::SaidAlready(const std::string& path) const {
+  for (const std::string& refused : refused_) {
+    if (path == refused || absl::StartsWith(path, refused + ".") ||
+        absl::StartsWith(path, refused + "[")) {
+      return true;
+    }
+  }
+  if (shortened_.contains(path)) return true;
+  // A parameter that lost values makes exclusions look wrong that are right.
+  const bool lost = !shortened_.empty() ||
+                    std::any_of(refused_.begin(), refused_.end(), [](const std::string& refused) {
+                      return absl::StartsWith(refused, "parameters");
+                    });
+  return lost && (absl::StartsWith(path, "exclude") || absl::StartsWith(path, "include"));
+}
+
+Mark Reading::Nearest(std::string path) const {
+  while (!path.empty()) {
+    if (const auto found = marks_.find(path); found != marks_.end()) return found->second;
+    const size_t end = path.find_last_of(".[");
+    path.resize(end == std::string::npos ? 0 : end);
+  }
+  return Mark();
+}
+
+YamlProblem Reading::At(spec::Issue issue) const {
+  const Mark mark = Nearest(issue.path);
+  return {mark, std::move(issue.path), std::move(issue.code), std::move(issue.message),
+          std::move(issue.hint)};
+}
+
+void Reading::Add(spec::Issue issue) {
+  if (!SaidAlready(issue.path)) problems_.push_back(At(std::move(issue)));
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,423 @@
+// sweep.cc: lists, ranges and combinations of parameters.
+#include "spec/file/sweep.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "spec/file/range.h"
+#include "spec/program.h"
+#include "spec/search.h"
+
+namespace dt::spec {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+// What other systems call the words of a parameter.
+constexpr std::array<std::pair<std::string_view, const char*>, 14> kOtherWords{{
+    {"low", "min"},
+    {"high", "max"},
+    {"lower", "min"},
+    {"upper", "max"},
+    {"minval", "min"},
+    {"maxval", "max"},
+    {"log", "scale"},
+    {"q", "step"},
+    {"num", "count"},
+    {"vals", "values"},
+    {"choices", "values"},
+    {"categories", "values"},
+    {"grid_search", "values"},
+    {"weights", "probabilities"},
+}};
+
+// Whether a range stays one, or is cut into the values of a grid.
+enum class Ranges { kKept, kCut, kUnknown };
+
+class ParameterReader {
+ public:
+  // `constants`: a single value is a parameter too, of one value.
+  ParameterReader(const Field& field, const YamlNode& node, Reading& reading, Ranges ranges,
+                  bool constants, v1::Parameter& out)
+      : field_(field),
+        node_(node),
+        reading_(reading),
+        ranges_(ranges),
+        constants_(constants),
+        out_(out),
+        path_(ChildPath("parameters", field.path)) {}
+
+  void Read() {
+    if (node_.kind == Kind::kSequence) return ReadValues(node_);
+    if (node_.kind == Kind::kScalar && constants_) return ReadOne(node_, IndexedPath(path_, 0));
+    if (node_.kind != Kind::kMap) {
+      return reading_.RefuseKind(
+          node_, path_, "a list of values",
+          node_.kind == Kind::kScalar ? absl::StrCat("write [", node_.text, "]") : "");
+    }
+    FindWords();
+    if (reading_.Refused(path_)) return;
+    if (Has("values") || Has("value")) return ReadListed();
+    if (Has("probabilities")) {
+      return Refuse("probabilities", "conflict",
+                    absl::StrCat("'", path_, "' has probabilities and no values"),
+                    "probabilities are one for each of values");
+    }
+    ReadRange();
+  }
+
+ private:
+  bool Has(const char* word) const { return words_.contains(word); }
+  const YamlEntry& Entry(const char* word) const { return *words_.at(word); }
+  // At a word of the range, or at the whole for "".
+  void Refuse(const char* word, std::string code, std::string message, std::string hint = "") {
+    const Mark mark = Has(word) ? Entry(word).value.mark : node_.mark;
+    reading_.Refuse(mark, path_, {path_, std::move(code), std::move(message), std::move(hint)});
+  }
+
+  void FindWords() {
+    static const std::vector<std::string> kKnown{"values", "value", "min",   "max",
+                                                 "scale",  "step",  "count", "probabilities"};
+    for (const YamlEntry& entry : node_.entries) {
+      const std::string child = ChildPath(path_, entry.key);
+      reading_.Place(child, entry.value.mark);
+      if (std::find(kKnown.begin(), kKnown.end(), entry.key) != kKnown.end()) {
+        words_[entry.key] = &entry;
+      } else if (entry.key == "type" || entry.key == "distribution" || entry.key == "when") {
+        reading_.Refuse(entry.mark, path_,
+                        {child, "not_available", absl::StrCat("'", child, "' is not yet available"),
+                         entry.key == "distribution" ? "min, max and scale say it" : ""});
+      } else {
+        const auto other = std::find_if(kOtherWords.begin(), kOtherWords.end(),
+                                        [&](const auto& pair) { return pair.first == entry.key; });
+        const std::string near =
+            other == kOtherWords.end() ? spec::Suggest(entry.key, kKnown) : other->second;
+        reading_.Refuse(
+            entry.mark, path_,
+            {child, "unknown_key", absl::StrCat("unknown key '", child, "'"),
+             near.empty() ? "it may hold values, value, or min, max, scale, step and count"
+                          : absl::StrCat("did you mean '", near, "'?")});
+      }
+    }
+  }
+
+  // {values: [...]}, {values: [...], probabilities: [...]}, {value: x}
+  void ReadListed() {
+    const size_t others = words_.size() - (Has("probabilities") ? 1 : 0);
+    if (others != 1 || (Has("value") && Has("probabilities"))) {
+      return Refuse("", "conflict", absl::StrCat("'", path_, "' mixes values with a range"),
+                    "keep one of values, value, or min, max and what goes with them");
+    }
+    if (Has("value")) return ReadOne(Entry("value").value, IndexedPath(path_, 0));
+    const YamlNode& values = Entry("values").value;
+    if (values.kind != Kind::kSequence) {
+      return reading_.RefuseKind(values, path_, "a list of values");
+    }
+    ReadValues(values);
+    if (Has("probabilities")) ReadProbabilities(Entry("probabilities").value);
+  }
+
+  void ReadValues(const YamlNode& list) {
+    for (size_t i = 0; i < list.items.size(); ++i) ReadOne(list.items[i], IndexedPath(path_, i));
+  }
+
+  void ReadOne(const YamlNode& node, const std::string& at) {
+    // Validate counts the values that could be read; so do the places.
+    reading_.Place(IndexedPath(path_, static_cast<size_t>(out_.values_size())), node.mark);
+    if (auto value = reading_.ReadValue(field_, node, at)) {
+      *out_.add_values() = *std::move(value);
+    } else {
+      reading_.LeaveOut(at, path_);
+    }
+  }
+
+  void ReadProbabilities(const YamlNode& list) {
+    const std::string path = ChildPath(path_, "probabilities");
+    if (list.kind != Kind::kSequence) return reading_.RefuseKind(list, path, "a list of numbers");
+    for (size_t i = 0; i < list.items.size(); ++i) {
+      Field weight = WeightField(IndexedPath(path, i));
+      reading_.Place(weight.path, list.items[i].mark);
+      if (const auto value = reading_.ReadValue(weight, list.items[i], weight.path)) {
+        out_.add_probabilities(value->number());
+      } else {
+        reading_.LeaveOut(weight.path, path);
+      }
+    }
+  }
+
+  // {min, max, scale, step or count}
+  void ReadRange() {
+    if (field_.type != FieldType::kNumber && field_.type != FieldType::kInteger) {
+      return Refuse("", "wrong_type", absl::StrCat("'", field_.path, "' has no range"),
+                    "list its values");
+    }
+    for (const char* word : {"min", "max"}) {
+      if (!Has(word)) {
+        Refuse("", "missing", absl::StrCat("'", path_, "' lacks ", word),
+               "a range has min and max, and under a grid count or step");
+      }
+    }
+    if (ranges_ == Ranges::kCut && !Has("count") && !Has("step")) {
+      Refuse("", "missing", absl::StrCat("'", path_, "' lacks count or step"),
+             "a grid needs values: say how many, or how far apart");
+    }
+    if (Has("count") && Has("step")) {
+      Refuse("count", "conflict",
+             absl::StrCat("'", path_, "' has step and count, two ways to say one thing"),
+             "keep one");
+    }
+    if (reading_.Refused(path_)) return;
+    v1::Range range;
+    if (!ReadWords(range)) return;
+    const std::vector<spec::Issue> issues = spec::CheckRange(field_, range);
+    for (const spec::Issue& issue : issues) {
+      reading_.Refuse(reading_.At(issue).mark, path_, issue);
+    }
+    if (!issues.empty()) return;
+    if (Has("count")) return CutInto(range, count_);
+    if (ranges_ == Ranges::kCut) return CutByStep(range);
+    *out_.mutable_range() = range;
+    if (ranges_ == Ranges::kUnknown) reading_.Silence(path_);
+  }
+
+  bool ReadWords(v1::Range& range) {
+    Field bound = field_;
+    const auto number = [&](const char* word) {
+      bound.path = ChildPath(path_, word);
+      return Number(bound, word);
+    };
+    range.set_min(number("min"));
+    range.set_max(number("max"));
+    if (Has("step")) {
+      bound = StepField(field_, ChildPath(path_, "step"));
+      range.set_step(Number(bound, "step"));
+    }
+    if (Has("scale")) {
+      const auto scale = Word(ScaleField(ChildPath(path_, "scale")), "scale");
+      if (scale) range.set_scale(scale->text());
+    }
+    if (Has("count")) {
+      const auto count = Word(CountField(ChildPath(path_, "count")), "count");
+      if (count) count_ = count->integer();
+    }
+    return !reading_.Refused(path_);
+  }
+
+  std::optional<v1::Value> Word(const Field& field, const char* word) {
+    auto value = reading_.ReadValue(field, Entry(word).value, field.path);
+    if (!value) reading_.Silence(path_);
+    return value;
+  }
+  double Number(const Field& field, const char* word) {
+    const auto value = Word(field, word);
+    if (!value) return 0;
+    return value->has_integer() ? static_cast<double>(value->integer()) : value->number();
+  }
+
+  void CutInto(const v1::Range& range, int64_t count) {
+    const Scaling scaling = range.scale() == "log" ? Scaling::kLog : Scaling::kLinear;
+    const Range cut{field_.type, range.min(), range.max(), count, scaling};
+    if (const int64_t most = MostValues(cut); most < count) {
+      return Refuse(
+          "count", "conflict",
+          absl::StrCat("'", path_, "' has count ", count,
+                       ", and some of its values are the same whole number"),
+          most < 2 ? "list its values" : absl::StrCat("with a count of ", most, " all differ"));
+    }
+    Take(RangeValues(cut));
+  }
+
+  void CutByStep(const v1::Range& range) {
+    const spec::Dimension dimension = spec::DimensionOf(field_, range);
+    const uint64_t places = spec::PlacesOf(dimension);
+    if (places > limits::kTrialsPerExperiment) {
+      return Refuse("step", "too_many_trials",
+                    absl::StrCat("'", path_, "' has ", places, " values; at most ",
+                                 limits::kTrialsPerExperiment, " trials are allowed"),
+                    "give a larger step");
+    }
+    std::vector<v1::Value> values;
+    for (uint64_t place = 0; place < places; ++place) {
+      values.push_back(
+          spec::AssignmentsOf({{dimension}}, {spec::ValueAt(dimension, place)})[0].value());
+    }
+    Take(values);
+  }
+
+  void Take(const std::vector<v1::Value>& values) {
+    for (const v1::Value& value : values) {
+      reading_.Place(IndexedPath(path_, static_cast<size_t>(out_.values_size())), node_.mark);
+      *out_.add_values() = value;
+    }
+  }
+
+  const Field& field_;
+  const YamlNode& node_;
+  Reading& reading_;
+  const Ranges ranges_;
+  const bool constants_;
+  v1::Parameter& out_;
+  const std::string path_;
+  std::map<std::string, const YamlEntry*> words_;
+  int64_t count_ = 0;
+};
+
+// The type that the values of a program's own parameter have in common; nullopt: it is refused.
+std::optional<FieldType> OwnType(const YamlNode& node, const std::string& path, Reading& reading) {
+  std::vector<const YamlNode*> values;
+  const auto add = [&values](const YamlNode& list) {
+    for (const YamlNode& item : list.items) values.push_back(&item);
+  };
+  if (node.kind == Kind::kScalar) values.push_back(&node);
+  add(node);
+  for (const YamlEntry& entry : node.entries) {
+    const bool bound = entry.key == "min" || entry.key == "max" || entry.key == "step";
+    if (entry.key == "values") add(entry.value);
+    if (entry.key == "value" || bound) values.push_back(&entry.value);
+  }
+  std::vector<FieldType> types;
+  for (const YamlNode* value : values) {
+    const bool list = value->kind == Kind::kSequence;
+    types.push_back(list ? FieldType::kNumbers : spec::TypeOfText(value->text, value->quoting));
+  }
+  const std::optional<FieldType> common = spec::CommonType(types);
+  if (common || types.empty()) return common.value_or(FieldType::kText);
+  reading.Refuse(node.mark, path,
+                 {path, "wrong_type",
+                  absl::StrCat("'", path,
+                               "' mixes values of several types, such as texts and "
+                               "numbers"),
+                  "write all of them in quotes, as texts"});
+  return std::nullopt;
+}
+
+// A parameter of any name. A single value is a constant.
+void ReadOwn(const YamlEntry& entry, Reading& reading, Ranges ranges, v1::Parameter& parameter) {
+  const std::optional<FieldType> type =
+      OwnType(entry.value, ChildPath("parameters", entry.key), reading);
+  if (!type) return;
+  const Field field = spec::FieldNamed(entry.key, *type);
+  ParameterReader(field, entry.value, reading, ranges, true, parameter).Read();
+  // Whole numbers have steps: that tells such a range from a continuum with the same ends.
+  v1::Range* range = parameter.has_range() ? parameter.mutable_range() : nullptr;
+  if (range != nullptr && *type == FieldType::kInteger && range->step() == 0) range->set_step(1);
+}
+
+// {parameter: value, …} of the list's entry `i`; `add` makes place for one more.
+template <typename Add>
+void ReadCombination(const YamlNode& item, const std::string& entry,
+                     const spec::ParameterFields& fields, Reading& reading, Add add) {
+  if (item.kind != Kind::kMap) {
+    reading.RefuseKind(item, entry, "a map of parameters to values");
+    return;
+  }
+  for (const YamlEntry& where : item.entries) {
+    const std::string path = ChildPath(entry, where.key);
+    const Field* field = fields.Find(where.key);
+    const bool at_key = field == nullptr || where.value.kind == Kind::kNull;
+    reading.Place(path, at_key ? where.mark : where.value.mark);
+    v1::Assignment& assignment = *add();
+    assignment.set_path(where.key);
+    if (field == nullptr) continue;  // Validate: not among parameters
+    if (const auto value = reading.ReadValue(*field, where.value, path)) {
+      *assignment.mutable_value() = *value;
+    }
+  }
+}
+
+}  // namespace
+
+void ReadParameters(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
+  if (node.kind != Kind::kMap) {
+    reading.RefuseKind(node, "parameters", "a map of fields to lists of values",
+                       "for example: parameters: {optimizer.lr: [1.0e-3, 1.0e-4]}");
+    return;
+  }
+  Ranges ranges = spec::SamplerOf(out) == spec::Sampler::kGrid ? Ranges::kCut : Ranges::kKept;
+  if (reading.Refused("search.method") || reading.Refused("search.sampler")) {
+    ranges = Ranges::kUnknown;
+  }
+  const bool program = spec::IsProgram(out);
+  for (const YamlEntry& entry : node.entries) {
+    const std::string path = ChildPath("parameters", entry.key);
+    reading.Place(path, entry.mark);
+    const Field* field = spec::FindField(entry.key);
+    v1::Parameter& parameter = *out.add_parameters();
+    parameter.set_path(entry.key);
+    if (program && (field == nullptr || !spec::Concerns(out, *field))) {
+      ReadOwn(entry, reading, ranges, parameter);
+      continue;
+    }
+    // Validate names unknown fields and those that cannot be swept.
+    if (field != nullptr && field->sweepable) {
+      ParameterReader(*field, entry.value, reading, ranges, program, parameter).Read();
+    } else if (field == nullptr && entry.value.kind == Kind::kMap &&
+               spec::FindField(absl::StrCat(
+                   entry.key, ".",
+                   entry.value.entries.empty() ? "" : entry.value.entries[0].key)) != nullptr) {
+      const std::string dotted = ChildPath(entry.key, entry.value.entries[0].key);
+      reading.Refuse(entry.mark, path,
+                     {path, "wrong_type", "parameters are written with dots",
+                      absl::StrCat("write ", dotted, ": […]")});
+    }
+  }
+}
+
+void ReadExclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
+  if (node.kind != Kind::kSequence) {
+    reading.RefuseKind(node, "exclude", "a list of combinations",
+                       "for example: exclude: [{train.batch_size: 32}]");
+    return;
+  }
+  const spec::ParameterFields fields(out);
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const std::string entry = IndexedPath("exclude", i);
+    reading.Place(entry, node.items[i].mark);
+    v1::Exclusion& exclusion = *out.add_exclude();
+    ReadCombination(node.items[i], entry, fields, reading, [&] { return exclusion.add_where(); });
+  }
+}
+
+void ReadInclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
+  if (node.kind != Kind::kSequence) {
+    reading.RefuseKind(node, "include", "a list of combinations",
+                       "for example: include: [{optimizer.lr: 6.0e-4, train.batch_size: 16}]");
+    return;
+  }
+  const spec::ParameterFields fields(out);
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const std::string entry = IndexedPath("include", i);
+    reading.Place(entry, node.items[i].mark);
+    v1::Inclusion& inclusion = *out.add_include();
+    ReadCombination(node.items[i], entry, fields, reading, [&] { return inclusion.add_values(); });
+  }
+}
+
+void ReadSeeds(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
+  if (node.kind != Kind::kSequence) {
+    reading.RefuseKind(node, "seeds", "a list of integers",
+                       node.kind == Kind::kScalar ? absl::StrCat("write [", node.text, "]") : "");
+    return;
+  }
+  Field seed = *spec::FindField("seed");
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    seed.path = IndexedPath("seeds", i);
+    reading.Place(IndexedPath("seeds", static_cast<size_t>(out.seeds_size())), node.items[i].mark);
+    if (const auto value = reading.ReadValue(seed, node.items[i], seed.path)) {
+      out.add_seeds(value->integer());
+    } else {
+      reading.LeaveOut(seed.path, "seeds");
+    }
+  }
+  if (node.items.empty()) {
+    reading.Refuse(node.mark, "seeds",
+                   {"seeds", "empty", "seeds has no values", "list at least one, or remove it"});
+  }
+}
+
+}  // namespace dt::spec

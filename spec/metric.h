@@ -1,0 +1,16 @@
+// metric.h: what an evaluation says of a metric.
+//
+// Role:  pure.
+// Tests: tests/coordinator/core/claims_test.cc and tests/cli/report, through who asks
+#pragma once
+
+#include <string_view>
+
+#include "dtrain/v1/model.pb.h"
+
+namespace dt::spec {
+
+// By the name that search.metric has for it; NaN: nothing.
+double MetricIn(const ::dtrain::v1::Evaluation& evaluation, std::string_view metric);
+
+}  // namespace dt::spec

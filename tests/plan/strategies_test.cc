@@ -1,0 +1,228 @@
+// strategies_test.cc: state and traffic of each strategy against what was measured, and the advice.
+#include "plan/strategies.h"
+
+#include <gtest/gtest.h>
+
+namespace dt::plan {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+constexpr double kGiB = 1 << 30;
+// That of the measurements below: 26.3 million parameters.
+constexpr ModelSize kMeasured{.layers = 8,
+                              .width = 512,
+                              .feed_forward = 2048,
+                              .learned_positions = 128,
+                              .rows = 2048,
+                              .bias = true,
+                              .tied_head = true,
+                              .final_norm = true};
+const std::vector<Sharing> kAll = {Sharing::kDdp, Sharing::kZero1, Sharing::kZero2,
+                                   Sharing::kZero3};
+
+StepSize Step(Sharing sharing, int64_t ranks, int64_t micro_steps = 1) {
+  return {.sequences = 8,
+          .micro_steps = micro_steps,
+          .seq_len = 128,
+          .ranks = ranks,
+          .sharing = sharing};
+}
+
+// Counted by an allocator in two and four processes that trained.
+TEST(StrategiesTest, StateIsWithinAHundredthOfWhatRanksWereSeenToHold) {
+  EXPECT_NEAR(4.0 * static_cast<double>(Parameters(kMeasured)) / kMiB, 100.5, 0.05);
+  const struct {
+    Sharing sharing;
+    int64_t ranks;
+    double mib;
+  } measured[] = {{Sharing::kDdp, 1, 401.8},   {Sharing::kZero1, 2, 251.1},
+                  {Sharing::kZero1, 4, 175.8}, {Sharing::kZero2, 2, 251.1},
+                  {Sharing::kZero2, 4, 175.8}, {Sharing::kZero3, 2, 200.9},
+                  {Sharing::kZero3, 4, 100.5}};
+  for (const auto& one : measured) {
+    EXPECT_NEAR(HeldBytes(kMeasured, Step(one.sharing, one.ranks)) / kMiB, one.mib, 0.01 * one.mib)
+        << kSharingWords[static_cast<size_t>(one.sharing)] << " on " << one.ranks;
+  }
+}
+
+// Of two ranks together: 184.6 MiB gathered where the last block stays between its forward and its
+// backward pass, and 100.5 MiB summed.
+TEST(StrategiesTest, TrafficOfZero3IsWhatWasCounted) {
+  EXPECT_NEAR(2 * WireBytes(kMeasured, Step(Sharing::kZero3, 2)) / kMiB, 184.6 + 100.5, 0.2);
+  EXPECT_NEAR(WireBytes(kMeasured, Step(Sharing::kZero3, 2, 3)),
+              3 * WireBytes(kMeasured, Step(Sharing::kZero3, 2)), 1);
+}
+
+// As SharingTest and WireTest see it of trainers.
+TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneSendAndHoldWhatTheFormulasSay) {
+  const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
+  StepSize hybrid = Step(Sharing::kHsdp, 4);
+  hybrid.shard = 2;
+  EXPECT_NEAR(HeldBytes(kMeasured, hybrid), 4 * all / 2, 1);
+  // Half of everything within a copy, as among two ranks; between the copies the sum of a half.
+  EXPECT_NEAR(WireBytes(kMeasured, hybrid),
+              WireBytes(kMeasured, Step(Sharing::kZero3, 2)) + 2 * (all / 2) / 2, 1);
+  StepSize alone = Step(Sharing::kLocalSgd, 2);
+  alone.sync_every = 8;
+  EXPECT_NEAR(HeldBytes(kMeasured, alone), 4 * all, 1);
+  EXPECT_NEAR(WireBytes(kMeasured, alone), 3 * all / 8, 1);
+  alone.outer = true;
+  EXPECT_NEAR(HeldBytes(kMeasured, alone), 6 * all, 1);
+}
+
+TEST(StrategiesTest, SixteenBitsHalveTheGradientsAndNotTheParameters) {
+  const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
+  for (const auto& [sharing, share] :
+       {std::pair(Sharing::kDdp, 0.5), std::pair(Sharing::kZero1, 0.75)}) {
+    StepSize narrow = Step(sharing, 2);
+    narrow.narrow = true;
+    EXPECT_NEAR(WireBytes(kMeasured, narrow), share * all, 1);
+  }
+  StepSize compressed = Step(Sharing::kDdp, 2);
+  compressed.carries_over = true;
+  EXPECT_EQ(WireBytes(kMeasured, compressed), 0) << "not foreseen";
+  EXPECT_NEAR(HeldBytes(kMeasured, compressed), 5 * all, 1);
+}
+
+// As the rows of examples/strategies.yaml have it: of all-reduced bytes a rank sends 2 (n - 1) / n,
+// of gathered and scattered ones half of that.
+TEST(StrategiesTest, TrafficIsToTheByteWhatTrainersCounted) {
+  constexpr ModelSize kExample{.layers = 6,
+                               .width = 256,
+                               .feed_forward = 1024,
+                               .learned_positions = 64,
+                               .rows = 320,
+                               .bias = true,
+                               .tied_head = true,
+                               .final_norm = true};
+  EXPECT_EQ(WireBytes(kExample, Step(Sharing::kDdp, 2, 2)), 19'349'504);
+  EXPECT_EQ(WireBytes(kExample, Step(Sharing::kZero1, 2, 2)), 19'349'504);
+  EXPECT_EQ(WireBytes(kExample, Step(Sharing::kZero2, 2, 2)), 29'024'256);
+  EXPECT_EQ(WireBytes(kExample, Step(Sharing::kZero3, 2, 2)), 54'494'208);
+}
+
+TEST(StrategiesTest, TheOthersSendGradientsAndParametersOnceAndZero2EachMicroStep) {
+  const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
+  for (const int64_t ranks : {2, 4, 8}) {
+    const double pass = all * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+    EXPECT_NEAR(WireBytes(kMeasured, Step(Sharing::kDdp, ranks, 4)), 2 * pass, 1);
+    EXPECT_NEAR(WireBytes(kMeasured, Step(Sharing::kZero1, ranks, 4)), 2 * pass, 1);
+    EXPECT_NEAR(WireBytes(kMeasured, Step(Sharing::kZero2, ranks, 4)), 5 * pass, 1);
+  }
+  for (const Sharing sharing : kAll) EXPECT_EQ(WireBytes(kMeasured, Step(sharing, 1)), 0);
+}
+
+TEST(StrategiesTest, EachRowIsTheCostOfItsStrategy) {
+  const auto costs = CompareStrategies(kMeasured, Step(Sharing::kDdp, 4), kAll);
+  ASSERT_EQ(costs.size(), 4u);
+  for (size_t i = 0; i < costs.size(); ++i) {
+    EXPECT_EQ(costs[i].sharing, kAll[i]);
+    EXPECT_EQ(costs[i].peak_bytes, MemoryBytes(kMeasured, Step(kAll[i], 4)));
+    EXPECT_GT(costs[i].peak_bytes, costs[i].state_bytes + costs[i].activation_bytes);
+  }
+  EXPECT_GT(costs[0].peak_bytes, costs[1].peak_bytes);
+  EXPECT_GT(costs[1].peak_bytes, costs[3].peak_bytes);
+}
+
+TEST(StrategiesTest, TheLeastThatLeavesAFifthFreeIsTheFirstThatDoes) {
+  const auto costs = CompareStrategies(kMeasured, Step(Sharing::kDdp, 4), kAll);
+  EXPECT_EQ(LeastWithRoom(costs, costs[0].peak_bytes / 0.8 + 1), 0u);
+  EXPECT_EQ(LeastWithRoom(costs, costs[1].peak_bytes / 0.8 + 1), 1u);
+  EXPECT_EQ(LeastWithRoom(costs, costs[3].peak_bytes / 0.8 + 1), 3u);
+  EXPECT_EQ(LeastWithRoom(costs, costs[3].peak_bytes / 0.8 - 1), std::nullopt);
+  EXPECT_EQ(FitOf(81, 100), Fit::kBarely);
+  EXPECT_EQ(FitOf(101, 100), Fit::kNot);
+  EXPECT_EQ(FitOf(1, 0), Fit::kUnknown);
+}
+
+// GPT-2 XL on 8 ranks, whose state is 25 GB, 8.6 GB or 3.1 GB, in bf16.
+class AdviceTest : public ::testing::Test {
+ protected:
+  static constexpr ModelSize kXl{.layers = 48,
+                                 .width = 1600,
+                                 .feed_forward = 6400,
+                                 .learned_positions = 1024,
+                                 .rows = 50304,
+                                 .bias = true,
+                                 .tied_head = true,
+                                 .final_norm = true};
+  static StepSize OnGpus(int64_t sequences, int64_t micro_steps = 1) {
+    return {.sequences = sequences,
+            .micro_steps = micro_steps,
+            .seq_len = 1024,
+            .half = true,
+            .ranks = 8,
+            .cuda = true};
+  }
+  static std::string Advice(const StepSize& step, double gib) {
+    return StrategyAdvice(kXl, step, kAll, gib * kGiB);
+  }
+  // Just enough for `step` with a fifth to spare.
+  static double EnoughFor(const StepSize& step) {
+    return MemoryBytes(kXl, step) / kPartToFill / kGiB + 1e-3;
+  }
+};
+
+TEST_F(AdviceTest, IsDdpWhereThatFitsAndNothingWhereMemoryIsUnknown) {
+  EXPECT_EQ(Advice(OnGpus(1), 141), "ddp: it fits, and is the fastest");
+  EXPECT_EQ(Advice(OnGpus(1), 0), "");
+}
+
+TEST_F(AdviceTest, IsZero1ForItsStateAndNamesWhatWouldSaveDdp) {
+  StepSize zero1 = OnGpus(16);
+  zero1.sharing = Sharing::kZero1;
+  EXPECT_EQ(Advice(OnGpus(16), EnoughFor(zero1)),
+            "zero1; with model.activation_checkpointing: block ddp would do");
+}
+
+TEST_F(AdviceTest, GoesOnToCheckpointingThenToZero2ThenToZero3) {
+  StepSize step = OnGpus(4, 8);
+  step.sharing = Sharing::kZero1;
+  step.keeps_inputs_alone = true;
+  EXPECT_EQ(Advice(OnGpus(4, 8), EnoughFor(step)),
+            "zero1 with model.activation_checkpointing: block");
+  step.sharing = Sharing::kZero2;
+  EXPECT_EQ(Advice(OnGpus(4, 8), EnoughFor(step)),
+            "zero2 with model.activation_checkpointing: block");
+  step.sharing = Sharing::kZero3;
+  EXPECT_EQ(Advice(OnGpus(4, 8), EnoughFor(step)),
+            "zero3 with model.activation_checkpointing: block");
+}
+
+TEST_F(AdviceTest, Zero2IsNotAdvisedWhereOneMicroStepMakesItZero1) {
+  StepSize step = OnGpus(1);
+  step.sharing = Sharing::kZero2;
+  step.keeps_inputs_alone = true;
+  EXPECT_EQ(Advice(OnGpus(1), EnoughFor(step)), "zero1 with model.activation_checkpointing: block");
+}
+
+TEST_F(AdviceTest, BeyondZero3ItIsASmallerMicroBatchThenMoreSlotsThenASmallerModel) {
+  StepSize step = OnGpus(4);
+  step.sharing = Sharing::kZero3;
+  step.keeps_inputs_alone = true;
+  step.sequences = 2;
+  step.micro_steps = 2;
+  EXPECT_EQ(Advice(OnGpus(4), EnoughFor(step)),
+            "zero3 with model.activation_checkpointing: block and train.batch_size: 2, at the same "
+            "train.global_batch_size");
+  step.sequences = 1;
+  step.micro_steps = 4;
+  step.ranks = 32;
+  EXPECT_EQ(Advice(OnGpus(4), EnoughFor(step)),
+            "32 slots: zero3 with model.activation_checkpointing: block and train.batch_size: 1 "
+            "fits there");
+  EXPECT_EQ(Advice(OnGpus(4), 1),
+            "no strategy fits on such slots; take a smaller model, a shorter train.seq_len or "
+            "devices with more memory");
+}
+
+TEST_F(AdviceTest, OnlyWhatMayBeChosenIsAdvised) {
+  StepSize step = OnGpus(1);
+  step.sharing = Sharing::kZero3;
+  const double memory = EnoughFor(step) * kGiB;
+  EXPECT_EQ(StrategyAdvice(kXl, OnGpus(1), {Sharing::kDdp}, memory).find("zero"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace dt::plan

@@ -1,0 +1,205 @@
+// program_file_test.cc: a file that runs a program: what is read, and each refusal with its place.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "spec/file/experiment_file.h"
+#include "spec/search.h"
+#include "spec/spec.h"
+
+namespace dt::spec {
+namespace {
+
+constexpr const char* kHead = "version: 1\nname: p\n";
+constexpr const char* kCommand = "command: [python3, train.py, \"--lr={lr}\"]\n";
+
+ExperimentFile Read(const std::string& text, const std::vector<std::string>& set = {}) {
+  return ReadExperimentFile(absl::StrCat(kHead, text), "p.yaml", set);
+}
+
+// "line:column code: message; hint" of each.
+std::string Said(const ExperimentFile& file) {
+  std::string out;
+  for (const Diagnostic& one : file.diagnostics) {
+    absl::StrAppend(&out, out.empty() ? "" : "\n", one.line, ":", one.column, " ", one.code, ": ",
+                    one.message, one.hint.empty() ? "" : "; ", one.hint);
+  }
+  return out;
+}
+
+std::vector<spec::v1::Spec> Trials(const ExperimentFile& file) {
+  std::vector<spec::v1::Spec> out;
+  const auto trials = spec::Expand(file.spec);
+  EXPECT_TRUE(trials.ok()) << trials.status();
+  if (!trials.ok()) return out;
+  for (const auto& trial : *trials) {
+    const auto& given = trial.assignments();
+    auto resolved = spec::ResolveTrial(file.spec, {given.begin(), given.end()});
+    EXPECT_TRUE(resolved.ok()) << resolved.status();
+    if (resolved.ok()) out.push_back(*std::move(resolved));
+  }
+  return out;
+}
+
+spec::v1::Value ValueIn(const spec::v1::Spec& trial, const std::string& name) {
+  for (const auto& one : trial.values()) {
+    if (one.path() == name) return one.value();
+  }
+  return {};
+}
+
+constexpr const char* kWhole = R"(
+command: [python3, train.py, "--lr={lr}", "--layers={layers}", "{optimizer.name}", 5, true]
+workdir: /data/{model}
+steps: 100
+parameters:
+  lr: {min: 1e-4, max: 1e-1, scale: log}
+  layers: {min: 2, max: 8}
+  optimizer.name: [adam, "12"]
+  model: resnet
+  bias: [true, false]
+  momenta: [[0.9, 0.95], [0.8, 0.9]]
+  decay: [0, 0.1]
+  resources.gpus: 2
+include: [{lr: 0.01, layers: 3, optimizer.name: adam, model: resnet, bias: true,
+           momenta: [0.9, 0.95], decay: 0, resources.gpus: 2}]
+exclude: [{bias: false, optimizer.name: adam}]
+resources: {env: {OMP_NUM_THREADS: 1}}
+search: {method: random, max_trials: 20, metric: accuracy}
+stop: {patience: 5}
+retries: {max: 2}
+checkpoint: {keep_latest: 2, keep_best: 1}
+)";
+
+TEST(ProgramFileTest, EveryWordOfAProgramIsRead) {
+  const ExperimentFile file = Read(kWhole);
+  ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
+  const std::vector<spec::v1::Spec> trials = Trials(file);
+  ASSERT_EQ(trials.size(), 20);
+  const spec::v1::Spec& first = trials.front();
+  EXPECT_EQ(spec::FieldText(first, "command"),
+            "[python3, train.py, \"--lr=0.01\", \"--layers=3\", adam, \"5\", \"true\"]");
+  EXPECT_EQ(first.workdir(), "/data/resnet");
+  EXPECT_EQ(first.steps(), 100);
+  EXPECT_EQ(first.resources().gpus(), 2);
+  EXPECT_EQ(first.values_size(), 8);
+  EXPECT_EQ(spec::GoalOf(file.spec.search()), "maximize");
+  for (const spec::v1::Spec& trial : trials) {
+    EXPECT_TRUE(ValueIn(trial, "layers").has_integer());
+    EXPECT_TRUE(ValueIn(trial, "optimizer.name").has_text());
+    EXPECT_TRUE(ValueIn(trial, "bias").has_flag());
+    EXPECT_EQ(ValueIn(trial, "momenta").numbers().values_size(), 2);
+    EXPECT_TRUE(ValueIn(trial, "decay").has_number());
+    EXPECT_EQ(ValueIn(trial, "model").text(), "resnet");
+  }
+}
+
+TEST(ProgramFileTest, PrintedAndReadAgainItHasTheSameTrials) {
+  for (const std::string& text :
+       {std::string(kWhole),
+        std::string("run: |\n  cd x\n  ./go {a} ${B} \"{{}}\"\nparameters:\n"
+                    "  a: [1.0, 2.0]\n  c: {min: 0.0, max: 4.0, count: 2}\n"),
+        absl::StrCat(kCommand,
+                     "parameters: {lr: {min: 0.0, max: 8.0}, n: {min: 1, max: 64, "
+                     "scale: log}}\nsearch: {method: bayes, max_trials: 4}\n")}) {
+    ExperimentFile file = Read(text);
+    ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
+    spec::Freeze(file.spec, "cpu", 9);
+    for (const spec::v1::ExperimentSpec& one : {file.spec, spec::FilledIn(file.spec)}) {
+      const std::string printed = spec::ToYaml(one);
+      const ExperimentFile again = ReadExperimentFile(printed, "printed.yaml");
+      ASSERT_TRUE(again.diagnostics.empty()) << RenderDiagnostics(again.diagnostics) << printed;
+      EXPECT_EQ(spec::ToYaml(again.spec), printed);
+      const auto before = Trials(file);
+      const auto after = Trials(again);
+      ASSERT_EQ(before.size(), after.size()) << printed;
+      for (size_t i = 0; i < before.size(); ++i) {
+        EXPECT_EQ(before[i].SerializeAsString(), after[i].SerializeAsString()) << printed;
+      }
+    }
+  }
+}
+
+TEST(ProgramFileTest, AShellTextKeepsItsOwnVariables) {
+  const ExperimentFile file = Read(
+      "run: |\n  for i in 1 2; do\n    ./go {name} ${HOME}\n  done\n"
+      "parameters: {name: a b}\n");
+  ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
+  EXPECT_EQ(Trials(file).front().run(), "for i in 1 2; do\n  ./go 'a b' ${HOME}\ndone\n");
+}
+
+struct Refusal {
+  std::string text;
+  std::string said;
+};
+
+TEST(ProgramFileTest, WhatIsWrongIsSaidWithItsPlace) {
+  for (const Refusal& refusal : std::vector<Refusal>{
+           {absl::StrCat(kCommand, "parameters: {lrr: [1]}\n"),
+            "3:30 unknown_parameter: command[2]: '{lr}' names no parameter; did you mean '{lrr}'?"},
+           {"command: [./go]\ntrain: {max_steps: 5, seq_len: 8}\n",
+            "4:1 conflict: train is for dtrain's own trainer; this experiment runs a command; pass "
+            "it as a parameter, or remove it"},
+           {"command: [./go]\nstop: {nonfinite: skip}\n",
+            "4:19 conflict: stop.nonfinite is for dtrain's own trainer; this experiment runs a "
+            "command; pass it as a parameter, or remove it"},
+           {"command: python3 train.py\n",
+            "3:10 wrong_type: 'command' is a single value; it must be a list of texts; write each "
+            "word apart, or write run for a text of the shell"},
+           {"command: []\n",
+            "3:10 empty: command has no words; for example: command: [python3, train.py]"},
+           {"command: [./go, {lr}]\nparameters: {lr: [1]}\n",
+            "3:17 wrong_type: 'command[1]' is a map; it must be text; write words with braces in "
+            "quotes"},
+           {"command: [./go]\nparameters: {x: [1, auto]}\n",
+            "4:17 wrong_type: 'parameters.x' mixes values of several types, such as texts and "
+            "numbers; write all of them in quotes, as texts"},
+           {"command: [./go]\nparameters: {2x: [1]}\n",
+            "4:14 bad_name: parameters '2x' is no name; a name has letters, digits, _, . and -, "
+            "and a letter or _ first"},
+           {"command: [./go]\nsearch: {metric: reward}\n",
+            "4:1 missing: search.goal is missing; whether more reward is better is not known; add "
+            "goal: maximize or goal: minimize"},
+           {"data: {train: a.bin, val: b.bin}\nsearch: {metric: reward}\n",
+            "4:18 unknown_choice: search.metric is 'reward'; it must be one of: val_loss, loss, "
+            "hellaswag_acc, hellaswag_acc_norm"},
+           {"data: {train: a.bin, val: b.bin}\nparameters: {lr: [1]}\n",
+            "4:14 unknown_key: unknown field 'lr'; did you mean 'optimizer.lr'?"}}) {
+    EXPECT_EQ(Said(Read(refusal.text)), refusal.said) << refusal.text;
+  }
+}
+
+TEST(ProgramFileTest, WordsOfOthersAreSuggestedOurs) {
+  const auto hint = [](const char* word) {
+    const ExperimentFile file =
+        Read(absl::StrCat(kCommand, "parameters: {lr: [1]}\n", word, ": x\n"));
+    return file.diagnostics.size() == 1 ? file.diagnostics[0].hint : Said(file);
+  };
+  EXPECT_EQ(hint("env"), "did you mean 'resources.env'?");
+  EXPECT_EQ(hint("program"), "did you mean 'command'?");
+  EXPECT_EQ(hint("entrypoint"), "did you mean 'command'?");
+  EXPECT_EQ(hint("working_dir"), "did you mean 'workdir'?");
+  EXPECT_EQ(hint("environment_variables"), "did you mean 'resources.env'?");
+}
+
+TEST(ProgramFileTest, SetReachesAParameterByItsOwnName) {
+  const ExperimentFile file = Read(absl::StrCat(kCommand, "parameters:\n  lr: [1, 2]  # rates\n"),
+                                   {"lr=0.5", "steps=7", "command=[./go, \"{lr}\"]"});
+  ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
+  ASSERT_EQ(Trials(file).size(), 1);
+  EXPECT_EQ(spec::FieldText(Trials(file)[0], "command"), "[\"./go\", \"0.5\"]");
+  EXPECT_NE(file.effective_text.find("lr: 0.5  # rates"), std::string::npos) << file.effective_text;
+  EXPECT_NE(Said(Read(kCommand, {"nothing=1"})).find("unknown key 'nothing'"), std::string::npos);
+}
+
+TEST(ProgramFileTest, AFolderOfCodeMayHaveAWorkdirWithinIt) {
+  const ExperimentFile file = Read("command: [./go]\ncode: .\nworkdir: runs\n");
+  ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
+  EXPECT_TRUE(file.warnings.empty());
+  EXPECT_EQ(file.spec.base().code(), ".");
+}
+
+}  // namespace
+}  // namespace dt::spec

@@ -1,0 +1,150 @@
+// sizes_test.cc: which numbers of slots an elastic trial may have, and what files may say of them.
+#include "spec/sizes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/spec/experiment_builder.h"
+
+namespace dt::spec {
+namespace {
+
+using Sizes = std::vector<int32_t>;
+
+// "message; hint" of the first thing that is wrong, or unlikely; "": nothing is.
+std::string First(const std::vector<Issue>& issues) {
+  return issues.empty() ? "" : ToString(issues.front());
+}
+
+TEST(SizesTest, ASizeDealsTheGlobalBatchEvenly) {
+  ExperimentBuilder builder;
+  builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");  // 12 passes
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2").Set("resources.max_gpus", "8");
+  EXPECT_EQ(First(Validate(builder.spec())), "");
+  const v1::Spec trial = builder.Resolve();
+  EXPECT_EQ(ReachableSizes(trial), (Sizes{2, 3, 4, 6}));
+  const GangSizes sizes = *SizesOf(trial);
+  EXPECT_EQ(sizes.most, 6);
+  EXPECT_EQ(sizes.Below(6), 4);
+  EXPECT_EQ(sizes.Above(4), 6);
+  EXPECT_EQ(sizes.Below(2), 0);
+  EXPECT_EQ(sizes.Above(6), 0);
+  EXPECT_FALSE(sizes.Reaches(5));
+}
+
+TEST(SizesTest, ASizeHoldsWholeCopiesOfASharedState) {
+  ExperimentBuilder builder;
+  builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2").Set("resources.max_gpus", "8");
+  builder.Set("parallel.strategy", "hsdp").Set("parallel.shard", "2");
+  EXPECT_EQ(First(Validate(builder.spec())), "");
+  EXPECT_EQ(ReachableSizes(builder.Resolve()), (Sizes{2, 4, 6}));
+}
+
+TEST(SizesTest, CopiesOfTheStateNeedRanksThatShareThem) {
+  const auto said = [](const std::string& strategy, const std::string& shard,
+                       const std::string& gpus) {
+    ExperimentBuilder builder;
+    builder.Set("parallel.strategy", strategy).Set("parallel.shard", shard);
+    builder.Set("resources.gpus", gpus);
+    return First(Validate(builder.spec()));
+  };
+  EXPECT_EQ(said("hsdp", "2", "4"), "");
+  EXPECT_NE(said("hsdp", "3", "4").find("parallel.shard 3 does not divide resources.gpus 4"),
+            std::string::npos)
+      << said("hsdp", "3", "4");
+  EXPECT_NE(said("hsdp", "3", "4").find("use 2 or 4"), std::string::npos);
+  EXPECT_NE(said("hsdp", "0", "4").find("hsdp needs parallel.shard"), std::string::npos)
+      << said("hsdp", "0", "4");
+  EXPECT_NE(said("zero3", "2", "4").find("parallel.shard 2 is of hsdp"), std::string::npos)
+      << said("zero3", "2", "4");
+}
+
+TEST(SizesTest, AGlobalBatchThatIsNotGivenIsThatOfGpusAndStaysSo) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "1");
+  const v1::Spec trial = builder.Resolve();
+  EXPECT_EQ(trial.train().global_batch_size(), 4 * trial.train().batch_size());
+  EXPECT_EQ(ReachableSizes(trial), (Sizes{1, 2, 4}));
+}
+
+TEST(SizesTest, WithoutBoundsAndWhereOnlyOneSizeWorksATrialIsNotElastic) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "4");
+  EXPECT_EQ(SizesOf(builder.Resolve()), std::nullopt);
+  EXPECT_EQ(ReachableSizes(builder.Resolve()), Sizes{4});
+  builder.Set("resources.min_gpus", "3");
+  EXPECT_EQ(SizesOf(builder.Resolve()), std::nullopt);
+}
+
+TEST(SizesTest, AProgramMayHaveAnySize) {
+  v1::Spec trial;
+  trial.set_run("train");
+  trial.mutable_resources()->set_gpus(2);
+  trial.mutable_resources()->set_max_gpus(5);
+  EXPECT_EQ(ReachableSizes(trial), (Sizes{2, 3, 4, 5}));
+}
+
+TEST(SizesTest, ManySizesAreShownByTheFirstAndTheLast) {
+  EXPECT_EQ(SizesText({4}), "4");
+  EXPECT_EQ(SizesText({2, 4, 8}), "2, 4 or 8");
+  EXPECT_EQ(SizesText({1, 2, 3, 4, 5, 6, 7, 8, 9, 64}), "1, 2, 3, 4, 5, 6, 7, … or 64");
+}
+
+TEST(SizesTest, BoundsMustHoldGpusAndGpusMustBeASize) {
+  using Fields = std::vector<std::pair<const char*, const char*>>;
+  const std::vector<std::pair<Fields, const char*>> refused = {
+      {{{"resources.gpus", "2"}, {"resources.min_gpus", "4"}},
+       "resources.min_gpus 4 is above resources.gpus 2; lower it, or leave it out"},
+      {{{"resources.gpus", "4"}, {"resources.max_gpus", "2"}},
+       "resources.max_gpus 2 is below resources.gpus 4; raise it, or leave it out"},
+      {{{"train.batch_size", "64"},
+        {"train.global_batch_size", "512"},
+        {"resources.gpus", "3"},
+        {"resources.min_gpus", "2"},
+        {"resources.max_gpus", "8"}},
+       "train.global_batch_size 512 with train.batch_size 64 cannot be dealt to 3 slots; set "
+       "resources.gpus to 2, 4 or 8"},
+      {{{"train.batch_size", "48"},
+        {"train.global_batch_size", "512"},
+        {"resources.gpus", "4"},
+        {"resources.min_gpus", "2"},
+        {"resources.max_gpus", "8"}},
+       "train.global_batch_size 512 with train.batch_size 48 cannot be dealt to 4 slots; between "
+       "min_gpus 2 and max_gpus 8 no number of slots works; use 384 or 576"}};
+  for (const auto& [fields, said] : refused) {
+    ExperimentBuilder builder;
+    for (const auto& [path, value] : fields) builder.Set(path, value);
+    EXPECT_EQ(First(Validate(builder.spec())), said);
+  }
+}
+
+TEST(SizesTest, TheLeastSizeMustBeWithinMaxGpusTotal) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2");
+  builder.Set("resources.max_gpus_total", "3");
+  EXPECT_EQ(First(Validate(builder.spec())), "");
+  builder.Set("resources.max_gpus_total", "1");
+  EXPECT_EQ(First(Validate(builder.spec())),
+            "resources.max_gpus_total 1 is below the 2 slots that a "
+            "trial needs at least; none could run; raise it to 2, or remove it");
+}
+
+TEST(SizesTest, ABoundThatIsNeverReachedIsRemarkedOn) {
+  ExperimentBuilder builder;
+  builder.Set("train.batch_size", "8").Set("resources.gpus", "4").Set("resources.max_gpus", "8");
+  EXPECT_EQ(First(Validate(builder.spec())), "");
+  EXPECT_EQ(First(Warnings(builder.spec())),
+            "resources.max_gpus 8 is never reached: a global batch of 32 with "
+            "train.batch_size 8 can be dealt to 4 slots; set train.global_batch_size to a multiple "
+            "of 64");
+}
+
+TEST(SizesTest, BoundsAreNoPartOfWhatATrainerIsTold) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "1");
+  EXPECT_EQ(ToJson(builder.Resolve()).find("min_gpus"), std::string::npos);
+  EXPECT_NE(ToYaml(builder.spec()).find("min_gpus: 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dt::spec

@@ -1,0 +1,21 @@
+"""Waiting in tests, with a deadline."""
+
+import threading
+import time
+
+POLL_SECONDS = 0.02
+
+
+class TooLate(AssertionError):
+    pass
+
+
+def until(what: str, probe, seconds: float = 60.0):
+    """The first true value of probe(), which is asked again and again for so many seconds."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not (value := probe()):
+        if time.monotonic() > deadline:
+            raise TooLate(f"{what}: not within {seconds} s")
+        pause.wait(POLL_SECONDS)
+    return value

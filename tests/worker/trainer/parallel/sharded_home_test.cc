@@ -1,0 +1,96 @@
+// sharded_home_test.cc: how parameters lie in rows and shards.
+#include "worker/trainer/parallel/sharded_home.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/trainer/model/transformer.h"
+
+namespace dt::trainer {
+namespace {
+
+// A model of two blocks, as one of `ranks` holds it.
+struct Held {
+  Held(int rank, int ranks) : home(at::kCPU, rank, ranks, ShardedHome::Rows::kStay) {
+    home.Keep("wte.weight", at::arange(0, 10 * 8, at::kFloat).view({10, 8}));
+    for (const std::string block : {"h.0.", "h.1."}) {
+      home.Keep(block + "up.weight", at::full({5, 7}, 2.0));
+      home.Keep(block + "up.bias", at::full({5}, 3.0));
+    }
+    home.Keep("ln_f.bias", at::full({3}, 4.0));
+    home.Close();
+  }
+  ShardedHome home;
+};
+
+TEST(ShardedHomeTest, AUnitIsABlockOrWhatIsOutsideOfThem) {
+  EXPECT_EQ(UnitOf("wte.weight"), 0u);
+  EXPECT_EQ(UnitOf("ln_f.bias"), 0u);
+  EXPECT_EQ(UnitOf("h.0.ln_1.weight"), 1u);
+  EXPECT_EQ(UnitOf("h.11.mlp.c_fc.weight"), 12u);
+}
+
+TEST(ShardedHomeTest, WhatRanksHoldOfAParameterIsAllOfItAndNothingTwice) {
+  for (const int ranks : {2, 3, 4}) {
+    std::vector<std::unique_ptr<Held>> held;
+    for (int rank = 0; rank < ranks; ++rank) held.push_back(std::make_unique<Held>(rank, ranks));
+    for (size_t i = 0; i < held[0]->home.pieces().size(); ++i) {
+      int64_t next = 0, all = 1;
+      for (const int64_t size : held[0]->home.pieces()[i].shape) all *= size;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const Piece& piece = held[rank]->home.pieces()[i];
+        EXPECT_EQ(piece.spread, held[0]->home.pieces()[i].spread) << "every rank knows of all";
+        const Extent& mine = piece.spread.at(rank);
+        EXPECT_EQ(mine.count, piece.value.numel());
+        EXPECT_EQ(mine.from, piece.from);
+        if (mine.count == 0) continue;
+        EXPECT_EQ(mine.from, next) << piece.name << " of " << ranks << " ranks";
+        next += mine.count;
+      }
+      EXPECT_EQ(next, all) << held[0]->home.pieces()[i].name;
+    }
+  }
+}
+
+TEST(ShardedHomeTest, PiecesAndParametersAreViewsOfOneRow) {
+  Held held(0, 2);
+  const ShardedHome::Unit& root = held.home.units().at(0);
+  EXPECT_EQ(root.row.numel() % (2 * kShardFloats), 0);
+  EXPECT_EQ(root.shard.numel(), root.row.numel() / 2);
+  const at::Tensor& embedding = root.members.at(0).parameter;
+  EXPECT_EQ(embedding.sizes(), (std::vector<int64_t>{10, 8}));
+  EXPECT_EQ(embedding.flatten()[13].item<float>(), 13);
+  at::NoGradGuard no_grad;
+  held.home.pieces()[0].value.fill_(7);
+  EXPECT_EQ(embedding.flatten()[13].item<float>(), 7) << "the model computes with what was updated";
+  held.home.pieces()[0].value.grad().fill_(5);
+  EXPECT_EQ(root.gradient[13].item<float>(), 5);
+}
+
+TEST(ShardedHomeTest, AModelBeginsWithTheValuesOfAWholeOne) {
+  ModelSpec spec;
+  spec.n_layer = 2;
+  spec.n_head = 2;
+  spec.n_embd = 16;
+  spec.n_ff = 32;
+  spec.n_positions = 8;
+  spec.vocab_size = 32;
+  spec.vocab_pad = 32;
+  spec.bias = true;
+  spec.tie_head = true;
+  ShardedHome home(at::kCPU, 1, 3, ShardedHome::Rows::kStay);
+  const Transformer sharded(spec, 5, home);
+  const Transformer whole(spec, 5, at::Device(at::kCPU));
+  ASSERT_EQ(sharded.Parameters().size(), whole.Parameters().size());
+  for (size_t i = 0; i < whole.Parameters().size(); ++i) {
+    EXPECT_TRUE(at::equal(sharded.Parameters()[i].tensor, whole.Parameters()[i].tensor))
+        << whole.Parameters()[i].name;
+    EXPECT_EQ(home.pieces()[i].name, whole.Parameters()[i].name);
+  }
+}
+
+}  // namespace
+}  // namespace dt::trainer

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# compile.sh CCACHE COMPILER ARGUMENT…: runs the compiler through ccache.
+#
+# A precompiled header never comes from the cache: GCC writes one differently each time, and one that was damaged
+# (zeros within a macro's name, seen once) broke every build that met it there. It is built here and tried. In the
+# cache, what uses it is found by FILE.sum, the checksum of the compiler, the flags and what the header holds.
+set -euo pipefail
+ccache=$1
+shift
+
+output=
+preprocess=()
+header=no
+last=
+for argument in "$@"; do
+  case "$last" in
+    -o) output=$argument ;;
+    -MT | -MF) ;;
+    *)
+      case "$argument" in
+        -o | -c | -MD | -MT | -MF) ;;
+        *) preprocess+=("$argument") ;;
+      esac
+      ;;
+  esac
+  if [ "$argument" = c++-header ]; then header=yes; fi
+  last=$argument
+done
+
+if [ "$header" = no ]; then exec "$ccache" "$@"; fi
+
+# Else the compiler would take the one of before in place of the text.
+rm -f -- "$output"
+{
+  "$1" --version
+  # Another checkout is the same but for its folder.
+  printf '%s\n' "${preprocess[@]//"${CCACHE_BASEDIR:-//}"/}"
+  "${preprocess[@]}" -E -P
+} | sha256sum >"$output.sum"
+
+# An empty unit that takes the header as its users do.
+tries() {
+  local flags=() argument
+  for argument in "${preprocess[@]}"; do
+    case "$argument" in
+      -x | c++-header | "${@: -1}") ;;
+      *) flags+=("$argument") ;;
+    esac
+  done
+  "${flags[@]}" -Winvalid-pch -Werror -fsyntax-only -x c++ /dev/null
+}
+for attempt in 1 2 3; do
+  "$@"
+  if [ "$(basename -- "$output" .gch)" = "$(basename -- "$output")" ] || tries "$@"; then exit 0; fi
+  echo "compile.sh: try $attempt of 3: the compiler refuses $output, which it has just built" >&2
+done
+exit 1

@@ -1,0 +1,52 @@
+// row_gatherer.h: the rows of a home that keeps shards: gathered before a unit is used, forward and
+// backward, the next one on its way meanwhile, and dropped after it.
+//
+// Role:      what zero3 adds to zero2. The last block stays between its forward and its backward
+//            pass, which needs it at once; unit 0 stays from the pass's begin to its last gradient.
+// Ownership: borrows the home, which it is the keeper of while it lives; shares group and times.
+// Threads:   where the model computes: the training thread, and where its backward pass runs.
+// Errors:    LibTorch's exceptions pass through.
+// Source:    Zhao et al., "PyTorch FSDP", 2023, 3.3 (prefetching).
+// Tests:     tests/worker/trainer/run/strategy_test.cc
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "worker/trainer/parallel/sharded_home.h"
+#include "worker/trainer/parallel/transfer.h"
+
+namespace dt::trainer {
+
+class RowGatherer final : public RowKeeper {
+ public:
+  // `shard`: of the ranks that share the rows.
+  RowGatherer(ShardedHome& home, Route shard);
+  ~RowGatherer() override;
+  RowGatherer(const RowGatherer&) = delete;
+  RowGatherer& operator=(const RowGatherer&) = delete;
+
+  void BeginPass() override;
+  void EndPass() override;
+  at::Tensor Around(size_t unit, const at::Tensor& x,
+                    const ParameterHome::Through& through) override;
+  // The backward pass reaches a block.
+  void BeforeBackward(size_t unit);
+  // The unit's gradients are made: nothing needs its parameters any more.
+  void Drop(size_t unit);
+
+ private:
+  enum class Where { kAway, kComing, kHere };
+  struct State {
+    Where where = Where::kAway;
+    Transfer gather;
+  };
+  void Start(size_t unit);
+  void Await(size_t unit, CommTimes::During during);
+
+  ShardedHome& home_;
+  const Route shard_;
+  std::vector<State> units_;
+};
+
+}  // namespace dt::trainer

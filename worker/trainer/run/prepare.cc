@@ -1,0 +1,79 @@
+// prepare.cc: see prepare.h.
+#include "worker/trainer/run/prepare.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "worker/trainer/trial/tokenizer.h"
+
+namespace dt::trainer {
+namespace {
+
+absl::Status OpenData(const frames::Start& start, TrainingState& state) {
+  DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format,
+                      corpus::ShardFormatOf(state.spec.data.format));
+  const auto open = [&](const char* field, const std::string& pattern) {
+    return Dataset::Open({.data_root = start.data_root,
+                          .field = field,
+                          .pattern = pattern,
+                          .format = format,
+                          .vocab_size = static_cast<int32_t>(state.spec.model.vocab_size),
+                          .seq_len = state.spec.train.seq_len});
+  };
+  DT_ASSIGN_OR_RETURN(state.train_data, open("data.train", state.spec.data.train));
+  if (!state.spec.data.val.empty()) {
+    DT_ASSIGN_OR_RETURN(state.val_data, open("data.val", state.spec.data.val));
+  }
+  DT_ASSIGN_OR_RETURN(state.tasks, EvalTasks::Open(state.spec, start.data_root));
+  if (!state.spec.model.init_from.empty()) {
+    DT_ASSIGN_OR_RETURN(state.pretrained, FindPretrained(start.data_root, state.spec.model));
+  }
+  return absl::OkStatus();
+}
+
+void Print(const frames::Start& start, const frames::Prepared& prepared) {
+  std::fprintf(stderr,
+               "trial %llu/%u attempt %u, rank %d of %d: %.1fM parameters, %.2fM training tokens, "
+               "%lld steps of %lld tokens\n",
+               static_cast<unsigned long long>(start.experiment), start.trial, start.attempt,
+               start.rank, start.world_size, static_cast<double>(prepared.model_parameters) / 1e6,
+               static_cast<double>(prepared.train_tokens) / 1e6,
+               static_cast<long long>(prepared.target_steps),
+               static_cast<long long>(prepared.tokens_per_step));
+}
+
+}  // namespace
+
+absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingState& state,
+                                         StepPlan& plan) {
+  DT_ASSIGN_OR_RETURN(state.spec, ParseTrialSpec(start.spec));
+  const int64_t shard = std::max<int64_t>(1, state.spec.shard);
+  if (state.spec.sharing == Sharing::kHsdp && start.world_size % shard != 0) {
+    return ConfigError(absl::StrCat("parallel.shard ", shard, " does not divide the ",
+                                    start.world_size, " ranks of this attempt"));
+  }
+  const bool asks_shards = state.spec.data.tokenizer == Tokenizer::kAuto;
+  DT_RETURN_IF_ERROR(SettleTokenizer(start.data_root, state.spec));
+  DT_RETURN_IF_ERROR(OpenData(start, state));
+  DT_ASSIGN_OR_RETURN(
+      plan, PlanSteps(state.spec, start.rank, start.world_size, state.train_data->windows()));
+
+  frames::Prepared prepared;
+  prepared.token = start.token;
+  prepared.target_steps = plan.target_steps;
+  prepared.train_files = state.train_data->files();
+  prepared.train_tokens = state.train_data->tokens();
+  prepared.val_tokens = state.val_data ? state.val_data->tokens() : 0;
+  prepared.data_fingerprint = state.train_data->fingerprint();
+  if (state.val_data) prepared.data_fingerprint += "-" + state.val_data->fingerprint();
+  // A rank whose shards tell another tokenizer would have a model of another size.
+  if (asks_shards) prepared.data_fingerprint += absl::StrCat("-", TokenizerName(state.spec));
+  prepared.model_parameters = CountParameters(state.spec.model);
+  prepared.tokens_per_step = plan.tokens_per_step;
+  Print(start, prepared);
+  return prepared;
+}
+
+}  // namespace dt::trainer

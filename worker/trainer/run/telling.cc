@@ -1,0 +1,149 @@
+// telling.cc: measures to rows.
+#include "worker/trainer/run/telling.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "worker/trainer/trial/flops.h"
+
+namespace dt::trainer {
+namespace {
+
+using Clock = StepTeller::Clock;
+
+double SecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+Clock::duration DurationOf(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+int64_t WallTimeMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Lines of `dtctl logs` come this often at most; every step is in the metrics.
+constexpr double kLogSeconds = 5;
+
+}  // namespace
+
+StepTeller::StepTeller(const Parts& parts)
+    : p_(parts),
+      began_(Clock::now()),
+      row_time_(began_),
+      step_time_(began_),
+      progress_time_(began_) {}
+
+double StepTeller::TrainedSeconds() const {
+  return p_.trained_before + SecondsBetween(began_, Clock::now());
+}
+
+void StepTeller::LeaveOutEvaluation(double seconds) {
+  since_.eval_seconds += seconds;
+  step_time_ += DurationOf(seconds);
+}
+
+void StepTeller::LeaveOutCheckpoint(double seconds) {
+  since_.checkpoint_seconds += seconds;
+  step_time_ += DurationOf(seconds);
+}
+
+absl::Status StepTeller::Tell(int64_t step, bool logged, Stepper& stepper) {
+  since_.steps += 1;
+  since_.tokens += static_cast<double>(p_.plan.tokens_per_step);
+  RankMeasures mine;
+  if (logged) {
+    DT_ASSIGN_OR_RETURN(mine.step, stepper.Measure());
+  }
+  const Clock::time_point now = Clock::now();
+  mine.step_seconds = SecondsBetween(step_time_, now);
+  step_time_ = now;
+  // Kernels are chosen and buffers made in the first step, so it takes longer than the others.
+  if (!std::exchange(first_step_told_, true)) {
+    std::fprintf(stderr, "first step %.2f s\n", mine.step_seconds);
+  }
+  if (!p_.mesh.IsRoot() && SecondsBetween(progress_time_, now) >= 1) {
+    progress_time_ = now;
+    p_.conversation.Say(frames::Progress{p_.start.token, static_cast<uint64_t>(step)});
+  }
+  if (!logged) return absl::OkStatus();
+  if (p_.strategy.StepsAlone()) SpreadSyncs(mine);
+  mine.memory_peak_bytes = static_cast<double>(p_.device.PeakBytes());
+  const TensorBytes tensors = p_.device.Tensors();
+  mine.tensor_held_bytes = static_cast<double>(tensors.held);
+  mine.tensor_peak_bytes = static_cast<double>(tensors.peak);
+  mine.trained_seconds = TrainedSeconds();
+  const std::vector<RankMeasures> ranks = Gathered(p_.mesh, mine);
+  p_.budget.Take(step, ranks[0].trained_seconds);
+  if (!p_.mesh.IsRoot()) return absl::OkStatus();
+  p_.conversation.Say(frames::StepDone{p_.start.token, Row(step, ranks, now, stepper)});
+  since_ = {};
+  return absl::OkStatus();
+}
+
+// A row stands for all steps since the one before, few of which end in a sync.
+void StepTeller::SpreadSyncs(RankMeasures& mine) {
+  const int64_t syncs = p_.strategy.syncs();
+  const double share =
+      static_cast<double>(syncs - std::exchange(told_syncs_, syncs)) / std::max(since_.steps, 1.0);
+  double waited = 0;
+  for (Traffic& each : mine.step.comm.traffic) {
+    each.seconds *= share;
+    each.exposed_seconds *= share;
+    each.bytes *= share;
+    each.count *= share;
+    waited += each.exposed_seconds;
+  }
+  mine.step_seconds += waited - std::exchange(mine.step.phases.comm_exposed, waited);
+}
+
+nlohmann::json StepTeller::Row(int64_t step, const std::vector<RankMeasures>& ranks,
+                               Clock::time_point now, const Stepper& stepper) {
+  // Where ranks step alone each leaves out its own.
+  int64_t nonfinite = 0;
+  for (const RankMeasures& rank : ranks) nonfinite = std::max(nonfinite, rank.step.nonfinite_steps);
+  since_.nonfinite_steps = static_cast<double>(nonfinite - reported_nonfinite_);
+  reported_nonfinite_ = nonfinite;
+  if (since_.nonfinite_steps > 0) {
+    std::fprintf(stderr, "step %lld  gradient or loss not finite, step left out; %lld so far\n",
+                 static_cast<long long>(step), static_cast<long long>(nonfinite));
+  }
+  since_.seconds = SecondsBetween(row_time_, now);
+  row_time_ = now;
+  nlohmann::json row = MakeRow(p_.mesh, step, stepper.learning_rate(), ranks, since_, WallTimeMs());
+  AddDerived(ranks, row);
+  const double loss = row["loss"].get<double>();
+  losses_.Add(loss);
+  const bool last = step == p_.plan.target_steps || p_.budget.Reached();
+  if (last || SecondsBetween(log_time_, now) >= kLogSeconds) {
+    log_time_ = now;
+    std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
+                 static_cast<long long>(step), static_cast<long long>(p_.plan.target_steps), loss,
+                 stepper.learning_rate(), since_.tokens / std::max(since_.TrainingSeconds(), 1e-9));
+  }
+  return row;
+}
+
+void StepTeller::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row) {
+  row["flops"] = since_.tokens * FlopsPerToken(p_.spec.model, p_.spec.train.seq_len);
+  if (p_.peak_flops) row["peak_flops"] = *p_.peak_flops * static_cast<double>(ranks.size());
+
+  double local_squared = 0;
+  for (const RankMeasures& rank : ranks) local_squared += rank.step.local_squared;
+  local_squared /= static_cast<double>(ranks.size());
+  if (local_squared > 0) {
+    const auto whole = static_cast<double>(p_.plan.tokens_per_step);
+    double shares = static_cast<double>(ranks.size());
+    if (ranks.size() == 1 || p_.strategy.MeasuresMicroStep()) {
+      shares *= static_cast<double>(p_.plan.batch.micro_steps());
+    }
+    const double norm = ranks[0].step.grad_norm;
+    p_.noise_scale.Add(whole / shares, local_squared, whole, norm * norm);
+  }
+  if (const std::optional<double> noise = p_.noise_scale.Value())
+    row["noise_scale_tokens"] = *noise;
+}
+
+}  // namespace dt::trainer
