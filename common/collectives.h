@@ -21,9 +21,11 @@ enum class Axis {
   kData,       // ranks that hold the same part of the model, each with its own share of the batch
   kShard,      // of those, the ones that share one copy of the state
   kReplicate,  // and the ones that hold the same share of different copies
+  kTensor,     // ranks that compute each layer together, each a part of it, of the same samples
   kWorld,      // all ranks of the attempt; nothing of a step goes along it
 };
-inline constexpr std::array<std::string_view, 3> kTimedAxes = {"data", "shard", "replicate"};
+inline constexpr std::array<std::string_view, 4> kTimedAxes = {"data", "shard", "replicate",
+                                                               "tensor"};
 
 constexpr std::string_view WordOf(CollectiveOp op) {
   return kCollectiveOps[static_cast<size_t>(op)];

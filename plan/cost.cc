@@ -69,6 +69,18 @@ uint64_t RootParameters(const ModelSize& model) {
   return Parameters(outside);
 }
 
+uint64_t CutParameters(const ModelSize& model) {
+  const auto width = static_cast<uint64_t>(model.width);
+  const auto ff = static_cast<uint64_t>(model.feed_forward);
+  const uint64_t biases = model.bias ? 3 * width + ff : 0;
+  return static_cast<uint64_t>(model.layers) * (4 * width * width + 2 * width * ff + biases);
+}
+
+uint64_t RankParameters(const ModelSize& model, int64_t tensor) {
+  const uint64_t cut = CutParameters(model);
+  return Parameters(model) - cut + cut / static_cast<uint64_t>(tensor);
+}
+
 double FlopsPerToken(const ModelSize& model, int64_t seq_len) {
   const auto layers = static_cast<double>(model.layers);
   const auto width = static_cast<double>(model.width);
@@ -98,7 +110,8 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
 }
 
 double HeldBytes(const ModelSize& model, const StepSize& step) {
-  const double all = 4 * static_cast<double>(Parameters(model));  // of one fp32 number each
+  // Of one fp32 number each.
+  const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
   const auto ranks = static_cast<double>(step.ranks);
   // Who is alone shares with nobody.
   if (step.ranks == 1) return 4 * all;
@@ -124,7 +137,7 @@ namespace {
 // What of parameters, gradients and what they are sent in a step needs besides what is held.
 double InStepBytes(const ModelSize& model, const StepSize& step) {
   if (step.ranks == 1 || step.sharing == Sharing::kLocalSgd) return 0;
-  const double all = 4 * static_cast<double>(Parameters(model));
+  const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
   // Buckets lie beside the gradients where they are summed over ranks.
   if (step.sharing == Sharing::kDdp) return all;
   const double root = 4 * static_cast<double>(RootParameters(model));
@@ -147,16 +160,20 @@ double ActivationBytes(const ModelSize& model, const StepSize& step) {
   const auto width = static_cast<double>(model.width);
   const auto layers = static_cast<double>(model.layers);
   const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
-  // What a layer keeps of a token, in numbers of its width: inputs and outputs of norms, queries,
-  // keys, values and what attention gives, 9; and the feed-forward part before and after its
-  // activation. Dropout keeps two outputs, and which of their numbers it dropped.
-  const double kept = 9 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width) +
-                      (step.dropout ? 2 + 2 / number : 0);
-  const double of_layer = kept * number * width * tokens;
+  const auto tensor = static_cast<double>(step.tensor);
+  const double own_tokens = tokens / (step.sequence ? tensor : 1);
+  // What a layer keeps of a token, in numbers of its width. Between its parts: inputs of norms, 2;
+  // dropout keeps two outputs, and which of their numbers it dropped. What goes into them, 2.
+  // Within them: queries, keys, values and what attention gives, 5; and the feed-forward part
+  // before and after its activation.
+  const double between = 2 + (step.dropout ? 2 + 2 / number : 0);
+  const double within = 5 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width);
+  const double of_layer =
+      number * width * (between * own_tokens + 2 * tokens + within * tokens / tensor);
   const double activations =
-      step.keeps_inputs_alone ? of_layer + layers * number * width * tokens : layers * of_layer;
+      step.keeps_inputs_alone ? of_layer + layers * number * width * own_tokens : layers * of_layer;
 
-  const double logits = tokens * static_cast<double>(model.rows);
+  const double logits = own_tokens * static_cast<double>(model.rows);
   const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
   const double head = (4 + number) * logits / chunks;
 
@@ -165,13 +182,13 @@ double ActivationBytes(const ModelSize& model, const StepSize& step) {
 
 double TensorBytes(const ModelSize& model, const StepSize& step) {
   // Products in 16 bits take a copy of the parameters.
-  const double copied = step.half ? 2 * static_cast<double>(Parameters(model)) : 0;
+  const double copied = step.half ? 2 * static_cast<double>(RankParameters(model, step.tensor)) : 0;
   return copied + HeldBytes(model, step) + InStepBytes(model, step) + ActivationBytes(model, step);
 }
 
 double MemoryBytes(const ModelSize& model, const StepSize& step) {
   const double process =
-      step.cuda ? kContextBytes + (step.ranks > 1 ? kNcclBytes : 0) : kProcessBytes;
+      step.cuda ? kContextBytes + (step.ranks * step.tensor > 1 ? kNcclBytes : 0) : kProcessBytes;
   return TensorBytes(model, step) + process;
 }
 

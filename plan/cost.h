@@ -29,6 +29,10 @@ struct ModelSize {
 uint64_t Parameters(const ModelSize& model);
 // Those outside of its layers: embeddings, final norm, head.
 uint64_t RootParameters(const ModelSize& model);
+// Those that ranks which compute each layer together cut among themselves.
+uint64_t CutParameters(const ModelSize& model);
+// What one of so many such ranks computes with: its part of those, and all others.
+uint64_t RankParameters(const ModelSize& model, int64_t tensor);
 
 // Of one token, forward and backward, in the model's matrix products and its causal attention, of
 // which half the square is computed. What activation checkpointing repeats is not counted: it is no
@@ -63,10 +67,12 @@ struct StepSize {
   bool half = false;  // products in 16 bits
   bool dropout = false;
   bool keeps_inputs_alone = false;  // activation checkpointing
-  int64_t ranks = 1;
-  int64_t shard = 1;       // of hsdp: ranks that share a copy
-  int64_t sync_every = 1;  // of local_sgd: steps between averages
-  bool outer = false;      // of local_sgd: with an optimizer of the averages
+  int64_t ranks = 1;                // data ranks
+  int64_t tensor = 1;               // ranks of each, which compute each layer together
+  bool sequence = true;             // and, between its parts, split the tokens
+  int64_t shard = 1;                // of hsdp: ranks that share a copy
+  int64_t sync_every = 1;           // of local_sgd: steps between averages
+  bool outer = false;               // of local_sgd: with an optimizer of the averages
   Sharing sharing = Sharing::kDdp;
   bool carries_over = false;  // what compressed gradients lost
   bool narrow = false;        // gradients travel in 16 bits

@@ -12,9 +12,27 @@ constexpr double kNumber = 4;  // bytes: parameters, gradients and moments are f
 // Beyond so many slots nobody is advised to go.
 constexpr int64_t kRanksMax = 1024;
 
-double OneBlock(const ModelSize& model) {
-  const auto blocks = static_cast<double>(Parameters(model) - RootParameters(model));
+double OneBlock(const ModelSize& model, int64_t tensor) {
+  const auto blocks = static_cast<double>(RankParameters(model, tensor) - RootParameters(model));
   return model.layers == 0 ? 0 : blocks / static_cast<double>(model.layers);
+}
+
+// Between the ranks that compute each layer together.
+double WireBytesWithinLayers(const ModelSize& model, const StepSize& step) {
+  const auto tensor = static_cast<double>(step.tensor);
+  // Forward: into each of a layer's two parts and out of it; backward the same, and all of it once
+  // more where the forward pass is repeated. A sum to all counts twice and comes half as often.
+  const double exchanges = step.keeps_inputs_alone ? 12 : 8;
+  const double number = step.half ? 2 : 4;
+  const double of_activations =
+      exchanges * number * static_cast<double>(step.sequences * step.seq_len * step.micro_steps) *
+      static_cast<double>(model.width * model.layers);
+  // Once a step, of the gradients of what each has whole, or has its shard of.
+  double whole = kNumber * static_cast<double>(Parameters(model) - CutParameters(model));
+  if (SharesState(step.sharing)) {
+    whole /= static_cast<double>(step.sharing == Sharing::kHsdp ? step.shard : step.ranks);
+  }
+  return (of_activations + (step.sequence ? 2 * whole : 0)) * (tensor - 1) / tensor;
 }
 
 std::string Word(Sharing sharing) { return kSharingWords[static_cast<size_t>(sharing)]; }
@@ -61,9 +79,9 @@ std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepS
   }
   last.sequences = std::min<int64_t>(1, whole);
   last.micro_steps = asked.micro_steps * std::max<int64_t>(1, whole);
-  for (last.ranks = 2 * asked.ranks; last.ranks <= kRanksMax; last.ranks *= 2) {
+  for (last.ranks = 2 * asked.ranks; last.ranks * last.tensor <= kRanksMax; last.ranks *= 2) {
     if (!HasRoom(model, last, memory_bytes)) continue;
-    return absl::StrCat(last.ranks, " slots: ", Named(last, asked),
+    return absl::StrCat(last.ranks * last.tensor, " slots: ", Named(last, asked),
                         last.keeps_inputs_alone ? " and" : " with",
                         " train.batch_size: 1 fits there");
   }
@@ -73,8 +91,11 @@ std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepS
 
 }  // namespace
 
-double WireBytes(const ModelSize& model, const StepSize& step) {
-  const double all = kNumber * static_cast<double>(Parameters(model));
+namespace {
+
+// Between the data ranks.
+double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
+  const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
   const auto ranks = static_cast<double>(step.ranks);
   const auto micro_steps = static_cast<double>(step.micro_steps);
   // One pass of every number around the ring of so many: a sum to one rank each, or a gather.
@@ -84,7 +105,8 @@ double WireBytes(const ModelSize& model, const StepSize& step) {
   const auto gathered_and_summed = [&](double ring) {
     // Gathered forward and backward; embeddings and head stay for the backward pass, and so does
     // the last block.
-    const double stays = kNumber * (static_cast<double>(RootParameters(model)) + OneBlock(model));
+    const double stays =
+        kNumber * (static_cast<double>(RootParameters(model)) + OneBlock(model, step.tensor));
     return micro_steps * ((2 + of_gradients) * pass_among(ring) - stays * (ring - 1) / ring);
   };
   switch (step.sharing) {
@@ -104,6 +126,13 @@ double WireBytes(const ModelSize& model, const StepSize& step) {
       return 3 * 2 * pass / static_cast<double>(step.sync_every);  // parameters and two moments
   }
   return 0;
+}
+
+}  // namespace
+
+double WireBytes(const ModelSize& model, const StepSize& step) {
+  return WireBytesOfSharing(model, step) +
+         (step.tensor == 1 ? 0 : WireBytesWithinLayers(model, step));
 }
 
 std::vector<StrategyCost> CompareStrategies(const ModelSize& model, StepSize step,

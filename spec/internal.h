@@ -1,6 +1,7 @@
 // internal.h: what the files of this room share and nobody else needs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -64,6 +65,12 @@ using PathSet = std::set<std::string>;
 using TrialRules = std::vector<Violation> (*)(const v1::Spec& trial, const PathSet& set);
 // Combinations of fields that cannot work together.
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set);
+// Those of them about ranks; adds what it finds.
+void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out);
+// "use 96 or 104": the multiples of `step` next to `value`.
+std::string NearestText(int64_t value, int64_t step);
+// "resources.gpus 4", or "the 2 data ranks (resources.gpus 4 ÷ parallel.tensor 2)".
+std::string DataRanksText(const v1::Spec& trial);
 // What works and is hardly meant.
 std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set);
 

@@ -16,8 +16,8 @@ constexpr size_t kSizesShown = 8;
 }  // namespace
 
 bool GangSizes::Reaches(int32_t size) const {
-  if (size < least || size > most || size % shard != 0) return false;
-  return passes == 0 || passes % size == 0;
+  if (size < least || size > most || size % (int64_t{shard} * tensor) != 0) return false;
+  return passes == 0 || passes % (size / tensor) == 0;
 }
 
 int32_t GangSizes::Below(int32_t size) const {
@@ -40,13 +40,18 @@ std::vector<int32_t> GangSizes::All() const {
   return all;
 }
 
+int32_t DataRanksOf(const v1::Spec& trial) {
+  const int32_t tensor = IsProgram(trial) ? 1 : std::max(1, trial.parallel().tensor());
+  return trial.resources().gpus() / tensor;
+}
+
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said) {
   const v1::Train& train = trial.train();
   if (said == BatchSaid::kYes && train.global_batch_size() > 0) return train.global_batch_size();
   if (train.global_batch_tokens() > 0) {
     return train.global_batch_tokens() / std::max(1, train.seq_len());
   }
-  return int64_t{train.batch_size()} * trial.resources().gpus();
+  return int64_t{train.batch_size()} * DataRanksOf(trial);
 }
 
 std::optional<GangSizes> SizesOf(const v1::Spec& trial) {
@@ -63,6 +68,7 @@ std::optional<GangSizes> SizesOf(const v1::Spec& trial) {
     if (trial.parallel().strategy() == "hsdp") {
       sizes.shard = std::max(1, trial.parallel().shard());
     }
+    sizes.tensor = std::max(1, trial.parallel().tensor());
   }
   sizes.least = sizes.Above(sizes.least - 1);
   sizes.most = sizes.Below(sizes.most + 1);

@@ -1,8 +1,9 @@
 // sizes.h: how many slots the gang of an elastic trial may have.
 //
-// Role:      pure. The global batch and the order of data do not change with the size: each slot
-//            takes train.batch_size sequences at a time, so a size divides what a global batch has
-//            of these. A program of a person's is told its WORLD_SIZE, and may have any size.
+// Role:      pure. The global batch and the order of data do not change with the size: each slot,
+//            or all that share each layer together, takes train.batch_size sequences at a time, so
+//            their number divides what a global batch has of these. A program of a person's is told
+//            its WORLD_SIZE, and may have any size.
 // Invariant: `least` and `most` are sizes themselves, and differ.
 // Tests:     tests/spec/sizes_test.cc
 #pragma once
@@ -22,8 +23,10 @@ namespace v1 = ::dtrain::v1;
 struct GangSizes {
   int32_t least = 0;
   int32_t most = 0;
-  int64_t passes = 0;  // of one slot, that make up a global batch: a size divides it; 0: any does
-  int32_t shard = 1;   // ranks that share a copy of the state: a size is a multiple of it
+  // Of one data rank, that make up a global batch: their number divides it; 0: any does.
+  int64_t passes = 0;
+  int32_t shard = 1;   // data ranks that share a copy of the state: so many, or a multiple
+  int32_t tensor = 1;  // slots of a data rank
 
   bool Reaches(int32_t size) const;
   // The nearest size below and above this one; 0: none.
@@ -37,12 +40,15 @@ struct GangSizes {
 // Whether the file or a parameter says train.global_batch_size; else what stands there was derived,
 // perhaps of other values.
 enum class BatchSaid { kNo, kYes };
+// Ranks among which the batch is dealt: resources.gpus ÷ parallel.tensor.
+int32_t DataRanksOf(const v1::Spec& trial);
 // Sequences of one step over all slots: as it is said, in sequences or in tokens, else one pass of
-// resources.gpus slots.
+// the data ranks of resources.gpus.
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said);
 
-// nullopt: a gang of resources.gpus alone. Reads resources.*gpus, what train says of batches, and
-// whether it is a program; what stands for the global batch is taken as said.
+// nullopt: a gang of resources.gpus alone. Reads resources.*gpus, what train says of batches and
+// parallel of ranks, and whether it is a program; what stands for the global batch is taken as
+// said.
 std::optional<GangSizes> SizesOf(const v1::Spec& trial);
 // All of them, rising; of a trial that is not elastic resources.gpus alone.
 std::vector<int32_t> ReachableSizes(const v1::Spec& trial);

@@ -1,6 +1,8 @@
 // trial_rules.cc: combinations of fields that cannot work together, checked for each trial.
 //
 // Each rule leaves fields alone that are out of range by themselves: Validate names those already.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "spec/internal.h"
 #include "spec/sizes.h"
@@ -65,13 +67,6 @@ void CheckSequence(const v1::Spec& trial, std::vector<Violation>& out) {
 // Beyond any product of sizes within their ranges.
 constexpr int64_t kPassMax = int64_t{1} << 60;
 
-// The multiples of `step` next to `value`.
-std::string NearestText(int64_t value, int64_t step) {
-  const int64_t below = value / step * step;
-  return below > 0 ? absl::StrCat("use ", below, " or ", below + step)
-                   : absl::StrCat("use ", below + step);
-}
-
 // That the file's number of slots is none that an elastic trial may have.
 Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
   const v1::Train& train = trial.train();
@@ -80,9 +75,12 @@ Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
   const int32_t least = resources.min_gpus() > 0 ? resources.min_gpus() : resources.gpus();
   const int32_t most = resources.max_gpus() > 0 ? resources.max_gpus() : resources.gpus();
   for (int32_t size = least; size <= most; ++size) {
+    const int32_t tensor = std::max(1, trial.parallel().tensor());
+    if (size % tensor != 0) continue;
+    const int32_t data_ranks = size / tensor;
     const bool copies = trial.parallel().strategy() != "hsdp" || trial.parallel().shard() < 2 ||
-                        size % trial.parallel().shard() == 0;
-    if (copies && train.global_batch_size() % (int64_t{train.batch_size()} * size) == 0) {
+                        data_ranks % trial.parallel().shard() == 0;
+    if (copies && train.global_batch_size() % (int64_t{train.batch_size()} * data_ranks) == 0) {
       works.push_back(size);
     }
   }
@@ -129,7 +127,7 @@ void CheckSizes(const v1::Spec& trial, std::vector<Violation>& out) {
 
 void CheckBatch(const v1::Spec& trial, const PathSet& set, std::vector<Violation>& out) {
   const v1::Train& train = trial.train();
-  const int64_t step = int64_t{train.batch_size()} * trial.resources().gpus();
+  const int64_t step = int64_t{train.batch_size()} * DataRanksOf(trial);
   if (step <= 0 || train.seq_len() <= 0 || step > kPassMax / train.seq_len()) return;
   const int64_t tokens_of_pass = step * train.seq_len();  // of all ranks, without accumulation
   if (train.global_batch_tokens() > 0 && train.global_batch_size() > 0 &&
@@ -147,8 +145,7 @@ void CheckBatch(const v1::Spec& trial, const PathSet& set, std::vector<Violation
          {"train.global_batch_tokens", "train.seq_len", "train.batch_size", "resources.gpus"},
          absl::StrCat("train.global_batch_tokens ", train.global_batch_tokens(),
                       " is not a multiple of train.seq_len ", train.seq_len(),
-                      " × train.batch_size ", train.batch_size(), " × resources.gpus ",
-                      trial.resources().gpus()),
+                      " × train.batch_size ", train.batch_size(), " × ", DataRanksText(trial)),
          NearestText(train.global_batch_tokens(), tokens_of_pass)});
     return;
   }
@@ -162,7 +159,7 @@ void CheckBatch(const v1::Spec& trial, const PathSet& set, std::vector<Violation
                    {"train.global_batch_size", "train.batch_size", "resources.gpus"},
                    absl::StrCat("train.global_batch_size ", train.global_batch_size(),
                                 " is not a multiple of train.batch_size ", train.batch_size(),
-                                " × resources.gpus ", trial.resources().gpus()),
+                                " × ", DataRanksText(trial)),
                    NearestText(train.global_batch_size(), step)});
   }
   const double tokens =
@@ -256,124 +253,6 @@ void CheckWorkdir(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-void CheckHash(const v1::Spec& trial, std::vector<Violation>& out) {
-  if (trial.train().hash_every() == 0 || trial.parallel().strategy() != "zero3") return;
-  out.push_back({"hash",
-                 {"train.hash_every", "parallel.strategy"},
-                 "train.hash_every compares copies of the parameters, and parallel.strategy zero3 "
-                 "keeps one",
-                 "leave it out, or use zero2 or hsdp"});
-}
-
-void CheckShard(const v1::Spec& trial, std::vector<Violation>& out) {
-  const v1::Parallel& parallel = trial.parallel();
-  if (parallel.strategy() != "hsdp") return;
-  if (parallel.shard() < 2) {
-    out.push_back({"shard",
-                   {"parallel.strategy", "parallel.shard"},
-                   "parallel.strategy hsdp needs parallel.shard, of 2 or more: over how many ranks "
-                   "one copy of the model is spread",
-                   "set it to the GPUs of a host"});
-    return;
-  }
-  const int32_t gpus = trial.resources().gpus();
-  if (gpus % parallel.shard() == 0) return;
-  std::vector<int32_t> divisors;
-  for (int32_t shard = 2; shard <= gpus; ++shard) {
-    if (gpus % shard == 0) divisors.push_back(shard);
-  }
-  out.push_back(
-      {"shard",
-       {"parallel.shard", "resources.gpus"},
-       absl::StrCat("parallel.shard ", parallel.shard(), " does not divide resources.gpus ", gpus),
-       divisors.empty() ? "use parallel.strategy ddp: there is one rank"
-                        : absl::StrCat("use ", SizesText(divisors))});
-}
-
-void CheckAveraging(const v1::Spec& trial, std::vector<Violation>& out) {
-  if (trial.parallel().strategy() != "local_sgd" || trial.precision().reduce() == "fp32") return;
-  out.push_back({"averaging",
-                 {"precision.reduce", "parallel.strategy"},
-                 absl::StrCat("precision.reduce ", trial.precision().reduce(),
-                              " rounds gradients on their way, and parallel.strategy local_sgd "
-                              "sends none"),
-                 "leave it out; a larger parallel.sync_every sends less"});
-}
-
-// Numbers that are of one word of another field, and without effect beside its others; unless that
-// is swept, of which they are for one.
-void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
-  const v1::Parallel& parallel = trial.parallel();
-  struct Owned {
-    const char* code;
-    const char* path;
-    double value;
-    const char* by;
-    const char* word;
-    const std::string& is;
-  };
-  constexpr char kStrategy[] = "parallel.strategy", kCompression[] = "parallel.compression";
-  const std::string &strategy = parallel.strategy(), &compression = parallel.compression();
-  for (const Owned& one : std::initializer_list<Owned>{
-           {"shard", "parallel.shard", 1.0 * parallel.shard(), kStrategy, "hsdp", strategy},
-           {"averaging", "parallel.sync_every", static_cast<double>(parallel.sync_every()),
-            kStrategy, "local_sgd", strategy},
-           {"averaging", "parallel.outer_lr", parallel.outer_lr(), kStrategy, "local_sgd",
-            strategy},
-           {"averaging", "parallel.outer_momentum", parallel.outer_momentum(), kStrategy,
-            "local_sgd", strategy},
-           {"compression", "parallel.rank", 1.0 * parallel.rank(), kCompression, "powersgd",
-            compression},
-           {"compression", "parallel.share", parallel.share(), kCompression, "topk",
-            compression}}) {
-    const Field& field = *FindField(one.path);
-    const bool default_value = NumberText(one.value) == field.default_text;
-    if (one.is == one.word || default_value || !InRange(field, one.value)) continue;
-    out.push_back({one.code,
-                   {one.path, one.by},
-                   absl::StrCat(one.path, " ", NumberText(one.value), " is of ", one.word, "; ",
-                                one.by, " is ", one.is),
-                   absl::StrCat("leave it out, or set ", one.by, " to ", one.word),
-                   Reach::kAllTrials});
-  }
-}
-
-void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
-  const v1::Parallel& parallel = trial.parallel();
-  const std::string& method = parallel.compression();
-  if (method != "powersgd" && method != "topk") return;
-  const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
-    out.push_back({"compression",
-                   {"parallel.compression", path},
-                   absl::StrCat("parallel.compression ", method, message),
-                   hint});
-  };
-  if (parallel.strategy() != "ddp") {
-    return refuse(
-        "parallel.strategy",
-        absl::StrCat(" works on ddp's buckets; parallel.strategy is ", parallel.strategy()),
-        "use precision.reduce bf16");
-  }
-  if (trial.precision().reduce() != "fp32") {
-    refuse("precision.reduce",
-           absl::StrCat(" sends fp32; precision.reduce is ", trial.precision().reduce()),
-           "keep one of them");
-  }
-  if (trial.precision().compute() == "fp16") {
-    refuse("precision.compute",
-           " adds what gradients lost to those of the next step, which precision.compute fp16 may "
-           "scale otherwise",
-           "use precision.compute bf16");
-  }
-  const int32_t gpus = trial.resources().gpus();
-  if (method == "topk" && gpus > 1 && parallel.share() * gpus >= 1) {
-    refuse("parallel.share",
-           absl::StrCat(" with parallel.share ", NumberText(parallel.share()), " among ", gpus,
-                        " ranks sends no less than the gradients"),
-           absl::StrCat("use less than ", NumberText(1.0 / gpus)));
-  }
-}
-
 }  // namespace
 
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
@@ -391,11 +270,7 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   CheckScaling(trial, out);
   CheckDevice(trial, out);
   CheckStop(trial, out);
-  CheckHash(trial, out);
-  CheckShard(trial, out);
-  CheckAveraging(trial, out);
-  CheckOwners(trial, out);
-  CheckCompression(trial, out);
+  CheckParallel(trial, out);
   return out;
 }
 

@@ -72,6 +72,7 @@ void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Viola
   const std::string& schedule = trial.schedule().type();
   question("schedule.decay_ratio", schedule == "wsd", "unless schedule.type is wsd");
   question("schedule.min_lr_ratio", schedule != "constant", "with schedule.type constant");
+  question("parallel.sequence", trial.parallel().tensor() > 1, "without parallel.tensor");
   for (const char* path : {"eval.sample_prompt", "eval.sample_tokens", "eval.sample_temperature",
                            "eval.sample_top_k"}) {
     question(path, trial.eval().samples() > 0, "without eval.samples");

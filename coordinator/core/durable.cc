@@ -104,6 +104,7 @@ std::optional<spec::GangSizes> SizesOf(
   *sizing.mutable_train() = base.train();
   sizing.mutable_parallel()->set_strategy(base.parallel().strategy());
   sizing.mutable_parallel()->set_shard(base.parallel().shard());
+  sizing.mutable_parallel()->set_tensor(base.parallel().tensor());
   *sizing.mutable_command() = base.command();
   sizing.set_run(base.run());
   constexpr char kBatch[] = "train.global_batch_size";
@@ -112,7 +113,7 @@ std::optional<spec::GangSizes> SizesOf(
     // A program's parameters may have any name.
     const bool ours =
         (assignment.path().starts_with("train.") || assignment.path() == "parallel.strategy" ||
-         assignment.path() == "parallel.shard") &&
+         assignment.path() == "parallel.shard" || assignment.path() == "parallel.tensor") &&
         !spec::IsProgram(sizing);
     if (!ours && assignment.path() != "resources.gpus") continue;
     DT_CHECK_OK(spec::SetField(sizing, assignment.path(), assignment.value()));

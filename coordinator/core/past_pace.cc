@@ -13,6 +13,7 @@
 #include "plan/cost.h"
 #include "spec/collectives.h"
 #include "spec/program.h"
+#include "spec/sizes.h"
 
 namespace dt {
 namespace {
@@ -61,11 +62,12 @@ bool SendsFp32(const v1::Spec& spec) {
   return spec.precision().reduce().empty() || spec.precision().reduce() == "fp32";
 }
 
-// But for what is compressed: its time is not the network's alone.
+// But for what is compressed, since its time is not the network's alone, and where ranks compute
+// layers together, on links of another kind.
 void AddTraffic(const Trial& trial, const v1::Spec& spec, PastPace& past) {
   v1::StepRow row, sum;
   const auto ranks = static_cast<int>(trial.attempts.back().members.size());
-  if (ranks < 2 || trial.last_row.empty() || Compresses(spec) ||
+  if (ranks < 2 || trial.last_row.empty() || Compresses(spec) || spec.parallel().tensor() > 1 ||
       !row.ParseFromString(trial.last_row))
     return;
   spec::AddCollectives(row, 1, sum);
@@ -173,6 +175,10 @@ v1::Spec StepCosts(const v1::Spec& spec) {
   v1::Parallel& parallel = *costs.mutable_parallel();
   // Each only where it costs something: trials of before it was a field have none.
   if (sharing == plan::Sharing::kHsdp) parallel.set_shard(spec.parallel().shard());
+  if (spec.parallel().tensor() > 1) {
+    parallel.set_tensor(spec.parallel().tensor());
+    parallel.set_sequence(spec.parallel().sequence());
+  }
   if (sharing == plan::Sharing::kLocalSgd) {
     parallel.set_sync_every(spec.parallel().sync_every());
     parallel.set_outer_lr(spec.parallel().outer_lr());
@@ -244,7 +250,7 @@ plan::ModelSize SizeOf(const v1::Model& model, int64_t unread_rows) {
 
 plan::StepSize StepOf(const v1::Spec& spec) {
   const std::string& compute = spec.precision().compute();
-  const int64_t ranks = std::max(1, spec.resources().gpus());
+  const int64_t ranks = std::max(1, spec::DataRanksOf(spec));
   const int64_t in_micro_step = std::max<int64_t>(1, ranks * spec.train().batch_size());
   return {.sequences = spec.train().batch_size(),
           .micro_steps = std::max<int64_t>(1, spec.train().global_batch_size() / in_micro_step),
@@ -253,6 +259,8 @@ plan::StepSize StepOf(const v1::Spec& spec) {
           .dropout = spec.model().dropout() > 0,
           .keeps_inputs_alone = spec.model().activation_checkpointing() == "block",
           .ranks = ranks,
+          .tensor = std::max(1, spec.parallel().tensor()),
+          .sequence = spec.parallel().sequence(),
           .shard = std::max(1, spec.parallel().shard()),
           .sync_every = std::max<int64_t>(1, spec.parallel().sync_every()),
           .outer = spec.parallel().outer_lr() != 1 || spec.parallel().outer_momentum() > 0,

@@ -9,13 +9,15 @@
 #include "common/vocabulary.h"
 #include "plan/strategies.h"
 #include "spec/program.h"
+#include "spec/sizes.h"
 
 namespace dt {
 namespace {
 
 // That the specification's rules allow.
 std::vector<plan::Sharing> Allowed(const v1::Spec& spec) {
-  if (Compresses(spec)) return {plan::Sharing::kDdp};
+  // A data rank that is alone has nobody to share with.
+  if (Compresses(spec) || spec::DataRanksOf(spec) < 2) return {plan::Sharing::kDdp};
   std::vector<plan::Sharing> allowed = {plan::Sharing::kDdp, plan::Sharing::kZero1,
                                         plan::Sharing::kZero2};
   // It compares copies of the parameters, of which zero3 keeps one.
@@ -63,7 +65,7 @@ void FillStrategies(const v1::Spec& spec, const PastPace& past, double memory_by
     row.set_wire_bytes(static_cast<uint64_t>(cost.wire_bytes));
     row.set_wire_seconds(-1);
     const auto traffic = past.traffic.find({step.ranks, plan::SharesState(cost.sharing)});
-    if (traffic != past.traffic.end() && cost.wire_bytes > 0) {
+    if (traffic != past.traffic.end() && cost.wire_bytes > 0 && step.tensor == 1) {
       row.set_wire_seconds(cost.wire_bytes * traffic->second.seconds / traffic->second.bytes);
     }
     row.set_verdict(VerdictWord(plan::FitOf(cost.peak_bytes, memory_bytes)));

@@ -336,6 +336,13 @@ std::vector<Field> ExecutionFields() {
       Integer("parallel.rank", 1, 64, "4", "Of powersgd: columns of the narrow matrices."),
       Number("parallel.share", 0, 1, "0.01", "Of topk: share of each matrix that is sent.")
           .AboveMin(),
+      Integer("parallel.tensor", 1, 1024, "1",
+              "Ranks that compute each layer together, each a part of it: such as the GPUs of a "
+              "host. They train on the same sequences; resources.gpus ÷ parallel.tensor data ranks "
+              "share the batch."),
+      Flag("parallel.sequence", "true",
+           "With parallel.tensor: between layers each rank has its part of a sequence's tokens "
+           "alone, which saves memory and work at the same bytes sent."),
   };
 }
 

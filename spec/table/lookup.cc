@@ -52,7 +52,7 @@ JsonPlace JsonPlaceOf(const Field& field) {
 
 const std::vector<std::string>& ReservedPaths() {
   static const auto* paths = new std::vector<std::string>{
-      "resources.share",  "parallel.tensor",   "parallel.pipeline", "parallel.microbatches",
+      "resources.share",  "parallel.pipeline", "parallel.microbatches",
       "checkpoint.async", "checkpoint.export", "logging.mlflow",
   };
   return *paths;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <tuple>
 
 #include "tests/worker/trainer/run/attempt_fixture.h"
 
@@ -101,6 +102,32 @@ TEST_F(FakeGangTest, RanksThatShareTheStateGiveTheLossesOfOneAndCallNcclInOneOrd
     const Told told = TrainerGang(ranks, kOnGpu).Run(StoredStart(spec));
     ASSERT_EQ(told.Cause(), "finished") << strategy << ": " << told.Message();
     EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-5) << strategy;
+    EXPECT_EQ(told.checkpoints.size(), 1u) << strategy;
+    const auto collectives = Noted("collective");
+    ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
+    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << strategy;
+    for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+  }
+}
+
+TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNcclInOneOrder) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["train"]["batch_size"] = 4;
+  spec["train"]["global_batch_size"] = "8";
+  const Told one = TrainerGang(1, kOnGpu).Run(Start(spec));
+  ASSERT_EQ(one.Cause(), "finished") << one.Message();
+  spec["parallel"]["tensor"] = 2;
+  for (const auto& [strategy, ranks, sequence] :
+       {std::tuple("ddp", 2, true), std::tuple("ddp", 4, false), std::tuple("zero3", 4, true)}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+    }
+    spec["parallel"]["strategy"] = strategy;
+    spec["parallel"]["sequence"] = sequence;
+    const Told told = TrainerGang(ranks, kOnGpu).Run(StoredStart(spec));
+    ASSERT_EQ(told.Cause(), "finished") << strategy << ": " << told.Message();
+    EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-4) << strategy;
     EXPECT_EQ(told.checkpoints.size(), 1u) << strategy;
     const auto collectives = Noted("collective");
     ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));

@@ -70,6 +70,32 @@ TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneSendAndHoldWhatTheFormula
   EXPECT_NEAR(HeldBytes(kMeasured, alone), 6 * all, 1);
 }
 
+// As TensorTest sees it of trainers.
+TEST(StrategiesTest, RanksOfALayerHoldTheirPartsOfItAndSendActivations) {
+  const double cut = 8 * (4.0 * 512 * 512 + 2 * 512 * 2048 + 3 * 512 + 2048);
+  EXPECT_EQ(static_cast<double>(CutParameters(kMeasured)), cut);
+  const double whole = static_cast<double>(Parameters(kMeasured)) - cut;
+  const double exchanged = 4.0 * 8 * 128 * 512 * 8 * 3;  // fp32, tokens, width, layers, micro-steps
+  StepSize step = Step(Sharing::kDdp, 1, 3);
+  step.tensor = 4;
+  EXPECT_NEAR(HeldBytes(kMeasured, step), 16 * (whole + cut / 4), 1);
+  EXPECT_NEAR(WireBytes(kMeasured, step), (8 * exchanged + 8 * whole) * 3 / 4, 1);
+  const double kept = ActivationBytes(kMeasured, step);
+  StepSize all_tokens = step;
+  all_tokens.sequence = false;
+  EXPECT_NEAR(WireBytes(kMeasured, all_tokens), 8 * exchanged * 3 / 4, 1);
+  EXPECT_GT(ActivationBytes(kMeasured, all_tokens), kept);
+  StepSize again = step;
+  again.keeps_inputs_alone = true;
+  EXPECT_NEAR(WireBytes(kMeasured, again), (12 * exchanged + 8 * whole) * 3 / 4, 1);
+  StepSize shared = step;
+  shared.sharing = Sharing::kZero1;
+  shared.ranks = 2;
+  EXPECT_NEAR(WireBytes(kMeasured, shared),
+              (8 * exchanged + 4 * whole) * 3 / 4 + 4 * (whole + cut / 4), 1);
+  EXPECT_LT(kept, ActivationBytes(kMeasured, Step(Sharing::kDdp, 1, 3)));
+}
+
 TEST(StrategiesTest, SixteenBitsHalveTheGradientsAndNotTheParameters) {
   const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
   for (const auto& [sharing, share] :

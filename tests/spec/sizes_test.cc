@@ -40,6 +40,20 @@ TEST(SizesTest, ASizeHoldsWholeCopiesOfASharedState) {
   EXPECT_EQ(ReachableSizes(builder.Resolve()), (Sizes{2, 4, 6}));
 }
 
+TEST(SizesTest, ASizeHasWholeLayersAndTheirRanksCountOnceInTheBatch) {
+  ExperimentBuilder builder;
+  builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2").Set("resources.max_gpus", "16");
+  builder.Set("parallel.tensor", "2");
+  EXPECT_EQ(First(Validate(builder.spec())), "");
+  EXPECT_EQ(ReachableSizes(builder.Resolve()), (Sizes{2, 4, 6, 8, 12}));
+  builder.Set("parallel.strategy", "hsdp").Set("parallel.shard", "2");
+  EXPECT_EQ(ReachableSizes(builder.Resolve()), (Sizes{4, 8, 12}));
+  ExperimentBuilder derived;
+  derived.Set("train.batch_size", "4").Set("resources.gpus", "8").Set("parallel.tensor", "4");
+  EXPECT_EQ(derived.Resolve().train().global_batch_size(), 8) << "of two data ranks";
+}
+
 TEST(SizesTest, CopiesOfTheStateNeedRanksThatShareThem) {
   const auto said = [](const std::string& strategy, const std::string& shard,
                        const std::string& gpus) {

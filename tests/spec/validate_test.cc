@@ -129,8 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
              "parameters.train not_a_field"},
         Case{"unknown_parameter", [](B& b) { b.Sweep("train.batchsize", {"8"}); },
              "parameters.train.batchsize unknown_key"},
-        Case{"reserved_parameter", [](B& b) { b.Sweep("parallel.tensor", {"1"}); },
-             "parameters.parallel.tensor not_available"},
+        Case{"reserved_parameter", [](B& b) { b.Sweep("parallel.pipeline", {"1"}); },
+             "parameters.parallel.pipeline not_available"},
         Case{"empty_parameter", [](B& b) { b.Sweep("train.batch_size", {}); },
              "parameters.train.batch_size empty"},
         Case{"duplicate_value",
@@ -376,6 +376,45 @@ std::string Refusal(const std::map<std::string, std::string>& fields) {
   const std::vector<Issue> issues = Validate(builder.spec());
   if (issues.size() != 1 || issues[0].path != "parallel.compression") return "something else";
   return issues[0].message + "; " + issues[0].hint;
+}
+
+TEST(ValidateTest, LayersThatCannotBeCutSoAreRefusedWithWhatCan) {
+  const auto said = [](const std::map<std::string, std::string>& fields) {
+    ExperimentBuilder builder;
+    builder.Set("resources.gpus", "8").Set("parallel.tensor", "2");
+    for (const auto& [path, text] : fields) builder.Set(path, text);
+    const std::vector<Issue> issues = Validate(builder.spec());
+    return issues.size() == 1 ? issues[0].message + "; " + issues[0].hint
+                              : std::to_string(issues.size()) + " issues";
+  };
+  EXPECT_EQ(said({{"train.seq_len", "64"}}), "0 issues");
+  EXPECT_EQ(said({{"resources.gpus", "5"}}),
+            "resources.gpus 5 is not a multiple of parallel.tensor 2; use 4 or 6");
+  EXPECT_EQ(said({{"resources.gpus", "3"},
+                  {"parallel.tensor", "3"},
+                  {"model.n_head", "4"},
+                  {"model.n_embd", "64"}}),
+            "parallel.tensor 3 does not divide model.n_head 4; use 3 or 6");
+  EXPECT_EQ(said({{"model.n_ff", "131"}}),
+            "parallel.tensor 2 does not divide model.n_ff 131; use 130 or 132");
+  EXPECT_EQ(said({{"train.seq_len", "101"}}),
+            "train.seq_len 101 is not a multiple of parallel.tensor 2; use 100 or 102, or set "
+            "parallel.sequence to false");
+  EXPECT_EQ(said({{"train.seq_len", "101"}, {"parallel.sequence", "false"}}), "0 issues");
+  EXPECT_EQ(said({{"parallel.sequence", "false"}, {"model.dropout", "0.1"}}),
+            "model.dropout with parallel.sequence false would differ among the ranks of one layer; "
+            "leave parallel.sequence out");
+  EXPECT_EQ(said({{"parallel.strategy", "local_sgd"}}),
+            "parallel.strategy local_sgd is of data ranks alone; parallel.tensor is 2; use ddp");
+  EXPECT_EQ(said({{"parallel.compression", "powersgd"}}),
+            "parallel.compression powersgd is of data ranks alone; parallel.tensor is 2; use "
+            "precision.reduce bf16");
+  EXPECT_EQ(said({{"train.batch_size", "4"}, {"train.global_batch_size", "24"}}),
+            "train.global_batch_size 24 is not a multiple of train.batch_size 4 × the 4 data ranks "
+            "(resources.gpus 8 ÷ parallel.tensor 2); use 16 or 32");
+  EXPECT_EQ(said({{"parallel.strategy", "hsdp"}, {"parallel.shard", "3"}}),
+            "parallel.shard 3 does not divide the 4 data ranks (resources.gpus 8 ÷ parallel.tensor "
+            "2); use 2 or 4");
 }
 
 TEST(ValidateTest, CompressionIsRefusedWhereItCannotWorkAndSaysWhatCan) {

@@ -37,12 +37,12 @@ class Sampler {
   int half_bits_;  // the permutation works on numbers of 2 × half_bits_ bits
 };
 
-// How one optimizer step is cut into micro-steps and ranks.
+// How one optimizer step is cut into micro-steps and data ranks.
 struct BatchPlan {
-  int64_t micro_batch = 1;   // sequences per rank and micro-step
+  int64_t micro_batch = 1;   // sequences per data rank and micro-step
   int64_t global_batch = 1;  // sequences per optimizer step, all ranks
-  int32_t world_size = 1;
-  int32_t rank = 0;
+  int32_t world_size = 1;    // data ranks
+  int32_t rank = 0;          // among them
 
   // Errors: ConfigError when the global batch is not a multiple of micro_batch × world_size.
   absl::Status Check() const;

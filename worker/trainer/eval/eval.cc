@@ -2,10 +2,21 @@
 #include "worker/trainer/eval/eval.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "worker/trainer/precision/precision.h"
 
 namespace dt::trainer {
+namespace {
+
+// Of ranks that split a batch's tokens each has the mean over as many.
+at::Tensor MeanOfLayer(const Mesh& mesh, const at::Tensor& loss) {
+  const at::Tensor mine = loss.to(at::kDouble);
+  const std::shared_ptr<Group>& layer = mesh.group(Axis::kTensor);
+  return layer == nullptr ? mine : layer->Concatenated(mine.view({1})).mean();
+}
+
+}  // namespace
 
 int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size) {
   const int64_t batch = spec.train.batch_size;
@@ -47,8 +58,8 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
     ids = device.Upload(ids);
     const AutocastScope autocast(compute, type);
     const at::Tensor loss =
-        model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1), /*training=*/false)
-            .to(at::kDouble);
+        MeanOfLayer(mesh, model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1),
+                                     /*training=*/false));
     sum += loss * static_cast<double>(sequences * length);
     perplexities += loss.exp();
     tokens += static_cast<double>(sequences * length);

@@ -18,13 +18,13 @@ struct Validation {
   double perplexity_mean = 0;  // mean over batches of exp(the batch's loss): more than exp(loss)
   double tokens = 0;
 };
-// The first eval.batches micro-batches of the validation data, dealt to the ranks in turn, so that
+// The first eval.batches micro-batches of the validation data, dealt to data ranks in turn, so that
 // the figure does not depend on how many there are. Every rank of `mesh` calls it and gets the
 // whole.
 absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
                                     const Transformer& model, Device& device, Mesh& mesh,
                                     EvalMeter& meter);
-// Pure: of one rank's share, as the meter counts: batches.
+// Pure: of one data rank's share, as the meter counts: batches.
 int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size);
 
 }  // namespace dt::trainer

@@ -20,6 +20,14 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr double kGoesOn = 1;
 constexpr double kHasEnded = 0;
 
+// What rank 0 has drawn: the others of its layers may have rounded otherwise.
+at::Tensor Agreed(const at::Tensor& drawn, Device& device, Mesh& mesh) {
+  if (mesh.group(Axis::kTensor) == nullptr) return drawn;
+  at::Tensor agreed = device.Upload(drawn);
+  mesh.BroadcastFromFirst(Axis::kTensor, {agreed});
+  return agreed.cpu();
+}
+
 }  // namespace
 
 at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
@@ -67,7 +75,8 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
     }
     logits = logits.slice(1, 0, spec.model.vocab_size).to(at::kCPU, at::kDouble);
     const at::Tensor drawn =
-        Draw(logits, spec.eval.sample_temperature, spec.eval.sample_top_k, generator);
+        Agreed(Draw(logits, spec.eval.sample_temperature, spec.eval.sample_top_k, generator),
+               device, mesh);
     for (size_t s = 0; s < count; ++s) {
       const auto id = drawn[static_cast<int64_t>(s)].item<int64_t>();
       if (id == generation.end_of_text) ended[s] = true;

@@ -1,7 +1,7 @@
 // samples.h: texts that the model writes, for people to see what it has learned.
 //
-// Role:   rank 0 generates, and the others keep it company. What comes is a function of weights,
-//         seed and step.
+// Role:   the first data rank generates, all ranks of its layers together, and the others keep it
+//         company. What comes is a function of weights, seed and step.
 // Errors: those of the meter; LibTorch's exceptions pass through.
 // Tests:  tests/worker/trainer/eval/samples_test.cc, tests/worker/trainer/run/tasks_test.cc
 #pragma once
@@ -24,8 +24,8 @@ struct Generation {
   uint16_t end_of_text = 0;      // ends a sample
   uint64_t seed = 0;
 };
-// Rank 0: the tokens of each of eval.samples after the prompt, without end-of-text; at most
-// eval.sample_tokens. The other ranks of `mesh` are in KeepCompany.
+// The first data rank: the tokens of each of eval.samples after the prompt, without end-of-text; at
+// most eval.sample_tokens. The other ranks of `mesh` are in KeepCompany.
 absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spec,
                                                             const Generation& generation,
                                                             const Transformer& model,

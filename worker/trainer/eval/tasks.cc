@@ -99,7 +99,7 @@ absl::Status EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Dev
     }
   }
   if (prompt_.empty()) return absl::OkStatus();
-  if (!is_root) {
+  if (mesh.rank(Axis::kData) != 0) {
     KeepCompany(model, mesh);
     return absl::OkStatus();
   }
@@ -107,6 +107,7 @@ absl::Status EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Dev
   const uint64_t seed = static_cast<uint64_t>(spec.seed) + 0x9e3779b97f4a7c15 * (eval.step + 1);
   const Generation generation{prompt_, codec_.end_of_text(), seed};
   DT_ASSIGN_OR_RETURN(const auto samples, Generate(spec, generation, model, device, mesh, meter));
+  if (!is_root) return absl::OkStatus();
   for (const std::vector<uint16_t>& ids : samples) {
     eval.samples.push_back(ShownText(spec.eval.sample_prompt + codec_.Decode(ids)));
     std::fprintf(stderr, "step %llu  sample %zu: %s\n", step, eval.samples.size(),

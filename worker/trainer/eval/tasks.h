@@ -21,7 +21,7 @@ class EvalTasks {
   // Every rank calls it; fills in `eval`. Errors: those of the meter.
   absl::Status Run(const TrialSpec& spec, const Transformer& model, Device& device, Mesh& mesh,
                    EvalMeter& meter, frames::Eval& eval) const;
-  // The size of one rank's share, as the meter counts: batches of examples, tokens.
+  // The size of one data rank's share, as the meter counts: batches of examples, tokens.
   int64_t Parts(const TrialSpec& spec, int32_t rank, int32_t size) const;
 
  private:

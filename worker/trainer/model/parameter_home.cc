@@ -1,6 +1,8 @@
 // parameter_home.cc: see parameter_home.h.
 #include "worker/trainer/model/parameter_home.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "common/check.h"
@@ -11,8 +13,13 @@ void Fill(const Piece& piece, const at::Tensor& whole) {
   at::NoGradGuard no_grad;
   const at::Tensor value = piece.value.detach();
   if (value.numel() == 0) return;
-  value.copy_(
-      whole.reshape({-1}).slice(0, piece.from, piece.from + value.numel()).view(value.sizes()));
+  const at::Tensor part = PlaceOf(piece.cut, whole).reshape({-1});
+  value.copy_(part.slice(0, piece.from, piece.from + value.numel()).view(value.sizes()));
+}
+
+bool AreWhole(const std::vector<Piece>& pieces) {
+  return std::all_of(pieces.begin(), pieces.end(),
+                     [](const Piece& piece) { return piece.IsWhole(); });
 }
 
 at::Tensor GradientNorm(const std::vector<Piece>& pieces) {
@@ -33,8 +40,9 @@ size_t UnitOf(std::string_view parameter) {
 }
 
 at::Tensor WholeHome::Keep(const std::string& name, const at::Tensor& initial) {
-  const at::Tensor value = initial.to(device_).requires_grad_();
-  pieces_.push_back({name, initial.sizes().vec(), 0, value, {}});
+  const Cut cut = CutOf(name, part_.part, part_.parts);
+  const at::Tensor value = TakenPart(cut, initial).to(device_).requires_grad_();
+  pieces_.push_back({name, initial.sizes().vec(), 0, value, {}, cut});
   return value;
 }
 

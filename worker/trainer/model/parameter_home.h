@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "worker/trainer/device/torch_prefix.h"
+#include "worker/trainer/model/cut.h"
 
 namespace dt::trainer {
 
@@ -27,16 +28,20 @@ struct Extent {
 };
 
 // What a rank holds of one parameter, or of a moment of one: all of it or a part, which may have no
-// element. Every rank has as many pieces, of the same wholes in the same order.
+// element. Every rank has as many pieces, of the same wholes in the same order. A whole is cut
+// first, among the ranks of each layer; what they have of it is spread over those that share it.
 struct Piece {
   std::string name;            // of the whole
   std::vector<int64_t> shape;  // of the whole
-  int64_t from = 0;            // its first element in the whole
+  int64_t from = 0;            // its first element in what the cut leaves
   at::Tensor value;            // a leaf; of a parameter, its gradient is value.grad()
-  std::vector<Extent> spread;  // what each rank holds, in their order; empty: each holds the whole
+  std::vector<Extent>
+      spread;  // what each rank holds of that, in their order; empty: each all of it
+  Cut cut;
 
-  bool IsWhole() const { return spread.empty(); }
+  bool IsWhole() const { return spread.empty() && cut.IsWhole(); }
 };
+bool AreWhole(const std::vector<Piece>& pieces);
 // Overwrites what the piece is of `whole`, which is on any device.
 void Fill(const Piece& piece, const at::Tensor& whole);
 // The norm of all gradients together, on the device: reading it waits for the device.
@@ -52,8 +57,8 @@ class ParameterHome {
   virtual ~ParameterHome() = default;
   virtual c10::Device device() const = 0;
   // Takes the parameter's first value, drawn on the CPU, and gives what the model is to compute
-  // with: of the same shape, on device(), with a gradient. Parameters come one at a time and in the
-  // same order on every rank.
+  // with: of the same shape, or of its part's, on device(), with a gradient. Parameters come one at
+  // a time and in the same order on every rank.
   virtual at::Tensor Keep(const std::string& name, const at::Tensor& initial) = 0;
   // All have come.
   virtual void Close() {}
@@ -71,16 +76,22 @@ class ParameterHome {
   }
 };
 
-// Every rank holds every parameter whole.
+// Which part of what is cut a rank has.
+struct CutPart {
+  int part = 0, parts = 1;
+};
+
+// Every rank holds every parameter whole, or of what is cut all of its part.
 class WholeHome final : public ParameterHome {
  public:
-  explicit WholeHome(c10::Device device) : device_(device) {}
+  explicit WholeHome(c10::Device device, CutPart part = {}) : device_(device), part_(part) {}
   c10::Device device() const override { return device_; }
   at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
   const std::vector<Piece>& pieces() const override { return pieces_; }
 
  private:
   const c10::Device device_;
+  const CutPart part_;
   std::vector<Piece> pieces_;
 };
 

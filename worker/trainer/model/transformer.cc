@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "common/check.h"
 #include "worker/trainer/model/head_loss.h"
@@ -101,8 +102,8 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, std::unique_ptr<P
 Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device)
     : Transformer(spec, seed, std::make_unique<WholeHome>(device)) {}
 
-Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home)
-    : spec_(spec), home_(&home) {
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis)
+    : spec_(spec), axis_(std::move(axis)), home_(&home) {
   ParameterMaker make(seed, home, parameters_);
   const int64_t width = spec.n_embd;
   const double residual_deviation =
@@ -164,24 +165,42 @@ at::Tensor Transformer::Dropped(const at::Tensor& x, bool training) const {
   return training && spec_.dropout > 0 ? at::dropout(x, spec_.dropout, true) : x;
 }
 
-at::Tensor Transformer::Attention(const Block& block, const at::Tensor& x, bool training) const {
-  const int64_t batch = x.size(0);
-  const int64_t length = x.size(1);
-  const int64_t head_width = spec_.n_embd / spec_.n_head;
-  const std::vector<at::Tensor> parts =
-      at::linear(x, block.qkv.weight, block.qkv.bias).split(spec_.n_embd, 2);
-  const auto heads = [&](const at::Tensor& part) {
-    return part.view({batch, length, spec_.n_head, head_width}).transpose(1, 2);
-  };
-  const at::Tensor mixed = at::scaled_dot_product_attention(
-      heads(parts[0]), heads(parts[1]), heads(parts[2]), {}, training ? spec_.dropout : 0.0,
-      /*is_causal=*/true);
-  return at::linear(mixed.transpose(1, 2).reshape({batch, length, spec_.n_embd}),
-                    block.attention_out.weight, block.attention_out.bias);
+at::Tensor Transformer::In(const at::Tensor& x, const Manner& manner) const {
+  if (axis_.IsAlone()) return x;
+  const c10::DeviceType type = x.device().type();
+  // The product that follows casts it anyway; now it travels in 16 bits.
+  const bool casts = at::autocast::is_autocast_enabled(type);
+  return axis_.in(casts ? x.to(at::autocast::get_autocast_dtype(type)) : x, manner.tokens);
 }
 
-at::Tensor Transformer::FeedForward(const Block& block, const at::Tensor& x, bool training) const {
-  at::Tensor wide = at::linear(x, block.up.weight, block.up.bias);
+// What a bias adds must be added once.
+at::Tensor Transformer::Out(const at::Tensor& x, const Linear& linear, const Manner& manner) const {
+  if (axis_.IsAlone()) return at::linear(x, linear.weight, linear.bias);
+  const at::Tensor sum = axis_.out(at::linear(x, linear.weight), manner.tokens);
+  return linear.bias.defined() ? sum + linear.bias.to(sum.scalar_type()) : sum;
+}
+
+at::Tensor Transformer::Attention(const Block& block, const at::Tensor& x,
+                                  const Manner& manner) const {
+  const at::Tensor all = In(x, manner);
+  const int64_t batch = all.size(0);
+  const int64_t length = all.size(1);
+  const int64_t heads_here = spec_.n_head / axis_.ranks;
+  const int64_t width = spec_.n_embd / axis_.ranks;
+  const std::vector<at::Tensor> parts =
+      at::linear(all, block.qkv.weight, block.qkv.bias).split(width, 2);
+  const auto heads = [&](const at::Tensor& part) {
+    return part.view({batch, length, heads_here, width / heads_here}).transpose(1, 2);
+  };
+  const at::Tensor mixed = at::scaled_dot_product_attention(
+      heads(parts[0]), heads(parts[1]), heads(parts[2]), {}, manner.training ? spec_.dropout : 0.0,
+      /*is_causal=*/true);
+  return Out(mixed.transpose(1, 2).reshape({batch, length, width}), block.attention_out, manner);
+}
+
+at::Tensor Transformer::FeedForward(const Block& block, const at::Tensor& x,
+                                    const Manner& manner) const {
+  at::Tensor wide = at::linear(In(x, manner), block.up.weight, block.up.bias);
   switch (spec_.activation) {
     case Activation::kGeluTanh:
       wide = at::gelu(wide, "tanh");
@@ -193,7 +212,7 @@ at::Tensor Transformer::FeedForward(const Block& block, const at::Tensor& x, boo
       wide = at::relu(wide);
       break;
   }
-  return Dropped(at::linear(wide, block.down.weight, block.down.bias), training);
+  return Dropped(Out(wide, block.down, manner), manner.training);
 }
 
 std::vector<at::Tensor> Transformer::Block::Parameters() const {
@@ -209,28 +228,35 @@ std::vector<at::Tensor> Transformer::Block::Parameters() const {
   return parameters;
 }
 
-at::Tensor Transformer::Through(const Block& block, at::Tensor x, bool training) const {
+at::Tensor Transformer::Through(const Block& block, at::Tensor x, const Manner& manner) const {
   if (spec_.norm == Norm::kPre) {
-    x = x + Dropped(Attention(block, Normed(block.norm1, x), training), training);
-    return x + FeedForward(block, Normed(block.norm2, x), training);
+    x = x + Dropped(Attention(block, Normed(block.norm1, x), manner), manner.training);
+    return x + FeedForward(block, Normed(block.norm2, x), manner);
   }
-  x = Normed(block.norm1, x + Dropped(Attention(block, x, training), training));
-  return Normed(block.norm2, x + FeedForward(block, x, training));
+  x = Normed(block.norm1, x + Dropped(Attention(block, x, manner), manner.training));
+  return Normed(block.norm2, x + FeedForward(block, x, manner));
 }
 
-at::Tensor Transformer::Hidden(const at::Tensor& tokens, bool training) const {
+at::Tensor Transformer::OwnOf(const at::Tensor& tokens) const {
+  const int64_t own = tokens.size(1) / axis_.ranks;
+  return tokens.narrow(1, axis_.rank * own, own).contiguous();
+}
+
+at::Tensor Transformer::Hidden(const at::Tensor& tokens, const Manner& manner) const {
+  const bool training = manner.training;
   at::Tensor x = Embedded(token_embedding_, tokens);
   // Sines have amplitude 1: without the scale they would drown the embeddings.
   if (spec_.positions == Positions::kSinusoidal)
     x = x * std::sqrt(static_cast<double>(spec_.n_embd));
-  x = Dropped(x + positions_.slice(0, 0, tokens.size(1)), training);
+  const int64_t first = manner.tokens == Tokens::kOwn ? axis_.rank * tokens.size(1) : 0;
+  x = Dropped(x + positions_.slice(0, first, first + tokens.size(1)), training);
   if (at::autocast::is_autocast_enabled(x.device().type())) x = x.to(hidden_type_);
   const bool again = spec_.keep == ModelSpec::Keep::kBlockInputs && at::GradMode::is_enabled();
   const Draws draws = training && spec_.dropout > 0 ? Draws::kDropout : Draws::kNothing;
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
-    const auto through = [this, &block, training](const at::Tensor& input) {
-      return Through(block, input, training);
+    const auto through = [this, &block, manner](const at::Tensor& input) {
+      return Through(block, input, manner);
     };
     x = home_->Around(i + 1, x, [&](const at::Tensor& input) {
       return again ? Recomputed(input, block.Parameters(), through, draws) : through(input);
@@ -248,25 +274,27 @@ void Transformer::PassIdly() const {
 
 at::Tensor Transformer::Logits(const at::Tensor& tokens, bool training) const {
   const Pass pass(*home_);
-  return at::linear(Hidden(tokens, training), head_weight_, head_bias_);
+  return at::linear(Hidden(tokens, {training, Tokens::kAll}), head_weight_, head_bias_);
 }
 
 at::Tensor Transformer::LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const {
   const Pass pass(*home_);
-  const at::Tensor hidden = Hidden(tokens, /*training=*/false).flatten(0, 1);
+  const at::Tensor hidden = Hidden(tokens, Manner()).flatten(0, 1);
   return at::linear(hidden.index_select(0, places), head_weight_, head_bias_);
 }
 
 at::Tensor Transformer::NextLogits(const at::Tensor& tokens) const {
   const Pass pass(*home_);
-  return at::linear(Hidden(tokens, /*training=*/false).select(1, tokens.size(1) - 1), head_weight_,
+  return at::linear(Hidden(tokens, Manner()).select(1, tokens.size(1) - 1), head_weight_,
                     head_bias_);
 }
 
-at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
+at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& all_targets, bool training,
                              GradientSpans* spans) const {
   const Pass pass(*home_);
-  const at::Tensor hidden = Hidden(tokens, training);
+  const bool splits = axis_.splits_tokens;
+  const at::Tensor targets = splits ? OwnOf(all_targets) : all_targets;
+  const at::Tensor hidden = Hidden(splits ? OwnOf(tokens) : tokens, {training, axis_.Trained()});
   if (HeadLossIsFusable(hidden)) {
     return FusedHeadLoss(hidden, {head_weight_, head_bias_, spec_.vocab_size}, targets, spans);
   }

@@ -3,7 +3,7 @@
 // ReLU.
 //
 // Role:     parameters are plain tensors with names; the forward pass is ATen calls under autograd.
-// Ownership: borrows the home, unless it made it itself.
+// Ownership: borrows the home, unless it made it itself, and what the tensor axis borrows.
 // Threads:  thread-compatible; the training thread.
 // Errors:   LibTorch's exceptions (out of memory among them) pass through.
 // Tests:    tests/worker/trainer/model/model_test.cc, against PyTorch's values
@@ -17,6 +17,7 @@
 #include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/head_loss.h"
 #include "worker/trainer/model/parameter_home.h"
+#include "worker/trainer/model/tensor_axis.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
@@ -35,8 +36,8 @@ class Transformer {
  public:
   // Parameters are drawn on the CPU from `seed` and then given to `home`, one at a time, so that
   // every device starts alike: normal with standard deviation 0.02, residual projections by
-  // 1/√(2·layers) less, biases 0.
-  Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home);
+  // 1/√(2·layers) less, biases 0. `axis`: the ranks whose homes keep the parts of this cut model.
+  Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis = {});
   // Whole on `device`, for those who need no pieces.
   Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device);
 
@@ -47,8 +48,10 @@ class Transformer {
   // Mean cross-entropy of next-token prediction over the real vocabulary: rows behind it have no
   // part in it. `tokens`, `targets`: [batch, seq] of int64. Dropout is on when `training`, and then
   // follows the default generator of the device. `spans`: is told when gradients were made already.
+  // Where ranks of a layer split the tokens, the mean over this rank's, which are PartOfTokens.
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
                   GradientSpans* spans = nullptr) const;
+  double PartOfTokens() const { return axis_.splits_tokens ? 1.0 / axis_.ranks : 1; }
   // [batch, seq, vocab_pad]
   at::Tensor Logits(const at::Tensor& tokens, bool training) const;
   // Without dropout, of some places alone, [places, vocab_pad]: `places` of int64 count through the
@@ -78,14 +81,26 @@ class Transformer {
     std::vector<at::Tensor> Parameters() const;
   };
 
-  at::Tensor Hidden(const at::Tensor& tokens, bool training) const;
-  at::Tensor Through(const Block& block, at::Tensor x, bool training) const;
-  at::Tensor Attention(const Block& block, const at::Tensor& x, bool training) const;
-  at::Tensor FeedForward(const Block& block, const at::Tensor& x, bool training) const;
+  using Tokens = TensorAxis::Tokens;
+  // Of one pass.
+  struct Manner {
+    bool training = false;
+    Tokens tokens = Tokens::kAll;
+  };
+  // This rank's of a batch's tokens or targets, [batch, seq].
+  at::Tensor OwnOf(const at::Tensor& tokens) const;
+  // `tokens`: those that the rank has between the parts of layers.
+  at::Tensor Hidden(const at::Tensor& tokens, const Manner& manner) const;
+  at::Tensor Through(const Block& block, at::Tensor x, const Manner& manner) const;
+  at::Tensor Attention(const Block& block, const at::Tensor& x, const Manner& manner) const;
+  at::Tensor FeedForward(const Block& block, const at::Tensor& x, const Manner& manner) const;
+  at::Tensor In(const at::Tensor& x, const Manner& manner) const;
+  at::Tensor Out(const at::Tensor& x, const Linear& linear, const Manner& manner) const;
   at::Tensor Normed(const NormWeights& norm, const at::Tensor& x) const;
   at::Tensor Dropped(const at::Tensor& x, bool training) const;
 
   const ModelSpec spec_;
+  const TensorAxis axis_;
   std::unique_ptr<ParameterHome> own_home_;
   ParameterHome* home_;
   at::ScalarType hidden_type_ = at::kFloat;

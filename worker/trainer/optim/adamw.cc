@@ -9,8 +9,13 @@ AdamW::AdamW(const std::vector<Piece>& parameters, const OptimizerSpec& spec) : 
   for (const Piece& parameter : parameters) {
     const at::Tensor m = at::zeros_like(parameter.value.detach());
     const at::Tensor v = at::zeros_like(m);
-    state_.push_back({"m." + parameter.name, parameter.shape, parameter.from, m, parameter.spread});
-    state_.push_back({"v." + parameter.name, parameter.shape, parameter.from, v, parameter.spread});
+    Piece moment = parameter;
+    moment.name = "m." + parameter.name;
+    moment.value = m;
+    state_.push_back(moment);
+    moment.name = "v." + parameter.name;
+    moment.value = v;
+    state_.push_back(moment);
     if (m.numel() == 0) continue;  // another rank's
     // By the whole parameter: a piece may be flat.
     Decay& group = groups_[std::ssize(parameter.shape) >= spec.decay_ndim_min ? 0 : 1];

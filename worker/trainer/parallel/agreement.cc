@@ -94,25 +94,34 @@ uint64_t HashBits(const std::vector<at::Tensor>& tensors) {
   return tensors.at(0).is_cpu() ? HashOnCpu(tensors) : HashOnDevice(tensors);
 }
 
-absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step, size_t apart) {
+absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step, size_t apart,
+                            size_t together) {
   for (size_t first = 0; first < apart; ++first) {
     std::vector<size_t> copies;
-    for (size_t rank = first; rank < hashes.size(); rank += apart) copies.push_back(rank);
+    for (size_t rank = 0; rank < hashes.size(); ++rank) {
+      if (rank / together % apart == first) copies.push_back(rank);
+    }
     DT_RETURN_IF_ERROR(CheckCopies(hashes, copies, step));
   }
   return absl::OkStatus();
 }
 
-absl::Status CompareParameters(Mesh& mesh, const Strategy::Copies& copies, int64_t step) {
-  const uint64_t mine = HashBits(copies.tensors);
-  // As halves, which a double holds exactly.
-  const auto rows = mesh.Gather(
-      Axis::kWorld, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
-  std::vector<uint64_t> hashes;
-  for (const std::vector<double>& row : rows) {
-    hashes.push_back(static_cast<uint64_t>(row[0]) << 32 | static_cast<uint64_t>(row[1]));
+absl::Status CompareParameters(Mesh& mesh, const std::vector<Strategy::Copies>& copies,
+                               int64_t step) {
+  for (const Strategy::Copies& each : copies) {
+    // A rank's shard may have nothing of what is compared.
+    const uint64_t mine = each.tensors.empty() ? 0 : HashBits(each.tensors);
+    // As halves, which a double holds exactly.
+    const auto rows = mesh.Gather(
+        Axis::kWorld, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
+    std::vector<uint64_t> hashes;
+    for (const std::vector<double>& row : rows) {
+      hashes.push_back(static_cast<uint64_t>(row[0]) << 32 | static_cast<uint64_t>(row[1]));
+    }
+    DT_RETURN_IF_ERROR(CheckAgreement(hashes, step, static_cast<size_t>(each.apart),
+                                      static_cast<size_t>(each.together)));
   }
-  return CheckAgreement(hashes, step, static_cast<size_t>(copies.apart));
+  return absl::OkStatus();
 }
 
 }  // namespace dt::trainer

@@ -28,7 +28,7 @@ bool CoversExactly(const BucketLayout& layout, size_t parameters) {
 std::vector<at::Tensor> ValuesOf(const std::vector<Piece>& pieces) {
   std::vector<at::Tensor> values;
   for (const Piece& piece : pieces) {
-    DT_CHECK(piece.IsWhole());
+    DT_CHECK(piece.spread.empty());
     values.push_back(piece.value);
   }
   return values;

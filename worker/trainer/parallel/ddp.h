@@ -35,8 +35,8 @@ struct ReducerOptions {
 
 class ReducerStrategy final : public Strategy {
  public:
-  // Every rank calls this with the same pieces, which are whole, in the same order; rank 0's values
-  // win.
+  // Every rank of `group` calls this with the same pieces, which are spread over nobody, in the
+  // same order; its first rank's values win.
   ReducerStrategy(const std::vector<Piece>& pieces, std::shared_ptr<Group> group,
                   std::shared_ptr<Timeline> timeline, const ReducerOptions& options);
   ~ReducerStrategy() override;

@@ -9,7 +9,8 @@
 namespace dt::trainer {
 
 void Mesh::Prepare(Device& device, const GroupOptions& options, const MeshShape& shape) {
-  DT_CHECK(shape.replicate * shape.shard == options.size);
+  const int data_ranks = shape.replicate * shape.shard;
+  DT_CHECK(data_ranks * shape.tensor == options.size);
   std::lock_guard lock(mutex_);
   world_ = std::make_shared<Group>(device, options);
   const auto along = [&](int rank, int size, const char* axis, int which) {
@@ -21,9 +22,16 @@ void Mesh::Prepare(Device& device, const GroupOptions& options, const MeshShape&
     part.key_prefix = options.key_prefix + "/" + axis + "/" + std::to_string(which);
     return std::make_shared<Group>(device, part);
   };
-  const int share = options.rank % shape.shard, copy = options.rank / shape.shard;
-  shard_ = along(share, shape.shard, "shard", copy);
-  replicate_ = along(copy, shape.replicate, "replicate", share);
+  const int part = options.rank % shape.tensor, data_rank = options.rank / shape.tensor;
+  const int share = data_rank % shape.shard, copy = data_rank / shape.shard;
+  data_ = along(data_rank, data_ranks, "data", part);
+  shard_ = shape.shard == data_ranks
+               ? data_
+               : along(share, shape.shard, "shard", copy * shape.tensor + part);
+  replicate_ = shape.replicate == data_ranks
+                   ? data_
+                   : along(copy, shape.replicate, "replicate", share * shape.tensor + part);
+  tensor_ = shape.tensor == 1 ? nullptr : along(part, shape.tensor, "tensor", data_rank);
   if (!aborted_) return;
   for (const std::shared_ptr<Group>& group : Groups()) group->Abort();
 }
@@ -38,7 +46,7 @@ absl::Status Mesh::Join(Device& device, const Rendezvous& meeting) {
 
 std::vector<std::shared_ptr<Group>> Mesh::Groups() const {
   std::vector<std::shared_ptr<Group>> groups;
-  for (const std::shared_ptr<Group>& group : {world_, shard_, replicate_}) {
+  for (const std::shared_ptr<Group>& group : {world_, data_, shard_, replicate_, tensor_}) {
     const bool known = std::find(groups.begin(), groups.end(), group) != groups.end();
     if (group != nullptr && !known) groups.push_back(group);
   }
@@ -47,12 +55,15 @@ std::vector<std::shared_ptr<Group>> Mesh::Groups() const {
 
 const std::shared_ptr<Group>& Mesh::group(Axis axis) const {
   switch (axis) {
+    case Axis::kData:
+      return data_;
     case Axis::kShard:
       return shard_;
     case Axis::kReplicate:
       return replicate_;
+    case Axis::kTensor:
+      return tensor_;
     case Axis::kWorld:
-    case Axis::kData:
       break;
   }
   return world_;

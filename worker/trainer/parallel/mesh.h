@@ -2,9 +2,9 @@
 //
 // Role:      the one place that knows whether a rank has peers. Everything else gathers and
 //            broadcasts along an axis; a rank that is alone there gets back what it gave.
-//            Rank r of the attempt holds share r mod shard of copy r div shard: ranks that share a
-//            copy are neighbours, on one host where that is possible. An axis along which all
-//            ranks lie is the group of all.
+//            Rank (r·shard + s)·tensor + t of the attempt is part t of each layer, in share s of
+//            copy r: ranks of one layer, and then those that share a copy, are neighbours, on one
+//            host where that is possible. An axis along which all ranks lie is the group of all.
 // Ownership: shared by the training thread and by whoever may abort it.
 // Threads:   Abort from any thread, also while the ranks are still meeting; everything else from
 //            the training thread.
@@ -21,10 +21,11 @@
 
 namespace dt::trainer {
 
-// Ranks along the axes into which the data axis falls.
 struct MeshShape {
+  // Ranks along the axes into which the data axis falls.
   int replicate = 1;  // copies of the state
   int shard = 1;      // ranks that share each
+  int tensor = 1;     // ranks of each layer; the data axis is of those with the same part of it
 };
 
 class Mesh {
@@ -60,7 +61,7 @@ class Mesh {
   std::vector<std::shared_ptr<Group>> Groups() const;
 
   std::mutex mutex_;  // of what Abort reads
-  std::shared_ptr<Group> world_, shard_, replicate_;
+  std::shared_ptr<Group> world_, data_, shard_, replicate_, tensor_;
   bool aborted_ = false;
 };
 

@@ -45,7 +45,7 @@ ShardedStrategy::ShardedStrategy(ShardedHome& home, Sends sends, at::ScalarType 
     rows_ = std::make_unique<RowGatherer>(home_, shard_);
   }
   // Each rank's shards win, those of the first copy, so that all begin with the same bits.
-  if (replicate_.group != nullptr) replicate_.group->BroadcastFromRoot(copies().tensors);
+  if (replicate_.group != nullptr) replicate_.group->BroadcastFromRoot(copies()[0].tensors);
   Gather();
 }
 
@@ -157,14 +157,14 @@ void ShardedStrategy::AfterBackward(bool last) {
   home_.DropSpareRows();
 }
 
-Strategy::Copies ShardedStrategy::copies() const {
+std::vector<Strategy::Copies> ShardedStrategy::copies() const {
   Copies copies;
   const bool whole = home_.rows() == ShardedHome::Rows::kStay;
   copies.apart = whole ? 1 : shard_.group->size();
   for (const ShardedHome::Unit& unit : home_.units()) {
     copies.tensors.push_back(whole ? unit.row : unit.shard);
   }
-  return copies;
+  return {copies};
 }
 
 at::Tensor ShardedStrategy::FinishGradients() {

@@ -50,7 +50,7 @@ class ShardedStrategy final : public Strategy {
   bool MeasuresMicroStep() const override { return sends_ == Sends::kEachMicroStep; }
   CommTotals Totals() const override { return times_->Totals(); }
   BucketLayout Layout() const override { return {}; }
-  Copies copies() const override;
+  std::vector<Copies> copies() const override;
 
  private:
   struct Progress {

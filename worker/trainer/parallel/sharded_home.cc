@@ -31,9 +31,10 @@ at::Tensor ShardedHome::Keep(const std::string& name, const at::Tensor& initial)
   // A block is whole once the next begins: no more than one lies twice in memory.
   if (unit > 1 && units_.size() == unit) LayOut(units_.back());
   if (units_.size() <= unit) units_.resize(unit + 1);
-  const at::Tensor parameter = initial.to(device_).requires_grad_();
+  const Cut cut = CutOf(name, part_.part, part_.parts);
+  const at::Tensor parameter = TakenPart(cut, initial).to(device_).requires_grad_();
   units_[unit].members.push_back({parameter, pieces_.size(), {}});
-  pieces_.push_back({name, initial.sizes().vec(), 0, {}, {}});
+  pieces_.push_back({name, initial.sizes().vec(), 0, {}, {}, cut});
   return parameter;
 }
 
@@ -55,8 +56,8 @@ void ShardedHome::LayOut(Unit& unit) {
   unit.row = at::zeros({share * ranks_}, options);
   unit.gradient = at::zeros({share}, options);
   for (const Member& member : unit.members) {
-    const at::Tensor place = unit.row.narrow(0, member.in_row.from, member.in_row.count)
-                                 .view(pieces_[member.piece].shape);
+    const at::Tensor place =
+        unit.row.narrow(0, member.in_row.from, member.in_row.count).view(member.parameter.sizes());
     place.copy_(member.parameter.detach());
     member.parameter.set_data(place);
   }

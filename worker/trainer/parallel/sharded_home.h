@@ -47,9 +47,9 @@ class ShardedHome final : public ParameterHome {
     at::Tensor gradient;  // of the shard
   };
 
-  // REQUIRES: 0 <= rank < ranks.
-  ShardedHome(c10::Device device, int rank, int ranks, Rows rows)
-      : device_(device), rank_(rank), ranks_(ranks), rows_(rows) {}
+  // REQUIRES: 0 <= rank < ranks. `part`: what of each parameter lies in the rows.
+  ShardedHome(c10::Device device, int rank, int ranks, Rows rows, CutPart part = {})
+      : device_(device), rank_(rank), ranks_(ranks), rows_(rows), part_(part) {}
   c10::Device device() const override { return device_; }
   at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
   void Close() override;
@@ -76,6 +76,7 @@ class ShardedHome final : public ParameterHome {
   const c10::Device device_;
   const int rank_, ranks_;
   const Rows rows_;
+  const CutPart part_;
   RowKeeper* keeper_ = nullptr;
   std::multimap<size_t, at::DataPtr> spare_;  // by bytes
   std::vector<Piece> pieces_;

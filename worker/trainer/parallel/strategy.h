@@ -69,16 +69,17 @@ class Strategy {
   // For a checkpoint; empty where nothing is reduced in buckets.
   virtual BucketLayout Layout() const = 0;
 
-  // What this rank holds that others hold as well: those whose number differs by a multiple of
-  // `apart`.
+  // What this rank holds that others hold as well: of ranks counted by `together` neighbours, those
+  // whose number differs by a multiple of `apart`.
   struct Copies {
     std::vector<at::Tensor> tensors;
+    int together = 1;
     int apart = 1;
   };
-  virtual Copies copies() const {
+  virtual std::vector<Copies> copies() const {
     Copies copies;
     for (const Piece& piece : pieces()) copies.tensors.push_back(piece.value.detach());
-    return copies;
+    return {copies};
   }
 };
 

@@ -7,10 +7,13 @@
 
 namespace dt::trainer {
 
-at::Tensor Collect(Mesh* mesh, const Piece& piece) {
-  if (piece.IsWhole()) return piece.value.detach().cpu().contiguous();
-  DT_CHECK(mesh != nullptr);
-  at::NoGradGuard no_grad;
+namespace {
+
+// What all ranks that share it hold of what is spread, in its order, to those who want it; on the
+// host at once where nobody sends it on.
+enum class Wants { kNo, kYes };
+at::Tensor Joined(Mesh& mesh, const Piece& piece, Wants wants) {
+  if (piece.spread.empty()) return piece.value.detach().contiguous().view({-1});
   // All ranks give equally much; what is behind a shorter part is not looked at.
   int64_t longest = 0, floats = 0;
   for (const Extent& extent : piece.spread) {
@@ -19,20 +22,43 @@ at::Tensor Collect(Mesh* mesh, const Piece& piece) {
   }
   at::Tensor mine = at::zeros({longest}, piece.value.options().requires_grad(false));
   mine.narrow(0, 0, piece.value.numel()).copy_(piece.value.detach());
-  const at::Tensor parts = mesh->group(Axis::kShard)->Concatenated(mine);
-  if (!mesh->IsRoot()) return {};
-  at::Tensor whole = at::empty({floats}, at::kFloat);
+  const at::Tensor parts = mesh.group(Axis::kShard)->Concatenated(mine);
+  if (wants == Wants::kNo) return {};
+  at::Tensor joined =
+      at::empty({floats}, piece.cut.IsWhole() ? at::TensorOptions(at::kFloat) : mine.options());
   for (size_t rank = 0; rank < piece.spread.size(); ++rank) {
     const Extent& extent = piece.spread[rank];
-    whole.narrow(0, extent.from, extent.count)
+    joined.narrow(0, extent.from, extent.count)
         .copy_(parts.narrow(0, static_cast<int64_t>(rank) * longest, extent.count));
   }
-  return whole.view(piece.shape);
+  return joined;
+}
+
+}  // namespace
+
+at::Tensor Collect(Mesh* mesh, const Piece& piece) {
+  if (piece.IsWhole()) return piece.value.detach().cpu().contiguous();
+  DT_CHECK(mesh != nullptr);
+  at::NoGradGuard no_grad;
+  // The parts of one data rank are enough.
+  const bool wants = piece.cut.IsWhole() ? mesh->IsRoot() : mesh->rank(Axis::kData) == 0;
+  at::Tensor joined = Joined(*mesh, piece, wants ? Wants::kYes : Wants::kNo);
+  if (!wants) return {};
+  if (piece.cut.IsWhole()) return joined.view(piece.shape);
+  const int64_t floats = joined.numel();
+  joined = mesh->group(Axis::kTensor)->Concatenated(joined);
+  if (!mesh->IsRoot()) return {};
+  at::Tensor whole = at::empty(piece.shape, at::kFloat);
+  for (int part = 0; part < piece.cut.parts; ++part) {
+    const at::Tensor place = PlaceOf({piece.cut.way, part, piece.cut.parts}, whole);
+    place.copy_(joined.narrow(0, part * floats, floats).view(place.sizes()));
+  }
+  return whole;
 }
 
 void Distribute(Mesh& mesh, const std::vector<Piece>& pieces) {
   for (const Piece& piece : pieces) {
-    mesh.BroadcastFromFirst(Axis::kData, {piece.value.detach()});
+    mesh.BroadcastFromFirst(Axis::kWorld, {piece.value.detach()});
   }
   mesh.RequireIntact();
 }
@@ -49,7 +75,7 @@ absl::Status Deal(Mesh& mesh, const std::vector<Piece>& pieces,
     } else {
       whole = at::empty(piece.shape, at::TensorOptions(device).dtype(at::kFloat));
     }
-    mesh.BroadcastFromFirst(Axis::kData, {whole});
+    mesh.BroadcastFromFirst(Axis::kWorld, {whole});
     Fill(piece, whole);
   }
   mesh.RequireIntact();

@@ -18,8 +18,8 @@
 namespace dt::trainer {
 
 // The whole that `piece` is of, contiguous in host memory; where it lies there so already, no copy.
-// What is spread is gathered: all ranks of `mesh` call it for the same wholes in the same order,
-// and all but the first get nothing.
+// What is cut or spread is gathered: all ranks of `mesh` call it for the same wholes in the same
+// order, and all but the first get nothing.
 at::Tensor Collect(Mesh* mesh, const Piece& piece);
 
 // Every rank of `mesh` gets what rank 0's pieces hold, which are whole. Errors also as of

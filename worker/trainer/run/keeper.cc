@@ -139,8 +139,7 @@ absl::Status CheckpointKeeper::Begin(const checkpoint::CheckpointId& id,
   Snapshot state{parts_.parameters, parts_.optimizer.State(), parts_.mesh, {}};
   if (parts_.outer != nullptr) state.outer = parts_.outer->State();
   const std::atomic<bool> stay{false};
-  if (!parts_.parameters.at(0).IsWhole())
-    return Tell(parts_.write(storage, id, state, manifest, stay));
+  if (!AreWhole(parts_.parameters)) return Tell(parts_.write(storage, id, state, manifest, stay));
   absl::Status room = OutOfMemoryError("");
   if (parts_.spare_bytes() > BytesOf(state)) {
     room = Guarded([&]() -> absl::Status {

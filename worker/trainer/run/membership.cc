@@ -7,27 +7,30 @@
 #include "worker/trainer/parallel/ddp.h"
 #include "worker/trainer/parallel/local_sgd.h"
 #include "worker/trainer/parallel/sharded.h"
+#include "worker/trainer/parallel/tensor_strategy.h"
 
 namespace dt::trainer {
 
 namespace {
 
+// Prepare refused what cannot be divided.
 MeshShape ShapeOf(const TrialSpec& spec, int ranks) {
+  const auto tensor = static_cast<int>(spec.tensor);
+  const int data_ranks = ranks / tensor;
   switch (spec.sharing) {
     case Sharing::kDdp:
     case Sharing::kLocalSgd:
-      return {.replicate = ranks, .shard = 1};
+      return {.replicate = data_ranks, .shard = 1, .tensor = tensor};
     case Sharing::kHsdp: {
-      // Else Prepare refused it.
       const int shard = std::max(1, static_cast<int>(spec.shard));
-      return {.replicate = ranks / shard, .shard = shard};
+      return {.replicate = data_ranks / shard, .shard = shard, .tensor = tensor};
     }
     case Sharing::kZero1:
     case Sharing::kZero2:
     case Sharing::kZero3:
       break;
   }
-  return {.replicate = 1, .shard = ranks};
+  return {.replicate = 1, .shard = data_ranks, .tensor = tensor};
 }
 
 at::ScalarType TypeOf(Wire wire) {
@@ -84,17 +87,24 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
   return mesh->Join(device, meeting);
 }
 
+std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Membership& members) {
+  const std::shared_ptr<Group>& group = members.mesh->group(Axis::kTensor);
+  if (group == nullptr) return nullptr;
+  return std::make_unique<TensorGroup>(group, members.timeline, spec.sequence);
+}
+
 std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device device,
                                         const Mesh& mesh) {
+  const CutPart part{mesh.rank(Axis::kTensor), mesh.size(Axis::kTensor)};
   // A rank that is alone has nobody to share with.
   const bool copies = spec.sharing == Sharing::kDdp || spec.sharing == Sharing::kLocalSgd;
   if (copies || mesh.size(Axis::kData) == 1) {
-    return std::make_unique<WholeHome>(device);
+    return std::make_unique<WholeHome>(device, part);
   }
   using Rows = ShardedHome::Rows;
   const bool stay = spec.sharing == Sharing::kZero1 || spec.sharing == Sharing::kZero2;
   return std::make_unique<ShardedHome>(device, mesh.rank(Axis::kShard), mesh.size(Axis::kShard),
-                                       stay ? Rows::kStay : Rows::kComeAndGo);
+                                       stay ? Rows::kStay : Rows::kComeAndGo, part);
 }
 
 SyncSteps SyncStepsOf(const TrialSpec& spec, const StepPlan& plan, std::vector<int64_t> compared) {
@@ -110,8 +120,11 @@ std::unique_ptr<OuterSgd> MakeOuter(const TrialSpec& spec, const Mesh& mesh,
   return std::make_unique<OuterSgd>(parameters, OuterOptions{spec.outer_lr, spec.outer_momentum});
 }
 
-std::unique_ptr<Strategy> MakeStrategy(TrainingState& state, const Membership& members,
-                                       BucketLayout layout) {
+namespace {
+
+// Of the ranks along the data axis.
+std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membership& members,
+                                           BucketLayout layout) {
   const TrialSpec& spec = state.spec;
   ParameterHome& home = *state.home;
   const std::shared_ptr<Group>& group = members.mesh->group(Axis::kData);
@@ -135,6 +148,16 @@ std::unique_ptr<Strategy> MakeStrategy(TrainingState& state, const Membership& m
       home.pieces(), group, members.timeline,
       ReducerOptions{spec.bucket_mb, std::move(layout), TypeOf(spec.wire),
                      MakeCompressor(spec, group->size())});
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> MakeStrategy(TrainingState& state, const Membership& members,
+                                       BucketLayout layout) {
+  if (members.tensor == nullptr) return MakeDataStrategy(state, members, std::move(layout));
+  ShareWhole(state.home->pieces(), *members.tensor);
+  return std::make_unique<TensorStrategy>(MakeDataStrategy(state, members, std::move(layout)),
+                                          *members.tensor, *members.mesh);
 }
 
 }  // namespace dt::trainer

@@ -15,6 +15,7 @@
 #include "worker/trainer/link/conversation.h"
 #include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/parallel/strategy.h"
+#include "worker/trainer/parallel/tensor_group.h"
 #include "worker/trainer/run/train.h"
 #include "worker/trainer/run/training_state.h"
 #include "worker/trainer/trial/spec.h"
@@ -27,6 +28,7 @@ struct Membership {
   SyncSteps sync;                                         // after which all are equal
   std::shared_ptr<Mesh> mesh = std::make_shared<Mesh>();  // shared with whoever may abort it
   std::shared_ptr<Timeline> timeline;                     // shared with what times collectives
+  std::unique_ptr<TensorGroup> tensor;                    // null: a rank has whole layers
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<Loader> loader;
 };
@@ -37,6 +39,8 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
                   Conversation& conversation, const AttemptOptions& options,
                   const std::shared_ptr<Mesh>& mesh);
 
+// The ranks of each layer; null where a rank has all of it.
+std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Membership& members);
 // Where the ranks of `mesh` keep parameters, as parallel.strategy has it.
 std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device device,
                                         const Mesh& mesh);

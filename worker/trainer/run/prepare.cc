@@ -50,9 +50,10 @@ absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingSta
                                          StepPlan& plan) {
   DT_ASSIGN_OR_RETURN(state.spec, ParseTrialSpec(start.spec));
   const int64_t shard = std::max<int64_t>(1, state.spec.shard);
-  if (state.spec.sharing == Sharing::kHsdp && start.world_size % shard != 0) {
-    return ConfigError(absl::StrCat("parallel.shard ", shard, " does not divide the ",
-                                    start.world_size, " ranks of this attempt"));
+  const int64_t data_ranks = start.world_size / state.spec.tensor;
+  if (state.spec.sharing == Sharing::kHsdp && data_ranks % shard != 0) {
+    return ConfigError(absl::StrCat("parallel.shard ", shard, " does not divide the ", data_ranks,
+                                    " data ranks of this attempt"));
   }
   const bool asks_shards = state.spec.data.tokenizer == Tokenizer::kAuto;
   DT_RETURN_IF_ERROR(SettleTokenizer(start.data_root, state.spec));

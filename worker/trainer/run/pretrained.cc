@@ -62,7 +62,7 @@ absl::Status ReadPretrained(const checkpoint::HfWeights& weights,
 
 absl::Status LoadPretrained(const checkpoint::HfWeights& weights, Mesh& mesh,
                             const std::vector<Piece>& parameters) {
-  if (parameters.at(0).IsWhole()) {
+  if (AreWhole(parameters)) {
     if (mesh.IsRoot()) DT_RETURN_IF_ERROR(ReadPretrained(weights, parameters));
     Distribute(mesh, parameters);
     return absl::OkStatus();

@@ -265,7 +265,7 @@ absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
                                          const std::vector<Piece>& parameters, AdamW& optimizer,
                                          const std::vector<Piece>& outer) {
   at::NoGradGuard no_grad;
-  const bool whole = parameters.at(0).IsWhole();
+  const bool whole = AreWhole(parameters);
   Restored restored;
   std::optional<checkpoint::Checkpoint> chosen;
   if (mesh.IsRoot()) {

@@ -36,11 +36,14 @@ void Stepper::ClearGradients() {
   }
 }
 
-// Dropout is a function of (seed, step, micro-step, rank), so a resume continues it.
+// Dropout is a function of (seed, step, micro-step, rank), so a resume continues it. Ranks of one
+// layer drop out other heads and other tokens.
 void Stepper::SeedDropout(int64_t step, int64_t micro_step) {
   if (p_.spec.model.dropout == 0) return;
   uint64_t seed = SplitMix64(static_cast<uint64_t>(p_.spec.seed));
-  for (const int64_t part : {step, micro_step, static_cast<int64_t>(p_.plan.batch.rank)}) {
+  const int64_t rank =
+      p_.plan.batch.rank * p_.mesh.size(Axis::kTensor) + p_.mesh.rank(Axis::kTensor);
+  for (const int64_t part : {step, micro_step, rank}) {
     seed = SplitMix64(seed ^ static_cast<uint64_t>(part));
   }
   at::Generator generator = at::globalContext().defaultGenerator(p_.device.Torch());
@@ -74,11 +77,14 @@ void Stepper::Backward(const Action& action) {
   // it has none, on any rank.
   const at::Tensor loss = std::exchange(micro_loss_, {});
   const at::Tensor difference = loss.detach() - loss.detach();
-  loss.backward(p_.loss_scale != nullptr ? difference + p_.loss_scale->factor() : difference + 1);
+  // The step's loss is the mean over ranks of those that have a part of its tokens each.
+  const double part = p_.model.PartOfTokens();
+  loss.backward(p_.loss_scale != nullptr ? at::add(difference, p_.loss_scale->factor(), part)
+                                         : difference + part);
   p_.strategy.AfterBackward(action.last);
   // A rank that has the whole batch takes the first micro-step as the smaller batch.
   const int64_t micro_steps = p_.plan.batch.micro_steps();
-  if (p_.mesh.size(Axis::kData) == 1 && micro_steps > 1 && action.micro_step == 0 &&
+  if (p_.mesh.size(Axis::kWorld) == 1 && micro_steps > 1 && action.micro_step == 0 &&
       MeasuresShare(step_)) {
     const at::Tensor norm = GradientNorm(p_.strategy.pieces());
     local_squared_ = (norm * static_cast<double>(micro_steps)).square();

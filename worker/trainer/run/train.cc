@@ -58,7 +58,7 @@ class Attempt {
   // saved has been compared.
   bool ComparesParameters() const {
     const int64_t hash_every = state_.spec.train.hash_every;
-    if (members_.mesh->group(Axis::kData) == nullptr || hash_every == 0) return false;
+    if (members_.mesh->group(Axis::kWorld) == nullptr || hash_every == 0) return false;
     return HasCome(hash_every) || HasCome(state_.spec.checkpoint.every_steps) || EvaluationDue();
   }
   // Whether the state may be saved after `step`, as all ranks know before it. By time, or because
@@ -215,9 +215,11 @@ absl::Status Attempt::Build() {
   if (compute == Compute::kFp16) state_.loss_scale = std::make_unique<LossScale>(torch);
   device_.RestartPeak();
   members_.timeline = device_.NewTimeline();
+  members_.tensor = MakeTensorGroup(spec, members_);
   state_.home = MakeHome(spec, torch, *members_.mesh);
-  state_.model =
-      std::make_unique<Transformer>(spec.model, static_cast<uint64_t>(spec.seed), *state_.home);
+  state_.model = std::make_unique<Transformer>(
+      spec.model, static_cast<uint64_t>(spec.seed), *state_.home,
+      members_.tensor == nullptr ? TensorAxis() : members_.tensor->axis());
   state_.model->KeepHiddenIn(HiddenType(compute, torch.type()));
   const std::vector<Piece>& parameters = state_.home->pieces();
   state_.optimizer = std::make_unique<AdamW>(parameters, spec.optimizer);
@@ -316,7 +318,7 @@ absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
   if (state_.keeper == nullptr) return absl::OkStatus();
   if (!OnLastStep() && !state_.keeper->Due(step_)) return absl::OkStatus();
   // A checkpoint that is due by time, which rank 0 alone knows, waits for the next comparison.
-  if (state_.spec.train.hash_every > 0 && members_.mesh->group(Axis::kData) != nullptr &&
+  if (state_.spec.train.hash_every > 0 && members_.mesh->group(Axis::kWorld) != nullptr &&
       !ComparesParameters()) {
     return absl::OkStatus();
   }
@@ -413,8 +415,9 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
   const Clock::time_point before = Clock::now();
   EvalMeter meter(conversation_, start_.token, step_, SavesAlone());
-  meter.Expect(ValidationParts(state_.spec, *state_.val_data, start_.rank, start_.world_size) +
-               state_.tasks.Parts(state_.spec, start_.rank, start_.world_size));
+  const BatchPlan& batch = members_.plan.batch;
+  meter.Expect(ValidationParts(state_.spec, *state_.val_data, batch.rank, batch.world_size) +
+               state_.tasks.Parts(state_.spec, batch.rank, batch.world_size));
   const auto validate = [&] {
     return Validate(state_.spec, *state_.val_data, *state_.model, device_, *members_.mesh, meter);
   };

@@ -106,6 +106,8 @@ void VisitTrial(TrialSpec& trial, const Visit& visit) {
   visit("precision.compute", trial.compute);
   visit("parallel.strategy", trial.sharing);
   visit("parallel.shard", trial.shard);
+  visit("parallel.tensor", trial.tensor);
+  visit("parallel.sequence", trial.sequence);
   visit("parallel.sync_every", trial.sync_every);
   visit("parallel.outer_lr", trial.outer_lr);
   visit("parallel.outer_momentum", trial.outer_momentum);
@@ -336,6 +338,29 @@ absl::Status CheckModel(const ModelSpec& model, int64_t seq_len) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTensor(const TrialSpec& trial) {
+  if (trial.tensor == 1) return absl::OkStatus();
+  const auto divides = [&](const char* path, int64_t size) -> absl::Status {
+    if (size % trial.tensor == 0) return absl::OkStatus();
+    return ConfigError(
+        absl::StrCat("parallel.tensor ", trial.tensor, " does not divide ", path, " ", size));
+  };
+  DT_RETURN_IF_ERROR(divides("model.n_head", trial.model.n_head));
+  DT_RETURN_IF_ERROR(divides("model.n_ff", trial.model.n_ff));
+  if (trial.sequence) DT_RETURN_IF_ERROR(divides("train.seq_len", trial.train.seq_len));
+  if (!trial.sequence && trial.model.dropout > 0) {
+    return ConfigError(
+        "model.dropout with parallel.sequence false would differ among the ranks of one layer");
+  }
+  if (trial.sharing == Sharing::kLocalSgd || trial.compression != Compression::kNone) {
+    return ConfigError(
+        absl::StrCat("local_sgd and parallel.compression are of data ranks alone; parallel.tensor "
+                     "is ",
+                     trial.tensor));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
   const TrainSpec& train = trial.train;
   if (trial.data.train.empty()) {
@@ -380,6 +405,7 @@ absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   int64_t batch_tokens = 0;
   read("train.global_batch_tokens", batch_tokens);
   DT_RETURN_IF_ERROR(CheckModel(trial.model, trial.train.seq_len));
+  DT_RETURN_IF_ERROR(CheckTensor(trial));
   DT_RETURN_IF_ERROR(CheckTraining(trial, batch_tokens));
   // Sines reach as far as one likes.
   trial.model.n_positions = std::max(trial.model.n_positions, trial.train.seq_len);
@@ -395,12 +421,19 @@ json ModelFields(const ModelSpec& model) {
 
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
                                    uint64_t train_windows) {
+  const auto tensor = static_cast<int>(spec.tensor);
+  if (world_size % tensor != 0) {
+    return ConfigError(absl::StrCat("the ", world_size,
+                                    " ranks of this attempt are not a multiple of parallel.tensor ",
+                                    tensor));
+  }
   StepPlan plan;
+  plan.batch.world_size = world_size / tensor;
+  plan.batch.rank = rank / tensor;
   plan.batch.micro_batch = spec.train.batch_size;
-  plan.batch.global_batch = spec.train.global_batch_size > 0 ? spec.train.global_batch_size
-                                                             : spec.train.batch_size * world_size;
-  plan.batch.world_size = world_size;
-  plan.batch.rank = rank;
+  plan.batch.global_batch = spec.train.global_batch_size > 0
+                                ? spec.train.global_batch_size
+                                : spec.train.batch_size * plan.batch.world_size;
   DT_RETURN_IF_ERROR(plan.batch.Check());
   plan.tokens_per_step = plan.batch.global_batch * spec.train.seq_len;
   if (spec.train.max_steps > 0) {

@@ -58,9 +58,9 @@ struct ModelSpec {
   enum class Keep { kAll, kBlockInputs } keep{};  // of activations, for backward
 };
 struct TrainSpec {
-  int64_t batch_size = 0;  // sequences per rank and micro-step
+  int64_t batch_size = 0;  // sequences per data rank and micro-step
   int64_t seq_len = 0;
-  int64_t global_batch_size = 0;  // sequences per step over all ranks; 0: batch_size × ranks
+  int64_t global_batch_size = 0;  // sequences per step over all ranks; 0: batch_size × data ranks
   int64_t max_steps = 0;          // one of these three is above 0
   int64_t max_tokens = 0;
   double epochs = 0;
@@ -111,7 +111,9 @@ struct TrialSpec {
   ScheduleSpec schedule;
   Compute compute{};
   Sharing sharing{};
-  int64_t shard = 0;  // of hsdp
+  int64_t shard = 0;     // of hsdp
+  int64_t tensor = 1;    // ranks that compute each layer together
+  bool sequence = true;  // and, between layers, share its tokens
   int64_t sync_every = 1;
   double outer_lr = 1;
   double outer_momentum = 0;
@@ -151,7 +153,8 @@ inline int64_t ShareOfSteps(int64_t target_steps, uint64_t divisor) {
   const auto target = static_cast<uint64_t>(target_steps);
   return static_cast<int64_t>(target / divisor + (target % divisor != 0));
 }
-// Errors: ConfigError when the global batch cannot be dealt to the ranks.
+// Of `rank` among `world_size`: ranks of one layer have the same share of the batch. Errors:
+// ConfigError when they cannot all have as many ranks, and when the global batch cannot be dealt.
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
                                    uint64_t train_windows);
 

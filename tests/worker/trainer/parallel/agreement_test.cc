@@ -39,8 +39,8 @@ TEST(AgreementTest, ZerosOfEitherSignAndNaNsAreToldApartByTheirBits) {
   EXPECT_EQ(hash(std::nanf("")), hash(std::nanf("")));
 }
 
-std::string MessageFor(const std::vector<uint64_t>& hashes, size_t apart = 1) {
-  const absl::Status agreed = CheckAgreement(hashes, 40, apart);
+std::string MessageFor(const std::vector<uint64_t>& hashes, size_t apart = 1, size_t together = 1) {
+  const absl::Status agreed = CheckAgreement(hashes, 40, apart, together);
   if (agreed.ok()) return "";
   EXPECT_EQ(agreed.code(), kDamagedError);
   return std::string(agreed.message());
@@ -53,6 +53,13 @@ TEST(AgreementTest, OnlyRanksThatHoldCopiesAreCompared) {
                   .starts_with("after step 40 the parameters of rank 3 are not those of the other "
                                "2 ranks"));
   EXPECT_NE(MessageFor({1, 2, 4, 2}, 2).find("rank 0 and rank 2 differ"), std::string::npos);
+}
+
+TEST(AgreementTest, NeighboursMayHoldTheSameCopy) {
+  EXPECT_EQ(MessageFor({1, 1, 2, 2, 1, 1, 2, 2}, 2, 2), "");
+  EXPECT_NE(MessageFor({1, 1, 2, 2, 1, 1, 2, 3}, 2, 2).find("rank 7 are not those of the other 3"),
+            std::string::npos);
+  EXPECT_NE(MessageFor({1, 2, 1, 1}, 1, 2).find("rank 1 are not"), std::string::npos);
 }
 
 TEST(AgreementTest, NamesTheRanksThatDifferFromTheMajority) {

@@ -1,4 +1,4 @@
-// mesh_test.cc: a rank without peers, and the order of a step.
+// mesh_test.cc: who is whose peer along which axis, and the order of a step.
 #include "worker/trainer/parallel/mesh.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 TEST(MeshTest, ARankWithoutPeersGetsBackWhatItGave) {
   Mesh mesh;
-  for (const Axis axis : {Axis::kWorld, Axis::kData}) {
+  for (const Axis axis : {Axis::kWorld, Axis::kData, Axis::kTensor}) {
     EXPECT_EQ(mesh.rank(axis), 0);
     EXPECT_EQ(mesh.size(axis), 1);
     EXPECT_EQ(mesh.group(axis), nullptr);
@@ -22,6 +22,35 @@ TEST(MeshTest, ARankWithoutPeersGetsBackWhatItGave) {
   EXPECT_TRUE(mesh.IsRoot());
   mesh.Abort();
   mesh.RequireIntact();  // there is nothing that could have failed
+}
+
+TEST(MeshTest, RanksOfALayerAreNeighboursAndThenThoseThatShareACopy) {
+  const std::unique_ptr<Device> device = OpenCpu();
+  for (int rank = 0; rank < 12; ++rank) {
+    Mesh mesh;
+    mesh.Prepare(*device, {.rank = rank, .size = 12, .key_prefix = "a", .listen_host = "127.0.0.1"},
+                 {.replicate = 3, .shard = 2, .tensor = 2});
+    EXPECT_EQ(mesh.rank(Axis::kTensor), rank % 2);
+    EXPECT_EQ(mesh.rank(Axis::kShard), rank / 2 % 2);
+    EXPECT_EQ(mesh.rank(Axis::kReplicate), rank / 4);
+    EXPECT_EQ(mesh.rank(Axis::kData), rank / 2);
+    EXPECT_EQ(mesh.rank(Axis::kWorld), rank);
+    EXPECT_EQ(mesh.size(Axis::kData), 6);
+  }
+}
+
+TEST(MeshTest, AnAxisOfAllRanksIsTheirGroupAndOneOfOneRankIsNone) {
+  const std::unique_ptr<Device> device = OpenCpu();
+  Mesh layer, copies;
+  const GroupOptions four{.rank = 1, .size = 4, .key_prefix = "a", .listen_host = "127.0.0.1"};
+  layer.Prepare(*device, four, {.replicate = 1, .shard = 1, .tensor = 4});
+  EXPECT_EQ(layer.group(Axis::kTensor), layer.group(Axis::kWorld));
+  EXPECT_EQ(layer.group(Axis::kData), nullptr);
+  EXPECT_EQ(layer.group(Axis::kShard), nullptr);
+  copies.Prepare(*device, four, {.replicate = 2, .shard = 1, .tensor = 2});
+  EXPECT_EQ(copies.group(Axis::kReplicate), copies.group(Axis::kData));
+  EXPECT_NE(copies.group(Axis::kData), copies.group(Axis::kWorld));
+  EXPECT_EQ(copies.group(Axis::kShard), nullptr);
 }
 
 TEST(StepActionsTest, EachBackwardPassFollowsItsForwardPassAndTheLastOneCommunicates) {

@@ -1,4 +1,4 @@
-// sharded_home_test.cc: how parameters lie in rows and shards.
+// sharded_home_test.cc: how parameters are cut, and how they lie in rows and shards.
 #include "worker/trainer/parallel/sharded_home.h"
 
 #include <gtest/gtest.h>
@@ -52,6 +52,60 @@ TEST(ShardedHomeTest, WhatRanksHoldOfAParameterIsAllOfItAndNothingTwice) {
       }
       EXPECT_EQ(next, all) << held[0]->home.pieces()[i].name;
     }
+  }
+}
+
+// Of two parts, what has four heads of two numbers each.
+TEST(CutTest, APartHasItsHeadsOfQueriesKeysAndValues) {
+  const at::Tensor whole = at::arange(0, 3 * 4 * 2, at::kFloat);
+  const Cut cut = CutOf("h.3.attn.c_attn.bias", 1, 2);
+  EXPECT_EQ(ShapeOf(cut, {24}), (std::vector<int64_t>{12}));
+  const at::Tensor part = TakenPart(cut, whole);
+  EXPECT_TRUE(
+      at::equal(part, at::tensor({4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23}, at::kFloat)));
+}
+
+TEST(CutTest, PartsPutTogetherAreTheWholeAndOthersAreWholeOnEach) {
+  for (const auto& [name, shape] :
+       {std::pair("h.0.attn.c_attn.weight", std::vector<int64_t>{24, 8}),
+        std::pair("h.0.attn.c_proj.weight", std::vector<int64_t>{8, 8}),
+        std::pair("h.0.mlp.c_fc.weight", std::vector<int64_t>{16, 8}),
+        std::pair("h.0.mlp.c_fc.bias", std::vector<int64_t>{16}),
+        std::pair("h.0.mlp.c_proj.weight", std::vector<int64_t>{8, 16})}) {
+    const at::Tensor whole = at::randn(shape);
+    at::Tensor again = at::zeros_like(whole);
+    for (int part = 0; part < 4; ++part) {
+      const Cut cut = CutOf(name, part, 4);
+      const at::Tensor taken = TakenPart(cut, whole);
+      EXPECT_EQ(taken.sizes().vec(), ShapeOf(cut, shape)) << name;
+      EXPECT_EQ(4 * taken.numel(), whole.numel()) << name;
+      const at::Tensor place = PlaceOf(cut, again);
+      place.copy_(taken.view(place.sizes()));
+    }
+    EXPECT_TRUE(at::equal(again, whole)) << name;
+  }
+  for (const char* name : {"wte.weight", "wpe.weight", "lm_head.weight", "ln_f.bias",
+                           "h.0.ln_1.weight", "h.0.attn.c_proj.bias", "h.0.mlp.c_proj.bias"}) {
+    EXPECT_TRUE(CutOf(name, 1, 4).IsWhole()) << name;
+  }
+}
+
+TEST(ShardedHomeTest, APieceOfAPartIsFilledFromTheWhole) {
+  const at::Tensor whole = at::arange(0, 4 * 6, at::kFloat).view({4, 6});
+  for (int part = 0; part < 2; ++part) {
+    std::vector<at::Tensor> pieces;
+    for (int rank = 0; rank < 2; ++rank) {
+      ShardedHome home(at::kCPU, rank, 2, ShardedHome::Rows::kComeAndGo, {part, 2});
+      home.Keep("wte.weight", at::zeros({40}));
+      EXPECT_EQ(home.Keep("h.0.mlp.c_proj.weight", at::zeros({4, 6})).sizes(),
+                (std::vector<int64_t>{4, 3}));
+      home.Close();
+      const Piece& piece = home.pieces().at(1);
+      EXPECT_EQ(piece.shape, (std::vector<int64_t>{4, 6}));
+      Fill(piece, whole);
+      pieces.push_back(piece.value.detach().clone());
+    }
+    EXPECT_TRUE(at::equal(at::cat(pieces), whole.narrow(1, 3 * part, 3).reshape({-1})));
   }
 }
 

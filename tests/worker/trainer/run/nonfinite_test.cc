@@ -194,6 +194,27 @@ TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
   EXPECT_EQ(LossAfter(told, 4), LossAfter(told, 1)) << "the moments begin anew as well";
 }
 
+// The poisoned sample is that of the second two.
+TEST_F(NonFiniteTest, RanksThatComputeLayersTogetherGoBackTogether) {
+  WritePoisoned({6});
+  nlohmann::json spec = Spec("rollback");
+  spec["parallel"]["tensor"] = 2;
+  for (const char* strategy : {"ddp", "zero1"}) {
+    spec["parallel"]["strategy"] = strategy;
+    for (const bool saves : {false, true}) {
+      spec["checkpoint"] = {{"every", {{"steps", saves ? 4 : 0}}}, {"keep_best", 0}};
+      const frames::Start start = saves ? StoredStart(spec) : Start(spec);
+      const Told told = TrainerGang(2 * kRanks).Run(start);
+      for (size_t rank = 0; rank < 2 * kRanks; ++rank) {
+        EXPECT_EQ(told.Cause(rank), "finished") << strategy << ": " << told.Message(rank);
+      }
+      ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps)) << "no step is made twice";
+      EXPECT_EQ(LeftOut(told), (std::map<int, int>{{6, 1}}));
+      EXPECT_EQ(LossAfter(told, 6), LossAfter(told, saves ? 4 : 0)) << strategy;
+    }
+  }
+}
+
 TEST_F(NonFiniteTest, RollbackOfAResumedAttemptGoesToWhereItResumed) {
   WritePoisoned({6});
   nlohmann::json spec = Spec("rollback");

@@ -169,6 +169,37 @@ TEST(StepPlanTest, DealsTheGlobalBatchToRanksAndMicroSteps) {
   EXPECT_FALSE(PlanSteps(spec, 0, 4, 1000).ok()) << "24 is no multiple of 4 × 4";
 }
 
+TEST(StepPlanTest, RanksOfALayerHaveOneShareOfTheBatch) {
+  TrialSpec spec = Gpt2Trial();
+  spec.train.epochs = 0;
+  spec.train.batch_size = 4;
+  spec.train.max_steps = 7;
+  spec.train.global_batch_size = 0;
+  spec.tensor = 2;
+  for (int rank = 0; rank < 6; ++rank) {
+    const absl::StatusOr<StepPlan> plan = PlanSteps(spec, rank, 6, 1000);
+    ASSERT_TRUE(plan.ok());
+    EXPECT_EQ(plan->batch.global_batch, 12);
+    EXPECT_EQ(plan->batch.world_size, 3);
+    EXPECT_EQ(plan->batch.rank, rank / 2);
+  }
+  EXPECT_FALSE(PlanSteps(spec, 0, 5, 1000).ok()) << "5 ranks are no multiple of 2";
+}
+
+TEST(TrialSpecTest, WhatLayersAreCutIntoMustDivideThem) {
+  json spec = Whole({{"parallel", {{"tensor", 4}}}, {"train", {{"seq_len", 64}}}});
+  EXPECT_EQ(MessageOf(spec), "");
+  spec["parallel"]["tensor"] = 5;
+  EXPECT_EQ(MessageOf(spec), "parallel.tensor 5 does not divide model.n_head 12");
+  spec["parallel"]["tensor"] = 3;
+  EXPECT_EQ(MessageOf(spec), "parallel.tensor 3 does not divide train.seq_len 64");
+  spec["parallel"]["sequence"] = false;
+  EXPECT_EQ(MessageOf(spec), "");
+  spec["parallel"]["strategy"] = "local_sgd";
+  EXPECT_EQ(MessageOf(spec),
+            "local_sgd and parallel.compression are of data ranks alone; parallel.tensor is 3");
+}
+
 TEST(TrialSpecTest, TokensOfAStepMustBeThoseOfItsSequences) {
   json spec =
       Whole({{"train",

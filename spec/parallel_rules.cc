@@ -1,0 +1,211 @@
+// parallel_rules.cc: what ranks may share, and with whom.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "spec/internal.h"
+#include "spec/sizes.h"
+#include "spec/table/field.h"
+
+namespace dt::spec::internal {
+namespace {
+
+void CheckHash(const v1::Spec& trial, std::vector<Violation>& out) {
+  if (trial.train().hash_every() == 0 || trial.parallel().strategy() != "zero3") return;
+  out.push_back({"hash",
+                 {"train.hash_every", "parallel.strategy"},
+                 "train.hash_every compares copies of the parameters, and parallel.strategy zero3 "
+                 "keeps one",
+                 "leave it out, or use zero2 or hsdp"});
+}
+
+void CheckShard(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Parallel& parallel = trial.parallel();
+  if (parallel.strategy() != "hsdp") return;
+  if (parallel.shard() < 2) {
+    out.push_back({"shard",
+                   {"parallel.strategy", "parallel.shard"},
+                   "parallel.strategy hsdp needs parallel.shard, of 2 or more: over how many ranks "
+                   "one copy of the model is spread",
+                   "set it to the GPUs of a host"});
+    return;
+  }
+  const int32_t ranks = DataRanksOf(trial);
+  if (ranks % parallel.shard() == 0) return;
+  std::vector<int32_t> divisors;
+  for (int32_t shard = 2; shard <= ranks; ++shard) {
+    if (ranks % shard == 0) divisors.push_back(shard);
+  }
+  out.push_back(
+      {"shard",
+       {"parallel.shard", "resources.gpus", "parallel.tensor"},
+       absl::StrCat("parallel.shard ", parallel.shard(), " does not divide ", DataRanksText(trial)),
+       divisors.empty() ? "use parallel.strategy ddp: there is one data rank"
+                        : absl::StrCat("use ", SizesText(divisors))});
+}
+
+void CheckAveraging(const v1::Spec& trial, std::vector<Violation>& out) {
+  if (trial.parallel().strategy() != "local_sgd" || trial.precision().reduce() == "fp32") return;
+  out.push_back({"averaging",
+                 {"precision.reduce", "parallel.strategy"},
+                 absl::StrCat("precision.reduce ", trial.precision().reduce(),
+                              " rounds gradients on their way, and parallel.strategy local_sgd "
+                              "sends none"),
+                 "leave it out; a larger parallel.sync_every sends less"});
+}
+
+// Numbers that are of one word of another field, and without effect beside its others; unless that
+// is swept, of which they are for one.
+void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Parallel& parallel = trial.parallel();
+  struct Owned {
+    const char* code;
+    const char* path;
+    double value;
+    const char* by;
+    const char* word;
+    const std::string& is;
+  };
+  constexpr char kStrategy[] = "parallel.strategy", kCompression[] = "parallel.compression";
+  const std::string &strategy = parallel.strategy(), &compression = parallel.compression();
+  for (const Owned& one : std::initializer_list<Owned>{
+           {"shard", "parallel.shard", 1.0 * parallel.shard(), kStrategy, "hsdp", strategy},
+           {"averaging", "parallel.sync_every", static_cast<double>(parallel.sync_every()),
+            kStrategy, "local_sgd", strategy},
+           {"averaging", "parallel.outer_lr", parallel.outer_lr(), kStrategy, "local_sgd",
+            strategy},
+           {"averaging", "parallel.outer_momentum", parallel.outer_momentum(), kStrategy,
+            "local_sgd", strategy},
+           {"compression", "parallel.rank", 1.0 * parallel.rank(), kCompression, "powersgd",
+            compression},
+           {"compression", "parallel.share", parallel.share(), kCompression, "topk",
+            compression}}) {
+    const Field& field = *FindField(one.path);
+    const bool default_value = NumberText(one.value) == field.default_text;
+    if (one.is == one.word || default_value || !InRange(field, one.value)) continue;
+    out.push_back({one.code,
+                   {one.path, one.by},
+                   absl::StrCat(one.path, " ", NumberText(one.value), " is of ", one.word, "; ",
+                                one.by, " is ", one.is),
+                   absl::StrCat("leave it out, or set ", one.by, " to ", one.word),
+                   Reach::kAllTrials});
+  }
+}
+
+void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Parallel& parallel = trial.parallel();
+  const std::string& method = parallel.compression();
+  if (method != "powersgd" && method != "topk") return;
+  const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
+    out.push_back({"compression",
+                   {"parallel.compression", path},
+                   absl::StrCat("parallel.compression ", method, message),
+                   hint});
+  };
+  if (parallel.strategy() != "ddp") {
+    return refuse(
+        "parallel.strategy",
+        absl::StrCat(" works on ddp's buckets; parallel.strategy is ", parallel.strategy()),
+        "use precision.reduce bf16");
+  }
+  if (trial.precision().reduce() != "fp32") {
+    refuse("precision.reduce",
+           absl::StrCat(" sends fp32; precision.reduce is ", trial.precision().reduce()),
+           "keep one of them");
+  }
+  if (trial.precision().compute() == "fp16") {
+    refuse("precision.compute",
+           " adds what gradients lost to those of the next step, which precision.compute fp16 may "
+           "scale otherwise",
+           "use precision.compute bf16");
+  }
+  const int32_t gpus = trial.resources().gpus();
+  if (method == "topk" && gpus > 1 && parallel.share() * gpus >= 1) {
+    refuse("parallel.share",
+           absl::StrCat(" with parallel.share ", NumberText(parallel.share()), " among ", gpus,
+                        " ranks sends no less than the gradients"),
+           absl::StrCat("use less than ", NumberText(1.0 / gpus)));
+  }
+}
+
+// That the ranks of each layer are all there.
+void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
+  const int32_t tensor = trial.parallel().tensor(), gpus = trial.resources().gpus();
+  if (tensor <= 1 || gpus <= 0 || gpus % tensor == 0) return;
+  out.push_back(
+      {"mesh",
+       {"parallel.tensor", "resources.gpus"},
+       absl::StrCat("resources.gpus ", gpus, " is not a multiple of parallel.tensor ", tensor),
+       NearestText(gpus, tensor)});
+}
+
+// That each layer can be cut into so many equal parts.
+void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Parallel& parallel = trial.parallel();
+  const int32_t tensor = parallel.tensor();
+  if (tensor <= 1) return;
+  const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
+    out.push_back({"tensor", {"parallel.tensor", path}, message, hint});
+  };
+  const v1::Model& model = trial.model();
+  const auto divides = [&](const char* path, int32_t size) {
+    if (size <= 0 || size % tensor == 0) return true;
+    refuse(path, absl::StrCat("parallel.tensor ", tensor, " does not divide ", path, " ", size),
+           NearestText(size, tensor));
+    return false;
+  };
+  if (!divides("model.n_head", model.n_head()) || !divides("model.n_ff", model.n_ff())) return;
+  const int32_t seq_len = trial.train().seq_len();
+  if (parallel.sequence() && seq_len > 0 && seq_len % tensor != 0) {
+    return refuse(
+        "train.seq_len",
+        absl::StrCat("train.seq_len ", seq_len, " is not a multiple of parallel.tensor ", tensor),
+        absl::StrCat(NearestText(seq_len, tensor), ", or set parallel.sequence to false"));
+  }
+  if (!parallel.sequence() && model.dropout() > 0) {
+    return refuse("parallel.sequence",
+                  "model.dropout with parallel.sequence false would differ among the ranks of one "
+                  "layer",
+                  "leave parallel.sequence out");
+  }
+  if (parallel.strategy() == "local_sgd") {
+    return refuse(
+        "parallel.strategy",
+        absl::StrCat("parallel.strategy local_sgd is of data ranks alone; parallel.tensor "
+                     "is ",
+                     tensor),
+        "use ddp");
+  }
+  if (parallel.compression() == "powersgd" || parallel.compression() == "topk") {
+    refuse("parallel.compression",
+           absl::StrCat("parallel.compression ", parallel.compression(),
+                        " is of data ranks alone; parallel.tensor is ", tensor),
+           "use precision.reduce bf16");
+  }
+}
+
+}  // namespace
+
+std::string NearestText(int64_t value, int64_t step) {
+  const int64_t below = value / step * step;
+  return below > 0 ? absl::StrCat("use ", below, " or ", below + step)
+                   : absl::StrCat("use ", below + step);
+}
+
+std::string DataRanksText(const v1::Spec& trial) {
+  const int32_t gpus = trial.resources().gpus(), tensor = trial.parallel().tensor();
+  if (tensor <= 1) return absl::StrCat("resources.gpus ", gpus);
+  return absl::StrCat("the ", DataRanksOf(trial), " data ranks (resources.gpus ", gpus,
+                      " ÷ parallel.tensor ", tensor, ")");
+}
+
+void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out) {
+  CheckHash(trial, out);
+  CheckShard(trial, out);
+  CheckAveraging(trial, out);
+  CheckOwners(trial, out);
+  CheckCompression(trial, out);
+  CheckMesh(trial, out);
+  CheckTensor(trial, out);
+}
+
+}  // namespace dt::spec::internal
