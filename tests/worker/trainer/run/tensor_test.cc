@@ -12,8 +12,8 @@
 namespace dt::testing {
 namespace {
 
-// parallel.md §3: the worst of 20 steps was 2.3e-5, and between one thread and two of one rank 7e-6:
-// Adam makes steps of rounding where a gradient is 0. The first gradient is free of that.
+// parallel.md §3: the worst of 20 steps was 2.3e-5, and between one thread and two of one rank
+// 7e-6: Adam makes steps of rounding where a gradient is 0. The first gradient is free of that.
 constexpr double kLossesApart = 1e-4;
 constexpr double kFirstNormApart = 1e-5;  // of it
 
