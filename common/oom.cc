@@ -1,22 +1,22 @@
-// oom.cc: memory.events of the group that /proc/self/cgroup names.
+// oom.cc: memory.events of this process's own control group.
 #include "common/oom.h"
 
 #include <fstream>
+#include <optional>
 #include <string>
+
+#include "common/control_group.h"
 
 namespace dt {
 
 uint64_t OomKills() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line;
-  while (std::getline(groups, line)) {
-    if (line.rfind("0::", 0) != 0) continue;
-    std::ifstream events("/sys/fs/cgroup" + line.substr(3) + "/memory.events");
-    std::string name;
-    uint64_t count = 0;
-    while (events >> name >> count) {
-      if (name == "oom_kill") return count;
-    }
+  const std::optional<std::string> group = OwnControlGroup();
+  if (!group) return 0;
+  std::ifstream events(*group + "/memory.events");
+  std::string name;
+  uint64_t count = 0;
+  while (events >> name >> count) {
+    if (name == "oom_kill") return count;
   }
   return 0;
 }

@@ -18,13 +18,13 @@ from .client import Client, SubmitWarning
 from .errors import (BusyError, ConflictError, Diagnostic, DtrainError, FileRefusedError, NotAllowedError,
                      NotFoundError, UnexpectedError, UnreachableError, UsageError, WaitTimeoutError)
 from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Plan, PlannedTrials, Status,
-                      Submission, Trial, Value, Worker)
+                      Submission, Takeover, Trial, Value, Worker)
 from .trial import checkpoint, parameters, progress, report, resume, resumed_step, rungs, should_stop
 
 __all__ = [
     "Attempt", "BusyError", "Checkpoint", "Client", "ConflictError", "Description", "Diagnostic", "DtrainError",
     "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Plan",
-    "PlannedTrials", "Selection", "Status", "Submission", "SubmitWarning", "TlsFiles", "Trial", "UnexpectedError",
-    "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__", "checkpoint", "parameters",
-    "progress", "report", "resume", "resumed_step", "rungs", "should_stop",
+    "PlannedTrials", "Selection", "Status", "Submission", "SubmitWarning", "Takeover", "TlsFiles", "Trial",
+    "UnexpectedError", "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__",
+    "checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop",
 ]

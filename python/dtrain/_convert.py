@@ -128,8 +128,16 @@ def attempt(message: control_pb2.AttemptSummary) -> results.Attempt:
         rank=None if message.rank < 0 else message.rank)
 
 
+def takeover(message: control_pb2.Takeover) -> results.Takeover:
+    return results.Takeover(
+        attempt=message.attempt, share=message.share, step=message.step, from_trial=message.from_trial,
+        taken=assignments(message.taken), now=assignments(message.now), reason=message.reason)
+
+
 def explanation(message: control_pb2.ExplainTrialResponse) -> results.Explanation:
-    return results.Explanation(trial(message.trial), message.explanation, [attempt(one) for one in message.attempts])
+    return results.Explanation(
+        trial(message.trial), message.explanation, [attempt(one) for one in message.attempts],
+        [takeover(one) for one in message.takeovers])
 
 
 def fields(message: Any) -> dict[str, Any]:

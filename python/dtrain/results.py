@@ -216,12 +216,30 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Takeover:
+    """What a member of a population took over: it goes on with another trial's weights."""
+
+    attempt: int
+    """The last with its own weights."""
+    share: int
+    step: int
+    from_trial: int
+    taken: dict[str, Value]
+    """What the other had there."""
+    now: dict[str, Value]
+    """What it goes on with."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why a trial waits, or what happened to it, attempt by attempt."""
 
     trial: Trial
     explanation: str
     attempts: list[Attempt]
+    takeovers: list[Takeover]
+    """Of a member of a population, in order of decision."""
 
 
 @dataclass(frozen=True)

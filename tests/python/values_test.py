@@ -47,6 +47,16 @@ class ConvertTest(unittest.TestCase):
                                (model_pb2.Value(), None)]:
             self.assertEqual(_convert.value(message), value)
 
+    def test_what_a_member_took_over_is_told_with_both_sets_of_values(self) -> None:
+        message = pb.ExplainTrialResponse(trial=pb.TrialSummary(experiment=12, trial=3))
+        message.takeovers.add(
+            attempt=1, share=2, step=40, from_trial=7, reason="behind",
+            taken=[pb.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.1))],
+            now=[pb.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.08))])
+        [one] = _convert.explanation(message).takeovers
+        self.assertEqual((one.attempt, one.share, one.step, one.from_trial, one.reason), (1, 2, 40, 7, "behind"))
+        self.assertEqual((one.taken, one.now), ({"optimizer.lr": 0.1}, {"optimizer.lr": 0.08}))
+
     def test_lines_that_were_left_out_are_told_with_the_last_before_them(self) -> None:
         chunk = pb.LogLineChunk(attempt=2)
         chunk.log.text, chunk.log.rank, chunk.log.dropped_lines = "a\n\nb\n", 1, 5

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/control_group.h"
 #include "common/descendants.h"
 #include "common/files.h"
 #include "common/limits.h"
@@ -151,7 +152,12 @@ absl::Status Attempt::Launch(Instant now) {
   options.folder = folder;
   Log(Announcement(start_, spec_, folder));
   oom_kills_before_ = OomKills();
-  const absl::StatusOr<pid_t> started = Spawn(options);
+  const std::optional<std::string> own = OwnControlGroup();
+  if (own) group_ = ControlGroup::MakeBelow(*own);
+  const absl::StatusOr<pid_t> started = [&] {
+    const ControlGroup::Within within(group_.get());
+    return Spawn(options);
+  }();
   if (!started.ok()) {
     return ConfigError(absl::StrCat(started.status().message(), ", in folder ", folder,
                                     "; is it there on this host, and may it be run?"));
@@ -245,7 +251,10 @@ void Attempt::Wind(Instant now) {
     }
     wait_status_ = status;
   }
-  const int left = EndDescendants(limits::kTrainerExitGrace);
+  // At one instant where there is a group; what left it, or had none, one by one.
+  const int within = group_ != nullptr ? group_->Kill() : 0;
+  const int left = std::max(within, EndDescendants(limits::kTrainerExitGrace));
+  group_.reset();
   if (left > 0) Log(absl::StrCat("killed ", left, " processes that the program left running"));
   stage_ = Stage::kWinding;
   wind_until_ = now.steady + kRegistrationWait;

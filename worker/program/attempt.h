@@ -13,11 +13,13 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/clock.h"
+#include "common/control_group.h"
 #include "common/unique_fd.h"
 #include "worker/frames/frames.h"
 #include "worker/program/ending.h"
@@ -90,6 +92,7 @@ class Attempt {
   std::string store_address_;
   uint64_t oom_kills_before_ = 0;
 
+  std::unique_ptr<ControlGroup> group_;  // around the program, where the system gives one
   pid_t program_ = -1;
   std::optional<int> wait_status_;  // once it has ended
   bool all_gone_ = false;           // nothing below us lives

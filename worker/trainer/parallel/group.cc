@@ -163,6 +163,13 @@ absl::Status StoreError(const std::string& what) {
                   what + ": " + std::string(error.message()));
 }
 
+absl::Status SumInPlace(c10d::ProcessGroup& group, float* sums, size_t count) {
+  std::vector<at::Tensor> tensors = {
+      at::from_blob(sums, {static_cast<int64_t>(count)}, at::kFloat)};
+  group.allreduce(tensors)->wait();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port) {
@@ -208,6 +215,7 @@ Group::Group(Device& device, const GroupOptions& options)
       size_(options.size),
       device_(device.Torch()),
       shares_memory_(device.SharesMemory()),
+      backend_maker_(device),
       before_(OpenSockets()) {}
 
 absl::Status Group::Join(Device& device, const Rendezvous& meeting) {
@@ -231,16 +239,17 @@ absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
     backend_before_ = OpenSockets(Sockets::kAll);
   }
   const std::vector<int> before = OpenSockets();
-  store_ = c10::make_intrusive<c10d::PrefixStore>(options_.key_prefix, meeting.store);
+  meeting_ = {c10::make_intrusive<c10d::PrefixStore>(options_.key_prefix, meeting.store),
+              meeting.address};
   BackendOptions backend;
-  backend.store = store_;
+  backend.store = meeting_.store;
   backend.rank = rank_;
   backend.size = size_;
   backend.listen_host = options_.listen_host;
   // Joining has the short timeout, training the long one.
   backend.timeout = kRendezvousTimeout;
   backend_ = device.JoinBackend(backend);
-  process_group_ = c10::make_intrusive<c10d::ProcessGroup>(store_, rank_, size_);
+  process_group_ = c10::make_intrusive<c10d::ProcessGroup>(meeting_.store, rank_, size_);
   // First, so that every backend of the group is bound to it.
   if (!device_.is_cpu()) process_group_->setBoundDeviceId(device_);
   using Kind = c10d::ProcessGroup::BackendType;
@@ -299,40 +308,80 @@ void Group::BroadcastFromRoot(const std::vector<at::Tensor>& tensors) {
   c10d::broadcast_coalesced(process_group_, tensors, kBroadcastBufferBytes, 0);
 }
 
-std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats) {
-  if (!device_.is_cpu() || size_ > kHostRanksMax) return nullptr;
-  HostMemoryShape shape{size_, floats, 0};
+std::shared_ptr<Group> Group::OfHosts(int rank, int size) {
+  GroupOptions options = options_;
+  options.rank = rank;
+  options.size = size;
+  options.key_prefix = "hosts";
+  auto group = std::make_shared<Group>(backend_maker_, options);
+  // An abort ends what waits in the store as well, whose connections are older.
+  group->before_ = before_;
+  std::lock_guard lock(abort_mutex_);
+  if (aborted_) group->Abort();
+  of_hosts_ = group;
+  return group;
+}
+
+std::optional<Neighbours> Group::FindNeighbours() {
+  std::vector<Seat> seats;
+  for (const std::vector<double>& rank :
+       AllGather({shares_memory_ ? HostNumber() : -1.0, static_cast<double>(getpid())})) {
+    const bool shares = rank[0] >= 0;
+    seats.push_back({shares ? std::optional(rank[0]) : std::nullopt, static_cast<pid_t>(rank[1])});
+  }
+  return NeighboursOf(seats, static_cast<size_t>(rank_));
+}
+
+absl::StatusOr<std::shared_ptr<HostMemory>> Group::MakeMemory(const Neighbours& neighbours,
+                                                              size_t floats) {
+  HostMemoryShape shape{static_cast<int>(neighbours.processes.size()), floats, 0};
   absl::StatusOr<std::shared_ptr<HostMemory>> memory;
-  if (rank_ == 0 && shares_memory_) {
+  if (neighbours.place == 0) {
     shape.key = std::random_device()() + 1ull;
     memory = HostMemory::Make(shape);
   }
   const int descriptor = memory.ok() ? (*memory)->descriptor() : -1;
-  const std::vector<std::vector<double>> seats =
-      AllGather({shares_memory_ ? HostNumber() : -1.0, static_cast<double>(getpid()),
-                 static_cast<double>(descriptor), static_cast<double>(shape.key)});
-  std::vector<pid_t> processes;
-  bool together = seats[0][0] >= 0 && seats[0][2] >= 0;
-  for (const std::vector<double>& seat : seats) {
-    together = together && seat[0] == seats[0][0];
-    processes.push_back(static_cast<pid_t>(seat[1]));
+  const std::vector<double> first = AllGather(
+      {static_cast<double>(descriptor), static_cast<double>(shape.key)})[neighbours.first_rank];
+  if (neighbours.place == 0) return memory;
+  if (first[0] < 0) return IoError("shared memory for all-reduce: the host's first rank has none");
+  shape.key = static_cast<uint64_t>(first[1]);
+  return HostMemory::Open(neighbours.processes[0], static_cast<int>(first[0]), shape);
+}
+
+bool Group::AllAre(const absl::Status& able) {
+  const std::vector<std::vector<double>> ranks = AllGather({able.ok() ? 1.0 : 0.0});
+  return std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank[0] == 1; });
+}
+
+std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats) {
+  if (!device_.is_cpu()) return nullptr;
+  const std::optional<Neighbours> neighbours = FindNeighbours();
+  if (!neighbours) return nullptr;
+  const auto memory = MakeMemory(*neighbours, floats);
+  HostReduce::Options options{
+      neighbours->place, neighbours->processes, size_, {}, kCollectiveTimeout};
+  std::shared_ptr<Group> hosts;
+  if (neighbours->place == 0 && neighbours->hosts > 1) {
+    hosts = OfHosts(neighbours->host, neighbours->hosts);
+    options.over_hosts = [hosts](float* sums, size_t count) {
+      return Guarded([&] { return SumInPlace(*hosts->process_group(), sums, count); });
+    };
   }
-  if (together && rank_ != 0) {
-    shape.key = static_cast<uint64_t>(seats[0][3]);
-    memory = HostMemory::Open(processes[0], static_cast<int>(seats[0][2]), shape);
-  }
+  absl::Status able = memory.status();
   absl::StatusOr<std::shared_ptr<HostReduce>> reduce;
-  if (together && memory.ok()) {
-    reduce = HostReduce::Join(*memory, rank_, processes, kCollectiveTimeout);
+  if (able.ok()) reduce = HostReduce::Join(*memory, std::move(options));
+  if (able.ok()) able = reduce.status();
+  // One that cannot leaves all of them with the backend. Hosts meet only if all can.
+  bool together = AllAre(able);
+  if (together && neighbours->hosts > 1) {
+    if (hosts != nullptr) able = hosts->Join(backend_maker_, meeting_);
+    together = AllAre(able);
   }
-  if (together ? !reduce.ok() : rank_ == 0 && shares_memory_ && !memory.ok()) {
-    const absl::Status& reason = memory.ok() ? reduce.status() : memory.status();
-    std::fprintf(stderr, "gradients go over Gloo: %s\n", std::string(reason.message()).c_str());
+  if (!able.ok()) {
+    std::fprintf(stderr, "gradients go over Gloo: %s\n", std::string(able.message()).c_str());
   }
-  // One that cannot leaves all of them with the backend.
-  for (const std::vector<double>& able : AllGather({reduce.ok() ? 1.0 : 0.0})) {
-    if (able[0] == 0) return nullptr;
-  }
+  if (!together) return nullptr;
   (*memory)->CloseDescriptor();
   std::lock_guard lock(abort_mutex_);
   if (aborted_) (*reduce)->Abort();
@@ -368,6 +417,7 @@ void Group::Abort() {
   if (aborted_) return;
   aborted_ = true;
   if (host_reduce_ != nullptr) host_reduce_->Abort();
+  if (of_hosts_ != nullptr) of_hosts_->Abort();
   if (!joined_) {
     AbortJoining(lock);
     return;

@@ -20,6 +20,7 @@
 #include "common/status.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/parallel/host/host_reduce.h"
+#include "worker/trainer/parallel/host/seats.h"
 
 namespace c10d {
 class ProcessGroup;
@@ -74,9 +75,10 @@ class Group {
   at::Tensor Concatenated(const at::Tensor& mine);
   // Overwrites `tensors` with rank 0's.
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
-  // Memory for `floats` numbers of each rank, to sum them in without the backend; null where the
-  // ranks are on several hosts or on GPUs, do not see each other's processes, or where one's device
-  // does not share memory. Every rank calls it and gets the same answer.
+  // Memory for `floats` numbers of each rank, to sum them in without the backend; of ranks on
+  // several hosts the first of each sums over hosts, in a group of their own. Null where no host has
+  // two of them, on GPUs, where ranks do not see each other's processes, or one's device does not
+  // share memory. Every rank calls it and gets the same answer.
   std::shared_ptr<HostReduce> ShareMemory(size_t floats);
   // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
   // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:
@@ -89,6 +91,14 @@ class Group {
 
  private:
   absl::Status JoinThrowing(Device& device, const Rendezvous& meeting);
+  std::optional<Neighbours> FindNeighbours();
+  // Of the ranks of this host; all ranks of the group call it.
+  absl::StatusOr<std::shared_ptr<HostMemory>> MakeMemory(const Neighbours& neighbours,
+                                                         size_t floats);
+  // Whether every rank is.
+  bool AllAre(const absl::Status& able);
+  // The group of each host's first rank, of which this is one.
+  std::shared_ptr<Group> OfHosts(int rank, int size);
   // REQUIRES: `lock` holds abort_mutex_.
   void AbortJoining(std::unique_lock<std::mutex>& lock);
 
@@ -97,7 +107,8 @@ class Group {
   const int size_;
   const c10::Device device_;
   const bool shares_memory_;
-  c10::intrusive_ptr<c10d::Store> store_;
+  Device& backend_maker_;
+  Rendezvous meeting_;  // with a store that is this group's alone
   c10::intrusive_ptr<c10d::Backend> backend_;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
   std::mutex abort_mutex_;
@@ -108,6 +119,7 @@ class Group {
   std::vector<int> before_;   // sockets of this process that are not the group's
   std::vector<int> sockets_;  // that appeared while the backend was built
   std::shared_ptr<HostReduce> host_reduce_;
+  std::shared_ptr<Group> of_hosts_;  // null but on the first rank of each of several hosts
 };
 
 }  // namespace dt::trainer

@@ -49,7 +49,6 @@ class StrategyTest : public AttemptTest, public ::testing::WithParamInterface<Ca
                         of.Stop(rank, saves == Saves::kYes);
                     });
   }
-}
 };
 
 TEST_P(StrategyTest, GivesTheLossesOfDataParallelRanks) {

@@ -39,10 +39,11 @@ inline constexpr std::chrono::seconds kTrainingPatience{120};
 inline constexpr std::chrono::seconds kAbandonPatience{60};
 
 // dttrain as an agent starts it: a socket as descriptor 3. What it prints is shown where the test
-// fails.
+// fails. `within`: a command that runs another, as nsenter does.
 class TrainerProcess {
  public:
-  explicit TrainerProcess(std::vector<std::string> flags = {"--threads", "1"}) {
+  explicit TrainerProcess(const std::vector<std::string>& flags = {"--threads", "1"},
+                          const std::vector<std::string>& within = {}) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
       ADD_FAILURE() << "socketpair";
@@ -50,12 +51,15 @@ class TrainerProcess {
     }
     fd_ = pair[0];
     log_ = memfd_create("dttrain-log", MFD_CLOEXEC);
-    flags.insert(flags.begin(), "--agent");
+    std::vector<std::string> words = within;
+    words.insert(words.end(), {DTTRAIN_PROGRAM, "--agent"});
+    words.insert(words.end(), flags.begin(), flags.end());
     // Ours may be a number that theirs is to have.
     const int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
     close(pair[1]);
-    process_ = ChildProcess(
-        {.path = DTTRAIN_PROGRAM, .arguments = flags, .descriptors = {{log_, 2}, {theirs, 3}}});
+    process_ = ChildProcess({.path = words[0],
+                             .arguments = {words.begin() + 1, words.end()},
+                             .descriptors = {{log_, 2}, {theirs, 3}}});
     close(theirs);
   }
   ~TrainerProcess() {
@@ -121,6 +125,13 @@ class TrainerGang {
  public:
   explicit TrainerGang(int ranks, const std::vector<std::string>& flags = {"--threads", "1"}) {
     for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<TrainerProcess>(flags));
+  }
+  // A rank within each of these commands.
+  explicit TrainerGang(const std::vector<std::vector<std::string>>& within) {
+    for (const std::vector<std::string>& command : within) {
+      ranks_.push_back(
+          std::make_unique<TrainerProcess>(std::vector<std::string>{"--threads", "1"}, command));
+    }
   }
 
   TrainerProcess& rank(int r) { return *ranks_.at(r); }

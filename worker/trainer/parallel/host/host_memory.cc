@@ -61,6 +61,10 @@ absl::Status HostMemory::Map() {
 }
 
 absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Make(const HostMemoryShape& shape) {
+  if (shape.ranks > kHostRanksMax) {
+    return IoError("shared memory for all-reduce: " + std::to_string(shape.ranks) +
+                   " ranks of one host; it has places for " + std::to_string(kHostRanksMax));
+  }
   std::shared_ptr<HostMemory> memory(new HostMemory(shape));
   memory->fd_ = memfd_create("dtrain-gradients", MFD_CLOEXEC);
   if (memory->fd_ < 0) return NoMemory("memfd_create");

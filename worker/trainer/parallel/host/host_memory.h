@@ -33,6 +33,9 @@ struct HostMemoryShape {
 struct alignas(64) HostRankWords {
   std::atomic<uint64_t> posted{0};   // the newest reduction that this rank's part is ready for
   std::atomic<uint64_t> reduced{0};  // the newest one of which this rank has summed its share
+  // Where there are other hosts as well.
+  std::atomic<uint64_t> total{0};   // rank 0's: the newest one of which it has the sum over hosts
+  std::atomic<uint64_t> spread{0};  // the newest one of which this rank has given its share to all
 };
 struct HostControl {
   std::atomic<uint64_t> key{0};

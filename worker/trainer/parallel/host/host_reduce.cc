@@ -28,9 +28,9 @@ bool FutexWait(std::atomic<uint32_t>& word, uint32_t seen, std::chrono::nanoseco
          errno != ETIMEDOUT;
 }
 
-void AverageBlock(HostMemory& memory, size_t first, size_t count) {
+// The sum over ranks divided by `divisor`, to the first `into` parts.
+void SumBlock(HostMemory& memory, size_t first, size_t count, float divisor, int into) {
   const int ranks = memory.shape().ranks;
-  const float divisor = static_cast<float>(ranks);
   float sum[kBlockFloats];
   std::copy_n(memory.Part(0) + first, count, sum);
   for (int r = 1; r < ranks; ++r) {
@@ -38,18 +38,17 @@ void AverageBlock(HostMemory& memory, size_t first, size_t count) {
     for (size_t i = 0; i < count; ++i) sum[i] += part[i];
   }
   for (size_t i = 0; i < count; ++i) sum[i] /= divisor;
-  for (int r = 0; r < ranks; ++r) std::copy_n(sum, count, memory.Part(r) + first);
+  for (int r = 0; r < into; ++r) std::copy_n(sum, count, memory.Part(r) + first);
 }
 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<HostReduce>> HostReduce::Join(std::shared_ptr<HostMemory> memory,
-                                                             int rank,
-                                                             const std::vector<pid_t>& processes,
-                                                             std::chrono::milliseconds timeout) {
-  std::shared_ptr<HostReduce> reduce(new HostReduce(std::move(memory), rank, timeout));
+                                                             Options options) {
+  std::shared_ptr<HostReduce> reduce(new HostReduce(std::move(memory), std::move(options)));
+  const std::vector<pid_t>& processes = reduce->options_.processes;
   for (size_t r = 0; r < processes.size(); ++r) {
-    const bool self = static_cast<int>(r) == rank;
+    const bool self = static_cast<int>(r) == reduce->rank();
     const int fd = self ? -1 : static_cast<int>(syscall(SYS_pidfd_open, processes[r], /*flags=*/0));
     if (!self && fd < 0) {
       return IoError("watching process " + std::to_string(processes[r]) + ": " +
@@ -66,27 +65,32 @@ HostReduce::~HostReduce() {
   }
 }
 
-void HostReduce::Announce() {
+void HostReduce::Wake() {
   std::atomic<uint32_t>& changes = memory_->control().changes;
   changes.fetch_add(1);
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&changes), FUTEX_WAKE, INT32_MAX, nullptr, nullptr,
           0);
 }
 
+void HostReduce::Announce(Word word, uint64_t number) {
+  (memory_->control().ranks[rank()].*word).store(number);
+  Wake();
+}
+
 uint64_t HostReduce::Post() {
-  memory_->control().ranks[rank_].posted.store(++posted_);
-  Announce();
+  Announce(&HostRankWords::posted, ++posted_);
   return posted_;
 }
 
 void HostReduce::Abort() {
   memory_->control().aborted.store(1);
-  Announce();
+  Wake();
 }
 
 bool HostReduce::Reached(Word word, uint64_t number) const {
   const HostRankWords* ranks = memory_->control().ranks;
-  return std::all_of(ranks, ranks + memory_->shape().ranks,
+  const int which = word == &HostRankWords::total ? 1 : memory_->shape().ranks;
+  return std::all_of(ranks, ranks + which,
                      [&](const HostRankWords& words) { return (words.*word).load() >= number; });
 }
 
@@ -103,7 +107,7 @@ absl::Status HostReduce::RequirePeers() const {
 
 absl::Status HostReduce::Await(Word word, uint64_t number) {
   HostControl& control = memory_->control();
-  const auto until = std::chrono::steady_clock::now() + timeout_;
+  const auto until = std::chrono::steady_clock::now() + options_.timeout;
   for (;;) {
     // Before the look at what it announces: a change in between then ends the wait at once.
     const uint32_t seen = control.changes.load();
@@ -115,25 +119,54 @@ absl::Status HostReduce::Await(Word word, uint64_t number) {
     }
     if (std::chrono::steady_clock::now() > until) {
       return CollectiveError("a rank did not join an all-reduce within " +
-                             std::to_string(timeout_.count() / 1000) + " s");
+                             std::to_string(options_.timeout.count() / 1000) + " s");
     }
     if (FutexWait(control.changes, seen, kDeathWatch)) continue;
     if (absl::Status living = RequirePeers(); !living.ok() && !Reached(word, number)) return living;
   }
 }
 
+HostReduce::Share HostReduce::ShareOf(size_t first, size_t count) const {
+  const auto ranks = static_cast<size_t>(memory_->shape().ranks);
+  const size_t blocks = (count + kBlockFloats - 1) / kBlockFloats;
+  const auto mine = static_cast<size_t>(rank());
+  return {first + blocks * mine / ranks * kBlockFloats,
+          first + std::min(blocks * (mine + 1) / ranks * kBlockFloats, count)};
+}
+
 absl::Status HostReduce::Average(uint64_t number, size_t first, size_t count) {
   DT_RETURN_IF_ERROR(Await(&HostRankWords::posted, number));
-  const size_t ranks = static_cast<size_t>(memory_->shape().ranks);
-  const size_t blocks = (count + kBlockFloats - 1) / kBlockFloats;
-  const size_t mine = static_cast<size_t>(rank_);
-  const size_t end = first + std::min(blocks * (mine + 1) / ranks * kBlockFloats, count);
-  for (size_t at = first + blocks * mine / ranks * kBlockFloats; at < end; at += kBlockFloats) {
-    AverageBlock(*memory_, at, std::min(kBlockFloats, end - at));
+  const int ranks = memory_->shape().ranks;
+  const float divisor = HasOtherHosts() ? 1 : static_cast<float>(ranks);
+  const int into = HasOtherHosts() ? 1 : ranks;
+  const Share share = ShareOf(first, count);
+  for (size_t at = share.from; at < share.end; at += kBlockFloats) {
+    SumBlock(*memory_, at, std::min(kBlockFloats, share.end - at), divisor, into);
   }
-  memory_->control().ranks[rank_].reduced.store(number);
-  Announce();
-  return Await(&HostRankWords::reduced, number);
+  Announce(&HostRankWords::reduced, number);
+  if (!HasOtherHosts()) return Await(&HostRankWords::reduced, number);
+  return SumOverAll(number, first, count);
+}
+
+// Every rank takes part in giving the total to all parts, and leaves when all have it: a rank that
+// left before would write its next gradients where others still read.
+absl::Status HostReduce::SumOverAll(uint64_t number, size_t first, size_t count) {
+  float* const sums = memory_->Part(0);
+  if (rank() == 0) {
+    DT_RETURN_IF_ERROR(Await(&HostRankWords::reduced, number));
+    DT_RETURN_IF_ERROR(options_.over_hosts(sums + first, count));
+    Announce(&HostRankWords::total, number);
+  } else {
+    DT_RETURN_IF_ERROR(Await(&HostRankWords::total, number));
+  }
+  const auto divisor = static_cast<float>(options_.ranks_of_all);
+  const Share share = ShareOf(first, count);
+  for (size_t i = share.from; i < share.end; ++i) sums[i] /= divisor;
+  for (int r = 1; r < memory_->shape().ranks; ++r) {
+    std::copy(sums + share.from, sums + share.end, memory_->Part(r) + share.from);
+  }
+  Announce(&HostRankWords::spread, number);
+  return Await(&HostRankWords::spread, number);
 }
 
 }  // namespace dt::trainer

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "tests/testing/await.h"
@@ -21,8 +23,16 @@ constexpr uint64_t kKey = 42;
 
 using Reduce = std::shared_ptr<HostReduce>;
 
-// The ranks of one gang, each with a mapping of its own, as processes have it.
-std::vector<Reduce> Gang(int ranks, size_t floats, std::chrono::milliseconds timeout = kPatience) {
+// Beside a gang's only host.
+struct Others {
+  int ranks = 0;
+  SumOverHosts sum;
+};
+
+// The ranks of one gang, or of one of its hosts, each with a mapping of its own, as processes have
+// it.
+std::vector<Reduce> Gang(int ranks, size_t floats, std::chrono::milliseconds timeout = kPatience,
+                         const Others& others = {}) {
   const HostMemoryShape shape{ranks, floats, kKey};
   auto made = HostMemory::Make(shape);
   EXPECT_TRUE(made.ok());
@@ -31,7 +41,8 @@ std::vector<Reduce> Gang(int ranks, size_t floats, std::chrono::milliseconds tim
   for (int r = 0; r < ranks; ++r) {
     auto memory = r == 0 ? made : HostMemory::Open(getpid(), (*made)->descriptor(), shape);
     EXPECT_TRUE(memory.ok());
-    auto joined = HostReduce::Join(*memory, r, processes, timeout);
+    auto joined =
+        HostReduce::Join(*memory, {r, processes, ranks + others.ranks, others.sum, timeout});
     EXPECT_TRUE(joined.ok());
     gang.push_back(*joined);
   }
@@ -72,6 +83,74 @@ TEST(HostReduceTest, EveryRankGetsTheSameAverageOfEveryRange) {
   }
 }
 
+// The first ranks of two hosts: both have the sum once both have come.
+class BetweenTwo {
+ public:
+  absl::Status Sum(float* sums, size_t count) {
+    std::unique_lock lock(mutex_);
+    const uint64_t round = round_;
+    if (waiting_ == nullptr) {
+      waiting_ = sums;
+      const bool met = changed_.wait_for(lock, kPatience, [&] { return round_ != round; });
+      return met ? absl::OkStatus() : CollectiveError("nobody came");
+    }
+    for (size_t i = 0; i < count; ++i) sums[i] = waiting_[i] = waiting_[i] + sums[i];
+    waiting_ = nullptr;
+    ++round_;
+    changed_.notify_all();
+    return absl::OkStatus();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  float* waiting_ = nullptr;
+  uint64_t round_ = 0;
+};
+
+TEST(HostReduceTest, EveryRankOfTwoHostsGetsTheAverageOverBoth) {
+  constexpr size_t kFloats = 30000;
+  BetweenTwo between;
+  const SumOverHosts sum = [&](float* sums, size_t count) { return between.Sum(sums, count); };
+  // Two ranks and three, of which some have no share in a range of one block.
+  const std::vector<std::vector<Reduce>> hosts = {Gang(2, kFloats, kPatience, {3, sum}),
+                                                  Gang(3, kFloats, kPatience, {2, sum})};
+  std::vector<std::thread> threads;
+  for (const std::vector<Reduce>& host : hosts) {
+    for (const Reduce& reduce : host) {
+      threads.emplace_back([&, first = &host == &hosts[0]] {
+        float* part = reduce->memory()->Part(reduce->rank());
+        for (int round = 0; round < 20; ++round) {
+          const int rank = reduce->rank() + (first ? 0 : 2);
+          for (size_t i = 0; i < kFloats; ++i) part[i] = Value(rank, i, round);
+          for (const auto& [from, count] :
+               std::vector<std::pair<size_t, size_t>>{{0, 1}, {16, 20000}, {20032, 9000}}) {
+            ASSERT_TRUE(reduce->Average(reduce->Post(), from, count).ok());
+            for (size_t i = from; i < from + count; ++i) {
+              const float here = Value(0, i, round) + Value(1, i, round);
+              const float there = Value(2, i, round) + Value(3, i, round) + Value(4, i, round);
+              ASSERT_EQ(part[i], (here + there) / 5.0f) << "rank " << rank << " at " << i;
+            }
+          }
+        }
+      });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(HostReduceTest, WhatFailsOverHostsFailsOnItsHostOnceItIsAborted) {
+  const std::vector<Reduce> gang = Gang(
+      2, 1000, kPatience, {1, [](float*, size_t) { return CollectiveError("the other is gone"); }});
+  auto waiting = std::async(
+      std::launch::async, [reduce = gang[1]] { return reduce->Average(reduce->Post(), 0, 1000); });
+  const absl::Status first = gang[0]->Average(gang[0]->Post(), 0, 1000);
+  EXPECT_EQ(first.message(), "the other is gone");
+  gang[0]->Abort();
+  ASSERT_EQ(waiting.wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(waiting.get().code(), kCollectiveError);
+}
+
 TEST(HostReduceTest, AnAbortWakesEveryRankThatWaitsAndThoseThatCome) {
   const std::vector<Reduce> gang = Gang(3, 1000);
   std::vector<std::future<absl::Status>> waiting;
@@ -99,7 +178,7 @@ TEST(HostReduceTest, AKilledPeerEndsTheWaitForIt) {
     pause();
     _exit(0);
   }
-  auto joined = HostReduce::Join(*memory, 0, {getpid(), peer}, kPatience);
+  auto joined = HostReduce::Join(*memory, {0, {getpid(), peer}, 2, {}, kPatience});
   ASSERT_TRUE(joined.ok());
   auto waiting = std::async(
       std::launch::async, [reduce = *joined] { return reduce->Average(reduce->Post(), 0, 1000); });

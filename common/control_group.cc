@@ -1,0 +1,114 @@
+// control_group.cc: see control_group.h.
+#include "common/control_group.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/unique_fd.h"
+
+namespace dt {
+namespace {
+
+constexpr char kPrefix[] = "dtrain-";
+
+bool Write(const std::string& file, std::string_view text) {
+  const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  return fd.valid() &&
+         write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// "0" is whoever writes it.
+bool Join(const std::string& group) { return Write(group + "/cgroup.procs", "0"); }
+
+// Where version 2 is mounted: behind " - " a line has the type.
+std::optional<std::string> MountOfVersion2() {
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    if (!absl::StrContains(line, " - cgroup2 ")) continue;
+    std::istringstream words(line);
+    std::string number, parent, device, root, place;
+    if (words >> number >> parent >> device >> root >> place) return place;
+  }
+  return std::nullopt;
+}
+
+bool IsWithin(const std::string& group) {
+  std::ifstream processes(group + "/cgroup.procs");
+  for (pid_t pid = 0; processes >> pid;) {
+    if (pid == getpid()) return true;
+  }
+  return false;
+}
+
+// rmdir refuses those that somebody is within.
+void RemoveEmptyOnes(const std::string& own) {
+  DIR* folder = opendir(own.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    if (absl::StartsWith(entry->d_name, kPrefix)) {
+      rmdir(absl::StrCat(own, "/", entry->d_name).c_str());
+    }
+  }
+  closedir(folder);
+}
+
+}  // namespace
+
+std::optional<std::string> OwnControlGroup() {
+  const std::optional<std::string> mount = MountOfVersion2();
+  if (!mount) return std::nullopt;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!absl::StartsWith(line, "0::")) continue;
+    const std::string path = line.substr(3);
+    // A container may have its own group alone mounted, and see the path that it has outside.
+    for (std::string folder : {*mount + (path == "/" ? "" : path), *mount}) {
+      if (IsWithin(folder)) return folder;
+    }
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<ControlGroup> ControlGroup::MakeBelow(const std::string& own) {
+  RemoveEmptyOnes(own);
+  std::string folder = absl::StrCat(own, "/", kPrefix, getpid());
+  if (mkdir(folder.c_str(), 0755) != 0) return nullptr;
+  std::unique_ptr<ControlGroup> group(new ControlGroup(own, std::move(folder)));
+  // Kernels before 5.14 cannot kill a group, and some folders may be made and not entered.
+  if (access((group->folder_ + "/cgroup.kill").c_str(), W_OK) != 0) return nullptr;
+  { const Within within(group.get()); }
+  return group->holds_us_ ? nullptr : std::move(group);
+}
+
+ControlGroup::ControlGroup(std::string own, std::string folder)
+    : own_(std::move(own)), folder_(std::move(folder)) {}
+
+ControlGroup::~ControlGroup() { rmdir(folder_.c_str()); }
+
+ControlGroup::Within::Within(ControlGroup* group) : group_(group) {
+  if (group_ != nullptr) group_->holds_us_ = Join(group_->folder_);
+}
+
+ControlGroup::Within::~Within() {
+  if (group_ != nullptr && group_->holds_us_) group_->holds_us_ = !Join(group_->own_);
+}
+
+int ControlGroup::Kill() {
+  if (holds_us_) return 0;
+  int seen = 0;
+  std::ifstream processes(folder_ + "/cgroup.procs");
+  for (pid_t pid = 0; processes >> pid;) ++seen;
+  return Write(folder_ + "/cgroup.kill", "1") ? seen : 0;
+}
+
+}  // namespace dt

@@ -1,0 +1,66 @@
+// control_group_test.cc: the kernel's own groups, where this machine lets us make them.
+#include "common/control_group.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "common/descendants.h"
+#include "common/spawn.h"
+#include "gtest/gtest.h"
+#include "tests/testing/await.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+TEST(ControlGroupTest, AFolderThatIsNoGroupGivesNone) {
+  const testing::TempFolder folder;
+  EXPECT_EQ(ControlGroup::MakeBelow(folder / ""), nullptr);
+  EXPECT_EQ(ControlGroup::MakeBelow(folder / "absent"), nullptr);
+}
+
+class OwnGroupTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    own_ = OwnControlGroup();
+    if (own_) group_ = ControlGroup::MakeBelow(*own_);
+    if (group_ == nullptr) GTEST_SKIP() << "this process may make no control group";
+    AdoptOrphans();
+  }
+  std::optional<std::string> own_;
+  std::unique_ptr<ControlGroup> group_;
+};
+
+TEST_F(OwnGroupTest, WhoHandsOnAndLeavesIsEndedAtOnceAndThisProcessIsNot) {
+  const testing::TempFolder folder;
+  // Each starts its successor in a session of its own and ends.
+  std::ofstream(folder / "relay") << "#!/bin/sh\n: > " << (folder / "runs")
+                                  << "\nsetsid \"$0\" &\n";
+  ASSERT_EQ(chmod((folder / "relay").c_str(), 0700), 0);
+  {
+    const ControlGroup::Within within(group_.get());
+    ASSERT_TRUE(Spawn({.path = folder / "relay"}).ok());
+  }
+  ASSERT_TRUE(testing::Await([&] { return std::filesystem::exists(folder / "runs"); }));
+  group_->Kill();
+  EXPECT_TRUE(testing::Await([&] {
+    std::filesystem::remove(folder / "runs");
+    EndDescendants(absl::ZeroDuration());  // reaps
+    return Descendants().empty();
+  }));
+  EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
+  EXPECT_EQ(group_->Kill(), 0) << "nobody is left in it";
+}
+
+TEST_F(OwnGroupTest, WhatAKilledProcessLeftBehindIsRemovedByTheNext) {
+  const std::string left = *own_ + "/dtrain-0";
+  ASSERT_EQ(mkdir(left.c_str(), 0755), 0);
+  group_.reset();
+  EXPECT_NE(ControlGroup::MakeBelow(*own_), nullptr);
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+}  // namespace
+}  // namespace dt
