@@ -1,5 +1,7 @@
 // warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often
 // wrong hides those that are right.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "spec/internal.h"
 #include "spec/search.h"
@@ -49,6 +51,7 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t most = trial.resources().max_gpus();
   const std::vector<int32_t> sizes = ReachableSizes(trial);
   if (most <= sizes.back()) return;
+  const int32_t tensor = std::max(1, trial.parallel().tensor());
   out.push_back({"max_gpus",
                  {"resources.max_gpus", "train.global_batch_size", "train.batch_size"},
                  absl::StrCat("resources.max_gpus ", most, " is never reached: a global batch of ",
@@ -56,7 +59,7 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
                               trial.train().batch_size(), " can be dealt to ", SizesText(sizes),
                               sizes.back() == 1 ? " slot" : " slots"),
                  absl::StrCat("set train.global_batch_size to a multiple of ",
-                              int64_t{trial.train().batch_size()} * most)});
+                              int64_t{trial.train().batch_size()} * (most / tensor))});
 }
 
 // A field that is set and that no trial uses.
