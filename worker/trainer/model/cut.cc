@@ -52,9 +52,11 @@ at::Tensor PlaceOf(const Cut& cut, const at::Tensor& whole) {
 
 at::Tensor TakenPart(const Cut& cut, const at::Tensor& whole) {
   if (cut.IsWhole()) return whole;
-  return PlaceOf(cut, whole)
-      .clone(at::MemoryFormat::Contiguous)
-      .view(ShapeOf(cut, whole.sizes().vec()));
+  const at::Tensor place = PlaceOf(cut, whole);
+  // No view: that would keep what it is of for as long as it lives.
+  at::Tensor part = at::empty(ShapeOf(cut, whole.sizes().vec()), whole.options());
+  part.view(place.sizes()).copy_(place);
+  return part;
 }
 
 }  // namespace dt::trainer
