@@ -241,15 +241,17 @@ std::vector<Field> ModelFields() {
 
 std::vector<Field> TrainFields() {
   return {
-      Integer("train.batch_size", 1, kSizeMax, "8", "Sequences per rank and micro-step."),
+      Integer("train.batch_size", 1, kSizeMax, "8",
+              "Sequences per micro-step of a rank, or of those that share its layers."),
       Integer("train.seq_len", 1, 1 << 24, "1024", "Length of a sequence, in tokens."),
       Integer("train.global_batch_size", 0, 1ull << 32,
-              Depends("global_batch_tokens ÷ seq_len where that is set, else batch_size × gpus"),
-              "Sequences per optimizer step over all ranks; a multiple of batch_size × gpus, "
-              "reached by accumulation."),
+              Depends("global_batch_tokens ÷ seq_len where that is set, else batch_size × gpus ÷ "
+                      "parallel.tensor"),
+              "Sequences per optimizer step over all ranks; a multiple of batch_size × gpus ÷ "
+              "parallel.tensor, reached by accumulation."),
       Integer("train.global_batch_tokens", 0, 1ull << 32, "0",
-              "The same in tokens, a multiple of seq_len × batch_size × gpus; 0: global_batch_size "
-              "says it."),
+              "The same in tokens, a multiple of seq_len × batch_size × gpus ÷ parallel.tensor; 0: "
+              "global_batch_size says it."),
       Integer("train.max_steps", 0, kCountMax, "0",
               "Optimizer steps to make; 0: not limited in steps."),
       Integer("train.max_tokens", 0, kCountMax, "0",
