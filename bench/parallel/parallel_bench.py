@@ -63,23 +63,25 @@ def _parallel(**fields) -> dict[str, dict]:
     return {"parallel": fields}
 
 
-ALONE = "PyTorch has none to compare with"
 CONTESTS = [
+    # 1e-5 and 2e-5 for hsdp: what a model trained by other sums may differ by; bf16: three times what was measured.
     Contest([Ours("ddp"), Ours("ddp over Gloo", flags=("--all-reduce", "gloo"))], "DDP", "ddp", 1e-5,
             note="dttrain's gradients lie in memory that the ranks of a host share, which is not among its tensors"),
-    Contest([Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", "bf16", 1e-4,
+    Contest([Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", "bf16", 3e-4,
             note="PyTorch's hook sums in bf16, dttrain rounds what travels and sums in fp32"),
     Contest([Ours("powersgd", _parallel(compression="powersgd"))], "DDP, PowerSGD hook", "powersgd",
             note="losses are not alike: PyTorch's begins with two whole steps and with another Q, and takes a bucket's "
                  "matrices together; dttrain sends its last step whole, for a checkpoint (not counted in sent)"),
-    Contest([Ours("topk", _parallel(compression="topk"))], note=ALONE),
+    Contest([Ours("topk", _parallel(compression="topk"))], note="PyTorch has none to compare with"),
     Contest([Ours("zero1", _parallel(strategy="zero1"))], "ZeroRedundancyOptimizer", "zero1", 1e-5,
             note="PyTorch's holds DDP's gradients as well, and sends updated parameters by broadcasts"),
     Contest([Ours("zero2", _parallel(strategy="zero2"))], "FSDP2, keeps in forward", "zero2", 1e-5,
             note="PyTorch's gathers parameters in the forward pass and drops them after the backward pass, dttrain's "
                  "gathers them after the update"),
     Contest([Ours("zero3", _parallel(strategy="zero3"))], "FSDP2", "zero3", 1e-5,
-            note="FSDP2 sends more on CPUs: Gloo's reduce-scatter is an all-reduce within; dttrain's is an all-to-all"),
+            note="FSDP2 sends more on CPUs: Gloo's reduce-scatter is an all-reduce within, dttrain's is an all-to-all; "
+                 "dttrain's peak is higher, since it gathers the next layer and sends the last one's gradients while "
+                 "it computes"),
     Contest([Ours("hsdp 2 x 2", _parallel(strategy="hsdp", shard=2))], "FSDP2, 2 x 2 mesh", "hsdp", 2e-5, ranks_min=4),
     Contest([Ours(f"local_sgd {WARM_UP_STEPS}",
                   {**_parallel(strategy="local_sgd", sync_every=WARM_UP_STEPS), "logging": {"every": WARM_UP_STEPS}})],
