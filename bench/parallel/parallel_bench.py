@@ -50,9 +50,9 @@ class Ours:
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
+    word: str  # for --strategies, and parallel_peer.py's
     ours: list[Ours]
-    theirs: str = ""  # what it is called
-    variant: str = ""  # parallel_peer.py's word for it
+    theirs: str = ""  # what PyTorch's is called; empty: it has none
     # How far losses may be apart: dttrain's from its ddp's, PyTorch's from dttrain's. None: not judged.
     apart: float | None = None
     ranks_min: int = 2
@@ -65,25 +65,25 @@ def _parallel(**fields) -> dict[str, dict]:
 
 CONTESTS = [
     # 1e-5 and 2e-5 for hsdp: what a model trained by other sums may differ by; bf16: three times what was measured.
-    Contest([Ours("ddp"), Ours("ddp over Gloo", flags=("--all-reduce", "gloo"))], "DDP", "ddp", 1e-5,
+    Contest("ddp", [Ours("ddp"), Ours("ddp over Gloo", flags=("--all-reduce", "gloo"))], "DDP", 1e-5,
             note="dttrain's gradients lie in memory that the ranks of a host share, which is not among its tensors"),
-    Contest([Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", "bf16", 3e-4,
+    Contest("bf16", [Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", 3e-4,
             note="PyTorch's hook sums in bf16, dttrain rounds what travels and sums in fp32"),
-    Contest([Ours("powersgd", _parallel(compression="powersgd"))], "DDP, PowerSGD hook", "powersgd",
+    Contest("powersgd", [Ours("powersgd", _parallel(compression="powersgd"))], "DDP, PowerSGD hook",
             note="losses are not alike: PyTorch's begins with two whole steps and with another Q, and takes a bucket's "
                  "matrices together; dttrain sends its last step whole, for a checkpoint (not counted in sent)"),
-    Contest([Ours("topk", _parallel(compression="topk"))], note="PyTorch has none to compare with"),
-    Contest([Ours("zero1", _parallel(strategy="zero1"))], "ZeroRedundancyOptimizer", "zero1", 1e-5,
+    Contest("topk", [Ours("topk", _parallel(compression="topk"))], note="PyTorch has none to compare with"),
+    Contest("zero1", [Ours("zero1", _parallel(strategy="zero1"))], "ZeroRedundancyOptimizer", 1e-5,
             note="PyTorch's holds DDP's gradients as well, and sends updated parameters by broadcasts"),
-    Contest([Ours("zero2", _parallel(strategy="zero2"))], "FSDP2, keeps in forward", "zero2", 1e-5,
+    Contest("zero2", [Ours("zero2", _parallel(strategy="zero2"))], "FSDP2, keeps in forward", 1e-5,
             note="PyTorch's gathers parameters in the forward pass and drops them after the backward pass, dttrain's "
                  "gathers them after the update"),
-    Contest([Ours("zero3", _parallel(strategy="zero3"))], "FSDP2", "zero3", 1e-5,
+    Contest("zero3", [Ours("zero3", _parallel(strategy="zero3"))], "FSDP2", 1e-5,
             note="FSDP2 sends more on CPUs: Gloo's reduce-scatter is an all-reduce within, dttrain's is an all-to-all; "
                  "dttrain's peak is higher, since it gathers the next layer and sends the last one's gradients while "
                  "it computes"),
-    Contest([Ours("hsdp 2 x 2", _parallel(strategy="hsdp", shard=2))], "FSDP2, 2 x 2 mesh", "hsdp", 2e-5, ranks_min=4),
-    Contest([Ours(f"local_sgd {WARM_UP_STEPS}",
+    Contest("hsdp", [Ours("hsdp 2 x 2", _parallel(strategy="hsdp", shard=2))], "FSDP2, 2 x 2 mesh", 2e-5, ranks_min=4),
+    Contest("local_sgd", [Ours(f"local_sgd {WARM_UP_STEPS}",
                   {**_parallel(strategy="local_sgd", sync_every=WARM_UP_STEPS), "logging": {"every": WARM_UP_STEPS}})],
             note="each rank steps by its own gradient, so losses are not ddp's; PyTorch's post-local SGD averages "
                  "parameters without moments: another result"),
@@ -153,7 +153,7 @@ class Bench:
         for ranks in map(int, self.options.ranks.split(",")):
             self.measure(ranks)
         for number, contest in enumerate(CONTESTS, 1):
-            if contest.note:
+            if contest.note and contest.word in self.options.chosen:
                 print(f"[{number}] {contest.note}")
         parameters = self.parameters / MEGA
         print(f"{parameters:.2f}M parameters, {self.batch} x {self.length} tokens a rank, {self.options.steps} steps, "
@@ -181,7 +181,7 @@ class Bench:
             self.parameters = (os.path.getsize(weights) - 8 - size) // 4
         whole: list[float] = []  # losses of dttrain's ddp
         for number, contest in enumerate(CONTESTS, 1):
-            if ranks < contest.ranks_min:
+            if ranks < contest.ranks_min or contest.word not in self.options.chosen:
                 continue
             figures, failed = self.hold(contest, ranks, place)
             whole = whole or figures[contest.ours[0].name].losses
@@ -198,9 +198,9 @@ class Bench:
                 trains[one.name] = lambda steps, gang=gang, one=one: gang.run(self.spec(ranks, steps, one.fields),
                                                                               str(place))
                 processes[one.name] = [rank.process for rank in gang.ranks]
-            if contest.variant:
+            if contest.theirs:
                 environment = {**self.environment, **self.wire.environment(self.environment.get("LD_PRELOAD", ""))}
-                peer = theirs.Peer(self.python, environment, str(place / "case.json"), ranks, contest.variant,
+                peer = theirs.Peer(self.python, environment, str(place / "case.json"), ranks, contest.word,
                                    self.log, HERE / "parallel_peer.py")
                 if not peer.failed:
                     trains[contest.theirs] = peer.run
@@ -281,6 +281,8 @@ def parse() -> argparse.Namespace:
     for hidden in ("--dttrain", "--libtorch", "--counts"):
         parser.add_argument(hidden, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--ranks", default="2,4", help="numbers of ranks")
+    parser.add_argument("--strategies", default="",
+                        help=f"of {', '.join(contest.word for contest in CONTESTS)}, besides ddp; all")
     parser.add_argument("--rounds", type=int, default=0, help="3; with --quick 1")
     parser.add_argument("--steps", type=int, default=0,
                         help=f"of a round, a multiple of {WARM_UP_STEPS}: 12; with --quick 8. The first "
@@ -289,6 +291,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--same-mkl", action="store_true",
                         help="have PyTorch's MKL go by the processor and not by its maker too, as dttrain has it")
     options = parser.parse_args()
+    words = {contest.word for contest in CONTESTS}
+    options.chosen = {"ddp", *options.strategies.split(",")} if options.strategies else words
+    if options.chosen - words:
+        parser.error(f"no strategy {', '.join(sorted(options.chosen - words))}; there are {', '.join(sorted(words))}")
     options.rounds = options.rounds or (1 if options.quick else 3)
     options.steps = options.steps or (8 if options.quick else 12)
     if options.rounds < 1 or options.steps <= WARM_UP_STEPS or options.steps % WARM_UP_STEPS != 0:

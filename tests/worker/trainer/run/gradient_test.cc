@@ -21,7 +21,7 @@ namespace {
 
 // Norm of a difference as a part of the gradient's norm: parallel.md §3 (1.1e-7 was measured), and
 // what roundings to 8 and to 11 bits of what each rank sends and of the sum make of it (3.2e-3 and
-// 3e-4).
+// 3.1e-4).
 constexpr double kFp32Apart = 1e-5, kBf16Apart = 5e-3, kFp16Apart = 1e-3;
 // Of each element besides: half of fp16's smallest number, in both roundings.
 constexpr double kFp16Step = 2.0 / (1 << 25);
@@ -44,6 +44,7 @@ struct Case {
     return absl::StrCat(strategy, "On", ranks, "RanksIn", micro_steps, "MicroSteps",
                         wire == "fp32" ? "" : "With" + wire, keeps == "block" ? "Recomputed" : "");
   }
+  friend void PrintTo(const Case& of, std::ostream* out) { *out << of.Name(); }
 };
 
 class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterface<Case> {
