@@ -121,12 +121,31 @@ double HeldBytes(const ModelSize& model, const StepSize& step) {
 
 namespace {
 
-// What of parameters, gradients and what they are sent in a step needs besides what is held.
+// Of one layer, whatever is kept of it for the backward pass.
+double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
+  const double number = step.half ? 2 : 4;
+  const auto width = static_cast<double>(model.width);
+  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+  // What a layer keeps of a token, in numbers of its width: inputs and outputs of norms, queries,
+  // keys, values and what attention gives, 9; and the feed-forward part before and after its
+  // activation. Dropout keeps two outputs, and which of their numbers it dropped.
+  const double kept = 9 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width) +
+                      (step.dropout ? 2 + 2 / number : 0);
+  return kept * number * width * tokens;
+}
+
+// What gradients and what ranks send in a step needs besides what is held and activations.
 double InStepBytes(const ModelSize& model, const StepSize& step) {
-  if (step.ranks == 1 || step.sharing == Sharing::kLocalSgd) return 0;
   const double all = 4 * static_cast<double>(Parameters(model));
-  // Buckets lie beside the gradients where they are summed over ranks.
-  if (step.sharing == Sharing::kDdp) return all;
+  if (step.ranks == 1 || step.sharing == Sharing::kLocalSgd) {
+    if (step.micro_steps > 1) return 0;
+    // Gradients come as activations go: what is held has them whole, and at their most there is
+    // still a layer to go.
+    const double activations = ActivationBytes(model, step);
+    return std::max(activations, all + LayerActivationBytes(model, step)) - activations - all;
+  }
+  // Buckets keep their place; micro-steps add up beside them.
+  if (step.sharing == Sharing::kDdp) return step.micro_steps > 1 ? all : 0;
   const double root = 4 * static_cast<double>(RootParameters(model));
   const double block = model.layers == 0 ? 0 : (all - root) / static_cast<double>(model.layers);
   // The head's gradient is there before the blocks', of which one fills while another is sent and
@@ -144,17 +163,11 @@ double InStepBytes(const ModelSize& model, const StepSize& step) {
 
 double ActivationBytes(const ModelSize& model, const StepSize& step) {
   const double number = step.half ? 2 : 4;
-  const auto width = static_cast<double>(model.width);
   const auto layers = static_cast<double>(model.layers);
   const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
-  // What a layer keeps of a token, in numbers of its width: inputs and outputs of norms, queries,
-  // keys, values and what attention gives, 9; and the feed-forward part before and after its
-  // activation. Dropout keeps two outputs, and which of their numbers it dropped.
-  const double kept = 9 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width) +
-                      (step.dropout ? 2 + 2 / number : 0);
-  const double of_layer = kept * number * width * tokens;
-  const double activations =
-      step.keeps_inputs_alone ? of_layer + layers * number * width * tokens : layers * of_layer;
+  const double of_layer = LayerActivationBytes(model, step);
+  const double inputs = layers * number * static_cast<double>(model.width) * tokens;
+  const double activations = step.keeps_inputs_alone ? of_layer + inputs : layers * of_layer;
 
   const double logits = tokens * static_cast<double>(model.rows);
   const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
