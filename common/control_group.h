@@ -2,8 +2,8 @@
 // is killed at one instant, however fast it forks.
 //
 // Role:      beside descendants.h, which finds processes one by one and needs no right.
-//            A group needs version 2 and a folder that this process may write, as systemd gives with
-//            Delegate=yes and a container as root.
+//            A group needs version 2 and a folder that this process may write, as systemd gives
+//            with Delegate=yes and a container as root.
 // Ownership: the group's folder, which goes with it once nobody is within.
 // Threads:   one; the whole process is within while a Within lives.
 // Errors:    none: where the system refuses there is no group.

@@ -134,12 +134,40 @@ double HeldBytes(const ModelSize& model, const StepSize& step) {
 
 namespace {
 
-// What of parameters, gradients and what they are sent in a step needs besides what is held.
+// Tokens of a micro-step that a rank has between the parts of a layer.
+double OwnTokens(const StepSize& step) {
+  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+  return step.sequence ? tokens / static_cast<double>(step.tensor) : tokens;
+}
+
+// Of one layer, whatever is kept of it for the backward pass.
+double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
+  const double number = step.half ? 2 : 4;
+  const auto width = static_cast<double>(model.width);
+  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+  // What a layer keeps of a token, in numbers of its width. Between its parts: inputs of norms, 2;
+  // dropout keeps two outputs, and which of their numbers it dropped. What goes into them, 2.
+  // Within them: queries, keys, values and what attention gives, 5; and the feed-forward part
+  // before and after its activation.
+  const double between = 2 + (step.dropout ? 2 + 2 / number : 0);
+  const double within = 5 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width);
+  return number * width *
+         (between * OwnTokens(step) + 2 * tokens +
+          within * tokens / static_cast<double>(step.tensor));
+}
+
+// What gradients and what ranks send in a step needs besides what is held and activations.
 double InStepBytes(const ModelSize& model, const StepSize& step) {
-  if (step.ranks == 1 || step.sharing == Sharing::kLocalSgd) return 0;
   const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
-  // Buckets lie beside the gradients where they are summed over ranks.
-  if (step.sharing == Sharing::kDdp) return all;
+  if (step.ranks == 1 || step.sharing == Sharing::kLocalSgd) {
+    if (step.micro_steps > 1) return 0;
+    // Gradients come as activations go: what is held has them whole, and at their most there is
+    // still a layer to go.
+    const double activations = ActivationBytes(model, step);
+    return std::max(activations, all + LayerActivationBytes(model, step)) - activations - all;
+  }
+  // Buckets keep their place; micro-steps add up beside them.
+  if (step.sharing == Sharing::kDdp) return step.micro_steps > 1 ? all : 0;
   const double root = 4 * static_cast<double>(RootParameters(model));
   const double block = model.layers == 0 ? 0 : (all - root) / static_cast<double>(model.layers);
   // The head's gradient is there before the blocks', of which one fills while another is sent and
@@ -157,23 +185,12 @@ double InStepBytes(const ModelSize& model, const StepSize& step) {
 
 double ActivationBytes(const ModelSize& model, const StepSize& step) {
   const double number = step.half ? 2 : 4;
-  const auto width = static_cast<double>(model.width);
   const auto layers = static_cast<double>(model.layers);
-  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
-  const auto tensor = static_cast<double>(step.tensor);
-  const double own_tokens = tokens / (step.sequence ? tensor : 1);
-  // What a layer keeps of a token, in numbers of its width. Between its parts: inputs of norms, 2;
-  // dropout keeps two outputs, and which of their numbers it dropped. What goes into them, 2.
-  // Within them: queries, keys, values and what attention gives, 5; and the feed-forward part
-  // before and after its activation.
-  const double between = 2 + (step.dropout ? 2 + 2 / number : 0);
-  const double within = 5 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width);
-  const double of_layer =
-      number * width * (between * own_tokens + 2 * tokens + within * tokens / tensor);
-  const double activations =
-      step.keeps_inputs_alone ? of_layer + layers * number * width * own_tokens : layers * of_layer;
+  const double of_layer = LayerActivationBytes(model, step);
+  const double inputs = layers * number * static_cast<double>(model.width) * OwnTokens(step);
+  const double activations = step.keeps_inputs_alone ? of_layer + inputs : layers * of_layer;
 
-  const double logits = own_tokens * static_cast<double>(model.rows);
+  const double logits = OwnTokens(step) * static_cast<double>(model.rows);
   const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
   const double head = (4 + number) * logits / chunks;
 

@@ -18,6 +18,9 @@ SMALL_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 256, "n_ff": 1024, "n_p
              "vocab_pad": 50304}
 BYTE_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 128, "n_ff": 512, "n_positions": 64, "vocab_size": 320,
             "vocab_pad": 320}
+# Most of it in its layers, which is what ranks share layer by layer.
+DEEP_GPT = {**GPT, "n_layer": 8, "n_head": 4, "n_embd": 256, "n_ff": 1024, "n_positions": 128, "vocab_size": 320,
+            "vocab_pad": 320}
 
 # Drawn one by one up to here; what is asked for beyond repeats it.
 DRAWN_TOKENS = 1 << 22
@@ -43,12 +46,13 @@ def spec_of(model: dict, *, batch: int, length: int, steps: int, accumulate: int
         "model": {**model, "init_from": "", "activation_checkpointing": "none"},
         "train": {"batch_size": batch, "seq_len": length, "max_steps": steps, "max_tokens": 0, "epochs": 0,
                   "global_batch_size": batch * accumulate if accumulate > 1 else 0, "global_batch_tokens": 0,
-                  "grad_clip": 1.0, "hash_every": 0},
+                  "max_time_seconds": 0, "grad_clip": 1.0, "hash_every": 0},
         "optimizer": {"type": "adamw", "lr": LEARNING_RATE, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1,
                       "decay_ndim_min": 2, "scale_lr": "none", "scale_lr_from": 0},
         "schedule": {"type": "constant", "warmup_steps": 0, "warmup_ratio": 0, "min_lr_ratio": 0, "decay_ratio": 0},
         "precision": {"compute": precision, "reduce": "fp32"},
-        "parallel": {"strategy": "ddp", "bucket_mb": 25},
+        "parallel": {"strategy": "ddp", "shard": 0, "sync_every": 16, "outer_lr": 1, "outer_momentum": 0,
+                     "bucket_mb": 25, "compression": "none", "rank": 4, "share": 0.01},
         "eval": {"every": 0, "batches": 1, "hellaswag": "", "samples": 0, "sample_prompt": "", "sample_tokens": 1,
                  "sample_temperature": 1, "sample_top_k": 0, "vocab": "vocab.bpe"},
         "checkpoint": {"every": {"steps": 0}, "keep_latest": 1, "keep_best": 1},

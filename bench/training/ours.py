@@ -17,13 +17,14 @@ class Ended(RuntimeError):
 class Rank:
     """One trainer and our end of the socket pair that it has as descriptor 3."""
 
-    def __init__(self, program: str, device: str, threads: int, cores: list[int], log):
+    def __init__(self, program: str, device: str, threads: int, cores: list[int], log, flags: tuple[str, ...],
+                 environment: dict[str, str]):
         self.socket, theirs = socket.socketpair()
         fd = theirs.fileno()
         self.process = subprocess.Popen(
             [program, "--agent", "--fd", str(fd), "--device", device, "--threads", str(threads),
-             "--cores", ",".join(map(str, cores))],
-            pass_fds=[fd], stderr=log)
+             "--cores", ",".join(map(str, cores)), *flags],
+            pass_fds=[fd], stderr=log, env={**os.environ, **environment})
         theirs.close()
         self.text = b""
 
@@ -49,23 +50,24 @@ class Rank:
 
 
 class Gang:
-    def __init__(self, program: str, threads: int, cores: list[list[int]], log, device: str = "cpu"):
-        """`device`: of every rank."""
+    def __init__(self, program: str, threads: int, cores: list[list[int]], log, device: str = "cpu",
+                 flags: tuple[str, ...] = (), environment: dict[str, str] | None = None):
+        """`device`: of every rank; `flags`, `environment`: besides."""
         self.begin = time.monotonic()
-        self.ranks = [Rank(program, device, threads, mine, log) for mine in cores]
+        self.ranks = [Rank(program, device, threads, mine, log, flags, environment or {}) for mine in cores]
         self.first_step_seconds = 0.0  # from here to the first step's loss
         self.attempts = 0
 
     def run(self, spec: dict, data_root: str, storage: str = "") -> dict:
-        """Trains one attempt: seconds of a step, processor seconds and loss by logged step; the peak of memory,
-        and the last checkpoint's path."""
+        """Trains one attempt: by logged step seconds of a step, processor seconds, loss, and the whole row; the peak of
+        memory, and the last checkpoint's path."""
         self.attempts += 1
         token = f"bench-{self.attempts}"
         for number, rank in enumerate(self.ranks):
             rank.send({"type": "start", "token": token, "experiment": 1, "trial": 1, "attempt": self.attempts,
                        "rank": number, "world_size": len(self.ranks), "local_rank": number, "spec": spec,
                        "data_root": data_root, "storage": storage, "data_address": "127.0.0.1"})
-        told = {"seconds": [], "processor": [], "losses": [], "memory": 0, "checkpoint": ""}
+        told = {"seconds": [], "processor": [], "losses": [], "rows": [], "memory": 0, "checkpoint": ""}
         self.processor_seconds = 0.0
         ended = 0
         until = time.monotonic() + PATIENCE_SECONDS
@@ -88,6 +90,7 @@ class Gang:
             row = frame["row"]
             told["seconds"].append(row["seconds"] / row["steps"])
             told["losses"].append(row["loss"])
+            told["rows"].append(row)
             told["memory"] = max(told["memory"], row["memory_peak_bytes"])
             spent = sum(each.processor_seconds() for each in self.ranks)
             told["processor"].append(spent - self.processor_seconds)

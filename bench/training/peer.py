@@ -35,6 +35,7 @@ if device.type == "cuda":
     torch.set_float32_matmul_precision("high")
 PARAMETERS16 = "bf16-parameters"
 ATTENTION_WORDS = ("attention", "flash", "fmha", "sdpa", "mha")
+ADAMW = {"betas": (0.9, 0.95), "eps": 1e-8, "fused": True}
 
 
 def read_weights(path: str) -> dict[str, torch.Tensor]:
@@ -59,50 +60,75 @@ def read_tokens(path: str) -> torch.Tensor:
     return ids.to(torch.int64)
 
 
-class Transformer(torch.nn.Module):
-    """Both models of the bench: pre-norm GPT-2, and tiny_transformer with post-norm, sines and ReLU."""
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    """What this rank holds of it, to be written to."""
+    held = tensor.detach()
+    return held.to_local() if hasattr(held, "to_local") else held
 
-    def __init__(self, weights: dict[str, torch.Tensor], model: dict):
+
+class Part(torch.nn.Module):
+    """Parameters by dttrain's names for them, in which _ stands for each dot."""
+
+    def __init__(self, weights: dict[str, torch.Tensor]):
         super().__init__()
-        self.layers, self.heads, self.pre_norm = model["n_layer"], model["n_head"], model["norm"] == "pre"
-        self.width = weights["wte.weight"].shape[1]
         for name, tensor in weights.items():
             self.register_parameter(name.replace(".", "_"), torch.nn.Parameter(tensor.clone()))
-        if model["positions"] == "sinusoidal":
-            rate = torch.exp(torch.arange(0, self.width, 2) * (-math.log(10000.0) / self.width))
-            angle = torch.arange(model["n_positions"]).unsqueeze(1) * rate
-            self.register_buffer("sines", torch.stack((angle.sin(), angle.cos()), 2).flatten(1)[:, : self.width])
 
     def linear(self, name: str, x: torch.Tensor) -> torch.Tensor:
         return F.linear(x, getattr(self, name + "_weight"), getattr(self, name + "_bias", None))
 
     def normed(self, name: str, x: torch.Tensor) -> torch.Tensor:
-        return F.layer_norm(x, (self.width,), getattr(self, name + "_weight"), getattr(self, name + "_bias", None))
+        return F.layer_norm(x, x.shape[-1:], getattr(self, name + "_weight"), getattr(self, name + "_bias", None))
 
-    def attention(self, h: str, x: torch.Tensor) -> torch.Tensor:
+
+class Block(Part):
+    def __init__(self, weights: dict[str, torch.Tensor], model: dict):
+        super().__init__(weights)
+        self.heads, self.pre_norm = model["n_head"], model["norm"] == "pre"
+
+    def attention(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
-        parts = self.linear(h + "attn_c_attn", x).split(width, 2)
+        parts = self.linear("attn_c_attn", x).split(width, 2)
         q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in parts)
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.linear(h + "attn_c_proj", mixed.transpose(1, 2).reshape(batch, length, width))
+        return self.linear("attn_c_proj", mixed.transpose(1, 2).reshape(batch, length, width))
 
-    def feed_forward(self, h: str, x: torch.Tensor) -> torch.Tensor:
-        wide = self.linear(h + "mlp_c_fc", x)
+    def feed_forward(self, x: torch.Tensor) -> torch.Tensor:
+        wide = self.linear("mlp_c_fc", x)
         wide = F.gelu(wide, approximate="tanh") if self.pre_norm else F.relu(wide)
-        return self.linear(h + "mlp_c_proj", wide)
+        return self.linear("mlp_c_proj", wide)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.pre_norm:
+            x = x + self.attention(self.normed("ln_1", x))
+            return x + self.feed_forward(self.normed("ln_2", x))
+        x = self.normed("ln_1", x + self.attention(x))
+        return self.normed("ln_2", x + self.feed_forward(x))
+
+
+class Transformer(Part):
+    """Both models of the bench: pre-norm GPT-2, and tiny_transformer with post-norm, sines and ReLU."""
+
+    def __init__(self, weights: dict[str, torch.Tensor], model: dict):
+        super().__init__({name: tensor for name, tensor in weights.items() if not name.startswith("h.")})
+        self.pre_norm = model["norm"] == "pre"
+        self.width = weights["wte.weight"].shape[1]
+        self.blocks = torch.nn.ModuleList()
+        for layer in range(model["n_layer"]):
+            of = f"h.{layer}."
+            mine = {name.removeprefix(of): tensor for name, tensor in weights.items() if name.startswith(of)}
+            self.blocks.append(Block(mine, model))
+        if model["positions"] == "sinusoidal":
+            rate = torch.exp(torch.arange(0, self.width, 2) * (-math.log(10000.0) / self.width))
+            angle = torch.arange(model["n_positions"]).unsqueeze(1) * rate
+            self.register_buffer("sines", torch.stack((angle.sin(), angle.cos()), 2).flatten(1)[:, : self.width])
 
     def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         length = tokens.shape[1]
         x = F.embedding(tokens, self.wte_weight)
         x = x + self.wpe_weight[:length] if self.pre_norm else x * math.sqrt(self.width) + self.sines[:length]
-        for layer in range(self.layers):
-            h = f"h_{layer}_"
-            if self.pre_norm:
-                x = x + self.attention(h, self.normed(h + "ln_1", x))
-                x = x + self.feed_forward(h, self.normed(h + "ln_2", x))
-            else:
-                x = self.normed(h + "ln_1", x + self.attention(h, x))
-                x = self.normed(h + "ln_2", x + self.feed_forward(h, x))
+        for block in self.blocks:
+            x = block(x)
         if self.pre_norm:
             logits = F.linear(self.normed("ln_f", x), self.wte_weight)
         else:
@@ -110,16 +136,6 @@ class Transformer(torch.nn.Module):
         if variant == PARAMETERS16:
             logits = logits.float()
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-
-def compiled(module: torch.nn.Module) -> torch.nn.Module:
-    if variant in ("eager", PARAMETERS16):
-        return module
-    if variant.startswith("max-autotune"):
-        from torch._inductor import config  # late: it takes seconds
-
-        config.coordinate_descent_tuning = True
-    return torch.compile(module, mode=variant, dynamic=False)
 
 
 class Trainer:
@@ -131,19 +147,36 @@ class Trainer:
         if variant == PARAMETERS16:
             module = module.to(torch.bfloat16)
         self.casts = case["precision"] == "bf16" and variant != PARAMETERS16
-        self.parameters = list(module.parameters())
-        self.initial = [p.detach().clone() for p in self.parameters]
         if case["ranks"] > 1:
-            torch.distributed.init_process_group(
-                "gloo", init_method="file://" + case["meeting"] + variant, rank=rank, world_size=case["ranks"]
-            )
-            module = torch.nn.parallel.DistributedDataParallel(module, gradient_as_bucket_view=True)
-        self.loss = compiled(module)
-        groups = [
+            module = self.shared(module)
+        self.parameters = list(module.parameters())
+        self.loss = self.compiled(module)
+        self.optimizer = self.made_optimizer([
             {"params": [p for p in self.parameters if p.dim() >= 2], "weight_decay": 0.1},
             {"params": [p for p in self.parameters if p.dim() < 2], "weight_decay": 0.0},
-        ]
-        self.optimizer = torch.optim.AdamW(groups, lr=case["lr"], betas=(0.9, 0.95), eps=1e-8, fused=True)
+        ])
+        # After the optimizer, which may move them.
+        self.initial = [local(p).clone() for p in self.parameters]
+
+    def shared(self, module: torch.nn.Module, bucket_mb: int | None = None) -> torch.nn.Module:
+        """As the ranks train it together; in buckets of DDP's own size where none is given."""
+        return torch.nn.parallel.DistributedDataParallel(module, gradient_as_bucket_view=True, bucket_cap_mb=bucket_mb)
+
+    def compiled(self, module: torch.nn.Module) -> torch.nn.Module:
+        if variant in ("eager", PARAMETERS16):
+            return module
+        if variant.startswith("max-autotune"):
+            from torch._inductor import config  # late: it takes seconds
+
+            config.coordinate_descent_tuning = True
+        return torch.compile(module, mode=variant, dynamic=False)
+
+    def made_optimizer(self, groups: list[dict]) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(groups, lr=case["lr"], **ADAMW)
+
+    def moments(self) -> list[dict[str, torch.Tensor]]:
+        """The optimizer's state of each parameter."""
+        return list(self.optimizer.state.values())
 
     def batch(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Of the `number`th micro-step of all."""
@@ -175,10 +208,10 @@ class Trainer:
 
     def restart(self) -> None:
         with torch.no_grad():
-            torch._foreach_copy_(self.parameters, self.initial)
-            for state in self.optimizer.state.values():
+            torch._foreach_copy_([local(p) for p in self.parameters], self.initial)
+            for state in self.moments():
                 for tensor in state.values():
-                    tensor.zero_()
+                    local(tensor).zero_()
 
     def train(self, steps: int) -> dict:
         self.restart()
@@ -263,19 +296,27 @@ def attempt(work) -> dict:
         return {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
 
 
-def main() -> None:
+def serve(make_trainer) -> None:
+    """Answers what stdin asks."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is not an answer
-    trainer = Trainer()
+    if case["ranks"] > 1:
+        torch.distributed.init_process_group(
+            "gloo", init_method="file://" + case["meeting"] + variant, rank=rank, world_size=case["ranks"]
+        )
+    trainer = None
 
     def start() -> dict:
+        nonlocal trainer
+        trainer = make_trainer()
         trainer.train(1)
         told = {"ready": time.monotonic() - begin}
         trainer.train(2)  # what compiles only for a second step does so now
         return told
 
     def answer(told: dict) -> None:
-        trainer.free()
+        if trainer is not None:
+            trainer.free()
         print(json.dumps(told), file=answers, flush=True)
 
     answer(attempt(start))
@@ -287,4 +328,5 @@ def main() -> None:
             answer(attempt(lambda: trainer.train(asked["steps"])))
 
 
-main()
+if __name__ == "__main__":
+    serve(Trainer)

@@ -105,7 +105,9 @@ def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool, dev
         "LD_LIBRARY_PATH": str(venv / "stand-ins"),
         "CUDA_VISIBLE_DEVICES": "",
         "TORCHINDUCTOR_CACHE_DIR": str(cache / "bench-inductor"),
+        "PYTHONPYCACHEPREFIX": str(cache / "bench-bytecode"),
     })
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # a rank would compile torch's Python anew, for seconds
     if same_mkl:
         variables["LD_PRELOAD"] = str(venv / "mkl_answer.so")
     python = str(venv / "bin/python")

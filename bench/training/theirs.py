@@ -13,11 +13,11 @@ class Failed(Exception):
 
 
 class Peer:
-    def __init__(self, python: str, environment: dict, case_file: str, ranks: int, variant: str, log):
+    def __init__(self, python: str, environment: dict, case_file: str, ranks: int, variant: str, log,
+                 program: pathlib.Path = pathlib.Path(__file__).with_name("peer.py")):
         """Returns once the variant has trained a few steps, so that it is compiled; `failed` says why it has not."""
-        program = str(pathlib.Path(__file__).with_name("peer.py"))
         self.processes = [
-            subprocess.Popen([python, program, case_file, str(rank), variant], stdin=subprocess.PIPE,
+            subprocess.Popen([python, str(program), case_file, str(rank), variant], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
             for rank in range(ranks)
         ]
@@ -48,7 +48,7 @@ class Peer:
         return {"seconds": told[0]["seconds"],
                 "processor": [sum(spent) for spent in zip(*(t["processor"] for t in told))],
                 "losses": [statistics.fmean(losses) for losses in zip(*(t["losses"] for t in told))],
-                "memory": max(t["memory"] for t in told)}
+                "memory": max(t["memory"] for t in told), "ranks": told}
 
     def attention_kernels(self) -> list[str]:
         return self._ask({"kernels": True})[0]["kernels"]

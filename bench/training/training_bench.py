@@ -34,6 +34,7 @@ import python_torch
 import shapes
 import shapes_bench
 import theirs
+import turns
 
 LOSS_TOLERANCE = 1e-4
 WARM_UP_STEPS = 3
@@ -96,11 +97,7 @@ class Bench:
                 raise RuntimeError(f"PyTorch {variant}: {peer.failed}")
             peers["PyTorch " + variant] = peer
             runs["PyTorch " + variant] = lambda peer=peer: peer.run(steps)
-        told = {variant: [] for variant in runs}
-        order = list(runs)
-        for turn in range(self.options.rounds):
-            for variant in order[turn % len(order):] + order[: turn % len(order)]:
-                told[variant].append(runs[variant]())
+        told = turns.in_turns(runs, self.options.rounds)
         gang.close()
         for peer in peers.values():
             peer.close()

@@ -139,6 +139,36 @@ TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNccl
   }
 }
 
+TEST_F(FakeGangTest, GradientsThatTravelIn16BitsGiveNearlyTheLossesOfFp32) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["train"]["batch_size"] = 2;
+  spec["train"]["global_batch_size"] = "16";
+  for (const char* strategy : {"ddp", "zero1", "zero3", "hsdp"}) {
+    const int ranks = strategy == std::string("hsdp") ? 4 : 2;
+    spec["parallel"]["strategy"] = strategy;
+    spec["parallel"]["shard"] = ranks == 4 ? 2 : 0;
+    spec["precision"]["reduce"] = "fp32";
+    const Told whole = TrainerGang(ranks, kOnGpu).Run(Start(spec));
+    ASSERT_EQ(whole.Cause(), "finished") << strategy << ": " << whole.Message();
+    for (const char* wire : {"bf16", "fp16"}) {
+      for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+        if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+      }
+      spec["precision"]["reduce"] = wire;
+      const Told narrow = TrainerGang(ranks, kOnGpu).Run(Start(spec));
+      ASSERT_EQ(narrow.Cause(), "finished") << strategy << ": " << narrow.Message();
+      const double apart = LargestDifference(whole.Losses(), narrow.Losses());
+      EXPECT_LE(apart, 1e-3) << strategy << " in " << wire;
+      EXPECT_GT(apart, 0) << strategy << " in " << wire << ": it is what it says";
+      const auto collectives = Noted("collective");
+      ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
+      EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << strategy;
+      for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+    }
+  }
+}
+
 TEST_F(FakeGangTest, APeerThatDiesInNcclLetsTheOthersLeave) {
   for (const auto& [ranks, dead] : {std::pair(2, 1), std::pair(4, 0)}) {
     TrainerGang gang(ranks, kOnGpu);

@@ -2,6 +2,8 @@
 // it has a name, so that a kill leaves nothing behind. A collective is complete when its call
 // returns. Ranks whose calls differ, which on GPUs would hang or mix up memory, are a fault. The
 // rank that DTRAIN_FAKE_NCCL_HANGS names never gets through the join.
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
 #include <nccl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -170,14 +172,31 @@ void InParts(Communicator& c, cudaStream_t stream, const void* mine, size_t byte
   }
 }
 
-// Of `length` bytes of every part, from `from`.
+// Of `length` bytes of every part, from `from`. Each sum of two is rounded, as at a ring's hops.
 template <typename T>
 void Sum(const Communicator& c, void* out, size_t from, size_t length) {
   T* sums = static_cast<T*>(out);
   for (size_t i = 0; i < length / sizeof(T); ++i) {
-    T sum = 0;
-    for (int r = 0; r < c.size; ++r) sum += reinterpret_cast<const T*>(c.Part(r) + from)[i];
+    T sum = reinterpret_cast<const T*>(c.Part(0) + from)[i];
+    for (int r = 1; r < c.size; ++r) sum = sum + reinterpret_cast<const T*>(c.Part(r) + from)[i];
     sums[i] = sum;
+  }
+}
+
+using SumOfParts = void (*)(const Communicator& c, void* out, size_t from, size_t length);
+// Null: of what the fake does not sum.
+SumOfParts SumOf(ncclDataType_t type) {
+  switch (type) {
+    case ncclFloat16:
+      return Sum<c10::Half>;
+    case ncclBfloat16:
+      return Sum<c10::BFloat16>;
+    case ncclFloat32:
+      return Sum<float>;
+    case ncclFloat64:
+      return Sum<double>;
+    default:
+      return nullptr;
   }
 }
 
@@ -270,15 +289,13 @@ DT_FAKE ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, nccl
   Communicator& c = Of(communicator);
   const size_t bytes = count * SizeOf(type);
   if (!Begin(c, "all-reduce of type " + std::to_string(type), bytes, stream)) return ncclSuccess;
-  if (operation != ncclSum || (type != ncclFloat32 && type != ncclFloat64)) {
+  const SumOfParts sum = SumOf(type);
+  if (operation != ncclSum || sum == nullptr) {
     NoteFault("an all-reduce that the fake does not know");
     return ncclInvalidArgument;
   }
   if (c.size == 1 || !TheMachine().computes) return ncclSuccess;
-  InParts(c, stream, in, bytes, [&](size_t at, size_t length) {
-    type == ncclFloat32 ? Sum<float>(c, At(out, at), 0, length)
-                        : Sum<double>(c, At(out, at), 0, length);
-  });
+  InParts(c, stream, in, bytes, [&](size_t at, size_t length) { sum(c, At(out, at), 0, length); });
   return ncclSuccess;
 }
 
@@ -290,7 +307,8 @@ DT_FAKE ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, 
   const size_t bytes = count * SizeOf(type);
   const size_t all = bytes * static_cast<size_t>(c.size);
   if (!Begin(c, "reduce-scatter of type " + std::to_string(type), all, stream)) return ncclSuccess;
-  if (operation != ncclSum || type != ncclFloat32) {
+  const SumOfParts sum = SumOf(type);
+  if (operation != ncclSum || sum == nullptr) {
     NoteFault("a reduce-scatter that the fake does not know");
     return ncclInvalidArgument;
   }
@@ -298,7 +316,7 @@ DT_FAKE ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, 
   const size_t mine = bytes * static_cast<size_t>(c.rank);
   InParts(c, stream, in, all, [&](size_t at, size_t length) {
     const size_t from = std::max(at, mine), end = std::min(at + length, mine + bytes);
-    if (from < end) Sum<float>(c, At(out, from - mine), from - at, end - from);
+    if (from < end) sum(c, At(out, from - mine), from - at, end - from);
   });
   return ncclSuccess;
 }

@@ -2,6 +2,7 @@
 // seed. `sim_test --seed N` runs that one again; `--seeds N` runs the first N.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,9 +21,10 @@ constexpr uint64_t kFewer = 10;
 #else
 constexpr uint64_t kFewer = 1;
 #endif
+constexpr uint64_t Seeds(uint64_t many) { return std::max<uint64_t>(many / kFewer, 1); }
 
 uint64_t first_seed = 1;
-uint64_t seed_count = 500 / kFewer;
+uint64_t seed_count = Seeds(500);
 
 TEST(SimulationTest, WhateverFailsNothingIsLostAndEverythingEnds) {
   size_t finished = 0;
@@ -49,13 +51,13 @@ TEST(SimulationTest, WhateverFailsNothingIsLostAndEverythingEnds) {
 }
 
 TEST(SimulationTest, TheSameSeedGivesTheSameHistory) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (uint64_t seed = 1; seed <= Seeds(5); ++seed) {
     EXPECT_EQ(World(Draw(seed)).Run().history, World(Draw(seed)).Run().history) << seed;
   }
 }
 
 TEST(SimulationTest, TheWallClockChangesNoDecision) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= Seeds(10); ++seed) {
     Options other = Draw(seed);
     other.wall_seed += 12345;
     EXPECT_EQ(World(Draw(seed)).Run().history, World(other).Run().history) << seed;
@@ -63,7 +65,7 @@ TEST(SimulationTest, TheWallClockChangesNoDecision) {
 }
 
 TEST(SimulationTest, WithoutFaultsEveryTrialFinishesAtItsFirstAttempt) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= Seeds(10); ++seed) {
     Options options = Draw(seed);
     options.faults = Faults{};
     options.meddle = false;
@@ -92,7 +94,7 @@ TEST(SimulationTest, ACancelIsCarriedOutWithinTwoSeconds) {
 TEST(SimulationTest, ABrokenGangIsTornDownWithinOneLease) {
   size_t attempts = 0;
   size_t finished = 0;
-  for (uint64_t seed = 1; seed <= 60 / kFewer; ++seed) {
+  for (uint64_t seed = 1; seed <= Seeds(60); ++seed) {
     Options options = Draw(seed);
     options.faults = Faults{};
     options.faults.trainer_crashes = 0.2;
@@ -109,7 +111,7 @@ TEST(SimulationTest, ABrokenGangIsTornDownWithinOneLease) {
 
 TEST(SimulationTest, AWorkerThatFailsEverythingIsLeftAloneAndNoTrialFailsByIt) {
   size_t marked = 0;
-  const uint64_t seeds = 40 / kFewer;
+  const uint64_t seeds = Seeds(40);
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     Options options = Draw(seed);
     options.faults = Faults{};
@@ -135,7 +137,7 @@ TEST(SimulationTest, AWorkerThatFailsEverythingIsLeftAloneAndNoTrialFailsByIt) {
 
 TEST(SimulationTest, ExperimentsThatWantMoreHoldAsManySlotsEachToWithinOne) {
   size_t compared = 0;
-  const uint64_t seeds = 60 / kFewer;
+  const uint64_t seeds = Seeds(60);
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     Options options = Draw(seed);
     Crowd(options);

@@ -113,6 +113,9 @@ TEST_F(AttemptTest, ALongMessageIsCutBetweenCharactersAndKeepsTheReasonForTheEnd
 }
 
 TEST_F(AttemptTest, ATrialThatMayHaveNoMoreAttemptsSaysSo) {
+#ifdef DTRAIN_SANITIZE
+  GTEST_SKIP() << "takes minutes with sanitizers, and nothing that others do not do";
+#endif
   AddWorker("a");
   v1::ExperimentSpec spec = OneTrial();
   spec.mutable_base()->mutable_retries()->set_backoff_seconds(0);

@@ -76,9 +76,9 @@ class Group {
   // Overwrites `tensors` with rank 0's.
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
   // Memory for `floats` numbers of each rank, to sum them in without the backend; of ranks on
-  // several hosts the first of each sums over hosts, in a group of their own. Null where no host has
-  // two of them, on GPUs, where ranks do not see each other's processes, or one's device does not
-  // share memory. Every rank calls it and gets the same answer.
+  // several hosts the first of each sums over hosts, in a group of their own. Null where no host
+  // has two of them, on GPUs, where ranks do not see each other's processes, or one's device does
+  // not share memory. Every rank calls it and gets the same answer.
   std::shared_ptr<HostReduce> ShareMemory(size_t floats);
   // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
   // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:

@@ -6,14 +6,11 @@
 #include <map>
 #include <string>
 
-#include "checkpoint/safetensors.h"
 #include "tests/worker/trainer/run/attempt_fixture.h"
+#include "tests/worker/trainer/run/checkpoint_numbers.h"
 
 namespace dt::testing {
 namespace {
-
-constexpr char kModel[] = "model.safetensors", kMoments[] = "optimizer.safetensors",
-               kOuter[] = "outer.safetensors";
 
 class LocalSgdTest : public AttemptTest {
  protected:
@@ -60,24 +57,6 @@ std::vector<uint64_t> StepsWithTraffic(const Told& told) {
 bool Has(const frames::Start& start, const frames::CheckpointDone& checkpoint, const char* file) {
   return std::filesystem::exists(start.storage + "/" + checkpoint.path + "/" + file);
 }
-// All numbers of a file, by tensor.
-std::map<std::string, std::vector<float>> Numbers(const frames::Start& start,
-                                                  const frames::CheckpointDone& checkpoint,
-                                                  const char* name) {
-  std::map<std::string, std::vector<float>> numbers;
-  const auto file =
-      checkpoint::SafetensorsFile::Open(start.storage + "/" + checkpoint.path + "/" + name);
-  EXPECT_TRUE(file.ok()) << file.status();
-  if (!file.ok()) return numbers;
-  for (const checkpoint::TensorEntry& entry : file->tensors()) {
-    std::vector<float>& values = numbers[entry.name];
-    values.resize(entry.bytes() / sizeof(float));
-    EXPECT_TRUE(file->Read(entry, values.data()).ok());
-  }
-  return numbers;
-}
-
-using Tensors = std::map<std::string, std::vector<float>>;
 
 // Two ranks, and two runs of one rank each with the samples that one of the ranks has.
 class LocalStepsTest : public LocalSgdTest {

@@ -1,0 +1,102 @@
+// estimate_test.cc: what `dtctl plan` says that tensors take, beside what they took.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "plan/cost.h"
+#include "tests/worker/trainer/run/attempt_fixture.h"
+
+namespace dt::testing {
+namespace {
+
+using plan::Sharing;
+
+struct Shape {
+  Sharing sharing = Sharing::kDdp;
+  int ranks = 1, shard = 1;
+  int micro_steps = 1;
+  bool checkpointing = false;
+  int tensor = 1;
+  bool sequence = true;
+};
+
+class EstimateTest : public AttemptTest {
+ protected:
+  static constexpr int kLayers = 8, kWidth = 192, kSequences = 4, kLength = 128;
+
+  static nlohmann::json SpecOf(const Shape& shape) {
+    nlohmann::json spec = SmallSpec();
+    spec["model"]["n_layer"] = kLayers;
+    spec["model"]["n_head"] = 4;
+    spec["model"]["n_embd"] = kWidth;
+    spec["model"]["n_ff"] = 4 * kWidth;
+    spec["model"]["n_positions"] = kLength;
+    spec["model"]["activation_checkpointing"] = shape.checkpointing ? "block" : "none";
+    spec["train"]["seq_len"] = kLength;
+    spec["train"]["batch_size"] = kSequences;
+    spec["train"]["global_batch_size"] =
+        std::to_string(kSequences * shape.ranks * shape.micro_steps);
+    spec["train"]["max_steps"] = "3";
+    spec["parallel"]["strategy"] = plan::kSharingWords[static_cast<size_t>(shape.sharing)];
+    spec["parallel"]["shard"] = shape.sharing == Sharing::kHsdp ? shape.shard : 0;
+    spec["parallel"]["tensor"] = shape.tensor;
+    spec["parallel"]["sequence"] = shape.sequence;
+    return spec;
+  }
+  static double Estimated(const nlohmann::json& spec, const Shape& shape) {
+    const nlohmann::json& model = spec.at("model");
+    plan::ModelSize size;
+    size.layers = kLayers;
+    size.width = kWidth;
+    size.feed_forward = 4 * kWidth;
+    size.learned_positions = model.at("positions") == "learned" ? kLength : 0;
+    size.rows = model.at("vocab_size").get<int64_t>();
+    size.bias = model.at("bias").get<bool>();
+    size.tied_head = model.at("tie_head").get<bool>();
+    size.head_bias = model.at("head_bias").get<bool>();
+    size.final_norm = model.at("norm") == "pre";
+    plan::StepSize step;
+    step.sequences = kSequences;
+    step.micro_steps = shape.micro_steps;
+    step.seq_len = kLength;
+    step.dropout = model.at("dropout").get<double>() > 0;
+    step.keeps_inputs_alone = shape.checkpointing;
+    step.ranks = shape.ranks;
+    step.shard = shape.shard;
+    step.sharing = shape.sharing;
+    step.tensor = shape.tensor;
+    step.sequence = shape.sequence;
+    return plan::TensorBytes(size, step);
+  }
+};
+
+TEST_F(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
+  for (const Shape& shape :
+       {Shape{}, Shape{.micro_steps = 2}, Shape{.checkpointing = true}, Shape{.ranks = 2},
+        Shape{.ranks = 2, .micro_steps = 2}, Shape{Sharing::kLocalSgd, 2},
+        Shape{Sharing::kZero1, 2, 2}, Shape{Sharing::kZero1, 2, 2, 2},
+        Shape{Sharing::kZero2, 2, 2, 2}, Shape{Sharing::kZero3, 2, 2},
+        Shape{Sharing::kZero3, 4, 4, 1, true}, Shape{Sharing::kHsdp, 4, 2}, Shape{.tensor = 2},
+        Shape{.tensor = 4}, Shape{.tensor = 2, .sequence = false},
+        Shape{.checkpointing = true, .tensor = 2}, Shape{.ranks = 2, .tensor = 2},
+        Shape{Sharing::kZero3, 2, 2, 2, false, 2}}) {
+    const nlohmann::json spec = SpecOf(shape);
+    // Sums in shared memory take no tensors.
+    const Told told =
+        TrainerGang(shape.ranks * shape.tensor, {"--threads", "1", "--all-reduce", "gloo"})
+            .Run(Start(spec));
+    ExpectFinished(told);
+    const double taken = told.Column("tensor_peak_bytes").at(2);
+    const double estimated = Estimated(Resolved(spec), shape);
+    const std::string which =
+        spec["parallel"]["strategy"].get<std::string>() + " on " + std::to_string(shape.ranks) +
+        " ranks, " + std::to_string(shape.micro_steps) + " micro-steps" +
+        (shape.checkpointing ? ", activation checkpointing" : "") + ", tensor " +
+        std::to_string(shape.tensor) + (shape.sequence ? "" : " with all tokens");
+    std::printf("%s: %.1f MB estimated, %.1f taken\n", which.c_str(), estimated / 1e6, taken / 1e6);
+    EXPECT_NEAR(estimated, taken, taken / 10) << which;
+  }
+}
+
+}  // namespace
+}  // namespace dt::testing
