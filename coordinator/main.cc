@@ -21,6 +21,8 @@
 #include "common/log/logging.h"
 #include "common/status.h"
 #include "common/version.h"
+#include "coordinator/api/answers.h"
+#include "coordinator/api/api.h"
 #include "coordinator/check_command.h"
 #include "coordinator/code/code_keeper.h"
 #include "coordinator/http/http_server.h"
@@ -65,7 +67,8 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                  "Where workers and dtctl connect: host:port, [v6]:port or unix:/path; port 0 lets "
                  "the system choose")
       ->capture_default_str();
-  app.add_option("--http", flags.http, "Where /metrics, /healthz and /readyz are: host:port")
+  app.add_option("--http", flags.http,
+                 "Where the page, /api/v1, /metrics, /healthz and /readyz are: host:port")
       ->capture_default_str();
   app.add_flag("--http-clear-text", flags.http_clear_text,
                "Let --http be an address that other hosts reach: without TLS, and for everyone");
@@ -103,8 +106,8 @@ absl::Status CheckHttp(const Flags& flags) {
   if (flags.http_clear_text || IsLocalAddress(flags.http)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--http '", flags.http,
                                                  "' is not on this host: whoever reaches it would "
-                                                 "read every experiment's name, parameters and "
-                                                 "losses, without TLS; give a loopback address, "
+                                                 "read every experiment, its file, losses and "
+                                                 "logs, without TLS; give a loopback address, "
                                                  "with Prometheus or a proxy beside it, or allow "
                                                  "it with --http-clear-text"));
 }
@@ -164,8 +167,9 @@ class Coordinator {
           store_->path());
     }
     // Before the replay, which may take a while: /readyz says so meanwhile.
-    DT_ASSIGN_OR_RETURN(http_, HttpServer::Start(flags_.http, [this](std::string_view path) {
-                          return AnswerPage(path, metrics_, [this] { return LoopHealth(); });
+    DT_ASSIGN_OR_RETURN(http_,
+                        HttpServer::Start(flags_.http, [this](const auto& request, auto reply) {
+                          AnswerHttp(request, reply);
                         }));
     Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
@@ -177,6 +181,8 @@ class Coordinator {
     DT_RETURN_IF_ERROR(OpenCode(state));
     DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
     reader_thread_ = std::make_unique<ReaderThread>(*reader_);
+    DT_ASSIGN_OR_RETURN(page_reader_, SqliteReader::Open(flags_.state_dir));
+    page_thread_ = std::make_unique<ReaderThread>(*page_reader_);
     snapshotter_ = std::make_unique<Snapshotter>(
         [this] { return SqliteJournal::Open(flags_.state_dir); },
         [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
@@ -186,6 +192,11 @@ class Coordinator {
     DT_ASSIGN_OR_RETURN(auto server,
                         RpcServer::Start(options, mailbox_, *reader_thread_, *code_, stats_));
     server_ = std::move(server);
+    api_ = std::make_unique<Api>(
+        [this](ClientCall call, Continuation continuation) {
+          server_->control().Ask(std::move(call), std::move(continuation));
+        },
+        *page_thread_, clock_, http_->address());
     loop_ = std::make_unique<CoreLoop>(
         std::move(state), LoopPorts{mailbox_, *store_, *server_, clock_, model_,
                                     [this](auto snapshot) { metrics_.SetSnapshot(snapshot); }});
@@ -219,6 +230,7 @@ class Coordinator {
   // After a `Start` that failed: the journal is as it was, and the next start need not check it.
   void GiveUp() {
     if (reader_thread_ != nullptr) reader_thread_->Stop();
+    if (page_thread_ != nullptr) page_thread_->Stop();
     if (code_ != nullptr) code_->Stop();
     snapshotter_.reset();
     if (store_ == nullptr) return;
@@ -229,6 +241,7 @@ class Coordinator {
 
   absl::Status Stop() {
     reader_thread_->Stop();
+    page_thread_->Stop();
     code_->Stop();
     server_->Shutdown();
     snapshotter_.reset();
@@ -257,8 +270,8 @@ class Coordinator {
       DT_RETURN_IF_ERROR(
           WriteAddresses(flags_.addresses_file, server_->address(), http_->address()));
     }
-    spdlog::info("dtcoord {} serves {} and http://{}/metrics; journal {}", kVersion,
-                 server_->address(), http_->address(), store_->path());
+    spdlog::info("dtcoord {} serves {} and http://{}/; journal {}", kVersion, server_->address(),
+                 http_->address(), store_->path());
     sd_notify(0, "READY=1");
     return absl::OkStatus();
   }
@@ -277,6 +290,15 @@ class Coordinator {
       if (loop_ended_.load()) return;
       if (watched && LoopHealth().ok()) sd_notify(0, "WATCHDOG=1");
     }
+  }
+
+  void AnswerHttp(const HttpRequest& request, const HttpReply& reply) {
+    if (request.path.rfind("/api/", 0) != 0) {
+      return reply(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); }));
+    }
+    if (serving_.load()) return api_->Answer(request, reply);
+    reply(ErrorAnswer(absl::UnavailableError(
+        "the coordinator reads its journal; try again when /readyz says ok")));
   }
 
   absl::Status LoopHealth() const {
@@ -300,6 +322,9 @@ class Coordinator {
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
+  std::unique_ptr<SqliteReader> page_reader_;  // beside the other, so that pages delay no call
+  std::unique_ptr<ReaderThread> page_thread_;
+  std::unique_ptr<Api> api_;  // before server_, whose last answers it takes
   std::unique_ptr<CodeKeeper> code_;
   std::unique_ptr<Snapshotter> snapshotter_;
   std::unique_ptr<RpcServer> server_;

@@ -24,7 +24,8 @@ check() {
 
 lint_format() {
   cd "$root"
-  git ls-files -z -- '*.h' '*.cc' | xargs -0 --no-run-if-empty clang-format-14 --dry-run -Werror
+  git ls-files -z -- '*.h' '*.cc' 'coordinator/http/page/*.js' |
+    xargs -0 --no-run-if-empty clang-format-14 --dry-run -Werror
 }
 
 lint_shell() {

@@ -12,7 +12,7 @@ build_packages=(
 )
 check_packages=(
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev shellcheck prometheus systemd
-  sqlite3 python3-yaml python3-venv zsh fish
+  sqlite3 python3-yaml python3-venv zsh fish chromium
 )
 
 # missing_packages PACKAGE…: those that are not installed.

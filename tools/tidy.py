@@ -17,7 +17,9 @@ FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 60
 
 CODE = {".cc", ".h"}
-TEXT = CODE | {".cmake", ".proto", ".sh", ".py", ".md", ".txt", ".yaml", ".yml", ".json", ".service"}
+TEXT = CODE | {
+    ".cmake", ".proto", ".sh", ".py", ".md", ".txt", ".yaml", ".yml", ".json", ".service", ".js", ".css", ".html",
+}
 # Written out in parts, so that this file does not report itself.
 OPEN_ENDS = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)(?:/|\b)(?![\w-]*\.(?:h|cc)\b)")

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/spec_file.h"
 #include "cli/commands/app.h"
 #include "cli/commands/code.h"
-#include "cli/commands/described_file.h"
 #include "cli/commands/search_text.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
@@ -341,7 +341,7 @@ absl::StatusOr<std::string> FindWaits(Client& client, const v1::GetExperimentRes
 absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
                                             const v1::GetExperimentResponse& found) {
   if (session.format() == Format::kYaml) {
-    session.out() << session.ForTerminal(ExperimentFiles(found)) << std::flush;
+    session.out() << session.ForTerminal(api::ExperimentFiles(found)) << std::flush;
     return ExitCode::kOk;
   }
   LiveState state;
@@ -355,33 +355,12 @@ absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
     session.Print(ExperimentLines(found, state, waits, session.width()));
     return ExitCode::kOk;
   }
-  Json fields = ExperimentJson(found.summary());
+  Json fields = ExperimentFields(found);
   fields["waits_for"] = waits.empty() ? Json(nullptr) : Json(waits);
-  fields["spec"] = ToJson(found.spec());
-  fields["file_name"] = found.file_name();
-  fields["file_text"] = found.file_text();
-  fields["edits"] = Json::array();
-  for (const v1::ExperimentEdit& edit : found.edits()) fields["edits"].push_back(ToJson(edit));
   fields["trial_list"] = Json::array();
   for (const auto& trial : state.trials) fields["trial_list"].push_back(TrialJson(trial));
   PrintDocument(session, "Experiment", fields);
   return ExitCode::kOk;
-}
-
-Json ExplanationJson(const v1::ExplainTrialResponse& found) {
-  Json fields = TrialJson(found.trial());
-  fields["explanation"] = found.explanation();
-  fields["attempt_list"] = Json::array();
-  for (const auto& attempt : found.attempts()) {
-    Json json = ToJson(attempt);
-    if (attempt.rank() < 0) json["rank"] = nullptr;
-    fields["attempt_list"].push_back(std::move(json));
-  }
-  fields["takeover_list"] = Json::array();
-  for (const auto& takeover : found.takeovers()) {
-    fields["takeover_list"].push_back(ToJson(takeover));
-  }
-  return fields;
 }
 
 absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) {
@@ -394,12 +373,12 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
                       client->ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));
   switch (session.format()) {
     case Format::kYaml: {
-      DT_ASSIGN_OR_RETURN(const std::string file, TrialFile(found, trial.trial()));
+      DT_ASSIGN_OR_RETURN(const std::string file, api::TrialFile(found, trial.trial()));
       session.out() << session.ForTerminal(file) << std::flush;
       break;
     }
     case Format::kJson:
-      PrintDocument(session, "Trial", ExplanationJson(trial));
+      PrintDocument(session, "Trial", ExplanationFields(trial));
       break;
     case Format::kTable:
     case Format::kWide:
@@ -420,7 +399,7 @@ absl::StatusOr<ExitCode> Explain(Session& session, const std::string& written) {
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));
   if (session.format() != Format::kTable) {
-    PrintDocument(session, "Explanation", ExplanationJson(found));
+    PrintDocument(session, "Explanation", ExplanationFields(found));
     return ExitCode::kOk;
   }
   const v1::TrialSummary& trial = found.trial();

@@ -109,6 +109,7 @@ absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
                 << (cluster.started().empty() ? " was up already: " : " is up: a coordinator and ")
                 << ShapeText(cluster.workers()) << "\n"
                 << "  coordinator  " << addresses.grpc << "\n"
+                << "  page         http://" << addresses.http << "/\n"
                 << "  metrics      http://" << addresses.http << "/metrics\n"
                 << "  data         " << Printable(cluster.data()) << "\n"
                 << "  checkpoints  " << Printable(folder) << "/storage\n"

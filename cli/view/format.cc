@@ -79,11 +79,6 @@ std::string FormatLocalTime(int64_t wall_ms) {
                           absl::LocalTimeZone());
 }
 
-std::string FormatIso(int64_t wall_ms) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(wall_ms),
-                          absl::UTCTimeZone());
-}
-
 std::string Plural(uint64_t n, std::string_view noun) {
   return absl::StrCat(FormatCount(n), " ", std::string(noun), n == 1 ? "" : "s");
 }

@@ -29,7 +29,6 @@ std::string FormatLoss(double value);          // "3.0142"
 std::string FormatExact(double value);         // the shortest text that reads back the same
 std::string FormatCount(uint64_t value);       // "10,000"
 std::string FormatLocalTime(int64_t wall_ms);  // "2025-11-21 07:40:12 CET", in the user's zone
-std::string FormatIso(int64_t wall_ms);        // "2025-11-21T07:40:12.345Z"
 std::string Plural(uint64_t n, std::string_view noun);  // "1 trial", "10,000 trials"
 
 // "90s", "1.5h", "2d"; a bare number is seconds. Errors: InvalidArgument naming text and form.

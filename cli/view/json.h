@@ -1,50 +1,38 @@
-// json.h: the machine formats: messages as JSON with stable names, and JSON as YAML and CSV.
+// json.h: the machine formats: api's JSON, and JSON as YAML and CSV.
 //
-// Role:  pure. JSON is versioned API ("apiVersion": "dtrain/v1"); tables are not.
-// Rules: field names as in the .proto files; enum values are lower-case words without their prefix
-//        ("running"), unspecified is null; NaN and infinities are null; an unset message is null;
-//        x_wall_ms becomes x_at, ISO 8601 in UTC, null when 0; assignments and labels become
-//        objects; 64 random bits (fixed64) become 16 hex digits, since readers keep numbers as
-//        doubles.
+// Role:  pure.
 // Tests: tests/cli/view/json_test.cc
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "api/json.h"
 #include "dtrain/v1/control.pb.h"
-#include "nlohmann/json.hpp"
 
 namespace dt::cli {
 
 namespace v1 = ::dtrain::v1;
-using Json = nlohmann::ordered_json;
+using api::CheckpointJson;
+using api::Document;
+using api::ExperimentFields;
+using api::ExperimentJson;
+using api::ExplanationFields;
+using api::FormatIso;
+using api::Json;
+using api::JsonLine;
+using api::JsonText;
+using api::kApiVersion;
+using api::List;
+using api::TimeJson;
+using api::ToJson;
+using api::TrialJson;
+using api::TrialStateFromWord;
+using api::Word;
+using api::WorkerJson;
 
-inline constexpr char kApiVersion[] = "dtrain/v1";
-
-// "running", "oom"; "" when unspecified or unknown to this program.
-std::string Word(v1::TrialState state);
-std::string Word(v1::ExperimentState state);
-std::string Word(v1::Cause cause);
-// The state named `word`, or TRIAL_STATE_UNSPECIFIED.
-v1::TrialState TrialStateFromWord(std::string_view word);
-
-// Generic rules above; the overloads add "id" and say "unknown" as null.
-Json ToJson(const google::protobuf::Message& message);
 void SetMessages(google::protobuf::Message& message);  // all that it may hold, not repeated ones
-Json TimeJson(int64_t wall_ms);                        // ISO 8601; 0: null
-Json ExperimentJson(const v1::ExperimentSummary& experiment);
-Json TrialJson(const v1::TrialSummary& trial);
-Json CheckpointJson(const v1::CheckpointSummary& checkpoint);
-Json WorkerJson(const v1::WorkerSummary& worker);
 
-// {"apiVersion", "kind", …fields}, and {"apiVersion", "kind", "items"}.
-Json Document(std::string_view kind, const Json& fields);
-Json List(std::string_view kind, std::vector<Json> items);
-
-std::string JsonText(const Json& json);  // indented, newline at the end
-std::string JsonLine(const Json& json);  // one line, newline at the end
 std::string YamlText(const Json& json);
 
 // CSV: nested objects become dotted columns, lists are joined with ';', null is empty. What an item

@@ -8,11 +8,16 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/mutex.h"
 #include "common/status.h"
 #include "spdlog/spdlog.h"
 
@@ -25,6 +30,8 @@ const char* ReasonOf(int code) {
   switch (code) {
     case 200:
       return "OK";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 404:
@@ -33,6 +40,10 @@ const char* ReasonOf(int code) {
       return "Method Not Allowed";
     case 431:
       return "Request Header Fields Too Large";
+    case 429:
+      return "Too Many Requests";
+    case 500:
+      return "Internal Server Error";
     case 503:
       return "Service Unavailable";
   }
@@ -46,7 +57,7 @@ size_t HeadBytes(const std::string& text) {
 }
 
 struct RequestLine {
-  std::string_view method, path, version;
+  std::string_view method, path, query, version;
 };
 
 RequestLine ParseRequestLine(std::string_view head) {
@@ -55,20 +66,86 @@ RequestLine ParseRequestLine(std::string_view head) {
   const size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) return {};
   const std::string_view target = line.substr(first + 1, last - first - 1);
-  return {line.substr(0, first), target.substr(0, target.find('?')), line.substr(last + 1)};
+  const size_t mark = std::min(target.find('?'), target.size());
+  return {line.substr(0, first), target.substr(0, mark),
+          target.substr(std::min(mark + 1, target.size())), line.substr(last + 1)};
 }
 
-std::string Write(const HttpAnswer& answer, std::string_view method) {
-  std::string text = absl::StrCat(
-      "HTTP/1.1 ", answer.code, " ", ReasonOf(answer.code), "\r\nContent-Type: ", answer.type,
-      "\r\nContent-Length: ", answer.body.size(), "\r\nCache-Control: no-store\r\n");
-  if (answer.code == 405) text += "Allow: GET, HEAD\r\n";
-  text += "Connection: close\r\n\r\n";
-  if (method != "HEAD") text += answer.body;
+// The value of a header, or "".
+std::string HeaderOf(std::string_view head, absl::string_view name) {
+  for (absl::string_view line :
+       absl::StrSplit(absl::string_view(head.data(), head.size()), "\r\n")) {
+    if (line.size() <= name.size() || line[name.size()] != ':') continue;
+    if (!absl::EqualsIgnoreCase(line.substr(0, name.size()), name)) continue;
+    return std::string(absl::StripAsciiWhitespace(line.substr(name.size() + 1)));
+  }
+  return "";
+}
+
+// The page has nothing from elsewhere, no script in its text and no frame around it.
+constexpr char kGuards[] =
+    "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+// Clients compare weakly: a proxy that compresses marks the tag so.
+bool Holds(const std::string& if_none_match, const std::string& etag) {
+  return !etag.empty() && absl::StrContains(if_none_match, etag);
+}
+
+std::string Write(const HttpAnswer& answer, bool head_only, const std::string& if_none_match) {
+  const bool held = answer.code == 200 && Holds(if_none_match, answer.etag);
+  const int code = held ? 304 : answer.code;
+  std::string text = absl::StrCat("HTTP/1.1 ", code, " ", ReasonOf(code), "\r\n");
+  if (!held) {
+    absl::StrAppend(&text, "Content-Type: ", answer.type,
+                    "\r\nContent-Length: ", answer.body.size(), "\r\n");
+  }
+  if (answer.etag.empty()) {
+    text += "Cache-Control: no-store\r\n";
+  } else {
+    absl::StrAppend(&text, "Cache-Control: no-cache\r\nETag: ", answer.etag, "\r\n");
+  }
+  if (code == 405) text += "Allow: GET, HEAD\r\n";
+  if (code == 429 || code == 503) text += "Retry-After: 1\r\n";
+  absl::StrAppend(&text, kGuards, "Connection: close\r\n\r\n");
+  if (!head_only && !held) text += answer.body;
   return text;
 }
 
 }  // namespace
+
+// Answers on their way to the server's thread, and what wakes it.
+class HttpServer::Outbox {
+ public:
+  struct Numbered {
+    uint64_t connection = 0;
+    HttpAnswer answer;
+  };
+  explicit Outbox(UniqueFd wake) : wake_(std::move(wake)) {}
+
+  void Put(uint64_t connection, HttpAnswer answer) {
+    {
+      MutexLock lock(&mutex_);
+      answers_.push_back({connection, std::move(answer)});
+    }
+    Wake();
+  }
+  std::vector<Numbered> Take() {
+    eventfd_t woken = 0;
+    eventfd_read(wake_.get(), &woken);
+    MutexLock lock(&mutex_);
+    return std::exchange(answers_, {});
+  }
+  void Wake() const { eventfd_write(wake_.get(), 1); }
+  int wake_fd() const { return wake_.get(); }
+
+ private:
+  const UniqueFd wake_;
+  Mutex mutex_;
+  std::vector<Numbered> answers_ ABSL_GUARDED_BY(mutex_);  // one a connection at most
+};
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& address,
                                                               Handler handler, HttpBounds bounds) {
@@ -77,19 +154,21 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string&
   if (!wake.valid()) {
     return absl::ResourceExhaustedError(absl::StrCat("--http: eventfd: ", std::strerror(errno)));
   }
-  return std::unique_ptr<HttpServer>(
-      new HttpServer(std::move(listening), std::move(wake), std::move(handler), bounds));
+  return std::unique_ptr<HttpServer>(new HttpServer(
+      std::move(listening), std::make_shared<Outbox>(std::move(wake)), std::move(handler), bounds));
 }
 
-HttpServer::HttpServer(Listening listening, UniqueFd wake, Handler handler, HttpBounds bounds)
+HttpServer::HttpServer(Listening listening, std::shared_ptr<Outbox> outbox, Handler handler,
+                       HttpBounds bounds)
     : listening_(std::move(listening)),
-      wake_(std::move(wake)),
+      outbox_(std::move(outbox)),
       handler_(std::move(handler)),
       bounds_(bounds),
       thread_([this] { Run(); }) {}
 
 HttpServer::~HttpServer() {
-  eventfd_write(wake_.get(), 1);
+  stopping_.store(true);
+  outbox_->Wake();
   thread_.join();
 }
 
@@ -99,22 +178,47 @@ void HttpServer::Run() {
     std::erase_if(connections_, [now = Clock::now()](const Connection& connection) {
       return connection.end <= now;
     });
-    watched.assign({{wake_.get(), POLLIN, 0}, {listening_.fd.get(), POLLIN, 0}});
+    watched.assign({{outbox_->wake_fd(), POLLIN, 0}, {listening_.fd.get(), POLLIN, 0}});
     for (const Connection& connection : connections_) {
-      const short events = connection.phase == Phase::kWriting ? POLLOUT : POLLIN;
-      watched.push_back({connection.fd.get(), events, 0});
+      watched.push_back({connection.fd.get(), EventsOf(connection.phase), 0});
     }
     if (poll(watched.data(), watched.size(), PatienceMs()) < 0 && errno != EINTR) {
       spdlog::error("HTTP ends: poll: {}", std::strerror(errno));
       return;
     }
-    if (watched[0].revents != 0) return;
+    if (stopping_.load()) return;
     size_t next = 2;  // poll answers in the order of connections_
     for (auto it = connections_.begin(); it != connections_.end(); ++next) {
       const Stays stays = watched[next].revents == 0 ? Stays::kOpen : Serve(*it);
       it = stays == Stays::kOpen ? std::next(it) : connections_.erase(it);
     }
+    if (watched[0].revents != 0) TakeAnswers();
     if (watched[1].revents != 0) Accept();
+  }
+}
+
+// While the answer is made only a lost client is heard of.
+short HttpServer::EventsOf(Phase phase) {
+  switch (phase) {
+    case Phase::kReading:
+    case Phase::kDraining:
+      return POLLIN;
+    case Phase::kWriting:
+      return POLLOUT;
+    case Phase::kWaiting:
+      return 0;
+  }
+  return 0;
+}
+
+void HttpServer::TakeAnswers() {
+  for (const Outbox::Numbered& one : outbox_->Take()) {
+    const auto found =
+        std::find_if(connections_.begin(), connections_.end(),
+                     [&one](const Connection& other) { return other.number == one.connection; });
+    if (found == connections_.end() || found->phase != Phase::kWaiting) continue;
+    Answer(*found, one.answer);
+    if (Write(*found) == Stays::kClosed) connections_.erase(found);
   }
 }
 
@@ -143,12 +247,14 @@ void HttpServer::Accept() {
       continue;
     }
     if (connections_.size() >= bounds_.connections) connections_.erase(Oldest(Phase::kReading));
-    connections_.push_back(
-        {std::move(fd), Clock::now() + absl::ToChronoNanoseconds(bounds_.exchange)});
+    connections_.push_back({std::move(fd),
+                            Clock::now() + absl::ToChronoNanoseconds(bounds_.exchange),
+                            ++connections_so_far_});
   }
 }
 
 HttpServer::Stays HttpServer::Serve(Connection& connection) {
+  if (connection.phase == Phase::kWaiting) return Stays::kClosed;  // its client is gone
   return connection.phase == Phase::kWriting ? Write(connection) : Read(connection);
 }
 
@@ -161,32 +267,42 @@ HttpServer::Stays HttpServer::Read(Connection& connection) {
   connection.text.append(block, static_cast<size_t>(got));
   const size_t head_bytes = HeadBytes(connection.text);
   if (head_bytes == 0 && connection.text.size() <= limits::kHttpHeadBytes) return Stays::kOpen;
-  Answer(connection, head_bytes);
-  return Write(connection);
+  Ask(connection, head_bytes);
+  return connection.phase == Phase::kWriting ? Write(connection) : Stays::kOpen;
 }
 
 // `head_bytes` is 0 where the head is too long.
-void HttpServer::Answer(Connection& connection, size_t head_bytes) {
+void HttpServer::Ask(Connection& connection, size_t head_bytes) {
   const std::string head = connection.text.substr(0, head_bytes);
   const RequestLine line = ParseRequestLine(head);
-  HttpAnswer answer;
+  connection.text = std::string();
+  connection.head_only = line.method == "HEAD";
   if (head_bytes == 0) {
-    answer = {431,
-              absl::StrCat("a request's head has at most ", limits::kHttpHeadBytes, " bytes\n")};
-  } else if (!absl::StartsWith(std::string(line.version), "HTTP/1.") || line.path.empty()) {
-    answer = {400, "this is not an HTTP/1.1 request\n"};
-  } else if (line.method != "GET" && line.method != "HEAD") {
-    answer = {405, "only GET and HEAD are answered here\n"};
-  } else {
-    answer = handler_(line.path);
+    return Answer(connection, {431, absl::StrCat("a request's head has at most ",
+                                                 limits::kHttpHeadBytes, " bytes\n")});
   }
+  if (!absl::StartsWith(std::string(line.version), "HTTP/1.") || line.path.empty()) {
+    return Answer(connection, {400, "this is not an HTTP/1.1 request\n"});
+  }
+  if (line.method != "GET" && line.method != "HEAD") {
+    return Answer(connection, {405, "only GET and HEAD are answered here\n"});
+  }
+  connection.if_none_match = HeaderOf(head, "If-None-Match");
+  connection.phase = Phase::kWaiting;
+  handler_({std::string(line.path), std::string(line.query), connection.if_none_match},
+           [outbox = outbox_, number = connection.number](HttpAnswer answer) {
+             outbox->Put(number, std::move(answer));
+           });
+}
+
+void HttpServer::Answer(Connection& connection, const HttpAnswer& answer) {
   if (CountWriting() >= bounds_.writing) {
     Connection& oldest = *Oldest(Phase::kWriting);
     oldest.text = std::string();
     oldest.phase = Phase::kDraining;
     oldest.end = Clock::time_point();  // erased by Run, which goes through the list now
   }
-  connection.text = dt::Write(answer, line.method);
+  connection.text = dt::Write(answer, connection.head_only, connection.if_none_match);
   connection.phase = Phase::kWriting;
 }
 

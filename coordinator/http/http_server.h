@@ -1,23 +1,24 @@
-// http_server.h: answers GET and HEAD from a function of the path, one request a connection.
+// http_server.h: answers GET and HEAD, one request a connection.
 //
-// Role:      for scrapers and health checks: nobody waits behind a client that does not finish its
-//            request or does not take its answer. Such a client costs a descriptor and a few KiB
-//            until its time is over; at the bound on connections, the one that has waited longest
-//            goes.
+// Role:      for scrapers, health checks, the page and scripts: nobody waits behind a client that
+//            does not finish its request or does not take its answer, nor behind one whose answer
+//            is being made. Such a client costs a descriptor and a few KiB until its time is over;
+//            at the bound on connections, the one that has waited longest goes.
 // Ownership: owns its sockets and its thread; the destructor ends both.
-// Threads:   one of its own, which calls the handler.
+// Threads:   one of its own, which calls the handler. The handler must not block: it replies now,
+//            or later from any thread.
 // Errors:    Start: FailedPrecondition or InvalidArgument naming --http and the address.
 // Tests:     tests/coordinator/http/http_server_test.cc
 #pragma once
 
 #include <poll.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -27,11 +28,22 @@
 
 namespace dt {
 
+struct HttpRequest {
+  std::string path;           // as it was sent, without the query
+  std::string query;          // what is behind '?', as it was sent
+  std::string if_none_match;  // the tag that the client holds; "": none
+};
+
 struct HttpAnswer {
   int code = 200;
   std::string body;
   std::string type = "text/plain; charset=utf-8";
+  std::string
+      etag;  // quoted; a client that holds it gets 304 and no body. "": it is not to keep it
 };
+
+// Takes the one answer to a request, from any thread. One that comes too late is dropped.
+using HttpReply = std::function<void(HttpAnswer)>;
 
 struct HttpBounds {
   size_t connections = limits::kHttpConnections;
@@ -41,8 +53,7 @@ struct HttpBounds {
 
 class HttpServer {
  public:
-  // The path is without its query.
-  using Handler = std::function<HttpAnswer(std::string_view path)>;
+  using Handler = std::function<void(const HttpRequest&, HttpReply)>;
 
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const std::string& address,
                                                            Handler handler,
@@ -56,35 +67,45 @@ class HttpServer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // A connection reads the request's head, writes the answer, and drains what its client still
-  // sends: closing with unread bytes would reset the connection, and the client could lose the
-  // answer.
-  enum class Phase { kReading, kWriting, kDraining };
+  class Outbox;
+  // A connection reads the request's head, waits for the answer, writes it, and drains what its
+  // client still sends: closing with unread bytes would reset the connection, and the client could
+  // lose the answer.
+  enum class Phase { kReading, kWaiting, kWriting, kDraining };
   struct Connection {
     UniqueFd fd;
     Clock::time_point end;  // it is closed then, wherever it is
+    uint64_t number = 0;    // of this server's connections
     Phase phase = Phase::kReading;
     std::string text;  // the head so far, then the answer
     size_t sent = 0;
+    bool head_only = false;     // asked with HEAD
+    std::string if_none_match;  // as the request has it
   };
   enum class Stays { kOpen, kClosed };
 
-  HttpServer(Listening listening, UniqueFd wake, Handler handler, HttpBounds bounds);
+  HttpServer(Listening listening, std::shared_ptr<Outbox> outbox, Handler handler,
+             HttpBounds bounds);
   void Run();
   void Accept();
+  void TakeAnswers();
+  static short EventsOf(Phase phase);
   Stays Serve(Connection& connection);
   Stays Read(Connection& connection);
   Stays Write(Connection& connection);
-  void Answer(Connection& connection, size_t head_bytes);
+  void Ask(Connection& connection, size_t head_bytes);
+  void Answer(Connection& connection, const HttpAnswer& answer);
   std::list<Connection>::iterator Oldest(Phase phase);
   size_t CountWriting() const;
   int PatienceMs() const;
 
   const Listening listening_;
-  const UniqueFd wake_;  // an eventfd: the destructor was called
+  const std::shared_ptr<Outbox> outbox_;  // shared with replies, which may outlive the server
   const Handler handler_;
   const HttpBounds bounds_;
+  std::atomic<bool> stopping_{false};
   std::list<Connection> connections_;  // in the order in which they came
+  uint64_t connections_so_far_ = 0;
   std::thread thread_;
 };
 

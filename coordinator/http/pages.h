@@ -1,4 +1,5 @@
-// pages.h: what the coordinator serves over HTTP: /metrics, /healthz, /readyz, and / with links.
+// pages.h: what the coordinator serves over HTTP beside /api/v1: /metrics, /healthz, /readyz, and
+// the page, whose files are part of the program.
 //
 // Role:    paths to answers; no sockets.
 // Threads: any; what they read is.

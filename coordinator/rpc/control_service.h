@@ -60,6 +60,9 @@ class ControlService final
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
   void FailAll(const absl::Status& status) { calls_.FailAll(status); }
+  // Posts the call; `continuation` runs with the answer, or at once with the refusal. From any
+  // thread.
+  void Ask(ClientCall call, Continuation continuation);
   // From now on submissions that leave the device open get this one. From any thread.
   void SetAutoDevice(DeviceKind device) { auto_device_.store(device); }
 
@@ -91,8 +94,6 @@ class ControlService final
   template <typename Request, typename Response>
   Reactor* ReadThrough(Method method, Context* context, const Bytes* bytes, Bytes* response,
                        absl::StatusOr<Response> (Reader::*read)(const Request&));
-  // Posts the call; `continuation` runs with the answer, or at once with the refusal.
-  void Ask(ClientCall call, Continuation continuation);
   // Posts a submission that has its specification; `found` is what its file gave rise to.
   void AskToSubmit(const Call& call, v1::SubmitRequest request, v1::SubmitResponse found,
                    Bytes* response);

@@ -48,6 +48,7 @@ class RpcServer final : public Publisher {
   void Shutdown();
 
   const std::string& address() const { return acceptor_->address(); }
+  ControlService& control() { return control_; }
   const FleetService& fleet() const { return fleet_; }
   FleetService& fleet() { return fleet_; }
 

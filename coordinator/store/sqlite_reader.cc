@@ -114,6 +114,10 @@ absl::StatusOr<Runs> ReadRuns(Statement& query, uint64_t experiment, uint32_t tr
 
 }  // namespace
 
+std::string TokenBehindRow(uint32_t trial, uint64_t step, uint32_t attempt) {
+  return ToToken({Position::Part::kRows, 0, trial, step, attempt});
+}
+
 struct SqliteReader::Page {
   Position from;
   size_t room = 0;

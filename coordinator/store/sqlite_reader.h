@@ -10,6 +10,7 @@
 // Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,9 @@
 #include "coordinator/store/store.h"
 
 namespace dt {
+
+// The page_token with which ReadMetrics goes on behind this row of a trial.
+std::string TokenBehindRow(uint32_t trial, uint64_t step, uint32_t attempt);
 
 class SqliteReader final : public Reader {
  public:

@@ -25,12 +25,12 @@ Cluster::Cluster(Programs programs, Transport transport, std::string openssl)
   http_address_ = "127.0.0.1:0";
 }
 
-void Cluster::StartCoordinator() {
+void Cluster::StartCoordinator(const std::string& http) {
   const std::string addresses = folder_ / "addresses.json";
   std::error_code ignored;
   std::filesystem::remove(addresses, ignored);
   std::vector<std::string> command = {
-      programs_.coordinator, "--listen",        address_,           "--http", "127.0.0.1:0",
+      programs_.coordinator, "--listen",        address_,           "--http", http,
       "--state-dir",         folder_ / "state", "--addresses-file", addresses};
   if (certificates_) {
     for (const std::string& flag : certificates_->server().Flags()) command.push_back(flag);

@@ -50,8 +50,9 @@ class Cluster {
   std::string http_address() const { return http_address_; }  // host:port of /metrics
 
   // ---- processes ----
-  // Starts it, or starts it again at the same address, and waits until it answers.
-  void StartCoordinator();
+  // Starts it, or starts it again at the same address, and waits until it answers. `http`: a page
+  // that is open looks for it where it was.
+  void StartCoordinator(const std::string& http = "127.0.0.1:0");
   ChildProcess& coordinator() { return coordinator_; }
   void KillCoordinator() { coordinator_.KillAndReap(); }
   // All workers share one storage, unless `flags`, which come last, say otherwise.

@@ -9,13 +9,14 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/mutex.h"
 #include "gtest/gtest.h"
 #include "tests/testing/await.h"
 
@@ -46,6 +47,11 @@ class Client {
     return *this;
   }
   Client Send(const std::string& text) && { return std::move(Send(text)); }
+  // False: the server has closed the connection.
+  bool TrySend(const std::string& text) {
+    return send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(text.size());
+  }
   enum class End { kClosed, kReset, kTooLate };
   // Everything up to the end of the connection.
   std::string Receive(End* end = nullptr) {
@@ -76,9 +82,11 @@ class HttpServerTest : public ::testing::Test {
   void Start(HttpBounds bounds = {.exchange = absl::Hours(1)}) {
     auto server = HttpServer::Start(
         "127.0.0.1:0",
-        [](std::string_view path) {
-          if (path == "/large") return HttpAnswer{200, std::string(kLargeBytes, 'x')};
-          return HttpAnswer{200, absl::StrCat("you asked for ", std::string(path), "\n")};
+        [this](const HttpRequest& request, HttpReply reply) {
+          if (request.path == "/later") return KeepForLater(std::move(reply));
+          if (request.path == "/large") return reply({200, std::string(kLargeBytes, 'x')});
+          const std::string etag = request.path == "/tagged" ? "\"1a\"" : "";
+          reply({200, absl::StrCat("you asked for ", request.path, "\n"), "text/plain", etag});
         },
         bounds);
     ASSERT_TRUE(server.ok()) << server.status();
@@ -87,8 +95,24 @@ class HttpServerTest : public ::testing::Test {
   Client Connect() { return Client(server_->address()); }
   std::string Ask(const std::string& request) { return Connect().Send(request).Receive(); }
 
+  void KeepForLater(HttpReply reply) {
+    MutexLock lock(&mutex_);
+    later_.push_back(std::move(reply));
+  }
+  // The replies to /later, once there are so many.
+  std::vector<HttpReply> AwaitLater(size_t count) {
+    EXPECT_TRUE(testing::Await([&] {
+      MutexLock lock(&mutex_);
+      return later_.size() >= count;
+    }));
+    MutexLock lock(&mutex_);
+    return later_;
+  }
+
   // More than the sockets' buffers take.
   static constexpr size_t kLargeBytes = 32 << 20;
+  Mutex mutex_;
+  std::vector<HttpReply> later_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -171,6 +195,84 @@ TEST_F(HttpServerTest, ARequestMayComeInPieces) {
   Client client = Connect();
   for (const char c : Get("/pieces")) client.Send(std::string(1, c));
   EXPECT_TRUE(absl::EndsWith(client.Receive(), "you asked for /pieces\n"));
+}
+
+TEST_F(HttpServerTest, AClientThatSendsSlowlyIsSentAwayAtItsTimeAndHoldsNobodyUp) {
+  Start({.exchange = absl::Seconds(1)});
+  Client slow = Connect();
+  bool open = true;
+  // Each byte comes long before any time-out of a read would end.
+  EXPECT_TRUE(testing::Await([&] {
+    open = open && slow.TrySend("x");
+    EXPECT_TRUE(absl::EndsWith(Ask(Get("/metrics")), "you asked for /metrics\n"));
+    return !open;
+  })) << "a head that never ends was read for as long as bytes came";
+}
+
+TEST_F(HttpServerTest, ScrapesAreAnsweredWhileConnectionsFloodIn) {
+  Start();
+  std::vector<Client> held;
+  for (int i = 0; i < 600; ++i) {
+    held.push_back(Connect());
+    if (i % 2 == 0) held.back().TrySend("GET / HTTP/1.1\r\nX: ");
+    if (i % 30 == 0) {
+      EXPECT_TRUE(absl::EndsWith(Ask(Get("/metrics")), "you asked for /metrics\n")) << i;
+    }
+  }
+}
+
+TEST_F(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
+  Start();
+  Client first = Connect().Send(Get("/later"));
+  Client second = Connect().Send(Get("/later"));
+  const std::vector<HttpReply> replies = AwaitLater(2);
+  // Nobody waits behind them.
+  EXPECT_TRUE(absl::EndsWith(Ask(Get("/metrics")), "you asked for /metrics\n"));
+  std::thread([&replies] {
+    replies[1]({200, "two"});
+    replies[0]({200, "one"});
+  }).join();
+  const std::string one = first.Receive();
+  const std::string two = second.Receive();
+  const bool in_order = absl::EndsWith(one, "one") && absl::EndsWith(two, "two");
+  const bool crossed = absl::EndsWith(one, "two") && absl::EndsWith(two, "one");
+  EXPECT_TRUE(in_order || crossed) << one << two;  // who came first is the system's to say
+}
+
+TEST_F(HttpServerTest, AnAnswerForAClientThatIsGoneOrAServerThatHasEndedIsDropped) {
+  Start({.exchange = absl::Milliseconds(50)});
+  EXPECT_EQ(Connect().Send(Get("/later")).Receive(), "");
+  const std::vector<HttpReply> replies = AwaitLater(1);
+  replies[0]({200, "too late"});
+  EXPECT_TRUE(absl::EndsWith(Ask(Get("/")), "you asked for /\n"));
+  server_.reset();
+  replies[0]({200, "far too late"});
+}
+
+TEST_F(HttpServerTest, AClientThatHoldsAnAnswerGetsNoBodyAgain) {
+  Start();
+  const std::string first = Ask(Get("/tagged"));
+  EXPECT_TRUE(absl::StrContains(first, "\r\nETag: \"1a\"\r\n")) << first;
+  EXPECT_TRUE(absl::StrContains(first, "\r\nCache-Control: no-cache\r\n")) << first;
+  for (const char* header : {"If-None-Match: \"1a\"", "if-none-match: W/\"1a\", \"2b\""}) {
+    const std::string again =
+        Ask(absl::StrCat("GET /tagged HTTP/1.1\r\nHost: x\r\n", header, "\r\n\r\n"));
+    EXPECT_TRUE(absl::StartsWith(again, "HTTP/1.1 304 Not Modified\r\n")) << again;
+    EXPECT_TRUE(absl::EndsWith(again, "\r\n\r\n")) << again;
+  }
+  const std::string other = Ask("GET /tagged HTTP/1.1\r\nIf-None-Match: \"2b\"\r\n\r\n");
+  EXPECT_TRUE(absl::StartsWith(other, "HTTP/1.1 200 OK\r\n")) << other;
+}
+
+TEST_F(HttpServerTest, EveryAnswerForbidsScriptsOfOthersAndFrames) {
+  Start();
+  for (const std::string& answer : {Ask(Get("/")), Ask("POST / HTTP/1.1\r\n\r\n")}) {
+    EXPECT_TRUE(absl::StrContains(answer, "\r\nContent-Security-Policy: default-src 'self'; "))
+        << answer;
+    EXPECT_FALSE(absl::StrContains(answer, "unsafe")) << answer;
+    EXPECT_TRUE(absl::StrContains(answer, "frame-ancestors 'none'")) << answer;
+    EXPECT_TRUE(absl::StrContains(answer, "\r\nX-Content-Type-Options: nosniff\r\n")) << answer;
+  }
 }
 
 TEST_F(HttpServerTest, ATakenPortIsAnErrorThatNamesIt) {

@@ -1,4 +1,4 @@
-// described_file.h: an experiment or a trial as a file that can be submitted again.
+// spec_file.h: an experiment or a trial as a file that can be submitted again.
 //
 // Role:  pure.
 // Tests: tests/cli/commands/describe_command_test.cc
@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "dtrain/v1/control.pb.h"
 
-namespace dt::cli {
+namespace dt::api {
 
 namespace v1 = ::dtrain::v1;
 
@@ -20,4 +20,4 @@ std::string ExperimentFiles(const v1::GetExperimentResponse& found);
 absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
                                       const v1::TrialSummary& trial);
 
-}  // namespace dt::cli
+}  // namespace dt::api

@@ -1,18 +1,16 @@
-#include "cli/commands/described_file.h"
+#include "api/spec_file.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/view/format.h"
-#include "cli/view/summary.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "spec/program.h"
 #include "spec/spec.h"
 
-namespace dt::cli {
+namespace dt::api {
 namespace {
 
 std::string AsComment(const std::string& text) { return absl::StrCat("# ", text, "\n"); }
@@ -86,8 +84,9 @@ absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
   search.clear_sampler();
   search.clear_max_trials();
   search.clear_asha();
-  return absl::StrCat(AsComment(absl::StrCat("trial ", TrialName(trial), " alone, resolved")),
-                      EndedLine(spec::ToYaml(spec::FilledIn(alone))));
+  return absl::StrCat(
+      AsComment(absl::StrCat("trial ", trial.experiment(), "/", trial.trial(), " alone, resolved")),
+      EndedLine(spec::ToYaml(spec::FilledIn(alone))));
 }
 
-}  // namespace dt::cli
+}  // namespace dt::api

@@ -1,0 +1,43 @@
+// answers.h: what the core and the reader said, as the JSON of /api/v1.
+//
+// Role:  pure.
+// Rules: as of `dtctl -o json` (api/json.h). A page of a list has next_page_token, null at the end.
+//        An error is {"apiVersion", "kind": "Error", "code", "message"} with the words of dtctl's.
+// Tests: tests/coordinator/api/answers_test.cc
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "api/json.h"
+#include "coordinator/api/call.h"
+#include "coordinator/api/curve_keeper.h"
+#include "coordinator/api/log_lines.h"
+#include "coordinator/http/http_server.h"
+
+namespace dt {
+
+HttpAnswer JsonAnswer(const api::Json& json);
+HttpAnswer ErrorAnswer(const absl::Status& status);
+
+api::Json StatusJson(const v1::GetStatusResponse& status);
+api::Json ExperimentsJson(const v1::ListExperimentsResponse& page);
+// With the steps of its rungs, where it has some.
+api::Json ExperimentDocument(const v1::GetExperimentResponse& found);
+api::Json TrialsJson(const v1::ListTrialsResponse& page);
+api::Json CheckpointsJson(const v1::ListCheckpointsResponse& page);
+api::Json WorkersJson(const v1::ListWorkersResponse& page);
+absl::StatusOr<api::Json> TrialFileJson(const v1::GetExperimentResponse& found,
+                                        const v1::TrialSummary& trial);
+// `curves` in the order of call.trials; numbers have seven digits.
+api::Json CurvesJson(ExperimentId experiment, const ApiCall& call,
+                     const std::vector<TrialCurves>& curves);
+api::Json LogsJson(const LogLines& logs);
+api::Json EvaluationsJson(const std::vector<v1::EvaluationRow>& rows);
+// Trials that wait; those of larger priority first.
+api::Json QueueJson(const std::vector<v1::ExperimentSummary>& experiments,
+                    const std::vector<v1::TrialSummary>& waiting);
+
+}  // namespace dt

@@ -1,0 +1,83 @@
+// api.h: /api/v1: from a request over HTTP to its answer, without anyone waiting for it.
+//
+// Role:      asks the core by the events that dtctl's calls are, and a reader for rows and lines;
+//            what they say becomes JSON on a thread of the page's own: neither the core nor the
+//            committer nor a scrape ever waits for a page.
+// Ownership: borrows the thread and the clock, which must outlive it; it outlives what it asked.
+// Threads:   Answer on the HTTP server's; the rest on the committer's and on `work`.
+// Errors:    answered as JSON; 429 when limits::kApiCalls are being answered or a queue is full.
+// Tests:     tests/coordinator/api/api_test.cc
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/json.h"
+#include "common/api_limits.h"
+#include "common/clock.h"
+#include "coordinator/api/answer_cache.h"
+#include "coordinator/api/call.h"
+#include "coordinator/api/curve_keeper.h"
+#include "coordinator/core/event.h"
+#include "coordinator/http/http_server.h"
+#include "coordinator/loop/reader_thread.h"
+#include "coordinator/rpc/pending_calls.h"
+
+namespace dt {
+
+class Api {
+ public:
+  // Posts a call to the core; the continuation runs exactly once, on any thread.
+  using AskCore = std::function<void(ClientCall, Continuation)>;
+
+  Api(AskCore ask, ReaderThread& work, const Clock& clock, std::string http_address)
+      : ask_(std::move(ask)),
+        work_(work),
+        clock_(clock),
+        http_address_(std::move(http_address)),
+        cache_(limits::kApiCalls, limits::kApiKeptBytes) {}
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+  void Answer(const HttpRequest& request, const HttpReply& reply);
+
+ private:
+  struct Task;
+  using TaskPtr = std::shared_ptr<const Task>;
+  template <typename Response>
+  using Then = std::function<void(std::shared_ptr<const Response>)>;
+
+  void Start(const TaskPtr& task);
+  void StartReading(const TaskPtr& task);
+  void StartCurves(const TaskPtr& task);
+  void StartQueue(const TaskPtr& task);
+  void StartTrialFile(const TaskPtr& task);
+  // Asks the core. An error becomes the answer; else `then` runs on the thread that answers, and
+  // only hands over.
+  template <typename Response, typename Request>
+  void Ask(const TaskPtr& task, Request request, Then<Response> then);
+  // All at once; `then` gets the answers in the order of the requests.
+  void AskAll(const TaskPtr& task, const std::vector<v1::ListTrialsRequest>& requests,
+              std::function<void(std::vector<v1::ListTrialsResponse>)> then);
+  // Asks, and makes what was said into JSON.
+  template <typename Response, typename Request>
+  void AskFor(const TaskPtr& task, Request request, api::Json (*to_json)(const Response&));
+  // Which experiment is meant, once it and its trial are known to exist.
+  void Resolve(const TaskPtr& task, std::function<void(ExperimentId)> then);
+  // Makes the answer on the page's thread.
+  void Work(const TaskPtr& task, std::function<HttpAnswer(Reader&)> make);
+  void Finish(const Task& task, HttpAnswer answer);
+  HttpAnswer ReadCurves(Reader& reader, const Task& task, ExperimentId experiment,
+                        const std::vector<v1::ListTrialsResponse>& trials);
+
+  const AskCore ask_;
+  ReaderThread& work_;
+  const Clock& clock_;
+  const std::string http_address_;
+  AnswerCache cache_;
+  CurveKeeper curves_;  // of the page's thread
+};
+
+}  // namespace dt

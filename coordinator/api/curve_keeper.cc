@@ -1,0 +1,202 @@
+#include "coordinator/api/curve_keeper.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "common/api_limits.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "coordinator/store/sqlite_reader.h"
+#include "google/protobuf/descriptor.h"
+
+namespace dt {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr char kTokensPerSecond[] = "tokens_per_second";
+constexpr char kUtilization[] = "flops_utilization_ratio";
+// Few, so that those of the last, unfinished page, which are read each time, are few.
+constexpr int kEvaluationsAtOnce = 32;
+
+const FieldDescriptor* FindColumn(const std::string& metric) {
+  const FieldDescriptor* field = v1::StepRow::descriptor()->FindFieldByName(metric);
+  return field == nullptr || field->is_repeated() ? nullptr : field;
+}
+
+bool IsOfRows(const std::string& metric) {
+  return metric == kTokensPerSecond || metric == kUtilization || FindColumn(metric) != nullptr;
+}
+
+double FieldValue(const v1::StepRow& row, const FieldDescriptor* field) {
+  const auto* reflection = row.GetReflection();
+  if (field->has_presence() && !reflection->HasField(row, field)) return kNone;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection->GetDouble(row, field);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return static_cast<double>(reflection->GetUInt64(row, field));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return static_cast<double>(reflection->GetInt64(row, field));
+    default:  // protobuf's other kinds, of which a StepRow has one
+      return reflection->GetInt32(row, field);
+  }
+}
+
+// As `dtctl metrics` has it. NaN: the row does not say.
+double ValueOf(const v1::StepRow& row, const std::string& metric) {
+  const double seconds = row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
+  if (metric == kTokensPerSecond) return seconds > 0 ? row.tokens() / seconds : kNone;
+  if (metric == kUtilization) {
+    return seconds > 0 && row.peak_flops() > 0 ? row.flops() / seconds / row.peak_flops() : kNone;
+  }
+  const FieldDescriptor* field = FindColumn(metric);
+  return field == nullptr ? kNone : FieldValue(row, field);
+}
+
+// Whether this evaluation measured it.
+bool FindValue(const v1::Evaluation& evaluation, const std::string& metric, double& value) {
+  if (metric == "val_loss") {
+    value = evaluation.loss();
+    return true;
+  }
+  if (metric == "val_perplexity_mean") {
+    value = evaluation.perplexity_mean();
+    return value != 0;
+  }
+  if (metric == "hellaswag_acc" || metric == "hellaswag_acc_norm") {
+    const bool norm = metric == "hellaswag_acc_norm";
+    value = norm ? evaluation.hellaswag_acc_norm() : evaluation.hellaswag_acc();
+    return norm ? evaluation.has_hellaswag_acc_norm() : evaluation.has_hellaswag_acc();
+  }
+  if (metric == "train_loss") {
+    value = evaluation.train_loss();
+    return evaluation.has_train_loss();
+  }
+  const auto& metrics = evaluation.metrics();
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [&](const v1::Metric& one) { return one.name() == metric; });
+  if (found == metrics.end()) return false;
+  value = found->value();
+  return true;
+}
+
+}  // namespace
+
+struct CurveKeeper::Kept {
+  CurvesWanted of;
+  uint32_t attempts = 0;
+  // Behind which row the reading goes on; step 0: from the first.
+  uint64_t step = 0;
+  uint32_t attempt = 0;
+  uint64_t rows = 0;
+  bool complete = false;
+  std::string evaluations_token;          // of the last full page
+  std::vector<v1::EvaluationRow> newest;  // of the pages behind that one
+  std::vector<Curve> curves;
+
+  void AddTo(std::vector<Curve>& to, const v1::Evaluation& evaluation) const {
+    double value = 0;
+    for (size_t i = 0; i < of.metrics.size(); ++i) {
+      if (IsOfRows(of.metrics[i]) || evaluation.split() != "val") continue;
+      if (FindValue(evaluation, of.metrics[i], value)) to[i].Add(evaluation.step(), value);
+    }
+  }
+};
+
+CurveKeeper::CurveKeeper() = default;
+CurveKeeper::~CurveKeeper() = default;
+
+CurveKeeper::Kept& CurveKeeper::Find(const CurvesWanted& wanted, uint32_t attempts) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
+    return one.of.experiment == wanted.experiment && one.of.trial == wanted.trial &&
+           one.of.points == wanted.points && one.of.metrics == wanted.metrics;
+  });
+  if (found != kept_.end() && found->attempts == attempts) {
+    kept_.splice(kept_.begin(), kept_, found);
+    return kept_.front();
+  }
+  if (found != kept_.end()) kept_.erase(found);
+  kept_.emplace_front();
+  Kept& fresh = kept_.front();
+  fresh.of = wanted;
+  fresh.attempts = attempts;
+  fresh.curves.assign(wanted.metrics.size(), Curve(wanted.points));
+  size_t points = 0;
+  for (const Kept& one : kept_) points += one.of.points * one.of.metrics.size();
+  while (kept_.size() > 1 &&
+         (points > limits::kApiPointsKept || kept_.size() > limits::kApiCurvesKept)) {
+    points -= kept_.back().of.points * kept_.back().of.metrics.size();
+    kept_.pop_back();
+  }
+  return kept_.front();
+}
+
+absl::Status CurveKeeper::ReadRows(Reader& reader, Kept& kept, size_t& rows_left) {
+  v1::ReadMetricsRequest request;
+  request.set_experiment(kept.of.experiment);
+  request.set_trial(kept.of.trial);
+  kept.complete = false;
+  while (rows_left > 0) {
+    const size_t page_size = std::min(rows_left, limits::kMetricRowsPageMax);
+    request.set_page_size(static_cast<int32_t>(page_size));
+    request.set_page_token(TokenBehindRow(kept.of.trial, kept.step, kept.attempt));
+    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, reader.ReadMetrics(request));
+    for (const v1::MetricRow& one : page.rows()) {
+      for (size_t i = 0; i < kept.curves.size(); ++i) {
+        if (!IsOfRows(kept.of.metrics[i])) continue;
+        kept.curves[i].Add(one.row().step(), ValueOf(one.row(), kept.of.metrics[i]));
+      }
+      kept.step = one.row().step();
+      kept.attempt = one.attempt();
+    }
+    kept.rows += static_cast<uint64_t>(page.rows_size());
+    rows_left -= std::min<size_t>(rows_left, static_cast<size_t>(page.rows_size()));
+    if (page.next_page_token().empty()) {
+      kept.complete = true;
+      return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Evaluations come before all rows; the first row says that there are no more.
+absl::Status CurveKeeper::ReadEvaluations(Reader& reader, Kept& kept) {
+  v1::ReadMetricsRequest request;
+  request.set_experiment(kept.of.experiment);
+  request.set_trial(kept.of.trial);
+  request.set_page_size(kEvaluationsAtOnce);
+  while (true) {
+    request.set_page_token(kept.evaluations_token);
+    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, reader.ReadMetrics(request));
+    const bool full = page.rows_size() == 0 && !page.next_page_token().empty();
+    kept.newest.assign(page.evaluations().begin(), page.evaluations().end());
+    if (!full) return absl::OkStatus();
+    for (const v1::EvaluationRow& one : kept.newest) kept.AddTo(kept.curves, one.evaluation());
+    kept.newest.clear();
+    kept.evaluations_token = page.next_page_token();
+  }
+}
+
+absl::StatusOr<TrialCurves> CurveKeeper::Read(Reader& reader, const CurvesWanted& wanted,
+                                              uint32_t attempts, size_t& rows_left) {
+  Kept& kept = Find(wanted, attempts);
+  bool of_rows = false;
+  bool of_evaluations = false;
+  for (const std::string& metric : wanted.metrics) {
+    (IsOfRows(metric) ? of_rows : of_evaluations) = true;
+  }
+  if (of_rows) DT_RETURN_IF_ERROR(ReadRows(reader, kept, rows_left));
+  if (of_evaluations) DT_RETURN_IF_ERROR(ReadEvaluations(reader, kept));
+  TrialCurves read;
+  read.rows = kept.rows;
+  read.complete = kept.complete || !of_rows;
+  std::vector<Curve> curves = kept.curves;
+  for (const v1::EvaluationRow& one : kept.newest) kept.AddTo(curves, one.evaluation());
+  for (const Curve& curve : curves) read.metrics.push_back(curve.Points());
+  return read;
+}
+
+}  // namespace dt

@@ -1,0 +1,38 @@
+// log_lines.h: the newest lines of a trial's stored log, with those that a person looks for.
+//
+// Role:   goes through the chunks that the reader gives from where the caller was, and keeps the
+//         newest lines of them: a log has a bound (limits::kLogNewestBytes), and so has an answer.
+// Errors: the reader's.
+// Tests:  tests/coordinator/api/log_lines_test.cc
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordinator/api/call.h"
+#include "coordinator/store/store.h"
+
+namespace dt {
+
+struct LogLine {
+  uint32_t attempt = 0;
+  int32_t rank = 0;
+  int64_t wall_time_ms = 0;
+  std::string text;
+  uint64_t dropped_lines = 0;  // behind this one, that the trainer's worker left out
+};
+
+struct LogLines {
+  std::deque<LogLine> lines;    // the oldest first
+  uint64_t left_out = 0;        // older ones that match as well
+  std::string next_page_token;  // where the next reading goes on
+};
+
+// Of `call` counts: the trial, rank, tail, since_wall_ms, grep and page_token. `experiment` is the
+// one that is meant.
+absl::StatusOr<LogLines> ReadLogLines(Reader& reader, ExperimentId experiment, const ApiCall& call);
+
+}  // namespace dt

@@ -1,0 +1,132 @@
+// app.js: which view the address names, and its refreshing. An address is "#/path?settings": what a person has set is
+// in it, so that a reload and a link show the same.
+import {ApiError} from "./api.js";
+import {showCompare} from "./compare.js";
+import {el, replace} from "./dom.js";
+import {showExperiment} from "./experiment.js";
+import {showExperiments} from "./experiments.js";
+import {showFleet} from "./fleet.js";
+import {showTrial} from "./trial.js";
+
+const REFRESH_MS = 2000;
+const REFRESH_MOST_MS = 15000;  // while nobody answers
+const REFRESH_SHARE = 8;        // what takes long is asked for so much less often
+
+const ROUTES = [
+  [/^\/$/, "experiments", showExperiments],
+  [/^\/experiments\/(\d+|last)$/, "experiments", showExperiment],
+  [/^\/experiments\/(\d+|last)\/trials\/(\d+)$/, "experiments", showTrial],
+  [/^\/fleet$/, "fleet", showFleet],
+  [/^\/compare$/, "compare", showCompare],
+];
+
+const main = document.getElementById("main");
+const live = document.getElementById("live");
+const banner = document.getElementById("banner");
+
+let view = null;  // {refresh(signal), close()}
+let shownPath = null;
+let timer = 0;
+let running = null;     // of the refresh under way: its AbortController
+let refreshing = null;  // the view that is
+let failures = 0;
+let lastGood = null;
+
+function parseAddress() {
+  const hash = location.hash.slice(1) || "/";
+  const mark = hash.indexOf("?");
+  const path = mark < 0 ? hash : hash.slice(0, mark);
+  return {path: path || "/", settings: Object.fromEntries(new URLSearchParams(mark < 0 ? "" : hash.slice(mark + 1)))};
+}
+
+// Settings of a view into its address, without an entry of its own in the history.
+function keepSettings(settings) {
+  const {path, settings: had} = parseAddress();
+  const all = new URLSearchParams();
+  for (const [key, value] of Object.entries({...had, ...settings})) {
+    if (value !== null && value !== undefined && value !== false) all.set(key, value === true ? "1" : String(value));
+  }
+  const query = all.toString();
+  history.replaceState(null, "", `#${path}${query ? `?${query}` : ""}`);
+}
+
+function show() {
+  const {path, settings} = parseAddress();
+  running?.abort();
+  view?.close();
+  view = null;
+  clearTimeout(timer);
+  const moved = shownPath !== null && shownPath !== path;
+  shownPath = path;
+  replace(main);
+  for (const link of document.querySelectorAll("nav a")) link.removeAttribute("aria-current");
+  for (const [pattern, name, open] of ROUTES) {
+    const found = pattern.exec(path);
+    if (!found) continue;
+    document.querySelector(`nav a[data-view="${name}"]`)?.setAttribute("aria-current", "page");
+    view = open({
+      root: main,
+      params: found.slice(1),
+      settings,
+      keep: keepSettings,
+      title: (text) => {
+        document.title = `${text} · dtrain`;
+      }
+    });
+    if (moved) {
+      main.focus();
+      window.scrollTo(0, 0);
+    }
+    refresh();
+    return;
+  }
+  replace(
+    main, el("h1", {}, "There is no such view"),
+    el("p", {}, "The address ", el("bdi", {}, path), " names none; ", el("a", {href: "#/"}, "experiments"), "."));
+}
+
+async function refresh() {
+  clearTimeout(timer);
+  if (!view || document.hidden || refreshing === view) return;
+  const current = view;
+  refreshing = current;
+  running = new AbortController();
+  const {signal} = running;
+  const start = performance.now();
+  try {
+    await current.refresh(signal);
+    if (current !== view) return;
+    failures = 0;
+    lastGood = new Date();
+    banner.hidden = true;
+    live.textContent = `live, ${lastGood.toLocaleTimeString("sv-SE")}`;
+  } catch (error) {
+    if (current !== view || signal.aborted) return;
+    ++failures;
+    tellFailure(error);
+    if (!(error instanceof ApiError)) console.error(error);
+  } finally {
+    if (refreshing === current) refreshing = null;
+  }
+  const took = performance.now() - start;
+  const pause = failures === 0 ? Math.max(REFRESH_MS, REFRESH_SHARE * took) : 1000 * 2 ** Math.min(failures - 1, 4);
+  timer = setTimeout(refresh, Math.min(REFRESH_MOST_MS, pause));
+}
+
+// What is shown stays: nothing that a person looks at goes because a coordinator restarts.
+function tellFailure(error) {
+  const of = lastGood ? `; what you see is of ${lastGood.toLocaleTimeString("sv-SE")}` : "";
+  const what = error instanceof ApiError ? error.message : `the page failed: ${error.message}`;
+  banner.textContent = error.status === 404 ? what : `${what}${of}; trying again`;
+  banner.hidden = false;
+  live.textContent = "not live";
+}
+
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+document.addEventListener("visibilitychange", refresh);
+window.addEventListener("online", refresh);
+window.addEventListener("hashchange", show);
+show();

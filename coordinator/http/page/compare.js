@@ -1,0 +1,138 @@
+// compare.js: two or more trials, or experiments by their best trials: in what their settings differ, what came of
+// them, and their curves in one chart.
+import {get} from "./api.js";
+import {Curves} from "./curves.js";
+import {el, foreign, replace} from "./dom.js";
+import {any, assignments, number, state} from "./format.js";
+
+const MOST = 50;
+
+// {"train.batch_size": 8, …}
+function flat(value, path = "", into = {}) {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    for (const [key, inner] of Object.entries(value)) flat(inner, path ? `${path}.${key}` : key, into);
+  } else {
+    into[path] = value;
+  }
+  return into;
+}
+
+function parse(text) {
+  const wanted = [];
+  for (const word of text.split(/[\s,]+/).filter(Boolean)) {
+    const found = /^(\d+)(?:\/(\d+))?$/.exec(word);
+    if (found && wanted.length < MOST)
+      wanted.push({experiment: Number(found[1]), trial: found[2] ? Number(found[2]) : null});
+  }
+  return wanted;
+}
+
+const RESULTS = [
+  ["state", (t) => state(t.state)],
+  ["step", (t) => number(t.step)],
+  ["metric", (t) => number(t.metric_value)],
+  ["loss", (t) => number(t.latest?.loss)],
+  ["best val_loss", (t) => number(t.best_val_loss)],
+  ["tokens/s", (t) => number(t.tokens_per_second, 4)],
+  ["ranks", (t) => any(t.world_size)],
+  ["attempts", (t) => any(t.attempts)],
+  ["communication share", (t) => (t.comm_ratio === null ? "–" : number(t.comm_ratio, 3))],
+  ["model parameters", (t) => number(t.model_parameters)],
+  ["device", (t) => foreign(t.provenance?.device_name ?? "–")],
+  ["data", (t) => foreign((t.data_fingerprint ?? "–").slice(0, 16))],
+];
+
+export function showCompare({root, settings, keep, title}) {
+  title("Compare");
+  let wanted = parse(settings.of ?? "");
+  let again = () => {};
+  const curves = new Curves({label: "Curves", settings, keep, changed: () => again()});
+  const input = el("input", {
+    type: "text",
+    value: settings.of ?? "",
+    placeholder: "12/1, 12/3, 13",
+    on: {
+      change: () => {
+        settings.of = input.value;
+        keep({of: input.value || null});
+        wanted = parse(input.value);
+        again();
+      }
+    }
+  });
+  const hint = el(
+    "p", {class: "dim"}, "Name trials, such as 12/1 and 12/3, or experiments, such as 13, whose best trial is taken.");
+  const results = el("div");
+  const differences = el("div");
+  const body = el(
+    "div", {}, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
+    el("section", {"aria-label": "Results"}, el("h2", {}, "Results"), results),
+    el("section", {"aria-label": "Differences"}, el("h2", {}, "Settings that differ"), differences));
+  replace(root, el("h1", {}, "Compare"), el("div", {class: "controls"}, el("label", {}, "Trials", input)), hint, body);
+  let shown = null;
+
+  function table(caption, trials, rows) {
+    return el(
+      "div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption},
+      el(
+        "table", {}, el("caption", {}, caption),
+        el(
+          "thead", {},
+          el(
+            "tr", {}, el("th", {scope: "col"}, ""),
+            trials.map(
+              (t) =>
+                el("th", {scope: "col"}, el("a", {href: `#/experiments/${t.experiment}/trials/${t.trial}`}, t.id))))),
+        el(
+          "tbody", {},
+          rows.map(
+            ([name, cells]) =>
+              el("tr", {}, el("th", {scope: "row"}, el("bdi", {}, name)), cells.map((cell) => el("td", {}, cell)))))));
+  }
+
+  function draw(items) {
+    const trials = items.map((one) => one.trial);
+    replace(results, table("Results", trials, RESULTS.map(([name, of]) => [name, trials.map(of)])));
+    const settingsOf = items.map(
+      ({experiment, trial}) =>
+        ({...flat({...experiment.spec?.base}), search: experiment.spec?.search?.method, ...trial.assignments}));
+    const paths = [...new Set(settingsOf.flatMap((one) => Object.keys(one)))].sort();
+    const rows = paths.map((path) => [path, settingsOf.map((one) => any(one[path]))])
+                   .filter(([, values]) => values.some((value) => value !== values[0]))
+                   .map(([path, values]) => [path, values.map((value) => foreign(value))]);
+    replace(
+      differences,
+      rows.length ? table("Settings that differ", trials, rows) :
+                    el("p", {class: "dim"}, "They were given the same settings."));
+  }
+
+  async function refresh(signal) {
+    body.hidden = wanted.length === 0;
+    hint.hidden = wanted.length > 1;
+    if (!wanted.length) return;
+    const items = [];
+    for (const one of wanted) {
+      const experiment = await get(`experiments/${one.experiment}`, signal);
+      const number_ = one.trial ?? (experiment.best_trial || 1);
+      items.push({experiment, trial: await get(`experiments/${one.experiment}/trials/${number_}`, signal)});
+    }
+    if (shown === null || shown.length !== items.length || items.some((item, i) => item.trial !== shown[i].trial))
+      draw(items);
+    shown = items;
+    curves.offer([items[0].experiment.metric], true);
+    await curves.refresh(
+      items.map(({trial, experiment}, i) => ({
+                  experiment: trial.experiment,
+                  trial: trial.trial,
+                  key: trial.id,
+                  name: `${trial.id} ${experiment.name.slice(0, 40)}`,
+                  note: assignments(trial),
+                  colour: i
+                })),
+      signal);
+  }
+  again = () => {
+    refresh().catch(() => {});
+  };  // the next refresh tells what is wrong
+  return {refresh, close() { curves.close(); }};
+}

@@ -1,0 +1,63 @@
+// dom.js: elements from names, properties and children. Text is text: nothing here reads markup.
+
+// el("a", {href, class, on: {click}}, "text", child, …). A property that is false, null or undefined is left out.
+export function el(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (key === "on") {
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    } else if (key === "checked" || key === "value" || key === "selected") {
+      element[key] = value;
+    } else {
+      element.setAttribute(key, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children) {
+    if (Array.isArray(child))
+      append(element, child);
+    else if (child !== null && child !== undefined && child !== false)
+      element.append(child);
+  }
+}
+
+// Someone else's text: it keeps its direction of writing to itself, and long text is cut by the style and whole in
+// the title.
+export function foreign(text) {
+  const shown = String(text ?? "");
+  return el("bdi", {title: shown.length > 24 ? shown.slice(0, 2000) : null}, shown);
+}
+
+export function replace(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+}
+
+// The same list of facts again: [name, value or node]; what is empty is left out.
+export function facts(pairs) {
+  const list = el("dl", {class: "facts"});
+  for (const [name, value] of pairs) {
+    if (value === null || value === undefined || value === "") continue;
+    list.append(el("dt", {}, name), el("dd", {}, value));
+  }
+  return list;
+}
+
+export function choice(label, options, chosen, onChange) {
+  const select = el("select", {on: {change: () => onChange(select.value)}});
+  for (const option of options) {
+    const [value, text] = Array.isArray(option) ? option : [option, option];
+    select.append(el("option", {value, selected: value === chosen}, text));
+  }
+  return el("label", {}, label, select);
+}
+
+export function check(label, checked, onChange) {
+  const box = el("input", {type: "checkbox", checked, on: {change: () => onChange(box.checked)}});
+  return el("label", {}, box, label);
+}

@@ -1,0 +1,389 @@
+// experiment.js: one experiment: its curves, its trials, what its parameters did, and its file.
+import {get, getAll} from "./api.js";
+import {Curves} from "./curves.js";
+import {check, choice, el, facts, foreign, replace} from "./dom.js";
+import {Parallel, Scatter} from "./dots.js";
+import {labelsOf} from "./experiments.js";
+import {any, assignments, duration, number, progress, share, state, time} from "./format.js";
+import {Table} from "./table.js";
+
+const CURVES_SHOWN = 20;  // where nobody chose
+
+function trialLink(trial, text) {
+  return el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, text ?? trial.id);
+}
+
+function trialColumns(experiment, paths) {
+  const metric = experiment.metric;
+  const seconds = (t) =>
+    (t.started_at ? ((t.ended_at ? new Date(t.ended_at) : new Date()) - new Date(t.started_at)) / 1000 : null);
+  const columns = [
+    {key: "trial", title: "Trial", number: true, value: (t) => t.trial, cell: (t) => trialLink(t)},
+    {
+      key: "state",
+      title: "State",
+      value: (t) => t.state,
+      cell: (t) => el(
+        "span", {}, state(t.state),
+        t.cause && t.cause !== "finished" ? el("span", {class: "dim"}, ` ${t.cause}`) : null)
+    },
+    ...paths.map((path) => ({
+                   key: `p.${path}`,
+                   title: path,
+                   number: true,
+                   value: (t) => t.assignments[path],
+                   cell: (t) => (t.assignments[path] === undefined ? null : foreign(any(t.assignments[path]))),
+                 })),
+    {key: "progress", title: "Progress", value: share, cell: (t) => progress(share(t), `progress of ${t.id}`)},
+    {key: "step", title: "Step", number: true, value: (t) => t.step, cell: (t) => number(t.step)},
+    {
+      key: "metric",
+      title: metric || "metric",
+      number: true,
+      value: (t) => t.metric_value,
+      cell: (t) => number(t.metric_value)
+    },
+    {key: "loss", title: "loss", number: true, value: (t) => t.latest?.loss, cell: (t) => number(t.latest?.loss)},
+    {
+      key: "best",
+      title: "best val_loss",
+      number: true,
+      value: (t) => t.best_val_loss,
+      cell: (t) => number(t.best_val_loss)
+    },
+    {
+      key: "rate",
+      title: "tokens/s",
+      number: true,
+      value: (t) => t.tokens_per_second,
+      cell: (t) => number(t.tokens_per_second, 4)
+    },
+    {
+      key: "comm",
+      title: "comm share",
+      number: true,
+      value: (t) => t.comm_ratio,
+      hidden: true,
+      cell: (t) => (t.comm_ratio === null ? null : number(t.comm_ratio, 3))
+    },
+    {key: "ranks", title: "Ranks", number: true, value: (t) => t.world_size},
+    {key: "attempts", title: "Attempts", number: true, value: (t) => t.attempts},
+    {
+      key: "eta",
+      title: "Time left",
+      number: true,
+      value: (t) => t.eta_seconds,
+      cell: (t) => (t.ended_at ? null : duration(t.eta_seconds))
+    },
+    {key: "took", title: "Took", number: true, value: seconds, cell: (t) => duration(seconds(t)), hidden: true},
+    {
+      key: "parameters",
+      title: "Model size",
+      number: true,
+      value: (t) => t.model_parameters,
+      cell: (t) => number(t.model_parameters),
+      hidden: true
+    },
+    {
+      key: "workers",
+      title: "Workers",
+      value: (t) => t.workers.join(" "),
+      cell: (t) => foreign(t.workers.join(", ")),
+      hidden: true
+    },
+    {key: "seed", title: "Seed", number: true, value: (t) => t.seed, hidden: true},
+    {key: "started", title: "Started", value: (t) => t.started_at, cell: (t) => time(t.started_at), hidden: true},
+    {key: "ended", title: "Ended", value: (t) => t.ended_at, cell: (t) => time(t.ended_at), hidden: true},
+    {
+      key: "why",
+      title: "Message",
+      value: (t) => t.message ?? t.waiting,
+      cell: (t) => foreign(t.message ?? t.waiting ?? "")
+    },
+  ];
+  return columns;
+}
+
+function matches(trial, words) {
+  const text =
+    `${trial.id} ${trial.state} ${trial.cause ?? ""} ${assignments(trial)} ${trial.message ?? ""}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+export function showExperiment({root, params, settings, keep, title}) {
+  const number_ = params[0];
+  const chosen = new Set((settings.trials ?? "").split(",").filter(Boolean).map(Number));
+  const head = el("div");
+  const trialsTitle = el("h2", {}, "Trials");
+  const compare = el("span", {});
+  let experiment = null;
+  let trials = [];
+  let offered = false;
+  let table = null;
+  let again = () => {};
+
+  const curves =
+    new Curves({label: "Curves", settings, keep, changed: () => again(), onPoint: (key) => table?.pointAt(key)});
+  const parallel = new Parallel("Parallel coordinates", (item) => {
+    location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
+  });
+  const scatter = new Scatter("Scatter", (item) => {
+    location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
+  });
+  const scatterControls = el("div", {class: "controls"});
+  const pictures = el(
+    "div", {class: "columns"},
+    el("section", {"aria-label": "Parallel coordinates"}, el("h3", {}, "Parameters and result"), parallel.element),
+    el("section", {"aria-label": "Scatter"}, el("h3", {}, "One against another"), scatterControls, scatter.element));
+  const filter = el("input", {
+    type: "search",
+    value: settings.filter ?? "",
+    placeholder: "state, parameter=value …",
+    on: {
+      input: () => {
+        set({filter: filter.value || null});
+      }
+    }
+  });
+  const bar = el(
+    "div", {class: "controls"}, el("label", {}, "Filter", filter),
+    el(
+      "button", {type: "button", on: {click: () => choose(shownTrials().map((t) => t.trial).slice(0, 100))}},
+      "Choose shown"),
+    el("button", {type: "button", on: {click: () => choose(best(10).map((t) => t.trial))}}, "Choose best 10"),
+    el("button", {type: "button", on: {click: () => choose([])}}, "Choose none"), compare);
+  const tableBox = el("div");
+  const file = el("pre", {class: "foreign"});
+  const spec = el("pre", {class: "foreign"});
+  const edits = el("div");
+  replace(
+    root, head, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
+    el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox),
+    el("section", {"aria-label": "Parameters"}, el("h2", {}, "Parameters"), pictures), edits,
+    el("details", {}, el("summary", {}, "The file as it was submitted"), file),
+    el("details", {}, el("summary", {}, "The specification as it was understood"), spec));
+
+  function set(change) {
+    Object.assign(settings, change);
+    keep(change);
+    draw();
+  }
+  function choose(list) {
+    chosen.clear();
+    for (const trial of list) chosen.add(trial);
+    chosenChanged();
+  }
+  function chosenChanged() {
+    set({trials: [...chosen].sort((a, b) => a - b).join(",") || null});
+    again();
+  }
+  function shownTrials() {
+    const words = (settings.filter ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    return words.length ? trials.filter((t) => matches(t, words)) : trials;
+  }
+  function best(count) {
+    const sign = experiment.goal === "maximize" ? -1 : 1;
+    const value = (t) => (t.metric_value === null ? Infinity : sign * t.metric_value);
+    return trials.filter((t) => t.attempts > 0)
+      .sort((a, b) => value(a) - value(b) || a.trial - b.trial)
+      .slice(0, count);
+  }
+  function swept() {
+    const paths = new Set();
+    for (const parameter of experiment.spec?.parameters ?? []) paths.add(parameter.path);
+    for (const trial of trials.slice(0, 50))
+      for (const path of Object.keys(trial.assignments)) paths.add(path);
+    return [...paths].slice(0, 64);
+  }
+
+  function draw() {
+    if (!experiment) return;
+    drawHead();
+    const columns = trialColumns(experiment, swept());
+    if (!table) {
+      table = new Table({
+        caption: "Trials",
+        columns,
+        key: (t) => t.id,
+        settings,
+        onSettings: keep,
+        onPoint: (key) => curves.plot.point(key),
+        choose: {
+          has: (key) => chosen.has(Number(key.split("/")[1])),
+          toggle: (key, on) => {
+            const trial = Number(key.split("/")[1]);
+            if (on)
+              chosen.add(trial);
+            else
+              chosen.delete(trial);
+            chosenChanged();
+          }
+        }
+      });
+      replace(tableBox, table.element);
+    }
+    table.setColumns(columns);
+    const shown = shownTrials();
+    trialsTitle.textContent =
+      `Trials (${shown.length === trials.length ? trials.length : `${shown.length} of ${trials.length}`}` +
+      `${chosen.size ? `, ${chosen.size} chosen` : ""})`;
+    table.update(shown);
+    replace(
+      compare,
+      chosen.size > 1 ?
+        el(
+          "a", {href: `#/compare?of=${[...chosen].map((t) => `${experiment.experiment}/${t}`).join(",")}`},
+          `Compare ${chosen.size} trials`) :
+        null);
+    drawPictures();
+  }
+
+  function drawHead() {
+    const e = experiment;
+    title(`${e.experiment} ${e.name.slice(0, 60)}`);
+    replace(
+      head, el("h1", {}, `${e.experiment} `, el("bdi", {}, e.name)), facts([
+        [
+          "state",
+          el(
+            "span", {}, state(e.state), e.paused ? ` paused by ${e.paused_by ?? "someone"}` : "",
+            e.archived ? " archived" : "")
+        ],
+        [
+          "progress",
+          el(
+            "span", {}, progress(e.progress_ratio, "progress of the experiment"),
+            ` ${e.running} running, ${e.pending} waiting, ${e.finished} finished, ${e.failed} failed, ${
+              e.cancelled} cancelled`,
+            e.stopped_early ? `; ${e.stopped_early} stopped early` : "")
+        ],
+        [
+          "best",
+          e.best_trial ?
+            el(
+              "span", {},
+              el(
+                "a", {href: `#/experiments/${e.experiment}/trials/${e.best_trial}`}, `${e.experiment}/${e.best_trial}`),
+              ` ${e.metric} ${number(e.best_value)}`) :
+            null
+        ],
+        ["search", e.spec ? `${e.spec.search?.method ?? ""}, ${e.goal} ${e.metric}` : null],
+        ["rungs", e.rungs?.length ? `steps ${e.rungs.join(", ")}` : null],
+        ["search ended", e.search_end ? foreign(e.search_end) : null],
+        ["time left", e.ended_at ? null : duration(e.eta_seconds)],
+        ["submitted", el("span", {}, time(e.submitted_at), e.submitted_by ? [" by ", foreign(e.submitted_by)] : null)],
+        ["ended", time(e.ended_at)],
+        ["note", e.note ? foreign(e.note) : null],
+        ["description", e.spec?.description ? el("bdi", {class: "long"}, e.spec.description) : null],
+        ["labels", Object.keys(e.labels).length ? labelsOf(e.labels) : null],
+      ]));
+  }
+
+  function drawPictures() {
+    const paths = swept().filter((path) => path !== "seed" || swept().length === 1);
+    pictures.parentElement.hidden = paths.length === 0;
+    if (!paths.length) return;
+    const result = experiment.metric || "val_loss";
+    const results = {
+      [result]: (t) => t.metric_value,
+      loss: (t) => t.latest?.loss,
+      "tokens/s": (t) => t.tokens_per_second,
+      "best val_loss": (t) => t.best_val_loss
+    };
+    const of = (t, name) => (results[name] ? results[name](t) : t.assignments[name]);
+    const shown = shownTrials();
+    const logs = new Set((experiment.spec?.parameters ?? [])
+                           .filter((p) => p.range?.scale === "log" || /(^|\.)lr$/.test(p.path))
+                           .map((p) => p.path));
+    const item = (t) => ({key: t.id, name: t.id, colour: t.trial});
+    parallel.set(
+      shown.map(
+        (t) => ({...item(t), values: Object.fromEntries([...paths.slice(0, 8), result].map((n) => [n, of(t, n)]))})),
+      [...paths.slice(0, 8).map((name) => ({name, log: logs.has(name)})), {name: result, log: false}]);
+    const names = [...paths, ...Object.keys(results)];
+    const x = names.includes(settings.x) ? settings.x : paths[0];
+    const y = names.includes(settings.y) ? settings.y : result;
+    const signature = `${names} ${x} ${y}`;
+    if (scatterControls.dataset.of !== signature) {
+      scatterControls.dataset.of = signature;
+      replace(
+        scatterControls, choice("Across", names, x, (v) => set({x: v})), choice("Up", names, y, (v) => set({y: v})),
+        check(
+          "log across", (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", (on) => set({logsx: on ? "1" : "0"})),
+        check("log up", settings.logsy === "1", (on) => set({logsy: on ? "1" : null})));
+    }
+    scatter.set(
+      shown.map((t) => ({...item(t), x: Number(of(t, x) ?? NaN), y: Number(of(t, y) ?? NaN)})),
+      {x, y, logX: (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", logY: settings.logsy === "1"});
+  }
+
+  function wantedCurves() {
+    const list = chosen.size ? trials.filter((t) => chosen.has(t.trial)) : best(CURVES_SHOWN);
+    return list.slice(0, 100).map((t) => ({
+                                    experiment: t.experiment,
+                                    trial: t.trial,
+                                    key: t.id,
+                                    name: t.id,
+                                    note: assignments(t),
+                                    colour: t.trial,
+                                    strong: t.trial === experiment.best_trial
+                                  }));
+  }
+
+  async function refresh(signal) {
+    const found = await get(`experiments/${number_}`, signal);
+    const list = await getAll(`experiments/${found.experiment}/trials`, signal);
+    if (found !== experiment || list !== trials) {
+      const first = experiment?.file_text !== found.file_text;
+      experiment = found;
+      trials = list;
+      curves.offer([experiment.metric], true);
+      if (first) {
+        file.textContent = experiment.file_text;
+        spec.textContent = JSON.stringify(experiment.spec, null, 2);
+      }
+      drawEdits();
+      draw();
+    }
+    await curves.refresh(wantedCurves(), signal);
+    await offerOwn(signal);
+  }
+  // What the first trial that was evaluated measured, the others do as well.
+  async function offerOwn(signal) {
+    const evaluated = offered ? null : trials.find((t) => t.val_loss !== null || t.metric_value !== null);
+    if (!evaluated) return;
+    const page = await get(`experiments/${evaluated.experiment}/trials/${evaluated.trial}/evaluations?tail=1`, signal);
+    curves.offer(page.items.flatMap((one) => one.metrics.map((metric) => metric.name)), false);
+    offered = true;
+  }
+  function drawEdits() {
+    const list = experiment.edits ?? [];
+    const signature = JSON.stringify(list);
+    if (edits.dataset.of === signature) return;
+    edits.dataset.of = signature;
+    replace(
+      edits,
+      list.length ?
+        [
+          el("h2", {}, "Changes"),
+          el(
+            "ol", {class: "story"},
+            list.map(
+              (edit) => el(
+                "li", {}, time(edit.wall_ms ? new Date(edit.wall_ms).toISOString() : null), " ",
+                foreign(edit.who ?? ""), ": ", foreign(edit.what))))
+        ] :
+        null);
+  }
+  again = () => {
+    if (experiment) curves.refresh(wantedCurves()).catch(() => {});  // the next refresh tells what is wrong
+  };
+  return {
+    refresh,
+    close() {
+      curves.close();
+      parallel.close();
+      scatter.close();
+    }
+  };
+}

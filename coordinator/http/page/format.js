@@ -1,0 +1,82 @@
+// format.js: numbers, times and states as a person reads them.
+import {el} from "./dom.js";
+
+export const NONE = "–";
+
+export function number(value, digits = 5) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en");
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e7))
+    return value.toExponential(Math.max(0, digits - 3)).replace(/\.?0+e/, "e");
+  return String(Number(value.toPrecision(digits)));
+}
+
+export function any(value) {
+  if (value === null || value === undefined) return NONE;
+  if (typeof value === "number") return number(value, 6);
+  if (Array.isArray(value)) return `[${value.map(any).join(", ")}]`;
+  if (typeof value === "object") return JSON.stringify(value);
+  return String(value);
+}
+
+export function percent(ratio) { return ratio === null || ratio === undefined ? NONE : `${Math.round(ratio * 100)} %`; }
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined || seconds < 0) return NONE;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
+}
+
+export function bytes(count) {
+  if (!count) return NONE;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(count) / 10));
+  return `${number(count / 2 ** (10 * power), 3)} ${units[power]}`;
+}
+
+// In the reader's own time zone; the exact time is in the title.
+export function time(iso) {
+  if (!iso) return null;
+  const date = new Date(iso);
+  const text = date.toLocaleString("sv-SE", {dateStyle: "short", timeStyle: "medium"});
+  return el("time", {datetime: iso, title: iso}, text);
+}
+
+const STATES = {
+  running: "busy",
+  starting: "busy",
+  finished: "good",
+  failed: "bad",
+  cancelled: "warn",
+  stopping: "warn",
+  busy: "busy",
+  idle: "good",
+  lost: "bad",
+  quarantined: "bad",
+  drained: "warn",
+  draining: "warn",
+};
+export function stateClass(state) { return STATES[state] ?? "dim"; }
+export function state(word) { return el("span", {class: stateClass(word)}, word ?? NONE); }
+
+export function progress(ratio, label) {
+  const share = Math.max(0, Math.min(1, ratio ?? 0));
+  return el(
+    "span", {class: "progress"}, el("progress", {max: 1, value: share, "aria-label": label}), ` ${percent(share)}`);
+}
+
+// A trial's share of its steps.
+export function share(trial) {
+  if (trial.target_steps) return trial.step / trial.target_steps;
+  if (trial.progress) return trial.progress;
+  return trial.state === "finished" ? 1 : 0;
+}
+
+export function assignments(trial) {
+  return Object.entries(trial.assignments ?? {}).map(([path, value]) => `${path}=${any(value)}`).join(", ");
+}

@@ -1,0 +1,143 @@
+// scales.js: numbers to places on an axis and back, where the ticks go, and the axes as they are drawn.
+import {number} from "./format.js";
+
+// Places from 0 to 1. {to, from, ticks, valid}
+export function makeScale(min, max, log) {
+  if (log) {
+    const a = Math.log10(min);
+    const span = Math.log10(max) - a || 1;
+    return {
+      min,
+      max,
+      to: (v) => (Math.log10(v) - a) / span,
+      from: (p) => 10 ** (a + p * span),
+      ticks: logTicks(min, max),
+      valid: (v) => v > 0,
+    };
+  }
+  const span = max - min || 1;
+  return {
+    min,
+    max,
+    to: (v) => (v - min) / span,
+    from: (p) => min + p * span,
+    ticks: ticks(min, max),
+    valid: () => true
+  };
+}
+
+function ticks(min, max, wanted = 6) {
+  const span = max - min;
+  if (!(span > 0)) return [min];
+  const rough = span / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const list = [];
+  for (let i = Math.ceil(min / step); i * step <= max * (1 + 1e-12) && list.length < 20; ++i) list.push(i * step || 0);
+  return list;
+}
+
+function logTicks(min, max) {
+  const low = Math.floor(Math.log10(min));
+  const high = Math.ceil(Math.log10(max));
+  const parts = high - low > 6 ? [1] : high - low > 2 ? [1, 3] : [1, 2, 5];
+  const list = [];
+  for (let power = low; power <= high; ++power) {
+    for (const part of parts) {
+      const at = part * 10 ** power;
+      if (at >= min * 0.9999 && at <= max * 1.0001) list.push(at);
+    }
+  }
+  return list.length > 1 ? list : ticks(min, max);
+}
+
+// The range of these values with a little room; of a log scale the positive ones alone.
+export function rangeOf(values, log) {
+  let min = Infinity;
+  let max = -Infinity;
+  for (const v of values) {
+    if (!Number.isFinite(v) || (log && v <= 0)) continue;
+    if (v < min) min = v;
+    if (v > max) max = v;
+  }
+  if (min > max) return log ? [0.1, 1] : [0, 1];
+  if (min === max) return log ? [min / 2, max * 2] : [min - (Math.abs(min) || 1) / 2, max + (Math.abs(max) || 1) / 2];
+  if (log) {
+    const room = (max / min) ** 0.03;
+    return [min / room, max * room];
+  }
+  const room = (max - min) * 0.03;
+  return [min - room, max + room];
+}
+
+export function colours(element) {
+  const style = getComputedStyle(element);
+  const of = (name) => style.getPropertyValue(name).trim();
+  return {
+    text: of("--text"),
+    dim: of("--dim"),
+    line: of("--line"),
+    accent: of("--accent"),
+    ground: of("--raised"),
+    light: of("--series-light")
+  };
+}
+
+// The n-th colour, far from its neighbours on the wheel.
+export function colourOf(n, light) { return `hsl(${(n * 137.508 + 212) % 360} 62% ${light})`; }
+
+// A canvas with as many pixels as it has on the screen. Returns its context and size in CSS pixels.
+export function fit(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  const height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return {context, width, height};
+}
+
+// box: {left, top, width, height} of the area inside the axes.
+export function drawAxes(context, box, x, y, labels, colour) {
+  context.font = "11px system-ui, sans-serif";
+  context.lineWidth = 1;
+  context.strokeStyle = colour.line;
+  context.fillStyle = colour.dim;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  let free = -Infinity;
+  for (const tick of x.ticks) {
+    const at = Math.round(box.left + x.to(tick) * box.width) + 0.5;
+    line(context, at, box.top, at, box.top + box.height);
+    const text = number(tick, 4);
+    const half = context.measureText(text).width / 2;
+    if (at - half < free) continue;
+    context.fillText(text, at, box.top + box.height + 4);
+    free = at + half + 8;
+  }
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const tick of y.ticks) {
+    const at = Math.round(box.top + (1 - y.to(tick)) * box.height) + 0.5;
+    line(context, box.left, at, box.left + box.width, at);
+    context.fillText(number(tick, 4), box.left - 5, at);
+  }
+  context.fillStyle = colour.text;
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.fillText(labels.y, 6, 3);
+  context.textAlign = "right";
+  context.textBaseline = "bottom";
+  context.fillText(labels.x, box.left + box.width, box.top + box.height + 30);
+}
+
+function line(context, x1, y1, x2, y2) {
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+}

@@ -1,0 +1,196 @@
+// table.js: a table that sorts, hides columns, lets rows be chosen, and keeps what did not change, so that focus and a
+// selection of text survive a refresh.
+import {check, el, replace} from "./dom.js";
+import {NONE} from "./format.js";
+
+const ROWS_SHOWN = 200;
+
+function compare(a, b) {
+  const none = (v) => v === null || v === undefined || Number.isNaN(v);
+  if (none(a) || none(b)) return none(a) - none(b);
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), "en", {numeric: true});
+}
+
+export class Table {
+  // A column is {key, title, value(row), cell(row)?, number?, hidden?}; settings: {sort, hide} as texts of the address,
+  // which `onSettings(settings)` is told of. choose: {has(key), toggle(key, on)} or null.
+  constructor({caption, columns, key, settings, onSettings, choose = null, onPoint = null}) {
+    Object.assign(this, {columns, key, settings, onSettings, choose, onPoint});
+    this.rows = [];
+    this.most = ROWS_SHOWN;
+    this.drawn = new Map();  // by key: {row, signature, element}
+    this.head = el("tr");
+    this.body = el("tbody");
+    this.more = el("p", {});
+    this.table = el("table", {}, el("caption", {}, caption), el("thead", {}, this.head), this.body);
+    this.pick = el("details", {class: "pick"});
+    this.element = el(
+      "div", {}, el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption}, this.table),
+      this.more, this.pick);
+  }
+
+  #hidden() {
+    const said = this.settings.hide;
+    if (said !== undefined && said !== null) return new Set(said.split("~").filter(Boolean));
+    return new Set(this.columns.filter((column) => column.hidden).map((column) => column.key));
+  }
+
+  #change(settings) {
+    Object.assign(this.settings, settings);
+    this.onSettings(settings);
+    this.drawn.clear();
+    this.update(this.rows);
+  }
+
+  setColumns(columns) {
+    const same = columns.length === this.columns.length && columns.every((c, i) => c.key === this.columns[i].key);
+    this.columns = columns;
+    if (!same) this.drawn.clear();
+  }
+
+  #sorting() {
+    const said = this.settings.sort ?? "";
+    return {by: said.replace(/^-/, ""), down: said.startsWith("-")};
+  }
+
+  sorted(rows) {
+    const {by, down} = this.#sorting();
+    const column = this.columns.find((one) => one.key === by);
+    if (!column) return rows;
+    const values = new Map(rows.map((row) => [row, column.value(row)]));
+    const none = (v) => v === null || v === undefined || Number.isNaN(v);
+    return [...rows].sort((a, b) => {
+      const [x, y] = [values.get(a), values.get(b)];
+      if (none(x) || none(y)) return none(x) - none(y);  // unknown comes last either way
+      return down ? compare(y, x) : compare(x, y);
+    });
+  }
+
+  update(rows) {
+    this.rows = rows;
+    const hidden = this.#hidden();
+    const shown = this.columns.filter((column) => !hidden.has(column.key));
+    this.#drawHead(shown);
+    const list = this.sorted(rows);
+    const elements = list.slice(0, this.most).map((row) => this.#rowElement(row, shown));
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
+    const now = [...this.body.children];
+    if (now.length !== elements.length || now.some((one, i) => one !== elements[i])) {
+      this.body.replaceChildren(...elements);
+      if (focused) this.body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+    }
+    if (this.drawn.size > 4 * this.most + list.length) this.drawn.clear();
+    this.#drawMore(list.length, shown.length);
+    this.#drawPick(hidden);
+  }
+
+  #drawHead(shown) {
+    const {by, down} = this.#sorting();
+    const signature = `${shown.map((one) => one.key).join("~")} ${by} ${down}`;
+    if (signature === this.headSignature) return;
+    this.headSignature = signature;
+    const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.column : null;
+    const cells = shown.map((column) => {
+      const mark = column.key === by ? (down ? "▼" : "▲") : "";
+      const button = el(
+        "button", {
+          type: "button",
+          "data-column": column.key,
+          on: {
+            click: () => {
+              this.#change({sort: column.key === by && !down ? `-${column.key}` : column.key});
+            }
+          }
+        },
+        el("span", {class: "cut"}, column.title),
+        mark ? el("span", {class: "mark", "aria-hidden": "true"}, mark) : null);
+      return el(
+        "th", {
+          scope: "col",
+          class: column.number ? "number" : null,
+          "aria-sort": column.key === by ? (down ? "descending" : "ascending") : null
+        },
+        button);
+    });
+    replace(this.head, this.choose ? el("th", {scope: "col"}, el("span", {class: "dim"}, "✓")) : null, cells);
+    if (focused) this.head.querySelector(`[data-column="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  #rowElement(row, shown) {
+    const key = this.key(row);
+    const chosen = this.choose?.has(key) ?? false;
+    const had = this.drawn.get(key);
+    if (had && had.row === row && had.chosen === chosen) return had.element;
+    const cells = shown.map((column) => {
+      const content = column.cell ? column.cell(row) : column.value(row);
+      return [column, content === null || content === undefined || content === "" ? NONE : content];
+    });
+    const signature = cells.map(([, content]) => (content.outerHTML ?? String(content))).join("\u0001") + chosen;
+    if (had && had.signature === signature) {
+      had.row = row;
+      return had.element;
+    }
+    const element = el("tr", {
+      class: chosen ? "chosen" : null,
+      on: this.onPoint ? {pointerenter: () => this.onPoint(key), pointerleave: () => this.onPoint(null)} : {}
+    });
+    if (this.choose) {
+      element.append(el("td", {}, el("input", {
+                          type: "checkbox",
+                          checked: chosen,
+                          "aria-label": `choose ${key}`,
+                          "data-focus": `choose ${key}`,
+                          on: {
+                            change: (event) => {
+                              this.choose.toggle(key, event.target.checked);
+                            }
+                          }
+                        })));
+    }
+    for (const [column, content] of cells) {
+      element.append(el("td", {class: column.number ? "number" : null}, content));
+    }
+    element.querySelector("a")?.setAttribute("data-focus", `open ${key}`);
+    this.drawn.set(key, {row, signature, element, chosen});
+    return element;
+  }
+
+  pointAt(key) {
+    for (const [each, {element}] of this.drawn) element.classList.toggle("pointed", each === key);
+  }
+
+  #drawMore(count, columns) {
+    replace(this.more);
+    if (count === 0 && columns) replace(this.more, el("span", {class: "dim"}, "none"));
+    if (count <= this.most) return;
+    replace(
+      this.more, `${this.most} of ${count.toLocaleString("en")} rows `,
+      el(
+        "button", {
+          type: "button",
+          on: {
+            click: () => {
+              this.most *= 4;
+              this.update(this.rows);
+            }
+          }
+        },
+        "show more"));
+  }
+
+  #drawPick(hidden) {
+    const signature = this.columns.map((column) => `${column.key}${hidden.has(column.key)}`).join("~");
+    if (signature === this.pickSignature) return;
+    this.pickSignature = signature;
+    replace(
+      this.pick, el("summary", {}, `Columns (${this.columns.length - hidden.size} of ${this.columns.length})`),
+      el("div", {class: "controls"}, this.columns.map((column) => check(column.title, !hidden.has(column.key), (on) => {
+                                                        if (on)
+                                                          hidden.delete(column.key);
+                                                        else
+                                                          hidden.add(column.key);
+                                                        this.#change({hide: [...hidden].join("~")});
+                                                      }))));
+  }
+}

@@ -1,0 +1,282 @@
+// trial.js: one trial: curves, where a step's time goes, what its ranks sent one another, its attempts as a story, its
+// log, its exact file and where it ran.
+import {get, getCurves} from "./api.js";
+import {getEvaluations, pointsFor} from "./curves.js";
+import {check, el, facts, foreign, replace} from "./dom.js";
+import {any, assignments, bytes, duration, number, percent, progress, share, state, time} from "./format.js";
+import {LogView} from "./log_view.js";
+import {Plot, seriesOf} from "./plot.js";
+
+const PHASES = [
+  "data_seconds", "forward_seconds", "backward_seconds", "comm_exposed_seconds", "optimizer_seconds", "other_seconds",
+  "eval_seconds", "checkpoint_seconds"
+];
+
+const OWN_MOST = 12;  // metrics of a program's own
+
+function story(trial) {
+  return el("ol", {class: "story"}, trial.attempt_list.map((attempt) => {
+    const ended = attempt.ended_at !== null;
+    const word = ended ? attempt.cause : attempt.running_at ? "running" : "starting";
+    const lost = attempt.attempt > 1 && attempt.resumed_step === 0;
+    return el(
+      "li", {value: attempt.attempt},
+      el(
+        "span",
+        {class: word === "finished" ? "good" :
+           ended                    ? "bad" :
+                                      "busy"},
+        ended ? `ended as ${word}` : word),
+      ` at step ${number(attempt.last_step)}`,
+      attempt.resumed_step ? `, resumed from step ${number(attempt.resumed_step)}` :
+        lost ? ", from the start: there was no checkpoint" :
+               "",
+      attempt.rank !== null && ended && word !== "finished" ? `, decided by rank ${attempt.rank}` : "", ". ",
+      attempt.message ? [foreign(attempt.message), " "] : null,
+      attempt.stop_reason && !(attempt.message ?? "").includes(attempt.stop_reason) ?
+        ["Asked to save: ", foreign(attempt.stop_reason), ". "] :
+        null,
+      attempt.uncharged ? "This end counts against no budget of retries. " : null, el("br"),
+      el(
+        "span", {class: "dim"}, "from ", time(attempt.started_at),
+        attempt.running_at ? [", training since ", time(attempt.running_at)] : null,
+        ended ? [", until ", time(attempt.ended_at)] : null,
+        attempt.reason ? [el("br"), "placed: ", foreign(attempt.reason)] : null),
+      el(
+        "ul", {class: "dim"},
+        attempt.members.map(
+          (member) => el(
+            "li", {}, `rank ${member.rank}: `,
+            foreign(`${member.worker ?? ""} on ${member.host ?? ""}${
+              member.device_name ? `, ${member.device_name}` : ""}`)))));
+  }));
+}
+
+function collectives(trial) {
+  const list = trial.latest?.collectives ?? [];
+  if (!list.length) {
+    const one = trial.world_size <= 1;
+    return el("p", {class: "dim"}, one ? "It has one rank." : "Its ranks have sent one another nothing yet.");
+  }
+  const head = ["operation", "axis", "ranks", "count", "MB", "ms", "waited for, ms", "GB/s"];
+  return el(
+    "div", {class: "scroll"},
+    el(
+      "table", {}, el("caption", {}, "Collectives of the newest logged step"),
+      el(
+        "thead", {},
+        el("tr", {}, head.map((text, i) => el("th", {scope: "col", class: i > 1 ? "number" : null}, text)))),
+      el(
+        "tbody", {},
+        list.map(
+          (one) => el("tr", {}, [
+            one.op, one.axis, one.ranks, number(one.count), number(one.bytes / 1e6, 4), number(one.seconds * 1e3, 4),
+            number(one.exposed_seconds * 1e3, 4), one.seconds > 0 ? number(one.bytes / one.seconds / 1e9, 3) : null
+          ].map((text, i) => el("td", {class: i > 1 ? "number" : null}, text === null ? "–" : String(text))))))));
+}
+
+function evaluations(list) {
+  const texts = list.filter((one) => one.samples.length);
+  if (!texts.length) return null;
+  const newest = texts.at(-1);
+  return el(
+    "details", {}, el("summary", {}, `Texts that it generated at step ${number(newest.step)}`),
+    newest.samples.map((text) => el("pre", {class: "foreign"}, text)));
+}
+
+export function showTrial({root, params, settings, keep, title}) {
+  const base = `experiments/${params[0]}/trials/${params[1]}`;
+  const head = el("div");
+  const told = el("div");
+  const ran = el("div");
+  const sent = el("div");
+  const samples = el("div");
+  const file = el("pre", {class: "foreign"});
+  const loss = new Plot({label: "Loss"});
+  const rate = new Plot({label: "Learning rate", low: true});
+  const norm = new Plot({label: "Gradient norm", low: true});
+  const speed = new Plot({label: "Tokens a second", low: true});
+  const phases = new Plot({label: "Seconds of a step by phase", low: true});
+  const columns = el("div", {class: "columns"}, rate.element, norm.element, speed.element, phases.element);
+  const own = new Map();  // by name: the plot of a metric that a program reports
+  const log = new LogView(base, settings, keep);
+  const controls = el("div", {class: "controls"});
+  const section = (name, ...children) => el("section", {"aria-label": name}, el("h2", {}, name), ...children);
+  replace(
+    root, head, section("Curves", controls, loss.element, columns), samples, section("Collectives", sent),
+    section("What happened", told), section("Log", log.element), section("Where it ran", ran),
+    el(
+      "details", {on: {toggle: () => showFile()}},
+      el("summary", {}, "Its exact file: this trial alone, every value resolved"), file));
+  const set = (change) => {
+    Object.assign(settings, change);
+    keep(change);
+    draw();
+  };
+  const smooth = el("input", {
+    type: "range",
+    min: 0,
+    max: 0.99,
+    step: 0.01,
+    value: settings.smooth ?? 0,
+    on: {input: () => set({smooth: Number(smooth.value) || null})}
+  });
+  replace(
+    controls, el("label", {}, "Smoothing", smooth),
+    check("log steps", settings.logx === "1", (on) => set({logx: on ? "1" : null})),
+    check("log loss", settings.logy === "1", (on) => set({logy: on ? "1" : null})));
+  let trial = null;
+  let curves = null;
+  let evaluated = null;
+  let fileShown = false;
+
+  async function showFile() {
+    if (fileShown) return;
+    fileShown = true;
+    try {
+      file.textContent = (await get(`${base}/file`)).text;
+    } catch (error) {
+      fileShown = false;
+      file.textContent = error.message;
+    }
+  }
+
+  function drawFacts() {
+    const t = trial;
+    title(`${t.id}`);
+    replace(
+      head,
+      el(
+        "h1", {}, el("a", {href: `#/experiments/${t.experiment}`}, String(t.experiment)), `/${t.trial} `,
+        el("bdi", {class: "dim"}, assignments(t))),
+      el("p", {}, el("bdi", {}, t.explanation)), facts([
+        ["state", el("span", {}, state(t.state), t.cause && t.cause !== "finished" ? ` (${t.cause})` : "")],
+        ["message", t.message ? foreign(t.message) : null],
+        [
+          "progress",
+          el(
+            "span", {}, progress(share(t), "progress of the trial"), ` step ${number(t.step)}`,
+            t.target_steps ? ` of ${number(t.target_steps)}` : "")
+        ],
+        ["time left", t.ended_at ? null : duration(t.eta_seconds)],
+        ["loss", t.latest ? number(t.latest.loss) : null],
+        [
+          "val_loss",
+          t.val_loss === null ? null :
+                                `${number(t.val_loss)}, best ${number(t.best_val_loss)}` +
+              (t.best_val_step ? ` at step ${number(t.best_val_step)}` : "")
+        ],
+        ["metric", t.metric_value === null ? null : number(t.metric_value)],
+        ["tokens/s", t.tokens_per_second === null ? null : number(t.tokens_per_second, 4)],
+        [
+          "communication",
+          t.comm_ratio === null ? null :
+                                  `${percent(t.comm_ratio)} of a step, ${percent(t.comm_exposed_ratio)} not hidden`
+        ],
+        ["chosen", t.chosen ? foreign(t.chosen) : null],
+        ["started", time(t.started_at)],
+        ["ended", time(t.ended_at)],
+      ]));
+    replace(
+      told, t.attempt_list.length ? story(t) : el("p", {class: "dim"}, "It has not started yet."),
+      t.takeover_list.length ?
+        el(
+          "ol", {class: "story"},
+          t.takeover_list.map(
+            (one) => el(
+              "li", {}, `at step ${number(one.step)} it took over trial ${one.from_trial}: `, foreign(one.reason)))) :
+        null);
+    replace(sent, collectives(t));
+    const p = t.provenance;
+    const c = t.last_checkpoint;
+    replace(
+      ran, facts([
+        ["workers", t.workers.length ? foreign(t.workers.join(", ")) : null],
+        ["ranks", t.world_size],
+        ["model", t.model_parameters ? `${number(t.model_parameters)} parameters` : null],
+        [
+          "build",
+          p?.program_version ? foreign([p.program_version, p.program_revision].filter(Boolean).join(" ")) : null
+        ],
+        [
+          "LibTorch",
+          p?.torch_version ? foreign([
+            p.torch_version, p.cuda_version ? `CUDA ${p.cuda_version}` : "",
+            p.nccl_version ? `NCCL ${p.nccl_version}` : ""
+          ].filter(Boolean).join(", ")) :
+                             null
+        ],
+        ["device", p?.device_name ? foreign(`${t.device ?? ""}, ${p.device_name}, ${p.threads} threads a rank`) : null],
+        ["host", p?.host ? foreign(p.host) : null],
+        ["data", t.data_fingerprint ? foreign(t.data_fingerprint) : null],
+        ["seed", any(t.seed)],
+        [
+          "newest checkpoint",
+          c ? foreign(`${c.path} (step ${c.step}, ${bytes(c.bytes)}, storage ${c.storage_id})`) : null
+        ],
+      ]));
+  }
+
+  function draw() {
+    if (!curves) return;
+    const options = {logX: settings.logx === "1", smooth: Number(settings.smooth ?? 0), x: "step"};
+    const one = (name, key, colour, extra = {}) => ({key, name, colour, ...seriesOf(curves[key]), ...extra});
+    loss.set(
+      [one("loss", "loss", 0), one("val_loss", "val_loss", 3, {strong: true})],
+      {...options, logY: settings.logy === "1", y: "loss"});
+    rate.set([one("learning rate", "learning_rate", 1)], {...options, smooth: 0, y: "learning rate"});
+    norm.set([one("gradient norm", "grad_norm", 2)], {...options, y: "gradient norm"});
+    speed.set([one("tokens/s", "tokens_per_second", 4)], {...options, y: "tokens/s"});
+    phases.set(
+      PHASES.map((key, i) => one(key.replace("_seconds", "").replace("_", " "), key, i))
+        .filter((series) => series.ys.some((v) => v > 0)),
+      {...options, y: "seconds since the row before"});
+  }
+
+  // What evaluations measured that has no place above.
+  async function drawOwn(list, options, signal) {
+    const names = [...new Set(list.flatMap((one) => one.metrics.map((metric) => metric.name)))].slice(0, OWN_MOST);
+    if (!names.length) return;
+    const read = await getCurves(trial.experiment, [trial.trial], names, pointsFor(names.length), signal);
+    names.forEach((name, i) => {
+      if (!own.has(name)) {
+        own.set(name, new Plot({label: name, low: true}));
+        columns.append(own.get(name).element);
+      }
+      const series = seriesOf(read.get(trial.trial)?.[name]);
+      own.get(name).set([{key: name, name, colour: i + 5, ...series}], {...options, y: name});
+    });
+  }
+
+  return {
+    async refresh(signal) {
+      const found = await get(base, signal);
+      if (found !== trial) {
+        trial = found;
+        drawFacts();
+        log.setRanks(trial.world_size);
+      }
+      const metrics = ["loss", "val_loss", "learning_rate", "grad_norm", "tokens_per_second", ...PHASES];
+      const read = await getCurves(trial.experiment, [trial.trial], metrics, pointsFor(metrics.length), signal);
+      const now = read.get(trial.trial);
+      if (now !== curves) {
+        curves = now;
+        draw();
+      }
+      await log.refresh(signal);
+      const page = await getEvaluations(trial.experiment, trial.trial, signal);
+      if (page === evaluated) return;
+      evaluated = page;
+      const list = page.items;
+      await drawOwn(list, {logX: settings.logx === "1", x: "step"}, signal);
+      const newest = list.filter((one) => one.samples.length).at(-1);
+      if (String(newest?.step) !== samples.dataset.of) {
+        samples.dataset.of = String(newest?.step);
+        replace(samples, evaluations(list));
+      }
+    },
+    close() {
+      for (const plot of [loss, rate, norm, speed, phases, ...own.values()]) plot.close();
+    },
+  };
+}

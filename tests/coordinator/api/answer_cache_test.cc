@@ -1,0 +1,79 @@
+// answer_cache_test.cc: who makes an answer, who gets it, and when it is made again.
+#include "coordinator/api/answer_cache.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace dt {
+namespace {
+
+constexpr absl::Duration kFresh = absl::Seconds(1);
+
+class AnswerCacheTest : public ::testing::Test {
+ protected:
+  AnswerCache::Found Ask(const std::string& key) {
+    return cache_.Ask(key, now_, [this](const HttpAnswer& answer) { got_.push_back(answer.body); });
+  }
+  void Put(const std::string& key, const std::string& body) {
+    cache_.Put(key, {200, body}, now_, kFresh);
+  }
+
+  AnswerCache cache_{2, 100};
+  absl::Duration now_ = absl::Seconds(1000);
+  std::vector<std::string> got_;
+};
+
+TEST_F(AnswerCacheTest, WhoAsksWhileItIsMadeGetsTheSameAnswer) {
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kAnswered);
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kAnswered);
+  EXPECT_TRUE(got_.empty());
+  Put("a", "one");
+  EXPECT_EQ(got_, (std::vector<std::string>{"one", "one", "one"}));
+}
+
+TEST_F(AnswerCacheTest, AnAnswerIsGivenAgainUntilItIsNotFreshAnyMore) {
+  Ask("a");
+  Put("a", "one");
+  now_ += kFresh / 2;
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kAnswered);
+  EXPECT_EQ(got_.size(), 2u);
+  now_ += kFresh;
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
+  Put("a", "two");
+  EXPECT_EQ(got_.back(), "two");
+}
+
+TEST_F(AnswerCacheTest, TooManyThatAreMadeAtOnceAreRefusedButNotThoseThatWait) {
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
+  EXPECT_EQ(Ask("b"), AnswerCache::Found::kMake);
+  EXPECT_EQ(Ask("c"), AnswerCache::Found::kBusy);
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kAnswered);
+  Put("a", "");
+  EXPECT_EQ(Ask("c"), AnswerCache::Found::kMake);
+}
+
+TEST_F(AnswerCacheTest, BeyondTheBoundOfBytesTheOldestGoes) {
+  for (const char* key : {"a", "b", "c"}) {
+    Ask(key);
+    Put(key, std::string(40, *key));
+  }
+  EXPECT_EQ(Ask("c"), AnswerCache::Found::kAnswered);
+  EXPECT_EQ(Ask("b"), AnswerCache::Found::kAnswered);
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
+  Put("a", std::string(101, 'a'));  // alone over the bound: given, and not kept
+  EXPECT_EQ(got_.back().size(), 101u);
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
+}
+
+TEST_F(AnswerCacheTest, WhatIsNotToBeKeptIsMadeAgain) {
+  Ask("a");
+  cache_.Put("a", {503, "busy"}, now_, absl::ZeroDuration());
+  EXPECT_EQ(got_.back(), "busy");
+  EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
+}
+
+}  // namespace
+}  // namespace dt

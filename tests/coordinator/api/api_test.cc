@@ -1,0 +1,237 @@
+// api_test.cc: whole calls, against a core that is scripted and a reader in memory.
+#include "coordinator/api/api.h"
+
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/mutex.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/coordinator/api/scripted_reader.h"
+#include "tests/testing/experiments.h"
+
+namespace dt {
+namespace {
+
+using nlohmann::json;
+
+constexpr absl::Duration kPatience = absl::Seconds(20);
+
+class SteppedClock final : public Clock {
+ public:
+  Instant Now() const override {
+    MutexLock lock(&mutex_);
+    return now_;
+  }
+  void Advance(absl::Duration by) {
+    MutexLock lock(&mutex_);
+    now_.steady += by;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  Instant now_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1000), 0};
+};
+
+// Answers the calls of the core at once: two experiments, of which the second has three trials.
+class ScriptedCore {
+ public:
+  void Ask(ClientCall call, const Continuation& continuation) {
+    ++asked;
+    if (!refusal.ok()) return continuation(refusal, nullptr);
+    if (std::get_if<v1::GetStatusRequest>(&call.request) != nullptr) {
+      auto response = std::make_unique<v1::GetStatusResponse>();
+      response->set_experiments(2);
+      return continuation(absl::OkStatus(), std::move(response));
+    }
+    if (const auto* request = std::get_if<v1::ListExperimentsRequest>(&call.request)) {
+      page_size = request->page_size();
+      auto response = std::make_unique<v1::ListExperimentsResponse>();
+      for (const uint64_t number : {1, 2}) *response->add_experiments() = Summary(number);
+      return continuation(absl::OkStatus(), std::move(response));
+    }
+    if (const auto* request = std::get_if<v1::GetExperimentRequest>(&call.request)) {
+      auto response = std::make_unique<v1::GetExperimentResponse>();
+      *response->mutable_summary() = Summary(request->last() ? 2 : request->experiment());
+      *response->mutable_spec() = OneTrial();
+      response->set_file_text("name: x\n");
+      return continuation(absl::OkStatus(), std::move(response));
+    }
+    if (const auto* request = std::get_if<v1::ListTrialsRequest>(&call.request)) {
+      return continuation(absl::OkStatus(), ListTrials(*request));
+    }
+    continuation(absl::UnimplementedError("the test's core does not know this call"), nullptr);
+  }
+
+  absl::Status refusal;
+  std::atomic<int> asked{0};
+  int page_size = 0;
+
+ private:
+  static v1::ExperimentSummary Summary(uint64_t number) {
+    v1::ExperimentSummary summary;
+    summary.set_experiment(number);
+    summary.set_name("<script>alert(1)</script>\xe2\x80\xae");
+    summary.set_priority(static_cast<int32_t>(number));
+    summary.set_pending(3);
+    summary.set_best_value(std::numeric_limits<double>::quiet_NaN());
+    summary.set_eta_seconds(-1);
+    return summary;
+  }
+  static std::unique_ptr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) {
+    auto response = std::make_unique<v1::ListTrialsResponse>();
+    const uint64_t experiment = request.last() ? 2 : request.experiment();
+    response->set_experiment(experiment);
+    for (uint32_t number = 1; number <= 3; ++number) {
+      if (request.trial() != 0 && request.trial() != number) continue;
+      v1::TrialSummary& trial = *response->add_trials();
+      trial.set_experiment(experiment);
+      trial.set_trial(number);
+      trial.set_state(v1::TRIAL_PENDING);
+      trial.set_attempts(1);
+      trial.set_waiting("no slot is free");
+      trial.set_eta_seconds(-1);
+    }
+    return response;
+  }
+};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  ~ApiTest() override { work_.Stop(); }
+
+  HttpAnswer Get(const std::string& path, const std::string& query = "") {
+    auto waiting = std::make_shared<Waiting>();
+    api_.Answer({"/api/v1/" + path, query, ""}, [waiting](HttpAnswer answer) {
+      MutexLock lock(&waiting->mutex);
+      waiting->answers.push_back(std::move(answer));
+      waiting->changed.NotifyAll();
+    });
+    const absl::Time deadline = absl::Now() + kPatience;
+    MutexLock lock(&waiting->mutex);
+    while (waiting->answers.empty() && absl::Now() < deadline) {
+      waiting->changed.WaitFor(&waiting->mutex, deadline - absl::Now());
+    }
+    if (waiting->answers.empty()) {
+      ADD_FAILURE() << path << " was not answered";
+      return {};
+    }
+    return waiting->answers.front();
+  }
+  json GetJson(const std::string& path, const std::string& query = "") {
+    const HttpAnswer answer = Get(path, query);
+    EXPECT_EQ(answer.code, 200) << answer.body;
+    return json::parse(answer.body, nullptr, false);
+  }
+
+  struct Waiting {
+    Mutex mutex;
+    CondVar changed;
+    std::vector<HttpAnswer> answers ABSL_GUARDED_BY(mutex);
+  };
+  ScriptedCore core_;
+  ScriptedReader reader_;
+  SteppedClock clock_;
+  ReaderThread work_{reader_};
+  Api api_{[this](ClientCall call, const Continuation& then) { core_.Ask(std::move(call), then); },
+           work_, clock_, "127.0.0.1:7601"};
+};
+
+TEST_F(ApiTest, AListHasTheWordsOfDtctlAndUnknownIsNull) {
+  const HttpAnswer answer = Get("experiments", "page_size=7");
+  EXPECT_EQ(core_.page_size, 7);
+  EXPECT_EQ(answer.type, "application/json; charset=utf-8");
+  EXPECT_FALSE(answer.etag.empty());
+  const json list = json::parse(answer.body);
+  EXPECT_EQ(list["apiVersion"], "dtrain/v1");
+  EXPECT_EQ(list["kind"], "ExperimentList");
+  ASSERT_EQ(list["items"].size(), 2u);
+  EXPECT_EQ(list["items"][0]["id"], "1");
+  EXPECT_TRUE(list["items"][0]["best_value"].is_null());
+  EXPECT_TRUE(list["items"][0]["eta_seconds"].is_null());
+  EXPECT_TRUE(list["next_page_token"].is_null());
+  // What is hostile stays what it is, and the mark that turns the direction is an escape.
+  EXPECT_EQ(list["items"][0]["name"], "<script>alert(1)</script>\xe2\x80\xae");
+  EXPECT_NE(answer.body.find("\\u202e"), std::string::npos);
+}
+
+TEST_F(ApiTest, TheProcessAddsItsAddressToTheStatus) {
+  EXPECT_EQ(GetJson("status")["http_address"], "127.0.0.1:7601");
+}
+
+TEST_F(ApiTest, TheSameQuestionIsAskedOnceASecond) {
+  GetJson("status");
+  GetJson("status");
+  EXPECT_EQ(core_.asked, 1);
+  clock_.Advance(absl::Seconds(2));
+  GetJson("status");
+  EXPECT_EQ(core_.asked, 2);
+}
+
+TEST_F(ApiTest, AnErrorOfTheCoreIsJsonWithItsCodeAndNotKept) {
+  core_.refusal = absl::NotFoundError("experiment 9 does not exist");
+  const HttpAnswer answer = Get("experiments/9");
+  EXPECT_EQ(answer.code, 404);
+  const json error = json::parse(answer.body);
+  EXPECT_EQ(error["kind"], "Error");
+  EXPECT_EQ(error["code"], "not_found");
+  EXPECT_EQ(error["message"], "experiment 9 does not exist");
+  core_.refusal = absl::OkStatus();
+  EXPECT_EQ(Get("experiments/9").code, 200);
+  core_.refusal = absl::ResourceExhaustedError("busy");
+  EXPECT_EQ(Get("workers").code, 429);
+  core_.refusal = absl::UnavailableError("stopping");
+  EXPECT_EQ(Get("workers").code, 503);
+  EXPECT_EQ(Get("nothing").code, 404);
+  EXPECT_EQ(Get("experiments", "page_size=-1").code, 400);
+}
+
+TEST_F(ApiTest, CurvesOfSeveralTrialsComeInOneAnswer) {
+  for (uint64_t step = 1; step <= 5; ++step) reader_.AddRow(step, 1.23456789012);
+  const json list = GetJson("experiments/last/curves", "trial=1,3&metric=loss&points=100");
+  ASSERT_EQ(list["items"].size(), 2u);
+  const json& second = list["items"][1];
+  EXPECT_EQ(second["id"], "2/3");
+  EXPECT_EQ(second["complete"], true);
+  EXPECT_EQ(second["metrics"]["loss"]["steps"], json({1, 2, 3, 4, 5}));
+  EXPECT_EQ(second["metrics"]["loss"]["values"][0], 1.234568);
+}
+
+TEST_F(ApiTest, EvaluationsComeAsTheyAreTheNewestLast) {
+  for (uint64_t step = 1; step <= 9; ++step) reader_.AddEvaluation(step, 1);
+  reader_.AddRow(1, 1);
+  const json list = GetJson("experiments/2/trials/1/evaluations", "tail=2");
+  ASSERT_EQ(list["items"].size(), 2u);
+  EXPECT_EQ(list["items"][1]["step"], 9);
+  EXPECT_EQ(list["items"][1]["metrics"][0]["name"], "accuracy");
+}
+
+TEST_F(ApiTest, LogsSayWhereToGoOn) {
+  reader_.AddLine("hello <b>world</b>");
+  const json list = GetJson("experiments/2/trials/1/logs");
+  ASSERT_EQ(list["items"].size(), 1u);
+  EXPECT_EQ(list["items"][0]["text"], "hello <b>world</b>");
+  EXPECT_EQ(list["next_page_token"], "1");
+  EXPECT_EQ(list["left_out"], 0);
+}
+
+TEST_F(ApiTest, TheQueueHasWhoWaitsAndWhyThoseThatGoFirstFirst) {
+  const json queue = GetJson("queue");
+  EXPECT_EQ(queue["pending"], 6);
+  ASSERT_EQ(queue["items"].size(), 6u);
+  EXPECT_EQ(queue["items"][0]["id"], "2/1");
+  EXPECT_EQ(queue["items"][0]["waiting"], "no slot is free");
+}
+
+TEST_F(ApiTest, ATrialsFileIsOneThatCanBeSubmitted) {
+  const json file = GetJson("experiments/2/trials/3/file");
+  EXPECT_EQ(file["id"], "2/3");
+  EXPECT_NE(file["text"].get<std::string>().find("version: 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,238 @@
+"""The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER
+
+CASE is a function below; page_test.cc starts the coordinator, submits what the case looks at and says in what order.
+FOLDER is for screenshots, and for files by which the two tell each other where they are. Exit code 77: there is no
+Chromium here.
+"""
+
+import pathlib
+import sys
+import time
+
+from browser import PATIENCE_S, Browser, find_chromium
+
+HOSTILE = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1>"
+
+
+class Page(Browser):
+    def __init__(self, base, folder, **options):
+        super().__init__(**options)
+        self.base, self.folder = base, pathlib.Path(folder)
+
+    def show(self, address, ready):
+        """Opens a view and waits until this is true of it and what it shows is live."""
+        self.go("about:blank")
+        self.go(f"{self.base}/#{address}")
+        self.until(ready, f"{address}: {ready}")
+        self.until("document.getElementById('live').textContent.startsWith('live')", f"{address} is live")
+
+    def shot(self, name):
+        self.screenshot(self.folder / f"{name}.png", full=True)
+
+    def tell(self, name):
+        (self.folder / name).touch()
+
+    def await_file(self, name):
+        deadline = time.monotonic() + PATIENCE_S
+        while not (self.folder / name).exists():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"nobody made {name}")
+            time.sleep(0.02)
+
+    def expect(self, expression, wanted=True):
+        value = self.run(expression)
+        if value != wanted:
+            raise AssertionError(f"{expression} is {value!r}, not {wanted!r}")
+
+    def expect_no_errors(self):
+        if self.errors:
+            raise AssertionError(f"the browser complains: {self.errors}")
+
+    def expect_usable(self):
+        """Landmarks, one heading of the first order, and a name for whatever takes the focus."""
+        self.expect("['header', 'nav', 'main', 'footer'].every((name) => document.querySelector(name))")
+        self.expect("document.querySelectorAll('h1').length", 1)
+        self.expect("""[...document.querySelectorAll(
+            'input, select, button, a, canvas[tabindex], [role=region], [role=log]')]
+            .filter((one) => !((one.labels?.length && one.labels[0].textContent.trim()) ||
+                               one.getAttribute('aria-label') || one.textContent.trim()))
+            .map((one) => one.outerHTML.slice(0, 200)).join('\\n')""", "")
+        self.expect("[...document.querySelectorAll('table')].every((one) => one.caption?.textContent)")
+        self.expect("new Set([...document.querySelectorAll('[id]')].map((one) => one.id)).size ==="
+                    " document.querySelectorAll('[id]').length")
+
+    def expect_no_sideways(self):
+        self.expect("document.documentElement.scrollWidth <= innerWidth ? '' : [...document.querySelectorAll('main *')]"
+                    ".filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest('.scroll, pre'))"
+                    ".slice(0, 3).map((one) => one.outerHTML.slice(0, 200)).join('\\n') || 'wider than the window'", "")
+
+
+# What shows that a canvas has something of its own on it.
+INKED = """(() => { const canvas = [...document.querySelectorAll('.plot canvas')][%d];
+    const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    const seen = new Set();
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] > 200) seen.add(data[i] * 65536 + data[i + 1] * 256 + data[i + 2]);
+    }
+    return seen.size; })()"""
+
+VIEWS = [
+    ("experiments", "/", "document.querySelectorAll('tbody tr').length >= 2"),
+    ("experiment", "/experiments/1", "document.querySelectorAll('tbody tr').length === 4"),
+    ("trial", "/experiments/1/trials/1", "document.querySelector('pre.log')?.textContent.includes('line 2')"),
+    ("fleet", "/fleet", "document.querySelectorAll('.host li').length === 2"),
+    ("compare", "/compare?of=1/1,1/2", "document.querySelectorAll('main table').length === 2"),
+]
+
+
+def views(page):
+    """Each view shows what there is, with names for everything, and nothing that the browser complains of."""
+    for name, address, ready in VIEWS:
+        page.show(address, ready)
+        page.shot(name)
+        page.expect_usable()
+        page.expect_no_errors()
+    page.show(*VIEWS[0][1:])
+    page.expect("document.querySelector('tbody').textContent.includes('finished')")
+    page.expect("document.title", "Experiments · dtrain")
+    page.show(*VIEWS[1][1:])
+    page.until(f"{INKED % 0} > 3", "curves are drawn")
+    page.expect("document.querySelector('figcaption').textContent.includes('4 curves')")
+    page.expect("document.querySelector('main').textContent.includes('optimizer.lr')")
+    page.show(*VIEWS[2][1:])
+    page.until(f"{INKED % 0} > 3", "the loss is drawn")
+    page.expect("document.querySelector('.story').textContent.includes('ended as finished')")
+    page.run("document.querySelectorAll('details')[document.querySelectorAll('details').length - 1].open = true")
+    page.until("[...document.querySelectorAll('pre')].at(-1).textContent.includes('version: 1')", "the exact file")
+    page.show(*VIEWS[4][1:])
+    page.expect("[...document.querySelectorAll('tbody th')].some((one) => one.textContent === 'optimizer.lr')")
+    page.go(f"{page.base}/#/nowhere")
+    page.until("document.querySelector('h1').textContent.includes('no such view')")
+    page.expect_no_errors()
+
+
+def live(page):
+    """What trains moves without a reload."""
+    page.show("/experiments/1/trials/1", "document.querySelector('dl.facts')?.textContent.includes('running')")
+    step = "Number(/step ([\\d,]+)/.exec(document.querySelector('dl.facts').textContent)[1].replaceAll(',', ''))"
+    first = page.run(step)
+    page.until(f"{step} > {first + 20}", "the step goes on")
+    page.until(f"{INKED % 0} > 3", "the loss is drawn")
+    page.show("/fleet", "document.querySelectorAll('.host li.busy').length === 1")
+    page.until("document.querySelector('tbody')?.textContent.includes('2/1')", "who waits is in the queue")
+    page.shot("fleet-busy")
+    page.expect_no_errors()
+
+
+def hostile(page):
+    """Names are text, wherever they are shown, and turn no line around."""
+    for name, address, ready in [
+            ("hostile-experiments", "/", "document.querySelectorAll('tbody tr').length >= 1"),
+            ("hostile-experiment", "/experiments/1", "document.querySelector('h1 bdi')"),
+            ("hostile-trial", "/experiments/1/trials/1", "document.querySelector('dl.facts')"),
+            ("hostile-compare", "/compare?of=1/1,1/1", "document.querySelector('main table')"),
+            ("hostile-fleet", "/fleet", "document.querySelector('main h1')")]:
+        for width in (390, 1280):
+            page.resize(width, 900)
+            page.show(address, ready)
+            page.expect("window.hacked === undefined")
+            page.expect("document.querySelectorAll('main script, main img, main iframe').length", 0)
+            page.expect_no_sideways()
+        page.shot(name)
+    page.show("/", "document.querySelectorAll('tbody tr').length >= 1")
+    page.expect(f"[...document.querySelectorAll('tbody bdi')].some((one) => one.textContent.includes({HOSTILE!r}))")
+    page.expect("getComputedStyle(document.querySelector('tbody bdi')).unicodeBidi", "isolate")
+    page.show("/experiments/1?filter=%3Cscript%3E&trials=%22%3E%3Cb%3E&metric=%3Cimg%20src%3Dx%3E&sort=--",
+              "document.querySelector('h1 bdi')")
+    page.expect("window.hacked === undefined && document.querySelectorAll('main img').length === 0")
+    page.expect_no_errors()
+
+
+def sizes(page):
+    """From a telephone to a wall, light and dark, nothing is wider than the window."""
+    for dark in (False, True):
+        page.theme(dark)
+        for width, height in ((390, 844), (2560, 1440)):
+            page.resize(width, height)
+            for name, address, ready in VIEWS:
+                page.show(address, ready)
+                page.expect_no_sideways()
+                page.shot(f"{name}-{width}{'-dark' if dark else ''}")
+    page.expect("getComputedStyle(document.documentElement).backgroundColor !== 'rgb(251, 251, 250)'")
+    page.expect_no_errors()
+
+
+def settings(page):
+    """What a person has set is in the address, and a reload shows the same."""
+    page.show("/experiments/1", "document.querySelectorAll('tbody tr').length === 4")
+    page.run("document.querySelector('[data-focus=\"choose 1/2\"]').click()")
+    page.run("document.querySelector('[data-column=\"trial\"]').click()")
+    page.run("document.querySelector('[data-column=\"trial\"]').click()")
+    box = "[...document.querySelectorAll('label')].find((one) => one.textContent === '%s').querySelector('input')"
+    page.run(f"{box % 'log values'}.click()")
+    page.run(f"{box % 'Seed'}.click()")
+    seen = f"""JSON.stringify([document.querySelector('[data-focus="choose 1/2"]').checked,
+        [...document.querySelectorAll('tbody tr td a')].map((one) => one.textContent).slice(0, 4),
+        [...document.querySelectorAll('thead th')].map((one) => one.textContent),
+        {box % 'log values'}.checked])"""
+    page.until("document.querySelector('figcaption').textContent.includes('1 curve')", "the chosen curve alone")
+    before = page.run(seen)
+    assert '"1/4"' in before and "Seed" in before and before.startswith("[true"), before
+    page.run("location.reload()")
+    page.until("document.querySelectorAll('tbody tr').length === 4")
+    page.until("document.querySelector('figcaption').textContent.includes('1 curve')", "the chosen curve alone, again")
+    page.expect(seen, before)
+    # The filter, by keys alone.
+    page.run("document.querySelector('main input[type=search]').focus()")
+    page.call("Input.insertText", text="1/3")
+    page.until("document.querySelectorAll('tbody tr').length === 1")
+    # Zooming, by mouse and by key.
+    page.run("window.scrollTo(0, 0)")
+    left, top, width, height = page.run(
+        "(() => { const box = document.querySelector('canvas.over').getBoundingClientRect();"
+        " return [box.left, box.top, box.width, box.height]; })()")
+    page.mouse("mousePressed", left + width * 0.4, top + height / 2, "left", 1)
+    page.mouse("mouseMoved", left + width * 0.6, top + height / 2, "left")
+    page.mouse("mouseReleased", left + width * 0.6, top + height / 2, "left", 1)
+    page.until("document.querySelector('figcaption').textContent.includes('zoomed')")
+    page.run("document.querySelector('canvas.over').focus()")
+    page.key("Escape")
+    page.until("!document.querySelector('figcaption').textContent.includes('zoomed')")
+    page.key("ArrowLeft")
+    page.until("!document.querySelector('.tip').hidden && document.querySelector('.tip').textContent.includes('1/2')")
+    page.expect("document.querySelector('.tip').textContent.includes('optimizer.lr=')")
+    page.expect_no_errors()
+
+
+def restart(page):
+    """While the coordinator is away what was shown stays, with a word about it; then the page is live again."""
+    page.show("/experiments/1", "document.querySelectorAll('tbody tr').length === 4")
+    page.tell("open")
+    page.until("!document.getElementById('banner').hidden", "the page says that nobody answers")
+    page.expect("document.getElementById('banner').textContent.includes('what you see is of')")
+    page.expect("document.querySelectorAll('tbody tr').length", 4)
+    page.shot("restart")
+    page.tell("lost")
+    page.until("document.getElementById('banner').hidden", "the page is live again")
+    page.run("location.hash = '#/'")
+    page.until("document.querySelectorAll('tbody tr').length === 3", "what was submitted meanwhile")
+
+
+def main():
+    case, base, folder = sys.argv[1:]
+    if find_chromium() is None:
+        print("there is no chromium here: ./dev setup installs it")
+        return 77
+    page = Page(base, folder)
+    try:
+        {one.__name__: one for one in (views, live, hostile, sizes, settings, restart)}[case](page)
+    except Exception:
+        page.shot(f"failed-{case}")
+        raise
+    finally:
+        page.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+// page_test.cc: the page in a real browser, and /api/v1, against real programs (page_browser.py).
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "tests/e2e/fleet_fixture.h"
+
+namespace dt {
+namespace {
+
+constexpr int kNoBrowser = 77;
+constexpr std::chrono::seconds kBrowserPatience{240};
+
+class PageTest : public FleetTest {
+ protected:
+  // Screenshots are kept here for people to look at.
+  PageTest() {
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    shots_ = std::filesystem::path(PAGE_SHOTS) / test;
+    std::filesystem::remove_all(shots_);
+    std::filesystem::create_directories(shots_);
+  }
+
+  testing::ChildProcess Look(const std::string& view) {
+    return testing::ChildProcess({PYTHON, "-B", DTRAIN_SOURCE_DIR "/tests/e2e/page_browser.py",
+                                  view, "http://" + cluster_.http_address(), shots_.string()},
+                                 Log());
+  }
+  // What the browser, or a script in its place, found, once it is done.
+  void ExpectSeen(testing::ChildProcess& browser) {
+    const std::optional<int> status = browser.AwaitExit(kBrowserPatience);
+    ASSERT_TRUE(status.has_value()) << "the browser is not done";
+    if (WIFEXITED(*status) && WEXITSTATUS(*status) == kNoBrowser) {
+      GTEST_SKIP() << testing::Slurp(Log());
+    }
+    EXPECT_EQ(*status, 0) << testing::Slurp(Log());
+  }
+  void ExpectSeen(const std::string& view) {
+    testing::ChildProcess browser = Look(view);
+    ExpectSeen(browser);
+  }
+  bool AwaitFile(const std::string& name, testing::ChildProcess& browser) {
+    return Await([&] { return std::filesystem::exists(shots_ / name) || !browser.Running(); },
+                 kBrowserPatience) &&
+           std::filesystem::exists(shots_ / name);
+  }
+  std::string Log() const { return cluster_.folder() / "browser.log"; }
+
+  // Four trials that have trained, and one of another experiment.
+  void TrainSome() {
+    Start({"w0", "w1"});
+    const uint64_t four = cluster_.Submit(
+        Training(300, "step_ms=1 eval_every=50 checkpoint_every=100 spew=3 by_rate=1")
+            .Sweep("optimizer.lr", {"0.0001", "0.0003", "0.001", "0.003"})
+            .spec());
+    const uint64_t one = cluster_.Submit(Training(20).spec());
+    ASSERT_TRUE(cluster_.AwaitEnd(four));
+    ASSERT_TRUE(cluster_.AwaitEnd(one));
+  }
+
+  std::filesystem::path shots_;
+};
+
+TEST_F(PageTest, EachViewShowsWhatThereIsAndTheBrowserComplainsOfNothing) {
+  TrainSome();
+  ExpectSeen("views");
+}
+
+TEST_F(PageTest, EachCallOfTheApiIsAnsweredByALiveCoordinator) {
+  TrainSome();
+  testing::ChildProcess calls({PYTHON, "-B", DTRAIN_SOURCE_DIR "/tests/e2e/api_calls.py",
+                               "http://" + cluster_.http_address()},
+                              Log());
+  ExpectSeen(calls);
+}
+
+TEST_F(PageTest, NothingIsWiderThanTheWindowFromATelephoneToAWall) {
+  TrainSome();
+  ExpectSeen("sizes");
+}
+
+TEST_F(PageTest, WhatAPersonHasSetIsInTheAddressAndKeysDoWhatTheMouseDoes) {
+  TrainSome();
+  ExpectSeen("settings");
+}
+
+TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
+  Start({"w0"});
+  const uint64_t running = cluster_.Submit(Training(100000, "step_ms=2 eval_every=100").spec());
+  ASSERT_TRUE(cluster_.AwaitStep(running, 1, 30));
+  cluster_.Submit(Training(20).spec());
+  ExpectSeen("live");
+}
+
+TEST_F(PageTest, HostileNamesAreTextAndTurnNothingAround) {
+  Start({});
+  auto training = Training(20);
+  v1::ExperimentSpec& spec = training.spec();
+  const std::string script =
+      "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1>";
+  spec.set_name(script + "\xe2\x80\xae" + std::string(100, 'x'));
+  spec.set_description(script + std::string(3000, 'y'));
+  for (int i = 0; i < 3; ++i) {  // 12 kB of labels
+    v1::Label& label = *spec.add_labels();
+    label.set_key("k" + std::to_string(i));
+    label.set_value(script + "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d" + std::string(4000 - 120, 'z'));
+  }
+  cluster_.Submit(spec);
+  ExpectSeen("hostile");
+}
+
+TEST_F(PageTest, ARestartOfTheCoordinatorLosesNothingThatIsShown) {
+  TrainSome();
+  testing::ChildProcess browser = Look("restart");
+  if (!AwaitFile("open", browser)) return ExpectSeen(browser);
+  cluster_.KillCoordinator();
+  ASSERT_TRUE(AwaitFile("lost", browser)) << testing::Slurp(Log());
+  cluster_.StartCoordinator(cluster_.http_address());
+  cluster_.Submit(Training(20).spec());
+  ExpectSeen(browser);
+}
+
+}  // namespace
+}  // namespace dt
