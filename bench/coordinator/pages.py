@@ -45,7 +45,7 @@ class Browsers:
         start = time.monotonic()
         held = f"If-None-Match: {tag}\r\n" if tag else ""
         reader, writer = await asyncio.open_connection(self.host, self.port)
-        writer.write(f"GET /api/v1/{path} HTTP/1.1\r\nHost: bench\r\n{held}\r\n".encode())
+        writer.write(f"GET /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n{held}\r\n".encode())
         answer = await reader.read()
         writer.close()
         self.seconds.append(time.monotonic() - start)

@@ -1,6 +1,7 @@
 // http_server.cc: one poll loop over all connections.
 #include "coordinator/http/http_server.h"
 
+#include <arpa/inet.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -14,10 +15,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/mutex.h"
+#include "common/net/credentials.h"
 #include "common/status.h"
 #include "spdlog/spdlog.h"
 
@@ -38,6 +41,8 @@ const char* ReasonOf(int code) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 421:
+      return "Misdirected Request";
     case 431:
       return "Request Header Fields Too Large";
     case 429:
@@ -80,6 +85,21 @@ std::string HeaderOf(std::string_view head, absl::string_view name) {
     return std::string(absl::StripAsciiWhitespace(line.substr(name.size() + 1)));
   }
   return "";
+}
+
+// Whether a client asked by an address, or by the one name that everybody gives this host, or by
+// none. A page from elsewhere can have its own name stand for 127.0.0.1 and have the browser read
+// what is answered; it cannot do so with these.
+bool IsOfThisHost(std::string host) {
+  if (absl::StartsWith(host, "[")) {
+    host = host.substr(1, host.find(']') - 1);
+  } else {
+    host = host.substr(0, host.find(':'));
+  }
+  in6_addr address{};
+  return host.empty() || absl::EqualsIgnoreCase(host, "localhost") ||
+         inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
 // The page has nothing from elsewhere, no script in its text and no frame around it.
@@ -286,6 +306,14 @@ void HttpServer::Ask(Connection& connection, size_t head_bytes) {
   }
   if (line.method != "GET" && line.method != "HEAD") {
     return Answer(connection, {405, "only GET and HEAD are answered here\n"});
+  }
+  const std::string host = HeaderOf(head, "Host");
+  if (IsLocalAddress(listening_.address) && !IsOfThisHost(host)) {
+    return Answer(connection,
+                  {421, absl::StrCat("this server is for its own host, which is not '",
+                                     absl::CHexEscape(host),
+                                     "': ask by its address or as localhost; have a proxy send "
+                                     "the address that it connects to as Host\n")});
   }
   connection.if_none_match = HeaderOf(head, "If-None-Match");
   connection.phase = Phase::kWaiting;

@@ -73,7 +73,7 @@ class Client {
 };
 
 std::string Get(const std::string& path) {
-  return absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: x\r\n\r\n");
+  return absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
 }
 
 class HttpServerTest : public ::testing::Test {
@@ -115,6 +115,22 @@ class HttpServerTest : public ::testing::Test {
   std::vector<HttpReply> later_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<HttpServer> server_;
 };
+
+// A page from elsewhere whose own name stands for this host has the browser send that name.
+TEST_F(HttpServerTest, OnLoopbackOnlyThoseAreAnsweredWhoAskByAddressOrAsLocalhost) {
+  Start();
+  const auto code = [this](const std::string& host) {
+    return Ask(absl::StrCat("GET /x HTTP/1.1\r\n", host, "\r\n\r\n")).substr(9, 3);
+  };
+  for (const char* host :
+       {"Host: 127.0.0.1:7601", "Host: [::1]:7601", "host: LocalHost", "X: y", "Host: 10.0.0.7"}) {
+    EXPECT_EQ(code(host), "200") << host;
+  }
+  for (const char* host : {"Host: elsewhere.example", "Host: 127.0.0.1.elsewhere.example:7601",
+                           "Host: localhost.elsewhere.example"}) {
+    EXPECT_EQ(code(host), "421") << host;
+  }
+}
 
 TEST_F(HttpServerTest, ARequestIsAnsweredAndTheConnectionClosed) {
   Start();
@@ -256,7 +272,7 @@ TEST_F(HttpServerTest, AClientThatHoldsAnAnswerGetsNoBodyAgain) {
   EXPECT_TRUE(absl::StrContains(first, "\r\nCache-Control: no-cache\r\n")) << first;
   for (const char* header : {"If-None-Match: \"1a\"", "if-none-match: W/\"1a\", \"2b\""}) {
     const std::string again =
-        Ask(absl::StrCat("GET /tagged HTTP/1.1\r\nHost: x\r\n", header, "\r\n\r\n"));
+        Ask(absl::StrCat("GET /tagged HTTP/1.1\r\nHost: localhost\r\n", header, "\r\n\r\n"));
     EXPECT_TRUE(absl::StartsWith(again, "HTTP/1.1 304 Not Modified\r\n")) << again;
     EXPECT_TRUE(absl::EndsWith(again, "\r\n\r\n")) << again;
   }
