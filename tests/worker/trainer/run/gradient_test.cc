@@ -35,14 +35,18 @@ constexpr double kBeta1 = 0.9;
 
 struct Case {
   std::string strategy;
-  int ranks = 2;
+  int ranks = 2;  // data ranks
   int micro_steps = 1;
   std::string wire = "fp32";
   std::string keeps = "none";  // model.activation_checkpointing
+  int tensor = 1;
+  bool sequence = true;
 
   std::string Name() const {
     return absl::StrCat(strategy, "On", ranks, "RanksIn", micro_steps, "MicroSteps",
-                        wire == "fp32" ? "" : "With" + wire, keeps == "block" ? "Recomputed" : "");
+                        wire == "fp32" ? "" : "With" + wire, keeps == "block" ? "Recomputed" : "",
+                        tensor == 1 ? "" : absl::StrCat("OfLayersOn", tensor),
+                        sequence ? "" : "WithAllTokens");
   }
   friend void PrintTo(const Case& of, std::ostream* out) { *out << of.Name(); }
 };
@@ -65,6 +69,8 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
     spec["parallel"]["strategy"] = of.strategy;
     if (of.strategy == "hsdp") spec["parallel"]["shard"] = 2;
     spec["precision"]["reduce"] = of.wire;
+    spec["parallel"]["tensor"] = of.tensor;
+    spec["parallel"]["sequence"] = of.sequence;
     return spec;
   }
   // By parameter; of what has queries, keys and values in one, by each.
@@ -128,7 +134,8 @@ double Allowed(const std::string& wire, double norm, size_t elements) {
 
 TEST_P(FirstGradientTest, IsThatOfOneRankTensorByTensor) {
   const Tensors expected = GradientOf(Spec(GetParam()), 1);
-  const Tensors gradients = GradientOf(Shared(GetParam()), GetParam().ranks);
+  const int ranks = GetParam().ranks * GetParam().tensor;
+  const Tensors gradients = GradientOf(Shared(GetParam()), ranks);
   ASSERT_GT(expected.size(), 20u);
   ASSERT_EQ(gradients.size(), expected.size());
   double whole = 0;
@@ -154,17 +161,18 @@ TEST_P(FirstGradientTest, IsThatOfOneRankTensorByTensor) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FirstGradientTest,
-                         ::testing::Values(Case{"ddp", 2, 1}, Case{"ddp", 4, 3},
-                                           Case{"zero1", 2, 3}, Case{"zero1", 4, 1},
-                                           Case{"zero2", 2, 3}, Case{"zero2", 4, 1},
-                                           Case{"zero3", 2, 1}, Case{"zero3", 4, 3},
-                                           Case{"zero3", 2, 3, "fp32", "block"}, Case{"hsdp", 4, 1},
-                                           Case{"hsdp", 4, 3}, Case{"ddp", 2, 1, "bf16"},
-                                           Case{"ddp", 4, 3, "fp16"}, Case{"zero1", 4, 1, "bf16"},
-                                           Case{"zero2", 2, 3, "bf16"}, Case{"zero3", 2, 3, "fp16"},
-                                           Case{"hsdp", 4, 3, "bf16"}),
-                         [](const auto& info) { return info.param.Name(); });
+INSTANTIATE_TEST_SUITE_P(
+    All, FirstGradientTest,
+    ::testing::Values(
+        Case{"ddp", 2, 1}, Case{"ddp", 4, 3}, Case{"zero1", 2, 3}, Case{"zero1", 4, 1},
+        Case{"zero2", 2, 3}, Case{"zero2", 4, 1}, Case{"zero3", 2, 1}, Case{"zero3", 4, 3},
+        Case{"zero3", 2, 3, "fp32", "block"}, Case{"hsdp", 4, 1}, Case{"hsdp", 4, 3},
+        Case{"ddp", 2, 1, "bf16"}, Case{"ddp", 4, 3, "fp16"}, Case{"zero1", 4, 1, "bf16"},
+        Case{"zero2", 2, 3, "bf16"}, Case{"zero3", 2, 3, "fp16"}, Case{"hsdp", 4, 3, "bf16"},
+        Case{"ddp", 1, 3, "fp32", "none", 2}, Case{"ddp", 1, 1, "fp32", "block", 2, false},
+        Case{"ddp", 2, 1, "fp32", "none", 2}, Case{"zero1", 2, 3, "fp32", "none", 2},
+        Case{"zero3", 2, 1, "fp32", "block", 2}, Case{"zero2", 2, 3, "bf16", "none", 2, false}),
+    [](const auto& info) { return info.param.Name(); });
 
 }  // namespace
 }  // namespace dt::testing
