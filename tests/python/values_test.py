@@ -51,8 +51,8 @@ class ConvertTest(unittest.TestCase):
         message = pb.ExplainTrialResponse(trial=pb.TrialSummary(experiment=12, trial=3))
         message.takeovers.add(
             attempt=1, share=2, step=40, from_trial=7, reason="behind",
-            taken=[pb.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.1))],
-            now=[pb.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.08))])
+            taken=[model_pb2.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.1))],
+            now=[model_pb2.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.08))])
         [one] = _convert.explanation(message).takeovers
         self.assertEqual((one.attempt, one.share, one.step, one.from_trial, one.reason), (1, 2, 40, 7, "behind"))
         self.assertEqual((one.taken, one.now), ({"optimizer.lr": 0.1}, {"optimizer.lr": 0.08}))
