@@ -3,17 +3,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/unique_fd.h"
 
 namespace dt {
@@ -50,18 +53,6 @@ bool IsWithin(const std::string& group) {
   return false;
 }
 
-// rmdir refuses those that somebody is within.
-void RemoveEmptyOnes(const std::string& own) {
-  DIR* folder = opendir(own.c_str());
-  if (folder == nullptr) return;
-  while (const dirent* entry = readdir(folder)) {
-    if (absl::StartsWith(entry->d_name, kPrefix)) {
-      rmdir(absl::StrCat(own, "/", entry->d_name).c_str());
-    }
-  }
-  closedir(folder);
-}
-
 }  // namespace
 
 std::optional<std::string> OwnControlGroup() {
@@ -79,8 +70,25 @@ std::optional<std::string> OwnControlGroup() {
   return std::nullopt;
 }
 
+// A group is named by the process that made it. rmdir refuses one that somebody is within: who was
+// just killed may need a moment, and the next call removes it.
+void EndAbandonedGroups(const std::string& own) {
+  DIR* folder = opendir(own.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    pid_t maker = 0;
+    absl::string_view name = entry->d_name;
+    if (!absl::ConsumePrefix(&name, kPrefix) || !absl::SimpleAtoi(name, &maker)) continue;
+    if (maker == getpid() || (maker > 0 && (kill(maker, 0) == 0 || errno == EPERM))) continue;
+    const std::string group = absl::StrCat(own, "/", entry->d_name);
+    Write(group + "/cgroup.kill", "1");
+    rmdir(group.c_str());
+  }
+  closedir(folder);
+}
+
 std::unique_ptr<ControlGroup> ControlGroup::MakeBelow(const std::string& own) {
-  RemoveEmptyOnes(own);
+  EndAbandonedGroups(own);
   std::string folder = absl::StrCat(own, "/", kPrefix, getpid());
   if (mkdir(folder.c_str(), 0755) != 0) return nullptr;
   std::unique_ptr<ControlGroup> group(new ControlGroup(own, std::move(folder)));

@@ -20,10 +20,14 @@ namespace dt {
 // The folder of this process's own group; nothing: none of version 2 is to be seen.
 std::optional<std::string> OwnControlGroup();
 
+// Kills what is within the groups below `own` whose makers are gone, and removes those that are
+// empty: of a program that outlived both its dtprogram and its dtworker.
+void EndAbandonedGroups(const std::string& own);
+
 class ControlGroup {
  public:
-  // A new one below `own`, named by this process; null where that is refused. Empty ones that
-  // killed predecessors left there are removed.
+  // A new one below `own`, named by this process; null where that is refused. Abandoned ones are
+  // ended before.
   static std::unique_ptr<ControlGroup> MakeBelow(const std::string& own);
   ~ControlGroup();
   ControlGroup(const ControlGroup&) = delete;

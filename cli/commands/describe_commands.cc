@@ -234,10 +234,9 @@ Cell TrialStateCell(const v1::TrialSummary& trial) {
 // Of the newest logged step.
 std::string CollectiveText(const v1::Collective& one) {
   const double bus = one.bytes() * BusFactor(one.op(), std::max(1U, one.ranks()));
-  std::string text =
-      absl::StrFormat("%.2f MB among %u ranks of the %s axis in %.2f ms, %.2f ms of it waited for",
-                      one.bytes() / 1e6, one.ranks(), Printable(one.axis()), one.seconds() * 1000,
-                      one.exposed_seconds() * 1000);
+  std::string text = absl::StrFormat(
+      "%.2f MB among %u ranks of the %s axis in %.2f ms; %.2f ms waited for", one.bytes() / 1e6,
+      one.ranks(), Printable(one.axis()), one.seconds() * 1000, one.exposed_seconds() * 1000);
   if (one.seconds() > 0) {
     absl::StrAppendFormat(&text, "; bus %.2f GB/s", bus / one.seconds() / 1e9);
   }
@@ -255,7 +254,7 @@ void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
                              " not hidden behind computing")});
   }
   for (const v1::Collective& one : trial.latest().collectives()) {
-    AppendFact(lines, absl::StrCat("  ", Printable(one.op())), {CollectiveText(one)});
+    AppendFact(lines, absl::StrCat(Printable(one.op()), " "), {CollectiveText(one)});
   }
   if (trial.model_parameters() > 0) {
     AppendFact(lines, "parameters", {FormatRate(static_cast<double>(trial.model_parameters()))});

@@ -265,10 +265,11 @@ ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value)
   for (const KnownEvaluation& evaluation : trial.evaluations) {
     if (!IsValid(trial, evaluation.attempt, evaluation.step)) continue;
     summary.newest = evaluation.*value;
-    // Written so that a number wins over NaN.
+    if (std::isnan(summary.newest)) continue;
+    // Before there is a number they are NaN, which compares with nothing.
     if (!(summary.lowest <= summary.newest)) {
       summary.lowest = summary.newest;
-      summary.lowest_step = std::isnan(summary.newest) ? 0 : evaluation.step;
+      summary.lowest_step = evaluation.step;
     }
     if (!(summary.highest >= summary.newest)) summary.highest = summary.newest;
   }

@@ -2,6 +2,8 @@
 #include "common/control_group.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -54,12 +56,31 @@ TEST_F(OwnGroupTest, WhoHandsOnAndLeavesIsEndedAtOnceAndThisProcessIsNot) {
   EXPECT_EQ(group_->Kill(), 0) << "nobody is left in it";
 }
 
-TEST_F(OwnGroupTest, WhatAKilledProcessLeftBehindIsRemovedByTheNext) {
-  const std::string left = *own_ + "/dtrain-0";
+TEST_F(OwnGroupTest, WhatAKilledProcessLeftBehindIsEndedByTheNext) {
+  // Of a process that is gone, and that was waited for, so that its number is nobody's.
+  const absl::StatusOr<pid_t> maker = Spawn({.path = "/bin/true"});
+  ASSERT_TRUE(maker.ok());
+  ASSERT_EQ(waitpid(*maker, nullptr, 0), *maker);
+  const std::string left = *own_ + "/dtrain-" + std::to_string(*maker);
   ASSERT_EQ(mkdir(left.c_str(), 0755), 0);
+  testing::ChildProcess program({.path = "/bin/tail", .arguments = {"-f", "/dev/null"}});
+  std::ofstream(left + "/cgroup.procs") << program.pid();
   group_.reset();
+  EXPECT_TRUE(testing::Await([&] {
+    EXPECT_NE(ControlGroup::MakeBelow(*own_), nullptr);
+    return !program.Running();
+  }));
   EXPECT_NE(ControlGroup::MakeBelow(*own_), nullptr);
   EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+TEST_F(OwnGroupTest, TheGroupOfAProcessThatLivesIsLeftAlone) {
+  testing::ChildProcess other({.path = "/bin/tail", .arguments = {"-f", "/dev/null"}});
+  const std::string its = *own_ + "/dtrain-" + std::to_string(other.pid());
+  ASSERT_EQ(mkdir(its.c_str(), 0755), 0);
+  EndAbandonedGroups(*own_);
+  EXPECT_TRUE(std::filesystem::exists(its));
+  EXPECT_EQ(rmdir(its.c_str()), 0);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/control_group.h"
 #include "common/descendants.h"
 #include "common/limits.h"
 
@@ -56,6 +57,7 @@ Shell::Shell(WorkerConfig config)
 int Shell::Run() {
   // What a trainer or a program leaves behind when it is killed becomes ours, and is ended.
   AdoptOrphans();
+  if (const std::optional<std::string> group = OwnControlGroup()) EndAbandonedGroups(*group);
   sd_notify(0, "READY=1");
   Feed(TimePassed{});
   while (leave_ == Leave::kNo) {

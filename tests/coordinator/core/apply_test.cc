@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -269,6 +270,21 @@ TEST_F(ApplyTest, TheBestEvaluationThatStaysIsTheExperiments) {
   Fold({Evaluated(1, 7.0), Evaluated(2, std::numeric_limits<double>::quiet_NaN())});
   for (uint64_t i = 3; i < limits::kEvaluationsPerTrial + 50; ++i) Fold({Evaluated(i, 5.0)});
   EXPECT_EQ(SummarizeValues(trial(), &KnownEvaluation::metric).highest, 7.0);
+}
+
+TEST_F(ApplyTest, AnEvaluationThatIsNoNumberTakesNoBestAway) {
+  Fold({Created(), Submitted(), Started(), Prepared(), Running()});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Fold({Evaluated(1, nan), Evaluated(2, 1.0), Evaluated(3, 7.0), Evaluated(4, nan),
+        Evaluated(5, 5.0)});
+  for (const int more : {0, 1}) {
+    const ValueSummary summary = SummarizeValues(trial(), &KnownEvaluation::loss);
+    EXPECT_EQ(summary.lowest, 1.0);
+    EXPECT_EQ(summary.lowest_step, 2u);
+    EXPECT_EQ(summary.highest, 7.0);
+    EXPECT_EQ(std::isnan(summary.newest), more == 1);
+    Fold({Evaluated(6, nan)});
+  }
 }
 
 TEST_F(ApplyTest, AnEvaluationThatNoLongerCountsMakesRoomFirst) {

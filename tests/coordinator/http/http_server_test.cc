@@ -143,6 +143,7 @@ TEST_F(HttpServerTest, ARequestIsAnsweredAndTheConnectionClosed) {
 TEST_F(HttpServerTest, AScrapeIsAnsweredWhileOthersHoldUnfinishedAndIdleConnections) {
   Start();
   std::vector<Client> held;
+  held.reserve(228);
   for (int i = 0; i < 220; ++i) held.push_back(Connect());
   for (int i = 0; i < 8; ++i) held.push_back(Connect().Send("GET /metrics HTTP/1.1\r\nHost:"));
   for (int i = 0; i < 20; ++i) {
@@ -157,6 +158,7 @@ TEST_F(HttpServerTest, AScrapeIsAnsweredWhileOthersHoldUnfinishedAndIdleConnecti
 TEST_F(HttpServerTest, OverTheBoundTheConnectionThatWaitedLongestGoes) {
   Start({.connections = 4, .exchange = absl::Hours(1)});
   std::vector<Client> held;
+  held.reserve(12);
   for (int i = 0; i < 12; ++i) held.push_back(Connect());
   EXPECT_TRUE(absl::EndsWith(Ask(Get("/")), "you asked for /\n"));
   for (int i = 0; i < 9; ++i) EXPECT_EQ(held[static_cast<size_t>(i)].Receive(), "") << i;
@@ -178,6 +180,7 @@ TEST_F(HttpServerTest, ALargeAnswerArrivesWhole) {
 TEST_F(HttpServerTest, OfAnswersThatNobodyTakesTheOldestGoes) {
   Start({.writing = 2, .exchange = absl::Hours(1)});
   std::vector<Client> held;
+  held.reserve(6);
   for (int i = 0; i < 6; ++i) held.push_back(Connect().Send(Get("/large")));
   EXPECT_TRUE(absl::EndsWith(Ask(Get("/")), "you asked for /\n"));
   EXPECT_LT(held.front().Receive().size(), kLargeBytes);
