@@ -137,7 +137,7 @@ class Progress {
 absl::Status WriteAddresses(const std::string& path, const std::string& grpc,
                             const std::string& http) {
   const std::string text = nlohmann::json{{"grpc", grpc}, {"http", http}}.dump() + "\n";
-  const absl::Status written = WriteFileAtomically(path, text);
+  absl::Status written = WriteFileAtomically(path, text);
   if (written.ok()) return written;
   return absl::FailedPreconditionError(
       absl::StrCat("--addresses-file: ", std::string(written.message()),

@@ -136,6 +136,7 @@ std::string CsvText(const std::vector<std::string>& columns, const std::vector<J
     for (const std::string& column : columns) cells[column];
     FillCells("", item, cells);
     std::vector<std::string> row;
+    row.reserve(columns.size());
     for (const std::string& column : columns) row.push_back(cells[column]);
     csv += CsvLine(row);
   }

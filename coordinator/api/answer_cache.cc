@@ -47,9 +47,9 @@ void AnswerCache::Put(const std::string& key, HttpAnswer answer, absl::Duration 
       Drop(kept_.begin());
     }
   }
-  for (size_t i = 0; i < replies.size(); ++i) {
-    replies[i](i + 1 < replies.size() ? answer : std::move(answer));
-  }
+  if (replies.empty()) return;
+  for (size_t i = 0; i + 1 < replies.size(); ++i) replies[i](answer);
+  replies.back()(std::move(answer));
 }
 
 void AnswerCache::Drop(std::list<Kept>::iterator kept) {

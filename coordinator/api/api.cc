@@ -252,7 +252,7 @@ void Api::Ask(const TaskPtr& task, Request request, Then<Response> then) {
 }
 
 void Api::AskAll(const TaskPtr& task, const std::vector<v1::ListTrialsRequest>& requests,
-                 std::function<void(std::vector<v1::ListTrialsResponse>)> then) {
+                 const std::function<void(std::vector<v1::ListTrialsResponse>)>& then) {
   if (requests.empty()) return then({});
   auto gathered = std::make_shared<Gathered>();
   {

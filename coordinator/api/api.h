@@ -60,7 +60,7 @@ class Api {
   void Ask(const TaskPtr& task, Request request, Then<Response> then);
   // All at once; `then` gets the answers in the order of the requests.
   void AskAll(const TaskPtr& task, const std::vector<v1::ListTrialsRequest>& requests,
-              std::function<void(std::vector<v1::ListTrialsResponse>)> then);
+              const std::function<void(std::vector<v1::ListTrialsResponse>)>& then);
   // Asks, and makes what was said into JSON.
   template <typename Response, typename Request>
   void AskFor(const TaskPtr& task, Request request, api::Json (*to_json)(const Response&));
