@@ -23,9 +23,9 @@ class PageTest : public FleetTest {
   }
 
   testing::ChildProcess Look(const std::string& view) {
-    return testing::ChildProcess({PYTHON, "-B", DTRAIN_SOURCE_DIR "/tests/e2e/page_browser.py",
-                                  view, "http://" + cluster_.http_address(), shots_.string()},
-                                 Log());
+    const std::string script = std::string(DTRAIN_SOURCE_DIR) + "/tests/e2e/page_browser.py";
+    return testing::ChildProcess(
+        {PYTHON, "-B", script, view, "http://" + cluster_.http_address(), shots_.string()}, Log());
   }
   // What the browser, or a script in its place, found, once it is done.
   void ExpectSeen(testing::ChildProcess& browser) {

@@ -304,13 +304,13 @@ void Attempt::TakeLine(std::string_view line, Instant now) {
                    " reports; what other ranks than 0 report is left out, and told once"));
 }
 
-void Attempt::Pass(Telling::Said said) {
+void Attempt::Pass(const Telling::Said& said) {
   for (const frames::FromTrainer& frame : said.frames) say_(frame);
   for (const std::string& complaint : said.complaints) Log(complaint);
   if (said.saved && wish_ != Wish::kLeave) Pass(keeping_->Begin(*said.saved));
 }
 
-void Attempt::Pass(Keeping::Told told) {
+void Attempt::Pass(const Keeping::Told& told) {
   for (const frames::FromTrainer& frame : told.frames) say_(frame);
   for (const std::string& complaint : told.complaints) Log(complaint);
 }

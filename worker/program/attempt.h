@@ -73,8 +73,8 @@ class Attempt {
   void ReadReports(Instant now);
   void TakeLines(Instant now);
   void TakeLine(std::string_view line, Instant now);
-  void Pass(Telling::Said said);
-  void Pass(Keeping::Told told);
+  void Pass(const Telling::Said& said);
+  void Pass(const Keeping::Told& told);
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
   void Log(const std::string& text) const;

@@ -359,7 +359,7 @@ TEST_F(ScheduleTest, TenThousandTrialsOnAThousandWorkersRunThrough) {
   for (int i = 0; i < kWorkers; ++i) {
     TestWorker& worker = workers_[absl::StrCat("w", i)];
     worker.hello.set_worker(absl::StrCat("w", i));
-    worker.hello.set_instance(static_cast<uint64_t>(i + 1));
+    worker.hello.set_instance(static_cast<uint64_t>(i) + 1);
     worker.hello.set_device("cpu");
     worker.hello.set_session(1);
     v1::WorkerReport report;

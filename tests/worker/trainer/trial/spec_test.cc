@@ -74,7 +74,8 @@ TEST(TrialSpecTest, EveryFieldMustBeThere) {
     if (name == "backoff_seconds") path = "backoff";
     if (name == "median_after") path = "median.after";
     if (name == "max_time_seconds") path = "max_time";
-    EXPECT_NE(message.find("lacks " + section + "." + path), std::string::npos) << message;
+    const std::string lacks = std::string("lacks ").append(section).append(".").append(path);
+    EXPECT_NE(message.find(lacks), std::string::npos) << message;
   }
   json spec = Whole();
   spec.erase("eval");
