@@ -84,7 +84,7 @@ absl::Status PrintResults(Session& session, Client& client, LiveState state) {
                                                                     ranked.front()->trial()));
   }
   DT_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, client.GetStatus());
-  results.metrics_address = Printable(status.http_address());
+  results.page_address = Printable(status.http_address());
   session.out() << "\n";
   session.Print(ResultLines(results, OptionsNow(session)));
   return absl::OkStatus();

@@ -256,9 +256,9 @@ std::vector<Line> Hints(const Results& results, const v1::TrialSummary* best) {
   if (best != nullptr) {
     lines.push_back(Hint("dtctl logs " + TrialName(*best), "what the trainer printed"));
   }
-  if (!results.metrics_address.empty()) {
-    lines.push_back(Hint(absl::StrCat("http://", results.metrics_address, "/metrics"),
-                         "the coordinator, for Prometheus"));
+  if (!results.page_address.empty()) {
+    lines.push_back(Hint(absl::StrCat("http://", results.page_address, "/"),
+                         "the page: all of it in a browser"));
   }
   return lines;
 }

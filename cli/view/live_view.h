@@ -54,7 +54,7 @@ class LiveLog {
 struct Results {
   LiveState state;
   std::optional<v1::CheckpointSummary> best_checkpoint;
-  std::string metrics_address;  // host:port of /metrics, or ""
+  std::string page_address;  // host:port of the page, or ""
 };
 // After the end: the table of results, best first, the best trial with its checkpoint, and what to
 // type next.
