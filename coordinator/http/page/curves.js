@@ -32,6 +32,23 @@ export function pointsFor(curves) {
   return Math.max(POINTS_LEAST, Math.floor(points));
 }
 
+// How curves look, as a person may set it: controls of the settings smooth, logx and logy.
+export function looks(settings, logValues, set) {
+  const slider = el("input", {
+    type: "range",
+    min: 0,
+    max: 0.99,
+    step: 0.01,
+    value: settings.smooth ?? 0,
+    on: {input: () => set({smooth: Number(slider.value) || null})}
+  });
+  return [
+    el("label", {}, "Smoothing", slider),
+    check("log steps", settings.logx === "1", (on) => set({logx: on ? "1" : null})),
+    check(logValues, settings.logy === "1", (on) => set({logy: on ? "1" : null})),
+  ];
+}
+
 export class Curves {
   constructor({label, settings, keep, onPoint = null, changed}) {
     this.settings = settings;
@@ -66,25 +83,10 @@ export class Curves {
 
   #drawControls() {
     const {settings} = this;
-    const smooth = el("input", {
-      type: "range",
-      min: 0,
-      max: 0.99,
-      step: 0.01,
-      value: settings.smooth ?? 0,
-      "aria-label": "smoothing",
-      on: {input: () => this.#set({smooth: Number(smooth.value) || null})}
-    });
-    this.controls.replaceChildren(
-      choice(
-        "Metric", this.metrics, this.metric,
-        (metric) => {
-          this.#set({metric});
-          this.changed();
-        }),
-      el("label", {}, "Smoothing", smooth),
-      check("log steps", settings.logx === "1", (on) => this.#set({logx: on ? "1" : null})),
-      check("log values", settings.logy === "1", (on) => this.#set({logy: on ? "1" : null})));
+    this.controls.replaceChildren(choice("Metric", this.metrics, this.metric, (metric) => {
+                                    this.#set({metric});
+                                    this.changed();
+                                  }), ...looks(settings, "log values", (change) => this.#set(change)));
   }
 
   // Reads and draws the curves of these: [{experiment, trial, key, name, note, colour, strong}].

@@ -61,3 +61,15 @@ export function check(label, checked, onChange) {
   const box = el("input", {type: "checkbox", checked, on: {change: () => onChange(box.checked)}});
   return el("label", {}, box, label);
 }
+
+// Calls `draw` whenever the box has another size or the page other colours, until the returned function is called.
+export function redrawing(box, draw) {
+  const observer = new ResizeObserver(draw);
+  observer.observe(box);
+  const theme = matchMedia("(prefers-color-scheme: dark)");
+  theme.addEventListener("change", draw);
+  return () => {
+    observer.disconnect();
+    theme.removeEventListener("change", draw);
+  };
+}

@@ -1,6 +1,6 @@
 // dots.js: trials as points (one value against another) and as lines through all of their values (parallel
 // coordinates). Both point at a trial and lead to it.
-import {el, replace} from "./dom.js";
+import {el, redrawing, replace} from "./dom.js";
 import {any, number} from "./format.js";
 import {colourOf, colours, drawAxes, fit, makeScale, rangeOf} from "./scales.js";
 
@@ -30,16 +30,7 @@ class Picture {
     this.box = el("div", {class: low ? "plot low" : "plot"}, this.canvas, this.tip);
     this.caption = el("figcaption");
     this.element = el("figure", {}, this.box, this.caption);
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.box);
-    this.theme = matchMedia("(prefers-color-scheme: dark)");
-    this.onTheme = () => this.draw();
-    this.theme.addEventListener("change", this.onTheme);
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.theme.removeEventListener("change", this.onTheme);
+    this.close = redrawing(this.box, () => this.draw());
   }
 
   #at(event) {

@@ -1,6 +1,6 @@
 // plot.js: curves on a canvas: a hundred with ten thousand points each stay smooth, since a curve costs a few strokes a
 // column of pixels, however many points fall into it. Hovering draws on a canvas of its own above.
-import {el, replace} from "./dom.js";
+import {el, redrawing, replace} from "./dom.js";
 import {number} from "./format.js";
 import {colourOf, colours, drawAxes, fit, makeScale, rangeOf} from "./scales.js";
 
@@ -70,16 +70,7 @@ export class Plot {
     this.legend = el("ul", {class: "legend"});
     this.caption = el("figcaption");
     this.element = el("figure", {}, this.box, this.legend, this.caption);
-    this.observer = new ResizeObserver(() => this.draw());
-    this.observer.observe(this.box);
-    this.theme = matchMedia("(prefers-color-scheme: dark)");
-    this.onTheme = () => this.draw();
-    this.theme.addEventListener("change", this.onTheme);
-  }
-
-  close() {
-    this.observer.disconnect();
-    this.theme.removeEventListener("change", this.onTheme);
+    this.close = redrawing(this.box, () => this.draw());
   }
 
   set(series, options) {

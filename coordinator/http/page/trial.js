@@ -1,8 +1,8 @@
 // trial.js: one trial: curves, where a step's time goes, what its ranks sent one another, its attempts as a story, its
 // log, its exact file and where it ran.
 import {get, getCurves} from "./api.js";
-import {getEvaluations, pointsFor} from "./curves.js";
-import {check, el, facts, foreign, replace} from "./dom.js";
+import {getEvaluations, looks, pointsFor} from "./curves.js";
+import {el, facts, foreign, replace} from "./dom.js";
 import {any, assignments, bytes, duration, number, percent, progress, share, state, time} from "./format.js";
 import {LogView} from "./log_view.js";
 import {Plot, seriesOf} from "./plot.js";
@@ -113,18 +113,7 @@ export function showTrial({root, params, settings, keep, title}) {
     keep(change);
     draw();
   };
-  const smooth = el("input", {
-    type: "range",
-    min: 0,
-    max: 0.99,
-    step: 0.01,
-    value: settings.smooth ?? 0,
-    on: {input: () => set({smooth: Number(smooth.value) || null})}
-  });
-  replace(
-    controls, el("label", {}, "Smoothing", smooth),
-    check("log steps", settings.logx === "1", (on) => set({logx: on ? "1" : null})),
-    check("log loss", settings.logy === "1", (on) => set({logy: on ? "1" : null})));
+  replace(controls, looks(settings, "log loss", set));
   let trial = null;
   let curves = null;
   let evaluated = null;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,16 @@
 #include "tests/worker/trainer/run/trainer_gang.h"
 
 namespace dt::testing {
+
+// What a rank sent in the step of a row, by operation and axis.
+inline std::map<std::string, double> BytesOf(const nlohmann::json& row) {
+  std::map<std::string, double> bytes;
+  for (const nlohmann::json& each : row.at("collectives")) {
+    bytes[each.at("op").get<std::string>() + " " + each.at("axis").get<std::string>()] =
+        each.at("bytes").get<double>();
+  }
+  return bytes;
+}
 
 class AttemptTest : public ::testing::Test {
  protected:

@@ -43,15 +43,6 @@ nlohmann::json With(const Case& one, nlohmann::json spec) {
   spec["model"]["activation_checkpointing"] = one.checkpointing;
   return spec;
 }
-// Of one step, by operation and axis.
-std::map<std::string, double> BytesOf(const nlohmann::json& row) {
-  std::map<std::string, double> bytes;
-  for (const nlohmann::json& each : row.at("collectives")) {
-    bytes[each.at("op").get<std::string>() + " " + each.at("axis").get<std::string>()] =
-        each.at("bytes").get<double>();
-  }
-  return bytes;
-}
 
 class TensorLossTest : public AttemptTest, public ::testing::WithParamInterface<Case> {};
 

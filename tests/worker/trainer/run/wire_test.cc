@@ -25,15 +25,6 @@ nlohmann::json Spec(int steps) {
   spec["train"]["global_batch_size"] = "24";
   return spec;
 }
-// Of one step, by operation and axis.
-std::map<std::string, double> BytesOf(const nlohmann::json& row) {
-  std::map<std::string, double> bytes;
-  for (const nlohmann::json& each : row.at("collectives")) {
-    bytes[each.at("op").get<std::string>() + " " + each.at("axis").get<std::string>()] =
-        each.at("bytes").get<double>();
-  }
-  return bytes;
-}
 
 // A strategy, its ranks, and what gradients travel in.
 using Case = std::tuple<std::string, int, std::string>;
