@@ -22,10 +22,12 @@ enum class Axis {
   kShard,      // of those, the ones that share one copy of the state
   kReplicate,  // and the ones that hold the same share of different copies
   kTensor,     // ranks that compute each layer together, each a part of it, of the same samples
+  kPipeline,   // ranks that compute one layer after another, each some of them, of the same samples
+  kEnds,       // of those, the first and the last
   kWorld,      // all ranks of the attempt; nothing of a step goes along it
 };
-inline constexpr std::array<std::string_view, 4> kTimedAxes = {"data", "shard", "replicate",
-                                                               "tensor"};
+inline constexpr std::array<std::string_view, 6> kTimedAxes = {"data",   "shard",    "replicate",
+                                                               "tensor", "pipeline", "ends"};
 
 constexpr std::string_view WordOf(CollectiveOp op) {
   return kCollectiveOps[static_cast<size_t>(op)];

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
+
+#include "plan/stages.h"
 
 namespace dt::plan {
 namespace {
@@ -109,7 +112,10 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
   return std::nullopt;
 }
 
-double HeldBytes(const ModelSize& model, const StepSize& step) {
+namespace {
+
+// Of one stage alone, here and below.
+double HeldOf(const ModelSize& model, const StepSize& step) {
   // Of one fp32 number each.
   const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
   const auto ranks = static_cast<double>(step.ranks);
@@ -131,8 +137,6 @@ double HeldBytes(const ModelSize& model, const StepSize& step) {
   }
   return 0;
 }
-
-namespace {
 
 // Tokens of a micro-step that a rank has between the parts of a layer.
 double OwnTokens(const StepSize& step) {
@@ -156,6 +160,26 @@ double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
           within * tokens / static_cast<double>(step.tensor));
 }
 
+double ActivationsOf(const StageCosts& stage) {
+  const StepSize& step = stage.step;
+  const double number = step.half ? 2 : 4;
+  const auto layers = static_cast<double>(stage.model.layers);
+  const double of_layer = LayerActivationBytes(stage.model, step);
+  const double inputs =
+      layers * number * static_cast<double>(stage.model.width) * OwnTokens(step) * stage.in_flight;
+  const double activations =
+      step.keeps_inputs_alone ? of_layer + inputs : layers * of_layer * stage.in_flight;
+  if (!stage.has_head) return activations;
+
+  const double logits = OwnTokens(step) * static_cast<double>(stage.model.rows);
+  const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
+  const double head = (4 + number) * logits / chunks;
+  // The head makes its gradients with the loss, and keeps them until the backward pass.
+  const double of_weights =
+      4 * static_cast<double>(stage.model.rows) * static_cast<double>(stage.model.width);
+  return activations + head + (stage.in_flight - 1) * of_weights;
+}
+
 // What gradients and what ranks send in a step needs besides what is held and activations.
 double InStepBytes(const ModelSize& model, const StepSize& step) {
   const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
@@ -163,7 +187,7 @@ double InStepBytes(const ModelSize& model, const StepSize& step) {
     if (step.micro_steps > 1) return 0;
     // Gradients come as activations go: what is held has them whole, and at their most there is
     // still a layer to go.
-    const double activations = ActivationBytes(model, step);
+    const double activations = ActivationsOf({model, step});
     return std::max(activations, all + LayerActivationBytes(model, step)) - activations - all;
   }
   // Buckets keep their place; micro-steps add up beside them.
@@ -181,31 +205,71 @@ double InStepBytes(const ModelSize& model, const StepSize& step) {
   return whole ? all + 2 * std::max(root, block) : gradients;
 }
 
+double TensorsOf(const StageCosts& stage) {
+  const ModelSize& model = stage.model;
+  const StepSize& step = stage.step;
+  // Products in 16 bits take a copy of the parameters.
+  const double copied = step.half ? 2 * static_cast<double>(RankParameters(model, step.tensor)) : 0;
+  return copied + HeldOf(model, step) + InStepBytes(model, step) + ActivationsOf(stage);
+}
+
+// Micro-steps between their forward and their backward pass on a stage, in parts of what it has of
+// the model (worker/trainer/parallel/actions.h).
+double InFlight(const StepSize& step, int64_t stage) {
+  const int64_t passes = step.micro_steps * step.chunks_each;
+  const int64_t behind = step.stages - stage - 1;
+  int64_t ahead = passes;
+  if (!step.forward_first) {
+    ahead = 1 + (step.chunks_each > 1 ? 2 * behind + (step.chunks_each - 1) * step.stages : behind);
+  }
+  return static_cast<double>(std::min(ahead, passes)) / static_cast<double>(step.chunks_each);
+}
+
+StageCosts StageOf(const ModelSize& model, const StepSize& step, int64_t stage) {
+  const std::vector<LayerRange> chunks = DealLayers(model, step.stages * step.chunks_each);
+  StageCosts costs{model, step, stage == step.stages - 1, InFlight(step, stage)};
+  costs.step.stages = costs.step.chunks_each = 1;
+  costs.model.layers = 0;
+  for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    if (static_cast<int64_t>(chunk) % step.stages == stage)
+      costs.model.layers += chunks[chunk].count;
+  }
+  // Each end has one matrix of the vocabulary: the embedding, or the head.
+  costs.model.tied_head = true;
+  if (stage > 0) costs.model.learned_positions = 0;
+  if (!costs.has_head) costs.model.final_norm = costs.model.head_bias = false;
+  if (stage > 0 && !costs.has_head) costs.model.rows = 0;
+  return costs;
+}
+
 }  // namespace
 
+StageCosts HeaviestStage(const ModelSize& model, const StepSize& step) {
+  if (step.stages <= 1) return {model, step};
+  StageCosts heaviest = StageOf(model, step, 0);
+  for (int64_t stage = 1; stage < step.stages; ++stage) {
+    StageCosts next = StageOf(model, step, stage);
+    if (TensorsOf(next) > TensorsOf(heaviest)) heaviest = next;
+  }
+  return heaviest;
+}
+
+double HeldBytes(const ModelSize& model, const StepSize& step) {
+  const StageCosts stage = HeaviestStage(model, step);
+  return HeldOf(stage.model, stage.step);
+}
+
 double ActivationBytes(const ModelSize& model, const StepSize& step) {
-  const double number = step.half ? 2 : 4;
-  const auto layers = static_cast<double>(model.layers);
-  const double of_layer = LayerActivationBytes(model, step);
-  const double inputs = layers * number * static_cast<double>(model.width) * OwnTokens(step);
-  const double activations = step.keeps_inputs_alone ? of_layer + inputs : layers * of_layer;
-
-  const double logits = OwnTokens(step) * static_cast<double>(model.rows);
-  const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
-  const double head = (4 + number) * logits / chunks;
-
-  return activations + head;
+  return ActivationsOf(HeaviestStage(model, step));
 }
 
 double TensorBytes(const ModelSize& model, const StepSize& step) {
-  // Products in 16 bits take a copy of the parameters.
-  const double copied = step.half ? 2 * static_cast<double>(RankParameters(model, step.tensor)) : 0;
-  return copied + HeldBytes(model, step) + InStepBytes(model, step) + ActivationBytes(model, step);
+  return TensorsOf(HeaviestStage(model, step));
 }
 
 double MemoryBytes(const ModelSize& model, const StepSize& step) {
-  const double process =
-      step.cuda ? kContextBytes + (step.ranks * step.tensor > 1 ? kNcclBytes : 0) : kProcessBytes;
+  const bool alone = step.ranks * step.tensor * step.stages == 1;
+  const double process = step.cuda ? kContextBytes + (alone ? 0 : kNcclBytes) : kProcessBytes;
   return TensorBytes(model, step) + process;
 }
 

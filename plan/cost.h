@@ -70,6 +70,9 @@ struct StepSize {
   int64_t ranks = 1;                // data ranks
   int64_t tensor = 1;               // ranks of each, which compute each layer together
   bool sequence = true;             // and, between its parts, split the tokens
+  int64_t stages = 1;               // of a pipeline, among which layers are dealt
+  int64_t chunks_each = 1;          // pieces of the model on each
+  bool forward_first = false;       // all forward passes of a step before its backward ones (GPipe)
   int64_t shard = 1;                // of hsdp: ranks that share a copy
   int64_t sync_every = 1;           // of local_sgd: steps between averages
   bool outer = false;               // of local_sgd: with an optimizer of the averages
@@ -78,6 +81,18 @@ struct StepSize {
   bool narrow = false;        // gradients travel in 16 bits
   bool cuda = false;
 };
+
+// One stage of a pipeline as a model and a step by itself.
+struct StageCosts {
+  ModelSize model;
+  StepSize step;  // in no stages
+  bool has_head = true;
+  double in_flight = 1;  // micro-steps whose activations it keeps at once
+};
+// The one that takes the most memory; of a model in no stages all of it.
+StageCosts HeaviestStage(const ModelSize& model, const StepSize& step);
+
+// What follows is of the heaviest stage's ranks.
 // Parameters, gradients and moments as they lie between two steps.
 double HeldBytes(const ModelSize& model, const StepSize& step);
 // What of it a forward pass leaves for the backward pass, and logits.

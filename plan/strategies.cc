@@ -79,9 +79,10 @@ std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepS
   }
   last.sequences = std::min<int64_t>(1, whole);
   last.micro_steps = asked.micro_steps * std::max<int64_t>(1, whole);
-  for (last.ranks = 2 * asked.ranks; last.ranks * last.tensor <= kRanksMax; last.ranks *= 2) {
+  const int64_t of_model = last.tensor * last.stages;
+  for (last.ranks = 2 * asked.ranks; last.ranks * of_model <= kRanksMax; last.ranks *= 2) {
     if (!HasRoom(model, last, memory_bytes)) continue;
-    return absl::StrCat(last.ranks * last.tensor, " slots: ", Named(last, asked),
+    return absl::StrCat(last.ranks * of_model, " slots: ", Named(last, asked),
                         last.keeps_inputs_alone ? " and" : " with",
                         " train.batch_size: 1 fits there");
   }
@@ -130,9 +131,22 @@ double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
 
 }  // namespace
 
+// Between stages, by one that has others before it and after it: hidden states forward, their
+// gradients back; and, of an embedding that both ends have, its gradients' sum.
+double WireBytesBetweenStages(const ModelSize& model, const StepSize& step) {
+  const double message = (step.half ? 2.0 : 4.0) *
+                         static_cast<double>(step.sequences * step.seq_len * model.width) /
+                         static_cast<double>(step.sequence ? step.tensor : 1);
+  const int64_t messages = 2 * step.chunks_each - (step.stages == 2 ? 1 : 0);
+  const double ends = model.tied_head ? kNumber * static_cast<double>(model.rows * model.width) : 0;
+  return static_cast<double>(messages * step.micro_steps) * message + ends;
+}
+
 double WireBytes(const ModelSize& model, const StepSize& step) {
-  return WireBytesOfSharing(model, step) +
-         (step.tensor == 1 ? 0 : WireBytesWithinLayers(model, step));
+  const StageCosts stage = HeaviestStage(model, step);
+  return WireBytesOfSharing(stage.model, stage.step) +
+         (step.tensor == 1 ? 0 : WireBytesWithinLayers(stage.model, stage.step)) +
+         (step.stages == 1 ? 0 : WireBytesBetweenStages(model, step));
 }
 
 std::vector<StrategyCost> CompareStrategies(const ModelSize& model, StepSize step,

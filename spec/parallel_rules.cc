@@ -75,6 +75,8 @@ void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
             strategy},
            {"averaging", "parallel.outer_momentum", parallel.outer_momentum(), kStrategy,
             "local_sgd", strategy},
+           {"pipeline", "parallel.interleave", 1.0 * parallel.interleave(), "parallel.schedule",
+            "interleaved", parallel.schedule()},
            {"compression", "parallel.rank", 1.0 * parallel.rank(), kCompression, "powersgd",
             compression},
            {"compression", "parallel.share", parallel.share(), kCompression, "topk",
@@ -127,15 +129,63 @@ void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-// That the ranks of each layer are all there.
+// Of the ranks that have the model among them.
+std::string ModelText(const v1::Spec& trial) {
+  const int32_t tensor = trial.parallel().tensor(), pipeline = trial.parallel().pipeline();
+  if (pipeline <= 1) return absl::StrCat("parallel.tensor ", tensor);
+  if (tensor <= 1) return absl::StrCat("parallel.pipeline ", pipeline);
+  return absl::StrCat("parallel.tensor ", tensor, " × parallel.pipeline ", pipeline);
+}
+
+// That they are all there.
 void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
-  const int32_t tensor = trial.parallel().tensor(), gpus = trial.resources().gpus();
-  if (tensor <= 1 || gpus <= 0 || gpus % tensor == 0) return;
-  out.push_back(
-      {"mesh",
-       {"parallel.tensor", "resources.gpus"},
-       absl::StrCat("resources.gpus ", gpus, " is not a multiple of parallel.tensor ", tensor),
-       NearestText(gpus, tensor)});
+  const int32_t model = RanksOfModel(trial), gpus = trial.resources().gpus();
+  if (model <= 1 || gpus <= 0 || gpus % model == 0) return;
+  out.push_back({"mesh",
+                 {"parallel.tensor", "parallel.pipeline", "resources.gpus"},
+                 absl::StrCat("resources.gpus ", gpus, " is not a multiple of ", ModelText(trial)),
+                 NearestText(gpus, model)});
+}
+
+// That each stage has layers, and that micro-batches come in turns of as many as there are stages.
+void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Parallel& parallel = trial.parallel();
+  const int32_t stages = parallel.pipeline();
+  if (stages <= 1) return;
+  const bool interleaved = parallel.schedule() == "interleaved";
+  const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
+    out.push_back({"pipeline", {"parallel.pipeline", path}, message, hint});
+  };
+  const int32_t chunks = interleaved ? std::max(1, parallel.interleave()) : 1;
+  const int32_t layers = trial.model().n_layer();
+  if (layers > 0 && int64_t{stages} * chunks > layers) {
+    refuse(interleaved ? "parallel.interleave" : "model.n_layer",
+           absl::StrCat("parallel.pipeline ", stages,
+                        interleaved ? absl::StrCat(" × parallel.interleave ", chunks) : "",
+                        " is more than the ", layers, " layers of the model"),
+           "each stage needs one at least: lower it");
+  }
+  const int64_t pass = int64_t{trial.train().batch_size()} * DataRanksOf(trial);
+  const int64_t micro_steps = pass > 0 ? trial.train().global_batch_size() / pass : 0;
+  if (interleaved && micro_steps > 0 && micro_steps % stages != 0) {
+    refuse("parallel.schedule",
+           absl::StrCat("parallel.schedule interleaved needs micro-batches in multiples of "
+                        "parallel.pipeline ",
+                        stages, ", not ", micro_steps),
+           absl::StrCat(NearestText(micro_steps, stages), " (parallel.microbatches)"));
+  }
+  if (parallel.strategy() == "local_sgd") {
+    refuse("parallel.strategy",
+           absl::StrCat("parallel.strategy local_sgd is of data ranks alone; parallel.pipeline is ",
+                        stages),
+           "use ddp");
+  }
+  if (parallel.compression() == "powersgd" || parallel.compression() == "topk") {
+    refuse("parallel.compression",
+           absl::StrCat("parallel.compression ", parallel.compression(),
+                        " is of data ranks alone; parallel.pipeline is ", stages),
+           "use precision.reduce bf16");
+  }
 }
 
 // That each layer can be cut into so many equal parts.
@@ -192,10 +242,10 @@ std::string NearestText(int64_t value, int64_t step) {
 }
 
 std::string DataRanksText(const v1::Spec& trial) {
-  const int32_t gpus = trial.resources().gpus(), tensor = trial.parallel().tensor();
-  if (tensor <= 1) return absl::StrCat("resources.gpus ", gpus);
-  return absl::StrCat("the ", DataRanksOf(trial), " data ranks (resources.gpus ", gpus,
-                      " ÷ parallel.tensor ", tensor, ")");
+  const int32_t gpus = trial.resources().gpus();
+  if (RanksOfModel(trial) <= 1) return absl::StrCat("resources.gpus ", gpus);
+  return absl::StrCat("the ", DataRanksOf(trial), " data ranks (resources.gpus ", gpus, " ÷ ",
+                      ModelText(trial), ")");
 }
 
 void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out) {
@@ -206,6 +256,7 @@ void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out) {
   CheckCompression(trial, out);
   CheckMesh(trial, out);
   CheckTensor(trial, out);
+  CheckPipeline(trial, out);
 }
 
 }  // namespace dt::spec::internal

@@ -208,8 +208,9 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
   const bool warms_for_steps = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
     return trial.schedule().warmup_steps() >= 0;
   });
-  const bool batch_in_tokens = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
-    return trial.train().global_batch_tokens() > 0;
+  // Said in another way.
+  const bool batch_derived = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
+    return trial.train().global_batch_tokens() > 0 || trial.parallel().microbatches() > 0;
   });
   v1::ExperimentSpec filled = spec;
   for (const Field& field : FieldTable()) {
@@ -218,7 +219,7 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
     // Values are written into these; the file has them before that.
     if (field.path == "run" || field.path == "workdir") continue;
     if (field.path == "schedule.warmup_ratio" && warms_for_steps) continue;
-    if (field.path == "train.global_batch_size" && batch_in_tokens) continue;
+    if (field.path == "train.global_batch_size" && batch_derived) continue;
     const v1::Value value = GetField(trials.front(), field.path);
     const bool shared = std::all_of(trials.begin(), trials.end(), [&](const v1::Spec& trial) {
       return SameValue(GetField(trial, field.path), value);

@@ -16,8 +16,8 @@ constexpr size_t kSizesShown = 8;
 }  // namespace
 
 bool GangSizes::Reaches(int32_t size) const {
-  if (size < least || size > most || size % (int64_t{shard} * tensor) != 0) return false;
-  return passes == 0 || passes % (size / tensor) == 0;
+  if (size < least || size > most || size % (int64_t{shard} * model) != 0) return false;
+  return passes == 0 || passes % (size / model) == 0;
 }
 
 int32_t GangSizes::Below(int32_t size) const {
@@ -40,9 +40,15 @@ std::vector<int32_t> GangSizes::All() const {
   return all;
 }
 
+int32_t RanksOfModel(const v1::Spec& trial) {
+  if (IsProgram(trial)) return 1;
+  const int64_t ranks = int64_t{std::max(1, trial.parallel().tensor())} *
+                        int64_t{std::max(1, trial.parallel().pipeline())};
+  return static_cast<int32_t>(ranks);
+}
+
 int32_t DataRanksOf(const v1::Spec& trial) {
-  const int32_t tensor = IsProgram(trial) ? 1 : std::max(1, trial.parallel().tensor());
-  return trial.resources().gpus() / tensor;
+  return trial.resources().gpus() / RanksOfModel(trial);
 }
 
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said) {
@@ -51,7 +57,8 @@ int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said) {
   if (train.global_batch_tokens() > 0) {
     return train.global_batch_tokens() / std::max(1, train.seq_len());
   }
-  return int64_t{train.batch_size()} * DataRanksOf(trial);
+  const int64_t passes = IsProgram(trial) ? 1 : std::max(1, trial.parallel().microbatches());
+  return int64_t{train.batch_size()} * DataRanksOf(trial) * passes;
 }
 
 std::optional<GangSizes> SizesOf(const v1::Spec& trial) {
@@ -68,7 +75,7 @@ std::optional<GangSizes> SizesOf(const v1::Spec& trial) {
     if (trial.parallel().strategy() == "hsdp") {
       sizes.shard = std::max(1, trial.parallel().shard());
     }
-    sizes.tensor = std::max(1, trial.parallel().tensor());
+    sizes.model = RanksOfModel(trial);
   }
   sizes.least = sizes.Above(sizes.least - 1);
   sizes.most = sizes.Below(sizes.most + 1);

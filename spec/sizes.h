@@ -1,7 +1,7 @@
 // sizes.h: how many slots the gang of an elastic trial may have.
 //
 // Role:      pure. The global batch and the order of data do not change with the size: each slot,
-//            or all that share each layer together, takes train.batch_size sequences at a time, so
+//            or all that have the model among them together, takes train.batch_size sequences at a time, so
 //            their number divides what a global batch has of these. A program of a person's is told
 //            its WORLD_SIZE, and may have any size.
 // Invariant: `least` and `most` are sizes themselves, and differ.
@@ -25,8 +25,8 @@ struct GangSizes {
   int32_t most = 0;
   // Of one data rank, that make up a global batch: their number divides it; 0: any does.
   int64_t passes = 0;
-  int32_t shard = 1;   // data ranks that share a copy of the state: so many, or a multiple
-  int32_t tensor = 1;  // slots of a data rank
+  int32_t shard = 1;  // data ranks that share a copy of the state: so many, or a multiple
+  int32_t model = 1;  // slots of a data rank, among which the model is cut
 
   bool Reaches(int32_t size) const;
   // The nearest size below and above this one; 0: none.
@@ -40,7 +40,9 @@ struct GangSizes {
 // Whether the file or a parameter says train.global_batch_size; else what stands there was derived,
 // perhaps of other values.
 enum class BatchSaid { kNo, kYes };
-// Ranks among which the batch is dealt: resources.gpus ÷ parallel.tensor.
+// Ranks that have the model among them: parallel.tensor × parallel.pipeline.
+int32_t RanksOfModel(const v1::Spec& trial);
+// Ranks among which the batch is dealt: resources.gpus ÷ RanksOfModel.
 int32_t DataRanksOf(const v1::Spec& trial);
 // Sequences of one step over all slots: as it is said, in sequences or in tokens, else one pass of
 // the data ranks of resources.gpus.

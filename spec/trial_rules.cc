@@ -75,9 +75,9 @@ Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
   const int32_t least = resources.min_gpus() > 0 ? resources.min_gpus() : resources.gpus();
   const int32_t most = resources.max_gpus() > 0 ? resources.max_gpus() : resources.gpus();
   for (int32_t size = least; size <= most; ++size) {
-    const int32_t tensor = std::max(1, trial.parallel().tensor());
-    if (size % tensor != 0) continue;
-    const int32_t data_ranks = size / tensor;
+    const int32_t of_model = RanksOfModel(trial);
+    if (size % of_model != 0) continue;
+    const int32_t data_ranks = size / of_model;
     const bool copies = trial.parallel().strategy() != "hsdp" || trial.parallel().shard() < 2 ||
                         data_ranks % trial.parallel().shard() == 0;
     if (copies && train.global_batch_size() % (int64_t{train.batch_size()} * data_ranks) == 0) {
@@ -136,6 +136,18 @@ void CheckBatch(const v1::Spec& trial, const PathSet& set, std::vector<Violation
                    {"train.global_batch_tokens", "train.global_batch_size"},
                    "train.global_batch_size and train.global_batch_tokens are two ways to say one "
                    "thing",
+                   "keep one"});
+    return;
+  }
+  const int32_t microbatches = trial.parallel().microbatches();
+  const bool in_tokens = train.global_batch_tokens() > 0;
+  if (microbatches > 0 && (in_tokens || set.contains("train.global_batch_size"))) {
+    const char* other = in_tokens ? "train.global_batch_tokens" : "train.global_batch_size";
+    const int64_t value = in_tokens ? train.global_batch_tokens() : train.global_batch_size();
+    out.push_back({"global_batch_pair",
+                   {"parallel.microbatches", other},
+                   absl::StrCat("parallel.microbatches ", microbatches, " and ", other, " ", value,
+                                " are two ways to say one thing"),
                    "keep one"});
     return;
   }

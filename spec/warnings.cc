@@ -1,8 +1,10 @@
 // warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often
 // wrong hides those that are right.
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "plan/stages.h"
 #include "spec/internal.h"
 #include "spec/search.h"
 #include "spec/sizes.h"
@@ -51,7 +53,6 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t most = trial.resources().max_gpus();
   const std::vector<int32_t> sizes = ReachableSizes(trial);
   if (most <= sizes.back()) return;
-  const int32_t tensor = std::max(1, trial.parallel().tensor());
   out.push_back({"max_gpus",
                  {"resources.max_gpus", "train.global_batch_size", "train.batch_size"},
                  absl::StrCat("resources.max_gpus ", most, " is never reached: a global batch of ",
@@ -59,7 +60,25 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
                               trial.train().batch_size(), " can be dealt to ", SizesText(sizes),
                               sizes.back() == 1 ? " slot" : " slots"),
                  absl::StrCat("set train.global_batch_size to a multiple of ",
-                              int64_t{trial.train().batch_size()} * (most / tensor))});
+                              int64_t{trial.train().batch_size()} * (most / RanksOfModel(trial)))});
+}
+
+// A pipeline that waits for more than half of each step, because few micro-batches fill it.
+void QuestionPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Parallel& parallel = trial.parallel();
+  const int64_t pass = int64_t{trial.train().batch_size()} * DataRanksOf(trial);
+  if (parallel.pipeline() <= 1 || pass <= 0) return;
+  const int64_t micro_steps = trial.train().global_batch_size() / pass;
+  const int chunks = parallel.schedule() == "interleaved" ? parallel.interleave() : 1;
+  const double bubble = plan::BubbleRatio(parallel.pipeline(), chunks, micro_steps);
+  if (micro_steps <= 0 || bubble < 0.3) return;
+  out.push_back(
+      {"bubble",
+       {"parallel.pipeline", "parallel.microbatches", "train.global_batch_size"},
+       absl::StrCat("each of the parallel.pipeline ", parallel.pipeline(), " stages waits ",
+                    NumberText(std::round(100 * bubble)), " % of a step: it has ", micro_steps,
+                    micro_steps == 1 ? " micro-batch" : " micro-batches"),
+       absl::StrCat("set parallel.microbatches to ", 4 * parallel.pipeline(), " or more")});
 }
 
 // A field that is set and that no trial uses.
@@ -76,6 +95,7 @@ void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Viola
   question("schedule.decay_ratio", schedule == "wsd", "unless schedule.type is wsd");
   question("schedule.min_lr_ratio", schedule != "constant", "with schedule.type constant");
   question("parallel.sequence", trial.parallel().tensor() > 1, "without parallel.tensor");
+  question("parallel.schedule", trial.parallel().pipeline() > 1, "without parallel.pipeline");
   for (const char* path : {"eval.sample_prompt", "eval.sample_tokens", "eval.sample_temperature",
                            "eval.sample_top_k"}) {
     question(path, trial.eval().samples() > 0, "without eval.samples");
@@ -91,6 +111,7 @@ std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) 
   QuestionVocabulary(trial, out);
   QuestionData(trial, out);
   QuestionSizes(trial, out);
+  QuestionPipeline(trial, out);
   QuestionUnused(trial, set, out);
   return out;
 }

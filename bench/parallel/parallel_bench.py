@@ -2,7 +2,8 @@
 
 Catalogue, for each number of ranks: ddp in shared memory and over Gloo against DDP; precision.reduce bf16 and
 parallel.compression powersgd against DDP's hooks; zero1 against ZeroRedundancyOptimizer; zero2, zero3 and (on 4
-ranks) hsdp of 2 x 2 against FSDP2; topk and local_sgd alone. Each contest has the same LibTorch, model, initial
+ranks) hsdp of 2 x 2 against FSDP2; a pipeline of as many stages as ranks against torch.distributed.pipelining, both
+1F1B with twice as many micro-batches; tensor, topk and local_sgd alone. Each contest has the same LibTorch, model, initial
 weights and tokens in fp32; its variants take turns, round by round, and every round trains the same steps from the
 initial weights.
 
@@ -46,6 +47,7 @@ class Ours:
     name: str
     fields: dict[str, dict] = dataclasses.field(default_factory=dict)  # of the specification, by section
     flags: tuple[str, ...] = ()
+    layers_a_rank: int = 1  # that it needs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +59,10 @@ class Contest:
     apart: float | None = None
     ranks_min: int = 2
     note: str = ""
+
+
+# Of a contest's fields: as many as there are ranks, and as the bench gives a pipeline.
+RANKS, MICRO_BATCHES = "ranks", "micro-batches"
 
 
 def _parallel(**fields) -> dict[str, dict]:
@@ -83,6 +89,14 @@ CONTESTS = [
                  "dttrain's peak is higher, since it gathers the next layer and sends the last one's gradients while "
                  "it computes"),
     Contest("hsdp", [Ours("hsdp 2 x 2", _parallel(strategy="hsdp", shard=2))], "FSDP2, 2 x 2 mesh", 2e-5, ranks_min=4),
+    Contest("pipeline", [Ours("pipeline", _parallel(pipeline=RANKS, microbatches=MICRO_BATCHES)),
+                         Ours("pipeline, interleaved", _parallel(pipeline=RANKS, microbatches=MICRO_BATCHES,
+                                                                 schedule="interleaved"), layers_a_rank=2)],
+            "pipelining, 1F1B", 5e-4,
+            note="a step's tokens in other micro-batches than ddp's, which rounds otherwise; PyTorch leaves to the "
+                 "person the matrix that both ends have and the norm of all stages, which the bench does for it"),
+    Contest("tensor", [Ours("tensor", _parallel(tensor=RANKS))], apart=5e-4,
+            note="the ranks train on the same sequences, so they have as many micro-steps as ranks"),
     Contest("local_sgd", [Ours(f"local_sgd {WARM_UP_STEPS}",
                   {**_parallel(strategy="local_sgd", sync_every=WARM_UP_STEPS), "logging": {"every": WARM_UP_STEPS}})],
             note="each rank steps by its own gradient, so losses are not ddp's; PyTorch's post-local SGD averages "
@@ -136,7 +150,13 @@ class Bench:
         spec = models.spec_of(self.model, batch=self.batch, length=self.length, steps=steps)
         spec["resources"]["gpus"] = ranks
         for section, values in fields.items():
-            spec[section].update(values)
+            spec[section].update({name: ranks if value == RANKS else value for name, value in values.items()})
+        # All train on as many tokens a step.
+        if spec["parallel"]["tensor"] > 1 or spec["parallel"]["pipeline"] > 1:
+            spec["train"]["global_batch_size"] = self.batch * ranks
+        if spec["parallel"]["microbatches"] == MICRO_BATCHES:
+            spec["parallel"]["microbatches"] = 2 * ranks
+            spec["train"]["batch_size"] = self.batch // 2
         return spec
 
     def gang(self, ranks: int, flags: tuple[str, ...] = ()) -> ours.Gang:
@@ -174,6 +194,7 @@ class Bench:
                 "threads": 1, "cores": self.cores_of(ranks), "device": "cpu", "precision": "fp32",
                 "lr": models.LEARNING_RATE, "rank": self.spec(ranks, 1, {})["parallel"]["rank"],
                 "shard": str(place / "train.bin"), "weights": weights, "meeting": str(place / "meet-"),
+                "blocks": blocks_of_stages(self.model, ranks), "microbatches": 2 * ranks,
                 "tensor_count": str(pathlib.Path(self.options.counts) / "peer_tensors.so")}
         (place / "case.json").write_text(json.dumps(case))
         with open(weights, "rb") as file:
@@ -191,9 +212,10 @@ class Bench:
     def hold(self, contest: Contest, ranks: int, place: pathlib.Path) -> tuple[dict[str, Figures], str]:
         """Everyone's figures, and why PyTorch has none."""
         trains, processes, peer = {}, {}, None
-        gangs = {one.name: self.gang(ranks, one.flags) for one in contest.ours}
+        mine = [one for one in contest.ours if one.layers_a_rank * ranks <= self.model["n_layer"]]
+        gangs = {one.name: self.gang(ranks, one.flags) for one in mine}
         try:
-            for one in contest.ours:
+            for one in mine:
                 gang = gangs[one.name]
                 trains[one.name] = lambda steps, gang=gang, one=one: gang.run(self.spec(ranks, steps, one.fields),
                                                                               str(place))
@@ -247,6 +269,16 @@ class Bench:
                   f"{f'{apart:8.1e}' if judged else '':>8}", flush=True)
         if failed:
             print(f"{ranks:5}   PyTorch {contest.theirs}: {failed}", flush=True)
+
+
+def blocks_of_stages(model: dict, stages: int) -> list[int]:
+    """As dttrain deals them (plan/stages.cc): the last stage has the head besides."""
+    layers, width = model["n_layer"], model["n_embd"]
+    head = model["vocab_pad"] / (4 * width + 2 * model["n_ff"])
+    others = stages - 1
+    last = min(range(1, layers - others + 1), key=lambda n: (max(n + head, -(-(layers - n) // others)), -n))
+    even, left = divmod(layers - last, others)
+    return [even + (stage >= others - left) for stage in range(others)] + [last]
 
 
 def figures_of_ours(rounds: list[dict], sent: float) -> Figures:

@@ -22,6 +22,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.distributed.optim import ZeroRedundancyOptimizer  # noqa: E402
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B  # noqa: E402
 
 case = peer.case
 counts = ctypes.CDLL(case["tensor_count"])
@@ -67,10 +68,13 @@ class Sharing(peer.Trainer):
         before = self.waits.seconds
         counts.restart_peak()
         loss = super().step(number)
+        self.note(before)
+        return loss
+
+    def note(self, before: float) -> None:
         self.told["exposed"].append(self.waits.seconds - before + self.waited())
         self.told["held"].append(counts.held_bytes() - self.own_bytes)
         self.told["peak"].append(counts.peak_bytes() - self.own_bytes)
-        return loss
 
     def train(self, steps: int) -> dict:
         self.told: dict[str, list[float]] = {"exposed": [], "held": [], "peak": []}
@@ -149,8 +153,81 @@ class FsdpOfCopies(Fsdp):
     copies = 2
 
 
+class Stage(torch.nn.Module):
+    """Some neighbouring blocks of a pre-norm model; of the first stage the embedding too, of the last one the head."""
+
+    def __init__(self, whole: peer.Transformer, first_block: int, blocks: int, stages: int):
+        super().__init__()
+        self.is_first, self.is_last = peer.rank == 0, peer.rank == stages - 1
+        self.blocks = whole.blocks[first_block : first_block + blocks]
+        if self.is_first or self.is_last:
+            self.wte_weight = whole.wte_weight
+        if self.is_first:
+            self.wpe_weight = whole.wpe_weight
+        if self.is_last:
+            self.norm = peer.Part({name: getattr(whole, name).detach() for name in ("ln_f_weight", "ln_f_bias")})
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.is_first:
+            x = torch.nn.functional.embedding(x, self.wte_weight) + self.wpe_weight[: x.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        if self.is_last:
+            x = torch.nn.functional.linear(self.norm.normed("ln_f", x), self.wte_weight)
+        return x
+
+
+class Pipeline(Sharing):
+    """torch.distributed.pipelining's 1F1B. A matrix that both ends have, and the norm of all stages, are done here:
+    PyTorch leaves them to the person."""
+
+    def shared(self, module: torch.nn.Module, bucket_mb: int | None = None) -> torch.nn.Module:
+        stages, blocks = case["ranks"], case["blocks"][peer.rank]
+        self.stage = Stage(module, sum(case["blocks"][: peer.rank]), blocks, stages)
+        self.ends = torch.distributed.new_group([0, stages - 1])
+        part = PipelineStage(self.stage, peer.rank, stages, peer.device)
+        self.schedule = Schedule1F1B(part, case["microbatches"], loss_fn=self.loss_of, scale_grads=False)
+        return self.stage
+
+    @staticmethod
+    def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return loss / case["microbatches"]
+
+    def batch(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """All of a step: every stage trains on the same sequences."""
+        sequences, length = case["batch"] * case["ranks"], case["length"]
+        first = number * sequences * length
+        return tuple(self.tokens[at : at + sequences * length].view(sequences, length) for at in (first, first + 1))
+
+    def made_step(self, number: int) -> torch.Tensor:
+        inputs, targets = self.batch(number)
+        self.optimizer.zero_grad(set_to_none=True)
+        losses: list[torch.Tensor] = []
+        arguments = [inputs] if self.stage.is_first else []
+        self.schedule.step(*arguments, **({"target": targets, "losses": losses} if self.stage.is_last else {}))
+        if self.stage.is_first or self.stage.is_last:
+            torch.distributed.all_reduce(self.stage.wte_weight.grad, group=self.ends)
+        counted = [p.grad for p in self.parameters if p is not getattr(self.stage, "wte_weight", None) or peer.rank == 0]
+        numbers = torch.stack([sum(g.square().sum() for g in counted),
+                               sum(loss.detach() for loss in losses) if losses else torch.zeros(())])
+        torch.distributed.all_reduce(numbers)
+        scale = torch.clamp(1.0 / (numbers[0].sqrt() + 1e-6), max=1.0)
+        for parameter in self.parameters:
+            parameter.grad.mul_(scale)
+        self.optimizer.step()
+        return numbers[1]
+
+    def step(self, number: int) -> torch.Tensor:
+        before = self.waits.seconds
+        counts.restart_peak()
+        loss = self.made_step(number)
+        self.note(before)
+        return loss
+
+
 STRATEGIES = {"ddp": Ddp, "bf16": Bf16Wire, "powersgd": PowerSgd, "zero1": Zero1, "zero2": FsdpThatKeeps,
-              "zero3": Fsdp, "hsdp": FsdpOfCopies}
+              "zero3": Fsdp, "hsdp": FsdpOfCopies, "pipeline": Pipeline}
 
 if __name__ == "__main__":
     peer.serve(STRATEGIES[peer.variant])

@@ -1,13 +1,18 @@
 // collectives.cc: see collectives.h.
 #include "cli/report/collectives.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/report/differences.h"
 #include "cli/report/results.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
+#include "common/collectives.h"
+#include "plan/stages.h"
+#include "spec/sizes.h"
 
 namespace dt::cli::report {
 namespace {
@@ -15,6 +20,45 @@ namespace {
 std::string BusBandwidth(const v1::Collective& one) {
   if (one.seconds() <= 0) return kNone;
   return absl::StrFormat("%.2f", one.bus_bytes() / one.seconds() / 1e9);
+}
+
+constexpr char kPipeline[] = "pipeline";
+
+// Nothing for a trial in no stages, or whose pace is not known.
+void AppendPipeline(const Experiment& experiment, const Trial& trial, TextTable& table) {
+  const auto& all = trial.sent.collectives();
+  const auto received = std::find_if(all.begin(), all.end(), [](const v1::Collective& one) {
+    return one.axis() == kPipeline && one.op() == WordOf(CollectiveOp::kReceive);
+  });
+  const double rate = ResultOf(trial).tokens_per_second;
+  if (received == all.end() || !(rate > 0)) return;
+  const v1::Spec spec = ResolvedSpec(experiment, trial);
+  const auto sequences = static_cast<double>(spec.train().global_batch_size());
+  const double step_seconds = sequences * spec.train().seq_len() / rate;
+  const int64_t pass = int64_t{std::max(1, spec.train().batch_size())} * spec::DataRanksOf(spec);
+  const int64_t micro_batches = spec.train().global_batch_size() / std::max<int64_t>(1, pass);
+  const int64_t pieces =
+      spec.parallel().schedule() == "interleaved" ? spec.parallel().interleave() : 1;
+  const int64_t stages = received->ranks();
+  table.rows.push_back({TrialName(trial.summary), AssignmentsText(trial.summary),
+                        spec.parallel().schedule(), absl::StrCat(stages),
+                        absl::StrCat(micro_batches), absl::StrCat(pieces),
+                        PercentText(received->exposed_seconds() / step_seconds),
+                        PercentText(plan::BubbleRatio(stages, pieces, micro_batches))});
+}
+
+void AppendPipelines(const Experiment& experiment, Document& document) {
+  TextTable table;
+  table.caption =
+      "The share of a step in which stages waited for one another, on average; and what filling and "
+      "draining takes where all stages cost alike: (S−1)/(vM+S−1)";
+  table.header = {"trial",         "parameters", "schedule", "stages",
+                  "micro-batches", "pieces",     "waiting",  "by the formula"};
+  table.text_columns = 3;
+  for (const Trial& trial : experiment.trials) AppendPipeline(experiment, trial, table);
+  if (table.rows.empty()) return;
+  document.blocks.push_back(Heading{"Pipelines"});
+  document.blocks.push_back(std::move(table));
 }
 
 }  // namespace
@@ -39,6 +83,7 @@ void AppendCollectives(const Experiment& experiment, Document& document) {
   if (table.rows.empty()) return;
   document.blocks.push_back(Heading{"Communication"});
   document.blocks.push_back(std::move(table));
+  AppendPipelines(experiment, document);
 }
 
 }  // namespace dt::cli::report

@@ -1,6 +1,7 @@
 // collectives.h: what the ranks of each trial sent one another, by operation and axis.
 //
-// Role:  pure. A section only where ranks sent something.
+// Role:  pure. A section only where ranks sent something; of pipelines also how long their stages
+//        waited, beside what filling and draining them takes.
 // Tests: tests/cli/report/sections_test.cc
 #pragma once
 

@@ -34,12 +34,16 @@ std::string Joined(const Texts& texts) {
   return absl::StrCat(absl::StrJoin(shown, ", "), ", … (", texts.size(), " in all)");
 }
 
+}  // namespace
+
 v1::Spec ResolvedSpec(const Experiment& experiment, const Trial& trial) {
   const auto& assignments = trial.summary.assignments();
   const absl::StatusOr<v1::Spec> resolved =
       spec::ResolveTrial(experiment.found.spec(), {assignments.begin(), assignments.end()});
   return resolved.ok() ? *resolved : experiment.found.spec().base();
 }
+
+namespace {
 
 std::string TextOf(const spec::Field& field, const v1::Spec& resolved) {
   if (!spec::Concerns(resolved, field)) return kNone;

@@ -20,6 +20,8 @@ struct Difference {
 // descriptions and labels are no difference.
 std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments);
 
+// What the trial trains, resolved.
+v1::Spec ResolvedSpec(const Experiment& experiment, const Trial& trial);
 // The trial's resolved values of the fields at `paths`; "-" where one is not set.
 std::vector<std::string> ResolvedTexts(const Experiment& experiment, const Trial& trial,
                                        const std::vector<std::string>& paths);

@@ -102,9 +102,7 @@ std::optional<spec::GangSizes> SizesOf(
   sizing.mutable_resources()->set_min_gpus(base.resources().min_gpus());
   sizing.mutable_resources()->set_max_gpus(base.resources().max_gpus());
   *sizing.mutable_train() = base.train();
-  sizing.mutable_parallel()->set_strategy(base.parallel().strategy());
-  sizing.mutable_parallel()->set_shard(base.parallel().shard());
-  sizing.mutable_parallel()->set_tensor(base.parallel().tensor());
+  *sizing.mutable_parallel() = base.parallel();
   *sizing.mutable_command() = base.command();
   sizing.set_run(base.run());
   constexpr char kBatch[] = "train.global_batch_size";
@@ -112,8 +110,7 @@ std::optional<spec::GangSizes> SizesOf(
   for (const v1::Assignment& assignment : assignments) {
     // A program's parameters may have any name.
     const bool ours =
-        (assignment.path().starts_with("train.") || assignment.path() == "parallel.strategy" ||
-         assignment.path() == "parallel.shard" || assignment.path() == "parallel.tensor") &&
+        (assignment.path().starts_with("train.") || assignment.path().starts_with("parallel.")) &&
         !spec::IsProgram(sizing);
     if (!ours && assignment.path() != "resources.gpus") continue;
     DT_CHECK_OK(spec::SetField(sizing, assignment.path(), assignment.value()));

@@ -63,11 +63,11 @@ bool SendsFp32(const v1::Spec& spec) {
 }
 
 // But for what is compressed, since its time is not the network's alone, and where ranks compute
-// layers together, on links of another kind.
+// layers together, or one after another, on links of another kind.
 void AddTraffic(const Trial& trial, const v1::Spec& spec, PastPace& past) {
   v1::StepRow row, sum;
   const auto ranks = static_cast<int>(trial.attempts.back().members.size());
-  if (ranks < 2 || trial.last_row.empty() || Compresses(spec) || spec.parallel().tensor() > 1 ||
+  if (ranks < 2 || trial.last_row.empty() || Compresses(spec) || spec::RanksOfModel(spec) > 1 ||
       !row.ParseFromString(trial.last_row))
     return;
   spec::AddCollectives(row, 1, sum);
@@ -179,6 +179,11 @@ v1::Spec StepCosts(const v1::Spec& spec) {
     parallel.set_tensor(spec.parallel().tensor());
     parallel.set_sequence(spec.parallel().sequence());
   }
+  if (spec.parallel().pipeline() > 1) {
+    parallel.set_pipeline(spec.parallel().pipeline());
+    parallel.set_schedule(spec.parallel().schedule());
+    parallel.set_interleave(spec.parallel().interleave());
+  }
   if (sharing == plan::Sharing::kLocalSgd) {
     parallel.set_sync_every(spec.parallel().sync_every());
     parallel.set_outer_lr(spec.parallel().outer_lr());
@@ -261,6 +266,11 @@ plan::StepSize StepOf(const v1::Spec& spec) {
           .ranks = ranks,
           .tensor = std::max(1, spec.parallel().tensor()),
           .sequence = spec.parallel().sequence(),
+          .stages = std::max(1, spec.parallel().pipeline()),
+          .chunks_each = spec.parallel().schedule() == "interleaved"
+                             ? std::max(1, spec.parallel().interleave())
+                             : 1,
+          .forward_first = spec.parallel().schedule() == "gpipe",
           .shard = std::max(1, spec.parallel().shard()),
           .sync_every = std::max<int64_t>(1, spec.parallel().sync_every()),
           .outer = spec.parallel().outer_lr() != 1 || spec.parallel().outer_momentum() > 0,

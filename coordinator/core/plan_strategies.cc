@@ -65,7 +65,8 @@ void FillStrategies(const v1::Spec& spec, const PastPace& past, double memory_by
     row.set_wire_bytes(static_cast<uint64_t>(cost.wire_bytes));
     row.set_wire_seconds(-1);
     const auto traffic = past.traffic.find({step.ranks, plan::SharesState(cost.sharing)});
-    if (traffic != past.traffic.end() && cost.wire_bytes > 0 && step.tensor == 1) {
+    if (traffic != past.traffic.end() && cost.wire_bytes > 0 && step.tensor == 1 &&
+        step.stages == 1) {
       row.set_wire_seconds(cost.wire_bytes * traffic->second.seconds / traffic->second.bytes);
     }
     row.set_verdict(VerdictWord(plan::FitOf(cost.peak_bytes, memory_bytes)));

@@ -244,13 +244,14 @@ std::vector<Field> TrainFields() {
       Integer("train.batch_size", 1, kSizeMax, "8",
               "Sequences per micro-step of a rank, or of those that share its layers."),
       Integer("train.seq_len", 1, 1 << 24, "1024", "Length of a sequence, in tokens."),
-      Integer("train.global_batch_size", 0, 1ull << 32,
-              Depends("global_batch_tokens ÷ seq_len where that is set, else batch_size × gpus ÷ "
-                      "parallel.tensor"),
-              "Sequences per optimizer step over all ranks; a multiple of batch_size × gpus ÷ "
-              "parallel.tensor, reached by accumulation."),
+      Integer(
+          "train.global_batch_size", 0, 1ull << 32,
+          Depends("global_batch_tokens ÷ seq_len where that is set, else batch_size × data ranks "
+                  "× parallel.microbatches"),
+          "Sequences per optimizer step over all ranks; a multiple of batch_size × data ranks, "
+          "which are gpus ÷ (parallel.tensor × parallel.pipeline), reached by accumulation."),
       Integer("train.global_batch_tokens", 0, 1ull << 32, "0",
-              "The same in tokens, a multiple of seq_len × batch_size × gpus ÷ parallel.tensor; 0: "
+              "The same in tokens, a multiple of seq_len × batch_size × data ranks; 0: "
               "global_batch_size says it."),
       Integer("train.max_steps", 0, kCountMax, "0",
               "Optimizer steps to make; 0: not limited in steps."),
@@ -340,11 +341,24 @@ std::vector<Field> ExecutionFields() {
           .AboveMin(),
       Integer("parallel.tensor", 1, 1024, "1",
               "Ranks that compute each layer together, each a part of it: such as the GPUs of a "
-              "host. They train on the same sequences; resources.gpus ÷ parallel.tensor data ranks "
+              "host. They train on the same sequences; the data ranks "
               "share the batch."),
       Flag("parallel.sequence", "true",
            "With parallel.tensor: between layers each rank has its part of a sequence's tokens "
            "alone, which saves memory and work at the same bytes sent."),
+      Integer("parallel.pipeline", 1, 1024, "1",
+              "Stages of a pipeline: each has some of the model's layers, and passes micro-batches "
+              "on to the next. Ranks are stages × data ranks × parallel.tensor."),
+      Choice("parallel.schedule", {"1f1b", "gpipe", "interleaved"}, "1f1b",
+             "With parallel.pipeline: in which order a stage computes. 1f1b: a backward pass as "
+             "soon as one can be had; gpipe: all forward passes first, which keeps all of their "
+             "activations; interleaved: as 1f1b, with several smaller pieces of the model on each "
+             "stage, which waits less and sends more."),
+      Integer("parallel.interleave", 2, 64, "2",
+              "Of interleaved: pieces of the model that each stage has."),
+      Integer("parallel.microbatches", 0, kCountMax, "0",
+              "Micro-batches of a step and data rank: another way to say train.global_batch_size; "
+              "0: as that says."),
   };
 }
 

@@ -52,8 +52,10 @@ JsonPlace JsonPlaceOf(const Field& field) {
 
 const std::vector<std::string>& ReservedPaths() {
   static const auto* paths = new std::vector<std::string>{
-      "resources.share",  "parallel.pipeline", "parallel.microbatches",
-      "checkpoint.async", "checkpoint.export", "logging.mlflow",
+      "resources.share",
+      "checkpoint.async",
+      "checkpoint.export",
+      "logging.mlflow",
   };
   return *paths;
 }

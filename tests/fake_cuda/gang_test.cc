@@ -139,6 +139,42 @@ TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNccl
   }
 }
 
+// Stages differ in what they call; those that hold the same one do not.
+TEST_F(FakeGangTest, StagesOfAPipelineGiveTheLossesOfOneAndCallNcclInOneOrder) {
+  nlohmann::json spec = SmallSpec();
+  spec["model"]["n_layer"] = 4;
+  spec["train"]["max_steps"] = "12";
+  spec["train"]["batch_size"] = 2;
+  spec["train"]["global_batch_size"] = "16";
+  const Told one = TrainerGang(1, kOnGpu).Run(Start(spec));
+  ASSERT_EQ(one.Cause(), "finished") << one.Message();
+  for (const auto& [strategy, schedule, stages, ranks] :
+       {std::tuple("ddp", "1f1b", 2, 2), std::tuple("ddp", "gpipe", 4, 4),
+        std::tuple("ddp", "interleaved", 2, 4), std::tuple("zero1", "1f1b", 2, 4),
+        std::tuple("zero3", "interleaved", 2, 4)}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+    }
+    spec["parallel"]["strategy"] = strategy;
+    spec["parallel"]["schedule"] = schedule;
+    spec["parallel"]["pipeline"] = stages;
+    const Told told = TrainerGang(ranks, kOnGpu).Run(Start(spec));
+    ASSERT_EQ(told.Cause(), "finished") << strategy << " " << schedule << ": " << told.Message();
+    EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-5) << strategy << " " << schedule;
+    for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+    const auto collectives = Noted("collective");
+    ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
+    // The first, the last, and those between.
+    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(),
+              static_cast<size_t>(std::min(stages, 3)))
+        << strategy << " " << schedule;
+    // For which the first ranks of stages alone send theirs on.
+    const Told saved = TrainerGang(ranks, kOnGpu).Run(StoredStart(spec));
+    EXPECT_EQ(saved.Losses(), told.Losses()) << strategy << " " << schedule;
+    EXPECT_EQ(saved.checkpoints.size(), 1u) << strategy << " " << schedule;
+  }
+}
+
 TEST_F(FakeGangTest, GradientsThatTravelIn16BitsGiveNearlyTheLossesOfFp32) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "12";

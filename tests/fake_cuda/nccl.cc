@@ -17,6 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tests/fake_cuda/state.h"
 
@@ -38,6 +40,8 @@ struct Asked {
 struct Seat {
   std::atomic<int> process;
   Asked asked;
+  // Of what this rank sent by itself, as in a ring of kPartBytes: bytes put into it, and taken.
+  std::atomic<size_t> put, taken;
 };
 
 struct Shared {
@@ -202,6 +206,106 @@ SumOfParts SumOf(ncclDataType_t type) {
 
 char* At(void* p, size_t offset) { return static_cast<char*>(p) + offset; }
 
+// What a rank gives to another, or gets from it, within a group of calls.
+struct Message {
+  const void* in = nullptr;  // given
+  void* out = nullptr;       // got
+  size_t bytes = 0;
+  int peer = 0;
+  ncclComm_t communicator = nullptr;
+  cudaStream_t stream = nullptr;
+};
+thread_local int open_groups = 0;
+thread_local std::vector<Message> messages;
+
+// Into the ring of a rank, or out of it, so many bytes; waits for room, or for what is to come.
+bool Pass(Communicator& c, int sender, const void* in, void* out, size_t bytes) {
+  Seat& seat = c.shared->seats[sender];
+  std::atomic<size_t>& mine = in != nullptr ? seat.put : seat.taken;
+  for (size_t done = 0; done < bytes;) {
+    const size_t here = seat.put.load() - seat.taken.load();
+    const size_t at = mine.load() % kPartBytes;
+    const size_t length =
+        std::min({in != nullptr ? kPartBytes - here : here, bytes - done, kPartBytes - at});
+    if (length == 0) {
+      if (!Linger(c)) return false;
+      continue;
+    }
+    char* const place = c.Part(sender) + at;
+    if (in != nullptr) {
+      std::memcpy(place, static_cast<const char*>(in) + done, length);
+    } else {
+      std::memcpy(static_cast<char*>(out) + done, place, length);
+    }
+    mine += length;
+    done += length;
+  }
+  return true;
+}
+
+// A message by itself, between the two of a communicator: a sender goes on, as where a stream sends.
+ncclResult_t PassAlone(const Message& message) {
+  Communicator& c = Of(message.communicator);
+  const bool sends = message.in != nullptr;
+  Note({Kind::kCollective, sends ? "send" : "receive", message.bytes, StreamOf(message.stream).id,
+        false});
+  PassTime(message.stream, kCollectiveSeconds);
+  if (c.size != 2) {
+    NoteFault("a message by itself among more than two ranks, which the fake does not know");
+    return ncclInvalidArgument;
+  }
+  const int sender = sends ? c.rank : message.peer;
+  size_t bytes = message.bytes;
+  const void* const length = &bytes;
+  if (!Pass(c, sender, sends ? length : nullptr, &bytes, sizeof(bytes))) {
+    HangStream(message.stream, &c.aborted);
+    return ncclSuccess;
+  }
+  if (bytes != message.bytes) {
+    NoteFault("a message of " + std::to_string(bytes) + " bytes is received as one of " +
+              std::to_string(message.bytes));
+    return ncclInvalidArgument;
+  }
+  if (TheMachine().computes && !Pass(c, sender, message.in, message.out, bytes)) {
+    HangStream(message.stream, &c.aborted);
+  }
+  return ncclSuccess;
+}
+
+// Those of a group, which every rank of the communicator calls, each with one message to give and
+// one to get at most, all as long.
+ncclResult_t Exchange(const std::vector<Message>& all) {
+  if (all.empty()) return ncclSuccess;
+  if (all.size() == 1) return PassAlone(all[0]);
+  Communicator& c = Of(all[0].communicator);
+  Message given, got;
+  size_t gives = 0, gets = 0;
+  for (const Message& one : all) {
+    (one.in != nullptr ? given : got) = one;
+    ++(one.in != nullptr ? gives : gets);
+    if (one.communicator == all[0].communicator && one.bytes == all[0].bytes) continue;
+    NoteFault("messages of one group that the fake does not know");
+    return ncclInvalidArgument;
+  }
+  if (gives > 1 || gets > 1) {
+    NoteFault("several messages at once, which the fake does not know");
+    return ncclInvalidArgument;
+  }
+  const cudaStream_t stream = all[0].stream;
+  if (!Begin(c, "send and receive", all[0].bytes, stream)) return ncclSuccess;
+  if (!TheMachine().computes) return ncclSuccess;
+  InParts(c, stream, given.in, all[0].bytes, [&](size_t at, size_t length) {
+    if (gets == 1) std::memcpy(At(got.out, at), c.Part(got.peer), length);
+  });
+  return ncclSuccess;
+}
+
+ncclResult_t Add(const Message& message) {
+  if (open_groups == 0) return Exchange({message});
+  messages.push_back(message);
+  return ncclSuccess;
+}
+
 }  // namespace
 
 DT_FAKE ncclResult_t ncclGetVersion(int* version) {
@@ -276,8 +380,13 @@ DT_FAKE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
 }
 DT_FAKE ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
 DT_FAKE ncclResult_t ncclCommDestroy(ncclComm_t) { return ncclSuccess; }
-DT_FAKE ncclResult_t ncclGroupStart() { return ncclSuccess; }
-DT_FAKE ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+DT_FAKE ncclResult_t ncclGroupStart() {
+  ++open_groups;
+  return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclGroupEnd() {
+  return --open_groups > 0 ? ncclSuccess : Exchange(std::exchange(messages, {}));
+}
 DT_FAKE ncclResult_t ncclCommRegister(ncclComm_t, void*, size_t, void**) { return ncclSuccess; }
 DT_FAKE ncclResult_t ncclCommDeregister(ncclComm_t, void*) { return ncclSuccess; }
 
@@ -343,6 +452,14 @@ DT_FAKE ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, nccl
   InParts(c, stream, c.rank == root ? in : nullptr, bytes,
           [&](size_t at, size_t length) { std::memcpy(At(out, at), c.Part(root), length); });
   return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclSend(const void* in, size_t count, ncclDataType_t type, int peer,
+                              ncclComm_t communicator, cudaStream_t stream) {
+  return Add({in, nullptr, count * SizeOf(type), peer, communicator, stream});
+}
+DT_FAKE ncclResult_t ncclRecv(void* out, size_t count, ncclDataType_t type, int peer,
+                              ncclComm_t communicator, cudaStream_t stream) {
+  return Add({nullptr, out, count * SizeOf(type), peer, communicator, stream});
 }
 DT_FAKE ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root,
                                ncclComm_t communicator, cudaStream_t stream) {

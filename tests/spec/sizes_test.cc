@@ -54,6 +54,19 @@ TEST(SizesTest, ASizeHasWholeLayersAndTheirRanksCountOnceInTheBatch) {
   EXPECT_EQ(derived.Resolve().train().global_batch_size(), 8) << "of two data ranks";
 }
 
+TEST(SizesTest, ASizeHasWholePipelines) {
+  ExperimentBuilder builder;
+  builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2").Set("resources.max_gpus", "16");
+  builder.Set("parallel.pipeline", "2").Set("parallel.tensor", "2").Set("model.n_layer", "4");
+  EXPECT_EQ(First(Validate(builder.spec())), "");
+  EXPECT_EQ(ReachableSizes(builder.Resolve()), (Sizes{4, 8, 12, 16}));
+  ExperimentBuilder derived;
+  derived.Set("train.batch_size", "4").Set("resources.gpus", "8").Set("parallel.pipeline", "4");
+  derived.Set("parallel.microbatches", "6").Set("model.n_layer", "4");
+  EXPECT_EQ(derived.Resolve().train().global_batch_size(), 48) << "of two data ranks";
+}
+
 TEST(SizesTest, CopiesOfTheStateNeedRanksThatShareThem) {
   const auto said = [](const std::string& strategy, const std::string& shard,
                        const std::string& gpus) {

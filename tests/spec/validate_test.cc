@@ -129,8 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
              "parameters.train not_a_field"},
         Case{"unknown_parameter", [](B& b) { b.Sweep("train.batchsize", {"8"}); },
              "parameters.train.batchsize unknown_key"},
-        Case{"reserved_parameter", [](B& b) { b.Sweep("parallel.pipeline", {"1"}); },
-             "parameters.parallel.pipeline not_available"},
+        Case{"reserved_parameter", [](B& b) { b.Sweep("resources.share", {"1"}); },
+             "parameters.resources.share not_available"},
         Case{"empty_parameter", [](B& b) { b.Sweep("train.batch_size", {}); },
              "parameters.train.batch_size empty"},
         Case{"duplicate_value",
@@ -415,6 +415,48 @@ TEST(ValidateTest, LayersThatCannotBeCutSoAreRefusedWithWhatCan) {
   EXPECT_EQ(said({{"parallel.strategy", "hsdp"}, {"parallel.shard", "3"}}),
             "parallel.shard 3 does not divide the 4 data ranks (resources.gpus 8 ÷ parallel.tensor "
             "2); use 2 or 4");
+}
+
+TEST(ValidateTest, StagesThatCannotBeDealtSoAreRefusedWithWhatCan) {
+  const auto said = [](const std::map<std::string, std::string>& fields) {
+    ExperimentBuilder builder;
+    builder.Set("resources.gpus", "8").Set("parallel.pipeline", "4").Set("model.n_layer", "12");
+    for (const auto& [path, text] : fields) builder.Set(path, text);
+    const std::vector<Issue> issues = Validate(builder.spec());
+    return issues.size() == 1 ? issues[0].message + "; " + issues[0].hint
+                              : std::to_string(issues.size()) + " issues";
+  };
+  EXPECT_EQ(said({}), "0 issues");
+  EXPECT_EQ(said({{"resources.gpus", "6"}}),
+            "resources.gpus 6 is not a multiple of parallel.pipeline 4; use 4 or 8");
+  EXPECT_EQ(said({{"resources.gpus", "12"}, {"parallel.tensor", "2"}}),
+            "resources.gpus 12 is not a multiple of parallel.tensor 2 × parallel.pipeline 4; use 8 or "
+            "16");
+  EXPECT_EQ(said({{"model.n_layer", "3"}}),
+            "parallel.pipeline 4 is more than the 3 layers of the model; each stage needs one at "
+            "least: lower it");
+  const std::pair<std::string, std::string> interleaved = {"parallel.schedule", "interleaved"};
+  EXPECT_EQ(said({interleaved, {"parallel.microbatches", "8"}}), "0 issues");
+  EXPECT_EQ(said({interleaved, {"parallel.microbatches", "8"}, {"parallel.interleave", "4"}}),
+            "parallel.pipeline 4 × parallel.interleave 4 is more than the 12 layers of the model; "
+            "each stage needs one at least: lower it");
+  EXPECT_EQ(said({interleaved, {"parallel.microbatches", "6"}}),
+            "parallel.schedule interleaved needs micro-batches in multiples of parallel.pipeline 4, "
+            "not 6; use 4 or 8 (parallel.microbatches)");
+  EXPECT_EQ(said({{"parallel.interleave", "3"}}),
+            "parallel.interleave 3 is of interleaved; parallel.schedule is 1f1b; leave it out, or "
+            "set parallel.schedule to interleaved");
+  EXPECT_EQ(said({{"parallel.microbatches", "8"}, {"train.global_batch_size", "64"}}),
+            "parallel.microbatches 8 and train.global_batch_size 64 are two ways to say one thing; "
+            "keep one");
+  EXPECT_EQ(said({{"parallel.strategy", "local_sgd"}}),
+            "parallel.strategy local_sgd is of data ranks alone; parallel.pipeline is 4; use ddp");
+  EXPECT_EQ(said({{"parallel.compression", "topk"}}),
+            "parallel.compression topk is of data ranks alone; parallel.pipeline is 4; use "
+            "precision.reduce bf16");
+  EXPECT_EQ(said({{"train.batch_size", "4"}, {"train.global_batch_size", "12"}}),
+            "train.global_batch_size 12 is not a multiple of train.batch_size 4 × the 2 data ranks "
+            "(resources.gpus 8 ÷ parallel.pipeline 4); use 8 or 16");
 }
 
 TEST(ValidateTest, CompressionIsRefusedWhereItCannotWorkAndSaysWhatCan) {

@@ -74,6 +74,20 @@ INSTANTIATE_TEST_SUITE_P(
                b.Sweep("eval.sample_top_k", {"10", "20"});
              },
              {"parameters.eval.sample_top_k"}},
+        Case{"pipeline_that_waits",
+             [](B& b) {
+               b.Set("parallel.pipeline", "2").Set("resources.gpus", "2").Set("model.n_layer", "4");
+             },
+             {"parallel.pipeline"}},
+        Case{"pipeline_that_is_full",
+             [](B& b) {
+               b.Set("parallel.pipeline", "2").Set("resources.gpus", "2").Set("model.n_layer", "4");
+               b.Set("parallel.microbatches", "8");
+             },
+             {}},
+        Case{"schedule_of_no_pipeline",
+             [](B& b) { b.Set("parallel.schedule", "gpipe"); },
+             {"parallel.schedule"}},
         Case{"samples",
              [](B& b) { b.Set("eval.sample_top_k", "10").Set("eval.samples", "1"); },
              {}}),

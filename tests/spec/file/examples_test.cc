@@ -119,6 +119,15 @@ std::vector<v1::Spec> TrialsOf(const std::string& name) {
   return trials;
 }
 
+TEST(ExamplesTest, APipelineHasAsManyMicroBatchesAsItSaysUnderEachSchedule) {
+  const std::vector<v1::Spec> trials = TrialsOf("pipeline.yaml");
+  ASSERT_EQ(trials.size(), 3u);
+  for (const v1::Spec& trial : trials) {
+    EXPECT_EQ(trial.parallel().pipeline(), 2);
+    EXPECT_EQ(trial.train().global_batch_size(), 8 * 4);
+  }
+}
+
 TEST(ExamplesTest, TheBatchGrowsWithTheRanksInWeakScalingAndStaysInStrong) {
   const std::vector<v1::Spec> weak = TrialsOf("scaling-weak.yaml");
   const std::vector<v1::Spec> strong = TrialsOf("scaling-strong.yaml");

@@ -25,6 +25,14 @@ int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank
   return (batches - rank + size - 1) / size;
 }
 
+std::vector<double> SumOfStage(Mesh& mesh, const std::vector<double>& mine) {
+  std::vector<double> sums(mine.size(), 0.0);
+  for (const std::vector<double>& row : mesh.Gather(Axis::kData, mine)) {
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += row[i];
+  }
+  return mesh.FromLast(Axis::kPipeline, sums);
+}
+
 absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
                                     const Transformer& model, Device& device, Mesh& mesh,
                                     EvalMeter& meter) {
@@ -57,25 +65,22 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
     }
     ids = device.Upload(ids);
     const AutocastScope autocast(compute, type);
-    const at::Tensor loss =
-        MeanOfLayer(mesh, model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1),
-                                     /*training=*/false));
-    sum += loss * static_cast<double>(sequences * length);
-    perplexities += loss.exp();
-    tokens += static_cast<double>(sequences * length);
-    batches += 1;
+    const at::Tensor here = model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1),
+                                       /*training=*/false);
+    // The last stage of a pipeline has it.
+    if (here.defined()) {
+      const at::Tensor loss = MeanOfLayer(mesh, here);
+      sum += loss * static_cast<double>(sequences * length);
+      perplexities += loss.exp();
+      tokens += static_cast<double>(sequences * length);
+      batches += 1;
+    }
     DT_RETURN_IF_ERROR(meter.Done());
   }
-  const std::vector<std::vector<double>> rows =
-      mesh.Gather(Axis::kData, {sum.item<double>(), perplexities.item<double>(), tokens, batches});
-  Validation validation;
-  double batches_of_all = 0;
-  for (const std::vector<double>& row : rows) {
-    validation.loss += row[0];
-    validation.perplexity_mean += row[1];
-    validation.tokens += row[2];
-    batches_of_all += row[3];
-  }
+  const std::vector<double> sums =
+      SumOfStage(mesh, {sum.item<double>(), perplexities.item<double>(), tokens, batches});
+  Validation validation{sums[0], sums[1], sums[2]};
+  const double batches_of_all = sums[3];
   if (batches_of_all > 0) {
     validation.loss /= validation.tokens;
     validation.perplexity_mean /= batches_of_all;

@@ -4,6 +4,8 @@
 // Tests:  tests/worker/trainer/run/attempt_test.cc
 #pragma once
 
+#include <vector>
+
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/meter.h"
@@ -24,6 +26,9 @@ struct Validation {
 absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
                                     const Transformer& model, Device& device, Mesh& mesh,
                                     EvalMeter& meter);
+// The sums over the data ranks of each of these, to every rank: those of a pipeline's last stage,
+// which knows them.
+std::vector<double> SumOfStage(Mesh& mesh, const std::vector<double>& mine);
 // Pure: of one data rank's share, as the meter counts: batches.
 int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size);
 

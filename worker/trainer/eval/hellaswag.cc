@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "worker/trainer/eval/eval.h"
 #include "worker/trainer/eval/varying_shapes.h"
 #include "worker/trainer/precision/precision.h"
 
@@ -67,14 +68,15 @@ Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& b
   return rows;
 }
 
-// For each row, the sum of the losses of its ending.
+// For each row, the sum of the losses of its ending; nothing on the stages of a pipeline before the
+// last.
 std::vector<double> RowLosses(const Rows& rows, int64_t vocab_size, const Transformer& model,
                               Device& device) {
   // Padding follows the tokens, and the model looks backward only.
-  const at::Tensor logits =
-      model.LogitsAt(device.Upload(rows.inputs), device.Upload(at::tensor(rows.places)))
-          .slice(1, 0, vocab_size)
-          .to(at::kFloat);
+  const at::Tensor all =
+      model.LogitsAt(device.Upload(rows.inputs), device.Upload(at::tensor(rows.places)));
+  if (!all.defined()) return {};
+  const at::Tensor logits = all.slice(1, 0, vocab_size).to(at::kFloat);
   const at::Tensor targets = device.Upload(at::tensor(rows.targets));
   const at::Tensor right = logits.gather(1, targets.unsqueeze(1)).squeeze(1);
   const at::Tensor losses = (logits.logsumexp(1) - right).to(at::kCPU, at::kDouble);
@@ -144,7 +146,7 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
     const std::vector<double> losses = RowLosses(
         RowsOf(examples, batches[b], spec.model.n_positions), spec.model.vocab_size, model, device);
     const double* loss = losses.data();
-    for (const size_t index : batches[b]) {
+    for (const size_t index : losses.empty() ? ExampleBatch() : batches[b]) {
       std::array<EndingLoss, kHellaSwagEndings> endings;
       for (size_t e = 0; e < endings.size(); ++e) {
         endings[e] = {*loss++, static_cast<int64_t>(examples[index].endings[e].size())};
@@ -156,14 +158,8 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
     }
     DT_RETURN_IF_ERROR(meter.Done());
   }
-  const std::vector<std::vector<double>> rows =
-      mesh.Gather(Axis::kData, {right, right_norm, count});
-  HellaSwagScore score;
-  for (const std::vector<double>& row : rows) {
-    score.acc += row[0];
-    score.acc_norm += row[1];
-    score.examples += row[2];
-  }
+  const std::vector<double> sums = SumOfStage(mesh, {right, right_norm, count});
+  HellaSwagScore score{sums[0], sums[1], sums[2]};
   score.acc /= score.examples;
   score.acc_norm /= score.examples;
   return score;

@@ -28,6 +28,18 @@ at::Tensor Agreed(const at::Tensor& drawn, Device& device, Mesh& mesh) {
   return agreed.cpu();
 }
 
+// What the last stage of a pipeline has computed, to all: [samples, vocabulary] in fp32.
+at::Tensor FromLastStage(const at::Tensor& logits, const TrialSpec& spec, Device& device,
+                         Mesh& mesh) {
+  if (mesh.group(Axis::kPipeline) == nullptr) return logits;
+  const std::vector<int64_t> shape{spec.eval.samples, spec.model.vocab_pad};
+  const at::Tensor all =
+      logits.defined() ? logits.to(at::kFloat).contiguous()
+                       : at::empty(shape, at::TensorOptions(device.Torch()).dtype(at::kFloat));
+  mesh.BroadcastFromLast(Axis::kPipeline, all);
+  return all;
+}
+
 }  // namespace
 
 at::Tensor Draw(const at::Tensor& logits, double temperature, int64_t top_k,
@@ -73,7 +85,9 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
       const AutocastScope autocast(compute, type);
       logits = model.NextLogits(device.Upload(ids.slice(1, ids.size(1) - seen).contiguous()));
     }
-    logits = logits.slice(1, 0, spec.model.vocab_size).to(at::kCPU, at::kDouble);
+    logits = FromLastStage(logits, spec, device, mesh)
+                 .slice(1, 0, spec.model.vocab_size)
+                 .to(at::kCPU, at::kDouble);
     const at::Tensor drawn =
         Agreed(Draw(logits, spec.eval.sample_temperature, spec.eval.sample_top_k, generator),
                device, mesh);

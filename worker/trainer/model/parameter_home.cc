@@ -3,10 +3,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "common/check.h"
-
 namespace dt::trainer {
 
 void Fill(const Piece& piece, const at::Tensor& whole) {
@@ -29,20 +25,29 @@ at::Tensor GradientNorm(const std::vector<Piece>& pieces) {
   return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)));
 }
 
-size_t UnitOf(std::string_view parameter) {
-  constexpr std::string_view kBlocks = "h.";
-  if (!absl::StartsWith(absl::string_view(parameter.data(), parameter.size()), "h.")) return 0;
-  const std::string_view rest = parameter.substr(kBlocks.size());
-  const std::string_view number = rest.substr(0, rest.find('.'));
-  size_t block = 0;
-  DT_CHECK(absl::SimpleAtoi(absl::string_view(number.data(), number.size()), &block));
-  return block + 1;
+bool AreSpread(const std::vector<Piece>& pieces) {
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [](const Piece& piece) { return !piece.spread.empty(); });
+}
+
+Piece PieceOf(const std::string& name, const at::Tensor& initial, const ModelPart& part,
+              c10::Device device) {
+  Piece piece{name, initial.sizes().vec(), 0, {}, {}, CutOf(name, part.cut, part.cuts)};
+  piece.staged = !part.stage.IsAll();
+  piece.stage = part.stage.HolderOf(name);
+  piece.here = part.stage.Has(name);
+  if (!piece.here) piece.value = at::empty({0}, at::TensorOptions(device).dtype(at::kFloat));
+  return piece;
 }
 
 at::Tensor WholeHome::Keep(const std::string& name, const at::Tensor& initial) {
-  const Cut cut = CutOf(name, part_.part, part_.parts);
-  const at::Tensor value = TakenPart(cut, initial).to(device_).requires_grad_();
-  pieces_.push_back({name, initial.sizes().vec(), 0, value, {}, cut});
+  Piece piece = PieceOf(name, initial, part_, device_);
+  at::Tensor value;
+  if (piece.here) {
+    value = TakenPart(piece.cut, initial).to(device_).requires_grad_();
+    piece.value = value;
+  }
+  pieces_.push_back(std::move(piece));
   return value;
 }
 

@@ -14,10 +14,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/cut.h"
+#include "worker/trainer/model/stage_part.h"
 
 namespace dt::trainer {
 
@@ -30,6 +32,7 @@ struct Extent {
 // What a rank holds of one parameter, or of a moment of one: all of it or a part, which may have no
 // element. Every rank has as many pieces, of the same wholes in the same order. A whole is cut
 // first, among the ranks of each layer; what they have of it is spread over those that share it.
+// Where a pipeline has stages, each has wholes that others have nothing of.
 struct Piece {
   std::string name;            // of the whole
   std::vector<int64_t> shape;  // of the whole
@@ -38,18 +41,19 @@ struct Piece {
   std::vector<Extent>
       spread;  // what each rank holds of that, in their order; empty: each all of it
   Cut cut;
+  bool staged = false;  // stages have different ones
+  int stage = 0;        // that has this one and speaks for it
+  bool here = true;     // false: this rank's stage has none of it, and the value no element
 
-  bool IsWhole() const { return spread.empty() && cut.IsWhole(); }
+  bool IsWhole() const { return !staged && spread.empty() && cut.IsWhole(); }
 };
 bool AreWhole(const std::vector<Piece>& pieces);
+// Whether ranks share what they hold of wholes.
+bool AreSpread(const std::vector<Piece>& pieces);
 // Overwrites what the piece is of `whole`, which is on any device.
 void Fill(const Piece& piece, const at::Tensor& whole);
 // The norm of all gradients together, on the device: reading it waits for the device.
 at::Tensor GradientNorm(const std::vector<Piece>& pieces);
-
-// Parameters that are used together: those of a block of the model, or, as unit 0, what is outside
-// of the blocks.
-size_t UnitOf(std::string_view parameter);
 
 class ParameterHome {
  public:
@@ -57,8 +61,8 @@ class ParameterHome {
   virtual ~ParameterHome() = default;
   virtual c10::Device device() const = 0;
   // Takes the parameter's first value, drawn on the CPU, and gives what the model is to compute
-  // with: of the same shape, or of its part's, on device(), with a gradient. Parameters come one at
-  // a time and in the same order on every rank.
+  // with: of the same shape, or of its part's, on device(), with a gradient; undefined where
+  // another stage has it. Parameters come one at a time and in the same order on every rank.
   virtual at::Tensor Keep(const std::string& name, const at::Tensor& initial) = 0;
   // All have come.
   virtual void Close() {}
@@ -67,8 +71,9 @@ class ParameterHome {
 
   // The model calls what follows around its computation, in the same order on every rank: a home
   // may hold parameters only while they are used.
-  // Around a pass over the model, at both ends of which unit 0 is used.
-  virtual void BeginPass() {}
+  // Around a pass over the model, or over some of its blocks; `leaves_blocks`: what is outside of
+  // them is used too.
+  virtual void BeginPass(bool /*leaves_blocks*/) {}
   virtual void EndPass() {}
   // `through(x)`, which uses the parameters of a block's unit.
   virtual at::Tensor Around(size_t /*unit*/, const at::Tensor& x, const Through& through) {
@@ -76,22 +81,27 @@ class ParameterHome {
   }
 };
 
-// Which part of what is cut a rank has.
-struct CutPart {
-  int part = 0, parts = 1;
+// Which part of the model a rank has: of what is cut, and of its layers.
+struct ModelPart {
+  int cut = 0, cuts = 1;
+  StagePart stage;
 };
+// A piece of which nothing is known yet but whose it is.
+Piece PieceOf(const std::string& name, const at::Tensor& initial, const ModelPart& part,
+              c10::Device device);
 
 // Every rank holds every parameter whole, or of what is cut all of its part.
 class WholeHome final : public ParameterHome {
  public:
-  explicit WholeHome(c10::Device device, CutPart part = {}) : device_(device), part_(part) {}
+  explicit WholeHome(c10::Device device, ModelPart part = {})
+      : device_(device), part_(std::move(part)) {}
   c10::Device device() const override { return device_; }
   at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
   const std::vector<Piece>& pieces() const override { return pieces_; }
 
  private:
   const c10::Device device_;
-  const CutPart part_;
+  const ModelPart part_;
   std::vector<Piece> pieces_;
 };
 

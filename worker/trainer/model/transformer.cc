@@ -32,7 +32,7 @@ class ParameterMaker {
  private:
   at::Tensor Keep(std::string name, const at::Tensor& initial) {
     at::Tensor tensor = home_.Keep(name, initial);
-    parameters_.push_back({std::move(name), tensor});
+    if (tensor.defined()) parameters_.push_back({std::move(name), tensor});
     return tensor;
   }
 
@@ -72,7 +72,9 @@ at::Tensor SinusoidalPositions(int64_t positions, int64_t width) {
 
 class Pass {
  public:
-  explicit Pass(ParameterHome& home) : home_(home) { home_.BeginPass(); }
+  explicit Pass(ParameterHome& home, bool leaves_blocks = true) : home_(home) {
+    home_.BeginPass(leaves_blocks);
+  }
   ~Pass() { home_.EndPass(); }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
@@ -102,8 +104,11 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, std::unique_ptr<P
 Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device)
     : Transformer(spec, seed, std::make_unique<WholeHome>(device)) {}
 
-Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis)
-    : spec_(spec), axis_(std::move(axis)), home_(&home) {
+Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis,
+                         StageAxis stages)
+    : spec_(spec), axis_(std::move(axis)), stages_(std::move(stages)), home_(&home) {
+  chunks_ = {{0, spec.n_layer}};
+  if (!part().IsAll()) chunks_ = part().chunks();
   ParameterMaker make(seed, home, parameters_);
   const int64_t width = spec.n_embd;
   const double residual_deviation =
@@ -124,7 +129,7 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& ho
   token_embedding_ = make.Normal("wte.weight", {spec.vocab_pad, width}, kInitialDeviation);
   if (spec.positions == Positions::kLearned) {
     positions_ = make.Normal("wpe.weight", {spec.n_positions, width}, kInitialDeviation);
-  } else {
+  } else if (part().IsFirst(0)) {
     positions_ = SinusoidalPositions(spec.n_positions, width).to(home.device());
   }
   for (int64_t layer = 0; layer < spec.n_layer; ++layer) {
@@ -242,18 +247,26 @@ at::Tensor Transformer::OwnOf(const at::Tensor& tokens) const {
   return tokens.narrow(1, axis_.rank * own, own).contiguous();
 }
 
-at::Tensor Transformer::Hidden(const at::Tensor& tokens, const Manner& manner) const {
-  const bool training = manner.training;
+at::ScalarType Transformer::HiddenTypeNow(c10::DeviceType device) const {
+  return at::autocast::is_autocast_enabled(device) ? hidden_type_ : at::kFloat;
+}
+
+at::Tensor Transformer::Embed(const at::Tensor& tokens, const Manner& manner) const {
   at::Tensor x = Embedded(token_embedding_, tokens);
   // Sines have amplitude 1: without the scale they would drown the embeddings.
   if (spec_.positions == Positions::kSinusoidal)
     x = x * std::sqrt(static_cast<double>(spec_.n_embd));
   const int64_t first = manner.tokens == Tokens::kOwn ? axis_.rank * tokens.size(1) : 0;
-  x = Dropped(x + positions_.slice(0, first, first + tokens.size(1)), training);
-  if (at::autocast::is_autocast_enabled(x.device().type())) x = x.to(hidden_type_);
+  x = Dropped(x + positions_.slice(0, first, first + tokens.size(1)), manner.training);
+  return x.to(HiddenTypeNow(x.device().type()));
+}
+
+at::Tensor Transformer::Blocks(const plan::LayerRange& layers, at::Tensor x,
+                               const Manner& manner) const {
   const bool again = spec_.keep == ModelSpec::Keep::kBlockInputs && at::GradMode::is_enabled();
-  const Draws draws = training && spec_.dropout > 0 ? Draws::kDropout : Draws::kNothing;
-  for (size_t i = 0; i < blocks_.size(); ++i) {
+  const Draws draws = manner.training && spec_.dropout > 0 ? Draws::kDropout : Draws::kNothing;
+  const auto end = static_cast<size_t>(layers.from + layers.count);
+  for (auto i = static_cast<size_t>(layers.from); i < end; ++i) {
     const Block& block = blocks_[i];
     const auto through = [this, &block, manner](const at::Tensor& input) {
       return Through(block, input, manner);
@@ -262,44 +275,83 @@ at::Tensor Transformer::Hidden(const at::Tensor& tokens, const Manner& manner) c
       return again ? Recomputed(input, block.Parameters(), through, draws) : through(input);
     });
   }
-  return spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x;
+  return x;
+}
+
+at::Tensor Transformer::Hidden(const at::Tensor& tokens, const Manner& manner) const {
+  at::Tensor x;
+  for (size_t c = 0; c < chunks_.size(); ++c) {
+    const auto chunk = static_cast<int64_t>(c);
+    if (part().IsFirst(chunk)) {
+      x = Embed(tokens, manner);
+    } else {
+      x = stages_.receive({tokens.size(0), tokens.size(1), spec_.n_embd},
+                          HiddenTypeNow(tokens.device().type()));
+    }
+    x = Blocks(chunks_[c], x, manner);
+    if (part().IsLast(chunk)) return spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x;
+    stages_.send(x);
+  }
+  return {};
 }
 
 void Transformer::PassIdly() const {
   const Pass pass(*home_);
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    home_->Around(i + 1, {}, [](const at::Tensor& nothing) { return nothing; });
+  for (const plan::LayerRange& layers : chunks_) {
+    for (int64_t i = layers.from; i < layers.from + layers.count; ++i) {
+      home_->Around(static_cast<size_t>(i) + 1, {},
+                    [](const at::Tensor& nothing) { return nothing; });
+    }
   }
 }
 
 at::Tensor Transformer::Logits(const at::Tensor& tokens, bool training) const {
   const Pass pass(*home_);
-  return at::linear(Hidden(tokens, {training, Tokens::kAll}), head_weight_, head_bias_);
+  const at::Tensor hidden = Hidden(tokens, {training, Tokens::kAll});
+  return hidden.defined() ? at::linear(hidden, head_weight_, head_bias_) : hidden;
 }
 
 at::Tensor Transformer::LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const {
   const Pass pass(*home_);
-  const at::Tensor hidden = Hidden(tokens, Manner()).flatten(0, 1);
-  return at::linear(hidden.index_select(0, places), head_weight_, head_bias_);
+  const at::Tensor hidden = Hidden(tokens, Manner());
+  if (!hidden.defined()) return hidden;
+  return at::linear(hidden.flatten(0, 1).index_select(0, places), head_weight_, head_bias_);
 }
 
 at::Tensor Transformer::NextLogits(const at::Tensor& tokens) const {
   const Pass pass(*home_);
-  return at::linear(Hidden(tokens, Manner()).select(1, tokens.size(1) - 1), head_weight_,
-                    head_bias_);
+  const at::Tensor hidden = Hidden(tokens, Manner());
+  if (!hidden.defined()) return hidden;
+  return at::linear(hidden.select(1, tokens.size(1) - 1), head_weight_, head_bias_);
 }
 
 at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& all_targets, bool training,
                              GradientSpans* spans) const {
   const Pass pass(*home_);
-  const bool splits = axis_.splits_tokens;
-  const at::Tensor targets = splits ? OwnOf(all_targets) : all_targets;
-  const at::Tensor hidden = Hidden(splits ? OwnOf(tokens) : tokens, {training, axis_.Trained()});
+  const at::Tensor own = axis_.splits_tokens ? OwnOf(tokens) : tokens;
+  const at::Tensor hidden = Hidden(own, {training, axis_.Trained()});
+  return hidden.defined() ? HeadLoss(hidden, all_targets, spans) : hidden;
+}
+
+at::Tensor Transformer::HeadLoss(const at::Tensor& hidden, const at::Tensor& all_targets,
+                                 GradientSpans* spans) const {
+  const at::Tensor targets = axis_.splits_tokens ? OwnOf(all_targets) : all_targets;
   if (HeadLossIsFusable(hidden)) {
     return FusedHeadLoss(hidden, {head_weight_, head_bias_, spec_.vocab_size}, targets, spans);
   }
   const at::Tensor logits = at::linear(hidden, head_weight_, head_bias_).flatten(0, 1);
   return at::cross_entropy_loss(logits.slice(1, 0, spec_.vocab_size), targets.reshape({-1}));
+}
+
+at::Tensor Transformer::Forward(int64_t chunk, const at::Tensor& in, const at::Tensor& targets,
+                                GradientSpans* spans) const {
+  const Pass pass(*home_, part().LeavesBlocks(chunk));
+  const Manner manner{/*training=*/true, axis_.Trained()};
+  at::Tensor x = in;
+  if (part().IsFirst(chunk)) x = Embed(axis_.splits_tokens ? OwnOf(in) : in, manner);
+  x = Blocks(chunks_.at(static_cast<size_t>(chunk)), x, manner);
+  if (!part().IsLast(chunk)) return x;
+  return HeadLoss(spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x, targets, spans);
 }
 
 }  // namespace dt::trainer

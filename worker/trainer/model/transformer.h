@@ -17,6 +17,7 @@
 #include "worker/trainer/device/torch_prefix.h"
 #include "worker/trainer/model/head_loss.h"
 #include "worker/trainer/model/parameter_home.h"
+#include "worker/trainer/model/stage_axis.h"
 #include "worker/trainer/model/tensor_axis.h"
 #include "worker/trainer/trial/spec.h"
 
@@ -36,8 +37,10 @@ class Transformer {
  public:
   // Parameters are drawn on the CPU from `seed` and then given to `home`, one at a time, so that
   // every device starts alike: normal with standard deviation 0.02, residual projections by
-  // 1/√(2·layers) less, biases 0. `axis`: the ranks whose homes keep the parts of this cut model.
-  Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis = {});
+  // 1/√(2·layers) less, biases 0. `axis`: the ranks whose homes keep the parts of this cut model;
+  // `stages`: those that have its other layers, which this home keeps nothing of.
+  Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis = {},
+              StageAxis stages = {});
   // Whole on `device`, for those who need no pieces.
   Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device);
 
@@ -52,6 +55,23 @@ class Transformer {
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
                   GradientSpans* spans = nullptr) const;
   double PartOfTokens() const { return axis_.splits_tokens ? 1.0 / axis_.ranks : 1; }
+
+  // What a stage of a pipeline has of a pass, in training; of a model in no stages that is one
+  // chunk, the first and the last.
+  const StagePart& part() const { return stages_.part; }
+  // One chunk of it. `in`: for the first one the tokens, else the hidden states that came from the
+  // stage before. Gives hidden states for the stage after, or, of the last one, the loss, as Loss
+  // does; `targets` are for that alone.
+  at::Tensor Forward(int64_t chunk, const at::Tensor& in, const at::Tensor& targets,
+                     GradientSpans* spans) const;
+  // What goes between stages: its shape for tokens of [batch, seq], and its type here and now.
+  std::vector<int64_t> HiddenShape(int64_t batch, int64_t seq) const {
+    return {batch, axis_.splits_tokens ? seq / axis_.ranks : seq, spec_.n_embd};
+  }
+  at::ScalarType HiddenTypeNow(c10::DeviceType device) const;
+
+  // The next three, and Loss outside of training, pass over all stages: each rank of them calls it,
+  // and all but the last stage's get an undefined tensor.
   // [batch, seq, vocab_pad]
   at::Tensor Logits(const at::Tensor& tokens, bool training) const;
   // Without dropout, of some places alone, [places, vocab_pad]: `places` of int64 count through the
@@ -64,7 +84,7 @@ class Transformer {
   // while others pass over the model.
   void PassIdly() const;
 
-  // In the order of use, each one once: a tied head is not listed again.
+  // Those that are here, in the order of use, each one once: a tied head is not listed again.
   const std::vector<NamedTensor>& Parameters() const { return parameters_; }
 
  private:
@@ -91,6 +111,10 @@ class Transformer {
   at::Tensor OwnOf(const at::Tensor& tokens) const;
   // `tokens`: those that the rank has between the parts of layers.
   at::Tensor Hidden(const at::Tensor& tokens, const Manner& manner) const;
+  at::Tensor Embed(const at::Tensor& tokens, const Manner& manner) const;
+  at::Tensor Blocks(const plan::LayerRange& layers, at::Tensor x, const Manner& manner) const;
+  at::Tensor HeadLoss(const at::Tensor& hidden, const at::Tensor& targets,
+                      GradientSpans* spans) const;
   at::Tensor Through(const Block& block, at::Tensor x, const Manner& manner) const;
   at::Tensor Attention(const Block& block, const at::Tensor& x, const Manner& manner) const;
   at::Tensor FeedForward(const Block& block, const at::Tensor& x, const Manner& manner) const;
@@ -101,6 +125,8 @@ class Transformer {
 
   const ModelSpec spec_;
   const TensorAxis axis_;
+  const StageAxis stages_;
+  std::vector<plan::LayerRange> chunks_;  // of this rank
   std::unique_ptr<ParameterHome> own_home_;
   ParameterHome* home_;
   at::ScalarType hidden_type_ = at::kFloat;

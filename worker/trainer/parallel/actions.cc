@@ -1,14 +1,51 @@
 // actions.cc: see actions.h.
 #include "worker/trainer/parallel/actions.h"
 
-namespace dt::trainer {
+#include <algorithm>
 
-std::vector<Action> StepActions(int64_t micro_steps) {
-  std::vector<Action> actions;
-  for (int64_t m = 0; m < micro_steps; ++m) {
-    actions.push_back({Action::Kind::kForward, m, false});
-    actions.push_back({Action::Kind::kBackward, m, m == micro_steps - 1});
+namespace dt::trainer {
+namespace {
+
+using Kind = Action::Kind;
+
+// The n-th forward or backward pass of a stage: in turns of as many micro-steps as there are stages
+// through each chunk, forward from the first to the last, backward from the last to the first.
+Action Nth(Kind kind, int64_t n, const PipelineShape& shape) {
+  const int64_t stages = shape.chunks == 1 ? 1 : shape.stages;
+  const int64_t turn = n / (stages * shape.chunks), within = n % (stages * shape.chunks);
+  const int64_t chunk = within / stages;
+  return {.kind = kind,
+          .micro_step = turn * stages + within % stages,
+          .chunk = kind == Kind::kForward ? chunk : shape.chunks - 1 - chunk};
+}
+
+// Forward passes before the first backward one.
+int64_t WarmUp(const PipelineShape& shape, int64_t passes, int stage) {
+  const int64_t behind = shape.stages - stage - 1;
+  switch (shape.schedule) {
+    case PipelineSchedule::kGPipe:
+      return passes;
+    case PipelineSchedule::k1F1B:
+      return std::min(behind, passes);
+    case PipelineSchedule::kInterleaved:
+      return std::min(2 * behind + (shape.chunks - 1) * int64_t{shape.stages}, passes);
   }
+  return passes;
+}
+
+}  // namespace
+
+std::vector<Action> StepActions(const PipelineShape& shape, int64_t micro_steps, int stage) {
+  const int64_t passes = micro_steps * shape.chunks;
+  const int64_t warm_up = WarmUp(shape, passes, stage);
+  std::vector<Action> actions;
+  for (int64_t n = 0; n < warm_up; ++n) actions.push_back(Nth(Kind::kForward, n, shape));
+  for (int64_t n = 0; n < passes; ++n) {
+    if (warm_up + n < passes) actions.push_back(Nth(Kind::kForward, warm_up + n, shape));
+    actions.push_back(Nth(Kind::kBackward, n, shape));
+    actions.back().completes = actions.back().micro_step == micro_steps - 1;
+  }
+  actions.back().last = true;
   return actions;
 }
 

@@ -1,25 +1,39 @@
 // actions.h: what a rank computes in one step, in order.
 //
-// Role:  pure. The step loop walks this list and knows of no schedule: F0 B0 F1 B1 … is what a
-//        pipeline of one stage does, and a longer one is another list.
-// Tests: tests/worker/trainer/parallel/mesh_test.cc
+// Role:   pure. The step loop walks this list and knows of no schedule: F0 B0 F1 B1 … is what a
+//         pipeline of one stage does, and a longer one is another list.
+// Source: Huang et al., "GPipe", 2019; Narayanan et al., "PipeDream", 2019 (one forward, one
+//         backward), and "Efficient Large-Scale Language Model Training on GPU Clusters Using
+//         Megatron-LM", 2021, 2.2 (interleaved).
+// Tests:  tests/worker/trainer/parallel/actions_test.cc
 #pragma once
 
 #include <cstdint>
 #include <vector>
+
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 
 struct Action {
   enum class Kind { kForward, kBackward } kind = Kind::kForward;
   int64_t micro_step = 0;
-  // The last of the step's backward passes: gradients are whole after it, so this one communicates.
+  int64_t chunk = 0;  // of those that this stage has
+  // A backward pass that completes the step's gradients of what it passes through, so that they may
+  // be sent; and the last one of the step.
+  bool completes = false;
   bool last = false;
 
   bool operator==(const Action&) const = default;
 };
 
-// REQUIRES: micro_steps > 0.
-std::vector<Action> StepActions(int64_t micro_steps);
+struct PipelineShape {
+  PipelineSchedule schedule = PipelineSchedule::k1F1B;
+  int stages = 1;
+  int chunks = 1;  // of the model on each stage
+};
+
+// Of one stage. REQUIRES: micro_steps > 0; where a stage has several chunks, a multiple of stages.
+std::vector<Action> StepActions(const PipelineShape& shape, int64_t micro_steps, int stage);
 
 }  // namespace dt::trainer

@@ -2,6 +2,7 @@
 #include "worker/trainer/parallel/agreement.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 namespace dt::trainer {
@@ -94,13 +95,13 @@ uint64_t HashBits(const std::vector<at::Tensor>& tensors) {
   return tensors.at(0).is_cpu() ? HashOnCpu(tensors) : HashOnDevice(tensors);
 }
 
-absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step, size_t apart,
-                            size_t together) {
-  for (size_t first = 0; first < apart; ++first) {
-    std::vector<size_t> copies;
-    for (size_t rank = 0; rank < hashes.size(); ++rank) {
-      if (rank / together % apart == first) copies.push_back(rank);
-    }
+absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, const std::vector<int64_t>& sets,
+                            int64_t step) {
+  std::map<int64_t, std::vector<size_t>> ranks;  // by set
+  for (size_t rank = 0; rank < sets.size(); ++rank) {
+    if (sets[rank] != Strategy::Copies::kNobody) ranks[sets[rank]].push_back(rank);
+  }
+  for (const auto& [set, copies] : ranks) {
     DT_RETURN_IF_ERROR(CheckCopies(hashes, copies, step));
   }
   return absl::OkStatus();
@@ -113,13 +114,15 @@ absl::Status CompareParameters(Mesh& mesh, const std::vector<Strategy::Copies>& 
     const uint64_t mine = each.tensors.empty() ? 0 : HashBits(each.tensors);
     // As halves, which a double holds exactly.
     const auto rows = mesh.Gather(
-        Axis::kWorld, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff)});
+        Axis::kWorld, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff),
+                       static_cast<double>(each.set)});
     std::vector<uint64_t> hashes;
+    std::vector<int64_t> sets;
     for (const std::vector<double>& row : rows) {
       hashes.push_back(static_cast<uint64_t>(row[0]) << 32 | static_cast<uint64_t>(row[1]));
+      sets.push_back(static_cast<int64_t>(row[2]));
     }
-    DT_RETURN_IF_ERROR(CheckAgreement(hashes, step, static_cast<size_t>(each.apart),
-                                      static_cast<size_t>(each.together)));
+    DT_RETURN_IF_ERROR(CheckAgreement(hashes, sets, step));
   }
   return absl::OkStatus();
 }

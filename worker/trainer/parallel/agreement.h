@@ -19,11 +19,10 @@ namespace dt::trainer {
 // does an exchange of two values. Waits for the device.
 uint64_t HashBits(const std::vector<at::Tensor>& tensors);
 
-// `hashes`: of every rank, in order; of ranks counted by `together` neighbours those `apart` from
-// one another hold copies. Names those that differ from the majority of their copies; where there
-// is none, all of them, those that agree together.
-absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, int64_t step, size_t apart = 1,
-                            size_t together = 1);
+// `hashes`: of every rank, in order; `sets`: as of Strategy::Copies. Names those that differ from
+// the majority of their set; where there is none, all of them, those that agree together.
+absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, const std::vector<int64_t>& sets,
+                            int64_t step);
 
 // Every rank calls it after the same step and gets the same answer.
 absl::Status CompareParameters(Mesh& mesh, const std::vector<Strategy::Copies>& copies,

@@ -15,29 +15,45 @@ namespace {
 
 constexpr int64_t kFirstBucketBytes = 1 << 20;  // small, so that communication starts early
 
-bool CoversExactly(const BucketLayout& layout, size_t parameters) {
-  std::vector<int> seen(parameters, 0);
+// The buckets of these parameters, by their places; empty where they are not all there, and nothing
+// else with them.
+std::vector<std::vector<size_t>> BucketsOf(const BucketLayout& layout,
+                                           const std::vector<uint32_t>& numbers) {
+  std::unordered_map<uint32_t, size_t> places;
+  for (size_t place = 0; place < numbers.size(); ++place) places[numbers[place]] = place;
+  std::vector<std::vector<size_t>> buckets;
+  size_t found = 0;
   for (const auto& bucket : layout) {
-    for (const uint32_t index : bucket) {
-      if (index >= parameters || seen[index]++ > 0) return false;
+    std::vector<size_t> mine;
+    for (const uint32_t number : bucket) {
+      const auto place = places.find(number);
+      if (place == places.end()) continue;
+      mine.push_back(place->second);
+      places.erase(place);
     }
+    if (mine.empty()) continue;
+    if (mine.size() != bucket.size()) return {};
+    found += mine.size();
+    buckets.push_back(std::move(mine));
   }
-  return std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; });
+  if (found != numbers.size()) return {};
+  return buckets;
 }
 
 std::vector<at::Tensor> ValuesOf(const std::vector<Piece>& pieces) {
   std::vector<at::Tensor> values;
   for (const Piece& piece : pieces) {
     DT_CHECK(piece.spread.empty());
-    values.push_back(piece.value);
+    if (piece.here) values.push_back(piece.value);
   }
   return values;
 }
 
 }  // namespace
 
-ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, std::shared_ptr<Group> group,
-                                 std::shared_ptr<Timeline> timeline, const ReducerOptions& options)
+ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, const StagePart& part,
+                                 std::shared_ptr<Group> group, std::shared_ptr<Timeline> timeline,
+                                 const ReducerOptions& options)
     : pieces_(pieces),
       parameters_(ValuesOf(pieces)),
       group_(std::move(group)),
@@ -48,33 +64,52 @@ ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, std::shared_p
   std::vector<at::Tensor> detached;
   for (const at::Tensor& parameter : parameters_) detached.push_back(parameter.detach());
   group_->BroadcastFromRoot(detached);
+  for (size_t number = 0; number < pieces_.size(); ++number) {
+    const Piece& piece = pieces_[number];
+    if (!piece.here) continue;
+    const auto chunk = static_cast<size_t>(part.ChunkOf(piece.name));
+    if (chunks_.size() <= chunk) chunks_.resize(chunk + 1);
+    chunks_[chunk].parameters.push_back(piece.value);
+    const bool tied_copy = piece.stage != part.stage();
+    chunks_[chunk].numbers.push_back(static_cast<uint32_t>(tied_copy ? pieces_.size() : number));
+  }
+  // What ranks of a host share is for the buckets of one reducer.
+  shares_memory_ = chunks_.size() == 1;
+  for (Chunk& chunk : chunks_) MakeReducer(chunk, options);
+}
 
+void ReducerStrategy::MakeReducer(Chunk& chunk, const ReducerOptions& options) {
+  const std::vector<at::Tensor>& parameters = chunk.parameters;
   const int64_t cap = std::max<int64_t>(static_cast<int64_t>(options.bucket_mb * 1024 * 1024), 1);
-  std::vector<std::vector<size_t>> buckets;
-  if (!options.layout.empty() && CoversExactly(options.layout, parameters_.size())) {
-    for (const auto& bucket : options.layout) buckets.emplace_back(bucket.begin(), bucket.end());
-  } else {
+  std::vector<std::vector<size_t>> buckets = BucketsOf(options.layout, chunk.numbers);
+  if (buckets.empty()) {
     auto [by_size, limits] =
-        c10d::compute_bucket_assignment_by_size(parameters_, {static_cast<size_t>(cap)});
+        c10d::compute_bucket_assignment_by_size(parameters, {static_cast<size_t>(cap)});
     // Gradients arrive from the last layer to the first.
     std::reverse(by_size.begin(), by_size.end());
     buckets = std::move(by_size);
   }
-  reducer_ = std::make_shared<c10d::Reducer>(
-      parameters_, std::move(buckets), group_->process_group(),
-      std::vector<bool>(parameters_.size(), false), cap,
+  chunk.reducer = std::make_shared<c10d::Reducer>(
+      parameters, std::move(buckets), group_->process_group(),
+      std::vector<bool>(parameters.size(), false), cap,
       /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true,
       std::unordered_map<size_t, std::string>{}, std::min(kFirstBucketBytes, cap),
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
       std::vector<int64_t>{});
-  reducer_->register_comm_hook(MakeMeasured(MakeHook(options.wire), local_));
+  chunk.reducer->register_comm_hook(MakeMeasured(MakeHook(options.wire), local_));
+  PlaceInSharedMemory();
+}
+
+void ReducerStrategy::PlaceInSharedMemory() {
+  if (host_reduce_ == nullptr) return;
+  PlaceBuckets(*chunks_[0].reducer, host_reduce_->memory(), host_reduce_->rank());
 }
 
 std::unique_ptr<c10d::CommHookInterface> ReducerStrategy::MakeHook(at::ScalarType wire) {
   if (compressor_ != nullptr) {
     return MakeBucketThread(MakeCompressedAverage(compressor_, group_, parameters_), times_);
   }
-  if (wire == at::kFloat) {
+  if (wire == at::kFloat && shares_memory_) {
     size_t floats = 0;
     for (const at::Tensor& parameter : parameters_) floats += SharedFloats(parameter.numel());
     host_reduce_ = group_->ShareMemory(floats);
@@ -83,7 +118,6 @@ std::unique_ptr<c10d::CommHookInterface> ReducerStrategy::MakeHook(at::ScalarTyp
     const bool on_cpu = parameters_.at(0).is_cpu();
     return MakeTimedAllReduce(group_, times_, on_cpu ? Buckets::kOnCpu : Buckets::kOnGpu, wire);
   }
-  PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
   return MakeBucketThread(MakeSharedAverage(host_reduce_), times_);
 }
 
@@ -98,17 +132,19 @@ void ReducerStrategy::BeginStep(const StepNotes& notes) {
   measured_ = notes.measured && group_->size() > 1;
   local_->Restart(measured_);
   times_->Restart();
-  reducer_->prepare_for_forward();
+  for (const Chunk& chunk : chunks_) chunk.reducer->prepare_for_forward();
 }
 
 // Acts once, after the first step: buckets follow the order in which gradients became ready.
 // PyTorch does it as the next step begins; here a checkpoint written between steps holds the next
 // one's layout.
 void ReducerStrategy::AfterUpdate(int64_t /*step*/) {
-  if (!reducer_->rebuild_buckets() || host_reduce_ == nullptr) return;
+  bool rebuilt = false;
+  for (const Chunk& chunk : chunks_) rebuilt |= chunk.reducer->rebuild_buckets();
+  if (!rebuilt || host_reduce_ == nullptr) return;
   // The gradients are views into the old buckets, where the new ones are about to lie.
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
-  PlaceBuckets(*reducer_, host_reduce_->memory(), host_reduce_->rank());
+  PlaceInSharedMemory();
 }
 
 // Where the parameters are others, what their gradients lost is nothing any more.
@@ -116,8 +152,8 @@ void ReducerStrategy::AfterLoad() {
   if (compressor_ != nullptr) compressor_->Restart();
 }
 
-void ReducerStrategy::BeforeBackward(bool last) {
-  if (last) reducer_->prepare_for_backward({});
+void ReducerStrategy::BeforeBackward(const Action& pass) {
+  if (pass.completes) chunks_.at(static_cast<size_t>(pass.chunk)).reducer->prepare_for_backward({});
 }
 
 at::Tensor ReducerStrategy::ShareSquaredNorm() const {
@@ -136,15 +172,17 @@ CommTotals ReducerStrategy::Totals() const {
 }
 
 BucketLayout ReducerStrategy::Layout() const {
-  std::unordered_map<const c10::TensorImpl*, uint32_t> index;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    index[parameters_[i].unsafeGetTensorImpl()] = static_cast<uint32_t>(i);
-  }
   BucketLayout layout;
-  for (const c10d::GradBucket& bucket : reducer_->get_grad_buckets(true)) {
-    auto& indices = layout.emplace_back();
-    for (const at::Tensor& parameter : bucket.getParameters()) {
-      indices.push_back(index.at(parameter.unsafeGetTensorImpl()));
+  for (const Chunk& chunk : chunks_) {
+    std::unordered_map<const c10::TensorImpl*, uint32_t> numbers;
+    for (size_t i = 0; i < chunk.parameters.size(); ++i) {
+      numbers[chunk.parameters[i].unsafeGetTensorImpl()] = chunk.numbers[i];
+    }
+    for (const c10d::GradBucket& bucket : chunk.reducer->get_grad_buckets(true)) {
+      auto& in_bucket = layout.emplace_back();
+      for (const at::Tensor& parameter : bucket.getParameters()) {
+        in_bucket.push_back(numbers.at(parameter.unsafeGetTensorImpl()));
+      }
     }
   }
   return layout;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "worker/trainer/model/stage_part.h"
 #include "worker/trainer/parallel/comm_times.h"
 #include "worker/trainer/parallel/compressor.h"
 #include "worker/trainer/parallel/group.h"
@@ -36,14 +37,15 @@ struct ReducerOptions {
 class ReducerStrategy final : public Strategy {
  public:
   // Every rank of `group` calls this with the same pieces, which are spread over nobody, in the
-  // same order; its first rank's values win.
-  ReducerStrategy(const std::vector<Piece>& pieces, std::shared_ptr<Group> group,
-                  std::shared_ptr<Timeline> timeline, const ReducerOptions& options);
+  // same order; its first rank's values win. `part`: of the ranks of a stage of a pipeline.
+  ReducerStrategy(const std::vector<Piece>& pieces, const StagePart& part,
+                  std::shared_ptr<Group> group, std::shared_ptr<Timeline> timeline,
+                  const ReducerOptions& options);
   ~ReducerStrategy() override;
 
   const std::vector<Piece>& pieces() const override { return pieces_; }
   void BeginStep(const StepNotes& notes) override;
-  void BeforeBackward(bool last) override;
+  void BeforeBackward(const Action& pass) override;
   at::Tensor FinishGradients() override { return GradientNorm(pieces_); }
   void AfterUpdate(int64_t step) override;
   void AfterLoad() override;
@@ -53,17 +55,26 @@ class ReducerStrategy final : public Strategy {
   BucketLayout Layout() const override;
 
  private:
+  // What a reducer reduces.
+  struct Chunk {
+    std::vector<at::Tensor> parameters;
+    std::vector<uint32_t> numbers;  // as a layout has them
+    std::shared_ptr<c10d::Reducer> reducer;
+  };
+  void PlaceInSharedMemory();
+  void MakeReducer(Chunk& chunk, const ReducerOptions& options);
   std::unique_ptr<c10d::CommHookInterface> MakeHook(at::ScalarType wire);
 
   const std::vector<Piece>& pieces_;
-  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> parameters_;  // of this rank's stage
   std::shared_ptr<Group> group_;
   std::shared_ptr<CommTimes> times_;
   std::shared_ptr<LocalGradient> local_;
   const std::shared_ptr<Compressor> compressor_;  // null: gradients travel as they are
   bool measured_ = false;
+  bool shares_memory_ = false;               // where a host has several ranks
   std::shared_ptr<HostReduce> host_reduce_;  // null: buckets are reduced by the backend
-  std::shared_ptr<c10d::Reducer> reducer_;
+  std::vector<Chunk> chunks_;  // of the stage: each has gradients in passes of its own
 };
 
 }  // namespace dt::trainer

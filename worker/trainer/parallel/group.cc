@@ -303,9 +303,9 @@ at::Tensor Group::Concatenated(const at::Tensor& mine) {
   return output;
 }
 
-void Group::BroadcastFromRoot(const std::vector<at::Tensor>& tensors) {
+void Group::Broadcast(const std::vector<at::Tensor>& tensors, int from) {
   at::NoGradGuard no_grad;
-  c10d::broadcast_coalesced(process_group_, tensors, kBroadcastBufferBytes, 0);
+  c10d::broadcast_coalesced(process_group_, tensors, kBroadcastBufferBytes, from);
 }
 
 std::shared_ptr<Group> Group::OfHosts(int rank, int size) {

@@ -73,8 +73,9 @@ class Group {
   std::vector<std::vector<double>> AllGather(const std::vector<double>& mine);
   // Every rank's `mine` in order of rank, on the device: rows of numbers, all of one length.
   at::Tensor Concatenated(const at::Tensor& mine);
-  // Overwrites `tensors` with rank 0's.
-  void BroadcastFromRoot(const std::vector<at::Tensor>& tensors);
+  // Overwrites `tensors` with those of rank `from`.
+  void Broadcast(const std::vector<at::Tensor>& tensors, int from);
+  void BroadcastFromRoot(const std::vector<at::Tensor>& tensors) { Broadcast(tensors, 0); }
   // Memory for `floats` numbers of each rank, to sum them in without the backend; of ranks on
   // several hosts the first of each sums over hosts, in a group of their own. Null where no host
   // has two of them, on GPUs, where ranks do not see each other's processes, or one's device does

@@ -39,7 +39,7 @@ class LocalSgdStrategy final : public Strategy {
 
   const std::vector<Piece>& pieces() const override { return parameters_; }
   void BeginStep(const StepNotes& notes) override;
-  void BeforeBackward(bool /*last*/) override {}
+  void BeforeBackward(const Action& /*pass*/) override {}
   at::Tensor FinishGradients() override { return GradientNorm(parameters_); }
   void AfterUpdate(int64_t step) override;
   void AfterLoad() override;

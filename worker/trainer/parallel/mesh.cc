@@ -8,32 +8,74 @@
 
 namespace dt::trainer {
 
+namespace {
+
+std::shared_ptr<Group> PartOf(Device& device, const GroupOptions& all, int rank, int size,
+                              const char* axis, int which) {
+  GroupOptions part = all;
+  part.rank = rank;
+  part.size = size;
+  part.key_prefix = all.key_prefix + "/" + axis + "/" + std::to_string(which);
+  return std::make_shared<Group>(device, part);
+}
+
+}  // namespace
+
 void Mesh::Prepare(Device& device, const GroupOptions& options, const MeshShape& shape) {
   const int data_ranks = shape.replicate * shape.shard;
-  DT_CHECK(data_ranks * shape.tensor == options.size);
+  const int of_stage = data_ranks * shape.tensor;
+  DT_CHECK(of_stage * shape.pipeline == options.size);
   std::lock_guard lock(mutex_);
   world_ = std::make_shared<Group>(device, options);
   const auto along = [&](int rank, int size, const char* axis, int which) {
     if (size == options.size) return world_;
     if (size == 1) return std::shared_ptr<Group>();
-    GroupOptions part = options;
-    part.rank = rank;
-    part.size = size;
-    part.key_prefix = options.key_prefix + "/" + axis + "/" + std::to_string(which);
-    return std::make_shared<Group>(device, part);
+    return PartOf(device, options, rank, size, axis, which);
   };
-  const int part = options.rank % shape.tensor, data_rank = options.rank / shape.tensor;
+  const int stage = options.rank / of_stage, in_stage = options.rank % of_stage;
+  const int part = in_stage % shape.tensor, data_rank = in_stage / shape.tensor;
   const int share = data_rank % shape.shard, copy = data_rank / shape.shard;
-  data_ = along(data_rank, data_ranks, "data", part);
+  // Groups of an axis are counted through all stages.
+  const auto which = [stage](int groups, int group) { return stage * groups + group; };
+  data_ = along(data_rank, data_ranks, "data", which(shape.tensor, part));
   shard_ = shape.shard == data_ranks
                ? data_
-               : along(share, shape.shard, "shard", copy * shape.tensor + part);
+               : along(share, shape.shard, "shard",
+                       which(shape.replicate * shape.tensor, copy * shape.tensor + part));
   replicate_ = shape.replicate == data_ranks
                    ? data_
-                   : along(copy, shape.replicate, "replicate", share * shape.tensor + part);
-  tensor_ = shape.tensor == 1 ? nullptr : along(part, shape.tensor, "tensor", data_rank);
+                   : along(copy, shape.replicate, "replicate",
+                           which(shape.shard * shape.tensor, share * shape.tensor + part));
+  if (shape.tensor > 1) tensor_ = along(part, shape.tensor, "tensor", which(data_ranks, data_rank));
+  if (shape.pipeline > 1) {
+    pipeline_ = along(stage, shape.pipeline, "pipeline", in_stage);
+    const bool is_end = stage == 0 || stage == shape.pipeline - 1;
+    if (shape.ends && is_end) {
+      ends_ = shape.pipeline == 2
+                  ? pipeline_
+                  : PartOf(device, options, stage == 0 ? 0 : 1, 2, "ends", in_stage);
+    }
+    if (!device.Torch().is_cpu()) PrepareWays(device, options, shape);
+  }
   if (!aborted_) return;
   for (const std::shared_ptr<Group>& group : Groups()) group->Abort();
+}
+
+// NCCL runs what two ranks send each other in one order on both, which no order of all four ways
+// would be.
+void Mesh::PrepareWays(Device& device, const GroupOptions& options, const MeshShape& shape) {
+  const int of_stage = options.size / shape.pipeline;
+  const int stage = options.rank / of_stage, in_stage = options.rank % of_stage;
+  for (const bool forward : {true, false}) {
+    for (int from = 0; from < shape.pipeline; ++from) {
+      const int to = (from + (forward ? 1 : shape.pipeline - 1)) % shape.pipeline;
+      const bool wraps = forward ? to == 0 : from == 0;
+      const bool takes_part = (stage == from || stage == to) && (!wraps || shape.wraps);
+      const int which = static_cast<int>(ways_.size()) * of_stage + in_stage;
+      ways_.push_back(takes_part ? PartOf(device, options, stage == from ? 0 : 1, 2, "way", which)
+                                 : nullptr);
+    }
+  }
 }
 
 absl::Status Mesh::Join(Device& device, const Rendezvous& meeting) {
@@ -46,11 +88,21 @@ absl::Status Mesh::Join(Device& device, const Rendezvous& meeting) {
 
 std::vector<std::shared_ptr<Group>> Mesh::Groups() const {
   std::vector<std::shared_ptr<Group>> groups;
-  for (const std::shared_ptr<Group>& group : {world_, data_, shard_, replicate_, tensor_}) {
+  for (const std::shared_ptr<Group>& group :
+       {world_, data_, shard_, replicate_, tensor_, pipeline_, ends_}) {
     const bool known = std::find(groups.begin(), groups.end(), group) != groups.end();
     if (group != nullptr && !known) groups.push_back(group);
   }
+  for (const std::shared_ptr<Group>& group : ways_) {
+    if (group != nullptr) groups.push_back(group);
+  }
   return groups;
+}
+
+const std::shared_ptr<Group>& Mesh::way(bool forward, int from_stage) const {
+  static const std::shared_ptr<Group> kNone;
+  if (ways_.empty()) return kNone;
+  return ways_.at((forward ? 0 : ways_.size() / 2) + static_cast<size_t>(from_stage));
 }
 
 const std::shared_ptr<Group>& Mesh::group(Axis axis) const {
@@ -63,6 +115,10 @@ const std::shared_ptr<Group>& Mesh::group(Axis axis) const {
       return replicate_;
     case Axis::kTensor:
       return tensor_;
+    case Axis::kPipeline:
+      return pipeline_;
+    case Axis::kEnds:
+      return ends_;
     case Axis::kWorld:
       break;
   }
@@ -78,7 +134,11 @@ std::vector<std::vector<double>> Mesh::Gather(Axis axis, const std::vector<doubl
 }
 
 void Mesh::BroadcastFromFirst(Axis axis, const std::vector<at::Tensor>& tensors) {
-  if (group(axis) != nullptr) group(axis)->BroadcastFromRoot(tensors);
+  if (group(axis) != nullptr) group(axis)->Broadcast(tensors, 0);
+}
+
+void Mesh::BroadcastFromLast(Axis axis, const at::Tensor& tensor) {
+  if (group(axis) != nullptr) group(axis)->Broadcast({tensor}, size(axis) - 1);
 }
 
 void Mesh::RequireIntact() {

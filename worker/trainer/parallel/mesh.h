@@ -2,9 +2,10 @@
 //
 // Role:      the one place that knows whether a rank has peers. Everything else gathers and
 //            broadcasts along an axis; a rank that is alone there gets back what it gave.
-//            Rank (r·shard + s)·tensor + t of the attempt is part t of each layer, in share s of
-//            copy r: ranks of one layer, and then those that share a copy, are neighbours, on one
-//            host where that is possible. An axis along which all ranks lie is the group of all.
+//            Rank ((p·replicate + r)·shard + s)·tensor + t of the attempt is part t of each layer
+//            of stage p, in share s of copy r: ranks of one layer, and then those that share a
+//            copy, are neighbours, on one host where that is possible. An axis along which all
+//            ranks lie is the group of all.
 // Ownership: shared by the training thread and by whoever may abort it.
 // Threads:   Abort from any thread, also while the ranks are still meeting; everything else from
 //            the training thread.
@@ -23,9 +24,12 @@ namespace dt::trainer {
 
 struct MeshShape {
   // Ranks along the axes into which the data axis falls.
-  int replicate = 1;  // copies of the state
-  int shard = 1;      // ranks that share each
-  int tensor = 1;     // ranks of each layer; the data axis is of those with the same part of it
+  int replicate = 1;   // copies of the state
+  int shard = 1;       // ranks that share each
+  int tensor = 1;      // ranks of each layer; the data axis is of those with the same part of it
+  int pipeline = 1;    // stages, each of some layers
+  bool ends = false;   // whether the first and the last stage have something between them alone
+  bool wraps = false;  // whether the last stage is followed by the first
 };
 
 class Mesh {
@@ -46,10 +50,21 @@ class Mesh {
   // Whether this rank speaks for all.
   bool IsRoot() const { return rank(Axis::kWorld) == 0; }
 
+  // What goes from a stage to its neighbour, after it or before it: the group of the two, of which
+  // the sender is the first. Null: all of them are of the pipeline's own group, whose backend keeps
+  // what goes each way apart.
+  const std::shared_ptr<Group>& way(bool forward, int from_stage) const;
+
   // Every rank's row of numbers, in order of rank along the axis. All give equally many.
   std::vector<std::vector<double>> Gather(Axis axis, const std::vector<double>& mine);
+  // The row of the axis' last rank, which speaks for what the others do not know.
+  std::vector<double> FromLast(Axis axis, const std::vector<double>& mine) {
+    return Gather(axis, mine).back();
+  }
   // Overwrites `tensors` with those of the axis' first rank.
   void BroadcastFromFirst(Axis axis, const std::vector<at::Tensor>& tensors);
+  // Overwrites `tensor` with that of the axis' last rank.
+  void BroadcastFromLast(Axis axis, const at::Tensor& tensor);
   // Group::RequireIntact, of every axis.
   void RequireIntact();
   // Makes every collective fail, here and on the peers, now. One that comes before the ranks have
@@ -59,9 +74,12 @@ class Mesh {
  private:
   // Each once, in the order in which they are joined.
   std::vector<std::shared_ptr<Group>> Groups() const;
+  void PrepareWays(Device& device, const GroupOptions& options, const MeshShape& shape);
 
   std::mutex mutex_;  // of what Abort reads
-  std::shared_ptr<Group> world_, data_, shard_, replicate_, tensor_;
+  std::shared_ptr<Group> world_, data_, shard_, replicate_, tensor_, pipeline_, ends_;
+  // Forward from each stage, then back from each; null: not this rank's.
+  std::vector<std::shared_ptr<Group>> ways_;
   bool aborted_ = false;
 };
 

@@ -4,6 +4,8 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dt::trainer {
@@ -36,6 +38,12 @@ struct BackIntoBlock : torch::autograd::Function<BackIntoBlock> {
 
 RowGatherer::RowGatherer(ShardedHome& home, Route shard)
     : home_(home), shard_(std::move(shard)), units_(home.units().size()) {
+  for (size_t unit = 0; unit < units_.size(); ++unit) {
+    const std::vector<ShardedHome::Member>& members = home_.units()[unit].members;
+    if (members.empty()) continue;
+    const bool is_block = UnitOf(home_.pieces()[members[0].piece].name) == unit && unit > 0;
+    (is_block ? blocks_ : outside_).push_back(unit);
+  }
   home_.SetKeeper(this);
 }
 
@@ -65,31 +73,55 @@ void RowGatherer::Drop(size_t unit) {
   home_.DropRow(unit);
 }
 
-void RowGatherer::BeginPass() { Await(0, CommTimes::During::kForward); }
+void RowGatherer::BeginPass(bool leaves_blocks) {
+  if (!leaves_blocks) return;
+  for (const size_t unit : outside_) Await(unit, CommTimes::During::kForward);
+}
 
 void RowGatherer::EndPass() {
-  if (!at::GradMode::is_enabled()) Drop(0);
+  if (at::GradMode::is_enabled()) return;
+  for (const size_t unit : outside_) Drop(unit);
+}
+
+size_t RowGatherer::After(size_t unit) const {
+  const auto next = std::upper_bound(blocks_.begin(), blocks_.end(), unit);
+  return next == blocks_.end() ? 0 : *next;
+}
+
+size_t RowGatherer::Before(size_t unit) const {
+  const auto here = std::lower_bound(blocks_.begin(), blocks_.end(), unit);
+  return here == blocks_.begin() ? 0 : *std::prev(here);
 }
 
 at::Tensor RowGatherer::Around(size_t unit, const at::Tensor& x,
                                const ParameterHome::Through& through) {
   Await(unit, CommTimes::During::kForward);
-  if (unit + 1 < units_.size()) Start(unit + 1);
+  const size_t next = After(unit);
+  if (next > 0) Start(next);
   const at::Tensor y = through(x);
   if (!at::GradMode::is_enabled()) {
     Drop(unit);
     return y;
   }
-  if (unit + 1 < units_.size()) Drop(unit);
+  if (next > 0) Drop(unit);
   auto block = c10::make_intrusive<Block>();
   block->rows = this;
   block->unit = unit;
   return BackIntoBlock::apply(y, block);
 }
 
+void RowGatherer::BeginBackward() {
+  for (const size_t unit : outside_) Await(unit, CommTimes::During::kBackward);
+}
+
+bool RowGatherer::AllAreAway() const {
+  return std::all_of(units_.begin(), units_.end(),
+                     [](const State& state) { return state.where == Where::kAway; });
+}
+
 void RowGatherer::BeforeBackward(size_t unit) {
   Await(unit, CommTimes::During::kBackward);
-  if (unit > 1) Start(unit - 1);
+  if (const size_t before = Before(unit); before > 0) Start(before);
 }
 
 }  // namespace dt::trainer

@@ -2,7 +2,8 @@
 // backward, the next one on its way meanwhile, and dropped after it.
 //
 // Role:      what zero3 adds to zero2. The last block stays between its forward and its backward
-//            pass, which needs it at once; unit 0 stays from the pass's begin to its last gradient.
+//            pass, which needs it at once; what is outside of blocks stays from the pass's begin to
+//            its last gradient.
 // Ownership: borrows the home, which it is the keeper of while it lives; shares group and times.
 // Threads:   where the model computes: the training thread, and where its backward pass runs.
 // Errors:    LibTorch's exceptions pass through.
@@ -26,10 +27,14 @@ class RowGatherer final : public RowKeeper {
   RowGatherer(const RowGatherer&) = delete;
   RowGatherer& operator=(const RowGatherer&) = delete;
 
-  void BeginPass() override;
+  void BeginPass(bool leaves_blocks) override;
   void EndPass() override;
   at::Tensor Around(size_t unit, const at::Tensor& x,
                     const ParameterHome::Through& through) override;
+  // A backward pass begins that leaves the blocks: another one may have dropped what it needs there.
+  void BeginBackward();
+  // Whether no row is here or on its way: what would be used after an update is gathered after it.
+  bool AllAreAway() const;
   // The backward pass reaches a block.
   void BeforeBackward(size_t unit);
   // The unit's gradients are made: nothing needs its parameters any more.
@@ -41,12 +46,17 @@ class RowGatherer final : public RowKeeper {
     Where where = Where::kAway;
     Transfer gather;
   };
+  // The blocks that this rank's stage has after and before one; 0: none.
+  size_t After(size_t unit) const;
+  size_t Before(size_t unit) const;
   void Start(size_t unit);
   void Await(size_t unit, CommTimes::During during);
 
   ShardedHome& home_;
   const Route shard_;
   std::vector<State> units_;
+  std::vector<size_t> blocks_;   // units of this rank's stage, rising
+  std::vector<size_t> outside_;  // its other ones
 };
 
 }  // namespace dt::trainer

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/check.h"
+#include "worker/trainer/parallel/gradient_norm.h"
+
 namespace dt::trainer {
 
 // Fires when a parameter's gradient of one backward pass is complete, of a tied one once.
@@ -59,13 +62,14 @@ void ShardedStrategy::BeginStep(const StepNotes& notes) {
   for (Progress& progress : progress_) progress.summed = false;
 }
 
-void ShardedStrategy::BeforeBackward(bool last) {
-  last_ = last;
+void ShardedStrategy::BeforeBackward(const Action& pass) {
+  completes_ = pass.completes;
+  if (rows_ != nullptr && home_.stage().LeavesBlocks(pass.chunk)) rows_->BeginBackward();
   for (Progress& progress : progress_) progress.arrived = 0;
 }
 
 void ShardedStrategy::OnGradient(size_t unit) {
-  if (sends_ == Sends::kOnceAStep && !last_) return;
+  if (sends_ == Sends::kOnceAStep && !completes_) return;
   if (++progress_[unit].arrived == home_.units()[unit].members.size()) StartSum(unit);
 }
 
@@ -74,7 +78,7 @@ void ShardedStrategy::StartSum(size_t unit) {
   FinishSum();
   const ShardedHome::Unit& of = home_.units()[unit];
   const at::Tensor ranks = at::scalar_tensor(data_ranks_, at::kFloat);
-  UnderWay next{unit, last_, RowLike(of.row), {}, {}};
+  UnderWay next{unit, completes_, RowLike(of.row), {}, {}};
   for (const ShardedHome::Member& member : of.members) {
     at::Tensor& gradient = member.parameter.mutable_grad();
     if (first_ || sends_ == Sends::kOnceAStep) local_.Add(gradient);
@@ -148,9 +152,9 @@ void ShardedStrategy::FinishBetweenCopies() {
   narrow_between_copies_.clear();
 }
 
-void ShardedStrategy::AfterBackward(bool last) {
+void ShardedStrategy::AfterBackward(const Action& pass) {
   first_ = false;
-  if (!last) return;
+  if (!pass.last) return;
   FinishSum();
   FinishBetweenCopies();
   spare_.clear();
@@ -160,29 +164,24 @@ void ShardedStrategy::AfterBackward(bool last) {
 std::vector<Strategy::Copies> ShardedStrategy::copies() const {
   Copies copies;
   const bool whole = home_.rows() == ShardedHome::Rows::kStay;
-  copies.apart = whole ? 1 : shard_.group->size();
+  if (!whole) copies.set = shard_.group->rank();
   for (const ShardedHome::Unit& unit : home_.units()) {
-    copies.tensors.push_back(whole ? unit.row : unit.shard);
+    if (!unit.members.empty()) copies.tensors.push_back(whole ? unit.row : unit.shard);
   }
   return {copies};
 }
 
 at::Tensor ShardedStrategy::FinishGradients() {
-  at::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients;
-  for (const Piece& piece : pieces()) {
-    if (piece.value.numel() > 0) gradients.push_back(piece.value.grad());
-  }
-  at::Tensor mine = at::zeros({1}, at::TensorOptions(home_.device()).dtype(at::kFloat));
-  if (!gradients.empty()) mine += at::stack(at::_foreach_norm(gradients)).square().sum();
-  return shard_.group->Concatenated(mine).sum().sqrt();
+  return NormOver(pieces(), [](const Piece&) { return true; }, {shard_.group});
 }
 
 void ShardedStrategy::Gather() {
+  DT_CHECK(rows_ == nullptr || rows_->AllAreAway());
   if (rows_ != nullptr) return;
   at::NoGradGuard no_grad;
   std::vector<Transfer> gathers;
   for (const ShardedHome::Unit& unit : home_.units()) {
+    if (unit.members.empty()) continue;  // another stage's
     gathers.push_back(Transfers::AllGather(shard_, unit.row, unit.shard));
   }
   for (Transfer& gather : gathers) gather.Wait(CommTimes::During::kUpdate);

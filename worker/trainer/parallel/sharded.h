@@ -40,8 +40,8 @@ class ShardedStrategy final : public Strategy {
 
   const std::vector<Piece>& pieces() const override { return home_.pieces(); }
   void BeginStep(const StepNotes& notes) override;
-  void BeforeBackward(bool last) override;
-  void AfterBackward(bool last) override;
+  void BeforeBackward(const Action& pass) override;
+  void AfterBackward(const Action& pass) override;
   at::Tensor FinishGradients() override;
   void AfterUpdate(int64_t /*step*/) override { Gather(); }
   void AfterLoad() override { Gather(); }
@@ -94,7 +94,7 @@ class ShardedStrategy final : public Strategy {
   std::vector<BetweenCopies> narrow_between_copies_;  // instead, where the wire is narrow
   std::vector<at::Tensor> spare_;  // rows that were sent or received, for the next unit's
   bool measured_ = false;
-  bool last_ = false;
+  bool completes_ = false;             // the backward pass under way does
   bool first_ = true;                  // of the step's backward passes
   std::unique_ptr<RowGatherer> rows_;  // null: rows stay
   // Hooks outlive it with the parameters; they do nothing then.

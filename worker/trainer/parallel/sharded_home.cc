@@ -26,15 +26,23 @@ at::DataPtr Empty(const at::Tensor& row) {
 
 }  // namespace
 
+size_t ShardedHome::UnitFor(const std::string& name) const {
+  return part_.stage.IsTied(name) ? static_cast<size_t>(part_.stage.layers()) + 1 : UnitOf(name);
+}
+
 at::Tensor ShardedHome::Keep(const std::string& name, const at::Tensor& initial) {
-  const size_t unit = UnitOf(name);
-  // A block is whole once the next begins: no more than one lies twice in memory.
-  if (unit > 1 && units_.size() == unit) LayOut(units_.back());
+  const size_t unit = UnitFor(name);
   if (units_.size() <= unit) units_.resize(unit + 1);
-  const Cut cut = CutOf(name, part_.part, part_.parts);
-  const at::Tensor parameter = TakenPart(cut, initial).to(device_).requires_grad_();
-  units_[unit].members.push_back({parameter, pieces_.size(), {}});
-  pieces_.push_back({name, initial.sizes().vec(), 0, {}, {}, cut});
+  // A block is whole once the next begins: no more than one lies twice in memory.
+  const bool is_block = unit > 1 && unit == UnitOf(name);
+  if (is_block && !units_[unit - 1].row.defined()) LayOut(units_[unit - 1]);
+  Piece piece = PieceOf(name, initial, part_, device_);
+  at::Tensor parameter;
+  if (piece.here) {
+    parameter = TakenPart(piece.cut, initial).to(device_).requires_grad_();
+    units_[unit].members.push_back({parameter, pieces_.size(), {}});
+  }
+  pieces_.push_back(std::move(piece));
   return parameter;
 }
 
@@ -100,8 +108,8 @@ void ShardedHome::DropRow(size_t unit) {
   spare_.emplace(bytes, Empty(row));
 }
 
-void ShardedHome::BeginPass() {
-  if (keeper_ != nullptr) keeper_->BeginPass();
+void ShardedHome::BeginPass(bool leaves_blocks) {
+  if (keeper_ != nullptr) keeper_->BeginPass(leaves_blocks);
 }
 
 void ShardedHome::EndPass() {

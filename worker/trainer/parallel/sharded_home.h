@@ -13,6 +13,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "worker/trainer/model/parameter_home.h"
@@ -26,7 +27,7 @@ inline constexpr int64_t kShardFloats = 16;
 class RowKeeper {
  public:
   virtual ~RowKeeper() = default;
-  virtual void BeginPass() = 0;
+  virtual void BeginPass(bool leaves_blocks) = 0;
   virtual void EndPass() = 0;
   virtual at::Tensor Around(size_t unit, const at::Tensor& x,
                             const ParameterHome::Through& through) = 0;
@@ -48,15 +49,18 @@ class ShardedHome final : public ParameterHome {
   };
 
   // REQUIRES: 0 <= rank < ranks. `part`: what of each parameter lies in the rows.
-  ShardedHome(c10::Device device, int rank, int ranks, Rows rows, CutPart part = {})
-      : device_(device), rank_(rank), ranks_(ranks), rows_(rows), part_(part) {}
+  ShardedHome(c10::Device device, int rank, int ranks, Rows rows, ModelPart part = {})
+      : device_(device), rank_(rank), ranks_(ranks), rows_(rows), part_(std::move(part)) {}
   c10::Device device() const override { return device_; }
   at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
   void Close() override;
   const std::vector<Piece>& pieces() const override { return pieces_; }
-  // Unit 0 first. REQUIRES: closed.
+  // Unit 0 first; one without members where another stage of a pipeline has the block. What the
+  // first and the last stage have both is a unit of its own, the last one, so that it lies in both
+  // alike. REQUIRES: closed.
   const std::vector<Unit>& units() const { return units_; }
   Rows rows() const { return rows_; }
+  const StagePart& stage() const { return part_.stage; }
 
   // Memory for the unit's row, of which nothing is known; and none, where it must not be used.
   // What was dropped is taken again by rows of the same size, which blocks have: memory that came
@@ -66,17 +70,18 @@ class ShardedHome final : public ParameterHome {
   void DropSpareRows() { spare_.clear(); }
   // nullptr: rows are there always, or nobody computes.
   void SetKeeper(RowKeeper* keeper) { keeper_ = keeper; }
-  void BeginPass() override;
+  void BeginPass(bool leaves_blocks) override;
   void EndPass() override;
   at::Tensor Around(size_t unit, const at::Tensor& x, const Through& through) override;
 
  private:
+  size_t UnitFor(const std::string& name) const;
   void LayOut(Unit& unit);
 
   const c10::Device device_;
   const int rank_, ranks_;
   const Rows rows_;
-  const CutPart part_;
+  const ModelPart part_;
   RowKeeper* keeper_ = nullptr;
   std::multimap<size_t, at::DataPtr> spare_;  // by bytes
   std::vector<Piece> pieces_;

@@ -13,12 +13,15 @@
 #include <vector>
 
 #include "worker/trainer/model/parameter_home.h"
+#include "worker/trainer/parallel/actions.h"
 #include "worker/trainer/parallel/comm_times.h"
 
 namespace dt::trainer {
 
-// Which parameters share a bucket, in the order of reduction. Part of a checkpoint: with another
-// layout sums round differently, and a resume would not equal the uninterrupted run.
+// Which parameters share a bucket, in the order of reduction, by their place among the pieces; the
+// number after the last is what the last stage of a pipeline has of a tied embedding. Part of a
+// checkpoint: with another layout sums round differently, and a resume would not equal the
+// uninterrupted run.
 using BucketLayout = std::vector<std::vector<uint32_t>>;
 
 // What is known of a step before it.
@@ -36,11 +39,11 @@ class Strategy {
   virtual const std::vector<Piece>& pieces() const = 0;
   // Once a step, before its first forward pass.
   virtual void BeginStep(const StepNotes& notes) = 0;
-  // Between a forward pass and its backward one. `last`: this backward completes the step's
-  // gradients; earlier ones only accumulate.
-  virtual void BeforeBackward(bool last) = 0;
-  // After a backward pass. Waits, after the last one, for what it communicates.
-  virtual void AfterBackward(bool /*last*/) {}
+  // Between a forward pass and its backward one, `pass`: one that does not complete gradients only
+  // accumulates.
+  virtual void BeforeBackward(const Action& pass) = 0;
+  // After it. Waits, after the last one, for what it communicates.
+  virtual void AfterBackward(const Action& /*pass*/) {}
   // After the last backward pass: the gradients are whole. Their norm over the whole model, on the
   // device, with the same bits on every rank.
   virtual at::Tensor FinishGradients() = 0;
@@ -69,16 +72,18 @@ class Strategy {
   // For a checkpoint; empty where nothing is reduced in buckets.
   virtual BucketLayout Layout() const = 0;
 
-  // What this rank holds that others hold as well: of ranks counted by `together` neighbours, those
-  // whose number differs by a multiple of `apart`.
+  // What this rank holds that others hold as well: those that say the same set. Of kNobody it has
+  // nothing to compare, and takes part all the same.
   struct Copies {
+    static constexpr int64_t kNobody = -1;
     std::vector<at::Tensor> tensors;
-    int together = 1;
-    int apart = 1;
+    int64_t set = 0;
   };
   virtual std::vector<Copies> copies() const {
     Copies copies;
-    for (const Piece& piece : pieces()) copies.tensors.push_back(piece.value.detach());
+    for (const Piece& piece : pieces()) {
+      if (piece.here) copies.tensors.push_back(piece.value.detach());
+    }
     return {copies};
   }
 };
@@ -90,7 +95,7 @@ class AloneStrategy final : public Strategy {
 
   const std::vector<Piece>& pieces() const override { return pieces_; }
   void BeginStep(const StepNotes& /*notes*/) override {}
-  void BeforeBackward(bool /*last*/) override {}
+  void BeforeBackward(const Action& /*pass*/) override {}
   at::Tensor FinishGradients() override { return GradientNorm(pieces_); }
   void AfterUpdate(int64_t /*step*/) override {}
   at::Tensor ShareSquaredNorm() const override { return {}; }

@@ -25,7 +25,7 @@ class TensorGroup {
   // For the model of this rank.
   TensorAxis axis();
   bool splits_tokens() const { return splits_tokens_; }
-  Group& group() const { return *route_.group; }
+  const std::shared_ptr<Group>& group() const { return route_.group; }
 
   // A step begins; what the training thread does from here on.
   void BeginStep() { route_.times->Restart(); }

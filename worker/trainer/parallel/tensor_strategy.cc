@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "worker/trainer/parallel/gradient_norm.h"
+
 namespace dt::trainer {
 namespace {
 
@@ -18,14 +20,14 @@ std::vector<at::Tensor> WholeValues(const std::vector<Piece>& pieces) {
 }  // namespace
 
 void ShareWhole(const std::vector<Piece>& pieces, TensorGroup& tensor) {
-  tensor.group().BroadcastFromRoot(WholeValues(pieces));
+  tensor.group()->BroadcastFromRoot(WholeValues(pieces));
 }
 
 TensorStrategy::TensorStrategy(std::unique_ptr<Strategy> inner, TensorGroup& tensor,
                                const Mesh& mesh)
     : inner_(std::move(inner)),
       tensor_(tensor),
-      shard_(pieces().at(0).spread.empty() ? nullptr : mesh.group(Axis::kShard)) {}
+      shard_(AreSpread(pieces()) ? mesh.group(Axis::kShard) : nullptr) {}
 
 void TensorStrategy::BeginStep(const StepNotes& notes) {
   tensor_.BeginStep();
@@ -34,17 +36,17 @@ void TensorStrategy::BeginStep(const StepNotes& notes) {
   inner_->BeginStep(unmeasured);
 }
 
-void TensorStrategy::BeforeBackward(bool last) {
+void TensorStrategy::BeforeBackward(const Action& pass) {
   tensor_.SetDuring(CommTimes::During::kBackward);
-  inner_->BeforeBackward(last);
+  inner_->BeforeBackward(pass);
 }
 
-void TensorStrategy::AfterBackward(bool last) {
-  inner_->AfterBackward(last);
-  if (last && tensor_.splits_tokens()) {
+void TensorStrategy::AfterBackward(const Action& pass) {
+  inner_->AfterBackward(pass);
+  if (pass.last && tensor_.splits_tokens()) {
     std::vector<at::Tensor> shares;
     for (const Piece& piece : pieces()) {
-      if (piece.cut.IsWhole()) shares.push_back(piece.value.grad());
+      if (piece.cut.IsWhole() && piece.value.numel() > 0) shares.push_back(piece.value.grad());
     }
     tensor_.SumInPlace(shares);
   }
@@ -52,18 +54,10 @@ void TensorStrategy::AfterBackward(bool last) {
 }
 
 at::Tensor TensorStrategy::FinishGradients() {
-  at::NoGradGuard no_grad;
-  std::vector<at::Tensor> counted;
-  for (const Piece& piece : pieces()) {
-    const bool here = !piece.cut.IsWhole() || tensor_.group().rank() == 0;
-    if (here && piece.value.numel() > 0) counted.push_back(piece.value.grad());
-  }
-  at::Tensor sum =
-      at::zeros({1}, at::TensorOptions(pieces().at(0).value.device()).dtype(at::kFloat));
-  if (!counted.empty()) sum += at::stack(at::_foreach_norm(counted)).square().sum();
-  sum = tensor_.group().Concatenated(sum).sum();
-  if (shard_ != nullptr) sum = shard_->Concatenated(sum.view({1})).sum();
-  return sum.sqrt();
+  return NormOver(
+      pieces(),
+      [this](const Piece& piece) { return !piece.cut.IsWhole() || tensor_.group()->rank() == 0; },
+      {tensor_.group(), shard_});
 }
 
 CommTotals TensorStrategy::Totals() const {
@@ -78,12 +72,12 @@ CommTotals TensorStrategy::Totals() const {
 // What the data ranks compare, each part by itself; and what is whole on the ranks of a layer.
 std::vector<Strategy::Copies> TensorStrategy::copies() const {
   std::vector<Copies> all = inner_->copies();
-  const int ranks = tensor_.group().size();
-  for (Copies& copies : all) copies.apart *= ranks;
+  for (Copies& copies : all) {
+    copies.set = copies.set * tensor_.group()->size() + tensor_.group()->rank();
+  }
   Copies whole;
   whole.tensors = WholeValues(pieces());
-  whole.together = ranks;
-  whole.apart = shard_ == nullptr ? 1 : shard_->size();
+  whole.set = shard_ == nullptr ? 0 : shard_->rank();
   all.push_back(std::move(whole));
   return all;
 }

@@ -30,8 +30,8 @@ class TensorStrategy final : public Strategy {
 
   const std::vector<Piece>& pieces() const override { return inner_->pieces(); }
   void BeginStep(const StepNotes& notes) override;
-  void BeforeBackward(bool last) override;
-  void AfterBackward(bool last) override;
+  void BeforeBackward(const Action& pass) override;
+  void AfterBackward(const Action& pass) override;
   at::Tensor FinishGradients() override;
   void AfterUpdate(int64_t step) override { inner_->AfterUpdate(step); }
   void AfterLoad() override { inner_->AfterLoad(); }

@@ -34,26 +34,43 @@ at::Tensor Joined(Mesh& mesh, const Piece& piece, Wants wants) {
   return joined;
 }
 
-}  // namespace
-
-at::Tensor Collect(Mesh* mesh, const Piece& piece) {
-  if (piece.IsWhole()) return piece.value.detach().cpu().contiguous();
-  DT_CHECK(mesh != nullptr);
-  at::NoGradGuard no_grad;
+// The whole on the first rank of those that have the piece's stage, and on no other.
+at::Tensor OfStage(Mesh& mesh, const Piece& piece) {
+  if (mesh.rank(Axis::kPipeline) != piece.stage) return {};
+  const bool first = mesh.rank(Axis::kData) == 0 && mesh.rank(Axis::kTensor) == 0;
   // The parts of one data rank are enough.
-  const bool wants = piece.cut.IsWhole() ? mesh->IsRoot() : mesh->rank(Axis::kData) == 0;
-  at::Tensor joined = Joined(*mesh, piece, wants ? Wants::kYes : Wants::kNo);
+  const bool wants = piece.cut.IsWhole() ? first : mesh.rank(Axis::kData) == 0;
+  at::Tensor joined = Joined(mesh, piece, wants ? Wants::kYes : Wants::kNo);
   if (!wants) return {};
   if (piece.cut.IsWhole()) return joined.view(piece.shape);
   const int64_t floats = joined.numel();
-  joined = mesh->group(Axis::kTensor)->Concatenated(joined);
-  if (!mesh->IsRoot()) return {};
+  joined = mesh.group(Axis::kTensor)->Concatenated(joined);
+  if (!first) return {};
   at::Tensor whole = at::empty(piece.shape, at::kFloat);
   for (int part = 0; part < piece.cut.parts; ++part) {
     const at::Tensor place = PlaceOf({piece.cut.way, part, piece.cut.parts}, whole);
     place.copy_(joined.narrow(0, part * floats, floats).view(place.sizes()));
   }
   return whole;
+}
+
+}  // namespace
+
+at::Tensor Collect(Mesh* mesh, const Piece& piece) {
+  if (piece.IsWhole()) return piece.value.detach().cpu().contiguous();
+  DT_CHECK(mesh != nullptr);
+  at::NoGradGuard no_grad;
+  const at::Tensor whole = OfStage(*mesh, piece);
+  if (!piece.staged || piece.stage == 0) return whole.defined() ? whole.cpu() : whole;
+  // From its stage to the first.
+  const bool passes = mesh->rank(Axis::kData) == 0 && mesh->rank(Axis::kTensor) == 0;
+  if (!passes) return {};
+  const std::shared_ptr<Group>& stages = mesh->group(Axis::kPipeline);
+  const at::TensorOptions options = piece.value.options().requires_grad(false);
+  const at::Tensor moved =
+      whole.defined() ? whole.to(options.device()) : at::empty(piece.shape, options);
+  stages->Broadcast({moved}, piece.stage);
+  return mesh->IsRoot() ? moved.cpu() : at::Tensor();
 }
 
 void Distribute(Mesh& mesh, const std::vector<Piece>& pieces) {

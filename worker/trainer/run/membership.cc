@@ -6,8 +6,10 @@
 
 #include "worker/trainer/parallel/ddp.h"
 #include "worker/trainer/parallel/local_sgd.h"
+#include "worker/trainer/parallel/pipeline_strategy.h"
 #include "worker/trainer/parallel/sharded.h"
 #include "worker/trainer/parallel/tensor_strategy.h"
+#include "worker/trainer/trial/flops.h"
 
 namespace dt::trainer {
 
@@ -15,22 +17,34 @@ namespace {
 
 // Prepare refused what cannot be divided.
 MeshShape ShapeOf(const TrialSpec& spec, int ranks) {
-  const auto tensor = static_cast<int>(spec.tensor);
-  const int data_ranks = ranks / tensor;
+  MeshShape shape;
+  shape.tensor = static_cast<int>(spec.tensor);
+  shape.pipeline = static_cast<int>(spec.pipeline);
+  shape.ends = spec.model.tie_head;
+  shape.wraps = spec.ChunksEach() > 1;
+  const int data_ranks = ranks / (shape.tensor * shape.pipeline);
   switch (spec.sharing) {
     case Sharing::kDdp:
     case Sharing::kLocalSgd:
-      return {.replicate = data_ranks, .shard = 1, .tensor = tensor};
-    case Sharing::kHsdp: {
-      const int shard = std::max(1, static_cast<int>(spec.shard));
-      return {.replicate = data_ranks / shard, .shard = shard, .tensor = tensor};
-    }
+      shape.replicate = data_ranks;
+      break;
+    case Sharing::kHsdp:
+      shape.shard = std::max(1, static_cast<int>(spec.shard));
+      shape.replicate = data_ranks / shape.shard;
+      break;
     case Sharing::kZero1:
     case Sharing::kZero2:
     case Sharing::kZero3:
+      shape.shard = data_ranks;
       break;
   }
-  return {.replicate = 1, .shard = data_ranks, .tensor = tensor};
+  return shape;
+}
+
+StagePart StageOf(const TrialSpec& spec, const Mesh& mesh) {
+  if (mesh.group(Axis::kPipeline) == nullptr) return {};
+  return StagePart(SizeOf(spec.model), mesh.size(Axis::kPipeline),
+                   static_cast<int>(spec.ChunksEach()), mesh.rank(Axis::kPipeline));
 }
 
 at::ScalarType TypeOf(Wire wire) {
@@ -93,9 +107,30 @@ std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Member
   return std::make_unique<TensorGroup>(group, members.timeline, spec.sequence);
 }
 
+std::unique_ptr<StageLink> MakeStageLink(const Membership& members, c10::Device device) {
+  if (members.mesh->group(Axis::kPipeline) == nullptr) return nullptr;
+  return std::make_unique<StageLink>(*members.mesh, members.timeline, device);
+}
+
+StageAxis StagesOf(const TrialSpec& spec, const Membership& members) {
+  StageAxis axis;
+  axis.part = StageOf(spec, *members.mesh);
+  StageLink* const link = members.stages.get();
+  // Each stage is with another batch meanwhile; what is further ahead would only take memory.
+  axis.send = [link](const at::Tensor& hidden) {
+    link->Finish(CommTimes::During::kForward);
+    link->Send(StageLink::Way::kForward, hidden);
+  };
+  axis.receive = [link](const std::vector<int64_t>& shape, at::ScalarType type) {
+    link->Expect(StageLink::Way::kForward, shape, type);
+    return link->Take(StageLink::Way::kForward, CommTimes::During::kForward);
+  };
+  return axis;
+}
+
 std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device device,
                                         const Mesh& mesh) {
-  const CutPart part{mesh.rank(Axis::kTensor), mesh.size(Axis::kTensor)};
+  const ModelPart part{mesh.rank(Axis::kTensor), mesh.size(Axis::kTensor), StageOf(spec, mesh)};
   // A rank that is alone has nobody to share with.
   const bool copies = spec.sharing == Sharing::kDdp || spec.sharing == Sharing::kLocalSgd;
   if (copies || mesh.size(Axis::kData) == 1) {
@@ -145,7 +180,7 @@ std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membershi
                                               members.timeline, std::move(options));
   }
   return std::make_unique<ReducerStrategy>(
-      home.pieces(), group, members.timeline,
+      home.pieces(), state.model->part(), group, members.timeline,
       ReducerOptions{spec.bucket_mb, std::move(layout), TypeOf(spec.wire),
                      MakeCompressor(spec, group->size())});
 }
@@ -154,10 +189,17 @@ std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membershi
 
 std::unique_ptr<Strategy> MakeStrategy(TrainingState& state, const Membership& members,
                                        BucketLayout layout) {
-  if (members.tensor == nullptr) return MakeDataStrategy(state, members, std::move(layout));
-  ShareWhole(state.home->pieces(), *members.tensor);
-  return std::make_unique<TensorStrategy>(MakeDataStrategy(state, members, std::move(layout)),
-                                          *members.tensor, *members.mesh);
+  if (members.tensor != nullptr) ShareWhole(state.home->pieces(), *members.tensor);
+  std::unique_ptr<Strategy> strategy = MakeDataStrategy(state, members, std::move(layout));
+  if (members.tensor != nullptr) {
+    strategy =
+        std::make_unique<TensorStrategy>(std::move(strategy), *members.tensor, *members.mesh);
+  }
+  if (members.stages != nullptr) {
+    strategy = std::make_unique<PipelineStrategy>(std::move(strategy), *members.stages,
+                                                  *members.mesh, members.timeline);
+  }
+  return strategy;
 }
 
 }  // namespace dt::trainer

@@ -14,6 +14,7 @@
 #include "worker/trainer/data/loader.h"
 #include "worker/trainer/link/conversation.h"
 #include "worker/trainer/parallel/mesh.h"
+#include "worker/trainer/parallel/stage_link.h"
 #include "worker/trainer/parallel/strategy.h"
 #include "worker/trainer/parallel/tensor_group.h"
 #include "worker/trainer/run/train.h"
@@ -29,6 +30,7 @@ struct Membership {
   std::shared_ptr<Mesh> mesh = std::make_shared<Mesh>();  // shared with whoever may abort it
   std::shared_ptr<Timeline> timeline;                     // shared with what times collectives
   std::unique_ptr<TensorGroup> tensor;                    // null: a rank has whole layers
+  std::unique_ptr<StageLink> stages;                      // null: a rank has all layers
   std::unique_ptr<Strategy> strategy;
   std::unique_ptr<Loader> loader;
 };
@@ -41,6 +43,10 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
 
 // The ranks of each layer; null where a rank has all of it.
 std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Membership& members);
+// The stages before and after this one; null where a rank has all layers.
+std::unique_ptr<StageLink> MakeStageLink(const Membership& members, c10::Device device);
+// As the model of this rank sees them.
+StageAxis StagesOf(const TrialSpec& spec, const Membership& members);
 // Where the ranks of `mesh` keep parameters, as parallel.strategy has it.
 std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device device,
                                         const Mesh& mesh);

@@ -50,7 +50,7 @@ absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingSta
                                          StepPlan& plan) {
   DT_ASSIGN_OR_RETURN(state.spec, ParseTrialSpec(start.spec));
   const int64_t shard = std::max<int64_t>(1, state.spec.shard);
-  const int64_t data_ranks = start.world_size / state.spec.tensor;
+  const int64_t data_ranks = start.world_size / (state.spec.tensor * state.spec.pipeline);
   if (state.spec.sharing == Sharing::kHsdp && data_ranks % shard != 0) {
     return ConfigError(absl::StrCat("parallel.shard ", shard, " does not divide the ", data_ranks,
                                     " data ranks of this attempt"));

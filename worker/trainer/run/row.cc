@@ -11,13 +11,21 @@ constexpr size_t kTrafficNumbers = 4;
 
 std::vector<double> Flat(const RankMeasures& m) {
   const PhaseTimes& phases = m.step.phases;
-  std::vector<double> flat = {m.step.loss,         m.step.grad_norm,
-                              phases.data,         phases.forward,
-                              phases.backward,     phases.comm_exposed,
-                              phases.optimizer,    m.step_seconds,
-                              m.memory_peak_bytes, m.step.local_squared,
-                              m.trained_seconds,   m.tensor_held_bytes,
-                              m.tensor_peak_bytes, static_cast<double>(m.step.nonfinite_steps)};
+  std::vector<double> flat = {m.step.loss.value_or(0),
+                              m.step.grad_norm,
+                              phases.data,
+                              phases.forward,
+                              phases.backward,
+                              phases.comm_exposed,
+                              phases.optimizer,
+                              m.step_seconds,
+                              m.memory_peak_bytes,
+                              m.step.local_squared,
+                              m.trained_seconds,
+                              m.tensor_held_bytes,
+                              m.tensor_peak_bytes,
+                              static_cast<double>(m.step.nonfinite_steps),
+                              m.step.loss ? 1.0 : 0.0};
   // A place for each operation along each axis, because ranks may differ in what they send.
   std::vector<double> traffic(kWays * kTrafficNumbers, 0.0);
   for (const Traffic& each : m.step.comm.traffic) {
@@ -33,7 +41,7 @@ std::vector<double> Flat(const RankMeasures& m) {
 
 RankMeasures FromFlat(const std::vector<double>& v) {
   RankMeasures m;
-  m.step.loss = v[0];
+  if (v[14] != 0) m.step.loss = v[0];
   m.step.grad_norm = v[1];
   m.step.phases = {v[2], v[3], v[4], v[5], v[6]};
   m.step_seconds = v[7];
@@ -43,7 +51,7 @@ RankMeasures FromFlat(const std::vector<double>& v) {
   m.tensor_held_bytes = v[11];
   m.tensor_peak_bytes = v[12];
   m.step.nonfinite_steps = static_cast<int64_t>(v[13]);
-  const double* at = v.data() + 14;
+  const double* at = v.data() + 15;
   for (size_t way = 0; way < kWays; ++way, at += kTrafficNumbers) {
     if (at[3] == 0) continue;
     m.step.comm.traffic.push_back({static_cast<CollectiveOp>(way / kTimedAxes.size()),
@@ -56,6 +64,17 @@ RankMeasures FromFlat(const std::vector<double>& v) {
 // What a rank does by itself, before it must wait for others.
 double ComputeSeconds(const RankMeasures& m) {
   return m.step.phases.data + m.step.phases.forward + m.step.phases.backward;
+}
+
+// Of the ranks that have one.
+double MeanLoss(const std::vector<RankMeasures>& ranks) {
+  double sum = 0, count = 0;
+  for (const RankMeasures& rank : ranks) {
+    if (!rank.step.loss) continue;
+    sum += *rank.step.loss;
+    count += 1;
+  }
+  return sum / count;
 }
 
 const Traffic* TrafficOf(const RankMeasures& rank, const Traffic& alike) {
@@ -135,7 +154,7 @@ nlohmann::json MakeRow(const Mesh& mesh, int64_t step, double learning_rate,
   }
   return {
       {"step", step},
-      {"loss", mean([](const RankMeasures& r) { return r.step.loss; })},
+      {"loss", MeanLoss(ranks)},
       {"learning_rate", learning_rate},
       {"grad_norm", ranks[0].step.grad_norm},
       {"tokens", since.tokens},

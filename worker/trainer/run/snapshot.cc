@@ -88,7 +88,9 @@ absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
 // before them the numbers. Always the same size, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
   constexpr size_t kNumbers = 7;
-  at::Tensor packed = at::full({static_cast<int64_t>(kNumbers + 2 * parameters)}, -1, at::kLong);
+  // One more: a tied embedding may be in two stages of a pipeline.
+  const auto size = static_cast<int64_t>(kNumbers + 2 * (parameters + 1));
+  at::Tensor packed = at::full({size}, -1, at::kLong);
   int64_t* out = packed.mutable_data_ptr<int64_t>();
   *out++ = restored.step;
   *out++ = restored.optimizer_steps;
@@ -175,7 +177,7 @@ Restored Described(const checkpoint::Checkpoint& checkpoint, size_t parameters) 
   size_t listed = 0;
   for (const auto& bucket : restored.layout) listed += bucket.size();
   // A layout of another set of parameters says nothing about this one.
-  if (listed != parameters) restored.layout.clear();
+  if (listed != parameters && listed != parameters + 1) restored.layout.clear();
   return restored;
 }
 

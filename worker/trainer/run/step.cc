@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/check.h"
 #include "common/draw.h"
 #include "worker/trainer/device/download.h"
 #include "worker/trainer/precision/precision.h"
@@ -12,10 +13,21 @@
 
 namespace dt::trainer {
 
+namespace {
+
+PipelineShape PipelineOf(const Stepper::Parts& parts) {
+  const StagePart& part = parts.model.part();
+  if (part.IsAll()) return {};
+  return {parts.spec.pipeline_schedule, part.stages(), static_cast<int>(part.chunks().size())};
+}
+
+}  // namespace
+
 Stepper::Stepper(const Parts& parts)
     : p_(parts),
       compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())),
-      actions_(StepActions(parts.plan.batch.micro_steps())),
+      actions_(StepActions(PipelineOf(parts), parts.plan.batch.micro_steps(),
+                           parts.model.part().stage())),
       nonfinite_(parts.spec.nonfinite,
                  parts.loss_scale == nullptr ? NonFiniteSteps::Loss::kPlain
                                              : NonFiniteSteps::Loss::kScaled,
@@ -36,52 +48,89 @@ void Stepper::ClearGradients() {
   }
 }
 
-// Dropout is a function of (seed, step, micro-step, rank), so a resume continues it. Ranks of one
-// layer drop out other heads and other tokens.
-void Stepper::SeedDropout(int64_t step, int64_t micro_step) {
+// Dropout is a function of (seed, step, micro-step, rank, chunk), so a resume continues it. Ranks of
+// one layer drop out other heads and other tokens.
+void Stepper::SeedDropout(const Action& action) {
   if (p_.spec.model.dropout == 0) return;
   uint64_t seed = SplitMix64(static_cast<uint64_t>(p_.spec.seed));
   const int64_t rank =
       p_.plan.batch.rank * p_.mesh.size(Axis::kTensor) + p_.mesh.rank(Axis::kTensor);
-  for (const int64_t part : {step, micro_step, rank}) {
-    seed = SplitMix64(seed ^ static_cast<uint64_t>(part));
-  }
+  std::vector<int64_t> parts{step_, action.micro_step, rank};
+  const StagePart& stage = p_.model.part();
+  if (!stage.IsAll()) parts.push_back(action.chunk * stage.stages() + stage.stage());
+  for (const int64_t part : parts) seed = SplitMix64(seed ^ static_cast<uint64_t>(part));
   at::Generator generator = at::globalContext().defaultGenerator(p_.device.Torch());
   std::lock_guard lock(generator.mutex());
   generator.set_current_seed(seed);
 }
 
+void Stepper::Expect(const Action& action) {
+  const StagePart& part = p_.model.part();
+  const bool forward = action.kind == Action::Kind::kForward;
+  if (forward ? part.IsFirst(action.chunk) : part.IsLast(action.chunk)) return;
+  const AutocastScope autocast(compute_, p_.device.Torch().type());
+  p_.stages->Expect(forward ? StageLink::Way::kForward : StageLink::Way::kBack,
+                    p_.model.HiddenShape(p_.plan.batch.micro_batch, p_.spec.train.seq_len),
+                    p_.model.HiddenTypeNow(p_.device.Torch().type()));
+}
+
 absl::Status Stepper::Forward(const Action& action) {
-  const int64_t micro_steps = p_.plan.batch.micro_steps();
-  DT_ASSIGN_OR_RETURN(batch_, p_.loader.Next());
-  const std::vector<int64_t> shape{p_.plan.batch.micro_batch, p_.spec.train.seq_len};
-  const at::Tensor inputs = p_.device.Upload(at::from_blob(batch_.inputs.data(), shape, at::kLong));
-  const at::Tensor targets =
-      p_.device.Upload(at::from_blob(batch_.targets.data(), shape, at::kLong));
+  const StagePart& part = p_.model.part();
+  Flight& flight = flights_[{action.micro_step, action.chunk}];
+  const bool first = part.IsFirst(action.chunk), last = part.IsLast(action.chunk);
+  at::Tensor in, targets;
+  if (first || last) {
+    DT_ASSIGN_OR_RETURN(flight.batch, p_.loader.Next());
+    const std::vector<int64_t> shape{p_.plan.batch.micro_batch, p_.spec.train.seq_len};
+    in = p_.device.Upload(at::from_blob(flight.batch.inputs.data(), shape, at::kLong));
+    targets = p_.device.Upload(at::from_blob(flight.batch.targets.data(), shape, at::kLong));
+  }
   EndPhase(kData);
 
-  SeedDropout(step_, action.micro_step);
+  if (!first) {
+    in = p_.stages->Take(StageLink::Way::kForward, CommTimes::During::kForward);
+    flight.in = in.requires_grad_();
+  }
+  SeedDropout(action);
   {
     const AutocastScope autocast(compute_, p_.device.Torch().type());
-    micro_loss_ = p_.model.Loss(inputs, targets, /*training=*/true, &early_gradients_);
+    flight.out = p_.model.Forward(action.chunk, in, targets, &early_gradients_);
   }
-  if (micro_steps > 1) micro_loss_ = micro_loss_ / static_cast<double>(micro_steps);
-  loss_ = action.micro_step == 0 ? micro_loss_.detach() : loss_ + micro_loss_.detach();
+  if (last) {
+    const int64_t micro_steps = p_.plan.batch.micro_steps();
+    if (micro_steps > 1) flight.out = flight.out / static_cast<double>(micro_steps);
+    loss_ = loss_.defined() ? loss_ + flight.out.detach() : flight.out.detach();
+  } else {
+    p_.stages->Send(StageLink::Way::kForward, flight.out.detach());
+  }
   EndPhase(kForward);
   return absl::OkStatus();
 }
 
-void Stepper::Backward(const Action& action) {
-  p_.strategy.BeforeBackward(action.last);
-  // A loss that is not finite may have a gradient that is. Infinity less itself is a NaN, so here
-  // it has none, on any rank.
-  const at::Tensor loss = std::exchange(micro_loss_, {});
+// A loss that is not finite may have a gradient that is. Infinity less itself is a NaN, so here it
+// has none, on any rank.
+void Stepper::BackwardOfLoss(const at::Tensor& loss) {
   const at::Tensor difference = loss.detach() - loss.detach();
   // The step's loss is the mean over ranks of those that have a part of its tokens each.
   const double part = p_.model.PartOfTokens();
   loss.backward(p_.loss_scale != nullptr ? at::add(difference, p_.loss_scale->factor(), part)
                                          : difference + part);
-  p_.strategy.AfterBackward(action.last);
+}
+
+void Stepper::Backward(const Action& action) {
+  const auto found = flights_.find({action.micro_step, action.chunk});
+  DT_CHECK(found != flights_.end());
+  Flight flight = std::move(found->second);
+  flights_.erase(found);
+  p_.strategy.BeforeBackward(action);
+  const at::Tensor out = std::exchange(flight.out, {});
+  if (p_.model.part().IsLast(action.chunk)) {
+    BackwardOfLoss(out);
+  } else {
+    out.backward(p_.stages->Take(StageLink::Way::kBack, CommTimes::During::kBackward));
+  }
+  if (flight.in.defined()) p_.stages->Send(StageLink::Way::kBack, flight.in.grad());
+  p_.strategy.AfterBackward(action);
   // A rank that has the whole batch takes the first micro-step as the smaller batch.
   const int64_t micro_steps = p_.plan.batch.micro_steps();
   if (p_.mesh.size(Axis::kWorld) == 1 && micro_steps > 1 && action.micro_step == 0 &&
@@ -100,11 +149,17 @@ absl::Status Stepper::Run(int64_t step, Saved saved) {
   early_gradients_.spans.clear();
   last_ = p_.timeline.Now();
   ClearGradients();
+  flights_.clear();
+  loss_.reset();
   local_squared_.reset();
   p_.strategy.BeginStep(
       {.number = step, .measured = MeasuresShare(step), .saved = saved == Saved::kMaybe});
   EndPhase(kOptimizer);
-  for (const Action& action : actions_) {
+  Expect(actions_[0]);
+  for (size_t i = 0; i < actions_.size(); ++i) {
+    const Action& action = actions_[i];
+    // What comes next comes while this is computed.
+    if (i + 1 < actions_.size()) Expect(actions_[i + 1]);
     switch (action.kind) {
       case Action::Kind::kForward:
         DT_RETURN_IF_ERROR(Forward(action));
@@ -152,12 +207,13 @@ absl::Status Stepper::CheckFinite() {
 
 absl::StatusOr<StepMeasures> Stepper::Measure() {
   // All before the one wait: to ask for each number by itself is a wait of its own on a GPU.
-  const at::Tensor loss = Download(loss_), norm = Download(norm_);
+  const at::Tensor loss = loss_.defined() ? Download(loss_) : loss_;
+  const at::Tensor norm = Download(norm_);
   const at::Tensor local_squared =
       local_squared_.defined() ? Download(local_squared_) : at::zeros({});
   DT_RETURN_IF_ERROR(CheckFinite());
   StepMeasures measures;
-  measures.loss = loss.item<float>();
+  if (loss.defined()) measures.loss = loss.item<float>();
   measures.grad_norm = norm.item<float>();
   measures.nonfinite_steps = nonfinite_.Count();
   measures.local_squared = local_squared.item<float>();

@@ -5,6 +5,9 @@
 // Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
 #pragma once
 
+#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "worker/trainer/data/loader.h"
@@ -14,6 +17,7 @@
 #include "worker/trainer/parallel/actions.h"
 #include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/parallel/noise_scale.h"
+#include "worker/trainer/parallel/stage_link.h"
 #include "worker/trainer/parallel/strategy.h"
 #include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/precision/nonfinite.h"
@@ -32,7 +36,7 @@ struct PhaseTimes {
 };
 
 struct StepMeasures {
-  double loss = 0;  // mean over this rank's share
+  std::optional<double> loss;  // mean over this rank's share; none: another stage has it
   double grad_norm = 0;
   int64_t nonfinite_steps = 0;  // of all so far
   // Squared norm of a gradient before averaging: of this rank's share, or, where a rank is alone or
@@ -56,6 +60,7 @@ class Stepper {
     Mesh& mesh;
     Strategy& strategy;
     LossScale* loss_scale = nullptr;  // none: precision needs none
+    StageLink* stages = nullptr;      // none: a rank has all layers
   };
   explicit Stepper(const Parts& parts);
 
@@ -81,9 +86,18 @@ class Stepper {
     const int64_t every = p_.spec.logging_every;
     return step % every == 0 && step / every % kNoiseScaleRows == 0;
   }
-  void SeedDropout(int64_t step, int64_t micro_step);
+  // A pass through a chunk between its forward and its backward part, which reads the batch again.
+  struct Flight {
+    HostBatch batch;
+    at::Tensor in;   // hidden states of the stage before, with a gradient in the end
+    at::Tensor out;  // hidden states for the stage after, or the loss
+  };
+  // Begins to receive what an action waits for.
+  void Expect(const Action& action);
+  void SeedDropout(const Action& action);
   absl::Status Forward(const Action& action);
   void Backward(const Action& action);
+  void BackwardOfLoss(const at::Tensor& loss);
   absl::Status Update();
 
   const Parts p_;
@@ -92,11 +106,9 @@ class Stepper {
   double learning_rate_ = 0;
   int64_t step_ = 0;
   NonFiniteSteps nonfinite_;
-  // Between a forward pass and its backward one, which reads the batch again.
-  HostBatch batch_;
-  at::Tensor micro_loss_;
-  at::Tensor loss_, norm_;
-  at::Tensor local_squared_;  // undefined: not measured
+  std::map<std::pair<int64_t, int64_t>, Flight> flights_;  // by micro-step and chunk
+  at::Tensor loss_, norm_;                                 // `loss_`: undefined: another stage's
+  at::Tensor local_squared_;                               // undefined: not measured
   Timeline::Moment last_ = 0;
   struct Segment {
     Phase phase;

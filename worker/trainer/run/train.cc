@@ -216,10 +216,12 @@ absl::Status Attempt::Build() {
   device_.RestartPeak();
   members_.timeline = device_.NewTimeline();
   members_.tensor = MakeTensorGroup(spec, members_);
+  members_.stages = MakeStageLink(members_, torch);
   state_.home = MakeHome(spec, torch, *members_.mesh);
   state_.model = std::make_unique<Transformer>(
       spec.model, static_cast<uint64_t>(spec.seed), *state_.home,
-      members_.tensor == nullptr ? TensorAxis() : members_.tensor->axis());
+      members_.tensor == nullptr ? TensorAxis() : members_.tensor->axis(),
+      StagesOf(spec, members_));
   state_.model->KeepHiddenIn(HiddenType(compute, torch.type()));
   const std::vector<Piece>& parameters = state_.home->pieces();
   state_.optimizer = std::make_unique<AdamW>(parameters, spec.optimizer);
@@ -259,7 +261,7 @@ absl::Status Attempt::Train() {
                                     peak_flops_, trained_before_});
   Stepper stepper({state_.spec, members_.plan, device_, *members_.timeline, *state_.model,
                    *state_.optimizer, *members_.loader, *members_.mesh, *members_.strategy,
-                   state_.loss_scale.get()});
+                   state_.loss_scale.get(), members_.stages.get()});
   if (IsRoot()) {
     CheckpointKeeper::Parts parts{start_,
                                   state_.spec,

@@ -43,6 +43,7 @@ DT_WORDS(Compute, "auto", "bf16", "fp16", "fp32", "tf32")
 DT_WORDS(Tokenizer, "auto", "gpt2", "byte")
 DT_WORDS(Wire, "fp32", "bf16", "fp16")
 DT_WORDS(Compression, "none", "powersgd", "topk")
+DT_WORDS(PipelineSchedule, "1f1b", "gpipe", "interleaved")
 DT_WORDS(ModelSpec::Keep, "none", "block")
 #undef DT_WORDS
 Words WordsOf(Sharing) { return plan::kSharingWords; }
@@ -108,6 +109,9 @@ void VisitTrial(TrialSpec& trial, const Visit& visit) {
   visit("parallel.shard", trial.shard);
   visit("parallel.tensor", trial.tensor);
   visit("parallel.sequence", trial.sequence);
+  visit("parallel.pipeline", trial.pipeline);
+  visit("parallel.schedule", trial.pipeline_schedule);
+  visit("parallel.interleave", trial.interleave);
   visit("parallel.sync_every", trial.sync_every);
   visit("parallel.outer_lr", trial.outer_lr);
   visit("parallel.outer_momentum", trial.outer_momentum);
@@ -361,6 +365,23 @@ absl::Status CheckTensor(const TrialSpec& trial) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPipeline(const TrialSpec& trial) {
+  if (trial.pipeline == 1) return absl::OkStatus();
+  if (trial.pipeline * trial.ChunksEach() > trial.model.n_layer) {
+    return ConfigError(absl::StrCat("parallel.pipeline ", trial.pipeline, " with ",
+                                    trial.ChunksEach(),
+                                    " pieces of the model on each stage is more "
+                                    "than the ",
+                                    trial.model.n_layer, " layers of the model"));
+  }
+  if (trial.sharing == Sharing::kLocalSgd || trial.compression != Compression::kNone) {
+    return ConfigError(absl::StrCat(
+        "local_sgd and parallel.compression are of data ranks alone; parallel.pipeline is ",
+        trial.pipeline));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
   const TrainSpec& train = trial.train;
   if (trial.data.train.empty()) {
@@ -406,6 +427,7 @@ absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   read("train.global_batch_tokens", batch_tokens);
   DT_RETURN_IF_ERROR(CheckModel(trial.model, trial.train.seq_len));
   DT_RETURN_IF_ERROR(CheckTensor(trial));
+  DT_RETURN_IF_ERROR(CheckPipeline(trial));
   DT_RETURN_IF_ERROR(CheckTraining(trial, batch_tokens));
   // Sines reach as far as one likes.
   trial.model.n_positions = std::max(trial.model.n_positions, trial.train.seq_len);
@@ -421,20 +443,28 @@ json ModelFields(const ModelSpec& model) {
 
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
                                    uint64_t train_windows) {
-  const auto tensor = static_cast<int>(spec.tensor);
-  if (world_size % tensor != 0) {
+  const auto of_model = static_cast<int>(spec.tensor * spec.pipeline);
+  if (world_size % of_model != 0) {
+    const std::string stages =
+        spec.pipeline > 1 ? absl::StrCat(" × parallel.pipeline ", spec.pipeline) : "";
     return ConfigError(absl::StrCat("the ", world_size,
                                     " ranks of this attempt are not a multiple of parallel.tensor ",
-                                    tensor));
+                                    spec.tensor, stages));
   }
   StepPlan plan;
-  plan.batch.world_size = world_size / tensor;
-  plan.batch.rank = rank / tensor;
+  plan.batch.world_size = world_size / of_model;
+  plan.batch.rank = rank / static_cast<int>(spec.tensor) % plan.batch.world_size;
   plan.batch.micro_batch = spec.train.batch_size;
   plan.batch.global_batch = spec.train.global_batch_size > 0
                                 ? spec.train.global_batch_size
                                 : spec.train.batch_size * plan.batch.world_size;
   DT_RETURN_IF_ERROR(plan.batch.Check());
+  if (spec.ChunksEach() > 1 && spec.pipeline > 1 && plan.batch.micro_steps() % spec.pipeline != 0) {
+    return ConfigError(
+        absl::StrCat("parallel.schedule interleaved needs micro-batches in multiples "
+                     "of parallel.pipeline ",
+                     spec.pipeline, ", not ", plan.batch.micro_steps()));
+  }
   plan.tokens_per_step = plan.batch.global_batch * spec.train.seq_len;
   if (spec.train.max_steps > 0) {
     plan.target_steps = spec.train.max_steps;

@@ -30,6 +30,8 @@ enum class Tokenizer { kAuto, kGpt2, kByte };
 // What gradients are rounded to while they travel.
 enum class Wire { kFp32, kBf16, kFp16 };
 enum class Compression { kNone, kPowerSgd, kTopK };
+// In which order a stage of a pipeline passes forward and back.
+enum class PipelineSchedule { k1F1B, kGPipe, kInterleaved };
 
 struct DataSpec {
   std::string train;
@@ -114,6 +116,12 @@ struct TrialSpec {
   int64_t shard = 0;     // of hsdp
   int64_t tensor = 1;    // ranks that compute each layer together
   bool sequence = true;  // and, between layers, share its tokens
+  int64_t pipeline = 1;  // stages of layers
+  PipelineSchedule pipeline_schedule{};
+  int64_t interleave = 1;  // of kInterleaved: chunks of layers that each stage has
+  int64_t ChunksEach() const {
+    return pipeline_schedule == PipelineSchedule::kInterleaved ? interleave : 1;
+  }
   int64_t sync_every = 1;
   double outer_lr = 1;
   double outer_momentum = 0;
@@ -153,8 +161,9 @@ inline int64_t ShareOfSteps(int64_t target_steps, uint64_t divisor) {
   const auto target = static_cast<uint64_t>(target_steps);
   return static_cast<int64_t>(target / divisor + (target % divisor != 0));
 }
-// Of `rank` among `world_size`: ranks of one layer have the same share of the batch. Errors:
-// ConfigError when they cannot all have as many ranks, and when the global batch cannot be dealt.
+// Of `rank` among `world_size`: ranks of one layer, and the stages of one pipeline, have the same
+// share of the batch. Errors: ConfigError when they cannot all have as many ranks, and when the
+// global batch cannot be dealt.
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
                                    uint64_t train_windows);
 

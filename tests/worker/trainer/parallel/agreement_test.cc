@@ -39,27 +39,31 @@ TEST(AgreementTest, ZerosOfEitherSignAndNaNsAreToldApartByTheirBits) {
   EXPECT_EQ(hash(std::nanf("")), hash(std::nanf("")));
 }
 
-std::string MessageFor(const std::vector<uint64_t>& hashes, size_t apart = 1, size_t together = 1) {
-  const absl::Status agreed = CheckAgreement(hashes, 40, apart, together);
+std::string MessageFor(const std::vector<uint64_t>& hashes, std::vector<int64_t> sets = {}) {
+  sets.resize(hashes.size());
+  const absl::Status agreed = CheckAgreement(hashes, sets, 40);
   if (agreed.ok()) return "";
   EXPECT_EQ(agreed.code(), kDamagedError);
   return std::string(agreed.message());
 }
 
 TEST(AgreementTest, OnlyRanksThatHoldCopiesAreCompared) {
-  EXPECT_EQ(MessageFor({1, 2, 1, 2}, 2), "");
-  EXPECT_EQ(MessageFor({1, 2, 3, 4}, 4), "");
-  EXPECT_TRUE(MessageFor({1, 2, 1, 7, 1, 2}, 2)
+  EXPECT_EQ(MessageFor({1, 2, 1, 2}, {0, 1, 0, 1}), "");
+  EXPECT_EQ(MessageFor({1, 2, 3, 4}, {0, 1, 2, 3}), "");
+  EXPECT_TRUE(MessageFor({1, 2, 1, 7, 1, 2}, {0, 1, 0, 1, 0, 1})
                   .starts_with("after step 40 the parameters of rank 3 are not those of the other "
                                "2 ranks"));
-  EXPECT_NE(MessageFor({1, 2, 4, 2}, 2).find("rank 0 and rank 2 differ"), std::string::npos);
+  EXPECT_NE(MessageFor({1, 2, 4, 2}, {0, 1, 0, 1}).find("rank 0 and rank 2 differ"),
+            std::string::npos);
+  constexpr int64_t kNobody = Strategy::Copies::kNobody;
+  EXPECT_EQ(MessageFor({1, 2, 3, 1}, {0, kNobody, kNobody, 0}), "");
 }
 
 TEST(AgreementTest, NeighboursMayHoldTheSameCopy) {
-  EXPECT_EQ(MessageFor({1, 1, 2, 2, 1, 1, 2, 2}, 2, 2), "");
-  EXPECT_NE(MessageFor({1, 1, 2, 2, 1, 1, 2, 3}, 2, 2).find("rank 7 are not those of the other 3"),
+  const std::vector<int64_t> pairs = {0, 0, 1, 1, 0, 0, 1, 1};
+  EXPECT_EQ(MessageFor({1, 1, 2, 2, 1, 1, 2, 2}, pairs), "");
+  EXPECT_NE(MessageFor({1, 1, 2, 2, 1, 1, 2, 3}, pairs).find("rank 7 are not those of the other 3"),
             std::string::npos);
-  EXPECT_NE(MessageFor({1, 2, 1, 1}, 1, 2).find("rank 1 are not"), std::string::npos);
 }
 
 TEST(AgreementTest, NamesTheRanksThatDifferFromTheMajority) {

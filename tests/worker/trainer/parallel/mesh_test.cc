@@ -1,16 +1,14 @@
-// mesh_test.cc: who is whose peer along which axis, and the order of a step.
+// mesh_test.cc: who is whose peer along which axis.
 #include "worker/trainer/parallel/mesh.h"
 
 #include <gtest/gtest.h>
-
-#include "worker/trainer/parallel/actions.h"
 
 namespace dt::trainer {
 namespace {
 
 TEST(MeshTest, ARankWithoutPeersGetsBackWhatItGave) {
   Mesh mesh;
-  for (const Axis axis : {Axis::kWorld, Axis::kData, Axis::kTensor}) {
+  for (const Axis axis : {Axis::kWorld, Axis::kData, Axis::kTensor, Axis::kPipeline}) {
     EXPECT_EQ(mesh.rank(axis), 0);
     EXPECT_EQ(mesh.size(axis), 1);
     EXPECT_EQ(mesh.group(axis), nullptr);
@@ -53,16 +51,22 @@ TEST(MeshTest, AnAxisOfAllRanksIsTheirGroupAndOneOfOneRankIsNone) {
   EXPECT_EQ(copies.group(Axis::kShard), nullptr);
 }
 
-TEST(StepActionsTest, EachBackwardPassFollowsItsForwardPassAndTheLastOneCommunicates) {
-  using Kind = Action::Kind;
-  EXPECT_EQ(StepActions(1),
-            (std::vector<Action>{{Kind::kForward, 0, false}, {Kind::kBackward, 0, true}}));
-  EXPECT_EQ(StepActions(3), (std::vector<Action>{{Kind::kForward, 0, false},
-                                                 {Kind::kBackward, 0, false},
-                                                 {Kind::kForward, 1, false},
-                                                 {Kind::kBackward, 1, false},
-                                                 {Kind::kForward, 2, false},
-                                                 {Kind::kBackward, 2, true}}));
+TEST(MeshTest, StagesFollowOneAnotherAndOnlyTheirEndsHaveAGroupBetweenThem) {
+  const std::unique_ptr<Device> device = OpenCpu();
+  for (int rank = 0; rank < 12; ++rank) {
+    Mesh mesh;
+    mesh.Prepare(*device, {.rank = rank, .size = 12, .key_prefix = "a", .listen_host = "127.0.0.1"},
+                 {.replicate = 1, .shard = 2, .tensor = 2, .pipeline = 3, .ends = true});
+    EXPECT_EQ(mesh.rank(Axis::kPipeline), rank / 4);
+    EXPECT_EQ(mesh.size(Axis::kPipeline), 3);
+    EXPECT_EQ(mesh.rank(Axis::kTensor), rank % 2);
+    EXPECT_EQ(mesh.rank(Axis::kShard), rank / 2 % 2);
+    EXPECT_EQ(mesh.size(Axis::kData), 2);
+    const bool is_end = rank / 4 != 1;
+    EXPECT_EQ(mesh.size(Axis::kEnds), is_end ? 2 : 1);
+    EXPECT_EQ(mesh.rank(Axis::kEnds), rank / 4 == 2 ? 1 : 0);
+    EXPECT_EQ(mesh.way(true, 0), nullptr) << "on a CPU a group keeps ways apart by itself";
+  }
 }
 
 }  // namespace

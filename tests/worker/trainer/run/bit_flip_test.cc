@@ -132,6 +132,20 @@ TEST_F(BitFlipTest, OfLayersThatRanksComputeTogetherWhatIsWholeAndEachPartAreCom
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
 }
 
+TEST_F(BitFlipTest, OfAPipelineCopiesOfAStageAndWhatBothEndsHaveAreCompared) {
+  const auto differ = [&](int ranks, int rank, const char* tensor, const char* said) {
+    flipped_ = 0;
+    const Told told = TrainAndFlip(ranks, rank, tensor, {{"strategy", "ddp"}, {"pipeline", 2}});
+    if (denied_) return;
+    EXPECT_GT(flipped_, 0);
+    EXPECT_EQ(told.Cause(), "trainer_crash") << tensor;
+    EXPECT_NE(told.Message().find(said), std::string::npos) << told.Message();
+  };
+  differ(2, 1, "wte.weight", "the parameters of rank 0 and rank 1 differ");
+  differ(4, 2, "h.1.mlp.c_fc.weight", "the parameters of rank 2 and rank 3 differ");
+  if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
+}
+
 TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {
   const Told told = TrainAndFlip(2);
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";

@@ -18,6 +18,8 @@ struct Shape {
   bool checkpointing = false;
   int tensor = 1;
   bool sequence = true;
+  int stages = 1;
+  const char* schedule = "1f1b";
 };
 
 class EstimateTest : public AttemptTest {
@@ -41,6 +43,8 @@ class EstimateTest : public AttemptTest {
     spec["parallel"]["shard"] = shape.sharing == Sharing::kHsdp ? shape.shard : 0;
     spec["parallel"]["tensor"] = shape.tensor;
     spec["parallel"]["sequence"] = shape.sequence;
+    spec["parallel"]["pipeline"] = shape.stages;
+    spec["parallel"]["schedule"] = shape.schedule;
     return spec;
   }
   static double Estimated(const nlohmann::json& spec, const Shape& shape) {
@@ -66,25 +70,43 @@ class EstimateTest : public AttemptTest {
     step.sharing = shape.sharing;
     step.tensor = shape.tensor;
     step.sequence = shape.sequence;
+    step.stages = shape.stages;
+    step.chunks_each = shape.schedule == std::string("interleaved") ? 2 : 1;
+    step.forward_first = shape.schedule == std::string("gpipe");
     return plan::TensorBytes(size, step);
   }
 };
 
 TEST_F(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
   for (const Shape& shape :
-       {Shape{}, Shape{.micro_steps = 2}, Shape{.checkpointing = true}, Shape{.ranks = 2},
-        Shape{.ranks = 2, .micro_steps = 2}, Shape{Sharing::kLocalSgd, 2},
-        Shape{Sharing::kZero1, 2, 2}, Shape{Sharing::kZero1, 2, 2, 2},
-        Shape{Sharing::kZero2, 2, 2, 2}, Shape{Sharing::kZero3, 2, 2},
-        Shape{Sharing::kZero3, 4, 4, 1, true}, Shape{Sharing::kHsdp, 4, 2}, Shape{.tensor = 2},
-        Shape{.tensor = 4}, Shape{.tensor = 2, .sequence = false},
-        Shape{.checkpointing = true, .tensor = 2}, Shape{.ranks = 2, .tensor = 2},
-        Shape{Sharing::kZero3, 2, 2, 2, false, 2}}) {
+       {Shape{},
+        Shape{.micro_steps = 2},
+        Shape{.checkpointing = true},
+        Shape{.ranks = 2},
+        Shape{.ranks = 2, .micro_steps = 2},
+        Shape{Sharing::kLocalSgd, 2},
+        Shape{Sharing::kZero1, 2, 2},
+        Shape{Sharing::kZero1, 2, 2, 2},
+        Shape{Sharing::kZero2, 2, 2, 2},
+        Shape{Sharing::kZero3, 2, 2},
+        Shape{Sharing::kZero3, 4, 4, 1, true},
+        Shape{Sharing::kHsdp, 4, 2},
+        Shape{.tensor = 2},
+        Shape{.tensor = 4},
+        Shape{.tensor = 2, .sequence = false},
+        Shape{.checkpointing = true, .tensor = 2},
+        Shape{.ranks = 2, .tensor = 2},
+        Shape{Sharing::kZero3, 2, 2, 2, false, 2},
+        Shape{.micro_steps = 8, .stages = 2},
+        Shape{.micro_steps = 8, .stages = 4},
+        Shape{.micro_steps = 8, .stages = 2, .schedule = "interleaved"},
+        Shape{.micro_steps = 8, .stages = 2, .schedule = "gpipe"},
+        Shape{Sharing::kZero1, 2, 2, 4, false, 1, true, 2}}) {
     const nlohmann::json spec = SpecOf(shape);
     // Sums in shared memory take no tensors.
-    const Told told =
-        TrainerGang(shape.ranks * shape.tensor, {"--threads", "1", "--all-reduce", "gloo"})
-            .Run(Start(spec));
+    const Told told = TrainerGang(shape.ranks * shape.tensor * shape.stages,
+                                  {"--threads", "1", "--all-reduce", "gloo"})
+                          .Run(Start(spec));
     ExpectFinished(told);
     const double taken = told.Column("tensor_peak_bytes").at(2);
     const double estimated = Estimated(Resolved(spec), shape);
@@ -92,7 +114,8 @@ TEST_F(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
         spec["parallel"]["strategy"].get<std::string>() + " on " + std::to_string(shape.ranks) +
         " ranks, " + std::to_string(shape.micro_steps) + " micro-steps" +
         (shape.checkpointing ? ", activation checkpointing" : "") + ", tensor " +
-        std::to_string(shape.tensor) + (shape.sequence ? "" : " with all tokens");
+        std::to_string(shape.tensor) + (shape.sequence ? "" : " with all tokens") + ", " +
+        std::to_string(shape.stages) + " stages " + shape.schedule;
     std::printf("%s: %.1f MB estimated, %.1f taken\n", which.c_str(), estimated / 1e6, taken / 1e6);
     EXPECT_NEAR(estimated, taken, taken / 10) << which;
   }

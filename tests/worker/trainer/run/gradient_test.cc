@@ -41,12 +41,14 @@ struct Case {
   std::string keeps = "none";  // model.activation_checkpointing
   int tensor = 1;
   bool sequence = true;
+  int pipeline = 1;
 
   std::string Name() const {
     return absl::StrCat(strategy, "On", ranks, "RanksIn", micro_steps, "MicroSteps",
                         wire == "fp32" ? "" : "With" + wire, keeps == "block" ? "Recomputed" : "",
                         tensor == 1 ? "" : absl::StrCat("OfLayersOn", tensor),
-                        sequence ? "" : "WithAllTokens");
+                        sequence ? "" : "WithAllTokens",
+                        pipeline == 1 ? "" : absl::StrCat("InStages", pipeline));
   }
   friend void PrintTo(const Case& of, std::ostream* out) { *out << of.Name(); }
 };
@@ -71,6 +73,7 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
     spec["precision"]["reduce"] = of.wire;
     spec["parallel"]["tensor"] = of.tensor;
     spec["parallel"]["sequence"] = of.sequence;
+    spec["parallel"]["pipeline"] = of.pipeline;
     return spec;
   }
   // By parameter; of what has queries, keys and values in one, by each.
@@ -134,7 +137,7 @@ double Allowed(const std::string& wire, double norm, size_t elements) {
 
 TEST_P(FirstGradientTest, IsThatOfOneRankTensorByTensor) {
   const Tensors expected = GradientOf(Spec(GetParam()), 1);
-  const int ranks = GetParam().ranks * GetParam().tensor;
+  const int ranks = GetParam().ranks * GetParam().tensor * GetParam().pipeline;
   const Tensors gradients = GradientOf(Shared(GetParam()), ranks);
   ASSERT_GT(expected.size(), 20u);
   ASSERT_EQ(gradients.size(), expected.size());
@@ -171,7 +174,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"zero2", 2, 3, "bf16"}, Case{"zero3", 2, 3, "fp16"}, Case{"hsdp", 4, 3, "bf16"},
         Case{"ddp", 1, 3, "fp32", "none", 2}, Case{"ddp", 1, 1, "fp32", "block", 2, false},
         Case{"ddp", 2, 1, "fp32", "none", 2}, Case{"zero1", 2, 3, "fp32", "none", 2},
-        Case{"zero3", 2, 1, "fp32", "block", 2}, Case{"zero2", 2, 3, "bf16", "none", 2, false}),
+        Case{"zero3", 2, 1, "fp32", "block", 2}, Case{"zero2", 2, 3, "bf16", "none", 2, false},
+        Case{"ddp", 1, 3, "fp32", "none", 1, true, 2},
+        Case{"ddp", 2, 3, "bf16", "none", 1, true, 2},
+        Case{"zero1", 2, 3, "fp32", "block", 1, true, 2},
+        Case{"zero3", 2, 3, "fp32", "none", 1, true, 2},
+        Case{"ddp", 1, 3, "fp32", "none", 2, true, 2}),
     [](const auto& info) { return info.param.Name(); });
 
 }  // namespace

@@ -195,16 +195,16 @@ TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
 }
 
 // The poisoned sample is that of the second two.
-TEST_F(NonFiniteTest, RanksThatComputeLayersTogetherGoBackTogether) {
+TEST_F(NonFiniteTest, RanksThatHaveTheModelAmongThemGoBackTogether) {
   WritePoisoned({6});
-  nlohmann::json spec = Spec("rollback");
-  spec["parallel"]["tensor"] = 2;
-  for (const char* strategy : {"ddp", "zero1"}) {
-    spec["parallel"]["strategy"] = strategy;
+  for (const auto& [strategy, way] :
+       {std::pair("ddp", "tensor"), std::pair("zero1", "tensor"), std::pair("zero1", "pipeline")}) {
+    nlohmann::json spec = Spec("rollback");
+    spec["parallel"] = {{"strategy", strategy}, {way, 2}};
     for (const bool saves : {false, true}) {
       spec["checkpoint"] = {{"every", {{"steps", saves ? 4 : 0}}}, {"keep_best", 0}};
       frames::Start start = saves ? StoredStart(spec) : Start(spec);
-      start.trial = strategy == std::string("ddp") ? 3 : 4;
+      start.trial = strategy == std::string("ddp") ? 3 : way == std::string("tensor") ? 4 : 5;
       const Told told = TrainerGang(2 * kRanks).Run(start);
       for (size_t rank = 0; rank < 2 * kRanks; ++rank) {
         EXPECT_EQ(told.Cause(rank), "finished") << strategy << ": " << told.Message(rank);
