@@ -92,10 +92,10 @@ CONTESTS = [
     Contest("pipeline", [Ours("pipeline", _parallel(pipeline=RANKS, microbatches=MICRO_BATCHES)),
                          Ours("pipeline, interleaved", _parallel(pipeline=RANKS, microbatches=MICRO_BATCHES,
                                                                  schedule="interleaved"), layers_a_rank=2)],
-            "pipelining, 1F1B", 5e-4,
+            "pipelining, 1F1B", 1e-5,
             note="a step's tokens in other micro-batches than ddp's, which rounds otherwise; PyTorch leaves to the "
                  "person the matrix that both ends have and the norm of all stages, which the bench does for it"),
-    Contest("tensor", [Ours("tensor", _parallel(tensor=RANKS))], apart=5e-4,
+    Contest("tensor", [Ours("tensor", _parallel(tensor=RANKS))], apart=1e-4,
             note="the ranks train on the same sequences, so they have as many micro-steps as ranks"),
     Contest("local_sgd", [Ours(f"local_sgd {WARM_UP_STEPS}",
                   {**_parallel(strategy="local_sgd", sync_every=WARM_UP_STEPS), "logging": {"every": WARM_UP_STEPS}})],
