@@ -31,8 +31,8 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE ${DTRAIN_PACKAGE_RELEASE})
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# What each package needs besides libraries, which dpkg-shlibdeps finds. Coordinator, workers and trainers of one host speak
-# forms of one version; nothing else joins them, so that they may be on hosts of their own.
+# What each package needs besides libraries, which dpkg-shlibdeps finds. A worker and its trainer speak forms of one
+# version; nothing else joins the packages, so that they may be on hosts of their own.
 set(same_version "(= ${PROJECT_VERSION}-${DTRAIN_PACKAGE_RELEASE})")
 # Where there is no systemd, in a container say, its two small tools make the account and the folders.
 set(account "systemd-standalone-sysusers | systemd-sysusers, systemd-standalone-tmpfiles | systemd-tmpfiles")

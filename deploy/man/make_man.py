@@ -2,7 +2,8 @@
 
 usage: make_man.py --version VERSION --output DIR PROGRAM…
 
-Writes DIR/NAME.1.gz for each program; a program's commands are sections of its page. The same help gives the same bytes.
+Writes DIR/NAME.1.gz for each program; a program's commands are sections of its page. The same help gives the same
+bytes.
 """
 
 import argparse
@@ -71,7 +72,9 @@ def help_of(program: pathlib.Path, words: list[str]) -> Help:
 
 
 def escaped(text: str) -> str:
-    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("~", "\\(ti").replace("^", "\\(ha")
+    text = text.replace("\\", "\\e")
+    for character, name in (("-", "\\-"), ("'", "\\(aq"), ("~", "\\(ti"), ("^", "\\(ha")):
+        text = text.replace(character, name)
     return "\\&" + text if text.startswith(".") else text
 
 

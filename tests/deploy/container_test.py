@@ -2,9 +2,9 @@
 
 usage: container_test.py BUILD_DIR     exits 77, saying why, where that cannot be done
 
-Built with buildah in chroot isolation, which needs no more than root's rights; podman's run wants limits that not every
-machine may set. Programs run in the images' file systems under unshare, in one network as compose.yaml has it. Base images
-come from no registry: the base is made by mmdebstrap.
+Built with buildah in chroot isolation, which needs no more than root's rights; podman's run wants limits that not
+every machine may set. Programs run in the images' file systems under unshare, in one network as compose.yaml has it.
+Base images come from no registry: the base is made by mmdebstrap.
 """
 
 import json
@@ -25,8 +25,6 @@ from until import until
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONTAINERS = ROOT / "deploy/containers"
 ACCOUNT = "7600"
-# What buildah keeps of an image's settings; unshare is told again, as the image has them.
-PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Containers(unittest.TestCase):
@@ -49,9 +47,10 @@ class Containers(unittest.TestCase):
         cls.roots = {}
         cls.names = {}
         for target in ("coordinator", "worker"):
-            cls.buildah("bud", "--isolation", "chroot", "--format", "docker", "--target", target, "--build-arg",
-                        "BASE=localhost/dtrain-base", "--build-arg", "PACKAGES=localhost/dtrain-packages", "--tag",
-                        f"dtrain-{target}", "--file", CONTAINERS / "Containerfile", cls.path / "context")
+            cls.buildah("bud", "--isolation", "chroot", "--format", "docker", "--target", target,
+                        "--build-arg", "BASE=localhost/dtrain-base",
+                        "--build-arg", "PACKAGES=localhost/dtrain-packages",
+                        "--tag", f"dtrain-{target}", "--file", CONTAINERS / "Containerfile", cls.path / "context")
             cls.names[target] = cls.buildah("from", "--pull-never", f"localhost/dtrain-{target}").strip()
             cls.roots[target] = cls.buildah("mount", cls.names[target]).strip()
             cls.addClassCleanup(cls.buildah, "rm", cls.names[target])
@@ -70,16 +69,18 @@ class Containers(unittest.TestCase):
     def settings(self, target: str) -> dict:
         return json.loads(self.buildah("inspect", "--type", "image", f"localhost/dtrain-{target}"))["Docker"]["config"]
 
-    def start(self, name: str, target: str, *words: str, network: int, bind: tuple[str, pathlib.Path]) -> subprocess.Popen:
+    def start(self, name: str, target: str, *words: str, network: int, folder: str,
+              kept: pathlib.Path) -> subprocess.Popen:
         """The image's own entry point with these words, as its account and as process 1 of a name space."""
         settings, root = self.settings(target), self.roots[target]
-        script = (f"mount --rbind /dev {root}/dev; mount --bind {bind[1]} {root}{bind[0]};"
+        script = (f"mount --rbind /dev {root}/dev; mount --bind {kept} {root}{folder};"
                   f'exec chroot --userspec={ACCOUNT}:{ACCOUNT} {root} /usr/bin/env -i "$@"')
         log = (self.path / f"{name}.log").open("wb")
         self.addCleanup(log.close)
         process = subprocess.Popen(
             ["nsenter", f"--net=/proc/{network}/ns/net", "unshare", "--mount", "--pid", "--fork", "--kill-child",
-             f"--mount-proc={root}/proc", "sh", "-ec", script, name, *settings["Env"], *settings["Entrypoint"], *words],
+             f"--mount-proc={root}/proc", "sh", "-ec", script, name, *settings["Env"], *settings["Entrypoint"],
+             *words],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.addCleanup(self.end, process)
         return process
@@ -101,7 +102,8 @@ class Containers(unittest.TestCase):
         return (self.path / f"{name}.log").read_text(errors="replace")[-3000:]
 
     def network(self) -> int:
-        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep infinity"],
+        script = "ip link set lo up && echo up && exec sleep infinity"
+        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", script],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self.addCleanup(holder.stdout.close)
         self.addCleanup(self.end, holder)
@@ -112,15 +114,17 @@ class Containers(unittest.TestCase):
         for target in ("coordinator", "worker"):
             settings = self.settings(target)
             self.assertEqual((settings["User"], settings["StopSignal"]), ("dtrain", "SIGTERM"))
-            self.assertEqual(run("stat", "-c", "%u", self.roots[target] + "/var/lib/dtrain-worker/data").strip(), ACCOUNT)
+            data = pathlib.Path(self.roots[target]) / "var/lib/dtrain-worker/data"
+            self.assertEqual(data.stat().st_uid, int(ACCOUNT))
         coordinator = pathlib.Path(self.roots["coordinator"])
         self.assertFalse((coordinator / "usr/lib/dtrain").exists(), "LibTorch")
         self.assertFalse(list(coordinator.glob("packages/*")))
         megabytes = int(run("du", "-sm", coordinator).split()[0])
         print(f"coordinator image: {megabytes} MB, worker: {run('du', '-sm', self.roots['worker']).split()[0]} MB")
         self.assertLess(megabytes, int(run("stat", "-c", "%s", self.path / "base.tar")) / 1e6 + 100)
-        for target, programs in (("coordinator", ("dtcoord", "dtctl")), ("worker", ("dtworker", "dtprogram", "dttrain"))):
-            for program in programs:
+        programs = {"coordinator": ("dtcoord", "dtctl"), "worker": ("dtworker", "dtprogram", "dttrain")}
+        for target in programs:
+            for program in programs[target]:
                 said = self.buildah("run", "--isolation", "chroot", self.names[target], "--", program, "--version")
                 self.assertIn(program, said)
 
@@ -130,24 +134,30 @@ class Containers(unittest.TestCase):
         for folder in (state, storage, storage / "data", storage / "storage"):
             folder.mkdir()
             os.chown(folder, int(ACCOUNT), int(ACCOUNT))
-        coordinator = self.start("coordinator", "coordinator", network=network, bind=("/var/lib/dtrain", state))
+        coordinator = self.start("coordinator", "coordinator", network=network, folder="/var/lib/dtrain",
+                                 kept=state)
 
         def healthy() -> bool:
             self.assertIsNone(coordinator.poll(), self.log("coordinator"))
-            words = self.settings("coordinator")["Healthcheck"]["Test"]
-            self.assertEqual(words[0], "CMD")
-            asked = subprocess.run(["nsenter", f"--net=/proc/{network}/ns/net", *self.store, "run", "--isolation", "chroot",
-                                    self.names["coordinator"], "--", *words[1:]], capture_output=True, timeout=60, check=False)
-            return asked.returncode == 0
+            return self.health_check_passes(network)
 
         until("the health check passes", healthy, 60)
-        workers = [self.start(f"worker{i}", "worker", "--slot", f"cpu:{i}", "--slots", "2", "--threads", "1", "--name",
-                              f"test/cpu:{i}", network=network, bind=("/var/lib/dtrain-worker", storage)) for i in range(2)]
+        workers = [self.start(f"worker{i}", "worker", "--slot", f"cpu:{i}", "--slots", "2", "--threads", "1",
+                              "--name", f"test/cpu:{i}", network=network, folder="/var/lib/dtrain-worker",
+                              kept=storage) for i in range(2)]
         self.train(network, storage)
         for i, worker in enumerate(workers):
             self.assertEqual(self.stop(f"worker{i}", worker), 0, self.log(f"worker{i}"))
         self.assertEqual(self.stop("coordinator", coordinator), 0, self.log("coordinator"))
-        self.assertFalse(healthy_after(self, network))
+        self.assertFalse(self.health_check_passes(network), "with nobody there")
+
+    def health_check_passes(self, network: int) -> bool:
+        kind, *words = self.settings("coordinator")["Healthcheck"]["Test"]
+        self.assertEqual(kind, "CMD")
+        asked = subprocess.run(["nsenter", f"--net=/proc/{network}/ns/net", *self.store, "run", "--isolation",
+                                "chroot", self.names["coordinator"], "--", *words], capture_output=True, timeout=60,
+                               check=False)
+        return asked.returncode == 0
 
     def train(self, network: int, storage: pathlib.Path) -> None:
         texts = storage / "texts"
@@ -155,7 +165,8 @@ class Containers(unittest.TestCase):
         for i in range(8):
             lines = (" ".join(WORDS[(i + j + k * j) % len(WORDS)] for k in range(12)) for j in range(400))
             (texts / f"{i}.txt").write_text("\n".join(lines))
-        (storage / "sweep.yaml").write_text(EXPERIMENT.format(name="sweep", rates="[3.0e-4, 1.0e-3]", steps=40, every=20))
+        experiment = EXPERIMENT.format(name="sweep", rates="[3.0e-4, 1.0e-3]", steps=40, every=20)
+        (storage / "sweep.yaml").write_text(experiment)
 
         def dtctl(*words: str) -> str:
             return self.buildah("run", "--isolation", "chroot", "--volume", f"{storage}:/var/lib/dtrain-worker",
@@ -189,17 +200,9 @@ class Containers(unittest.TestCase):
             if name in ("coordinator", "worker-0", "worker-1"):
                 target = name.split("-")[0]
                 program = pathlib.Path(self.settings(target)["Entrypoint"][0]).name
-                said = self.buildah("run", "--isolation", "chroot", self.names[target], "--", program, *service["command"],
-                                    "--version")
+                said = self.buildah("run", "--isolation", "chroot", self.names[target], "--", program,
+                                    *service["command"], "--version")
                 self.assertIn(program, said)
-
-
-def healthy_after(test: Containers, network: int) -> bool:
-    """Whether the check passes with nobody there."""
-    words = test.settings("coordinator")["Healthcheck"]["Test"][1:]
-    asked = subprocess.run(["nsenter", f"--net=/proc/{network}/ns/net", *test.store, "run", "--isolation", "chroot",
-                            test.names["coordinator"], "--", *words], capture_output=True, timeout=60, check=False)
-    return asked.returncode == 0
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ class DebianRoot:
 
     def sh(self, script: str, seconds: float = SECONDS) -> str:
         """Runs a script inside as root, whether it is booted or not."""
-        environment = ["/usr/bin/env", "-i", "HOME=/root", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
+        environment = ["/usr/bin/env", "-i", "HOME=/var/tmp", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
                        "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
         if self.leader:
             return run("nsenter", "--target", str(self.leader), "--all", "--", *environment, "/bin/sh", "-ec", script,

@@ -2,8 +2,8 @@
 
 usage: packages_test.py BUILD_DIR     exits 77, saying why, where packages cannot be made
 
-The trainer is looked at as it would be installed: to pack LibTorch takes longer than all the rest. house_test.py installs
-all of them, and lets lintian judge.
+The trainer is looked at as it would be installed: to pack LibTorch takes longer than all the rest. house_test.py
+installs all of them, and lets lintian judge.
 """
 
 import gzip
