@@ -95,11 +95,13 @@ class DebianRoot:
             self.nspawn = subprocess.Popen(
                 ["systemd-nspawn", "--register=no", "--keep-unit", "--private-network", "--boot", *self.binds(),
                  "-D", self.path], stdin=subprocess.DEVNULL, stdout=console, stderr=console)
-        leaders = until("systemd starts", lambda: self.check_nspawn() or children(self.nspawn.pid), 30)
-        self.leader = leaders[0]
 
         def started() -> bool:
             self.check_nspawn()
+            # Its first child is gone once the one that becomes process 1 inside is there.
+            self.leader = next(iter(children(self.nspawn.pid)), 0)
+            if not self.leader:
+                return False
             try:
                 return "running" in self.sh("systemctl is-system-running || true", seconds=10)
             except AssertionError:
