@@ -8,6 +8,7 @@ a checkpoint, a coordinator that hangs, the journal, an upgrade under a trial th
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,8 @@ train: {{batch_size: 2, seq_len: 32, max_steps: {steps}}}
 eval: {{every: 100000, batches: 1}}
 checkpoint: {{every: {every}}}
 """
-LATER = "0.1.0-2"
+PROJECT = (pathlib.Path(__file__).resolve().parents[2] / "CMakeLists.txt").read_text()
+LATER = re.search(r"project\(dtrain VERSION (\S+)", PROJECT)[1] + "-2"
 INSTALL = "apt-get -q -y --no-install-recommends -o Dpkg::Options::=--force-confold install"
 
 
