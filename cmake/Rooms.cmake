@@ -87,14 +87,14 @@ function(dt_room name)
   dt_use_prefix(${name} dt_room_prefix ${ROOM_LINKS})
 endfunction()
 
-# dt_program(NAME SOURCES… LINKS…): an installed executable.
+# dt_program(NAME PACKAGE SOURCES… LINKS…): an executable, installed with that package (deploy/).
 function(dt_program name)
-  cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(PROGRAM "" "PACKAGE" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PRIVATE ${PROGRAM_LINKS} dt_flags)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${PROGRAM_PACKAGE})
 endfunction()
 
 # The tests that run under TSan too: label tsan. Nothing that calls gRPC may take it.

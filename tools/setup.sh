@@ -10,7 +10,10 @@ build_packages=(
   libcurl4-openssl-dev libspdlog-dev libfmt-dev libsystemd-dev libssl-dev libgtest-dev
   libgmock-dev googletest libgloo-dev
 )
+# What ./dev package needs besides, to know what packages depend on.
+package_packages=(dpkg-dev file binutils)
 check_packages=(
+  "${package_packages[@]}"
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev shellcheck prometheus systemd
   sqlite3 python3-yaml python3-venv zsh fish chromium
 )

@@ -1,0 +1,214 @@
+"""The images of deploy/containers, built and run: a sweep on two workers, each program as process 1 of its own.
+
+usage: container_test.py BUILD_DIR     exits 77, saying why, where that cannot be done
+
+Built with buildah in chroot isolation, which needs no more than root's rights; podman's run wants limits that not
+every machine may set. Programs run in the images' file systems under unshare, in one network as compose.yaml has it.
+Base images come from no registry: the base is made by mmdebstrap.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from debian_root import children, make_base, run, why_not
+from house_test import EXPERIMENT, SKIPPED, WORDS
+from until import until
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONTAINERS = ROOT / "deploy/containers"
+ACCOUNT = "7600"
+
+
+class Containers(unittest.TestCase):
+    build: pathlib.Path
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="dtrain-test-", dir="/var/tmp")
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+        cls.store = ["buildah", "--root", str(cls.path / "store"), "--runroot", str(cls.path / "run"),
+                     "--storage-driver", "vfs"]
+        packages = cls.path / "packages"
+        run("cpack", "-B", packages, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none", cwd=cls.build)
+        shutil.rmtree(packages / "_CPack_Packages")
+        make_base(cls.path / "base.tar", [])
+        cls.image_of("dtrain-base", cls.path / "base.tar", "/")
+        cls.image_of("dtrain-packages", packages, "/packages")
+        (cls.path / "context").mkdir()
+        cls.roots = {}
+        cls.names = {}
+        for target in ("coordinator", "worker"):
+            cls.buildah("bud", "--isolation", "chroot", "--format", "docker", "--target", target,
+                        "--build-arg", "BASE=localhost/dtrain-base",
+                        "--build-arg", "PACKAGES=localhost/dtrain-packages",
+                        "--tag", f"dtrain-{target}", "--file", CONTAINERS / "Containerfile", cls.path / "context")
+            cls.names[target] = cls.buildah("from", "--pull-never", f"localhost/dtrain-{target}").strip()
+            cls.roots[target] = cls.buildah("mount", cls.names[target]).strip()
+            cls.addClassCleanup(cls.buildah, "rm", cls.names[target])
+
+    @classmethod
+    def buildah(cls, *words, network: int = 0) -> str:
+        inside = ["nsenter", f"--net=/proc/{network}/ns/net"] if network else []
+        return run(*inside, *cls.store, *words, seconds=900)
+
+    @classmethod
+    def image_of(cls, name: str, content: pathlib.Path, place: str) -> None:
+        container = cls.buildah("from", "scratch").strip()
+        cls.buildah("add", "--quiet", container, content, place)
+        cls.buildah("commit", "--quiet", "--rm", container, name)
+
+    def settings(self, target: str) -> dict:
+        return json.loads(self.buildah("inspect", "--type", "image", f"localhost/dtrain-{target}"))["Docker"]["config"]
+
+    def start(self, name: str, target: str, *words: str, network: int, folder: str,
+              kept: pathlib.Path) -> subprocess.Popen:
+        """The image's own entry point with these words, as its account and as process 1 of a name space."""
+        settings, root = self.settings(target), self.roots[target]
+        script = (f"mount --rbind /dev {root}/dev; mount --bind {kept} {root}{folder};"
+                  f'exec chroot --userspec={ACCOUNT}:{ACCOUNT} {root} /usr/bin/env -i "$@"')
+        log = (self.path / f"{name}.log").open("wb")
+        self.addCleanup(log.close)
+        process = subprocess.Popen(
+            ["nsenter", f"--net=/proc/{network}/ns/net", "unshare", "--mount", "--pid", "--fork", "--kill-child",
+             f"--mount-proc={root}/proc", "sh", "-ec", script, name, *settings["Env"], *settings["Entrypoint"],
+             *words],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process: subprocess.Popen) -> None:
+        if process.poll() is None:
+            process.kill()  # --kill-child: process 1 goes too, and with it all of its name space
+        process.wait(30)
+
+    def stop(self, name: str, process: subprocess.Popen) -> int:
+        """As a runtime does: the image's signal to process 1. Its exit code."""
+        os.kill(children(process.pid)[0], signal.SIGTERM)
+        try:
+            return process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.fail(f"{name} did not stop:\n{self.log(name)}")
+
+    def log(self, name: str) -> str:
+        return (self.path / f"{name}.log").read_text(errors="replace")[-3000:]
+
+    def network(self) -> int:
+        script = "ip link set lo up && echo up && exec sleep infinity"
+        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", script],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(holder.stdout.close)
+        self.addCleanup(self.end, holder)
+        self.assertEqual(holder.stdout.readline(), "up\n")
+        return holder.pid
+
+    def test_images_are_what_they_should_be(self):
+        for target in ("coordinator", "worker"):
+            settings = self.settings(target)
+            self.assertEqual((settings["User"], settings["StopSignal"]), ("dtrain", "SIGTERM"))
+            data = pathlib.Path(self.roots[target]) / "var/lib/dtrain-worker/data"
+            self.assertEqual(data.stat().st_uid, int(ACCOUNT))
+        coordinator = pathlib.Path(self.roots["coordinator"])
+        self.assertFalse((coordinator / "usr/lib/dtrain").exists(), "LibTorch")
+        self.assertFalse(list(coordinator.glob("packages/*")))
+        megabytes = int(run("du", "-sm", coordinator).split()[0])
+        print(f"coordinator image: {megabytes} MB, worker: {run('du', '-sm', self.roots['worker']).split()[0]} MB")
+        self.assertLess(megabytes, int(run("stat", "-c", "%s", self.path / "base.tar")) / 1e6 + 100)
+        programs = {"coordinator": ("dtcoord", "dtctl"), "worker": ("dtworker", "dtprogram", "dttrain")}
+        for target in programs:
+            for program in programs[target]:
+                said = self.buildah("run", "--isolation", "chroot", self.names[target], "--", program, "--version")
+                self.assertIn(program, said)
+
+    def test_a_sweep_trains_on_two_workers_and_each_program_stops_as_process_1(self):
+        network = self.network()
+        state, storage = self.path / "state", self.path / "storage"
+        for folder in (state, storage, storage / "data", storage / "storage"):
+            folder.mkdir()
+            os.chown(folder, int(ACCOUNT), int(ACCOUNT))
+        coordinator = self.start("coordinator", "coordinator", network=network, folder="/var/lib/dtrain",
+                                 kept=state)
+
+        def healthy() -> bool:
+            self.assertIsNone(coordinator.poll(), self.log("coordinator"))
+            return self.health_check_passes(network)
+
+        until("the health check passes", healthy, 60)
+        workers = [self.start(f"worker{i}", "worker", "--slot", f"cpu:{i}", "--slots", "2", "--threads", "1",
+                              "--name", f"test/cpu:{i}", network=network, folder="/var/lib/dtrain-worker",
+                              kept=storage) for i in range(2)]
+        self.train(network, storage)
+        for i, worker in enumerate(workers):
+            self.assertEqual(self.stop(f"worker{i}", worker), 0, self.log(f"worker{i}"))
+        self.assertEqual(self.stop("coordinator", coordinator), 0, self.log("coordinator"))
+        self.assertFalse(self.health_check_passes(network), "with nobody there")
+
+    def health_check_passes(self, network: int) -> bool:
+        kind, *words = self.settings("coordinator")["Healthcheck"]["Test"]
+        self.assertEqual(kind, "CMD")
+        asked = subprocess.run(["nsenter", f"--net=/proc/{network}/ns/net", *self.store, "run", "--isolation",
+                                "chroot", self.names["coordinator"], "--", *words], capture_output=True, timeout=60,
+                               check=False)
+        return asked.returncode == 0
+
+    def train(self, network: int, storage: pathlib.Path) -> None:
+        texts = storage / "texts"
+        texts.mkdir()
+        for i in range(8):
+            lines = (" ".join(WORDS[(i + j + k * j) % len(WORDS)] for k in range(12)) for j in range(400))
+            (texts / f"{i}.txt").write_text("\n".join(lines))
+        experiment = EXPERIMENT.format(name="sweep", rates="[3.0e-4, 1.0e-3]", steps=40, every=20)
+        (storage / "sweep.yaml").write_text(experiment)
+
+        def dtctl(*words: str) -> str:
+            return self.buildah("run", "--isolation", "chroot", "--volume", f"{storage}:/var/lib/dtrain-worker",
+                                self.names["coordinator"], "--", "dtctl", *words, network=network)
+
+        folder = "/var/lib/dtrain-worker"
+        dtctl("data", "tokenize", "--tokenizer", "byte", "--output", f"{folder}/data/house", f"{folder}/texts")
+        dtctl("submit", f"{folder}/sweep.yaml")
+        dtctl("wait", "last", "--timeout", "240")
+        trials = json.loads(dtctl("get", "trials", "last", "-o", "json"))["items"]
+        self.assertEqual([(one["state"], one["latest"]["step"]) for one in trials], [("finished", 40)] * 2)
+        owner = (storage / "storage/1").stat().st_uid
+        self.assertEqual(owner, int(ACCOUNT))
+
+    def test_compose_runs_the_targets_that_there_are(self):
+        import yaml  # as ./dev setup installs it
+
+        compose = yaml.safe_load((CONTAINERS / "compose.yaml").read_text())
+        targets = re.findall(r"(?m)^FROM .* AS (\w+)$", (CONTAINERS / "Containerfile").read_text())
+        for name, service in compose["services"].items():
+            for volume in service.get("volumes", []):
+                source = volume.split(":")[0]
+                there = (CONTAINERS / source).exists() if source.startswith(".") else source in compose["volumes"]
+                self.assertTrue(there, f"{name}: {volume}")
+            if "build" in service:
+                self.assertIn(service["build"]["target"], targets)
+                self.assertTrue((CONTAINERS / service["build"]["context"] / service["build"]["dockerfile"]).exists())
+            if name != "house":
+                self.assertEqual(service["network_mode"], "service:house")
+            # Its flags are taken by the program that it gives them to.
+            if name in ("coordinator", "worker-0", "worker-1"):
+                target = name.split("-")[0]
+                program = pathlib.Path(self.settings(target)["Entrypoint"][0]).name
+                said = self.buildah("run", "--isolation", "chroot", self.names[target], "--", program,
+                                    *service["command"], "--version")
+                self.assertIn(program, said)
+
+
+if __name__ == "__main__":
+    Containers.build = pathlib.Path(sys.argv.pop(1)).resolve()
+    reason = why_not("cpack", "dpkg-shlibdeps", "mmdebstrap", "buildah", "unshare", "nsenter", "ip")
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main(defaultTest="Containers")
