@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/view.h"
@@ -288,8 +290,25 @@ bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvalu
   return search::CostOf(goal, a.metric) < search::CostOf(goal, b.metric);
 }
 
+// "H100", or each once where the gang has several kinds.
+std::string DeviceNameOf(const Attempt& attempt) {
+  std::set<std::string> names;
+  for (const GangMember& member : attempt.members) names.insert(member.device_name);
+  return absl::StrJoin(names, " + ");
+}
+
+// Takes the place of what was measured before; of too many the oldest goes.
+void KeepFigure(DurableState& state, const Attempt& attempt, TrialId by,
+                const v1::NetworkFigure& figure, int64_t wall_ms) {
+  state.figures[KeyOf(DeviceNameOf(attempt), figure)] = {figure, by, wall_ms};
+  if (state.figures.size() <= limits::kNetworkFigures) return;
+  state.figures.erase(std::min_element(
+      state.figures.begin(), state.figures.end(),
+      [](const auto& a, const auto& b) { return a.second.wall_ms < b.second.wall_ms; }));
+}
+
 absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
-                                     int64_t) {
+                                     int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(const Result result, ResultOf(state, fact, "EvaluationRecorded"));
   const Subject& subject = result.subject;
   std::vector<KnownEvaluation>& all = subject.trial.evaluations;
@@ -297,6 +316,10 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
                  spec::MetricIn(fact.evaluation(), metric)});
   CountValidation(subject.experiment, all.back(), subject.trial);
+  if (fact.evaluation().has_network()) {
+    KeepFigure(state, result.attempt, {fact.experiment(), fact.trial()}, fact.evaluation().network(),
+               wall_ms);
+  }
   if (all.size() > limits::kEvaluationsPerTrial) {
     // The oldest goes, unless it is the best so far.
     all.erase(all.begin() + (IsBetter(subject, all[1], all[0]) ? 0 : 1));
