@@ -10,6 +10,7 @@
 #include "cli/commands/patience.h"
 #include "cli/remote/patience.h"
 #include "cli/view/format.h"
+#include "cli/view/summary.h"
 #include "common/network_bench.h"
 #include "common/status.h"
 #include "common/text.h"
@@ -81,7 +82,7 @@ std::string ProgressText(const v1::TrialSummary& trial) {
 absl::StatusOr<std::optional<v1::TrialSummary>> Watch(Session& session, Client& client,
                                                       uint64_t experiment) {
   const auto request = Select<v1::ListTrialsRequest>({false, experiment, 1});
-  Bar bar(session);
+  class Bar bar(session);  // summary.h has a function of this name
   Patience patience;
   std::string told;
   while (true) {
