@@ -22,6 +22,8 @@ class NetworkFigures {
   // Of the device of this name. `slots_of_host`: most that a host has; gangs of more are on several.
   NetworkFigures(const DurableState& state, const std::string& device_name, int64_t slots_of_host);
 
+  int64_t slots_of_host() const { return slots_of_host_; }
+
   struct Answer {
     double seconds = 0;  // of all messages of a step, nothing hidden
     std::string from;    // "what experiment 7 measured on 2026-03-01 14:05 UTC"

@@ -27,6 +27,22 @@ std::vector<plan::Sharing> Allowed(const v1::Spec& spec) {
   return allowed;
 }
 
+// As spec/parallel_rules.cc allows them, on one host.
+std::vector<int64_t> TensorsOf(const v1::Spec& spec, int64_t slots_of_host) {
+  std::vector<int64_t> tensors;
+  if (Compresses(spec) || spec.parallel().strategy() == "local_sgd") return tensors;
+  const int64_t slots = spec.resources().gpus();
+  for (int64_t tensor = 2; tensor <= std::min(slots, slots_of_host); tensor *= 2) {
+    const auto divides = [tensor](int64_t size) { return size % tensor == 0; };
+    const bool tokens = !spec.parallel().sequence() || divides(spec.train().seq_len());
+    if (tokens && divides(slots) && divides(spec.model().n_head()) &&
+        divides(spec.model().n_ff())) {
+      tensors.push_back(tensor);
+    }
+  }
+  return tensors;
+}
+
 std::string VerdictWord(plan::Fit fit) {
   switch (fit) {
     case plan::Fit::kUnknown:
@@ -92,7 +108,8 @@ void FillStrategies(const v1::Spec& spec, const PastPace& past, const NetworkFig
     row.set_verdict(VerdictWord(plan::FitOf(cost.peak_bytes, memory_bytes)));
     row.set_least(least == i);
   }
-  planned.set_advice(plan::StrategyAdvice(model, step, allowed, memory_bytes));
+  planned.set_advice(plan::StrategyAdvice(model, step, allowed, memory_bytes,
+                                          TensorsOf(spec, network.slots_of_host())));
   planned.set_parameters(plan::Parameters(model));
   planned.set_wire_from(absl::StrJoin(from, "; "));
 }
