@@ -30,8 +30,8 @@ absl::StatusOr<std::vector<CollectiveOp>> ParseOps(const std::string& text) {
     const auto* known = std::find_if(std::begin(kMeasured), std::end(kMeasured),
                                      [&](CollectiveOp op) { return WordOf(op) == word; });
     if (known == std::end(kMeasured)) {
-      return absl::InvalidArgumentError(absl::StrCat("--ops has '", Printable(word),
-                                                     "'; it is a list of ", MeasuredWords()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--ops has '", Printable(word), "'; it is a list of ", MeasuredWords()));
     }
   }
   for (const CollectiveOp op : kMeasured) {
@@ -91,10 +91,9 @@ absl::StatusOr<NetworkBench> ParseNetworkBench(const std::vector<std::string>& w
 }
 
 std::vector<std::string> WordsOf(const NetworkBench& bench) {
-  const std::string ops =
-      absl::StrJoin(bench.ops, ",", [](std::string* out, CollectiveOp op) {
-        absl::StrAppend(out, std::string(WordOf(op)));
-      });
+  const std::string ops = absl::StrJoin(bench.ops, ",", [](std::string* out, CollectiveOp op) {
+    absl::StrAppend(out, std::string(WordOf(op)));
+  });
   return {std::string(kNetworkBenchWord), absl::StrCat("--ops=", ops),
           absl::StrCat("--sizes=", absl::StrJoin(bench.sizes, ",")),
           absl::StrCat("--rounds=", bench.rounds)};

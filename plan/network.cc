@@ -90,12 +90,12 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
 
 void SayWithinLayers(const ModelSize& model, const StepSize& step, Said& said) {
   const double number = step.half ? 2 : 4;
-  const double bytes =
-      number * static_cast<double>(step.sequences * step.seq_len) * static_cast<double>(model.width);
+  const double bytes = number * static_cast<double>(step.sequences * step.seq_len) *
+                       static_cast<double>(model.width);
   // Into and out of a layer's two parts, forward and backward, and once more where the forward pass
   // is repeated.
-  const double times = static_cast<double>(step.micro_steps * model.layers) *
-                       (step.keeps_inputs_alone ? 6 : 4);
+  const double times =
+      static_cast<double>(step.micro_steps * model.layers) * (step.keeps_inputs_alone ? 6 : 4);
   using enum CollectiveOp;
   if (!step.sequence) return said.Add({kAllReduce, Axis::kTensor, false, bytes, times});
   said.Add({kAllGather, Axis::kTensor, false, bytes, times});

@@ -261,7 +261,8 @@ void CheckNetworkBench(const v1::Spec& trial, std::vector<Violation>& out) {
   if (!bench.ok()) {
     const std::string message(bench.status().message());
     const size_t hint = message.find("; ");
-    out.push_back({"network_bench", {"command"}, message.substr(0, hint), message.substr(hint + 2)});
+    out.push_back(
+        {"network_bench", {"command"}, message.substr(0, hint), message.substr(hint + 2)});
   }
   if (trial.resources().gpus() >= 2) return;
   out.push_back({"network_bench",

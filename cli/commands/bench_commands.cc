@@ -167,11 +167,11 @@ void AddBenchCommands(CommandTree& tree) {
                                   "dtctl bench network\n"
                                   "dtctl bench network --gpus 4 --sizes 1M,64M");
   auto options = std::make_shared<NetworkOptions>();
-  CLI::App* app = tree.Add(
-      group, "network", "Measure how fast slots communicate, and keep it for 'dtctl plan'",
-      "dtctl bench network                 # between all idle slots\n"
-      "dtctl bench network --gpus 2 --ops all_reduce --sizes 64K,1M,16M\n"
-      "dtctl bench network --of 12 -o csv  # what experiment 12 measured");
+  CLI::App* app =
+      tree.Add(group, "network", "Measure how fast slots communicate, and keep it for 'dtctl plan'",
+               "dtctl bench network                 # between all idle slots\n"
+               "dtctl bench network --gpus 2 --ops all_reduce --sizes 64K,1M,16M\n"
+               "dtctl bench network --of 12 -o csv  # what experiment 12 measured");
   CLI::Option* of =
       app->add_option("--of", options->of, "Measure nothing; print what this experiment measured")
           ->option_text("EXP");
@@ -189,8 +189,7 @@ void AddBenchCommands(CommandTree& tree) {
   of_a_run(app->add_option("--ops", options->ops,
                            "Some of all_reduce, all_gather, reduce_scatter and broadcast [all]"),
            "OP,…");
-  of_a_run(app->add_option("--sizes", options->sizes,
-                           "Bytes of the whole buffer [64K,1M,16M,64M]"),
+  of_a_run(app->add_option("--sizes", options->sizes, "Bytes of the whole buffer [64K,1M,16M,64M]"),
            "SIZE,…");
   of_a_run(app->add_option("--rounds", options->rounds, "How often each is timed [5]"), "N");
   of_a_run(app->add_option("--set", options->assignments,

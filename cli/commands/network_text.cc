@@ -44,9 +44,18 @@ Listing NetworkListing(const std::vector<v1::NetworkFigure>& figures) {
   });
   Listing listing;
   listing.kind = "NetworkFigureList";
-  listing.columns = {"op",      "axis",          "ranks",        "hosts",
-                     "bytes",   "over",          "rounds",       "seconds",
-                     "least_seconds", "most_seconds", "algorithm_bandwidth", "bus_bandwidth"};
+  listing.columns = {"op",
+                     "axis",
+                     "ranks",
+                     "hosts",
+                     "bytes",
+                     "over",
+                     "rounds",
+                     "seconds",
+                     "least_seconds",
+                     "most_seconds",
+                     "algorithm_bandwidth",
+                     "bus_bandwidth"};
   listing.table.columns = {{"OP"},
                            {"AXIS"},
                            {"RANKS", Align::kRight},
@@ -92,9 +101,9 @@ std::string MeasuredOn(const v1::AttemptSummary& attempt) {
   std::vector<std::string> parts;
   for (const auto& [device, workers] : by_device) {
     const size_t named = std::min(workers.size(), kNamed);
-    parts.push_back(absl::StrCat(
-        absl::StrJoin(workers.begin(), workers.begin() + named, ", "),
-        named < workers.size() ? ", …" : "", device.empty() ? "" : absl::StrCat(" (", device, ")")));
+    parts.push_back(absl::StrCat(absl::StrJoin(workers.begin(), workers.begin() + named, ", "),
+                                 named < workers.size() ? ", …" : "",
+                                 device.empty() ? "" : absl::StrCat(" (", device, ")")));
   }
   return absl::StrCat(Plural(static_cast<uint64_t>(attempt.members_size()), "rank"), " on ",
                       Plural(hosts.size(), "host"), ": ", absl::StrJoin(parts, "; "));

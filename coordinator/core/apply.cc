@@ -317,8 +317,8 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
                  spec::MetricIn(fact.evaluation(), metric)});
   CountValidation(subject.experiment, all.back(), subject.trial);
   if (fact.evaluation().has_network()) {
-    KeepFigure(state, result.attempt, {fact.experiment(), fact.trial()}, fact.evaluation().network(),
-               wall_ms);
+    KeepFigure(state, result.attempt, {fact.experiment(), fact.trial()},
+               fact.evaluation().network(), wall_ms);
   }
   if (all.size() > limits::kEvaluationsPerTrial) {
     // The oldest goes, unless it is the best so far.

@@ -252,8 +252,8 @@ bool ComparesMeans(const Experiment& experiment) {
 }
 
 NetworkKey KeyOf(const std::string& device_name, const v1::NetworkFigure& figure) {
-  return {device_name, figure.hosts() > 1, figure.ranks(), figure.op(), figure.over(),
-          figure.bytes()};
+  return {device_name, figure.hosts() > 1, figure.ranks(),
+          figure.op(), figure.over(),      figure.bytes()};
 }
 
 void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,

@@ -69,14 +69,14 @@ std::optional<NetworkFigures::Answer> NetworkFigures::SecondsOf(const plan::Mode
                                                                 double bucket_bytes) const {
   std::set<ExperimentId> from;
   int64_t newest = 0;
-  const auto seconds = plan::SecondsFor(
-      plan::Messages(model, step, bucket_bytes), [&](const plan::Message& message) {
-        const Curve* curve = Find(step, message);
-        if (curve == nullptr) return plan::MeasuredTimes();
-        from.insert(curve->newest);
-        newest = std::max(newest, curve->wall_ms);
-        return curve->times;
-      });
+  const auto seconds = plan::SecondsFor(plan::Messages(model, step, bucket_bytes),
+                                        [&](const plan::Message& message) {
+                                          const Curve* curve = Find(step, message);
+                                          if (curve == nullptr) return plan::MeasuredTimes();
+                                          from.insert(curve->newest);
+                                          newest = std::max(newest, curve->wall_ms);
+                                          return curve->times;
+                                        });
   if (!seconds) return std::nullopt;
   const std::string when =
       absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixMillis(newest), absl::UTCTimeZone());

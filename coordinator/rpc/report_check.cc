@@ -156,8 +156,7 @@ absl::Status CheckFigure(const v1::NetworkFigure& figure) {
   DT_RETURN_IF_ERROR(CheckText("a figure's operation", figure.op()));
   DT_RETURN_IF_ERROR(CheckText("a figure's axis", figure.axis()));
   DT_RETURN_IF_ERROR(CheckText("a figure's way", figure.over()));
-  for (const double seconds :
-       {figure.seconds(), figure.least_seconds(), figure.most_seconds()}) {
+  for (const double seconds : {figure.seconds(), figure.least_seconds(), figure.most_seconds()}) {
     if (!std::isfinite(seconds) || seconds <= 0) {
       return Refuse(absl::StrCat("an operation between ranks took ", seconds, " seconds"));
     }

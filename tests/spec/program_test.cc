@@ -255,8 +255,9 @@ TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
     return spec;
   };
   EXPECT_EQ(Problems(between(2, "--rounds=3")), Strings{});
-  EXPECT_EQ(Problems(between(1, "--rounds=3")),
-            Strings{"dtrain:network measures between ranks, and resources.gpus is 1; use 2 or more"});
+  EXPECT_EQ(
+      Problems(between(1, "--rounds=3")),
+      Strings{"dtrain:network measures between ranks, and resources.gpus is 1; use 2 or more"});
   EXPECT_EQ(Problems(between(2, "--sizes=1K,many")),
             Strings{"--sizes has 'many'; a size is a number of bytes such as 64K or 16M, from 256 "
                     "to 1.00 GiB"});
@@ -270,8 +271,9 @@ TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
   const Strings problems = Problems(spec);
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_NE(problems[0].find("LD_PRELOAD"), std::string::npos) << problems[0];
-  EXPECT_EQ(problems[1], "workdir is for a program, and dtrain:network is none: dtrain's own "
-                         "trainer measures; remove it");
+  EXPECT_EQ(problems[1],
+            "workdir is for a program, and dtrain:network is none: dtrain's own "
+            "trainer measures; remove it");
 }
 
 TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {

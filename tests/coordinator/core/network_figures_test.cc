@@ -54,11 +54,10 @@ class NetworkFiguresTest : public CoreTest {
     for (const std::string& worker : gang) Follow(worker);
     for (const std::string& worker : gang) Heartbeat(worker);
     const auto ranks = static_cast<uint32_t>(gang.size());
-    SendItems(gang[0],
-              {Prepared(gang[0], 0), Running(gang[0]),
-               Figure(gang[0], 1, "all_reduce", ranks, 1 << 20, rate, "gloo", hosts),
-               Figure(gang[0], 2, "all_gather", ranks, 1 << 20, rate, "gloo", hosts),
-               Figure(gang[0], 3, "reduce_scatter", ranks, 1 << 20, rate, "gloo", hosts)});
+    SendItems(gang[0], {Prepared(gang[0], 0), Running(gang[0]),
+                        Figure(gang[0], 1, "all_reduce", ranks, 1 << 20, rate, "gloo", hosts),
+                        Figure(gang[0], 2, "all_gather", ranks, 1 << 20, rate, "gloo", hosts),
+                        Figure(gang[0], 3, "reduce_scatter", ranks, 1 << 20, rate, "gloo", hosts)});
     Finish(gang, 3);
   }
   v1::PlannedTrials Plan(int ranks) {
@@ -144,8 +143,7 @@ TEST_F(NetworkFiguresTest, GradientsOfOneHostGoByTheMemoryThatItsRanksShare) {
   Submit(Bench(2));
   for (const char* worker : {"a", "b"}) Follow(worker);
   for (const char* worker : {"a", "b"}) Heartbeat(worker);
-  SendItems("a", {Prepared("a", 0), Running("a"),
-                  Figure("a", 1, "all_reduce", 2, 1 << 20, 4e-9),
+  SendItems("a", {Prepared("a", 0), Running("a"), Figure("a", 1, "all_reduce", 2, 1 << 20, 4e-9),
                   Figure("a", 2, "all_reduce", 2, 1 << 20, 1e-9, "shared_memory")});
   const v1::PlannedTrials planned = Plan(2);
   EXPECT_NEAR(planned.strategies(0).wire_seconds(),

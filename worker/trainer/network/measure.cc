@@ -126,8 +126,8 @@ absl::Status Measurement::Go() {
   DT_RETURN_IF_ERROR(Meet(start_, shape, device_, conversation_, {}, mesh_));
   timeline_ = device_.NewTimeline();
   times_ = std::make_shared<CommTimes>(timeline_);
-  const bool sums = std::find(bench_.ops.begin(), bench_.ops.end(), CollectiveOp::kAllReduce) !=
-                    bench_.ops.end();
+  const bool sums =
+      std::find(bench_.ops.begin(), bench_.ops.end(), CollectiveOp::kAllReduce) != bench_.ops.end();
   const std::vector<Axis> axes = Axes();
   if (sums) {
     for (const Axis axis : axes) ShareMemory(axis);
@@ -169,9 +169,8 @@ absl::Status Measurement::MeasureOp(CollectiveOp op, Axis axis, uint64_t bytes) 
   if (op == CollectiveOp::kAllReduce && shared_.contains(axis)) {
     const size_t whole = static_cast<size_t>(part) * ranks;
     const std::shared_ptr<HostReduce> reduce = shared_[axis];
-    Timed timed{op, axis, "shared_memory", whole * sizeof(float), [reduce, whole] {
-                  return reduce->Average(reduce->Post(), 0, whole);
-                }};
+    Timed timed{op, axis, "shared_memory", whole * sizeof(float),
+                [reduce, whole] { return reduce->Average(reduce->Post(), 0, whole); }};
     DT_RETURN_IF_ERROR(MeasureRounds(timed));
   }
   return MeasureRounds(OverBackend(op, axis, part));
@@ -198,8 +197,7 @@ Timed Measurement::OverBackend(CollectiveOp op, Axis axis, int64_t part) {
       timed.once = [=] { return wait(Transfers::AllGather(route, whole, mine)); };
       break;
     case CollectiveOp::kReduceScatter: {
-      const at::Tensor received =
-          at::empty({Transfers::ReceivedBy(route, whole)}, numbers).zero_();
+      const at::Tensor received = at::empty({Transfers::ReceivedBy(route, whole)}, numbers).zero_();
       timed.once = [=] {
         const absl::Status waited = wait(Transfers::ReduceScatter(route, whole, received));
         Transfers::Sum(route, received, part);
@@ -265,8 +263,8 @@ void Measurement::Tell(const Timed& timed, std::vector<double> seconds) {
   figure.hosts = HostsAlong(timed.axis);
   figure.bytes = timed.bytes;
   figure.rounds = static_cast<uint32_t>(seconds.size());
-  figure.seconds = seconds.size() % 2 == 1 ? seconds[middle]
-                                           : (seconds[middle - 1] + seconds[middle]) / 2;
+  figure.seconds =
+      seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
   figure.least_seconds = seconds.front();
   figure.most_seconds = seconds.back();
   const double bus = BusFactor(figure.op, figure.ranks) * static_cast<double>(timed.bytes) /

@@ -81,12 +81,11 @@ TEST_F(MeasureTest, WhereHostsHaveSeveralRanksEachTheyMeasureWithinAndBetweenThe
 
 TEST_F(MeasureTest, AStopEndsItBetweenTwoRounds) {
   TrainerGang gang(2);
-  const Told told =
-      gang.Run(Measuring({"--sizes=64K,16M", "--rounds=100"}),
-               [](TrainerGang& all, const frames::FromTrainer& frame) {
-                 if (!std::holds_alternative<frames::Eval>(frame)) return;
-                 for (const int rank : {0, 1}) all.Stop(rank, /*checkpoint=*/false);
-               });
+  const Told told = gang.Run(Measuring({"--sizes=64K,16M", "--rounds=100"}),
+                             [](TrainerGang& all, const frames::FromTrainer& frame) {
+                               if (!std::holds_alternative<frames::Eval>(frame)) return;
+                               for (const int rank : {0, 1}) all.Stop(rank, /*checkpoint=*/false);
+                             });
   for (const size_t rank : {0, 1}) EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
   EXPECT_LT(told.evals.size(), 10u);
 }
