@@ -1,5 +1,5 @@
-// network_bench.h: the command of a trial that runs no program: dtrain's own trainers measure with it
-// how fast the ranks of a gang communicate.
+// network_bench.h: the command of a trial that runs no program: dtrain's own trainers measure with
+// it how fast the ranks of a gang communicate.
 //
 //   [dtrain:network, --ops=all_reduce,broadcast, "--sizes=64K,1M", --rounds=5]
 //

@@ -1,9 +1,9 @@
-// network.h: what the ranks of a trial say to one another in a step, message by message, and how long
-// that takes by measurements of such messages.
+// network.h: what the ranks of a trial say to one another in a step, message by message, and how
+// long that takes by measurements of such messages.
 //
-// Role:    pure. The sum of the messages' bytes is WireBytes (strategies.h); a new strategy is a case
-//          of Messages as well.
-// Units:   bytes of whole buffers, which BusFactor (common/collectives.h) makes bytes sent; seconds.
+// Role:    pure. The sum of the messages' bytes is WireBytes (strategies.h); a new strategy is a
+//          case of Messages as well.
+// Units:   seconds; bytes of whole buffers, which BusFactor (common/collectives.h) makes bytes sent.
 // Tests:   tests/plan/network_test.cc
 #pragma once
 

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/view.h"
 #include "coordinator/core/changes.h"
 #include "coordinator/core/compared.h"
+#include "coordinator/core/figures.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/marks.h"
 #include "spec/metric.h"
@@ -288,23 +287,6 @@ bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvalu
   if (!counts(a) || !counts(b)) return !counts(b);
   const search::Goal goal = GoalOf(subject.experiment);
   return search::CostOf(goal, a.metric) < search::CostOf(goal, b.metric);
-}
-
-// "H100", or each once where the gang has several kinds.
-std::string DeviceNameOf(const Attempt& attempt) {
-  std::set<std::string> names;
-  for (const GangMember& member : attempt.members) names.insert(member.device_name);
-  return absl::StrJoin(names, " + ");
-}
-
-// Takes the place of what was measured before; of too many the oldest goes.
-void KeepFigure(DurableState& state, const Attempt& attempt, TrialId by,
-                const v1::NetworkFigure& figure, int64_t wall_ms) {
-  state.figures[KeyOf(DeviceNameOf(attempt), figure)] = {figure, by, wall_ms};
-  if (state.figures.size() <= limits::kNetworkFigures) return;
-  state.figures.erase(std::min_element(
-      state.figures.begin(), state.figures.end(),
-      [](const auto& a, const auto& b) { return a.second.wall_ms < b.second.wall_ms; }));
 }
 
 absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
