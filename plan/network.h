@@ -3,7 +3,8 @@
 //
 // Role:    pure. The sum of the messages' bytes is WireBytes (strategies.h); a new strategy is a
 //          case of Messages as well.
-// Units:   seconds; bytes of whole buffers, which BusFactor (common/collectives.h) makes bytes sent.
+// Units:   seconds; bytes of whole buffers, which BusFactor (common/collectives.h) makes those that
+//          are sent.
 // Tests:   tests/plan/network_test.cc
 #pragma once
 

@@ -22,9 +22,9 @@ void KeepFigure(DurableState& state, const Attempt& attempt, TrialId by,
                 const v1::NetworkFigure& figure, int64_t wall_ms) {
   state.figures[KeyOf(DeviceNameOf(attempt), figure)] = {figure, by, wall_ms};
   if (state.figures.size() <= limits::kNetworkFigures) return;
-  state.figures.erase(std::min_element(
-      state.figures.begin(), state.figures.end(),
-      [](const auto& a, const auto& b) { return a.second.wall_ms < b.second.wall_ms; }));
+  state.figures.erase(
+      std::min_element(state.figures.begin(), state.figures.end(),
+                       [](const auto& a, const auto& b) { return a.second.by < b.second.by; }));
 }
 
 }  // namespace dt

@@ -42,10 +42,9 @@ NetworkFigures::NetworkFigures(const DurableState& state, const std::string& dev
     const auto& [key, known] = *it;
     Curve& curve = curves_[{key.several_hosts, key.ranks, key.op, key.over == kSharedMemory}];
     curve.times.push_back({static_cast<double>(key.bytes), known.figure.seconds()});
-    if (known.wall_ms >= curve.wall_ms) {
-      curve.wall_ms = known.wall_ms;
-      curve.newest = known.by.experiment;
-    }
+    if (known.by.experiment < curve.newest) continue;
+    curve.newest = known.by.experiment;
+    curve.wall_ms = known.wall_ms;
   }
   for (auto& [key, curve] : curves_) {
     std::sort(curve.times.begin(), curve.times.end(),
