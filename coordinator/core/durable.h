@@ -224,7 +224,7 @@ struct DurableState {
   std::map<std::string, WorkerMark> marks;
   std::map<std::string, CrashStreak> streaks;
   uint64_t progress = 0;  // ends of finished attempts, and checkpoints beyond where one resumed
-  std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most
+  std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most: the oldest goes
 
   // Indices over `experiments`, kept by Apply.
   absl::flat_hash_map<std::string, ExperimentId> request_ids;
