@@ -120,10 +120,6 @@ absl::StatusOr<std::vector<v1::NetworkFigure>> FiguresOf(Client& client, uint64_
 absl::StatusOr<ExitCode> ShowFigures(Session& session, Client& client,
                                      const v1::TrialSummary& trial) {
   DT_ASSIGN_OR_RETURN(const auto figures, FiguresOf(client, trial.experiment()));
-  if (figures.empty() && trial.state() == v1::TRIAL_FINISHED) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "experiment ", trial.experiment(), " measured no network; 'dtctl bench network' does"));
-  }
   v1::ExplainTrialRequest request;
   request.set_experiment(trial.experiment());
   request.set_trial(trial.trial());
@@ -147,6 +143,10 @@ absl::StatusOr<ExitCode> Network(Session& session, const NetworkOptions& options
     DT_ASSIGN_OR_RETURN(const auto found,
                         client->GetExperiment(Select<v1::GetExperimentRequest>(selector)));
     experiment = found.summary().experiment();
+    if (!IsNetworkBench(found.spec().base().command())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "experiment ", experiment, " measures no network; 'dtctl bench network' does"));
+    }
   }
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   if (experiment == 0) {
