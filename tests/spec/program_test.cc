@@ -258,9 +258,11 @@ TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
   EXPECT_EQ(
       Problems(between(1, "--rounds=3")),
       Strings{"dtrain:network measures between ranks, and resources.gpus is 1; use 2 or more"});
-  EXPECT_EQ(Problems(between(2, "--sizes=1K,many")),
-            Strings{"--sizes has 'many'; a size is a number of bytes such as 64K or 16M, from 256 "
-                    "to 1.00 GiB"});
+  EXPECT_EQ(
+      Problems(between(2, "--sizes=1K,many")),
+      Strings{
+          "command: --sizes has 'many'; a size is a number of bytes such as 64K or 16M, from 256 "
+          "to 1.00 GiB"});
   // Workers that run no programs run it: it can set no more than a training can.
   v1::ExperimentSpec spec = between(2, "--rounds=3");
   spec.mutable_base()->set_workdir("/tmp");
@@ -270,8 +272,8 @@ TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
   preload.set_value("x.so");
   const Strings problems = Problems(spec);
   ASSERT_EQ(problems.size(), 2u);
-  EXPECT_NE(problems[0].find("LD_PRELOAD"), std::string::npos) << problems[0];
-  EXPECT_EQ(problems[1],
+  EXPECT_NE(problems[1].find("LD_PRELOAD"), std::string::npos) << problems[1];
+  EXPECT_EQ(problems[0],
             "workdir is for a program, and dtrain:network is none: dtrain's own "
             "trainer measures; remove it");
 }

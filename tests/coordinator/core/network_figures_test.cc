@@ -2,6 +2,7 @@
 #include "coordinator/core/network_figures.h"
 
 #include "common/network_bench.h"
+#include "coordinator/core/figures.h"
 #include "coordinator/core/planning.h"
 #include "tests/testing/core_fixture.h"
 
@@ -151,18 +152,17 @@ TEST_F(NetworkFiguresTest, GradientsOfOneHostGoByTheMemoryThatItsRanksShare) {
   EXPECT_LT(planned.strategies(1).wire_seconds(), 0) << "gathers were not measured";
 }
 
-TEST_F(NetworkFiguresTest, OfTooManyFiguresTheOldestGoes) {
-  AddSlots({"a", "b"});
-  Submit(Bench(2));
-  for (const char* worker : {"a", "b"}) Follow(worker);
-  for (const char* worker : {"a", "b"}) Heartbeat(worker);
-  SendItems("a", {Prepared("a", 0), Running("a")});
-  for (uint64_t step = 1; step <= limits::kNetworkFigures + 3; ++step) {
-    Advance(absl::Milliseconds(1));
-    SendItems("a", {Figure("a", step, "all_reduce", 2, 1000 + step, 1e-9)});
+TEST(KeepFigureTest, OfTooManyFiguresThatOfTheOldestExperimentGoes) {
+  DurableState state;
+  v1::NetworkFigure figure;
+  const uint64_t all = limits::kNetworkFigures + 3;
+  for (uint64_t experiment = 1; experiment <= all; ++experiment) {
+    figure.set_bytes(all - experiment);  // the oldest is the last in order
+    KeepFigure(state, Attempt(), {experiment, 1}, figure, 0);
   }
-  EXPECT_EQ(state_.durable.figures.size(), limits::kNetworkFigures);
-  EXPECT_EQ(state_.durable.figures.begin()->first.bytes, 1004u);
+  EXPECT_EQ(state.figures.size(), limits::kNetworkFigures);
+  EXPECT_EQ(state.figures.begin()->second.by.experiment, all);
+  EXPECT_EQ(state.figures.rbegin()->second.by.experiment, 4u);
 }
 
 }  // namespace
