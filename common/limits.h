@@ -296,6 +296,15 @@ inline constexpr uint32_t kTrialsCompared = 64;
 // --- What is kept of one trial or worker ---
 // Evaluations of one trial in memory: the newest and the best; the journal has all.
 inline constexpr size_t kEvaluationsPerTrial = 1024;
+// Measured times of collectives, over all devices, numbers of ranks, operations and sizes: a few
+// hundred bytes each, and a fleet measured once in every shape has some hundreds.
+inline constexpr size_t kNetworkFigures = 4096;
+// What one measurement is made of: sizes, bytes of the largest, of which each rank holds three, and
+// how often each is timed.
+inline constexpr size_t kNetworkSizes = 16;
+inline constexpr uint64_t kNetworkBytesMin = 256;
+inline constexpr uint64_t kNetworkBytesMax = uint64_t{1} << 30;
+inline constexpr int kNetworkRoundsMax = 100;
 // Retention on the workers keeps few; a worker that registers without end pushes out its oldest.
 inline constexpr size_t kCheckpointsPerTrial = 256;
 // Attempts of one trial: progress renews the retry budget, this backstop does not.

@@ -64,9 +64,26 @@ std::string Named(const StepSize& chosen, const StepSize& asked) {
   return absl::StrCat(Word(chosen.sharing), more ? absl::StrCat(" with ", kCheckpointing) : "");
 }
 
+// One sequence at a time, and so many ranks of each layer on as many slots; "": does not fit.
+std::string WithLayersCut(const ModelSize& model, const StepSize& asked, StepSize last,
+                          int64_t tensor, double memory_bytes) {
+  const int64_t slots = last.ranks * last.tensor;
+  if (tensor <= last.tensor || slots % tensor != 0) return "";
+  last.micro_steps = asked.micro_steps * last.sequences * tensor / last.tensor;
+  last.sequences = 1;
+  last.tensor = tensor;
+  last.ranks = slots / tensor;
+  // Who is alone with its part shares with nobody.
+  if (last.ranks == 1) last.sharing = Sharing::kDdp;
+  if (!HasRoom(model, last, memory_bytes)) return "";
+  return absl::StrCat(Named(last, asked), last.keeps_inputs_alone ? " and" : " with",
+                      " parallel.tensor: ", tensor,
+                      " and train.batch_size: 1, at the same train.global_batch_size");
+}
+
 // The least change that fits where none of the ladder does; `last`: its last rung.
 std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepSize last,
-                            double memory_bytes) {
+                            const std::vector<int64_t>& tensors, double memory_bytes) {
   const int64_t whole = last.sequences;
   for (int64_t parts = 2; parts <= whole; ++parts) {
     if (whole % parts != 0) continue;
@@ -76,6 +93,12 @@ std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepS
     return absl::StrCat(Named(last, asked), last.keeps_inputs_alone ? " and" : " with",
                         " train.batch_size: ", last.sequences,
                         ", at the same train.global_batch_size");
+  }
+  last.sequences = std::max<int64_t>(1, whole);
+  last.micro_steps = asked.micro_steps;
+  for (const int64_t tensor : tensors) {
+    const std::string cut = WithLayersCut(model, asked, last, tensor, memory_bytes);
+    if (!cut.empty()) return cut;
   }
   last.sequences = std::min<int64_t>(1, whole);
   last.micro_steps = asked.micro_steps * std::max<int64_t>(1, whole);
@@ -178,13 +201,16 @@ std::optional<size_t> LeastWithRoom(const std::vector<StrategyCost>& costs, doub
 }
 
 std::string StrategyAdvice(const ModelSize& model, const StepSize& step,
-                           const std::vector<Sharing>& sharings, double memory_bytes) {
+                           const std::vector<Sharing>& sharings, double memory_bytes,
+                           const std::vector<int64_t>& tensors) {
   if (memory_bytes <= 0 || sharings.empty()) return "";
   const std::vector<StepSize> ladder = Ladder(step, sharings);
   const auto fits = std::find_if(ladder.begin(), ladder.end(), [&](const StepSize& rung) {
     return HasRoom(model, rung, memory_bytes);
   });
-  if (fits == ladder.end()) return BeyondTheLadder(model, step, ladder.back(), memory_bytes);
+  if (fits == ladder.end()) {
+    return BeyondTheLadder(model, step, ladder.back(), tensors, memory_bytes);
+  }
   std::string advice = Named(*fits, step);
   if (fits->sharing == Sharing::kDdp) return advice + ": it fits, and is the fastest";
   StepSize simplest = step;

@@ -45,7 +45,9 @@ std::optional<size_t> LeastWithRoom(const std::vector<StrategyCost>& costs, doub
 
 // One line, such as "zero1; with model.activation_checkpointing: block ddp would do". "": how much
 // memory there is, is not known. `sharings`: those that may be chosen, the simplest first.
+// `tensors`: how many ranks could compute each layer together on the same slots, ascending.
 std::string StrategyAdvice(const ModelSize& model, const StepSize& step,
-                           const std::vector<Sharing>& sharings, double memory_bytes);
+                           const std::vector<Sharing>& sharings, double memory_bytes,
+                           const std::vector<int64_t>& tensors = {});
 
 }  // namespace dt::plan

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/network_bench.h"
 #include "spec/internal.h"
 #include "spec/sizes.h"
 #include "spec/table/field.h"
@@ -265,6 +266,24 @@ void CheckWorkdir(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
+// Its words, once parameters are in them.
+void CheckNetworkBench(const v1::Spec& trial, std::vector<Violation>& out) {
+  if (!IsNetworkBench(trial.command())) return;
+  const auto bench = ParseNetworkBench({trial.command().begin(), trial.command().end()});
+  if (!bench.ok()) {
+    const std::string message(bench.status().message());
+    const size_t hint = message.find("; ");
+    out.push_back(
+        {"network_bench", {"command"}, message.substr(0, hint), message.substr(hint + 2)});
+  }
+  if (trial.resources().gpus() >= 2) return;
+  out.push_back({"network_bench",
+                 {"resources.gpus"},
+                 absl::StrCat(std::string(kNetworkBenchWord), " measures between ranks, and ",
+                              "resources.gpus is ", trial.resources().gpus()),
+                 "use 2 or more"});
+}
+
 }  // namespace
 
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
@@ -272,6 +291,7 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   CheckSizes(trial, out);
   if (IsProgram(trial)) {
     CheckWorkdir(trial, out);
+    CheckNetworkBench(trial, out);
     return out;
   }
   CheckShape(trial.model(), out);

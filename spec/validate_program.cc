@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/network_bench.h"
 #include "common/program_variables.h"
 #include "spec/internal.h"
 #include "spec/search.h"
@@ -34,6 +35,7 @@ class ProgramCheck {
     }
     RefuseTrainersFields();
     CheckCommand();
+    CheckNetworkBench();
     CheckCode();
     CheckEnv();
     CheckSearch();
@@ -93,6 +95,18 @@ class ProgramCheck {
           absl::StrCat("command has ", bytes, " bytes; at most ", limits::kCommandBytes,
                        " are allowed"),
           "put them into a script");
+    }
+  }
+
+  // It runs in dtrain's own trainer, on workers too that run no programs.
+  void CheckNetworkBench() {
+    if (!IsNetworkBench(spec_.base().command())) return;
+    for (const char* path : {"workdir", "code"}) {
+      if (!IsExplicit(spec_, path)) continue;
+      Add(path, "conflict",
+          absl::StrCat(path, " is for a program, and ", std::string(kNetworkBenchWord),
+                       " is none: dtrain's own trainer measures"),
+          "remove it");
     }
   }
 

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <random>
 #include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands/completion.h"
@@ -308,6 +310,11 @@ std::string WhoAmI(Session& session) {
   return found == nullptr ? "" : CleanText(found->pw_name, limits::kWhoBytes);
 }
 
+std::string RandomRequestId() {
+  std::random_device source;
+  return absl::StrFormat("%08x%08x%08x%08x", source(), source(), source(), source());
+}
+
 int UsableCores() {
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
@@ -316,6 +323,7 @@ int UsableCores() {
 std::unique_ptr<CommandTree> MakeCommandTree() {
   auto tree = std::make_unique<CommandTree>();
   AddSubmitCommands(*tree);
+  AddBenchCommands(*tree);
   AddFollowCommands(*tree);
   AddTopCommand(*tree);
   AddGetCommands(*tree);

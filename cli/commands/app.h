@@ -65,6 +65,7 @@ class CommandTree {
 
 // Every command, one call per family; each is in the file of its name.
 void AddSubmitCommands(CommandTree& tree);
+void AddBenchCommands(CommandTree& tree);
 void AddGetCommands(CommandTree& tree);
 void AddDescribeCommands(CommandTree& tree);
 void AddStreamCommands(CommandTree& tree);
@@ -90,6 +91,8 @@ std::string CommandLine(const CLI::App* app);
 // Who the person is, by the name that this machine has for them. A coordinator that asks for
 // certificates takes theirs instead.
 std::string WhoAmI(Session& session);
+// By which a submission that is sent again is known.
+std::string RandomRequestId();
 // The cores that this process may use.
 int UsableCores();
 // The page that --help prints of `app`.

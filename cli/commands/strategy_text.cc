@@ -108,6 +108,8 @@ std::vector<Line> StrategyLines(const v1::PlanResponse& plan, int width) {
     lines.push_back({});
     lines.push_back({{TitleOf(groups[i]), Style::kBold}});
     for (Line& line : LayOut(TableOf(*groups[i].first), {width})) lines.push_back(std::move(line));
+    const std::string from = Printable(groups[i].first->wire_from());
+    if (!from.empty()) lines.push_back({{absl::StrCat("EXPOSED is by ", from, ".")}});
     const std::string advice = Printable(groups[i].first->advice());
     if (!advice.empty()) lines.push_back({{absl::StrCat("Advice: ", advice, ".")}});
   }

@@ -150,11 +150,6 @@ Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) 
   return listing;
 }
 
-std::string RandomRequestId() {
-  std::random_device source;
-  return absl::StrFormat("%08x%08x%08x%08x", source(), source(), source(), source());
-}
-
 // The request id makes it one experiment however often it is sent.
 absl::StatusOr<v1::SubmitResponse> SubmitPatiently(Session& session, Client& client,
                                                    const v1::SubmitRequest& request) {

@@ -11,6 +11,7 @@
 #include "common/view.h"
 #include "coordinator/core/changes.h"
 #include "coordinator/core/compared.h"
+#include "coordinator/core/figures.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/marks.h"
 #include "spec/metric.h"
@@ -289,7 +290,7 @@ bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvalu
 }
 
 absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRecorded& fact,
-                                     int64_t) {
+                                     int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(const Result result, ResultOf(state, fact, "EvaluationRecorded"));
   const Subject& subject = result.subject;
   std::vector<KnownEvaluation>& all = subject.trial.evaluations;
@@ -297,6 +298,10 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
                  spec::MetricIn(fact.evaluation(), metric)});
   CountValidation(subject.experiment, all.back(), subject.trial);
+  if (fact.evaluation().has_network()) {
+    KeepFigure(state, result.attempt, {fact.experiment(), fact.trial()},
+               fact.evaluation().network(), wall_ms);
+  }
   if (all.size() > limits::kEvaluationsPerTrial) {
     // The oldest goes, unless it is the best so far.
     all.erase(all.begin() + (IsBetter(subject, all[1], all[0]) ? 0 : 1));

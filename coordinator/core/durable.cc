@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
+#include "common/network_bench.h"
 #include "spec/collectives.h"
 #include "spec/program.h"
 #include "spec/spec.h"
@@ -143,7 +144,7 @@ Shape ShapeOf(const Experiment& experiment) {
   shape.single_node = resources.single_node();
   Constraint& constraint = shape.constraint;
   constraint.device = DeviceKindOf(resources.device());
-  constraint.programs = !base.command().empty() || !base.run().empty();
+  constraint.programs = spec::IsProgram(base) && !IsNetworkBench(base.command());
   constraint.accelerator = absl::AsciiStrToLower(resources.accelerator());
   for (const v1::Label& label : resources.labels()) {
     constraint.labels.emplace_back(label.key(), label.value());
@@ -245,6 +246,11 @@ search::Goal GoalOf(const Experiment& experiment) {
 bool ComparesMeans(const Experiment& experiment) {
   return experiment.spec.base().stop().median().after() > 0 ||
          spec::IsSwept(experiment.spec, "stop.median.after");
+}
+
+NetworkKey KeyOf(const std::string& device_name, const v1::NetworkFigure& figure) {
+  return {device_name, figure.hosts() > 1, figure.ranks(),
+          figure.op(), figure.over(),      figure.bytes()};
 }
 
 void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,

@@ -8,6 +8,7 @@
 // Tests:     tests/coordinator/core/apply_test.cc
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -198,6 +199,24 @@ struct CrashStreak {
   uint64_t progress_before = 0;  // DurableState::progress when it began
 };
 
+// How long some ranks took for an operation on so many bytes, as it was measured last.
+struct NetworkKey {
+  std::string device_name;
+  bool several_hosts = false;
+  uint32_t ranks = 0;
+  std::string op;    // words of common/collectives.h
+  std::string over;  // gloo | nccl | shared_memory
+  uint64_t bytes = 0;
+
+  auto operator<=>(const NetworkKey&) const = default;
+};
+NetworkKey KeyOf(const std::string& device_name, const v1::NetworkFigure& figure);
+struct KnownFigure {
+  v1::NetworkFigure figure;
+  TrialId by;
+  int64_t wall_ms = 0;
+};
+
 struct DurableState {
   JournalId journal_id = 0;
   ExperimentId next_experiment = 1;
@@ -205,6 +224,7 @@ struct DurableState {
   std::map<std::string, WorkerMark> marks;
   std::map<std::string, CrashStreak> streaks;
   uint64_t progress = 0;  // ends of finished attempts, and checkpoints beyond where one resumed
+  std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most: the oldest goes
 
   // Indices over `experiments`, kept by Apply.
   absl::flat_hash_map<std::string, ExperimentId> request_ids;

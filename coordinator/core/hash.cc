@@ -137,6 +137,15 @@ void AddMarks(Digest& digest, const DurableState& state) {
   digest.Add(state.progress);
 }
 
+void AddFigures(Digest& digest, const DurableState& state) {
+  digest.Add(state.figures.size());
+  for (const auto& [key, known] : state.figures) {
+    digest.Add(key.device_name).Add(known.figure.SerializeAsString());
+    digest.Add(known.by.experiment).Add(uint64_t{known.by.trial});
+    digest.Add(static_cast<uint64_t>(known.wall_ms));
+  }
+}
+
 }  // namespace
 
 std::string HashOf(const DurableState& state) {
@@ -144,6 +153,7 @@ std::string HashOf(const DurableState& state) {
   digest.Add(state.journal_id).Add(state.next_experiment).Add(state.experiments.size());
   for (const auto& [id, experiment] : state.experiments) AddExperiment(digest, experiment);
   AddMarks(digest, state);
+  AddFigures(digest, state);
   return digest.TakeHex();
 }
 

@@ -42,6 +42,7 @@ void AddPlace(const LiveState& live, const LiveAttempt& attempt, const Attempt& 
   assigned.set_local_world_size(static_cast<int32_t>(place.local_ranks.size()));
   assigned.set_node_rank(place.node);
   assigned.set_nodes(place.nodes);
+  for (const int32_t node : place.node_ranks) assigned.add_node_ranks(node);
   for (const int32_t local : place.local_ranks) {
     const WorkerIndex worker = attempt.ranks[local].worker;
     assigned.add_local_devices(worker == kNoWorker ? "" : live.workers[worker].hello.gpu_uuid());
@@ -95,6 +96,7 @@ NodePlace PlaceInGang(const std::vector<std::string>& hosts, int32_t rank) {
   for (size_t other = 0; other < hosts.size(); ++other) {
     auto known = std::find(seen.begin(), seen.end(), hosts[other]);
     if (known == seen.end()) known = seen.insert(seen.end(), hosts[other]);
+    place.node_ranks.push_back(static_cast<int32_t>(known - seen.begin()));
     if (hosts[other] != hosts[rank]) continue;
     place.local_ranks.push_back(static_cast<int32_t>(other));
     place.node = static_cast<int32_t>(known - seen.begin());

@@ -15,6 +15,7 @@ struct NodePlace {
   int32_t node = 0;                  // of this rank
   int32_t nodes = 1;                 // that the gang has
   std::vector<int32_t> local_ranks;  // the gang's ranks on its host, in order
+  std::vector<int32_t> node_ranks;   // the node of each rank
 };
 // Pure. `hosts`: of each rank. REQUIRES: rank is one of them.
 NodePlace PlaceInGang(const std::vector<std::string>& hosts, int32_t rank);

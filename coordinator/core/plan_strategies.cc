@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "common/vocabulary.h"
 #include "plan/strategies.h"
 #include "spec/program.h"
@@ -25,6 +27,22 @@ std::vector<plan::Sharing> Allowed(const v1::Spec& spec) {
   return allowed;
 }
 
+// As spec/parallel_rules.cc allows them, on one host.
+std::vector<int64_t> TensorsOf(const v1::Spec& spec, int64_t slots_of_host) {
+  std::vector<int64_t> tensors;
+  if (Compresses(spec) || spec.parallel().strategy() == "local_sgd") return tensors;
+  const int64_t slots = spec.resources().gpus() / std::max(1, spec.parallel().pipeline());
+  for (int64_t tensor = 2; tensor <= std::min(slots, slots_of_host); tensor *= 2) {
+    const auto divides = [tensor](int64_t size) { return size % tensor == 0; };
+    const bool tokens = !spec.parallel().sequence() || divides(spec.train().seq_len());
+    if (tokens && divides(slots) && divides(spec.model().n_head()) &&
+        divides(spec.model().n_ff())) {
+      tensors.push_back(tensor);
+    }
+  }
+  return tensors;
+}
+
 std::string VerdictWord(plan::Fit fit) {
   switch (fit) {
     case plan::Fit::kUnknown:
@@ -39,10 +57,33 @@ std::string VerdictWord(plan::Fit fit) {
   return "";
 }
 
+struct WireTime {
+  double seconds = -1;  // negative: unknown
+  std::string from;
+};
+
+WireTime WireTimeOf(const v1::Spec& spec, const plan::ModelSize& model,
+                    const plan::StrategyCost& cost, const PastPace& past,
+                    const NetworkFigures& network) {
+  plan::StepSize step = StepOf(spec);
+  step.sharing = cost.sharing;
+  const double bucket_bytes = spec.parallel().bucket_mb() * (1 << 20);
+  if (const auto measured = network.SecondsOf(model, step, bucket_bytes)) {
+    return {measured->seconds, measured->from};
+  }
+  const auto traffic = past.traffic.find({step.ranks, plan::SharesState(cost.sharing)});
+  if (traffic == past.traffic.end() || cost.wire_bytes <= 0 || step.tensor != 1 ||
+      step.stages != 1) {
+    return {};
+  }
+  return {cost.wire_bytes * traffic->second.seconds / traffic->second.bytes,
+          "the bandwidth of trials before"};
+}
+
 }  // namespace
 
-void FillStrategies(const v1::Spec& spec, const PastPace& past, double memory_bytes,
-                    v1::PlannedTrials& planned) {
+void FillStrategies(const v1::Spec& spec, const PastPace& past, const NetworkFigures& network,
+                    double memory_bytes, v1::PlannedTrials& planned) {
   if (spec::IsProgram(spec) || spec.model().n_layer() <= 0 || spec.resources().gpus() < 2) return;
   const plan::ModelSize model = SizeOf(spec.model(), PaddedVocabulary(kGpt2Vocabulary));
   const plan::StepSize step = StepOf(spec);
@@ -55,6 +96,7 @@ void FillStrategies(const v1::Spec& spec, const PastPace& past, double memory_by
   }
   const auto costs = plan::CompareStrategies(model, step, shown);
   const std::optional<size_t> least = plan::LeastWithRoom(costs, memory_bytes);
+  std::set<std::string> from;
   for (size_t i = 0; i < costs.size(); ++i) {
     const plan::StrategyCost& cost = costs[i];
     v1::PlannedStrategy& row = *planned.add_strategies();
@@ -63,17 +105,16 @@ void FillStrategies(const v1::Spec& spec, const PastPace& past, double memory_by
     row.set_activation_bytes(static_cast<uint64_t>(cost.activation_bytes));
     row.set_peak_bytes(static_cast<uint64_t>(cost.peak_bytes));
     row.set_wire_bytes(static_cast<uint64_t>(cost.wire_bytes));
-    row.set_wire_seconds(-1);
-    const auto traffic = past.traffic.find({step.ranks, plan::SharesState(cost.sharing)});
-    if (traffic != past.traffic.end() && cost.wire_bytes > 0 && step.tensor == 1 &&
-        step.stages == 1) {
-      row.set_wire_seconds(cost.wire_bytes * traffic->second.seconds / traffic->second.bytes);
-    }
+    const WireTime time = WireTimeOf(spec, model, cost, past, network);
+    row.set_wire_seconds(time.seconds);
+    if (!time.from.empty()) from.insert(time.from);
     row.set_verdict(VerdictWord(plan::FitOf(cost.peak_bytes, memory_bytes)));
     row.set_least(least == i);
   }
-  planned.set_advice(plan::StrategyAdvice(model, step, allowed, memory_bytes));
+  planned.set_advice(plan::StrategyAdvice(model, step, allowed, memory_bytes,
+                                          TensorsOf(spec, network.slots_of_host())));
   planned.set_parameters(plan::Parameters(model));
+  planned.set_wire_from(absl::StrJoin(from, "; "));
 }
 
 }  // namespace dt

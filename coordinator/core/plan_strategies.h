@@ -1,10 +1,11 @@
 // plan_strategies.h: a trial of several ranks under each strategy that its slots allow.
 //
 // Role:    pure: plan/strategies.h for a resolved specification, with the memory of a slot and the
-//          bandwidth of past trials.
+//          bandwidth that was measured: message by message, else that of past trials.
 // Tests:   tests/coordinator/core/planning_test.cc
 #pragma once
 
+#include "coordinator/core/network_figures.h"
 #include "coordinator/core/past_pace.h"
 #include "dtrain/v1/control.pb.h"
 
@@ -12,7 +13,7 @@ namespace dt {
 
 // Fills strategies, advice and parameters; nothing for one rank, and of a program of a person's.
 // `spec`: with the slots that it starts on. `memory_bytes`: of a slot; 0: unknown.
-void FillStrategies(const v1::Spec& spec, const PastPace& past, double memory_bytes,
-                    v1::PlannedTrials& planned);
+void FillStrategies(const v1::Spec& spec, const PastPace& past, const NetworkFigures& network,
+                    double memory_bytes, v1::PlannedTrials& planned);
 
 }  // namespace dt

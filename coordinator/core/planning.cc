@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
+#include "coordinator/core/network_figures.h"
 #include "coordinator/core/past_pace.h"
 #include "coordinator/core/plan_strategies.h"
 #include "coordinator/core/schedule.h"
@@ -32,6 +33,7 @@ struct Fleet {
   uint32_t free = 0;
   uint64_t least_memory = 0;  // of a slot; 0: unknown
   std::string device_name;    // of most of them
+  uint64_t of_host = 0;       // most that one host has
   bool ends_unknown = false;  // of what runs on some of them
 };
 
@@ -45,7 +47,8 @@ Fleet FleetOf(const State& state, DeviceKind device) {
   std::map<std::string, int> names;
   std::map<std::string, uint64_t> of_host;  // CPU slots share their host's memory
   for (const Worker& worker : state.live.workers) {
-    if (TakesWork(worker, device)) ++of_host[worker.hello.host()];
+    if (!TakesWork(worker, device)) continue;
+    fleet.of_host = std::max(fleet.of_host, ++of_host[worker.hello.host()]);
   }
   for (const Worker& worker : state.live.workers) {
     if (!TakesWork(worker, device)) continue;
@@ -205,6 +208,8 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
   const DeviceKind device = DeviceKindOf(draft.spec.base().resources().device());
   const Fleet fleet = FleetOf(state, device);
   const PastPace past = PastPaceOf(state, fleet.device_name);
+  const NetworkFigures network(state.durable, fleet.device_name,
+                               static_cast<int64_t>(fleet.of_host));
   v1::PlanResponse response;
   response.set_trials(draft.trials);
   response.set_device(std::string(Name(device)));
@@ -219,7 +224,7 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
     const v1::Spec started = AsStarted(kind.spec, fleet);
     planned.set_slots(std::max(1, started.resources().gpus()));
     FillMemory(started, fleet, planned);
-    FillStrategies(started, past, static_cast<double>(fleet.least_memory), planned);
+    FillStrategies(started, past, network, static_cast<double>(fleet.least_memory), planned);
     const Estimate estimate = EstimateOf(past, started, fleet.device_name);
     planned.set_seconds(estimate.seconds);
     planned.set_estimated_from(estimate.from);

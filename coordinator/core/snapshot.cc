@@ -302,6 +302,24 @@ void LoadMarks(const v1::SnapshotHead& head, DurableState& state) {
   state.progress = head.progress();
 }
 
+void SaveFigures(const DurableState& state, v1::SnapshotHead& out) {
+  for (const auto& [key, known] : state.figures) {
+    v1::SnapshotFigure& saved = *out.add_figures();
+    saved.set_device_name(key.device_name);
+    *saved.mutable_figure() = known.figure;
+    saved.set_experiment(known.by.experiment);
+    saved.set_trial(known.by.trial);
+    saved.set_wall_ms(known.wall_ms);
+  }
+}
+
+void LoadFigures(const v1::SnapshotHead& head, DurableState& state) {
+  for (const v1::SnapshotFigure& saved : head.figures()) {
+    state.figures[KeyOf(saved.device_name(), saved.figure())] = {
+        saved.figure(), {saved.experiment(), saved.trial()}, saved.wall_ms()};
+  }
+}
+
 // What Apply keeps beside the experiments.
 void Index(const Experiment& experiment, DurableState& state) {
   if (!experiment.request_id.empty()) state.request_ids[experiment.request_id] = experiment.id;
@@ -326,6 +344,7 @@ std::vector<std::string> SaveSnapshot(const DurableState& state, const v1::Metri
   head.set_experiments(state.experiments.size());
   *head.mutable_metrics() = metrics;
   SaveMarks(state, head);
+  SaveFigures(state, head);
   std::vector<std::string> parts;
   parts.push_back(head.SerializeAsString());
   for (const auto& [id, experiment] : state.experiments) {
@@ -352,6 +371,7 @@ absl::StatusOr<LoadedSnapshot> LoadSnapshot(const std::vector<std::string>& part
   loaded.state.next_experiment = head.next_experiment();
   loaded.metrics = std::move(*head.mutable_metrics());
   LoadMarks(head, loaded.state);
+  LoadFigures(head, loaded.state);
   for (size_t part = 1; part < parts.size(); ++part) {
     v1::SnapshotExperiment saved;
     if (!saved.ParseFromString(parts[part]) || saved.id() == 0) {

@@ -13,6 +13,7 @@
 #include "coordinator/core/search_index.h"
 #include "coordinator/core/summaries.h"
 #include "spec/collectives.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
 
@@ -68,12 +69,24 @@ std::string LabelName(std::string path) {
   return path;
 }
 
+// "dp4 tp2 pp2": data ranks, and, where they are several, ranks of each layer, and stages. "": of a
+// program.
+std::string MeshText(const v1::Spec& spec, size_t world_size) {
+  if (spec::IsProgram(spec)) return "";
+  const auto tensor = static_cast<size_t>(std::max(1, spec.parallel().tensor()));
+  const auto stages = static_cast<size_t>(std::max(1, spec.parallel().pipeline()));
+  return absl::StrCat("dp", world_size / (tensor * stages),
+                      tensor > 1 ? absl::StrCat(" tp", tensor) : "",
+                      stages > 1 ? absl::StrCat(" pp", stages) : "");
+}
+
 LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Spec& spec,
                   size_t world_size) {
   LabelPairs labels = {{"strategy", spec.parallel().strategy()},
                        {"precision", spec.precision().compute()},
                        {"model", spec.model().preset()},
-                       {"world_size", std::to_string(world_size)}};
+                       {"world_size", std::to_string(world_size)},
+                       {"mesh", MeshText(spec, world_size)}};
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   size_t parameters = 0;
   std::string legend;  // the same in one text: a legend cannot name labels that it does not know

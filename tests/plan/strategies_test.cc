@@ -242,6 +242,21 @@ TEST_F(AdviceTest, BeyondZero3ItIsASmallerMicroBatchThenMoreSlotsThenASmallerMod
             "devices with more memory");
 }
 
+TEST_F(AdviceTest, LayersAreCutBeforeMoreSlotsAreAskedFor) {
+  StepSize step = OnGpus(4);
+  step.sharing = Sharing::kZero3;
+  step.keeps_inputs_alone = true;
+  step.sequences = 1;
+  step.micro_steps = 8;
+  step.tensor = 2;
+  step.ranks = 4;
+  const double enough = EnoughFor(step) * kGiB;
+  EXPECT_EQ(StrategyAdvice(kXl, OnGpus(4), kAll, enough, {2, 4}),
+            "zero3 with model.activation_checkpointing: block and parallel.tensor: 2 and "
+            "train.batch_size: 1, at the same train.global_batch_size");
+  EXPECT_EQ(StrategyAdvice(kXl, OnGpus(4), kAll, enough).find("tensor"), std::string::npos);
+}
+
 TEST_F(AdviceTest, OnlyWhatMayBeChosenIsAdvised) {
   StepSize step = OnGpus(1);
   step.sharing = Sharing::kZero3;

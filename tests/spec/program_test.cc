@@ -245,6 +245,39 @@ TEST(ProgramTest, CommandAndRunAreTwoWaysToSayOneThing) {
   EXPECT_EQ(Problems(spec), Strings{"command and run are two ways to say one thing; keep one"});
 }
 
+TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
+  const auto between = [](int gpus, const std::string& option) {
+    v1::ExperimentSpec spec = Program({"dtrain:network", option});
+    spec.mutable_base()->mutable_resources()->set_gpus(gpus);
+    spec.add_explicit_paths("resources.gpus");
+    spec.mutable_search()->set_metric("bus_bandwidth");
+    spec.mutable_search()->set_goal("maximize");
+    return spec;
+  };
+  EXPECT_EQ(Problems(between(2, "--rounds=3")), Strings{});
+  EXPECT_EQ(
+      Problems(between(1, "--rounds=3")),
+      Strings{"dtrain:network measures between ranks, and resources.gpus is 1; use 2 or more"});
+  EXPECT_EQ(
+      Problems(between(2, "--sizes=1K,many")),
+      Strings{
+          "command: --sizes has 'many'; a size is a number of bytes such as 64K or 16M, from 256 "
+          "to 1.00 GiB"});
+  // Workers that run no programs run it: it can set no more than a training can.
+  v1::ExperimentSpec spec = between(2, "--rounds=3");
+  spec.mutable_base()->set_workdir("/tmp");
+  spec.add_explicit_paths("workdir");
+  v1::Label& preload = *spec.mutable_base()->mutable_resources()->add_env();
+  preload.set_key("LD_PRELOAD");
+  preload.set_value("x.so");
+  const Strings problems = Problems(spec);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_NE(problems[1].find("LD_PRELOAD"), std::string::npos) << problems[1];
+  EXPECT_EQ(problems[0],
+            "workdir is for a program, and dtrain:network is none: dtrain's own "
+            "trainer measures; remove it");
+}
+
 TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {
   v1::ExperimentSpec spec = Program({"./run", "{lerning_rate}"});
   Sweep(spec, "learning_rate", {NumberValue(0.1)});

@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/mutant.h"
+#include "common/network_bench.h"
 #include "common/text.h"
 #include "common/view.h"
 #include "worker/agent/agent_turn.h"
@@ -275,7 +276,8 @@ void AgentTurn::Reconcile() {
 }  // namespace agent_internal
 
 TrainerKind KindOf(const v1::Spec& spec) {
-  return spec.command().empty() && spec.run().empty() ? TrainerKind::kOwn : TrainerKind::kProgram;
+  const bool own = spec.command().empty() || IsNetworkBench(spec.command());
+  return own && spec.run().empty() ? TrainerKind::kOwn : TrainerKind::kProgram;
 }
 
 AgentState MakeAgent(AgentOptions options, Instant now) {

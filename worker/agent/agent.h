@@ -44,8 +44,8 @@ enum class Warmth {
   kAlwaysWarm  // ahead of the first attempt as well, and again after a crash
 };
 
-// What trains: dttrain, or dtprogram, which runs a program of the person's and says of it what a
-// trainer would.
+// What trains, or measures the network: dttrain; or dtprogram, which runs a program of the person's
+// and says of it what a trainer would.
 enum class TrainerKind { kOwn, kProgram };
 TrainerKind KindOf(const v1::Spec& spec);
 

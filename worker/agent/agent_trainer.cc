@@ -381,6 +381,7 @@ void AgentTurn::SendStart() {
   start.local_world_size = order.local_world_size();
   start.node_rank = order.node_rank();
   start.nodes = order.nodes();
+  start.node_ranks = {order.node_ranks().begin(), order.node_ranks().end()};
   start.local_devices = {order.local_devices().begin(), order.local_devices().end()};
   start.metric = order.metric();
   start.submitted_by = order.submitted_by();

@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/collectives.h"
 #include "common/limits.h"
+#include "common/network_bench.h"
 #include "common/text.h"
 #include "worker/agent/agent.h"
 
@@ -32,6 +33,7 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
   }
   if (KindOf(spec) == TrainerKind::kOwn) {
     for (const char* of_programs : {"command", "run", "workdir", "code", "steps", "values"}) {
+      if (IsNetworkBench(spec.command()) && of_programs == std::string_view("command")) continue;
       json.erase(of_programs);
     }
   }
@@ -148,6 +150,25 @@ v1::CheckpointRef ToMessage(const frames::CheckpointDone& frame, std::string_vie
   return message;
 }
 
+namespace {
+
+v1::NetworkFigure ToMessage(const frames::NetworkFigure& frame) {
+  v1::NetworkFigure message;
+  message.set_op(CleanText(frame.op, limits::kNameBytes));
+  message.set_axis(CleanText(frame.axis, limits::kNameBytes));
+  message.set_over(CleanText(frame.over, limits::kNameBytes));
+  message.set_ranks(frame.ranks);
+  message.set_hosts(frame.hosts);
+  message.set_bytes(frame.bytes);
+  message.set_rounds(frame.rounds);
+  message.set_seconds(frame.seconds);
+  message.set_least_seconds(frame.least_seconds);
+  message.set_most_seconds(frame.most_seconds);
+  return message;
+}
+
+}  // namespace
+
 v1::Evaluation ToMessage(const frames::Eval& frame) {
   v1::Evaluation message;
   message.set_step(frame.step);
@@ -169,6 +190,7 @@ v1::Evaluation ToMessage(const frames::Eval& frame) {
     if (message.samples_size() == static_cast<int>(limits::kSamples)) break;
     message.add_samples(CleanText(sample, limits::kSampleBytes));
   }
+  if (frame.network) *message.mutable_network() = ToMessage(*frame.network);
   return message;
 }
 

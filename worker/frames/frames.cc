@@ -30,7 +30,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial,
                                                 world_size, local_rank, spec, data_root, storage,
                                                 data_address, resume, store_address, validate_at,
                                                 share_every, code_folder, local_world_size,
-                                                node_rank, nodes, local_devices, metric,
+                                                node_rank, nodes, node_ranks, local_devices, metric,
                                                 submitted_by, experiment_name)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
@@ -65,6 +65,8 @@ static void ReadNumber(const json& j, const char* key, double& number) {
   if (found == j.end()) return;
   number = found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
 }
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NetworkFigure, op, axis, over, ranks, hosts, bytes,
+                                                rounds, seconds, least_seconds, most_seconds)
 static void to_json(json& j, const Eval& eval) {
   j = {{"token", eval.token},    {"step", eval.step},     {"split", eval.split},
        {"loss", eval.loss},      {"tokens", eval.tokens}, {"perplexity_mean", eval.perplexity_mean},
@@ -74,6 +76,7 @@ static void to_json(json& j, const Eval& eval) {
   if (!eval.samples.empty()) j["samples"] = eval.samples;
   if (eval.train_loss) j["train_loss"] = *eval.train_loss;
   if (!eval.metrics.empty()) j["metrics"] = eval.metrics;
+  if (eval.network) j["network"] = *eval.network;
 }
 static void from_json(const json& j, Eval& eval) {
   const Eval absent;
@@ -92,6 +95,9 @@ static void from_json(const json& j, Eval& eval) {
     for (const auto& [name, value] : metrics->items()) {
       ReadNumber(*metrics, name.c_str(), eval.metrics[name]);
     }
+  }
+  if (const auto network = j.find("network"); network != j.end()) {
+    eval.network = network->get<NetworkFigure>();
   }
 }
 

@@ -66,6 +66,7 @@ struct Start {
   int32_t local_world_size = 1;
   int32_t node_rank = 0;
   int32_t nodes = 1;
+  std::vector<int32_t> node_ranks;         // of every rank
   std::vector<std::string> local_devices;  // UUIDs of the gang's GPUs here, by local rank
   std::string metric;                      // that a search goes by
   std::string submitted_by;
@@ -132,6 +133,15 @@ struct Progress {
   uint64_t evaluation_parts = 0;
   std::optional<double> share;  // done of the whole, 0 to 1, as a program tells it
 };
+// How long the ranks of an axis took for one operation; as v1::NetworkFigure.
+struct NetworkFigure {
+  std::string op, axis, over;
+  uint32_t ranks = 0;
+  uint32_t hosts = 0;
+  uint64_t bytes = 0;
+  uint32_t rounds = 0;
+  double seconds = 0, least_seconds = 0, most_seconds = 0;
+};
 struct Eval {
   std::string token;
   uint64_t step = 0;
@@ -146,6 +156,7 @@ struct Eval {
   // Mean training loss of the steps logged since the validation before; nothing: none was logged.
   std::optional<double> train_loss;
   std::map<std::string, double> metrics;  // by a program's own names; may be NaN
+  std::optional<NetworkFigure> network;
 };
 struct CheckpointDone {
   std::string token;

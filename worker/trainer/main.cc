@@ -23,6 +23,7 @@
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/link/agent_link.h"
+#include "worker/trainer/network/measure.h"
 #include "worker/trainer/run/standalone.h"
 #include "worker/trainer/run/train.h"
 
@@ -194,7 +195,9 @@ int RunUnderAgent(const Flags& flags) {
   for (;;) {
     link.Say(frames::Idle{});
     const AgentLink::Order order = link.AwaitStart();
-    const Outcome outcome = RunAttempt(order.start, **device, *order.conversation, {});
+    const Outcome outcome = MeasuresNetwork(order.start)
+                                ? MeasureNetwork(order.start, **device, *order.conversation)
+                                : RunAttempt(order.start, **device, *order.conversation, {});
     if (!outcome.freed.ok()) {
       std::fprintf(stderr, "dttrain: leaving, because freeing the attempt failed: %s\n",
                    std::string(outcome.freed.message()).c_str());

@@ -86,6 +86,15 @@ DurableState FullState() {
   experiment.resolved_paths = {"optimizer.lr", "seed"};
   experiment.trials.resize(2);
   experiment.trials[1] = FullTrial();
+  v1::NetworkFigure figure;
+  figure.set_op("all_gather");
+  figure.set_axis("shard");
+  figure.set_ranks(4);
+  figure.set_hosts(2);
+  figure.set_bytes(32);
+  figure.set_over("gloo");
+  figure.set_seconds(0.5);
+  state.figures[KeyOf("H100", figure)] = {figure, {4, 2}, 33};
   state.request_ids["request"] = 4;
   state.tokens.emplace(experiment.trials[1].attempts[0].token, AttemptId{{4, 2}, 1});
   return state;
@@ -100,6 +109,7 @@ TEST(SnapshotTest, EveryFieldComesBack) {
   EXPECT_EQ(HashOf(loaded->state), HashOf(state));
   EXPECT_EQ(loaded->state.request_ids, state.request_ids);
   EXPECT_EQ(loaded->state.tokens, state.tokens);
+  EXPECT_EQ(loaded->state.figures.begin()->first, state.figures.begin()->first);
   EXPECT_EQ(loaded->state.experiments.at(4).trials[1].last_loss, 1.5);
   EXPECT_EQ(loaded->metrics.queue_wait().sum(), 5);
 }

@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/spec/experiment_builder.h"
+#include "worker/agent/agent.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace dt {
@@ -59,6 +60,38 @@ TEST(ConvertTest, WhatAnotherClientLeftEmptyIsSentAsFields) {
   builder.spec().mutable_base()->clear_retries();
   builder.spec().mutable_base()->mutable_checkpoint()->clear_every();
   Understood(SpecToJson(builder.Resolve()));
+}
+
+TEST(ConvertTest, TheWordsOfAMeasurementAreSentToTheTrainerAndNothingElseOfPrograms) {
+  v1::Spec spec;
+  spec.add_command("dtrain:network");
+  spec.add_command("--rounds=3");
+  spec.set_workdir("elsewhere");
+  EXPECT_EQ(KindOf(spec), TrainerKind::kOwn);
+  const nlohmann::json sent = SpecToJson(spec);
+  EXPECT_EQ(sent.at("command"), nlohmann::json({"dtrain:network", "--rounds=3"}));
+  EXPECT_FALSE(sent.contains("workdir"));
+}
+
+TEST(ConvertTest, WhatWasMeasuredOfTheNetworkComesThroughAsItWasTold) {
+  frames::Eval told;
+  told.token = "00";
+  told.network = {"all_reduce", "data", "gloo", 4, 2, 65536, 5, 2e-3, 1e-3, 3e-3};
+  const auto frame = frames::ParseFromTrainer(frames::ToLine(told));
+  const auto* parsed = std::get_if<frames::FromTrainer>(&frame);
+  ASSERT_NE(parsed, nullptr);
+  const v1::NetworkFigure figure = ToMessage(std::get<frames::Eval>(*parsed)).network();
+  EXPECT_EQ(figure.op(), "all_reduce");
+  EXPECT_EQ(figure.axis(), "data");
+  EXPECT_EQ(figure.over(), "gloo");
+  EXPECT_EQ(figure.ranks(), 4u);
+  EXPECT_EQ(figure.hosts(), 2u);
+  EXPECT_EQ(figure.bytes(), 65536u);
+  EXPECT_EQ(figure.rounds(), 5u);
+  EXPECT_EQ(figure.seconds(), 2e-3);
+  EXPECT_EQ(figure.least_seconds(), 1e-3);
+  EXPECT_EQ(figure.most_seconds(), 3e-3);
+  EXPECT_FALSE(ToMessage(frames::Eval()).has_network());
 }
 
 TEST(ConvertTest, UnknownCauseIsACrash) {

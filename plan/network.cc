@@ -1,0 +1,164 @@
+// network.cc: the messages of each strategy.
+#include "plan/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace dt::plan {
+namespace {
+
+constexpr double kNumber = 4;  // bytes: parameters, gradients and moments are fp32
+
+// Makes the list, where messages without bytes have no place.
+class Said {
+ public:
+  void Add(const Message& message) {
+    if (message.bytes > 0 && message.count > 0) messages_.push_back(message);
+  }
+  // So many bytes in buckets, of which the last is smaller.
+  void AddBuckets(Message of_each, double bytes, double bucket_bytes) {
+    const double whole = bucket_bytes > 0 ? std::floor(bytes / bucket_bytes) : 0;
+    const double times = of_each.count;
+    of_each.bytes = bucket_bytes;
+    of_each.count = whole * times;
+    Add(of_each);
+    of_each.bytes = bytes - whole * bucket_bytes;
+    of_each.count = times;
+    Add(of_each);
+  }
+  std::vector<Message> Take() { return std::move(messages_); }
+
+ private:
+  std::vector<Message> messages_;
+};
+
+// What is gathered and summed as one: embeddings, norm and head together, and each block.
+struct Units {
+  double root = 0, block = 0, blocks = 0;
+};
+
+Units UnitsOf(const ModelSize& model, int64_t tensor) {
+  Units units;
+  units.root = kNumber * static_cast<double>(RootParameters(model));
+  units.blocks = static_cast<double>(model.layers);
+  const double all = kNumber * static_cast<double>(RankParameters(model, tensor));
+  if (model.layers > 0) units.block = (all - units.root) / units.blocks;
+  return units;
+}
+
+void SayShares(const ModelSize& model, const StepSize& step, Said& said) {
+  const Units units = UnitsOf(model, step.tensor);
+  const auto micro_steps = static_cast<double>(step.micro_steps);
+  const double narrow = step.narrow ? 0.5 : 1;
+  const bool come_and_go = step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp;
+  const double sums = step.sharing == Sharing::kZero1 ? 1 : micro_steps;
+  using enum CollectiveOp;
+  said.Add({kReduceScatter, Axis::kShard, false, narrow * units.root, sums});
+  said.Add({kReduceScatter, Axis::kShard, false, narrow * units.block, sums * units.blocks});
+  // Those that come and go are gathered for each pass; the root, and the last block, stay for the
+  // backward pass.
+  const double gathers = come_and_go ? micro_steps : 1;
+  const double of_blocks = come_and_go ? 2 * units.blocks - 1 : units.blocks;
+  said.Add({kAllGather, Axis::kShard, false, units.root, gathers});
+  said.Add({kAllGather, Axis::kShard, false, units.block, gathers * of_blocks});
+  if (step.sharing != Sharing::kHsdp) return;
+  const double shard = static_cast<double>(std::max<int64_t>(1, step.shard));
+  said.Add({kAllReduce, Axis::kReplicate, false, narrow * units.root / shard, 1});
+  said.Add({kAllReduce, Axis::kReplicate, false, narrow * units.block / shard, units.blocks});
+}
+
+void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bucket_bytes,
+                         Said& said) {
+  const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
+  const double narrow = step.narrow ? 0.5 : 1;
+  switch (step.sharing) {
+    case Sharing::kDdp:
+      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, !step.narrow, 0, 1},
+                             narrow * all, narrow * bucket_bytes);
+    case Sharing::kLocalSgd:
+      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, false, 0,
+                              1 / static_cast<double>(std::max<int64_t>(1, step.sync_every))},
+                             3 * all, bucket_bytes);  // parameters and two moments
+    case Sharing::kZero1:
+    case Sharing::kZero2:
+    case Sharing::kZero3:
+    case Sharing::kHsdp:
+      return SayShares(model, step, said);
+  }
+}
+
+void SayWithinLayers(const ModelSize& model, const StepSize& step, Said& said) {
+  const double number = step.half ? 2 : 4;
+  const double bytes = number * static_cast<double>(step.sequences * step.seq_len) *
+                       static_cast<double>(model.width);
+  // Into and out of a layer's two parts, forward and backward, and once more where the forward pass
+  // is repeated.
+  const double times =
+      static_cast<double>(step.micro_steps * model.layers) * (step.keeps_inputs_alone ? 6 : 4);
+  using enum CollectiveOp;
+  if (!step.sequence) return said.Add({kAllReduce, Axis::kTensor, false, bytes, times});
+  said.Add({kAllGather, Axis::kTensor, false, bytes, times});
+  said.Add({kReduceScatter, Axis::kTensor, false, bytes, times});
+  double whole = kNumber * static_cast<double>(Parameters(model) - CutParameters(model));
+  if (SharesState(step.sharing)) whole /= static_cast<double>(RanksAlong(step, Axis::kShard));
+  said.Add({kAllReduce, Axis::kTensor, false, whole, 1});
+}
+
+}  // namespace
+
+std::vector<Message> Messages(const ModelSize& model, const StepSize& step, double bucket_bytes) {
+  Said said;
+  if (step.carries_over || step.stages > 1) return {};
+  if (step.ranks > 1) SayBetweenDataRanks(model, step, bucket_bytes, said);
+  if (step.tensor > 1) SayWithinLayers(model, step, said);
+  return said.Take();
+}
+
+int64_t RanksAlong(const StepSize& step, Axis axis) {
+  const int64_t shard = step.sharing == Sharing::kHsdp ? std::max<int64_t>(1, step.shard)
+                        : SharesState(step.sharing)    ? step.ranks
+                                                       : 1;
+  switch (axis) {
+    case Axis::kData:
+      return step.ranks;
+    case Axis::kShard:
+      return shard;
+    case Axis::kReplicate:
+      return step.ranks / shard;
+    case Axis::kTensor:
+      return step.tensor;
+    case Axis::kPipeline:
+      return step.stages;
+    case Axis::kEnds:
+      return std::min<int64_t>(2, step.stages);
+    case Axis::kWorld:
+      break;
+  }
+  return step.ranks * step.tensor * step.stages;
+}
+
+std::optional<double> SecondsFor(const MeasuredTimes& measured, double bytes) {
+  if (measured.empty()) return std::nullopt;
+  const auto above = std::find_if(measured.begin(), measured.end(),
+                                  [bytes](const MeasuredTime& one) { return one.bytes >= bytes; });
+  if (above == measured.begin()) return above->seconds;
+  const MeasuredTime& below = *(above - 1);
+  if (above == measured.end()) return below.seconds * bytes / below.bytes;
+  const double part = (bytes - below.bytes) / (above->bytes - below.bytes);
+  return below.seconds + part * (above->seconds - below.seconds);
+}
+
+std::optional<double> SecondsFor(const std::vector<Message>& messages,
+                                 const std::function<MeasuredTimes(const Message&)>& measured) {
+  if (messages.empty()) return std::nullopt;
+  double seconds = 0;
+  for (const Message& message : messages) {
+    const std::optional<double> each = SecondsFor(measured(message), message.bytes);
+    if (!each) return std::nullopt;
+    seconds += message.count * *each;
+  }
+  return seconds;
+}
+
+}  // namespace dt::plan
