@@ -2,6 +2,7 @@
 #include "spec/sizes.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +18,7 @@ constexpr size_t kSizesShown = 8;
 
 bool GangSizes::Reaches(int32_t size) const {
   if (size < least || size > most || size % (int64_t{shard} * tensor) != 0) return false;
+  if (paired && !std::has_single_bit(static_cast<uint32_t>(size / tensor))) return false;
   return passes == 0 || passes % (size / tensor) == 0;
 }
 
@@ -69,6 +71,7 @@ std::optional<GangSizes> SizesOf(const v1::Spec& trial) {
       sizes.shard = std::max(1, trial.parallel().shard());
     }
     sizes.tensor = std::max(1, trial.parallel().tensor());
+    sizes.paired = trial.parallel().strategy() == "gossip";
   }
   sizes.least = sizes.Above(sizes.least - 1);
   sizes.most = sizes.Below(sizes.most + 1);

@@ -17,6 +17,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tests/fake_cuda/state.h"
 
@@ -202,6 +204,51 @@ SumOfParts SumOf(ncclDataType_t type) {
 
 char* At(void* p, size_t offset) { return static_cast<char*>(p) + offset; }
 
+// What a rank gives to another, or gets from it, within a group of calls.
+struct Message {
+  const void* in = nullptr;  // given
+  void* out = nullptr;       // got
+  size_t bytes = 0;
+  int peer = 0;
+  ncclComm_t communicator = nullptr;
+  cudaStream_t stream = nullptr;
+};
+thread_local int open_groups = 0;
+thread_local std::vector<Message> messages;
+
+// Those of a group, which every rank of the communicator calls, each with one message to give and
+// one to get at most, all as long.
+ncclResult_t Exchange(const std::vector<Message>& all) {
+  if (all.empty()) return ncclSuccess;
+  Communicator& c = Of(all[0].communicator);
+  Message given, got;
+  size_t gives = 0, gets = 0;
+  for (const Message& one : all) {
+    (one.in != nullptr ? given : got) = one;
+    ++(one.in != nullptr ? gives : gets);
+    if (one.communicator == all[0].communicator && one.bytes == all[0].bytes) continue;
+    NoteFault("messages of one group that the fake does not know");
+    return ncclInvalidArgument;
+  }
+  if (gives > 1 || gets > 1) {
+    NoteFault("several messages at once, which the fake does not know");
+    return ncclInvalidArgument;
+  }
+  const cudaStream_t stream = all[0].stream;
+  if (!Begin(c, "send and receive", all[0].bytes, stream)) return ncclSuccess;
+  if (!TheMachine().computes) return ncclSuccess;
+  InParts(c, stream, given.in, all[0].bytes, [&](size_t at, size_t length) {
+    if (gets == 1) std::memcpy(At(got.out, at), c.Part(got.peer), length);
+  });
+  return ncclSuccess;
+}
+
+ncclResult_t Add(const Message& message) {
+  if (open_groups == 0) return Exchange({message});
+  messages.push_back(message);
+  return ncclSuccess;
+}
+
 }  // namespace
 
 DT_FAKE ncclResult_t ncclGetVersion(int* version) {
@@ -276,8 +323,13 @@ DT_FAKE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
 }
 DT_FAKE ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
 DT_FAKE ncclResult_t ncclCommDestroy(ncclComm_t) { return ncclSuccess; }
-DT_FAKE ncclResult_t ncclGroupStart() { return ncclSuccess; }
-DT_FAKE ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+DT_FAKE ncclResult_t ncclGroupStart() {
+  ++open_groups;
+  return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclGroupEnd() {
+  return --open_groups > 0 ? ncclSuccess : Exchange(std::exchange(messages, {}));
+}
 DT_FAKE ncclResult_t ncclCommRegister(ncclComm_t, void*, size_t, void**) { return ncclSuccess; }
 DT_FAKE ncclResult_t ncclCommDeregister(ncclComm_t, void*) { return ncclSuccess; }
 
@@ -343,6 +395,14 @@ DT_FAKE ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, nccl
   InParts(c, stream, c.rank == root ? in : nullptr, bytes,
           [&](size_t at, size_t length) { std::memcpy(At(out, at), c.Part(root), length); });
   return ncclSuccess;
+}
+DT_FAKE ncclResult_t ncclSend(const void* in, size_t count, ncclDataType_t type, int peer,
+                              ncclComm_t communicator, cudaStream_t stream) {
+  return Add({in, nullptr, count * SizeOf(type), peer, communicator, stream});
+}
+DT_FAKE ncclResult_t ncclRecv(void* out, size_t count, ncclDataType_t type, int peer,
+                              ncclComm_t communicator, cudaStream_t stream) {
+  return Add({nullptr, out, count * SizeOf(type), peer, communicator, stream});
 }
 DT_FAKE ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root,
                                ncclComm_t communicator, cudaStream_t stream) {

@@ -74,7 +74,7 @@ TEST_F(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
   for (const Shape& shape :
        {Shape{}, Shape{.micro_steps = 2}, Shape{.checkpointing = true}, Shape{.ranks = 2},
         Shape{.ranks = 2, .micro_steps = 2}, Shape{Sharing::kLocalSgd, 2},
-        Shape{Sharing::kZero1, 2, 2}, Shape{Sharing::kZero1, 2, 2, 2},
+        Shape{Sharing::kGossip, 2}, Shape{Sharing::kZero1, 2, 2}, Shape{Sharing::kZero1, 2, 2, 2},
         Shape{Sharing::kZero2, 2, 2, 2}, Shape{Sharing::kZero3, 2, 2},
         Shape{Sharing::kZero3, 4, 4, 1, true}, Shape{Sharing::kHsdp, 4, 2}, Shape{.tensor = 2},
         Shape{.tensor = 4}, Shape{.tensor = 2, .sequence = false},
