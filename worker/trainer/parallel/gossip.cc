@@ -44,12 +44,18 @@ void GossipStrategy::BeginSwap(int64_t step) {
 void GossipStrategy::MixIn(UnderWay& under_way) {
   if (const std::optional<Traffic> traffic = under_way.swap->Wait()) share_.Add(*traffic);
   ++swaps_;
-  const at::Tensor apart = under_way.theirs.sub_(under_way.mine);
+  const at::Tensor way = under_way.theirs.sub_(under_way.mine);
+  if (under_way.moved.defined()) way.sub_(under_way.moved);
+  way.mul_(0.5);
   int64_t from = 0;
   for (const Piece& piece : parameters_) {
     at::Tensor value = piece.value.detach();
-    value.add_(apart.narrow(0, from, value.numel()).view(value.sizes()), 0.5);
+    value.add_(way.narrow(0, from, value.numel()).view(value.sizes()));
     from += value.numel();
+  }
+  for (UnderWay& other : under_way_) {
+    if (&other == &under_way) continue;
+    other.moved = other.moved.defined() ? other.moved.add_(way) : way.clone();
   }
 }
 
@@ -71,8 +77,6 @@ void GossipStrategy::AfterUpdate(int64_t step) {
     BeginSwap(step);
     return;
   }
-  // Nothing is under way between two syncs but what both of a pair mix in before the second: their
-  // sum is then what their steps made of it.
   MixInWhatIsThere(step);
   mean_.Take();
   ++syncs_;

@@ -3,9 +3,10 @@
 // take the mean of parameters and moments, and are equal (state_mean.h).
 //
 // Role:      what a peer gave may come late: it is mixed in when it is there, and waited for after
-//            kLatest steps, so that a slow rank holds up nobody before. Late or not, a rank adds
-//            half of what it got less what it gave: its own steps since then stay, and the mean
-//            over ranks is what it was. Before all take the mean each has mixed in everything.
+//            kLatest steps, so that a slow rank holds up nobody before. A rank goes half the way to
+//            it from where it would be without its own steps since it gave: these stay, and what
+//            other messages have corrected since is not corrected once more, without which late
+//            ones drive ranks apart. Before all take the mean each has mixed in everything.
 // Ownership: borrows parameters and moments, which outlive it; shares group and time line.
 // Threads:   the training thread; swap.h has others.
 // Errors:    those of StateMean and Swap. What failed in the background is thrown after a later
@@ -61,6 +62,7 @@ class GossipStrategy final : public Strategy {
   struct UnderWay {
     int64_t step = 0;
     at::Tensor mine, theirs;
+    at::Tensor moved;  // by what was mixed in since; undefined: nothing was
     std::unique_ptr<Swap> swap;
   };
   void BeginSwap(int64_t step);

@@ -57,7 +57,7 @@ void StateMean::Take() {
     before = std::move(next);
   }
   Finish(before);
-  route_.group->BroadcastFromRoot(options_.counts);
+  if (!options_.counts.empty()) route_.group->BroadcastFromRoot(options_.counts);
 }
 
 }  // namespace dt::trainer
