@@ -23,8 +23,8 @@ class Swap {
   virtual ~Swap() = default;
   // A step begins in which it is under way.
   virtual void OnStep() {}
-  // Whether Wait does not hold up this thread: both have the other's, or it failed. On a GPU always,
-  // whose stream waits.
+  // Whether Wait does not hold up this thread: both have the other's, or it failed. On a GPU
+  // always: its stream waits.
   virtual bool Done() = 0;
   // Until both have the other's. Once. Returns what to count; nothing on a GPU, where the times of
   // the route have it.

@@ -1,8 +1,8 @@
 // wire_choice.h: what gradients travel in under parallel.compression auto: fp32 at first; then, if
-// ranks wait for them for more than a tenth of a step, bf16. Nothing that loses more is ever chosen.
+// ranks wait for them for more than a tenth of a step, bf16. Nothing that loses more is chosen.
 //
-// Role:      pure; its clock is what ranks measured. An attempt measures the later half of its first
-//            kSteps steps, because kernels are chosen and buckets made in the first ones, and keeps
+// Role:      pure; its clock is what ranks measured. An attempt measures the later half of its
+//            first kSteps, because kernels are chosen and buckets made in the first ones, and keeps
 //            to what it chose: so does whoever goes on from its checkpoints on as many ranks, which
 //            makes a resume exact. From one of before the choice an attempt measures anew.
 // Invariant: ranks that take the same measures choose alike.
@@ -42,7 +42,7 @@ class WireChoice {
   void Add(const WireMeasure& measure);
   const WireMeasure& mine() const { return mine_; }
   bool ChoosesAfter(int64_t step) const { return open_ && step >= begun_ + kSteps; }
-  // From every rank's. `narrows`: whether gradients travel by themselves, so that half the bytes are
+  // From every rank's. `narrows`: whether gradients travel by themselves, and half the bytes are
   // half the traffic. Returns the choice and its reason in words. REQUIRES: open.
   enum class Narrows { kNo, kYes };
   std::string Choose(const std::vector<WireMeasure>& ranks, Narrows narrows);

@@ -1,5 +1,5 @@
-// gossip_test.cc: ranks that step alone and take the mean with one peer after each step, and with all
-// every so many: what they learn, what they send, what waits, and every way to end. Told by real
+// gossip_test.cc: ranks that step alone and take the mean with one peer after each step, and with
+// all every so many: what they learn and send, what waits, every way to end. Told by real
 // processes.
 #include <gtest/gtest.h>
 
@@ -71,8 +71,8 @@ TEST_F(GossipTest, LossesFallAndStayNearThoseOfDataParallelRanks) {
     const double apart = LargestDifference(ddp.Losses(), told.Losses());
     std::printf("%d ranks: losses fell by %.3f, at most %.3f apart; in the end %.4f and %.4f\n",
                 ranks, fall, apart, ddp.evals.back().loss, told.evals.back().loss);
-    // Each rank steps by a half or a quarter of the batch: 0.12 and 0.26 were measured, in the end too,
-    // as of local_sgd.
+    // Each rank steps by a half or a quarter of the batch: 0.12 and 0.26 were measured, in the
+    // end too, as of local_sgd.
     const double allowed = (ranks == 2 ? 0.25 : 0.4) * fall;
     EXPECT_LE(apart, allowed) << ranks;
     EXPECT_NEAR(told.evals.back().loss, ddp.evals.back().loss, allowed) << ranks;
