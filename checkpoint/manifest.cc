@@ -121,6 +121,7 @@ json BodyOf(const Manifest& manifest) {
     body["loss_scale"] = manifest.loss_scale;
     body["loss_scale_steps"] = manifest.loss_scale_steps;
   }
+  if (!manifest.wire.empty()) body["wire"] = manifest.wire;
   if (manifest.trained_seconds > 0) body["trained_seconds"] = manifest.trained_seconds;
   if (!manifest.noise_scale.empty()) body["noise_scale"] = manifest.noise_scale;
   if (manifest.loss && std::isfinite(*manifest.loss)) body["loss"] = *manifest.loss;
@@ -245,6 +246,7 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   if (!fields.At("trained_seconds").is_null()) {
     manifest.trained_seconds = fields.Positive("trained_seconds");
   }
+  if (!fields.At("wire").is_null()) manifest.wire = fields.Text("wire");
   manifest.seed = fields.Signed("seed");
   manifest.world_size = fields.Unsigned<int32_t>("world_size");
   manifest.threads = fields.Unsigned<int32_t>("threads");

@@ -50,6 +50,8 @@ struct Manifest {
   uint32_t loss_scale_steps = 0;
   // What the gradient noise scale is smoothed from: three numbers, or none.
   std::vector<double> noise_scale;
+  // What gradients travel in, where training chose it: fp32 or bf16; else empty.
+  std::string wire;
   double trained_seconds = 0;  // where training has a limit in time; else 0
   std::string spec_hash;       // of what must not differ for the numbers to mean the same
   std::optional<double> loss;  // validation loss at this step, when known

@@ -134,6 +134,8 @@ double HeldOf(const ModelSize& model, const StepSize& step) {
       return 4 * all / static_cast<double>(step.shard);
     case Sharing::kLocalSgd:
       return (step.outer ? 6 : 4) * all;  // the last average, and the momentum of averages
+    case Sharing::kGossip:
+      return 6 * all;  // what it gave to a peer and what it gets, while they are on their way
   }
   return 0;
 }
@@ -183,7 +185,7 @@ double ActivationsOf(const StageCosts& stage) {
 // What gradients and what ranks send in a step needs besides what is held and activations.
 double InStepBytes(const ModelSize& model, const StepSize& step) {
   const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
-  if (step.ranks == 1 || step.sharing == Sharing::kLocalSgd) {
+  if (step.ranks == 1 || StepsAlone(step.sharing)) {
     if (step.micro_steps > 1) return 0;
     // Gradients come as activations go: what is held has them whole, and at their most there is
     // still a layer to go.

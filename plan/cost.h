@@ -50,14 +50,19 @@ inline constexpr int64_t kChunkLogits = int64_t{1} << 29;
 
 // What of the state each data rank holds: all of it; parameters, and a shard of the rest (ZeRO 1);
 // the same, with gradients never whole (ZeRO 2); a shard of everything (ZeRO 3), of one of several
-// copies (hybrid); all of a copy of its own, of which they take the mean now and then.
-enum class Sharing { kDdp, kZero1, kZero2, kZero3, kHsdp, kLocalSgd };
+// copies (hybrid); all of a copy of its own, of which they take the mean now and then, and of
+// pairs after each step.
+enum class Sharing { kDdp, kZero1, kZero2, kZero3, kHsdp, kLocalSgd, kGossip };
 // Their words in an experiment file, in that order.
-inline constexpr const char* kSharingWords[] = {"ddp",   "zero1", "zero2",
-                                                "zero3", "hsdp",  "local_sgd"};
+inline constexpr const char* kSharingWords[] = {"ddp",  "zero1",     "zero2", "zero3",
+                                                "hsdp", "local_sgd", "gossip"};
+// Whether each rank trains by itself, a copy that is unlike the others' but for some steps.
+constexpr bool StepsAlone(Sharing sharing) {
+  return sharing == Sharing::kLocalSgd || sharing == Sharing::kGossip;
+}
 // Whether ranks send shards of it: sums to one rank each, and gathers.
 constexpr bool SharesState(Sharing sharing) {
-  return sharing != Sharing::kDdp && sharing != Sharing::kLocalSgd;
+  return sharing != Sharing::kDdp && !StepsAlone(sharing);
 }
 
 struct StepSize {
@@ -74,7 +79,7 @@ struct StepSize {
   int64_t chunks_each = 1;          // pieces of the model on each
   bool forward_first = false;       // all forward passes of a step before its backward ones (GPipe)
   int64_t shard = 1;                // of hsdp: ranks that share a copy
-  int64_t sync_every = 1;           // of local_sgd: steps between averages
+  int64_t sync_every = 1;           // of those that step alone: steps between averages
   bool outer = false;               // of local_sgd: with an optimizer of the averages
   Sharing sharing = Sharing::kDdp;
   bool carries_over = false;  // what compressed gradients lost

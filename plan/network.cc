@@ -76,6 +76,8 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
     case Sharing::kDdp:
       return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, !step.narrow, 0, 1},
                              narrow * all, narrow * bucket_bytes);
+    case Sharing::kGossip:  // its messages wait for nobody but a peer that is far behind
+      return;
     case Sharing::kLocalSgd:
       return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, false, 0,
                               1 / static_cast<double>(std::max<int64_t>(1, step.sync_every))},

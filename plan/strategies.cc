@@ -148,6 +148,12 @@ double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
     }
     case Sharing::kLocalSgd:
       return 3 * 2 * pass / static_cast<double>(step.sync_every);  // parameters and two moments
+    case Sharing::kGossip: {
+      if (step.ranks == 1) return 0;
+      // To one peer after each step but that of the average.
+      const auto steps = static_cast<double>(step.sync_every);
+      return (all * (steps - 1) + 3 * 2 * pass) / steps;
+    }
   }
   return 0;
 }

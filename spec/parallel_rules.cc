@@ -1,5 +1,6 @@
 // parallel_rules.cc: what ranks may share, and with whom.
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "spec/internal.h"
@@ -10,7 +11,15 @@ namespace dt::spec::internal {
 namespace {
 
 void CheckHash(const v1::Spec& trial, std::vector<Violation>& out) {
-  if (trial.train().hash_every() == 0 || trial.parallel().strategy() != "zero3") return;
+  if (trial.train().hash_every() == 0) return;
+  if (trial.parallel().strategy() == "gossip") {
+    out.push_back({"hash",
+                   {"train.hash_every", "parallel.strategy"},
+                   "train.hash_every compares copies of the parameters, and parallel.strategy "
+                   "gossip mixes them after each step",
+                   "leave it out, or use local_sgd"});
+  }
+  if (trial.parallel().strategy() != "zero3") return;
   out.push_back({"hash",
                  {"train.hash_every", "parallel.strategy"},
                  "train.hash_every compares copies of the parameters, and parallel.strategy zero3 "
@@ -43,14 +52,34 @@ void CheckShard(const v1::Spec& trial, std::vector<Violation>& out) {
                         : absl::StrCat("use ", SizesText(divisors))});
 }
 
+bool StepsAlone(const v1::Parallel& parallel) {
+  return parallel.strategy() == "local_sgd" || parallel.strategy() == "gossip";
+}
+
+// That everyone has a peer at each distance.
+void CheckPairs(const v1::Spec& trial, std::vector<Violation>& out) {
+  const int32_t ranks = DataRanksOf(trial);
+  if (trial.parallel().strategy() != "gossip" || ranks < 1) return;
+  const auto below = static_cast<int32_t>(std::bit_floor(static_cast<uint32_t>(ranks)));
+  if (ranks == below) return;
+  out.push_back({"averaging",
+                 {"parallel.strategy", "resources.gpus"},
+                 absl::StrCat("parallel.strategy gossip pairs ranks: ", ranks,
+                              " data ranks are not a power of two"),
+                 absl::StrCat("use ", below, " or ", 2 * below)});
+}
+
 void CheckAveraging(const v1::Spec& trial, std::vector<Violation>& out) {
-  if (trial.parallel().strategy() != "local_sgd" || trial.precision().reduce() == "fp32") return;
+  CheckPairs(trial, out);
+  if (!StepsAlone(trial.parallel()) || trial.precision().reduce() == "fp32") return;
+  const std::string& strategy = trial.parallel().strategy();
   out.push_back({"averaging",
                  {"precision.reduce", "parallel.strategy"},
                  absl::StrCat("precision.reduce ", trial.precision().reduce(),
-                              " rounds gradients on their way, and parallel.strategy local_sgd "
-                              "sends none"),
-                 "leave it out; a larger parallel.sync_every sends less"});
+                              " rounds gradients on their way, and parallel.strategy ", strategy,
+                              " sends none"),
+                 strategy == "local_sgd" ? "leave it out; a larger parallel.sync_every sends less"
+                                         : "leave it out"});
 }
 
 // Numbers that are of one word of another field, and without effect beside its others; unless that
@@ -64,13 +93,14 @@ void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
     const char* by;
     const char* word;
     const std::string& is;
+    const char* other = "";  // a second word that has it
   };
   constexpr char kStrategy[] = "parallel.strategy", kCompression[] = "parallel.compression";
   const std::string &strategy = parallel.strategy(), &compression = parallel.compression();
   for (const Owned& one : std::initializer_list<Owned>{
            {"shard", "parallel.shard", 1.0 * parallel.shard(), kStrategy, "hsdp", strategy},
            {"averaging", "parallel.sync_every", static_cast<double>(parallel.sync_every()),
-            kStrategy, "local_sgd", strategy},
+            kStrategy, "local_sgd", strategy, "gossip"},
            {"averaging", "parallel.outer_lr", parallel.outer_lr(), kStrategy, "local_sgd",
             strategy},
            {"averaging", "parallel.outer_momentum", parallel.outer_momentum(), kStrategy,
@@ -83,10 +113,13 @@ void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
             compression}}) {
     const Field& field = *FindField(one.path);
     const bool default_value = NumberText(one.value) == field.default_text;
-    if (one.is == one.word || default_value || !InRange(field, one.value)) continue;
+    if (one.is == one.word || one.is == one.other || default_value) continue;
+    if (!InRange(field, one.value)) continue;
+    const std::string words =
+        *one.other == '\0' ? one.word : absl::StrCat(one.word, " and ", one.other);
     out.push_back({one.code,
                    {one.path, one.by},
-                   absl::StrCat(one.path, " ", NumberText(one.value), " is of ", one.word, "; ",
+                   absl::StrCat(one.path, " ", NumberText(one.value), " is of ", words, "; ",
                                 one.by, " is ", one.is),
                    absl::StrCat("leave it out, or set ", one.by, " to ", one.word),
                    Reach::kAllTrials});
@@ -96,7 +129,7 @@ void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
 void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
   const std::string& method = parallel.compression();
-  if (method != "powersgd" && method != "topk") return;
+  if (method.empty() || method == "none") return;
   const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
     out.push_back({"compression",
                    {"parallel.compression", path},
@@ -111,10 +144,13 @@ void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
   }
   if (trial.precision().reduce() != "fp32") {
     refuse("precision.reduce",
-           absl::StrCat(" sends fp32; precision.reduce is ", trial.precision().reduce()),
+           absl::StrCat(method == "auto" ? " says what gradients travel in, and so does "
+                                           "precision.reduce "
+                                         : " sends fp32; precision.reduce is ",
+                        trial.precision().reduce()),
            "keep one of them");
   }
-  if (trial.precision().compute() == "fp16") {
+  if (trial.precision().compute() == "fp16" && method != "auto") {
     refuse("precision.compute",
            " adds what gradients lost to those of the next step, which precision.compute fp16 may "
            "scale otherwise",
@@ -147,6 +183,21 @@ void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
                  NearestText(gpus, model)});
 }
 
+// What is refused where ranks have the model among them, `ranks` by the field at `path`.
+void CheckDataRanksAlone(const v1::Parallel& parallel, const char* code, const char* path,
+                         int32_t ranks, std::vector<Violation>& out) {
+  const auto refuse = [&](const char* what, const std::string& word, const char* hint) {
+    out.push_back({code,
+                   {path, what},
+                   absl::StrCat(what, " ", word, " is of data ranks alone; ", path, " is ", ranks),
+                   hint});
+  };
+  if (StepsAlone(parallel)) return refuse("parallel.strategy", parallel.strategy(), "use ddp");
+  if (!parallel.compression().empty() && parallel.compression() != "none") {
+    refuse("parallel.compression", parallel.compression(), "use precision.reduce bf16");
+  }
+}
+
 // That each stage has layers, and that micro-batches come in turns of as many as there are stages.
 void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
@@ -174,18 +225,7 @@ void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
                         stages, ", not ", micro_steps),
            absl::StrCat(NearestText(micro_steps, stages), " (parallel.microbatches)"));
   }
-  if (parallel.strategy() == "local_sgd") {
-    refuse("parallel.strategy",
-           absl::StrCat("parallel.strategy local_sgd is of data ranks alone; parallel.pipeline is ",
-                        stages),
-           "use ddp");
-  }
-  if (parallel.compression() == "powersgd" || parallel.compression() == "topk") {
-    refuse("parallel.compression",
-           absl::StrCat("parallel.compression ", parallel.compression(),
-                        " is of data ranks alone; parallel.pipeline is ", stages),
-           "use precision.reduce bf16");
-  }
+  CheckDataRanksAlone(parallel, "pipeline", "parallel.pipeline", stages, out);
 }
 
 // That each layer can be cut into so many equal parts.
@@ -217,20 +257,7 @@ void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
                   "layer",
                   "leave parallel.sequence out");
   }
-  if (parallel.strategy() == "local_sgd") {
-    return refuse(
-        "parallel.strategy",
-        absl::StrCat("parallel.strategy local_sgd is of data ranks alone; parallel.tensor "
-                     "is ",
-                     tensor),
-        "use ddp");
-  }
-  if (parallel.compression() == "powersgd" || parallel.compression() == "topk") {
-    refuse("parallel.compression",
-           absl::StrCat("parallel.compression ", parallel.compression(),
-                        " is of data ranks alone; parallel.tensor is ", tensor),
-           "use precision.reduce bf16");
-  }
+  CheckDataRanksAlone(parallel, "tensor", "parallel.tensor", tensor, out);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "spec/sizes.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,6 +18,7 @@ constexpr size_t kSizesShown = 8;
 
 bool GangSizes::Reaches(int32_t size) const {
   if (size < least || size > most || size % (int64_t{shard} * model) != 0) return false;
+  if (paired && !std::has_single_bit(static_cast<uint32_t>(size / model))) return false;
   return passes == 0 || passes % (size / model) == 0;
 }
 
@@ -76,6 +78,7 @@ std::optional<GangSizes> SizesOf(const v1::Spec& trial) {
       sizes.shard = std::max(1, trial.parallel().shard());
     }
     sizes.model = RanksOfModel(trial);
+    sizes.paired = trial.parallel().strategy() == "gossip";
   }
   sizes.least = sizes.Above(sizes.least - 1);
   sizes.most = sizes.Below(sizes.most + 1);

@@ -25,8 +25,9 @@ struct GangSizes {
   int32_t most = 0;
   // Of one data rank, that make up a global batch: their number divides it; 0: any does.
   int64_t passes = 0;
-  int32_t shard = 1;  // data ranks that share a copy of the state: so many, or a multiple
-  int32_t model = 1;  // slots of a data rank, among which the model is cut
+  int32_t shard = 1;    // data ranks that share a copy of the state: so many, or a multiple
+  int32_t model = 1;    // slots of a data rank, among which the model is cut
+  bool paired = false;  // data ranks: a power of two
 
   bool Reaches(int32_t size) const;
   // The nearest size below and above this one; 0: none.

@@ -2,6 +2,7 @@
 //
 // Each rule leaves fields alone that are out of range by themselves: Validate names those already.
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "common/network_bench.h"
@@ -81,7 +82,10 @@ Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
     const int32_t data_ranks = size / of_model;
     const bool copies = trial.parallel().strategy() != "hsdp" || trial.parallel().shard() < 2 ||
                         data_ranks % trial.parallel().shard() == 0;
-    if (copies && train.global_batch_size() % (int64_t{train.batch_size()} * data_ranks) == 0) {
+    const bool paired = trial.parallel().strategy() != "gossip" ||
+                        std::has_single_bit(static_cast<uint32_t>(data_ranks));
+    if (copies && paired &&
+        train.global_batch_size() % (int64_t{train.batch_size()} * data_ranks) == 0) {
       works.push_back(size);
     }
   }

@@ -62,21 +62,22 @@ bool SendsFp32(const v1::Spec& spec) {
   return spec.precision().reduce().empty() || spec.precision().reduce() == "fp32";
 }
 
-// But for what is compressed, since its time is not the network's alone, and where ranks compute
-// layers together, or one after another, on links of another kind.
+// But for what is compressed, since its time is not the network's alone, where ranks compute layers
+// together, or one after another, on links of another kind, and where messages wait for a peer that
+// is behind.
 void AddTraffic(const Trial& trial, const v1::Spec& spec, PastPace& past) {
   v1::StepRow row, sum;
   const auto ranks = static_cast<int>(trial.attempts.back().members.size());
+  const plan::Sharing sharing = SharingOf(spec.parallel().strategy());
   if (ranks < 2 || trial.last_row.empty() || Compresses(spec) || spec::RanksOfModel(spec) > 1 ||
-      !row.ParseFromString(trial.last_row))
+      sharing == plan::Sharing::kGossip || !row.ParseFromString(trial.last_row))
     return;
   spec::AddCollectives(row, 1, sum);
   double bytes = 0;
   for (const v1::Collective& one : sum.collectives()) bytes += one.bus_bytes();
   const double seconds = sum.collectives().empty() ? 0 : spec::CommunicationSeconds(sum);
   if (!(bytes > 0) || !(seconds > 0)) return;
-  PastPace::Traffic& traffic =
-      past.traffic[{ranks, plan::SharesState(SharingOf(spec.parallel().strategy()))}];
+  PastPace::Traffic& traffic = past.traffic[{ranks, plan::SharesState(sharing)}];
   traffic.bytes += bytes;
   traffic.seconds += seconds;
 }
@@ -184,13 +185,16 @@ v1::Spec StepCosts(const v1::Spec& spec) {
     parallel.set_schedule(spec.parallel().schedule());
     parallel.set_interleave(spec.parallel().interleave());
   }
+  if (plan::StepsAlone(sharing)) parallel.set_sync_every(spec.parallel().sync_every());
   if (sharing == plan::Sharing::kLocalSgd) {
-    parallel.set_sync_every(spec.parallel().sync_every());
     parallel.set_outer_lr(spec.parallel().outer_lr());
     parallel.set_outer_momentum(spec.parallel().outer_momentum());
   }
+  if (const std::string& compression = spec.parallel().compression();
+      !compression.empty() && compression != "none") {
+    parallel.set_compression(compression);
+  }
   if (Compresses(spec)) {
-    parallel.set_compression(spec.parallel().compression());
     parallel.set_rank(spec.parallel().rank());
     parallel.set_share(spec.parallel().share());
   }
@@ -238,7 +242,7 @@ Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::strin
 
 bool Compresses(const v1::Spec& spec) {
   const std::string& compression = spec.parallel().compression();
-  return !compression.empty() && compression != "none";
+  return compression == "powersgd" || compression == "topk";
 }
 
 plan::ModelSize SizeOf(const v1::Model& model, int64_t unread_rows) {

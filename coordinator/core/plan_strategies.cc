@@ -19,7 +19,9 @@ namespace {
 // That the specification's rules allow.
 std::vector<plan::Sharing> Allowed(const v1::Spec& spec) {
   // A data rank that is alone has nobody to share with.
-  if (Compresses(spec) || spec::DataRanksOf(spec) < 2) return {plan::Sharing::kDdp};
+  const std::string& compression = spec.parallel().compression();
+  const bool compresses = !compression.empty() && compression != "none";
+  if (compresses || spec::DataRanksOf(spec) < 2) return {plan::Sharing::kDdp};
   std::vector<plan::Sharing> allowed = {plan::Sharing::kDdp, plan::Sharing::kZero1,
                                         plan::Sharing::kZero2};
   // It compares copies of the parameters, of which zero3 keeps one.

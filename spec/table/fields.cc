@@ -311,18 +311,18 @@ std::vector<Field> ExecutionFields() {
       Choice("precision.reduce", {"fp32", "bf16", "fp16"}, "fp32",
              "What gradients are rounded to while they travel between ranks; they are summed in "
              "fp32 on CPUs, and as NCCL does it on GPUs."),
-      Choice("parallel.strategy", {"ddp", "zero1", "zero2", "zero3", "hsdp", "local_sgd"}, "ddp",
+      Choice("parallel.strategy", {"ddp", "zero1", "zero2", "zero3", "hsdp", "local_sgd", "gossip"},
+             "ddp",
              "How ranks share the work. ddp: a full copy of the model and of its optimizer on "
              "each; zero1: each updates, and holds the optimizer's state of, its share alone; "
              "zero2: gradients too; zero3: parameters too, gathered where they are used; hsdp: as "
              "zero3, in several copies; local_sgd: each trains a full copy by itself, and they "
-             "take their mean every parallel.sync_every steps.")
-          .Means("fsdp", "zero3")
-          .Later({"gossip"}),
+             "take their mean every parallel.sync_every steps; gossip: and of pairs after each.")
+          .Means("fsdp", "zero3"),
       Integer("parallel.shard", 0, 1024, "0",
               "Of hsdp: ranks that share one copy of the state, such as the GPUs of a host."),
       Integer("parallel.sync_every", 1, kCountMax, "16",
-              "Of local_sgd: steps that each rank takes by itself between two averages."),
+              "Of local_sgd and gossip: steps between two averages over all ranks."),
       Number("parallel.outer_lr", 0.001, 10, "1",
              "Of local_sgd: the learning rate of the outer optimizer (DiLoCo), for which the way "
              "from the last average to this one is a gradient. 1, without momentum: the average "
@@ -330,12 +330,12 @@ std::vector<Field> ExecutionFields() {
       Number("parallel.outer_momentum", 0, 0.999, "0",
              "Of local_sgd: the outer optimizer's momentum, Nesterov's."),
       Number("parallel.bucket_mb", 0.001, 4096, "25",
-             "Size of a gradient bucket, in MiB; of local_sgd: of what is averaged at once."),
-      Choice("parallel.compression", {"none", "powersgd", "topk"}, "none",
-             "Of ddp: send less than the gradients, and what was left out with those of the next "
-             "step. powersgd: matrices as products of two narrow ones; topk: their largest "
-             "elements.")
-          .Later({"auto"}),
+             "Size of a gradient bucket, in MiB, or of what local_sgd and gossip average at once."),
+      Choice("parallel.compression", {"none", "auto", "powersgd", "topk"}, "none",
+             "Of ddp: send less than the gradients. auto: in bf16, if after 20 steps ranks wait "
+             "for them for more than a tenth of a step; the others leave something out and add it "
+             "to the gradients of the next step. powersgd: matrices as products of two narrow "
+             "ones; topk: their largest elements."),
       Integer("parallel.rank", 1, 64, "4", "Of powersgd: columns of the narrow matrices."),
       Number("parallel.share", 0, 1, "0.01", "Of topk: share of each matrix that is sent.")
           .AboveMin(),

@@ -27,6 +27,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   manifest.loss_scale = 32768;
   manifest.loss_scale_steps = 11;
   manifest.noise_scale = {0.5, 0.1, 12.25};
+  manifest.wire = "bf16";
   manifest.seed = std::numeric_limits<int64_t>::min();
   manifest.world_size = 8;
   manifest.threads = 4;
@@ -44,6 +45,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(read->loss_scale, 32768);
   EXPECT_EQ(read->loss_scale_steps, 11u);
   EXPECT_EQ(read->noise_scale, manifest.noise_scale);
+  EXPECT_EQ(read->wire, "bf16");
   EXPECT_EQ(read->seed, manifest.seed);
   EXPECT_EQ(read->world_size, 8);
   EXPECT_EQ(read->threads, 4);

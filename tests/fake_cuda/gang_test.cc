@@ -1,4 +1,5 @@
 // gang_test.cc: several ranks over NCCL, each a dttrain of its own on a fake GPU.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -107,6 +108,53 @@ TEST_F(FakeGangTest, RanksThatShareTheStateGiveTheLossesOfOneAndCallNcclInOneOrd
     ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
     EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << strategy;
     for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+  }
+}
+
+TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneOrderAndTheSameEachTime) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = "12";
+  spec["train"]["batch_size"] = 4;
+  spec["train"]["global_batch_size"] = "16";
+  spec["optimizer"]["lr"] = 6e-3;
+  spec["checkpoint"]["every"]["steps"] = "4";
+  spec["checkpoint"]["keep_latest"] = 100;
+  for (const int ranks : {2, 4}) {
+    spec["parallel"]["strategy"] = "ddp";
+    const Told ddp = TrainerGang(ranks, kOnGpu).Run(Start(spec));
+    ASSERT_EQ(ddp.Cause(), "finished") << ddp.Message();
+    spec["parallel"]["strategy"] = "gossip";
+    spec["parallel"]["sync_every"] = "4";
+    std::vector<double> losses;
+    for (int round = 0; round < 2; ++round) {
+      for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+        if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+      }
+      frames::Start start = StoredStart(spec);
+      start.trial = static_cast<uint32_t>(10 * ranks + round);
+      const Told told = TrainerGang(ranks, kOnGpu).Run(start);
+      ASSERT_EQ(told.Cause(), "finished") << told.Message();
+      EXPECT_LE(LargestDifference(ddp.Losses(), told.Losses()), 0.3);
+      EXPECT_LT(told.Losses().back(), told.Losses().front() - 0.2);
+      ASSERT_EQ(told.checkpoints.size(), 3u);
+      const auto collectives = Noted("collective");
+      ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
+      EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u);
+      const auto swaps = std::count_if(
+          collectives[0].begin(), collectives[0].end(),
+          [](const std::string& line) { return line.find("send and receive") != line.npos; });
+      EXPECT_EQ(swaps, 9) << "after each step but those of a sync";
+      for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+      if (round == 1) {
+        EXPECT_EQ(told.Losses(), losses) << "nothing depends on time here";
+        start.attempt = 2;
+        start.resume = ResumeOf(told.checkpoints[0]);
+        const Told rest = TrainerGang(ranks, kOnGpu).Run(start);
+        ASSERT_EQ(rest.Losses().size(), 8u) << rest.Message();
+        for (size_t i = 0; i < 8; ++i) EXPECT_EQ(rest.Losses()[i], losses[i + 4]) << i;
+      }
+      losses = told.Losses();
+    }
   }
 }
 

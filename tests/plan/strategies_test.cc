@@ -70,6 +70,22 @@ TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneSendAndHoldWhatTheFormula
   EXPECT_NEAR(HeldBytes(kMeasured, alone), 6 * all, 1);
 }
 
+// As GossipTest sees it of trainers.
+TEST(StrategiesTest, RanksThatGossipGiveAllTheyHaveToOnePeerAndTakePartInTheAverage) {
+  const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
+  for (const int64_t ranks : {2, 4}) {
+    StepSize gossip = Step(Sharing::kGossip, ranks);
+    const double average = 6 * all * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+    gossip.sync_every = 8;
+    EXPECT_NEAR(WireBytes(kMeasured, gossip), (7 * all + average) / 8, 1);
+    gossip.sync_every = 1;
+    EXPECT_NEAR(WireBytes(kMeasured, gossip), average, 1) << "the average alone";
+    EXPECT_NEAR(HeldBytes(kMeasured, gossip), 6 * all, 1) << "with one message on its way";
+  }
+  EXPECT_EQ(WireBytes(kMeasured, Step(Sharing::kGossip, 1)), 0);
+  EXPECT_NEAR(HeldBytes(kMeasured, Step(Sharing::kGossip, 1)), 4 * all, 1);
+}
+
 // As TensorTest sees it of trainers.
 TEST(StrategiesTest, RanksOfALayerHoldTheirPartsOfItAndSendActivations) {
   const double cut = 8 * (4.0 * 512 * 512 + 2 * 512 * 2048 + 3 * 512 + 2048);

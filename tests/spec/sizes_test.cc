@@ -67,6 +67,15 @@ TEST(SizesTest, ASizeHasWholePipelines) {
   EXPECT_EQ(derived.Resolve().train().global_batch_size(), 48) << "of two data ranks";
 }
 
+TEST(SizesTest, RanksThatGossipAreAPowerOfTwo) {
+  ExperimentBuilder builder;
+  builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");
+  builder.Set("resources.gpus", "4").Set("resources.min_gpus", "1").Set("resources.max_gpus", "8");
+  builder.Set("parallel.strategy", "gossip");
+  EXPECT_EQ(First(Validate(builder.spec())), "");
+  EXPECT_EQ(ReachableSizes(builder.Resolve()), (Sizes{1, 2, 4}));
+}
+
 TEST(SizesTest, CopiesOfTheStateNeedRanksThatShareThem) {
   const auto said = [](const std::string& strategy, const std::string& shard,
                        const std::string& gpus) {

@@ -204,6 +204,36 @@ TEST(ValidateTest, WhatIsOfLocalSgdIsRefusedUnlessOneOfTheStrategiesIsThat) {
   EXPECT_EQ(Found(swept.spec()), Strings{});
 }
 
+TEST(ValidateTest, RanksThatGossipMayBeSoManyAndDoNotElse) {
+  const auto said = [](const std::map<std::string, std::string>& fields) {
+    ExperimentBuilder builder;
+    builder.Set("resources.gpus", "4").Set("parallel.strategy", "gossip");
+    for (const auto& [path, text] : fields) builder.Set(path, text);
+    const std::vector<Issue> issues = Validate(builder.spec());
+    if (issues.empty()) return std::string();
+    return issues.size() == 1 ? issues[0].message + "; " + issues[0].hint : "several issues";
+  };
+  for (const char* gpus : {"1", "2", "4", "64"}) EXPECT_EQ(said({{"resources.gpus", gpus}}), "");
+  EXPECT_EQ(said({{"parallel.sync_every", "8"}}), "");
+  EXPECT_EQ(said({{"resources.gpus", "6"}}),
+            "parallel.strategy gossip pairs ranks: 6 data ranks are not a power of two; use 4 or "
+            "8");
+  EXPECT_EQ(said({{"parallel.tensor", "2"}}),
+            "parallel.strategy gossip is of data ranks alone; parallel.tensor is 2; use ddp");
+  EXPECT_EQ(said({{"train.hash_every", "8"}}),
+            "train.hash_every compares copies of the parameters, and parallel.strategy gossip "
+            "mixes them after each step; leave it out, or use local_sgd");
+  EXPECT_EQ(said({{"precision.reduce", "bf16"}}),
+            "precision.reduce bf16 rounds gradients on their way, and parallel.strategy gossip "
+            "sends none; leave it out");
+  EXPECT_EQ(said({{"parallel.outer_lr", "0.7"}}),
+            "parallel.outer_lr 0.7 is of local_sgd; parallel.strategy is gossip; leave it out, or "
+            "set parallel.strategy to local_sgd");
+  EXPECT_EQ(said({{"parallel.strategy", "ddp"}, {"parallel.sync_every", "8"}}),
+            "parallel.sync_every 8 is of local_sgd and gossip; parallel.strategy is ddp; leave it "
+            "out, or set parallel.strategy to local_sgd");
+}
+
 TEST(ValidateTest, ExcludedCombinationsNeedNotWork) {
   ExperimentBuilder builder;
   builder.Sweep("train.seq_len", {"1024", "2048"})
@@ -472,6 +502,18 @@ TEST(ValidateTest, CompressionIsRefusedWhereItCannotWorkAndSaysWhatCan) {
   EXPECT_EQ(Refusal({topk, {"parallel.share", "0.5"}, {"resources.gpus", "2"}}),
             "parallel.compression topk with parallel.share 0.5 among 2 ranks sends no less than "
             "the gradients; use less than 0.5");
+  const std::pair<std::string, std::string> choosing = {"parallel.compression", "auto"};
+  EXPECT_EQ(Refusal({choosing, {"parallel.strategy", "zero1"}}),
+            "parallel.compression auto works on ddp's buckets; parallel.strategy is zero1; use "
+            "precision.reduce bf16");
+  EXPECT_EQ(Refusal({choosing, {"precision.reduce", "bf16"}}),
+            "parallel.compression auto says what gradients travel in, and so does "
+            "precision.reduce bf16; keep one of them");
+  for (const char* compute : {"fp32", "fp16"}) {
+    ExperimentBuilder allowed;
+    allowed.Set("parallel.compression", "auto").Set("precision.compute", compute);
+    EXPECT_TRUE(Validate(allowed.spec()).empty()) << compute;
+  }
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ TEST(ValuesTest, ChoicesTellUnknownWordsFromThoseOfLater) {
   EXPECT_EQ(Accepted("parallel.strategy", "ddp"), "ddp");
   EXPECT_EQ(Accepted("parallel.strategy", "zero1"), "zero1");
   EXPECT_EQ(Accepted("parallel.strategy", "fsdp"), "zero3") << "two words for one thing";
-  EXPECT_EQ(Refused("parallel.strategy", "gossip"), "not_available");
+  EXPECT_EQ(Accepted("parallel.strategy", "gossip"), "gossip");
+  EXPECT_EQ(Refused("optimizer.type", "lion"), "not_available");
   EXPECT_EQ(Refused("parallel.strategy", "dpp"), "unknown_choice");
   EXPECT_EQ(Read("parallel.strategy", "dpp").issue.hint, "did you mean 'ddp'?");
   EXPECT_EQ(Accepted("precision.reduce", "bf16"), "bf16");

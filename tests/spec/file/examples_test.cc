@@ -144,7 +144,7 @@ TEST(ExamplesTest, TheBatchGrowsWithTheRanksInWeakScalingAndStaysInStrong) {
 
 TEST(ExamplesTest, StrategiesDifferInNothingButTheStrategy) {
   std::vector<v1::Spec> trials = TrialsOf("strategies.yaml");
-  ASSERT_EQ(trials.size(), 4u);
+  ASSERT_EQ(trials.size(), 6u);
   for (v1::Spec& trial : trials) {
     EXPECT_EQ(trial.train().global_batch_size(),
               2 * trial.resources().gpus() * trial.train().batch_size())

@@ -169,7 +169,6 @@ std::vector<Wrong> WrongFiles() {
       {"reserved_resource", "resources: {share: 2}\n", "5:13:not_available"},
       {"reserved_section", "logging: {mlflow: {run: a}}\n", "5:11:not_available"},
       {"reserved_field", "checkpoint: {async: true}\n", "5:14:not_available"},
-      {"reserved_word", "parallel: {strategy: gossip}\n", "5:22:not_available"},
       {"reserved_method", "optimizer: {type: sgd}\n", "5:19:not_available"},
       {"reserved_parameter", "parameters: {resources.share: [1, 2]}\n", "5:14:not_available"},
       {"reserved_word_of_a_range", "parameters: {optimizer.lr: {min: 1, max: 2, when: {}}}\n",

@@ -2,6 +2,7 @@
 #include "worker/trainer/parallel/comm_times.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dt::trainer {
 namespace {
@@ -15,6 +16,30 @@ Traffic& Of(CommTotals& totals, CollectiveOp op, Axis axis) {
 }
 
 }  // namespace
+
+void StepShare::Add(const Traffic& traffic, double times) {
+  Traffic& sum = Of(sum_, traffic.op, traffic.axis);
+  sum.seconds += times * traffic.seconds;
+  sum.exposed_seconds += times * traffic.exposed_seconds;
+  sum.bytes += times * traffic.bytes;
+  sum.count += times * traffic.count;
+}
+
+void StepShare::Add(const CommTotals& totals, double times) {
+  for (const Traffic& traffic : totals.traffic) Add(traffic, times);
+}
+
+CommTotals StepShare::Take() {
+  CommTotals sum = std::exchange(sum_, {});
+  const auto steps = static_cast<double>(std::max<int64_t>(1, std::exchange(steps_, 0)));
+  for (Traffic& each : sum.traffic) {
+    each.seconds /= steps;
+    each.exposed_seconds /= steps;
+    each.bytes /= steps;
+    each.count /= steps;
+  }
+  return sum;
+}
 
 void CommTimes::Restart() {
   std::lock_guard lock(mutex_);

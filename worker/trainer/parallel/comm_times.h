@@ -34,6 +34,21 @@ struct CommTotals {
   double backward_exposed_seconds = 0;
 };
 
+// What steps sent that are not alike, as one step's share of it.
+class StepShare {
+ public:
+  void BeginStep() { ++steps_; }
+  // So many times that of one of the steps.
+  void Add(const Traffic& traffic, double times = 1);
+  void Add(const CommTotals& totals, double times = 1);
+  // Since the last call.
+  CommTotals Take();
+
+ private:
+  CommTotals sum_;
+  int64_t steps_ = 0;
+};
+
 class CommTimes {
  public:
   // Where the training thread waits.

@@ -40,6 +40,27 @@ std::vector<std::vector<size_t>> BucketsOf(const BucketLayout& layout,
   return buckets;
 }
 
+// The second of two hooks once it is told to: a Reducer takes one hook, once.
+class SwitchedHook final : public c10d::CommHookInterface {
+ public:
+  using Hook = std::unique_ptr<c10d::CommHookInterface>;
+  SwitchedHook(Hook first, Hook second, std::shared_ptr<const std::atomic<bool>> switched)
+      : first_(std::move(first)), second_(std::move(second)), switched_(std::move(switched)) {}
+
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    return Current().runHook(bucket);
+  }
+  at::Tensor parseHookResult(const c10::IValue& result) override {
+    return Current().parseHookResult(result);
+  }
+
+ private:
+  c10d::CommHookInterface& Current() { return *switched_ ? *second_ : *first_; }
+
+  const Hook first_, second_;
+  const std::shared_ptr<const std::atomic<bool>> switched_;
+};
+
 std::vector<at::Tensor> ValuesOf(const std::vector<Piece>& pieces) {
   std::vector<at::Tensor> values;
   for (const Piece& piece : pieces) {
@@ -96,7 +117,7 @@ void ReducerStrategy::MakeReducer(Chunk& chunk, const ReducerOptions& options) {
       std::unordered_map<size_t, std::string>{}, std::min(kFirstBucketBytes, cap),
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
       std::vector<int64_t>{});
-  chunk.reducer->register_comm_hook(MakeMeasured(MakeHook(options.wire), local_));
+  chunk.reducer->register_comm_hook(MakeMeasured(MakeHook(options), local_));
   PlaceInSharedMemory();
 }
 
@@ -105,7 +126,8 @@ void ReducerStrategy::PlaceInSharedMemory() {
   PlaceBuckets(*chunks_[0].reducer, host_reduce_->memory(), host_reduce_->rank());
 }
 
-std::unique_ptr<c10d::CommHookInterface> ReducerStrategy::MakeHook(at::ScalarType wire) {
+std::unique_ptr<c10d::CommHookInterface> ReducerStrategy::MakeHook(const ReducerOptions& options) {
+  const at::ScalarType wire = options.wire;
   if (compressor_ != nullptr) {
     return MakeBucketThread(MakeCompressedAverage(compressor_, group_, parameters_), times_);
   }
@@ -115,8 +137,12 @@ std::unique_ptr<c10d::CommHookInterface> ReducerStrategy::MakeHook(at::ScalarTyp
     host_reduce_ = group_->ShareMemory(floats);
   }
   if (host_reduce_ == nullptr) {
-    const bool on_cpu = parameters_.at(0).is_cpu();
-    return MakeTimedAllReduce(group_, times_, on_cpu ? Buckets::kOnCpu : Buckets::kOnGpu, wire);
+    const Buckets where = parameters_.at(0).is_cpu() ? Buckets::kOnCpu : Buckets::kOnGpu;
+    auto hook = MakeTimedAllReduce(group_, times_, where, wire);
+    if (!options.may_narrow) return hook;
+    narrow_ = std::make_shared<std::atomic<bool>>(false);
+    return std::make_unique<SwitchedHook>(
+        std::move(hook), MakeTimedAllReduce(group_, times_, where, at::kBFloat16), narrow_);
   }
   return MakeBucketThread(MakeSharedAverage(host_reduce_), times_);
 }
@@ -161,7 +187,7 @@ at::Tensor ReducerStrategy::ShareSquaredNorm() const {
 }
 
 // The Reducer itself waits for its buckets, all together at the end.
-CommTotals ReducerStrategy::Totals() const {
+CommTotals ReducerStrategy::Totals() {
   CommTotals totals = times_->Totals();
   totals.backward_exposed_seconds = times_->TailSeconds();
   // The message that a bucket's reduction ends with is the one that is waited for.

@@ -10,6 +10,7 @@
 // Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct ReducerOptions {
   BucketLayout layout;                     // of the checkpoint resumed from; empty: by size
   at::ScalarType wire = at::kFloat;        // what gradients are rounded to while they travel
   std::shared_ptr<Compressor> compressor;  // null: they travel as they are
+  bool may_narrow = false;  // they may come to travel in bf16 later (Strategy::Narrow)
 };
 
 class ReducerStrategy final : public Strategy {
@@ -50,8 +52,10 @@ class ReducerStrategy final : public Strategy {
   void AfterUpdate(int64_t step) override;
   void AfterLoad() override;
   bool SavesAreNoted() const override { return compressor_ != nullptr; }
+  bool MayNarrow() const override { return narrow_ != nullptr; }
+  void Narrow() override { *narrow_ = true; }
   at::Tensor ShareSquaredNorm() const override;
-  CommTotals Totals() const override;
+  CommTotals Totals() override;
   BucketLayout Layout() const override;
 
  private:
@@ -63,7 +67,7 @@ class ReducerStrategy final : public Strategy {
   };
   void PlaceInSharedMemory();
   void MakeReducer(Chunk& chunk, const ReducerOptions& options);
-  std::unique_ptr<c10d::CommHookInterface> MakeHook(at::ScalarType wire);
+  std::unique_ptr<c10d::CommHookInterface> MakeHook(const ReducerOptions& options);
 
   const std::vector<Piece>& pieces_;
   std::vector<at::Tensor> parameters_;  // of this rank's stage
@@ -72,8 +76,9 @@ class ReducerStrategy final : public Strategy {
   std::shared_ptr<LocalGradient> local_;
   const std::shared_ptr<Compressor> compressor_;  // null: gradients travel as they are
   bool measured_ = false;
-  bool shares_memory_ = false;               // where a host has several ranks
-  std::shared_ptr<HostReduce> host_reduce_;  // null: buckets are reduced by the backend
+  bool shares_memory_ = false;                 // where a host has several ranks
+  std::shared_ptr<std::atomic<bool>> narrow_;  // null: what they travel in stays
+  std::shared_ptr<HostReduce> host_reduce_;    // null: buckets are reduced by the backend
   std::vector<Chunk> chunks_;  // of the stage: each has gradients in passes of its own
 };
 

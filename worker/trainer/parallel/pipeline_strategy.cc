@@ -88,7 +88,7 @@ at::Tensor PipelineStrategy::FinishGradients() {
                   {tensor_, shard_, pipeline_});
 }
 
-CommTotals PipelineStrategy::Totals() const {
+CommTotals PipelineStrategy::Totals() {
   CommTotals totals = inner_->Totals();
   for (const CommTotals& more : {link_.Totals(), ends_.times->Totals()}) {
     totals.traffic.insert(totals.traffic.end(), more.traffic.begin(), more.traffic.end());

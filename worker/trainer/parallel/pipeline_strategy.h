@@ -37,7 +37,7 @@ class PipelineStrategy final : public Strategy {
   bool SavesAreNoted() const override { return inner_->SavesAreNoted(); }
   // Of a share's gradient no rank has the norm: it would take a sum of its own.
   at::Tensor ShareSquaredNorm() const override { return {}; }
-  CommTotals Totals() const override;
+  CommTotals Totals() override;
   // Of all stages.
   BucketLayout Layout() const override { return layout_; }
   std::vector<Copies> copies() const override;

@@ -48,7 +48,7 @@ class ShardedStrategy final : public Strategy {
   bool RootHasAll() const override { return false; }
   at::Tensor ShareSquaredNorm() const override;
   bool MeasuresMicroStep() const override { return sends_ == Sends::kEachMicroStep; }
-  CommTotals Totals() const override { return times_->Totals(); }
+  CommTotals Totals() override { return times_->Totals(); }
   BucketLayout Layout() const override { return {}; }
   std::vector<Copies> copies() const override;
 

@@ -57,18 +57,20 @@ class Strategy {
   // Whether ranks step alone between those steps after which they are equal (SyncSteps): what one
   // finds in its gradients the others do not.
   virtual bool StepsAlone() const { return false; }
-  // How often they have become equal; Totals are then of the newest time, on a GPU of the newest
-  // step alone.
-  virtual int64_t syncs() const { return 0; }
   // Whether a resume equals the uninterrupted run only after a step whose notes said `saved`.
   virtual bool SavesAreNoted() const { return false; }
+  // Whether what gradients travel in may become 16 bits, the same on every rank.
+  virtual bool MayNarrow() const { return false; }
+  // It does, from the next step on. Every rank calls it after the same step. REQUIRES: MayNarrow.
+  virtual void Narrow() {}
   // On the device: the squared norm of this rank's share of the newest step's gradient, before it
   // was averaged. Undefined where no rank has only a share, or none was wanted.
   virtual at::Tensor ShareSquaredNorm() const = 0;
   // Whether that is of the step's first micro-step, divided by their number, rather than of all.
   virtual bool MeasuresMicroStep() const { return false; }
-  // Totals of the newest step. REQUIRES: the device synchronised since.
-  virtual CommTotals Totals() const = 0;
+  // Totals of the newest step; where ranks step alone, one step's share of those since the last
+  // call, on a GPU as the newest step sent them. REQUIRES: the device synchronised since.
+  virtual CommTotals Totals() = 0;
   // For a checkpoint; empty where nothing is reduced in buckets.
   virtual BucketLayout Layout() const = 0;
 
@@ -99,7 +101,7 @@ class AloneStrategy final : public Strategy {
   at::Tensor FinishGradients() override { return GradientNorm(pieces_); }
   void AfterUpdate(int64_t /*step*/) override {}
   at::Tensor ShareSquaredNorm() const override { return {}; }
-  CommTotals Totals() const override { return {}; }
+  CommTotals Totals() override { return {}; }
   BucketLayout Layout() const override { return {}; }
 
  private:

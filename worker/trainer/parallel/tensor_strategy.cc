@@ -60,7 +60,7 @@ at::Tensor TensorStrategy::FinishGradients() {
       {tensor_.group(), shard_});
 }
 
-CommTotals TensorStrategy::Totals() const {
+CommTotals TensorStrategy::Totals() {
   CommTotals totals = inner_->Totals();
   const CommTotals within = tensor_.Totals();
   totals.traffic.insert(totals.traffic.end(), within.traffic.begin(), within.traffic.end());

@@ -39,7 +39,7 @@ class TensorStrategy final : public Strategy {
   bool SavesAreNoted() const override { return inner_->SavesAreNoted(); }
   // Of a share's gradient no rank has the norm: it would take a sum of its own.
   at::Tensor ShareSquaredNorm() const override { return {}; }
-  CommTotals Totals() const override;
+  CommTotals Totals() override;
   BucketLayout Layout() const override { return inner_->Layout(); }
   std::vector<Copies> copies() const override;
 

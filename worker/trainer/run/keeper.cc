@@ -113,6 +113,9 @@ checkpoint::Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layou
   if (const NoiseScale::State& noise = parts_.noise_scale->state(); noise.weight > 0) {
     manifest.noise_scale = {noise.weight, noise.signal, noise.noise};
   }
+  if (parts_.wire != nullptr && parts_.wire->chosen()) {
+    manifest.wire = WordOf(*parts_.wire->chosen());
+  }
   if (parts_.trained_seconds) manifest.trained_seconds = parts_.trained_seconds();
   manifest.spec_hash = spec_hash_;
   if (validated_step_ == step) manifest.loss = validated_loss_;

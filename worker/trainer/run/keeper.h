@@ -28,6 +28,7 @@
 #include "worker/trainer/run/snapshot.h"
 #include "worker/trainer/trial/spec.h"
 #include "worker/trainer/trial/sync_steps.h"
+#include "worker/trainer/trial/wire_choice.h"
 
 namespace dt::trainer {
 
@@ -59,6 +60,7 @@ class CheckpointKeeper {
     Mesh* mesh = nullptr;  // where parameters are spread over ranks
     const OuterSgd* outer = nullptr;
     SyncSteps sync;
+    const WireChoice* wire = nullptr;  // what gradients travel in, where training chose it
   };
   // `step`: where the attempt begins; what is there needs no second checkpoint.
   CheckpointKeeper(Parts parts, int64_t step);

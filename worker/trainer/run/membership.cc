@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "worker/trainer/parallel/ddp.h"
+#include "worker/trainer/parallel/gossip.h"
 #include "worker/trainer/parallel/local_sgd.h"
 #include "worker/trainer/parallel/pipeline_strategy.h"
 #include "worker/trainer/parallel/sharded.h"
@@ -26,6 +27,7 @@ MeshShape ShapeOf(const TrialSpec& spec, int ranks) {
   switch (spec.sharing) {
     case Sharing::kDdp:
     case Sharing::kLocalSgd:
+    case Sharing::kGossip:
       shape.replicate = data_ranks;
       break;
     case Sharing::kHsdp:
@@ -62,6 +64,7 @@ at::ScalarType TypeOf(Wire wire) {
 std::shared_ptr<Compressor> MakeCompressor(const TrialSpec& spec, int ranks) {
   switch (spec.compression) {
     case Compression::kNone:
+    case Compression::kAuto:
       return nullptr;
     case Compression::kPowerSgd:
       return std::make_shared<PowerSgd>(ranks, spec.rank, static_cast<uint64_t>(spec.seed));
@@ -132,8 +135,7 @@ std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device devic
                                         const Mesh& mesh) {
   const ModelPart part{mesh.rank(Axis::kTensor), mesh.size(Axis::kTensor), StageOf(spec, mesh)};
   // A rank that is alone has nobody to share with.
-  const bool copies = spec.sharing == Sharing::kDdp || spec.sharing == Sharing::kLocalSgd;
-  if (copies || mesh.size(Axis::kData) == 1) {
+  if (!plan::SharesState(spec.sharing) || mesh.size(Axis::kData) == 1) {
     return std::make_unique<WholeHome>(device, part);
   }
   using Rows = ShardedHome::Rows;
@@ -143,7 +145,7 @@ std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device devic
 }
 
 SyncSteps SyncStepsOf(const TrialSpec& spec, const StepPlan& plan, std::vector<int64_t> compared) {
-  if (spec.sharing != Sharing::kLocalSgd || plan.batch.world_size == 1) return {};
+  if (!plan::StepsAlone(spec.sharing) || plan.batch.world_size == 1) return {};
   compared.push_back(plan.target_steps);
   return {spec.sync_every, std::move(compared)};
 }
@@ -156,6 +158,14 @@ std::unique_ptr<OuterSgd> MakeOuter(const TrialSpec& spec, const Mesh& mesh,
 }
 
 namespace {
+
+std::vector<at::Tensor> CountsOf(const TrainingState& state) {
+  std::vector<at::Tensor> counts = {state.optimizer->updates()};
+  if (state.loss_scale != nullptr) {
+    for (const at::Tensor& each : state.loss_scale->state()) counts.push_back(each);
+  }
+  return counts;
+}
 
 // Of the ranks along the data axis.
 std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membership& members,
@@ -170,19 +180,22 @@ std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membershi
     return std::make_unique<ShardedStrategy>(*sharded, sends, TypeOf(spec.wire), *members.mesh,
                                              members.timeline);
   }
-  if (spec.sharing == Sharing::kLocalSgd && group->size() > 1) {
-    LocalSgdStrategy::Options options{members.sync, spec.bucket_mb, {}, state.outer.get()};
-    options.counts = {state.optimizer->updates()};
-    if (state.loss_scale != nullptr) {
-      for (const at::Tensor& each : state.loss_scale->state()) options.counts.push_back(each);
+  if (plan::StepsAlone(spec.sharing) && group->size() > 1) {
+    const StateMean::Options mean{spec.bucket_mb, CountsOf(state)};
+    const std::vector<Piece> moments = state.optimizer->State();
+    if (spec.sharing == Sharing::kGossip) {
+      return std::make_unique<GossipStrategy>(home.pieces(), moments, group, members.timeline,
+                                              GossipStrategy::Options{members.sync, mean});
     }
-    return std::make_unique<LocalSgdStrategy>(home.pieces(), state.optimizer->State(), group,
-                                              members.timeline, std::move(options));
+    return std::make_unique<LocalSgdStrategy>(
+        home.pieces(), moments, group, members.timeline,
+        LocalSgdStrategy::Options{members.sync, mean, state.outer.get()});
   }
+  const Wire wire = state.wire_choice.chosen().value_or(spec.wire);
   return std::make_unique<ReducerStrategy>(
       home.pieces(), state.model->part(), group, members.timeline,
-      ReducerOptions{spec.bucket_mb, std::move(layout), TypeOf(spec.wire),
-                     MakeCompressor(spec, group->size())});
+      ReducerOptions{spec.bucket_mb, std::move(layout), TypeOf(wire),
+                     MakeCompressor(spec, group->size()), state.wire_choice.open()});
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
 // One number for each parameter in the order of reduction, and one that says which bucket it is in;
 // before them the numbers. Always the same size, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
-  constexpr size_t kNumbers = 7;
+  constexpr size_t kNumbers = 9;
   // One more: a tied embedding may be in two stages of a pipeline.
   const auto size = static_cast<int64_t>(kNumbers + 2 * (parameters + 1));
   at::Tensor packed = at::full({size}, -1, at::kLong);
@@ -99,6 +99,8 @@ at::Tensor Packed(const Restored& restored, size_t parameters) {
   *out++ = std::bit_cast<int64_t>(restored.trained_seconds);
   *out++ = restored.validated ? 1 : 0;
   *out++ = restored.read ? 1 : 0;
+  *out++ = restored.world_size;
+  *out++ = restored.wire ? static_cast<int64_t>(*restored.wire) : -1;
   DT_CHECK(out == packed.const_data_ptr<int64_t>() + kNumbers);
   for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
     for (const uint32_t index : restored.layout[bucket]) {
@@ -120,6 +122,8 @@ Restored Unpacked(const at::Tensor& packed) {
   restored.trained_seconds = std::bit_cast<double>(*in++);
   restored.validated = *in++ != 0;
   restored.read = *in++ != 0;
+  restored.world_size = static_cast<int32_t>(*in++);
+  if (const int64_t wire = *in++; wire >= 0) restored.wire = static_cast<Wire>(wire);
   for (; in < end && *in >= 0; in += 2) {
     if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
     restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
@@ -167,7 +171,12 @@ Restored Described(const checkpoint::Checkpoint& checkpoint, size_t parameters) 
                     {},
                     checkpoint.manifest.trained_seconds,
                     checkpoint.manifest.loss.has_value(),
-                    /*read=*/true};
+                    /*read=*/true,
+                    checkpoint.manifest.world_size,
+                    {}};
+  for (const Wire wire : {Wire::kFp32, Wire::kBf16}) {
+    if (checkpoint.manifest.wire == WordOf(wire)) restored.wire = wire;
+  }
   if (const std::vector<double>& noise = checkpoint.manifest.noise_scale; !noise.empty()) {
     restored.noise_scale = {noise[0], noise[1], noise[2]};
   }

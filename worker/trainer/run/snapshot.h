@@ -23,6 +23,7 @@
 #include "worker/trainer/parallel/noise_scale.h"
 #include "worker/trainer/parallel/strategy.h"
 #include "worker/trainer/precision/loss_scale.h"
+#include "worker/trainer/trial/spec.h"
 
 namespace dt::trainer {
 
@@ -63,6 +64,8 @@ struct Restored {
   double trained_seconds = 0;     // of what it holds, where training has a limit in time
   bool validated = false;         // its validation loss was known when it was written
   bool read = false;              // there was a checkpoint
+  int32_t world_size = 0;         // of the attempt that wrote it
+  std::optional<Wire> wire;       // what gradients travelled in, where that attempt had chosen it
 };
 // Every rank: rank 0 reads and verifies, the others get it from there. Without start.resume
 // everyone gets what rank 0 has; what is spread stays. Where the checkpoint of the orders is

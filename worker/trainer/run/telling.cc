@@ -69,7 +69,7 @@ absl::Status StepTeller::Tell(int64_t step, bool logged, Stepper& stepper) {
     p_.conversation.Say(frames::Progress{p_.start.token, static_cast<uint64_t>(step)});
   }
   if (!logged) return absl::OkStatus();
-  if (p_.strategy.StepsAlone()) SpreadSyncs(mine);
+  if (p_.strategy.StepsAlone()) SpreadWaits(mine);
   mine.memory_peak_bytes = static_cast<double>(p_.device.PeakBytes());
   const TensorBytes tensors = p_.device.Tensors();
   mine.tensor_held_bytes = static_cast<double>(tensors.held);
@@ -83,19 +83,11 @@ absl::Status StepTeller::Tell(int64_t step, bool logged, Stepper& stepper) {
   return absl::OkStatus();
 }
 
-// A row stands for all steps since the one before, few of which end in a sync.
-void StepTeller::SpreadSyncs(RankMeasures& mine) {
-  const int64_t syncs = p_.strategy.syncs();
-  const double share =
-      static_cast<double>(syncs - std::exchange(told_syncs_, syncs)) / std::max(since_.steps, 1.0);
+// A row stands for all steps since the one before, few of which end in a sync: of its waiting each
+// has a share, as it has of what was sent.
+void StepTeller::SpreadWaits(RankMeasures& mine) {
   double waited = 0;
-  for (Traffic& each : mine.step.comm.traffic) {
-    each.seconds *= share;
-    each.exposed_seconds *= share;
-    each.bytes *= share;
-    each.count *= share;
-    waited += each.exposed_seconds;
-  }
+  for (const Traffic& each : mine.step.comm.traffic) waited += each.exposed_seconds;
   mine.step_seconds += waited - std::exchange(mine.step.phases.comm_exposed, waited);
 }
 

@@ -53,8 +53,8 @@ class StepTeller {
  private:
   nlohmann::json Row(int64_t step, const std::vector<RankMeasures>& ranks, Clock::time_point now,
                      const Stepper& stepper);
-  // Where ranks step alone: the share of a sync that falls to each step since the row before.
-  void SpreadSyncs(RankMeasures& mine);
+  // Where ranks step alone: the share of their waits that falls to each step since the row before.
+  static void SpreadWaits(RankMeasures& mine);
   // Columns that follow from others, some of which are not always known.
   void AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row);
 
@@ -62,7 +62,6 @@ class StepTeller {
   const Clock::time_point began_;
   bool first_step_told_ = false;
   int64_t reported_nonfinite_ = 0;
-  int64_t told_syncs_ = 0;
   SinceLastRow since_;
   MeanOf losses_;
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;

@@ -16,6 +16,7 @@
 #include "worker/trainer/link/cause.h"
 #include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
+#include "worker/trainer/run/choose_wire.h"
 #include "worker/trainer/run/membership.h"
 #include "worker/trainer/run/prepare.h"
 #include "worker/trainer/run/step.h"
@@ -236,6 +237,7 @@ absl::Status Attempt::Build() {
     trained_before_ = restored.trained_seconds;
     budget_ = {spec.train.max_time, trained_before_, step_};
     state_.noise_scale.Resume(restored.noise_scale);
+    if (restored.world_size != start_.world_size) restored.wire.reset();
     owes_evaluation_ = step_ > 0 && !restored.validated && EvaluationDue();
     if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
     std::fprintf(stderr, "resuming from step %lld\n", static_cast<long long>(step_));
@@ -243,6 +245,9 @@ absl::Status Attempt::Build() {
   if (state_.pretrained && step_ == 0) {
     DT_RETURN_IF_ERROR(LoadPretrained(*state_.pretrained, *members_.mesh, parameters));
     std::fprintf(stderr, "beginning with the weights of %s\n", state_.pretrained->path.c_str());
+  }
+  if (spec.compression == Compression::kAuto) {
+    state_.wire_choice = WireChoice(restored.wire, step_);
   }
   members_.strategy = MakeStrategy(state_, members_, std::move(restored.layout));
   LoaderOptions reading;
@@ -280,6 +285,7 @@ absl::Status Attempt::Train() {
     parts.mesh = members_.mesh.get();
     parts.outer = state_.outer.get();
     parts.sync = members_.sync;
+    parts.wire = &state_.wire_choice;
     state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
   }
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
@@ -299,6 +305,8 @@ absl::Status Attempt::Train() {
         stepper.Run(step_ + 1, noted_ ? Stepper::Saved::kMaybe : Stepper::Saved::kNo));
     ++step_;
     DT_RETURN_IF_ERROR(teller_->Tell(step_, Logged(), stepper));
+    DT_RETURN_IF_ERROR(
+        ChooseWire(step_, stepper, *members_.mesh, *members_.strategy, state_.wire_choice));
     if (ComparesParameters()) {
       DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, members_.strategy->copies(), step_));
     }

@@ -18,6 +18,7 @@
 #include "worker/trainer/run/keeper.h"
 #include "worker/trainer/run/pretrained.h"
 #include "worker/trainer/trial/spec.h"
+#include "worker/trainer/trial/wire_choice.h"
 
 namespace dt::trainer {
 
@@ -32,6 +33,7 @@ struct TrainingState {
   std::unique_ptr<OuterSgd> outer;        // of local_sgd alone
   std::unique_ptr<LossScale> loss_scale;  // of fp16 alone
   NoiseScale noise_scale;
+  WireChoice wire_choice;                    // of parallel.compression auto
   std::unique_ptr<CheckpointKeeper> keeper;  // of rank 0, once training began
 };
 

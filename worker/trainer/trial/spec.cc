@@ -3,6 +3,7 @@
 #include "worker/trainer/trial/spec.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -42,7 +43,7 @@ DT_WORDS(NonFinite, "fail", "skip", "rollback")
 DT_WORDS(Compute, "auto", "bf16", "fp16", "fp32", "tf32")
 DT_WORDS(Tokenizer, "auto", "gpt2", "byte")
 DT_WORDS(Wire, "fp32", "bf16", "fp16")
-DT_WORDS(Compression, "none", "powersgd", "topk")
+DT_WORDS(Compression, "none", "auto", "powersgd", "topk")
 DT_WORDS(PipelineSchedule, "1f1b", "gpipe", "interleaved")
 DT_WORDS(ModelSpec::Keep, "none", "block")
 #undef DT_WORDS
@@ -356,10 +357,10 @@ absl::Status CheckTensor(const TrialSpec& trial) {
     return ConfigError(
         "model.dropout with parallel.sequence false would differ among the ranks of one layer");
   }
-  if (trial.sharing == Sharing::kLocalSgd || trial.compression != Compression::kNone) {
+  if (plan::StepsAlone(trial.sharing) || trial.compression != Compression::kNone) {
     return ConfigError(
-        absl::StrCat("local_sgd and parallel.compression are of data ranks alone; parallel.tensor "
-                     "is ",
+        absl::StrCat("local_sgd, gossip and parallel.compression are of data ranks alone; "
+                     "parallel.tensor is ",
                      trial.tensor));
   }
   return absl::OkStatus();
@@ -374,9 +375,9 @@ absl::Status CheckPipeline(const TrialSpec& trial) {
                                     "than the ",
                                     trial.model.n_layer, " layers of the model"));
   }
-  if (trial.sharing == Sharing::kLocalSgd || trial.compression != Compression::kNone) {
+  if (plan::StepsAlone(trial.sharing) || trial.compression != Compression::kNone) {
     return ConfigError(absl::StrCat(
-        "local_sgd and parallel.compression are of data ranks alone; parallel.pipeline is ",
+        "local_sgd, gossip and parallel.compression are of data ranks alone; parallel.pipeline is ",
         trial.pipeline));
   }
   return absl::OkStatus();
@@ -411,6 +412,8 @@ double LrScale(const OptimizerSpec& optimizer, int64_t global_batch) {
 }
 
 }  // namespace
+
+const char* WordOf(Wire wire) { return WordsOf(wire)[static_cast<size_t>(wire)]; }
 
 absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   DT_RETURN_IF_ERROR(CheckFields(spec));
@@ -454,6 +457,12 @@ absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_si
   StepPlan plan;
   plan.batch.world_size = world_size / of_model;
   plan.batch.rank = rank / static_cast<int>(spec.tensor) % plan.batch.world_size;
+  if (spec.sharing == Sharing::kGossip &&
+      !std::has_single_bit(static_cast<unsigned>(plan.batch.world_size))) {
+    return ConfigError(absl::StrCat("parallel.strategy gossip pairs ranks: the ",
+                                    plan.batch.world_size,
+                                    " of this attempt are not a power of two"));
+  }
   plan.batch.micro_batch = spec.train.batch_size;
   plan.batch.global_batch = spec.train.global_batch_size > 0
                                 ? spec.train.global_batch_size

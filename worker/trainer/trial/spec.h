@@ -29,7 +29,8 @@ enum class Compute { kAuto, kBf16, kFp16, kFp32, kTf32 };
 enum class Tokenizer { kAuto, kGpt2, kByte };
 // What gradients are rounded to while they travel.
 enum class Wire { kFp32, kBf16, kFp16 };
-enum class Compression { kNone, kPowerSgd, kTopK };
+const char* WordOf(Wire wire);
+enum class Compression { kNone, kAuto, kPowerSgd, kTopK };
 // In which order a stage of a pipeline passes forward and back.
 enum class PipelineSchedule { k1F1B, kGPipe, kInterleaved };
 

@@ -278,6 +278,30 @@ TEST_F(NonFiniteTest, RanksThatStepAloneGoBackTogetherAtTheNextSync) {
   EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 4u + 4u);
 }
 
+TEST_F(NonFiniteTest, RanksThatGossipLeaveOutTheirOwnStepsAndGoBackTogether) {
+  WritePoisoned({6});
+  for (const char* policy : {"skip", "rollback"}) {
+    nlohmann::json spec = Spec(policy);
+    spec["parallel"]["strategy"] = "gossip";
+    spec["parallel"]["sync_every"] = "4";
+    spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 100}};
+    frames::Start start = StoredStart(spec);
+    start.trial = policy == std::string("skip") ? 20 : 21;
+    const Told told = TrainerGang(kRanks).Run(start);
+    ASSERT_EQ(told.Cause(0), "finished") << told.Message();
+    EXPECT_EQ(told.Cause(1), "finished");
+    ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps));
+    for (const nlohmann::json& row : told.rows) {
+      const int step = row.at("step").get<int>();
+      EXPECT_EQ(row.at("nonfinite_steps"), step == 6 ? 1 : 0) << step;
+    }
+    ASSERT_EQ(told.checkpoints.size(), 3u);
+    const bool back = policy == std::string("rollback");
+    EXPECT_EQ(LossAfter(told, 8) == LossAfter(told, 4), back) << "steps 5 to 8 are undone";
+    EXPECT_EQ(ManifestOf(told.checkpoints[1]).optimizer_steps, back ? 4u : 8u);
+  }
+}
+
 TEST_F(NonFiniteTest, RollbackEndsWhenItHappensTooOften) {
   std::set<int> steps;
   for (int step = 3; step <= kSteps; ++step) steps.insert(step);

@@ -2,13 +2,17 @@
 // resume is exact. Told by real processes.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 #include "tests/worker/trainer/run/attempt_fixture.h"
 
 namespace dt::testing {
@@ -112,6 +116,97 @@ TEST_F(NarrowTest, WhatFp16CannotHoldIsFoundNotFinite) {
   };
   EXPECT_EQ(left_out("bf16"), 0) << "finite, and large";
   EXPECT_GT(left_out("fp16"), 0);
+}
+
+class WireChoiceTest : public AttemptTest {
+ protected:
+  static constexpr uint64_t kChosen = 20;
+
+  static nlohmann::json Choosing(int steps) {
+    nlohmann::json spec = Spec(steps);
+    spec["parallel"]["compression"] = "auto";
+    spec["train"]["hash_every"] = 1;
+    spec["checkpoint"]["every"]["steps"] = "1";
+    spec["checkpoint"]["keep_latest"] = 100;
+    return spec;
+  }
+  // Over Gloo, where a rank stands still for long within what is measured: the other waits.
+  static Told WithASlowRank(TrainerGang& gang, const frames::Start& start) {
+    std::optional<std::chrono::steady_clock::time_point> still;
+    return gang.Run(
+        start,
+        [&](TrainerGang& of, const frames::FromTrainer& frame) {
+          const auto* done = std::get_if<frames::StepDone>(&frame);
+          if (done == nullptr || still || done->row.at("step").get<int>() < 13) return;
+          kill(of.rank(1).pid(), SIGSTOP);
+          still = std::chrono::steady_clock::now();
+        },
+        [&](const Told&) {
+          if (!still || std::chrono::steady_clock::now() < *still + std::chrono::seconds(2)) return;
+          kill(gang.rank(1).pid(), SIGCONT);
+        });
+  }
+  // The step from which on half as much is sent, by rows of every step; 0: there is none.
+  static uint64_t NarrowFrom(const Told& told) {
+    for (const nlohmann::json& row : told.rows) {
+      const double whole = 4.0 * static_cast<double>(told.prepared.at(0).model_parameters);
+      if (row.at("allreduce_bytes") == whole / 2) return row.at("step").get<uint64_t>();
+      EXPECT_EQ(row.at("allreduce_bytes"), whole) << row.at("step");
+    }
+    return 0;
+  }
+  std::string WireIn(const frames::CheckpointDone& checkpoint) const {
+    const auto text =
+        ReadFile(folder_ / ("storage/" + checkpoint.path + "/manifest.json"), 1 << 20);
+    EXPECT_TRUE(text.ok());
+    return nlohmann::json::parse(*text).at("checkpoint").value("wire", "");
+  }
+  const std::vector<std::string> gloo_ = {"--threads", "1", "--all-reduce", "gloo"};
+};
+
+TEST_F(WireChoiceTest, RanksThatWaitLongSendHalfFromTheTwentiethStepOnAndAResumeIsExact) {
+  const frames::Start start = StoredStart(Choosing(30));
+  TrainerGang gang(2, gloo_);
+  const Told whole = WithASlowRank(gang, start);
+  ExpectFinished(whole);
+  EXPECT_EQ(NarrowFrom(whole), kChosen + 1);
+  ASSERT_EQ(whole.checkpoints.size(), 30u);
+  EXPECT_EQ(WireIn(whole.checkpoints[kChosen - 2]), "");
+  EXPECT_EQ(WireIn(whole.checkpoints[kChosen - 1]), "bf16") << "of the step behind which it chose";
+  // Where ranks lie does not matter any more: these could share memory.
+  TrainerGang together(2);
+  ExpectTheRestAgain(together, start, whole, whole.checkpoints[kChosen - 1]);
+}
+
+TEST_F(WireChoiceTest, AnotherNumberOfRanksAndACheckpointOfBeforeChooseAnew) {
+  frames::Start start = StoredStart(Choosing(60));
+  TrainerGang gang(2, gloo_);
+  const Told whole = WithASlowRank(gang, start);
+  ExpectFinished(whole);
+  start.attempt = 2;
+  start.resume = ResumeOf(whole.checkpoints.at(29));
+  const Told three = TrainerGang(3).Run(start);
+  ExpectFinished(three);
+  EXPECT_EQ(WireIn(three.checkpoints.at(18)), "");
+  EXPECT_EQ(WireIn(three.checkpoints.at(19)), "fp32") << "behind step 50, in shared memory";
+  EXPECT_EQ(NarrowFrom(three), 0u);
+  start.attempt = 3;
+  start.resume = ResumeOf(whole.checkpoints.at(4));
+  const Told two = WithASlowRank(gang, start);
+  ExpectFinished(two);
+  EXPECT_EQ(NarrowFrom(two), 26u) << "twenty steps behind step 5";
+}
+
+TEST_F(WireChoiceTest, InMemoryThatRanksShareNothingChanges) {
+  const frames::Start start = StoredStart(Choosing(24));
+  TrainerGang gang(2);
+  const Told told = WithASlowRank(gang, start);
+  ExpectFinished(told);
+  EXPECT_EQ(NarrowFrom(told), 0u);
+  EXPECT_EQ(WireIn(told.checkpoints.back()), "fp32");
+  const Told plain = TrainerGang(2).Run(Start(Spec(24)));
+  EXPECT_EQ(told.Losses(), plain.Losses());
+  ExpectFinished(TrainerGang(1).Run(Start(Choosing(24))));
 }
 
 // The matrices of SmallSpec's model, all of which pay.

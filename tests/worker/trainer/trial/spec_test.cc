@@ -197,8 +197,10 @@ TEST(TrialSpecTest, WhatLayersAreCutIntoMustDivideThem) {
   spec["parallel"]["sequence"] = false;
   EXPECT_EQ(MessageOf(spec), "");
   spec["parallel"]["strategy"] = "local_sgd";
-  EXPECT_EQ(MessageOf(spec),
-            "local_sgd and parallel.compression are of data ranks alone; parallel.tensor is 3");
+  EXPECT_EQ(
+      MessageOf(spec),
+      "local_sgd, gossip and parallel.compression are of data ranks alone; parallel.tensor is "
+      "3");
 }
 
 TEST(TrialSpecTest, TokensOfAStepMustBeThoseOfItsSequences) {
