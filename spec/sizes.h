@@ -1,9 +1,9 @@
 // sizes.h: how many slots the gang of an elastic trial may have.
 //
 // Role:      pure. The global batch and the order of data do not change with the size: each slot,
-//            or all that have the model among them together, takes train.batch_size sequences at a time, so
-//            their number divides what a global batch has of these. A program of a person's is told
-//            its WORLD_SIZE, and may have any size.
+//            or all that have the model among them together, takes train.batch_size sequences at a
+//            time, so their number divides what a global batch has of these. A program of a
+//            person's is told its WORLD_SIZE, and may have any size.
 // Invariant: `least` and `most` are sizes themselves, and differ.
 // Tests:     tests/spec/sizes_test.cc
 #pragma once

@@ -3,9 +3,9 @@
 Catalogue, for each number of ranks: ddp in shared memory and over Gloo against DDP; precision.reduce bf16 and
 parallel.compression powersgd against DDP's hooks; zero1 against ZeroRedundancyOptimizer; zero2, zero3 and (on 4
 ranks) hsdp of 2 x 2 against FSDP2; a pipeline of as many stages as ranks against torch.distributed.pipelining, both
-1F1B with twice as many micro-batches; tensor, topk and local_sgd alone. Each contest has the same LibTorch, model, initial
-weights and tokens in fp32; its variants take turns, round by round, and every round trains the same steps from the
-initial weights.
+1F1B with twice as many micro-batches; tensor, topk and local_sgd alone. Each contest has the same LibTorch, model,
+initial weights and tokens in fp32; its variants take turns, round by round, and every round trains the same steps from
+the initial weights.
 
 tokens/s: of all ranks, the median over rounds of a round's mean; held, peak: bytes of tensors after a step and at
 most within one, process: the most memory that a process had (VmHWM), each of the rank with most, in MB; sent: MB

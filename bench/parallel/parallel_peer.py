@@ -208,7 +208,8 @@ class Pipeline(Sharing):
         self.schedule.step(*arguments, **({"target": targets, "losses": losses} if self.stage.is_last else {}))
         if self.stage.is_first or self.stage.is_last:
             torch.distributed.all_reduce(self.stage.wte_weight.grad, group=self.ends)
-        counted = [p.grad for p in self.parameters if p is not getattr(self.stage, "wte_weight", None) or peer.rank == 0]
+        elsewhere = self.stage.wte_weight if self.stage.is_last else None
+        counted = [p.grad for p in self.parameters if p is not elsewhere]
         numbers = torch.stack([sum(g.square().sum() for g in counted),
                                sum(loss.detach() for loss in losses) if losses else torch.zeros(())])
         torch.distributed.all_reduce(numbers)

@@ -50,7 +50,8 @@ void AppendPipeline(const Experiment& experiment, const Trial& trial, TextTable&
 void AppendPipelines(const Experiment& experiment, Document& document) {
   TextTable table;
   table.caption =
-      "The share of a step in which stages waited for one another, on average; and what filling and "
+      "The share of a step in which stages waited for one another, on average; and what filling "
+      "and "
       "draining takes where all stages cost alike: (S−1)/(vM+S−1)";
   table.header = {"trial",         "parameters", "schedule", "stages",
                   "micro-batches", "pieces",     "waiting",  "by the formula"};

@@ -20,6 +20,8 @@ _OPTIONS = [
     # A dead coordinator is noticed in eight seconds; it allows a ping every four.
     ("grpc.keepalive_time_ms", 5000),
     ("grpc.keepalive_timeout_ms", 3000),
+    # Clients of one process do not wait out each other's failures to connect.
+    ("grpc.use_local_subchannel_pool", 1),
     # The first try to connect again comes soon: a coordinator restarts in a second.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 5000),

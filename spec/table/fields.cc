@@ -3,119 +3,14 @@
 // model.proto is complete.
 //
 // Invariant: every leaf of v1::Spec appears here once, and nothing else (tests/spec asserts it).
-#include <utility>
-
 #include "common/limits.h"
-#include "spec/table/field.h"
 #include "spec/table/internal.h"
+#include "spec/table/row.h"
 
 namespace dt::spec {
 namespace {
 
-using enum FieldType;
-
-// Sizes beyond which a number is a slip of the pen: far above any model of today, far below what
-// would overflow a product of two of them.
-inline constexpr double kSizeMax = 1 << 20;
-// Counts of steps and tokens, and seeds.
-inline constexpr double kCountMax = kWholeMax;
-// Seconds between checkpoints: shorter would be without end, longer than a month is a slip.
-inline constexpr double kEveryMin = 0.01;
-inline constexpr double kEveryMax = 30 * 24 * 3600.0;
-// Seconds that a trial may train: more than a year is a slip.
-inline constexpr double kTrainingMax = 365 * 24 * 3600.0;
-
-// What the file need not say: a value, how other fields give it, or nothing at all.
-struct Default {
-  DefaultKind kind;
-  const char* text;
-  constexpr Default(const char* value) : Default(DefaultKind::kFixed, value) {}  // NOLINT: implicit
-  constexpr Default(DefaultKind kind, const char* text) : kind(kind), text(text) {}
-};
-constexpr Default Depends(const char* how) { return {DefaultKind::kDependent, how}; }
-constexpr Default kEmpty{DefaultKind::kNone, ""};
-constexpr Default kMustSay{DefaultKind::kRequired, ""};
-
-// One row, and what few rows say besides.
-struct Row : Field {
-  Row(const char* path_, FieldType type_, const Default& otherwise, const char* help_) {
-    path = path_;
-    type = type_;
-    default_kind = otherwise.kind;
-    default_text = otherwise.text;
-    help = help_;
-  }
-  Row& Range(double least, double most) {
-    min = least;
-    max = most;
-    return *this;
-  }
-  Row& AboveMin() {
-    min_exclusive = true;
-    return *this;
-  }
-  Row& BelowMax() {
-    max_exclusive = true;
-    return *this;
-  }
-  Row& Glob() {
-    glob = true;
-    return *this;
-  }
-  Row& Later(std::vector<std::string> words) {
-    later = std::move(words);
-    return *this;
-  }
-  Row& Means(std::string word, std::string choice) {
-    synonyms.emplace_back(std::move(word), std::move(choice));
-    return *this;
-  }
-  Row& Open() {
-    open = true;
-    return *this;
-  }
-  Row& Fixed() {
-    sweepable = false;
-    return *this;
-  }
-  Row& WithinRun() {
-    within_run = true;
-    return *this;
-  }
-  Row& Placing() {
-    placing = true;
-    return *this;
-  }
-};
-
-// Each type's columns: path, what is allowed, default, help.
-Row Integer(const char* path, double min, double max, const Default& otherwise, const char* help) {
-  return Row(path, kInteger, otherwise, help).Range(min, max);
-}
-Row Number(const char* path, double min, double max, const Default& otherwise, const char* help) {
-  return Row(path, kNumber, otherwise, help).Range(min, max);
-}
-Row Numbers(const char* path, int count, double min, double max, const Default& otherwise,
-            const char* help) {
-  Row row = Row(path, kNumbers, otherwise, help).Range(min, max);
-  row.count = count;
-  return row;
-}
-Row Duration(const char* path, double min, double max, const Default& otherwise, const char* help) {
-  return Row(path, kDuration, otherwise, help).Range(min, max);
-}
-Row Choice(const char* path, std::vector<std::string> words, const Default& otherwise,
-           const char* help) {
-  Row row(path, kChoice, otherwise, help);
-  row.choices = std::move(words);
-  return row;
-}
-Row Text(const char* path, const Default& otherwise, const char* help) {
-  return {path, kText, otherwise, help};
-}
-Row Flag(const char* path, const Default& otherwise, const char* help) {
-  return {path, kFlag, otherwise, help};
-}
+using namespace internal;  // NOLINT: how rows are written
 
 std::vector<Field> ProgramFields() {
   return {
@@ -444,70 +339,6 @@ std::vector<Field> internal::MakeFieldTable() {
     for (const Field& field : fields) table.emplace_back(field).use = UseOf(field.path);
   }
   return table;
-}
-
-std::vector<Field> internal::MakeExperimentFieldTable() {
-  return {
-      Integer("version", 1, 1, kMustSay, "Version of the format: 1.").Fixed(),
-      Text("name", kMustSay, "Name of the experiment, for people.").Fixed(),
-      Text("description", kEmpty, "What it is for.").Fixed(),
-      Row("labels", kLabels, kEmpty, "Keys and values to select experiments by.").Fixed(),
-      Choice(
-          "search.method", {"grid", "random", "bayes", "asha", "pbt"}, "grid",
-          "How trials are chosen. grid: every combination; random: drawn; bayes: proposed one by "
-          "one from the results so far; asha: those that fall behind at a rung end early; pbt: "
-          "those that fall behind go on with weights and values of those ahead.")
-          .Fixed(),
-      Choice("search.sampler", {"grid", "random", "bayes"}, Depends("random"),
-             "How asha chooses its trials.")
-          .Fixed(),
-      Integer("search.max_trials", 1, limits::kTrialsPerExperiment,
-              Depends("**required** unless the method or sampler is grid"),
-              "Configurations to try, those of include among them.")
-          .Fixed(),
-      Choice(
-          "search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"}, "val_loss",
-          "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
-          "is set. Of a program: any name that it reports.")
-          .Open()
-          .Fixed(),
-      Choice("search.goal", {"minimize", "maximize"},
-             Depends("as the metric is named: `minimize` for losses and errors, `maximize` for "
-                     "accuracies and scores"),
-             "Which end of the metric is best.")
-          .Fixed(),
-      Row("search.target", kNumber, kEmpty,
-          "The first validation whose metric is as good as this ends the search.")
-          .Fixed(),
-      Integer("search.max_failed_trials", 0, limits::kTrialsPerExperiment, "0",
-              "Failed trials that end the search, those out of memory not counted; 0: no limit.")
-          .Fixed(),
-      Integer("search.asha.eta", 2, 10, Depends("3"), "One trial of so many goes on at each rung.")
-          .Fixed(),
-      Integer("search.asha.rungs", 1, 6, Depends("3"),
-              "Rungs: the last is at 1/eta of a trial's steps, each one before it at 1/eta of the "
-              "next.")
-          .Fixed(),
-      Integer("search.asha.brackets", 1, 7, Depends("1"),
-              "Groups of trials with rungs of their own; each next one leaves out one more of the "
-              "first rungs (hyperband). At most rungs + 1.")
-          .Fixed(),
-      Number(
-          "search.pbt.every", 0.01, 0.5, Depends("0.1"),
-          "Share of a trial's steps after which it is compared with the others, again and again.")
-          .Fixed(),
-      Number(
-          "search.pbt.quantile", 0, 0.5, Depends("0.25"),
-          "Share of those compared that goes on from the others, and share of those it takes from.")
-          .AboveMin()
-          .Fixed(),
-      Number("search.pbt.resample", 0, 1, Depends("0.25"),
-             "Chance that a value taken over is drawn anew, rather than moved; 0: never.")
-          .Fixed(),
-      Integer("search.max_concurrent", 0, limits::kTrialsPerExperiment, "0",
-              "Trials at once; 0: as many as fit.")
-          .Fixed(),
-  };
 }
 
 }  // namespace dt::spec

@@ -243,7 +243,8 @@ bool Pass(Communicator& c, int sender, const void* in, void* out, size_t bytes) 
   return true;
 }
 
-// A message by itself, between the two of a communicator: a sender goes on, as where a stream sends.
+// A message by itself, between the two of a communicator: a sender goes on, as where a stream
+// sends.
 ncclResult_t PassAlone(const Message& message) {
   Communicator& c = Of(message.communicator);
   const bool sends = message.in != nullptr;

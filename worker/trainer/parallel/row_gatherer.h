@@ -31,7 +31,8 @@ class RowGatherer final : public RowKeeper {
   void EndPass() override;
   at::Tensor Around(size_t unit, const at::Tensor& x,
                     const ParameterHome::Through& through) override;
-  // A backward pass begins that leaves the blocks: another one may have dropped what it needs there.
+  // A backward pass begins that leaves the blocks: another one may have dropped what it needs
+  // there.
   void BeginBackward();
   // Whether no row is here or on its way: what would be used after an update is gathered after it.
   bool AllAreAway() const;

@@ -48,8 +48,8 @@ void Stepper::ClearGradients() {
   }
 }
 
-// Dropout is a function of (seed, step, micro-step, rank, chunk), so a resume continues it. Ranks of
-// one layer drop out other heads and other tokens.
+// Dropout is a function of (seed, step, micro-step, rank, chunk), so a resume continues it. Ranks
+// of one layer drop out other heads and other tokens.
 void Stepper::SeedDropout(const Action& action) {
   if (p_.spec.model.dropout == 0) return;
   uint64_t seed = SplitMix64(static_cast<uint64_t>(p_.spec.seed));

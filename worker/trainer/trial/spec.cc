@@ -369,11 +369,9 @@ absl::Status CheckTensor(const TrialSpec& trial) {
 absl::Status CheckPipeline(const TrialSpec& trial) {
   if (trial.pipeline == 1) return absl::OkStatus();
   if (trial.pipeline * trial.ChunksEach() > trial.model.n_layer) {
-    return ConfigError(absl::StrCat("parallel.pipeline ", trial.pipeline, " with ",
-                                    trial.ChunksEach(),
-                                    " pieces of the model on each stage is more "
-                                    "than the ",
-                                    trial.model.n_layer, " layers of the model"));
+    return ConfigError(absl::StrCat("parallel.pipeline ", trial.pipeline, " × ", trial.ChunksEach(),
+                                    " is more than the ", trial.model.n_layer,
+                                    " layers of the model"));
   }
   if (plan::StepsAlone(trial.sharing) || trial.compression != Compression::kNone) {
     return ConfigError(absl::StrCat(

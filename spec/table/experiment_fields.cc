@@ -1,0 +1,74 @@
+// experiment_fields.cc: the fields that are of an experiment and of no trial.
+#include "common/limits.h"
+#include "spec/table/internal.h"
+#include "spec/table/row.h"
+
+namespace dt::spec {
+
+using namespace internal;  // NOLINT: how rows are written
+
+std::vector<Field> internal::MakeExperimentFieldTable() {
+  return {
+      Integer("version", 1, 1, kMustSay, "Version of the format: 1.").Fixed(),
+      Text("name", kMustSay, "Name of the experiment, for people.").Fixed(),
+      Text("description", kEmpty, "What it is for.").Fixed(),
+      Row("labels", kLabels, kEmpty, "Keys and values to select experiments by.").Fixed(),
+      Choice(
+          "search.method", {"grid", "random", "bayes", "asha", "pbt"}, "grid",
+          "How trials are chosen. grid: every combination; random: drawn; bayes: proposed one by "
+          "one from the results so far; asha: those that fall behind at a rung end early; pbt: "
+          "those that fall behind go on with weights and values of those ahead.")
+          .Fixed(),
+      Choice("search.sampler", {"grid", "random", "bayes"}, Depends("random"),
+             "How asha chooses its trials.")
+          .Fixed(),
+      Integer("search.max_trials", 1, limits::kTrialsPerExperiment,
+              Depends("**required** unless the method or sampler is grid"),
+              "Configurations to try, those of include among them.")
+          .Fixed(),
+      Choice(
+          "search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"}, "val_loss",
+          "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
+          "is set. Of a program: any name that it reports.")
+          .Open()
+          .Fixed(),
+      Choice("search.goal", {"minimize", "maximize"},
+             Depends("as the metric is named: `minimize` for losses and errors, `maximize` for "
+                     "accuracies and scores"),
+             "Which end of the metric is best.")
+          .Fixed(),
+      Row("search.target", kNumber, kEmpty,
+          "The first validation whose metric is as good as this ends the search.")
+          .Fixed(),
+      Integer("search.max_failed_trials", 0, limits::kTrialsPerExperiment, "0",
+              "Failed trials that end the search, those out of memory not counted; 0: no limit.")
+          .Fixed(),
+      Integer("search.asha.eta", 2, 10, Depends("3"), "One trial of so many goes on at each rung.")
+          .Fixed(),
+      Integer("search.asha.rungs", 1, 6, Depends("3"),
+              "Rungs: the last is at 1/eta of a trial's steps, each one before it at 1/eta of the "
+              "next.")
+          .Fixed(),
+      Integer("search.asha.brackets", 1, 7, Depends("1"),
+              "Groups of trials with rungs of their own; each next one leaves out one more of the "
+              "first rungs (hyperband). At most rungs + 1.")
+          .Fixed(),
+      Number(
+          "search.pbt.every", 0.01, 0.5, Depends("0.1"),
+          "Share of a trial's steps after which it is compared with the others, again and again.")
+          .Fixed(),
+      Number(
+          "search.pbt.quantile", 0, 0.5, Depends("0.25"),
+          "Share of those compared that goes on from the others, and share of those it takes from.")
+          .AboveMin()
+          .Fixed(),
+      Number("search.pbt.resample", 0, 1, Depends("0.25"),
+             "Chance that a value taken over is drawn anew, rather than moved; 0: never.")
+          .Fixed(),
+      Integer("search.max_concurrent", 0, limits::kTrialsPerExperiment, "0",
+              "Trials at once; 0: as many as fit.")
+          .Fixed(),
+  };
+}
+
+}  // namespace dt::spec

@@ -1,0 +1,99 @@
+// model_ranks_test.cc: ranks that have the model among them, cut in layers or in stages.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "spec/spec.h"
+#include "tests/spec/experiment_builder.h"
+
+namespace dt::spec {
+namespace {
+
+TEST(ModelRanksTest, LayersThatCannotBeCutSoAreRefusedWithWhatCan) {
+  const auto said = [](const std::map<std::string, std::string>& fields) {
+    ExperimentBuilder builder;
+    builder.Set("resources.gpus", "8").Set("parallel.tensor", "2");
+    for (const auto& [path, text] : fields) builder.Set(path, text);
+    const std::vector<Issue> issues = Validate(builder.spec());
+    return issues.size() == 1 ? issues[0].message + "; " + issues[0].hint
+                              : std::to_string(issues.size()) + " issues";
+  };
+  EXPECT_EQ(said({{"train.seq_len", "64"}}), "0 issues");
+  EXPECT_EQ(said({{"resources.gpus", "5"}}),
+            "resources.gpus 5 is not a multiple of parallel.tensor 2; use 4 or 6");
+  EXPECT_EQ(said({{"resources.gpus", "3"},
+                  {"parallel.tensor", "3"},
+                  {"model.n_head", "4"},
+                  {"model.n_embd", "64"}}),
+            "parallel.tensor 3 does not divide model.n_head 4; use 3 or 6");
+  EXPECT_EQ(said({{"model.n_ff", "131"}}),
+            "parallel.tensor 2 does not divide model.n_ff 131; use 130 or 132");
+  EXPECT_EQ(said({{"train.seq_len", "101"}}),
+            "train.seq_len 101 is not a multiple of parallel.tensor 2; use 100 or 102, or set "
+            "parallel.sequence to false");
+  EXPECT_EQ(said({{"train.seq_len", "101"}, {"parallel.sequence", "false"}}), "0 issues");
+  EXPECT_EQ(said({{"parallel.sequence", "false"}, {"model.dropout", "0.1"}}),
+            "model.dropout with parallel.sequence false would differ among the ranks of one layer; "
+            "leave parallel.sequence out");
+  EXPECT_EQ(said({{"parallel.strategy", "local_sgd"}}),
+            "parallel.strategy local_sgd is of data ranks alone; parallel.tensor is 2; use ddp");
+  EXPECT_EQ(said({{"parallel.compression", "powersgd"}}),
+            "parallel.compression powersgd is of data ranks alone; parallel.tensor is 2; use "
+            "precision.reduce bf16");
+  EXPECT_EQ(said({{"train.batch_size", "4"}, {"train.global_batch_size", "24"}}),
+            "train.global_batch_size 24 is not a multiple of train.batch_size 4 × the 4 data ranks "
+            "(resources.gpus 8 ÷ parallel.tensor 2); use 16 or 32");
+  EXPECT_EQ(said({{"parallel.strategy", "hsdp"}, {"parallel.shard", "3"}}),
+            "parallel.shard 3 does not divide the 4 data ranks (resources.gpus 8 ÷ parallel.tensor "
+            "2); use 2 or 4");
+}
+
+TEST(ModelRanksTest, StagesThatCannotBeDealtSoAreRefusedWithWhatCan) {
+  const auto said = [](const std::map<std::string, std::string>& fields) {
+    ExperimentBuilder builder;
+    builder.Set("resources.gpus", "8").Set("parallel.pipeline", "4").Set("model.n_layer", "12");
+    for (const auto& [path, text] : fields) builder.Set(path, text);
+    const std::vector<Issue> issues = Validate(builder.spec());
+    return issues.size() == 1 ? issues[0].message + "; " + issues[0].hint
+                              : std::to_string(issues.size()) + " issues";
+  };
+  EXPECT_EQ(said({}), "0 issues");
+  EXPECT_EQ(said({{"resources.gpus", "6"}}),
+            "resources.gpus 6 is not a multiple of parallel.pipeline 4; use 4 or 8");
+  EXPECT_EQ(
+      said({{"resources.gpus", "12"}, {"parallel.tensor", "2"}}),
+      "resources.gpus 12 is not a multiple of parallel.tensor 2 × parallel.pipeline 4; use 8 or "
+      "16");
+  EXPECT_EQ(said({{"model.n_layer", "3"}}),
+            "parallel.pipeline 4 is more than the 3 layers of the model; each stage needs one at "
+            "least: lower it");
+  const std::pair<std::string, std::string> interleaved = {"parallel.schedule", "interleaved"};
+  EXPECT_EQ(said({interleaved, {"parallel.microbatches", "8"}}), "0 issues");
+  EXPECT_EQ(said({interleaved, {"parallel.microbatches", "8"}, {"parallel.interleave", "4"}}),
+            "parallel.pipeline 4 × parallel.interleave 4 is more than the 12 layers of the model; "
+            "each stage needs one at least: lower it");
+  EXPECT_EQ(
+      said({interleaved, {"parallel.microbatches", "6"}}),
+      "parallel.schedule interleaved needs micro-batches in multiples of parallel.pipeline 4, "
+      "not 6; use 4 or 8 (parallel.microbatches)");
+  EXPECT_EQ(said({{"parallel.interleave", "3"}}),
+            "parallel.interleave 3 is of interleaved; parallel.schedule is 1f1b; leave it out, or "
+            "set parallel.schedule to interleaved");
+  EXPECT_EQ(said({{"parallel.microbatches", "8"}, {"train.global_batch_size", "64"}}),
+            "parallel.microbatches 8 and train.global_batch_size 64 are two ways to say one thing; "
+            "keep one");
+  EXPECT_EQ(said({{"parallel.strategy", "local_sgd"}}),
+            "parallel.strategy local_sgd is of data ranks alone; parallel.pipeline is 4; use ddp");
+  EXPECT_EQ(said({{"parallel.compression", "topk"}}),
+            "parallel.compression topk is of data ranks alone; parallel.pipeline is 4; use "
+            "precision.reduce bf16");
+  EXPECT_EQ(said({{"train.batch_size", "4"}, {"train.global_batch_size", "12"}}),
+            "train.global_batch_size 12 is not a multiple of train.batch_size 4 × the 2 data ranks "
+            "(resources.gpus 8 ÷ parallel.pipeline 4); use 8 or 16");
+}
+
+}  // namespace
+}  // namespace dt::spec
