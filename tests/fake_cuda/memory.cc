@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "tests/fake_cuda/state.h"
 
@@ -16,6 +17,11 @@ constexpr uint64_t kContextBytes = 600ull << 20;
 // memory.
 constexpr size_t kMovedBytesMax = 1 << 20;
 
+struct Range {
+  void* begin = nullptr;
+  size_t bytes = 0;
+};
+
 struct Block {
   size_t size = 0;
   int device = 0;
@@ -27,6 +33,7 @@ struct Memory {
   std::mutex mutex;
   std::map<uintptr_t, Block> blocks;
   uint64_t used[kDevicesMax] = {};
+  std::vector<Range> written[kDevicesMax];
 };
 
 Memory& TheMemory() {
@@ -73,14 +80,18 @@ Route RouteOf(const void* to, const void* from) {
 void Move(void* to, const void* from, size_t bytes, const Route& route) {
   if (TheMachine().computes || bytes <= kMovedBytesMax) {
     std::memmove(to, from, bytes);
+    NoteWritten(to, bytes);
   } else if (route.to_host) {
     std::memset(to, 0, bytes);
   }
+  // A flag that asks whether all is well.
   if (!TheMachine().computes && route.to_host && bytes == 1) *static_cast<char*>(to) = 1;
 }
 
 void Fill(void* p, int value, size_t bytes) {
-  if (TheMachine().computes || bytes <= kMovedBytesMax) std::memset(p, value, bytes);
+  if (!TheMachine().computes && bytes > kMovedBytesMax) return;
+  std::memset(p, value, bytes);
+  NoteWritten(p, bytes);
 }
 
 void Add(const void* p, Block block) {
@@ -96,6 +107,8 @@ cudaError_t Remove(void* p) {
   const auto it = memory.blocks.find(AddressOf(p));
   if (it == memory.blocks.end()) return Fail(cudaErrorInvalidValue);
   if (!it->second.host) memory.used[it->second.device] -= it->second.size;
+  std::erase_if(memory.written[it->second.device],
+                [&](const Range& range) { return Find(memory, range.begin) == &it->second; });
   if (it->second.mapped) munmap(p, it->second.size);
   memory.blocks.erase(it);
   return cudaSuccess;
@@ -108,6 +121,22 @@ uint64_t FreeBytes() {
 }
 
 }  // namespace
+
+void NoteWritten(void* p, size_t bytes) {
+  if (TheMachine().computes) return;
+  Memory& memory = TheMemory();
+  std::lock_guard lock(memory.mutex);
+  const Block* block = Find(memory, p);
+  if (block != nullptr && !block->host) memory.written[block->device].push_back({p, bytes});
+}
+
+void LeaveZeros() {
+  Memory& memory = TheMemory();
+  std::lock_guard lock(memory.mutex);
+  std::vector<Range>& written = memory.written[CurrentDevice()];
+  for (const Range& range : written) std::memset(range.begin, 0, range.bytes);
+  written.clear();
+}
 
 DT_FAKE cudaError_t cudaMalloc(void** p, size_t size) {
   TouchDevice(CurrentDevice());

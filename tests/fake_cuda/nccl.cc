@@ -443,6 +443,7 @@ DT_FAKE ncclResult_t ncclAllGather(const void* in, void* out, size_t count, nccl
       std::memcpy(At(out, bytes * static_cast<size_t>(r) + at), c.Part(r), length);
     }
   });
+  NoteWritten(out, bytes * static_cast<size_t>(c.size));
   return ncclSuccess;
 }
 

@@ -51,5 +51,10 @@ int Capturing();
 
 // Runs our own kernels where the machine computes. False: it knows none of this name.
 bool RunKernel(const char* name, dim3 grid, void** arguments);
+// Where the machine does not compute, a kernel leaves zeros on the current device wherever copies,
+// fills and collectives have written since the last one: or a norm, in memory that was used before,
+// would read as tokens. NoteWritten: `bytes` at `p` are written.
+void NoteWritten(void* p, size_t bytes);
+void LeaveZeros();
 
 }  // namespace dt::fake_cuda
