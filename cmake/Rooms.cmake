@@ -53,6 +53,14 @@ if(NOT DTRAIN_REVISION)
   set(DTRAIN_REVISION "unknown")
 endif()
 
+# What a target with a precompiled header is compiled with: ccache sees into g++'s by -fpch-preprocess, and GCC 12 forgets
+# which headers of it are the system's, and warns of moves of strings in them (bug 105651).
+function(dt_prefix_options name)
+  target_compile_options(${name} PRIVATE
+    "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow>"
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
+
 # dt_use_prefix(NAME PREFIX LINKS…): has NAME share PREFIX's precompiled header (proto/) if it sees the messages, by
 # itself or through one of LINKS: their headers, Abseil's and GoogleTest's are most of what such a unit costs.
 function(dt_use_prefix name prefix)
@@ -62,10 +70,8 @@ function(dt_use_prefix name prefix)
       if(sees)
         set_target_properties(${name} PROPERTIES DTRAIN_SEES_MESSAGES ON)
         target_precompile_headers(${name} REUSE_FROM ${prefix})
-        # GCC 12 forgets which headers of it are the system's, and warns of moves of strings in them (bug 105651).
         if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-          target_compile_options(${name} PRIVATE
-            -fpch-preprocess -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow)
+          dt_prefix_options(${name})
         endif()
         return()
       endif()
@@ -73,10 +79,11 @@ function(dt_use_prefix name prefix)
   endforeach()
 endfunction()
 
-# dt_room(NAME [OBJECT] SOURCES… LINKS…): a static library that sees the repository root; with OBJECT, objects
-# that are linked whether or not something asks for them before.
+# dt_room(NAME [OBJECT] [PREFIX HEADER…] SOURCES… LINKS…): a static library that sees the repository root; with OBJECT,
+# objects that are linked whether or not something asks for them before; with PREFIX, it has a precompiled header of its
+# own, of these and what all units share.
 function(dt_room name)
-  cmake_parse_arguments(ROOM "OBJECT" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "OBJECT" "" "PREFIX;SOURCES;LINKS" ${ARGN})
   if(ROOM_OBJECT)
     add_library(${name} OBJECT ${ROOM_SOURCES})
   else()
@@ -84,7 +91,13 @@ function(dt_room name)
   endif()
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PUBLIC ${ROOM_LINKS} PRIVATE dt_flags)
-  dt_use_prefix(${name} dt_room_prefix ${ROOM_LINKS})
+  if(ROOM_PREFIX)
+    target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/proto/prefix.h ${ROOM_PREFIX})
+    dt_prefix_options(${name})
+    set_target_properties(${name} PROPERTIES DTRAIN_SEES_MESSAGES ON)
+  else()
+    dt_use_prefix(${name} dt_room_prefix ${ROOM_LINKS})
+  endif()
 endfunction()
 
 # dt_program(NAME PACKAGE SOURCES… LINKS…): an executable, installed with that package (deploy/).

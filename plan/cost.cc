@@ -219,12 +219,11 @@ double TensorsOf(const StageCosts& stage) {
 // the model (worker/trainer/parallel/actions.h).
 double InFlight(const StepSize& step, int64_t stage) {
   const int64_t passes = step.micro_steps * step.chunks_each;
-  const int64_t behind = step.stages - stage - 1;
-  int64_t ahead = passes;
-  if (!step.forward_first) {
-    ahead = 1 + (step.chunks_each > 1 ? 2 * behind + (step.chunks_each - 1) * step.stages : behind);
-  }
-  return static_cast<double>(std::min(ahead, passes)) / static_cast<double>(step.chunks_each);
+  const PassOrder order = step.forward_first ? PassOrder::kForwardFirst : PassOrder::kAlternating;
+  // One more than the warm-up: each backward pass follows the forward pass of a later micro-step.
+  const int64_t most =
+      std::min(passes, 1 + WarmUpPasses(order, step.stages, step.chunks_each, stage, passes));
+  return static_cast<double>(most) / static_cast<double>(step.chunks_each);
 }
 
 StageCosts StageOf(const ModelSize& model, const StepSize& step, int64_t stage) {

@@ -40,6 +40,13 @@ std::vector<LayerRange> DealLayers(const ModelSize& model, int64_t chunks) {
   return ranges;
 }
 
+int64_t WarmUpPasses(PassOrder order, int64_t stages, int64_t chunks_each, int64_t stage,
+                     int64_t passes) {
+  if (order == PassOrder::kForwardFirst) return passes;
+  const int64_t behind = stages - stage - 1;
+  return std::min(passes, chunks_each > 1 ? 2 * behind + (chunks_each - 1) * stages : behind);
+}
+
 double BubbleRatio(int64_t stages, int64_t chunks_each, int64_t micro_steps) {
   const auto waits = static_cast<double>(stages - 1);
   return waits / (static_cast<double>(chunks_each * micro_steps) + waits);

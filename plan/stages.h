@@ -23,6 +23,14 @@ struct LayerRange {
 // Chunk c is of stage c mod the stages. REQUIRES: 0 < chunks <= model.layers.
 std::vector<LayerRange> DealLayers(const ModelSize& model, int64_t chunks);
 
+// The order of a stage's passes. kForwardFirst: all forward before the first backward (GPipe); else
+// each forward pass is followed by a backward one as soon as there is one to do.
+enum class PassOrder { kAlternating, kForwardFirst };
+// Forward passes of a stage before its first backward one, of so many in all: with several chunks
+// of the model on each stage, interleaved.
+int64_t WarmUpPasses(PassOrder order, int64_t stages, int64_t chunks_each, int64_t stage,
+                     int64_t passes);
+
 // The share of a step in which a stage has nothing to do, where all cost alike: with so many chunks
 // of the model on each of the stages, and so many micro-steps.
 double BubbleRatio(int64_t stages, int64_t chunks_each, int64_t micro_steps);

@@ -207,7 +207,7 @@ void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
     out.push_back({"pipeline", {"parallel.pipeline", path}, message, hint});
   };
-  const int32_t chunks = interleaved ? std::max(1, parallel.interleave()) : 1;
+  const int32_t chunks = ChunksEach(trial);
   const int32_t layers = trial.model().n_layer();
   if (layers > 0 && int64_t{stages} * chunks > layers) {
     refuse(interleaved ? "parallel.interleave" : "model.n_layer",
@@ -216,8 +216,7 @@ void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
                         " is more than the ", layers, " layers of the model"),
            "each stage needs one at least: lower it");
   }
-  const int64_t pass = int64_t{trial.train().batch_size()} * DataRanksOf(trial);
-  const int64_t micro_steps = pass > 0 ? trial.train().global_batch_size() / pass : 0;
+  const int64_t micro_steps = MicroStepsOf(trial);
   if (interleaved && micro_steps > 0 && micro_steps % stages != 0) {
     refuse("parallel.schedule",
            absl::StrCat("parallel.schedule interleaved needs micro-batches in multiples of "

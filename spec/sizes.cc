@@ -53,6 +53,16 @@ int32_t DataRanksOf(const v1::Spec& trial) {
   return trial.resources().gpus() / RanksOfModel(trial);
 }
 
+int32_t ChunksEach(const v1::Spec& trial) {
+  const v1::Parallel& parallel = trial.parallel();
+  return parallel.schedule() == "interleaved" ? std::max(1, parallel.interleave()) : 1;
+}
+
+int64_t MicroStepsOf(const v1::Spec& trial) {
+  const int64_t pass = int64_t{trial.train().batch_size()} * DataRanksOf(trial);
+  return pass > 0 ? trial.train().global_batch_size() / pass : 0;
+}
+
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said) {
   const v1::Train& train = trial.train();
   if (said == BatchSaid::kYes && train.global_batch_size() > 0) return train.global_batch_size();

@@ -45,6 +45,11 @@ enum class BatchSaid { kNo, kYes };
 int32_t RanksOfModel(const v1::Spec& trial);
 // Ranks among which the batch is dealt: resources.gpus ÷ RanksOfModel.
 int32_t DataRanksOf(const v1::Spec& trial);
+// Chunks of layers that each stage of a pipeline has.
+int32_t ChunksEach(const v1::Spec& trial);
+// Passes of a data rank in a step: train.global_batch_size ÷ (batch_size × DataRanksOf); 0: the
+// values do not say.
+int64_t MicroStepsOf(const v1::Spec& trial);
 // Sequences of one step over all slots: as it is said, in sequences or in tokens, else one pass of
 // the data ranks of resources.gpus.
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said);

@@ -66,12 +66,10 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
 // A pipeline that waits for more than half of each step, because few micro-batches fill it.
 void QuestionPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
-  const int64_t pass = int64_t{trial.train().batch_size()} * DataRanksOf(trial);
-  if (parallel.pipeline() <= 1 || pass <= 0) return;
-  const int64_t micro_steps = trial.train().global_batch_size() / pass;
-  const int chunks = parallel.schedule() == "interleaved" ? parallel.interleave() : 1;
-  const double bubble = plan::BubbleRatio(parallel.pipeline(), chunks, micro_steps);
-  if (micro_steps <= 0 || bubble < 0.3) return;
+  const int64_t micro_steps = MicroStepsOf(trial);
+  if (parallel.pipeline() <= 1 || micro_steps <= 0) return;
+  const double bubble = plan::BubbleRatio(parallel.pipeline(), ChunksEach(trial), micro_steps);
+  if (bubble < 0.3) return;
   out.push_back(
       {"bubble",
        {"parallel.pipeline", "parallel.microbatches", "train.global_batch_size"},

@@ -35,10 +35,8 @@ void AppendPipeline(const Experiment& experiment, const Trial& trial, TextTable&
   const v1::Spec spec = ResolvedSpec(experiment, trial);
   const auto sequences = static_cast<double>(spec.train().global_batch_size());
   const double step_seconds = sequences * spec.train().seq_len() / rate;
-  const int64_t pass = int64_t{std::max(1, spec.train().batch_size())} * spec::DataRanksOf(spec);
-  const int64_t micro_batches = spec.train().global_batch_size() / std::max<int64_t>(1, pass);
-  const int64_t pieces =
-      spec.parallel().schedule() == "interleaved" ? spec.parallel().interleave() : 1;
+  const int64_t micro_batches = spec::MicroStepsOf(spec);
+  const int64_t pieces = spec::ChunksEach(spec);
   const int64_t stages = received->ranks();
   table.rows.push_back({TrialName(trial.summary), AssignmentsText(trial.summary),
                         spec.parallel().schedule(), absl::StrCat(stages),

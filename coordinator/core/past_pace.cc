@@ -260,9 +260,8 @@ plan::ModelSize SizeOf(const v1::Model& model, int64_t unread_rows) {
 plan::StepSize StepOf(const v1::Spec& spec) {
   const std::string& compute = spec.precision().compute();
   const int64_t ranks = std::max(1, spec::DataRanksOf(spec));
-  const int64_t in_micro_step = std::max<int64_t>(1, ranks * spec.train().batch_size());
   return {.sequences = spec.train().batch_size(),
-          .micro_steps = std::max<int64_t>(1, spec.train().global_batch_size() / in_micro_step),
+          .micro_steps = std::max<int64_t>(1, spec::MicroStepsOf(spec)),
           .seq_len = spec.train().seq_len(),
           .half = compute == "bf16" || compute == "fp16",
           .dropout = spec.model().dropout() > 0,
@@ -271,9 +270,7 @@ plan::StepSize StepOf(const v1::Spec& spec) {
           .tensor = std::max(1, spec.parallel().tensor()),
           .sequence = spec.parallel().sequence(),
           .stages = std::max(1, spec.parallel().pipeline()),
-          .chunks_each = spec.parallel().schedule() == "interleaved"
-                             ? std::max(1, spec.parallel().interleave())
-                             : 1,
+          .chunks_each = spec::ChunksEach(spec),
           .forward_first = spec.parallel().schedule() == "gpipe",
           .shard = std::max(1, spec.parallel().shard()),
           .sync_every = std::max<int64_t>(1, spec.parallel().sync_every()),

@@ -1,7 +1,7 @@
 // actions.cc: see actions.h.
 #include "worker/trainer/parallel/actions.h"
 
-#include <algorithm>
+#include "plan/stages.h"
 
 namespace dt::trainer {
 namespace {
@@ -19,25 +19,13 @@ Action Nth(Kind kind, int64_t n, const PipelineShape& shape) {
           .chunk = kind == Kind::kForward ? chunk : shape.chunks - 1 - chunk};
 }
 
-// Forward passes before the first backward one.
-int64_t WarmUp(const PipelineShape& shape, int64_t passes, int stage) {
-  const int64_t behind = shape.stages - stage - 1;
-  switch (shape.schedule) {
-    case PipelineSchedule::kGPipe:
-      return passes;
-    case PipelineSchedule::k1F1B:
-      return std::min(behind, passes);
-    case PipelineSchedule::kInterleaved:
-      return std::min(2 * behind + (shape.chunks - 1) * int64_t{shape.stages}, passes);
-  }
-  return passes;
-}
-
 }  // namespace
 
 std::vector<Action> StepActions(const PipelineShape& shape, int64_t micro_steps, int stage) {
   const int64_t passes = micro_steps * shape.chunks;
-  const int64_t warm_up = WarmUp(shape, passes, stage);
+  const auto order = shape.schedule == PipelineSchedule::kGPipe ? plan::PassOrder::kForwardFirst
+                                                                : plan::PassOrder::kAlternating;
+  const int64_t warm_up = plan::WarmUpPasses(order, shape.stages, shape.chunks, stage, passes);
   std::vector<Action> actions;
   for (int64_t n = 0; n < warm_up; ++n) actions.push_back(Nth(Kind::kForward, n, shape));
   for (int64_t n = 0; n < passes; ++n) {

@@ -17,6 +17,12 @@ Traffic& Of(CommTotals& totals, CollectiveOp op, Axis axis) {
 
 }  // namespace
 
+void CommTotals::Append(const CommTotals& more) {
+  traffic.insert(traffic.end(), more.traffic.begin(), more.traffic.end());
+  forward_exposed_seconds += more.forward_exposed_seconds;
+  backward_exposed_seconds += more.backward_exposed_seconds;
+}
+
 void StepShare::Add(const Traffic& traffic, double times) {
   Traffic& sum = Of(sum_, traffic.op, traffic.axis);
   sum.seconds += times * traffic.seconds;

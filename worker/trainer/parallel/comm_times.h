@@ -32,6 +32,9 @@ struct CommTotals {
   // Waiting within the forward and within the backward passes.
   double forward_exposed_seconds = 0;
   double backward_exposed_seconds = 0;
+
+  // What was sent along other axes in the same step.
+  void Append(const CommTotals& more);
 };
 
 // What steps sent that are not alike, as one step's share of it.

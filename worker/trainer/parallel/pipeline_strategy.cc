@@ -90,11 +90,8 @@ at::Tensor PipelineStrategy::FinishGradients() {
 
 CommTotals PipelineStrategy::Totals() {
   CommTotals totals = inner_->Totals();
-  for (const CommTotals& more : {link_.Totals(), ends_.times->Totals()}) {
-    totals.traffic.insert(totals.traffic.end(), more.traffic.begin(), more.traffic.end());
-    totals.forward_exposed_seconds += more.forward_exposed_seconds;
-    totals.backward_exposed_seconds += more.backward_exposed_seconds;
-  }
+  totals.Append(link_.Totals());
+  totals.Append(ends_.times->Totals());
   return totals;
 }
 

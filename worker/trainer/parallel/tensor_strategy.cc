@@ -62,10 +62,7 @@ at::Tensor TensorStrategy::FinishGradients() {
 
 CommTotals TensorStrategy::Totals() {
   CommTotals totals = inner_->Totals();
-  const CommTotals within = tensor_.Totals();
-  totals.traffic.insert(totals.traffic.end(), within.traffic.begin(), within.traffic.end());
-  totals.forward_exposed_seconds += within.forward_exposed_seconds;
-  totals.backward_exposed_seconds += within.backward_exposed_seconds;
+  totals.Append(tensor_.Totals());
   return totals;
 }
 
