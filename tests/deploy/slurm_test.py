@@ -14,7 +14,7 @@ import unittest
 
 from live_run import LiveRun  # first: it finds until
 import slurm_house
-from until import until
+from until import TooLate, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = str(ROOT / "deploy/slurm/dtrain-workers.sbatch")
@@ -59,6 +59,11 @@ class Slurm(unittest.TestCase):
     def attempts(self, trial: str) -> list[dict]:
         return self.ask("explain", trial)["attempt_list"]
 
+    def told(self) -> str:
+        """What a person would look at when a trial does not go on."""
+        jobs = "".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.job")))
+        return f"{self.run_.dtctl('explain', 'last/1')}\n--- jobs\n{jobs}"
+
     def test_a_warning_before_the_time_limit_saves_and_queues_the_job_again(self):
         self.submit("long", rates="[1.0e-3]", gpus=2, steps=100000000)
         job = self.slurm.call("sbatch", "--parsable", "--ntasks=2", "--time=2", "--signal=B:USR1@60", f"--output={self.folder}/a.job",
@@ -77,7 +82,10 @@ class Slurm(unittest.TestCase):
         until("the trial's second attempt", lambda: len(self.attempts("last/1")) > 1, 2 * MINUTES)
         self.assertEqual(self.attempts("last/1")[0]["cause"], "preempted")
         # No checkpoint fell due before: this one is of the warning.
-        until("a resume from the checkpoint", lambda: self.attempts("last/1")[1]["resumed_step"] > 0, MINUTES)
+        try:
+            until("a resume from the checkpoint", lambda: self.attempts("last/1")[1]["resumed_step"] > 0, MINUTES)
+        except TooLate as late:
+            raise AssertionError(f"{late}\n{self.told()}") from None
         self.run_.dtctl("cancel", "last")
         # Nothing to do any more: both workers end, and the job with them.
         until("the end of the idle allocation", lambda: not self.slurm.jobs(), 2 * MINUTES)
