@@ -151,8 +151,8 @@ setup_python_client() (
   return 1
 )
 
-# setup_wheels FILE NAME: the wheels of a requirements file as a folder for PYTHONPATH in the cache. It appears whole or not
-# at all, and keeps the list of wheels that it was made from.
+# setup_wheels FILE NAME: the wheels of a requirements file as a folder for PYTHONPATH in the cache. It appears whole or
+# not at all, and keeps the list of wheels that it was made from.
 setup_wheels() (
   local wheels="$root/tools/$1" folder="$cache_dir/$2"
   local staging="$cache_dir/.$2.$$" python

@@ -14,7 +14,8 @@ BOUNDS = Bounds(slots=4, queued=2, running=5)
 
 
 def waiting(pending: int, slots: int = 1, **more) -> Experiment:
-    return Experiment(pending=pending, running=more.pop("running", 0), slots_held=more.pop("held", 0), slots=slots, **more)
+    running, held = more.pop("running", 0), more.pop("held", 0)
+    return Experiment(pending=pending, running=running, slots_held=held, slots=slots, **more)
 
 
 class Demand(unittest.TestCase):

@@ -96,7 +96,8 @@ class Kubernetes(unittest.TestCase):
         for place, count in zip(OVERLAYS, (1, 2)):
             documents = rendered(place)
             services = {service["metadata"]["name"] for service in of_kind(documents, "Service")}
-            workers = [one for one in of_kind(documents, "StatefulSet") if one["metadata"]["name"] != "dtrain-coordinator"]
+            workers = [one for one in of_kind(documents, "StatefulSet")
+                       if one["metadata"]["name"] != "dtrain-coordinator"]
             self.assertEqual(len(workers), count)
             for worker in workers:
                 spec = worker["spec"]["template"]["spec"]
@@ -112,7 +113,8 @@ class Kubernetes(unittest.TestCase):
                    if one["metadata"]["name"] != "dtrain-coordinator"]
         for one in workers:
             chosen = [other["metadata"]["name"] for other in workers
-                      if selects(one["spec"]["selector"]["matchLabels"], other["spec"]["template"]["metadata"]["labels"])]
+                      if selects(one["spec"]["selector"]["matchLabels"],
+                                 other["spec"]["template"]["metadata"]["labels"])]
             self.assertEqual(chosen, [one["metadata"]["name"]])
 
     def test_nobody_may_connect_but_who_is_named(self):
@@ -133,7 +135,8 @@ class Kubernetes(unittest.TestCase):
         for workload in of_kind(rendered("overlays/gpu"), "StatefulSet"):
             (container,) = workload["spec"]["template"]["spec"]["containers"]
             program = "dtcoord" if container["name"] == "coordinator" else "dtworker"
-            told = subprocess.run([programs / program, "--help"], capture_output=True, text=True, timeout=30, check=True).stdout
+            told = subprocess.run([programs / program, "--help"], capture_output=True, text=True, timeout=30,
+                                  check=True).stdout
             for argument in container["args"]:
                 self.assertRegex(told, rf"(?m)\s{re.escape(argument.split('=')[0])}\b")
 

@@ -1,4 +1,4 @@
-"""Whoever is woken finds what to do: every alert has a section in the runbook, with steps, and no section is of an alert that is gone.
+"""Whoever is woken finds what to do: every alert has a section in the runbook, with steps, and every section an alert.
 
 usage: runbook_test.py
 """

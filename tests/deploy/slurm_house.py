@@ -1,4 +1,4 @@
-"""Slurm on this machine in a folder of the test's: munged, slurmctld and slurmd started by hand, with ports of their own.
+"""Slurm on this machine in a folder of the test's: its daemons and munge's started by hand, with ports of their own.
 
 Leaving the `with` block cancels every job and ends every daemon that was started.
 """
@@ -12,7 +12,7 @@ import subprocess
 
 from until import TooLate, until
 
-PROGRAMS = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "squeue": "slurm-client"}
+PROGRAMS = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client"}
 CONFIGURATION = """
 ClusterName=dtrain-test
 SlurmctldHost={host}(127.0.0.1)
@@ -114,12 +114,13 @@ class SlurmHouse:
 
     def start(self, name: str, *words: str) -> None:
         with (self.folder / f"{name}.out").open("wb") as log:
-            self.daemons.append((name, subprocess.Popen([find(name), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                                        env=self.environment, cwd=self.folder)))
+            daemon = subprocess.Popen([find(name), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                      env=self.environment, cwd=self.folder)
+        self.daemons.append((name, daemon))
 
     def call(self, *command: str, check: bool = True) -> str:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, text=True, check=False,
-                              env=self.environment, cwd=self.folder)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, text=True,
+                              check=False, env=self.environment, cwd=self.folder)
         if check and done.returncode != 0:
             raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
         return done.stdout

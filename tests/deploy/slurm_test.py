@@ -66,8 +66,8 @@ class Slurm(unittest.TestCase):
 
     def test_a_warning_before_the_time_limit_saves_and_queues_the_job_again(self):
         self.submit("long", rates="[1.0e-3]", gpus=2, steps=100000000)
-        job = self.slurm.call("sbatch", "--parsable", "--ntasks=2", "--time=2", "--signal=B:USR1@60", f"--output={self.folder}/a.job",
-                              "--export=ALL,DTRAIN_IDLE_TIMEOUT=10s", SCRIPT).strip()
+        job = self.slurm.call("sbatch", "--parsable", "--ntasks=2", "--time=2", "--signal=B:USR1@60",
+                              f"--output={self.folder}/a.job", "--export=ALL,DTRAIN_IDLE_TIMEOUT=10s", SCRIPT).strip()
 
         def trains() -> bool:
             trial = self.ask("get", "trials", "last")["items"][0]
@@ -78,7 +78,8 @@ class Slurm(unittest.TestCase):
         names = sorted(worker["worker"] for worker in self.ask("get", "workers")["items"])
         self.assertEqual(names, [f"slurm-{job}/0", f"slurm-{job}/1"])
         # Slurm itself sends it, up to a minute early; the job runs again once its credential is too old.
-        until("the job's second run", lambda: "Restarts=1" in self.slurm.call("scontrol", "show", "job", job), 3 * MINUTES)
+        until("the job's second run", lambda: "Restarts=1" in self.slurm.call("scontrol", "show", "job", job),
+              3 * MINUTES)
         until("the trial's second attempt", lambda: len(self.attempts("last/1")) > 1, 2 * MINUTES)
         self.assertEqual(self.attempts("last/1")[0]["cause"], "preempted")
         # No checkpoint fell due before: this one is of the warning.
@@ -96,8 +97,9 @@ class Slurm(unittest.TestCase):
         log = (self.folder / "allocator.log").open("wb")
         self.addCleanup(log.close)
         allocator = subprocess.Popen(
-            [sys.executable, "-B", ALLOCATOR, "--coordinator", self.run_.addresses["grpc"], "--max-queued", "1", "--max-running", "2",
-             "--idle-timeout", "5s", "--interval", "1", "--dtctl", str(self.run_.programs / "dtctl"), "--script", SCRIPT,
+            [sys.executable, "-B", ALLOCATOR, "--coordinator", self.run_.addresses["grpc"], "--max-queued", "1",
+             "--max-running", "2", "--idle-timeout", "5s", "--interval", "1",
+             "--dtctl", str(self.run_.programs / "dtctl"), "--script", SCRIPT,
              "--", "--time=10", f"--output={self.folder}/%j.job"],
             env=self.slurm.environment, stdout=log, stderr=log)
         self.addCleanup(lambda: allocator.poll() is None and (allocator.terminate(), allocator.wait(30)))
