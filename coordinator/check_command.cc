@@ -10,10 +10,9 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "coordinator/code/code_store.h"
-#include "coordinator/loop/restore.h"
+#include "coordinator/offline_journal.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/directory_lock.h"
-#include "coordinator/store/sqlite_journal.h"
 
 namespace dt {
 namespace {
@@ -25,42 +24,11 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-std::string Contents(const JournalReport& report) {
-  if (report.schema == 1) return "of version 0.1.0, whose records have no hashes yet";
-  if (report.schema == 0) return "no records";
-  if (!report.head) return "cannot be read as it is";
-  std::string text = absl::StrCat(report.records, " records");
-  for (size_t side = 0; side < kSides; ++side) {
-    if (side == kDeleting) continue;
-    absl::StrAppend(&text, ", ", report.rows[side], " rows of '", kSideTables[side].name, "'");
-  }
-  return absl::StrCat(text, "; ", report.head->mark.commits, " commits");
-}
-
-// What experiments of a whole journal name and `folder` has not got.
-absl::StatusOr<std::vector<std::string>> MissingCode(const std::string& path,
-                                                     const std::string& folder) {
-  DT_ASSIGN_OR_RETURN(const auto journal, SqliteJournal::OpenOffline(path));
-  MetricsModel uncounted(1);
-  DT_ASSIGN_OR_RETURN(const Folded folded, FoldJournal(*journal, uncounted, [] {}));
-  std::vector<std::string> missing;
-  for (const auto& [id, experiment] : folded.state.durable.experiments) {
-    if (!experiment.spec.has_code()) continue;
-    std::error_code error;
-    const std::string& digest = experiment.spec.code().digest();
-    if (fs::exists(fs::path(folder) / digest, error)) continue;
-    missing.push_back(absl::StrCat("the packed code ", digest, " of experiment ", id, " is not in ",
-                                   folder, ": its trials cannot start"));
-  }
-  return missing;
-}
-
 }  // namespace
 
 int CheckCommand(const std::string& journal) {
   std::error_code error;
-  const std::string path =
-      fs::is_directory(journal, error) ? (fs::path(journal) / "journal.db").string() : journal;
+  const std::string path = JournalPathOf(journal);
   if (!fs::exists(path, error) && !fs::exists(MarkPathOf(path), error)) {
     std::fprintf(stderr,
                  "dtcoord check: there is no journal at %s; name a state folder or a file\n",
@@ -73,7 +41,7 @@ int CheckCommand(const std::string& journal) {
   if (!lock.ok()) return Fail(lock.status());
   const auto report = CheckJournal(path, std::numeric_limits<uint64_t>::max());
   if (!report.ok()) return Fail(report.status());
-  std::printf("%s: %s\n", path.c_str(), Contents(*report).c_str());
+  std::printf("%s: %s\n", path.c_str(), ContentsOf(*report).c_str());
   if (report->in_use) std::printf("its coordinator was running, or did not stop cleanly\n");
   const bool backup = !report->marked && !lock->valid();
   if (backup)

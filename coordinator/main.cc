@@ -23,6 +23,7 @@
 #include "common/version.h"
 #include "coordinator/api/answers.h"
 #include "coordinator/api/api.h"
+#include "coordinator/backup_command.h"
 #include "coordinator/check_command.h"
 #include "coordinator/code/code_keeper.h"
 #include "coordinator/http/http_server.h"
@@ -97,7 +98,9 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "      serves other machines too, with certificates on both sides\n"
       "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json\n"
       "  dtcoord check ~/.local/state/dtrain\n"
-      "      says whether the journal of a stopped coordinator, or a backup of one, is whole");
+      "      says whether the journal of a stopped coordinator, or a backup of one, is whole\n"
+      "  dtcoord backup ~/.local/state/dtrain --output /backup/dtrain-2026-01-31\n"
+      "      copies the journal while the coordinator goes on");
 }
 
 // HTTP here has no TLS and asks nobody who they are.
@@ -379,11 +382,21 @@ int Main(int argc, char** argv) {
                          "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
   std::string journal;
   check->add_option("JOURNAL", journal, "A state folder, or a journal.db")->required();
+  CLI::App* backup = app.add_subcommand(
+      "backup",
+      "Copies the journal and packed code of a state folder, while its coordinator runs or not, "
+      "checks the copy and names it once it is whole. It has all that was acknowledged before. "
+      "Exit code 0: made; 1: not made; 2: wrong usage.");
+  std::string state, output;
+  backup->add_option("STATE", state, "The --state-dir of a coordinator")->required();
+  backup->add_option("--output", output, "A new folder for the backup; one that is there stays")
+      ->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? Printed(0) : 2;
   }
+  if (backup->parsed()) return Printed(BackupCommand(state, output));
   if (check->parsed()) return Printed(CheckCommand(journal));
   for (const absl::Status& status :
        {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {

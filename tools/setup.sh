@@ -18,6 +18,9 @@ check_packages=(
   sqlite3 python3-yaml python3-venv zsh fish chromium
 )
 
+# A Slurm of one machine, which slurm_test starts by hand; the packages' services are not wanted.
+slurm_packages=(slurmctld slurmd slurm-client munge)
+
 # missing_packages PACKAGE…: those that are not installed.
 missing_packages() {
   local package
@@ -57,6 +60,9 @@ setup_packages() {
   # The tests start a Prometheus of their own; the package's service is not wanted on a developer's machine.
   if [[ " ${missing[*]} " == *" prometheus "* ]] && [ -d /run/systemd/system ]; then
     as_root systemctl disable --now prometheus.service >&2 || true
+  fi
+  if [[ " ${missing[*]} " == *" slurmctld "* ]] && [ -d /run/systemd/system ]; then
+    as_root systemctl disable --now slurmctld.service slurmd.service munge.service >&2 || true
   fi
 }
 
@@ -145,11 +151,11 @@ setup_python_client() (
   return 1
 )
 
-# setup_programs: the wheels that examples/command import besides torch, as a folder for PYTHONPATH in the cache. It
-# appears whole or not at all, and keeps the list of wheels that it was made from.
-setup_programs() (
-  local wheels="$root/tools/wheels-programs.txt" folder="$cache_dir/program-wheels"
-  local staging="$cache_dir/.program-wheels.$$" python
+# setup_wheels FILE NAME: the wheels of a requirements file as a folder for PYTHONPATH in the cache. It appears whole or
+# not at all, and keeps the list of wheels that it was made from.
+setup_wheels() (
+  local wheels="$root/tools/$1" folder="$cache_dir/$2"
+  local staging="$cache_dir/.$2.$$" python
   mkdir -p "$cache_dir/wheels"
   exec 8>"$cache_dir/setup.lock"
   flock -w 1800 8 || die "another ./dev setup has held $cache_dir/setup.lock for 30 minutes"
@@ -186,26 +192,33 @@ setup_bundle() {
   say "bundle of $(du -sh "$out" | cut -f1) in $out; carry it along, then: ./dev gpu-test --bundle $out"
 }
 
-# setup [--cuda] [--no-check] [--programs] [--bundle DIR]
+# setup [--cuda] [--no-check] [--programs] [--slurm] [--kubernetes] [--bundle DIR]
 setup() {
   local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}") check=yes
-  local programs=no
+  local programs=no kubernetes=no
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
       --no-check) packages=("${build_packages[@]}") check=no ;;
       --programs) programs=yes ;;
+      --slurm) packages+=("${slurm_packages[@]}") ;;
+      --kubernetes)
+        kubernetes=yes
+        command -v kubectl >/dev/null || packages+=(kubernetes-client)
+        ;;
       --bundle)
         [ "$#" -ge 2 ] || die "--bundle needs a folder"
         setup_bundle "$2"
         return
         ;;
-      *) die "setup: unknown option '$1'; known: --cuda, --no-check, --programs, --bundle DIR" ;;
+      *) die "setup: unknown option '$1'; known: --cuda, --no-check, --programs, --slurm, --kubernetes, --bundle DIR" ;;
     esac
     shift
   done
   setup_packages "${packages[@]}"
   setup_libtorch "${wheels[@]}"
   if [ "$check" = yes ]; then setup_python_client || true; fi
-  if [ "$programs" = yes ]; then setup_programs; fi
+  # What these import besides torch.
+  if [ "$programs" = yes ]; then setup_wheels wheels-programs.txt program-wheels; fi
+  if [ "$kubernetes" = yes ]; then setup_wheels wheels-kubernetes.txt kubernetes-wheels; fi
 }

@@ -47,6 +47,7 @@ struct Flags {
   int threads = 0;
   int slots = 0;
   std::string memory_limit;
+  std::string idle_timeout;
   std::string disconnect_grace = "30m";
   std::string trainer;
   std::string program_runner;
@@ -73,7 +74,7 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--name", flags.name, "This worker's name, one alive at a time [host/slot]");
   auto* slot = app.add_option("--slot", flags.slot, "cpu, cpu:K or cuda:N")->capture_default_str();
-  app.add_flag("--all", flags.all, "One worker per GPU of this host")->excludes(slot);
+  auto* all = app.add_flag("--all", flags.all, "One worker per GPU of this host")->excludes(slot);
   app.add_option("--data-root", flags.data_root, "Folder that relative data paths start at")
       ->capture_default_str();
   app.add_option("--storage", flags.storage,
@@ -93,6 +94,9 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--disconnect-grace", flags.disconnect_grace,
                  "How long training goes on without a coordinator, as 90s or 30m")
       ->capture_default_str();
+  app.add_option("--idle-timeout", flags.idle_timeout,
+                 "End after so long without a trial, as 90s or 30m [never]")
+      ->excludes(all);
   app.add_option("--trainer", flags.trainer, "Path of dttrain [beside this program]");
   app.add_option("--programs", flags.programs,
                  "allow or deny: whether experiments may bring a program of their own, which runs "
@@ -309,6 +313,12 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
       agent.disconnect_grace < absl::ZeroDuration()) {
     return absl::InvalidArgumentError(absl::StrCat("--disconnect-grace '", flags.disconnect_grace,
                                                    "' is not a duration; write 90s or 30m"));
+  }
+  if (!flags.idle_timeout.empty() &&
+      (!absl::ParseDuration(flags.idle_timeout, &config.idle_timeout) ||
+       config.idle_timeout <= absl::ZeroDuration())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--idle-timeout '", flags.idle_timeout, "' is not a duration above 0; write 90s or 30m"));
   }
   DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, share, agent.hello));
   agent.trainer_path = config.trainer.path;

@@ -3,16 +3,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/net/grpc_settings.h"
 #include "common/pack/pack.h"
 #include "common/sha256.h"
+#include "coordinator/store/sqlite.h"
 #include "coordinator/store/sqlite_store.h"
 #include "dtrain/v1/control.grpc.pb.h"
 #include "grpcpp/create_channel.h"
@@ -40,10 +44,13 @@ std::unique_ptr<grpc::ClientContext> Deadline() {
 
 class DtcoordTest : public ::testing::Test {
  protected:
-  ChildProcess Start(const std::string& name, const std::map<std::string, std::string>& env = {}) {
-    return ChildProcess({DTCOORD, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state-dir",
-                         folder_ / "state", "--addresses-file", folder_ / name},
-                        folder_ / (name + ".log"), env);
+  ChildProcess Start(const std::string& name, const std::map<std::string, std::string>& env = {},
+                     const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> command = {DTCOORD,           "--listen",         "127.0.0.1:0",
+                                        "--http",          "127.0.0.1:0",      "--state-dir",
+                                        folder_ / "state", "--addresses-file", folder_ / name};
+    command.insert(command.end(), flags.begin(), flags.end());
+    return ChildProcess(command, folder_ / (name + ".log"), env);
   }
   // Waits for the addresses file and dials.
   std::unique_ptr<v1::Control::Stub> Dial(const std::string& name) {
@@ -265,6 +272,162 @@ TEST_F(DtcoordTest, ACheckFindsDamagedAndMissingCodeAndAStartSaysWhoseIsGone) {
   EXPECT_EQ(Status(*Dial("second")).experiments(), 1u) << "which costs its trials, not the start";
   EXPECT_NE(testing::Slurp(folder_ / "second.log").find("the code of experiment 1 is not in"),
             std::string::npos);
+}
+
+// Backups of the state folder, beside the coordinator that has it.
+class BackupTest : public DtcoordTest {
+ protected:
+  // Runs `dtcoord backup`; its exit code, or -1 where a signal ended it. `sh`: what a shell does
+  // first.
+  int Backup(const std::string& output, const std::string& sh = ":") {
+    ChildProcess child({"/bin/sh", "-c", sh + "; exec \"$@\"", "sh", DTCOORD, "backup",
+                        folder_ / "state", "--output", folder_ / output},
+                       folder_ / "backup.log");
+    return ExitCode(child);
+  }
+  int Check(const std::string& name) {
+    ChildProcess child({DTCOORD, "check", folder_ / name}, folder_ / "check.log");
+    return ExitCode(child);
+  }
+  bool Exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
+  std::string BackupLog() const { return testing::Slurp(folder_ / "backup.log"); }
+  // Puts code there and submits an experiment that names it.
+  static std::string SubmitWithCode(v1::Control::Stub& stub) {
+    const std::string code = *pack::Pack({{"train.py", pack::Kind::kFile, "print(1)"}});
+    v1::PutCodeRequest put;
+    put.set_digest(Sha256Hex(code));
+    put.set_parts(1);
+    put.set_data(code);
+    v1::PutCodeResponse complete;
+    EXPECT_TRUE(stub.PutCode(Deadline().get(), put, &complete).ok());
+    Submit(stub, "with code", put.digest());
+    return put.digest();
+  }
+};
+
+TEST_F(BackupTest, IsWholeAndHasAllThatWasAcknowledgedBeforeWhileMoreIsCommitted) {
+  ChildProcess first = Start("first");
+  auto stub = Dial("first");
+  const std::string digest = SubmitWithCode(*stub);
+  std::atomic<uint64_t> acknowledged{1};
+  std::atomic<bool> stop{false};
+  std::thread submitter([&] {
+    for (int i = 0; !stop.load(); ++i) {
+      Submit(*stub, "request " + std::to_string(i));
+      acknowledged.fetch_add(1);
+    }
+  });
+  std::vector<uint64_t> before;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(Await([&] { return acknowledged.load() >= before.size() * 30 + 10; }));
+    before.push_back(acknowledged.load());
+    EXPECT_EQ(Backup("backup" + std::to_string(i)), 0) << BackupLog();
+  }
+  stop.store(true);
+  submitter.join();
+  first.KillAndReap();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const std::string name = "backup" + std::to_string(i);
+    EXPECT_EQ(Check(name), 0) << testing::Slurp(folder_ / "check.log");
+    EXPECT_FALSE(Exists(name + ".begun"));
+    ASSERT_TRUE(Exists(name + "/code/" + digest));
+    // Restored as the manual says: into an empty state folder, and the loss accepted.
+    std::filesystem::remove_all(folder_ / "state");
+    std::filesystem::copy(folder_ / name, folder_ / "state",
+                          std::filesystem::copy_options::recursive);
+    ChildProcess refused = Start(name + ".refused");
+    EXPECT_EQ(ExitCode(refused), 1) << "a start says first what a restore loses";
+    ChildProcess restored = Start(name + ".restored", {}, {"--accept-loss"});
+    EXPECT_GE(Status(*Dial(name + ".restored")).experiments(), before[i]);
+    restored.Signal(SIGTERM);
+    EXPECT_EQ(ExitCode(restored), 0);
+  }
+}
+
+TEST_F(BackupTest, OfAStoppedCoordinatorChangesNothingInItsFolder) {
+  ChildProcess first = Start("first");
+  Submit(*Dial("first"), "a");
+  first.Signal(SIGTERM);
+  ASSERT_EQ(ExitCode(first), 0);
+  const auto written = std::filesystem::last_write_time(folder_ / "state/journal.db");
+  EXPECT_EQ(Backup("backup"), 0) << BackupLog();
+  EXPECT_EQ(Check("backup"), 0);
+  EXPECT_EQ(std::filesystem::last_write_time(folder_ / "state/journal.db"), written);
+  EXPECT_FALSE(Exists("state/journal.db-shm"));
+}
+
+TEST_F(BackupTest, ReplacesNothing) {
+  ChildProcess first = Start("first");
+  Submit(*Dial("first"), "a");
+  folder_.Write("file", "mine");
+  folder_.Write("folder/file", "mine");
+  EXPECT_EQ(Backup("file"), 2) << BackupLog();
+  EXPECT_EQ(Backup("folder"), 2);
+  EXPECT_EQ(testing::Slurp(folder_ / "file"), "mine");
+  EXPECT_EQ(testing::Slurp(folder_ / "folder/file"), "mine");
+  EXPECT_FALSE(Exists("folder/journal.db"));
+  EXPECT_EQ(Backup("absent/backup"), 1) << "its parent is the caller's affair";
+}
+
+TEST_F(BackupTest, OfADamagedJournalIsNotMade) {
+  ChildProcess first = Start("first");
+  auto stub = Dial("first");
+  Submit(*stub, "a");
+  first.Signal(SIGTERM);
+  ASSERT_EQ(ExitCode(first), 0);
+  {
+    auto database = Database::Open(folder_ / "state/journal.db", Access::kReadWrite);
+    ASSERT_TRUE(database.ok() && database->Execute("DELETE FROM journal WHERE sequence = 2").ok());
+  }
+  EXPECT_EQ(Backup("backup"), 1);
+  EXPECT_NE(BackupLog().find("No backup was made"), std::string::npos) << BackupLog();
+  EXPECT_FALSE(Exists("backup"));
+  EXPECT_FALSE(Exists("backup.begun"));
+}
+
+TEST_F(BackupTest, AFullDiskLeavesNoBackup) {
+  ChildProcess first = Start("first");
+  auto stub = Dial("first");
+  SubmitWithCode(*stub);
+  for (int i = 0; i < 20; ++i) Submit(*stub, "request " + std::to_string(i));
+  int refused = 0;
+  // In blocks of 512 bytes, the shell's unit. The signal of the limit is ignored: a write fails.
+  for (int room = 0; !Exists("backup"); room += 32) {
+    ASSERT_LT(room, 1 << 16);
+    const int code = Backup("backup", "trap '' XFSZ; ulimit -f " + std::to_string(room));
+    ASSERT_EQ(Exists("backup.begun"), false);
+    ASSERT_EQ(Exists("backup"), code == 0) << BackupLog();
+    refused += code == 1 ? 1 : 0;
+  }
+  EXPECT_GT(refused, 2);
+  EXPECT_EQ(Check("backup"), 0) << testing::Slurp(folder_ / "check.log");
+}
+
+TEST_F(BackupTest, AKillLeavesNoHalfOneAndTheNextIsMade) {
+  ChildProcess first = Start("first");
+  auto stub = Dial("first");
+  SubmitWithCode(*stub);
+  for (int i = 0; i < 20; ++i) Submit(*stub, "request " + std::to_string(i));
+  int killed = 0;
+  for (const char* moment :
+       {"backup.begun", "backup.begun/journal.db", "backup.begun/code", "backup.begun/code"}) {
+    // The limit's signal kills it at a write, so that at least this one never ends.
+    if (Backup("backup", "ulimit -f 32") != 0) ++killed;
+    EXPECT_FALSE(Exists("backup"));
+    EXPECT_TRUE(Exists("backup.begun"));
+    ChildProcess child({DTCOORD, "backup", folder_ / "state", "--output", folder_ / "backup"},
+                       folder_ / "backup.log");
+    EXPECT_TRUE(Await([&] { return Exists(moment) || Exists("backup"); }));
+    child.KillAndReap();
+    if (Exists("backup")) {
+      EXPECT_EQ(Check("backup"), 0) << testing::Slurp(folder_ / "check.log");
+      std::filesystem::remove_all(folder_ / "backup");
+    }
+  }
+  EXPECT_EQ(killed, 4);
+  EXPECT_EQ(Backup("backup"), 0) << BackupLog();
+  EXPECT_EQ(Check("backup"), 0);
+  EXPECT_FALSE(Exists("backup.begun"));
 }
 
 TEST_F(DtcoordTest, WhatCannotBePrintedIsAnError) {

@@ -232,6 +232,20 @@ TEST_F(DtworkerTest, TerminateSavesReportsAndLeaves) {
   EXPECT_EQ(fleet_.Latest().trainer(), v1::WorkerReport::TRAINER_NONE);
 }
 
+TEST_F(DtworkerTest, EndsAfterItsIdleTimeoutAndNotWhileItTrains) {
+  const auto timeout = std::chrono::seconds(5);  // longer than a loaded machine takes to order
+  StartWorker({"--idle-timeout", "5s"});
+  Order(100000, "hang_at=20");
+  ASSERT_TRUE(AwaitSteps(19));
+  EXPECT_EQ(worker_.AwaitExit(timeout + std::chrono::seconds(1)), std::nullopt) << "it has a trial";
+  orders_.mutable_attempt()->set_kill(true);
+  fleet_.Order(orders_);
+  ASSERT_TRUE(AwaitEnd());
+  fleet_.Order({});
+  EXPECT_EQ(ExitCode(), 0);
+  EXPECT_TRUE(fleet_.Latest().draining()) << "no orders are given to it meanwhile";
+}
+
 TEST_F(DtworkerTest, AMissingTrainerIsNamedInTheEnd) {
   StartWorker({"--trainer", "/nowhere/dttrain"});
   Order(10);
@@ -308,6 +322,8 @@ TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
                                                        {"--coordinator", "foo"},
                                                        {"--memory-limit", "2X"},
                                                        {"--disconnect-grace", "soon"},
+                                                       {"--idle-timeout", "0s"},
+                                                       {"--idle-timeout", "1m", "--all"},
                                                        {"--label", "novalue"},
                                                        {"--slot", "cpu:2", "--slots", "2"},
                                                        {"--threads", "0"},

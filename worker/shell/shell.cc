@@ -43,6 +43,7 @@ Shell::Shell(WorkerConfig config)
                 config_.agent.hello.worker()}),
       connect_at_(Now().steady),
       backoff_(limits::kReconnectFirst),
+      idle_since_(Now().steady),
       random_(config_.agent.hello.instance()) {
   const sigset_t signals = WorkerSignals();
   signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -69,6 +70,7 @@ int Shell::Run() {
     for (CheckpointsGone& gone : looker_.Take()) Feed(std::move(gone));
     TakeCode();
     ServeTrainer();
+    EndWhenIdle();
     if (Now().steady >= NextDeadline(agent_)) Feed(TimePassed{});
   }
   sd_notify(0, "STOPPING=1");
@@ -132,6 +134,9 @@ void Shell::Wait() {
                                      {fetcher_.wake_fd(), POLLIN, 0}};
   absl::Duration next = std::min(NextDeadline(agent_), watchdog_at_);
   if (!stream_.Open()) next = std::min(next, connect_at_);
+  if (!agent_.attempt && !agent_.draining) {
+    next = std::min(next, idle_since_ + config_.idle_timeout);
+  }
   if (trainer_) {
     for (const pollfd& descriptor : trainer_->Descriptors()) descriptors.push_back(descriptor);
     next = std::min(next, trainer_->NextDeadline());
@@ -181,6 +186,14 @@ void Shell::ConnectWhenDue() {
   if (stream_.Open() || Now().steady < connect_at_) return;
   stream_.Connect();
   Feed(StreamConnected{});
+}
+
+void Shell::EndWhenIdle() {
+  if (agent_.attempt) idle_since_ = Now().steady;
+  if (agent_.draining || Now().steady - idle_since_ < config_.idle_timeout) return;
+  spdlog::info("had no trial for {}, the --idle-timeout: ends",
+               absl::FormatDuration(config_.idle_timeout));
+  Feed(Terminate{});
 }
 
 void Shell::TakeStreamEvents() {

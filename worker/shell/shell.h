@@ -33,6 +33,8 @@ struct WorkerConfig {
   TrainerCommand program;   // the runner of programs
   std::string code_folder;  // where packed code and that of attempts is
   std::string slot;         // names this worker in that folder
+  // It ends after so long without a trial, as if it was told to stop.
+  absl::Duration idle_timeout = absl::InfiniteDuration();
 };
 
 // Blocks the signals that Run waits for. Call before any other thread starts.
@@ -58,6 +60,7 @@ class Shell {
   void ServeTrainer();
   void EndStrays();
   void ConnectWhenDue();
+  void EndWhenIdle();
   void TellServiceManager();
   void FinishStream();
 
@@ -74,6 +77,7 @@ class Shell {
 
   absl::Duration connect_at_;  // steady time of the next try
   absl::Duration backoff_;
+  absl::Duration idle_since_;
   absl::Duration refused_since_ = absl::InfiniteDuration();
   std::string told_;        // the stream's newest complaint, logged when it changes
   bool unwelcome_ = false;  // the coordinator refused who this worker is

@@ -1,0 +1,170 @@
+// backup_command.cc: a draft beside the output, filled, checked, synced and renamed.
+#include "coordinator/backup_command.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/status.h"
+#include "common/text.h"
+#include "common/unique_fd.h"
+#include "coordinator/code/code_store.h"
+#include "coordinator/offline_journal.h"
+#include "coordinator/store/backup.h"
+#include "coordinator/store/check.h"
+#include "coordinator/store/directory_lock.h"
+#include "coordinator/store/mark.h"
+
+namespace dt {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that a backup is made in: one process at a time; what an earlier one left is dropped.
+absl::StatusOr<UniqueFd> BeginDraft(const std::string& draft) {
+  if (mkdir(draft.c_str(), 0700) != 0 && errno != EEXIST) return SystemError("make", draft);
+  UniqueFd fd(open(draft.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) return SystemError("open", draft);
+  // A file system without locks has nobody to keep away that could be kept.
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return absl::FailedPreconditionError(absl::StrCat("another backup is being made in ", draft,
+                                                      "; wait for it, or name another --output"));
+  }
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(draft, error))
+    DT_RETURN_IF_ERROR(RemoveAll(entry.path()));
+  if (error) return IoError(absl::StrCat("cannot list ", draft, ": ", error.message()));
+  return fd;
+}
+
+absl::Status CopyFile(const std::string& from, const std::string& to) {
+  DT_ASSIGN_OR_RETURN(const std::string content, ReadFile(from, limits::kCodeBytes));
+  DT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(to));
+  DT_RETURN_IF_ERROR(file.Append(content.data(), content.size()));
+  return file.SyncAndClose();
+}
+
+// Code is copied after the journal, so that nothing it names is missing. What goes meanwhile is
+// code that no experiment names.
+absl::Status CopyCode(const std::string& from, const std::string& to) {
+  std::error_code error;
+  if (!fs::exists(from, error)) return absl::OkStatus();
+  DT_RETURN_IF_ERROR(MakeFolders(to));
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    const std::string name = entry.path().filename();
+    if (absl::StrContains(name, '.')) continue;  // begun, not whole
+    const absl::Status copied = CopyFile(entry.path(), absl::StrCat(to, "/", name));
+    std::error_code gone;
+    if (!copied.ok() && fs::exists(entry.path(), gone)) return copied;
+  }
+  if (error) return IoError(absl::StrCat("cannot list ", from, ": ", error.message()));
+  return SyncFolder(to);
+}
+
+// What the copy holds, once it is known to be whole.
+absl::StatusOr<JournalReport> CheckCopy(const std::string& copy,
+                                        const std::optional<Mark>& promised) {
+  DT_ASSIGN_OR_RETURN(JournalReport report,
+                      CheckJournal(copy, std::numeric_limits<uint64_t>::max()));
+  std::vector<std::string> wrong = report.damage;
+  if (report.head && promised) {
+    if (std::string missing = MissingOf(*report.head, promised); !missing.empty())
+      wrong.push_back(std::move(missing));
+  }
+  if (wrong.empty()) return report;
+  return absl::DataLossError(absl::StrCat(
+      "the journal that was copied is damaged or incomplete: ", absl::StrJoin(wrong, "; "),
+      ". No backup was made; keep the ones before it, stop the coordinator, and look "
+      "with dtcoord check"));
+}
+
+// Fills `draft` from `state`, all of it durable.
+absl::StatusOr<JournalReport> FillDraft(const std::string& state, const std::string& draft) {
+  const std::string journal = JournalPathOf(state);
+  const std::string copy = JournalPathOf(draft);
+  // Before the copy: so much must be in it.
+  const std::optional<Mark> promised = ReadMark(MarkPathOf(journal));
+  {
+    // While its coordinator runs it has the lock, and the copy is taken beside it; else nothing is
+    // made or changed in the folder, which may be read-only.
+    const auto lock = LockStateDirectoryToRead(state);
+    const bool runs = absl::IsFailedPrecondition(lock.status());
+    if (!lock.ok() && !runs) return lock.status();
+    DT_RETURN_IF_ERROR(CopyJournal(journal, runs ? Access::kReadOnly : Access::kOffline, copy));
+  }
+  DT_ASSIGN_OR_RETURN(JournalReport report, CheckCopy(copy, promised));
+  DT_RETURN_IF_ERROR(CopyCode(CodeFolderOf(state), CodeFolderOf(draft)));
+  DT_RETURN_IF_ERROR(SyncFolder(draft));
+  return report;
+}
+
+absl::Status MakeBackup(const std::string& state, const std::string& output) {
+  const std::string draft = output + ".begun";
+  DT_ASSIGN_OR_RETURN(const UniqueFd held, BeginDraft(draft));
+  auto report = FillDraft(state, draft);
+  absl::Status status = report.status();
+  // A folder takes the place of an empty one at most, which holds nothing.
+  if (status.ok()) status = Rename(draft, output);
+  if (!status.ok()) {
+    const absl::Status removed = RemoveAll(draft);
+    return removed.ok() ? status
+                        : absl::Status(status.code(),
+                                       absl::StrCat(status.message(), "; and ", removed.message()));
+  }
+  const fs::path parent = fs::path(output).parent_path();
+  DT_RETURN_IF_ERROR(SyncFolder(parent.empty() ? "." : parent.string()));
+  std::printf("%s: %s\n", output.c_str(), ContentsOf(*report).c_str());
+  const CodeReport code = CheckCode(CodeFolderOf(output));
+  std::vector<std::string> wanting = code.damaged;
+  DT_ASSIGN_OR_RETURN(const auto missing, MissingCode(JournalPathOf(output), CodeFolderOf(output)));
+  wanting.insert(wanting.end(), missing.begin(), missing.end());
+  if (code.kept > 0) {
+    std::printf("beside it: %lld folders of packed code, %s\n", static_cast<long long>(code.kept),
+                FormatBytes(static_cast<double>(code.bytes)).c_str());
+  }
+  // As in the state folder itself: the rest is worth keeping.
+  for (const std::string& line : wanting)
+    std::fprintf(stderr, "dtcoord backup: %s\n", line.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int BackupCommand(const std::string& state, const std::string& given) {
+  const auto fail = [](int code, const std::string& message) {
+    std::fprintf(stderr, "dtcoord backup: %s\n", message.c_str());
+    return code;
+  };
+  std::string output = given;
+  while (output.size() > 1 && output.back() == '/') output.pop_back();
+  std::error_code error;
+  if (!fs::is_directory(state, error) || !fs::exists(JournalPathOf(state), error)) {
+    return fail(2, absl::StrCat("there is no journal in ", state,
+                                "; name the --state-dir of a coordinator"));
+  }
+  if (fs::exists(fs::symlink_status(output, error))) {
+    return fail(
+        2, absl::StrCat(
+               output,
+               " is there already, and a backup replaces nothing; give --output a new name, such "
+               "as one with the date"));
+  }
+  if (const absl::Status made = MakeBackup(state, output); !made.ok())
+    return fail(1, std::string(made.message()));
+  return 0;
+}
+
+}  // namespace dt
