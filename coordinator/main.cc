@@ -25,6 +25,7 @@
 #include "coordinator/api/api.h"
 #include "coordinator/check_command.h"
 #include "coordinator/code/code_keeper.h"
+#include "coordinator/door/door.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
 #include "coordinator/http/pages.h"
@@ -34,6 +35,7 @@
 #include "coordinator/loop/snapshotter.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
+#include "coordinator/store/directory_lock.h"
 #include "coordinator/store/sqlite_journal.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_store.h"
@@ -51,6 +53,7 @@ struct Flags {
   std::string addresses_file;
   size_t metrics_max_trials = 500;
   bool accept_loss = false;
+  std::string auth = "none";
   TlsFiles tls;
 };
 
@@ -84,6 +87,12 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                  "Trials with series of their own in /metrics")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
+  app.add_option("--auth", flags.auth,
+                 "none: whoever reaches it may do everything; tokens: callers show a token or a "
+                 "certificate with a role. The first token, of an admin, is in "
+                 "STATE_DIR/admin.token")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"none", "tokens"}));
   app.add_option("--tls-ca", flags.tls.ca,
                  "PEM file of the authority that signs clients' certificates");
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
@@ -96,6 +105,8 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "  dtcoord --listen 0.0.0.0:7600 --tls-ca ca.pem --tls-cert coord.pem --tls-key coord.key\n"
       "      serves other machines too, with certificates on both sides\n"
       "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json\n"
+      "  dtcoord --auth=tokens\n"
+      "      wants a token of everybody; dtctl token create makes more\n"
       "  dtcoord check ~/.local/state/dtrain\n"
       "      says whether the journal of a stopped coordinator, or a backup of one, is whole");
 }
@@ -166,6 +177,9 @@ class Coordinator {
           "acknowledged",
           store_->path());
     }
+    if (flags_.auth == "tokens") {
+      DT_ASSIGN_OR_RETURN(door_, Door::Open(flags_.state_dir, clock_));
+    }
     // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_ASSIGN_OR_RETURN(http_,
                         HttpServer::Start(flags_.http, [this](const auto& request, auto reply) {
@@ -187,8 +201,11 @@ class Coordinator {
         [this] { return SqliteJournal::Open(flags_.state_dir); },
         [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
     store_->AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
-    const ServerOptions options{
-        flags_.listen, flags_.tls, {flags_.state_dir, http_->address(), clock_.Now().wall_ms}};
+    const ServerOptions options{flags_.listen,
+                                flags_.tls,
+                                {flags_.state_dir, http_->address(), clock_.Now().wall_ms},
+                                limits::kStreams,
+                                door_.get()};
     DT_ASSIGN_OR_RETURN(auto server,
                         RpcServer::Start(options, mailbox_, *reader_thread_, *code_, stats_));
     server_ = std::move(server);
@@ -292,7 +309,21 @@ class Coordinator {
     }
   }
 
+  // Off this host the page is for whom gRPC would let read, too. Health says nothing of anybody's
+  // work, and what asks for it has no secrets.
+  absl::Status AdmitHttp(const HttpRequest& request) const {
+    if (door_ == nullptr || IsLocalAddress(flags_.http)) return absl::OkStatus();
+    if (request.path == "/healthz" || request.path == "/readyz") return absl::OkStatus();
+    return door_->Admit("GET", {request.authorization, {}, request.peer}).status();
+  }
+
   void AnswerHttp(const HttpRequest& request, const HttpReply& reply) {
+    if (const absl::Status status = AdmitHttp(request); !status.ok()) {
+      return reply({absl::IsUnauthenticated(status) ? 401 : 403,
+                    absl::StrCat(std::string(status.message()),
+                                 "; over HTTP: 'Authorization: Bearer TOKEN', or in a browser any "
+                                 "name with the token as the password\n")});
+    }
     if (request.path.rfind("/api/", 0) != 0) {
       return reply(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); }));
     }
@@ -319,6 +350,7 @@ class Coordinator {
   Mailbox<Event> mailbox_;
   MetricsModel model_;
   Metrics metrics_;
+  std::unique_ptr<Door> door_;  // nullptr without --auth=tokens
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
@@ -357,6 +389,19 @@ int Coordinate(const Flags& flags) {
   return 0;
 }
 
+int AdminTokenCommand(const std::string& state_dir) {
+  const auto make = [&state_dir]() -> absl::Status {
+    DT_ASSIGN_OR_RETURN(const UniqueFd lock, LockStateDirectory(state_dir));
+    const SystemClock clock;
+    DT_ASSIGN_OR_RETURN(const auto door, Door::Open(state_dir, clock));
+    return door->LeaveAdminToken();
+  };
+  const absl::Status made = make();
+  if (made.ok()) return 0;
+  std::fprintf(stderr, "dtcoord: %s\n", std::string(made.message()).c_str());
+  return 1;
+}
+
 // The exit code, once what was printed is out.
 int Printed(int code) {
   const absl::Status printed = FlushStandardOutput();
@@ -379,11 +424,18 @@ int Main(int argc, char** argv) {
                          "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
   std::string journal;
   check->add_option("JOURNAL", journal, "A state folder, or a journal.db")->required();
+  CLI::App* admin = app.add_subcommand(
+      "admin-token",
+      "Makes another token of an admin, where all were lost, for a coordinator that does not run; "
+      "it is in STATE/admin.token then. Exit code 0: made; 1: not; 2: wrong usage.");
+  std::string admin_state;
+  admin->add_option("STATE", admin_state, "A state folder")->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? Printed(0) : 2;
   }
+  if (admin->parsed()) return AdminTokenCommand(admin_state);
   if (check->parsed()) return Printed(CheckCommand(journal));
   for (const absl::Status& status :
        {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {
