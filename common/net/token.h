@@ -1,4 +1,4 @@
-// token.h: a bearer token: how it looks, the file that it is kept in, and its way to the coordinator.
+// token.h: a bearer token: how it looks, the file that it is kept in, and its way into a call.
 //
 // Role:    the secret is in a file, never in arguments, the environment, messages or logs.
 // Errors:  InvalidArgument naming the flag, the file and the fix, and nothing of what it holds.

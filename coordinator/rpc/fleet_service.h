@@ -3,12 +3,13 @@
 // Role:      checks reports and posts them; reads a stream's next report only after the last was
 //            accepted, so that HTTP/2 flow control pushes back; keeps the newest unsent Orders.
 //            Gives packed code to workers, and to people who ask for what ran.
-// Ownership: borrows the mailbox and the door, nullptr without --auth=tokens. A session is owned by the table until its stream is done.
+// Ownership: borrows the mailbox, and the door, which is nullptr without --auth=tokens. A session
+//            is owned by the table until its stream is done.
 // Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
 //            committer's thread, ResumeReads from the core's too.
 // Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, a name that the
-//            peer's certificate or token is not for with PERMISSION_DENIED, one stream too many with
-//            RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
+//            peer's certificate or token is not for with PERMISSION_DENIED, one stream too many
+//            with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
 // Invariant: every stream that posted a report posts StreamClosed after it, once.
 // Tests:     tests/coordinator/rpc/fleet_service_test.cc
 #pragma once

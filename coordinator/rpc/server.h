@@ -1,4 +1,5 @@
-// server.h: the coordinator's gRPC server: Control, Fleet, Access, health, and reflection on this machine.
+// server.h: the coordinator's gRPC server: Control, Fleet, Access, health, and reflection on this
+// machine.
 //
 // Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread, keeper of
 //            code and stats.

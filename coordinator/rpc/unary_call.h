@@ -1,7 +1,7 @@
 // unary_call.h: one unary call under way: who it is from, its request, its end.
 //
-// Role:      every method of Control and Access begins with Begin and ends with Finish, so that none
-//            is let in, counted or recorded in a way of its own.
+// Role:      every method of Control and Access begins with Begin and ends with Finish: none is
+//            let in, counted or recorded in a way of its own.
 // Ownership: borrows the statistics and the door, which may be nullptr: then everyone may do
 //            everything, as without --auth=tokens.
 // Threads:   Begin on gRPC's; copies Finish on whichever thread has the answer, once.

@@ -1,4 +1,4 @@
-// door_test.cc: tokens that are made, kept as hashes, found again, taken back and run out; the record.
+// door_test.cc: tokens that are made, kept as hashes, taken back and run out; the record.
 #include "coordinator/door/door.h"
 
 #include <sys/stat.h>
