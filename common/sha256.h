@@ -1,5 +1,5 @@
 // sha256.h: SHA-256 (FIPS 180-4) for data fingerprints and checkpoint files. Our own because the
-// trainer builds on machines without OpenSSL's headers; not for passwords or tokens.
+// trainer builds on machines without OpenSSL's headers; not for passwords.
 //
 // Uses the processor's SHA instructions where it has them: a checkpoint is hashed while it is
 // written and must not wait for it.

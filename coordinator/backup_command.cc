@@ -22,6 +22,7 @@
 #include "common/text.h"
 #include "common/unique_fd.h"
 #include "coordinator/code/code_store.h"
+#include "coordinator/door/access_store.h"
 #include "coordinator/offline_journal.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/check.h"
@@ -91,6 +92,15 @@ absl::StatusOr<JournalReport> CheckCopy(const std::string& copy,
       "with dtcoord check"));
 }
 
+// Tokens, as hashes, and the audit record, of a coordinator that has --auth=tokens.
+absl::Status CopyAccess(const std::string& state, Access access, const std::string& draft) {
+  std::error_code error;
+  if (!fs::exists(AccessPathOf(state), error)) return absl::OkStatus();
+  const std::string copy = AccessPathOf(draft);
+  DT_RETURN_IF_ERROR(CopyDatabase(AccessPathOf(state), access, copy));
+  return chmod(copy.c_str(), 0600) == 0 ? absl::OkStatus() : SystemError("restrict", copy);
+}
+
 // Fills `draft` from `state`, all of it durable.
 absl::StatusOr<JournalReport> FillDraft(const std::string& state, const std::string& draft) {
   const std::string journal = JournalPathOf(state);
@@ -103,7 +113,9 @@ absl::StatusOr<JournalReport> FillDraft(const std::string& state, const std::str
     const auto lock = LockStateDirectoryToRead(state);
     const bool runs = absl::IsFailedPrecondition(lock.status());
     if (!lock.ok() && !runs) return lock.status();
-    DT_RETURN_IF_ERROR(CopyJournal(journal, runs ? Access::kReadOnly : Access::kOffline, copy));
+    const Access access = runs ? Access::kReadOnly : Access::kOffline;
+    DT_RETURN_IF_ERROR(CopyDatabase(journal, access, copy));
+    DT_RETURN_IF_ERROR(CopyAccess(state, access, draft));
   }
   DT_ASSIGN_OR_RETURN(JournalReport report, CheckCopy(copy, promised));
   DT_RETURN_IF_ERROR(CopyCode(CodeFolderOf(state), CodeFolderOf(draft)));

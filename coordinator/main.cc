@@ -23,9 +23,8 @@
 #include "common/version.h"
 #include "coordinator/api/answers.h"
 #include "coordinator/api/api.h"
-#include "coordinator/backup_command.h"
-#include "coordinator/check_command.h"
 #include "coordinator/code/code_keeper.h"
+#include "coordinator/door/door.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
 #include "coordinator/http/pages.h"
@@ -33,8 +32,10 @@
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/loop/restore.h"
 #include "coordinator/loop/snapshotter.h"
+#include "coordinator/offline_commands.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
+#include "coordinator/store/directory_lock.h"
 #include "coordinator/store/sqlite_journal.h"
 #include "coordinator/store/sqlite_reader.h"
 #include "coordinator/store/sqlite_store.h"
@@ -52,6 +53,7 @@ struct Flags {
   std::string addresses_file;
   size_t metrics_max_trials = 500;
   bool accept_loss = false;
+  std::string auth = "none";
   TlsFiles tls;
 };
 
@@ -85,6 +87,12 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                  "Trials with series of their own in /metrics")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
+  app.add_option("--auth", flags.auth,
+                 "none: whoever reaches it may do everything; tokens: callers show a token or a "
+                 "certificate with a role. The first token, of an admin, is in "
+                 "STATE_DIR/admin.token")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"none", "tokens"}));
   app.add_option("--tls-ca", flags.tls.ca,
                  "PEM file of the authority that signs clients' certificates");
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
@@ -97,6 +105,8 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "  dtcoord --listen 0.0.0.0:7600 --tls-ca ca.pem --tls-cert coord.pem --tls-key coord.key\n"
       "      serves other machines too, with certificates on both sides\n"
       "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json\n"
+      "  dtcoord --auth=tokens\n"
+      "      wants a token of everybody; dtctl token create makes more\n"
       "  dtcoord check ~/.local/state/dtrain\n"
       "      says whether the journal of a stopped coordinator, or a backup of one, is whole\n"
       "  dtcoord backup ~/.local/state/dtrain --output /backup/dtrain-2026-01-31\n"
@@ -169,6 +179,9 @@ class Coordinator {
           "acknowledged",
           store_->path());
     }
+    if (flags_.auth == "tokens") {
+      DT_ASSIGN_OR_RETURN(door_, Door::Open(flags_.state_dir, clock_));
+    }
     // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_ASSIGN_OR_RETURN(http_,
                         HttpServer::Start(flags_.http, [this](const auto& request, auto reply) {
@@ -190,8 +203,11 @@ class Coordinator {
         [this] { return SqliteJournal::Open(flags_.state_dir); },
         [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
     store_->AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
-    const ServerOptions options{
-        flags_.listen, flags_.tls, {flags_.state_dir, http_->address(), clock_.Now().wall_ms}};
+    const ServerOptions options{flags_.listen,
+                                flags_.tls,
+                                {flags_.state_dir, http_->address(), clock_.Now().wall_ms},
+                                limits::kStreams,
+                                door_.get()};
     DT_ASSIGN_OR_RETURN(auto server,
                         RpcServer::Start(options, mailbox_, *reader_thread_, *code_, stats_));
     server_ = std::move(server);
@@ -295,7 +311,21 @@ class Coordinator {
     }
   }
 
+  // Off this host the page is for whom gRPC would let read, too. Health says nothing of anybody's
+  // work, and what asks for it has no secrets.
+  absl::Status AdmitHttp(const HttpRequest& request) const {
+    if (door_ == nullptr || IsLocalAddress(flags_.http)) return absl::OkStatus();
+    if (request.path == "/healthz" || request.path == "/readyz") return absl::OkStatus();
+    return door_->Admit("GET", {request.authorization, {}, request.peer}).status();
+  }
+
   void AnswerHttp(const HttpRequest& request, const HttpReply& reply) {
+    if (const absl::Status status = AdmitHttp(request); !status.ok()) {
+      return reply({absl::IsUnauthenticated(status) ? 401 : 403,
+                    absl::StrCat(std::string(status.message()),
+                                 "; over HTTP: 'Authorization: Bearer TOKEN', or in a browser any "
+                                 "name with the token as the password\n")});
+    }
     if (request.path.rfind("/api/", 0) != 0) {
       return reply(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); }));
     }
@@ -322,6 +352,7 @@ class Coordinator {
   Mailbox<Event> mailbox_;
   MetricsModel model_;
   Metrics metrics_;
+  std::unique_ptr<Door> door_;  // nullptr without --auth=tokens
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
@@ -360,14 +391,6 @@ int Coordinate(const Flags& flags) {
   return 0;
 }
 
-// The exit code, once what was printed is out.
-int Printed(int code) {
-  const absl::Status printed = FlushStandardOutput();
-  if (printed.ok()) return code;
-  std::fprintf(stderr, "dtcoord: %s\n", std::string(printed.message()).c_str());
-  return 1;
-}
-
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
@@ -375,29 +398,13 @@ int Main(int argc, char** argv) {
       "what comes of them.",
       "dtcoord");
   DescribeFlags(app, flags);
-  CLI::App* check =
-      app.add_subcommand("check",
-                         "Reads a whole journal that no coordinator has open, and says whether it "
-                         "is as it was written. "
-                         "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
-  std::string journal;
-  check->add_option("JOURNAL", journal, "A state folder, or a journal.db")->required();
-  CLI::App* backup = app.add_subcommand(
-      "backup",
-      "Copies the journal and packed code of a state folder, while its coordinator runs or not, "
-      "checks the copy and names it once it is whole. It has all that was acknowledged before. "
-      "Exit code 0: made; 1: not made; 2: wrong usage.");
-  std::string state, output;
-  backup->add_option("STATE", state, "The --state-dir of a coordinator")->required();
-  backup->add_option("--output", output, "A new folder for the backup; one that is there stays")
-      ->required();
+  const OfflineCommands offline(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? Printed(0) : 2;
   }
-  if (backup->parsed()) return Printed(BackupCommand(state, output));
-  if (check->parsed()) return Printed(CheckCommand(journal));
+  if (const auto code = offline.Run()) return *code;
   for (const absl::Status& status :
        {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {
     if (status.ok()) continue;

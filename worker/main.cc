@@ -21,6 +21,7 @@
 #include "common/limits.h"
 #include "common/log/logging.h"
 #include "common/net/credentials.h"
+#include "common/net/token.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "common/version.h"
@@ -54,6 +55,7 @@ struct Flags {
   std::string programs;
   std::vector<std::string> labels;
   TlsFiles tls;
+  std::string token_file;
   pid_t exit_with_parent = 0;  // the supervisor that started this process
 };
 
@@ -111,6 +113,10 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--tls-ca", flags.tls.ca, "Certificate authority, PEM");
   app.add_option("--tls-cert", flags.tls.cert, "This worker's certificate, PEM");
   app.add_option("--tls-key", flags.tls.key, "Its key, PEM");
+  app.add_option(
+      "--token-file", flags.token_file,
+      "File that holds this worker's token, where dtcoord has --auth=tokens; read at each "
+      "connection [$DTRAIN_TOKEN_FILE]");
   app.add_option("--exit-with-parent", flags.exit_with_parent, "")->group("");
 }
 
@@ -296,6 +302,10 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   config.coordinator = flags.coordinator;
   DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
   DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
+  config.token_file = flags.token_file.empty() ? Variable("DTRAIN_TOKEN_FILE") : flags.token_file;
+  if (!config.token_file.empty()) {
+    DT_RETURN_IF_ERROR(ReadTokenFile("--token-file", config.token_file).status());
+  }
   DT_ASSIGN_OR_RETURN(const LocalSlot slot, ParseSlot(flags.slot));
   AgentOptions& agent = config.agent;
   const HostFacts facts = ReadHostFacts();

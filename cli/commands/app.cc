@@ -209,8 +209,8 @@ int RunCommand(const CommandTree& tree, const Command& command, const Terminal& 
   const CommandTree::Shared& shared = tree.shared();
   Session session(terminal, interrupt, pace);
   SharedOptions& options = session.options();
-  options.client =
-      ChooseCoordinator({shared.address, shared.context, shared.tls}, terminal.environment);
+  options.client = ChooseCoordinator(
+      {shared.address, shared.context, shared.tls, shared.token_file}, terminal.environment);
   options.colour = shared.no_color ? Colour::kOff : terminal.ColourOfOut();
   options.no_input = shared.no_input;
   options.quiet = shared.quiet;
@@ -263,6 +263,10 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
   app_.add_option("--tls-cert", shared_.tls.cert, "This user's certificate [DTCTL_TLS_CERT]")
       ->option_text("FILE");
   app_.add_option("--tls-key", shared_.tls.key, "Its private key [DTCTL_TLS_KEY]")
+      ->option_text("FILE");
+  app_.add_option("--token-file", shared_.token_file,
+                  "The file that holds this user's token, where the coordinator has --auth=tokens "
+                  "[DTRAIN_TOKEN_FILE]")
       ->option_text("FILE");
   app_.add_flag("--no-color", shared_.no_color, "No colour; so does NO_COLOR in the environment");
   app_.add_flag("--no-input", shared_.no_input, "Never ask; fail where a question would be asked");
@@ -335,6 +339,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddControlCommands(*tree);
   AddEditCommands(*tree);
   AddWorkerCommands(*tree);
+  AddTokenCommands(*tree);
   AddCodeCommand(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);

@@ -49,6 +49,7 @@ class CommandTree {
     std::string address;
     std::string context;
     TlsFiles tls;
+    std::string token_file;
     std::string output;
     bool no_color = false;
     bool no_input = false;
@@ -77,6 +78,7 @@ void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
 void AddEditCommands(CommandTree& tree);
 void AddWorkerCommands(CommandTree& tree);
+void AddTokenCommands(CommandTree& tree);  // REQUIRES: AddGetCommands
 void AddCheckpointCommands(CommandTree& tree);
 void AddCodeCommand(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);

@@ -8,6 +8,7 @@
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
 #include "common/address.h"
+#include "common/net/token.h"
 #include "common/status.h"
 
 namespace dt::cli {
@@ -30,14 +31,16 @@ absl::StatusOr<ExitCode> ListContexts(Session& session) {
                                   {Printable(one.address)},
                                   {one.tls.None() ? kNone : Printable(one.tls.cert)}});
     Json item = {{"id", one.name}, {"address", one.address}, {"current", current}};
-    for (const auto& [key, path] :
-         {std::pair("tls_ca", one.tls.ca), {"tls_cert", one.tls.cert}, {"tls_key", one.tls.key}}) {
+    for (const auto& [key, path] : {std::pair("tls_ca", one.tls.ca),
+                                    {"tls_cert", one.tls.cert},
+                                    {"tls_key", one.tls.key},
+                                    {"token_file", one.token_file}}) {
       item[key] = path.empty() ? Json(nullptr) : Json(path);
     }
     listing.items.push_back(std::move(item));
     listing.names.push_back(one.name);
   }
-  listing.columns = {"id", "address", "current", "tls_ca", "tls_cert", "tls_key"};
+  listing.columns = {"id", "address", "current", "tls_ca", "tls_cert", "tls_key", "token_file"};
   Print(session, listing);
   return ExitCode::kOk;
 }
@@ -69,7 +72,11 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
   const Context context = {
       name,
       shared.address,
-      {Absolute(shared.tls.ca), Absolute(shared.tls.cert), Absolute(shared.tls.key)}};
+      {Absolute(shared.tls.ca), Absolute(shared.tls.cert), Absolute(shared.tls.key)},
+      Absolute(shared.token_file)};
+  if (!context.token_file.empty()) {
+    DT_RETURN_IF_ERROR(ReadTokenFile("--token-file", context.token_file).status());
+  }
   // What the files hold is read now, while the person is there to mend it.
   DT_RETURN_IF_ERROR(MakeChannelCredentials(context.tls, context.address).status());
   bool known = false;

@@ -12,6 +12,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/net/grpc_settings.h"
+#include "common/net/token.h"
 #include "common/status.h"
 #include "grpcpp/create_channel.h"
 
@@ -93,10 +94,12 @@ Client::Client(const ClientOptions& options, const Interrupt& interrupt,
     : address_(options.address),
       context_(options.context),
       tls_(!options.tls.None()),
+      token_(options.token),
       deadline_(options.deadline),
       interrupt_(interrupt),
       stub_(v1::Control::NewStub(channel)),
-      fleet_(v1::Fleet::NewStub(std::move(channel))) {}
+      fleet_(v1::Fleet::NewStub(channel)),
+      access_(v1::Access::NewStub(std::move(channel))) {}
 
 template <typename Response>
 absl::StatusOr<Response> Client::Call(
@@ -109,6 +112,7 @@ absl::StatusOr<Response> Client::Call(
   grpc::ClientContext context;
   const absl::Time deadline = absl::Now() + deadline_;
   context.set_deadline(absl::ToChronoTime(deadline));
+  AddToken(token_, context);
   start(&context, &response, [&](grpc::Status status) {
     result = std::move(status);
     done.Notify();
@@ -225,6 +229,25 @@ absl::StatusOr<v1::GetCodeResponse> Client::GetCode(const v1::GetCodeRequest& re
     fleet_->async()->GetCode(context, &request, response, std::move(on_end));
   });
 }
+
+#define DT_ACCESS_CALL(Method, request)                                         \
+  Call<v1::Method##Response>([&](auto* context, auto* response, auto on_end) {  \
+    access_->async()->Method(context, &(request), response, std::move(on_end)); \
+  })
+absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(const v1::CreateTokenRequest& request) {
+  return DT_ACCESS_CALL(CreateToken, request);
+}
+absl::StatusOr<v1::ListTokensResponse> Client::ListTokens() {
+  const v1::ListTokensRequest request;
+  return DT_ACCESS_CALL(ListTokens, request);
+}
+absl::StatusOr<v1::RevokeTokenResponse> Client::RevokeToken(const v1::RevokeTokenRequest& request) {
+  return DT_ACCESS_CALL(RevokeToken, request);
+}
+absl::StatusOr<v1::ListAuditResponse> Client::ListAudit(const v1::ListAuditRequest& request) {
+  return DT_ACCESS_CALL(ListAudit, request);
+}
+#undef DT_ACCESS_CALL
 
 absl::StatusOr<std::vector<v1::ExperimentSummary>> Client::ListExperiments(
     v1::ListExperimentsRequest request) {

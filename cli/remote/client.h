@@ -18,6 +18,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/net/credentials.h"
+#include "dtrain/v1/access.grpc.pb.h"
 #include "dtrain/v1/control.grpc.pb.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
 
@@ -28,6 +29,7 @@ namespace v1 = ::dtrain::v1;
 struct ClientOptions {
   std::string address;
   TlsFiles tls;
+  std::string token = {};    // what is shown with each call; "": none
   std::string context = {};  // the context that named the address, or ""
   absl::Duration deadline = limits::kCallDeadline;
 };
@@ -55,6 +57,10 @@ class Client {
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   absl::StatusOr<v1::PutCodeResponse> PutCode(const v1::PutCodeRequest& request);
   absl::StatusOr<v1::GetCodeResponse> GetCode(const v1::GetCodeRequest& request);
+  absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request);
+  absl::StatusOr<v1::ListTokensResponse> ListTokens();
+  absl::StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request);
+  absl::StatusOr<v1::ListAuditResponse> ListAudit(const v1::ListAuditRequest& request);
   absl::StatusOr<v1::PlanResponse> Plan(const v1::PlanRequest& request);
 
   // Lists, all pages of them.
@@ -88,10 +94,12 @@ class Client {
   const std::string address_;
   const std::string context_;
   const bool tls_;
+  const std::string token_;
   const absl::Duration deadline_;
   const Interrupt& interrupt_;
   std::unique_ptr<v1::Control::Stub> stub_;
   std::unique_ptr<v1::Fleet::Stub> fleet_;  // which gives out code
+  std::unique_ptr<v1::Access::Stub> access_;
 };
 
 // Fills experiment, last and trial of a request that has them.

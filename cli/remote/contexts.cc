@@ -12,6 +12,7 @@
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/net/token.h"
 #include "common/status.h"
 #include "common/unique_fd.h"
 
@@ -30,6 +31,7 @@ constexpr Key kKeys[] = {
     {"tls_ca", [](Context& one) -> std::string& { return one.tls.ca; }},
     {"tls_cert", [](Context& one) -> std::string& { return one.tls.cert; }},
     {"tls_key", [](Context& one) -> std::string& { return one.tls.key; }},
+    {"token_file", [](Context& one) -> std::string& { return one.token_file; }},
 };
 
 absl::Status Refused(const std::string& path, std::string_view what) {
@@ -227,6 +229,19 @@ absl::StatusOr<ClientOptions> ChooseCoordinator(const CoordinatorFlags& flags,
   chosen.tls = flags.tls;
   if (chosen.tls.None() && flags.context.empty()) chosen.tls = EnvironmentTls(environment);
   if (chosen.tls.None()) chosen.tls = context.tls;
+  std::string flag = "--token-file";
+  std::string file = flags.token_file;
+  if (file.empty() && flags.context.empty()) {
+    flag = "DTRAIN_TOKEN_FILE";
+    file = environment(flag);
+  }
+  if (file.empty()) {
+    flag = absl::StrCat("token_file of context '", context.name, "'");
+    file = context.token_file;
+  }
+  if (!file.empty()) {
+    DT_ASSIGN_OR_RETURN(chosen.token, ReadTokenFile(flag, file));
+  }
   return chosen;
 }
 

@@ -24,6 +24,7 @@ struct Context {
   std::string name;
   std::string address;
   TlsFiles tls;
+  std::string token_file = {};
 };
 
 struct Contexts {
@@ -60,9 +61,11 @@ struct CoordinatorFlags {
   std::string address;
   std::string context;
   TlsFiles tls;
+  std::string token_file = {};
 };
 // Flags win over the environment, and that over the current context. A context's TLS files are used
-// with its own address, or where --context names it: those of another coordinator would be refused.
+// with its own address, or where --context names it: those of another coordinator would be
+// refused; and so its token, which another coordinator must not see. Reads the token's file.
 absl::StatusOr<ClientOptions> ChooseCoordinator(const CoordinatorFlags& flags,
                                                 const Variables& environment);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -135,6 +137,30 @@ absl::StatusOr<v1::DeleteResponse> Delete(Turn& turn, const v1::DeleteRequest& r
   return response;
 }
 
+// Errors: PermissionDenied where the call may change one person's experiments alone, and this is
+// another's. One that is not there is for the call itself to say.
+template <typename Request>
+absl::Status CheckOwn(const DurableState& durable, const Request& request,
+                      const std::string& only_of) {
+  if constexpr (std::is_same_v<Request, v1::CancelRequest> ||
+                std::is_same_v<Request, v1::RetryRequest> ||
+                std::is_same_v<Request, v1::ChangeRequest> ||
+                std::is_same_v<Request, v1::DeleteRequest>) {
+    if (only_of.empty()) return absl::OkStatus();
+    bool last = false;
+    if constexpr (requires { request.last(); }) last = request.last();
+    DT_ASSIGN_OR_RETURN(const ExperimentId id,
+                        ResolveExperiment(durable, request.experiment(), last));
+    const std::string& owner = GetExperiment(durable, id).submitted_by;
+    if (owner == only_of) return absl::OkStatus();
+    return absl::PermissionDeniedError(absl::StrCat(
+        "experiment ", id, " was submitted by ", owner.empty() ? "somebody unknown" : owner,
+        ", and a submitter changes their own alone; ask ", owner.empty() ? "" : owner + " or ",
+        "an admin"));
+  }
+  return absl::OkStatus();
+}
+
 // Answers of one type each, by the type of the request.
 auto Answer(Turn& turn, Submission& submission, bool disk_low) {
   return Submit(turn, submission, disk_low);
@@ -156,6 +182,9 @@ void AnswerCall(Turn& turn, ClientCall& call) {
   reply.id = call.reply;
   std::visit(
       [&](auto& request) {
+        if (reply.status = CheckOwn(turn.durable(), request, call.only_of); !reply.status.ok()) {
+          return;
+        }
         auto answer = Answer(turn, request, call.disk_low);
         if (answer.ok()) {
           using Response = std::decay_t<decltype(*answer)>;

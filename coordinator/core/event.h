@@ -33,6 +33,8 @@ struct ClientCall {
                v1::ExplainTrialRequest, v1::CancelRequest, v1::RetryRequest, v1::ChangeRequest,
                v1::DeleteRequest, v1::MarkWorkerRequest, v1::GetStatusRequest, PlanDraft>
       request;
+  // Whose experiments alone it may change: of a caller that is no admin. "": anybody's.
+  std::string only_of = {};
   bool disk_low = false;  // free space under limits::kFreeBytesToSubmit when the call arrived
 };
 

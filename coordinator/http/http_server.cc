@@ -37,6 +37,10 @@ const char* ReasonOf(int code) {
       return "Not Modified";
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
@@ -102,6 +106,20 @@ bool IsOfThisHost(std::string host) {
          inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
+// "10.0.0.7", of a connected socket; "" where the system does not say.
+std::string PeerOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof(address);
+  char text[INET6_ADDRSTRLEN] = "";
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &bytes) != 0) return "";
+  if (address.ss_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in&>(address).sin_addr, text, sizeof(text));
+  } else if (address.ss_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<sockaddr_in6&>(address).sin6_addr, text, sizeof(text));
+  }
+  return text;
+}
+
 // The page has nothing from elsewhere, no script in its text and no frame around it.
 constexpr char kGuards[] =
     "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -127,6 +145,9 @@ std::string Write(const HttpAnswer& answer, bool head_only, const std::string& i
   } else {
     absl::StrAppend(&text, "Cache-Control: no-cache\r\nETag: ", answer.etag, "\r\n");
   }
+  // A browser asks the person, who gives the token as the password.
+  if (code == 401)
+    text += "WWW-Authenticate: Basic realm=\"dtrain: the token is the password\"\r\n";
   if (code == 405) text += "Allow: GET, HEAD\r\n";
   if (code == 429 || code == 503) text += "Retry-After: 1\r\n";
   absl::StrAppend(&text, kGuards, "Connection: close\r\n\r\n");
@@ -317,7 +338,8 @@ void HttpServer::Ask(Connection& connection, size_t head_bytes) {
   }
   connection.if_none_match = HeaderOf(head, "If-None-Match");
   connection.phase = Phase::kWaiting;
-  handler_({std::string(line.path), std::string(line.query), connection.if_none_match},
+  handler_({std::string(line.path), std::string(line.query), connection.if_none_match,
+            HeaderOf(head, "Authorization"), PeerOf(connection.fd.get())},
            [outbox = outbox_, number = connection.number](HttpAnswer answer) {
              outbox->Put(number, std::move(answer));
            });

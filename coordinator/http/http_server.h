@@ -29,9 +29,11 @@
 namespace dt {
 
 struct HttpRequest {
-  std::string path;           // as it was sent, without the query
-  std::string query;          // what is behind '?', as it was sent
-  std::string if_none_match;  // the tag that the client holds; "": none
+  std::string path;                // as it was sent, without the query
+  std::string query;               // what is behind '?', as it was sent
+  std::string if_none_match;       // the tag that the client holds; "": none
+  std::string authorization = {};  // "Bearer TOKEN", "Basic …"; "": none
+  std::string peer = {};           // who asks: an address
 };
 
 struct HttpAnswer {

@@ -7,17 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/limits.h"
-#include "common/net/grpc_settings.h"
 #include "common/status.h"
 #include "common/version.h"
 #include "coordinator/core/submit.h"
 #include "coordinator/loop/entropy.h"
-#include "coordinator/rpc/call_deadline.h"
 #include "coordinator/rpc/submitted_file.h"
 #include "coordinator/rpc/wire.h"
-#include "grpc/grpc_security_constants.h"
 
 namespace dt {
 namespace {
@@ -30,24 +26,6 @@ void AddFacts(const ProcessFacts& facts, v1::GetStatusResponse& response) {
   response.set_program_revision(kRevision);
   response.set_http_address(facts.http_address);
   response.set_started_wall_ms(facts.started_wall_ms);
-}
-
-// What every call begins with: its deadline, and its request read from the bytes.
-absl::Status Begin(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
-                   google::protobuf::Message& request) {
-  DT_RETURN_IF_ERROR(CheckDeadline(context));
-  return ReadMessage(bytes, request);
-}
-
-// Who asks: by the certificate, where there is one; else as the client says.
-template <typename Request>
-void AddCaller(const grpc::CallbackServerContext& context, Request& request) {
-  if constexpr (requires { request.set_who(std::string()); }) {
-    const auto peer = context.auth_context();
-    if (peer == nullptr || !peer->IsPeerAuthenticated()) return;
-    const auto names = peer->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
-    if (!names.empty()) request.set_who(std::string(names[0].data(), names[0].size()));
-  }
 }
 
 // A file that comes as text becomes a specification. What there is to say of it; with an error in
@@ -68,26 +46,6 @@ absl::Status Busy(const char* what) {
 
 }  // namespace
 
-// One unary call under way: counts its end and its time.
-class ControlService::Call {
- public:
-  Call(RpcStats& stats, Method method, Context* context)
-      : stats_(stats), method_(method), reactor_(context->DefaultReactor()), start_(absl::Now()) {}
-
-  void Finish(const absl::Status& status) const {
-    stats_.CountEnd(method_, static_cast<grpc::StatusCode>(status.raw_code()));
-    stats_.CountTime(method_, absl::Now() - start_);
-    reactor_->Finish(ToGrpcStatus(status));
-  }
-  Reactor* reactor() const { return reactor_; }
-
- private:
-  RpcStats& stats_;
-  Method method_;
-  Reactor* reactor_;
-  absl::Time start_;
-};
-
 void ControlService::Ask(ClientCall call, Continuation continuation) {
   call.reply = calls_.Add(std::move(continuation));
   const ReplyId id = call.reply;
@@ -104,15 +62,15 @@ void ControlService::Ask(ClientCall call, Continuation continuation) {
 template <typename Request, typename Response>
 ControlService::Reactor* ControlService::Forward(Method method, Context* context,
                                                  const Bytes* bytes, Bytes* response) {
-  const Call call(stats_, method, context);
+  UnaryCall call(stats_, door_, method, context);
   Request request;
-  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
-  AddCaller(*context, request);
   ClientCall event;
   event.request = std::move(request);
+  event.only_of = call.OnlyOf();
   Ask(std::move(event), [this, call, response](const absl::Status& status, auto message) {
     if (status.ok() && message != nullptr) {
       AddFacts(facts_, static_cast<Response&>(*message));
@@ -125,13 +83,12 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
 
 ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* bytes,
                                                 Bytes* response) {
-  const Call call(stats_, Method::kSubmit, context);
+  UnaryCall call(stats_, door_, Method::kSubmit, context);
   v1::SubmitRequest request;
-  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
-  AddCaller(*context, request);
   absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(request);
   if (!read.ok() || HasErrors(*read, request)) {
     if (read.ok()) *response = WriteMessage(*read);
@@ -154,7 +111,7 @@ ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* b
   return call.reactor();
 }
 
-void ControlService::AskToSubmit(const Call& call, v1::SubmitRequest request,
+void ControlService::AskToSubmit(const UnaryCall& call, v1::SubmitRequest request,
                                  v1::SubmitResponse found, Bytes* response) {
   const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
   ClientCall event;
@@ -162,27 +119,32 @@ void ControlService::AskToSubmit(const Call& call, v1::SubmitRequest request,
   event.request = PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
   Ask(std::move(event),
       [this, call, response, found, digest](const absl::Status& end, auto message) {
+        std::string subject;
         if (end.ok() && message != nullptr) {
           const auto& answer = static_cast<const v1::SubmitResponse&>(*message);
+          if (answer.experiment() != 0) {
+            subject = absl::StrCat("experiment ", answer.experiment());
+          }
           if (!digest.empty()) code_.Name(answer.experiment(), digest);
           message->MergeFrom(found);
           *response = WriteMessage(*message);
         }
         if (!digest.empty()) code_.LetGo(digest);
-        call.Finish(end);
+        call.Finish(end, subject);
       });
 }
 
 ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* bytes,
                                                 Bytes* response) {
-  const Call call(stats_, Method::kDelete, context);
+  UnaryCall call(stats_, door_, Method::kDelete, context);
   v1::DeleteRequest request;
-  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
   ClientCall event;
   event.request = request;
+  event.only_of = call.OnlyOf();
   Ask(std::move(event), [this, call, response, experiment = request.experiment()](
                             const absl::Status& status, auto message) {
     if (status.ok() && message != nullptr) {
@@ -196,9 +158,9 @@ ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* b
 
 ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* bytes,
                                                  Bytes* response) {
-  const Call call(stats_, Method::kPutCode, context);
+  UnaryCall call(stats_, door_, Method::kPutCode, context);
   v1::PutCodeRequest request;
-  absl::Status status = Begin(*context, *bytes, request);
+  absl::Status status = call.Begin(*bytes, request);
   if (status.ok() && !request.data().empty() && DiskLow()) {
     status = NoRoomOnDisk();
   }
@@ -222,9 +184,9 @@ ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* 
 
 ControlService::Reactor* ControlService::Plan(Context* context, const Bytes* bytes,
                                               Bytes* response) {
-  const Call call(stats_, Method::kPlan, context);
+  UnaryCall call(stats_, door_, Method::kPlan, context);
   v1::PlanRequest request;
-  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
@@ -260,9 +222,9 @@ template <typename Request, typename Response>
 ControlService::Reactor* ControlService::ReadThrough(
     Method method, Context* context, const Bytes* bytes, Bytes* response,
     absl::StatusOr<Response> (Reader::*read)(const Request&)) {
-  const Call call(stats_, method, context);
+  UnaryCall call(stats_, door_, method, context);
   Request request;
-  if (absl::Status status = Begin(*context, *bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }

@@ -3,7 +3,7 @@
 // Role:      converts, posts and waits; decides nothing. Reads of metrics and logs are resolved and
 //            permitted by the core first, then done by the reader thread. Packed code goes to its
 //            own thread, and a submission that names some is posted once that has all of it.
-// Ownership: borrows everything it is given.
+// Ownership: borrows everything it is given. The door may be nullptr (unary_call.h).
 // Threads:   gRPC's threads call in; Answer comes from the committer.
 // Errors:    RESOURCE_EXHAUSTED when a queue is full: try again; INVALID_ARGUMENT without a
 //            deadline of at most limits::kCallDeadlineMax.
@@ -20,6 +20,7 @@
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/rpc/pending_calls.h"
 #include "coordinator/rpc/rpc_stats.h"
+#include "coordinator/rpc/unary_call.h"
 #include "dtrain/v1/control.grpc.pb.h"
 
 namespace dt {
@@ -55,8 +56,13 @@ class ControlService final
     : public internal::RawLists<internal::RawActs<internal::RawReads<v1::Control::Service>>> {
  public:
   ControlService(Mailbox<Event>& mailbox, ReaderThread& reader, CodeKeeper& code, RpcStats& stats,
-                 ProcessFacts facts)
-      : mailbox_(mailbox), reader_(reader), code_(code), stats_(stats), facts_(std::move(facts)) {}
+                 Door* door, ProcessFacts facts)
+      : mailbox_(mailbox),
+        reader_(reader),
+        code_(code),
+        stats_(stats),
+        door_(door),
+        facts_(std::move(facts)) {}
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
   void FailAll(const absl::Status& status) { calls_.FailAll(status); }
@@ -88,14 +94,13 @@ class ControlService final
   Reactor* PutCode(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
-  class Call;
   template <typename Request, typename Response>
   Reactor* Forward(Method method, Context* context, const Bytes* bytes, Bytes* response);
   template <typename Request, typename Response>
   Reactor* ReadThrough(Method method, Context* context, const Bytes* bytes, Bytes* response,
                        absl::StatusOr<Response> (Reader::*read)(const Request&));
   // Posts a submission that has its specification; `found` is what its file gave rise to.
-  void AskToSubmit(const Call& call, v1::SubmitRequest request, v1::SubmitResponse found,
+  void AskToSubmit(const UnaryCall& call, v1::SubmitRequest request, v1::SubmitResponse found,
                    Bytes* response);
   bool DiskLow() const;
 
@@ -103,6 +108,7 @@ class ControlService final
   ReaderThread& reader_;
   CodeKeeper& code_;
   RpcStats& stats_;
+  Door* const door_;
   const ProcessFacts facts_;
   PendingCalls calls_;
   std::atomic<DeviceKind> auto_device_{DeviceKind::kCpu};

@@ -10,27 +10,18 @@
 #include "common/clock.h"
 #include "common/limits.h"
 #include "common/net/grpc_settings.h"
+#include "common/status.h"
 #include "coordinator/loop/entropy.h"
 #include "coordinator/rpc/call_deadline.h"
 #include "coordinator/rpc/identity.h"
 #include "coordinator/rpc/report_check.h"
+#include "coordinator/rpc/shown.h"
 #include "coordinator/rpc/wire.h"
-#include "grpc/grpc_security_constants.h"
 
 namespace dt {
 namespace {
 
 constexpr char kStopping[] = "the coordinator is stopping; connect again in a moment";
-
-std::vector<std::string> AlternativeNames(const grpc::CallbackServerContext& context) {
-  std::vector<std::string> names;
-  const auto peer = context.auth_context();
-  if (peer == nullptr) return names;
-  for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
-    names.emplace_back(name.data(), name.size());
-  }
-  return names;
-}
 
 }  // namespace
 
@@ -47,7 +38,10 @@ class FleetService::Stream final
         certified_(AlternativeNames(*context)),
         context_(context) {}
 
-  void Start() { StartRead(&bytes_); }
+  void Start(std::optional<Caller> caller) {
+    caller_ = std::move(caller);
+    StartRead(&bytes_);
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) return PostClosed();
@@ -64,10 +58,7 @@ class FleetService::Stream final
     auto totals =
         CheckReport(report, opened_.load() ? ReportPlace::kLater : ReportPlace::kFirstOfStream);
     if (!totals.ok()) return Refuse(totals.status());
-    if (report.has_hello()) {
-      absl::Status status = CheckMayBe(report.hello().worker(), certified_);
-      if (!status.ok()) return Refuse(status);
-    }
+    if (absl::Status status = CheckCaller(report); !status.ok()) return Refuse(status);
     opened_.store(true);
     service_.reports_.fetch_add(1, std::memory_order_relaxed);
     unposted_.emplace(Event{ReportReceived{id_, peer_, std::move(report), *std::move(totals)},
@@ -133,6 +124,17 @@ class FleetService::Stream final
   }
 
  private:
+  // Who opens the stream may be this worker, and still may.
+  absl::Status CheckCaller(const v1::WorkerReport& report) const {
+    if (report.has_hello()) {
+      DT_RETURN_IF_ERROR(CheckMayBe(report.hello().worker(), certified_));
+      DT_RETURN_IF_ERROR(CheckTokenIsFor(report.hello().worker(), caller_));
+    }
+    if (!caller_ || service_.door_->StillHolds(*caller_)) return absl::OkStatus();
+    return absl::UnauthenticatedError(
+        absl::StrCat("the token ", caller_->token, " of '", caller_->name,
+                     "' was taken back or has run out; give the worker another --token-file"));
+  }
   void PostClosed() {
     if (!opened_.load()) return FinishOnce(grpc::Status::OK);
     unposted_.emplace(Event{StreamClosed{id_}, FreshEntropy()});
@@ -171,6 +173,7 @@ class FleetService::Stream final
   const StreamId id_;
   const std::string peer_;
   const std::vector<std::string> certified_;  // alternative names of the peer's certificate
+  std::optional<Caller> caller_;              // set before the first read
   // Touched by the one read callback at a time, or by the core thread while the stream is parked.
   grpc::ByteBuffer bytes_;
   std::optional<Event> unposted_;
@@ -203,11 +206,22 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::Sessi
     stream->FinishOnce({grpc::StatusCode::RESOURCE_EXHAUSTED,
                         absl::StrCat("the coordinator has ", open - 1,
                                      " streams open, and takes no more; try again later")});
+  } else if (absl::StatusOr<std::optional<Caller>> caller = AdmitTo(Method::kSession, *context);
+             !caller.ok()) {
+    stream->FinishOnce(ToGrpcStatus(caller.status()));
   } else {
     LookAgain(id, limits::kFirstReportDeadline);
-    stream->Start();
+    stream->Start(*std::move(caller));
   }
   return stream.get();
+}
+
+absl::StatusOr<std::optional<Caller>> FleetService::AdmitTo(
+    Method method, const grpc::CallbackServerContext& context) {
+  if (door_ == nullptr) return std::optional<Caller>();
+  DT_ASSIGN_OR_RETURN(Caller caller,
+                      door_->Admit(kMethodNames[static_cast<size_t>(method)], ShownBy(context)));
+  return std::optional<Caller>(std::move(caller));
 }
 
 grpc::ServerUnaryReactor* FleetService::GetCode(grpc::CallbackServerContext* context,
@@ -220,9 +234,12 @@ grpc::ServerUnaryReactor* FleetService::GetCode(grpc::CallbackServerContext* con
     reactor->Finish(ToGrpcStatus(status));
   };
   v1::GetCodeRequest request;
-  absl::Status status = CheckDeadline(*context);
+  const absl::StatusOr<std::optional<Caller>> caller = AdmitTo(Method::kGetCode, *context);
+  absl::Status status = caller.status();
+  if (status.ok()) status = CheckDeadline(*context);
   if (status.ok()) status = ReadMessage(*bytes, request);
   if (status.ok()) status = CheckMayBe(request.worker(), AlternativeNames(*context));
+  if (status.ok()) status = CheckTokenIsFor(request.worker(), *caller);
   auto done = [finish, response](const absl::StatusOr<CodePart>& found) {
     if (found.ok()) {
       v1::GetCodeResponse answer;

@@ -3,12 +3,13 @@
 // Role:      checks reports and posts them; reads a stream's next report only after the last was
 //            accepted, so that HTTP/2 flow control pushes back; keeps the newest unsent Orders.
 //            Gives packed code to workers, and to people who ask for what ran.
-// Ownership: borrows the mailbox. A session is owned by the table until its stream is done.
+// Ownership: borrows the mailbox, and the door, which is nullptr without --auth=tokens. A session
+//            is owned by the table until its stream is done.
 // Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
 //            committer's thread, ResumeReads from the core's too.
 // Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, a name that the
-//            peer's certificate is not for with PERMISSION_DENIED, one stream too many with
-//            RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
+//            peer's certificate or token is not for with PERMISSION_DENIED, one stream too many
+//            with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
 // Invariant: every stream that posted a report posts StreamClosed after it, once.
 // Tests:     tests/coordinator/rpc/fleet_service_test.cc
 #pragma once
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -28,6 +30,7 @@
 #include "common/mutex.h"
 #include "coordinator/code/code_keeper.h"
 #include "coordinator/core/effects.h"
+#include "coordinator/door/door.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
 
@@ -37,8 +40,9 @@ namespace dt {
 class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
                                v1::Fleet::WithRawCallbackMethod_GetCode<v1::Fleet::Service>> {
  public:
-  FleetService(Mailbox<Event>& mailbox, CodeKeeper& code, RpcStats& stats, size_t streams_max)
-      : mailbox_(mailbox), code_(code), stats_(stats), streams_max_(streams_max) {}
+  FleetService(Mailbox<Event>& mailbox, CodeKeeper& code, RpcStats& stats, Door* door,
+               size_t streams_max)
+      : mailbox_(mailbox), code_(code), stats_(stats), door_(door), streams_max_(streams_max) {}
   ~FleetService() override;
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
@@ -76,12 +80,16 @@ class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
   [[nodiscard]] bool PostOrPark(Event& event, StreamRef stream);
   bool Admit(Event& event);
   void Remove(StreamId id);
+  // Nobody in particular where there is no door.
+  absl::StatusOr<std::optional<Caller>> AdmitTo(Method method,
+                                                const grpc::CallbackServerContext& context);
   // Has EndWaits look at this stream then.
   void LookAgain(StreamId id, absl::Duration after);
 
   Mailbox<Event>& mailbox_;
   CodeKeeper& code_;
   RpcStats& stats_;
+  Door* const door_;
   const size_t streams_max_;
   std::atomic<StreamId> last_stream_{0};
   std::atomic<int64_t> waiting_bytes_{0};  // of reports in the mailbox

@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::string_view kScheme = "dtrain://worker/";
 
+// A name covers itself, and the slots below it.
+bool Covers(std::string_view name, std::string_view worker) {
+  return worker == name ||
+         (worker.starts_with(name) && worker.substr(name.size()).starts_with('/'));
+}
+
 }  // namespace
 
 absl::Status CheckMayBe(std::string_view worker,
@@ -17,14 +23,21 @@ absl::Status CheckMayBe(std::string_view worker,
   for (const std::string& name : alternative_names) {
     if (!name.starts_with(kScheme)) continue;
     bound.push_back(name.substr(kScheme.size()));
-    const bool slot_of =
-        worker.starts_with(bound.back()) && worker.substr(bound.back().size()).starts_with('/');
-    if (worker == bound.back() || slot_of) return absl::OkStatus();
+    if (Covers(bound.back(), worker)) return absl::OkStatus();
   }
   if (bound.empty()) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("worker '", View(worker), "': the certificate that this process shows is for ",
                    absl::StrJoin(bound, ", "), "; start it with that --name, or issue another"));
+}
+
+absl::Status CheckTokenIsFor(std::string_view worker, const std::optional<Caller>& caller) {
+  if (!caller || caller->role != Role::kWorker || caller->token.empty()) return absl::OkStatus();
+  if (caller->name == "*" || Covers(caller->name, worker)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("worker '", View(worker), "': the token ", caller->token, " is for '",
+                   caller->name, "'; start it with that --name, or make another with 'dtctl token ",
+                   "create --role worker --name ", View(worker), "'"));
 }
 
 }  // namespace dt

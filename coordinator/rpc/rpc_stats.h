@@ -34,13 +34,18 @@ enum class Method {
   kSession,
   kPutCode,
   kGetCode,
+  kCreateToken,
+  kListTokens,
+  kRevokeToken,
+  kListAudit,
 };
-inline constexpr std::array<const char*, 19> kMethodNames = {
+inline constexpr std::array<const char*, 23> kMethodNames = {
     "Submit",      "ListExperiments", "GetExperiment", "ListTrials",
     "ListWorkers", "ListCheckpoints", "ExplainTrial",  "ReadMetrics",
     "ReadLogs",    "Cancel",          "Retry",         "Change",
     "Delete",      "MarkWorker",      "GetStatus",     "Plan",
-    "Session",     "PutCode",         "GetCode"};
+    "Session",     "PutCode",         "GetCode",       "CreateToken",
+    "ListTokens",  "RevokeToken",     "ListAudit"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",

@@ -72,6 +72,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   if (!IsLocalAddress(options.listen)) builder.SetOption(std::make_unique<WithoutReflection>());
   builder.RegisterService(&server->control_);
   builder.RegisterService(&server->fleet_);
+  builder.RegisterService(&server->access_);
   auto sink = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   server->server_ = builder.BuildAndStart();

@@ -1,4 +1,5 @@
-// server.h: the coordinator's gRPC server: Control, Fleet, health, and reflection on this machine.
+// server.h: the coordinator's gRPC server: Control, Fleet, Access, health, and reflection on this
+// machine.
 //
 // Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread, keeper of
 //            code and stats.
@@ -12,8 +13,10 @@
 
 #include "absl/status/statusor.h"
 #include "common/net/credentials.h"
+#include "coordinator/door/door.h"
 #include "coordinator/loop/publisher.h"
 #include "coordinator/rpc/acceptor.h"
+#include "coordinator/rpc/access_service.h"
 #include "coordinator/rpc/control_service.h"
 #include "coordinator/rpc/fleet_service.h"
 #include "grpcpp/server.h"
@@ -25,6 +28,7 @@ struct ServerOptions {
   TlsFiles tls;
   ProcessFacts facts;
   size_t streams_max = limits::kStreams;
+  Door* door = nullptr;  // borrowed; nullptr: everyone may do everything
 };
 
 class RpcServer final : public Publisher {
@@ -55,11 +59,13 @@ class RpcServer final : public Publisher {
  private:
   RpcServer(const ServerOptions& options, Mailbox<Event>& mailbox, ReaderThread& reader,
             CodeKeeper& code, RpcStats& stats)
-      : control_(mailbox, reader, code, stats, options.facts),
-        fleet_(mailbox, code, stats, options.streams_max) {}
+      : control_(mailbox, reader, code, stats, options.door, options.facts),
+        fleet_(mailbox, code, stats, options.door, options.streams_max),
+        access_(options.door, stats) {}
 
   ControlService control_;
   FleetService fleet_;
+  AccessService access_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
 };

@@ -19,15 +19,15 @@ absl::Status CopyPages(Database& from, Database& to) {
   // All at once: between steps another process may commit, and the copy would begin anew each time.
   const int code = sqlite3_backup_step(backup, -1);
   const int finished = sqlite3_backup_finish(backup);
-  if (finished != SQLITE_OK) return to.LastError("copying the journal");
+  if (finished != SQLITE_OK) return to.LastError("copying a database");
   if (code == SQLITE_DONE) return absl::OkStatus();
   return absl::UnavailableError(
-      "the journal is locked, as for a moment when its coordinator starts or stops; try again");
+      "the database is locked, as for a moment when its coordinator starts or stops; try again");
 }
 
 }  // namespace
 
-absl::Status CopyJournal(const std::string& path, Access access, const std::string& copy) {
+absl::Status CopyDatabase(const std::string& path, Access access, const std::string& copy) {
   {
     DT_ASSIGN_OR_RETURN(Database from, Database::Open(path, access));
     DT_ASSIGN_OR_RETURN(Database to, Database::Open(copy, Access::kReadWrite));

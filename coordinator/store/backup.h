@@ -1,4 +1,4 @@
-// backup.h: a copy of a journal, taken beside the coordinator that writes to it.
+// backup.h: a copy of a database, taken beside the coordinator that writes to it.
 //
 // Role:    SQLite's backup API in one step: the copy is what one commit left, the writer does not
 //          wait, and nothing is missed of what was committed before the copy began.
@@ -15,8 +15,8 @@
 
 namespace dt {
 
-// Copies the journal at `path` into the new file `copy`, which is durable on return.
+// Copies the database at `path` into the new file `copy`, which is durable on return.
 // `access`: kReadOnly beside a coordinator, kOffline where none has it.
-absl::Status CopyJournal(const std::string& path, Access access, const std::string& copy);
+absl::Status CopyDatabase(const std::string& path, Access access, const std::string& copy);
 
 }  // namespace dt

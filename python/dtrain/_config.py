@@ -16,7 +16,9 @@ from . import _limits
 from .errors import NotFoundError, UsageError
 
 DEFAULT_ADDRESS = "127.0.0.1:7600"
-_KEYS = ("address", "tls_ca", "tls_cert", "tls_key")
+_KEYS = ("address", "tls_ca", "tls_cert", "tls_key", "token_file")
+_TOKEN = re.compile(r"dtr_[0-9a-f]{64}")
+_TOKEN_FILE_BYTES = 4096
 _ENTRY = re.compile(r"( *)((?:[^\s\"'#:{}\[\],&*!|>%@`]|:(?=\S))+) *:(?: +(.*))?$")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "/": "/"}
 
@@ -40,6 +42,7 @@ class Coordinator:
     address: str
     tls: TlsFiles = field(default_factory=TlsFiles)
     context: str = ""
+    token: str = field(default="", repr=False)
 
 
 class _Refused(Exception):
@@ -143,11 +146,26 @@ def _read_contexts(path: str) -> tuple[str, dict[str, dict[str, str]]]:
                          "with 'dtctl context add', or give an address") from None
 
 
-def choose(address: str | None, context: str | None, tls: TlsFiles, environment: Mapping[str, str]) -> Coordinator:
+def _read_token(named_by: str, path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_TOKEN_FILE_BYTES).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{named_by}: {path} cannot be read: {error}; name the file that 'dtctl token create' printed "
+                         "its token into") from error
+    if not _TOKEN.fullmatch(text):
+        raise UsageError(f"{named_by}: {path} does not hold a token, which is dtr_ and 64 hex digits; make one with "
+                         "'dtctl token create'")
+    return text
+
+
+def choose(address: str | None, context: str | None, tls: TlsFiles, environment: Mapping[str, str],
+           token_file: str = "") -> Coordinator:
     """The coordinator that is meant. Raises UsageError, and NotFoundError for a context that is not there."""
     given = address or ("" if context else environment.get("DTCTL_ADDRESS", ""))
     name = context or ("" if given else environment.get("DTCTL_CONTEXT", ""))
     found = Coordinator(DEFAULT_ADDRESS)
+    of: Mapping[str, str] = {}
     if name or not given:
         path = contexts_path(environment)
         current, contexts = _read_contexts(path)
@@ -163,6 +181,12 @@ def choose(address: str | None, context: str | None, tls: TlsFiles, environment:
     if given:
         found = replace(found, address=given, context="")
     # A context's files are used with its own address, or where it was asked for by name.
+    variable = "" if context else environment.get("DTRAIN_TOKEN_FILE", "")
+    for named_by, file in (("token_file", token_file), ("DTRAIN_TOKEN_FILE", variable),
+                           (f"token_file of context '{name}'", of.get("token_file", ""))):
+        if file:
+            found = replace(found, token=_read_token(named_by, file))
+            break
     if tls:
         return replace(found, tls=tls)
     return replace(found, tls=variables) if variables and not context else found

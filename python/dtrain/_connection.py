@@ -98,6 +98,7 @@ class Connection:
         credentials = _credentials(coordinator.tls, address)
         self._channel = (grpc.insecure_channel(address, _OPTIONS) if credentials is None else
                          grpc.secure_channel(address, credentials, _OPTIONS))
+        self._metadata = [("authorization", f"Bearer {coordinator.token}")] if coordinator.token else None
         self._stub = control_pb2_grpc.ControlStub(self._channel)
 
     def close(self) -> None:
@@ -107,7 +108,7 @@ class Connection:
         """The answer. Raises a DtrainError. Ctrl-C ends the call at once."""
         start: Callable[..., Any] = getattr(self._stub, method).future
         try:
-            future = start(request, timeout=self._timeout)
+            future = start(request, timeout=self._timeout, metadata=self._metadata)
         except ValueError as error:
             raise UsageError("this client was closed; make another") from error
         try:

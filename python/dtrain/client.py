@@ -44,6 +44,7 @@ class Client:
         address: ``host:port`` or ``unix:/path``.
         context: the name of a coordinator, whose TLS files are then used with any address.
         tls_ca, tls_cert, tls_key: PEM files for mutual TLS: all three, or none.
+        token_file: the file that holds your token, where the coordinator wants one.
         timeout: seconds for each call, at most 60.
 
     Where an experiment or trial is meant, methods take its number (``12``), ``"12/3"``, ``"last"``, ``"last/3"``, the
@@ -51,10 +52,11 @@ class Client:
     """
 
     def __init__(self, address: str | None = None, *, context: str | None = None, tls_ca: str | None = None,
-                 tls_cert: str | None = None, tls_key: str | None = None,
+                 tls_cert: str | None = None, tls_key: str | None = None, token_file: str | None = None,
                  timeout: float = _limits.CALL_SECONDS) -> None:
         files = _config.TlsFiles(*(os.fspath(path) if path else "" for path in (tls_ca, tls_cert, tls_key)))
-        self._connection = Connection(_config.choose(address, context, files, os.environ), timeout)
+        self._connection = Connection(_config.choose(address, context, files, os.environ,
+                                                      os.fspath(token_file) if token_file else ""), timeout)
 
     def __enter__(self) -> Client:
         return self

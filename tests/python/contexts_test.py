@@ -51,6 +51,26 @@ class ChoosingTest(unittest.TestCase):
         both = self.choose(address="[::1]:5", context="lab")
         self.assertEqual((both.address, both.context, both.tls.ca), ("[::1]:5", "", "/etc/dtrain/ca.crt"))
 
+    def test_a_token_is_of_the_argument_then_the_variable_then_the_context(self) -> None:
+        def keep(name: str, digit: str) -> str:
+            path = pathlib.Path(self.home) / name
+            path.write_text(f"dtr_{digit * 64}\n", encoding="utf-8")
+            return str(path)
+
+        given, variable, own = keep("given", "1"), keep("variable", "2"), keep("own", "3")
+        self.write(f"current: lab\ncontexts:\n  lab:\n    address: a.example:7600\n    token_file: {own}\n")
+        environment = {"XDG_CONFIG_HOME": self.home}
+        self.assertEqual(self.choose().token[4], "3")
+        self.assertEqual(self.choose(DTRAIN_TOKEN_FILE=variable).token[4], "2")
+        self.assertEqual(self.choose(context="lab", DTRAIN_TOKEN_FILE=variable).token[4], "3")
+        self.assertEqual(self.choose(address="unix:/a").token, "")
+        self.assertEqual(choose(None, None, TlsFiles(), environment, given).token[4], "1")
+        self.path.with_name("bad").write_text("secret", encoding="utf-8")
+        with self.assertRaisesRegex(UsageError, "does not hold a token") as caught:
+            choose(None, None, TlsFiles(), environment, str(self.path.with_name("bad")))
+        self.assertNotIn("secret", str(caught.exception))
+        self.assertNotIn("dtr_3", repr(self.choose()))
+
     def test_tls_files_are_those_of_the_arguments_then_the_variables_then_the_context(self) -> None:
         variables = {"DTCTL_TLS_CA": "a", "DTCTL_TLS_CERT": "b", "DTCTL_TLS_KEY": "c"}
         self.assertEqual(self.choose(DTCTL_CONTEXT="lab").tls.cert, "/etc/dtrain/it's mine.crt")

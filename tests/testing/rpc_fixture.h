@@ -103,6 +103,7 @@ class RpcTest : public ::testing::Test {
     options.tls = tls;
     options.facts = {"/", "127.0.0.1:1234", 5};
     options.streams_max = streams_max_;
+    options.door = door_.get();
     auto server = RpcServer::Start(options, mailbox_, reader_thread_, *code_, stats_);
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
@@ -148,6 +149,7 @@ class RpcTest : public ::testing::Test {
   ReaderThread reader_thread_{reader_};
   testing::TempFolder code_folder_;
   std::unique_ptr<CodeKeeper> code_ = *CodeKeeper::Start(code_folder_ / "code");
+  std::unique_ptr<Door> door_;  // tests of who may call make one
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<ScriptedCore> core_;
   std::shared_ptr<grpc::Channel> channel_;

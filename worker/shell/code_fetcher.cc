@@ -19,6 +19,7 @@
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "common/net/grpc_settings.h"
+#include "common/net/token.h"
 #include "common/pack/folder.h"
 #include "common/pack/pack.h"
 #include "common/sha256.h"
@@ -194,6 +195,10 @@ absl::StatusOr<v1::GetCodeResponse> CodeFetcher::GetPart(const std::string& dige
   v1::GetCodeResponse response;
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + limits::kCallDeadline));
+  if (!source_.token_file.empty()) {
+    DT_ASSIGN_OR_RETURN(const std::string token, ReadTokenFile("--token-file", source_.token_file));
+    AddToken(token, context);
+  }
   {
     MutexLock lock(&mutex_);
     if (stopping_ || unwanted_) return absl::CancelledError("its attempt is over");

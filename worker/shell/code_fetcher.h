@@ -41,6 +41,7 @@ struct CodeSource {
   std::string coordinator;
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::string worker;  // who asks
+  std::string token_file = {};
 };
 
 class CodeFetcher {

@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/net/grpc_settings.h"
+#include "common/net/token.h"
 #include "grpcpp/create_channel.h"
 
 namespace dt {
@@ -29,7 +30,8 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
  public:
   Reactor(Mailbox<Posted>& mailbox, int wake_fd) : mailbox_(mailbox), wake_fd_(wake_fd) {}
 
-  void Start(const std::shared_ptr<grpc::Channel>& channel) {
+  void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& token) {
+    AddToken(token, context_);
     stub_ = v1::Fleet::NewStub(channel);
     stub_->async()->Session(&context_, this);
     // The main thread writes when it likes; without the hold gRPC could finish under its hands.
@@ -80,9 +82,11 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
   v1::Orders orders_;
 };
 
-FleetStream::FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials)
+FleetStream::FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials,
+                         std::string token_file)
     : address_(std::move(address)),
       credentials_(std::move(credentials)),
+      token_file_(std::move(token_file)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       mailbox_(kEvents, 0) {
   DT_CHECK(wake_.valid());
@@ -107,7 +111,10 @@ void FleetStream::Connect() {
   grpc::ChannelArguments arguments = ClientChannelArguments();
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   reactor_ = std::make_unique<Reactor>(mailbox_, wake_.get());
-  reactor_->Start(grpc::CreateCustomChannel(address_, credentials_, arguments));
+  // Without a token that can be read the coordinator says what it wants, and this tries again.
+  const std::string token =
+      token_file_.empty() ? "" : ReadTokenFile("--token-file", token_file_).value_or("");
+  reactor_->Start(grpc::CreateCustomChannel(address_, credentials_, arguments), token);
   writable_ = true;
 }
 

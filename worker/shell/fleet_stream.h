@@ -36,7 +36,9 @@ using StreamEvent = std::variant<StreamOrders, StreamWritten, StreamEnded>;
 
 class FleetStream {
  public:
-  FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials);
+  // `token_file`, unless it is "", is read at each Connect: who changes it drops no stream.
+  FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials,
+              std::string token_file = "");
   // Cancels the stream and waits for gRPC to let go of it.
   ~FleetStream();
   FleetStream(const FleetStream&) = delete;
@@ -65,6 +67,7 @@ class FleetStream {
 
   const std::string address_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const std::string token_file_;
   UniqueFd wake_;
   Mailbox<Posted> mailbox_;
   bool writable_ = false;  // the stream has not begun to end

@@ -37,10 +37,10 @@ void BlockWorkerSignals() {
 Shell::Shell(WorkerConfig config)
     : config_(std::move(config)),
       agent_(MakeAgent(config_.agent, clock_.Now())),
-      stream_(config_.coordinator, config_.credentials),
+      stream_(config_.coordinator, config_.credentials, config_.token_file),
       looker_(StorageLooker::Start(config_.agent.storage, config_.agent.hello.storage_id())),
       fetcher_({config_.code_folder, config_.slot, config_.coordinator, config_.credentials,
-                config_.agent.hello.worker()}),
+                config_.agent.hello.worker(), config_.token_file}),
       connect_at_(Now().steady),
       backoff_(limits::kReconnectFirst),
       idle_since_(Now().steady),
@@ -222,11 +222,13 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
   // trainer goes on meanwhile, and a service manager would start it again for the same answer.
   unwelcome_ = absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
   if (complaint != told_) {
-    spdlog::log(unwelcome_ ? spdlog::level::err : spdlog::level::warn, "{}{}", complaint,
-                unwelcome_ ? absl::StrCat("; give it another --name or --tls-cert and restart it; "
-                                          "until then it tries each ",
-                                          absl::FormatDuration(limits::kReconnectRefused))
-                           : "");
+    spdlog::log(
+        unwelcome_ ? spdlog::level::err : spdlog::level::warn, "{}{}", complaint,
+        unwelcome_
+            ? absl::StrCat("; give it another --name, --tls-cert or --token-file and restart it; "
+                           "until then it tries each ",
+                           absl::FormatDuration(limits::kReconnectRefused))
+            : "");
   }
   told_ = std::move(complaint);
   if (absl::IsAlreadyExists(status)) {

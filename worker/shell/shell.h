@@ -27,6 +27,7 @@ namespace dt {
 struct WorkerConfig {
   std::string coordinator;  // host:port or unix:/path
   std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::string token_file = {};
   AgentOptions agent;
   // An attempt's own environment is added to them.
   TrainerCommand trainer;

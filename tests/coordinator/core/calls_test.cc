@@ -13,6 +13,32 @@ class CallTest : public CoreTest {
     request.set_experiment(id);
     return Call<v1::DeleteResponse>(request).status();
   }
+  ExperimentId SubmitAs(const std::string& who) {
+    v1::SubmitRequest request;
+    *request.mutable_spec() = OneTrial();
+    request.mutable_spec()->mutable_base()->mutable_train()->set_max_steps(100);
+    request.set_who(who);
+    const auto response = Call<v1::SubmitResponse>(std::move(request));
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->experiment() : 0;
+  }
+  // The verdict on each call that changes an experiment, by somebody who may change `only_of`'s.
+  template <typename Request>
+  absl::Status StatusFor(ExperimentId id, const std::string& only_of) {
+    Request request;
+    request.set_experiment(id);
+    ClientCall call;
+    call.reply = 1;
+    call.request = request;
+    call.only_of = only_of;
+    Feed({.what = std::move(call)});
+    EXPECT_EQ(last_.replies.size(), 1u);
+    return last_.replies[0].status;
+  }
+  std::vector<absl::Status> Changes(ExperimentId id, const std::string& only_of) {
+    return {StatusFor<v1::RetryRequest>(id, only_of), StatusFor<v1::ChangeRequest>(id, only_of),
+            StatusFor<v1::DeleteRequest>(id, only_of), StatusFor<v1::CancelRequest>(id, only_of)};
+  }
 };
 
 TEST_F(CallTest, ASubmissionIsExpandedAndQueued) {
@@ -183,6 +209,29 @@ TEST_F(CallTest, OnlyAnEndedExperimentIsDeletedAndItsFilesAreNamed) {
   EXPECT_EQ(last_.deletions, std::vector<ExperimentId>{id});
   EXPECT_EQ(DeleteStatus(id).code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(state_.durable.tokens.empty());
+}
+
+TEST_F(CallTest, WhoMayChangeTheirOwnAloneChangesNobodyElses) {
+  const ExperimentId anns = SubmitAs("ann");
+  const ExperimentId nobodys = SubmitAs("");
+  for (const absl::Status& status : Changes(anns, "bob")) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    EXPECT_EQ(status.message(),
+              "experiment 1 was submitted by ann, and a submitter changes their own alone; ask ann "
+              "or an admin");
+    EXPECT_TRUE(last_.NothingDurable());
+  }
+  for (const absl::Status& status : Changes(nobodys, "bob")) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+  }
+  for (const absl::Status& status : Changes(99, "bob")) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
+  }
+  for (const std::string only_of : {"ann", ""}) {
+    for (const absl::Status& status : Changes(anns, only_of)) {
+      EXPECT_NE(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    }
+  }
 }
 
 TEST_F(CallTest, AWorkerThatStillLeavesADeletedAttemptIsToldToStop) {

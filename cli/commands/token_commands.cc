@@ -1,0 +1,199 @@
+// token_commands.cc: dtctl token create | list | revoke, and get audit.
+#include <memory>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "cli/commands/app.h"
+#include "cli/view/format.h"
+#include "common/status.h"
+#include "common/text.h"
+
+namespace dt::cli {
+namespace {
+
+struct CreateOptions {
+  std::string role;
+  std::string name;
+  std::string expires;
+};
+
+// "30d", or what an absl::Duration may be: "12h", "90m".
+absl::StatusOr<int64_t> ExpirySeconds(const std::string& text) {
+  if (text.empty()) return 0;
+  absl::string_view days = text;
+  int64_t count = 0;
+  if (absl::ConsumeSuffix(&days, "d") && absl::SimpleAtoi(days, &count) && count > 0 &&
+      count <= 36500) {
+    return count * 24 * 3600;
+  }
+  absl::Duration duration;
+  if (absl::ParseDuration(text, &duration) && duration >= absl::Seconds(1) &&
+      duration <= absl::Hours(36500 * 24)) {
+    return absl::ToInt64Seconds(duration);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--expires is '", Printable(text), "'; write 30d, 12h or 90m, up to 36500d"));
+}
+
+Json ItemOf(const v1::TokenSummary& token) {
+  return {{"id", token.id()},
+          {"role", token.role()},
+          {"name", token.name()},
+          {"created_time", TimeJson(token.created_wall_ms())},
+          {"expires_time", TimeJson(token.expires_wall_ms())},
+          {"created_by", token.created_by()}};
+}
+
+std::string EndText(const v1::TokenSummary& token) {
+  return token.expires_wall_ms() == 0 ? "never" : FormatLocalTime(token.expires_wall_ms());
+}
+
+absl::StatusOr<ExitCode> Create(Session& session, const CreateOptions& options) {
+  v1::CreateTokenRequest request;
+  request.set_role(options.role);
+  request.set_name(options.name);
+  DT_ASSIGN_OR_RETURN(const int64_t seconds, ExpirySeconds(options.expires));
+  request.set_expires_seconds(seconds);
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const v1::CreateTokenResponse made, client->CreateToken(request));
+  Json fields = ItemOf(made.summary());
+  fields["token"] = made.token();
+  // The token alone on stdout, so that '> FILE' makes the file that --token-file names.
+  PrintDocument(session, "Token", fields, absl::StrCat(made.token(), "\n"));
+  session.Note(absl::StrCat("Token ", made.summary().id(), " of ", made.summary().role(), " '",
+                            made.summary().name(), "' ends: ", EndText(made.summary()),
+                            ". It is shown this once; keep it in a file that nobody else may "
+                            "read, for --token-file."));
+  return ExitCode::kOk;
+}
+
+Listing ListTokens(const google::protobuf::RepeatedPtrField<v1::TokenSummary>& tokens) {
+  Listing listing;
+  listing.kind = "TokenList";
+  listing.empty = "No tokens.";
+  listing.table.columns = {{"TOKEN"}, {"ROLE"}, {"NAME"}, {"ENDS"}, {"MADE"}, {"BY"}};
+  listing.columns = {"id", "role", "name", "created_time", "expires_time", "created_by"};
+  for (const v1::TokenSummary& one : tokens) {
+    listing.table.rows.push_back({{one.id()},
+                                  {one.role()},
+                                  {Printable(one.name())},
+                                  {EndText(one)},
+                                  {FormatLocalTime(one.created_wall_ms())},
+                                  {Printable(one.created_by())}});
+    listing.items.push_back(ItemOf(one));
+    listing.names.push_back(one.id());
+  }
+  return listing;
+}
+
+absl::StatusOr<ExitCode> ShowTokens(Session& session) {
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const v1::ListTokensResponse response, client->ListTokens());
+  Print(session, ListTokens(response.tokens()));
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> Revoke(Session& session, const std::string& token) {
+  v1::RevokeTokenRequest request;
+  request.set_token(token);
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const v1::RevokeTokenResponse response, client->RevokeToken(request));
+  Print(session, ListTokens(response.revoked()));
+  session.Note("Taken back: from now on they are refused, on open streams too.");
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> Audit(Session& session, uint32_t newest) {
+  v1::ListAuditRequest request;
+  request.set_newest(newest);
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_ASSIGN_OR_RETURN(const v1::ListAuditResponse response, client->ListAudit(request));
+  Listing listing;
+  listing.kind = "AuditList";
+  listing.empty = "Nothing was done yet.";
+  listing.table.columns = {{"TIME"},
+                           {"WHO"},
+                           {"ROLE"},
+                           {"CALL"},
+                           {"ABOUT"},
+                           {"OUTCOME"},
+                           {"MESSAGE", Align::kLeft, Shown::kWide},
+                           {"FROM", Align::kLeft, Shown::kWide}};
+  listing.columns = {"time", "who", "role", "method", "subject", "outcome", "message", "peer"};
+  const auto shown = [](const std::string& text) { return text.empty() ? kNone : Printable(text); };
+  for (const v1::AuditEntry& one : response.entries()) {
+    listing.table.rows.push_back(
+        {{FormatLocalTime(one.wall_ms())},
+         {shown(one.who())},
+         {shown(one.role())},
+         {one.method()},
+         {shown(one.subject())},
+         {one.outcome(), one.outcome() == "OK" ? Style::kPlain : Style::kBad},
+         {shown(one.message())},
+         {shown(one.peer())}});
+    listing.items.push_back({{"time", TimeJson(one.wall_ms())},
+                             {"who", one.who()},
+                             {"role", one.role()},
+                             {"method", one.method()},
+                             {"subject", one.subject()},
+                             {"outcome", one.outcome()},
+                             {"message", one.message()},
+                             {"peer", one.peer()}});
+  }
+  Print(session, listing);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddTokenCommands(CommandTree& tree) {
+  CLI::App* group = tree.AddGroup("token", "Say who may do what, where dtcoord has --auth=tokens",
+                                  "dtctl token create --role submitter --name ann > ann.token\n"
+                                  "dtctl token list\n"
+                                  "dtctl token revoke ann");
+  auto create = std::make_shared<CreateOptions>();
+  CLI::App* app =
+      tree.Add(group, "create", "Make a token; it is shown this once",
+               "dtctl token create --role submitter --name ann > ann.token\n"
+               "dtctl token create --role worker --name gpu07 --expires 90d > gpu07.token");
+  tree.SetWords(app->add_option("--role", create->role,
+                                "admin: everything; submitter: submits, and changes their own "
+                                "experiments; observer: reads; worker: a worker's own")
+                    ->option_text("ROLE")
+                    ->required(),
+                {"admin", "submitter", "observer", "worker"});
+  app->add_option("--name", create->name,
+                  "Whose it is; of a worker's: the worker, or its host, or * for any")
+      ->option_text("NAME")
+      ->required();
+  app->add_option("--expires", create->expires, "When it ends, from now: 30d, 12h [never]")
+      ->option_text("TIME");
+  tree.OnRun(app,
+             {[create](Session& session) { return Create(session, *create); }, kDocumentFormats});
+
+  app = tree.Add(group, "list", "Tokens that were made and not taken back", "dtctl token list");
+  tree.OnRun(app, {ShowTokens, kListFormats});
+
+  auto revoked = std::make_shared<std::string>();
+  app = tree.Add(group, "revoke", "Take a token back, or all of a name",
+                 "dtctl token revoke 1f2e3d4c5b6a\n"
+                 "dtctl token revoke ann");
+  app->add_option("TOKEN", *revoked, "Its id, or a name: every token of that name")->required();
+  tree.OnRun(app,
+             {[revoked](Session& session) { return Revoke(session, *revoked); }, kListFormats});
+
+  auto newest = std::make_shared<uint32_t>(100);
+  app = tree.Add(tree.app().get_subcommand("get"), "audit",
+                 "Who did what, and who was refused, the newest last",
+                 "dtctl get audit\n"
+                 "dtctl get audit --newest 1000 -o csv");
+  app->add_option("--newest", *newest, "How many, up to 1000")
+      ->option_text("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  tree.OnRun(app, {[newest](Session& session) { return Audit(session, *newest); }, kListFormats});
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,22 @@
+// access_limits.h: bounds of tokens and of the record of who did what, each with its reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dt::limits {
+
+// A person, a script or a host each; all are looked at when the coordinator starts.
+inline constexpr size_t kTokens = 10'000;
+// Some 3 MB on disk: months of people's acts. The oldest go.
+inline constexpr int64_t kAuditRows = 10'000;
+// One page of `dtctl get audit` fits a control message.
+inline constexpr uint32_t kAuditPage = 1'000;
+// Waiting to be written: a burst of acts while the disk is slow. More are counted, not kept.
+inline constexpr size_t kAuditWaiting = 1'000;
+// Whoever is refused over and over must not push what people did out of the record.
+inline constexpr int kRefusalsAMinute = 20;
+// A token has 68 bytes; the file that is named by mistake may be anything.
+inline constexpr uint64_t kTokenFileBytes = 4096;
+
+}  // namespace dt::limits

@@ -1,0 +1,50 @@
+// access_store.h: tokens, as hashes, and the audit record, in access.db beside the journal.
+//
+// Role:    a database of its own: neither is a fact that the core decides by, and the journal's
+//          commits need not wait for them.
+// Threads: thread-compatible.
+// Errors:  those of sqlite.h, which name the file.
+// Tests:   tests/coordinator/door/door_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/store/sqlite.h"
+#include "dtrain/v1/access.pb.h"
+
+namespace dt {
+
+namespace v1 = ::dtrain::v1;
+
+struct StoredToken {
+  v1::TokenSummary summary;
+  std::string hash;  // SHA-256 of the token, hex: it has 256 random bits, so that needs no salt
+};
+
+// Where a state folder keeps it.
+std::string AccessPathOf(const std::string& state_dir);
+
+class AccessStore {
+ public:
+  // Makes the file, for this user alone.
+  static absl::StatusOr<AccessStore> Open(const std::string& state_dir);
+
+  absl::StatusOr<std::vector<StoredToken>> Tokens();
+  // Durable once they return.
+  absl::Status Put(const StoredToken& token);
+  absl::Status Remove(const std::string& id);
+  // In one transaction; what is more than limits::kAuditRows goes, the oldest first.
+  absl::Status Append(const std::vector<v1::AuditEntry>& entries);
+  // The newest, the oldest of them first.
+  absl::StatusOr<std::vector<v1::AuditEntry>> Audit(uint32_t newest);
+
+ private:
+  explicit AccessStore(Database database) : database_(std::move(database)) {}
+
+  Database database_;
+};
+
+}  // namespace dt

@@ -1,0 +1,342 @@
+#include "coordinator/door/door.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/net/token.h"
+#include "common/sha256.h"
+#include "common/status.h"
+#include "common/text.h"
+#include "spdlog/spdlog.h"
+
+namespace dt {
+namespace {
+
+constexpr size_t kIdDigits = 12;  // 48 bits of the hash: no two of ten thousand meet
+constexpr char kHowToGetOne[] =
+    "; an admin makes one with 'dtctl token create', and --token-file, DTRAIN_TOKEN_FILE or a "
+    "context's token_file names the file that holds it";
+
+std::string FreshToken() {
+  std::array<char, 32> bits{};
+  size_t have = 0;
+  while (have < bits.size()) {
+    const ssize_t got = getrandom(bits.data() + have, bits.size() - have, 0);
+    DT_CHECK(got > 0 || errno == EINTR);
+    if (got > 0) have += static_cast<size_t>(got);
+  }
+  return absl::StrCat("dtr_", absl::BytesToHexString(absl::string_view(bits.data(), bits.size())));
+}
+
+// The token of "Bearer TOKEN", or the password of "Basic base64(anybody:TOKEN)", which is what a
+// browser asks for; "" where it is neither.
+std::string TokenOf(const std::string& authorization) {
+  const size_t space = std::min(authorization.find(' '), authorization.size());
+  const std::string scheme = authorization.substr(0, space);
+  const std::string rest = authorization.substr(std::min(space + 1, authorization.size()));
+  if (absl::EqualsIgnoreCase(scheme, "bearer")) return rest;
+  std::string pair;
+  if (!absl::EqualsIgnoreCase(scheme, "basic") || !absl::Base64Unescape(rest, &pair)) return "";
+  const size_t colon = pair.find(':');
+  return colon == std::string::npos ? "" : pair.substr(colon + 1);
+}
+
+// For this user alone from its first byte on, and whole or not there.
+absl::Status WriteSecret(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".tmp";
+  unlink(draft.c_str());
+  {
+    const UniqueFd fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd.valid()) return SystemError("create", draft);
+    if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+        fsync(fd.get()) != 0) {
+      return SystemError("write", draft);
+    }
+  }
+  return Rename(draft, path);
+}
+
+std::string CodeWord(const absl::Status& status) { return absl::StatusCodeToString(status.code()); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Door>> Door::Open(const std::string& state_dir, const Clock& clock) {
+  DT_ASSIGN_OR_RETURN(AccessStore store, AccessStore::Open(state_dir));
+  std::unique_ptr<Door> door(new Door(state_dir, std::move(store), clock));
+  DT_ASSIGN_OR_RETURN(std::vector<StoredToken> tokens, door->store_.Tokens());
+  {
+    MutexLock lock(&door->mutex_);
+    for (StoredToken& token : tokens) {
+      door->hashes_[token.summary.id()] = token.hash;
+      door->tokens_[token.hash] = std::move(token);
+    }
+  }
+  if (!door->AnAdminRemains({})) DT_RETURN_IF_ERROR(door->LeaveAdminToken());
+  door->thread_ = std::thread([raw = door.get()] { raw->Run(); });
+  return door;
+}
+
+Door::~Door() {
+  works_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Door::Run() {
+  while (true) {
+    auto works = works_.Drain(limits::kAuditWaiting, absl::Now() + absl::Minutes(1));
+    if (works.empty() && works_.Closed()) return;
+    for (Work& work : works) work();
+  }
+}
+
+absl::Status Door::LeaveAdminToken() {
+  v1::CreateTokenRequest request;
+  request.set_role(std::string(RoleWord(Role::kAdmin)));
+  request.set_name("admin");
+  DT_ASSIGN_OR_RETURN(const v1::CreateTokenResponse made, Create(request, "dtcoord"));
+  const std::string path = state_dir_ + "/admin.token";
+  DT_RETURN_IF_ERROR(WriteSecret(path, made.token() + "\n"));
+  spdlog::info("a token of an admin is in {}: dtctl --token-file {} token list", path, path);
+  return absl::OkStatus();
+}
+
+bool Door::Holds(const StoredToken& token) const {
+  const int64_t expires = token.summary.expires_wall_ms();
+  return expires == 0 || clock_.Now().wall_ms < expires;
+}
+
+bool Door::StillHolds(const Caller& caller) const {
+  if (caller.token.empty()) return true;
+  MutexLock lock(&mutex_);
+  const auto hash = hashes_.find(caller.token);
+  return hash != hashes_.end() && Holds(tokens_.at(hash->second));
+}
+
+absl::StatusOr<Caller> Door::Identify(const Shown& shown) const {
+  if (shown.authorization.empty()) {
+    if (auto caller = CallerOfCertificate(shown.alternative_names)) return *std::move(caller);
+    return absl::UnauthenticatedError(absl::StrCat(
+        shown.alternative_names.empty()
+            ? "this coordinator wants a token, and the call has none"
+            : "this coordinator wants a token, or a certificate with a name dtrain://ROLE/NAME",
+        kHowToGetOne));
+  }
+  const std::string token = TokenOf(shown.authorization);
+  if (!IsToken(token)) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "what the call shows is no token, which is dtr_ and 64 hex digits", kHowToGetOne));
+  }
+  MutexLock lock(&mutex_);
+  const auto found = tokens_.find(Sha256Hex(token));
+  if (found == tokens_.end()) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the token is not one of this coordinator's, or was taken back", kHowToGetOne));
+  }
+  const v1::TokenSummary& of = found->second.summary;
+  if (!Holds(found->second)) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the token ", of.id(), " of '", of.name(), "' has run out", kHowToGetOne));
+  }
+  const std::optional<Role> role = FindRole(of.role());
+  if (!role.has_value()) {
+    return absl::UnauthenticatedError(absl::StrCat("the token ", of.id(), " has the role '",
+                                                   of.role(),
+                                                   "', which this version does not "
+                                                   "know",
+                                                   kHowToGetOne));
+  }
+  return Caller{*role, of.name(), of.id()};
+}
+
+absl::StatusOr<Caller> Door::Admit(std::string_view method, const Shown& shown) {
+  absl::StatusOr<Caller> caller = Identify(shown);
+  const absl::Status status = caller.ok() ? CheckMayCall(*caller, method) : caller.status();
+  if (status.ok()) return caller;
+  v1::AuditEntry entry;
+  if (caller.ok()) {
+    entry.set_who(caller->name);
+    entry.set_role(std::string(RoleWord(caller->role)));
+  }
+  entry.set_method(std::string(method));
+  entry.set_outcome(CodeWord(status));
+  entry.set_message(std::string(status.message()));
+  entry.set_peer(shown.peer);
+  RecordRefusal(std::move(entry));
+  return status;
+}
+
+void Door::Record(const Caller& caller, std::string_view method, std::string_view subject,
+                  const absl::Status& end, const std::string& peer) {
+  const Right* right = FindRight(method);
+  if (right == nullptr || right->kept == Kept::kNo) return;
+  v1::AuditEntry entry;
+  entry.set_who(caller.name);
+  entry.set_role(std::string(RoleWord(caller.role)));
+  entry.set_method(std::string(method));
+  entry.set_subject(CleanText(subject, limits::kTextBytes));
+  entry.set_outcome(CodeWord(end));
+  entry.set_message(CleanText({end.message().data(), end.message().size()}, limits::kTextBytes));
+  entry.set_peer(peer);
+  if (absl::IsPermissionDenied(end)) return RecordRefusal(std::move(entry));
+  Keep(std::move(entry));
+}
+
+// A minute's first refusals are kept, and how many more there were with the next minute's first.
+void Door::RecordRefusal(v1::AuditEntry entry) {
+  {
+    MutexLock lock(&mutex_);
+    const absl::Duration now = clock_.Now().steady;
+    if (now - minute_began_ >= absl::Minutes(1)) {
+      if (left_out_ > 0) {
+        entry.set_message(absl::StrCat(entry.message(), " (and ", left_out_,
+                                       " refusals before, which are not listed)"));
+      }
+      minute_began_ = now;
+      refusals_ = left_out_ = 0;
+    }
+    if (++refusals_ > limits::kRefusalsAMinute) {
+      ++left_out_;
+      return;
+    }
+  }
+  Keep(std::move(entry));
+}
+
+void Door::Keep(v1::AuditEntry entry) {
+  entry.set_wall_ms(clock_.Now().wall_ms);
+  const std::string method = entry.method();
+  const bool taken = Post([this, entry = std::move(entry)] {
+    if (absl::Status status = store_.Append({entry}); !status.ok()) {
+      spdlog::error("the audit record lacks a call of {}: {}", entry.method(),
+                    std::string(status.message()));
+    }
+  });
+  if (!taken) spdlog::error("the audit record lacks a call of {}: too many wait", method);
+}
+
+absl::StatusOr<v1::CreateTokenResponse> Door::Create(const v1::CreateTokenRequest& request,
+                                                     const std::string& by) {
+  const std::optional<Role> role = FindRole(request.role());
+  if (!role.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("role '", Printable(request.role()),
+                     "' is none; choose one of: admin, submitter, observer, worker"));
+  }
+  DT_RETURN_IF_ERROR(CheckTokenName(*role, request.name()));
+  constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600;
+  if (request.expires_seconds() < 0 || request.expires_seconds() > kCentury) {
+    return absl::InvalidArgumentError(absl::StrCat("expires_seconds is ", request.expires_seconds(),
+                                                   "; it is 0, for never, or up to ", kCentury));
+  }
+  {
+    MutexLock lock(&mutex_);
+    if (tokens_.size() >= limits::kTokens) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("there are ", tokens_.size(),
+                       " tokens, which is the limit; take some back "
+                       "with 'dtctl token revoke'"));
+    }
+  }
+  v1::CreateTokenResponse response;
+  response.set_token(FreshToken());
+  StoredToken token;
+  token.hash = Sha256Hex(response.token());
+  token.summary.set_id(token.hash.substr(0, kIdDigits));
+  token.summary.set_role(request.role());
+  token.summary.set_name(request.name());
+  token.summary.set_created_by(by);
+  const int64_t now = clock_.Now().wall_ms;
+  token.summary.set_created_wall_ms(now);
+  if (request.expires_seconds() > 0) {
+    token.summary.set_expires_wall_ms(now + request.expires_seconds() * 1000);
+  }
+  DT_RETURN_IF_ERROR(store_.Put(token));
+  *response.mutable_summary() = token.summary;
+  MutexLock lock(&mutex_);
+  hashes_[token.summary.id()] = token.hash;
+  tokens_[token.hash] = std::move(token);
+  return response;
+}
+
+v1::ListTokensResponse Door::List() const {
+  std::vector<v1::TokenSummary> all;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [hash, token] : tokens_) all.push_back(token.summary);
+  }
+  std::sort(all.begin(), all.end(), [](const auto& one, const auto& other) {
+    return std::pair(one.created_wall_ms(), one.id()) <
+           std::pair(other.created_wall_ms(), other.id());
+  });
+  v1::ListTokensResponse response;
+  for (v1::TokenSummary& one : all) *response.add_tokens() = std::move(one);
+  return response;
+}
+
+bool Door::AnAdminRemains(const std::vector<std::string>& without) const {
+  MutexLock lock(&mutex_);
+  return std::any_of(tokens_.begin(), tokens_.end(), [&](const auto& one) {
+    const v1::TokenSummary& of = one.second.summary;
+    return of.role() == RoleWord(Role::kAdmin) && Holds(one.second) &&
+           std::find(without.begin(), without.end(), of.id()) == without.end();
+  });
+}
+
+absl::Status Door::Forget(const std::string& id) {
+  DT_RETURN_IF_ERROR(store_.Remove(id));
+  MutexLock lock(&mutex_);
+  tokens_.erase(hashes_[id]);
+  hashes_.erase(id);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::RevokeTokenResponse> Door::Revoke(const v1::RevokeTokenRequest& request) {
+  v1::RevokeTokenResponse response;
+  std::vector<std::string> ids;
+  const v1::ListTokensResponse all = List();
+  for (const v1::TokenSummary& one : all.tokens()) {
+    if (one.id() != request.token() && one.name() != request.token()) continue;
+    *response.add_revoked() = one;
+    ids.push_back(one.id());
+  }
+  if (ids.empty()) {
+    return absl::NotFoundError(absl::StrCat("no token has the id or the name '",
+                                            Printable(request.token()),
+                                            "'; 'dtctl token list' shows them"));
+  }
+  if (!AnAdminRemains(ids)) {
+    return absl::FailedPreconditionError(
+        "no token of an admin would be left; make another one first, with 'dtctl token create "
+        "--role admin --name NAME'");
+  }
+  for (const std::string& id : ids) DT_RETURN_IF_ERROR(Forget(id));
+  return response;
+}
+
+absl::StatusOr<v1::ListAuditResponse> Door::Audit(const v1::ListAuditRequest& request) {
+  constexpr uint32_t kUsual = 100;
+  const uint32_t newest = request.newest() == 0 ? kUsual : request.newest();
+  if (newest > limits::kAuditPage) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("newest is ", newest, "; it is at most ", limits::kAuditPage));
+  }
+  DT_ASSIGN_OR_RETURN(std::vector<v1::AuditEntry> entries, store_.Audit(newest));
+  v1::ListAuditResponse response;
+  for (v1::AuditEntry& one : entries) *response.add_entries() = std::move(one);
+  return response;
+}
+
+}  // namespace dt

@@ -1,0 +1,68 @@
+// offline_commands.cc: the subcommands' words, and what each runs.
+#include "coordinator/offline_commands.h"
+
+#include <cstdio>
+
+#include "common/clock.h"
+#include "common/files.h"
+#include "common/status.h"
+#include "coordinator/backup_command.h"
+#include "coordinator/check_command.h"
+#include "coordinator/door/door.h"
+#include "coordinator/store/directory_lock.h"
+
+namespace dt {
+namespace {
+
+int AdminTokenCommand(const std::string& state_dir) {
+  const auto make = [&state_dir]() -> absl::Status {
+    DT_ASSIGN_OR_RETURN(const UniqueFd lock, LockStateDirectory(state_dir));
+    const SystemClock clock;
+    DT_ASSIGN_OR_RETURN(const auto door, Door::Open(state_dir, clock));
+    return door->LeaveAdminToken();
+  };
+  const absl::Status made = make();
+  if (made.ok()) return 0;
+  std::fprintf(stderr, "dtcoord: %s\n", std::string(made.message()).c_str());
+  return 1;
+}
+
+}  // namespace
+
+int Printed(int code) {
+  const absl::Status printed = FlushStandardOutput();
+  if (printed.ok()) return code;
+  std::fprintf(stderr, "dtcoord: %s\n", std::string(printed.message()).c_str());
+  return 1;
+}
+
+OfflineCommands::OfflineCommands(CLI::App& app) {
+  check_ =
+      app.add_subcommand("check",
+                         "Reads a whole journal that no coordinator has open, and says whether it "
+                         "is as it was written. "
+                         "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
+  check_->add_option("JOURNAL", journal_, "A state folder, or a journal.db")->required();
+  backup_ = app.add_subcommand(
+      "backup",
+      "Copies the journal and packed code of a state folder, while its coordinator runs or not, "
+      "checks the copy and names it once it is whole. It has all that was acknowledged before. "
+      "Exit code 0: made; 1: not made; 2: wrong usage.");
+  backup_->add_option("STATE", state_, "The --state-dir of a coordinator")->required();
+  backup_->add_option("--output", output_, "A new folder for the backup; one that is there stays")
+      ->required();
+  admin_ = app.add_subcommand(
+      "admin-token",
+      "Makes another token of an admin, where all were lost, for a coordinator that does not run; "
+      "it is in STATE/admin.token then. Exit code 0: made; 1: not; 2: wrong usage.");
+  admin_->add_option("STATE", state_, "A state folder")->required();
+}
+
+std::optional<int> OfflineCommands::Run() const {
+  if (backup_->parsed()) return Printed(BackupCommand(state_, output_));
+  if (admin_->parsed()) return Printed(AdminTokenCommand(state_));
+  if (check_->parsed()) return Printed(CheckCommand(journal_));
+  return std::nullopt;
+}
+
+}  // namespace dt

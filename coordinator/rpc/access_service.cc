@@ -1,0 +1,86 @@
+#include "coordinator/rpc/access_service.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/rpc/unary_call.h"
+
+namespace dt {
+namespace {
+
+std::string SubjectOf(const v1::CreateTokenResponse& made) {
+  const v1::TokenSummary& token = made.summary();
+  return absl::StrCat("token ", token.id(), ": ", token.role(), " '", token.name(), "'");
+}
+std::string SubjectOf(const v1::RevokeTokenResponse& response) {
+  std::string text;
+  for (const v1::TokenSummary& token : response.revoked()) {
+    absl::StrAppend(&text, text.empty() ? "token " : ", ", token.id(), ": ", token.role(), " '",
+                    token.name(), "'");
+  }
+  return text;
+}
+template <typename Response>
+std::string SubjectOf(const Response&) {
+  return "";
+}
+
+}  // namespace
+
+template <typename Request, typename Act>
+AccessService::Reactor* AccessService::Do(Method method, Context* context, const Bytes* bytes,
+                                          Bytes* response, Act act) {
+  UnaryCall call(stats_, door_, method, context);
+  Request request;
+  absl::Status status = call.Begin(*bytes, request);
+  if (status.ok() && door_ == nullptr) {
+    status = absl::FailedPreconditionError(
+        "this coordinator has no tokens: whoever reaches it may do everything; start it with "
+        "dtcoord --auth=tokens");
+  }
+  if (!status.ok()) {
+    call.Finish(status);
+    return call.reactor();
+  }
+  const bool taken = door_->Post([call, request = std::move(request), response, act] {
+    const auto answer = act(request, call.caller_name());
+    if (!answer.ok()) return call.Finish(answer.status());
+    *response = WriteMessage(*answer);
+    call.Finish(absl::OkStatus(), SubjectOf(*answer));
+  });
+  if (!taken) {
+    call.Finish(absl::ResourceExhaustedError(
+        "the coordinator is busy: too many calls about tokens wait; try again in a second"));
+  }
+  return call.reactor();
+}
+
+AccessService::Reactor* AccessService::CreateToken(Context* context, const Bytes* request,
+                                                   Bytes* response) {
+  return Do<v1::CreateTokenRequest>(
+      Method::kCreateToken, context, request, response,
+      [this](const auto& asked, const std::string& by) { return door_->Create(asked, by); });
+}
+AccessService::Reactor* AccessService::ListTokens(Context* context, const Bytes* request,
+                                                  Bytes* response) {
+  return Do<v1::ListTokensRequest>(
+      Method::kListTokens, context, request, response,
+      [this](const auto&, const std::string&) -> absl::StatusOr<v1::ListTokensResponse> {
+        return door_->List();
+      });
+}
+AccessService::Reactor* AccessService::RevokeToken(Context* context, const Bytes* request,
+                                                   Bytes* response) {
+  return Do<v1::RevokeTokenRequest>(
+      Method::kRevokeToken, context, request, response,
+      [this](const auto& asked, const std::string&) { return door_->Revoke(asked); });
+}
+AccessService::Reactor* AccessService::ListAudit(Context* context, const Bytes* request,
+                                                 Bytes* response) {
+  return Do<v1::ListAuditRequest>(
+      Method::kListAudit, context, request, response,
+      [this](const auto& asked, const std::string&) { return door_->Audit(asked); });
+}
+
+}  // namespace dt

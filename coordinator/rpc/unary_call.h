@@ -1,0 +1,101 @@
+// unary_call.h: one unary call under way: who it is from, its request, its end.
+//
+// Role:      every method of Control and Access begins with Begin and ends with Finish: none is
+//            let in, counted or recorded in a way of its own.
+// Ownership: borrows the statistics and the door, which may be nullptr: then everyone may do
+//            everything, as without --auth=tokens.
+// Threads:   Begin on gRPC's; copies Finish on whichever thread has the answer, once.
+// Tests:     tests/coordinator/rpc/rpc_test.cc, door_test.cc
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/net/grpc_settings.h"
+#include "common/status.h"
+#include "coordinator/door/door.h"
+#include "coordinator/rpc/call_deadline.h"
+#include "coordinator/rpc/rpc_stats.h"
+#include "coordinator/rpc/shown.h"
+#include "coordinator/rpc/wire.h"
+#include "grpcpp/support/server_callback.h"
+
+namespace dt {
+
+class UnaryCall {
+ public:
+  UnaryCall(RpcStats& stats, Door* door, Method method, grpc::CallbackServerContext* context)
+      : stats_(stats),
+        door_(door),
+        method_(method),
+        context_(context),
+        reactor_(context->DefaultReactor()),
+        start_(absl::Now()) {}
+
+  // Lets the caller in, looks at the deadline, and reads the request; `who` of one that has it
+  // becomes who shows a token or a certificate, and stays what the client says where neither does.
+  template <typename Request>
+  absl::Status Begin(const grpc::ByteBuffer& bytes, Request& request) {
+    if (door_ != nullptr) {
+      const Shown shown = ShownBy(*context_);
+      DT_ASSIGN_OR_RETURN(caller_, door_->Admit(name(), shown));
+      peer_ = shown.peer;
+    }
+    DT_RETURN_IF_ERROR(CheckDeadline(*context_));
+    DT_RETURN_IF_ERROR(ReadMessage(bytes, request));
+    if constexpr (requires { request.set_who(std::string()); }) {
+      const std::string known = caller_ ? caller_->name : CommonName(*context_);
+      if (!known.empty()) request.set_who(known);
+    }
+    subject_ = SubjectOf(request);
+    return absl::OkStatus();
+  }
+  // `subject`: what it was about, where the request could not say.
+  void Finish(const absl::Status& status, const std::string& subject = "") const {
+    stats_.CountEnd(method_, static_cast<grpc::StatusCode>(status.raw_code()));
+    stats_.CountTime(method_, absl::Now() - start_);
+    if (caller_) {
+      door_->Record(*caller_, name(), subject.empty() ? subject_ : subject, status, peer_);
+    }
+    reactor_->Finish(ToGrpcStatus(status));
+  }
+  // Whose experiments alone this call may change; "": anybody's.
+  std::string OnlyOf() const {
+    if (!caller_) return "";
+    const Right* right = FindRight(name());
+    return right != nullptr && ReachOf(*right, caller_->role) == Reach::kOwn ? caller_->name : "";
+  }
+  std::string caller_name() const { return caller_ ? caller_->name : ""; }
+  grpc::ServerUnaryReactor* reactor() const { return reactor_; }
+
+ private:
+  const char* name() const { return kMethodNames[static_cast<size_t>(method_)]; }
+  template <typename Request>
+  static std::string SubjectOf(const Request& request) {
+    if constexpr (requires { request.experiment(); }) {
+      if constexpr (requires { request.last(); }) {
+        if (request.last()) return "the newest experiment";
+      }
+      return absl::StrCat("experiment ", request.experiment());
+    } else if constexpr (requires { request.worker(); }) {
+      return absl::StrCat("worker ", request.worker());
+    } else {
+      return "";
+    }
+  }
+
+  RpcStats& stats_;
+  Door* door_;
+  Method method_;
+  grpc::CallbackServerContext* context_;  // for Begin alone
+  grpc::ServerUnaryReactor* reactor_;
+  absl::Time start_;
+  std::optional<Caller> caller_;
+  std::string peer_;
+  std::string subject_;
+};
+
+}  // namespace dt
