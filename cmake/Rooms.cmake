@@ -53,8 +53,8 @@ if(NOT DTRAIN_REVISION)
   set(DTRAIN_REVISION "unknown")
 endif()
 
-# What a target with a precompiled header is compiled with: ccache sees into g++'s by -fpch-preprocess, and GCC 12 forgets
-# which headers of it are the system's, and warns of moves of strings in them (bug 105651).
+# What a target with a precompiled header is compiled with: ccache sees into g++'s by -fpch-preprocess, and GCC 12
+# forgets which headers of it are the system's, and warns of moves of strings in them (bug 105651).
 function(dt_prefix_options name)
   target_compile_options(${name} PRIVATE
     "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow>"

@@ -93,7 +93,8 @@ int HostThreads(const DeviceOptions& options);
 // Errors: ConfigError for an unknown word, a device that is not there, or a build without CUDA.
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options);
 
-std::unique_ptr<Device> OpenCpu(bool share_memory = true);
+// `memory_limit` is what the process was limited to, in bytes; 0: nothing.
+std::unique_ptr<Device> OpenCpu(bool share_memory = true, uint64_t memory_limit = 0);
 // Errors: ConfigError when there is no such GPU or this build has no CUDA.
 absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index);
 // In a program without CUDA: becomes dttrain-cuda, with the same arguments, where that lies beside
