@@ -17,6 +17,7 @@
 #include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/run/choose_wire.h"
+#include "worker/trainer/run/deal_micro_steps.h"
 #include "worker/trainer/run/membership.h"
 #include "worker/trainer/run/prepare.h"
 #include "worker/trainer/run/step.h"
@@ -288,6 +289,7 @@ absl::Status Attempt::Train() {
     parts.wire = &state_.wire_choice;
     state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
   }
+  MicroStepBalance balance = MakeBalance(state_.spec, members_.plan.batch, step_);
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
   if (state_.keeper != nullptr) state_.keeper->ClearUp();
 
@@ -307,6 +309,7 @@ absl::Status Attempt::Train() {
     DT_RETURN_IF_ERROR(teller_->Tell(step_, Logged(), stepper));
     DT_RETURN_IF_ERROR(
         ChooseWire(step_, stepper, *members_.mesh, *members_.strategy, state_.wire_choice));
+    DT_RETURN_IF_ERROR(DealMicroBatches(step_, balance, members_, stepper));
     if (ComparesParameters()) {
       DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, members_.strategy->copies(), step_));
     }
