@@ -130,9 +130,9 @@ class Attempt {
   int64_t step_ = 0;                                      // complete ones
   int64_t begun_step_ = 0;                                // where this attempt began
   int64_t evaluated_step_ = -1;
-  bool owes_evaluation_ = false;
-  bool noted_ = true;        // the newest step's state may be saved; of a checkpoint it may
-  bool asked_save_ = false;  // rank 0 wants to save after the next step
+  bool owes_evaluation_ = false;  // the attempt before was stopped within this step's
+  bool noted_ = true;             // the newest step's state may be saved; of a checkpoint it may
+  bool asked_save_ = false;       // rank 0 wants to save after the next step
   int32_t rollbacks_ = 0;
   std::optional<double> peak_flops_;  // of this rank's device, where it is known
   TimeBudget budget_;
@@ -292,8 +292,6 @@ absl::Status Attempt::Train() {
   MicroStepBalance balance = MakeBalance(state_.spec, members_.plan.batch, step_);
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
   if (state_.keeper != nullptr) state_.keeper->ClearUp();
-
-  // The attempt before was stopped within the evaluation of this step.
   if (owes_evaluation_) DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
   while (!OnLastStep()) {
     const Wish wish = conversation_.CurrentWish();
