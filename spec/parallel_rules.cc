@@ -165,6 +165,49 @@ void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
+// That there is something to deal, among ranks that each may have another number of.
+void CheckBalance(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Parallel& parallel = trial.parallel();
+  if (parallel.balance() != "auto") return;
+  const auto refuse = [&](const char* path, const std::string& message, const char* hint) {
+    out.push_back({"balance", {"parallel.balance", path}, message, hint});
+  };
+  for (const auto& [path, ranks] : {std::pair("parallel.tensor", parallel.tensor()),
+                                    std::pair("parallel.pipeline", parallel.pipeline())}) {
+    if (ranks <= 1) continue;
+    return refuse(path,
+                  absl::StrCat("parallel.balance auto deals micro-batches to ranks that have the "
+                               "whole model; ",
+                               path, " is ", ranks),
+                  "leave it out");
+  }
+  const std::string& strategy = parallel.strategy();
+  if (StepsAlone(parallel)) {
+    return refuse("parallel.strategy",
+                  absl::StrCat("parallel.balance auto deals the micro-batches of a step that ranks "
+                               "take together, and under parallel.strategy ",
+                               strategy, " each takes its own"),
+                  "leave it out");
+  }
+  if (strategy == "zero2" || strategy == "zero3" || strategy == "hsdp") {
+    return refuse("parallel.strategy",
+                  absl::StrCat("parallel.balance auto gives slow ranks fewer micro-batches, and "
+                               "under parallel.strategy ",
+                               strategy, " ranks wait for each other in every one"),
+                  "use ddp or zero1");
+  }
+  const int64_t ranks = DataRanksOf(trial);
+  const int64_t pass = int64_t{trial.train().batch_size()} * ranks;
+  if (ranks > 1 && pass > 0 && trial.train().global_batch_size() == pass) {
+    out.push_back({"balance",
+                   {"parallel.balance", "train.global_batch_size", "train.batch_size"},
+                   "parallel.balance auto has nothing to deal: each data rank has one micro-batch "
+                   "in a step",
+                   "raise train.global_batch_size, or lower train.batch_size",
+                   Reach::kAllTrials});
+  }
+}
+
 // Of the ranks that have the model among them.
 std::string ModelText(const v1::Spec& trial) {
   const int32_t tensor = trial.parallel().tensor(), pipeline = trial.parallel().pipeline();
@@ -280,6 +323,7 @@ void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out) {
   CheckAveraging(trial, out);
   CheckOwners(trial, out);
   CheckCompression(trial, out);
+  CheckBalance(trial, out);
   CheckMesh(trial, out);
   CheckTensor(trial, out);
   CheckPipeline(trial, out);

@@ -254,6 +254,9 @@ std::vector<Field> ExecutionFields() {
       Integer("parallel.microbatches", 0, kCountMax, "0",
               "Micro-batches of a step and data rank: another way to say train.global_batch_size; "
               "0: as that says."),
+      Choice("parallel.balance", {"none", "auto"}, "none",
+             "Of ddp and zero1. auto: ranks that are slower compute fewer micro-batches of a step, "
+             "by what each was measured to take for one; what is trained stays the same."),
   };
 }
 

@@ -95,5 +95,38 @@ TEST(ModelRanksTest, StagesThatCannotBeDealtSoAreRefusedWithWhatCan) {
             "(resources.gpus 8 ÷ parallel.pipeline 4); use 8 or 16");
 }
 
+TEST(ModelRanksTest, MicroBatchesAreDealtBySpeedOnlyWhereASlowRankHoldsNobodyUpInEach) {
+  const auto said = [](const std::map<std::string, std::string>& fields) {
+    ExperimentBuilder builder;
+    builder.Set("resources.gpus", "2").Set("parallel.balance", "auto");
+    builder.Set("train.batch_size", "4").Set("train.global_batch_size", "32");
+    for (const auto& [path, text] : fields) builder.Set(path, text);
+    const std::vector<Issue> issues = Validate(builder.spec());
+    return issues.size() == 1 ? issues[0].path + ": " + issues[0].message + "; " + issues[0].hint
+                              : std::to_string(issues.size()) + " issues";
+  };
+  EXPECT_EQ(said({}), "0 issues");
+  EXPECT_EQ(said({{"parallel.strategy", "zero1"}}), "0 issues");
+  EXPECT_EQ(said({{"resources.gpus", "1"}, {"train.global_batch_size", "4"}}), "0 issues")
+      << "alone it has all";
+  EXPECT_EQ(said({{"parallel.strategy", "zero2"}}),
+            "parallel.balance: parallel.balance auto gives slow ranks fewer micro-batches, and "
+            "under parallel.strategy zero2 ranks wait for each other in every one; use ddp or "
+            "zero1");
+  EXPECT_EQ(said({{"parallel.strategy", "local_sgd"}}),
+            "parallel.balance: parallel.balance auto deals the micro-batches of a step that ranks "
+            "take together, and under parallel.strategy local_sgd each takes its own; leave it "
+            "out");
+  EXPECT_EQ(said({{"parallel.pipeline", "2"}}),
+            "parallel.balance: parallel.balance auto deals micro-batches to ranks that have the "
+            "whole model; parallel.pipeline is 2; leave it out");
+  EXPECT_EQ(said({{"parallel.tensor", "2"}}),
+            "parallel.balance: parallel.balance auto deals micro-batches to ranks that have the "
+            "whole model; parallel.tensor is 2; leave it out");
+  EXPECT_EQ(said({{"train.global_batch_size", "8"}}),
+            "parallel.balance: parallel.balance auto has nothing to deal: each data rank has one "
+            "micro-batch in a step; raise train.global_batch_size, or lower train.batch_size");
+}
+
 }  // namespace
 }  // namespace dt::spec

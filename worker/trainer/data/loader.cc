@@ -15,15 +15,33 @@ Loader::Loader(const Dataset& dataset, const Sampler& sampler, const BatchPlan& 
       sampler_(sampler),
       plan_(plan),
       options_(options),
-      window_(static_cast<size_t>(dataset.seq_len()) + 1),
-      left_((options.end_step - options.first_step) * static_cast<uint64_t>(plan.micro_steps())) {
-  DT_CHECK(plan.Check().ok());
+      window_(static_cast<size_t>(dataset.seq_len()) + 1) {
   DT_CHECK(sampler.windows() == dataset.windows());
-  DT_CHECK(options.ahead > 0 && options.first_step <= options.end_step);
+  Begin(options.first_step);
+}
+
+Loader::~Loader() { End(); }
+
+void Loader::GoOnWith(const BatchPlan& plan, uint64_t step) {
+  End();
+  closing_ = false;
+  ready_.clear();
+  plan_ = plan;
+  // What failed beyond what was taken fails again where it is reached.
+  failed_ = absl::OkStatus();
+  Begin(step);
+}
+
+void Loader::Begin(uint64_t step) {
+  DT_CHECK(plan_.Check().ok());
+  options_.first_step = step;
+  DT_CHECK(options_.ahead > 0 && options_.first_step <= options_.end_step);
+  left_ =
+      (options_.end_step - options_.first_step) * static_cast<uint64_t>(plan_.own_micro_steps());
   reader_ = std::thread(&Loader::Read, this);
 }
 
-Loader::~Loader() {
+void Loader::End() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
@@ -59,7 +77,7 @@ void Loader::Read() {
 
 void Loader::ReadAll() {
   for (uint64_t step = options_.first_step; step < options_.end_step; ++step) {
-    for (int64_t micro_step = 0; micro_step < plan_.micro_steps(); ++micro_step) {
+    for (int64_t micro_step = 0; micro_step < plan_.own_micro_steps(); ++micro_step) {
       absl::StatusOr<HostBatch> batch = ReadBatch(step, micro_step);
       const bool readable = batch.ok();
       if (!Push(std::move(batch)) || !readable) return;

@@ -47,11 +47,16 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next micro-batch; waits for it. REQUIRES: fewer than (end_step - first_step) × micro_steps
-  // calls before.
+  // The next micro-batch; waits for it. REQUIRES: fewer than (end_step - first_step) ×
+  // own_micro_steps calls before.
   absl::StatusOr<HostBatch> Next();
+  // Goes on with `step` by another plan, of the same micro-batches. REQUIRES: all of the steps
+  // before, and nothing of this one, was taken.
+  void GoOnWith(const BatchPlan& plan, uint64_t step);
 
  private:
+  void Begin(uint64_t step);
+  void End();
   void Read();
   void ReadAll();
   absl::StatusOr<HostBatch> ReadBatch(uint64_t step, int64_t micro_step);
@@ -60,10 +65,10 @@ class Loader {
 
   const Dataset& dataset_;
   const Sampler sampler_;
-  const BatchPlan plan_;
-  const LoaderOptions options_;
+  BatchPlan plan_;                // not while the thread reads
+  LoaderOptions options_;         // likewise
   std::vector<uint16_t> window_;  // of the reading thread
-  uint64_t left_;                 // calls of Next that are still allowed
+  uint64_t left_ = 0;             // calls of Next that are still allowed
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -65,6 +65,16 @@ absl::Status BatchPlan::Check() const {
   return absl::OkStatus();
 }
 
+int64_t BatchPlan::MicroBatch(int64_t micro_step) const {
+  if (shares.empty()) return micro_step * world_size + rank;
+  int64_t before = 0;
+  for (int32_t other = 0; other < world_size; ++other) {
+    const int64_t share = shares[static_cast<size_t>(other)];
+    before += std::min(share, micro_step + (other < rank ? 1 : 0));
+  }
+  return before;
+}
+
 uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch) {
   const double steps = epochs * static_cast<double>(windows) / static_cast<double>(global_batch);
   constexpr double kStepsMax = 9007199254740991.0;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "common/status.h"
 
@@ -43,17 +44,25 @@ struct BatchPlan {
   int64_t global_batch = 1;  // sequences per optimizer step, all ranks
   int32_t world_size = 1;    // data ranks
   int32_t rank = 0;          // among them
+  // Micro-steps of each data rank, at least one, of a sum that global_batch says; empty: all have
+  // as many.
+  std::vector<int64_t> shares = {};
 
   // Errors: ConfigError when the global batch is not a multiple of micro_batch × world_size.
   absl::Status Check() const;
-  // REQUIRES: Check().
+  // Of a rank, in the mean. REQUIRES: Check().
   int64_t micro_steps() const { return global_batch / (micro_batch * world_size); }
+  int64_t own_micro_steps() const {
+    return shares.empty() ? micro_steps() : shares[static_cast<size_t>(rank)];
+  }
+  // Its number among those of all ranks in a step, which are dealt to the ranks in order,
+  // micro-step by micro-step as llm.c does it, to those that have one more.
+  int64_t MicroBatch(int64_t micro_step) const;
   // The first of the micro_batch consecutive samples of this rank. Step s of all ranks together
-  // has samples [s × global_batch, (s + 1) × global_batch), dealt to the ranks in order, micro-step
-  // by micro-step as llm.c does it.
+  // has samples [s × global_batch, (s + 1) × global_batch), whatever the shares.
   uint64_t FirstSample(uint64_t step, int64_t micro_step) const {
     return step * static_cast<uint64_t>(global_batch) +
-           static_cast<uint64_t>((micro_step * world_size + rank) * micro_batch);
+           static_cast<uint64_t>(MicroBatch(micro_step) * micro_batch);
   }
 };
 

@@ -26,13 +26,17 @@ PipelineShape PipelineOf(const Stepper::Parts& parts) {
 Stepper::Stepper(const Parts& parts)
     : p_(parts),
       compute_(ResolveCompute(parts.spec.compute, parts.device.Torch().type())),
-      actions_(StepActions(PipelineOf(parts), parts.plan.batch.micro_steps(),
-                           parts.model.part().stage())),
       nonfinite_(parts.spec.nonfinite,
                  parts.loss_scale == nullptr ? NonFiniteSteps::Loss::kPlain
                                              : NonFiniteSteps::Loss::kScaled,
                  parts.device.Torch()),
-      early_gradients_{parts.timeline, {}} {}
+      early_gradients_{parts.timeline, {}} {
+  TakeShares();
+}
+
+void Stepper::TakeShares() {
+  actions_ = StepActions(PipelineOf(p_), p_.plan.batch.own_micro_steps(), p_.model.part().stage());
+}
 
 void Stepper::EndPhase(Phase phase) {
   const Timeline::Moment now = p_.timeline.Now();
@@ -48,14 +52,17 @@ void Stepper::ClearGradients() {
   }
 }
 
-// Dropout is a function of (seed, step, micro-step, rank, chunk), so a resume continues it. Ranks
-// of one layer drop out other heads and other tokens.
+// Dropout is a function of (seed, step, micro-batch, chunk), so a resume continues it, whoever
+// computes what. Ranks of one layer drop out other heads and other tokens.
 void Stepper::SeedDropout(const Action& action) {
   if (p_.spec.model.dropout == 0) return;
   uint64_t seed = SplitMix64(static_cast<uint64_t>(p_.spec.seed));
+  // Of the rank that has it where all have as many.
+  const int64_t micro_batch = p_.plan.batch.MicroBatch(action.micro_step);
+  const int64_t data_ranks = p_.plan.batch.world_size;
   const int64_t rank =
-      p_.plan.batch.rank * p_.mesh.size(Axis::kTensor) + p_.mesh.rank(Axis::kTensor);
-  std::vector<int64_t> parts{step_, action.micro_step, rank};
+      micro_batch % data_ranks * p_.mesh.size(Axis::kTensor) + p_.mesh.rank(Axis::kTensor);
+  std::vector<int64_t> parts{step_, micro_batch / data_ranks, rank};
   const StagePart& stage = p_.model.part();
   if (!stage.IsAll()) parts.push_back(action.chunk * stage.stages() + stage.stage());
   for (const int64_t part : parts) seed = SplitMix64(seed ^ static_cast<uint64_t>(part));
@@ -97,6 +104,7 @@ absl::Status Stepper::Forward(const Action& action) {
     flight.out = p_.model.Forward(action.chunk, in, targets, &early_gradients_);
   }
   if (last) {
+    // All micro-batches of the step count alike: gradients become the mean over ranks.
     const int64_t micro_steps = p_.plan.batch.micro_steps();
     if (micro_steps > 1) flight.out = flight.out / static_cast<double>(micro_steps);
     loss_ = loss_.defined() ? loss_ + flight.out.detach() : flight.out.detach();
@@ -175,8 +183,12 @@ absl::Status Stepper::Run(int64_t step, Saved saved) {
 absl::Status Stepper::Update() {
   norm_ = p_.strategy.FinishGradients();
   if (const at::Tensor share = p_.strategy.ShareSquaredNorm(); share.defined()) {
+    // The loss was divided by as many micro-steps as a rank has in the mean, not by its own.
     const auto parts = static_cast<double>(p_.plan.batch.micro_steps());
-    local_squared_ = p_.strategy.MeasuresMicroStep() ? share * (parts * parts) : share;
+    const double own =
+        p_.strategy.MeasuresMicroStep() ? 1 : static_cast<double>(p_.plan.batch.own_micro_steps());
+    const double larger = parts / own;
+    local_squared_ = larger == 1 ? share : share * (larger * larger);
   }
   at::Tensor scale;
   if (p_.loss_scale != nullptr) {

@@ -69,6 +69,8 @@ class Stepper {
   // once, as on a CPU.
   enum class Saved { kNo, kMaybe };
   absl::Status Run(int64_t step, Saved saved);
+  // The plan says other shares of the micro-steps from the next step on.
+  void TakeShares();
   // Waits for the device. Errors: NonFiniteError when the steps so far are reason to end; throws
   // when one of them used what a failed collective left. A checkpoint is written only after this.
   absl::Status CheckFinite();
@@ -102,7 +104,7 @@ class Stepper {
 
   const Parts p_;
   const Compute compute_;
-  const std::vector<Action> actions_;  // of every step
+  std::vector<Action> actions_;  // of every step
   double learning_rate_ = 0;
   int64_t step_ = 0;
   NonFiniteSteps nonfinite_;

@@ -127,9 +127,17 @@ void StepTeller::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::js
   local_squared /= static_cast<double>(ranks.size());
   if (local_squared > 0) {
     const auto whole = static_cast<double>(p_.plan.tokens_per_step);
+    const BatchPlan& batch = p_.plan.batch;
     double shares = static_cast<double>(ranks.size());
     if (ranks.size() == 1 || p_.strategy.MeasuresMicroStep()) {
-      shares *= static_cast<double>(p_.plan.batch.micro_steps());
+      shares *= static_cast<double>(batch.micro_steps());
+    }
+    // The mean square grows with the mean of 1 / share.
+    if (!batch.shares.empty()) {
+      shares = 0;
+      for (const int64_t share : batch.shares) {
+        shares += static_cast<double>(batch.micro_steps()) / static_cast<double>(share);
+      }
     }
     const double norm = ranks[0].step.grad_norm;
     p_.noise_scale.Add(whole / shares, local_squared, whole, norm * norm);

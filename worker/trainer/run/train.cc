@@ -17,6 +17,7 @@
 #include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/run/choose_wire.h"
+#include "worker/trainer/run/deal_micro_steps.h"
 #include "worker/trainer/run/membership.h"
 #include "worker/trainer/run/prepare.h"
 #include "worker/trainer/run/step.h"
@@ -129,9 +130,9 @@ class Attempt {
   int64_t step_ = 0;                                      // complete ones
   int64_t begun_step_ = 0;                                // where this attempt began
   int64_t evaluated_step_ = -1;
-  bool owes_evaluation_ = false;
-  bool noted_ = true;        // the newest step's state may be saved; of a checkpoint it may
-  bool asked_save_ = false;  // rank 0 wants to save after the next step
+  bool owes_evaluation_ = false;  // the attempt before was stopped within this step's
+  bool noted_ = true;             // the newest step's state may be saved; of a checkpoint it may
+  bool asked_save_ = false;       // rank 0 wants to save after the next step
   int32_t rollbacks_ = 0;
   std::optional<double> peak_flops_;  // of this rank's device, where it is known
   TimeBudget budget_;
@@ -288,10 +289,9 @@ absl::Status Attempt::Train() {
     parts.wire = &state_.wire_choice;
     state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
   }
+  MicroStepBalance balance = MakeBalance(state_.spec, members_.plan.batch, step_);
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
   if (state_.keeper != nullptr) state_.keeper->ClearUp();
-
-  // The attempt before was stopped within the evaluation of this step.
   if (owes_evaluation_) DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
   while (!OnLastStep()) {
     const Wish wish = conversation_.CurrentWish();
@@ -307,6 +307,7 @@ absl::Status Attempt::Train() {
     DT_RETURN_IF_ERROR(teller_->Tell(step_, Logged(), stepper));
     DT_RETURN_IF_ERROR(
         ChooseWire(step_, stepper, *members_.mesh, *members_.strategy, state_.wire_choice));
+    DT_RETURN_IF_ERROR(DealMicroBatches(step_, balance, members_, stepper));
     if (ComparesParameters()) {
       DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, members_.strategy->copies(), step_));
     }

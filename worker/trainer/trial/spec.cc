@@ -3,11 +3,9 @@
 #include "worker/trainer/trial/spec.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -44,6 +42,7 @@ DT_WORDS(Compute, "auto", "bf16", "fp16", "fp32", "tf32")
 DT_WORDS(Tokenizer, "auto", "gpt2", "byte")
 DT_WORDS(Wire, "fp32", "bf16", "fp16")
 DT_WORDS(Compression, "none", "auto", "powersgd", "topk")
+DT_WORDS(Balance, "none", "auto")
 DT_WORDS(PipelineSchedule, "1f1b", "gpipe", "interleaved")
 DT_WORDS(ModelSpec::Keep, "none", "block")
 #undef DT_WORDS
@@ -121,6 +120,7 @@ void VisitTrial(TrialSpec& trial, const Visit& visit) {
   visit("parallel.compression", trial.compression);
   visit("parallel.rank", trial.rank);
   visit("parallel.share", trial.share);
+  visit("parallel.balance", trial.balance);
   visit("eval.every", trial.eval.every);
   visit("eval.batches", trial.eval.batches);
   visit("eval.hellaswag", trial.eval.hellaswag);
@@ -343,6 +343,27 @@ absl::Status CheckModel(const ModelSpec& model, int64_t seq_len) {
   return absl::OkStatus();
 }
 
+// What is refused where ranks have the model among them, `ranks` by the field at `path`.
+absl::Status CheckDataRanksAlone(const TrialSpec& trial, const char* path, int64_t ranks) {
+  if (!plan::StepsAlone(trial.sharing) && trial.compression == Compression::kNone) {
+    return absl::OkStatus();
+  }
+  return ConfigError(
+      absl::StrCat("local_sgd, gossip and parallel.compression are of data ranks "
+                   "alone; ",
+                   path, " is ", ranks));
+}
+
+// Among ranks that do not meet within a micro-step.
+absl::Status CheckBalance(const TrialSpec& trial) {
+  const bool deals = trial.sharing == Sharing::kDdp || trial.sharing == Sharing::kZero1;
+  if (trial.balance == Balance::kNone || (deals && trial.tensor * trial.pipeline == 1)) {
+    return absl::OkStatus();
+  }
+  return ConfigError(
+      "parallel.balance auto is of ddp and zero1, without parallel.tensor and parallel.pipeline");
+}
+
 absl::Status CheckTensor(const TrialSpec& trial) {
   if (trial.tensor == 1) return absl::OkStatus();
   const auto divides = [&](const char* path, int64_t size) -> absl::Status {
@@ -357,13 +378,7 @@ absl::Status CheckTensor(const TrialSpec& trial) {
     return ConfigError(
         "model.dropout with parallel.sequence false would differ among the ranks of one layer");
   }
-  if (plan::StepsAlone(trial.sharing) || trial.compression != Compression::kNone) {
-    return ConfigError(
-        absl::StrCat("local_sgd, gossip and parallel.compression are of data ranks alone; "
-                     "parallel.tensor is ",
-                     trial.tensor));
-  }
-  return absl::OkStatus();
+  return CheckDataRanksAlone(trial, "parallel.tensor", trial.tensor);
 }
 
 absl::Status CheckPipeline(const TrialSpec& trial) {
@@ -373,12 +388,7 @@ absl::Status CheckPipeline(const TrialSpec& trial) {
                                     " is more than the ", trial.model.n_layer,
                                     " layers of the model"));
   }
-  if (plan::StepsAlone(trial.sharing) || trial.compression != Compression::kNone) {
-    return ConfigError(absl::StrCat(
-        "local_sgd, gossip and parallel.compression are of data ranks alone; parallel.pipeline is ",
-        trial.pipeline));
-  }
-  return absl::OkStatus();
+  return CheckDataRanksAlone(trial, "parallel.pipeline", trial.pipeline);
 }
 
 absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
@@ -398,15 +408,6 @@ absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
     return ConfigError("optimizer.scale_lr_from is 0; it must be above 0 where lr is scaled");
   }
   return absl::OkStatus();
-}
-
-// Linear: Goyal et al., "Accurate, Large Minibatch SGD" (2017); root: Krizhevsky, "One weird trick"
-// (2014), the usual choice for Adam.
-double LrScale(const OptimizerSpec& optimizer, int64_t global_batch) {
-  if (optimizer.scale_lr == LrScaling::kNone) return 1;
-  const double ratio =
-      static_cast<double>(global_batch) / static_cast<double>(optimizer.scale_lr_from);
-  return optimizer.scale_lr == LrScaling::kLinear ? ratio : std::sqrt(ratio);
 }
 
 }  // namespace
@@ -429,6 +430,7 @@ absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   DT_RETURN_IF_ERROR(CheckModel(trial.model, trial.train.seq_len));
   DT_RETURN_IF_ERROR(CheckTensor(trial));
   DT_RETURN_IF_ERROR(CheckPipeline(trial));
+  DT_RETURN_IF_ERROR(CheckBalance(trial));
   DT_RETURN_IF_ERROR(CheckTraining(trial, batch_tokens));
   // Sines reach as far as one likes.
   trial.model.n_positions = std::max(trial.model.n_positions, trial.train.seq_len);
@@ -440,60 +442,6 @@ json ModelFields(const ModelSpec& model) {
   ModelSpec shape = model;
   VisitModel(shape, Writer(fields));
   return fields;
-}
-
-absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
-                                   uint64_t train_windows) {
-  const auto of_model = static_cast<int>(spec.tensor * spec.pipeline);
-  if (world_size % of_model != 0) {
-    const std::string stages =
-        spec.pipeline > 1 ? absl::StrCat(" × parallel.pipeline ", spec.pipeline) : "";
-    return ConfigError(absl::StrCat("the ", world_size,
-                                    " ranks of this attempt are not a multiple of parallel.tensor ",
-                                    spec.tensor, stages));
-  }
-  StepPlan plan;
-  plan.batch.world_size = world_size / of_model;
-  plan.batch.rank = rank / static_cast<int>(spec.tensor) % plan.batch.world_size;
-  if (spec.sharing == Sharing::kGossip &&
-      !std::has_single_bit(static_cast<unsigned>(plan.batch.world_size))) {
-    return ConfigError(absl::StrCat("parallel.strategy gossip pairs ranks: the ",
-                                    plan.batch.world_size,
-                                    " of this attempt are not a power of two"));
-  }
-  plan.batch.micro_batch = spec.train.batch_size;
-  plan.batch.global_batch = spec.train.global_batch_size > 0
-                                ? spec.train.global_batch_size
-                                : spec.train.batch_size * plan.batch.world_size;
-  DT_RETURN_IF_ERROR(plan.batch.Check());
-  if (spec.ChunksEach() > 1 && spec.pipeline > 1 && plan.batch.micro_steps() % spec.pipeline != 0) {
-    return ConfigError(
-        absl::StrCat("parallel.schedule interleaved needs micro-batches in multiples "
-                     "of parallel.pipeline ",
-                     spec.pipeline, ", not ", plan.batch.micro_steps()));
-  }
-  plan.tokens_per_step = plan.batch.global_batch * spec.train.seq_len;
-  if (spec.train.max_steps > 0) {
-    plan.target_steps = spec.train.max_steps;
-  } else if (spec.train.max_tokens > 0) {
-    plan.target_steps = (spec.train.max_tokens - 1) / plan.tokens_per_step + 1;
-  } else {
-    plan.target_steps = static_cast<int64_t>(
-        StepsOfEpochs(spec.train.epochs, train_windows, plan.batch.global_batch));
-  }
-  // Samples are counted in 64 bits, and a rank's micro-batches, of which there are no more.
-  const int64_t steps_max = std::numeric_limits<int64_t>::max() / plan.batch.global_batch;
-  if (plan.target_steps > steps_max) {
-    return ConfigError(
-        std::to_string(plan.target_steps) + " steps of " + std::to_string(plan.batch.global_batch) +
-        " sequences are more than can be counted; with such a batch train for " +
-        std::to_string(steps_max) + " steps at most (train.max_steps, max_tokens, epochs)");
-  }
-  plan.warmup_steps = spec.schedule.warmup_steps >= 0
-                          ? spec.schedule.warmup_steps
-                          : std::llround(spec.schedule.warmup_ratio * plan.target_steps);
-  plan.lr = spec.optimizer.lr * LrScale(spec.optimizer, plan.batch.global_batch);
-  return plan;
 }
 
 }  // namespace dt::trainer

@@ -31,6 +31,8 @@ enum class Tokenizer { kAuto, kGpt2, kByte };
 enum class Wire { kFp32, kBf16, kFp16 };
 const char* WordOf(Wire wire);
 enum class Compression { kNone, kAuto, kPowerSgd, kTopK };
+// Who computes how many of a step's micro-batches: each data rank as many, or by their speed.
+enum class Balance { kNone, kAuto };
 // In which order a stage of a pipeline passes forward and back.
 enum class PipelineSchedule { k1F1B, kGPipe, kInterleaved };
 
@@ -131,6 +133,7 @@ struct TrialSpec {
   Compression compression{};
   int64_t rank = 0;  // of powersgd
   double share = 0;  // of topk
+  Balance balance{};
   EvalSpec eval;
   CheckpointSpec checkpoint;
   NonFinite nonfinite{};

@@ -116,6 +116,31 @@ TEST(BatchPlanTest, DealsLikeLlmC) {
   EXPECT_EQ(plan.FirstSample(1, 0), 32u);
 }
 
+TEST(BatchPlanTest, AStepHasTheSameSamplesWhateverShareOfThemEachRankHas) {
+  const BatchPlan equal{2, 24, 3, 1};
+  BatchPlan said = equal;
+  said.shares = {4, 4, 4};
+  for (int64_t micro = 0; micro < 4; ++micro) {
+    EXPECT_EQ(said.FirstSample(7, micro), equal.FirstSample(7, micro)) << "as where none is said";
+  }
+  for (const std::vector<int64_t>& shares :
+       std::vector<std::vector<int64_t>>{{4, 4, 4}, {1, 5, 6}, {10, 1, 1}, {3, 7, 2}}) {
+    std::vector<uint64_t> first;
+    for (int32_t rank = 0; rank < 3; ++rank) {
+      BatchPlan plan{2, 24, 3, rank};
+      plan.shares = shares;
+      EXPECT_EQ(plan.own_micro_steps(), shares[static_cast<size_t>(rank)]);
+      for (int64_t micro = 0; micro < plan.own_micro_steps(); ++micro) {
+        first.push_back(plan.FirstSample(5, micro));
+      }
+    }
+    std::sort(first.begin(), first.end());
+    std::vector<uint64_t> expected;
+    for (uint64_t micro = 0; micro < 12; ++micro) expected.push_back(5 * 24 + 2 * micro);
+    EXPECT_EQ(first, expected) << shares[0] << ", " << shares[1] << ", " << shares[2];
+  }
+}
+
 TEST(BatchPlanTest, AGlobalBatchThatDoesNotDivideIsAConfigError) {
   const absl::Status checked = BatchPlan{8, 20, 2, 0}.Check();
   ASSERT_FALSE(checked.ok());
@@ -207,6 +232,38 @@ TEST_F(DataTest, StartingAtAnyStepGivesWhatTheWholeRunHadThere) {
     const std::vector<int64_t> resumed = Starts(dataset, sampler, plan, step, 20);
     ASSERT_EQ(resumed,
               std::vector<int64_t>(whole.begin() + static_cast<int64_t>(step) * 4, whole.end()));
+  }
+}
+
+TEST_F(DataTest, ALoaderGoesOnWithAnotherShareWithoutLosingASample) {
+  Shard("train_0.bin", 0, 500);
+  const Dataset dataset = Open();
+  const Sampler sampler(SampleOrder::kShuffled, 5, dataset.windows());
+  const auto take = [](Loader& loader, int64_t micro_steps, std::vector<int64_t>& out) {
+    for (int64_t micro = 0; micro < micro_steps; ++micro) {
+      const absl::StatusOr<HostBatch> batch = loader.Next();
+      ASSERT_TRUE(batch.ok());
+      EXPECT_EQ(batch->micro_step, micro);
+      out.push_back(batch->inputs[0]);
+    }
+  };
+  BatchPlan plans[] = {{1, 8, 2, 0}, {1, 8, 2, 1}};
+  Loader loaders[] = {{dataset, sampler, plans[0], {.first_step = 0, .end_step = 6}},
+                      {dataset, sampler, plans[1], {.first_step = 0, .end_step = 6}}};
+  const std::vector<std::vector<int64_t>> shares = {{4, 4}, {4, 4}, {6, 2}, {1, 7}, {1, 7}, {5, 3}};
+  for (uint64_t step = 0; step < 6; ++step) {
+    std::vector<int64_t> together;
+    for (size_t rank = 0; rank < 2; ++rank) {
+      if (step > 0 && shares[step] != shares[step - 1]) {
+        plans[rank].shares = shares[step];
+        loaders[rank].GoOnWith(plans[rank], step);
+      }
+      take(loaders[rank], shares[step][rank], together);
+    }
+    std::vector<int64_t> alone = Starts(dataset, sampler, BatchPlan{8, 8, 1, 0}, step, step + 1);
+    std::sort(together.begin(), together.end());
+    std::sort(alone.begin(), alone.end());
+    EXPECT_EQ(together, alone) << step;
   }
 }
 

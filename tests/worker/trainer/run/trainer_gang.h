@@ -100,11 +100,7 @@ class TrainerProcess {
     return frames;
   }
   bool ended() const { return ended_; }
-  // The wait status, or nothing when it lives at the deadline.
-  std::optional<int> AwaitExit() { return process_.AwaitExit(kTrainingPatience); }
-
- private:
-  // The end of what it printed, which says why it left.
+  // The end of what it printed.
   std::string LogTail() const {
     char text[3000];
     const off_t size = lseek(log_, 0, SEEK_END);
@@ -112,7 +108,10 @@ class TrainerProcess {
     const ssize_t got = pread(log_, text, sizeof(text), from);
     return {text, static_cast<size_t>(std::max<ssize_t>(0, got))};
   }
+  // The wait status, or nothing when it lives at the deadline.
+  std::optional<int> AwaitExit() { return process_.AwaitExit(kTrainingPatience); }
 
+ private:
   ChildProcess process_;
   int fd_ = -1;
   int log_ = -1;

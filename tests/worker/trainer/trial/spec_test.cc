@@ -203,6 +203,23 @@ TEST(TrialSpecTest, WhatLayersAreCutIntoMustDivideThem) {
       "3");
 }
 
+TEST(TrialSpecTest, MicroBatchesAreDealtAmongRanksThatDoNotMeetInEach) {
+  const auto said = [](const json& parallel) {
+    json spec = Whole({{"parallel", parallel}});
+    spec["parallel"]["balance"] = "auto";
+    return MessageOf(spec);
+  };
+  EXPECT_EQ(said({{"strategy", "ddp"}}), "");
+  EXPECT_EQ(said({{"strategy", "zero1"}}), "");
+  const std::string refused =
+      "parallel.balance auto is of ddp and zero1, without parallel.tensor and parallel.pipeline";
+  for (const char* strategy : {"zero2", "zero3", "hsdp", "local_sgd", "gossip"}) {
+    EXPECT_EQ(said({{"strategy", strategy}}), refused) << strategy;
+  }
+  EXPECT_EQ(said({{"tensor", 2}}), refused);
+  EXPECT_EQ(said({{"pipeline", 2}}), refused);
+}
+
 TEST(TrialSpecTest, TokensOfAStepMustBeThoseOfItsSequences) {
   json spec =
       Whole({{"train",
