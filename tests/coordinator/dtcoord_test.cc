@@ -356,6 +356,24 @@ TEST_F(BackupTest, OfAStoppedCoordinatorChangesNothingInItsFolder) {
   EXPECT_FALSE(Exists("state/journal.db-shm"));
 }
 
+TEST_F(BackupTest, HasTheTokensToo) {
+  ChildProcess first = Start("first", {}, {"--auth=tokens"});
+  Dial("first");
+  EXPECT_EQ(Backup("backup"), 0) << BackupLog();
+  const std::string token = testing::Slurp(folder_ / "state/admin.token");
+  first.KillAndReap();
+  EXPECT_FALSE(Exists("backup/admin.token")) << "a backup has no text of a token";
+  std::filesystem::rename(folder_ / "state", folder_ / "lost");
+  std::filesystem::rename(folder_ / "backup", folder_ / "state");
+  ChildProcess restored = Start("restored", {}, {"--auth=tokens", "--accept-loss"});
+  auto stub = Dial("restored");
+  auto context = Deadline();
+  context->AddMetadata("authorization", "Bearer " + token.substr(0, token.find('\n')));
+  v1::GetStatusResponse response;
+  const grpc::Status status = stub->GetStatus(context.get(), {}, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
 TEST_F(BackupTest, ReplacesNothing) {
   ChildProcess first = Start("first");
   Submit(*Dial("first"), "a");
