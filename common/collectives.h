@@ -32,6 +32,8 @@ inline constexpr std::array<std::string_view, 6> kTimedAxes = {"data",   "shard"
 constexpr std::string_view WordOf(CollectiveOp op) {
   return kCollectiveOps[static_cast<size_t>(op)];
 }
+// REQUIRES: an axis that is timed.
+constexpr std::string_view WordOf(Axis axis) { return kTimedAxes[static_cast<size_t>(axis)]; }
 constexpr bool IsCollectiveOp(std::string_view word) {
   return std::find(kCollectiveOps.begin(), kCollectiveOps.end(), word) != kCollectiveOps.end();
 }

@@ -47,4 +47,13 @@ double CommunicationSeconds(const v1::StepRow& row) {
   return seconds;
 }
 
+double StageWaitSeconds(const v1::StepRow& row) {
+  for (const v1::Collective& one : row.collectives()) {
+    if (one.op() == WordOf(CollectiveOp::kReceive) && one.axis() == WordOf(Axis::kPipeline)) {
+      return one.exposed_seconds();
+    }
+  }
+  return -1;
+}
+
 }  // namespace dt::spec

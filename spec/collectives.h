@@ -16,4 +16,7 @@ void AddCollectives(const ::dtrain::v1::StepRow& row, double times, ::dtrain::v1
 // In collectives, hidden or not. Of rows that tell of no collectives, but of all-reduces, theirs.
 double CommunicationSeconds(const ::dtrain::v1::StepRow& row);
 
+// In which a stage of a pipeline waited for another, mean over the ranks; negative: no pipeline.
+double StageWaitSeconds(const ::dtrain::v1::StepRow& row);
+
 }  // namespace dt::spec

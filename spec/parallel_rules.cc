@@ -1,6 +1,9 @@
 // parallel_rules.cc: what ranks may share, and with whom.
+#include "spec/parallel_rules.h"
+
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "spec/internal.h"
@@ -330,3 +333,13 @@ void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out) {
 }
 
 }  // namespace dt::spec::internal
+
+namespace dt::spec {
+
+bool AllowsParallel(const v1::Spec& trial) {
+  std::vector<internal::Violation> violations;
+  internal::CheckParallel(trial, violations);
+  return violations.empty();
+}
+
+}  // namespace dt::spec

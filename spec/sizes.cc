@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "plan/stages.h"
 #include "spec/program.h"
 
 namespace dt::spec {
@@ -61,6 +62,13 @@ int32_t ChunksEach(const v1::Spec& trial) {
 int64_t MicroStepsOf(const v1::Spec& trial) {
   const int64_t pass = int64_t{trial.train().batch_size()} * DataRanksOf(trial);
   return pass > 0 ? trial.train().global_batch_size() / pass : 0;
+}
+
+double BubbleOf(const v1::Spec& trial) {
+  const int64_t stages = trial.parallel().pipeline(), micro_steps = MicroStepsOf(trial);
+  return stages <= 1 || micro_steps <= 0
+             ? 0
+             : plan::BubbleRatio(stages, ChunksEach(trial), micro_steps);
 }
 
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said) {

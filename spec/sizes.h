@@ -50,6 +50,9 @@ int32_t ChunksEach(const v1::Spec& trial);
 // Passes of a data rank in a step: train.global_batch_size ÷ (batch_size × DataRanksOf); 0: the
 // values do not say.
 int64_t MicroStepsOf(const v1::Spec& trial);
+// The share of a step in which the stages of its pipeline fill and drain, where all cost alike; 0:
+// no pipeline, or the values do not say.
+double BubbleOf(const v1::Spec& trial);
 // Sequences of one step over all slots: as it is said, in sequences or in tokens, else one pass of
 // the data ranks of resources.gpus.
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said);

@@ -67,8 +67,7 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
 void QuestionPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
   const int64_t micro_steps = MicroStepsOf(trial);
-  if (parallel.pipeline() <= 1 || micro_steps <= 0) return;
-  const double bubble = plan::BubbleRatio(parallel.pipeline(), ChunksEach(trial), micro_steps);
+  const double bubble = BubbleOf(trial);
   if (bubble < 0.3) return;
   out.push_back(
       {"bubble",

@@ -15,8 +15,11 @@
 #include "cli/view/format.h"
 #include "common/collectives.h"
 #include "common/status.h"
+#include "spec/collectives.h"
 #include "spec/program.h"
+#include "spec/sizes.h"
 #include "spec/spec.h"
+#include "spec/step_columns.h"
 
 namespace dt::cli {
 namespace {
@@ -281,8 +284,24 @@ absl::StatusOr<v1::Evaluation> FindValidation(Client& client, const v1::TrialSum
   }
 }
 
-std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
-                             const v1::Evaluation& evaluation, const std::string& metric) {
+// Of the newest logged step, of a trial in stages.
+std::string BubbleText(const v1::TrialSummary& trial, const v1::ExperimentSpec& file) {
+  const v1::StepRow& row = trial.latest();
+  const double waited = spec::StageWaitSeconds(row);
+  double phases = 0;
+  for (const spec::StepColumn& column : spec::kPartsOfStep) phases += column.Of(row);
+  const auto& assignments = trial.assignments();
+  const auto spec = spec::ResolveTrial(file, {assignments.begin(), assignments.end()});
+  if (waited < 0 || !(phases > 0) || !spec.ok()) return "";
+  return absl::StrCat(FormatRatio(waited / phases), " of a step in which stages waited; ",
+                      FormatRatio(spec::BubbleOf(*spec)),
+                      " by the formula, where all cost alike");
+}
+
+std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,
+                             const v1::ExplainTrialResponse& found,
+                             const v1::Evaluation& evaluation) {
+  const std::string& metric = experiment.summary().metric();
   const v1::TrialSummary& trial = found.trial();
   const v1::Provenance& provenance = trial.provenance();
   std::vector<Line> lines = {
@@ -292,6 +311,7 @@ std::vector<Line> TrialLines(const v1::ExplainTrialResponse& found,
   AppendFact(lines, "message", {Printable(trial.message())});
   AppendFact(lines, "chosen by", {Printable(trial.chosen())});
   AppendNumbers(lines, trial);
+  AppendFact(lines, "bubble", {BubbleText(trial, experiment.spec())});
   if (NeedsColumn(metric)) {
     AppendFact(lines, "metric",
                {absl::StrCat(Printable(metric), " ", FormatLoss(trial.metric_value()))});
@@ -385,7 +405,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
     case Format::kJsonl:
     case Format::kName: {
       DT_ASSIGN_OR_RETURN(const v1::Evaluation newest, FindValidation(*client, trial.trial()));
-      session.Print(TrialLines(trial, newest, found.summary().metric()));
+      session.Print(TrialLines(found, trial, newest));
       break;
     }
   }

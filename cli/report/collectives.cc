@@ -1,7 +1,6 @@
 // collectives.cc: see collectives.h.
 #include "cli/report/collectives.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,8 +9,7 @@
 #include "cli/report/results.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
-#include "common/collectives.h"
-#include "plan/stages.h"
+#include "spec/collectives.h"
 #include "spec/sizes.h"
 
 namespace dt::cli::report {
@@ -22,27 +20,19 @@ std::string BusBandwidth(const v1::Collective& one) {
   return absl::StrFormat("%.2f", one.bus_bytes() / one.seconds() / 1e9);
 }
 
-constexpr char kPipeline[] = "pipeline";
-
 // Nothing for a trial in no stages, or whose pace is not known.
 void AppendPipeline(const Experiment& experiment, const Trial& trial, TextTable& table) {
-  const auto& all = trial.sent.collectives();
-  const auto received = std::find_if(all.begin(), all.end(), [](const v1::Collective& one) {
-    return one.axis() == kPipeline && one.op() == WordOf(CollectiveOp::kReceive);
-  });
+  const double waited = spec::StageWaitSeconds(trial.sent);
   const double rate = ResultOf(trial).tokens_per_second;
-  if (received == all.end() || !(rate > 0)) return;
+  if (waited < 0 || !(rate > 0)) return;
   const v1::Spec spec = ResolvedSpec(experiment, trial);
   const auto sequences = static_cast<double>(spec.train().global_batch_size());
   const double step_seconds = sequences * spec.train().seq_len() / rate;
-  const int64_t micro_batches = spec::MicroStepsOf(spec);
-  const int64_t pieces = spec::ChunksEach(spec);
-  const int64_t stages = received->ranks();
   table.rows.push_back({TrialName(trial.summary), AssignmentsText(trial.summary),
-                        spec.parallel().schedule(), absl::StrCat(stages),
-                        absl::StrCat(micro_batches), absl::StrCat(pieces),
-                        PercentText(received->exposed_seconds() / step_seconds),
-                        PercentText(plan::BubbleRatio(stages, pieces, micro_batches))});
+                        spec.parallel().schedule(), absl::StrCat(spec.parallel().pipeline()),
+                        absl::StrCat(spec::MicroStepsOf(spec)),
+                        absl::StrCat(spec::ChunksEach(spec)), PercentText(waited / step_seconds),
+                        PercentText(spec::BubbleOf(spec))});
 }
 
 void AppendPipelines(const Experiment& experiment, Document& document) {

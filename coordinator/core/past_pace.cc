@@ -198,6 +198,7 @@ v1::Spec StepCosts(const v1::Spec& spec) {
     parallel.set_rank(spec.parallel().rank());
     parallel.set_share(spec.parallel().share());
   }
+  if (spec.parallel().balance() == "auto") parallel.set_balance("auto");
   if (!SendsFp32(spec)) costs.mutable_precision()->set_reduce(spec.precision().reduce());
   costs.mutable_resources()->set_gpus(spec.resources().gpus());
   return costs;

@@ -10,37 +10,47 @@
 #include "absl/strings/str_join.h"
 #include "common/vocabulary.h"
 #include "plan/strategies.h"
+#include "spec/parallel_rules.h"
 #include "spec/program.h"
 #include "spec/sizes.h"
+#include "spec/spec.h"
 
 namespace dt {
 namespace {
 
-// That the specification's rules allow.
+// The trial with another word for parallel.strategy, and without what was of the first one alone.
+v1::Spec WithSharing(v1::Spec spec, plan::Sharing sharing) {
+  v1::Parallel& parallel = *spec.mutable_parallel();
+  const char* const word = plan::kSharingWords[static_cast<size_t>(sharing)];
+  if (parallel.strategy() == word) return spec;
+  const v1::Parallel defaults = spec::DefaultSpec().parallel();
+  parallel.set_strategy(word);
+  parallel.set_shard(defaults.shard());
+  parallel.set_sync_every(defaults.sync_every());
+  parallel.set_outer_lr(defaults.outer_lr());
+  parallel.set_outer_momentum(defaults.outer_momentum());
+  return spec;
+}
+
+// Those that ask for nothing but their word, and that the rules of files allow.
 std::vector<plan::Sharing> Allowed(const v1::Spec& spec) {
+  std::vector<plan::Sharing> allowed = {plan::Sharing::kDdp};
   // A data rank that is alone has nobody to share with.
-  const std::string& compression = spec.parallel().compression();
-  const bool compresses = !compression.empty() && compression != "none";
-  if (compresses || spec::DataRanksOf(spec) < 2) return {plan::Sharing::kDdp};
-  std::vector<plan::Sharing> allowed = {plan::Sharing::kDdp, plan::Sharing::kZero1,
-                                        plan::Sharing::kZero2};
-  // It compares copies of the parameters, of which zero3 keeps one.
-  if (spec.train().hash_every() == 0) allowed.push_back(plan::Sharing::kZero3);
+  if (spec::DataRanksOf(spec) < 2) return allowed;
+  for (const plan::Sharing sharing :
+       {plan::Sharing::kZero1, plan::Sharing::kZero2, plan::Sharing::kZero3}) {
+    if (spec::AllowsParallel(WithSharing(spec, sharing))) allowed.push_back(sharing);
+  }
   return allowed;
 }
 
-// As spec/parallel_rules.cc allows them, on one host.
-std::vector<int64_t> TensorsOf(const v1::Spec& spec, int64_t slots_of_host) {
+// By how many ranks of one host its layers could be computed.
+std::vector<int64_t> TensorsOf(v1::Spec spec, int64_t slots_of_host) {
   std::vector<int64_t> tensors;
-  if (Compresses(spec) || spec.parallel().strategy() == "local_sgd") return tensors;
   const int64_t slots = spec.resources().gpus() / std::max(1, spec.parallel().pipeline());
   for (int64_t tensor = 2; tensor <= std::min(slots, slots_of_host); tensor *= 2) {
-    const auto divides = [tensor](int64_t size) { return size % tensor == 0; };
-    const bool tokens = !spec.parallel().sequence() || divides(spec.train().seq_len());
-    if (tokens && divides(slots) && divides(spec.model().n_head()) &&
-        divides(spec.model().n_ff())) {
-      tensors.push_back(tensor);
-    }
+    spec.mutable_parallel()->set_tensor(static_cast<int32_t>(tensor));
+    if (spec::AllowsParallel(spec)) tensors.push_back(tensor);
   }
   return tensors;
 }

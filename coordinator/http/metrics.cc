@@ -199,7 +199,7 @@ struct TrialColumn {
   MetricType type;
   const char* help;
   double (*value)(const TrialSample&);
-  enum class Needs { kNothing, kRow, kPeakFlops, kNoiseScale, kCheckpoint } needs;
+  enum class Needs { kNothing, kRow, kPeakFlops, kNoiseScale, kCheckpoint, kPipeline } needs;
 };
 
 constexpr TrialColumn kTrialColumns[] = {
@@ -257,6 +257,9 @@ constexpr TrialColumn kTrialColumns[] = {
      TrialColumn::Needs::kCheckpoint},
     {"trial_checkpoint_bytes", MetricType::Gauge, "Size of the newest checkpoint.",
      [](const TrialSample& s) { return s.checkpoint_bytes; }, TrialColumn::Needs::kCheckpoint},
+    {"trial_pipeline_bubble_ratio", MetricType::Gauge,
+     "Share of a step in which stages fill and drain where all cost alike: (S-1)/(vM+S-1).",
+     [](const TrialSample& s) { return s.pipeline_bubble; }, TrialColumn::Needs::kPipeline},
 };
 
 bool Has(const TrialSample& sample, TrialColumn::Needs needs) {
@@ -271,6 +274,8 @@ bool Has(const TrialSample& sample, TrialColumn::Needs needs) {
       return sample.has_row && sample.newest.has_noise_scale_tokens();
     case TrialColumn::Needs::kCheckpoint:
       return sample.checkpoint_wall_seconds > 0;
+    case TrialColumn::Needs::kPipeline:
+      return sample.pipeline_bubble > 0;
   }
   return false;
 }

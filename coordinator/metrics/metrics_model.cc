@@ -421,9 +421,10 @@ void MetricsModel::Refresh(const State& state, Known& known) {
     sample.has_row = true;
   }
   if (sample.info == nullptr) {
+    const v1::Spec& spec = live == nullptr ? experiment.spec.base() : live->spec;
     sample.info = std::make_shared<const LabelPairs>(
-        InfoOf(experiment, trial, live == nullptr ? experiment.spec.base() : live->spec,
-               sample.world_size));
+        InfoOf(experiment, trial, spec, sample.world_size));
+    sample.pipeline_bubble = spec::BubbleOf(spec);
   }
 }
 

@@ -34,6 +34,7 @@ struct TrialSample {
   TrialId id;
   // Labels of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
   std::shared_ptr<const LabelPairs> info;
+  double pipeline_bubble = 0;  // by the formula; 0: no pipeline
   v1::StepRow totals;
   bool has_row = false;
   v1::StepRow newest;

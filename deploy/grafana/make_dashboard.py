@@ -141,6 +141,12 @@ ROWS = [
          [(named(f"sum without (phase) (rate(dtrain_trial_phase_seconds_total{{{TRIAL}, "
                  'phase="comm_exposed"}[$__rate_interval])) / (sum without (phase) '
                  f"({rate('dtrain_trial_phase_seconds_total', TRIAL)}) > 0)"), TRIAL_LEGEND)]),
+        ("Pipeline bubble", "Share of a step in which stages of a pipeline waited for one another, and what filling "
+         "and draining takes where all stages cost alike.", "percentunit", 8, {},
+         [(named(f"sum without (op, axis) (rate(dtrain_trial_collective_exposed_seconds_total{{{TRIAL}, "
+                 'op="recv", axis="pipeline"}[$__rate_interval])) / (sum without (phase) '
+                 f"({rate('dtrain_trial_phase_seconds_total', TRIAL)}) > 0)"), TRIAL_LEGEND + " waited"),
+          (named(f"dtrain_trial_pipeline_bubble_ratio{{{TRIAL}}}"), TRIAL_LEGEND + " by the formula")]),
     ]),
     ("Coordinator", [
         ("Queue wait", "From when a trial could start to the choice of its slots: half of the trials and nine in "

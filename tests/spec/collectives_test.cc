@@ -68,6 +68,16 @@ TEST(CollectivesTest, CommunicationIsTheSumOrOfOlderRowsTheirAllReduces) {
   EXPECT_EQ(CommunicationSeconds(row), 2.5);
 }
 
+TEST(CollectivesTest, StagesWaitForWhatTheyReceiveAlongThePipeline) {
+  v1::StepRow row;
+  Add(row, "recv", "ends", 1, 100, 2);
+  Add(row, "send", "pipeline", 1, 100, 2);
+  EXPECT_LT(StageWaitSeconds(row), 0) << "nothing was received from another stage";
+  Add(row, "recv", "pipeline", 1, 100, 2);
+  row.mutable_collectives(2)->set_exposed_seconds(0.75);
+  EXPECT_EQ(StageWaitSeconds(row), 0.75);
+}
+
 TEST(CollectivesTest, BusFactorsAreThoseOfNcclTests) {
   EXPECT_EQ(BusFactor("all_reduce", 4), 1.5);
   EXPECT_EQ(BusFactor("all_gather", 4), 0.75);

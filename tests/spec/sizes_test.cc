@@ -65,6 +65,11 @@ TEST(SizesTest, ASizeHasWholePipelines) {
   derived.Set("train.batch_size", "4").Set("resources.gpus", "8").Set("parallel.pipeline", "4");
   derived.Set("parallel.microbatches", "6").Set("model.n_layer", "4");
   EXPECT_EQ(derived.Resolve().train().global_batch_size(), 48) << "of two data ranks";
+  EXPECT_DOUBLE_EQ(BubbleOf(derived.Resolve()), 3.0 / 9) << "four stages, six micro-batches";
+  derived.Set("parallel.schedule", "interleaved").Set("parallel.interleave", "2");
+  derived.Set("parallel.microbatches", "8").Set("model.n_layer", "8");
+  EXPECT_DOUBLE_EQ(BubbleOf(derived.Resolve()), 3.0 / 19);
+  EXPECT_EQ(BubbleOf(ExperimentBuilder().Resolve()), 0);
 }
 
 TEST(SizesTest, RanksThatGossipAreAPowerOfTwo) {

@@ -145,6 +145,15 @@ TEST_F(PlanningTest, OfSeveralRanksEveryStrategyIsWeighedAgainstTheMemoryOfASlot
   spec.mutable_base()->mutable_train()->set_hash_every(10);
   spec.add_explicit_paths("train.hash_every");
   EXPECT_EQ(Plan(spec).configurations(0).strategies_size(), 3) << "zero3 keeps nothing to compare";
+  spec.mutable_base()->mutable_train()->set_hash_every(0);
+  spec.mutable_base()->mutable_parallel()->set_balance("auto");
+  spec.mutable_base()->mutable_train()->set_global_batch_size(
+      8 * spec.base().train().batch_size());
+  spec.add_explicit_paths("parallel.balance");
+  spec.add_explicit_paths("train.global_batch_size");
+  kind = Plan(spec).configurations(0);
+  ASSERT_EQ(kind.strategies_size(), 2) << "zero2 makes ranks wait in every micro-batch";
+  EXPECT_EQ(kind.strategies(1).strategy(), "zero1");
 }
 
 TEST_F(PlanningTest, TrafficTakesItsTimeAtTheBandwidthOfGangsOfThatSize) {

@@ -1,0 +1,94 @@
+// strategies_test.cc: what people choose parallel.* for, through the real programs: a model that
+// fits under one strategy alone, and a pipeline whose waiting they read.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/e2e/training_fixture.h"
+
+namespace dt {
+namespace {
+
+using Json = nlohmann::json;
+
+class StrategiesTest : public TrainingTest {
+ protected:
+  void Start(const std::vector<std::string>& worker_flags) {
+    cluster_.StartCoordinator();
+    for (const char* worker : {"w0", "w1"}) cluster_.StartWorker(worker, worker_flags);
+    ASSERT_TRUE(cluster_.AwaitWorkers(2));
+    MakeData("text");
+  }
+  std::string Metrics() {
+    FILE* pipe = popen((PYTHON " -c 'import urllib.request as u; print(u.urlopen(\"http://" +
+                        cluster_.http_address() + "/metrics\", timeout=20).read().decode())'")
+                           .c_str(),
+                       "r");
+    std::string text;
+    char buffer[4096];
+    for (size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+      text.append(buffer, got);
+    }
+    EXPECT_EQ(pclose(pipe), 0);
+    return text;
+  }
+  static std::string File(const std::string& parallel, const std::string& model) {
+    return "version: 1\nname: strategies\nseed: 7\nresources: {gpus: 2, device: cpu}\n" + parallel +
+           "data: {train: 'text/train_*.bin', val: 'text/val_*.bin', tokenizer: byte}\nmodel: " +
+           model + "\nprecision: {compute: fp32}\n";
+  }
+};
+
+// State of 57 million parameters: 0.9 GB where each rank has all, half of it where two share.
+TEST_F(StrategiesTest, AModelThatOutgrowsDdpFinishesUnderZero3AsThePlanSaid) {
+  Start({"--memory-limit", "1000M"});
+  const std::string path = cluster_.folder().Write(
+      "large.yaml", File("parameters: {parallel.strategy: [ddp, zero3]}\n",
+                         "{n_layer: 8, n_head: 8, n_embd: 768, n_ff: 3072, n_positions: 32, "
+                         "vocab_size: 257}") +
+                        "train: {batch_size: 1, seq_len: 32, max_steps: 3}\n"
+                        "eval: {every: 0, batches: 1}\ncheckpoint: {every: 0}\n");
+  const Json plan = Json::parse(MustDtctl({"plan", path, "-o", "json"}).out);
+  ASSERT_EQ(plan["configurations"].size(), 2u) << plan.dump(1);
+  std::map<std::string, std::string> verdicts;
+  for (const Json& each : plan["configurations"][0]["strategies"]) {
+    verdicts[each["strategy"]] = each["verdict"];
+  }
+  EXPECT_EQ(verdicts["ddp"], "too_large") << plan.dump(1);
+  EXPECT_NE(verdicts["zero3"], "too_large") << plan.dump(1);
+  MustDtctl({"submit", path});
+  ASSERT_TRUE(cluster_.AwaitEnd(1, std::chrono::seconds(240)));
+  EXPECT_EQ(cluster_.Trial(1, 1).cause(), v1::CAUSE_OOM) << cluster_.Trial(1, 1).message();
+  EXPECT_EQ(cluster_.Trial(1, 2).state(), v1::TRIAL_FINISHED) << cluster_.Trial(1, 2).message();
+}
+
+TEST_F(StrategiesTest, APipelineTellsHowLongItsStagesWaitedBesideTheFormula) {
+  Start({});
+  const std::string path = cluster_.folder().Write(
+      "pipeline.yaml", File("parallel: {pipeline: 2, microbatches: 3}\n",
+                            "{n_layer: 2, n_head: 2, n_embd: 48, n_ff: 96, n_positions: 64, "
+                            "vocab_size: 257}") +
+                           "train: {batch_size: 2, seq_len: 64, max_steps: 12, log_every: 1}\n"
+                           "eval: {every: 0, batches: 1}\n");
+  MustDtctl({"submit", path});
+  ASSERT_TRUE(cluster_.AwaitEnd(1, std::chrono::seconds(120)));
+  ASSERT_EQ(cluster_.Trial(1, 1).state(), v1::TRIAL_FINISHED) << cluster_.Trial(1, 1).message();
+  const std::string described = MustDtctl({"describe", "1/1"}).out;
+  EXPECT_NE(described.find("of a step in which stages waited; 25% by the formula"),
+            std::string::npos)
+      << described;
+  const std::string report = MustDtctl({"report", "1"}).out;
+  EXPECT_NE(report.find("Pipelines"), std::string::npos) << report;
+  const std::string metrics = Metrics();
+  for (const char* line : {"dtrain_trial_pipeline_bubble_ratio{experiment=\"1\",trial=\"1\"} 0.25\n",
+                           "dtrain_trial_collective_exposed_seconds_total{experiment=\"1\",trial="
+                           "\"1\",op=\"recv\",axis=\"pipeline\"} "}) {
+    EXPECT_NE(metrics.find(line), std::string::npos) << line << "\nis not in\n" << metrics;
+  }
+}
+
+}  // namespace
+}  // namespace dt
