@@ -53,6 +53,7 @@ struct Flags {
   std::string trainer;
   std::string program_runner;
   std::string programs;
+  std::vector<std::string> program_variables;
   std::vector<std::string> labels;
   TlsFiles tls;
   std::string token_file;
@@ -104,6 +105,10 @@ void Declare(CLI::App& app, Flags& flags) {
                  "allow or deny: whether experiments may bring a program of their own, which runs "
                  "here as this worker's user [allow with a coordinator on this host, else deny]")
       ->check(CLI::IsMember({"allow", "deny"}));
+  app.add_option("--program-env", flags.program_variables,
+                 "Name of a variable of this process that programs may see too, besides those that "
+                 "docs/programs.md lists; repeatable")
+      ->take_all();
   app.add_option("--program-runner", flags.program_runner,
                  "Path of dtprogram [beside this program]");
   app.add_option("--run-dir", flags.run_dir,
@@ -173,6 +178,16 @@ absl::StatusOr<CpuShare> FindShare(const Flags& flags, const LocalSlot& slot,
   return share;
 }
 
+// 0: none.
+absl::StatusOr<uint64_t> MemoryLimitOf(const Flags& flags) {
+  if (flags.memory_limit.empty()) return 0;
+  const std::optional<uint64_t> bytes = ParseBytes(flags.memory_limit);
+  if (bytes.value_or(0) > 0) return *bytes;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--memory-limit '", flags.memory_limit,
+                   "' is not a number of bytes; write it like 536870912, 512M or 2G"));
+}
+
 absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFacts& facts,
                        v1::Hello& hello) {
   hello.set_host(facts.host);
@@ -184,6 +199,10 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
   hello.set_device(std::string(Name(slot.kind)));
   hello.set_device_name(CleanText(facts.cpu_name, limits::kNameBytes));
   hello.set_memory_bytes(facts.memory_bytes);
+  if (slot.kind == DeviceKind::kCpu) {
+    DT_ASSIGN_OR_RETURN(const uint64_t limit, MemoryLimitOf(flags));
+    hello.set_memory_limit_bytes(limit);
+  }
   if (slot.kind == DeviceKind::kCuda) {
     const std::vector<Gpu> gpus = OwnGpus();
     if (static_cast<size_t>(slot.index) >= gpus.size()) {
@@ -240,14 +259,9 @@ absl::Status AddShare(const Flags& flags, const CpuShare& share, TrainerCommand&
   if (!share.cores.empty()) {
     command.arguments.insert(command.arguments.end(), {"--cores", absl::StrJoin(share.cores, ",")});
   }
-  if (flags.memory_limit.empty()) return absl::OkStatus();
-  const std::optional<uint64_t> bytes = ParseBytes(flags.memory_limit);
-  if (bytes.value_or(0) == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--memory-limit '", flags.memory_limit,
-                     "' is not a number of bytes; write it like 536870912, 512M or 2G"));
-  }
-  command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(*bytes)});
+  DT_ASSIGN_OR_RETURN(const uint64_t limit, MemoryLimitOf(flags));
+  if (limit == 0) return absl::OkStatus();
+  command.arguments.insert(command.arguments.end(), {"--memory-limit", absl::StrCat(limit)});
   return absl::OkStatus();
 }
 
@@ -262,6 +276,9 @@ absl::StatusOr<TrainerCommand> MakeProgramCommand(const Flags& flags, const Loca
                        "--scratch", lock + ".program",
                        "--device",  std::string(Name(slot.kind)),
                        "--threads", absl::StrCat(hello.threads())};
+  for (const std::string& name : flags.program_variables) {
+    command.arguments.insert(command.arguments.end(), {"--env", name});
+  }
   DT_RETURN_IF_ERROR(AddShare(flags, share, command));
   return command;
 }

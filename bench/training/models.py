@@ -53,7 +53,7 @@ def spec_of(model: dict, *, batch: int, length: int, steps: int, accumulate: int
         "precision": {"compute": precision, "reduce": "fp32"},
         "parallel": {"strategy": "ddp", "shard": 0, "tensor": 1, "sequence": True, "sync_every": 16, "outer_lr": 1,
                      "outer_momentum": 0, "bucket_mb": 25, "compression": "none", "rank": 4, "share": 0.01,
-                     "pipeline": 1, "schedule": "1f1b", "interleave": 2, "microbatches": 0},
+                     "pipeline": 1, "schedule": "1f1b", "interleave": 2, "microbatches": 0, "balance": "none"},
         "eval": {"every": 0, "batches": 1, "hellaswag": "", "samples": 0, "sample_prompt": "", "sample_tokens": 1,
                  "sample_temperature": 1, "sample_top_k": 0, "vocab": "vocab.bpe"},
         "checkpoint": {"every": {"steps": 0}, "keep_latest": 1, "keep_best": 1},

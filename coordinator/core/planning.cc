@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
+#include "coordinator/core/explain.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/network_figures.h"
 #include "coordinator/core/past_pace.h"
 #include "coordinator/core/plan_strategies.h"
@@ -27,7 +29,7 @@
 namespace dt {
 namespace {
 
-// The workers of one device kind that take work.
+// The workers that take work of one kind.
 struct Fleet {
   std::vector<double> free_at;  // seconds from now, one a slot
   uint32_t free = 0;
@@ -37,24 +39,29 @@ struct Fleet {
   bool ends_unknown = false;  // of what runs on some of them
 };
 
-bool TakesWork(const Worker& worker, DeviceKind device) {
+bool TakesWork(const State& state, const Worker& worker, const Constraint& constraint) {
   return worker.presence == Presence::kConnected && !worker.draining &&
-         DeviceKindOf(worker.hello.device()) == device;
+         Meets(constraint, worker.hello) && !IsHeld(state, worker.name);
 }
 
-Fleet FleetOf(const State& state, DeviceKind device) {
+Fleet FleetOf(const State& state, const Constraint& constraint) {
   Fleet fleet;
   std::map<std::string, int> names;
-  std::map<std::string, uint64_t> of_host;  // CPU slots share their host's memory
+  // CPU slots share their host's memory, with those that would not do as well.
+  std::map<std::string, uint64_t> sharing, of_host;
   for (const Worker& worker : state.live.workers) {
-    if (!TakesWork(worker, device)) continue;
+    if (worker.presence != Presence::kConnected) continue;
+    if (DeviceKindOf(worker.hello.device()) == constraint.device) ++sharing[worker.hello.host()];
+    if (!TakesWork(state, worker, constraint)) continue;
     fleet.of_host = std::max(fleet.of_host, ++of_host[worker.hello.host()]);
   }
   for (const Worker& worker : state.live.workers) {
-    if (!TakesWork(worker, device)) continue;
+    if (!TakesWork(state, worker, constraint)) continue;
     ++names[worker.hello.device_name()];
     uint64_t memory = worker.hello.memory_bytes();
-    if (device == DeviceKind::kCpu) memory /= of_host[worker.hello.host()];
+    if (constraint.device == DeviceKind::kCpu) memory /= sharing[worker.hello.host()];
+    const uint64_t limit = worker.hello.memory_limit_bytes();
+    if (limit > 0 && (memory == 0 || limit < memory)) memory = limit;
     if (memory > 0 && (fleet.least_memory == 0 || memory < fleet.least_memory)) {
       fleet.least_memory = memory;
     }
@@ -78,12 +85,24 @@ Fleet FleetOf(const State& state, DeviceKind device) {
 
 std::string GiB(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
 
-// With the slots that a trial would start on in this fleet, were it idle.
-v1::Spec AsStarted(const v1::Spec& spec, const Fleet& fleet) {
+Shape ShapeOfKind(const Experiment& experiment, const PlannedKind& kind) {
+  v1::ExpandedTrial expanded;
+  for (const v1::Assignment& one : kind.assignments) *expanded.add_assignments() = one;
+  Trial trial;
+  trial.expanded = expanded.SerializeAsString();
+  return ShapeOf(experiment, trial);
+}
+
+// Of the fleet's slots those that one trial can have.
+int32_t SlotsFor(const Shape& shape, const Fleet& fleet) {
+  return static_cast<int32_t>(shape.single_node ? fleet.of_host : fleet.free_at.size());
+}
+
+// With the slots that a trial would start on where `there` are, were they idle.
+v1::Spec AsStarted(const v1::Spec& spec, int32_t there) {
   v1::Spec started = spec;
   v1::Resources& resources = *started.mutable_resources();
   const std::vector<int32_t> sizes = spec::ReachableSizes(spec);
-  const auto there = static_cast<int32_t>(fleet.free_at.size());
   if (resources.gpus() <= there || sizes.front() > there) return started;
   resources.set_gpus(*(std::upper_bound(sizes.begin(), sizes.end(), there) - 1));
   return started;
@@ -103,12 +122,14 @@ void AddSizes(const PlanDraft& draft, v1::PlanResponse& response) {
   }
 }
 
-void FillMemory(const v1::Spec& spec, const Fleet& fleet, v1::PlannedTrials& planned) {
-  if (planned.slots() > static_cast<int>(fleet.free_at.size())) {
-    const size_t there = fleet.free_at.size();
-    planned.set_lacks(absl::StrCat(
-        "needs ", planned.slots(), planned.slots() == 1 ? " slot; " : " slots; ",
-        there == 0 ? "none" : absl::StrCat(there), there > 1 ? " are connected" : " is connected"));
+void FillFit(const State& state, const Shape& shape, const v1::Spec& spec, const Fleet& fleet,
+             v1::PlannedTrials& planned) {
+  const int32_t there = SlotsFor(shape, fleet);
+  if (planned.slots() > there) {
+    planned.set_lacks(absl::StrCat("needs ", ShapeText(AtSize(shape, planned.slots())), "; ",
+                                   there == 0 ? "none" : absl::StrCat(there),
+                                   there > 1 ? " are there" : " is there",
+                                   NobodyHas(state.live, shape.constraint)));
   }
   planned.set_device_bytes(fleet.least_memory);
   if (const std::optional<Memory> memory = MemoryOf(spec)) {
@@ -139,6 +160,11 @@ double ShareTrained(const v1::ExperimentSpec& spec) {
 // Experiments whose trials wait, and would go first.
 void FillQueue(const State& state, const PlanDraft& draft, DeviceKind device,
                v1::PlanResponse& response) {
+  int32_t wanted = 1;  // by the smallest of its trials
+  for (const v1::PlannedTrials& planned : response.configurations()) {
+    wanted = &planned == &response.configurations(0) ? planned.slots()
+                                                     : std::min(wanted, planned.slots());
+  }
   const int32_t priority = draft.spec.base().resources().priority();
   uint32_t before = 0;
   std::string lower;
@@ -156,7 +182,7 @@ void FillQueue(const State& state, const PlanDraft& draft, DeviceKind device,
     response.add_notes(absl::StrCat(before, before == 1 ? " trial waits" : " trials wait",
                                     " already, of the same or a higher priority"));
   }
-  if (!lower.empty() && response.slots_free() == 0) {
+  if (!lower.empty() && static_cast<int32_t>(response.slots_free()) < wanted) {
     response.add_notes(
         absl::StrCat("trials of lower priority would make room: of experiment ", lower));
   }
@@ -205,8 +231,12 @@ void FillFinish(const State& state, const PlanDraft& draft, const Fleet& fleet,
 
 absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draft, absl::Duration) {
   if (!draft.refused.ok()) return draft.refused;
-  const DeviceKind device = DeviceKindOf(draft.spec.base().resources().device());
-  const Fleet fleet = FleetOf(state, device);
+  Experiment experiment;
+  experiment.spec = draft.spec;
+  const Shape asked =
+      draft.kinds.empty() ? ShapeOf(experiment) : ShapeOfKind(experiment, draft.kinds.front());
+  const DeviceKind device = asked.constraint.device;
+  const Fleet fleet = FleetOf(state, asked.constraint);
   const PastPace past = PastPaceOf(state, fleet.device_name);
   const NetworkFigures network(state.durable, fleet.device_name,
                                static_cast<int64_t>(fleet.of_host));
@@ -221,10 +251,14 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
     planned.set_first(kind.first);
     planned.set_trials(kind.trials);
     for (const v1::Assignment& one : kind.assignments) *planned.add_assignments() = one;
-    const v1::Spec started = AsStarted(kind.spec, fleet);
+    const Shape shape = ShapeOfKind(experiment, kind);
+    // Only where it is swept do trials ask for other workers than their experiment.
+    const Fleet own =
+        shape.constraint == asked.constraint ? fleet : FleetOf(state, shape.constraint);
+    const v1::Spec started = AsStarted(kind.spec, SlotsFor(shape, own));
     planned.set_slots(std::max(1, started.resources().gpus()));
-    FillMemory(started, fleet, planned);
-    FillStrategies(started, past, network, static_cast<double>(fleet.least_memory), planned);
+    FillFit(state, shape, started, own, planned);
+    FillStrategies(started, past, network, static_cast<double>(own.least_memory), planned);
     const Estimate estimate = EstimateOf(past, started, fleet.device_name);
     planned.set_seconds(estimate.seconds);
     planned.set_estimated_from(estimate.from);

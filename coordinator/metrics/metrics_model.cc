@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/marking.h"
+#include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/search_index.h"
 #include "coordinator/core/summaries.h"
@@ -420,10 +421,12 @@ void MetricsModel::Refresh(const State& state, Known& known) {
     sample.newest = *live->latest;
     sample.has_row = true;
   }
-  if (sample.info == nullptr) {
-    const v1::Spec& spec = live == nullptr ? experiment.spec.base() : live->spec;
-    sample.info = std::make_shared<const LabelPairs>(
-        InfoOf(experiment, trial, spec, sample.world_size));
+  // The gang's size is among what it resolves to.
+  if (sample.info == nullptr && !trial.attempts.empty()) {
+    const absl::StatusOr<v1::Spec> resolved = ResolvedForGang(experiment, trial);
+    const v1::Spec& spec = resolved.ok() ? *resolved : experiment.spec.base();
+    sample.info =
+        std::make_shared<const LabelPairs>(InfoOf(experiment, trial, spec, sample.world_size));
     sample.pipeline_bubble = spec::BubbleOf(spec);
   }
 }

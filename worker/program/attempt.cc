@@ -144,8 +144,9 @@ absl::Status Attempt::Launch(Instant now) {
                       FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
   std::vector<std::string> words = WordsOf(spec_);
   SpawnOptions options;
-  DT_ASSIGN_OR_RETURN(options.environment,
-                      EnvironmentOf(start_, spec_, place, EnvironmentWith({})));
+  DT_ASSIGN_OR_RETURN(
+      options.environment,
+      EnvironmentOf(start_, spec_, place, Permitted(EnvironmentWith({}), host_.variables)));
   DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
   options.arguments.assign(words.begin() + 1, words.end());
   options.descriptors = {{theirs.get(), kReportFd}};

@@ -34,6 +34,7 @@ struct Host {
   std::string scratch;  // a folder that this runner alone uses, made anew for each attempt
   bool cuda = false;
   int threads = 1;
+  std::vector<std::string> variables;  // that it hands on besides those of Permitted
 };
 
 class Attempt {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -146,6 +147,33 @@ std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
   return absl::StrCat(
       "runs ", what, cut ? "…" : "", " in ", folder, ", submitted by ",
       start.submitted_by.empty() ? "nobody who gave a name" : Printable(start.submitted_by));
+}
+
+Environment Permitted(const Environment& all, const std::vector<std::string>& more) {
+  constexpr std::string_view kNames[] = {"PATH",           "HOME",
+                                         "USER",           "LOGNAME",
+                                         "SHELL",          "LANG",
+                                         "LANGUAGE",       "TZ",
+                                         "TMPDIR",         "LD_LIBRARY_PATH",
+                                         "VIRTUAL_ENV",    "HF_HOME",
+                                         "XDG_CACHE_HOME", "http_proxy",
+                                         "https_proxy",    "no_proxy",
+                                         "HTTP_PROXY",     "HTTPS_PROXY",
+                                         "NO_PROXY",       "SSL_CERT_FILE",
+                                         "SSL_CERT_DIR",   "REQUESTS_CA_BUNDLE"};
+  constexpr std::string_view kBeginnings[] = {"LC_",     "PYTHON", "CONDA_", "CUDA_",
+                                              "NVIDIA_", "NCCL_",  "GLOO_",  "TORCH_",
+                                              "OMP_",    "MKL_",   "KMP_",   "OPENBLAS_"};
+  Environment permitted;
+  for (const auto& [name, value] : all) {
+    const bool listed =
+        std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+        std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
+                    [&name](std::string_view begin) { return name.starts_with(begin); });
+    const bool added = std::find(more.begin(), more.end(), name) != more.end();
+    if ((listed || added) && !name.starts_with("DTRAIN_TOKEN")) permitted[name] = value;
+  }
+  return permitted;
 }
 
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,

@@ -53,6 +53,10 @@ struct Place {
   uint64_t resume_step = 0;
   std::vector<uint64_t> rungs;
 };
+// Of the worker's own variables those that a program of somebody else's may see: where programs,
+// libraries and caches are, the language, and how libraries compute and communicate. Never a token
+// of dtrain's. `more`: names that the operator adds.
+Environment Permitted(const Environment& all, const std::vector<std::string>& more);
 // `inherited` with what this rank has to know in place of what was there.
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
                                           const Place& place, Environment inherited);

@@ -36,6 +36,7 @@ struct Flags {
   int threads = 1;
   std::vector<int> cores;
   uint64_t memory_limit = 0;
+  std::vector<std::string> variables;
 };
 
 [[noreturn]] void Refuse(const std::string& why) {
@@ -57,6 +58,7 @@ void Declare(CLI::App& app, Flags& flags) {
       ->delimiter(',')
       ->check(CLI::Range(0, CPU_SETSIZE - 1));
   app.add_option("--memory-limit", flags.memory_limit, "Bytes of data that each process may have");
+  app.add_option("--env", flags.variables, "Hand this variable on as well; repeatable")->take_all();
 }
 
 // The program inherits both.
@@ -111,7 +113,9 @@ int Main(int argc, char** argv) {
   fcntl(flags.fd, F_SETFD, FD_CLOEXEC);
   HoldLock(flags);
   TakeShare(flags);
-  return Runner(flags.fd, Host{flags.scratch, flags.device == "cuda", flags.threads}).Run();
+  return Runner(flags.fd,
+                Host{flags.scratch, flags.device == "cuda", flags.threads, flags.variables})
+      .Run();
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(PlanningTest, TrialsThatCostTheSameAreOneKind) {
 TEST_F(PlanningTest, WithoutWorkersNothingFitsAndNoTimeIsKnown) {
   const v1::PlanResponse plan = Plan(Small());
   EXPECT_FALSE(plan.configurations(0).fits());
-  EXPECT_EQ(plan.configurations(0).lacks(), "needs 1 slot; none is connected");
+  EXPECT_EQ(plan.configurations(0).lacks(), "needs 1 cpu slot; none is there");
   EXPECT_LT(plan.slot_seconds(), 0);
   EXPECT_LT(plan.finish_seconds(), 0);
 }
@@ -76,6 +76,52 @@ TEST_F(PlanningTest, MemoryIsComparedWithTheSmallestSlotAndSlotsOfAHostShareIts)
   const v1::PlannedTrials kind = Plan(Small()).configurations(0);
   EXPECT_FALSE(kind.fits()) << "GPT-2 takes 2 GB for its parameters alone";
   EXPECT_NE(kind.lacks().find("of a slot's 1.0 GiB"), std::string::npos) << kind.lacks();
+}
+
+TEST_F(PlanningTest, AWorkersLimitBoundsWhatATrialMayTake) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  workers_.at("a").hello.set_memory_limit_bytes(1 * kGiB);
+  Connect("a");
+  const v1::PlannedTrials kind = Plan(Small()).configurations(0);
+  EXPECT_EQ(kind.device_bytes(), 1 * kGiB);
+  EXPECT_FALSE(kind.fits());
+}
+
+TEST_F(PlanningTest, OnlyWorkersThatWouldDoAreCounted) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  AddDevice("b", "Cpu", 64 * kGiB);
+  const auto lacks = [this](const auto& change) {
+    v1::ExperimentSpec spec = Small();
+    change(*spec.mutable_base()->mutable_resources());
+    const v1::PlannedTrials kind = Plan(spec).configurations(0);
+    EXPECT_EQ(kind.fits(), kind.lacks().empty());
+    return kind.lacks();
+  };
+  using Resources = v1::Resources;
+  EXPECT_EQ(lacks([](Resources& asked) { asked.set_accelerator("h100"); }),
+            "needs 1 cpu slot with accelerator h100; none is there; no connected worker has "
+            "accelerator h100");
+  const std::string zone = lacks([](Resources& asked) {
+    v1::Label& label = *asked.add_labels();
+    label.set_key("zone");
+    label.set_value("a");
+  });
+  EXPECT_NE(zone.find("no connected worker has label zone=a"), std::string::npos) << zone;
+  EXPECT_EQ(lacks([](Resources& asked) { asked.set_gpus(2); }), "");
+  workers_.at("b").hello.set_host("elsewhere");
+  Connect("b");
+  EXPECT_EQ(lacks([](Resources& asked) {
+              asked.set_gpus(2);
+              asked.set_single_node(true);
+            }),
+            "needs 2 cpu slots on one host; 1 is there");
+  for (const char* name : {"a", "b"}) {
+    v1::MarkWorkerRequest drain;
+    drain.set_worker(name);
+    drain.set_drain(true);
+    EXPECT_TRUE(Call<v1::MarkWorkerResponse>(drain).ok());
+  }
+  EXPECT_EQ(lacks([](Resources&) {}), "needs 1 cpu slot; none is there");
 }
 
 TEST_F(PlanningTest, TimeComesFromTrialsOfTheSameModelOnTheSameDevice) {
@@ -147,8 +193,7 @@ TEST_F(PlanningTest, OfSeveralRanksEveryStrategyIsWeighedAgainstTheMemoryOfASlot
   EXPECT_EQ(Plan(spec).configurations(0).strategies_size(), 3) << "zero3 keeps nothing to compare";
   spec.mutable_base()->mutable_train()->set_hash_every(0);
   spec.mutable_base()->mutable_parallel()->set_balance("auto");
-  spec.mutable_base()->mutable_train()->set_global_batch_size(
-      8 * spec.base().train().batch_size());
+  spec.mutable_base()->mutable_train()->set_global_batch_size(8 * spec.base().train().batch_size());
   spec.add_explicit_paths("parallel.balance");
   spec.add_explicit_paths("train.global_batch_size");
   kind = Plan(spec).configurations(0);

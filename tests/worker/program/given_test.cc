@@ -33,6 +33,18 @@ ProgramSpec Read(const std::string& json) {
   return spec.value_or(ProgramSpec{});
 }
 
+TEST(PermittedTest, SecretsOfTheWorkerStayWithIt) {
+  const Environment all = {{"PATH", "/bin"},      {"NCCL_DEBUG", "INFO"},
+                           {"LC_ALL", "C"},       {"AWS_SECRET_ACCESS_KEY", "x"},
+                           {"DTRAIN_TOKEN", "x"}, {"DTRAIN_TOKEN_FILE", "/run/t"},
+                           {"DATABASE_URL", "x"}, {"MY_CLUSTER", "blue"}};
+  const Environment few = {{"PATH", "/bin"}, {"NCCL_DEBUG", "INFO"}, {"LC_ALL", "C"}};
+  EXPECT_EQ(Permitted(all, {}), few);
+  Environment more = few;
+  more["MY_CLUSTER"] = "blue";
+  EXPECT_EQ(Permitted(all, {"MY_CLUSTER", "DTRAIN_TOKEN", "ABSENT"}), more);
+}
+
 TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
   const ProgramSpec spec = Read(R"({"command": ["python3", "a.py"], "run": "", "steps": "100",
       "seed": "9", "checkpoint": {"keep_latest": 2, "keep_best": 0},

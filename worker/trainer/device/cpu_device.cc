@@ -62,25 +62,18 @@ uint64_t ProcBytes(const char* file, const std::string& name) {
   return std::strtoull(ProcField(file, name).c_str(), nullptr, 10) * 1024;
 }
 
-// Room above --memory-limit that is given once a heap could not be: stacks of threads are mapped
-// beside it, 8 MiB each of which a few pages are ever touched.
-constexpr uint64_t kThreadRoom = 128 << 20;
-
 class CpuDevice final : public Device {
  public:
-  CpuDevice(bool share_memory, uint64_t memory_limit)
-      : share_memory_(share_memory), memory_limit_(memory_limit) {}
+  explicit CpuDevice(bool share_memory)
+      : share_memory_(share_memory), data_at_first_(DataBytes()) {}
   DeviceFacts Facts() const override {
     DeviceFacts facts;
     facts.name = ProcField("/proc/cpuinfo", "model name");
     facts.threads = at::get_num_threads();
     rlimit limit{};
-    if (memory_limit_ > 0) {
-      facts.memory_bytes = memory_limit_;
-    } else if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_max != RLIM_INFINITY) {
+    // The soft limit is lower while shared memory is charged to it.
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_max != RLIM_INFINITY) {
       facts.memory_bytes = limit.rlim_max;
-    }
-    if (facts.memory_bytes > 0) {
       facts.memory_bound = "the " + FormatBytes(static_cast<double>(facts.memory_bytes)) +
                            " that --memory-limit allows";
     } else {
@@ -111,24 +104,25 @@ class CpuDevice final : public Device {
   }
   uint64_t PeakBytes() const override { return ProcBytes("/proc/self/status", "VmHWM"); }
   TensorBytes Tensors() const override { return CountedTensors(); }
-  void ReleaseMemory() override {
+  absl::Status ReleaseMemory() override {
     malloc_trim(0);
-    if (memory_limit_ > 0) MakeRoomForThreads();
+    rlimit limit{};
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_max == RLIM_INFINITY)
+      return absl::OkStatus();
+    // One small block that stays at the heap's end keeps all of it mapped. Tensors fit into it
+    // again; shared memory and stacks of threads are mapped beside it, within the same limit.
+    const uint64_t data = DataBytes();
+    if (data <= data_at_first_ || data - data_at_first_ <= (limit.rlim_max - data_at_first_) / 2)
+      return absl::OkStatus();
+    return OutOfMemoryError("the heap keeps " + FormatBytes(static_cast<double>(data)) + " of " +
+                            Facts().memory_bound + " mapped");
   }
 
  private:
-  // One small block that stays at the heap's end keeps all of it mapped, free as the rest may be:
-  // tensors fit into it again, the next attempt's threads do not.
-  void MakeRoomForThreads() const {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_DATA, &limit) != 0) return;
-    const uint64_t wanted = ProcBytes("/proc/self/status", "VmData") + kThreadRoom;
-    limit.rlim_cur = std::clamp<uint64_t>(wanted, memory_limit_, limit.rlim_max);
-    setrlimit(RLIMIT_DATA, &limit);
-  }
+  static uint64_t DataBytes() { return ProcBytes("/proc/self/status", "VmData"); }
 
   const bool share_memory_;
-  const uint64_t memory_limit_;  // 0: none
+  const uint64_t data_at_first_;
 };
 
 // Tensors of a step are allocated and freed in the same sizes again and again. Keeping the heap
@@ -159,8 +153,8 @@ uint64_t SpareHostBytes() {
   return used < limit.rlim_cur ? std::min<uint64_t>(free, limit.rlim_cur - used) : 0;
 }
 
-std::unique_ptr<Device> OpenCpu(bool share_memory, uint64_t memory_limit) {
-  return std::make_unique<CpuDevice>(share_memory, memory_limit);
+std::unique_ptr<Device> OpenCpu(bool share_memory) {
+  return std::make_unique<CpuDevice>(share_memory);
 }
 
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options) {
@@ -169,17 +163,13 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options)
     CountTensors();
     CalmAllocator(options.memory_limit);
     if (options.memory_limit > 0) {
-      rlimit limit{};
-      getrlimit(RLIMIT_DATA, &limit);  // whose hard limit nobody may raise
-      limit.rlim_cur = options.memory_limit;
-      limit.rlim_max = std::min<rlim_t>(limit.rlim_max, options.memory_limit + kThreadRoom);
-      limit.rlim_max = std::max(limit.rlim_max, limit.rlim_cur);
+      const rlimit limit{options.memory_limit, options.memory_limit};
       if (setrlimit(RLIMIT_DATA, &limit) != 0) {
         return ConfigError("--memory-limit " + std::to_string(options.memory_limit) +
                            " cannot be set; a hard limit may be lower");
       }
     }
-    return OpenCpu(options.share_memory, options.memory_limit);
+    return OpenCpu(options.share_memory);
   }
   if (options.word.rfind("cuda", 0) == 0) {
     const std::string index = options.word.size() > 5 ? options.word.substr(5) : "0";

@@ -72,8 +72,9 @@ class Device {
   virtual uint64_t PeakBytes() const = 0;
   // Of tensors alone: now, and at the peak.
   virtual TensorBytes Tensors() const = 0;
-  // Gives cached memory back between trials.
-  virtual void ReleaseMemory() = 0;
+  // Gives cached memory back between trials. An error: most of it stays, and another trial needs
+  // another process.
+  virtual absl::Status ReleaseMemory() = 0;
 };
 
 // Host memory that this process may take now without taking it from its own training: what its
@@ -93,8 +94,7 @@ int HostThreads(const DeviceOptions& options);
 // Errors: ConfigError for an unknown word, a device that is not there, or a build without CUDA.
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options);
 
-// `memory_limit` is what the process was limited to, in bytes; 0: nothing.
-std::unique_ptr<Device> OpenCpu(bool share_memory = true, uint64_t memory_limit = 0);
+std::unique_ptr<Device> OpenCpu(bool share_memory = true);
 // Errors: ConfigError when there is no such GPU or this build has no CUDA.
 absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index);
 // In a program without CUDA: becomes dttrain-cuda, with the same arguments, where that lies beside

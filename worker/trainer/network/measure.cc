@@ -309,8 +309,7 @@ Outcome MeasureNetwork(const frames::Start& start, Device& device, Conversation&
   outcome.freed = Guarded([&]() -> absl::Status {
     measurement.reset();
     if (outcome.end.cause != "finished") device.Synchronize();
-    device.ReleaseMemory();
-    return absl::OkStatus();
+    return device.ReleaseMemory();
   });
   return outcome;
 }

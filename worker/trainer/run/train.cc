@@ -489,8 +489,7 @@ Outcome RunAttempt(const frames::Start& start, Device& device, Conversation& con
     attempt.reset();
     // A device whose context is lost says so only when asked.
     if (outcome.end.cause != "finished") device.Synchronize();
-    device.ReleaseMemory();
-    return absl::OkStatus();
+    return device.ReleaseMemory();
   });
   return outcome;
 }

@@ -73,7 +73,10 @@ class TrainerProcess {
 
   pid_t pid() const { return process_.pid(); }
   int fd() const { return fd_; }
-  void Send(const frames::ToTrainer& frame) { SendText(frames::ToLine(frame) + "\n"); }
+  void Send(const frames::ToTrainer& frame) {
+    if (std::holds_alternative<frames::Start>(frame)) ++starts_;
+    SendText(frames::ToLine(frame) + "\n");
+  }
   void SendText(const std::string& text) {
     EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
   }
@@ -92,6 +95,7 @@ class TrainerProcess {
     for (size_t end; (end = buffer_.find('\n')) != std::string::npos; buffer_.erase(0, end + 1)) {
       auto parsed = frames::ParseFromTrainer(std::string_view(buffer_).substr(0, end));
       if (auto* frame = std::get_if<frames::FromTrainer>(&parsed)) {
+        if (std::holds_alternative<frames::Idle>(*frame)) ++idles_;
         frames.push_back(std::move(*frame));
       } else {
         ADD_FAILURE() << std::get<frames::InvalidFrame>(parsed).reason;
@@ -100,6 +104,8 @@ class TrainerProcess {
     return frames;
   }
   bool ended() const { return ended_; }
+  // Whether it has said that it waits for an attempt after those that were sent.
+  bool idle() const { return idles_ > starts_; }
   // The end of what it printed.
   std::string LogTail() const {
     char text[3000];
@@ -116,13 +122,15 @@ class TrainerProcess {
   int fd_ = -1;
   int log_ = -1;
   bool ended_ = false;
+  int starts_ = 0, idles_ = 0;
   std::string buffer_;
 };
 
 // Processes that train one attempt after another.
 class TrainerGang {
  public:
-  explicit TrainerGang(int ranks, const std::vector<std::string>& flags = {"--threads", "1"}) {
+  explicit TrainerGang(int ranks, const std::vector<std::string>& flags = {"--threads", "1"})
+      : flags_(flags) {
     for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<TrainerProcess>(flags));
   }
   // A rank within each of these commands.
@@ -161,6 +169,21 @@ class TrainerGang {
     }
     EXPECT_FALSE(Pending(told)) << "the attempt did not end in time";
     return told;
+  }
+  // As an agent does before the next attempt: waits until each is ready, or, where it left, begins
+  // another.
+  void AwaitReady() {
+    const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      while (!ranks_[r]->idle() && !ranks_[r]->ended() &&
+             std::chrono::steady_clock::now() < until) {
+        pollfd waiting{ranks_[r]->fd(), POLLIN, 0};
+        poll(&waiting, 1, 100);
+        ranks_[r]->Receive();
+      }
+      EXPECT_TRUE(ranks_[r]->idle() || ranks_[r]->ended());
+      if (ranks_[r]->ended()) ranks_[r] = std::make_unique<TrainerProcess>(flags_);
+    }
   }
   void DropRank(int r) { ranks_.erase(ranks_.begin() + r); }
   // Within Run: a word to one rank about the attempt under way.
@@ -225,6 +248,7 @@ class TrainerGang {
     told.Note(r, frame);
   }
 
+  const std::vector<std::string> flags_;
   std::vector<std::unique_ptr<TrainerProcess>> ranks_;
   std::string token_;
   int attempts_ = 0;

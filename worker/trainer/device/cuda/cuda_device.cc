@@ -170,7 +170,10 @@ class CudaDevice final : public Device {
         c10::cuda::CUDACachingAllocator::getDeviceStats(device_.index()).allocated_bytes[kAll];
     return {static_cast<uint64_t>(allocated.current), static_cast<uint64_t>(allocated.peak)};
   }
-  void ReleaseMemory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+  absl::Status ReleaseMemory() override {
+    c10::cuda::CUDACachingAllocator::emptyCache();
+    return absl::OkStatus();
+  }
 
  private:
   const c10::Device device_;
