@@ -20,15 +20,16 @@ from until import TooLate, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
-# The first, a search with a rung and a target, ends soon and is exported for ten minutes more. The second goes on for
-# longer than Prometheus needs for its rates; the test ends it.
+# The first, a search with a rung and a target, ends soon and is exported for ten minutes more. The second, in two
+# stages, goes on for longer than Prometheus needs for its rates; the test ends it.
 EXPERIMENT = """
 version: 1
 name: {name}
 parameters: {{optimizer.lr: {rates}}}
 resources: {{gpus: 2, device: cpu}}
 data: {{train: "live/train_*.bin", val: "live/val_*.bin", tokenizer: byte}}
-model: {{preset: gpt2, n_layer: 1, n_head: 2, n_embd: 32, n_ff: 64, n_positions: 32}}
+model: {{preset: gpt2, n_layer: 2, n_head: 2, n_embd: 32, n_ff: 64, n_positions: 32}}
+parallel: {{pipeline: {stages}}}
 train: {{batch_size: 2, seq_len: 32, max_steps: {steps}}}
 eval: {{every: 50, batches: 1, hellaswag: live/hellaswag.jsonl}}
 checkpoint: {{every: 200}}
@@ -92,16 +93,17 @@ class DashboardTest(unittest.TestCase):
             run.make_corpus()
             (run.path / "data/live/hellaswag.jsonl").write_text(json.dumps(HELLASWAG) + "\n")
             prometheus = Prometheus(run, run.addresses["http"])
-            self.submit(run, "short", rates="{min: 1.0e-4, max: 1.0e-3, scale: log}", steps=100,
+            self.submit(run, "short", rates="{min: 1.0e-4, max: 1.0e-3, scale: log}", steps=100, stages=1,
                         search="{method: asha, max_trials: 2, target: 0.01, asha: {rungs: 1}}")
             run.dtctl("wait", "last", seconds=180)
-            self.submit(run, "live", rates="[3.0e-4, 1.0e-3]", steps=1000000, search="{method: grid}")
+            self.submit(run, "live", rates="[3.0e-4, 1.0e-3]", steps=1000000, stages=2,
+                        search="{method: grid}")
             self.check_dashboard(run, prometheus)
             self.check_page(get(f"http://{run.addresses['http']}/metrics"))
             run.dtctl("cancel", "last")
 
-    def submit(self, run: LiveRun, name: str, rates: str, steps: int, search: str) -> None:
-        text = EXPERIMENT.format(name=name, rates=rates, steps=steps, search=search)
+    def submit(self, run: LiveRun, name: str, rates: str, steps: int, stages: int, search: str) -> None:
+        text = EXPERIMENT.format(name=name, rates=rates, steps=steps, stages=stages, search=search)
         (run.path / f"{name}.yaml").write_text(text)
         run.dtctl("submit", str(run.path / f"{name}.yaml"))
 
