@@ -30,7 +30,7 @@ lint_format() {
 
 lint_shell() {
   cd "$root"
-  git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' | xargs -0 --no-run-if-empty shellcheck
+  git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' -- ':!*.md' | xargs -0 --no-run-if-empty shellcheck
 }
 
 # Thread-safety analysis, ASan and UBSan, without LibTorch.

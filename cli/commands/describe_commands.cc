@@ -294,8 +294,7 @@ std::string BubbleText(const v1::TrialSummary& trial, const v1::ExperimentSpec& 
   const auto spec = spec::ResolveTrial(file, {assignments.begin(), assignments.end()});
   if (waited < 0 || !(phases > 0) || !spec.ok()) return "";
   return absl::StrCat(FormatRatio(waited / phases), " of a step in which stages waited; ",
-                      FormatRatio(spec::BubbleOf(*spec)),
-                      " by the formula, where all cost alike");
+                      FormatRatio(spec::BubbleOf(*spec)), " by the formula, where all cost alike");
 }
 
 std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,

@@ -165,13 +165,14 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
                                               "NVIDIA_", "NCCL_",  "GLOO_",  "TORCH_",
                                               "OMP_",    "MKL_",   "KMP_",   "OPENBLAS_"};
   Environment permitted;
-  for (const auto& [name, value] : all) {
+  for (const auto& variable : all) {
+    const std::string& name = variable.first;
     const bool listed =
         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
         std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
                     [&name](std::string_view begin) { return name.starts_with(begin); });
     const bool added = std::find(more.begin(), more.end(), name) != more.end();
-    if ((listed || added) && !name.starts_with("DTRAIN_TOKEN")) permitted[name] = value;
+    if ((listed || added) && !name.starts_with("DTRAIN_TOKEN")) permitted.insert(variable);
   }
   return permitted;
 }
