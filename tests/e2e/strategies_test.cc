@@ -1,8 +1,10 @@
-// strategies_test.cc: what people choose parallel.* for, through the real programs: a
-// pipeline whose waiting they read.
+// strategies_test.cc: what people choose parallel.* for, through the real programs: a model that
+// fits under one strategy alone, and a pipeline whose waiting they read.
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/e2e/training_fixture.h"
@@ -11,11 +13,13 @@
 namespace dt {
 namespace {
 
+using Json = nlohmann::json;
+
 class StrategiesTest : public TrainingTest {
  protected:
-  void SetUp() override {
+  void Start(const std::vector<std::string>& worker_flags) {
     cluster_.StartCoordinator();
-    for (const char* worker : {"w0", "w1"}) cluster_.StartWorker(worker);
+    for (const char* worker : {"w0", "w1"}) cluster_.StartWorker(worker, worker_flags);
     ASSERT_TRUE(cluster_.AwaitWorkers(2));
     MakeData("text");
   }
@@ -39,7 +43,32 @@ class StrategiesTest : public TrainingTest {
   }
 };
 
+// State of 57 million parameters: 0.9 GB where each rank has all, half of it where two share.
+TEST_F(StrategiesTest, AModelThatOutgrowsDdpFinishesUnderZero3AsThePlanSaid) {
+  Start({"--memory-limit", "1250M"});
+  const std::string path = cluster_.folder().Write(
+      "large.yaml", File("parameters: {parallel.strategy: [ddp, zero3]}\n",
+                         "{n_layer: 8, n_head: 8, n_embd: 768, n_ff: 3072, n_positions: 32, "
+                         "vocab_size: 257}") +
+                        "train: {batch_size: 1, seq_len: 32, max_steps: 3}\n"
+                        "eval: {every: 0, batches: 1}\ncheckpoint: {every: 0}\n");
+  const Json plan = Json::parse(Dtctl({"plan", path, "-o", "json"}).out);
+  ASSERT_EQ(plan["configurations"].size(), 2u) << plan.dump(1);
+  std::map<std::string, std::string> verdicts;
+  for (const Json& each : plan["configurations"][0]["strategies"]) {
+    verdicts[each["strategy"]] = each["verdict"];
+  }
+  EXPECT_EQ(verdicts["ddp"], "too_large") << plan.dump(1);
+  EXPECT_NE(verdicts["zero3"], "too_large") << plan.dump(1);
+  ASSERT_EQ(MustDtctl({"submit", path}).code, 0);
+  ASSERT_TRUE(cluster_.AwaitEnd(1, std::chrono::seconds(240)));
+  EXPECT_EQ(cluster_.Trial(1, 1).cause(), v1::CAUSE_OOM) << cluster_.Trial(1, 1).message();
+  EXPECT_EQ(cluster_.Trial(1, 2).state(), v1::TRIAL_FINISHED) << cluster_.Trial(1, 2).message();
+  EXPECT_EQ(cluster_.Explain(1, 2).attempts_size(), 1) << Dtctl({"explain", "1/2"}).out;
+}
+
 TEST_F(StrategiesTest, APipelineTellsHowLongItsStagesWaitedBesideTheFormula) {
+  Start({});
   const std::string path = cluster_.folder().Write(
       "pipeline.yaml",
       File("parallel: {pipeline: 2, microbatches: 3}\n",

@@ -1,4 +1,5 @@
-// tensor_count.cc: LibTorch's own allocator, with a count around it.
+// tensor_count.cc: large tensors from a pool of blocks, the others from LibTorch's own allocator,
+// with a count around both.
 #include "worker/trainer/device/tensor_count.h"
 
 #include <c10/core/Allocator.h>
@@ -7,6 +8,8 @@
 #include <malloc.h>
 
 #include <atomic>
+
+#include "worker/trainer/device/block_pool.h"
 
 namespace dt::trainer {
 namespace {
@@ -20,8 +23,18 @@ void Grow(uint64_t bytes) {
   }
 }
 
+// LibTorch takes it for good; threads may use it until the process is gone.
+BlockPool& Pool() {
+  static auto* const pool = new BlockPool();
+  return *pool;
+}
+
 void Free(void* data) {
   if (data == nullptr) return;
+  if (const size_t bytes = Pool().BytesOf(data); bytes > 0) {
+    held.fetch_sub(bytes, std::memory_order_relaxed);
+    return Pool().Give(data);
+  }
   held.fetch_sub(malloc_usable_size(data), std::memory_order_relaxed);
   c10::free_cpu(data);
 }
@@ -30,6 +43,13 @@ void Free(void* data) {
 class CountingAllocator final : public c10::Allocator {
  public:
   at::DataPtr allocate(size_t bytes) override {
+    if (bytes >= BlockPool::kLeastBytes) {
+      if (void* const block = Pool().Take(bytes)) {
+        Grow(Pool().BytesOf(block));
+        return {block, block, &Free, c10::Device(c10::kCPU)};
+      }
+    }
+    // Which says what it lacks where there is no more.
     void* const data = c10::alloc_cpu(bytes);
     if (data != nullptr) Grow(malloc_usable_size(data));
     return {data, data, &Free, c10::Device(c10::kCPU)};
@@ -43,7 +63,6 @@ class CountingAllocator final : public c10::Allocator {
 }  // namespace
 
 void CountTensors() {
-  // LibTorch takes the pointer for good; threads may use it until the process is gone.
   static auto* const allocator = new CountingAllocator();
   c10::SetCPUAllocator(allocator, /*priority=*/1);
 }
@@ -51,6 +70,8 @@ void CountTensors() {
 TensorBytes CountedTensors() {
   return {held.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed)};
 }
+
+void ReleaseKeptBlocks() { Pool().Release(); }
 
 void RestartTensorPeak() {
   peak.store(held.load(std::memory_order_relaxed), std::memory_order_relaxed);

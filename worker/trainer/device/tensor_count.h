@@ -1,6 +1,7 @@
-// tensor_count.h: the bytes of all tensors in host memory, counted where they are allocated and
-// freed. What the system says of a process also has code, buffers and the heap's reserve, which
-// hide a small model.
+// tensor_count.h: where tensors of host memory come from, large ones from a pool of blocks
+// (block_pool.h), and the bytes of all of them, counted where they are allocated and freed. What
+// the system says of a process also has code, buffers and the heap's reserve, which hide a small
+// model.
 //
 // Threads: any.
 // Tests:   tests/worker/trainer/run/strategy_test.cc
@@ -15,9 +16,11 @@ struct TensorBytes {
   uint64_t peak = 0;  // the most since RestartTensorPeak
 };
 
-// Counts from here on, tensors that are allocated from here on. Once a process.
+// Counts from here on, tensors that are allocated from here on, and pools them. Once a process.
 void CountTensors();
 TensorBytes CountedTensors();
 void RestartTensorPeak();
+// Gives the system the blocks that are kept for other tensors.
+void ReleaseKeptBlocks();
 
 }  // namespace dt::trainer
