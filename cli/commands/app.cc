@@ -340,6 +340,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddEditCommands(*tree);
   AddWorkerCommands(*tree);
   AddTokenCommands(*tree);
+  AddCaCommands(*tree);
   AddCodeCommand(*tree);
   AddCheckpointCommands(*tree);
   AddDataCommands(*tree);

@@ -79,6 +79,7 @@ void AddControlCommands(CommandTree& tree);
 void AddEditCommands(CommandTree& tree);
 void AddWorkerCommands(CommandTree& tree);
 void AddTokenCommands(CommandTree& tree);  // REQUIRES: AddGetCommands
+void AddCaCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);
 void AddCodeCommand(CommandTree& tree);
 void AddDataCommands(CommandTree& tree);
