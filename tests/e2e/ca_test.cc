@@ -103,7 +103,7 @@ TEST_F(CaTest, AFleetRunsWithWhatWasIssuedAndEachIsWhoTheirCertificateSays) {
   EXPECT_EQ(CtlAs("tls", "eve", {"get", "workers", "-o", "name"}).out, "gpu07\n")
       << "one certificate, one worker's name";
   EXPECT_TRUE(testing::Await([&] {
-    return testing::Slurp(folder_ / "other.log").find("dtrain://worker/gpu07") != std::string::npos;
+    return testing::Slurp(folder_ / "other.log").find("is for gpu07") != std::string::npos;
   })) << testing::Slurp(folder_ / "other.log");
   EXPECT_EQ(CtlAs("tls", "eve", {"pause", "1"}).code, 5) << "an observer";
 }
