@@ -37,7 +37,7 @@ std::string_view Last(std::string_view path) {
 }
 
 // What other systems call our fields, and where people look for them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 80> kOtherNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 88> kOtherNames{{
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
     {"beta1", "optimizer.betas"},
@@ -85,6 +85,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 80> kOtherNa
     {"reduction_factor", "search.asha.eta"},
     {"pruner", "search.asha"},
     {"enqueue_trial", "include"},
+    {"enqueue", "include"},
     // Ray Tune
     {"num_samples", "search.max_trials"},
     {"param_space", "parameters"},
@@ -95,6 +96,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 80> kOtherNa
     {"max_failures", "retries.max"},
     {"perturbation_interval", "search.pbt.every"},
     {"quantile_fraction", "search.pbt.quantile"},
+    {"perturbation", "search.pbt"},
+    {"perturbation_factors", "search.pbt"},
     {"resample_probability", "search.pbt.resample"},
     {"hyperparam_mutations", "parameters"},
     {"population_size", "search.max_trials"},
@@ -115,6 +118,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 80> kOtherNa
     {"hyperparameters", "parameters"},
     {"bracket_rungs", "search.asha.brackets"},
     {"num_brackets", "search.asha.brackets"},
+    // Katib, NNI
+    {"maxConcurrent", "search.max_concurrent"},
+    {"parallelTrialCount", "search.max_concurrent"},
+    {"trialConcurrency", "search.max_concurrent"},
+    {"maxTrialCount", "search.max_trials"},
+    {"maxFailedTrialCount", "search.max_failed_trials"},
     // Of programs, wherever they come from
     {"env", "resources.env"},
     {"script", "command"},

@@ -26,6 +26,15 @@ class Experiment:
 
 
 @dataclasses.dataclass(frozen=True)
+class Kind:
+    """What the workers are that this allocator asks for."""
+
+    device: str  # cpu or cuda
+    accelerator: str = ""  # the device's name, as far as it is known
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Job:
     id: str
     queued: bool  # else it runs
@@ -37,6 +46,48 @@ class Decision:
     submit: int = 0
     cancel: tuple[str, ...] = ()
     reason: str = ""
+
+
+def why_left_out(spec: dict, kind: Kind) -> str | None:
+    """Why such workers would not do for trials of a specification, as `dtctl describe -o json` has it; None: they do.
+
+    A trial without a place among them must cause no allocation, for it would end idle and be asked for again.
+    """
+    resources = spec["base"]["resources"]
+    if resources["device"] != kind.device:
+        return f"it wants {resources['device']}, and these workers are {kind.device}"
+    swept = _values(spec, "resources.accelerator")
+    if swept:
+        return "it sweeps resources.accelerator: submit one experiment for each kind, and run one dtrain-slurm for each"
+    wanted = resources.get("accelerator") or ""
+    if wanted.lower() not in kind.accelerator.lower():
+        return f"it wants the accelerator {wanted}: give --accelerator the name of the devices that sbatch's options bring"
+    for key, value in _labels(resources.get("labels")):
+        if (key, value) not in kind.labels:
+            return f"it wants workers with the label {key}={value}: give '--label {key}={value}' in DTRAIN_WORKER_FLAGS"
+    return None
+
+
+def slots_of(spec: dict) -> int:
+    """The fewest slots that each of its trials takes; of a grid's trials the largest."""
+    resources = spec["base"]["resources"]
+    swept = _values(spec, "resources.gpus")
+    return max(1, resources.get("min_gpus") or (int(max(swept)) if swept else resources["gpus"]))
+
+
+def _values(spec: dict, path: str) -> list:
+    """What is swept of a field: every value, or of a range its ends; none: it is not swept."""
+    for parameter in spec.get("parameters") or []:
+        if parameter["path"] == path:
+            span = parameter.get("range")
+            return [span["min"], span["max"]] if span else list(parameter["values"])
+    return []
+
+
+def _labels(found: dict | list | None) -> list[tuple[str, str]]:
+    if isinstance(found, dict):
+        return list(found.items())
+    return [(one["key"], one["value"]) for one in found or []]
 
 
 def demand_of(experiment: Experiment) -> int:

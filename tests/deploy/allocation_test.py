@@ -8,7 +8,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm"))
-from allocation import Bounds, Decision, Experiment, Job, decide, demand_of  # noqa: E402
+from allocation import (Bounds, Decision, Experiment, Job, Kind, decide, demand_of, slots_of,  # noqa: E402
+                        why_left_out)
 
 BOUNDS = Bounds(slots=4, queued=2, running=5)
 
@@ -29,6 +30,41 @@ class Demand(unittest.TestCase):
     def test_leaves_out_what_max_gpus_total_holds_back(self):
         self.assertEqual(demand_of(waiting(10, slots=4, held=4, max_slots=10)), 4)
         self.assertEqual(demand_of(waiting(10, slots=4, held=8, max_slots=10)), 0)
+
+
+def spec(parameters=(), **resources) -> dict:
+    return {"base": {"resources": {"device": "cuda", "gpus": 2, **resources}}, "parameters": list(parameters)}
+
+
+class Kinds(unittest.TestCase):
+    def left_out(self, what: dict, **kind) -> str:
+        return why_left_out(what, Kind("cuda", **kind)) or ""
+
+    def test_a_grid_over_gpus_counts_with_its_largest_trials(self):
+        values = {"path": "resources.gpus", "values": [1, 8, 4]}
+        self.assertEqual(slots_of(spec([values])), 8)
+        self.assertEqual(slots_of(spec([{"path": "resources.gpus", "range": {"min": 1, "max": 6}, "values": []}])), 6)
+        self.assertEqual(slots_of(spec([{"path": "optimizer.lr", "values": [9]}])), 2)
+        self.assertEqual(slots_of(spec(min_gpus=1)), 1)
+
+    def test_another_device_is_left_out(self):
+        self.assertEqual(self.left_out(spec()), "")
+        self.assertIn("wants cpu", self.left_out(spec(device="cpu")))
+
+    def test_an_accelerator_is_wanted_by_part_of_its_name(self):
+        self.assertIn("give --accelerator", self.left_out(spec(accelerator="H100")))
+        self.assertIn("give --accelerator", self.left_out(spec(accelerator="H100"), accelerator="NVIDIA A100"))
+        self.assertEqual(self.left_out(spec(accelerator="h100"), accelerator="NVIDIA H100 PCIe"), "")
+
+    def test_a_sweep_over_accelerators_is_left_out_and_told_what_to_do(self):
+        swept = spec([{"path": "resources.accelerator", "values": ["H100", "A100"]}])
+        self.assertIn("one experiment for each kind", self.left_out(swept, accelerator="NVIDIA H100"))
+
+    def test_labels_are_wanted_whole(self):
+        wants = spec(labels={"disk": "fast"})
+        self.assertIn("--label disk=fast", self.left_out(wants))
+        self.assertIn("--label disk=fast", self.left_out(wants, labels=(("disk", "slow"),)))
+        self.assertEqual(self.left_out(wants, labels=(("rack", "1"), ("disk", "fast"))), "")
 
 
 class Decisions(unittest.TestCase):

@@ -87,31 +87,54 @@ class House(unittest.TestCase):
     def test_a_bare_debian_takes_all_packages_and_gives_them_up(self):
         with self.root() as root:
             root.sh(f"apt-get -q update; {INSTALL} /srv/shared/now/*.deb")
-            # An account and folders; nothing enabled.
+            # Accounts and folders; nothing enabled.
             self.assertIn(":/var/lib/dtrain:/usr/sbin/nologin", root.sh("getent passwd dtrain"))
+            self.assertIn(":/var/lib/dtrain-worker:/usr/sbin/nologin", root.sh("getent passwd dtrain-worker"))
+            self.assertNotIn("dtrain", root.sh("id -Gn dtrain-worker").split())
             self.assertEqual(root.sh("stat -c '%U:%G %a' /etc/dtrain /etc/dtrain/tls").split("\n")[:2],
-                             ["root:dtrain 750"] * 2)
+                             ["root:dtrain-settings 750"] * 2)
             enabled = root.sh("find /etc/systemd -name 'dt*'; systemctl is-enabled dtcoord || true")
             self.assertEqual(enabled, "disabled\n")
             for program in ("dtcoord", "dtworker", "dtprogram", "dttrain", "dtctl"):
                 self.assertIn(program, root.sh(f"{program} --version"))
             # Settings that somebody changed are theirs.
-            root.sh("echo 'DTCOORD_FLAGS=--metrics-max-trials 7' >/etc/dtrain/coordinator.env")
+            root.sh("echo 'DTCOORD_FLAGS=--metrics-max-trials 7 --tls-ca /etc/dtrain/tls/ca.crt"
+                    " --tls-key /etc/dtrain/tls/coordinator.key' >/etc/dtrain/coordinator.env")
+            self.as_before_workers_had_an_account(root)
             root.sh(f"{INSTALL} /srv/shared/later/*.deb")
+            self.workers_have_what_is_theirs(root)
             self.assertEqual(root.sh("dpkg-query -W -f '${Version}\\n' 'dtrain-*' | sort -u"), f"{LATER}\n")
-            self.assertEqual(root.sh("cat /etc/dtrain/coordinator.env"), "DTCOORD_FLAGS=--metrics-max-trials 7\n")
+            self.assertIn("--metrics-max-trials 7", root.sh("cat /etc/dtrain/coordinator.env"))
             self.assertIn("of the later version", root.sh("cat /etc/dtrain/coordinator.env.dpkg-dist"))
-            self.assertIn("of the later version", root.sh("cat /etc/dtrain/worker.env"))
+            self.assertIn("of the later version", root.sh("cat /etc/dtrain/worker.env.dpkg-dist"))
             # What a person made stays through all of it.
-            root.sh("install -d -o dtrain /var/lib/dtrain /var/lib/dtrain-worker; touch /var/lib/dtrain/journal.db"
+            root.sh("touch /var/lib/dtrain/journal.db"
                     " /var/lib/dtrain-worker/mine /etc/dtrain/tls/own.key")
             root.sh("apt-get -q -y remove 'dtrain-*'")
             self.assertEqual(root.sh("ls /usr/bin/dt* /usr/lib/dtrain 2>/dev/null || true"), "")
-            self.assertEqual(root.sh("cat /etc/dtrain/coordinator.env"), "DTCOORD_FLAGS=--metrics-max-trials 7\n")
+            self.assertIn("--metrics-max-trials 7", root.sh("cat /etc/dtrain/coordinator.env"))
             root.sh("apt-get -q -y purge 'dtrain-*'")
             left = root.sh("find /etc/dtrain /var/lib/dtrain /var/lib/dtrain-worker -type f | sort").split()
-            self.assertEqual(left, ["/etc/dtrain/tls/own.key", "/var/lib/dtrain-worker/mine",
+            keys = [f"/etc/dtrain/tls/{name}" for name in ("ca.crt", "coordinator.key", "own.key", "worker.key")]
+            self.assertEqual(left, [*keys, "/var/lib/dtrain-worker/mine", "/var/lib/dtrain-worker/storage/1",
                                     "/var/lib/dtrain/journal.db"])
+
+    def as_before_workers_had_an_account(self, root: DebianRoot) -> None:
+        root.sh("echo 'DTWORKER_FLAGS=--tls-ca /etc/dtrain/tls/ca.crt --tls-key /etc/dtrain/tls/worker.key'"
+                " >/etc/dtrain/worker.env; cd /etc/dtrain/tls; touch ca.crt coordinator.key worker.key;"
+                " chown root:dtrain *; chmod 640 *; install -d -o dtrain -g dtrain -m 750 /var/lib/dtrain"
+                " /var/lib/dtrain-worker /var/lib/dtrain-worker/storage; touch /var/lib/dtrain-worker/storage/1;"
+                " chown dtrain:dtrain /var/lib/dtrain-worker/storage/1")
+
+    def workers_have_what_is_theirs(self, root: DebianRoot) -> None:
+        owners = root.sh("cd /etc/dtrain/tls; stat -c %U:%G ca.crt coordinator.key worker.key"
+                         " /var/lib/dtrain-worker/storage/1 /var/lib/dtrain-worker /var/lib/dtrain").split()
+        self.assertEqual(owners, ["root:dtrain-settings", "root:dtrain", "root:dtrain-worker",
+                                  "dtrain-worker:dtrain-worker", "dtrain-worker:dtrain-worker", "dtrain:dtrain"])
+        for account, own, other in (("dtrain", "coordinator", "worker"), ("dtrain-worker", "worker", "coordinator")):
+            may = f"setpriv --reuid={account} --regid={account} --init-groups test -r /etc/dtrain/tls"
+            root.sh(f"{may}/{own}.key; {may}/ca.crt; ! {may}/{other}.key")
+        root.sh("! setpriv --reuid=dtrain-worker --regid=dtrain-worker --init-groups ls /var/lib/dtrain 2>/dev/null")
 
     def test_a_booted_house_trains_heals_upgrades_and_is_given_up(self):
         with self.root() as root:
@@ -180,9 +203,9 @@ class Running:
         self.root.sh("dtctl wait last", seconds=240)
         trials = self.dtctl("get trials last")["items"]
         self.test.assertEqual([(one["state"], one["latest"]["step"]) for one in trials], [("finished", 40)] * 2)
-        # Written as the service's own account, in its folder.
+        # Each written as the service's own account, in its folder.
         self.test.assertEqual(self.root.sh("stat -c %U /var/lib/dtrain/journal.db /var/lib/dtrain-worker/storage/1"),
-                              "dtrain\ndtrain\n")
+                              "dtrain\ndtrain-worker\n")
 
     def a_killed_worker_is_restarted_and_its_trial_goes_on(self) -> None:
         self.submit("long", rates="[1.0e-3]", steps=100000000, every=50)

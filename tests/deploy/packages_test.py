@@ -82,6 +82,22 @@ class Packages(unittest.TestCase):
             self.assertNotRegex(text, r"@[A-Z_]+@")
             self.assertRegex(text, r"(?m)^Documentation=man:dt\w+\(1\)$")
 
+    def test_workers_run_as_another_account_than_the_coordinator_and_outside_of_its_group(self):
+        accounts = {}
+        for package, unit in (("coordinator", "dtcoord.service"), ("worker", "dtworker@.service")):
+            text = self.text(package, f"usr/lib/systemd/system/{unit}")
+            user, group = (re.search(rf"(?m)^{word}=(.+)$", text)[1] for word in ("User", "Group"))
+            self.assertEqual(user, group)
+            lines = self.text(package, f"usr/lib/sysusers.d/dtrain-{package}.conf").splitlines()
+            words = [line.split() for line in lines if not line.startswith("#")]
+            self.assertEqual([line[1] for line in words if line[0] == "u"], [user])
+            self.assertIn(["m", user, "dtrain-settings"], words)
+            accounts[package] = (user, {line[2] for line in words if line[0] == "m"})
+        self.assertNotEqual(accounts["coordinator"][0], accounts["worker"][0])
+        self.assertNotIn(accounts["coordinator"][0], accounts["worker"][1])
+        for package, hands_over in (("coordinator", False), ("worker", True)):
+            self.assertEqual("chown" in self.text(package, "DEBIAN/postinst"), hands_over)
+
     def test_settings_as_shipped_change_nothing(self):
         for package, variable in (("coordinator", "DTCOORD_FLAGS"), ("worker", "DTWORKER_FLAGS")):
             lines = self.text(package, f"etc/dtrain/{package}.env").splitlines()

@@ -3,18 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/plan/gpt2.h"
+
 namespace dt::plan {
 namespace {
 
-constexpr ModelSize kGpt2{.layers = 12,
-                          .width = 768,
-                          .feed_forward = 3072,
-                          .learned_positions = 1024,
-                          .rows = 50257,
-                          .bias = true,
-                          .tied_head = true,
-                          .head_bias = false,
-                          .final_norm = true};
 constexpr double kGiB = 1 << 30;
 
 StepSize Step(int64_t sequences) { return {.sequences = sequences, .seq_len = 1024, .half = true}; }

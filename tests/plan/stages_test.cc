@@ -7,18 +7,10 @@
 #include <numeric>
 
 #include "plan/strategies.h"
+#include "tests/plan/gpt2.h"
 
 namespace dt::plan {
 namespace {
-
-constexpr ModelSize kGpt2{.layers = 12,
-                          .width = 768,
-                          .feed_forward = 3072,
-                          .learned_positions = 1024,
-                          .rows = 50304,
-                          .bias = true,
-                          .tied_head = true,
-                          .final_norm = true};
 
 std::vector<int64_t> CountsOf(const std::vector<LayerRange>& ranges) {
   std::vector<int64_t> counts;
@@ -85,7 +77,7 @@ TEST(StageCostsTest, AStageKeepsAsManyMicroStepsAsItsScheduleHasUnderWay) {
 
 TEST(StageCostsTest, StagesSendHiddenStatesAndTheirGradientsAlone) {
   const double message = 4.0 * 4 * 1024 * 768;
-  const double ends = 4.0 * 50304 * 768;
+  const double ends = 4.0 * 50257 * 768;
   StepSize step = Step(2);
   EXPECT_DOUBLE_EQ(WireBytes(kGpt2, step), 8 * message + ends);
   EXPECT_DOUBLE_EQ(WireBytes(kGpt2, Step(4)), 16 * message + ends);

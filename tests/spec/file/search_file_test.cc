@@ -364,6 +364,15 @@ TEST(SearchFileTest, WordsOfOtherSystemsAreKnown) {
   EXPECT_EQ(near("search.max_rungs"), "search.asha.rungs");
   EXPECT_EQ(near("reduction_factor"), "search.asha.eta");
   EXPECT_EQ(near("points_to_evaluate"), "include");
+  EXPECT_EQ(near("enqueue"), "include");
+  EXPECT_EQ(near("perturbation"), "search.pbt");
+  EXPECT_EQ(near("search.perturbation"), "search.pbt");
+  EXPECT_EQ(near("search.pbt.perturbation_factors"), "search.pbt");
+  EXPECT_EQ(near("search.maxConcurrent"), "search.max_concurrent");
+  EXPECT_EQ(near("parallelTrialCount"), "search.max_concurrent");
+  EXPECT_EQ(near("trialConcurrency"), "search.max_concurrent");
+  EXPECT_EQ(near("maxTrialCount"), "search.max_trials");
+  EXPECT_EQ(near("maxFailedTrialCount"), "search.max_failed_trials");
   EXPECT_EQ(near("searcher"), "search");
   EXPECT_EQ(near("hyperparameters"), "parameters");
   EXPECT_EQ(near("search.ahsa"), "search.asha");
