@@ -66,6 +66,8 @@ set(CPACK_DEBIAN_CLI_DESCRIPTION
 dtctl submits experiments to a coordinator, follows them and shows their
 results. The manual and examples are in /usr/share/doc/dtrain-cli, a
 Python client as a wheel in /usr/share/dtrain.")
+# dtrain-slurm is a Python script; what the programs themselves need is found from their libraries.
+set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "python3:any")
 set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS "dtrain-coordinator, dtrain-worker")
 set(CPACK_DEBIAN_DASHBOARDS_DESCRIPTION
 "training orchestration: files for Prometheus and Grafana

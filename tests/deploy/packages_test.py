@@ -113,6 +113,7 @@ class Packages(unittest.TestCase):
         version = self.field("worker", "Version")
         self.assertIn(f"dtrain-trainer (= {version})", self.field("worker", "Depends"))
         self.assertNotIn("dtrain-", self.field("coordinator", "Depends"))
+        self.assertIn("python3:any", self.field("cli", "Depends"))
         self.assertEqual((self.field("dashboards", "Architecture"), self.field("dashboards", "Depends")), ("all", ""))
 
     def test_programs_are_stripped_and_know_no_path_of_this_machine(self):

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -22,6 +23,12 @@ extern "C" int mkl_serv_intel_cpu_true() { return 1; }
 
 namespace dt::trainer {
 namespace {
+
+// LibTorch 2.11 notes each collective for its flight recorder, in a table of the process that it
+// writes before it takes the lock: groups on several threads tear it. Off before any thread starts
+// and any group is made, as it reads this once; nobody reads the recorder here. What a person has
+// set holds.
+[[maybe_unused]] const int flight_recorder_off = setenv("TORCH_FR_BUFFER_SIZE", "0", 0);
 
 class ClockTimeline final : public Timeline {
  public:
