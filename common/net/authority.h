@@ -1,4 +1,4 @@
-// authority.h: an authority of one's own, and the certificates that it gives to programs and people.
+// authority.h: an authority of one's own, and the certificates that it gives programs and people.
 //
 // Role:    EC P-256 by libcrypto, from and to PEM text in memory; the caller keeps the files. What
 //          is issued says who it is for as coordinator/access/roles.h reads it: a URI

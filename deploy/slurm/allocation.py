@@ -61,7 +61,8 @@ def why_left_out(spec: dict, kind: Kind) -> str | None:
         return "it sweeps resources.accelerator: submit one experiment for each kind, and run one dtrain-slurm for each"
     wanted = resources.get("accelerator") or ""
     if wanted.lower() not in kind.accelerator.lower():
-        return f"it wants the accelerator {wanted}: give --accelerator the name of the devices that sbatch's options bring"
+        return (f"it wants the accelerator {wanted}: give --accelerator the name of the devices "
+                "that sbatch's options bring")
     for key, value in _labels(resources.get("labels")):
         if (key, value) not in kind.labels:
             return f"it wants workers with the label {key}={value}: give '--label {key}={value}' in DTRAIN_WORKER_FLAGS"
