@@ -21,6 +21,23 @@ inline std::map<std::string, double> BytesOf(const nlohmann::json& row) {
   return bytes;
 }
 
+// The steps of checkpoints or evaluations.
+template <typename Frame>
+std::vector<uint64_t> StepsOf(const std::vector<Frame>& frames) {
+  std::vector<uint64_t> steps;
+  for (const Frame& frame : frames) steps.push_back(frame.step);
+  return steps;
+}
+
+// Steps of `sequences`, `at_a_time` on a rank, however many ranks there are.
+inline nlohmann::json StepsOfSequences(int steps, int sequences, int at_a_time) {
+  nlohmann::json spec = SmallSpec();
+  spec["train"]["max_steps"] = std::to_string(steps);
+  spec["train"]["batch_size"] = at_a_time;
+  spec["train"]["global_batch_size"] = std::to_string(sequences);
+  return spec;
+}
+
 class AttemptTest : public ::testing::Test {
  protected:
   AttemptTest() {
@@ -43,6 +60,26 @@ class AttemptTest : public ::testing::Test {
     std::filesystem::create_directories(folder_ / "storage");
     start.storage = folder_ / "storage";
     return start;
+  }
+  // Of the model of `spec` with so many layers.
+  uint64_t ParametersOf(nlohmann::json spec, int layers) {
+    spec["model"]["n_layer"] = layers;
+    spec["train"]["max_steps"] = "1";
+    return TrainerGang(1).Run(Start(spec)).prepared.at(0).model_parameters;
+  }
+  // Examples of texts; which ending is right follows a pattern.
+  void WriteEndings(const std::string& name, int count) {
+    std::string lines;
+    for (int i = 0; i < count; ++i) {
+      nlohmann::json endings;
+      for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
+      lines += nlohmann::json{{"ctx", "number " + std::to_string(int64_t{i} * i)},
+                              {"endings", endings},
+                              {"label", i % 4}}
+                   .dump() +
+               "\n";
+    }
+    folder_.Write("data/" + name, lines);
   }
   static frames::Resume ResumeOf(const frames::CheckpointDone& checkpoint) {
     return {checkpoint.step, checkpoint.path, checkpoint.manifest_hash};
@@ -68,6 +105,28 @@ class AttemptTest : public ::testing::Test {
     }
     ASSERT_FALSE(rest.evals.empty());
     EXPECT_EQ(rest.evals.back().loss, whole.evals.back().loss);
+  }
+
+  // That the death of a rank after step 12 ends the others, and that the next attempt goes on from
+  // the second checkpoint of `spec`, which has one each five steps.
+  void ExpectToGoOnAfterADeath(nlohmann::json spec, int ranks, int dies, uint32_t trial = 2) {
+    spec["checkpoint"]["every"]["steps"] = "5";
+    frames::Start start = StoredStart(spec);
+    start.trial = trial;
+    const Told told = TrainerGang(ranks).Run(start, KillAfterStep(12, dies));
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (rank == dies) continue;
+      EXPECT_EQ(told.Cause(rank), "collective") << "rank " << rank << ": " << told.Message(rank);
+    }
+    ASSERT_EQ(StepsOf(told.checkpoints), (std::vector<uint64_t>{5, 10}));
+    start.attempt = 2;
+    start.resume = ResumeOf(told.checkpoints[1]);
+    const Told rest = TrainerGang(ranks).Run(start);
+    ExpectFinished(rest);
+    EXPECT_EQ(rest.resumed_step, 10u);
+    const auto steps =
+        static_cast<size_t>(std::stoi(spec["train"]["max_steps"].get<std::string>()));
+    EXPECT_EQ(rest.rows.size(), steps - 10);
   }
 
   TempFolder folder_;

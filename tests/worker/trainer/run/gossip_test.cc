@@ -23,25 +23,12 @@ class GossipTest : public AttemptTest {
     spec["parallel"]["sync_every"] = std::to_string(sync_every);
     return spec;
   }
-  // 16 sequences a step, however many ranks there are.
   static nlohmann::json Spec(int steps) {
-    nlohmann::json spec = SmallSpec();
-    spec["train"]["max_steps"] = std::to_string(steps);
-    spec["train"]["batch_size"] = 4;
-    spec["train"]["global_batch_size"] = "16";
+    nlohmann::json spec = StepsOfSequences(steps, 16, 4);
     spec["checkpoint"]["keep_latest"] = 100;
     return spec;
   }
-  static void StopAll(TrainerGang& gang, int ranks, bool checkpoint) {
-    for (int rank = 0; rank < ranks; ++rank) gang.Stop(rank, checkpoint);
-  }
 };
-
-std::vector<uint64_t> StepsOf(const std::vector<frames::CheckpointDone>& checkpoints) {
-  std::vector<uint64_t> steps;
-  for (const frames::CheckpointDone& checkpoint : checkpoints) steps.push_back(checkpoint.step);
-  return steps;
-}
 
 // Clock ticks that a process computed.
 int64_t TicksOf(pid_t pid) {
@@ -124,9 +111,7 @@ TEST_F(GossipTest, WhatIsDueBetweenTwoSyncsWaitsForTheNext) {
   ExpectFinished(told);
   EXPECT_EQ(StepsOf(told.checkpoints), (std::vector<uint64_t>{2, 4, 8, 10}))
       << "the first evaluation is the best so far";
-  std::vector<uint64_t> evaluated;
-  for (const frames::Eval& eval : told.evals) evaluated.push_back(eval.step);
-  EXPECT_EQ(evaluated, (std::vector<uint64_t>{2, 8, 10}));
+  EXPECT_EQ(StepsOf(told.evals), (std::vector<uint64_t>{2, 8, 10}));
 }
 
 TEST_F(GossipTest, RanksThatAreNoPowerOfTwoAreRefused) {
@@ -162,12 +147,7 @@ TEST_F(GossipTest, AStopWithACheckpointSavesAtTheNextSync) {
   for (const bool checkpoint : {true, false}) {
     TrainerGang gang(2);
     const Told told = gang.Run(StoredStart(Gossip(16, Spec(20000))),
-                               [&](TrainerGang& of, const frames::FromTrainer& frame) {
-                                 const auto* done = std::get_if<frames::StepDone>(&frame);
-                                 if (done == nullptr || done->row.at("step").get<int>() != 3)
-                                   return;
-                                 StopAll(of, 2, checkpoint);
-                               });
+                               AfterStep(3, [&](TrainerGang& of) { of.StopAll(checkpoint); }));
     for (const size_t rank : {0, 1}) {
       EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
     }
@@ -183,30 +163,8 @@ TEST_F(GossipTest, AStopWithACheckpointSavesAtTheNextSync) {
 
 TEST_F(GossipTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOnFromASync) {
   for (const int ranks : {2, 4}) {
-    nlohmann::json spec = Gossip(5, Spec(30));
-    spec["checkpoint"]["every"]["steps"] = "5";
-    frames::Start start = StoredStart(spec);
-    start.trial = 10 + static_cast<uint32_t>(ranks);
-    Told told;
-    {
-      TrainerGang gang(ranks);
-      told = gang.Run(start, [&](TrainerGang& of, const frames::FromTrainer& frame) {
-        const auto* done = std::get_if<frames::StepDone>(&frame);
-        if (done == nullptr || done->row.at("step").get<int>() != 12) return;
-        kill(of.rank(ranks - 1).pid(), SIGKILL);
-      });
-    }
-    for (int rank = 0; rank < ranks - 1; ++rank) {
-      const auto which = static_cast<size_t>(rank);
-      EXPECT_EQ(told.Cause(which), "collective") << told.Message(which);
-    }
-    ASSERT_EQ(StepsOf(told.checkpoints), (std::vector<uint64_t>{5, 10}));
-    start.attempt = 2;
-    start.resume = ResumeOf(told.checkpoints.at(1));
-    const Told rest = TrainerGang(ranks).Run(start);
-    ExpectFinished(rest);
-    EXPECT_EQ(rest.resumed_step, 10u);
-    EXPECT_EQ(rest.rows.size(), 20u);
+    ExpectToGoOnAfterADeath(Gossip(5, Spec(30)), ranks, ranks - 1,
+                            10 + static_cast<uint32_t>(ranks));
   }
 }
 
@@ -278,7 +236,7 @@ TEST_F(GossipTest, APeerThatStandsStillHoldsTheOthersUpOnlyWhileItDoes) {
         break;
       case Phase::kTrainsAgain:
         if (now < *begun + 50) break;
-        StopAll(gang, 2, /*checkpoint=*/false);
+        gang.StopAll(/*checkpoint=*/false);
         phase = Phase::kOver;
         break;
       case Phase::kOver:
@@ -315,17 +273,7 @@ TEST_F(GossipTest, ARankThatWaitsForAPeerThatStandsStillHearsAStop) {
 }
 
 TEST_F(GossipTest, EvaluationsScoreTasksAndWriteSamples) {
-  std::string lines;
-  for (int i = 0; i < 20; ++i) {
-    nlohmann::json endings;
-    for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
-    lines +=
-        nlohmann::json{
-            {"ctx", "number " + std::to_string(i * i)}, {"endings", endings}, {"label", i % 4}}
-            .dump() +
-        "\n";
-  }
-  folder_.Write("data/hellaswag.jsonl", lines);
+  WriteEndings("hellaswag.jsonl", 20);
   nlohmann::json spec = Spec(8);
   spec["model"]["vocab_size"] = 257;
   spec["model"]["vocab_pad"] = 320;

@@ -24,28 +24,15 @@ class LocalSgdTest : public AttemptTest {
     spec["parallel"]["outer_momentum"] = momentum;
     return spec;
   }
-  // 24 sequences a step, however many ranks there are; a checkpoint after each.
+  // A checkpoint after each step.
   static nlohmann::json Spec(int steps) {
-    nlohmann::json spec = SmallSpec();
-    spec["train"]["max_steps"] = std::to_string(steps);
-    spec["train"]["batch_size"] = 2;
-    spec["train"]["global_batch_size"] = "24";
+    nlohmann::json spec = StepsOfSequences(steps, 24, 2);
     spec["checkpoint"]["every"]["steps"] = "1";
     spec["checkpoint"]["keep_latest"] = 100;
     return spec;
   }
 };
 
-std::vector<uint64_t> StepsOf(const std::vector<frames::CheckpointDone>& checkpoints) {
-  std::vector<uint64_t> steps;
-  for (const frames::CheckpointDone& checkpoint : checkpoints) steps.push_back(checkpoint.step);
-  return steps;
-}
-std::vector<uint64_t> StepsOf(const std::vector<frames::Eval>& evals) {
-  std::vector<uint64_t> steps;
-  for (const frames::Eval& eval : evals) steps.push_back(eval.step);
-  return steps;
-}
 // Steps in which ranks sent something, by rows of every step.
 std::vector<uint64_t> StepsWithTraffic(const Told& told) {
   std::vector<uint64_t> steps;
@@ -238,12 +225,8 @@ TEST_F(LocalSgdTest, ALimitInTimeEndsAllRanksAtASync) {
 TEST_F(LocalSgdTest, AStopWithACheckpointSavesAtTheNextSync) {
   nlohmann::json spec = LocalSgd(16, Spec(20000));
   spec["checkpoint"]["every"]["steps"] = "0";
-  const Told told =
-      TrainerGang(2).Run(StoredStart(spec), [](TrainerGang& of, const frames::FromTrainer& frame) {
-        const auto* done = std::get_if<frames::StepDone>(&frame);
-        if (done == nullptr || done->row.at("step").get<int>() != 3) return;
-        for (const int rank : {0, 1}) of.Stop(rank, /*checkpoint=*/true);
-      });
+  const Told told = TrainerGang(2).Run(
+      StoredStart(spec), AfterStep(3, [](TrainerGang& of) { of.StopAll(/*checkpoint=*/true); }));
   ASSERT_EQ(told.checkpoints.size(), 1u);
   EXPECT_EQ(told.checkpoints[0].step % 16, 0u);
   for (const int rank : {0, 1}) {
@@ -253,26 +236,7 @@ TEST_F(LocalSgdTest, AStopWithACheckpointSavesAtTheNextSync) {
 }
 
 TEST_F(LocalSgdTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOnFromASync) {
-  nlohmann::json spec = LocalSgd(5, Spec(30));
-  spec["checkpoint"]["every"]["steps"] = "5";
-  frames::Start start = StoredStart(spec);
-  Told told;
-  {
-    TrainerGang gang(2);
-    told = gang.Run(start, [](TrainerGang& of, const frames::FromTrainer& frame) {
-      const auto* done = std::get_if<frames::StepDone>(&frame);
-      if (done == nullptr || done->row.at("step").get<int>() != 12) return;
-      kill(of.rank(1).pid(), SIGKILL);
-    });
-  }
-  EXPECT_EQ(told.Cause(0), "collective") << told.Message(0);
-  ASSERT_EQ(StepsOf(told.checkpoints), (std::vector<uint64_t>{5, 10}));
-  start.attempt = 2;
-  start.resume = ResumeOf(told.checkpoints.at(1));
-  const Told rest = TrainerGang(2).Run(start);
-  ExpectFinished(rest);
-  EXPECT_EQ(rest.resumed_step, 10u);
-  EXPECT_EQ(rest.rows.size(), 20u);
+  ExpectToGoOnAfterADeath(LocalSgd(5, Spec(30)), 2, 1);
 }
 
 TEST_F(LocalSgdTest, AnyStrategyGoesOnFromItsCheckpointsAndItFromTheirs) {

@@ -30,24 +30,12 @@ class StrategyTest : public AttemptTest, public ::testing::WithParamInterface<Ca
     if (strategy == "hsdp") spec["parallel"]["shard"] = 2;
     return spec;
   }
-  // 24 sequences a step, however many ranks there are.
-  static nlohmann::json Spec(int steps) {
-    nlohmann::json spec = SmallSpec();
-    spec["train"]["max_steps"] = std::to_string(steps);
-    spec["train"]["batch_size"] = 2;
-    spec["train"]["global_batch_size"] = "24";
-    return spec;
-  }
+  static nlohmann::json Spec(int steps) { return StepsOfSequences(steps, 24, 2); }
   // A long training of which all ranks are told to stop after its third step.
   Told StoppedAtTheThirdStep(Saves saves) {
     TrainerGang gang(ranks());
     return gang.Run(StoredStart(With(strategy(), Spec(2000))),
-                    [saves](TrainerGang& of, const frames::FromTrainer& frame) {
-                      const auto* done = std::get_if<frames::StepDone>(&frame);
-                      if (done == nullptr || done->row.at("step").get<int>() != 3) return;
-                      for (int rank = 0; rank < ranks(); ++rank)
-                        of.Stop(rank, saves == Saves::kYes);
-                    });
+                    AfterStep(3, [saves](TrainerGang& of) { of.StopAll(saves == Saves::kYes); }));
   }
 };
 
@@ -126,26 +114,7 @@ TEST_P(StrategyTest, AStopWithoutACheckpointEndsAllRanks) {
 }
 
 TEST_P(StrategyTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOn) {
-  nlohmann::json spec = With(strategy(), Spec(30));
-  spec["checkpoint"]["every"]["steps"] = "5";
-  frames::Start start = StoredStart(spec);
-  Told told;
-  {
-    TrainerGang gang(ranks());
-    told = gang.Run(start, [](TrainerGang& of, const frames::FromTrainer& frame) {
-      const auto* done = std::get_if<frames::StepDone>(&frame);
-      if (done == nullptr || done->row.at("step").get<int>() != 12) return;
-      kill(of.rank(1).pid(), SIGKILL);
-    });
-  }
-  EXPECT_EQ(told.Cause(0), "collective") << told.Message(0);
-  ASSERT_EQ(told.checkpoints.size(), 2u);
-  start.attempt = 2;
-  start.resume = ResumeOf(told.checkpoints.at(1));
-  const Told rest = TrainerGang(ranks()).Run(start);
-  ExpectFinished(rest);
-  EXPECT_EQ(rest.resumed_step, 10u);
-  EXPECT_EQ(rest.rows.size(), 20u);
+  ExpectToGoOnAfterADeath(With(strategy(), Spec(30)), ranks(), 1);
 }
 
 TEST_P(StrategyTest, RanksThatKeepTheParametersCompareThem) {
@@ -173,19 +142,11 @@ class SharingTest : public AttemptTest {
     }
     return 0;
   }
-  uint64_t ParametersOf(nlohmann::json spec, int layers) {
-    spec["model"]["n_layer"] = layers;
-    spec["train"]["max_steps"] = "1";
-    return TrainerGang(1).Run(Start(spec)).prepared.at(0).model_parameters;
-  }
 };
 
 // parallel.md §4, "Bytes a rank and step"; rows are a little longer than what lies in them.
 TEST_F(SharingTest, SendsTheBytesThatTheFormulasSay) {
-  nlohmann::json spec = SmallSpec();
-  spec["train"]["max_steps"] = "3";
-  spec["train"]["batch_size"] = 2;
-  spec["train"]["global_batch_size"] = "16";  // on 4 ranks 2 micro-steps
+  nlohmann::json spec = StepsOfSequences(3, 16, 2);  // on 4 ranks 2 micro-steps
   const int layers = spec["model"]["n_layer"].get<int>();
   const double micro_steps = 2;
   const auto all = static_cast<double>(ParametersOf(spec, layers));
@@ -231,13 +192,10 @@ TEST_F(SharingTest, SendsTheBytesThatTheFormulasSay) {
 
 // parallel.md §3, "Memory": Ψ parameters, S ranks that share them, blocks of U and a root of R.
 TEST_F(SharingTest, HoldsAndTakesTheMemoryThatTheFormulasSay) {
-  nlohmann::json spec = SmallSpec();
+  nlohmann::json spec = StepsOfSequences(4, 4, 1);  // activations are little beside parameters
   spec["model"]["n_layer"] = 24;
   spec["model"]["n_embd"] = 128;
   spec["model"]["n_ff"] = 512;
-  spec["train"]["max_steps"] = "4";
-  spec["train"]["batch_size"] = 1;  // so that activations are little beside parameters
-  spec["train"]["global_batch_size"] = "4";
   const auto all = static_cast<double>(ParametersOf(spec, 24));
   const double block = static_cast<double>(ParametersOf(spec, 2) - ParametersOf(spec, 1));
   const double root = all - 24 * block;

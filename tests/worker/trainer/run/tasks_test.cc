@@ -16,25 +16,11 @@ class TasksTest : public AttemptTest {
     spec_["model"]["vocab_pad"] = 257;
     spec_["train"]["max_steps"] = "4";
   }
-  // Examples of texts; which ending is right follows a pattern.
-  void WriteLines(const std::string& name, int count = 60) {
-    std::string lines;
-    for (int i = 0; i < count; ++i) {
-      nlohmann::json endings;
-      for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
-      lines += nlohmann::json{{"ctx", "number " + std::to_string(int64_t{i} * i)},
-                              {"endings", endings},
-                              {"label", i % 4}}
-                   .dump() +
-               "\n";
-    }
-    folder_.Write("data/" + name, lines);
-  }
   nlohmann::json spec_ = SmallSpec();
 };
 
 TEST_F(TasksTest, HellaSwagIsScoredAtEachEvaluationTheSameForAnyNumberOfRanks) {
-  WriteLines("tasks/hellaswag.jsonl");
+  WriteEndings("tasks/hellaswag.jsonl", 60);
   spec_["eval"]["hellaswag"] = "tasks/hellaswag.jsonl";
   spec_["eval"]["every"] = "2";
   spec_["optimizer"]["lr"] = kNothing;  // so that ranks have the same weights to the last bit
@@ -80,7 +66,7 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
   // Minutes of evaluation on any machine, in short parts: only a stop ends it in time.
   spec_["model"]["n_embd"] = 128;
   spec_["model"]["n_ff"] = 512;
-  WriteLines("hellaswag.jsonl", 60000);
+  WriteEndings("hellaswag.jsonl", 60000);
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
   frames::Start start = StoredStart(spec_);
   TrainerGang gang(2);
@@ -101,7 +87,7 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
   EXPECT_EQ(left.checkpoints[0].step, 4u);
   EXPECT_FALSE(left.checkpoints[0].loss);
 
-  WriteLines("hellaswag.jsonl", 60);
+  WriteEndings("hellaswag.jsonl", 60);
   start.attempt = 2;
   start.resume = {4, left.checkpoints[0].path, left.checkpoints[0].manifest_hash};
   const Told rest = gang.Run(start);
@@ -122,7 +108,7 @@ TEST_F(TasksTest, AStopWithinAnEvaluationSavesAfterItWhereRanksShareTheState) {
   spec_["parallel"]["strategy"] = "zero1";
   spec_["model"]["n_embd"] = 128;
   spec_["model"]["n_ff"] = 512;
-  WriteLines("hellaswag.jsonl", 3000);  // some seconds: a sign comes after the first
+  WriteEndings("hellaswag.jsonl", 3000);  // some seconds: a sign comes after the first
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
   bool within = false;
   const Told left = TrainerGang(2).Run(
@@ -160,7 +146,7 @@ TEST_F(TasksTest, FilesThatAreAbsentOrMalformedEndTheTrialBeforeItsFirstStep) {
   spec_["data"]["tokenizer"] = "gpt2";
   refused("data", "place GPT-2's vocab.bpe there");
   spec_["data"]["tokenizer"] = "byte";
-  WriteLines("hellaswag.jsonl");
+  WriteEndings("hellaswag.jsonl", 60);
   spec_["model"]["vocab_size"] = 100;
   refused("data", "model.vocab_size is 100");
 }

@@ -3,11 +3,10 @@
 // processes.
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <map>
 #include <string>
 
-#include "tests/worker/trainer/run/attempt_fixture.h"
+#include "tests/worker/trainer/run/model_parallel_fixture.h"
 
 namespace dt::testing {
 namespace {
@@ -27,12 +26,9 @@ struct Case {
 };
 
 nlohmann::json Spec(int steps) {
-  nlohmann::json spec = SmallSpec();
-  spec["model"]["n_head"] = 4;
-  spec["train"]["max_steps"] = std::to_string(steps);
   // One rank makes the same micro-batches, one after another.
-  spec["train"]["batch_size"] = 4;
-  spec["train"]["global_batch_size"] = "16";
+  nlohmann::json spec = StepsOfSequences(steps, 16, 4);
+  spec["model"]["n_head"] = 4;
   return spec;
 }
 nlohmann::json With(const Case& one, nlohmann::json spec) {
@@ -43,8 +39,11 @@ nlohmann::json With(const Case& one, nlohmann::json spec) {
   spec["model"]["activation_checkpointing"] = one.checkpointing;
   return spec;
 }
+Meshed MeshOf(const Case& one, const nlohmann::json& spec) {
+  return {one.name, one.ranks, With(one, spec)};
+}
 
-class TensorLossTest : public AttemptTest, public ::testing::WithParamInterface<Case> {};
+class TensorLossTest : public ModelParallelTest, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(TensorLossTest, GivesTheLossesOfOneRankAndCopiesStayEqual) {
   nlohmann::json spec = Spec(20);
@@ -53,14 +52,7 @@ TEST_P(TensorLossTest, GivesTheLossesOfOneRankAndCopiesStayEqual) {
   if (GetParam().strategy != std::string("zero3")) spec["train"]["hash_every"] = "1";
   const Told told = TrainerGang(GetParam().ranks).Run(Start(With(GetParam(), spec)));
   ExpectFinished(told);
-  const double apart = LargestDifference(one.Losses(), told.Losses());
-  RecordProperty("apart", std::to_string(apart));
-  EXPECT_LE(apart, kLossesApart);
-  EXPECT_NEAR(told.Column("grad_norm").at(0) / one.Column("grad_norm").at(0), 1, kFirstNormApart);
-  ASSERT_EQ(told.evals.size(), 1u);
-  EXPECT_NEAR(told.evals[0].loss, one.evals.at(0).loss, kLossesApart);
-  EXPECT_NEAR(told.evals[0].perplexity_mean, one.evals.at(0).perplexity_mean, 1e-2);
-  EXPECT_EQ(told.evals[0].tokens, one.evals.at(0).tokens);
+  ExpectTheLossesOfOne(one, told, kLossesApart, kFirstNormApart);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -84,57 +76,25 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "TwoTimesHsdp", .ranks = 8, .strategy = "hsdp"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-class TensorTest : public AttemptTest {
- protected:
-  uint64_t ParametersOf(nlohmann::json spec, int layers) {
-    spec["model"]["n_layer"] = layers;
-    spec["train"]["max_steps"] = "1";
-    return TrainerGang(1).Run(Start(spec)).prepared.at(0).model_parameters;
-  }
-};
+class TensorTest : public ModelParallelTest {};
 
 TEST_F(TensorTest, EqualsTheUninterruptedRunBitForBitAfterAResume) {
   for (const Case& one :
        {Case{.name = "alone"}, Case{.name = "zero1", .ranks = 4, .strategy = "zero1"}}) {
-    nlohmann::json spec = With(one, Spec(8));
-    spec["model"]["dropout"] = 0.1;
-    spec["model"]["norm"] = "post";
-    spec["checkpoint"]["every"]["steps"] = "1";
-    spec["checkpoint"]["keep_latest"] = 100;
-    frames::Start start = StoredStart(spec);
-    start.trial = static_cast<uint32_t>(one.ranks);
-    TrainerGang gang(one.ranks);
-    const Told whole = gang.Run(start);
-    ExpectFinished(whole);
-    ASSERT_EQ(whole.checkpoints.size(), 8u);
-    ExpectTheRestAgain(gang, start, whole, whole.checkpoints[4]);
+    ExpectTheSameBitsAfterAResume(MeshOf(one, Spec(8)), static_cast<uint32_t>(one.ranks));
   }
 }
 
 TEST_F(TensorTest, AnyOtherMeshGoesOnFromItsCheckpointsAndItFromTheirs) {
-  nlohmann::json spec = Spec(20);
-  spec["checkpoint"]["every"]["steps"] = "4";
-  spec["checkpoint"]["keep_latest"] = 100;
-  const std::vector<double> losses = TrainerGang(1).Run(Start(spec)).Losses();
-  ASSERT_EQ(losses.size(), 20u);
-  frames::Start start = StoredStart(spec);
-  size_t at = 0;
+  const nlohmann::json spec = Spec(20);
+  std::vector<Meshed> meshes;
   for (const Case& one : {Case{.name = "tensor"}, Case{.name = "ddp", .tensor = 1},
                           Case{.name = "four", .tensor = 4, .ranks = 4, .sequence = false},
                           Case{.name = "zero1", .tensor = 1, .strategy = "zero1"},
                           Case{.name = "both", .tensor = 2, .ranks = 4, .strategy = "zero3"}}) {
-    start.spec = Resolved(With(one, spec));
-    const Told told = TrainerGang(one.ranks).Run(start);
-    ASSERT_EQ(told.Cause(), "finished") << one.name << ": " << told.Message();
-    EXPECT_EQ(told.resumed_step, at) << one.name;
-    EXPECT_LE(LargestDifference({losses.begin() + static_cast<ptrdiff_t>(at), losses.end()},
-                                told.Losses()),
-              kLossesApart)
-        << one.name;
-    at += 4;
-    ++start.attempt;
-    start.resume = ResumeOf(told.checkpoints.at(0));
+    meshes.push_back(MeshOf(one, spec));
   }
+  ExpectEachToGoOnFromTheOneBefore(spec, meshes, kLossesApart);
 }
 
 // parallel.md §4, "Bytes a rank and step".
@@ -192,109 +152,31 @@ TEST_F(TensorTest, HoldsItsPartOfWhatIsCut) {
 }
 
 TEST_F(TensorTest, SixteenBitsAndTheirLossScaleGiveNearlyTheLossesOfFp32) {
-  nlohmann::json spec = Spec(20);
-  spec["stop"]["nonfinite"] = "skip";
-  const Told fp32 = TrainerGang(2).Run(Start(With({.name = ""}, spec)));
-  for (const auto& [compute, apart] : {std::pair("bf16", 1e-2), std::pair("fp16", 2e-3)}) {
-    spec["precision"]["compute"] = compute;
-    spec["precision"]["reduce"] = "bf16";
-    spec["train"]["hash_every"] = "1";
-    const Told told =
-        TrainerGang(4).Run(Start(With({.name = "", .ranks = 4, .strategy = "zero2"}, spec)));
-    ASSERT_EQ(told.Cause(), "finished") << compute << ": " << told.Message();
-    EXPECT_LE(LargestDifference(fp32.Losses(), told.Losses()), apart) << compute;
-  }
+  const nlohmann::json spec = Spec(20);
+  ExpectNearlyTheLossesInSixteenBits(
+      MeshOf({.name = "fp32"}, spec),
+      With({.name = "zero2", .ranks = 4, .strategy = "zero2"}, spec));
 }
 
 TEST_F(TensorTest, EvaluatesAndWritesAsOneRankDoes) {
-  nlohmann::json spec = Spec(4);
-  spec["data"]["tokenizer"] = "byte";
-  spec["model"]["vocab_size"] = 257;
-  spec["model"]["vocab_pad"] = 257;
-  // So that all have the same weights to the last bit.
-  spec["optimizer"]["lr"] = kNothing;
-  std::string lines;
-  for (int i = 0; i < 30; ++i) {
-    nlohmann::json endings;
-    for (int e = 0; e < 4; ++e) endings.push_back(std::string(1 + (i + 3 * e) % 7, 'a' + e));
-    lines +=
-        nlohmann::json{
-            {"ctx", "number " + std::to_string(i * i)}, {"endings", endings}, {"label", i % 4}}
-            .dump() +
-        "\n";
-  }
-  folder_.Write("data/hellaswag.jsonl", lines);
-  spec["eval"]["hellaswag"] = "hellaswag.jsonl";
-  spec["eval"]["every"] = "2";
-  spec["eval"]["samples"] = 3;
-  spec["eval"]["sample_tokens"] = 20;
-  spec["eval"]["sample_prompt"] = "a";
-  const Told one = TrainerGang(1).Run(Start(spec));
-  ExpectFinished(one);
-  for (const Case& each :
-       {Case{.name = "alone"}, Case{.name = "ddp", .ranks = 4, .sequence = false},
-        Case{.name = "zero3", .ranks = 4, .strategy = "zero3"}}) {
-    const Told told = TrainerGang(each.ranks).Run(Start(With(each, spec)));
-    ASSERT_EQ(told.Cause(), "finished") << each.name << ": " << told.Message();
-    ASSERT_EQ(told.evals.size(), 2u);
-    EXPECT_NEAR(told.evals[1].loss, one.evals.at(1).loss, 1e-5) << each.name;
-    EXPECT_EQ(told.evals[1].hellaswag_acc, one.evals[1].hellaswag_acc) << each.name;
-    EXPECT_EQ(told.evals[1].hellaswag_acc_norm, one.evals[1].hellaswag_acc_norm) << each.name;
-    EXPECT_EQ(told.evals[1].samples, one.evals[1].samples) << each.name;
-  }
+  const nlohmann::json spec = WithTasks(Spec(4));
+  ExpectTheEvaluationsOfOne(spec,
+                            {MeshOf({.name = "alone"}, spec),
+                             MeshOf({.name = "ddp", .ranks = 4, .sequence = false}, spec),
+                             MeshOf({.name = "zero3", .ranks = 4, .strategy = "zero3"}, spec)});
 }
 
 TEST_F(TensorTest, AStopWithACheckpointLosesNoStepAndAStopWithoutEndsAll) {
-  for (const bool saves : {true, false}) {
-    TrainerGang gang(4);
-    const Told told = gang.Run(StoredStart(With({.name = "", .ranks = 4}, Spec(2000))),
-                               [saves](TrainerGang& of, const frames::FromTrainer& frame) {
-                                 const auto* done = std::get_if<frames::StepDone>(&frame);
-                                 if (done == nullptr || done->row.at("step").get<int>() != 3)
-                                   return;
-                                 for (int rank = 0; rank < 4; ++rank) of.Stop(rank, saves);
-                               });
-    ASSERT_EQ(told.checkpoints.size(), saves ? 1u : 0u);
-    for (size_t rank = 0; rank < 4; ++rank) {
-      EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
-      if (!saves) continue;
-      EXPECT_EQ(told.EndStep(rank), told.checkpoints[0].step);
-    }
-    // The processes are warm, and train alone, too.
-    if (!saves) continue;
-    for (int rank = 3; rank > 0; --rank) gang.DropRank(rank);
-    EXPECT_EQ(gang.Run(Start(Spec(2))).Cause(), "finished");
-  }
+  ExpectToStopWithAndWithoutACheckpoint(MeshOf({.name = "", .ranks = 4}, Spec(2000)), Spec(2));
 }
 
 TEST_F(TensorTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOn) {
-  nlohmann::json spec = With({.name = "", .ranks = 4}, Spec(20));
-  spec["checkpoint"]["every"]["steps"] = "5";
-  frames::Start start = StoredStart(spec);
-  const Told told =
-      TrainerGang(4).Run(start, [](TrainerGang& of, const frames::FromTrainer& frame) {
-        const auto* done = std::get_if<frames::StepDone>(&frame);
-        if (done == nullptr || done->row.at("step").get<int>() != 12) return;
-        kill(of.rank(3).pid(), SIGKILL);
-      });
-  for (const size_t rank : {0, 1, 2})
-    EXPECT_EQ(told.Cause(rank), "collective") << told.Message(rank);
-  ASSERT_EQ(told.checkpoints.size(), 2u);
-  start.attempt = 2;
-  start.resume = ResumeOf(told.checkpoints.at(1));
-  const Told rest = TrainerGang(4).Run(start);
-  ExpectFinished(rest);
-  EXPECT_EQ(rest.resumed_step, 10u);
-  EXPECT_EQ(rest.rows.size(), 10u);
+  ExpectToGoOnAfterADeath(With({.name = "", .ranks = 4}, Spec(20)), 4, 3);
 }
 
 TEST_F(TensorTest, RanksOfOtherNumbersThanLayersCanBeCutForAreRefused) {
-  const Told told = TrainerGang(3).Run(Start(With({.name = ""}, Spec(1))));
-  EXPECT_EQ(told.Cause(), "config");
-  EXPECT_NE(
-      told.Message().find("the 3 ranks of this attempt are not a multiple of parallel.tensor 2"),
-      std::string::npos)
-      << told.Message();
+  ExpectRefused(MeshOf({.name = "", .ranks = 3}, Spec(1)),
+                "the 3 ranks of this attempt are not a multiple of parallel.tensor 2");
 }
 
 }  // namespace

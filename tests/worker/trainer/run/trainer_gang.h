@@ -188,6 +188,9 @@ class TrainerGang {
   void DropRank(int r) { ranks_.erase(ranks_.begin() + r); }
   // Within Run: a word to one rank about the attempt under way.
   void Stop(int r, bool checkpoint) { ranks_.at(r)->Send(frames::Stop{token_, checkpoint}); }
+  void StopAll(bool checkpoint) {
+    for (size_t r = 0; r < ranks_.size(); ++r) Stop(static_cast<int>(r), checkpoint);
+  }
   // Checkpoints beyond this step are not registered: the coordinator is away.
   void RegisterUpTo(uint64_t step) { register_up_to_ = step; }
 
@@ -255,5 +258,16 @@ class TrainerGang {
   uint64_t register_up_to_ = UINT64_MAX;
   std::optional<std::chrono::steady_clock::time_point> broken_;
 };
+
+// Does `act` once rank 0 has made this step.
+inline TrainerGang::Watch AfterStep(int step, std::function<void(TrainerGang&)> act) {
+  return [step, act = std::move(act)](TrainerGang& gang, const frames::FromTrainer& frame) {
+    const auto* done = std::get_if<frames::StepDone>(&frame);
+    if (done != nullptr && done->row.at("step").get<int>() == step) act(gang);
+  };
+}
+inline TrainerGang::Watch KillAfterStep(int step, int rank) {
+  return AfterStep(step, [rank](TrainerGang& gang) { kill(gang.rank(rank).pid(), SIGKILL); });
+}
 
 }  // namespace dt::testing

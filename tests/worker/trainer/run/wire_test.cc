@@ -22,13 +22,7 @@ namespace {
 constexpr double kBf16Apart = 4e-5;
 constexpr double kFp16Apart = 4e-6;
 
-nlohmann::json Spec(int steps) {
-  nlohmann::json spec = SmallSpec();
-  spec["train"]["max_steps"] = std::to_string(steps);
-  spec["train"]["batch_size"] = 2;
-  spec["train"]["global_batch_size"] = "24";
-  return spec;
-}
+nlohmann::json Spec(int steps) { return StepsOfSequences(steps, 24, 2); }
 
 // A strategy, its ranks, and what gradients travel in.
 using Case = std::tuple<std::string, int, std::string>;

@@ -1,0 +1,158 @@
+// model_parallel_fixture.h: what holds of ranks that compute one model together, however it is cut:
+// the losses of one rank, checkpoints that any other mesh goes on from, every way to end.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/worker/trainer/run/attempt_fixture.h"
+
+namespace dt::testing {
+
+// A mesh: what the specification says of it, and its ranks.
+struct Meshed {
+  std::string name;
+  int ranks;
+  nlohmann::json spec;
+};
+
+class ModelParallelTest : public AttemptTest {
+ protected:
+  // `one` is the run of one rank; the first gradient is free of the steps of rounding that Adam
+  // makes where a gradient is 0.
+  static void ExpectTheLossesOfOne(const Told& one, const Told& told, double apart,
+                                   double first_norm_apart) {
+    const double largest = LargestDifference(one.Losses(), told.Losses());
+    RecordProperty("apart", std::to_string(largest));
+    EXPECT_LE(largest, apart);
+    EXPECT_NEAR(told.Column("grad_norm").at(0) / one.Column("grad_norm").at(0), 1,
+                first_norm_apart);
+    ASSERT_EQ(told.evals.size(), 1u);
+    EXPECT_NEAR(told.evals[0].loss, one.evals.at(0).loss, apart);
+    EXPECT_NEAR(told.evals[0].perplexity_mean, one.evals.at(0).perplexity_mean, 1e-2);
+    EXPECT_EQ(told.evals[0].tokens, one.evals.at(0).tokens);
+  }
+
+  // A training of 8 steps and its second half, made again.
+  void ExpectTheSameBitsAfterAResume(const Meshed& mesh, uint32_t trial) {
+    SCOPED_TRACE(mesh.name);
+    nlohmann::json spec = mesh.spec;
+    spec["model"]["dropout"] = 0.1;
+    spec["model"]["norm"] = "post";
+    SaveEach(1, spec);
+    frames::Start start = StoredStart(spec);
+    start.trial = trial;
+    TrainerGang gang(mesh.ranks);
+    const Told whole = gang.Run(start);
+    ExpectFinished(whole);
+    ASSERT_EQ(whole.checkpoints.size(), 8u);
+    ExpectTheRestAgain(gang, start, whole, whole.checkpoints[4]);
+  }
+
+  // Each mesh goes on from the first checkpoint of the one before, four steps later, with the
+  // losses of one rank. All saves every four steps.
+  void ExpectEachToGoOnFromTheOneBefore(nlohmann::json alone, const std::vector<Meshed>& meshes,
+                                        double apart) {
+    SaveEach(4, alone);
+    const std::vector<double> losses = TrainerGang(1).Run(Start(alone)).Losses();
+    ASSERT_EQ(losses.size(), 4 * (meshes.size() - 1) + 4);
+    frames::Start start = StoredStart(alone);
+    size_t at = 0;
+    for (const Meshed& mesh : meshes) {
+      SCOPED_TRACE(mesh.name);
+      nlohmann::json spec = mesh.spec;
+      SaveEach(4, spec);
+      start.spec = Resolved(spec);
+      const Told told = TrainerGang(mesh.ranks).Run(start);
+      ExpectFinished(told);
+      EXPECT_EQ(told.resumed_step, at);
+      EXPECT_LE(LargestDifference({losses.begin() + static_cast<ptrdiff_t>(at), losses.end()},
+                                  told.Losses()),
+                apart);
+      at += 4;
+      ++start.attempt;
+      start.resume = ResumeOf(told.checkpoints.at(0));
+    }
+  }
+
+  // Of `fp32` on two ranks and of the same on four beside zero2, in 16 bits.
+  void ExpectNearlyTheLossesInSixteenBits(const Meshed& fp32, nlohmann::json sixteen) {
+    const Told whole = TrainerGang(fp32.ranks).Run(Start(fp32.spec));
+    for (const auto& [compute, apart] : {std::pair("bf16", 1e-2), std::pair("fp16", 2e-3)}) {
+      SCOPED_TRACE(compute);
+      sixteen["stop"]["nonfinite"] = "skip";
+      sixteen["precision"]["compute"] = compute;
+      sixteen["precision"]["reduce"] = "bf16";
+      sixteen["train"]["hash_every"] = "1";
+      const Told told = TrainerGang(4).Run(Start(sixteen));
+      ExpectFinished(told);
+      EXPECT_LE(LargestDifference(whole.Losses(), told.Losses()), apart);
+    }
+  }
+
+  // Has `spec` score endings and write samples twice.
+  nlohmann::json WithTasks(nlohmann::json spec) {
+    WriteEndings("hellaswag.jsonl", 30);
+    spec["data"]["tokenizer"] = "byte";
+    spec["model"]["vocab_size"] = 257;
+    spec["model"]["vocab_pad"] = 257;
+    // So that all have the same weights to the last bit.
+    spec["optimizer"]["lr"] = kNothing;
+    spec["eval"]["hellaswag"] = "hellaswag.jsonl";
+    spec["eval"]["every"] = "2";
+    spec["eval"]["samples"] = 3;
+    spec["eval"]["sample_tokens"] = 20;
+    spec["eval"]["sample_prompt"] = "a";
+    return spec;
+  }
+  void ExpectTheEvaluationsOfOne(const nlohmann::json& alone, const std::vector<Meshed>& meshes) {
+    const Told one = TrainerGang(1).Run(Start(alone));
+    ExpectFinished(one);
+    ASSERT_EQ(one.evals.size(), 2u);
+    for (const Meshed& mesh : meshes) {
+      SCOPED_TRACE(mesh.name);
+      const Told told = TrainerGang(mesh.ranks).Run(Start(mesh.spec));
+      ExpectFinished(told);
+      ASSERT_EQ(told.evals.size(), 2u);
+      EXPECT_NEAR(told.evals[1].loss, one.evals[1].loss, 1e-5);
+      EXPECT_EQ(told.evals[1].hellaswag_acc, one.evals[1].hellaswag_acc);
+      EXPECT_EQ(told.evals[1].hellaswag_acc_norm, one.evals[1].hellaswag_acc_norm);
+      EXPECT_EQ(told.evals[1].samples, one.evals[1].samples);
+    }
+  }
+
+  // A long training that is stopped with a checkpoint loses no step, and without one ends too;
+  // afterwards a process of it trains `alone`.
+  void ExpectToStopWithAndWithoutACheckpoint(const Meshed& mesh, const nlohmann::json& alone) {
+    for (const bool saves : {true, false}) {
+      TrainerGang gang(mesh.ranks);
+      const Told told = gang.Run(StoredStart(mesh.spec),
+                                 AfterStep(3, [saves](TrainerGang& of) { of.StopAll(saves); }));
+      ASSERT_EQ(told.checkpoints.size(), saves ? 1u : 0u);
+      for (int rank = 0; rank < mesh.ranks; ++rank) {
+        EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
+        if (saves) {
+          EXPECT_EQ(told.EndStep(rank), told.checkpoints[0].step);
+        }
+      }
+      if (!saves) continue;
+      for (int rank = mesh.ranks - 1; rank > 0; --rank) gang.DropRank(rank);
+      ExpectFinished(gang.Run(Start(alone)));
+    }
+  }
+
+  void ExpectRefused(const Meshed& mesh, const std::string& message) {
+    const Told told = TrainerGang(mesh.ranks).Run(Start(mesh.spec));
+    EXPECT_EQ(told.Cause(), "config");
+    EXPECT_NE(told.Message().find(message), std::string::npos) << told.Message();
+  }
+
+ private:
+  static void SaveEach(int steps, nlohmann::json& spec) {
+    spec["checkpoint"]["every"]["steps"] = std::to_string(steps);
+    spec["checkpoint"]["keep_latest"] = 100;
+  }
+};
+
+}  // namespace dt::testing
