@@ -5,7 +5,7 @@
 // Ownership: keeps each message's work and tensor until it has arrived.
 // Threads:   any one thread adds and awaits.
 // Errors:    what a message failed with is thrown by Await of it and of all behind it.
-// Tests:     tests/worker/trainer/run/pipeline_test.cc
+// Tests:     tests/worker/trainer/run/pipeline_test.cc, parallel/gossip_test.cc
 #pragma once
 
 #include <condition_variable>

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
 
 namespace dt::trainer {
@@ -11,11 +13,11 @@ namespace dt::trainer {
 namespace {
 
 std::shared_ptr<Group> PartOf(Device& device, const GroupOptions& all, int rank, int size,
-                              const char* axis, int which) {
+                              std::string_view name, int which) {
   GroupOptions part = all;
   part.rank = rank;
   part.size = size;
-  part.key_prefix = all.key_prefix + "/" + axis + "/" + std::to_string(which);
+  part.key_prefix = absl::StrCat(all.key_prefix, "/", std::string(name), "/", which);
   return std::make_shared<Group>(device, part);
 }
 
@@ -27,33 +29,35 @@ void Mesh::Prepare(Device& device, const GroupOptions& options, const MeshShape&
   DT_CHECK(of_stage * shape.pipeline == options.size);
   std::lock_guard lock(mutex_);
   world_ = std::make_shared<Group>(device, options);
-  const auto along = [&](int rank, int size, const char* axis, int which) {
+  const auto along = [&](int rank, int size, Axis axis, int which) {
     if (size == options.size) return world_;
     if (size == 1) return std::shared_ptr<Group>();
-    return PartOf(device, options, rank, size, axis, which);
+    return PartOf(device, options, rank, size, WordOf(axis), which);
   };
   const int stage = options.rank / of_stage, in_stage = options.rank % of_stage;
   const int part = in_stage % shape.tensor, data_rank = in_stage / shape.tensor;
   const int share = data_rank % shape.shard, copy = data_rank / shape.shard;
   // Groups of an axis are counted through all stages.
   const auto which = [stage](int groups, int group) { return stage * groups + group; };
-  data_ = along(data_rank, data_ranks, "data", which(shape.tensor, part));
+  data_ = along(data_rank, data_ranks, Axis::kData, which(shape.tensor, part));
   shard_ = shape.shard == data_ranks
                ? data_
-               : along(share, shape.shard, "shard",
+               : along(share, shape.shard, Axis::kShard,
                        which(shape.replicate * shape.tensor, copy * shape.tensor + part));
   replicate_ = shape.replicate == data_ranks
                    ? data_
-                   : along(copy, shape.replicate, "replicate",
+                   : along(copy, shape.replicate, Axis::kReplicate,
                            which(shape.shard * shape.tensor, share * shape.tensor + part));
-  if (shape.tensor > 1) tensor_ = along(part, shape.tensor, "tensor", which(data_ranks, data_rank));
+  if (shape.tensor > 1) {
+    tensor_ = along(part, shape.tensor, Axis::kTensor, which(data_ranks, data_rank));
+  }
   if (shape.pipeline > 1) {
-    pipeline_ = along(stage, shape.pipeline, "pipeline", in_stage);
+    pipeline_ = along(stage, shape.pipeline, Axis::kPipeline, in_stage);
     const bool is_end = stage == 0 || stage == shape.pipeline - 1;
     if (shape.ends && is_end) {
       ends_ = shape.pipeline == 2
                   ? pipeline_
-                  : PartOf(device, options, stage == 0 ? 0 : 1, 2, "ends", in_stage);
+                  : PartOf(device, options, stage == 0 ? 0 : 1, 2, WordOf(Axis::kEnds), in_stage);
     }
     if (!device.Torch().is_cpu()) PrepareWays(device, options, shape);
   }

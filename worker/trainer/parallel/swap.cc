@@ -3,14 +3,14 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <utility>
 #include <vector>
+
+#include "worker/trainer/parallel/arrival_thread.h"
 
 namespace dt::trainer {
 namespace {
@@ -34,7 +34,7 @@ class Both {
     receive_ = group.recv(received, peer, kTag);
     send_ = group.send(sent, peer, kTag);
   }
-  // On the peer's thread.
+  // On the peer's thread; Wait throws what went wrong.
   void Await() {
     std::exception_ptr error;
     try {
@@ -80,49 +80,6 @@ class Both {
   std::exception_ptr error_;
 };
 
-// Learns of one peer's swaps, one after another.
-class PeerThread {
- public:
-  PeerThread() : thread_([this] { Work(); }) {}
-  ~PeerThread() {
-    {
-      std::lock_guard lock(mutex_);
-      leaving_ = true;
-      for (const std::shared_ptr<Both>& both : under_way_) both->GiveUp();
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-  void Add(std::shared_ptr<Both> both) {
-    {
-      std::lock_guard lock(mutex_);
-      under_way_.push_back(std::move(both));
-    }
-    changed_.notify_one();
-  }
-
- private:
-  void Work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return leaving_ || !under_way_.empty(); });
-      if (under_way_.empty()) return;
-      // Stays in the queue until it is done, so that the destructor knows of it.
-      const std::shared_ptr<Both> both = under_way_.front();
-      lock.unlock();
-      both->Await();
-      lock.lock();
-      under_way_.pop_front();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Both>> under_way_;
-  bool leaving_ = false;
-  std::thread thread_;  // last: it uses all of the above
-};
-
 class GlooSwap final : public Swap {
  public:
   explicit GlooSwap(std::shared_ptr<Both> both) : both_(std::move(both)) {}
@@ -136,15 +93,25 @@ class GlooSwap final : public Swap {
 class GlooSwapper final : public Swapper {
  public:
   explicit GlooSwapper(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+  // Threads wait for no peer any more.
+  ~GlooSwapper() override {
+    for (const std::weak_ptr<Both>& each : under_way_) {
+      const std::shared_ptr<Both> both = each.lock();
+      if (both != nullptr && !both->Done()) both->GiveUp();
+    }
+  }
   std::unique_ptr<Swap> Begin(int peer, const at::Tensor& mine, const at::Tensor& theirs) override {
     auto both = std::make_shared<Both>(*group_->process_group(), peer, mine, theirs);
-    threads_[peer].Add(both);
+    std::erase_if(under_way_, [](const std::weak_ptr<Both>& each) { return each.expired(); });
+    under_way_.push_back(both);
+    threads_[peer].Add([both] { both->Await(); });
     return std::make_unique<GlooSwap>(std::move(both));
   }
 
  private:
   const std::shared_ptr<Group> group_;
-  std::map<int, PeerThread> threads_;  // as many as a rank has peers
+  std::vector<std::weak_ptr<Both>> under_way_;
+  std::map<int, ArrivalThread> threads_;  // as many as a rank has peers
 };
 
 class NcclSwap final : public Swap {
