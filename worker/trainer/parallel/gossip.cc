@@ -38,11 +38,20 @@ void GossipStrategy::BeginSwap(int64_t step) {
   next.theirs = at::empty_like(next.mine);
   const Group& group = *route_.group;
   next.swap = swapper_->Begin(PeerOf(group.rank(), group.size(), step), next.mine, next.theirs);
+  // A row has the bytes of the rank that sends most. Ranks give in the same step, but take in
+  // different ones, so that bytes counted there would be in two rows.
+  if (OnCpu()) {
+    share_.Add(Traffic{CollectiveOp::kSend, Axis::kData, 0, 0,
+                       static_cast<double>(next.mine.nbytes()), 1});
+  }
   under_way_.push_back(std::move(next));
 }
 
 void GossipStrategy::MixIn(UnderWay& under_way) {
-  if (const std::optional<Traffic> traffic = under_way.swap->Wait()) share_.Add(*traffic);
+  if (std::optional<Traffic> traffic = under_way.swap->Wait()) {
+    traffic->bytes = traffic->count = 0;  // BeginSwap has counted them
+    share_.Add(*traffic);
+  }
   ++swaps_;
   const at::Tensor way = under_way.theirs.sub_(under_way.mine);
   if (under_way.moved.defined()) way.sub_(under_way.moved);

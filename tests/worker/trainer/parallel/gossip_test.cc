@@ -209,5 +209,16 @@ TEST(GossipTest, CountsWhatItGivesAndTheSync) {
   }
 }
 
+TEST(GossipTest, CountsWhatItGivesInTheStepThatGaveItWheneverThePeerTakesIt) {
+  Gang gang(2, SyncSteps(1000, {}));
+  for (int64_t step = 1; step <= 3; ++step) {
+    gang[0].Step(step, 1);
+    const CommTotals totals = gang[0].Totals();
+    ASSERT_EQ(totals.traffic.size(), 1u) << "step " << step;
+    EXPECT_EQ(totals.traffic[0].bytes, kBytes) << "step " << step;
+  }
+  for (int64_t step = 1; step <= 3; ++step) gang[1].Step(step, 1);
+}
+
 }  // namespace
 }  // namespace dt::trainer
