@@ -124,13 +124,16 @@ TEST_P(StrategyTest, RanksThatKeepTheParametersCompareThem) {
   ExpectFinished(TrainerGang(ranks()).Run(Start(spec)));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StrategyTest,
-                         ::testing::Values(Case{"zero1", 2}, Case{"zero2", 3}, Case{"zero3", 2},
-                                           Case{"zero3", 3}, Case{"hsdp", 4}),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "On" +
-                                  std::to_string(std::get<1>(info.param)) + "Ranks";
-                         });
+std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
+  return std::get<0>(info.param) + "On" + std::to_string(std::get<1>(info.param)) + "Ranks";
+}
+
+// zero2 is zero1 with sums after each micro-step, which zero3 makes too.
+INSTANTIATE_TEST_SUITE_P(Diagonal, StrategyTest,
+                         ::testing::Values(Case{"zero1", 2}, Case{"zero3", 3}, Case{"hsdp", 4}),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Rest, StrategyTest, ::testing::Values(Case{"zero2", 3}, Case{"zero3", 2}),
+                         NameOf);
 
 class SharingTest : public AttemptTest {
  protected:
