@@ -125,13 +125,13 @@ TEST_F(SearchingTest, ATicketWaitsLikeATrialAndIsNamedInFrontOfOthers) {
   AddWorker("a");
   AddWorker("b");
   const ExperimentId first = Submit(OneTrial());
+  TrainToTheLastStep({"a"});
   const ExperimentId searching = Submit(gang);
   const ExperimentId last = Submit(OneTrial());
   EXPECT_EQ(ExperimentOf(searching).trials.size(), 0u);
   EXPECT_NE(Explain({last, 1}).find(absl::StrCat("the next trial of experiment ", searching)),
             std::string::npos)
       << Explain({last, 1});
-  Train({"a"});
   Finish({"a"});
   EXPECT_EQ(StateOfTrial({first, 1}), v1::TRIAL_FINISHED);
   EXPECT_EQ(ExperimentOf(searching).trials.size(), 1u);
