@@ -197,7 +197,6 @@ absl::Status ApplyAttemptStarted(DurableState& state, const v1::AttemptStarted& 
   attempt.token = token;
   attempt.started_wall_ms = wall_ms;
   attempt.reason = fact.reason();
-  attempt.lent = fact.lent();
   attempt.members.reserve(fact.members_size());
   for (const v1::Member& member : fact.members()) {
     attempt.members.push_back({member.worker(), member.instance(), member.host(),

@@ -94,8 +94,7 @@ std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
 std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequested& fact,
                                        absl::Duration now) {
   const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
-  const Attempt* attempt = FindAttempt(state.durable, id);
-  if (fact.why() == v1::StopRequested::RETURNED && !attempt->lent) {
+  if (fact.why() == v1::StopRequested::RETURNED && !lent_.contains(id)) {
     return absl::StrCat("14: attempt ", ToString(id), " is to return slots that were not lent");
   }
   if (fact.why() == v1::StopRequested::RESIZED) {
@@ -105,7 +104,8 @@ std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequest
       return absl::StrCat("14: attempt ", ToString(id), " is to go on with ", fact.slots(),
                           " slots; it may have ", spec::SizesText(sizes));
     }
-    if (fact.slots() > attempt->members.size()) return CheckGrowth(state, fact, now);
+    if (fact.slots() > FindAttempt(state.durable, id)->members.size())
+      return CheckGrowth(state, fact, now);
   }
   const bool yields = fact.why() == v1::StopRequested::PREEMPTED ||
                       (fact.why() == v1::StopRequested::RESIZED && fact.for_experiment() != 0);
@@ -199,6 +199,12 @@ std::string ScheduleChecker::CheckStart(const State& state, const v1::AttemptSta
   return CheckKept(state, fact);
 }
 
+void ScheduleChecker::NoteLoan(const v1::AttemptStarted& fact) {
+  const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
+  lent_.erase(id);  // of a batch that was lost with its process
+  if (fact.lent()) lent_.insert(id);
+}
+
 std::string ScheduleChecker::KeepBooks(const State& state, absl::Duration now) {
   // Whoever borrowed saves and leaves; a lost one is noticed within its lease, and a stream that
   // stood still delivers the request late.
@@ -238,6 +244,7 @@ std::string ScheduleChecker::AfterStep(const State& state, const Effects& effect
       trains_since_[{{fact.experiment(), fact.trial()}, fact.attempt()}] = now;
     } else if (record.has_attempt_started()) {
       const v1::AttemptStarted& fact = record.attempt_started();
+      NoteLoan(fact);
       const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
       const std::string name = ToString(TrialId{fact.experiment(), fact.trial()});
       if (const std::string wrong = Mismatch(state, experiment, fact); !wrong.empty()) {

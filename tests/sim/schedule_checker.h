@@ -40,9 +40,11 @@ class ScheduleChecker {
   std::string CheckGrowth(const State& state, const v1::StopRequested& fact, absl::Duration now);
   std::string CheckStart(const State& state, const v1::AttemptStarted& fact, absl::Duration now);
   std::string CheckKept(const State& state, const v1::AttemptStarted& fact);
+  void NoteLoan(const v1::AttemptStarted& fact);
   std::string KeepBooks(const State& state, absl::Duration now);
 
   std::map<AttemptId, absl::Duration> trains_since_;
+  std::set<AttemptId> lent_;  // that began on slots of a reservation
   std::map<TrialId, absl::Duration> resized_at_;
   std::map<TrialId, Kept> kept_;  // by holder
 };

@@ -10,7 +10,15 @@ namespace {
 
 class HoldingTest : public CoreTest {
  protected:
-  bool Lent(TrialId id) { return TrialOf(id).attempts.back().lent; }
+  // As `dtctl describe` has it of the newest attempt.
+  bool Lent(TrialId id) {
+    v1::ExplainTrialRequest request;
+    request.set_experiment(id.experiment);
+    request.set_trial(id.trial);
+    const auto found = Call<v1::ExplainTrialResponse>(request);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() && found->attempts(found->attempts_size() - 1).lent();
+  }
 };
 
 TEST_F(HoldingTest, AFreedSlotJoinsWhatTheFirstInLineHasReserved) {
@@ -121,6 +129,7 @@ TEST_F(HoldingTest, WhoLeavesEnoughForTheGangBorrowsAndNeedNotReturn) {
   ExpectOrders("a", {gang, 1}, 0);
   ExpectOrders("b", {gang, 1}, 1);
   EXPECT_FALSE(TrialOf({small, 1}).attempts[0].AskedToStop()) << "the gang has two others";
+  EXPECT_FALSE(Lent({small, 1})) << "nothing is reserved any more";
 }
 
 TEST_F(HoldingTest, WhoGaveBackThreeTimesBorrowsNoMore) {
