@@ -67,6 +67,32 @@ bool WouldFit(const State& state, const Experiment& experiment, const Trial& tri
   return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
 }
 
+// The same of a ticket.
+bool TicketWouldFit(const State& state, const Experiment& experiment,
+                    const v1::AttemptStarted& fact) {
+  if (!experiment.MoreMayCome()) return false;
+  const int32_t least = ShapeOf(experiment).least();
+  const v1::Resources& wanted = experiment.spec.base().resources();
+  if (least > fact.members_size() || !MayStart(experiment, least)) return false;
+  if (wanted.single_node() && least > 1) return false;
+  return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
+}
+
+// In one experiment those go first that have run before, then the smaller number; what is bound to
+// a checkpoint's storage or was resized may have to wait.
+std::string OvertakenSibling(const State& state, const v1::AttemptStarted& fact) {
+  const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
+  const auto mine = std::tuple(fact.attempt() == 1, fact.trial());
+  for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+    const Trial& trial = experiment.trials[i - 1];
+    const TrialId id{experiment.id, i};
+    if (trial.state != v1::TRIAL_PENDING || state.live.parked.contains(id)) continue;
+    if (!trial.checkpoints.empty() || SizesOf(experiment, trial).size() > 1) continue;
+    if (std::tuple(trial.attempts.empty(), i) < mine) return ToString(id);
+  }
+  return "";
+}
+
 // Who should have gone first. One slot goes to the first by share; a larger gang may have reserved
 // its slots before somebody poorer came, and only priority counts.
 std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
@@ -76,9 +102,15 @@ std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
     return std::tuple(-experiment.spec.base().resources().priority(), gang == 1 ? held : 0,
                       gang == 1 ? experiment.id : 0);
   };
+  if (gang == 1) {
+    if (std::string sibling = OvertakenSibling(state, fact); !sibling.empty()) return sibling;
+  }
   const auto mine = key(started, Held(started) - gang);
   for (const auto& [id, experiment] : state.durable.experiments) {
     if (id == started.id || !(key(experiment, Held(experiment)) < mine)) continue;
+    if (TicketWouldFit(state, experiment, fact)) {
+      return absl::StrCat("the next one of experiment ", id);
+    }
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const Trial& trial = experiment.trials[i - 1];
       const bool waits =
@@ -87,6 +119,41 @@ std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
     }
   }
   return "";
+}
+
+// Whether a trial or a ticket of it may start on one slot.
+bool MayStartOnOne(const State& state, const Experiment& experiment) {
+  if (!MayStart(experiment, 1)) return false;
+  if (experiment.MoreMayCome() && ShapeOf(experiment).least() == 1) return true;
+  for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+    const Trial& trial = experiment.trials[i - 1];
+    const bool waits =
+        trial.state == v1::TRIAL_PENDING && !state.live.parked.contains(TrialId{experiment.id, i});
+    if (waits && ShapeOf(experiment, trial).least() == 1) return true;
+  }
+  return false;
+}
+
+// Of a gang that others make room for, unless some reservation is there, or the first slot that is
+// freed goes to who wants just one.
+bool MustHaveReserved(const State& state, TrialId holder) {
+  const Experiment* experiment = FindExperiment(state.durable, holder.experiment);
+  if (experiment == nullptr) return false;
+  for (const Reservation& reservation : state.live.reservations) {
+    if (!reservation.IsHold()) return false;
+  }
+  const bool ticket = IsTicket(holder);
+  if (ticket && !experiment->MoreMayCome()) return false;
+  if (!ticket && GetTrial(state.durable, holder).state != v1::TRIAL_PENDING) return false;
+  if (state.live.parked.contains(holder)) return false;
+  const Shape shape =
+      ticket ? ShapeOf(*experiment) : ShapeOf(*experiment, GetTrial(state.durable, holder));
+  if (shape.least() <= 1 || !MayStart(*experiment, shape.least())) return false;
+  for (const auto& [number, other] : state.durable.experiments) {
+    const bool before = PriorityOf(other) >= PriorityOf(*experiment);
+    if (before && MayStartOnOne(state, other)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -197,6 +264,23 @@ std::string ScheduleChecker::CheckStart(const State& state, const v1::AttemptSta
     resized_at_[id] = now;
   }
   return CheckKept(state, fact);
+}
+
+std::string ScheduleChecker::TakeRestart(const State& state) {
+  trains_since_.clear();
+  resized_at_.clear();
+  kept_.clear();
+  for (const auto& [number, experiment] : state.durable.experiments) {
+    for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+      const Trial& trial = experiment.trials[i - 1];
+      if (!IsActive(trial.state)) continue;
+      const TrialId holder = trial.attempts.back().stop_for;
+      if (!MustHaveReserved(state, holder)) continue;
+      return absl::StrCat("14: trial ", ToString(TrialId{number, i}), " makes room for ",
+                          ToString(holder), ", and after a start nothing is reserved");
+    }
+  }
+  return "";
 }
 
 void ScheduleChecker::NoteLoan(const v1::AttemptStarted& fact) {

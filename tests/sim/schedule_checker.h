@@ -20,12 +20,8 @@ class ScheduleChecker {
  public:
   // After a Step: the first thing that does not hold, or "".
   std::string AfterStep(const State& state, const Effects& effects, absl::Duration now);
-  // A process that starts anew protects anew.
-  void NoteRestart() {
-    trains_since_.clear();
-    resized_at_.clear();
-    kept_.clear();
-  }
+  // A process that starts anew protects anew. What does not hold of its reservations, or "".
+  std::string TakeRestart(const State& state);
 
  private:
   // What was reserved for somebody after the Step before.
