@@ -107,6 +107,13 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   EndEarly(turn, id, reason);
 }
 
+double CostAtRung(const State& state, TrialId id, double metric) {
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  const bool told = live != nullptr && live->latest.has_value();
+  if (Mutated(Mutant::kCostFromLiveState) && told) return live->latest->loss();
+  return search::CostOf(GoalOf(GetExperiment(state.durable, id.experiment)), metric);
+}
+
 // As the worst at the rung, or the share, that it was heading for.
 void EnterFailed(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
@@ -150,8 +157,9 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
     const search::RungStep rung =
         search::RungOf(RungsOf(experiment, id, trial.target_steps, spec), evaluation.step,
                        trial.rungs.empty() ? 0 : static_cast<int>(trial.rungs.back().rung), where);
-    if (rung.rung != 0 && !IsEntered(trial, rung.rung)) {
-      EnterRung(turn, id, rung, search::CostOf(GoalOf(experiment), evaluation.metric), "");
+    const bool again = rung.rung != 0 && IsEntered(trial, rung.rung);
+    if (rung.rung != 0 && (!again || Mutated(Mutant::kRungEnteredTwice))) {
+      EnterRung(turn, id, rung, CostAtRung(turn.state, id, evaluation.metric), "");
       if (!trial.rungs.back().goes_on) return;
     }
   }
