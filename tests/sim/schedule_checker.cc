@@ -62,6 +62,7 @@ bool WouldFit(const State& state, const Experiment& experiment, const Trial& tri
   if (least > fact.members_size() || !trial.checkpoints.empty()) return false;
   // An elastic one may wait a moment for slots of its last gang, or for all of its next size.
   if (!trial.attempts.empty() && sizes.size() > 1) return false;
+  if (HeadIsResized(state, ShapeOf(experiment, trial))) return false;  // and who is behind it
   if (!MayStart(experiment, least)) return false;
   if (wanted.single_node() && least > 1) return false;  // the slots may be on several
   return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
@@ -71,6 +72,7 @@ bool WouldFit(const State& state, const Experiment& experiment, const Trial& tri
 bool TicketWouldFit(const State& state, const Experiment& experiment,
                     const v1::AttemptStarted& fact) {
   if (!experiment.MoreMayCome()) return false;
+  if (HeadIsResized(state, ShapeOf(experiment))) return false;
   const int32_t least = ShapeOf(experiment).least();
   const v1::Resources& wanted = experiment.spec.base().resources();
   if (least > fact.members_size() || !MayStart(experiment, least)) return false;
