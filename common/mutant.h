@@ -34,10 +34,18 @@ enum class Mutant {
   kAnyRankFinishes,     // a rank other than 0 finishes the attempt
   kSnapshotWithoutEnd,  // a snapshot leaves out why an attempt ended
   // Searches.
+  kRungEnteredTwice,   // an attempt that comes to a rung again is entered again
   kRungLetsOneMoreGo,  // of those that came to a rung one more goes on
+  kBoundRoundedUp,     // so do ⌈n/eta⌉ of n, rather than ⌊n/eta⌋
   kBehindGoesOn,       // who fell behind at a rung trains on
   kPatienceTooShort,   // a trial ends one validation early
+  kNanIsBest,          // what is not a number is better than anything
+  kCostFromLiveState,  // a rung compares the newest training loss
+  kMaximizeForgotten,  // less is better, whatever the file says
   kProposesBlindly,    // a proposal does not know of those before it
+  kOpenCounted,        // trials without a result count as ended
+  kKeyWithoutRedraw,   // a draw that was turned down is drawn again
+  kHistoryByArrival,   // a result counts as it arrives, though another attempt has followed
   kTicketKept,         // a search that has ended keeps its place in the queue
   kTakesFromTheWorst,  // a member takes over from the worst
   kKeyWithoutMember,   // all members of a share draw the same
@@ -58,6 +66,8 @@ enum class Mutant {
   kAnyHost,              // a gang that wants one host is spread over several
   kConstraintForgotten,  // a worker without the label gets the trial
   kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
+  kVictimTakesBack,      // or to who made room
+  kForForgotten,         // a start forgets for whom gangs make room
   kEqualPreempts,        // an equal priority has others make room
   kUnprotected,          // who has just begun to train may be stopped
   kLentForEver,          // what is lent is never asked back
@@ -69,7 +79,7 @@ enum class Mutant {
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 47> kMutantNames = {
+inline constexpr std::array<std::string_view, 57> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -88,10 +98,18 @@ inline constexpr std::array<std::string_view, 47> kMutantNames = {
     "placed-twice",
     "any-rank-finishes",
     "snapshot-without-end",
+    "rung-entered-twice",
     "rung-lets-one-more-go",
+    "bound-rounded-up",
     "behind-goes-on",
     "patience-too-short",
+    "nan-is-best",
+    "cost-from-live-state",
+    "maximize-forgotten",
     "proposes-blindly",
+    "open-counted",
+    "key-without-redraw",
+    "history-by-arrival",
     "ticket-kept",
     "takes-from-the-worst",
     "key-without-member",
@@ -109,6 +127,8 @@ inline constexpr std::array<std::string_view, 47> kMutantNames = {
     "any-host",
     "constraint-forgotten",
     "held-slots-given",
+    "victim-takes-back",
+    "for-forgotten",
     "equal-preempts",
     "unprotected",
     "lent-for-ever",

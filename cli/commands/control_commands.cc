@@ -26,6 +26,7 @@ absl::StatusOr<ExitCode> Cancel(Session& session, const CancelOptions& options) 
   DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   v1::CancelRequest request = Select<v1::CancelRequest>(selector);
   request.set_reason(options.reason);
+  request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::CancelResponse response, client->Cancel(request));
   const std::string what = NameOf(response.experiment(), selector.trial);
@@ -51,6 +52,7 @@ absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
   v1::RetryRequest request = Select<v1::RetryRequest>(selector);
   request.set_failed(options.failed);
   request.set_cancelled(options.cancelled);
+  request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::RetryResponse response, client->Retry(request));
   const std::string what = NameOf(response.experiment(), selector.trial);

@@ -197,7 +197,6 @@ absl::Status ApplyAttemptStarted(DurableState& state, const v1::AttemptStarted& 
   attempt.token = token;
   attempt.started_wall_ms = wall_ms;
   attempt.reason = fact.reason();
-  attempt.lent = fact.lent();
   attempt.members.reserve(fact.members_size());
   for (const v1::Member& member : fact.members()) {
     attempt.members.push_back({member.worker(), member.instance(), member.host(),
@@ -356,6 +355,7 @@ absl::Status ApplyCancelRequested(DurableState& state, const v1::CancelRequested
       if (experiment->AllEnded()) experiment->ended_wall_ms = wall_ms;
     }
   }
+  NoteCancel(*experiment, fact, wall_ms);
   const uint32_t first = fact.trial() == 0 ? 1 : fact.trial();
   const uint32_t last =
       fact.trial() == 0 ? static_cast<uint32_t>(experiment->trials.size()) : first;
@@ -390,9 +390,10 @@ absl::Status ApplyTrialEnded(DurableState& state, const v1::TrialEnded& fact, in
   return absl::OkStatus();
 }
 
-absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact, int64_t) {
+absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact, int64_t wall_ms) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, "TrialRetried"));
   DT_RETURN_IF_ERROR(MoveTrial(subject, TrialMove::kRetriedByPerson));
+  NoteRetry(subject.experiment, fact, wall_ms);
   Trial& trial = subject.trial;
   if (trial.cause == v1::CAUSE_OOM) --subject.experiment.oom;
   if (trial.cause == v1::CAUSE_STOPPED_EARLY) --subject.experiment.stopped_early;

@@ -64,6 +64,7 @@ absl::StatusOr<v1::CancelResponse> Cancel(Turn& turn, const v1::CancelRequest& r
   fact.set_experiment(target.experiment);
   fact.set_trial(target.trial);
   fact.set_reason(reason);
+  fact.set_who(WhoOf(request.who()));
   Journal(turn, std::move(record));
   KeepTicket(turn.state, target.experiment);
   for (const TrialId id : trials) CancelTrial(turn, id, reason);
@@ -79,6 +80,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Turn& turn, const v1::RetryRequest& requ
   v1::RetryResponse response;
   response.set_experiment(target.experiment);
   uint32_t count = 0;
+  const std::string who = WhoOf(request.who());
   for (const TrialId id : TrialsOf(turn.durable(), target)) {
     const v1::TrialState state = GetTrial(turn.durable(), id).state;
     const bool wanted = (state == v1::TRIAL_FAILED && request.failed()) ||
@@ -87,6 +89,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Turn& turn, const v1::RetryRequest& requ
     v1::Record record;
     record.mutable_trial_retried()->set_experiment(id.experiment);
     record.mutable_trial_retried()->set_trial(id.trial);
+    record.mutable_trial_retried()->set_who(who);
     Journal(turn, std::move(record));
     Enqueue(turn.state, id);
     ++count;

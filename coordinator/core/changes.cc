@@ -83,7 +83,42 @@ std::string ChangeResources(Experiment& experiment, const v1::ExperimentChanged&
   return what;
 }
 
+void AddEdit(Experiment& experiment, Edit edit) {
+  if (experiment.edits.size() >= limits::kEditsPerExperiment) {
+    experiment.edits.erase(experiment.edits.begin());
+  }
+  experiment.edits.push_back(std::move(edit));
+}
+
 }  // namespace
+
+void NoteCancel(Experiment& experiment, const v1::CancelRequested& fact, int64_t wall_ms) {
+  if (fact.who().empty()) return;
+  std::string what = "cancelled";
+  if (fact.trial() != 0) absl::StrAppend(&what, " trial ", fact.trial());
+  if (fact.reason() != "cancelled") absl::StrAppend(&what, ": ", fact.reason());
+  AddEdit(experiment, {wall_ms, fact.who(), CleanText(what, kHistoryBytes)});
+}
+
+void NoteRetry(Experiment& experiment, const v1::TrialRetried& fact, int64_t wall_ms) {
+  constexpr std::string_view kRetried = "retried trial";
+  constexpr std::string_view kMore = ", …";
+  constexpr size_t kLongestNumber = 12;
+  if (fact.who().empty()) return;
+  // A record each; of those that one call retried the history has one line.
+  if (!experiment.edits.empty()) {
+    Edit& last = experiment.edits.back();
+    const std::string_view what = last.what;
+    if (last.wall_ms == wall_ms && last.who == fact.who() && what.starts_with(kRetried)) {
+      if (what.ends_with(kMore)) return;
+      const bool full = what.size() + kLongestNumber + kMore.size() > kHistoryBytes;
+      if (what[kRetried.size()] == ' ') last.what.insert(kRetried.size(), "s");
+      absl::StrAppend(&last.what, full ? std::string(kMore) : absl::StrCat(", ", fact.trial()));
+      return;
+    }
+  }
+  AddEdit(experiment, {wall_ms, fact.who(), absl::StrCat(View(kRetried), " ", fact.trial())});
+}
 
 std::vector<v1::Label> LabelsAfter(const v1::ExperimentSpec& spec,
                                    const v1::ExperimentChanged::Labels& change) {
@@ -180,10 +215,7 @@ absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentCha
                        " is changed in a way that this version does not know; a newer dtcoord "
                        "wrote it"));
   }
-  if (experiment.edits.size() >= limits::kEditsPerExperiment) {
-    experiment.edits.erase(experiment.edits.begin());
-  }
-  experiment.edits.push_back(std::move(edit));
+  AddEdit(experiment, std::move(edit));
   return absl::OkStatus();
 }
 

@@ -18,6 +18,9 @@ namespace dt {
 absl::Status ApplyStopRequested(DurableState& state, const v1::StopRequested& fact);
 absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentChanged& fact,
                                     int64_t wall_ms);
+// Into the history, where somebody is named: who had trials cancelled, or run again.
+void NoteCancel(Experiment& experiment, const v1::CancelRequested& fact, int64_t wall_ms);
+void NoteRetry(Experiment& experiment, const v1::TrialRetried& fact, int64_t wall_ms);
 // The labels of `spec` once `change` is made of them: sets first, then removals.
 std::vector<v1::Label> LabelsAfter(const v1::ExperimentSpec& spec,
                                    const v1::ExperimentChanged::Labels& change);

@@ -58,7 +58,6 @@ struct Attempt {
   std::string stop_reason;  // why it was asked to save and end
   TrialId stop_for;         // that it makes room for; none: nobody
   uint32_t stop_slots = 0;  // that its trial is to go on with; 0: as before
-  bool lent = false;        // on slots that another trial had reserved
 
   bool AskedToStop() const { return stop_why != v1::StopRequested::WHY_UNSPECIFIED; }
 };

@@ -85,8 +85,7 @@ v1::Record FactOf(const Experiment& experiment, const v1::ChangeRequest& request
   v1::Record record;
   v1::ExperimentChanged& fact = *record.mutable_experiment_changed();
   fact.set_experiment(experiment.id);
-  const std::string who = CleanText(request.who(), limits::kWhoBytes);
-  fact.set_who(who.empty() ? "somebody" : who);
+  fact.set_who(WhoOf(request.who()));
   if (request.has_pause()) *fact.mutable_pause() = request.pause();
   if (request.has_resume()) *fact.mutable_resume() = request.resume();
   if (request.has_max_concurrent()) fact.set_max_concurrent(request.max_concurrent());
@@ -177,6 +176,11 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
     response.set_stopping(StopAll(turn, experiment, ExtendedText(experiment)));
   }
   return response;
+}
+
+std::string WhoOf(const std::string& named) {
+  std::string who = CleanText(named, limits::kWhoBytes);
+  return who.empty() ? "somebody" : who;
 }
 
 bool AskToStop(Turn& turn, LiveAttempt& attempt, v1::StopRequested::Why why,

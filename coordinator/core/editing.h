@@ -22,6 +22,8 @@ struct StopFor {
   TrialId trial;       // that it makes room for; none: nobody's
   uint32_t slots = 0;  // that its own trial is to go on with; 0: as before
 };
+// By which name the history knows who asks.
+std::string WhoOf(const std::string& named);
 // Has the gang save and end. False: it ends anyway, or was asked before.
 bool AskToStop(Turn& turn, LiveAttempt& attempt, v1::StopRequested::Why why,
                const std::string& reason, const StopFor& what = {});

@@ -80,17 +80,6 @@ std::string DescribeRanks(const LiveState& live, const LiveAttempt& attempt) {
   return text;
 }
 
-// Of slots that it has on loan.
-std::string LentText(const State& state, const LiveAttempt& attempt) {
-  for (const Reservation& reservation : state.live.reservations) {
-    for (const RankState& rank : attempt.ranks) {
-      if (rank.worker == kNoWorker || !reservation.slots.Contains(rank.worker)) continue;
-      return absl::StrCat("; on slots lent by ", TrialText(reservation.holder));
-    }
-  }
-  return {};
-}
-
 std::string WhyClosed(const State& state, const Experiment& experiment) {
   const int32_t most = experiment.spec.search().max_concurrent();
   if (most > 0 && experiment.active >= static_cast<uint32_t>(most)) {
@@ -185,7 +174,9 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
                     spec::SizesText(shape.elastic->All()));
   }
   if (recorded.AskedToStop()) absl::StrAppend(&text, "; saving: ", recorded.stop_reason);
-  if (const std::string lent = LentText(state, live); !lent.empty()) text += lent;
+  if (const Reservation* lender = LenderOf(state.live, live)) {
+    absl::StrAppend(&text, "; on slots lent by ", TrialText(lender->holder));
+  }
   text += ProtectedText(state, trial, live, now);
   return absl::StrCat(text, DescribeRanks(state.live, live));
 }

@@ -48,7 +48,7 @@ void AddAttempt(Digest& digest, const Attempt& attempt) {
   digest.Add(static_cast<uint64_t>(attempt.uncharged));
   digest.Add(static_cast<uint64_t>(attempt.stop_why)).Add(attempt.stop_reason);
   digest.Add(attempt.stop_for.experiment).Add(uint64_t{attempt.stop_for.trial});
-  digest.Add(uint64_t{attempt.stop_slots}).Add(static_cast<uint64_t>(attempt.lent));
+  digest.Add(uint64_t{attempt.stop_slots});
 }
 
 void AddTrial(Digest& digest, const Trial& trial) {

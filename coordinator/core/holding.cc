@@ -185,12 +185,15 @@ size_t FreeAt(const State& state, const Reservation& reservation, absl::Duration
 
 bool MayBorrow(Turn& turn, const Wish& wish, const Reservation& reservation) {
   const absl::Duration now = turn.now.steady;
+  // What is missing may come back with the next worker that connects.
+  if (now < reservation.patient_until) return false;
   const absl::Duration ready = ReadyAt(turn.state, reservation, now);
-  if (ready == absl::InfiniteDuration()) return false;
+  // Far off, which a time that nobody knows is too.
   if (ready - now >= limits::kLendLeast) {
     if (IsTicket(wish.id)) return true;
     if (TimesReturned(GetTrial(turn.durable(), wish.id)) < limits::kLentReturns) return true;
   }
+  if (ready == absl::InfiniteDuration()) return false;  // nothing can be held against it
   if (now + MeanTime(turn.live(), wish.id.experiment) < ready) return true;
   // It may stay on where as many others are free by then, and nobody else has reserved those.
   size_t promised = WantedBy(reservation);
@@ -332,6 +335,15 @@ void MoveReservation(Turn& turn, const Wish& wish, const std::string& host) {
     Dissolve(live, i);
     return Add(live, wish, host);
   }
+}
+
+const Reservation* LenderOf(const LiveState& live, const LiveAttempt& attempt) {
+  for (const Reservation& reservation : live.reservations) {
+    for (const RankState& rank : attempt.ranks) {
+      if (rank.worker != kNoWorker && reservation.slots.Contains(rank.worker)) return &reservation;
+    }
+  }
+  return nullptr;
 }
 
 std::optional<Decision> Borrow(Turn& turn, const Wish& wish) {

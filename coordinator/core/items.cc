@@ -89,7 +89,8 @@ void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
 }
 
 bool TakesResults(const Sender& sender) {
-  return sender.rank == 0 && sender.Newest() && !IsTerminal(sender.trial->state) &&
+  const bool newest = sender.Newest() || Mutated(Mutant::kHistoryByArrival);
+  return sender.rank == 0 && newest && !IsTerminal(sender.trial->state) &&
          Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
 }
 

@@ -191,8 +191,7 @@ absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(Turn& turn,
                                                   const v1::MarkWorkerRequest& request) {
   if (absl::Status status = CheckMark(turn.durable(), request); !status.ok()) return status;
   const std::string& name = request.worker();
-  const std::string cleaned = CleanText(request.who(), limits::kWhoBytes);
-  const std::string who = cleaned.empty() ? "somebody" : cleaned;
+  const std::string who = WhoOf(request.who());
   const WorkerMark* mark = FindMark(turn.durable(), name);
   const bool drained = mark != nullptr && mark->drained;
   const bool quarantined = mark != nullptr && mark->quarantined;

@@ -13,6 +13,7 @@
 #include "common/version.h"
 #include "coordinator/core/compared.h"
 #include "coordinator/core/explain.h"
+#include "coordinator/core/holding.h"
 #include "coordinator/core/summaries.h"
 
 namespace dt {
@@ -114,7 +115,8 @@ v1::CheckpointSummary Summarize(TrialId id, const KnownCheckpoint& known, const 
   return summary;
 }
 
-v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const LiveAttempt* live) {
+v1::AttemptSummary Summarize(const State& state, const Attempt& attempt, uint32_t number,
+                             const LiveAttempt* live) {
   v1::AttemptSummary summary;
   summary.set_attempt(number);
   for (size_t rank = 0; rank < attempt.members.size(); ++rank) {
@@ -136,7 +138,7 @@ v1::AttemptSummary Summarize(const Attempt& attempt, uint32_t number, const Live
   summary.set_message(attempt.message);
   summary.set_reason(attempt.reason);
   summary.set_rank(attempt.deciding_rank);
-  summary.set_lent(attempt.lent);
+  summary.set_lent(of_live && LenderOf(state.live, *live) != nullptr);
   summary.set_stop_reason(attempt.stop_reason);
   summary.set_uncharged(attempt.uncharged);
   return summary;
@@ -361,7 +363,7 @@ absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
   std::vector<v1::AttemptSummary> newest;
   for (size_t number = trial->attempts.size(); number > 0; --number) {
     v1::AttemptSummary summary =
-        Summarize(trial->attempts[number - 1], static_cast<uint32_t>(number), live);
+        Summarize(state, trial->attempts[number - 1], static_cast<uint32_t>(number), live);
     if (!room.Take(summary)) break;
     newest.push_back(std::move(summary));
   }

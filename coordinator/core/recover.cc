@@ -79,7 +79,7 @@ void ReserveAgain(State& state, Instant now) {
         resized.push_back(state.live.attempts.at(newest.token).get());
       }
       const TrialId holder = newest.stop_for;
-      if (!state.live.lines.Contains(holder)) continue;
+      if (!state.live.lines.Contains(holder) || Mutated(Mutant::kForForgotten)) continue;
       const Experiment& theirs = GetExperiment(state.durable, holder.experiment);
       const Shape shape =
           IsTicket(holder) ? ShapeOf(theirs) : ShapeOf(theirs, GetTrial(state.durable, holder));

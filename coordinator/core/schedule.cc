@@ -174,8 +174,19 @@ bool WaitsForMore(const State& state, const Wish& wish, const Shape& shape, size
   return !own->grows || state.live.lines.Find(shape)->size() == 1;
 }
 
+// As if a slot that is held were free to who made room: for Mutant::kVictimTakesBack.
+void FreeForVictim(Turn& turn, TrialId id) {
+  if (IsTicket(id) || GetTrial(turn.durable(), id).attempts.empty()) return;
+  const TrialId holder = GetTrial(turn.durable(), id).attempts.back().stop_for;
+  std::vector<Reservation>& all = turn.live().reservations;
+  for (size_t i = all.size(); i-- > 0;) {
+    if (all[i].holder == holder) Dissolve(turn.live(), i);
+  }
+}
+
 // Places the trial or ticket, parks it, or says that it holds its place.
 Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
+  if (Mutated(Mutant::kVictimTakesBack)) FreeForVictim(turn, id);
   const SlotPool& pool = EnsurePool(turn.live(), shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
   // What it waits for is the least that will do.

@@ -131,6 +131,29 @@ bool BlamesValues(v1::Cause cause) {
   return cause == v1::CAUSE_OOM || cause == v1::CAUSE_NONFINITE;
 }
 
+bool FailedByItself(v1::Cause cause) {
+  switch (cause) {
+    case v1::CAUSE_TRAINER_CRASH:
+    case v1::CAUSE_HANG:
+    case v1::CAUSE_OOM:
+    case v1::CAUSE_NONFINITE:
+    case v1::CAUSE_CONFIG:
+    case v1::CAUSE_DATA:
+      return true;
+    case v1::CAUSE_COLLECTIVE:  // no rank told a cause of its own: what broke lies between them
+    case v1::CAUSE_WORKER_LOST:
+    case v1::CAUSE_PREEMPTED:
+    case v1::CAUSE_CANCELLED:
+    case v1::CAUSE_STOPPED_EARLY:
+    case v1::CAUSE_FINISHED:
+    case v1::CAUSE_UNSPECIFIED:
+    case v1::Cause_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case v1::Cause_INT_MAX_SENTINEL_DO_NOT_USE_:
+      return false;
+  }
+  return false;
+}
+
 const SearchIndex& SearchIndexOf(State& state, const Experiment& experiment) {
   if (const SearchIndex* index = IndexOf(state, experiment.id)) return *index;
   return state.live.searches.emplace(experiment.id, MakeIndex(experiment)).first->second;

@@ -107,6 +107,33 @@ void EnterRung(Turn& turn, TrialId id, const search::RungStep& rung, double cost
   EndEarly(turn, id, reason);
 }
 
+double CostAtRung(const State& state, TrialId id, double metric) {
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  const bool told = live != nullptr && live->latest.has_value();
+  if (Mutated(Mutant::kCostFromLiveState) && told) return live->latest->loss();
+  return search::CostOf(GoalOf(GetExperiment(state.durable, id.experiment)), metric);
+}
+
+// As the worst at the rung, or the share, that it was heading for.
+void EnterFailed(Turn& turn, TrialId id) {
+  const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
+  const Trial& trial = GetTrial(turn.durable(), id);
+  v1::Spec resolved;
+  const std::vector<search::RungStep> rungs =
+      RungsOf(experiment, id, trial.target_steps, SpecOf(turn.state, id, resolved));
+  const int next = search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
+  for (const search::RungStep& rung : rungs) {
+    if (rung.rung != next || IsEntered(trial, next)) continue;
+    const std::string why = absl::StrCat("rung ", next, ": it failed on its way there (",
+                                         View(Name(trial.cause)), "), and counts as the worst");
+    if (IsPopulation(experiment)) {
+      EnterFailedMember(turn, id, rung, why);
+    } else {
+      EnterRung(turn, id, rung, search::kWorstCost, why);
+    }
+  }
+}
+
 // By the rules of `stop` and the rung at this step: the first that applies ends the trial.
 void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
@@ -130,8 +157,9 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
     const search::RungStep rung =
         search::RungOf(RungsOf(experiment, id, trial.target_steps, spec), evaluation.step,
                        trial.rungs.empty() ? 0 : static_cast<int>(trial.rungs.back().rung), where);
-    if (rung.rung != 0 && !IsEntered(trial, rung.rung)) {
-      EnterRung(turn, id, rung, search::CostOf(GoalOf(experiment), evaluation.metric), "");
+    const bool again = rung.rung != 0 && IsEntered(trial, rung.rung);
+    if (rung.rung != 0 && (!again || Mutated(Mutant::kRungEnteredTwice))) {
+      EnterRung(turn, id, rung, CostAtRung(turn.state, id, evaluation.metric), "");
       if (!trial.rungs.back().goes_on) return;
     }
   }
@@ -201,23 +229,11 @@ void OnTrialOver(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   if (trial.state != v1::TRIAL_FAILED) return;
-  const bool compared = Climbs(experiment) || IsPopulation(experiment);
-  if (compared && BlamesValues(trial.cause) && trial.target_steps > 0) {
-    v1::Spec resolved;
-    const std::vector<search::RungStep> rungs =
-        RungsOf(experiment, id, trial.target_steps, SpecOf(turn.state, id, resolved));
-    const int next = search::HeadingFor(rungs, trial.rungs.empty() ? 0 : trial.rungs.back().step);
-    for (const search::RungStep& rung : rungs) {
-      if (rung.rung != next || IsEntered(trial, next)) continue;
-      const std::string why = absl::StrCat("rung ", next, ": it failed on its way there (",
-                                           View(Name(trial.cause)), "), and counts as the worst");
-      if (IsPopulation(experiment)) {
-        EnterFailedMember(turn, id, rung, why);
-      } else {
-        EnterRung(turn, id, rung, search::kWorstCost, why);
-      }
-    }
-  }
+  // A member of a population is held against the others for its values alone.
+  const bool compared = IsPopulation(experiment)
+                            ? BlamesValues(trial.cause)
+                            : Climbs(experiment) && FailedByItself(trial.cause);
+  if (compared && trial.target_steps > 0) EnterFailed(turn, id);
   const auto most = static_cast<uint32_t>(experiment.spec.search().max_failed_trials());
   const uint32_t failed = experiment.failed - experiment.oom;
   if (most == 0 || failed <= most) return;

@@ -40,7 +40,6 @@ void Save(const Attempt& attempt, v1::SnapshotAttempt& out) {
   out.set_stop_for_experiment(attempt.stop_for.experiment);
   out.set_stop_for_trial(attempt.stop_for.trial);
   out.set_stop_slots(attempt.stop_slots);
-  out.set_lent(attempt.lent);
 }
 
 void Save(const Trial& trial, v1::SnapshotTrial& out) {
@@ -166,7 +165,6 @@ absl::StatusOr<Attempt> Load(v1::SnapshotAttempt& saved) {
   attempt.stop_reason = std::move(*saved.mutable_stop_reason());
   attempt.stop_for = {saved.stop_for_experiment(), saved.stop_for_trial()};
   attempt.stop_slots = saved.stop_slots();
-  attempt.lent = saved.lent();
   return attempt;
 }
 

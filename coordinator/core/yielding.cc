@@ -81,15 +81,17 @@ std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int3
       protected_until = std::min(protected_until, attempt->protected_until);
       continue;
     }
-    const Attempt& recorded = *FindAttempt(state.durable, attempt->id);
     Victim& victim = victims[{where, attempt->token}];
-    victim = {attempt,
-              theirs,
-              recorded.lent,
-              attempt->Is<Training>(),
-              attempt->started,
-              victim.slots + 1,
-              ShapeOf(experiment, GetTrial(state.durable, attempt->id.trial))};
+    if (victim.attempt == nullptr) {
+      victim = {attempt,
+                theirs,
+                LenderOf(live, *attempt) != nullptr,
+                attempt->Is<Training>(),
+                attempt->started,
+                0,
+                ShapeOf(experiment, GetTrial(state.durable, attempt->id.trial))};
+    }
+    ++victim.slots;
   }
   for (const auto& [key, victim] : victims) places[key.first].victims.push_back(victim);
   return places;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "common/mutant.h"
+
 namespace dt::search {
 
 enum class Goal : uint8_t { kMinimize, kMaximize };
@@ -15,8 +17,8 @@ inline constexpr double kWorstCost = std::numeric_limits<double>::infinity();
 
 // The metric itself, or its negative. Not a number is the worst there is.
 inline double CostOf(Goal goal, double value) {
-  if (std::isnan(value)) return kWorstCost;
-  return goal == Goal::kMinimize ? value : -value;
+  if (std::isnan(value)) return Mutated(Mutant::kNanIsBest) ? -kWorstCost : kWorstCost;
+  return goal == Goal::kMinimize || Mutated(Mutant::kMaximizeForgotten) ? value : -value;
 }
 // What a person calls a cost.
 inline double ValueOf(Goal goal, double cost) { return goal == Goal::kMinimize ? cost : -cost; }

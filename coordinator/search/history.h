@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "common/mutant.h"
 #include "spec/space.h"
 
 namespace dt::search {
@@ -50,7 +51,9 @@ class History {
   bool Tried(const Point& at) const { return tried_.contains(at); }
   size_t points_tried() const { return tried_.size(); }
   // Configurations that have a result.
-  size_t ended() const { return ended_.size(); }
+  size_t ended() const {
+    return Mutated(Mutant::kOpenCounted) ? configurations_.size() : ended_.size();
+  }
 
   // By result: the best tenth is good. Bad is the rest, with what failed, and what is open: a
   // trial that runs is taken for a bad one (the constant liar), so that workers are not sent to

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/check.h"
+#include "common/mutant.h"
 
 namespace dt::search {
 namespace {
@@ -62,7 +63,9 @@ Judgement Rung::Judge(const Ladder& ladder, uint32_t trial, double cost) const {
   DT_CHECK(!Has(trial));
   const uint32_t before = PlaceOf(trial, cost) - 1;
   const auto entries = static_cast<uint32_t>(costs_.size()) + 1;
-  const uint32_t allowed = std::max(1u, entries / static_cast<uint32_t>(ladder.eta));
+  const auto eta = static_cast<uint32_t>(ladder.eta);
+  const uint32_t part = (entries + (Mutated(Mutant::kBoundRoundedUp) ? eta - 1 : 0)) / eta;
+  const uint32_t allowed = std::max(1u, part);
   return {.place = before + 1, .entries = entries, .allowed = allowed, .goes_on = before < allowed};
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/draw.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 #include "coordinator/search/tpe.h"
 
 namespace dt::search {
@@ -88,7 +89,9 @@ std::variant<Proposal, Exhausted> Propose(const Plan& plan, const spec::Space& s
   std::optional<Point> repeated;
   bool refused = false;
   for (; key.redraw < limits::kRedraws; ++key.redraw) {
-    Point at = source.model.has_value() ? source.model->Draw(key) : spec::DrawUniform(space, key);
+    DrawKey draw = key;
+    if (Mutated(Mutant::kKeyWithoutRedraw)) draw.redraw = 0;
+    Point at = source.model.has_value() ? source.model->Draw(draw) : spec::DrawUniform(space, draw);
     const bool tried = history.Tried(at);
     if (!tried && allowed(at)) return Proposal{std::move(at), std::move(source.reason)};
     if (!tried) refused = true;

@@ -361,13 +361,13 @@ class Client:
 
     def cancel(self, selection: Selection, *, reason: str = "") -> int:
         """Stops an experiment or a trial at once, without a last checkpoint. Returns how many trials had not ended."""
-        request = self._select(selection).into(pb.CancelRequest(reason=reason))
+        request = self._select(selection).into(pb.CancelRequest(reason=reason, who=_who()))
         return int(self._connection.call("Cancel", request).trials)
 
     def retry(self, selection: Selection, *, failed: bool = True, cancelled: bool = False) -> int:
         """Runs failed trials again from their newest checkpoints, with `cancelled` cancelled ones. Finished trials are
         never run again. Returns how many will run."""
-        request = self._select(selection).into(pb.RetryRequest(failed=failed, cancelled=cancelled))
+        request = self._select(selection).into(pb.RetryRequest(failed=failed, cancelled=cancelled, who=_who()))
         return int(self._connection.call("Retry", request).trials)
 
     def delete(self, experiment: Selection) -> list[Checkpoint]:

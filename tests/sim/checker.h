@@ -35,7 +35,7 @@ class Checker {
   // After every Step, before its commit: 1, 2, 4, 6, 8, 12, 14.
   void AfterStep(const State& state, const Effects& effects, absl::Duration now);
   // The coordinator has begun anew, and measures durations from now.
-  void NoteRestart() { schedule_.NoteRestart(); }
+  void NoteRestart(const State& state) { Complain(schedule_.TakeRestart(state)); }
   // After a commit: 3, 6, 10, 11 on what it added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
   // As orders leave: 4 for items, and for attempts that they name.

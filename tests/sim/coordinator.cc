@@ -71,7 +71,7 @@ void Coordinator::Start() {
   DT_CHECK_OK(LoadNewestSteps(
       *state_, [this](const AttemptId& attempt) { return store_.ReadNewestStep(attempt); }));
   Recover(*state_, scheduler_.Now());
-  checker_.NoteRestart();
+  checker_.NoteRestart(*state_);
   Wake();
 }
 

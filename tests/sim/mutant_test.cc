@@ -52,6 +52,18 @@ Options Rough(uint64_t seed) {
   faults.clogs = std::max(faults.clogs, 0.1);
   if (seed % 4 == 1) faults.trainer_crashes = 3;
   if (seed % 8 == 2) faults.worker_crashes = 0.5;
+  // Gangs make room for each other, slowly, and the coordinator is killed meanwhile.
+  if (seed % 8 == 6) {
+    faults.coordinator_kills = 0.2;
+    faults.stuck_in_collective = 0.5;
+    options.scheduling = 1;
+    options.elastic = 0.4;
+    options.experiments = 4;
+    options.hosts = 2;
+    options.slots_per_host = 2;
+    options.gang_most = 4;
+    options.safety = absl::Seconds(200);
+  }
   // Workers are lost with what they have to tell, and come back with it.
   if (seed % 8 == 3) faults.clogs = 1;
   return options;

@@ -52,6 +52,7 @@ struct Options {
   absl::Duration disconnect_grace = absl::Seconds(20);
   Faults faults;
   double searches = 0;  // of experiments: one with a sampler, a ladder or rules of stop
+  int search_trials_most = 12;
   double scheduling =
       0;                // of experiments: one with a priority, a share or wishes about its workers
   double elastic = 0;   // of experiments: one whose gangs shrink and grow
@@ -109,6 +110,7 @@ inline void Crowd(Options& options) {
   options.safety = absl::Seconds(20);  // all are submitted in the first half of it
   options.gang_most = 1;
   options.searches = 0.6;
+  options.search_trials_most = 25;
   options.scheduling = 0;
   options.elastic = 0;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,10 +24,14 @@ search::Rung RungOf(const Entries& entries) {
 
 // By the state before its entry was recorded.
 bool WasMeasured(const Trial& trial, const v1::RungDecided& fact, bool maximizes) {
+  const auto cost = [maximizes](double metric) {
+    if (std::isnan(metric)) return std::numeric_limits<double>::infinity();
+    return maximizes ? -metric : metric;
+  };
   const bool valued = std::any_of(
       trial.evaluations.begin(), trial.evaluations.end(), [&](const KnownEvaluation& known) {
         return known.attempt == fact.attempt() && known.step == fact.step() &&
-               fact.cost() == (maximizes ? -1 : 1) * known.metric;
+               fact.cost() == cost(known.metric);
       });
   const bool saved = std::any_of(
       trial.checkpoints.begin(), trial.checkpoints.end(), [&](const KnownCheckpoint& known) {
@@ -104,8 +109,10 @@ std::string PopulationChecker::TakeEntry(const Experiment& experiment,
     return absl::StrCat(name, "place ", fact.place(), " of ", fact.entries(), ", recounted ",
                         before + 1, " of ", entries.size());
   }
-  if (std::isinf(fact.cost())) return fact.goes_on() ? name + "a failed one goes on" : "";
   const Trial& trial = experiment.trials[fact.trial() - 1];
+  if (trial.state == v1::TRIAL_FAILED) {
+    return fact.goes_on() || !std::isinf(fact.cost()) ? name + "a failed one goes on" : "";
+  }
   const bool maximizes = experiment.spec.search().goal() == "maximize";
   if (!WasMeasured(trial, fact, maximizes)) return name + "it was not validated and saved there";
   if (fact.place() <= entries.size() - part || experiment.search_ended ||

@@ -62,9 +62,37 @@ bool WouldFit(const State& state, const Experiment& experiment, const Trial& tri
   if (least > fact.members_size() || !trial.checkpoints.empty()) return false;
   // An elastic one may wait a moment for slots of its last gang, or for all of its next size.
   if (!trial.attempts.empty() && sizes.size() > 1) return false;
+  if (HeadIsResized(state, ShapeOf(experiment, trial))) return false;  // and who is behind it
   if (!MayStart(experiment, least)) return false;
   if (wanted.single_node() && least > 1) return false;  // the slots may be on several
   return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
+}
+
+// The same of a ticket.
+bool TicketWouldFit(const State& state, const Experiment& experiment,
+                    const v1::AttemptStarted& fact) {
+  if (!experiment.MoreMayCome()) return false;
+  if (HeadIsResized(state, ShapeOf(experiment))) return false;
+  const int32_t least = ShapeOf(experiment).least();
+  const v1::Resources& wanted = experiment.spec.base().resources();
+  if (least > fact.members_size() || !MayStart(experiment, least)) return false;
+  if (wanted.single_node() && least > 1) return false;
+  return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
+}
+
+// In one experiment those go first that have run before, then the smaller number; what is bound to
+// a checkpoint's storage or was resized may have to wait.
+std::string OvertakenSibling(const State& state, const v1::AttemptStarted& fact) {
+  const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
+  const auto mine = std::tuple(fact.attempt() == 1, fact.trial());
+  for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+    const Trial& trial = experiment.trials[i - 1];
+    const TrialId id{experiment.id, i};
+    if (trial.state != v1::TRIAL_PENDING || state.live.parked.contains(id)) continue;
+    if (!trial.checkpoints.empty() || SizesOf(experiment, trial).size() > 1) continue;
+    if (std::tuple(trial.attempts.empty(), i) < mine) return ToString(id);
+  }
+  return "";
 }
 
 // Who should have gone first. One slot goes to the first by share; a larger gang may have reserved
@@ -76,9 +104,15 @@ std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
     return std::tuple(-experiment.spec.base().resources().priority(), gang == 1 ? held : 0,
                       gang == 1 ? experiment.id : 0);
   };
+  if (gang == 1) {
+    if (std::string sibling = OvertakenSibling(state, fact); !sibling.empty()) return sibling;
+  }
   const auto mine = key(started, Held(started) - gang);
   for (const auto& [id, experiment] : state.durable.experiments) {
     if (id == started.id || !(key(experiment, Held(experiment)) < mine)) continue;
+    if (TicketWouldFit(state, experiment, fact)) {
+      return absl::StrCat("the next one of experiment ", id);
+    }
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const Trial& trial = experiment.trials[i - 1];
       const bool waits =
@@ -89,13 +123,47 @@ std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
   return "";
 }
 
+// Whether a trial or a ticket of it may start on one slot.
+bool MayStartOnOne(const State& state, const Experiment& experiment) {
+  if (!MayStart(experiment, 1)) return false;
+  if (experiment.MoreMayCome() && ShapeOf(experiment).least() == 1) return true;
+  for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+    const Trial& trial = experiment.trials[i - 1];
+    const bool waits =
+        trial.state == v1::TRIAL_PENDING && !state.live.parked.contains(TrialId{experiment.id, i});
+    if (waits && ShapeOf(experiment, trial).least() == 1) return true;
+  }
+  return false;
+}
+
+// Of a gang that others make room for, unless some reservation is there, or the first slot that is
+// freed goes to who wants just one.
+bool MustHaveReserved(const State& state, TrialId holder) {
+  const Experiment* experiment = FindExperiment(state.durable, holder.experiment);
+  if (experiment == nullptr) return false;
+  for (const Reservation& reservation : state.live.reservations) {
+    if (!reservation.IsHold()) return false;
+  }
+  const bool ticket = IsTicket(holder);
+  if (ticket && !experiment->MoreMayCome()) return false;
+  if (!ticket && GetTrial(state.durable, holder).state != v1::TRIAL_PENDING) return false;
+  if (state.live.parked.contains(holder)) return false;
+  const Shape shape =
+      ticket ? ShapeOf(*experiment) : ShapeOf(*experiment, GetTrial(state.durable, holder));
+  if (shape.least() <= 1 || !MayStart(*experiment, shape.least())) return false;
+  for (const auto& [number, other] : state.durable.experiments) {
+    const bool before = PriorityOf(other) >= PriorityOf(*experiment);
+    if (before && MayStartOnOne(state, other)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequested& fact,
                                        absl::Duration now) {
   const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
-  const Attempt* attempt = FindAttempt(state.durable, id);
-  if (fact.why() == v1::StopRequested::RETURNED && !attempt->lent) {
+  if (fact.why() == v1::StopRequested::RETURNED && !lent_.contains(id)) {
     return absl::StrCat("14: attempt ", ToString(id), " is to return slots that were not lent");
   }
   if (fact.why() == v1::StopRequested::RESIZED) {
@@ -105,7 +173,8 @@ std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequest
       return absl::StrCat("14: attempt ", ToString(id), " is to go on with ", fact.slots(),
                           " slots; it may have ", spec::SizesText(sizes));
     }
-    if (fact.slots() > attempt->members.size()) return CheckGrowth(state, fact, now);
+    if (fact.slots() > FindAttempt(state.durable, id)->members.size())
+      return CheckGrowth(state, fact, now);
   }
   const bool yields = fact.why() == v1::StopRequested::PREEMPTED ||
                       (fact.why() == v1::StopRequested::RESIZED && fact.for_experiment() != 0);
@@ -199,6 +268,29 @@ std::string ScheduleChecker::CheckStart(const State& state, const v1::AttemptSta
   return CheckKept(state, fact);
 }
 
+std::string ScheduleChecker::TakeRestart(const State& state) {
+  trains_since_.clear();
+  resized_at_.clear();
+  kept_.clear();
+  for (const auto& [number, experiment] : state.durable.experiments) {
+    for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+      const Trial& trial = experiment.trials[i - 1];
+      if (!IsActive(trial.state)) continue;
+      const TrialId holder = trial.attempts.back().stop_for;
+      if (!MustHaveReserved(state, holder)) continue;
+      return absl::StrCat("14: trial ", ToString(TrialId{number, i}), " makes room for ",
+                          ToString(holder), ", and after a start nothing is reserved");
+    }
+  }
+  return "";
+}
+
+void ScheduleChecker::NoteLoan(const v1::AttemptStarted& fact) {
+  const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
+  lent_.erase(id);  // of a batch that was lost with its process
+  if (fact.lent()) lent_.insert(id);
+}
+
 std::string ScheduleChecker::KeepBooks(const State& state, absl::Duration now) {
   // Whoever borrowed saves and leaves; a lost one is noticed within its lease, and a stream that
   // stood still delivers the request late.
@@ -238,6 +330,7 @@ std::string ScheduleChecker::AfterStep(const State& state, const Effects& effect
       trains_since_[{{fact.experiment(), fact.trial()}, fact.attempt()}] = now;
     } else if (record.has_attempt_started()) {
       const v1::AttemptStarted& fact = record.attempt_started();
+      NoteLoan(fact);
       const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
       const std::string name = ToString(TrialId{fact.experiment(), fact.trial()});
       if (const std::string wrong = Mismatch(state, experiment, fact); !wrong.empty()) {

@@ -20,12 +20,8 @@ class ScheduleChecker {
  public:
   // After a Step: the first thing that does not hold, or "".
   std::string AfterStep(const State& state, const Effects& effects, absl::Duration now);
-  // A process that starts anew protects anew.
-  void NoteRestart() {
-    trains_since_.clear();
-    resized_at_.clear();
-    kept_.clear();
-  }
+  // A process that starts anew protects anew. What does not hold of its reservations, or "".
+  std::string TakeRestart(const State& state);
 
  private:
   // What was reserved for somebody after the Step before.
@@ -40,9 +36,11 @@ class ScheduleChecker {
   std::string CheckGrowth(const State& state, const v1::StopRequested& fact, absl::Duration now);
   std::string CheckStart(const State& state, const v1::AttemptStarted& fact, absl::Duration now);
   std::string CheckKept(const State& state, const v1::AttemptStarted& fact);
+  void NoteLoan(const v1::AttemptStarted& fact);
   std::string KeepBooks(const State& state, absl::Duration now);
 
   std::map<AttemptId, absl::Duration> trains_since_;
+  std::set<AttemptId> lent_;  // that began on slots of a reservation
   std::map<TrialId, absl::Duration> resized_at_;
   std::map<TrialId, Kept> kept_;  // by holder
 };

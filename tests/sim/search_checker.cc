@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,9 +14,41 @@
 #include "coordinator/core/search_index.h"
 #include "coordinator/core/state.h"
 #include "tests/sim/population_checker.h"
+#include "tests/sim/proposal_checker.h"
 
 namespace dt::sim {
 namespace {
+
+double CostAgain(const Experiment& experiment, double metric) {
+  if (std::isnan(metric)) return std::numeric_limits<double>::infinity();
+  return experiment.spec.search().goal() == "maximize" ? -metric : metric;
+}
+
+// Its values, or its program, and neither the machines nor a person.
+bool FailedOnItsOwn(v1::Cause cause) {
+  return cause == v1::CAUSE_TRAINER_CRASH || cause == v1::CAUSE_HANG || cause == v1::CAUSE_OOM ||
+         cause == v1::CAUSE_NONFINITE || cause == v1::CAUSE_CONFIG || cause == v1::CAUSE_DATA;
+}
+
+// Whether its best is worse than the median of the others' means at the step it came to.
+bool IsBehindTheMedian(const Experiment& experiment, const Trial& trial) {
+  const int after = experiment.spec.base().stop().median().after();
+  const search::Standing& standing = trial.validated;
+  if (after <= 0 || standing.validations < static_cast<uint64_t>(after)) return false;
+  std::vector<double> others;
+  for (const Trial& other : experiment.trials) {
+    if (&other == &trial) continue;
+    for (const MeanAt& known : other.means) {
+      if (known.step == standing.step) others.push_back(known.mean);
+    }
+  }
+  if (others.size() < 3) return false;
+  std::sort(others.begin(), others.end());
+  const size_t half = others.size() / 2;
+  const double low = others[others.size() % 2 == 1 ? half : half - 1];
+  const double high = others[half];
+  return standing.best > (low == high ? low : low + (high - low) / 2);
+}
 
 class Reader {
  public:
@@ -23,6 +56,7 @@ class Reader {
     std::string violation = population_.Take(state_.durable, record);
     if (!violation.empty()) return violation;
     if (record.has_trials_added()) violation = TakeAdded(record.trials_added());
+    if (record.has_search_ended()) violation = TakeSearchEnd(record.search_ended());
     if (record.has_rung_decided()) violation = TakeRung(record.rung_decided());
     if (record.has_trial_retried()) Forgive(record.trial_retried());
     if (record.has_trial_ended()) violation = TakeEnd(record.trial_ended());
@@ -58,19 +92,21 @@ class Reader {
       return absl::StrCat("S2: a proposal of experiment ", experiment->id, " gives as its reason '",
                           fact.reasons(0), "'");
     }
-    const auto expected = spec::AssignmentsOf(index.space, proposal->at);
-    const auto& added = fact.trials(0).assignments();
-    const bool same = std::equal(expected.begin(), expected.end(), added.begin(), added.end(),
-                                 [](const v1::Assignment& a, const v1::Assignment& b) {
-                                   return a.SerializeAsString() == b.SerializeAsString();
-                                 });
-    if (!same) return absl::StrCat("S2: experiment ", experiment->id, " proposes something else");
+    const std::vector<v1::Assignment> added = ValuesOf(*experiment, fact.trials(0));
+    if (!SameValues(spec::AssignmentsOf(index.space, proposal->at), added)) {
+      return absl::StrCat("S2: experiment ", experiment->id, " proposes something else");
+    }
     std::string values;
     for (const v1::Assignment& value : added) values += value.SerializeAsString();
     if (!tried_[experiment->id].insert(values).second) {
       return absl::StrCat("S2: experiment ", experiment->id, " proposes the same twice");
     }
-    return "";
+    return ProposalViolation(*experiment, fact);
+  }
+
+  std::string TakeSearchEnd(const v1::SearchEnded& fact) const {
+    if (fact.why() != v1::SearchEnded::EXHAUSTED) return "";
+    return ExhaustionViolation(GetExperiment(state_.durable, fact.experiment()));
   }
 
   // Trials that a person asked for are those that the larger experiment would have begun with.
@@ -91,12 +127,8 @@ class Reader {
     for (size_t i = 0; i < all->size(); ++i) {
       // As it began: a member of a population may have taken over other values since.
       const v1::ExpandedTrial known = ExpandedAt(larger, larger.trials[i], 0);
-      const auto& expected = (*all)[i].assignments();
-      const bool same = std::equal(expected.begin(), expected.end(), known.assignments().begin(),
-                                   known.assignments().end(),
-                                   [](const v1::Assignment& a, const v1::Assignment& b) {
-                                     return a.SerializeAsString() == b.SerializeAsString();
-                                   });
+      const bool same = SameValues({(*all)[i].assignments().begin(), (*all)[i].assignments().end()},
+                                   {known.assignments().begin(), known.assignments().end()});
       if (!same) return absl::StrCat(name, "with another trial ", i + 1);
     }
     return "";
@@ -118,7 +150,11 @@ class Reader {
     entries.emplace_back(fact.cost(), fact.trial());
     const size_t eta = static_cast<size_t>(experiment->spec.search().asha().eta());
     const size_t allowed = std::max<size_t>(1, entries.size() / eta);
-    const bool failed = std::isinf(fact.cost());
+    const Trial& subject = GetTrial(state_.durable, id);
+    const bool failed = subject.state == v1::TRIAL_FAILED;
+    if (failed && !(std::isinf(fact.cost()) && FailedOnItsOwn(subject.cause))) {
+      return name + "it failed, and is entered";
+    }
     if (fact.place() != before + 1 || fact.entries() != entries.size() ||
         fact.allowed() != allowed || fact.goes_on() != (before < allowed && !failed)) {
       return absl::StrCat(name, "place ", fact.place(), " of ", fact.entries(), ", ",
@@ -131,11 +167,9 @@ class Reader {
   }
 
   bool Evaluated(TrialId id, const v1::RungDecided& fact) const {
-    const Trial& trial = GetTrial(state_.durable, id);
-    const KnownEvaluation& newest = trial.evaluations.back();
-    const bool maximizes =
-        GetExperiment(state_.durable, id.experiment).spec.search().goal() == "maximize";
-    return newest.step == fact.step() && fact.cost() == (maximizes ? -1 : 1) * newest.metric;
+    const KnownEvaluation& newest = GetTrial(state_.durable, id).evaluations.back();
+    return newest.step == fact.step() &&
+           fact.cost() == CostAgain(GetExperiment(state_.durable, id.experiment), newest.metric);
   }
 
   void Forgive(const v1::TrialRetried& fact) {
@@ -170,7 +204,7 @@ class Reader {
     const bool stale = stop.patience() > 0 && trial.validated.without_better >= stop.patience();
     const bool above = stop.max_loss() > 0 && !trial.evaluations.empty() &&
                        !(trial.evaluations.back().loss <= stop.max_loss());
-    if (stale || above) return "";
+    if (stale || above || IsBehindTheMedian(experiment, trial)) return "";
     return absl::StrCat("S3: trial ", ToString(id),
                         " ends early without evidence: ", fact.message());
   }

@@ -23,6 +23,11 @@ double Worse(const frames::Start& start) {
   return std::abs(std::log10(rate.get<double>()) + 3);
 }
 
+// Whether its loss is no number at every other step.
+bool Diverges(const frames::Start& start) {
+  return start.spec.at("optimizer").at("lr").get<double>() > 3e-2;
+}
+
 // Whether a population is compared at `step`.
 bool AtShare(const frames::Start& start, uint64_t step, uint64_t target) {
   const std::vector<uint64_t> shares = ShareSteps(start.share_every, target);
@@ -206,7 +211,8 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
   if (rank0 != nullptr && (gang.step % kEvalEvery == 0 || AtRung(rank0->start, gang))) {
     // It falls, and not at every validation.
     const double bump = 0.4 * static_cast<double>(gang.step * 7 % 5);
-    const double loss = 5.0 / (1.0 + step) + bump + Worse(rank0->start);
+    double loss = 5.0 / (1.0 + step) + bump + Worse(rank0->start);
+    if (Diverges(rank0->start) && gang.step % 2 == 0) loss = std::nan("");
     Tell_(*rank0, frames::Eval{.token = token, .step = gang.step, .loss = loss});
   }
   rank0 = Rank(gang, 0);

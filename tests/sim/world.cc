@@ -2,6 +2,7 @@
 #include "tests/sim/world.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,24 @@ size_t ReturnsOf(const Experiment& experiment) {
     }
   }
   return returns;
+}
+
+// So few learning rates that a search comes to the end of them.
+void ListRates(int count, v1::ExperimentSpec& spec) {
+  v1::Parameter& rate = *spec.mutable_parameters(0);
+  rate.clear_range();
+  for (int i = 0; i < count; ++i) {
+    *rate.add_values() = NumberValue(std::pow(10, -5 + 4.0 * i / (count - 1)));
+  }
+}
+
+// Each configuration is trained twice, and half as many are tried.
+void AddSeeds(v1::ExperimentSpec& spec) {
+  for (const int64_t seed : {11, 12}) spec.add_seeds(seed);
+  auto& paths = *spec.mutable_explicit_paths();
+  paths.erase(std::find(paths.begin(), paths.end(), "seed"));
+  v1::Search& search = *spec.mutable_search();
+  search.set_max_trials((search.max_trials() + 1) / 2);
 }
 
 // A person changes what is neither a gate nor a number of trials.
@@ -167,7 +186,7 @@ v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
   *spec.mutable_parameters() = {};
   const char* method = dice_.Chance(0.4) ? "asha" : dice_.Chance(0.6) ? "bayes" : "random";
   if (dice_.Chance(0.25)) method = "pbt";
-  spec = dt::Searching(method, dice_.Between(1, 12), std::move(spec));
+  spec = dt::Searching(method, dice_.Between(1, options_.search_trials_most), std::move(spec));
   v1::Search& search = *spec.mutable_search();
   if (search.method() == "asha") {
     search.set_sampler(dice_.Chance(0.5) ? "bayes" : "random");
@@ -181,9 +200,18 @@ v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
     search.mutable_pbt()->set_quantile(dice_.Chance(0.5) ? 0.25 : 0.5);
     spec.mutable_base()->mutable_train()->set_max_steps(dice_.Between(10, 40));
   }
-  if (dice_.Chance(0.2)) spec.mutable_base()->mutable_stop()->set_patience(dice_.Between(1, 2));
-  if (dice_.Chance(0.2)) spec.mutable_base()->mutable_stop()->set_max_loss(4);
-  if (options_.meddle && dice_.Chance(0.2)) search.set_target(1.5);
+  if (dice_.Chance(0.25)) search.set_goal("maximize");
+  const bool proposes = search.method() == "bayes" || search.sampler() == "bayes";
+  if (proposes && dice_.Chance(0.3)) ListRates(dice_.Between(4, 16), spec);
+  const bool single = search.method() == "asha" || search.method() == "pbt";
+  if (!single && dice_.Chance(0.25)) AddSeeds(spec);
+  v1::Stop& stop = *spec.mutable_base()->mutable_stop();
+  if (dice_.Chance(0.2)) stop.set_patience(dice_.Between(1, 2));
+  if (dice_.Chance(0.2)) stop.set_max_loss(4);
+  if (dice_.Chance(0.25)) stop.mutable_median()->set_after(dice_.Between(1, 3));
+  if (options_.meddle && dice_.Chance(0.2)) {
+    search.set_target(search.goal() == "maximize" ? 3.5 : 1.5);
+  }
   if (options_.meddle && dice_.Chance(0.2)) search.set_max_failed_trials(dice_.Between(1, 3));
   return spec;
 }

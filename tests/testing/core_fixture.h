@@ -383,6 +383,21 @@ class CoreTest : public testing::Test {
     }
     SendItems(gang[0], {Prepared(gang[0]), Running(gang[0], resumed_step)});
   }
+  // A trial of 100 steps that takes so long for each.
+  void TellPace(const std::string& name, uint64_t step, double seconds) {
+    for (auto& [token, status] : workers_.at(name).holding) {
+      status.set_step(step);
+      status.mutable_latest()->set_step(step);
+      status.mutable_latest()->set_steps(1);
+      status.mutable_latest()->set_seconds(seconds);
+    }
+    Heartbeat(name);
+  }
+  // It trains and has one step to go: what is reserved beside it is not worth lending.
+  void TrainToTheLastStep(const std::vector<std::string>& gang) {
+    Train(gang);
+    TellPace(gang[0], 99, 1);
+  }
   // Rank 0 finishes, everybody leaves.
   void Finish(const std::vector<std::string>& gang, uint64_t step = 100) {
     SendItems(gang[0], {Ended(gang[0], v1::CAUSE_FINISHED, step)});

@@ -195,19 +195,23 @@ TEST_F(CommandTest, AMirrorThatIsNoWebAddressIsRefused) {
 
 TEST_F(CommandTest, CancelSendsTheSelectorAndCountsWhatItStops) {
   AddExperiment(12, 3);
+  environment_["USER"] = "ann";
   EXPECT_EQ(Run({"cancel", "12/2"}).out, "trial 12/2: cancelling 1 trial\n");
   EXPECT_EQ(Run({"cancel", "last"}).out, "experiment 12: cancelling 2 trials\n");
   EXPECT_EQ(Run({"cancel", "12"}).out, "experiment 12 had ended already\n");
   EXPECT_EQ(control_.Snapshot().cancellations.at(0).trial(), 2u);
+  EXPECT_EQ(control_.Snapshot().cancellations.at(0).who(), "ann");
 }
 
 TEST_F(CommandTest, RetryNeedsToKnowWhichTrials) {
   AddExperiment(12, 2);
   control_.Edit(
       [this](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_FAILED); });
+  environment_["USER"] = "ann";
   EXPECT_EQ(Run({"retry", "12"}).code, 2);
   EXPECT_EQ(Run({"retry", "12", "--failed"}).out, "experiment 12: 1 trial waiting to run again\n");
   EXPECT_TRUE(control_.Snapshot().retries.at(0).failed());
+  EXPECT_EQ(control_.Snapshot().retries.at(0).who(), "ann");
   EXPECT_EQ(Run({"retry", "12/1", "--failed"}).out, "trial 12/1: nothing to run again\n");
 }
 

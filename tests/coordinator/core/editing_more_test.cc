@@ -234,6 +234,51 @@ TEST_F(EditingMoreTest, ListsLeaveOutWhatIsArchivedUntilItIsTakenOutOrRunsAgain)
   EXPECT_EQ(Listed(false).size(), 2u);
 }
 
+TEST_F(EditingMoreTest, WhoCancelledAndWhoRetriedWhichTrialsIsInTheHistory) {
+  const ExperimentId id = Submit(Trials(40));
+  v1::CancelRequest cancel;
+  cancel.set_experiment(id);
+  cancel.set_trial(3);
+  cancel.set_reason("wrong data");
+  cancel.set_who("ann");
+  ASSERT_TRUE(Call<v1::CancelResponse>(cancel).ok());
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Cancel(id), 39u);
+  v1::RetryRequest retry;
+  retry.set_experiment(id);
+  retry.set_cancelled(true);
+  retry.set_who("bob");
+  retry.set_trial(7);
+  ASSERT_TRUE(Call<v1::RetryResponse>(retry).ok());
+  Pass(absl::Seconds(1));
+  retry.set_trial(0);
+  ASSERT_EQ(Call<v1::RetryResponse>(retry)->trials(), 39u);
+  const v1::GetExperimentResponse found = Get(id);
+  ASSERT_EQ(found.edits_size(), 4);
+  EXPECT_EQ(found.edits(0).who(), "ann");
+  EXPECT_EQ(found.edits(0).what(), "cancelled trial 3: wrong data");
+  EXPECT_EQ(found.edits(1).who(), "somebody");
+  EXPECT_EQ(found.edits(1).what(), "cancelled");
+  EXPECT_EQ(found.edits(2).who(), "bob");
+  EXPECT_EQ(found.edits(2).what(), "retried trial 7");
+  EXPECT_TRUE(found.edits(3).what().starts_with("retried trials 1, 2, 3, 4, 5, 6, 8, 9"))
+      << found.edits(3).what();
+  EXPECT_LE(found.edits(3).what().size(), limits::kNameBytes);
+}
+
+TEST_F(EditingMoreTest, ALongListOfRetriedTrialsIsCut) {
+  const ExperimentId id = Submit(Trials(400));
+  EXPECT_EQ(Cancel(id), 400u);
+  v1::RetryRequest retry;
+  retry.set_experiment(id);
+  retry.set_cancelled(true);
+  ASSERT_TRUE(Call<v1::RetryResponse>(retry).ok());
+  const v1::GetExperimentResponse found = Get(id);
+  ASSERT_EQ(found.edits_size(), 2);
+  EXPECT_TRUE(found.edits(1).what().ends_with(", …")) << found.edits(1).what();
+  EXPECT_LE(found.edits(1).what().size(), limits::kNameBytes);
+}
+
 TEST_F(EditingMoreTest, WhoSubmittedItIsKeptAndSaysNothingOfWhatWasSubmitted) {
   v1::SubmitRequest request;
   *request.mutable_spec() = OneTrial();

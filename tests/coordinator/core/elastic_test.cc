@@ -44,16 +44,6 @@ class ElasticTest : public CoreTest {
     EXPECT_EQ(NewestOf({id, 1}).stop_slots, 4u);
     return id;
   }
-  // A trial of 100 steps that takes so long for each.
-  void TellPace(const std::string& name, uint64_t step, double seconds) {
-    for (auto& [token, status] : workers_.at(name).holding) {
-      status.set_step(step);
-      status.mutable_latest()->set_step(step);
-      status.mutable_latest()->set_steps(1);
-      status.mutable_latest()->set_seconds(seconds);
-    }
-    Heartbeat(name);
-  }
 };
 
 TEST_F(ElasticTest, ATrialStartsOnTheLargestSizeThatFitsAndTrainsTheSameGlobalBatch) {

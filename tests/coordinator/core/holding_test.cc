@@ -10,27 +10,23 @@ namespace {
 
 class HoldingTest : public CoreTest {
  protected:
-  // A trial of 100 steps that takes so long for each.
-  void TellPace(const std::string& name, uint64_t step, double seconds) {
-    v1::StepRow row;
-    row.set_step(step);
-    row.set_steps(1);
-    row.set_seconds(seconds);
-    for (auto& [token, status] : workers_.at(name).holding) {
-      status.set_step(step);
-      *status.mutable_latest() = row;
-    }
-    Heartbeat(name);
+  // As `dtctl describe` has it of the newest attempt.
+  bool Lent(TrialId id) {
+    v1::ExplainTrialRequest request;
+    request.set_experiment(id.experiment);
+    request.set_trial(id.trial);
+    const auto found = Call<v1::ExplainTrialResponse>(request);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() && found->attempts(found->attempts_size() - 1).lent();
   }
-  bool Lent(TrialId id) { return TrialOf(id).attempts.back().lent; }
 };
 
 TEST_F(HoldingTest, AFreedSlotJoinsWhatTheFirstInLineHasReserved) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   const ExperimentId running = Submit(Trials(3));
+  for (const char* name : {"a", "b", "c"}) TrainToTheLastStep({name});
   const ExperimentId gang = Submit(OnSlots(3));
   const ExperimentId small = Submit(Trials(2));
-  Train({"a"});
   Finish({"a"});
   ASSERT_EQ(state_.live.reservations.size(), 1u);
   EXPECT_EQ(state_.live.reservations[0].slots.free(), 1u);
@@ -38,10 +34,7 @@ TEST_F(HoldingTest, AFreedSlotJoinsWhatTheFirstInLineHasReserved) {
   EXPECT_NE(Explain({gang, 1}).find("needs 3 cpu slots; has reserved 1; it is next"),
             std::string::npos)
       << Explain({gang, 1});
-  for (const char* name : {"b", "c"}) {
-    Train({name});
-    Finish({name});
-  }
+  for (const char* name : {"b", "c"}) Finish({name});
   EXPECT_EQ(GetExperiment(state_.durable, running).finished, 3u);
   ExpectOrders("a", {gang, 1}, 0);
   EXPECT_TRUE(state_.live.reservations.empty());
@@ -51,19 +44,17 @@ TEST_F(HoldingTest, OthersGoOnWithSlotsThatAreNotReserved) {
   for (const char* name : {"a/0", "a/1"}) AddWorker(name, {.host = "a"});
   for (const char* name : {"b/0", "b/1"}) AddWorker(name, {.host = "b"});
   Submit(Trials(4));
+  for (const char* name : {"a/0", "a/1", "b/0", "b/1"}) TrainToTheLastStep({name});
   v1::ExperimentSpec spec = OnSlots(2);
   spec.mutable_base()->mutable_resources()->set_single_node(true);
   const ExperimentId gang = Submit(spec);
   const ExperimentId small = Submit(Trials(2));
   ASSERT_EQ(state_.live.reservations.size(), 1u);
   EXPECT_EQ(state_.live.reservations[0].host, "a");
-  Train({"b/0"});
   Finish({"b/0"});
   ExpectOrders("b/0", {small, 1}, 0);
-  Train({"a/0"});
   Finish({"a/0"});
   EXPECT_EQ(StateOfTrial({small, 2}), v1::TRIAL_PENDING) << "that one is kept";
-  Train({"a/1"});
   Finish({"a/1"});
   ExpectOrders("a/0", {gang, 1}, 0);
 }
@@ -71,6 +62,7 @@ TEST_F(HoldingTest, OthersGoOnWithSlotsThatAreNotReserved) {
 TEST_F(HoldingTest, ACancelledHolderLeavesItsSlotsToAll) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   Submit(OneTrial());
+  TrainToTheLastStep({"a"});
   const ExperimentId gang = Submit(OnSlots(2));
   const ExperimentId small = Submit(OneTrial());
   EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING);
@@ -81,12 +73,10 @@ TEST_F(HoldingTest, ACancelledHolderLeavesItsSlotsToAll) {
 TEST_F(HoldingTest, ReservedSlotsAreLentWhereTheRestIsFarOffAndComeBackInTime) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   const ExperimentId slow = Submit(OneTrial());
-  const ExperimentId gang = Submit(OnSlots(2));
-  const ExperimentId small = Submit(OneTrial());
-  EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING) << "nothing tells how long that takes";
   Train({"a"});
   TellPace("a", 1, 60);  // 99 minutes are left
-  Advance(absl::Seconds(15));
+  const ExperimentId gang = Submit(OnSlots(2));
+  const ExperimentId small = Submit(OneTrial());
   ExpectOrders("b", {small, 1}, 0);
   EXPECT_TRUE(Lent({small, 1}));
   EXPECT_NE(Explain({gang, 1}).find("has reserved 1, 1 of them lent"), std::string::npos)
@@ -107,15 +97,30 @@ TEST_F(HoldingTest, ReservedSlotsAreLentWhereTheRestIsFarOffAndComeBackInTime) {
   EXPECT_TRUE(TrialOf({small, 1}).attempts[0].uncharged);
 }
 
+TEST_F(HoldingTest, WhileNothingTellsWhenTheRestComesSlotsAreLentAndComeBack) {
+  for (const char* name : {"a", "b"}) AddWorker(name);
+  Submit(OneTrial());
+  const ExperimentId gang = Submit(OnSlots(2));
+  const ExperimentId small = Submit(OneTrial());
+  ExpectOrders("b", {small, 1}, 0);
+  EXPECT_TRUE(Lent({small, 1}));
+  Train({"a"});
+  Train({"b"});
+  Finish({"a"});
+  EXPECT_EQ(TrialOf({small, 1}).attempts[0].stop_why, v1::StopRequested::RETURNED);
+  SendItems("b", {Ended("b", v1::CAUSE_PREEMPTED)});
+  Leave("b");
+  ExpectOrders("a", {gang, 1}, 0);
+}
+
 // Two slots are freed together, and one would have been enough.
 TEST_F(HoldingTest, WhoLeavesEnoughForTheGangBorrowsAndNeedNotReturn) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   const ExperimentId pair = Submit(OnSlots(2));
-  const ExperimentId gang = Submit(OnSlots(2));
-  const ExperimentId small = Submit(OneTrial());
   Train({"a", "b"});
   TellPace("a", 1, 2);  // little more than three minutes are left: too few for just anybody
-  Advance(absl::Seconds(15));
+  const ExperimentId gang = Submit(OnSlots(2));
+  const ExperimentId small = Submit(OneTrial());
   ExpectOrders("c", {small, 1}, 0);
   EXPECT_TRUE(Lent({small, 1}));
   Train({"c"});
@@ -124,6 +129,7 @@ TEST_F(HoldingTest, WhoLeavesEnoughForTheGangBorrowsAndNeedNotReturn) {
   ExpectOrders("a", {gang, 1}, 0);
   ExpectOrders("b", {gang, 1}, 1);
   EXPECT_FALSE(TrialOf({small, 1}).attempts[0].AskedToStop()) << "the gang has two others";
+  EXPECT_FALSE(Lent({small, 1})) << "nothing is reserved any more";
 }
 
 TEST_F(HoldingTest, WhoGaveBackThreeTimesBorrowsNoMore) {
@@ -136,8 +142,8 @@ TEST_F(HoldingTest, WhoGaveBackThreeTimesBorrowsNoMore) {
     ExpectOrders("a", {slow, 1}, 0);
     Train({"a"});
     TellPace("a", 1, 60);
-    Advance(absl::Seconds(15));
     if (returns == limits::kLentReturns) {
+      Advance(absl::Seconds(15));
       EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING);
       return;
     }

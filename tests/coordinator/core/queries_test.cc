@@ -354,6 +354,7 @@ TEST_F(QueryTest, ExplainsWhyATrialWaits) {
   ExpectExplained({large, 1}, "2 cpu workers connected, 2 free");
   const ExperimentId bounded = Submit(AtMost(1, Trials(2)));
   ExpectExplained({bounded, 2}, "experiment runs 1 of at most 1 trials at once");
+  TrainToTheLastStep({"a"});
   const ExperimentId pair = Submit(OnSlots(2));
   ExpectExplained({pair, 1}, "needs 2 cpu slots; has reserved 1; it is next");
   const ExperimentId behind = Submit(OneTrial());

@@ -27,12 +27,12 @@ TEST_F(ScheduleTest, ALargeGangThatFitsTheFleetIsNotOvertaken) {
   AddWorker("a");
   AddWorker("b");
   const ExperimentId running = Submit(OneTrial());
+  TrainToTheLastStep({"a"});
   const ExperimentId large = Submit(OnSlots(2));
   const ExperimentId small = Submit(OneTrial());
-  EXPECT_EQ(StateOfTrial({running, 1}), v1::TRIAL_STARTING);
+  EXPECT_EQ(StateOfTrial({running, 1}), v1::TRIAL_RUNNING);
   EXPECT_EQ(StateOfTrial({large, 1}), v1::TRIAL_PENDING);
   EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING) << "it must not take the slot";
-  Train({"a"});
   Finish({"a"});
   EXPECT_EQ(StateOfTrial({large, 1}), v1::TRIAL_STARTING);
   EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING);
@@ -42,6 +42,7 @@ TEST_F(ScheduleTest, CancellingTheFirstInLineLetsTheNextOneGo) {
   AddWorker("a");
   AddWorker("b");
   Submit(OneTrial());
+  TrainToTheLastStep({"a"});
   const ExperimentId large = Submit(OnSlots(2));
   const ExperimentId small = Submit(OneTrial());
   EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING) << "behind the large gang";
@@ -52,6 +53,7 @@ TEST_F(ScheduleTest, CancellingTheFirstInLineLetsTheNextOneGo) {
 TEST_F(ScheduleTest, AGangThatALostWorkerMakesTooLargeLetsTheNextOneGo) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   Submit(OnSlots(2));
+  TrainToTheLastStep({"a", "b"});
   const ExperimentId large = Submit(OnSlots(3));
   const ExperimentId small = Submit(OneTrial());
   EXPECT_EQ(StateOfTrial({small, 1}), v1::TRIAL_PENDING) << "behind the large gang";

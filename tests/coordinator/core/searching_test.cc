@@ -125,13 +125,13 @@ TEST_F(SearchingTest, ATicketWaitsLikeATrialAndIsNamedInFrontOfOthers) {
   AddWorker("a");
   AddWorker("b");
   const ExperimentId first = Submit(OneTrial());
+  TrainToTheLastStep({"a"});
   const ExperimentId searching = Submit(gang);
   const ExperimentId last = Submit(OneTrial());
   EXPECT_EQ(ExperimentOf(searching).trials.size(), 0u);
   EXPECT_NE(Explain({last, 1}).find(absl::StrCat("the next trial of experiment ", searching)),
             std::string::npos)
       << Explain({last, 1});
-  Train({"a"});
   Finish({"a"});
   EXPECT_EQ(StateOfTrial({first, 1}), v1::TRIAL_FINISHED);
   EXPECT_EQ(ExperimentOf(searching).trials.size(), 1u);
@@ -271,11 +271,37 @@ TEST_F(SearchingTest, ATrialThatFailsCountsAsTheWorstAtTheRungItWasHeadingForUnt
   ASSERT_EQ(TrialOf({id, 1}).rungs.size(), 1u);
   EXPECT_TRUE(std::isinf(TrialOf({id, 1}).rungs[0].cost));
   SendItems("b", {Ended("b", v1::CAUSE_DATA)});
-  EXPECT_TRUE(TrialOf({id, 2}).rungs.empty()) << "its values are not to blame";
+  ASSERT_EQ(TrialOf({id, 2}).rungs.size(), 1u);
+  EXPECT_TRUE(std::isinf(TrialOf({id, 2}).rungs[0].cost));
   Validate("c", {{4, 5.0}});
-  EXPECT_EQ(StateOfTrial({id, 3}), v1::TRIAL_RUNNING) << "the best of two entries";
+  EXPECT_EQ(StateOfTrial({id, 3}), v1::TRIAL_RUNNING) << "the best of three entries";
   EXPECT_EQ(RetryFailed(id), 2u);
   EXPECT_TRUE(TrialOf({id, 1}).rungs.empty());
+  EXPECT_TRUE(TrialOf({id, 2}).rungs.empty());
+}
+
+TEST_F(SearchingTest, OnlyWhatATrialDidItselfCountsAtTheRungItWasHeadingFor) {
+  v1::ExperimentSpec spec = Asha(4);
+  spec.mutable_base()->mutable_retries()->set_max(0);
+  const ExperimentId id = Submit(spec);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    AddWorker(name);
+    Train({name});
+  }
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_FAILED);
+  ASSERT_EQ(TrialOf({id, 1}).rungs.size(), 1u);
+  EXPECT_TRUE(std::isinf(TrialOf({id, 1}).rungs[0].cost));
+  SendItems("b", {Ended("b", v1::CAUSE_COLLECTIVE)});
+  EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_COLLECTIVE);
+  EXPECT_TRUE(TrialOf({id, 2}).rungs.empty()) << "what broke lies between the ranks";
+  Disconnect("c");
+  Advance(2 * limits::kLease);
+  EXPECT_EQ(TrialOf({id, 3}).cause, v1::CAUSE_WORKER_LOST);
+  EXPECT_TRUE(TrialOf({id, 3}).rungs.empty()) << "it did nothing of that";
+  Cancel(id, 4);
+  Leave("d");
+  EXPECT_TRUE(TrialOf({id, 4}).rungs.empty());
 }
 
 TEST_F(SearchingTest, AResultThatComesLateEndsATrialThatWaits) {

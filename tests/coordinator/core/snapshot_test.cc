@@ -51,7 +51,6 @@ Trial FullTrial() {
   attempt.stop_reason = "experiment is paused by ann";
   attempt.stop_for = {29, 30};
   attempt.stop_slots = 31;
-  attempt.lent = true;
   return trial;
 }
 

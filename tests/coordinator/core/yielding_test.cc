@@ -74,6 +74,22 @@ TEST_F(YieldingTest, TheNewestOfTheLowestPriorityGoFirstAndNoMoreThanAreNeeded) 
   EXPECT_FALSE(Asked({older, 1}));
 }
 
+TEST_F(YieldingTest, WhoBorrowedOnceIsAsOthersWhereNothingIsReservedAnyMore) {
+  for (const char* name : {"a", "b"}) AddWorker(name);
+  Submit(OneTrial());
+  const ExperimentId gang = Submit(OnSlots(2));
+  const ExperimentId borrower = Submit(OneTrial());
+  ExpectOrders("b", {borrower, 1}, 0);
+  Cancel(gang);
+  AddWorker("c");
+  const ExperimentId newest = Submit(OneTrial());
+  for (const char* name : {"a", "b", "c"}) Train({name});
+  Advance(limits::kProtectFirst + absl::Seconds(1));
+  Submit(Prior(10, OneTrial()));
+  EXPECT_TRUE(Asked({newest, 1}));
+  EXPECT_FALSE(Asked({borrower, 1}));
+}
+
 TEST_F(YieldingTest, NobodyIsStoppedWhereItWouldNotBeEnough) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   const ExperimentId low = Submit(OneTrial());
