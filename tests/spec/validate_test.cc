@@ -317,6 +317,54 @@ TEST(ValidateTest, WhatAllTrialsHoldInAllIsBoundedAndSaysWhatToShorten) {
   EXPECT_EQ(Found(few.spec()), Strings{});
 }
 
+void AddSeeds(int count, v1::ExperimentSpec& spec) {
+  for (int seed = 1; seed <= count; ++seed) spec.add_seeds(seed);
+}
+
+TEST(ValidateTest, WhatSeedsRepeatCountsAmongWhatAllTrialsHold) {
+  std::vector<std::string> rates;
+  for (int i = 1; i <= 100; ++i) rates.push_back(std::to_string(i * 1e-5));
+  ExperimentBuilder builder;
+  builder.Sweep("eval.sample_prompt", {std::string(4000, 'x')}).Sweep("optimizer.lr", rates);
+  EXPECT_EQ(Found(builder.spec()), Strings{});
+  AddSeeds(100, builder.spec());
+  const std::vector<Issue> issues = Validate(builder.spec());
+  ASSERT_EQ(issues.size(), 1u);
+  EXPECT_EQ(issues[0].path, "parameters.eval.sample_prompt");
+  EXPECT_NE(issues[0].message.find("all 10000 trials"), std::string::npos) << issues[0].message;
+}
+
+TEST(ValidateTest, WhatIsIncludedCountsAmongWhatAllTrialsHold) {
+  const std::string prompt(4000, 'x');
+  std::vector<std::string> prompts = {prompt};
+  std::vector<std::string> rates;
+  for (int i = 0; i < 100; ++i) prompts.push_back(std::to_string(i));
+  for (int i = 1; i <= 500; ++i) rates.push_back(std::to_string(i * 1e-5));
+  ExperimentBuilder builder;
+  builder.Sweep("eval.sample_prompt", prompts).Sweep("optimizer.lr", rates);
+  v1::ExperimentSpec& random = builder.spec();
+  random.mutable_search()->set_method("random");
+  random.mutable_search()->set_max_trials(500);
+  AddSeeds(10, random);
+  EXPECT_EQ(Found(random), Strings{});
+  for (int i = 0; i < 500; ++i) {
+    v1::Inclusion& one = *random.add_include();
+    for (const int p : {0, 1}) {
+      v1::Assignment& value = *one.add_values();
+      value.set_path(random.parameters(p).path());
+      *value.mutable_value() = random.parameters(p).values(p == 0 ? 0 : i);
+    }
+  }
+  EXPECT_EQ(Found(random), Strings{"parameters too_large"});
+
+  v1::ExperimentSpec grid = random;
+  grid.mutable_search()->set_method("grid");
+  grid.mutable_search()->clear_max_trials();
+  grid.mutable_parameters(0)->mutable_values()->DeleteSubrange(0, 100);
+  grid.mutable_parameters(1)->mutable_values()->DeleteSubrange(1, 499);
+  EXPECT_EQ(Found(grid), Strings{"parameters.eval.sample_prompt too_large"});
+}
+
 TEST(ValidateTest, ListsOfAnotherClientAreBoundedBeforeTheyAreRead) {
   ExperimentBuilder builder;
   for (int i = 0; i < 500'000; ++i) builder.spec().add_explicit_paths("no.such.field");
