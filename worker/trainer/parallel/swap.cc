@@ -81,10 +81,10 @@ class Both {
 };
 
 // Learns of one peer's swaps, one after another.
-class PeerThread {
+class ArrivalThread {
  public:
-  PeerThread() : thread_([this] { Work(); }) {}
-  ~PeerThread() {
+  ArrivalThread() : thread_([this] { Work(); }) {}
+  ~ArrivalThread() {
     {
       std::lock_guard lock(mutex_);
       leaving_ = true;
@@ -144,7 +144,7 @@ class GlooSwapper final : public Swapper {
 
  private:
   const std::shared_ptr<Group> group_;
-  std::map<int, PeerThread> threads_;  // as many as a rank has peers
+  std::map<int, ArrivalThread> threads_;  // as many as a rank has peers
 };
 
 class NcclSwap final : public Swap {
