@@ -197,7 +197,7 @@ TEST(ValidateTest, WhatIsOfLocalSgdIsRefusedUnlessOneOfTheStrategiesIsThat) {
   builder.Set("parallel.outer_lr", "0.7").Set("parallel.sync_every", "16");
   const std::vector<Issue> issues = Validate(builder.spec());
   ASSERT_EQ(issues.size(), 1u) << "16 is what it would be anyway";
-  EXPECT_EQ(issues[0].message, "parallel.outer_lr 0.7 is of local_sgd; parallel.strategy is ddp");
+  EXPECT_EQ(issues[0].message, "parallel.outer_lr 0.7 is for local_sgd; parallel.strategy is ddp");
   EXPECT_EQ(issues[0].hint, "leave it out, or set parallel.strategy to local_sgd");
   ExperimentBuilder swept;
   swept.Set("parallel.outer_lr", "0.7").Sweep("parallel.strategy", {"ddp", "local_sgd"});
@@ -219,7 +219,7 @@ TEST(ValidateTest, RanksThatGossipMayBeSoManyAndDoNotElse) {
             "parallel.strategy gossip pairs ranks: 6 data ranks are not a power of two; use 4 or "
             "8");
   EXPECT_EQ(said({{"parallel.tensor", "2"}}),
-            "parallel.strategy gossip is of data ranks alone; parallel.tensor is 2; use ddp");
+            "parallel.strategy gossip is for data ranks only; parallel.tensor is 2; use ddp");
   EXPECT_EQ(said({{"train.hash_every", "8"}}),
             "train.hash_every compares copies of the parameters, and parallel.strategy gossip "
             "mixes them after each step; leave it out, or use local_sgd");
@@ -227,10 +227,10 @@ TEST(ValidateTest, RanksThatGossipMayBeSoManyAndDoNotElse) {
             "precision.reduce bf16 rounds gradients on their way, and parallel.strategy gossip "
             "sends none; leave it out");
   EXPECT_EQ(said({{"parallel.outer_lr", "0.7"}}),
-            "parallel.outer_lr 0.7 is of local_sgd; parallel.strategy is gossip; leave it out, or "
+            "parallel.outer_lr 0.7 is for local_sgd; parallel.strategy is gossip; leave it out, or "
             "set parallel.strategy to local_sgd");
   EXPECT_EQ(said({{"parallel.strategy", "ddp"}, {"parallel.sync_every", "8"}}),
-            "parallel.sync_every 8 is of local_sgd and gossip; parallel.strategy is ddp; leave it "
+            "parallel.sync_every 8 is for local_sgd and gossip; parallel.strategy is ddp; leave it "
             "out, or set parallel.strategy to local_sgd");
 }
 
