@@ -262,7 +262,7 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   if (!fields.wrong().empty()) return Malformed("it has no valid '" + fields.wrong() + "'");
   DT_ASSIGN_OR_RETURN(manifest.buckets, BucketsOf(buckets));
   if (const json& kind = fields.At("kind"); !kind.is_null()) {
-    if (kind != kProgramWord) return Malformed("it is of a kind that is not known here");
+    if (kind != kProgramWord) return Malformed("this version does not know its kind");
     manifest.kind = ManifestKind::kProgram;
   }
   DT_ASSIGN_OR_RETURN(manifest.files, FilesOf(files, manifest.kind));

@@ -75,7 +75,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
     }
     if (!checkpoint.ok() && checkpoint.status().code() == kIoError) return checkpoint.status();
     on_damaged(
-        id, checkpoint.ok() ? DamagedError("it is of another specification") : checkpoint.status());
+        id, checkpoint.ok() ? DamagedError("another specification wrote it") : checkpoint.status());
   }
   return std::optional<Checkpoint>();
 }

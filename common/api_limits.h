@@ -30,7 +30,8 @@ inline constexpr size_t kApiTrials = 100;
 inline constexpr size_t kApiMetrics = 16;
 inline constexpr size_t kApiPointsDefault = 500;
 inline constexpr size_t kApiPointsMax = 4000;
-// Of all curves of an answer: with step and value some 15 bytes each, within kApiAnswerBytes.
+// All curves of an answer together: with step and value a point takes some 15 bytes, so they fit
+// into kApiAnswerBytes.
 inline constexpr size_t kApiPointsTotal = 250'000;
 // Rows that one answer of curves reads at most, a quarter of a second; what is left is read for the
 // next, and the answer says that it is not complete.

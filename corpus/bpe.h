@@ -26,7 +26,7 @@
 
 namespace dt::corpus {
 
-// Of vocab.bpe at most: GPT-2's has half a megabyte.
+// The largest vocab.bpe that is read: GPT-2's has half a megabyte.
 inline constexpr size_t kVocabularyFileBytes = size_t{16} << 20;
 
 class BpeVocabulary {

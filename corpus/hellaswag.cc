@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<HellaSwagExample>> ReadText(const std::string& path,
     if (!problem.empty()) return At(path, place, problem);
     examples.push_back(*std::move(example));
   }
-  if (examples.empty()) return At(path, "is of no use", "it has no examples");
+  if (examples.empty()) return At(path, "cannot be used", "it has no examples");
   return examples;
 }
 

@@ -114,9 +114,9 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
 
 namespace {
 
-// Of one stage alone, here and below.
+// This and what follows is for one stage alone.
 double HeldOf(const ModelSize& model, const StepSize& step) {
-  // Of one fp32 number each.
+  // One fp32 number a parameter.
   const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
   const auto ranks = static_cast<double>(step.ranks);
   // Who is alone shares with nobody.
@@ -146,7 +146,7 @@ double OwnTokens(const StepSize& step) {
   return step.sequence ? tokens / static_cast<double>(step.tensor) : tokens;
 }
 
-// Of one layer, whatever is kept of it for the backward pass.
+// What one layer keeps for the backward pass.
 double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
   const double number = step.half ? 2 : 4;
   const auto width = static_cast<double>(model.width);

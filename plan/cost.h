@@ -34,9 +34,9 @@ uint64_t CutParameters(const ModelSize& model);
 // What one of so many such ranks computes with: its part of those, and all others.
 uint64_t RankParameters(const ModelSize& model, int64_t tensor);
 
-// Of one token, forward and backward, in the model's matrix products and its causal attention, of
-// which half the square is computed. What activation checkpointing repeats is not counted: it is no
-// progress.
+// What one token costs, forward and backward, in the model's matrix products and its causal
+// attention, of which half the square is computed. What activation checkpointing repeats is not
+// counted: it is no progress.
 double FlopsPerToken(const ModelSize& model, int64_t seq_len);
 
 // Which units compute: those for 16-bit numbers, those for TF32, or none but plain fp32.

@@ -21,7 +21,7 @@ namespace dt::plan {
 struct Message {
   CollectiveOp op = CollectiveOp::kAllReduce;
   Axis axis = Axis::kData;
-  // Of the Reducer: CPU ranks of a host sum those in memory that they share.
+  // The Reducer sends it: CPU ranks of a host sum those in memory that they share.
   bool bucket = false;
   double bytes = 0;
   double count = 0;  // in a step, on average
@@ -42,8 +42,8 @@ using MeasuredTimes = std::vector<MeasuredTime>;
 // a message takes its time to begin; above the largest, that one's bandwidth. Nothing without any.
 std::optional<double> SecondsFor(const MeasuredTimes& measured, double bytes);
 
-// Of all messages, one after another. Nothing where `measured` knows nothing of one of them, or
-// there are none.
+// How long all messages take, one after another. Nothing where `measured` knows nothing of one of
+// them, or there are none.
 std::optional<double> SecondsFor(const std::vector<Message>& messages,
                                  const std::function<MeasuredTimes(const Message&)>& measured);
 

@@ -23,7 +23,7 @@ std::vector<LayerRange> DealLayers(const ModelSize& model, int64_t chunks) {
     const int64_t most = (model.layers - last + others - 1) / others;
     return std::max(static_cast<double>(last) + head, static_cast<double>(most));
   };
-  // Of those that cost the same the largest: earlier stages keep more activations.
+  // The largest of those that cost the same: earlier stages keep more activations.
   int64_t last = 1;
   for (int64_t next = 2; next <= model.layers - others; ++next) {
     if (dearest(next) <= dearest(last)) last = next;

@@ -10,7 +10,7 @@
 namespace dt::spec::internal {
 namespace {
 
-// Of the draws of a check: no seed of a file, which is below 2^53.
+// The draws of a check have a seed that no file has: those are below 2^53.
 constexpr uint64_t kCheckSeed = 0xd7a1'0000'0000'0001;
 
 std::string CanonicalText(const ParameterFields& fields, const std::string& path,

@@ -122,7 +122,7 @@ void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
         *one.other == '\0' ? one.word : absl::StrCat(one.word, " and ", one.other);
     out.push_back({one.code,
                    {one.path, one.by},
-                   absl::StrCat(one.path, " ", NumberText(one.value), " is of ", words, "; ",
+                   absl::StrCat(one.path, " ", NumberText(one.value), " is for ", words, "; ",
                                 one.by, " is ", one.is),
                    absl::StrCat("leave it out, or set ", one.by, " to ", one.word),
                    Reach::kAllTrials});
@@ -211,7 +211,7 @@ void CheckBalance(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-// Of the ranks that have the model among them.
+// Names what makes ranks have the model among them.
 std::string ModelText(const v1::Spec& trial) {
   const int32_t tensor = trial.parallel().tensor(), pipeline = trial.parallel().pipeline();
   if (pipeline <= 1) return absl::StrCat("parallel.tensor ", tensor);
@@ -235,7 +235,7 @@ void CheckDataRanksAlone(const v1::Parallel& parallel, const char* code, const c
   const auto refuse = [&](const char* what, const std::string& word, const char* hint) {
     out.push_back({code,
                    {path, what},
-                   absl::StrCat(what, " ", word, " is of data ranks alone; ", path, " is ", ranks),
+                   absl::StrCat(what, " ", word, " is for data ranks only; ", path, " is ", ranks),
                    hint});
   };
   if (StepsAlone(parallel)) return refuse("parallel.strategy", parallel.strategy(), "use ddp");

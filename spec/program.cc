@@ -177,7 +177,7 @@ FieldType TypeOfText(std::string_view text, Quoting quoting) {
   if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos) {
     return FieldType::kInteger;
   }
-  // Of text alone it says that it is of the wrong type; of 1e999 that it is too large a number.
+  // It calls plain text a wrong type, and 1e999 too large a number.
   const ReadValue number = ReadText(FieldNamed("value", FieldType::kNumber), text);
   return !number.value && number.issue.code == "wrong_type" ? FieldType::kText : FieldType::kNumber;
 }

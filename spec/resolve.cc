@@ -127,7 +127,7 @@ absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
     if (field != nullptr && Concerns(trial, *field)) {
       DT_RETURN_IF_ERROR(SetField(trial, assignment.path(), assignment.value()));
     }
-    // Of `seeds` it is no parameter's.
+    // A value from `seeds` is no parameter's.
     if (assignment.path() != "seed" || IsSwept(spec, "seed")) *trial.add_values() = assignment;
   }
   DT_RETURN_IF_ERROR(SubstituteAll(trial));

@@ -34,7 +34,7 @@ struct RungStep {
 std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t target_steps,
                                 uint64_t warmup_steps);
 
-// Of search.pbt: a population is compared at every multiple of a share.
+// What search.pbt says: a population is compared at every multiple of a share.
 struct Population {
   double every = 0.1;      // 0.01…0.5 of a trial's target
   double quantile = 0.25;  // above 0, to 0.5: who takes over, and who is taken from

@@ -102,7 +102,7 @@ absl::StatusOr<Dimension> DimensionOf(const v1::Parameter& parameter,
   const Field* field = fields.Find(parameter.path());
   if (field == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("parameters.", parameter.path(), " is no field; Validate says which are"));
+        absl::StrCat("parameters.", parameter.path(), " is not a field; Validate says which are"));
   }
   if (parameter.has_range()) {
     const std::vector<Issue> issues = CheckRange(*field, parameter.range());

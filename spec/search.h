@@ -42,7 +42,7 @@ uint32_t PlannedTrials(const v1::ExperimentSpec& spec);
 void AddReplicates(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& values,
                    const std::vector<size_t>& choices, size_t before,
                    google::protobuf::RepeatedPtrField<v1::ExpandedTrial>& trials);
-// Of draws: that of the file's seed, or of the first of seeds.
+// The seed of draws: the file's seed, or the first of seeds.
 uint64_t SearchSeed(const v1::ExperimentSpec& spec);
 
 // The largest weight of `probabilities`: their sum stays a number.

@@ -12,7 +12,7 @@
 namespace dt::spec {
 namespace {
 
-// Of a longer list only the ends are shown.
+// A longer list is shown by its ends.
 constexpr size_t kSizesShown = 8;
 
 }  // namespace

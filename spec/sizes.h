@@ -23,7 +23,7 @@ namespace v1 = ::dtrain::v1;
 struct GangSizes {
   int32_t least = 0;
   int32_t most = 0;
-  // Of one data rank, that make up a global batch: their number divides it; 0: any does.
+  // Passes of one data rank that make up a global batch: their number divides it; 0: any does.
   int64_t passes = 0;
   int32_t shard = 1;    // data ranks that share a copy of the state: so many, or a multiple
   int32_t model = 1;    // slots of a data rank, among which the model is cut

@@ -124,7 +124,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 88> kOtherNa
     {"trialConcurrency", "search.max_concurrent"},
     {"maxTrialCount", "search.max_trials"},
     {"maxFailedTrialCount", "search.max_failed_trials"},
-    // Of programs, wherever they come from
+    // For programs, wherever they come from
     {"env", "resources.env"},
     {"script", "command"},
     {"args", "command"},

@@ -121,7 +121,7 @@ void CheckSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   }
   const int32_t total = resources.max_gpus_total();
   const int32_t least = ReachableSizes(trial).front();
-  // Of a file without min_gpus Validate says it once for all trials.
+  // In a file without min_gpus Validate says it once for all trials.
   if (total <= 0 || resources.min_gpus() <= 0 || total >= least) return;
   out.push_back({"max_gpus_total",
                  {"resources.max_gpus_total", "resources.min_gpus"},

@@ -390,7 +390,8 @@ class Validator {
     if (all > limits::kTrialsPerExperiment) {
       AddTooManyTrials(absl::StrCat(all, " trials"));
     } else {
-      CheckValueBytes(trials);
+      CountIncluded();
+      CheckValueBytes(all);
     }
     if (trials == 0) {
       Add("exclude", "no_trials", "exclude removes every combination of parameters",
@@ -399,16 +400,28 @@ class Validator {
     for (Issue& issue : findings.Issues("conflict", issues_)) Add(std::move(issue));
   }
 
-  // Adds what one more trial's values take in a record or an answer; returns the sum of all so far.
+  // Adds what one more configuration's values take in a record or an answer, once for each seed;
+  // returns the sum of all so far.
   size_t CountValues(const std::vector<size_t>& at) {
     size_t sum = 0;
     for (size_t p = 0; p < at.size(); ++p) {
       const v1::Parameter& parameter = spec_.parameters(static_cast<int>(p));
-      value_bytes_[p] +=
+      const size_t bytes =
           parameter.path().size() + parameter.values(static_cast<int>(at[p])).ByteSizeLong();
+      value_bytes_[p] += bytes * ReplicatesOf(spec_);
       sum += value_bytes_[p];
     }
     return sum;
+  }
+
+  // The same for the configurations that are included.
+  void CountIncluded() {
+    for (const v1::Inclusion& included : spec_.include()) {
+      const std::vector<v1::Assignment> values = internal::IncludedAt(spec_, included);
+      for (size_t p = 0; p < values.size() && p < value_bytes_.size(); ++p) {
+        value_bytes_[p] += values[p].ByteSizeLong() * ReplicatesOf(spec_);
+      }
+    }
   }
 
   void CheckValueBytes(size_t trials) {

@@ -200,7 +200,7 @@ void CheckOwnParameters(const v1::ExperimentSpec& spec, std::vector<Issue>& issu
     if (IsName(parameter.path(), NameOf::kParameter)) continue;
     const std::string where = absl::StrCat("parameters.", parameter.path());
     issues.push_back({where, "bad_name",
-                      absl::StrCat("parameters ", Quote(parameter.path()), " is no name"),
+                      absl::StrCat("parameters ", Quote(parameter.path()), " is not a name"),
                       "a name has letters, digits, _, . and -, and a letter or _ first"});
   }
   const ParameterFields fields(spec);

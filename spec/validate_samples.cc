@@ -12,7 +12,7 @@ namespace dt::spec {
 namespace internal {
 namespace {
 
-// Of the drawn combinations at least one in so many must pass: a search that draws again
+// At least one in so many of the drawn combinations must pass: a search that draws again
 // limits::kRedraws times finds one then.
 constexpr int kOneIn = 20;
 
@@ -20,7 +20,8 @@ constexpr int kOneIn = 20;
 struct Draws {
   int passed = 0;
   int excluded = 0;
-  size_t bytes = 0;  // of all assignments
+  size_t bytes = 0;  // of all their assignments
+  size_t included_bytes = 0;
 };
 
 Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings) {
@@ -29,8 +30,11 @@ Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings) {
   Draws draws;
   int seen = 0;
   ForEachSample(spec, [&](const Sample& sample) {
-    if (++seen <= included) return true;  // checked by themselves
-    for (const v1::Assignment& one : sample.assignments) draws.bytes += one.ByteSizeLong();
+    const bool is_included = ++seen <= included;
+    for (const v1::Assignment& one : sample.assignments) {
+      (is_included ? draws.included_bytes : draws.bytes) += one.ByteSizeLong();
+    }
+    if (is_included) return true;  // checked by themselves
     if (admission.Excludes(sample.assignments)) {
       ++draws.excluded;
     } else if (findings.Take(sample) == 0) {
@@ -76,7 +80,10 @@ void CheckCount(const v1::ExperimentSpec& spec, const Draws& draws, std::vector<
          "lower one of the two"});
     return;
   }
-  const size_t bytes = draws.bytes / static_cast<size_t>(limits::kPointsChecked) * trials;
+  const size_t included = std::min(configurations, static_cast<size_t>(spec.include_size()));
+  const size_t drawn =
+      draws.bytes / static_cast<size_t>(limits::kPointsChecked) * (configurations - included);
+  const size_t bytes = (drawn + draws.included_bytes) * seeds;
   if (bytes <= limits::kTrialValuesBytes) return;
   issues.push_back({"parameters", "too_large",
                     absl::StrCat("the values of all ", trials, " trials have about ", bytes,

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -186,6 +188,21 @@ absl::StatusOr<uint64_t> MemoryLimitOf(const Flags& flags) {
   return absl::InvalidArgumentError(
       absl::StrCat("--memory-limit '", flags.memory_limit,
                    "' is not a number of bytes; write it like 536870912, 512M or 2G"));
+}
+
+// What these flags say goes into messages to the coordinator and to trainers, which are UTF-8.
+absl::Status CheckUtf8(const Flags& flags) {
+  std::vector<std::pair<const char*, std::string>> texts = {{"--name", flags.name},
+                                                            {"--data-address", flags.data_address},
+                                                            {"--data-root", flags.data_root},
+                                                            {"--storage", flags.storage}};
+  for (const std::string& label : flags.labels) texts.emplace_back("--label", label);
+  for (const auto& [flag, text] : texts) {
+    if (IsUtf8(text)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " is '", Printable(text), "', which is not UTF-8; give it in UTF-8"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFacts& facts,
@@ -385,6 +402,10 @@ std::vector<AgentCommand> CommandsForAll(int argc, char** argv, const Flags& fla
 
 // Returns the exit status.
 int Work(int argc, char** argv, const Flags& flags) {
+  if (const absl::Status texts = CheckUtf8(flags); !texts.ok()) {
+    spdlog::error("{}", std::string(texts.message()));
+    return kUsageError;
+  }
   if (flags.all) {
     const std::vector<AgentCommand> commands = CommandsForAll(argc, argv, flags);
     if (commands.empty()) {

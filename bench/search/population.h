@@ -14,7 +14,7 @@
 
 namespace dt::bench {
 
-// Of the members: whether the worst go on from the best, or all stay as they were drawn.
+// Whether the worst members go on from the best, or all stay as they were drawn.
 enum class Members : uint8_t { kStay, kLearn };
 
 // The true loss at the end of the member whose observed loss is least.

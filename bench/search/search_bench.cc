@@ -260,7 +260,7 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Of `repeats` calls the median.
+// The median of `repeats` calls.
 double SecondsOf(int repeats, const std::function<void(int)>& call) {
   std::vector<double> seconds;
   for (int i = 0; i < repeats; ++i) {

@@ -149,11 +149,13 @@ std::string Bounded(std::string_view message) {
 
 // Text goes into messages and files that are UTF-8. Names of this machine's own files are free.
 // Errors: InvalidArgument naming the option and showing the bytes.
-absl::Status CheckUtf8(const std::vector<std::string>& arguments) {
+absl::Status CheckUtf8(const CLI::App* chosen, const std::vector<std::string>& arguments) {
   static const std::set<std::string> kOfFiles = {"data", "checkpoint", "report", "up"};
+  for (const CLI::App* level = chosen; level != nullptr; level = level->get_parent()) {
+    if (kOfFiles.contains(level->get_name())) return absl::OkStatus();
+  }
   std::string option;
   for (const std::string& word : arguments) {
-    if (kOfFiles.contains(word)) return absl::OkStatus();
     if (!IsUtf8(word)) {
       return absl::InvalidArgumentError(
           absl::StrCat(option.empty() ? "an argument" : option, " is '", Printable(word),
@@ -361,11 +363,6 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
   if (arguments.front() == "__complete") {
     return RunComplete(*tree, {arguments.begin() + 1, arguments.end()}, terminal, interrupt);
   }
-  if (const absl::Status text = CheckUtf8(arguments); !text.ok()) {
-    PrintError(terminal, tree->shared(), Format::kTable, "invalid_argument",
-               std::string(text.message()));
-    return static_cast<int>(ExitCode::kUsage);
-  }
   const auto print = [&](const std::string& text) {
     const Command command = {[&text](Session& session) -> absl::StatusOr<ExitCode> {
                                session.out() << text;
@@ -386,6 +383,11 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
                tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
                UsageMessage(app, error, arguments));
     *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  if (const absl::Status text = CheckUtf8(Chosen(app), arguments); !text.ok()) {
+    PrintError(terminal, tree->shared(), Format::kTable, "invalid_argument",
+               std::string(text.message()));
     return static_cast<int>(ExitCode::kUsage);
   }
   return RunCommand(*tree, *tree->Find(Chosen(app)), terminal, interrupt, pace);

@@ -25,6 +25,7 @@ constexpr char kBash[] =
 _dtctl() {
   local line word files='' current=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]/#\~/$HOME}
   COMPREPLY=()
+  [[ $current == [=:]* ]] && current=''
   while IFS= read -r line; do
     if [ "$line" = :files ]; then
       files=yes
@@ -103,6 +104,7 @@ void TakeFlag(const std::string& name, const std::string& value, CoordinatorFlag
   if (name == "--tls-ca") flags.tls.ca = value;
   if (name == "--tls-cert") flags.tls.cert = value;
   if (name == "--tls-key") flags.tls.key = value;
+  if (name == "--token-file") flags.token_file = value;
 }
 
 const CLI::App* FindCommand(const CLI::App* app, const std::string& word) {
@@ -195,19 +197,21 @@ Candidates ArgumentOf(const CommandTree& tree, const Place& place, const std::st
                   look_up);
 }
 
-// bash takes '=' for the end of a word: "-l", "team", "=", "vis".
+// bash ends a word at these: "-l", "team", "=", "vis"; "--address", "127.0.0.1", ":", "7600".
+constexpr char kBreaksOfBash[] = "=:";
+
 std::vector<std::string> Joined(const std::vector<std::string>& words) {
   std::vector<std::string> joined;
-  bool open = false;  // the last one ends with the '=' that came apart
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "=" && !joined.empty()) {
-      joined.back() += "=";
-      open = true;
-    } else if (std::exchange(open, false)) {
-      joined.back() += words[i];
+  bool open = false;  // the last one ends with a break that came apart
+  for (const std::string& word : words) {
+    const bool is_break =
+        !word.empty() && word.find_first_not_of(kBreaksOfBash) == std::string::npos;
+    if (joined.empty() || (!is_break && !open)) {
+      joined.push_back(word);
     } else {
-      joined.push_back(words[i]);
+      joined.back() += word;
     }
+    open = is_break;
   }
   return joined;
 }
@@ -325,9 +329,10 @@ int RunComplete(const CommandTree& tree, const std::vector<std::string>& argumen
       Complete(tree, words, [&](Thing thing, const std::string& typed, const auto& flags) {
         return LookUpThings(thing, typed, flags, terminal, interrupt);
       });
-  // bash replaces only what is behind the '='.
-  const size_t equals = bash && !words.empty() ? words.back().rfind('=') : std::string::npos;
-  const size_t cut = equals == std::string::npos ? 0 : equals + 1;
+  // bash replaces only what is behind the break.
+  const size_t last =
+      bash && !words.empty() ? words.back().find_last_of(kBreaksOfBash) : std::string::npos;
+  const size_t cut = last == std::string::npos ? 0 : last + 1;
   for (const Candidate& one : found.words) {
     *terminal.out << one.word.substr(cut) << "\t" << Printable(one.about) << "\n";
   }

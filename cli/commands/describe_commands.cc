@@ -234,7 +234,7 @@ Cell TrialStateCell(const v1::TrialSummary& trial) {
   return cell;
 }
 
-// Of the newest logged step.
+// One collective of the newest logged step.
 std::string CollectiveText(const v1::Collective& one) {
   const double bus = one.bytes() * BusFactor(one.op(), std::max(1U, one.ranks()));
   std::string text = absl::StrFormat(
@@ -284,7 +284,7 @@ absl::StatusOr<v1::Evaluation> FindValidation(Client& client, const v1::TrialSum
   }
 }
 
-// Of the newest logged step, of a trial in stages.
+// How long stages waited in the newest logged step, beside the formula.
 std::string BubbleText(const v1::TrialSummary& trial, const v1::ExperimentSpec& file) {
   const v1::StepRow& row = trial.latest();
   const double waited = spec::StageWaitSeconds(row);

@@ -98,7 +98,7 @@ absl::StatusOr<v1::ChangeRequest> ChangeIn(const std::string& text) {
                                     [&name](const Setting& one) { return one.name == name; });
   if (equals == std::string::npos || setting == kSettings.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no change; write max_concurrent=8, max_trials=100, ",
+        absl::StrCat("'", text, "' is not a change; write max_concurrent=8, max_trials=100, ",
                      "max_gpus_total=16 or priority=5"));
   }
   int64_t value = 0;

@@ -168,7 +168,7 @@ double Foretell(const std::vector<Factor>& factors, const Tree& tree, const Row&
   return found == tree.end() ? std::nan("") : found->value;
 }
 
-// Of each row the sum of what trees foretold that did not see it, and how many.
+// The trees that did not see a row: the sum of what they foretold of it, and how many they are.
 struct Foretold {
   double sum = 0;
   size_t trees = 0;

@@ -20,8 +20,8 @@ namespace {
 
 // Fewer show no law.
 constexpr size_t kBatchesMin = 3;
-// Of a training, for the step at which a loss is reached: means of so many stretches. The loss of
-// one step of a small batch dips far below where the training is.
+// The step at which a training reaches a loss is found in the means of so many stretches: the loss
+// of one step of a small batch dips far below where the training is.
 constexpr size_t kStretches = 20;
 
 std::string Tokens(double tokens) {

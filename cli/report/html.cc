@@ -30,7 +30,8 @@ th { font-weight: 600; } thead th { background: var(--shade); }
 .t { text-align: left; max-width: 24rem; overflow-wrap: anywhere; }
 tbody th { position: sticky; left: 0; background: var(--ground); }
 .m th, .m td { font-weight: 600; background: var(--shade); }
-figure { margin: 1.5rem 0; } figure .wide { margin: 0; } figure svg { min-width: 44rem; } figcaption, .note { color: var(--dim); font-size: .9rem; }
+figure { margin: 1.5rem 0; } figure .wide { margin: 0; } figure svg { min-width: 44rem; }
+figcaption, .note { color: var(--dim); font-size: .9rem; }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .h { font-size: 14px; font-weight: 600; } svg .d { fill: var(--dim); }
 svg .p { paint-order: stroke; stroke: var(--ground); stroke-width: 3; }

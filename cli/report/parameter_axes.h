@@ -28,8 +28,8 @@ struct ParameterAxis {
   std::vector<std::string> texts;  // of kOrdered and kChoice, in order
 };
 
-// Of the parameters with more than one value among the trials, in the file's order, without `seed`,
-// which is no choice of anybody's.
+// An axis for each parameter with more than one value among the trials, in the file's order,
+// without `seed`, which is no choice of anybody's.
 std::vector<ParameterAxis> AxesOf(const Experiment& experiment);
 
 // Where the trial's value is: a number's and an ordered value's from 0 to 1, a choice's index. NaN:

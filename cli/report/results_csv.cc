@@ -81,7 +81,7 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<s
   return row;
 }
 
-// Of each trial the first of those that differ from it in their seed alone.
+// For each trial the first of those that differ from it in their seed alone.
 std::map<uint32_t, uint32_t> ConfigurationNumbers(const Experiment& experiment) {
   std::vector<v1::TrialSummary> summaries;
   for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);

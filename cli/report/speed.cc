@@ -100,7 +100,7 @@ struct Scaled {
   std::vector<Alike> by_ranks;  // rising
   Kind kind = Kind::kOther;
 
-  // Of tokens/s a rank, against the fewest ranks that ran.
+  // Tokens/s a rank, against those of the fewest ranks that ran.
   double Efficiency(const Alike& one) const {
     for (const Alike& base : by_ranks) {
       const double rate = RateOf(base) / RanksOf(base);

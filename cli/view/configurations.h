@@ -41,7 +41,7 @@ std::vector<Configuration> ConfigurationsOf(const std::vector<v1::TrialSummary>&
 bool HasReplicates(const std::vector<Configuration>& configurations);
 // Whole ones first, best first; then the others with a mean; then those without, as they came.
 void BestFirst(std::vector<Configuration>& configurations, Goal goal);
-// Of those that finished, the trial with the best value; null: none has one.
+// The trial with the best value among those that finished; null: none has one.
 const v1::TrialSummary* BestTrial(const Configuration& configuration, Goal goal);
 
 // "12/4": by its first trial; "12/4…6" where there are more.

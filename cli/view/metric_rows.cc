@@ -93,7 +93,7 @@ const std::vector<std::string>& MetricNames() {
     auto* list = new std::vector<std::string>();
     const auto* type = v1::StepRow::descriptor();
     for (int i = 0; i < type->field_count(); ++i) {
-      // Of a table only what is one number is a column.
+      // A column is one number: lists are left out.
       const bool one = !type->field(i)->is_repeated() && type->field(i)->name() != "step";
       if (one) list->push_back(type->field(i)->name());
     }

@@ -70,7 +70,7 @@ std::string CommShareText(const v1::TrialSummary& trial);
 
 enum class Goal { kMinimize, kMaximize };
 Goal GoalOf(const std::string& word);
-// Of two values that are numbers; a NaN is better than nothing and worse than nothing.
+// A NaN is neither better nor worse than anything.
 bool IsBetter(double a, double b, Goal goal);
 // Where trials that ended early stand. Those that a rung ended were trained for less than the
 // others, so that their values are no results to choose by; one whose patience ran out was trained

@@ -70,8 +70,8 @@ const std::vector<PaneColumn>& ColumnsOf(Pane pane) {
   static const std::vector<PaneColumn> kWorkers = {
       {{.header = "WORKER", .min_width = 8}, Sorted::kYes},
       {{"STATE"}, Sorted::kYes},
-      {{.header = "DOING", .min_width = 8}, Sorted::kYes},
-      {Number("SILENCE", "", 0), Sorted::kYes},
+      {{.header = "TASK", .min_width = 8}, Sorted::kYes},
+      {Number("LAST SEEN", "SEEN", 0), Sorted::kYes},
       {{"DEVICE"}},
       {{.header = "DEVICE NAME", .min_width = 8, .leave_out = 2}},
       {{.header = "HOST", .min_width = 8, .leave_out = 1}}};

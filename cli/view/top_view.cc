@@ -272,7 +272,7 @@ std::vector<Line> HelpLines() {
         "far."}});
   lines.push_back(
       {{"SLOWEST RANK: its number, and how much longer it computed than the fastest."}});
-  lines.push_back({{"SILENCE is the time since a worker last reported."}});
+  lines.push_back({{"LAST SEEN is the time since a worker last reported."}});
   return lines;
 }
 

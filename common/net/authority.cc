@@ -5,11 +5,8 @@
 #include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/obj_mac.h>
-#include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
@@ -19,20 +16,19 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/net/libcrypto.h"
 #include "common/status.h"
 #include "common/text.h"
 
 namespace dt {
 namespace {
 
-template <typename T, void (*Free)(T*)>
-struct Freed {
-  void operator()(T* it) const { Free(it); }
-};
-void FreeBio(BIO* bio) { BIO_free(bio); }
-using Bio = std::unique_ptr<BIO, Freed<BIO, FreeBio>>;
-using Cert = std::unique_ptr<X509, Freed<X509, X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, EVP_PKEY_free>>;
+using internal::Bio;
+using internal::Cert;
+using internal::Freed;
+using internal::Key;
+using internal::ReadCert;
+using internal::ReadKey;
 using Number = std::unique_ptr<BIGNUM, Freed<BIGNUM, BN_free>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION, X509_EXTENSION_free>>;
 
@@ -157,19 +153,6 @@ absl::StatusOr<std::string> AlternativeNames(const CertificateSubject& subject) 
     DT_ASSIGN_OR_RETURN(names.emplace_back(), HostName(host));
   }
   return absl::StrJoin(names, ",");
-}
-
-Cert ReadCert(const std::string& text) {
-  const Bio bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  return Cert(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
-}
-
-Key ReadKey(const std::string& text) {
-  const Bio bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  return Key(PEM_read_bio_PrivateKey(
-      bio.get(), nullptr,
-      [](char*, int, int, void*) { return 0; },  // never asks for a password on the terminal
-      nullptr));
 }
 
 // When a certificate ends, as time(2) counts.

@@ -1,8 +1,6 @@
 #include "common/net/credentials.h"
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <fstream>
 #include <sstream>
@@ -11,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/net/libcrypto.h"
 #include "common/status.h"
 
 namespace dt {
@@ -34,25 +33,10 @@ absl::StatusOr<std::string> ReadPem(std::string_view flag, const std::string& pa
   return text.str();
 }
 
-template <typename T, void (*Free)(T*)>
-struct Freed {
-  void operator()(T* it) const { Free(it); }
-};
-void FreeBio(BIO* bio) { BIO_free(bio); }
-using Bio = std::unique_ptr<BIO, Freed<BIO, FreeBio>>;
-
-Bio BioOf(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
 // gRPC takes any two files, and then closes every connection without a word.
 absl::Status CheckPair(const TlsFiles& files, const Pem& pem) {
-  const std::unique_ptr<X509, Freed<X509, X509_free>> cert(
-      PEM_read_bio_X509(BioOf(pem.cert).get(), nullptr, nullptr, nullptr));
-  const std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, EVP_PKEY_free>> key(PEM_read_bio_PrivateKey(
-      BioOf(pem.key).get(), nullptr,
-      [](char*, int, int, void*) { return 0; },  // never asks for a password on the terminal
-      nullptr));
+  const internal::Cert cert = internal::ReadCert(pem.cert);
+  const internal::Key key = internal::ReadKey(pem.key);
   ERR_clear_error();
   if (cert == nullptr) {
     return absl::InvalidArgumentError(

@@ -164,7 +164,7 @@ absl::StatusOr<PackedFolder> PackFolder(const std::string& folder) {
   std::error_code code;
   if (!fs::is_directory(folder, code)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("code: '", folder, "' is no folder; name one, relative to the file"));
+        absl::StrCat("code: '", folder, "' is not a folder; name one, relative to the file"));
   }
   DT_ASSIGN_OR_RETURN(const Listed listed, List(folder));
   DT_ASSIGN_OR_RETURN(std::vector<File> files, ReadFiles(folder, listed.files));

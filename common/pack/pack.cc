@@ -54,7 +54,7 @@ absl::Status CheckNotUnderFiles(const std::vector<FileView>& files) {
          slash = file.path.find('/', slash + 1)) {
       if (!paths.contains(file.path.substr(0, slash))) continue;
       return Wrong(file.path, absl::StrCat("lies under ", Quoted(file.path.substr(0, slash)),
-                                           ", which is no folder"));
+                                           ", which is not a folder"));
     }
   }
   return absl::OkStatus();
@@ -109,8 +109,8 @@ absl::Status CheckLink(std::string_view path, std::string_view target) {
   const std::string link = absl::StrCat("is a link to ", Quoted(target));
   if (target.empty() || target.size() > limits::kCodePathBytes ||
       target.find('\0') != target.npos) {
-    return Wrong(
-        path, absl::StrCat(link, ", which is no path of 1 to ", limits::kCodePathBytes, " bytes"));
+    return Wrong(path, absl::StrCat(link, ", which is not a path of 1 to ", limits::kCodePathBytes,
+                                    " bytes"));
   }
   if (target.front() == '/') {
     return Wrong(path, absl::StrCat(link, ", which leaves the folder; ", kFix));
@@ -190,7 +190,7 @@ absl::StatusOr<std::vector<FileView>> Read(std::string_view packed) {
   }
   if (!packed.starts_with(kMagic)) {
     return absl::InvalidArgumentError(
-        "these bytes are no packed code: they begin otherwise, or are of a newer version");
+        "these bytes are not packed code, or a newer version packed them");
   }
   Input input(packed.substr(kMagic.size()));
   std::vector<FileView> files;
@@ -203,7 +203,7 @@ absl::StatusOr<std::vector<FileView>> Read(std::string_view packed) {
       return cut;
     }
     if (kind != "f" && kind != "x" && kind != "l") {
-      return Wrong(file.path, "is of a kind that this version does not know");
+      return Wrong(file.path, "has a kind that this version does not know");
     }
     file.kind = static_cast<Kind>(kind.front());
     DT_RETURN_IF_ERROR(CheckFile(file));

@@ -265,7 +265,7 @@ absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view quer
   }
   if (call.method == ApiMethod::kCurves) {
     if (call.trials.empty()) {
-      return absl::InvalidArgumentError("curves are of trials: name some, such as trial=1,2");
+      return absl::InvalidArgumentError("curves need trials: name some, such as trial=1,2");
     }
     if (call.metrics.empty()) call.metrics = {"loss"};
     DT_RETURN_IF_ERROR(CheckPoints(call));

@@ -31,8 +31,8 @@ struct LogLines {
   std::string next_page_token;  // where the next reading goes on
 };
 
-// Of `call` counts: the trial, rank, tail, since_wall_ms, grep and page_token. `experiment` is the
-// one that is meant.
+// Reads trial, rank, tail, since_wall_ms, grep and page_token of `call`; `experiment` is the one
+// that is meant.
 absl::StatusOr<LogLines> ReadLogLines(Reader& reader, ExperimentId experiment, const ApiCall& call);
 
 }  // namespace dt

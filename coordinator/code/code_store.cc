@@ -38,7 +38,7 @@ absl::Status CheckPart(const CodePart& part) {
   if (!pack::IsDigest(part.digest)) {
     return absl::InvalidArgumentError(
         absl::StrCat("digest '", CleanText(part.digest, limits::kNameBytes),
-                     "' is no sha256; it must be 64 hex digits in small letters"));
+                     "' is not a sha256; it must be 64 hex digits in small letters"));
   }
   if (part.data.empty()) return absl::OkStatus();
   if (part.parts == 0 || part.parts > kPartsMost || part.part >= part.parts) {

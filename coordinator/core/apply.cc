@@ -263,8 +263,8 @@ struct Result {
   Attempt& attempt;
 };
 
-// Of an evaluation or a checkpoint. They count for the newest attempt alone: once another has
-// started, older ones are fenced off.
+// Where an evaluation or a checkpoint belongs. They count for the newest attempt alone: once
+// another has started, older ones are fenced off.
 template <typename Fact>
 absl::StatusOr<Result> ResultOf(DurableState& state, const Fact& fact, std::string_view name) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, name));

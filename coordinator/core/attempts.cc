@@ -39,7 +39,7 @@ void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   OnTrialOver(turn, id);
 }
 
-// Of one that has no gang.
+// Ends a trial that has no gang.
 void EndWaiting(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
                 const std::string& message) {
   Withdraw(turn.state, id);

@@ -14,7 +14,7 @@
 namespace dt {
 namespace {
 
-// Of a long note, or of many labels, the beginning says which it was.
+// The beginning of a long note, or of many labels, says which it was.
 constexpr size_t kHistoryBytes = limits::kNameBytes;
 
 // "2", or "no limit".

@@ -248,10 +248,10 @@ v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const std::string& se
 Shape ShapeOf(const Experiment& experiment, const Trial& trial);
 // The same of a trial that is not known yet. REQUIRES: resources are not swept.
 Shape ShapeOf(const Experiment& experiment);
-// Of trials that go first; larger goes before smaller.
+// Larger goes first.
 int32_t PriorityOf(const Experiment& experiment);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
-// Of search.metric.
+// Which values of search.metric are better.
 search::Goal GoalOf(const Experiment& experiment);
 // Whether stop.median may ask for the means of its trials.
 bool ComparesMeans(const Experiment& experiment);

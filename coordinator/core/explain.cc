@@ -23,7 +23,7 @@ std::string WholeSeconds(absl::Duration duration) {
   return absl::StrCat(absl::ToInt64Seconds(absl::Ceil(duration, absl::Seconds(1))), " s");
 }
 
-// Of the hosts that see the storage, how many slots the one with the most has.
+// How many slots the host with the most has, among those that see the storage.
 size_t MostSlotsBeside(const LiveState& live, const Constraint& constraint,
                        const std::string& storage_id) {
   std::map<std::string_view, size_t> slots;
@@ -115,7 +115,7 @@ std::string WhatIsReserved(const State& state, const Reservation& own, absl::Dur
                           std::max(ready - now, absl::ZeroDuration()), absl::Seconds(1)))));
 }
 
-// Of all lines of the device, who is tried first; nothing: nobody waits who could ever fit.
+// Who is tried first among all lines of the device; nothing: nobody waits who could ever fit.
 std::optional<Line::Head> FirstOf(const State& state, DeviceKind device) {
   std::optional<Line::Head> first;
   for (const auto& [shape, line] : state.live.lines) {
@@ -289,7 +289,7 @@ static std::string ExplainState(const State& state, TrialId id, absl::Duration n
 std::string ExplainSentences(const State& state, TrialId id, absl::Duration now) {
   const Trial& trial = GetTrial(state.durable, id);
   if (trial.mutations.empty()) return ExplainState(state, id, now);
-  // Of a population: whose weights it has.
+  // A member of a population says whose weights it has.
   const size_t times = trial.mutations.size();
   return absl::StrCat(ExplainState(state, id, now), "; it took over ",
                       times == 1 ? "once: " : absl::StrCat(times, " times, at last: "),

@@ -34,7 +34,7 @@ enum class Gate { kOpen, kClosed };
 inline constexpr uint32_t kTicket = UINT32_MAX;
 inline bool IsTicket(TrialId id) { return id.trial == kTicket; }
 
-// Of two experiments that want slots the smaller goes first.
+// The smaller of two experiments that want slots goes first.
 struct Precedence {
   int32_t priority = 0;
   uint32_t held = 0;  // slots that its trials hold

@@ -148,10 +148,16 @@ struct Standing {
   struct OfTrial {
     uint64_t done = 0;           // of its target, in parts of kWholeTrial; 0 while it is under way
     double value = kNotANumber;  // of the experiment's metric, as far as it is durable
+    uint32_t failed_at = 0;      // the rung that it failed on its way to; 0: none
     bool operator==(const OfTrial& other) const {
-      return done == other.done &&
+      return done == other.done && failed_at == other.failed_at &&
              (value == other.value || (value != value) == (other.value != other.value));
     }
+  };
+  struct OfRung {
+    uint32_t gone_on = 0;
+    uint32_t ended = 0;
+    bool operator==(const OfRung&) const = default;
   };
   std::vector<OfTrial> trials;  // by number, from 1, as far as anything has happened to them
   uint64_t done = 0;            // sum over `trials`
@@ -160,6 +166,7 @@ struct Standing {
   int64_t took_ms = 0;  // from start to end of the last attempts of those that finished
   uint32_t took = 0;
   absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost; ties go to the smaller number
+  std::map<uint32_t, OfRung> rungs;                     // what they decided, from 1
 };
 
 // The newest steps that were taken of an attempt: neither goes back. 0: none.
@@ -179,9 +186,9 @@ struct Reservation {
   SlotPool slots;          // those collected; busy: lent
   // After a start the fleet comes back one by one: that it is too small counts only from then on.
   absl::Duration patient_until = -absl::InfiniteDuration();
-  // Of a hold (elastic.h): slots for the next size of a gang that saves, for so long. Who makes
-  // room keeps its hold against everyone but a larger priority than its own, that of whom it is
-  // for left out; who grows gives way to all.
+  // A hold (elastic.h) keeps slots for the next size of a gang that saves, for so long. Who makes
+  // room keeps its hold against everyone but a larger priority than its own, that of whom it is for
+  // left out; who grows gives way to all.
   absl::Duration held_until = absl::InfiniteDuration();
   bool grows = false;
   TrialId made_for;
@@ -259,7 +266,7 @@ struct LiveState {
   std::map<ExperimentId, SearchIndex> searches;  // of those that have one
   absl::btree_set<Timer> timers;
 
-  // Of attempts that are the newest of their trials.
+  // What the newest attempts of their trials have told.
   absl::flat_hash_map<AttemptToken, ToldSteps> told;
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
   uint64_t doubted = 0;       // items and statuses that could not be true, and were left out

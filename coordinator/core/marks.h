@@ -20,7 +20,7 @@ namespace dt {
 absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_ms);
 // The attempt has ended so.
 void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& attempt);
-// Of each of its workers.
+// Ends the streaks of all its workers.
 void CountProgress(DurableState& state, const Attempt& attempt);
 // What an experiment that goes away counted against workers.
 void ForgetStreaks(DurableState& state, ExperimentId id);

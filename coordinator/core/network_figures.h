@@ -19,7 +19,8 @@ namespace dt {
 
 class NetworkFigures {
  public:
-  // Of the device of this name. `slots_of_host`: most that a host has; larger gangs are on several.
+  // The figures of devices of this name. `slots_of_host`: most that a host has; larger gangs are on
+  // several.
   NetworkFigures(const DurableState& state, const std::string& device_name, int64_t slots_of_host);
 
   int64_t slots_of_host() const { return slots_of_host_; }

@@ -18,7 +18,7 @@
 namespace dt {
 namespace {
 
-// Of the makers' figures, what a well-fed GPU reaches on such models.
+// What part of the makers' figures a well-fed GPU reaches on such models.
 constexpr double kPartOfPeak = 0.4;
 
 std::string ProgramKey(const v1::Spec& spec) {

@@ -57,8 +57,8 @@ plan::StepSize StepOf(const v1::Spec& spec);
 // Whether ranks send less than their gradients, and carry the rest over.
 bool Compresses(const v1::Spec& spec);
 
-// Of one slot, in bytes. Where the vocabulary is known only once the data are read, `bytes` is with
-// GPT-2's and `least` with that of bytes.
+// What one slot takes, in bytes. Where the vocabulary is known only once the data are read, `bytes`
+// is with GPT-2's and `least` with that of bytes.
 struct Memory {
   double bytes = 0, least = 0;
 };

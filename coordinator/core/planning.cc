@@ -93,7 +93,7 @@ Shape ShapeOfKind(const Experiment& experiment, const PlannedKind& kind) {
   return ShapeOf(experiment, trial);
 }
 
-// Of the fleet's slots those that one trial can have.
+// How many of the fleet's slots one trial can have.
 int32_t SlotsFor(const Shape& shape, const Fleet& fleet) {
   return static_cast<int32_t>(shape.single_node ? fleet.of_host : fleet.free_at.size());
 }

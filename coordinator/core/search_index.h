@@ -26,15 +26,15 @@ namespace dt {
 struct State;
 
 struct SearchIndex {
-  // Of sampler bayes, whose trials are proposed while others train, and of a population, whose
+  // For sampler bayes, whose trials are proposed while others train, and for a population, whose
   // values change while they train.
   spec::Space space;
   search::Plan plan;
   search::History history;  // of bayes alone
   spec::Admits admits;
-  // Of method asha: the entries by bracket and rung. Of pbt: those of bracket 0.
+  // The entries by bracket and rung under asha; under pbt all are of bracket 0.
   std::map<std::pair<int, int>, search::Rung> rungs;
-  // Of stop.median.
+  // For stop.median.
   search::Means means;
   std::map<uint32_t, size_t> counted;  // how many of a trial's means are in it
 };

@@ -52,8 +52,8 @@ struct Shape {
 // The same for so many slots and no other number.
 Shape AtSize(const Shape& shape, int32_t slots);
 
-// Of a worker as it said itself; after a restart of the coordinator that is what the journal knows,
-// until it is heard again.
+// Whether a worker as it described itself will do; after a restart of the coordinator that is what
+// the journal knows, until it is heard again.
 bool Meets(const Constraint& constraint, const v1::Hello& hello);
 // What a worker must have besides its kind of device: "accelerator h100 and label zone=a"; "": nothing.
 std::string RequirementText(const Constraint& constraint);

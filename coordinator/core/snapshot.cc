@@ -202,7 +202,7 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
                                std::move(*each.mutable_expanded_before()),
                                std::move(*each.mutable_reason())});
   }
-  // Of a version without: it counts from here on.
+  // An older version kept nothing of this: it counts from here on.
   const v1::SnapshotValidated& validated = saved.validated();
   if (!saved.has_validated()) return absl::OkStatus();
   trial.validated = {validated.step(), validated.validations(), validated.best(),

@@ -41,6 +41,25 @@ void CountTime(LiveState& live, const Experiment& experiment, uint32_t number) {
   ++standing.trained;
 }
 
+void CountRung(LiveState& live, const Experiment& experiment, uint32_t number,
+               const KnownRung& known) {
+  Standing& standing = live.standings[experiment.id];
+  standing.trials.resize(experiment.trials.size());
+  Standing::OfRung& rung = standing.rungs[known.rung];
+  ++(known.goes_on ? rung.gone_on : rung.ended);
+  if (std::isinf(known.cost)) standing.trials[number - 1].failed_at = known.rung;
+}
+
+// A retry takes back that a trial failed on its way to a rung, and nothing else of its rungs.
+void TakeFailureBack(LiveState& live, ExperimentId id, uint32_t number) {
+  Standing& standing = live.standings[id];
+  const uint32_t failed_at = std::exchange(standing.trials[number - 1].failed_at, 0);
+  const auto rung = standing.rungs.find(failed_at);
+  if (rung == standing.rungs.end()) return;
+  --rung->second.ended;
+  if (rung->second == Standing::OfRung{}) standing.rungs.erase(rung);
+}
+
 template <typename Fact>
 void RestandSubject(State& state, const Fact& fact) {
   const Experiment* experiment = FindExperiment(state.durable, fact.experiment());
@@ -54,6 +73,9 @@ void RestandExperiment(State& state, const Experiment& experiment) {
   for (uint32_t number = 1; number <= trials; ++number) {
     RestandTrial(state.live, experiment, number);
     CountTime(state.live, experiment, number);
+    for (const KnownRung& known : experiment.trials[number - 1].rungs) {
+      CountRung(state.live, experiment, number, known);
+    }
   }
 }
 
@@ -99,8 +121,17 @@ void Restand(State& state, const v1::Record& record) {
       RestandSubject(state, record.trial_ended());
       return CountTime(state.live, GetExperiment(state.durable, record.trial_ended().experiment()),
                        record.trial_ended().trial());
-    case v1::Record::kTrialRetried:
-      return RestandSubject(state, record.trial_retried());
+    case v1::Record::kTrialRetried: {
+      const v1::TrialRetried& fact = record.trial_retried();
+      RestandSubject(state, fact);
+      return TakeFailureBack(state.live, fact.experiment(), fact.trial());
+    }
+    case v1::Record::kRungDecided: {
+      const v1::RungDecided& fact = record.rung_decided();
+      const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
+      return CountRung(state.live, experiment, fact.trial(),
+                       experiment.trials[fact.trial() - 1].rungs.back());
+    }
     case v1::Record::kTrialMutated:
       return RestandSubject(state, record.trial_mutated());
     case v1::Record::kExperimentDeleted:
@@ -112,7 +143,6 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kExperimentSubmitted:
     case v1::Record::kTrialsAdded:
     case v1::Record::kSearchEnded:
-    case v1::Record::kRungDecided:
     case v1::Record::kCancelRequested:
     case v1::Record::kNumbersSkipped:
     case v1::Record::kStopRequested:

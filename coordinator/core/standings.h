@@ -17,7 +17,8 @@ namespace dt {
 void Restand(State& state, const v1::Record& record);
 void RestandAll(State& state);
 
-// Of its trials that finished, from the start of their last attempt to its end; nothing: none has.
+// The mean over its trials that finished, from the start of their last attempt to its end; nothing:
+// none has.
 std::optional<double> MeanSecondsOf(const LiveState& live, ExperimentId id);
 
 // A part of a trial's target, 0 to 1, in whole numbers, so that sums are exact.

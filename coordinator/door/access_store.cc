@@ -35,7 +35,7 @@ absl::StatusOr<AccessStore> AccessStore::Open(const std::string& state_dir) {
   DT_ASSIGN_OR_RETURN(const int64_t version, database.QueryInteger("PRAGMA user_version"));
   if (version > kVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is of a later version of dtcoord; start that one"));
+        absl::StrCat(path, " was written by a later version of dtcoord; start that one"));
   }
   DT_RETURN_IF_ERROR(database.Execute(kSchema));
   DT_RETURN_IF_ERROR(database.Execute(absl::StrCat("PRAGMA user_version = ", kVersion)));

@@ -137,7 +137,7 @@ absl::StatusOr<Caller> Door::Identify(const Shown& shown) const {
   const std::string token = TokenOf(shown.authorization);
   if (!IsToken(token)) {
     return absl::UnauthenticatedError(absl::StrCat(
-        "what the call shows is no token, which is dtr_ and 64 hex digits", kHowToGetOne));
+        "what the call shows is not a token, which is dtr_ and 64 hex digits", kHowToGetOne));
   }
   MutexLock lock(&mutex_);
   const auto found = tokens_.find(Sha256Hex(token));
@@ -232,8 +232,8 @@ absl::StatusOr<v1::CreateTokenResponse> Door::Create(const v1::CreateTokenReques
   const std::optional<Role> role = FindRole(request.role());
   if (!role.has_value()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("role '", Printable(request.role()),
-                     "' is none; choose one of: admin, submitter, observer, worker"));
+        absl::StrCat("'", Printable(request.role()),
+                     "' is not a role; choose one of: admin, submitter, observer, worker"));
   }
   DT_RETURN_IF_ERROR(CheckTokenName(*role, request.name()));
   constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600;

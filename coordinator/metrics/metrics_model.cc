@@ -307,18 +307,15 @@ std::map<std::string, uint64_t> WaitingByReason(const State& state, const Experi
   return waiting;
 }
 
-std::map<uint32_t, RungSample> RungsOf(const Experiment& experiment) {
-  std::map<uint32_t, RungSample> rungs;
+std::map<uint32_t, Standing::OfRung> RungsOf(const State& state, const Experiment& experiment) {
+  std::map<uint32_t, Standing::OfRung> rungs;
   if (!Climbs(experiment)) return rungs;
   for (int rung = 1; rung <= LadderOf(experiment).rungs; ++rung) {
     rungs[static_cast<uint32_t>(rung)] = {};
   }
-  for (const Trial& trial : experiment.trials) {
-    for (const KnownRung& known : trial.rungs) {
-      RungSample& sample = rungs[known.rung];
-      ++(known.goes_on ? sample.gone_on : sample.ended);
-    }
-  }
+  const auto standing = state.live.standings.find(experiment.id);
+  if (standing == state.live.standings.end()) return rungs;
+  for (const auto& [rung, counted] : standing->second.rungs) rungs[rung] = counted;
   return rungs;
 }
 
@@ -374,7 +371,7 @@ void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSna
     sample.paused = experiment.paused;
     sample.ended_wall_seconds = static_cast<double>(experiment.ended_wall_ms) / 1000;
     sample.waiting_by_reason = WaitingByReason(state, experiment, parked);
-    sample.rungs = RungsOf(experiment);
+    sample.rungs = RungsOf(state, experiment);
     sample.target_reached = TargetReached(state, experiment);
   }
 }

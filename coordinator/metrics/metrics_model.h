@@ -50,11 +50,6 @@ struct TrialSample {
 };
 
 // How many trials were entered at a rung, of all brackets.
-struct RungSample {
-  uint64_t gone_on = 0;
-  uint64_t ended = 0;
-};
-
 struct ExperimentSample {
   ExperimentId id = 0;
   std::map<std::string, uint64_t> trials_by_state;
@@ -70,7 +65,7 @@ struct ExperimentSample {
   bool paused = false;
   double ended_wall_seconds = 0;  // 0: not ended
   std::map<std::string, uint64_t> waiting_by_reason;
-  std::map<uint32_t, RungSample> rungs;  // where the search has some
+  std::map<uint32_t, Standing::OfRung> rungs;  // where the search has some
   // Whether a trial's value has reached search.target; none: no target was set.
   std::optional<bool> target_reached;
 };

@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) {
     return absl::FailedPreconditionError(
-        "gRPC did not start; its own message above says why (a TLS file that is no certificate "
+        "gRPC did not start; its own message above says why (a TLS file that is not a certificate "
         "or no key, most often)");
   }
   server->SetHealth(Health::kNotServing);

@@ -32,7 +32,8 @@ std::vector<uint64_t> WeightsOf(const Ladder& ladder) {
 uint64_t GivenAt(const std::vector<uint64_t>& weights, size_t bracket, uint64_t count) {
   uint64_t given = 0;
   for (size_t other = 0; other < weights.size(); ++other) {
-    // Of `other` those h with h / weight below count / weight of `bracket`, or equal and first.
+    // `other` has got those h with h / weight below count / weight of `bracket`, or equal and
+    // first.
     const uint64_t product = count * weights[other];
     given += (other <= bracket ? product : product - 1) / weights[bracket];
   }

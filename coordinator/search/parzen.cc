@@ -17,7 +17,7 @@ constexpr double kNarrowestParts = 100;
 // A mass that underflows is not nothing: logarithms are compared.
 constexpr double kLeastMass = 1e-300;
 
-// Of the `index`-th oldest of `count`: the older ones rise evenly from 1/count to 1.
+// What the `index`-th oldest of `count` weighs: the older ones rise evenly from 1/count to 1.
 double WeightOf(size_t index, size_t count) {
   if (count <= kFullWeights || index >= count - kFullWeights) return 1;
   const double first = 1 / static_cast<double>(count);

@@ -25,7 +25,7 @@ struct Field {
   std::string_view also;  // may be instead; empty: nothing
   const char* name;
 };
-// Of an empty file the schema's format and the text's encoding are 0, and SQLite reads 0 as these.
+// In an empty file the schema's format and the text's encoding are 0, and SQLite reads 0 as these.
 // A copy may have been made without a write-ahead log, versions 1.
 constexpr std::array<Field, 9> kFields = {{
     {0, "SQLite format 3\0"sv, "", "the format's name"},

@@ -15,7 +15,7 @@ inline constexpr int kRecordVersion = 1;
 // "dtrn": tells this file from other people's databases.
 inline constexpr int kApplicationId = 0x6474726e;
 
-// Of the database file; its header says so too.
+// A page of the database file; its header says so too.
 inline constexpr int kDatabasePageBytes = 8192;
 
 inline constexpr char kSchema[] = R"sql(

@@ -75,7 +75,7 @@ def _scalar(text: str) -> str:
         return match[1].replace("''", "'")
     plain = re.sub(r"\s#.*$", "", text).strip()
     if not plain or plain[0] in "\"'{}[]&*!|>%@`#," or plain[:2] in ("- ", "? ") or ": " in plain:
-        raise _Refused(f"'{text.strip()}', which is no plain or quoted text")
+        raise _Refused(f"'{text.strip()}', which is not a plain or quoted text")
     return plain
 
 

@@ -119,7 +119,7 @@ def pack_folder(folder: str) -> Packed:
     """In a git work tree: what git tracks or would track. Else every file but those of version control, caches and
     virtual environments. Raises UsageError where the folder cannot travel."""
     if not os.path.isdir(folder):
-        raise UsageError(f"code: '{folder}' is no folder; name one, relative to the file")
+        raise UsageError(f"code: '{folder}' is not a folder; name one, relative to the file")
     place = os.fsencode(folder)
     by_git = _git(place, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     try:

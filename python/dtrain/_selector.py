@@ -60,7 +60,7 @@ def select(chosen: Selection, named: Callable[[str], Iterable[int]]) -> Selector
     if isinstance(chosen, (results.Submission, results.Experiment)):
         chosen = chosen.experiment
     if isinstance(chosen, bool) or not isinstance(chosen, (int, str)):
-        raise UsageError(f"{chosen!r} is no experiment or trial; give {_WRITTEN}")
+        raise UsageError(f"{chosen!r} is not an experiment or a trial; give {_WRITTEN}")
     try:
         return _written(str(chosen))
     except ValueError:
@@ -71,7 +71,7 @@ def select(chosen: Selection, named: Callable[[str], Iterable[int]]) -> Selector
     if match := re.fullmatch(r"(.+)/([1-9][0-9]*)", text, re.DOTALL):
         name, trial = match[1], int(match[2])
     if not name[:1].isalpha():
-        raise UsageError(f"{chosen!r} is no experiment or trial; give {_WRITTEN}")
+        raise UsageError(f"{chosen!r} is not an experiment or a trial; give {_WRITTEN}")
     found = list(named(name))
     if len(found) == 1:
         return Selector(found[0], trial=trial)

@@ -69,7 +69,7 @@ def read(source: Source) -> Text:
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         return Text(path, _read(path), folder=os.path.dirname(path))
-    raise UsageError(f"{source!r} is no experiment; give the path of a file, its text, or a dict")
+    raise UsageError(f"{source!r} is not an experiment; give the path of a file, its text, or a dict")
 
 
 # The one line of a file that has to be understood here, since the folder is on this machine. Another way to write it

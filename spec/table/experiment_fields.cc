@@ -29,7 +29,7 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Choice(
           "search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"}, "val_loss",
           "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
-          "is set. Of a program: any name that it reports.")
+          "is set. For a program: any name that it reports.")
           .Open()
           .Fixed(),
       Choice("search.goal", {"minimize", "maximize"},

@@ -215,24 +215,24 @@ std::vector<Field> ExecutionFields() {
              "take their mean every parallel.sync_every steps; gossip: and of pairs after each.")
           .Means("fsdp", "zero3"),
       Integer("parallel.shard", 0, 1024, "0",
-              "Of hsdp: ranks that share one copy of the state, such as the GPUs of a host."),
+              "For hsdp: ranks that share one copy of the state, such as the GPUs of a host."),
       Integer("parallel.sync_every", 1, kCountMax, "16",
-              "Of local_sgd and gossip: steps between two averages over all ranks."),
+              "For local_sgd and gossip: steps between two averages over all ranks."),
       Number("parallel.outer_lr", 0.001, 10, "1",
-             "Of local_sgd: the learning rate of the outer optimizer (DiLoCo), for which the way "
+             "For local_sgd: the learning rate of the outer optimizer (DiLoCo), for which the way "
              "from the last average to this one is a gradient. 1, without momentum: the average "
              "itself."),
       Number("parallel.outer_momentum", 0, 0.999, "0",
-             "Of local_sgd: the outer optimizer's momentum, Nesterov's."),
+             "For local_sgd: the outer optimizer's momentum, Nesterov's."),
       Number("parallel.bucket_mb", 0.001, 4096, "25",
              "Size of a gradient bucket, in MiB, or of what local_sgd and gossip average at once."),
       Choice("parallel.compression", {"none", "auto", "powersgd", "topk"}, "none",
-             "Of ddp: send less than the gradients. auto: in bf16, if after 20 steps ranks wait "
+             "For ddp: send less than the gradients. auto: in bf16, if after 20 steps ranks wait "
              "for them for more than a tenth of a step; the others leave something out and add it "
              "to the gradients of the next step. powersgd: matrices as products of two narrow "
              "ones; topk: their largest elements."),
-      Integer("parallel.rank", 1, 64, "4", "Of powersgd: columns of the narrow matrices."),
-      Number("parallel.share", 0, 1, "0.01", "Of topk: share of each matrix that is sent.")
+      Integer("parallel.rank", 1, 64, "4", "For powersgd: columns of the narrow matrices."),
+      Number("parallel.share", 0, 1, "0.01", "For topk: share of each matrix that is sent.")
           .AboveMin(),
       Integer("parallel.tensor", 1, 1024, "1",
               "Ranks that compute each layer together, each a part of it: such as the GPUs of a "
@@ -250,13 +250,14 @@ std::vector<Field> ExecutionFields() {
              "activations; interleaved: as 1f1b, with several smaller pieces of the model on each "
              "stage, which waits less and sends more."),
       Integer("parallel.interleave", 2, 64, "2",
-              "Of interleaved: pieces of the model that each stage has."),
+              "For interleaved: pieces of the model that each stage has."),
       Integer("parallel.microbatches", 0, kCountMax, "0",
               "Micro-batches of a step and data rank: another way to say train.global_batch_size; "
               "0: as that says."),
-      Choice("parallel.balance", {"none", "auto"}, "none",
-             "Of ddp and zero1. auto: ranks that are slower compute fewer micro-batches of a step, "
-             "by what each was measured to take for one; what is trained stays the same."),
+      Choice(
+          "parallel.balance", {"none", "auto"}, "none",
+          "For ddp and zero1. auto: ranks that are slower compute fewer micro-batches of a step, "
+          "by what each was measured to take for one; what is trained stays the same."),
   };
 }
 

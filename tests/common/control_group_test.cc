@@ -57,7 +57,7 @@ TEST_F(OwnGroupTest, WhoHandsOnAndLeavesIsEndedAtOnceAndThisProcessIsNot) {
 }
 
 TEST_F(OwnGroupTest, WhatAKilledProcessLeftBehindIsEndedByTheNext) {
-  // Of a process that is gone, and that was waited for, so that its number is nobody's.
+  // This process is gone, and was waited for, so that its number is nobody's.
   const absl::StatusOr<pid_t> maker = Spawn({.path = "/bin/true"});
   ASSERT_TRUE(maker.ok());
   ASSERT_EQ(waitpid(*maker, nullptr, 0), *maker);

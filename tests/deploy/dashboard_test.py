@@ -83,6 +83,30 @@ class Prometheus:
         return [float(sample["value"][1]) for sample in answer["data"]["result"]]
 
 
+class BoardTest(unittest.TestCase):
+    """What the board shows, as it is written for Grafana."""
+
+    def setUp(self) -> None:
+        board = json.loads((ROOT / "deploy/grafana/dashboards/dtrain.json").read_text())
+        self.panels = {panel["title"]: panel for panel in board["panels"] if panel["type"] != "row"}
+
+    def test_no_axis_from_zero_flattens_loss_and_perplexity(self) -> None:
+        for title in ("Loss", "Validation perplexity", "Best value over time"):
+            self.assertNotIn("min", self.panels[title]["fieldConfig"]["defaults"], title)
+
+    def test_a_trials_line_is_called_by_its_experiments_name_and_its_parameters(self) -> None:
+        of_trials = [(panel["title"], target["legendFormat"]) for panel in self.panels.values()
+                     for target in panel["targets"] if "{{trial}}" in target["legendFormat"]]
+        self.assertGreater(len(of_trials), 10)
+        for title, legend in of_trials:
+            if title != "Best value":  # a number with the trial that has it
+                self.assertIn("{{experiment}}/{{trial}} {{name}} {{parameters}}", legend, title)
+
+    def test_what_an_operator_looks_for_has_a_panel(self) -> None:
+        for title in ("Alerts", "Time left", "Best value", "Peak memory", "Checkpoint age", "Restarts", "Queue wait"):
+            self.assertIn(title, self.panels)
+
+
 class DashboardTest(unittest.TestCase):
     programs: pathlib.Path
 

@@ -82,6 +82,11 @@ class Packages(unittest.TestCase):
             self.assertNotRegex(text, r"@[A-Z_]+@")
             self.assertRegex(text, r"(?m)^Documentation=man:dt\w+\(1\)$")
 
+    def test_a_coordinator_that_somebody_fills_with_headers_takes_half_of_the_host_at_most(self):
+        text = self.text("coordinator", "usr/lib/systemd/system/dtcoord.service")
+        self.assertRegex(text, r"(?m)^MemoryMax=50%$")
+        self.assertRegex(text, r"(?m)^Restart=always$")
+
     def test_workers_run_as_another_account_than_the_coordinator_and_outside_of_its_group(self):
         accounts = {}
         for package, unit in (("coordinator", "dtcoord.service"), ("worker", "dtworker@.service")):

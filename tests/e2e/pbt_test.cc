@@ -39,7 +39,7 @@ class PbtTest : public SearchTest {
     EXPECT_TRUE(experiment != 0 && cluster_.AwaitEnd(experiment, kSearch));
     return experiment;
   }
-  // Of the row of a step.
+  // In the row of a step.
   std::string LossAt(uint64_t experiment, uint32_t trial, int step) {
     for (const std::string& row : Losses(experiment, trial)) {
       if (atoi(row.c_str()) == step) return row.substr(0, row.rfind(','));

@@ -82,8 +82,8 @@ class SearchKillTest : public SearchTest {
     }
     EXPECT_EQ(kills, kKills) << "searches were over before they could be disturbed";
   }
-  // Of every trial: the rows that both have, since a trial that a rung ended trains on until its
-  // trainer hears of it. One that trained to its end has all of them.
+  // For every trial the rows that both have: a trial that a rung ended trains on until its trainer
+  // hears of it. One that trained to its end has all of them.
   void ExpectTheSameLosses(uint64_t undisturbed, uint64_t disturbed) {
     for (const Json& trial : TrialsOf(undisturbed)) {
       const auto number = trial.value("trial", 0U);

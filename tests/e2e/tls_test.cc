@@ -24,7 +24,7 @@ class TlsTest : public ::testing::Test {
     return builder.spec();
   }
 
-  Cluster cluster_{FakePrograms(), testing::Transport::kTls, OPENSSL_PROGRAM};
+  Cluster cluster_{FakePrograms(), testing::Transport::kTls};
 };
 
 TEST_F(TlsTest, WorkersAndClientsWithCertificatesAreServed) {

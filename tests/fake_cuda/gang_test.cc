@@ -43,7 +43,7 @@ class FakeGangTest : public AttemptTest {
     }
     return ranks;
   }
-  // Of a gang that would train for ever: `interfere` is called after its first step, and `at_end`
+  // For a gang that would train for ever: `interfere` is called after its first step, and `at_end`
   // when rank 0 has left.
   Told RunUntilStep(
       TrainerGang& gang, const std::function<void()>& interfere,

@@ -40,7 +40,7 @@ struct Asked {
 struct Seat {
   std::atomic<int> process;
   Asked asked;
-  // Of what this rank sent by itself, as in a ring of kPartBytes: bytes put into it, and taken.
+  // What this rank sent by itself, as in a ring of kPartBytes: bytes put into it, and taken.
   std::atomic<size_t> put, taken;
 };
 
@@ -176,7 +176,7 @@ void InParts(Communicator& c, cudaStream_t stream, const void* mine, size_t byte
   }
 }
 
-// Of `length` bytes of every part, from `from`. Each sum of two is rounded, as at a ring's hops.
+// Sums `length` bytes of every part, from `from`. Each sum of two is rounded, as at a ring's hops.
 template <typename T>
 void Sum(const Communicator& c, void* out, size_t from, size_t length) {
   T* sums = static_cast<T*>(out);

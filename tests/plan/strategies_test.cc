@@ -45,7 +45,7 @@ TEST(StrategiesTest, StateIsWithinAHundredthOfWhatRanksWereSeenToHold) {
   }
 }
 
-// Of two ranks together: 184.6 MiB gathered where the last block stays between its forward and its
+// Two ranks together: 184.6 MiB gathered where the last block stays between its forward and its
 // backward pass, and 100.5 MiB summed.
 TEST(StrategiesTest, TrafficOfZero3IsWhatWasCounted) {
   EXPECT_NEAR(2 * WireBytes(kMeasured, Step(Sharing::kZero3, 2)) / kMiB, 184.6 + 100.5, 0.2);

@@ -89,9 +89,9 @@ class ChoosingTest(unittest.TestCase):
                          f"there is no context 'lba' in {self.path}; choose one of: local, lab")
 
     def test_a_file_that_dtctl_would_not_have_written_is_refused_at_its_line(self) -> None:
-        for text, said in [("current: [a]\n", "line 1: '[a]', which is no plain or quoted text"),
-                           ("contexts:\n  a: {address: b}\n", "line 2: '{address: b}', which is no plain"),
-                           ("contexts: &x\n", "line 1: '&x', which is no plain or quoted text"),
+        for text, said in [("current: [a]\n", "line 1: '[a]', which is not a plain or quoted text"),
+                           ("contexts:\n  a: {address: b}\n", "line 2: '{address: b}', which is not a plain"),
+                           ("contexts: &x\n", "line 1: '&x', which is not a plain or quoted text"),
                            ("current: a\nother: b\n", "line 2: the unknown key 'other'"),
                            ("contexts:\n  a:\n    tls_ca: b\n", "context 'a' has no address"),
                            ("contexts:\n  a:\n    port: b\n", "line 3: 'port' has no place there"),

@@ -129,7 +129,7 @@ class RefusalTest(unittest.TestCase):
     def test_what_is_no_experiment_is_named(self) -> None:
         with self.refused(dtrain.UsageError, "the file 'missing.yaml' cannot be read: No such file or directory"):
             self.client.submit("missing.yaml")
-        with self.refused(dtrain.UsageError, "12 is no experiment; give the path of a file, its text, or a dict"):
+        with self.refused(dtrain.UsageError, "12 is not an experiment; give the path of a file, its text, or a dict"):
             self.client.submit(12)
         with self.refused(dtrain.UsageError, "cannot be written as JSON"):
             self.client.submit({**EXPERIMENT, "seed": object()})
@@ -200,7 +200,7 @@ class RefusalTest(unittest.TestCase):
             self.client.experiment(999)
         with self.refused(dtrain.NotFoundError, "experiment 999 does not exist"):
             self.client.wait("999/1", timeout=5)
-        with self.refused(dtrain.UsageError, "'12x' is no experiment or trial; give 12, 12/3, 'last', 'last/3'"):
+        with self.refused(dtrain.UsageError, "'12x' is not an experiment or a trial; give 12, 12/3, 'last', 'last/3'"):
             self.client.trials("12x")
         with self.refused(dtrain.UsageError, "'12/3' is a trial; this takes a whole experiment"):
             self.client.best("12/3")

@@ -171,7 +171,7 @@ class CodeTest(unittest.TestCase):
 
     def test_what_is_no_folder_or_has_too_much_is_refused_before_it_is_read(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            for name, said in [("absent", "is no folder"), (".", "has no file to send")]:
+            for name, said in [("absent", "is not a folder"), (".", "has no file to send")]:
                 with self.assertRaisesRegex(UsageError, said):
                     _pack.pack_folder(os.path.join(folder, name))
             with open(os.path.join(folder, "weights.bin"), "wb") as file:

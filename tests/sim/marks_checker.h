@@ -18,7 +18,7 @@ namespace v1 = ::dtrain::v1;
 
 class MarksChecker {
  public:
-  // Of the next record that is durable: what does not hold; "": it does.
+  // Takes the next record that is durable, and says what does not hold; "": all does.
   std::string Take(const v1::Record& record);
 
  private:

@@ -346,7 +346,7 @@ void World::ChangeOne(ExperimentId experiment) {
 void World::OpenGates() {
   if (!coordinator_.up()) return;
   for (const auto& [worker, mark] : coordinator_.state().durable.marks) {
-    // Of a quarantine too: to wait for its rest would take most of the simulated time.
+    // A quarantine is ended too: to wait for its rest would take most of the simulated time.
     if (mark.drained || options_.meddle) Mark(worker, false);
   }
   for (const Wish& wish : wishes_) {

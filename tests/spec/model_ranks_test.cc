@@ -39,9 +39,9 @@ TEST(ModelRanksTest, LayersThatCannotBeCutSoAreRefusedWithWhatCan) {
             "model.dropout with parallel.sequence false would differ among the ranks of one layer; "
             "leave parallel.sequence out");
   EXPECT_EQ(said({{"parallel.strategy", "local_sgd"}}),
-            "parallel.strategy local_sgd is of data ranks alone; parallel.tensor is 2; use ddp");
+            "parallel.strategy local_sgd is for data ranks only; parallel.tensor is 2; use ddp");
   EXPECT_EQ(said({{"parallel.compression", "powersgd"}}),
-            "parallel.compression powersgd is of data ranks alone; parallel.tensor is 2; use "
+            "parallel.compression powersgd is for data ranks only; parallel.tensor is 2; use "
             "precision.reduce bf16");
   EXPECT_EQ(said({{"train.batch_size", "4"}, {"train.global_batch_size", "24"}}),
             "train.global_batch_size 24 is not a multiple of train.batch_size 4 × the 4 data ranks "
@@ -80,15 +80,15 @@ TEST(ModelRanksTest, StagesThatCannotBeDealtSoAreRefusedWithWhatCan) {
       "parallel.schedule interleaved needs micro-batches in multiples of parallel.pipeline 4, "
       "not 6; use 4 or 8 (parallel.microbatches)");
   EXPECT_EQ(said({{"parallel.interleave", "3"}}),
-            "parallel.interleave 3 is of interleaved; parallel.schedule is 1f1b; leave it out, or "
+            "parallel.interleave 3 is for interleaved; parallel.schedule is 1f1b; leave it out, or "
             "set parallel.schedule to interleaved");
   EXPECT_EQ(said({{"parallel.microbatches", "8"}, {"train.global_batch_size", "64"}}),
             "parallel.microbatches 8 and train.global_batch_size 64 are two ways to say one thing; "
             "keep one");
   EXPECT_EQ(said({{"parallel.strategy", "local_sgd"}}),
-            "parallel.strategy local_sgd is of data ranks alone; parallel.pipeline is 4; use ddp");
+            "parallel.strategy local_sgd is for data ranks only; parallel.pipeline is 4; use ddp");
   EXPECT_EQ(said({{"parallel.compression", "topk"}}),
-            "parallel.compression topk is of data ranks alone; parallel.pipeline is 4; use "
+            "parallel.compression topk is for data ranks only; parallel.pipeline is 4; use "
             "precision.reduce bf16");
   EXPECT_EQ(said({{"train.batch_size", "4"}, {"train.global_batch_size", "12"}}),
             "train.global_batch_size 12 is not a multiple of train.batch_size 4 × the 2 data ranks "

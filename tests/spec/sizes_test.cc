@@ -96,7 +96,7 @@ TEST(SizesTest, CopiesOfTheStateNeedRanksThatShareThem) {
   EXPECT_NE(said("hsdp", "3", "4").find("use 2 or 4"), std::string::npos);
   EXPECT_NE(said("hsdp", "0", "4").find("hsdp needs parallel.shard"), std::string::npos)
       << said("hsdp", "0", "4");
-  EXPECT_NE(said("zero3", "2", "4").find("parallel.shard 2 is of hsdp"), std::string::npos)
+  EXPECT_NE(said("zero3", "2", "4").find("parallel.shard 2 is for hsdp"), std::string::npos)
       << said("zero3", "2", "4");
 }
 

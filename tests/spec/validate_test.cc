@@ -197,7 +197,7 @@ TEST(ValidateTest, WhatIsOfLocalSgdIsRefusedUnlessOneOfTheStrategiesIsThat) {
   builder.Set("parallel.outer_lr", "0.7").Set("parallel.sync_every", "16");
   const std::vector<Issue> issues = Validate(builder.spec());
   ASSERT_EQ(issues.size(), 1u) << "16 is what it would be anyway";
-  EXPECT_EQ(issues[0].message, "parallel.outer_lr 0.7 is of local_sgd; parallel.strategy is ddp");
+  EXPECT_EQ(issues[0].message, "parallel.outer_lr 0.7 is for local_sgd; parallel.strategy is ddp");
   EXPECT_EQ(issues[0].hint, "leave it out, or set parallel.strategy to local_sgd");
   ExperimentBuilder swept;
   swept.Set("parallel.outer_lr", "0.7").Sweep("parallel.strategy", {"ddp", "local_sgd"});
@@ -219,7 +219,7 @@ TEST(ValidateTest, RanksThatGossipMayBeSoManyAndDoNotElse) {
             "parallel.strategy gossip pairs ranks: 6 data ranks are not a power of two; use 4 or "
             "8");
   EXPECT_EQ(said({{"parallel.tensor", "2"}}),
-            "parallel.strategy gossip is of data ranks alone; parallel.tensor is 2; use ddp");
+            "parallel.strategy gossip is for data ranks only; parallel.tensor is 2; use ddp");
   EXPECT_EQ(said({{"train.hash_every", "8"}}),
             "train.hash_every compares copies of the parameters, and parallel.strategy gossip "
             "mixes them after each step; leave it out, or use local_sgd");
@@ -227,10 +227,10 @@ TEST(ValidateTest, RanksThatGossipMayBeSoManyAndDoNotElse) {
             "precision.reduce bf16 rounds gradients on their way, and parallel.strategy gossip "
             "sends none; leave it out");
   EXPECT_EQ(said({{"parallel.outer_lr", "0.7"}}),
-            "parallel.outer_lr 0.7 is of local_sgd; parallel.strategy is gossip; leave it out, or "
+            "parallel.outer_lr 0.7 is for local_sgd; parallel.strategy is gossip; leave it out, or "
             "set parallel.strategy to local_sgd");
   EXPECT_EQ(said({{"parallel.strategy", "ddp"}, {"parallel.sync_every", "8"}}),
-            "parallel.sync_every 8 is of local_sgd and gossip; parallel.strategy is ddp; leave it "
+            "parallel.sync_every 8 is for local_sgd and gossip; parallel.strategy is ddp; leave it "
             "out, or set parallel.strategy to local_sgd");
 }
 
@@ -315,6 +315,54 @@ TEST(ValidateTest, WhatAllTrialsHoldInAllIsBoundedAndSaysWhatToShorten) {
   ExperimentBuilder few;
   few.Sweep("eval.sample_prompt", {std::string(4000, 'x'), std::string(4000, 'y')});
   EXPECT_EQ(Found(few.spec()), Strings{});
+}
+
+void AddSeeds(int count, v1::ExperimentSpec& spec) {
+  for (int seed = 1; seed <= count; ++seed) spec.add_seeds(seed);
+}
+
+TEST(ValidateTest, WhatSeedsRepeatCountsAmongWhatAllTrialsHold) {
+  std::vector<std::string> rates;
+  for (int i = 1; i <= 100; ++i) rates.push_back(std::to_string(i * 1e-5));
+  ExperimentBuilder builder;
+  builder.Sweep("eval.sample_prompt", {std::string(4000, 'x')}).Sweep("optimizer.lr", rates);
+  EXPECT_EQ(Found(builder.spec()), Strings{});
+  AddSeeds(100, builder.spec());
+  const std::vector<Issue> issues = Validate(builder.spec());
+  ASSERT_EQ(issues.size(), 1u);
+  EXPECT_EQ(issues[0].path, "parameters.eval.sample_prompt");
+  EXPECT_NE(issues[0].message.find("all 10000 trials"), std::string::npos) << issues[0].message;
+}
+
+TEST(ValidateTest, WhatIsIncludedCountsAmongWhatAllTrialsHold) {
+  const std::string prompt(4000, 'x');
+  std::vector<std::string> prompts = {prompt};
+  std::vector<std::string> rates;
+  for (int i = 0; i < 100; ++i) prompts.push_back(std::to_string(i));
+  for (int i = 1; i <= 500; ++i) rates.push_back(std::to_string(i * 1e-5));
+  ExperimentBuilder builder;
+  builder.Sweep("eval.sample_prompt", prompts).Sweep("optimizer.lr", rates);
+  v1::ExperimentSpec& random = builder.spec();
+  random.mutable_search()->set_method("random");
+  random.mutable_search()->set_max_trials(500);
+  AddSeeds(10, random);
+  EXPECT_EQ(Found(random), Strings{});
+  for (int i = 0; i < 500; ++i) {
+    v1::Inclusion& one = *random.add_include();
+    for (const int p : {0, 1}) {
+      v1::Assignment& value = *one.add_values();
+      value.set_path(random.parameters(p).path());
+      *value.mutable_value() = random.parameters(p).values(p == 0 ? 0 : i);
+    }
+  }
+  EXPECT_EQ(Found(random), Strings{"parameters too_large"});
+
+  v1::ExperimentSpec grid = random;
+  grid.mutable_search()->set_method("grid");
+  grid.mutable_search()->clear_max_trials();
+  grid.mutable_parameters(0)->mutable_values()->DeleteSubrange(0, 100);
+  grid.mutable_parameters(1)->mutable_values()->DeleteSubrange(1, 499);
+  EXPECT_EQ(Found(grid), Strings{"parameters.eval.sample_prompt too_large"});
 }
 
 TEST(ValidateTest, ListsOfAnotherClientAreBoundedBeforeTheyAreRead) {

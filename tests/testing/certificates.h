@@ -1,13 +1,15 @@
-// certificates.h: throw-away certificates, made by openssl at test time: an authority, a server, a
-// client, and a client of another authority.
+// certificates.h: throw-away certificates: an authority, a server, a client, and a stranger, whose
+// authority is another.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "tests/testing/child_process.h"
+#include "common/net/authority.h"
 
 namespace dt::testing {
 
@@ -20,16 +22,15 @@ struct CertificateFiles {
   }
 };
 
-// Makes files in `folder` with the program `openssl`.
+// Makes files in `folder`. A client may be any worker, as one whose certificate names no role.
 class Certificates {
  public:
-  Certificates(std::string openssl, std::string folder)
-      : openssl_(std::move(openssl)), folder_(std::move(folder)) {
-    MakeAuthority("ca");
-    MakeAuthority("other-ca");
-    server_ = Issue("ca", "server");
-    client_ = Issue("ca", "client");
-    stranger_ = Issue("other-ca", "stranger");
+  explicit Certificates(std::string folder) : folder_(std::move(folder)) {
+    const CertificatePair ours = Authority("ca");
+    const CertificatePair theirs = Authority("other-ca");
+    server_ = Issue("ca", ours, {.name = "server", .hosts = {"localhost", "127.0.0.1"}});
+    client_ = Issue("ca", ours, {.name = "client", .role = "admin"});
+    stranger_ = Issue("other-ca", theirs, {.name = "stranger", .role = "admin"});
     stranger_.ca = Path("ca.crt");  // it knows whom it calls; they do not know it
   }
   const CertificateFiles& server() const { return server_; }
@@ -37,30 +38,25 @@ class Certificates {
   const CertificateFiles& stranger() const { return stranger_; }
 
  private:
+  static constexpr int kDays = 2;
+
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  void Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), openssl_);
-    ChildProcess process(arguments, Path("openssl.log"));
-    const auto status = process.AwaitExit();
-    EXPECT_TRUE(status.has_value() && *status == 0)
-        << "openssl " << arguments[1] << "; see " << Path("openssl.log");
+  CertificatePair Write(const std::string& name, absl::StatusOr<CertificatePair> pair) {
+    EXPECT_TRUE(pair.ok()) << pair.status();
+    if (!pair.ok()) return {};
+    std::ofstream(Path(name + ".crt")) << pair->cert;
+    std::ofstream(Path(name + ".key")) << pair->key;
+    return *std::move(pair);
   }
-  void MakeAuthority(const std::string& name) {
-    Run({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-days", "2", "-subj", "/CN=" + name, "-keyout", Path(name + ".key"), "-out",
-         Path(name + ".crt")});
+  CertificatePair Authority(const std::string& name) {
+    return Write(name, MakeAuthority(name, kDays));
   }
-  CertificateFiles Issue(const std::string& authority, const std::string& name) {
-    Run({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
-         "/CN=" + name, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
-         Path(name + ".key"), "-out", Path(name + ".csr")});
-    Run({"x509", "-req", "-in", Path(name + ".csr"), "-CA", Path(authority + ".crt"), "-CAkey",
-         Path(authority + ".key"), "-CAcreateserial", "-days", "2", "-copy_extensions", "copyall",
-         "-out", Path(name + ".crt")});
-    return {Path(authority + ".crt"), Path(name + ".crt"), Path(name + ".key")};
+  CertificateFiles Issue(const std::string& authority, const CertificatePair& by,
+                         const CertificateSubject& subject) {
+    Write(subject.name, IssueCertificate(by, subject, kDays));
+    return {Path(authority + ".crt"), Path(subject.name + ".crt"), Path(subject.name + ".key")};
   }
 
-  const std::string openssl_;
   const std::string folder_;
   CertificateFiles server_;
   CertificateFiles client_;

@@ -15,10 +15,10 @@ constexpr std::chrono::seconds kCallDeadline{5};
 
 }  // namespace
 
-Cluster::Cluster(Programs programs, Transport transport, std::string openssl)
+Cluster::Cluster(Programs programs, Transport transport)
     : programs_(std::move(programs)), transport_(transport) {
   if (transport_ == Transport::kTls) {
-    certificates_ = std::make_unique<Certificates>(std::move(openssl), folder_.path());
+    certificates_ = std::make_unique<Certificates>(folder_.path());
   }
   address_ = transport_ == Transport::kUnixSocket ? "unix:" + folder_.path() + "/coordinator"
                                                   : "127.0.0.1:0";

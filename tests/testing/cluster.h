@@ -39,9 +39,7 @@ enum class Transport {
 
 class Cluster {
  public:
-  // `openssl` is needed for kTls alone.
-  explicit Cluster(Programs programs, Transport transport = Transport::kUnixSocket,
-                   std::string openssl = "");
+  explicit Cluster(Programs programs, Transport transport = Transport::kUnixSocket);
 
   const TempFolder& folder() const { return folder_; }
   std::string storage() const { return folder_ / "storage"; }

@@ -448,6 +448,7 @@ class CoreTest : public testing::Test {
       EXPECT_EQ(kept.took, standing.took);
       EXPECT_EQ(kept.took_ms, standing.took_ms);
       EXPECT_EQ(kept.ranked, standing.ranked);
+      EXPECT_EQ(kept.rungs, standing.rungs);
     }
     std::map<std::string, int> members;
     for (const auto& [number, experiment] : state_.durable.experiments) {

@@ -88,6 +88,7 @@ class Completion(unittest.TestCase):
             "dtctl wait last --for fi": "dtctl wait last --for first-step ",
             "dtctl cancel ": "dtctl cancel last ",
             "dtctl explain ": "dtctl explain last/",
+            "dtctl --address 127.0.0.1:9 cancel ": "dtctl --address 127.0.0.1:9 cancel last ",
             "dtctl submit gr": "dtctl submit grid\\ one.yaml ",
             "dtctl get trials --output=js": "dtctl get trials --output=json ",
         }

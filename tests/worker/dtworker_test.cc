@@ -325,6 +325,10 @@ TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
                                                        {"--idle-timeout", "0s"},
                                                        {"--idle-timeout", "1m", "--all"},
                                                        {"--label", "novalue"},
+                                                       {"--label", "rack=\xff"},
+                                                       {"--name", "worker\xff"},
+                                                       {"--data-address", "10.0.0.7\xff"},
+                                                       {"--storage", "checkpoints\xff"},
                                                        {"--slot", "cpu:2", "--slots", "2"},
                                                        {"--threads", "0"},
                                                        {"--nonsense", "1"}};
@@ -332,8 +336,9 @@ TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
     StartWorker(flags);
     EXPECT_EQ(ExitCode(), 2) << flags[0] << " " << flags[1];
   }
-  EXPECT_NE(testing::Slurp(folder_ / "worker.log").find("write host:port or unix:/path"),
-            std::string::npos);
+  const std::string log = testing::Slurp(folder_ / "worker.log");
+  EXPECT_NE(log.find("write host:port or unix:/path"), std::string::npos);
+  EXPECT_NE(log.find(R"(--name is 'worker\\xff', which is not UTF-8)"), std::string::npos) << log;
 }
 
 TEST_F(DtworkerTest, HelpThatCannotBePrintedIsAnError) {

@@ -58,7 +58,7 @@ struct Start {
   // Steps to validate at besides eval.every: target steps / divisor, rounded up. A search compares
   // trials there.
   std::vector<uint64_t> validate_at;
-  // Of a population: validate and save at each multiple of this share of the target steps
+  // In a population: validate and save at each multiple of this share of the target steps
   // (common/shares.h), and keep what is saved there. 0: none.
   double share_every = 0;
   std::string code_folder;  // of this attempt alone, unpacked; "": the experiment brings no code

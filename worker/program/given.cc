@@ -31,7 +31,7 @@ int64_t Whole(const json& value) {
   return number;
 }
 
-// Of v1::Value.
+// What a v1::Value holds.
 json PlainValue(const json& value) {
   if (const auto found = value.find("integer"); found != value.end()) return Whole(*found);
   for (const char* kind : {"number", "text", "flag"}) {

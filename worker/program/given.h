@@ -32,8 +32,8 @@ struct ProgramSpec {
   int32_t keep_best = 1;
 };
 absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
-// Of what must not differ for a checkpoint to be this trial's. Of a population without the values,
-// and with them the words of the command, which change while it trains.
+// A hash of what must not differ for a checkpoint to be this trial's. In a population without the
+// values, and with them the words of the command, which change while it trains.
 std::string HashOf(const frames::Start& start, const ProgramSpec& spec);
 // One line for the trial's log: what runs, where, and who submitted it.
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
@@ -53,7 +53,7 @@ struct Place {
   uint64_t resume_step = 0;
   std::vector<uint64_t> rungs;
 };
-// Of the worker's own variables those that a program of somebody else's may see: where programs,
+// Those of the worker's own variables that a program of somebody else's may see: where programs,
 // libraries and caches are, the language, and how libraries compute and communicate. Never a token
 // of dtrain's. `more`: names that the operator adds.
 Environment Permitted(const Environment& all, const std::vector<std::string>& more);

@@ -113,7 +113,7 @@ absl::StatusOr<std::string> Keeping::Inside(const std::string& folder) const {
     return DataError("it does not lie in DTRAIN_CHECKPOINT_DIR");
   }
   if (fs::status(path, code).type() != fs::file_type::directory) {
-    return DataError("it is no folder; save into a folder of DTRAIN_CHECKPOINT_DIR");
+    return DataError("it is not a folder; save into a folder of DTRAIN_CHECKPOINT_DIR");
   }
   return path.string();
 }

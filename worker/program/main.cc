@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/descendants.h"
 #include "common/file_lock.h"
+#include "common/files.h"
 #include "common/limits.h"
 #include "common/version.h"
 #include "worker/program/runner.h"
@@ -51,7 +52,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--lock", flags.lock, "File that one trainer of a slot holds")->required();
   app.add_option("--scratch", flags.scratch, "Folder for what an attempt needs, made anew for each")
       ->required();
-  app.add_option("--device", flags.device, "Of the slot")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--device", flags.device, "The slot's device")->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--threads", flags.threads, "OMP_NUM_THREADS where the experiment sets none")
       ->check(CLI::Range(1, 4096));
   app.add_option("--cores", flags.cores, "Run on these cores alone, such as 0,1")
@@ -106,7 +107,10 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    if (app.exit(error) != 0) return kUsageError;
+    const absl::Status printed = FlushStandardOutput();
+    if (!printed.ok()) Refuse(std::string(printed.message()));
+    return 0;
   }
   BlockRunnerSignals();
   AdoptOrphans();

@@ -101,9 +101,10 @@ std::optional<WrongLine> TakeStep(const json& value, Report& report) {
 
 std::optional<WrongLine> TakeNumber(const std::string& name, const json& value, Report& report) {
   if (!IsMetricName(name)) {
-    return Wrong(absl::StrCat("'", CleanText(name, limits::kMetricNameBytes),
-                              "' is no name of a metric; use letters, digits and _ . - /, at most ",
-                              limits::kMetricNameBytes, ", beginning with a letter"));
+    return Wrong(
+        absl::StrCat("'", CleanText(name, limits::kMetricNameBytes),
+                     "' is not a name for a metric; use letters, digits and _ . - /, at most ",
+                     limits::kMetricNameBytes, ", beginning with a letter"));
   }
   double number = std::numeric_limits<double>::quiet_NaN();
   if (value.is_boolean()) {
@@ -149,7 +150,7 @@ std::variant<Report, WrongLine> ReadReport(std::string_view line) {
   }
   const json object = json::parse(WithNull(line), nullptr, false);
   if (!object.is_object()) {
-    return Wrong("it is no JSON object; write a line such as {\"step\": 1, \"val_loss\": 3.1}");
+    return Wrong("it is not a JSON object; write a line such as {\"step\": 1, \"val_loss\": 3.1}");
   }
   Report report;
   for (const auto& [name, value] : object.items()) {

@@ -135,7 +135,7 @@ std::string CodeFetcher::FolderOf(const AttemptToken& token) const {
 
 absl::StatusOr<std::string> CodeFetcher::FolderFor(const FetchCode& fetch) {
   if (!pack::IsDigest(fetch.code.digest())) {
-    return absl::InvalidArgumentError("the coordinator names code by what is no sha256");
+    return absl::InvalidArgumentError("what the coordinator calls the code is not a sha256");
   }
   DT_RETURN_IF_ERROR(MakeFolders(source_.folder + "/" + source_.slot));
   DT_ASSIGN_OR_RETURN(const std::string packed, PackedOf(fetch.code));

@@ -41,7 +41,7 @@ TEST_F(CodeCommandTest, TheFolderIsPackedRelativeToTheFile) {
   EXPECT_EQ(spec.code().files(), 1u);
   spec.mutable_base()->set_code("absent");
   EXPECT_TRUE(Has(std::string(PackCode(folder_ / "sweeps/grid.yaml", spec).status().message()),
-                  "is no folder"));
+                  "is not a folder"));
 }
 
 TEST_F(CodeCommandTest, CodeGoesInPartsAndOnlyOnce) {

@@ -90,6 +90,8 @@ TEST_F(CommandTest, TextThatIsNotUtf8IsNamedAtItsOption) {
   EXPECT_TRUE(Has(ran.err, "--reason is 'caf\\xe9', which is not UTF-8")) << ran.err;
   EXPECT_TRUE(control_.Snapshot().cancellations.empty());
   EXPECT_TRUE(Has(Run({"get", "experiments", "-l", "a=\xff"}).err, "-l is 'a=\\xff'"));
+  EXPECT_TRUE(Has(Run({"cancel", "report", "--reason", "\xff"}).err, "--reason is '\\xff'"))
+      << "the name of an experiment is not the command";
 }
 
 TEST_F(CommandTest, AnErrorIsBoundedWhateverWasWritten) {

@@ -71,6 +71,8 @@ TEST_F(CompletionTest, WorkersOfTheCoordinator) {
   });
   EXPECT_EQ(Offered({"worker", "drain", "gpu07"}), "gpu07/cuda:0 gpu07/cuda:1");
   EXPECT_EQ(Offered({"worker", "undrain", "s"}), "spare/cpu:0");
+  EXPECT_EQ(Offered({"worker", "drain", "gpu07/cuda", ":"}, "bash"), "0 1") << "as bash cuts words";
+  EXPECT_EQ(Offered({"worker", "drain", "gpu07/cuda", ":", "1"}, "bash"), "1");
   EXPECT_EQ(Offered({"worker", "drain", "spare/cpu:0", ""}), "") << "one is all that it takes";
 }
 
@@ -86,6 +88,8 @@ TEST_F(CompletionTest, LabelsAndContexts) {
 TEST_F(CompletionTest, WithoutACoordinatorThereIsStillTheNewest) {
   EXPECT_EQ(Offered({"--address", "unix:/nonexistent/x", "cancel", ""}), "last");
   EXPECT_EQ(Offered({"cancel", "--address", "far.example:1", "la"}), "last");
+  EXPECT_EQ(Offered({"--address", "[", "::", "1]", ":", "1", "cancel", ""}, "bash"), "last");
+  EXPECT_EQ(Offered({"--token-file", "/nonexistent", "cancel", ""}), "last");
 }
 
 TEST_F(CompletionTest, TheFewWordsThatAnOptionOrAnArgumentTakes) {

@@ -5,7 +5,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <memory>
 #include <ostream>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "tests/cli/commands/fixture.h"
 #include "tests/testing/temp_folder.h"
@@ -16,6 +20,7 @@ namespace {
 class OutputTest : public CommandTest {
  protected:
   void SetUp() override {
+    environment_["XDG_CONFIG_HOME"] = folder_ / "config";
     AddExperiment(12, 2);
     control_.Edit([this](FakeControl::World& world) {
       FinishAll(world, 12);
@@ -46,6 +51,25 @@ class OutputTest : public CommandTest {
   testing::TempFolder folder_;
 };
 
+// "dtctl get trials": the command that these words run.
+std::string CommandOf(const CLI::App& root, const std::vector<std::string>& words) {
+  const CLI::App* app = &root;
+  for (const std::string& word : words) {
+    for (const CLI::App* sub : app->get_subcommands({})) {
+      if (!sub->check_name(word)) continue;
+      app = sub;
+      break;
+    }
+  }
+  return CommandLine(app);
+}
+
+void AddCommands(const CLI::App* app, std::set<std::string>& commands) {
+  const std::vector<const CLI::App*> subs = app->get_subcommands({});
+  for (const CLI::App* sub : subs) AddCommands(sub, commands);
+  if (subs.empty()) commands.insert(CommandLine(app));
+}
+
 TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
   const std::string file = folder_.Write("grid.yaml",
                                          "version: 1\n"
@@ -60,9 +84,15 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
       {"submit", file},
       {"submit", file, "-n"},
       {"validate", file},
+      {"resolve", file},
+      {"plan", file, "-o", "json"},
       {"follow", "12"},
+      {"top"},
       {"best", "12"},
       {"get", "experiments"},
+      {"get", "configurations", "12"},
+      {"get", "workers", "-o", "json"},
+      {"get", "checkpoints", "12", "-o", "json"},
       {"get", "trials", "12", "-o", "json"},
       {"get", "trials", "12", "-o", "csv"},
       {"get", "trials", "12", "-o", "name"},
@@ -77,20 +107,44 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
       {"cancel", "12"},
       {"retry", "12", "--failed"},
       {"pause", "12"},
+      {"resume", "12"},
       {"set", "12", "max_concurrent=2"},
+      {"extend", "12", "--max-trials", "9"},
+      {"rename", "12", "other"},
+      {"note", "12", "a note"},
+      {"label", "12", "team=vision"},
+      {"archive", "12"},
+      {"unarchive", "12"},
+      {"worker", "drain", "spare"},
+      {"worker", "undrain", "spare"},
+      {"context", "list", "-o", "json"},
+      {"ca", "init", "--dir", folder_ / "tls"},
+      {"ca", "issue", "desk", "--role", "submitter", "--dir", folder_ / "tls"},
       {"data", "tokenize", "--output", folder_ / "shards", folder_ / "text"},
       {"version"},
       {"completion", "bash"},
       {"delete", "12", "--yes"},
   };
+  const std::unique_ptr<CommandTree> tree = MakeCommandTree();
+  std::set<std::string> untried;
+  AddCommands(&tree->app(), untried);
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
   for (const auto& words : commands) {
+    untried.erase(CommandOf(tree->app(), words));
     const Ran ran = RunInto(full, words);
     EXPECT_EQ(ran.code, 1) << words.front() << " " << words.back();
     EXPECT_TRUE(Has(ran.err, "stdout cannot be written: No space left on device")) << ran.err;
   }
   close(full);
+  // These print nothing to stdout, or print as the others do once they have done what this
+  // coordinator cannot stand in for.
+  const std::set<std::string> elsewhere = {
+      "dtctl context add",   "dtctl context remove",    "dtctl context use", "dtctl wait",
+      "dtctl bench network", "dtctl checkpoint export", "dtctl code",        "dtctl data fetch",
+      "dtctl down",          "dtctl get audit",         "dtctl importance",  "dtctl token create",
+      "dtctl token list",    "dtctl token revoke",      "dtctl up"};
+  EXPECT_EQ(untried, elsewhere) << "a new command belongs among those that are tried";
 }
 
 TEST_F(OutputTest, AReaderThatHasSeenEnoughIsToldNothing) {

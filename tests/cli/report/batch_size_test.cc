@@ -9,7 +9,7 @@
 namespace dt::cli::report {
 namespace {
 
-// Of the law itself: 100 steps at least, critical batch 2,000.
+// The law itself: 100 steps at least, critical batch 2,000.
 double LawOfSteps(double batch) { return 100 * (1 + 2000 / batch); }
 
 // A trial whose loss falls in a straight line from 4 to 2, which it comes to as the law says.

@@ -51,6 +51,22 @@ TEST(HtmlTest, AHashIsShortAndWholeWhereOnePointsAtIt) {
   EXPECT_TRUE(Has(page, "<tr class=\"m\"><th scope=\"row\" class=\"t\">12/2</th>"));
 }
 
+TEST(HtmlTest, ATableOrAFigureThatIsTooWideScrollsInItsOwnBox) {
+  const std::string page = HtmlPage(Hostile());
+  EXPECT_TRUE(Has(page, ".wide { overflow-x: auto"));
+  size_t wide = 0;
+  for (const char* element : {"<table", "<svg"}) {
+    for (size_t at = page.find(element); at != std::string::npos; at = page.find(element, at + 1)) {
+      const std::string box = "<div class=\"wide\">";
+      const size_t opened = page.rfind("<div", at);
+      EXPECT_EQ(page.compare(opened, box.size(), box), 0) << element;
+      EXPECT_EQ(page.find("</div>", opened), page.find("</div>", at)) << element;
+      ++wide;
+    }
+  }
+  EXPECT_EQ(wide, 3u);
+}
+
 TEST(HtmlTest, FetchesNothingAndRunsNothing) {
   const std::string page = HtmlPage(Hostile());
   EXPECT_TRUE(Has(page, "default-src 'none'"));

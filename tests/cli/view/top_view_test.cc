@@ -118,7 +118,7 @@ TEST(TopViewTest, APaneIsSortedByItsColumnAndWhatIsUnknownComesLast) {
   EXPECT_EQ(Names(Pane::kTrials, view), (Expected{"12/12", "12/11", "12/13"}));
   view.Of(Pane::kTrials).reversed = true;
   EXPECT_EQ(Names(Pane::kTrials, view), (Expected{"12/11", "12/12", "12/13"}));
-  view.Of(Pane::kWorkers) = {true, 3, true, 0};  // SILENCE
+  view.Of(Pane::kWorkers) = {true, 3, true, 0};  // LAST SEEN
   EXPECT_EQ(Names(Pane::kWorkers, view).front(), "gpu08/cuda:3");
   for (const Pane pane : kPanes) {
     for (view.Of(pane).sort = 0; view.Of(pane).sort < SortableColumns(pane); ++view.Of(pane).sort) {

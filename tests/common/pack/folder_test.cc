@@ -124,7 +124,7 @@ TEST_F(FolderTest, AFolderThatCannotTravelSaysWhyAndWhatToDo) {
   const std::string large = folder_.Write("large.bin", "");
   ASSERT_EQ(truncate(large.c_str(), static_cast<off_t>(limits::kCodeBytes) + 1), 0);
   EXPECT_NE(Paths().find("'large.bin'"), std::string::npos) << Paths();
-  EXPECT_NE(std::string(PackFolder(folder_ / "absent").status().message()).find("is no folder"),
+  EXPECT_NE(std::string(PackFolder(folder_ / "absent").status().message()).find("is not a folder"),
             std::string::npos);
 }
 

@@ -222,7 +222,7 @@ TEST_F(PlanningTest, TrafficTakesItsTimeAtTheBandwidthOfGangsOfThatSize) {
   SendRows("a", row);
   Finish({"a", "b"});
   const v1::PlannedTrials kind = Plan(spec).configurations(0);
-  // Of two ranks each sends half of it twice: 1 GB in half a second.
+  // Each of two ranks sends half of it twice: 1 GB in half a second.
   const v1::PlannedStrategy& ddp = kind.strategies(0);
   EXPECT_NEAR(ddp.wire_seconds(), static_cast<double>(ddp.wire_bytes()) / 2e9, 1e-6);
   EXPECT_LT(kind.strategies(1).wire_seconds(), 0) << "shards go another way";

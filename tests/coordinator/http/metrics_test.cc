@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "common/text.h"
+#include "coordinator/core/standings.h"
 #include "tests/testing/loop_fixture.h"
 #include "tests/testing/temp_folder.h"
 
@@ -239,6 +240,7 @@ Experiment Searched() {
 TEST_F(MetricsTest, ASearchHasItsRungsItsEarlyEndsAndWhatItsTrialsWaitFor) {
   State state;
   state.durable.experiments[1] = Searched();
+  RestandAll(state);
   state.live.parked[{1, 3}].why = ParkedTrial::Why::kBackoff;
   MetricsModel model(10);
   metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));

@@ -24,7 +24,7 @@ namespace {
 
 constexpr char kNoOpenssl[] = "openssl cannot make certificates here";
 
-// Of an authority of its own in `folder`, with these alternative names; none without openssl.
+// Made by an authority of its own in `folder`, with these alternative names; none without openssl.
 std::optional<TlsFiles> MakeCertificate(const std::string& folder, const std::string& names) {
   const std::string script =
       "cd " + folder +

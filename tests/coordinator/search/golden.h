@@ -8,7 +8,7 @@
 
 namespace dt::search::testing {
 
-// Of 100 proposals with eight trials side by side: every bit of every value.
+// Goes over 100 proposals with eight trials side by side: every bit of every value.
 uint64_t HashOfProposals(const bench::Problem& problem, uint64_t seed);
 
 inline constexpr uint64_t kGoldenSeeds = 10;

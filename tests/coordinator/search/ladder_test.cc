@@ -60,7 +60,7 @@ TEST(LadderTest, BestFirstOnlyAFewGoOnAndWorstFirstAllDo) {
   Rung best_first;
   Rung worst_first;
   for (uint32_t trial = 1; trial <= 50; ++trial) {
-    // Of best first, the newest is always last: only the first has nobody before it.
+    // Where the best come first, the newest is always last: only the first has nobody before it.
     EXPECT_EQ(best_first.Enter({.eta = 3}, trial, trial).goes_on, trial == 1) << trial;
     EXPECT_TRUE(worst_first.Enter({.eta = 3}, trial, 100.0 - trial).goes_on) << trial;
   }

@@ -157,7 +157,7 @@ TEST(ProgramFileTest, WhatIsWrongIsSaidWithItsPlace) {
             "4:17 wrong_type: 'parameters.x' mixes values of several types, such as texts and "
             "numbers; write all of them in quotes, as texts"},
            {"command: [./go]\nparameters: {2x: [1]}\n",
-            "4:14 bad_name: parameters '2x' is no name; a name has letters, digits, _, . and -, "
+            "4:14 bad_name: parameters '2x' is not a name; a name has letters, digits, _, . and -, "
             "and a letter or _ first"},
            {"command: [./go]\nsearch: {metric: reward}\n",
             "4:1 missing: search.goal is missing; whether more reward is better is not known; add "

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -221,7 +222,7 @@ TEST_F(ProgramTest, ADamagedCheckpointIsToldAndTheOneBeforeItIsTaken) {
   AwaitEnd();
   frames_.clear();
   folder_.Write("storage/7/3/a1/step-6/w", "damaged");
-  // Of the same words, so that it is the same trial's.
+  // In the same words, so that it is the same trial's.
   frames::Start next = StartOf({{"run", save + "\n"}, {"checkpoint", {{"keep_latest", 2}}}});
   next.attempt = 2;
   next.resume = frames::Resume{6, newest.path, newest.manifest_hash};
@@ -335,6 +336,17 @@ dtrain.checkpoint(folder, 1)')",
   ASSERT_FALSE(live.empty());
   EXPECT_EQ(live.back().share, 0.25);
   EXPECT_EQ(All<frames::CheckpointDone>().size(), 1u);
+}
+
+TEST(ProgramHelpTest, HelpThatCannotBePrintedIsAnError) {
+  const testing::TempFolder folder;
+  testing::ChildProcess runner(
+      {"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", DTPROGRAM, "--help"}, folder / "log");
+  const auto status = runner.AwaitExit();
+  ASSERT_TRUE(status && WIFEXITED(*status));
+  EXPECT_EQ(WEXITSTATUS(*status), 1);
+  EXPECT_NE(testing::Slurp(folder / "log").find("cannot write to 'standard output'"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct BatchPlan {
 
   // Errors: ConfigError when the global batch is not a multiple of micro_batch × world_size.
   absl::Status Check() const;
-  // Of a rank, in the mean. REQUIRES: Check().
+  // A rank's, in the mean. REQUIRES: Check().
   int64_t micro_steps() const { return global_batch / (micro_batch * world_size); }
   int64_t own_micro_steps() const {
     return shares.empty() ? micro_steps() : shares[static_cast<size_t>(rank)];

@@ -70,7 +70,7 @@ class Device {
   // Peak of the trial: since the last RestartPeak.
   virtual void RestartPeak() = 0;
   virtual uint64_t PeakBytes() const = 0;
-  // Of tensors alone: now, and at the peak.
+  // What tensors alone take: now, and at the peak.
   virtual TensorBytes Tensors() const = 0;
   // Gives cached memory back between trials. An error: most of it stays, and another trial needs
   // another process.

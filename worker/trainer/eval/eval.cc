@@ -9,7 +9,7 @@
 namespace dt::trainer {
 namespace {
 
-// Of ranks that split a batch's tokens each has the mean over as many.
+// Each of the ranks that split a batch's tokens has the mean over as many.
 at::Tensor MeanOfLayer(const Mesh& mesh, const at::Tensor& loss) {
   const at::Tensor mine = loss.to(at::kDouble);
   const std::shared_ptr<Group>& layer = mesh.group(Axis::kTensor);

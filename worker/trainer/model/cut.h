@@ -31,7 +31,7 @@ struct Cut {
 
 // How a parameter is cut into `parts`, and which of them is `part`.
 Cut CutOf(std::string_view parameter, int part, int parts);
-// Of the part. REQUIRES: the cut's dimension of `whole` is divisible by its parts.
+// The part's shape. REQUIRES: the cut's dimension of `whole` is divisible by its parts.
 std::vector<int64_t> ShapeOf(const Cut& cut, std::vector<int64_t> whole);
 // The part's elements where they lie in `whole`, in the order of the part; its shape may have more
 // dimensions than that.

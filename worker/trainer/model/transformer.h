@@ -102,7 +102,7 @@ class Transformer {
   };
 
   using Tokens = TensorAxis::Tokens;
-  // Of one pass.
+  // How one pass is made.
   struct Manner {
     bool training = false;
     Tokens tokens = Tokens::kAll;

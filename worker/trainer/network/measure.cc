@@ -66,7 +66,7 @@ class Measurement {
   absl::Status MeasureOp(CollectiveOp op, Axis axis, uint64_t bytes);
   Timed OverBackend(CollectiveOp op, Axis axis, int64_t part);
   absl::Status MeasureRounds(const Timed& timed);
-  // Of so many in a row, begun together: seconds of one, of the slowest rank of all.
+  // Times so many in a row, begun together: seconds of one, of the slowest rank of all.
   absl::StatusOr<double> Round(const Timed& timed, int repeats);
   void Tell(const Timed& timed, std::vector<double> seconds);
   std::vector<Axis> Axes() const;

@@ -33,7 +33,8 @@ struct PipelineShape {
   int chunks = 1;  // of the model on each stage
 };
 
-// Of one stage. REQUIRES: micro_steps > 0; where a stage has several chunks, a multiple of stages.
+// The actions of one stage. REQUIRES: micro_steps > 0; where a stage has several chunks, a multiple
+// of stages.
 std::vector<Action> StepActions(const PipelineShape& shape, int64_t micro_steps, int stage);
 
 }  // namespace dt::trainer

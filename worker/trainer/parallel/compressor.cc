@@ -12,7 +12,7 @@
 namespace dt::trainer {
 namespace {
 
-// Of all its elements together, on the device, with the same bits where the tensor has them.
+// Looks at all its elements together, on the device, with the same bits where the tensor has them.
 at::Tensor AllFinite(const at::Tensor& tensor) { return at::isfinite(tensor.sum()); }
 
 }  // namespace

@@ -59,7 +59,8 @@ class Compressor {
   // Whether less than the gradient would be sent.
   virtual bool Pays(const at::Tensor& gradient) const = 0;
   virtual Bytes SentOf(const at::Tensor& gradient) const = 0;
-  // Of those that pay. `whole`: what to average as it is, in one message where there is another.
+  // Reduces those that pay. `whole`: what to average as it is, in one message where there is
+  // another.
   virtual void ReducePaying(const std::vector<Item>& items, std::vector<at::Tensor> whole,
                             Exchange& exchange) = 0;
   virtual void Forget(uint32_t parameter) { errors_.erase(parameter); }

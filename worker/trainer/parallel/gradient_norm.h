@@ -15,9 +15,9 @@
 
 namespace dt::trainer {
 
-// Of the gradients of those `pieces` that `counts` says this rank has to count, and of what the
-// ranks of the groups have counted: on the device, with the same bits on all of them. A null group
-// is of a rank that is alone. All ranks call it.
+// The norm of the gradients of those `pieces` that `counts` says this rank has to count, and of
+// what the ranks of the groups have counted: on the device, with the same bits on all of them. A
+// null group is of a rank that is alone. All ranks call it.
 at::Tensor NormOver(const std::vector<Piece>& pieces,
                     const std::function<bool(const Piece&)>& counts,
                     const std::vector<std::shared_ptr<Group>>& groups);

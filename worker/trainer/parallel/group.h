@@ -93,7 +93,7 @@ class Group {
  private:
   absl::Status JoinThrowing(Device& device, const Rendezvous& meeting);
   std::optional<Neighbours> FindNeighbours();
-  // Of the ranks of this host; all ranks of the group call it.
+  // Memory of the ranks of this host; all ranks of the group call it.
   absl::StatusOr<std::shared_ptr<HostMemory>> MakeMemory(const Neighbours& neighbours,
                                                          size_t floats);
   // Whether every rank is.

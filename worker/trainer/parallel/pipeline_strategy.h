@@ -35,10 +35,10 @@ class PipelineStrategy final : public Strategy {
   void AfterLoad() override { inner_->AfterLoad(); }
   bool RootHasAll() const override { return false; }
   bool SavesAreNoted() const override { return inner_->SavesAreNoted(); }
-  // Of a share's gradient no rank has the norm: it would take a sum of its own.
+  // No rank has the norm of a share's gradient: it would take a sum of its own.
   at::Tensor ShareSquaredNorm() const override { return {}; }
   CommTotals Totals() override;
-  // Of all stages.
+  // That of all stages.
   BucketLayout Layout() const override { return layout_; }
   std::vector<Copies> copies() const override;
 

@@ -70,11 +70,12 @@ class ShardedStrategy final : public Strategy {
   void FinishSum();
   void StartBetweenCopies(const at::Tensor& gradient);
   void FinishBetweenCopies();
-  // Of what is narrow, so that nothing small is lost. Else each rank divides before it sends: the
-  // backend of GPUs sums in the type that is sent, whose range is small.
+  // Whether a sum of narrow numbers is divided once made, so that nothing small is lost. Else each
+  // rank divides before it sends: the backend of GPUs sums in the type that is sent, whose range is
+  // small.
   bool DividesSum() const { return wire_ != at::kFloat && home_.device().is_cpu(); }
   at::Tensor RowLike(const at::Tensor& row);
-  // Of rows that stay.
+  // Gathers rows that stay.
   void Gather();
 
   ShardedHome& home_;

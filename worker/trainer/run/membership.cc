@@ -167,7 +167,7 @@ std::vector<at::Tensor> CountsOf(const TrainingState& state) {
   return counts;
 }
 
-// Of the ranks along the data axis.
+// The strategy of the ranks along the data axis.
 std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membership& members,
                                            BucketLayout layout) {
   const TrialSpec& spec = state.spec;

@@ -66,7 +66,7 @@ double ComputeSeconds(const RankMeasures& m) {
   return m.step.phases.data + m.step.phases.forward + m.step.phases.backward;
 }
 
-// Of the ranks that have one.
+// The mean over the ranks that have one.
 double MeanLoss(const std::vector<RankMeasures>& ranks) {
   double sum = 0, count = 0;
   for (const RankMeasures& rank : ranks) {

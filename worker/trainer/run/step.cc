@@ -57,7 +57,7 @@ void Stepper::ClearGradients() {
 void Stepper::SeedDropout(const Action& action) {
   if (p_.spec.model.dropout == 0) return;
   uint64_t seed = SplitMix64(static_cast<uint64_t>(p_.spec.seed));
-  // Of the rank that has it where all have as many.
+  // The seed is that of the rank that has it where all have as many.
   const int64_t micro_batch = p_.plan.batch.MicroBatch(action.micro_step);
   const int64_t data_ranks = p_.plan.batch.world_size;
   const int64_t rank =

@@ -14,7 +14,7 @@
 
 namespace dt::trainer {
 
-// Of `total` micro-steps, by what each rank takes for one: at least one each, and so that the one
+// Deals `total` micro-steps by what each rank takes for one: at least one each, and so that the one
 // that is ready last is ready as soon as can be; of two that would be as soon, the first has more.
 // REQUIRES: seconds above 0 and finite; total at least their number.
 std::vector<int64_t> DealMicroSteps(const std::vector<double>& seconds, int64_t total);
@@ -35,7 +35,7 @@ class MicroStepBalance {
   bool Measures(int64_t step) const {
     return Deals() && (step - begun_ - 1) % kSteps >= kSteps / 2;
   }
-  // Of this rank, of each step that it measures: what it computed in.
+  // Adds what this rank computed in, for each step that it measures.
   void Add(double seconds) { measured_seconds_ += seconds; }
   bool LooksAfter(int64_t step) const { return Deals() && (step - begun_) % kSteps == 0; }
   // What this rank took for a micro-step since the last look, of which it has `share` a step.

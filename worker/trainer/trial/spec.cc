@@ -348,10 +348,8 @@ absl::Status CheckDataRanksAlone(const TrialSpec& trial, const char* path, int64
   if (!plan::StepsAlone(trial.sharing) && trial.compression == Compression::kNone) {
     return absl::OkStatus();
   }
-  return ConfigError(
-      absl::StrCat("local_sgd, gossip and parallel.compression are of data ranks "
-                   "alone; ",
-                   path, " is ", ranks));
+  return ConfigError(absl::StrCat(
+      "local_sgd, gossip and parallel.compression are for data ranks only; ", path, " is ", ranks));
 }
 
 // Among ranks that do not meet within a micro-step.
@@ -361,7 +359,7 @@ absl::Status CheckBalance(const TrialSpec& trial) {
     return absl::OkStatus();
   }
   return ConfigError(
-      "parallel.balance auto is of ddp and zero1, without parallel.tensor and parallel.pipeline");
+      "parallel.balance auto needs ddp or zero1, without parallel.tensor and parallel.pipeline");
 }
 
 absl::Status CheckTensor(const TrialSpec& trial) {

@@ -165,9 +165,9 @@ inline int64_t ShareOfSteps(int64_t target_steps, uint64_t divisor) {
   const auto target = static_cast<uint64_t>(target_steps);
   return static_cast<int64_t>(target / divisor + (target % divisor != 0));
 }
-// Of `rank` among `world_size`: ranks of one layer, and the stages of one pipeline, have the same
-// share of the batch. Errors: ConfigError when they cannot all have as many ranks, and when the
-// global batch cannot be dealt.
+// The plan of `rank` among `world_size`: ranks of one layer, and the stages of one pipeline, have
+// the same share of the batch. Errors: ConfigError when they cannot all have as many ranks, and
+// when the global batch cannot be dealt.
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
                                    uint64_t train_windows);
 

@@ -38,7 +38,7 @@ class WireChoice {
   bool open() const { return open_; }
   const std::optional<Wire>& chosen() const { return kept_; }
   bool Measures(int64_t step) const { return open_ && step > begun_ + kSteps / 2; }
-  // Of this rank, of each step that it measures.
+  // Adds this rank's, for each step that it measures.
   void Add(const WireMeasure& measure);
   const WireMeasure& mine() const { return mine_; }
   bool ChoosesAfter(int64_t step) const { return open_ && step >= begun_ + kSteps; }

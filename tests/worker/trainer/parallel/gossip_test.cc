@@ -39,7 +39,7 @@ class Rank {
         GossipStrategy::Options{sync, {.bucket_mb = 25, .counts = {}}});
     swapper_ = MakeSwapper({Axis::kData, group_, timeline_, nullptr}, device_->Torch());
   }
-  // Of which the optimizer adds `update` to each number.
+  // A step in which the optimizer adds `update` to each number.
   void Step(int64_t step, float update) {
     at::NoGradGuard no_grad;
     timeline_->Restart();
@@ -88,7 +88,7 @@ class Gang {
       ranks_[static_cast<size_t>(rank)] = std::make_unique<Rank>(rank, ranks, sync, *meeting);
     });
   }
-  // Of all ranks, each on a thread of its own.
+  // Runs all ranks, each on a thread of its own.
   void OnEach(const std::function<void(int)>& run) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
@@ -199,7 +199,7 @@ TEST(GossipTest, CountsWhatItGivesAndTheSync) {
       for (const Traffic& traffic : totals.traffic) {
         const bool swap = traffic.op == CollectiveOp::kSend;
         EXPECT_EQ(traffic.axis, Axis::kData);
-        // Of a step: to a peer after each but the last; parameters and the one moment at a sync.
+        // In a step: to a peer after each but the last; parameters and the one moment at a sync.
         EXPECT_NEAR(traffic.bytes, swap ? kBytes * (kEvery - 1) / kEvery : 2 * kBytes / kEvery,
                     1e-6);
         EXPECT_GT(traffic.seconds, 0);

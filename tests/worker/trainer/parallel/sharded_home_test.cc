@@ -55,7 +55,7 @@ TEST(ShardedHomeTest, WhatRanksHoldOfAParameterIsAllOfItAndNothingTwice) {
   }
 }
 
-// Of two parts, what has four heads of two numbers each.
+// A tensor of four heads of two numbers each, in two parts.
 TEST(CutTest, APartHasItsHeadsOfQueriesKeysAndValues) {
   const at::Tensor whole = at::arange(0, 3 * 4 * 2, at::kFloat);
   const Cut cut = CutOf("h.3.attn.c_attn.bias", 1, 2);

@@ -77,7 +77,7 @@ class BalanceTest : public AttemptTest, public ::testing::WithParamInterface<con
       if (std::holds_alternative<frames::End>(frame)) held_up.reset();
     });
   }
-  // Of each time that ranks took others, as the first rank's log tells it.
+  // The shares of each time that ranks took others, as the first rank's log tells it.
   static std::vector<std::vector<int64_t>> Shares(TrainerGang& gang) {
     std::vector<std::vector<int64_t>> all;
     const std::string log = gang.rank(0).LogTail();

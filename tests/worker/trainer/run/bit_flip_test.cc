@@ -155,7 +155,7 @@ TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {
 }
 
 TEST_F(BitFlipTest, OfTwoCopiesOfASharedStateTheRanksThatDifferAreNamed) {
-  // Of a block's row this lies in the first half, which ranks 0 and 2 have.
+  // This lies in the first half of a block's row, which ranks 0 and 2 have.
   const Told told =
       TrainAndFlip(4, 2, "h.0.attn.c_attn.weight", {{"strategy", "hsdp"}, {"shard", 2}});
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";

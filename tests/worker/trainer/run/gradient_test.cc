@@ -23,7 +23,7 @@ namespace {
 // what roundings to 8 and to 11 bits of what each rank sends and of the sum make of it (3.2e-3 and
 // 3.1e-4).
 constexpr double kFp32Apart = 1e-5, kBf16Apart = 5e-3, kFp16Apart = 1e-3;
-// Of each element besides: half of fp16's smallest number, in both roundings.
+// Each element may besides be apart by half of fp16's smallest number, in both roundings.
 constexpr double kFp16Step = 2.0 / (1 << 25);
 // Biases of keys change no loss: their gradients are what rounding leaves of 0, 1e-11 of the whole
 // gradient's norm at most. Below this part of it a tensor's gradient counts as 0, and may be apart

@@ -232,7 +232,7 @@ TEST_F(NonFiniteTest, RollbackOfAResumedAttemptGoesToWhereItResumed) {
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(rest.rows[i]["loss"], whole.rows[4 + i]["loss"]) << i;
 }
 
-// Of two, the second has the poisoned sample.
+// The second of two ranks has the poisoned sample.
 TEST_F(NonFiniteTest, ARankThatStepsAloneLeavesOutItsOwnStep) {
   WritePoisoned({6});
   nlohmann::json spec = Spec("skip");

@@ -13,7 +13,7 @@ namespace {
 
 class WeightsTest : public AttemptTest {
  protected:
-  // Of a trial of its own.
+  // Starts a trial of its own.
   frames::Start Start(const nlohmann::json& spec) {
     frames::Start start = StoredStart(spec);
     start.trial = ++trials_;

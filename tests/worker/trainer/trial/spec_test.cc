@@ -199,7 +199,7 @@ TEST(TrialSpecTest, WhatLayersAreCutIntoMustDivideThem) {
   spec["parallel"]["strategy"] = "local_sgd";
   EXPECT_EQ(
       MessageOf(spec),
-      "local_sgd, gossip and parallel.compression are of data ranks alone; parallel.tensor is "
+      "local_sgd, gossip and parallel.compression are for data ranks only; parallel.tensor is "
       "3");
 }
 
@@ -212,7 +212,7 @@ TEST(TrialSpecTest, MicroBatchesAreDealtAmongRanksThatDoNotMeetInEach) {
   EXPECT_EQ(said({{"strategy", "ddp"}}), "");
   EXPECT_EQ(said({{"strategy", "zero1"}}), "");
   const std::string refused =
-      "parallel.balance auto is of ddp and zero1, without parallel.tensor and parallel.pipeline";
+      "parallel.balance auto needs ddp or zero1, without parallel.tensor and parallel.pipeline";
   for (const char* strategy : {"zero2", "zero3", "hsdp", "local_sgd", "gossip"}) {
     EXPECT_EQ(said({{"strategy", strategy}}), refused) << strategy;
   }

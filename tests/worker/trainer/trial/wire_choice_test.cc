@@ -8,7 +8,7 @@ namespace {
 
 using Narrows = WireChoice::Narrows;
 
-// Of ranks that measured so many seconds of waiting in 100 of steps.
+// What ranks choose that measured so many seconds of waiting in 100 of steps.
 std::optional<Wire> Chosen(const std::vector<double>& waited, Narrows narrows = Narrows::kYes) {
   WireChoice choice(std::nullopt, 0);
   std::vector<WireMeasure> ranks;

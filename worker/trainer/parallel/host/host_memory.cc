@@ -89,7 +89,7 @@ absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Open(pid_t owner, int de
   }
   DT_RETURN_IF_ERROR(memory->Map());
   if (memory->control().key.load() != shape.key) {
-    return IoError("shared memory for all-reduce: " + path + " is of another gang");
+    return IoError("shared memory for all-reduce: " + path + " belongs to another gang");
   }
   return memory;
 }

@@ -56,7 +56,7 @@ class HostReduce {
  private:
   HostReduce(std::shared_ptr<HostMemory> memory, Options options)
       : memory_(std::move(memory)), options_(std::move(options)) {}
-  // Of those floats, what this rank sums and gives to all.
+  // What of those floats this rank sums and gives to all.
   struct Share {
     size_t from = 0, end = 0;
   };
