@@ -32,12 +32,12 @@ bool IsName(std::string_view host) {
 
 int DefaultPort(const std::string& scheme) { return scheme == "https" ? 443 : 80; }
 
-// The end of the address that begins at `from`.
-size_t EndOfUrl(std::string_view text, size_t from) {
-  while (from < text.size() && IsPlain(text[from]) && text[from] != '\'' && text[from] != ',') {
-    ++from;
-  }
-  return from;
+// The end of the word that begins at `from`, rather too much than too little: a comma may be part
+// of an address, and a backslash of one that is written with escapes.
+size_t EndOfWord(std::string_view text, size_t from) {
+  size_t end = std::min(text.find_first_of(" \t\r\n\"'}", from), text.size());
+  if (text[end - 1] == ',') --end;
+  return end;
 }
 
 // Where the value behind a key `url` begins: behind its colon, spaces and quotes; npos: it is none.
@@ -111,7 +111,7 @@ std::string HideUrl(std::string_view text, std::string_view url) {
     const size_t begin = ValueOfKey(rest, key);
     if (begin == std::string_view::npos) continue;
     found = true;
-    const size_t end = EndOfUrl(rest, begin);
+    const size_t end = EndOfWord(rest, begin);
     absl::StrAppend(&hidden, rest.substr(done, begin - done),
                     ShownUrl(std::string_view(rest).substr(begin, end - begin)));
     done = key = end;

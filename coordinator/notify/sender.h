@@ -1,8 +1,8 @@
 // sender.h: the thread that tells receivers what was decided.
 //
-// Role:      the shell around Outbox: takes notices that are durable, posts them, and says what came
-//            of each. A notice that was told and not yet settled when the process ended is told
-//            again after the next start: receivers know it by its id.
+// Role:      the shell around Outbox: takes notices that are durable, posts them, and says what
+//            came of each. A notice that was told and not yet settled when the process ended is
+//            told again after the next start: receivers know it by its id.
 // Threads:   Tell from any, never blocks. All else is on one thread of its own.
 // Errors:    a receiver's are its own; the log has them when they begin and when they end.
 // Bounds:    of what waits, the core's.
