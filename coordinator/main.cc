@@ -13,13 +13,16 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/address.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
+#include "common/notice_limits.h"
 #include "common/status.h"
+#include "common/url.h"
 #include "common/version.h"
 #include "coordinator/api/answers.h"
 #include "coordinator/api/api.h"
@@ -32,6 +35,7 @@
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/loop/restore.h"
 #include "coordinator/loop/snapshotter.h"
+#include "coordinator/notify/sender.h"
 #include "coordinator/offline_commands.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
@@ -55,6 +59,9 @@ struct Flags {
   bool accept_loss = false;
   std::string auth = "none";
   TlsFiles tls;
+  std::vector<std::string> notify_to;
+  std::string notify_url_file;
+  std::string notify_ca;
 };
 
 std::string DefaultStateDir() {
@@ -62,6 +69,18 @@ std::string DefaultStateDir() {
   if (const char* state = std::getenv("XDG_STATE_HOME")) return absl::StrCat(state, "/dtrain");
   const char* home = std::getenv("HOME");
   return absl::StrCat(home == nullptr ? "." : home, "/.local/state/dtrain");
+}
+
+void DescribeNotify(CLI::App& app, Flags& flags) {
+  app.add_option("--notify-to", flags.notify_to,
+                 "Hosts that experiments may have told what comes of them (notify): HOST or "
+                 "HOST:PORT over TLS, http://HOST without; nobody unless given")
+      ->delimiter(',');
+  app.add_option("--notify-url-file", flags.notify_url_file,
+                 "File with the address of a receiver that is told of every experiment");
+  app.add_option("--notify-ca", flags.notify_ca,
+                 "PEM file of the authorities that receivers' certificates are from; the system's "
+                 "unless given");
 }
 
 void DescribeFlags(CLI::App& app, Flags& flags) {
@@ -97,6 +116,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                  "PEM file of the authority that signs clients' certificates");
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
   app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
+  DescribeNotify(app, flags);
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
   app.footer(
       "Examples:\n"
@@ -123,6 +143,22 @@ absl::Status CheckHttp(const Flags& flags) {
                                                  "logs, without TLS; give a loopback address, "
                                                  "with Prometheus or a proxy beside it, or allow "
                                                  "it with --http-clear-text"));
+}
+
+// The address is in a file, since arguments are for everyone on the host to read.
+absl::StatusOr<SenderOptions> NotifyOf(const Flags& flags) {
+  SenderOptions options;
+  options.ca = flags.notify_ca;
+  DT_ASSIGN_OR_RETURN(options.receivers, Receivers::Make(flags.notify_to));
+  if (flags.notify_url_file.empty()) return options;
+  DT_ASSIGN_OR_RETURN(const std::string text,
+                      ReadFile(flags.notify_url_file, limits::kReceiverUrlBytes));
+  options.own_url = std::string(absl::StripAsciiWhitespace(text));
+  const absl::StatusOr<Url> url = ParseUrl(options.own_url);
+  if (url.ok()) return options;
+  return absl::InvalidArgumentError(absl::StrCat("--notify-url-file '", flags.notify_url_file,
+                                                 "': its line ",
+                                                 std::string(url.status().message())));
 }
 
 // A terminal gets a line that counts up while a long journal is read.
@@ -187,9 +223,12 @@ class Coordinator {
                         HttpServer::Start(flags_.http, [this](const auto& request, auto reply) {
                           AnswerHttp(request, reply);
                         }));
+    DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_));
     Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
-                        Restore(*store_, clock_, model_, [&progress] { progress.Count(); }));
+                        Restore(
+                            *store_, clock_, model_, [&progress] { progress.Count(); },
+                            notify.own_url.empty() ? Tells::kThoseNamed : Tells::kItsOwnToo));
     if (!store_->losses().empty()) {
       DT_RETURN_IF_ERROR(store_->DropRowsUnless(
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
@@ -203,11 +242,12 @@ class Coordinator {
         [this] { return SqliteJournal::Open(flags_.state_dir); },
         [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
     store_->AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
-    const ServerOptions options{flags_.listen,
-                                flags_.tls,
-                                {flags_.state_dir, http_->address(), clock_.Now().wall_ms},
-                                limits::kStreams,
-                                door_.get()};
+    const ServerOptions options{
+        flags_.listen,
+        flags_.tls,
+        {flags_.state_dir, http_->address(), clock_.Now().wall_ms, notify.receivers},
+        limits::kStreams,
+        door_.get()};
     DT_ASSIGN_OR_RETURN(auto server,
                         RpcServer::Start(options, mailbox_, *reader_thread_, *code_, stats_));
     server_ = std::move(server);
@@ -216,9 +256,11 @@ class Coordinator {
           server_->control().Ask(std::move(call), std::move(continuation));
         },
         *page_thread_, clock_, http_->address());
+    DT_RETURN_IF_ERROR(StartSender(std::move(notify), state.durable));
     loop_ = std::make_unique<CoreLoop>(
         std::move(state), LoopPorts{mailbox_, *store_, *server_, clock_, model_,
-                                    [this](auto snapshot) { metrics_.SetSnapshot(snapshot); }});
+                                    [this](auto snapshot) { metrics_.SetSnapshot(snapshot); },
+                                    [this](const auto& notice) { sender_->Tell(notice); }});
     serving_.store(true);
     return absl::OkStatus();
   }
@@ -268,6 +310,17 @@ class Coordinator {
   }
 
  private:
+  absl::Status StartSender(SenderOptions options, const DurableState& durable) {
+    options.journal = durable.journal_id;
+    DT_ASSIGN_OR_RETURN(
+        sender_, Sender::Start(std::move(options), clock_, [this](const Settled& settled) {
+          return mailbox_.Post(Event{NoticeDone{settled.number, settled.outcome}, {}},
+                               PostClass::kBulk);
+        }));
+    // Those that the last process did not settle; their receivers may have had them.
+    for (const auto& [number, notice] : durable.notices) sender_->Tell(notice);
+    return absl::OkStatus();
+  }
   // What experiments name stays. That some is gone costs their trials, not the start.
   absl::Status OpenCode(const State& state) {
     DT_ASSIGN_OR_RETURN(code_, CodeKeeper::Start(CodeFolderOf(flags_.state_dir)));
@@ -362,6 +415,7 @@ class Coordinator {
   std::unique_ptr<CodeKeeper> code_;
   std::unique_ptr<Snapshotter> snapshotter_;
   std::unique_ptr<RpcServer> server_;
+  std::unique_ptr<Sender> sender_;  // before loop_, whose notices it takes
   std::unique_ptr<CoreLoop> loop_;
   std::atomic<bool> serving_{false};  // set after server_ and loop_, before HTTP threads look
   std::atomic<bool> loop_ended_{false};

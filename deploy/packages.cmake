@@ -48,7 +48,8 @@ workers as whole gangs, keeps what came of them in a journal, and serves
 the page, JSON and metrics over HTTP. It is not started by installing it:
 systemctl enable --now dtcoord")
 set(CPACK_DEBIAN_COORDINATOR_PACKAGE_DEPENDS "${account}")
-set(CPACK_DEBIAN_COORDINATOR_PACKAGE_RECOMMENDS "dtrain-cli")
+# ca-certificates: by which receivers of notices are verified.
+set(CPACK_DEBIAN_COORDINATOR_PACKAGE_RECOMMENDS "dtrain-cli, ca-certificates")
 set(CPACK_DEBIAN_COORDINATOR_PACKAGE_SUGGESTS "dtrain-dashboards")
 set(CPACK_DEBIAN_WORKER_DESCRIPTION
 "training orchestration: the worker of a slot

@@ -124,6 +124,7 @@ std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
 // --- Parts of Validate; each adds what it finds ---
 // What a program, or an experiment without one, may not say, and the words of its command.
 void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+void CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // The names of parameters that the table does not have, and values of several types.
 void CheckOwnParameters(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // search.* and what it needs.

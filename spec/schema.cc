@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/limits.h"
+#include "spec/notify.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -65,6 +66,10 @@ ordered_json Schema(const Field& field) {
       schema = {{"type", "string"}, {"pattern", kDurationPattern}};
       break;
     case FieldType::kTexts:
+      if (field.path == "notify.events") {
+        schema = {{"type", "array"}, {"items", {{"enum", NoticeWords()}}}, {"uniqueItems", true}};
+        break;
+      }
       schema = {{"type", "array"},
                 {"items", {{"type", {"string", "number", "boolean"}}}},
                 {"minItems", 1},

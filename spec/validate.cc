@@ -51,6 +51,7 @@ class Validator {
     CheckExperimentFields();
     internal::CheckSearch(spec_, issues_);
     internal::CheckProgram(spec_, issues_);
+    internal::CheckNotify(spec_, issues_);
     CheckLabels("labels", spec_.labels());
     CheckEnv();
     CheckLabels("resources.labels", spec_.base().resources().labels());
@@ -80,7 +81,7 @@ class Validator {
 
   void CheckExperimentFields() {
     for (const Field& field : ExperimentFieldTable()) {
-      if (field.type == FieldType::kLabels) continue;
+      if (!HoldsValue(field)) continue;
       const v1::Value value = GetExperimentField(spec_, field.path);
       const bool unset =
           field.path == "version" ? value.integer() == 0 : value.has_text() && value.text().empty();

@@ -179,6 +179,12 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
       if (!spec.labels().empty()) writer.Line(field.path, Map(spec.labels()));
       continue;
     }
+    if (field.type == FieldType::kTexts) {
+      const auto& words = spec.notify().events();
+      if (!words.empty())
+        writer.Line(field.path, absl::StrCat("[", absl::StrJoin(words, ", "), "]"));
+      continue;
+    }
     const v1::Value value = GetExperimentField(spec, field.path);
     const bool absent = value.kind_case() == v1::Value::KIND_NOT_SET;
     if (absent || (value.has_text() && value.text().empty())) continue;

@@ -14,6 +14,7 @@
 #include "coordinator/core/figures.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/marks.h"
+#include "coordinator/core/notices.h"
 #include "spec/metric.h"
 
 namespace dt {
@@ -481,6 +482,10 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyWorkerMarked(state, record.worker_marked(), wall_ms);
     case v1::Record::kTrialMutated:
       return ApplyTrialMutated(state, record.trial_mutated());
+    case v1::Record::kNoticeRaised:
+      return ApplyNoticeRaised(state, record.notice_raised());
+    case v1::Record::kNoticeSettled:
+      return ApplyNoticeSettled(state, record.notice_settled());
     case v1::Record::FACT_NOT_SET:
       break;
   }

@@ -13,6 +13,7 @@
 #include "common/mutant.h"
 #include "common/text.h"
 #include "coordinator/core/claims.h"
+#include "coordinator/core/noticing.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/retrying.h"
 #include "coordinator/core/schedule.h"
@@ -441,6 +442,9 @@ LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
     MarkOrdersDue(state.live, worker);
   }
   NoteActive(state, id.trial);
+  if (IsWanted(state, GetExperiment(state.durable, id.trial.experiment), v1::Notice::STALLED)) {
+    attempt.stall_looked = -absl::InfiniteDuration();
+  }
   return attempt;
 }
 

@@ -224,6 +224,8 @@ struct DurableState {
   std::map<std::string, CrashStreak> streaks;
   uint64_t progress = 0;  // ends of finished attempts, and checkpoints beyond where one resumed
   std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most: the oldest goes
+  uint64_t next_notice = 1;
+  std::map<uint64_t, v1::Notice> notices;  // not settled, by number; kNoticesWaiting at most
 
   // Indices over `experiments`, kept by Apply.
   absl::flat_hash_map<std::string, ExperimentId> request_ids;

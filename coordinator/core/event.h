@@ -59,11 +59,17 @@ struct StreamClosed {
   StreamId stream = 0;
 };
 
+// A receiver took a notice, or it was given up.
+struct NoticeDone {
+  uint64_t number = 0;
+  v1::NoticeSettled::Outcome outcome = v1::NoticeSettled::OUTCOME_UNSPECIFIED;
+};
+
 // Time has passed; leases, backoffs and timeouts are looked at.
 struct Tick {};
 
 struct Event {
-  std::variant<ClientCall, ReportReceived, StreamClosed, Tick> what;
+  std::variant<ClientCall, ReportReceived, StreamClosed, NoticeDone, Tick> what;
   std::array<uint64_t, 2>
       entropy{};     // fresh random bits; attempt tokens and seeds derive from them
   size_t bytes = 0;  // size on the wire: the mailbox is bounded in bytes too

@@ -154,6 +154,8 @@ std::string HashOf(const DurableState& state) {
   for (const auto& [id, experiment] : state.experiments) AddExperiment(digest, experiment);
   AddMarks(digest, state);
   AddFigures(digest, state);
+  digest.Add(state.next_notice).Add(state.notices.size());
+  for (const auto& [number, notice] : state.notices) digest.Add(notice.SerializeAsString());
   return digest.TakeHex();
 }
 

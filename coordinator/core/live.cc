@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/notice_limits.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -48,6 +49,12 @@ absl::Duration LiveAttempt::Deadline() const {
           [](const Leaving&) { return absl::InfiniteDuration(); },
       },
       phase);
+}
+
+absl::Duration LiveAttempt::StallLook() const {
+  const auto* training = std::get_if<Training>(&phase);
+  if (training == nullptr) return absl::InfiniteDuration();
+  return std::max(training->last_progress, stall_looked) + limits::kStalled;
 }
 
 std::map<Constraint, SlotPool> BasePools() {

@@ -115,6 +115,8 @@ struct LiveAttempt {
   void Enter(Phase next);
   // When it is looked at, steady time; infinite where leases bound it.
   absl::Duration Deadline() const;
+  // When it is looked at for a stall, steady time.
+  absl::Duration StallLook() const;
 
   const AttemptId id;
   const AttemptToken token;
@@ -129,6 +131,9 @@ struct LiveAttempt {
   // Neither preempted nor resized before.
   absl::Duration protected_until = -absl::InfiniteDuration();
   absl::Duration may_grow_at = -absl::InfiniteDuration();  // its trial has changed its size lately
+  // When it was last looked at for a stall, and whether one was told. Nobody asked: infinite.
+  absl::Duration stall_looked = absl::InfiniteDuration();
+  bool stall_told = false;
   absl::Duration absent_since = absl::InfiniteDuration();  // rank 0's worker does not hold it
   absl::Duration timer = absl::InfiniteDuration();         // when the armed timer fires
   std::optional<v1::StepRow> latest;                       // newest logged step
@@ -270,6 +275,12 @@ struct LiveState {
   absl::flat_hash_map<AttemptToken, ToldSteps> told;
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
   uint64_t doubted = 0;       // items and statuses that could not be true, and were left out
+
+  bool tells_all = false;  // the coordinator has a receiver of its own
+  // Notices since the start; those that wait are durable.
+  uint64_t notices_delivered = 0;
+  uint64_t notices_failed = 0;
+  uint64_t notices_dropped = 0;  // not raised, since too many waited
 };
 
 // The slots of one kind of device.

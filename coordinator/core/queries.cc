@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "common/url.h"
 #include "common/version.h"
 #include "coordinator/core/compared.h"
 #include "coordinator/core/explain.h"
@@ -232,8 +233,10 @@ absl::StatusOr<v1::GetExperimentResponse> Query(const State& state,
   v1::GetExperimentResponse response;
   *response.mutable_summary() = Summarize(state, experiment);
   *response.mutable_spec() = experiment.spec;
+  const std::string& receiver = experiment.spec.notify().url();
+  if (!receiver.empty()) response.mutable_spec()->mutable_notify()->set_url(ShownUrl(receiver));
   response.set_file_name(experiment.file_name);
-  response.set_file_text(experiment.file_text);
+  response.set_file_text(HideUrl(experiment.file_text, receiver));
   for (const Edit& edit : experiment.edits) {
     v1::ExperimentEdit& shown = *response.add_edits();
     shown.set_wall_ms(edit.wall_ms);

@@ -192,9 +192,8 @@ void Reindex(State& state, const v1::Record& record) {
       const v1::RungDecided& fact = record.rung_decided();
       SearchIndex* index = index_of(fact);
       if (index == nullptr) return;
-      const Experiment& experiment = experiment_of(fact);
-      return IndexRung(experiment, fact.trial(), experiment.trials[fact.trial() - 1].rungs.back(),
-                       *index);
+      const Trial& trial = experiment_of(fact).trials[fact.trial() - 1];
+      return IndexRung(experiment_of(fact), fact.trial(), trial.rungs.back(), *index);
     }
     case v1::Record::kEvaluation: {
       const v1::EvaluationRecorded& fact = record.evaluation();
@@ -222,6 +221,8 @@ void Reindex(State& state, const v1::Record& record) {
     case v1::Record::kNumbersSkipped:
     case v1::Record::kStopRequested:
     case v1::Record::kExperimentChanged:
+    case v1::Record::kNoticeRaised:
+    case v1::Record::kNoticeSettled:
     case v1::Record::kWorkerMarked:
     case v1::Record::kTrialMutated:
     case v1::Record::FACT_NOT_SET:

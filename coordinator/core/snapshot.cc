@@ -318,6 +318,16 @@ void LoadFigures(const v1::SnapshotHead& head, DurableState& state) {
   }
 }
 
+void SaveNotices(const DurableState& state, v1::SnapshotHead& out) {
+  out.set_next_notice(state.next_notice);
+  for (const auto& [number, notice] : state.notices) *out.add_notices() = notice;
+}
+
+void LoadNotices(const v1::SnapshotHead& head, DurableState& state) {
+  state.next_notice = std::max<uint64_t>(1, head.next_notice());  // 0: of a version without them
+  for (const v1::Notice& saved : head.notices()) state.notices[saved.number()] = saved;
+}
+
 // What Apply keeps beside the experiments.
 void Index(const Experiment& experiment, DurableState& state) {
   if (!experiment.request_id.empty()) state.request_ids[experiment.request_id] = experiment.id;
@@ -330,7 +340,7 @@ void Index(const Experiment& experiment, DurableState& state) {
 }
 
 // A field that a program does not know is dropped without a word: what it must know raises this.
-constexpr uint32_t kSnapshotVersion = 4;
+constexpr uint32_t kSnapshotVersion = 5;
 
 }  // namespace
 
@@ -343,6 +353,7 @@ std::vector<std::string> SaveSnapshot(const DurableState& state, const v1::Metri
   *head.mutable_metrics() = metrics;
   SaveMarks(state, head);
   SaveFigures(state, head);
+  SaveNotices(state, head);
   std::vector<std::string> parts;
   parts.push_back(head.SerializeAsString());
   for (const auto& [id, experiment] : state.experiments) {
@@ -370,6 +381,7 @@ absl::StatusOr<LoadedSnapshot> LoadSnapshot(const std::vector<std::string>& part
   loaded.metrics = std::move(*head.mutable_metrics());
   LoadMarks(head, loaded.state);
   LoadFigures(head, loaded.state);
+  LoadNotices(head, loaded.state);
   for (size_t part = 1; part < parts.size(); ++part) {
     v1::SnapshotExperiment saved;
     if (!saved.ParseFromString(parts[part]) || saved.id() == 0) {

@@ -147,6 +147,8 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kNumbersSkipped:
     case v1::Record::kStopRequested:
     case v1::Record::kExperimentChanged:
+    case v1::Record::kNoticeRaised:
+    case v1::Record::kNoticeSettled:
     case v1::Record::kWorkerMarked:
     case v1::Record::FACT_NOT_SET:
       return;

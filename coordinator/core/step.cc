@@ -8,6 +8,7 @@
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/calls.h"
 #include "coordinator/core/marking.h"
+#include "coordinator/core/noticing.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/reports.h"
 #include "coordinator/core/schedule.h"
@@ -19,6 +20,7 @@ namespace {
 void Take(Turn& turn, ClientCall& call) { AnswerCall(turn, call); }
 void Take(Turn& turn, ReportReceived& received) { TakeReport(turn, received); }
 void Take(Turn& turn, StreamClosed& closed) { TakeStreamClosed(turn, closed.stream); }
+void Take(Turn& turn, NoticeDone& done) { SettleNotice(turn, done); }
 void Take(Turn& turn, Tick&) { FireTimers(turn); }
 
 }  // namespace
@@ -30,6 +32,7 @@ Effects Step(State& state, Event&& event, Instant now) {
   TendMarks(turn);
   const bool ticks = std::holds_alternative<Tick>(event.what);
   PlacePending(turn, ticks ? limits::kPlacementsPerTick : limits::kPlacementsPerEvent);
+  RaiseNotices(turn);
   PublishOrders(turn);
   FreeLeft(turn.live());
   return std::move(turn.effects);

@@ -6,6 +6,7 @@
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/marking.h"
+#include "coordinator/core/noticing.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/workers.h"
 
@@ -72,6 +73,7 @@ void CheckAttempt(Turn& turn, const AttemptId& id) {
   if (attempt.Deadline() <= turn.now.steady) {
     SettleOverdue(turn, attempt);
   } else {
+    if (attempt.StallLook() <= turn.now.steady) LookForStall(turn, attempt);
     ArmAttempt(turn.live(), attempt);
   }
 }
@@ -117,7 +119,7 @@ void ArmLook(LiveState& live, absl::Duration at) {
 }
 
 void ArmAttempt(LiveState& live, LiveAttempt& attempt) {
-  const absl::Duration deadline = attempt.Deadline();
+  const absl::Duration deadline = std::min(attempt.Deadline(), attempt.StallLook());
   if (deadline >= attempt.timer) return;
   DisarmAttempt(live, attempt);
   attempt.timer = deadline;

@@ -2,7 +2,7 @@
 //
 // The parts, a header and a source each: calls, submit, editing, marking, searching, queries,
 // standings, summaries, explain; reports, claims, items, workers; attempts, retrying, timers,
-// orders, resolved; schedule, holding, yielding, pools.
+// orders, resolved; schedule, holding, yielding, pools; noticing.
 #pragma once
 
 #include <array>

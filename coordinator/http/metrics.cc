@@ -94,6 +94,18 @@ void AddLatencies(const MetricsSnapshot& snapshot, Families& families) {
                                   snapshot.checkpoint, {{"op", "write"}}));
 }
 
+void AddNotices(const MetricsSnapshot& snapshot, Families& families) {
+  MetricFamily ended = Counter("notices_total",
+                               "Notices to receivers of notify, by what came of them: delivered, "
+                               "failed (given up), dropped (too many waited).");
+  Put(ended, {{"outcome", "delivered"}}, static_cast<double>(snapshot.notices_delivered));
+  Put(ended, {{"outcome", "failed"}}, static_cast<double>(snapshot.notices_failed));
+  Put(ended, {{"outcome", "dropped"}}, static_cast<double>(snapshot.notices_dropped));
+  families.push_back(std::move(ended));
+  families.push_back(OneValue(Gauge("notices_waiting", "Notices that no receiver has taken yet."),
+                              static_cast<double>(snapshot.notices_waiting)));
+}
+
 // 0 where there was none: a counter must be there before it grows, or Prometheus sees no increase.
 double CountOf(const std::map<std::string, uint64_t>& counts, const std::string& name) {
   const auto found = counts.find(name);
@@ -396,6 +408,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   families.push_back(OneValue(
       Gauge("ready", "1 once the journal is replayed and calls are answered."), Ready() ? 1 : 0));
   AddFleet(*snapshot, families);
+  AddNotices(*snapshot, families);
   AddExperiments(*snapshot, families);
   AddSearches(*snapshot, families);
   AddTrials(*snapshot, families);

@@ -73,11 +73,12 @@ void Log(const Effects& effects) {
 }  // namespace
 
 Committer::Committer(Store& store, Publisher& publisher, const Clock& clock,
-                     std::function<void()> failed)
+                     std::function<void()> failed, std::function<void(const v1::Notice&)> tell)
     : store_(store),
       publisher_(publisher),
       clock_(clock),
       failed_(std::move(failed)),
+      tell_(std::move(tell)),
       thread_([this] { Run(); }) {}
 
 Committer::~Committer() {
@@ -174,6 +175,10 @@ void Committer::Publish(std::vector<TurnEffects>& turns) {
       for (Reply& reply : effects.replies) publisher_.Answer(std::move(reply));
       for (OrdersOut& orders : effects.orders) newest[orders.stream] = &orders;
       Log(effects);
+      if (!tell_) continue;
+      for (const v1::Record& record : effects.records) {
+        if (record.has_notice_raised()) tell_(record.notice_raised().notice());
+      }
     }
   }
   for (TurnEffects& turn : turns) {

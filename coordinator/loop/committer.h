@@ -41,7 +41,9 @@ struct TurnEffects {
 
 class Committer {
  public:
-  Committer(Store& store, Publisher& publisher, const Clock& clock, std::function<void()> failed);
+  // `tell` gets each notice once it is durable, and must not block; may be empty.
+  Committer(Store& store, Publisher& publisher, const Clock& clock, std::function<void()> failed,
+            std::function<void(const v1::Notice&)> tell = {});
   // Drops what was not begun: nobody was told of it.
   ~Committer();
   Committer(const Committer&) = delete;
@@ -64,6 +66,7 @@ class Committer {
   Publisher& publisher_;
   const Clock& clock_;
   const std::function<void()> failed_;
+  const std::function<void(const v1::Notice&)> tell_;
 
   Mutex mutex_;
   CondVar changed_;

@@ -24,8 +24,9 @@ CoreLoop::CoreLoop(State state, LoopPorts ports)
       next_snapshot_(ports_.clock.Now().steady),
       heartbeat_ns_(absl::ToInt64Nanoseconds(next_snapshot_)),
       // A closed mailbox wakes the core thread, which then finds the failure.
-      committer_(ports_.store, ports_.publisher, ports_.clock, [this] { ports_.mailbox.Close(); }) {
-}
+      committer_(
+          ports_.store, ports_.publisher, ports_.clock, [this] { ports_.mailbox.Close(); },
+          ports_.tell) {}
 
 absl::Status CoreLoop::Run() {
   while (true) {

@@ -38,6 +38,8 @@ struct LoopPorts {
   MetricsModel& metrics;
   // Takes a new snapshot, at most once a second.
   std::function<void(std::shared_ptr<const MetricsSnapshot>)> show;
+  // Takes a notice that is durable; must not block. Empty: nobody tells receivers.
+  std::function<void(const v1::Notice&)> tell = {};
 };
 
 class CoreLoop {

@@ -156,6 +156,8 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kNumbersSkipped:
     case v1::Record::kStopRequested:
     case v1::Record::kExperimentChanged:
+    case v1::Record::kNoticeRaised:
+    case v1::Record::kNoticeSettled:
     case v1::Record::kWorkerMarked:
     case v1::Record::kTrialMutated:
     case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
@@ -212,6 +214,10 @@ std::shared_ptr<const MetricsSnapshot> MetricsModel::TakeSnapshot(const State& s
   SampleTrials(state, *snapshot);
   snapshot->dropped_rows = state.live.dropped_rows;
   snapshot->doubted = state.live.doubted;
+  snapshot->notices_delivered = state.live.notices_delivered;
+  snapshot->notices_failed = state.live.notices_failed;
+  snapshot->notices_dropped = state.live.notices_dropped;
+  snapshot->notices_waiting = state.durable.notices.size();
   snapshot->queue_wait = queue_wait_.Collect().histogram;
   snapshot->rendezvous = rendezvous_.Collect().histogram;
   snapshot->cycle = cycle_.Collect().histogram;

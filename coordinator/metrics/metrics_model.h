@@ -81,6 +81,10 @@ struct MetricsSnapshot {
   double oldest_heartbeat_wall_seconds = kNotANumber;  // of workers that are not lost
   uint64_t dropped_rows = 0;
   uint64_t doubted = 0;  // what workers told that could not be true
+  uint64_t notices_delivered = 0;
+  uint64_t notices_failed = 0;
+  uint64_t notices_dropped = 0;
+  uint64_t notices_waiting = 0;
   using Histogram = prometheus::ClientMetric::Histogram;
   Histogram queue_wait, rendezvous, cycle, fsync, checkpoint;
 };

@@ -116,7 +116,11 @@ void ControlService::AskToSubmit(const UnaryCall& call, v1::SubmitRequest reques
   const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
   ClientCall event;
   event.disk_low = DiskLow();
-  event.request = PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
+  absl::Status admitted = facts_.receivers.Admit(request.spec().notify().url());
+  Submission submission =
+      PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
+  submission.refused.Update(std::move(admitted));
+  event.request = std::move(submission);
   Ask(std::move(event),
       [this, call, response, found, digest](const absl::Status& end, auto message) {
         std::string subject;

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "common/mailbox.h"
+#include "coordinator/access/receivers.h"
 #include "coordinator/code/code_keeper.h"
 #include "coordinator/core/event.h"
 #include "coordinator/loop/reader_thread.h"
@@ -30,6 +31,7 @@ struct ProcessFacts {
   std::string state_dir;     // whose free space decides whether submissions are taken
   std::string http_address;  // where /metrics is
   int64_t started_wall_ms = 0;
+  Receivers receivers;  // whom experiments may have told
 };
 
 // Every call as bytes: a message that cannot be read is answered with what is wrong (wire.h).

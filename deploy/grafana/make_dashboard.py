@@ -161,6 +161,9 @@ ROWS = [
          [(quantile(0.99, "dtrain_grpc_server_handling_seconds", FLEET, "method"), "{{method}}")]),
         ("Journal commit, p99", "Time until a batch of records and rows is on disk.", "s", 8, {},
          [(quantile(0.99, "dtrain_journal_fsync_seconds", FLEET), "p99")]),
+        ("Notices", "To receivers of notify, a second, by what came of them; and how many wait.", "short", 8, {},
+         [(f"sum by (outcome) ({rate('dtrain_notices_total', FLEET)})", "{{outcome}}"),
+          (f"dtrain_notices_waiting{{{FLEET}}}", "waiting")]),
     ]),
 ]
 

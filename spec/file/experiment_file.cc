@@ -144,6 +144,8 @@ class Reader {
   void ReadOwnField(const Field& field, const YamlNode& node) {
     if (field.type == FieldType::kLabels) {
       ReadLabels(node, field.path, *out_.mutable_labels());
+    } else if (field.type == FieldType::kTexts) {
+      ReadTexts(node, field.path, *out_.mutable_notify()->mutable_events());
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
       SetChecked(spec::SetExperimentField(out_, field.path, *value), node, field.path);
     }

@@ -68,6 +68,14 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
       Integer("search.max_concurrent", 0, limits::kTrialsPerExperiment, "0",
               "Trials at once; 0: as many as fit.")
           .Fixed(),
+      Text("notify.url", kEmpty,
+           "Whom the coordinator tells by an HTTP POST what comes of the experiment: an address of "
+           "a host that its admin allows. It is shown as its scheme and host alone.")
+          .Fixed(),
+      Row("notify.events", kTexts, Depends("`finished`, `failed` and `stalled`"),
+          "Of what: the experiment finished, a trial failed, stalled (no step for 15 minutes) or "
+          "is the best of those that finished.")
+          .Fixed(),
   };
 }
 

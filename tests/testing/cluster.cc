@@ -35,6 +35,7 @@ void Cluster::StartCoordinator(const std::string& http) {
   if (certificates_) {
     for (const std::string& flag : certificates_->server().Flags()) command.push_back(flag);
   }
+  command.insert(command.end(), coordinator_flags_.begin(), coordinator_flags_.end());
   coordinator_ = ChildProcess(command, folder_ / "coordinator.log");
   ASSERT_TRUE(Await([&] { return std::filesystem::exists(addresses) || !coordinator_.Running(); }));
   ASSERT_TRUE(coordinator_.Running()) << Slurp(folder_ / "coordinator.log");

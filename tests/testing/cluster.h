@@ -51,6 +51,10 @@ class Cluster {
   // Starts it, or starts it again at the same address, and waits until it answers. `http`: a page
   // that is open looks for it where it was.
   void StartCoordinator(const std::string& http = "127.0.0.1:0");
+  // Of each start from now on, behind the others.
+  void SetCoordinatorFlags(std::vector<std::string> flags) {
+    coordinator_flags_ = std::move(flags);
+  }
   ChildProcess& coordinator() { return coordinator_; }
   void KillCoordinator() { coordinator_.KillAndReap(); }
   // All workers share one storage, unless `flags`, which come last, say otherwise.
@@ -103,6 +107,7 @@ class Cluster {
   std::unique_ptr<Certificates> certificates_;
   std::string address_;
   std::string http_address_;
+  std::vector<std::string> coordinator_flags_;
   std::unique_ptr<v1::Control::Stub> control_;
   std::vector<pid_t> trainers_seen_;
   ChildProcess coordinator_;

@@ -1,0 +1,14 @@
+// notices.h: the part of Apply that keeps what receivers are still to be told.
+//
+// Tests: tests/coordinator/core/noticing_test.cc
+#pragma once
+
+#include "absl/status/status.h"
+#include "coordinator/core/durable.h"
+
+namespace dt {
+
+absl::Status ApplyNoticeRaised(DurableState& state, const v1::NoticeRaised& fact);
+absl::Status ApplyNoticeSettled(DurableState& state, const v1::NoticeSettled& fact);
+
+}  // namespace dt

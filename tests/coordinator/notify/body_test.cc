@@ -1,0 +1,74 @@
+// body_test.cc: what receivers read.
+#include "coordinator/notify/body.h"
+
+#include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
+
+namespace dt {
+namespace {
+
+v1::Notice Failed() {
+  v1::Notice notice;
+  notice.set_number(7);
+  notice.set_event(v1::Notice::FAILED);
+  notice.set_url("https://hooks.example/secret");
+  notice.set_experiment(12);
+  notice.set_name("grid");
+  notice.set_submitted_by("ann");
+  notice.set_trial(3);
+  notice.set_state("failed");
+  notice.set_cause("oom");
+  notice.set_message("rank 0 ran out of memory");
+  notice.set_metric("val_loss");
+  notice.set_wall_ms(1'700'000'000'123);
+  return notice;
+}
+
+TEST(BodyTest, AFailedTrialHasItsNamesCauseAndTheCommandThatShowsIt) {
+  const auto body = nlohmann::json::parse(NoticeBody(0xabc, Failed()));
+  EXPECT_EQ(body["version"], 1);
+  EXPECT_EQ(body["id"], "0000000000000abc-7");
+  EXPECT_EQ(body["event"], "failed");
+  EXPECT_EQ(body["time"], "2023-11-14T22:13:20.123Z");
+  EXPECT_EQ(body["text"], "trial 12/3 of 'grid' failed (oom): rank 0 ran out of memory");
+  EXPECT_EQ(body["experiment"]["id"], "12");
+  EXPECT_EQ(body["experiment"]["name"], "grid");
+  EXPECT_EQ(body["experiment"]["submitted_by"], "ann");
+  EXPECT_EQ(body["trial"]["id"], "12/3");
+  EXPECT_FALSE(body["trial"].contains("value")) << "it has none";
+  EXPECT_EQ(body["state"], "failed");
+  EXPECT_EQ(body["cause"], "oom");
+  EXPECT_EQ(body["look"], "dtctl explain 12/3");
+}
+
+TEST(BodyTest, AnExperimentThatEndedHasItsBestTrial) {
+  v1::Notice notice = Failed();
+  notice.set_event(v1::Notice::FINISHED);
+  notice.set_state("finished");
+  notice.clear_cause();
+  notice.set_message("4 finished, 0 failed, 0 cancelled");
+  notice.set_value(3.25);
+  const auto body = nlohmann::json::parse(NoticeBody(1, notice));
+  EXPECT_EQ(body["best"]["id"], "12/3");
+  EXPECT_EQ(body["best"]["metric"], "val_loss");
+  EXPECT_EQ(body["best"]["value"], 3.25);
+  EXPECT_FALSE(body.contains("trial"));
+  EXPECT_FALSE(body.contains("cause"));
+  EXPECT_EQ(body["text"],
+            "experiment 12 'grid' ended finished (4 finished, 0 failed, 0 cancelled); best is "
+            "trial 12/3: val_loss 3.25");
+  EXPECT_EQ(body["look"], "dtctl describe 12");
+}
+
+TEST(BodyTest, NeitherTheAddressNorWhatIsNoTextLeaves) {
+  v1::Notice notice = Failed();
+  notice.set_name("a\"\xff</script>");
+  const std::string text = NoticeBody(1, notice);
+  EXPECT_EQ(text.find("secret"), std::string::npos);
+  const auto body = nlohmann::json::parse(text);
+  EXPECT_EQ(body["experiment"]["name"], "a\"\xef\xbf\xbd</script>");
+}
+
+}  // namespace
+}  // namespace dt

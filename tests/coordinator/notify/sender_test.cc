@@ -1,0 +1,197 @@
+// sender_test.cc: notices over real sockets, to receivers of every kind.
+#include "coordinator/notify/sender.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "common/notice_limits.h"
+#include "tests/testing/await.h"
+#include "tests/testing/fake_receiver.h"
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+using ::dt::testing::Await;
+using ::dt::testing::Certificates;
+using ::dt::testing::FakeReceiver;
+using ::dt::testing::TempFolder;
+using Mood = FakeReceiver::Mood;
+
+class SenderTest : public ::testing::Test {
+ protected:
+  void Start(std::vector<std::string> allowed, const std::string& own = "",
+             const std::string& ca = "") {
+    auto receivers = Receivers::Make(allowed);
+    ASSERT_TRUE(receivers.ok()) << receivers.status();
+    auto sender = Sender::Start({0xabc, *receivers, own, ca}, clock_,
+                                [this](const Settled& settled) { return Take(settled); });
+    ASSERT_TRUE(sender.ok()) << sender.status();
+    sender_ = *std::move(sender);
+  }
+  void TearDown() override { sender_.reset(); }
+  bool Take(const Settled& settled) {
+    MutexLock lock(&mutex_);
+    if (full_) return false;
+    settled_[settled.number] = settled.outcome;
+    return true;
+  }
+  void SetFull(bool full) {
+    MutexLock lock(&mutex_);
+    full_ = full;
+  }
+  void Tell(uint64_t number, const std::string& url) {
+    v1::Notice notice;
+    notice.set_number(number);
+    notice.set_event(v1::Notice::FAILED);
+    notice.set_url(url);
+    notice.set_experiment(1);
+    notice.set_trial(1);
+    sender_->Tell(notice);
+  }
+  bool IsSettled(uint64_t number) {
+    MutexLock lock(&mutex_);
+    return settled_.contains(number);
+  }
+  bool AwaitOutcome(uint64_t number, v1::NoticeSettled::Outcome outcome) {
+    if (!Await([&] { return IsSettled(number); })) return false;
+    MutexLock lock(&mutex_);
+    return settled_.at(number) == outcome;
+  }
+
+  SystemClock clock_;
+  Mutex mutex_;
+  bool full_ = false;
+  std::map<uint64_t, v1::NoticeSettled::Outcome> settled_;
+  std::unique_ptr<Sender> sender_;
+};
+
+TEST_F(SenderTest, ANoticeIsPostedAsJsonWithItsIdAndSettled) {
+  FakeReceiver receiver;
+  Start({receiver.Origin()});
+  Tell(7, receiver.Url());
+  ASSERT_TRUE(AwaitOutcome(7, v1::NoticeSettled::DELIVERED));
+  const auto requests = receiver.Requests();
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_TRUE(requests[0].head.starts_with("POST /hook?token=secret HTTP/1.1"));
+  EXPECT_NE(requests[0].head.find("Content-Type: application/json"), std::string::npos);
+  EXPECT_NE(requests[0].head.find("Dtrain-Notice-Id: 0000000000000abc-7"), std::string::npos);
+  EXPECT_EQ(requests[0].Json()["id"], "0000000000000abc-7");
+}
+
+TEST_F(SenderTest, OneThatFailsIsToldTheSameAgain) {
+  FakeReceiver receiver(Mood::kFails);
+  Start({receiver.Origin()});
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(receiver.AwaitRequests(1));
+  EXPECT_FALSE(IsSettled(1));
+  receiver.Become(Mood::kTakes);
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
+  const auto requests = receiver.Requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].body, requests[1].body);
+}
+
+TEST_F(SenderTest, ARefusalIsTheEndOfThatNotice) {
+  FakeReceiver receiver(Mood::kRefuses);
+  Start({receiver.Origin()});
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::FAILED));
+  EXPECT_EQ(receiver.Requests().size(), 1u);
+}
+
+TEST_F(SenderTest, ARedirectionIsNotFollowed) {
+  FakeReceiver receiver(Mood::kRedirects);
+  Start({receiver.Origin()});
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::FAILED));
+  Tell(2, receiver.Url());
+  ASSERT_TRUE(AwaitOutcome(2, v1::NoticeSettled::FAILED));
+  for (const auto& request : receiver.Requests()) {
+    EXPECT_EQ(request.head.find("/elsewhere"), std::string::npos);
+  }
+}
+
+TEST_F(SenderTest, ThoseThatHangRefuseAndNeverEndKeepNobodyElseWaiting) {
+  FakeReceiver hangs(Mood::kHangs);
+  FakeReceiver endless(Mood::kEndless);
+  FakeReceiver head(Mood::kLongHead);
+  FakeReceiver good;
+  std::string gone;
+  { gone = FakeReceiver().Origin(); }
+  Start({hangs.Origin(), endless.Origin(), head.Origin(), good.Origin(), gone});
+  Tell(1, hangs.Url());
+  Tell(2, endless.Url());
+  Tell(3, gone + "/hook");
+  Tell(4, head.Url());
+  Tell(5, good.Url());
+  ASSERT_TRUE(AwaitOutcome(5, v1::NoticeSettled::DELIVERED));
+  // Its status came before its head had no end: the receiver has the notice.
+  ASSERT_TRUE(AwaitOutcome(4, v1::NoticeSettled::DELIVERED));
+  EXPECT_TRUE(endless.AwaitRequests(2)) << "it was cut off, and is tried again";
+  EXPECT_FALSE(IsSettled(1));
+  EXPECT_FALSE(IsSettled(2));
+  EXPECT_FALSE(IsSettled(3));
+}
+
+TEST_F(SenderTest, WhoMayNotBeToldIsNotToldWhateverTheNoticeSays) {
+  FakeReceiver receiver;
+  Start({});
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::FAILED));
+  Tell(2, "");
+  ASSERT_TRUE(AwaitOutcome(2, v1::NoticeSettled::FAILED)) << "it has no receiver of its own";
+  EXPECT_TRUE(receiver.Requests().empty());
+}
+
+TEST_F(SenderTest, TheCoordinatorsOwnReceiverNeedNotBeAllowed) {
+  FakeReceiver receiver;
+  Start({}, receiver.Url());
+  Tell(1, "");
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
+}
+
+TEST_F(SenderTest, WhatCannotBeSettledNowIsSettledLaterAndNotToldTwice) {
+  FakeReceiver receiver;
+  SetFull(true);
+  Start({receiver.Origin()});
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(receiver.AwaitRequests(1));
+  SetFull(false);
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
+  EXPECT_EQ(receiver.Requests().size(), 1u);
+}
+
+TEST_F(SenderTest, OverTlsTheCertificateIsVerified) {
+  TempFolder folder;
+  const Certificates certificates(OPENSSL_PROGRAM, folder.path());
+  FakeReceiver known(Mood::kTakes, &certificates.server());
+  Start({known.Origin()}, "", certificates.server().ca);
+  Tell(1, known.Url());
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
+  // Of another authority: nothing is sent.
+  FakeReceiver stranger(Mood::kTakes, &certificates.stranger());
+  FakeReceiver good;
+  Start({stranger.Origin(), good.Origin()}, "", certificates.server().ca);
+  Tell(2, stranger.Url());
+  Tell(3, good.Url());
+  ASSERT_TRUE(AwaitOutcome(3, v1::NoticeSettled::DELIVERED));
+  sender_.reset();
+  EXPECT_TRUE(stranger.Requests().empty());
+  EXPECT_FALSE(IsSettled(2));
+}
+
+TEST_F(SenderTest, AnEndCutsOffWhatIsUnderWay) {
+  FakeReceiver receiver(Mood::kHangs);
+  Start({receiver.Origin()});
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(receiver.AwaitRequests(1));
+  const absl::Duration begun = clock_.Now().steady;
+  sender_.reset();
+  EXPECT_LT(clock_.Now().steady - begun, limits::kNotifyTimeout / 2);
+  EXPECT_FALSE(IsSettled(1));
+}
+
+}  // namespace
+}  // namespace dt
