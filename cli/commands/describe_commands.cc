@@ -16,6 +16,7 @@
 #include "common/collectives.h"
 #include "common/status.h"
 #include "spec/collectives.h"
+#include "spec/notify.h"
 #include "spec/program.h"
 #include "spec/sizes.h"
 #include "spec/spec.h"
@@ -106,6 +107,12 @@ void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
                            bounds)});
 }
 
+void AppendNotify(std::vector<Line>& lines, const v1::Notify& notify) {
+  if (notify.url().empty()) return;
+  AppendFact(lines, "tells",
+             {absl::StrCat(Printable(notify.url()), " of ", Printable(spec::NoticeText(notify)))});
+}
+
 void AppendEdits(std::vector<Line>& lines, const v1::GetExperimentResponse& found, int width) {
   if (found.edits().empty()) return;
   Table table;
@@ -174,6 +181,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
   AppendFact(lines, "runs", {Printable(RunsText(found.spec().base()))});
   AppendFact(lines, "seed", {absl::StrCat(found.spec().base().seed())});
   AppendSearch(lines, found.spec());
+  AppendNotify(lines, found.spec().notify());
   if (found.spec().has_code()) {
     const std::vector<std::string> code = CodeLines(found.spec().code());
     for (const std::string& line : code)
