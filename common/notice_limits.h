@@ -12,7 +12,7 @@ namespace dt::limits {
 inline constexpr size_t kReceiverUrlBytes = 1024;
 // Notices that wait, of all receivers: a few MiB of memory and of each snapshot. More are dropped.
 inline constexpr size_t kNoticesWaiting = 4096;
-// Of one receiver, so that one that is dead keeps nobody else's out.
+// Notices of one receiver that wait, so that a dead one keeps nobody else's out.
 inline constexpr size_t kNoticesPerReceiver = 256;
 // Texts of a notice that come from elsewhere: a page of a chat, not a log.
 inline constexpr size_t kNoticeTextBytes = 1024;
@@ -22,7 +22,7 @@ inline constexpr size_t kNotifyTransfers = 16;
 inline constexpr size_t kNotifyTransfersPerHost = 4;
 // From looking up its name to the end of its answer.
 inline constexpr absl::Duration kNotifyTimeout = absl::Seconds(10);
-// Of an answer, head and body: it is dropped, and what sends more is cut off.
+// An answer's head and body, which are dropped; who sends more is cut off.
 inline constexpr size_t kNotifyAnswerBytes = 64 << 10;
 // A receiver that takes nothing is tried again after so long, four times as long each time.
 inline constexpr absl::Duration kNotifyRetryFirst = absl::Seconds(2);

@@ -40,7 +40,7 @@ const Reservation* ReservationOf(const LiveState& live, TrialId holder);
 void Reserve(State& state, const Wish& wish, absl::Duration now);
 // Has its reservation, if it has one, on this host.
 void MoveReservation(Turn& turn, const Wish& wish, const std::string& host);
-// Of whose slots the attempt has some, as long as they are reserved; or nullptr.
+// Whose slots the attempt has some of, as long as they are reserved; or nullptr.
 const Reservation* LenderOf(const LiveState& live, const LiveAttempt& attempt);
 // Slots that are reserved and may be lent to the trial, with others that are free.
 std::optional<Decision> Borrow(Turn& turn, const Wish& wish);

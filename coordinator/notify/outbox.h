@@ -45,7 +45,7 @@ class Outbox {
   };
   // Those whose turn it is; each has to be finished before its receiver is told the next.
   std::vector<Post> TakeDue(absl::Duration now);
-  // Of the one that was taken for `url`; what need not be told any more.
+  // What came of the notice that was taken for `url`. Returns what need not be told any more.
   std::vector<Settled> Finish(const std::string& url, Reception reception, absl::Duration now);
   // When TakeDue may have more without a Finish before; infinite: not before.
   absl::Duration NextDue() const;

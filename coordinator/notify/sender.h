@@ -64,7 +64,7 @@ class Sender {
   std::vector<v1::Notice> told_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // Of the thread alone.
+  // The thread alone uses these.
   Outbox outbox_;
   std::vector<Settled> settled_;            // and not yet taken
   std::map<std::string, std::string> bad_;  // receivers that fail, and why

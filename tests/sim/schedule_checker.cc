@@ -136,8 +136,8 @@ bool MayStartOnOne(const State& state, const Experiment& experiment) {
   return false;
 }
 
-// Of a gang that others make room for, unless some reservation is there, or the first slot that is
-// freed goes to who wants just one.
+// Whether others must make room for this gang: not while some reservation is there, or where the
+// first slot that is freed goes to who wants just one.
 bool MustHaveReserved(const State& state, TrialId holder) {
   const Experiment* experiment = FindExperiment(state.durable, holder.experiment);
   if (experiment == nullptr) return false;

@@ -51,7 +51,7 @@ class Cluster {
   // Starts it, or starts it again at the same address, and waits until it answers. `http`: a page
   // that is open looks for it where it was.
   void StartCoordinator(const std::string& http = "127.0.0.1:0");
-  // Of each start from now on, behind the others.
+  // Each start from now on has these, behind the others.
   void SetCoordinatorFlags(std::vector<std::string> flags) {
     coordinator_flags_ = std::move(flags);
   }

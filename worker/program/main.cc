@@ -52,7 +52,8 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--lock", flags.lock, "File that one trainer of a slot holds")->required();
   app.add_option("--scratch", flags.scratch, "Folder for what an attempt needs, made anew for each")
       ->required();
-  app.add_option("--device", flags.device, "The slot's device")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--device", flags.device, "The slot's device")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--threads", flags.threads, "OMP_NUM_THREADS where the experiment sets none")
       ->check(CLI::Range(1, 4096));
   app.add_option("--cores", flags.cores, "Run on these cores alone, such as 0,1")

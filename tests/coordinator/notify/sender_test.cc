@@ -170,7 +170,7 @@ TEST_F(SenderTest, OverTlsTheCertificateIsVerified) {
   Start({known.Origin()}, "", certificates.server().ca);
   Tell(1, known.Url());
   ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
-  // Of another authority: nothing is sent.
+  // Another authority signed its certificate: nothing is sent.
   FakeReceiver stranger(Mood::kTakes, &certificates.stranger());
   FakeReceiver good;
   Start({stranger.Origin(), good.Origin()}, "", certificates.server().ca);

@@ -61,7 +61,7 @@ class AttemptTest : public ::testing::Test {
     start.storage = folder_ / "storage";
     return start;
   }
-  // Of the model of `spec` with so many layers.
+  // How many the model of `spec` has with so many layers.
   uint64_t ParametersOf(nlohmann::json spec, int layers) {
     spec["model"]["n_layer"] = layers;
     spec["train"]["max_steps"] = "1";

@@ -76,7 +76,7 @@ class ModelParallelTest : public AttemptTest {
     }
   }
 
-  // Of `fp32` on two ranks and of the same on four beside zero2, in 16 bits.
+  // `sixteen` is the same on four ranks beside zero2.
   void ExpectNearlyTheLossesInSixteenBits(const Meshed& fp32, nlohmann::json sixteen) {
     const Told whole = TrainerGang(fp32.ranks).Run(Start(fp32.spec));
     for (const auto& [compute, apart] : {std::pair("bf16", 1e-2), std::pair("fp16", 2e-3)}) {
