@@ -1,5 +1,5 @@
-// notify_test.cc: receivers are told what comes of experiments, also when the coordinator dies between
-// the commit and the delivery.
+// notify_test.cc: receivers are told what comes of experiments, also when the coordinator dies
+// between the commit and the delivery.
 #include <set>
 
 #include "common/files.h"
