@@ -1,5 +1,5 @@
-// certificates.h: throw-away certificates: an authority, a server, a client, and a stranger, whose
-// authority is another.
+// certificates.h: throw-away certificates: an authority, a server and a client; and a client and a
+// server of another authority, the stranger and the impostor.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,10 +32,13 @@ class Certificates {
     client_ = Issue("ca", ours, {.name = "client", .role = "admin"});
     stranger_ = Issue("other-ca", theirs, {.name = "stranger", .role = "admin"});
     stranger_.ca = Path("ca.crt");  // it knows whom it calls; they do not know it
+    impostor_ =
+        Issue("other-ca", theirs, {.name = "impostor", .hosts = {"localhost", "127.0.0.1"}});
   }
   const CertificateFiles& server() const { return server_; }
   const CertificateFiles& client() const { return client_; }
   const CertificateFiles& stranger() const { return stranger_; }
+  const CertificateFiles& impostor() const { return impostor_; }
 
  private:
   static constexpr int kDays = 2;
@@ -61,6 +64,7 @@ class Certificates {
   CertificateFiles server_;
   CertificateFiles client_;
   CertificateFiles stranger_;
+  CertificateFiles impostor_;
 };
 
 }  // namespace dt::testing

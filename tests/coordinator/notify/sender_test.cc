@@ -165,20 +165,20 @@ TEST_F(SenderTest, WhatCannotBeSettledNowIsSettledLaterAndNotToldTwice) {
 
 TEST_F(SenderTest, OverTlsTheCertificateIsVerified) {
   TempFolder folder;
-  const Certificates certificates(OPENSSL_PROGRAM, folder.path());
+  const Certificates certificates(folder.path());
   FakeReceiver known(Mood::kTakes, &certificates.server());
   Start({known.Origin()}, "", certificates.server().ca);
   Tell(1, known.Url());
   ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
   // Another authority signed its certificate: nothing is sent.
-  FakeReceiver stranger(Mood::kTakes, &certificates.stranger());
+  FakeReceiver impostor(Mood::kTakes, &certificates.impostor());
   FakeReceiver good;
-  Start({stranger.Origin(), good.Origin()}, "", certificates.server().ca);
-  Tell(2, stranger.Url());
+  Start({impostor.Origin(), good.Origin()}, "", certificates.server().ca);
+  Tell(2, impostor.Url());
   Tell(3, good.Url());
   ASSERT_TRUE(AwaitOutcome(3, v1::NoticeSettled::DELIVERED));
   sender_.reset();
-  EXPECT_TRUE(stranger.Requests().empty());
+  EXPECT_TRUE(impostor.Requests().empty());
   EXPECT_FALSE(IsSettled(2));
 }
 
