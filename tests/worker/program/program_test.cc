@@ -157,7 +157,7 @@ TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
   const auto evaluations = All<frames::Eval>();
   ASSERT_EQ(evaluations.size(), 1u);
   EXPECT_EQ(evaluations[0].metrics.at("accuracy"), 0.5);
-  EXPECT_NE(Log().find("no JSON object"), std::string::npos) << "the wrong line is told";
+  EXPECT_NE(Log().find("not a JSON object"), std::string::npos) << "the wrong line is told";
   EXPECT_FALSE(fs::exists(folder_ / "scratch"));
 }
 

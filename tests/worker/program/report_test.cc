@@ -44,9 +44,9 @@ TEST(ReportTest, WordsInTextsStay) {
 
 TEST(ReportTest, AWrongLineSaysWhyAndWhatHelps) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"loss 3.1", "no JSON object"},
-      {"[1]", "no JSON object"},
-      {"{", "no JSON object"},
+      {"loss 3.1", "not a JSON object"},
+      {"[1]", "not a JSON object"},
+      {"{", "not a JSON object"},
       {"{}", "says nothing"},
       {R"({"loss": 1})", "no step"},
       {R"({"step": -1, "loss": 1})", "whole number"},
@@ -55,8 +55,8 @@ TEST(ReportTest, AWrongLineSaysWhyAndWhatHelps) {
       {R"({"step": 1e300, "loss": 1})", "whole number"},
       {R"({"step": )" + std::string(30'000, '[') + std::string(30'000, ']') + "}", "a list"},
       {R"({"step": 1, "loss": "low"})", "numbers alone"},
-      {R"({"step": 1, "a b": 1})", "no name of a metric"},
-      {R"({"step": 1, "": 1})", "no name of a metric"},
+      {R"({"step": 1, "a b": 1})", "not a name for a metric"},
+      {R"({"step": 1, "": 1})", "not a name for a metric"},
       {R"({"progress": 40})", "from 0 to 1"},
       {R"({"checkpoint": 7, "step": 1})", "name of a folder"},
       {std::string(limits::kProgramLineBytes + 1, 'x'), "bytes"},
