@@ -59,7 +59,7 @@ void internal::CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& i
   std::set<std::string> seen;
   for (int i = 0; i < notify.events_size(); ++i) {
     const std::string& word = notify.events(i);
-    const std::string path = Indexed("notify.events", i);
+    const std::string path = absl::StrCat("notify.events[", i, "]");
     const auto& words = NoticeWords();
     if (std::find(words.begin(), words.end(), word) == words.end()) {
       issues.push_back({path, "unknown_word",

@@ -17,6 +17,7 @@ std::vector<std::string> Codes(const std::string& url, const std::vector<std::st
   std::vector<std::string> codes;
   for (const Issue& issue : Validate(spec)) {
     EXPECT_EQ(issue.message.find("secret"), std::string::npos) << issue.message;
+    EXPECT_EQ(issue.path.find("notify."), 0u) << issue.path << ": where it is in the file";
     codes.push_back(issue.code);
   }
   return codes;
