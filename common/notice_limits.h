@@ -10,6 +10,9 @@ namespace dt::limits {
 
 // Addresses of hooks with their tokens have some hundreds.
 inline constexpr size_t kReceiverUrlBytes = 1024;
+// A key that notices are signed with: 128 bits at least, as text.
+inline constexpr size_t kNotifyKeyBytesMin = 16;
+inline constexpr size_t kNotifyKeyBytesMax = 1024;
 // Notices that wait, of all receivers: a few MiB of memory and of each snapshot. More are dropped.
 inline constexpr size_t kNoticesWaiting = 4096;
 // Notices of one receiver that wait, so that a dead one keeps nobody else's out.

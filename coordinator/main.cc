@@ -13,16 +13,13 @@
 #include <string>
 #include <thread>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/address.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
-#include "common/notice_limits.h"
 #include "common/status.h"
-#include "common/url.h"
 #include "common/version.h"
 #include "coordinator/api/answers.h"
 #include "coordinator/api/api.h"
@@ -36,6 +33,7 @@
 #include "coordinator/loop/restore.h"
 #include "coordinator/loop/snapshotter.h"
 #include "coordinator/notify/sender.h"
+#include "coordinator/notify_flags.h"
 #include "coordinator/offline_commands.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
@@ -59,9 +57,7 @@ struct Flags {
   bool accept_loss = false;
   std::string auth = "none";
   TlsFiles tls;
-  std::vector<std::string> notify_to;
-  std::string notify_url_file;
-  std::string notify_ca;
+  NotifyFlags notify;
 };
 
 std::string DefaultStateDir() {
@@ -69,18 +65,6 @@ std::string DefaultStateDir() {
   if (const char* state = std::getenv("XDG_STATE_HOME")) return absl::StrCat(state, "/dtrain");
   const char* home = std::getenv("HOME");
   return absl::StrCat(home == nullptr ? "." : home, "/.local/state/dtrain");
-}
-
-void DescribeNotify(CLI::App& app, Flags& flags) {
-  app.add_option("--notify-to", flags.notify_to,
-                 "Hosts that experiments may have told what comes of them (notify): HOST or "
-                 "HOST:PORT over TLS, http://HOST without; nobody unless given")
-      ->delimiter(',');
-  app.add_option("--notify-url-file", flags.notify_url_file,
-                 "File with the address of a receiver that is told of every experiment");
-  app.add_option("--notify-ca", flags.notify_ca,
-                 "PEM file of the authorities that receivers' certificates are from; the system's "
-                 "unless given");
 }
 
 void DescribeFlags(CLI::App& app, Flags& flags) {
@@ -116,7 +100,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                  "PEM file of the authority that signs clients' certificates");
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
   app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
-  DescribeNotify(app, flags);
+  DescribeNotify(app, flags.notify);
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
   app.footer(
       "Examples:\n"
@@ -143,22 +127,6 @@ absl::Status CheckHttp(const Flags& flags) {
                                                  "logs, without TLS; give a loopback address, "
                                                  "with Prometheus or a proxy beside it, or allow "
                                                  "it with --http-clear-text"));
-}
-
-// The address is in a file, since arguments are for everyone on the host to read.
-absl::StatusOr<SenderOptions> NotifyOf(const Flags& flags) {
-  SenderOptions options;
-  options.ca = flags.notify_ca;
-  DT_ASSIGN_OR_RETURN(options.receivers, Receivers::Make(flags.notify_to));
-  if (flags.notify_url_file.empty()) return options;
-  DT_ASSIGN_OR_RETURN(const std::string text,
-                      ReadFile(flags.notify_url_file, limits::kReceiverUrlBytes));
-  options.own_url = std::string(absl::StripAsciiWhitespace(text));
-  const absl::StatusOr<Url> url = ParseUrl(options.own_url);
-  if (url.ok()) return options;
-  return absl::InvalidArgumentError(absl::StrCat("--notify-url-file '", flags.notify_url_file,
-                                                 "': its line ",
-                                                 std::string(url.status().message())));
 }
 
 // A terminal gets a line that counts up while a long journal is read.
@@ -223,7 +191,7 @@ class Coordinator {
                         HttpServer::Start(flags_.http, [this](const auto& request, auto reply) {
                           AnswerHttp(request, reply);
                         }));
-    DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_));
+    DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_.notify));
     Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
                         Restore(

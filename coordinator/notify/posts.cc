@@ -98,7 +98,8 @@ Posts::~Posts() {
   }
 }
 
-void Posts::Begin(const std::string& url, const std::string& id, std::string body) {
+void Posts::Begin(const std::string& url, const std::string& id, const std::string& signature,
+                  std::string body) {
   auto transfer = std::make_unique<Transfer>();
   transfer->url = url;
   transfer->body = std::move(body);
@@ -107,6 +108,9 @@ void Posts::Begin(const std::string& url, const std::string& id, std::string bod
   if (c == nullptr) return impl_->ended.push_back({url, Reception::kUnavailable, "no memory"});
   Append(transfer->headers, "Content-Type: application/json");
   Append(transfer->headers, absl::StrCat("Dtrain-Notice-Id: ", id));
+  if (!signature.empty()) {
+    Append(transfer->headers, absl::StrCat("Dtrain-Signature: ", signature));
+  }
   Append(transfer->headers, "Expect:");  // the body is small, and need not be asked for
   curl_easy_setopt(c, CURLOPT_URL, transfer->url.c_str());
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");

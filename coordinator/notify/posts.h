@@ -30,7 +30,9 @@ class Posts {
     Reception reception = Reception::kUnavailable;
     std::string why;  // unless it was taken: "HTTP 500", "Connection refused"
   };
-  void Begin(const std::string& url, const std::string& id, std::string body);
+  // `signature` of the body; "": it is not signed.
+  void Begin(const std::string& url, const std::string& id, const std::string& signature,
+             std::string body);
   // Waits at most `patience` for something to happen; what has ended.
   std::vector<Ended> Wait(absl::Duration patience);
   // Ends a Wait at once, or the next one.

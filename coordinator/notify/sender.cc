@@ -7,6 +7,7 @@
 #include "common/status.h"
 #include "common/url.h"
 #include "coordinator/notify/body.h"
+#include "coordinator/notify/signature.h"
 #include "spdlog/spdlog.h"
 
 namespace dt {
@@ -59,8 +60,9 @@ void Sender::Run() {
     }
     Take(std::move(told));
     for (Outbox::Post& post : outbox_.TakeDue(clock_.Now().steady)) {
-      posts_->Begin(post.url, NoticeId(options_.journal, post.notice),
-                    NoticeBody(options_.journal, post.notice));
+      std::string body = NoticeBody(options_.journal, post.notice);
+      const std::string signature = SignatureOf(options_.key, body);
+      posts_->Begin(post.url, NoticeId(options_.journal, post.notice), signature, std::move(body));
     }
     SettleAll();
     for (const Posts::Ended& ended : posts_->Wait(Patience())) {

@@ -32,6 +32,7 @@ struct SenderOptions {
   Receivers receivers;  // whom experiments may have told
   std::string own_url;  // of the coordinator's own receiver; "": there is none
   std::string ca;       // PEM file; "": the system's authorities
+  std::string key;      // notices are signed with it; "": not
 };
 
 class Sender {

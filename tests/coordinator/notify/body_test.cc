@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "coordinator/notify/signature.h"
 #include "nlohmann/json.hpp"
 
 namespace dt {
@@ -68,6 +69,13 @@ TEST(BodyTest, NeitherTheAddressNorWhatIsNoTextLeaves) {
   EXPECT_EQ(text.find("secret"), std::string::npos);
   const auto body = nlohmann::json::parse(text);
   EXPECT_EQ(body["experiment"]["name"], "a\"\xef\xbf\xbd</script>");
+}
+
+// RFC 4231, test case 2, of which the key is shorter than ours may be.
+TEST(SignatureTest, IsTheHmacOfTheBody) {
+  EXPECT_EQ(SignatureOf("Jefe", "what do ya want for nothing?"),
+            "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(SignatureOf("", "not signed"), "");
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "common/notice_limits.h"
+#include "coordinator/notify/signature.h"
 #include "tests/testing/await.h"
 #include "tests/testing/fake_receiver.h"
 #include "tests/testing/temp_folder.h"
@@ -22,10 +24,10 @@ using Mood = FakeReceiver::Mood;
 class SenderTest : public ::testing::Test {
  protected:
   void Start(std::vector<std::string> allowed, const std::string& own = "",
-             const std::string& ca = "") {
+             const std::string& ca = "", const std::string& key = "") {
     auto receivers = Receivers::Make(allowed);
     ASSERT_TRUE(receivers.ok()) << receivers.status();
-    auto sender = Sender::Start({0xabc, *receivers, own, ca}, clock_,
+    auto sender = Sender::Start({0xabc, *receivers, own, ca, key}, clock_,
                                 [this](const Settled& settled) { return Take(settled); });
     ASSERT_TRUE(sender.ok()) << sender.status();
     sender_ = *std::move(sender);
@@ -161,6 +163,19 @@ TEST_F(SenderTest, WhatCannotBeSettledNowIsSettledLaterAndNotToldTwice) {
   SetFull(false);
   ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
   EXPECT_EQ(receiver.Requests().size(), 1u);
+}
+
+TEST_F(SenderTest, WithAKeyTheBodyIsSigned) {
+  FakeReceiver receiver;
+  Start({receiver.Origin()}, "", "", "a key of sixteen or more bytes");
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
+  const auto requests = receiver.Requests();
+  ASSERT_EQ(requests.size(), 1u);
+  const std::string line = absl::StrCat(
+      "\r\nDtrain-Signature: ", SignatureOf("a key of sixteen or more bytes", requests[0].body),
+      "\r\n");
+  EXPECT_NE(requests[0].head.find(line), std::string::npos) << requests[0].head;
 }
 
 TEST_F(SenderTest, OverTlsTheCertificateIsVerified) {

@@ -1,0 +1,26 @@
+// notify_flags.h: dtcoord's flags on notices (docs/notify.md).
+//
+// Errors: InvalidArgument names the flag, its value, and what is right.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/notify/sender.h"
+
+namespace dt {
+
+struct NotifyFlags {
+  std::vector<std::string> to;
+  std::string url_file;
+  std::string key_file;
+  std::string ca;
+};
+
+void DescribeNotify(CLI::App& app, NotifyFlags& flags);
+// Reads the files that they name.
+absl::StatusOr<SenderOptions> NotifyOf(const NotifyFlags& flags);
+
+}  // namespace dt
