@@ -23,7 +23,7 @@ using Mood = FakeReceiver::Mood;
 
 class SenderTest : public ::testing::Test {
  protected:
-  void Start(std::vector<std::string> allowed, const std::string& own = "",
+  void Start(const std::vector<std::string>& allowed, const std::string& own = "",
              const std::string& ca = "", const std::string& key = "") {
     auto receivers = Receivers::Make(allowed);
     ASSERT_TRUE(receivers.ok()) << receivers.status();
