@@ -6,14 +6,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/view.h"
 
 namespace dt {
 namespace {
 
 constexpr std::string_view kRefused = "\"<>\\^`{|}#";
 constexpr int kPortMax = 65535;
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 bool IsPlain(char c) { return c > ' ' && c < 0x7f && kRefused.find(c) == std::string_view::npos; }
 
@@ -63,7 +62,7 @@ absl::StatusOr<Url> ParseUrl(std::string_view text) {
   Url url;
   const size_t scheme = text.find("://");
   if (scheme != std::string_view::npos) {
-    url.scheme = absl::AsciiStrToLower(Absl(text.substr(0, scheme)));
+    url.scheme = absl::AsciiStrToLower(View(text.substr(0, scheme)));
   }
   if (url.scheme != "https" && url.scheme != "http") {
     return Wrong("must begin with https:// or http://");
@@ -80,9 +79,9 @@ absl::StatusOr<Url> ParseUrl(std::string_view text) {
       colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
   const std::string_view host = authority.substr(0, has_port ? colon : authority.size());
   if (!IsName(host)) return Wrong("has no host that is a name or an address");
-  url.host = absl::AsciiStrToLower(Absl(host));
+  url.host = absl::AsciiStrToLower(View(host));
   url.port = DefaultPort(url.scheme);
-  if (has_port && (!absl::SimpleAtoi(Absl(authority.substr(colon + 1)), &url.port) ||
+  if (has_port && (!absl::SimpleAtoi(View(authority.substr(colon + 1)), &url.port) ||
                    url.port < 1 || url.port > kPortMax)) {
     return Wrong("has a port that is not from 1 to 65535");
   }
@@ -104,7 +103,7 @@ std::string ShownUrl(std::string_view text) {
 std::string HideUrl(std::string_view text, std::string_view url) {
   if (text.empty() || url.empty()) return std::string(text);
   bool found = text.find(url) != std::string_view::npos;
-  std::string rest = absl::StrReplaceAll(Absl(text), {{Absl(url), ShownUrl(url)}});
+  std::string rest = absl::StrReplaceAll(View(text), {{View(url), ShownUrl(url)}});
   std::string hidden;
   size_t done = 0;
   for (size_t key = rest.find("url"); key != std::string::npos; key = rest.find("url", key + 3)) {

@@ -227,9 +227,10 @@ struct DurableState {
   uint64_t next_notice = 1;
   std::map<uint64_t, v1::Notice> notices;  // not settled, by number; kNoticesWaiting at most
 
-  // Indices over `experiments`, kept by Apply.
+  // Indices over `experiments` and `notices`, kept by Apply.
   absl::flat_hash_map<std::string, ExperimentId> request_ids;
   absl::flat_hash_map<AttemptToken, AttemptId> tokens;
+  absl::flat_hash_map<std::string, size_t> notices_of;  // how many of `notices` a url has
 };
 
 // Find may miss: nullptr.

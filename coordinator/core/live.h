@@ -159,6 +159,7 @@ struct Standing {
              (value == other.value || (value != value) == (other.value != other.value));
     }
   };
+  // How many trials were entered at a rung, in all brackets.
   struct OfRung {
     uint32_t gone_on = 0;
     uint32_t ended = 0;

@@ -4,6 +4,10 @@
 
 namespace dt {
 
+void KeepNotice(DurableState& state, const v1::Notice& notice) {
+  if (state.notices.emplace(notice.number(), notice).second) ++state.notices_of[notice.url()];
+}
+
 absl::Status ApplyNoticeRaised(DurableState& state, const v1::NoticeRaised& fact) {
   const uint64_t number = fact.notice().number();
   if (number != state.next_notice) {
@@ -11,14 +15,20 @@ absl::Status ApplyNoticeRaised(DurableState& state, const v1::NoticeRaised& fact
         absl::StrCat("journal: notice ", number, " follows; it must be ", state.next_notice));
   }
   ++state.next_notice;
-  state.notices[number] = fact.notice();
+  KeepNotice(state, fact.notice());
   return absl::OkStatus();
 }
 
 absl::Status ApplyNoticeSettled(DurableState& state, const v1::NoticeSettled& fact) {
-  if (state.notices.erase(fact.number()) > 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("journal: notice ", fact.number(), " is settled, and nobody waits for it"));
+  const auto found = state.notices.find(fact.number());
+  if (found == state.notices.end()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: notice ", fact.number(), " is settled, and nobody waits for it"));
+  }
+  const auto same = state.notices_of.find(found->second.url());
+  if (--same->second == 0) state.notices_of.erase(same);
+  state.notices.erase(found);
+  return absl::OkStatus();
 }
 
 }  // namespace dt

@@ -1,27 +1,23 @@
 // noticing.cc: from the facts of a turn to notices.
 #include "coordinator/core/noticing.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/notice_limits.h"
 #include "common/text.h"
+#include "coordinator/core/notice_word.h"
 #include "spec/notify.h"
 
 namespace dt {
 namespace {
-
-std::string WordOf(v1::Notice::Event event) {
-  return absl::AsciiStrToLower(v1::Notice::Event_Name(event));
-}
 
 // The trial that leads, with its value; {0, NaN}: none has one.
 std::pair<uint32_t, double> BestOf(const State& state, const Experiment& experiment) {
@@ -72,14 +68,14 @@ v1::Notice AboutEnd(const State& state, const Experiment& experiment) {
   return notice;
 }
 
-// What a fact that has been applied gives to tell.
-std::vector<v1::Notice> NoticesOf(const State& state, const v1::TrialEnded& fact) {
+// What a trial's end, which has been applied, gives to tell.
+std::optional<v1::Notice> NoticeOf(const State& state, const v1::TrialEnded& fact) {
   const TrialId id{fact.experiment(), fact.trial()};
-  if (fact.state() == v1::TRIAL_FAILED) return {AboutTrial(state, id, v1::Notice::FAILED)};
-  if (fact.state() != v1::TRIAL_FINISHED) return {};
+  if (fact.state() == v1::TRIAL_FAILED) return AboutTrial(state, id, v1::Notice::FAILED);
+  if (fact.state() != v1::TRIAL_FINISHED) return std::nullopt;
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
-  if (BestOf(state, experiment).first != id.trial) return {};
-  return {AboutTrial(state, id, v1::Notice::BEST)};
+  if (BestOf(state, experiment).first != id.trial) return std::nullopt;
+  return AboutTrial(state, id, v1::Notice::BEST);
 }
 
 // The experiment that the fact may have ended; 0: none.
@@ -91,11 +87,9 @@ ExperimentId MayHaveEnded(const v1::Record& record) {
 }
 
 bool HasRoom(const State& state, const std::string& url) {
-  const auto& waiting = state.durable.notices;
-  if (waiting.size() >= limits::kNoticesWaiting) return false;
-  const auto same = std::count_if(waiting.begin(), waiting.end(),
-                                  [&url](const auto& entry) { return entry.second.url() == url; });
-  return static_cast<size_t>(same) < limits::kNoticesPerReceiver;
+  if (state.durable.notices.size() >= limits::kNoticesWaiting) return false;
+  const auto same = state.durable.notices_of.find(url);
+  return same == state.durable.notices_of.end() || same->second < limits::kNoticesPerReceiver;
 }
 
 void RaiseTo(Turn& turn, v1::Notice notice, const std::string& url) {
@@ -142,9 +136,8 @@ void RaiseNotices(Turn& turn) {
     const Experiment* experiment = id == 0 ? nullptr : FindExperiment(turn.durable(), id);
     if (experiment == nullptr || !Listens(turn.state, *experiment)) continue;
     if (record.has_trial_ended()) {
-      for (v1::Notice& notice : NoticesOf(turn.state, record.trial_ended())) {
-        notices.push_back(std::move(notice));
-      }
+      std::optional<v1::Notice> notice = NoticeOf(turn.state, record.trial_ended());
+      if (notice.has_value()) notices.push_back(*std::move(notice));
     }
     if (experiment->AllEnded()) ended.insert(id);
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/mutant.h"
 #include "common/status.h"
+#include "coordinator/core/notices.h"
 
 namespace dt {
 namespace {
@@ -325,7 +326,7 @@ void SaveNotices(const DurableState& state, v1::SnapshotHead& out) {
 
 void LoadNotices(const v1::SnapshotHead& head, DurableState& state) {
   state.next_notice = std::max<uint64_t>(1, head.next_notice());  // 0: of a version without them
-  for (const v1::Notice& saved : head.notices()) state.notices[saved.number()] = saved;
+  for (const v1::Notice& saved : head.notices()) KeepNotice(state, saved);
 }
 
 // What Apply keeps beside the experiments.

@@ -49,7 +49,6 @@ struct TrialSample {
   double checkpoint_bytes = 0;
 };
 
-// How many trials were entered at a rung, of all brackets.
 struct ExperimentSample {
   ExperimentId id = 0;
   std::map<std::string, uint64_t> trials_by_state;

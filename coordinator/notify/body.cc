@@ -1,9 +1,9 @@
 #include "coordinator/notify/body.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "coordinator/core/notice_word.h"
 #include "nlohmann/json.hpp"
 
 namespace dt {
@@ -71,7 +71,7 @@ std::string NoticeBody(JournalId journal, const v1::Notice& notice) {
   ordered_json body{
       {"version", kVersion},
       {"id", NoticeId(journal, notice)},
-      {"event", absl::AsciiStrToLower(v1::Notice::Event_Name(notice.event()))},
+      {"event", WordOf(notice.event())},
       {"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(notice.wall_ms()),
                                 absl::UTCTimeZone())},
       {"text", Text(notice)},

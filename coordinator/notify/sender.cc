@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/notice_limits.h"
 #include "common/status.h"
 #include "common/url.h"
@@ -104,9 +105,11 @@ void Sender::Note(const Posts::Ended& ended) {
   std::string& why = bad_[ended.url];
   if (why == ended.why) return;
   why = ended.why;
-  spdlog::warn("{} does not take notices: {}{}", ShownUrl(ended.url), why,
-               ended.reception == Reception::kRefused ? "; this one is given up"
-                                                      : "; it is tried again for two hours");
+  const std::string what =
+      ended.reception == Reception::kRefused
+          ? "this one is given up"
+          : absl::StrCat("it is tried again for ", absl::FormatDuration(limits::kNoticeAge));
+  spdlog::warn("{} does not take notices: {}; {}", ShownUrl(ended.url), why, what);
 }
 
 absl::Duration Sender::Patience() const {

@@ -1,8 +1,13 @@
 // noticing_test.cc: which receivers are told of what, and that a restart forgets none.
 #include "coordinator/core/noticing.h"
 
+#include <set>
+#include <string>
+
 #include "common/notice_limits.h"
+#include "coordinator/core/notice_word.h"
 #include "coordinator/core/snapshot.h"
+#include "spec/notify.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -190,6 +195,26 @@ TEST_F(NoticingTest, AReceiverThatIsFullLosesNoticesAndOthersDoNot) {
   other.mutable_notify()->set_url("https://hooks.example/other");
   Cancel(Submit(other));
   EXPECT_EQ(Waiting().size(), limits::kNoticesPerReceiver + 1);
+}
+
+TEST_F(NoticingTest, AReceiverThatTookOneHasRoomForOneAlsoAfterASnapshot) {
+  for (size_t i = 0; i < limits::kNoticesPerReceiver; ++i) Cancel(Submit(Telling({"finished"})));
+  auto loaded = LoadSnapshot(SaveSnapshot(state_.durable, {}));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->state.notices_of, state_.durable.notices_of);
+  Feed({.what = NoticeDone{1, v1::NoticeSettled::DELIVERED}});
+  Cancel(Submit(Telling({"finished"})));
+  EXPECT_EQ(state_.live.notices_dropped, 0u);
+  Cancel(Submit(Telling({"finished"})));
+  EXPECT_EQ(state_.live.notices_dropped, 1u);
+}
+
+TEST(NoticeWordTest, AFileMayAskForEachEventByItsWord) {
+  std::set<std::string> words;
+  for (int event = 1; event < v1::Notice::Event_ARRAYSIZE; ++event) {
+    words.insert(WordOf(static_cast<v1::Notice::Event>(event)));
+  }
+  EXPECT_EQ(words, std::set<std::string>(spec::NoticeWords().begin(), spec::NoticeWords().end()));
 }
 
 TEST_F(NoticingTest, TheAddressIsInNoAnswer) {

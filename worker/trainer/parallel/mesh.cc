@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/view.h"
 
 namespace dt::trainer {
 
@@ -17,7 +18,7 @@ std::shared_ptr<Group> PartOf(Device& device, const GroupOptions& all, int rank,
   GroupOptions part = all;
   part.rank = rank;
   part.size = size;
-  part.key_prefix = absl::StrCat(all.key_prefix, "/", std::string(name), "/", which);
+  part.key_prefix = absl::StrCat(all.key_prefix, "/", View(name), "/", which);
   return std::make_shared<Group>(device, part);
 }
 
