@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPieceBytes = 1 << 20;
+constexpr size_t kReadBytes = 1 << 20;
 
 // Syncs the file as well: the program may have closed it without.
 absl::StatusOr<ManifestFile> HashAndSync(const std::string& folder, const std::string& name,
@@ -28,7 +28,7 @@ absl::StatusOr<ManifestFile> HashAndSync(const std::string& folder, const std::s
   const std::string path = folder + "/" + name;
   DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   Sha256 hash;
-  std::vector<char> piece(kPieceBytes);
+  std::vector<char> piece(kReadBytes);
   for (uint64_t offset = 0; offset < file.bytes(); offset += piece.size()) {
     if (leave) return CancelledError("told to leave before the checkpoint was whole");
     const size_t bytes = std::min<uint64_t>(piece.size(), file.bytes() - offset);

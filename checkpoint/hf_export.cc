@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
 // How much of a tensor is in memory at once; a projection is transposed in two such pieces.
-constexpr uint64_t kPieceBytes = 16 << 20;
+constexpr uint64_t kConvertedBytes = 16 << 20;
 constexpr uint64_t kElement = sizeof(float);
 
 struct Source {
@@ -29,7 +29,7 @@ struct Source {
 absl::Status CopyRows(const Source& source, SafetensorsWriter& writer) {
   uint64_t bytes = kElement;
   for (const int64_t extent : source.tensor.their_shape) bytes *= static_cast<uint64_t>(extent);
-  std::vector<char> piece(std::min(bytes, kPieceBytes));
+  std::vector<char> piece(std::min(bytes, kConvertedBytes));
   for (uint64_t offset = 0; offset < bytes; offset += piece.size()) {
     const uint64_t count = std::min<uint64_t>(piece.size(), bytes - offset);
     DT_RETURN_IF_ERROR(source.file.ReadPart(source.entry, offset, piece.data(), count));
@@ -43,7 +43,7 @@ absl::Status CopyRows(const Source& source, SafetensorsWriter& writer) {
 absl::Status CopyTransposed(const Source& source, SafetensorsWriter& writer) {
   const auto out = static_cast<uint64_t>(source.tensor.our_shape[0]);
   const auto in = static_cast<uint64_t>(source.tensor.our_shape[1]);
-  const uint64_t columns = std::clamp<uint64_t>(kPieceBytes / kElement / out, 1, in);
+  const uint64_t columns = std::clamp<uint64_t>(kConvertedBytes / kElement / out, 1, in);
   std::vector<float> read(columns);
   std::vector<float> turned(columns * out);
   for (uint64_t first = 0; first < in; first += columns) {

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr char kProgramWord[] = "program";
 
-absl::Status Malformed(const std::string& reason) {
+absl::Status MalformedManifest(const std::string& reason) {
   return DamagedError(std::string(kManifestName) + ": " + reason);
 }
 
@@ -159,26 +159,27 @@ absl::StatusOr<std::vector<ManifestFile>> FilesOf(const json& list, ManifestKind
     Fields fields(item);
     ManifestFile file{fields.Text("name"), fields.Unsigned<uint64_t>("bytes"),
                       fields.Text("sha256")};
-    if (!fields.wrong().empty()) return Malformed("a file has no valid '" + fields.wrong() + "'");
+    if (!fields.wrong().empty())
+      return MalformedManifest("a file has no valid '" + fields.wrong() + "'");
     const bool usable =
         kind == ManifestKind::kProgram ? IsNameWithin(file.name) : IsPlainName(file.name);
     if (!usable || !known.insert(file.name).second) {
-      return Malformed("a file has an unusable name");
+      return MalformedManifest("a file has an unusable name");
     }
     files.push_back(std::move(file));
   }
-  if (files.empty()) return Malformed("it names no files");
+  if (files.empty()) return MalformedManifest("it names no files");
   return files;
 }
 
 absl::StatusOr<std::vector<std::vector<uint32_t>>> BucketsOf(const json& list) {
   std::vector<std::vector<uint32_t>> buckets;
   for (const json& bucket : list) {
-    if (!bucket.is_array()) return Malformed("a bucket is not a list");
+    if (!bucket.is_array()) return MalformedManifest("a bucket is not a list");
     std::vector<uint32_t> indices;
     for (const json& index : bucket) {
       if (!index.is_number_unsigned() || index.get<uint64_t>() > UINT32_MAX) {
-        return Malformed("a bucket holds something other than indices");
+        return MalformedManifest("a bucket holds something other than indices");
       }
       indices.push_back(index.get<uint32_t>());
     }
@@ -193,16 +194,16 @@ absl::StatusOr<std::vector<double>> NoiseScaleOf(const json& list) {
   const bool three =
       list.is_array() && list.size() == 3 &&
       std::all_of(list.begin(), list.end(), [](const json& value) { return value.is_number(); });
-  if (!three) return Malformed("its noise_scale is not three numbers");
+  if (!three) return MalformedManifest("its noise_scale is not three numbers");
   for (const json& value : list) numbers.push_back(value.get<double>());
   return numbers;
 }
 
 absl::StatusOr<std::map<std::string, std::string>> ProvenanceOf(const json& object) {
   std::map<std::string, std::string> provenance;
-  if (!object.is_object()) return Malformed("it has no provenance");
+  if (!object.is_object()) return MalformedManifest("it has no provenance");
   for (const auto& [key, value] : object.items()) {
-    if (!value.is_string()) return Malformed("provenance holds something other than texts");
+    if (!value.is_string()) return MalformedManifest("provenance holds something other than texts");
     provenance[key] = value.get<std::string>();
   }
   return provenance;
@@ -214,7 +215,7 @@ absl::StatusOr<json> ModelOf(const json& object) {
       object.is_object() && std::all_of(object.begin(), object.end(), [](const json& value) {
         return value.is_primitive() && !value.is_null();
       });
-  if (!flat) return Malformed("its model is not a list of fields");
+  if (!flat) return MalformedManifest("its model is not a list of fields");
   return object;
 }
 
@@ -223,17 +224,17 @@ absl::StatusOr<json> ModelOf(const json& object) {
 std::string ManifestText(const Manifest& manifest) { return TextOf(BodyOf(manifest)); }
 
 absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
-  if (text.size() > kManifestBytesMax) return Malformed("it is too large");
-  if (IsTooDeep(text)) return Malformed("it is nested too deeply");
+  if (text.size() > kManifestBytesMax) return MalformedManifest("it is too large");
+  if (IsTooDeep(text)) return MalformedManifest("it is nested too deeply");
   const json whole = json::parse(text.begin(), text.end(), nullptr, false);
-  if (whole.is_discarded()) return Malformed("it is not JSON");
+  if (whole.is_discarded()) return MalformedManifest("it is not JSON");
   const json& body = Fields(whole).At("checkpoint");
-  if (TextOf(body) != text) return Malformed("its content does not match its hash");
+  if (TextOf(body) != text) return MalformedManifest("its content does not match its hash");
   Fields fields(body);
   const auto version = fields.Unsigned<int>("version");
   if (version < 1 || version > kManifestVersion) {
-    return Malformed("it has version " + std::to_string(version) + "; versions 1 to " +
-                     std::to_string(kManifestVersion) + " are read");
+    return MalformedManifest("it has version " + std::to_string(version) + "; versions 1 to " +
+                             std::to_string(kManifestVersion) + " are read");
   }
   Manifest manifest;
   manifest.step = fields.Unsigned<uint64_t>("step");
@@ -259,10 +260,10 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   }
   const json& buckets = fields.List("buckets");
   const json& files = fields.List("files");
-  if (!fields.wrong().empty()) return Malformed("it has no valid '" + fields.wrong() + "'");
+  if (!fields.wrong().empty()) return MalformedManifest("it has no valid '" + fields.wrong() + "'");
   DT_ASSIGN_OR_RETURN(manifest.buckets, BucketsOf(buckets));
   if (const json& kind = fields.At("kind"); !kind.is_null()) {
-    if (kind != kProgramWord) return Malformed("this version does not know its kind");
+    if (kind != kProgramWord) return MalformedManifest("this version does not know its kind");
     manifest.kind = ManifestKind::kProgram;
   }
   DT_ASSIGN_OR_RETURN(manifest.files, FilesOf(files, manifest.kind));

@@ -8,7 +8,7 @@
 namespace dt::corpus {
 namespace {
 
-constexpr uint32_t kBytes = 256;
+constexpr uint32_t kByteValues = 256;
 constexpr uint32_t kFar = 64;
 
 }  // namespace
@@ -46,7 +46,7 @@ struct ByteTrie::Builder {
   }
 
   bool Fits(uint32_t base, const std::vector<unsigned char>& bytes) {
-    if (nodes.size() < base + size_t{kBytes}) nodes.resize(base + size_t{kBytes});
+    if (nodes.size() < base + size_t{kByteValues}) nodes.resize(base + size_t{kByteValues});
     if (taken.size() <= base) taken.resize(nodes.size());
     return !taken[base] && std::all_of(bytes.begin(), bytes.end(), [&](unsigned char byte) {
       return nodes[base + byte].label == kFree;
@@ -66,8 +66,8 @@ struct ByteTrie::Builder {
   }
 
   void Build() {
-    nodes.assign(kBytes, {});
-    taken.assign(kBytes, false);
+    nodes.assign(kByteValues, {});
+    taken.assign(kByteValues, false);
     taken[kRoot] = true;
     std::deque<Range> open = {{.node = 0, .low = 0, .high = Count(), .depth = 0}};
     std::vector<uint32_t> leaves;
@@ -95,7 +95,7 @@ struct ByteTrie::Builder {
     }
     // A leaf's children would be behind all, where nothing is.
     const auto nowhere = static_cast<uint32_t>(nodes.size());
-    nodes.resize(nodes.size() + kBytes);
+    nodes.resize(nodes.size() + kByteValues);
     for (const uint32_t leaf : leaves) {
       if (nodes[leaf].label != kFree) nodes[leaf].base = nowhere;
     }
@@ -110,7 +110,7 @@ struct ByteTrie::Builder {
   uint32_t several_from = 0;
 };
 
-ByteTrie::ByteTrie() : nodes_(kBytes) {}
+ByteTrie::ByteTrie() : nodes_(kByteValues) {}
 
 ByteTrie::ByteTrie(std::span<const Word> words) { Builder(*this, words).Build(); }
 

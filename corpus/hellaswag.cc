@@ -14,7 +14,7 @@
 namespace dt::corpus {
 namespace {
 
-constexpr int32_t kMagic = 20240522;
+constexpr int32_t kHellaswagMagic = 20240522;
 constexpr int32_t kVersion = 1;
 constexpr size_t kHeaderBytes = 256 * sizeof(int32_t);
 constexpr uint16_t kStart = 65535;
@@ -167,7 +167,7 @@ absl::StatusOr<bool> IsHellaSwagText(const std::string& path) {
   DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   int32_t first = 0;
   if (file.bytes() >= sizeof(first)) DT_RETURN_IF_ERROR(file.ReadAt(0, &first, sizeof(first)));
-  if (first == kMagic) return false;
+  if (first == kHellaswagMagic) return false;
   char begin = '\0';
   std::memcpy(&begin, &first, 1);
   if (begin == '{') return true;

@@ -11,11 +11,11 @@
 namespace dt::corpus {
 namespace {
 
-constexpr std::string_view kMagic("MMIDIDX\0\0", 9);
+constexpr std::string_view kIndexMagic("MMIDIDX\0\0", 9);
 constexpr uint8_t kTypeU16 = 8;
 constexpr size_t kChunk = 1 << 16;  // sequences checked at once
 
-absl::Status Refused(std::string reason) { return DataError(std::move(reason)); }
+absl::Status RefusedIndex(std::string reason) { return DataError(std::move(reason)); }
 
 uint64_t Word(std::string_view header, size_t offset) {
   uint64_t word = 0;
@@ -31,7 +31,7 @@ std::string TypeName(uint8_t type) {
 
 }  // namespace
 
-bool IsMegatronIndex(std::string_view start) { return start.starts_with(kMagic); }
+bool IsMegatronIndex(std::string_view start) { return start.starts_with(kIndexMagic); }
 
 std::string MegatronIndexOf(const std::string& bin_path) {
   if (!bin_path.ends_with(".bin")) return "";
@@ -40,14 +40,15 @@ std::string MegatronIndexOf(const std::string& bin_path) {
 
 absl::StatusOr<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes) {
   if (!IsMegatronIndex(header) || header.size() < kMegatronHeaderBytes) {
-    return Refused("is not a Megatron index: it does not begin with MMIDIDX and a whole header");
+    return RefusedIndex(
+        "is not a Megatron index: it does not begin with MMIDIDX and a whole header");
   }
   if (const uint64_t version = Word(header, 9); version != 1) {
-    return Refused("has version " + std::to_string(version) + "; only version 1 is read");
+    return RefusedIndex("has version " + std::to_string(version) + "; only version 1 is read");
   }
   if (const auto type = static_cast<uint8_t>(header[17]); type != kTypeU16) {
-    return Refused("says that the ids are " + TypeName(type) +
-                   "; only uint16 is read: preprocess with a vocabulary below 65500 tokens");
+    return RefusedIndex("says that the ids are " + TypeName(type) +
+                        "; only uint16 is read: preprocess with a vocabulary below 65500 tokens");
   }
   const uint64_t sequences = Word(header, 18);
   const uint64_t documents = Word(header, 26);
@@ -56,11 +57,11 @@ absl::StatusOr<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t f
   const bool possible = sequences <= body / 12 && documents <= body / 8;
   const uint64_t expected = possible ? 12 * sequences + 8 * documents : 0;
   if (!possible || (body != expected && body != expected + sequences)) {
-    return Refused("says that it lists " + std::to_string(sequences) + " sequences and " +
-                   std::to_string(documents) + " documents, which its " +
-                   std::to_string(file_bytes) + " bytes are not; copy or make it again");
+    return RefusedIndex("says that it lists " + std::to_string(sequences) + " sequences and " +
+                        std::to_string(documents) + " documents, which its " +
+                        std::to_string(file_bytes) + " bytes are not; copy or make it again");
   }
-  if (sequences == 0) return Refused("lists no sequences");
+  if (sequences == 0) return RefusedIndex("lists no sequences");
   return sequences;
 }
 
@@ -81,18 +82,18 @@ absl::Status CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes) {
     for (size_t i = 0; i < count; ++i) {
       const bool follows = starts[i] >= 0 && static_cast<uint64_t>(starts[i]) == next;
       if (!follows || lengths[i] < 0 || 2 * static_cast<uint64_t>(lengths[i]) > bin_bytes - next) {
-        return Refused("says that sequence " + std::to_string(first + i) + " has " +
-                       std::to_string(lengths[i]) + " tokens from byte " +
-                       std::to_string(starts[i]) + " on, where " + std::to_string(next) + " of " +
-                       std::to_string(bin_bytes) +
-                       " bytes come before it; sequences must follow one another");
+        return RefusedIndex("says that sequence " + std::to_string(first + i) + " has " +
+                            std::to_string(lengths[i]) + " tokens from byte " +
+                            std::to_string(starts[i]) + " on, where " + std::to_string(next) +
+                            " of " + std::to_string(bin_bytes) +
+                            " bytes come before it; sequences must follow one another");
       }
       next += 2 * static_cast<uint64_t>(lengths[i]);
     }
   }
   if (next == bin_bytes) return absl::OkStatus();
-  return Refused("lists sequences of " + std::to_string(next) + " bytes, but its .bin has " +
-                 std::to_string(bin_bytes) + "; copy or make both again");
+  return RefusedIndex("lists sequences of " + std::to_string(next) + " bytes, but its .bin has " +
+                      std::to_string(bin_bytes) + "; copy or make both again");
 }
 
 }  // namespace dt::corpus

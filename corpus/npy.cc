@@ -8,10 +8,10 @@
 namespace dt::corpus {
 namespace {
 
-constexpr std::string_view kMagic("\x93NUMPY", 6);
+constexpr std::string_view kNpyMagic("\x93NUMPY", 6);
 constexpr char kFix[] = "; save ids with numpy.save as a one-dimensional uint16 array";
 
-absl::Status Refused(const std::string& reason) { return DataError(reason + kFix); }
+absl::Status RefusedNpy(const std::string& reason) { return DataError(reason + kFix); }
 
 struct Header {
   std::optional<std::string> type;
@@ -104,37 +104,37 @@ std::string ShapeText(const std::vector<uint64_t>& shape) {
 
 }  // namespace
 
-bool IsNpy(std::string_view start) { return start.starts_with(kMagic); }
+bool IsNpy(std::string_view start) { return start.starts_with(kNpyMagic); }
 
 absl::StatusOr<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes) {
-  if (!IsNpy(start)) return Refused("is not a .npy file: it does not begin with \\x93NUMPY");
-  if (start.size() < 12) return Refused("ends within its .npy header");
+  if (!IsNpy(start)) return RefusedNpy("is not a .npy file: it does not begin with \\x93NUMPY");
+  if (start.size() < 12) return RefusedNpy("ends within its .npy header");
   const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3) {
-    return Refused("has .npy version " + std::to_string(version) + "; 1 to 3 are read");
+    return RefusedNpy("has .npy version " + std::to_string(version) + "; 1 to 3 are read");
   }
   uint32_t length = 0;
   const size_t length_bytes = version == 1 ? 2 : 4;
   std::memcpy(&length, start.data() + 8, length_bytes);
   const uint64_t first_byte = 8 + length_bytes + uint64_t{length};
   if (first_byte > kNpyHeaderMax) {
-    return Refused("says that its .npy header has " + std::to_string(first_byte) +
-                   " bytes; at most " + std::to_string(kNpyHeaderMax) + " are read");
+    return RefusedNpy("says that its .npy header has " + std::to_string(first_byte) +
+                      " bytes; at most " + std::to_string(kNpyHeaderMax) + " are read");
   }
-  if (first_byte > start.size()) return Refused("ends within its .npy header");
+  if (first_byte > start.size()) return RefusedNpy("ends within its .npy header");
   const std::string_view text = start.substr(8 + length_bytes, length);
   const std::optional<Header> header = Parser(text).Parse();
-  if (!header) return Refused("has a .npy header that is not understood");
+  if (!header) return RefusedNpy("has a .npy header that is not understood");
   if (*header->type != "<u2") {
-    return Refused("has elements of type '" + *header->type + "'; only uint16, '<u2', is read");
+    return RefusedNpy("has elements of type '" + *header->type + "'; only uint16, '<u2', is read");
   }
-  if (*header->fortran) return Refused("is in Fortran order");
+  if (*header->fortran) return RefusedNpy("is in Fortran order");
   if (header->shape->size() != 1) {
-    return Refused("has " + std::to_string(header->shape->size()) + " dimensions (" +
-                   ShapeText(*header->shape) + "); it must have one");
+    return RefusedNpy("has " + std::to_string(header->shape->size()) + " dimensions (" +
+                      ShapeText(*header->shape) + "); it must have one");
   }
   const uint64_t tokens = header->shape->front();
-  if (tokens == 0) return Refused("holds no tokens");
+  if (tokens == 0) return RefusedNpy("holds no tokens");
   if (file_bytes != first_byte + 2 * tokens) {
     return DataError("says that it holds " + std::to_string(tokens) + " tokens, which take " +
                      std::to_string(first_byte + 2 * tokens) + " bytes, but it has " +
@@ -144,7 +144,7 @@ absl::StatusOr<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_b
 }
 
 std::string NpyHeader(uint64_t tokens) {
-  std::string header(kMagic);
+  std::string header(kNpyMagic);
   header += std::string("\x01\x00", 2);
   header += static_cast<char>(kNpyHeaderBytes - 10);
   header += '\0';

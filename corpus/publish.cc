@@ -16,11 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr uint64_t kRecordBytesMax = 4096;
-
 // Each number of a publication under its name.
 template <typename Publication, typename Visit>
-void ForEachNumber(Publication& publication, const Visit& visit) {
+void ForEachCount(Publication& publication, const Visit& visit) {
   visit("train_shards", publication.train_shards);
   visit("val_shards", publication.val_shards);
   visit("train_tokens", publication.train_tokens);
@@ -38,7 +36,7 @@ std::string RecordOf(const Publication& publication) {
                   {"npy", publication.format == ShardFormat::kNpy},
                   {"old_gone", publication.old_gone},
                   {"tokenizer", RecordText(publication.tokenizer)}};
-  ForEachNumber(publication, [&](const char* name, uint64_t value) { written[name] = value; });
+  ForEachCount(publication, [&](const char* name, uint64_t value) { written[name] = value; });
   return written.dump() + "\n";
 }
 
@@ -60,7 +58,7 @@ std::optional<Publication> FindRecord(const std::string& output) {
   publication.old_gone = read["old_gone"].get<bool>();
   publication.format = read["npy"].get<bool>() ? ShardFormat::kNpy : ShardFormat::kLlmc;
   bool whole = true;
-  ForEachNumber(publication, [&](const char* name, uint64_t& value) {
+  ForEachCount(publication, [&](const char* name, uint64_t& value) {
     const auto found = read.find(name);
     whole = whole && found != read.end() && found->is_number_unsigned();
     if (whole) value = found->template get<uint64_t>();

@@ -18,8 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr uint64_t kRecordBytesMax = 4096;
-
 absl::StatusOr<std::optional<TokenizerRecord>> RecordIn(const std::string& folder) {
   const std::string path = RecordPathOf(folder);
   std::error_code code;

@@ -6,6 +6,7 @@
 // Tests:  tests/corpus/tokenizer_record_test.cc
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ struct TokenizerRecord {
 
   bool operator==(const TokenizerRecord&) const = default;
 };
+
+// Bytes that a record beside shards has at most.
+inline constexpr uint64_t kRecordBytesMax = 4096;
 
 const char* NameOf(Tokenizer tokenizer);  // "gpt2"
 // Tokens of the tokenizer as it was published, end of text among them.

@@ -14,6 +14,8 @@
 
 namespace dt::plan {
 
+inline constexpr double kNumber = 4;  // bytes: parameters, gradients and moments are fp32
+
 struct ModelSize {
   int64_t layers = 0;
   int64_t width = 0;

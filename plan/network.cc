@@ -8,8 +8,6 @@
 namespace dt::plan {
 namespace {
 
-constexpr double kNumber = 4;  // bytes: parameters, gradients and moments are fp32
-
 // Makes the list, where messages without bytes have no place.
 class Said {
  public:

@@ -8,7 +8,6 @@
 namespace dt::plan {
 namespace {
 
-constexpr double kNumber = 4;  // bytes: parameters, gradients and moments are fp32
 // Beyond so many slots nobody is advised to go.
 constexpr int64_t kRanksMax = 1024;
 

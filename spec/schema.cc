@@ -120,7 +120,7 @@ ordered_json Sweep(const Field& field) {
   return {{"anyOf", forms}, {"description", field.help}};
 }
 
-void Place(const Field& field, ordered_json& properties) {
+void PlaceField(const Field& field, ordered_json& properties) {
   ordered_json* in = &properties;
   std::string path = field.path;
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.')) {
@@ -163,9 +163,9 @@ void AddKinds(const ordered_json& parameters, const ordered_json& excluded, orde
 
 std::string JsonSchema() {
   ordered_json properties, parameters, excluded, described;
-  for (const Field& field : ExperimentFieldTable()) Place(field, properties);
+  for (const Field& field : ExperimentFieldTable()) PlaceField(field, properties);
   for (const Field& field : FieldTable()) {
-    Place(field, properties);
+    PlaceField(field, properties);
     if (!field.sweepable) continue;
     parameters[field.path] = Sweep(field);
     described[field.path] = {{"description", field.help}};

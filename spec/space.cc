@@ -63,7 +63,7 @@ double DrawnValue(const Dimension& dimension, double unit) {
   return Settled(dimension, std::exp(log_low + unit * (std::log(high) - log_low)));
 }
 
-std::optional<double> NumberIn(const v1::Value& value) {
+std::optional<double> PlacedNumber(const v1::Value& value) {
   if (value.kind_case() == v1::Value::kNumber) return value.number();
   if (value.kind_case() == v1::Value::kInteger) return static_cast<double>(value.integer());
   return std::nullopt;
@@ -76,7 +76,7 @@ std::optional<double> PlacedValue(const Dimension& dimension, const v1::Value& v
     }
     return std::nullopt;
   }
-  const std::optional<double> number = NumberIn(value);
+  const std::optional<double> number = PlacedNumber(value);
   if (!number.has_value()) return std::nullopt;
   if (!(*number >= dimension.low && *number <= dimension.high)) return std::nullopt;
   if (dimension.kind == DimensionKind::kReal) return number;

@@ -8,15 +8,12 @@
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/view.h"
 #include "spec/internal.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
-namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-}  // namespace
+namespace {}  // namespace
 
 bool SameValue(const v1::Value& a, const v1::Value& b) {
   if (a.kind_case() != b.kind_case()) return false;
@@ -83,7 +80,7 @@ std::string Quote(std::string_view text) { return absl::StrCat("'", Shortened(te
 std::optional<double> DurationSeconds(std::string_view text) {
   absl::Duration duration;
   if (text.size() > 64 || !UnitsDescend(text)) return std::nullopt;
-  if (!absl::ParseDuration(Absl(text), &duration)) return std::nullopt;
+  if (!absl::ParseDuration(View(text), &duration)) return std::nullopt;
   const double seconds = absl::ToDoubleSeconds(duration);
   if (!std::isfinite(seconds) || seconds < 0) return std::nullopt;
   return seconds;

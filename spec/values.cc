@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/view.h"
 #include "spec/internal.h"
 #include "spec/program.h"
 #include "spec/spec.h"
@@ -20,8 +21,6 @@ namespace {
 using internal::DurationSeconds;
 using internal::Quote;
 using internal::Shortened;
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 ReadValue Wrong(const Field& field, std::string code, std::string message, std::string hint = "") {
   return {std::nullopt, {field.path, std::move(code), std::move(message), std::move(hint)}};
@@ -51,7 +50,7 @@ ReadValue OfText(std::string text) {
 ReadValue OutOfRange(const Field& field, std::string_view text) {
   double number = 0;
   const bool huge =
-      field.max == kWholeMax && absl::SimpleAtod(Absl(text), &number) && number > kWholeMax;
+      field.max == kWholeMax && absl::SimpleAtod(View(text), &number) && number > kWholeMax;
   return Wrong(field, "out_of_range",
                absl::StrCat(field.path, " is ", Shortened(text), "; it must be ",
                             huge ? absl::StrCat("at most ", static_cast<int64_t>(kWholeMax))
@@ -65,7 +64,7 @@ enum class Shape { kInteger, kNumber, kLeadingZero, kNotFinite, kOther };
 Shape ShapeOf(std::string_view text) {
   std::string_view rest = text;
   if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
-  const std::string lower = absl::AsciiStrToLower(Absl(rest));
+  const std::string lower = absl::AsciiStrToLower(View(rest));
   for (const char* word : {".nan", ".inf", "nan", "inf", "infinity"}) {
     if (lower == word) return Shape::kNotFinite;
   }
@@ -178,7 +177,7 @@ ReadValue ReadFlag(const Field& field, std::string_view text) {
     read.value.emplace().set_flag(text == "true");
     return read;
   }
-  const std::string lower = absl::AsciiStrToLower(Absl(text));
+  const std::string lower = absl::AsciiStrToLower(View(text));
   if (lower == "yes" || lower == "on" || lower == "true" || lower == "1") {
     return WrongType(field, text, "write true");
   }
@@ -267,7 +266,7 @@ ReadValue ReadNumbers(const Field& field, std::string_view text) {
   element.type = FieldType::kNumber;
   std::vector<double> numbers;
   const std::string_view inner = text.substr(1, text.size() - 2);
-  for (absl::string_view part : absl::StrSplit(Absl(inner), ',')) {
+  for (absl::string_view part : absl::StrSplit(View(inner), ',')) {
     part = absl::StripAsciiWhitespace(part);
     ReadValue read = ReadNumber(element, {part.data(), part.size()});
     if (!read.value) return read;
@@ -283,7 +282,7 @@ ReadValue ReadGlob(const Field& field, std::string_view text) {
                  absl::StrCat(field.path, " ", Quote(text), " is an absolute path"),
                  "write it relative to the workers' --data-root");
   }
-  for (const auto& part : absl::StrSplit(Absl(text), '/')) {
+  for (const auto& part : absl::StrSplit(View(text), '/')) {
     if (part == "..") {
       return Wrong(field, "bad_glob", absl::StrCat(field.path, " ", Quote(text), " has '..'"),
                    "write it relative to the workers' --data-root");

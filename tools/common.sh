@@ -28,12 +28,16 @@ build_jobs() {
   if [ "$by_memory" -lt "$cores" ]; then echo "$by_memory"; else echo "$cores"; fi
 }
 
+configure_preset() {
+  (cd "$root" && cmake --preset "$1" -DDTRAIN_LIBTORCH="$libtorch_dir" --log-level=WARNING >&2)
+}
+
 # build_preset PRESET [TARGET…]: configures where needed and builds.
 build_preset() {
   local preset="$1"
   shift
   local targets=()
   if [ "$#" -gt 0 ]; then targets=(--target "$@"); fi
-  (cd "$root" && cmake --preset "$preset" -DDTRAIN_LIBTORCH="$libtorch_dir" --log-level=WARNING >&2)
+  configure_preset "$preset"
   (cd "$root" && cmake --build "build/$preset" --parallel "$(build_jobs)" "${targets[@]}" >&2)
 }

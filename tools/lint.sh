@@ -74,9 +74,10 @@ lint_clang_tidy() {
   else
     mapfile -t files < <(changed_sources)
   fi
+  configure_preset tidy
   # Only what the clang build knows: LibTorch units are built by g++ with a precompiled header.
   for file in "${files[@]}"; do
-    if grep -qF "\"$root/$file\"" "$root/build/asan/compile_commands.json"; then chosen+=("$root/$file"); fi
+    if grep -qF "\"$root/$file\"" "$root/build/tidy/compile_commands.json"; then chosen+=("$root/$file"); fi
   done
   if [ "$1" = changed ] && [ "${#chosen[@]}" -gt "$lint_tidy_files_max" ]; then
     echo "clang-tidy: ${#chosen[@]} files changed, the first $lint_tidy_files_max are checked;" \
@@ -87,14 +88,14 @@ lint_clang_tidy() {
     echo "clang-tidy: no changed source"
     return 0
   fi
-  # The precompiled headers that they include; the sanitized tests do not need every room's.
+  # The precompiled headers that they include.
   local headers=()
   mapfile -t headers < <(printf -- '-c %s\n' "${chosen[@]}" |
-    grep -hFf - "$root/build/asan/compile_commands.json" |
-    grep -oE "$root/build/asan/[^ \"]*cmake_pch\.hxx\.pch" | sed "s#^$root/build/asan/##" | sort -u)
-  if [ "${#headers[@]}" -gt 0 ]; then ninja -C "$root/build/asan" "${headers[@]}"; fi
+    grep -hFf - "$root/build/tidy/compile_commands.json" |
+    grep -oE "$root/build/tidy/[^ \"]*cmake_pch\.hxx\.pch" | sed "s#^$root/build/tidy/##" | sort -u)
+  if [ "${#headers[@]}" -gt 0 ]; then ninja -C "$root/build/tidy" "${headers[@]}"; fi
   printf '%s\0' "${chosen[@]}" |
-    xargs -0 --max-args=1 --max-procs="$(nproc)" clang-tidy-14 --quiet -p "$root/build/asan"
+    xargs -0 --max-args=1 --max-procs="$(nproc)" clang-tidy-14 --quiet -p "$root/build/tidy"
 }
 
 # The units as installed, with the programs' paths replaced by one that is there: verify looks for them.

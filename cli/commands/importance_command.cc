@@ -35,7 +35,7 @@ absl::Status ReadEvaluations(Client& client, report::Experiment& experiment) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<report::Experiment> Fetch(Client& client, const Selector& selector) {
+absl::StatusOr<report::Experiment> FetchValues(Client& client, const Selector& selector) {
   report::Experiment experiment;
   DT_ASSIGN_OR_RETURN(experiment.found,
                       client.GetExperiment(Select<v1::GetExperimentRequest>(selector)));
@@ -63,7 +63,7 @@ void AddRow(const report::Mattered& mattered, const importance::Effect& effect, 
 absl::StatusOr<ExitCode> Importance(Session& session, const std::string& written) {
   DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(written));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  DT_ASSIGN_OR_RETURN(const report::Experiment experiment, Fetch(*client, selector));
+  DT_ASSIGN_OR_RETURN(const report::Experiment experiment, FetchValues(*client, selector));
   const absl::StatusOr<report::Mattered> found = report::WhatMattered(experiment);
   if (!found.ok()) {
     const uint64_t id = experiment.found.summary().experiment();

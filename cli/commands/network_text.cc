@@ -22,12 +22,12 @@ std::string Rate(double bytes_per_second) {
   return absl::StrCat(FormatBytes(bytes_per_second), "/s");
 }
 
-std::string Way(const v1::NetworkFigure& figure) {
+std::string WayOf(const v1::NetworkFigure& figure) {
   return figure.over() == "shared_memory" ? "shared memory" : Printable(figure.over());
 }
 
 template <typename List>
-int Place(const List& words, const std::string& word) {
+int PlaceIn(const List& words, const std::string& word) {
   return static_cast<int>(std::find(words.begin(), words.end(), word) - words.begin());
 }
 
@@ -37,7 +37,7 @@ Listing NetworkListing(const std::vector<v1::NetworkFigure>& figures) {
   std::vector<v1::NetworkFigure> ordered = figures;
   std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
     const auto key = [](const v1::NetworkFigure& one) {
-      return std::make_tuple(Place(kTimedAxes, one.axis()), Place(kCollectiveOps, one.op()),
+      return std::make_tuple(PlaceIn(kTimedAxes, one.axis()), PlaceIn(kCollectiveOps, one.op()),
                              one.over(), one.bytes());
     };
     return key(a) < key(b);
@@ -80,7 +80,7 @@ Listing NetworkListing(const std::vector<v1::NetworkFigure>& figures) {
          {Printable(one.axis())},
          {absl::StrCat(one.ranks())},
          {absl::StrCat(one.hosts())},
-         {Way(one)},
+         {WayOf(one)},
          {FormatBytes(static_cast<double>(one.bytes()))},
          {Milliseconds(one.seconds())},
          {Rate(rate)},

@@ -84,7 +84,7 @@ absl::Status FetchAttempts(Client& client, report::Experiment& experiment) {
 }
 
 // Everything that a report is made of. Errors: NotFound.
-absl::StatusOr<report::Experiment> Fetch(Client& client, const Selector& selector) {
+absl::StatusOr<report::Experiment> FetchAll(Client& client, const Selector& selector) {
   report::Experiment experiment;
   DT_ASSIGN_OR_RETURN(experiment.found,
                       client.GetExperiment(Select<v1::GetExperimentRequest>(selector)));
@@ -144,7 +144,7 @@ absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) 
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   std::vector<report::Experiment> experiments;
   for (const Selector& selector : selectors) {
-    DT_ASSIGN_OR_RETURN(experiments.emplace_back(), Fetch(*client, selector));
+    DT_ASSIGN_OR_RETURN(experiments.emplace_back(), FetchAll(*client, selector));
   }
   const std::string text = ReportText(experiments, kind);
   if (options.output.empty() || options.output == "-") {

@@ -29,7 +29,7 @@ namespace {
 constexpr char kListName[] = "processes";
 // In the environment of each of them and of what they start: whose they are.
 constexpr char kMark[] = "DTRAIN_UP";
-constexpr absl::Duration kLook = absl::Milliseconds(50);
+constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
 constexpr absl::Duration kLockPatience = absl::Seconds(30);
 constexpr absl::Duration kKillPatience = absl::Seconds(10);
 constexpr size_t kTailLines = 5;
@@ -232,7 +232,7 @@ absl::Status KeptProcesses::End(const std::vector<std::string>& names, absl::Dur
         for (const Kept& left : Left(one)) Signal(left, SIGKILL);
       }
     }
-    if (!pause(kLook)) {
+    if (!pause(kLookAgain)) {
       return absl::CancelledError("interrupted; what was told to end goes on ending");
     }
   }

@@ -5,15 +5,14 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/report/document.h"
+#include "cli/report/svg.h"
 #include "cli/view/format.h"
 
 namespace dt::cli::report {
 namespace {
 
-// In the units of the drawing, which are pixels at its usual size.
-constexpr double kWidth = 1000;
+// In the units of the drawing.
 constexpr double kLeft = 74;         // of the plot: room for the y axis
 constexpr double kLegendLeft = 716;  // the plot ends a little before
 constexpr double kTop = 34;
@@ -22,11 +21,8 @@ constexpr double kBelow = 50;  // room for the x axis
 constexpr double kLegendRow = 17;
 constexpr int kNameColumns = 34;  // what fits beside the plot, of seven units each
 constexpr size_t kLegendLines = 12;
-constexpr double kColumn = 7;  // about a digit's width
 
 constexpr std::array<const char*, 5> kDashes = {"", "7 3", "2 3", "9 3 2 3", "14 4"};
-
-std::string Number(double value) { return absl::StrFormat("%.1f", value); }
 
 std::string Text(double x, double y, std::string_view anchor, std::string_view extra,
                  std::string_view text) {
@@ -78,8 +74,8 @@ std::string Cross(size_t colour, double x, double y) {
 }
 
 std::string Open(double height, const std::string& title, int id) {
-  return absl::StrCat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ",
-                      Number(height), "\" role=\"img\" aria-labelledby=\"figure", id,
+  return absl::StrCat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kDrawingWidth,
+                      " ", Number(height), "\" role=\"img\" aria-labelledby=\"figure", id,
                       "\">\n<title id=\"figure", id, "\">", EscapeHtml(title), "</title>\n",
                       Text(kLeft, 18, "start", " class=\"h\"", title));
 }
@@ -128,10 +124,10 @@ std::string Frame(const LineChart& chart, const Plot& plot) {
   for (const Tick& tick : plot.x.ticks()) {
     const double x = plot.X(tick.value);
     svg += Segment(x, bottom, x, bottom + 5, "class=\"a\"");
-    const double half = kColumn * static_cast<double>(DisplayWidth(tick.text)) / 2;
+    const double half = kDigitWidth * static_cast<double>(DisplayWidth(tick.text)) / 2;
     if (x - half < free_from) continue;
     svg += Text(x, bottom + 19, "middle", " class=\"d\"", tick.text);
-    free_from = x + half + kColumn;
+    free_from = x + half + kDigitWidth;
   }
   svg += Segment(kLeft, bottom, right, bottom, "class=\"a\"");
   const auto scaled = [](const std::string& label, Scale scale) {
@@ -291,7 +287,7 @@ std::string LineChartSvg(const LineChart& chart, int id) {
 std::string BarChartSvg(const BarChart& chart, int id) {
   constexpr double kRow = 22;
   constexpr double kNames = 250;
-  constexpr double kRight = kWidth - 60;
+  constexpr double kRight = kDrawingWidth - 60;
   std::vector<double> totals = {0};
   for (const BarChart::Bar& bar : chart.bars) {
     double total = 0;

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "cli/report/results.h"
+#include "cli/report/study.h"
 #include "cli/view/format.h"
 
 namespace dt::cli::report {
 namespace {
 
-constexpr char kSeed[] = "seed";
 // A list that somebody wrote is shorter; more different numbers were drawn.
 constexpr size_t kListMost = 12;
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 const v1::Parameter* ParameterAt(const v1::ExperimentSpec& spec, const std::string& path) {
   const auto found = std::find_if(spec.parameters().begin(), spec.parameters().end(),

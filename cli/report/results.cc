@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,8 +13,6 @@
 
 namespace dt::cli::report {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double AboveZero(double value) { return value > 0 && std::isfinite(value) ? value : kUnknown; }
 

@@ -4,12 +4,15 @@
 // Tests: tests/cli/report/study_test.cc
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "cli/report/collect.h"
 
 namespace dt::cli::report {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 struct Result {
   double loss = 0;             // of the newest logged step

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,7 +20,6 @@ namespace dt::cli::report {
 namespace {
 
 constexpr char kRanks[] = "resources.gpus";
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // Trials that differ in their seed alone.
 struct Alike {
@@ -73,14 +71,14 @@ std::pair<std::vector<Alike>, size_t> DrawnWith(const Experiment& experiment,
 
 // ---- scaling ----
 
-enum class Kind { kWeak, kStrong, kOther };
-std::string Word(Kind kind) {
+enum class Scaling { kWeak, kStrong, kOther };
+std::string Word(Scaling kind) {
   switch (kind) {
-    case Kind::kWeak:
+    case Scaling::kWeak:
       return "weak";
-    case Kind::kStrong:
+    case Scaling::kStrong:
       return "strong";
-    case Kind::kOther:
+    case Scaling::kOther:
       return "neither";
   }
   return "";
@@ -98,7 +96,7 @@ double TokensOfStep(const Alike& one) {
 struct Scaled {
   std::string others;
   std::vector<Alike> by_ranks;  // rising
-  Kind kind = Kind::kOther;
+  Scaling kind = Scaling::kOther;
 
   // Tokens/s a rank, against those of the fewest ranks that ran.
   double Efficiency(const Alike& one) const {
@@ -110,7 +108,7 @@ struct Scaled {
   }
 };
 
-Kind KindOf(const std::vector<Alike>& by_ranks) {
+Scaling KindOf(const std::vector<Alike>& by_ranks) {
   const Alike& base = by_ranks.front();
   bool grows = by_ranks.size() > 1;
   bool stays = by_ranks.size() > 1;
@@ -119,8 +117,8 @@ Kind KindOf(const std::vector<Alike>& by_ranks) {
     stays = stays && tokens > 0 && tokens == TokensOfStep(base);
     grows = grows && tokens > 0 && tokens / RanksOf(one) == TokensOfStep(base) / RanksOf(base);
   }
-  if (stays) return Kind::kStrong;
-  return grows ? Kind::kWeak : Kind::kOther;
+  if (stays) return Scaling::kStrong;
+  return grows ? Scaling::kWeak : Scaling::kOther;
 }
 
 // Whether every number of ranks has one value of it, as a batch that is divided among them has.
@@ -145,7 +143,7 @@ std::vector<Scaled> ScaledIn(const Experiment& experiment) {
   for (Alike& one : AlikeIn(experiment, false)) {
     const std::string others = OthersText(one.trials.front()->summary, swept, kRanks);
     const auto [place, is_new] = places.emplace(others, groups.size());
-    if (is_new) groups.push_back({others, {}, Kind::kOther});
+    if (is_new) groups.push_back({others, {}, Scaling::kOther});
     groups[place->second].by_ranks.push_back(std::move(one));
   }
   for (Scaled& group : groups) {

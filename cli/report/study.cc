@@ -16,7 +16,6 @@ namespace dt::cli::report {
 namespace {
 
 constexpr char kSequenceLength[] = "train.seq_len";
-constexpr char kSeed[] = "seed";
 
 bool HasMean(const std::vector<Trial>& trials) {
   return std::any_of(trials.begin(), trials.end(), [](const Trial& trial) {
@@ -85,7 +84,7 @@ std::string WithUnit(const std::string& path) {
   return path == kSequenceLength ? path + " (tokens)" : path;
 }
 
-struct Measure {
+struct Plotted {
   std::string name;
   std::string label;
   std::function<double(const Result&)> value;
@@ -94,7 +93,7 @@ struct Measure {
 // Nothing to see without two points.
 std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
                                   const std::vector<SweptParameter>& swept, const SweptParameter& x,
-                                  const Measure& measure) {
+                                  const Plotted& measure) {
   LineChart chart;
   std::map<std::string, size_t> index;
   std::vector<double> ys;
@@ -228,12 +227,12 @@ std::vector<Figure> StudyFigures(const std::vector<Trial>& trials) {
   std::vector<Figure> figures;
   if (x == nullptr) return figures;
   const Loss shown = LossShown(trials);
-  const std::vector<Measure> measures = {
+  const std::vector<Plotted> measures = {
       {LossName(shown), LossName(shown) + " (nats per token)",
        [shown](const Result& result) { return LossOf(result, shown); }},
       {"seconds per epoch", "seconds per epoch",
        [](const Result& result) { return result.seconds_per_epoch; }}};
-  for (const Measure& measure : measures) {
+  for (const Plotted& measure : measures) {
     if (auto figure = StudyFigure(trials, swept, *x, measure)) {
       figures.push_back(*std::move(figure));
     }

@@ -12,6 +12,9 @@
 
 namespace dt::cli::report {
 
+// A swept seed is a repetition, not a setting.
+inline constexpr char kSeed[] = "seed";
+
 // Which loss a table shows: of the validation data, or of training where nothing was evaluated.
 enum class Loss { kValidation, kTraining };
 Loss LossShown(const std::vector<Trial>& trials);

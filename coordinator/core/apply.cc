@@ -30,8 +30,6 @@ Experiment* Find(DurableState& state, ExperimentId id) {
   return found == state.experiments.end() ? nullptr : &found->second;
 }
 
-Trial* Find(DurableState& state, TrialId id) { return const_cast<Trial*>(FindTrial(state, id)); }
-
 // A trial with its experiment: most facts are about one.
 struct Subject {
   Experiment& experiment;
@@ -42,7 +40,7 @@ struct Subject {
 template <typename Fact>
 absl::StatusOr<Subject> SubjectOf(DurableState& state, const Fact& fact, std::string_view name) {
   const TrialId id{fact.experiment(), fact.trial()};
-  Trial* trial = Find(state, id);
+  Trial* trial = FindForApply(state, id);
   if (trial == nullptr) return NotKnown(name, ToString(id));
   return Subject{*Find(state, id.experiment), *trial, id};
 }

@@ -11,8 +11,6 @@ namespace dt {
 namespace {
 
 // The trial that a fact names, to be changed; nullptr: it is not known.
-Trial* Find(DurableState& state, TrialId id) { return const_cast<Trial*>(FindTrial(state, id)); }
-
 // What it took over first at `step` or beyond: till then it had what it has no more.
 const KnownMutation* MutationFrom(const Trial& trial, uint64_t step) {
   for (const KnownMutation& known : trial.mutations) {
@@ -25,7 +23,7 @@ const KnownMutation* MutationFrom(const Trial& trial, uint64_t step) {
 
 absl::Status ApplyRungDecided(DurableState& state, const v1::RungDecided& fact) {
   const TrialId id{fact.experiment(), fact.trial()};
-  Trial* trial = Find(state, id);
+  Trial* trial = FindForApply(state, id);
   if (trial == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("journal: RungDecided names ", ToString(id), ", which is not known"));
@@ -41,7 +39,7 @@ absl::Status ApplyRungDecided(DurableState& state, const v1::RungDecided& fact) 
 
 absl::Status ApplyTrialMutated(DurableState& state, const v1::TrialMutated& fact) {
   const TrialId id{fact.experiment(), fact.trial()};
-  Trial* trial = Find(state, id);
+  Trial* trial = FindForApply(state, id);
   const bool known = trial != nullptr && fact.from_trial() != fact.trial() &&
                      FindTrial(state, {fact.experiment(), fact.from_trial()}) != nullptr;
   if (!known || IsTerminal(trial->state) || AwaitsMutation(*trial)) {

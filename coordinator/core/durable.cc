@@ -31,6 +31,10 @@ const Trial* FindTrial(const DurableState& state, TrialId id) {
   return &experiment->trials[id.trial - 1];
 }
 
+Trial* FindForApply(DurableState& state, TrialId id) {
+  return const_cast<Trial*>(FindTrial(state, id));
+}
+
 const Attempt* FindAttempt(const DurableState& state, const AttemptId& id) {
   const Trial* trial = FindTrial(state, id.trial);
   if (trial == nullptr || id.attempt == 0 || id.attempt > trial->attempts.size()) return nullptr;

@@ -236,6 +236,7 @@ struct DurableState {
 // Find may miss: nullptr.
 const Experiment* FindExperiment(const DurableState& state, ExperimentId id);
 const Trial* FindTrial(const DurableState& state, TrialId id);
+Trial* FindForApply(DurableState& state, TrialId id);
 const Attempt* FindAttempt(const DurableState& state, const AttemptId& id);
 // REQUIRES: it exists.
 const Experiment& GetExperiment(const DurableState& state, ExperimentId id);

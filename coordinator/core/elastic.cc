@@ -18,8 +18,6 @@
 namespace dt {
 namespace {
 
-// Choosing walks over all elastic gangs: not more often, whatever happens.
-constexpr absl::Duration kChooseEvery = absl::Seconds(1);
 // A save and a start are worth a gain of one in so many slots.
 constexpr int64_t kLeastGain = 4;
 

@@ -116,7 +116,7 @@ void Collect(LiveState& live, Reservation& reservation) {
   }
 }
 
-void Add(LiveState& live, const Wish& wish, const std::string& host) {
+void AddHold(LiveState& live, const Wish& wish, const std::string& host) {
   Reservation& made = live.reservations.emplace_back();
   made.holder = wish.id;
   made.shape = wish.shape;
@@ -325,7 +325,7 @@ void Reserve(State& state, const Wish& wish, absl::Duration now) {
   if (wish.shape.single_node) {
     host = ChooseHost(state, EnsurePool(live, wish.shape.constraint), wish, now);
   }
-  Add(live, wish, host);
+  AddHold(live, wish, host);
 }
 
 void MoveReservation(Turn& turn, const Wish& wish, const std::string& host) {
@@ -333,7 +333,7 @@ void MoveReservation(Turn& turn, const Wish& wish, const std::string& host) {
   for (size_t i = 0; i < live.reservations.size(); ++i) {
     if (live.reservations[i].holder != wish.id || live.reservations[i].host == host) continue;
     Dissolve(live, i);
-    return Add(live, wish, host);
+    return AddHold(live, wish, host);
   }
 }
 

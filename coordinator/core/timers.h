@@ -12,6 +12,9 @@
 
 namespace dt {
 
+// Choosing who makes room, or grows, walks over all that runs: not more often, whatever happens.
+inline constexpr absl::Duration kChooseEvery = absl::Seconds(1);
+
 void FireTimers(Turn& turn);
 void ArmLease(LiveState& live, Worker& worker);
 void ArmForget(LiveState& live, Worker& worker, absl::Duration now);

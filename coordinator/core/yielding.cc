@@ -20,9 +20,6 @@
 namespace dt {
 namespace {
 
-// Choosing walks over all that runs: not more often, whatever happens.
-constexpr absl::Duration kChooseEvery = absl::Seconds(1);
-
 struct Victim {
   LiveAttempt* attempt = nullptr;
   int32_t priority = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using testing::ChildProcess;
 
-constexpr char kFile[] =
+constexpr char kGridFile[] =
     "version: 1\nname: mine\ndata: {train: step_ms=1, val: step_ms=1}\n"
     "resources: {device: cpu}\ntrain: {max_steps: 20}\n";
 
@@ -92,7 +92,7 @@ TEST_F(CaTest, AFleetRunsWithWhatWasIssuedAndEachIsWhoTheirCertificateSays) {
   Issue("tls", "ann", "submitter");
   Issue("tls", "eve", "observer");
   StartCoordinator();
-  std::ofstream(folder_ / "mine.yaml") << kFile;
+  std::ofstream(folder_ / "mine.yaml") << kGridFile;
 
   const Ran submitted = CtlAs("tls", "ann", {"submit", folder_ / "mine.yaml", "--id-only"});
   ASSERT_EQ(submitted.code, 0) << submitted.err;

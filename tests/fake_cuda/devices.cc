@@ -18,7 +18,6 @@ thread_local cudaError_t t_last = cudaSuccess;
 std::atomic<bool> g_contexts[kDevicesMax];
 
 constexpr int kMultiprocessors = 132;
-constexpr int kSharedBytesMax = 232448;  // of a block that asks for it
 constexpr int kCudaVersion = 13000;
 
 }  // namespace
@@ -96,7 +95,7 @@ DT_FAKE cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute,
       *value = 49152;
       break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = kSharedBytesMax;
+      *value = static_cast<int>(kSharedBytesMax);
       break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
       *value = 233472;

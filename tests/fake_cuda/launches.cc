@@ -10,7 +10,6 @@
 namespace dt::fake_cuda {
 namespace {
 
-constexpr size_t kSharedBytesMax = 232448;
 constexpr size_t kThreadsMax = 1024;
 
 struct Kernels {

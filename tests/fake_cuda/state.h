@@ -14,6 +14,7 @@
 namespace dt::fake_cuda {
 
 inline constexpr int kDevicesMax = 8;
+inline constexpr size_t kSharedBytesMax = 232448;   // of a block that asks for it
 inline constexpr double kKernelSeconds = 3e-6;      // every kernel takes this long on its stream
 inline constexpr double kCollectiveSeconds = 5e-6;  // and a collective this long
 

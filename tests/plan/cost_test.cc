@@ -8,9 +8,9 @@
 namespace dt::plan {
 namespace {
 
-constexpr double kGiB = 1 << 30;
-
-StepSize Step(int64_t sequences) { return {.sequences = sequences, .seq_len = 1024, .half = true}; }
+StepSize HalfStep(int64_t sequences) {
+  return {.sequences = sequences, .seq_len = 1024, .half = true};
+}
 
 TEST(CostTest, Gpt2HasThePublishedNumberOfParameters) {
   EXPECT_EQ(Parameters(kGpt2), 124'439'808u);
@@ -20,10 +20,10 @@ TEST(CostTest, Gpt2HasThePublishedNumberOfParameters) {
 }
 
 TEST(CostTest, MemoryGrowsWithTheBatchByTheSameForEachSequence) {
-  const double one = TensorBytes(kGpt2, Step(2)) - TensorBytes(kGpt2, Step(1));
-  const double four = TensorBytes(kGpt2, Step(6)) - TensorBytes(kGpt2, Step(5));
+  const double one = TensorBytes(kGpt2, HalfStep(2)) - TensorBytes(kGpt2, HalfStep(1));
+  const double four = TensorBytes(kGpt2, HalfStep(6)) - TensorBytes(kGpt2, HalfStep(5));
   EXPECT_NEAR(one, four, 1e-6 * one);
-  EXPECT_GT(TensorBytes(kGpt2, Step(1)), 18.0 * 124e6);
+  EXPECT_GT(TensorBytes(kGpt2, HalfStep(1)), 18.0 * 124e6);
 }
 
 // Measured: GPT-2 in bf16 peaked at 25.1 GB with 64 sequences, at 45.0 with 128 and 64.8 with 192.
@@ -31,12 +31,12 @@ TEST(CostTest, MemoryOfGpt2IsWithinATenthOfWhatWasMeasured) {
   ModelSize padded = kGpt2;
   padded.rows = 50304;
   for (const auto& [sequences, measured] : {std::pair{64, 25.1e9}, {128, 45.0e9}, {192, 64.8e9}}) {
-    EXPECT_NEAR(TensorBytes(padded, Step(sequences)), measured, 0.1 * measured) << sequences;
+    EXPECT_NEAR(TensorBytes(padded, HalfStep(sequences)), measured, 0.1 * measured) << sequences;
   }
 }
 
 TEST(CostTest, CheckpointingAndSeveralRanksCostWhatTheySay) {
-  StepSize whole = Step(64);
+  StepSize whole = HalfStep(64);
   StepSize inputs = whole;
   inputs.keeps_inputs_alone = true;
   EXPECT_LT(TensorBytes(kGpt2, inputs), 0.5 * TensorBytes(kGpt2, whole));
@@ -48,7 +48,7 @@ TEST(CostTest, CheckpointingAndSeveralRanksCostWhatTheySay) {
 
 // parallel.md §3: between steps a rank holds 4 bytes a parameter, and its shard of 12 more.
 TEST(CostTest, RanksThatShareTheStateHoldAShardOfIt) {
-  StepSize step = Step(1);
+  StepSize step = HalfStep(1);
   step.half = false;
   step.ranks = 4;
   const auto all = static_cast<double>(Parameters(kGpt2));
@@ -73,7 +73,7 @@ TEST(CostTest, RanksThatShareTheStateHoldAShardOfIt) {
 }
 
 TEST(CostTest, RanksThatStepAloneHoldNoBucketsAndAnOuterOptimizerTwoNumbersMore) {
-  StepSize step = Step(1);
+  StepSize step = HalfStep(1);
   step.ranks = 4;
   const auto all = static_cast<double>(Parameters(kGpt2));
   const double ddp = TensorBytes(kGpt2, step);

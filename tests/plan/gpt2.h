@@ -5,6 +5,8 @@
 
 namespace dt::plan {
 
+inline constexpr double kGiB = 1 << 30;
+
 inline constexpr ModelSize kGpt2{.layers = 12,
                                  .width = 768,
                                  .feed_forward = 3072,

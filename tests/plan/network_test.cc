@@ -18,7 +18,7 @@ constexpr ModelSize kModel{.layers = 8,
                            .final_norm = true};
 constexpr double kBucket = 25 << 20;
 
-StepSize Step(Sharing sharing, int64_t ranks, int64_t micro_steps = 1) {
+StepSize Swapped(Sharing sharing, int64_t ranks, int64_t micro_steps = 1) {
   return {.sequences = 8,
           .micro_steps = micro_steps,
           .seq_len = 128,
@@ -40,7 +40,7 @@ TEST(NetworkTest, MessagesOfEveryStrategyAddUpToWhatItSends) {
                                 Sharing::kHsdp, Sharing::kLocalSgd}) {
     for (const int64_t tensor : {1, 2}) {
       for (const bool narrow : {false, true}) {
-        StepSize step = Step(sharing, 4, 3);
+        StepSize step = Swapped(sharing, 4, 3);
         step.shard = 2;
         step.sync_every = 8;
         step.tensor = tensor;
@@ -58,15 +58,15 @@ TEST(NetworkTest, MessagesOfEveryStrategyAddUpToWhatItSends) {
 }
 
 TEST(NetworkTest, WhoHasNoPeersSaysNothingAndCompressedMessagesAreNotForeseen) {
-  EXPECT_TRUE(Messages(kModel, Step(Sharing::kZero3, 1), kBucket).empty());
-  StepSize compressed = Step(Sharing::kDdp, 4);
+  EXPECT_TRUE(Messages(kModel, Swapped(Sharing::kZero3, 1), kBucket).empty());
+  StepSize compressed = Swapped(Sharing::kDdp, 4);
   compressed.carries_over = true;
   EXPECT_TRUE(Messages(kModel, compressed, kBucket).empty());
 }
 
 TEST(NetworkTest, GradientsGoInBucketsOfWhichTheLastIsSmaller) {
   const double all = 4.0 * static_cast<double>(Parameters(kModel));
-  const std::vector<Message> messages = Messages(kModel, Step(Sharing::kDdp, 4), kBucket);
+  const std::vector<Message> messages = Messages(kModel, Swapped(Sharing::kDdp, 4), kBucket);
   ASSERT_EQ(messages.size(), 2);
   EXPECT_EQ(messages[0].count, 4);
   EXPECT_EQ(messages[0].bytes, kBucket);
@@ -86,7 +86,7 @@ TEST(NetworkTest, TimesGrowEvenlyBetweenSizesAndGoOnAtTheLargestOnesBandwidth) {
 }
 
 TEST(NetworkTest, OneMessageThatWasNotMeasuredLeavesTheWholeUnknown) {
-  const std::vector<Message> messages = Messages(kModel, Step(Sharing::kZero1, 4), kBucket);
+  const std::vector<Message> messages = Messages(kModel, Swapped(Sharing::kZero1, 4), kBucket);
   const auto gathers = [](const Message& message) {
     return message.op == CollectiveOp::kAllGather ? MeasuredTimes{{1e6, 1e-3}} : MeasuredTimes{};
   };

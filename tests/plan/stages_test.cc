@@ -52,35 +52,35 @@ TEST(BubbleRatioTest, IsTheShareOfStagesThatFillAndDrain) {
   EXPECT_DOUBLE_EQ(BubbleRatio(4, 2, 8), 3.0 / 19);
 }
 
-StepSize Step(int64_t stages) {
+StepSize Staged(int64_t stages) {
   return {.sequences = 4, .micro_steps = 8, .seq_len = 1024, .stages = stages};
 }
 
 TEST(StageCostsTest, StagesHoldTheModelAmongThem) {
-  const double all = HeldBytes(kGpt2, Step(1));
-  const double half = HeldBytes(kGpt2, Step(2));
+  const double all = HeldBytes(kGpt2, Staged(1));
+  const double half = HeldBytes(kGpt2, Staged(2));
   // The heavier has nine of twelve layers and the embedding.
   EXPECT_GT(half, 0.5 * all);
   EXPECT_LT(half, 0.95 * all);
-  EXPECT_LT(HeldBytes(kGpt2, Step(4)), half);
+  EXPECT_LT(HeldBytes(kGpt2, Staged(4)), half);
 }
 
 TEST(StageCostsTest, AStageKeepsAsManyMicroStepsAsItsScheduleHasUnderWay) {
-  StepSize step = Step(4);
+  StepSize step = Staged(4);
   step.keeps_inputs_alone = false;
   const double one_by_one = HeaviestStage(kGpt2, step).in_flight;
   EXPECT_LE(one_by_one, 4);
   step.forward_first = true;
   EXPECT_EQ(HeaviestStage(kGpt2, step).in_flight, 8);
-  EXPECT_GT(TensorBytes(kGpt2, step), TensorBytes(kGpt2, Step(4)));
+  EXPECT_GT(TensorBytes(kGpt2, step), TensorBytes(kGpt2, Staged(4)));
 }
 
 TEST(StageCostsTest, StagesSendHiddenStatesAndTheirGradientsAlone) {
   const double message = 4.0 * 4 * 1024 * 768;
   const double ends = 4.0 * 50257 * 768;
-  StepSize step = Step(2);
+  StepSize step = Staged(2);
   EXPECT_DOUBLE_EQ(WireBytes(kGpt2, step), 8 * message + ends);
-  EXPECT_DOUBLE_EQ(WireBytes(kGpt2, Step(4)), 16 * message + ends);
+  EXPECT_DOUBLE_EQ(WireBytes(kGpt2, Staged(4)), 16 * message + ends);
   step.chunks_each = 2;
   EXPECT_DOUBLE_EQ(WireBytes(kGpt2, step), 24 * message + ends);
 }

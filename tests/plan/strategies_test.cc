@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/plan/gpt2.h"
+
 namespace dt::plan {
 namespace {
 
 constexpr double kMiB = 1 << 20;
-constexpr double kGiB = 1 << 30;
 // That of the measurements below: 26.3 million parameters.
 constexpr ModelSize kMeasured{.layers = 8,
                               .width = 512,

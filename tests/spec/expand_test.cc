@@ -8,7 +8,7 @@
 namespace dt::spec {
 namespace {
 
-std::vector<std::string> Texts(const v1::ExperimentSpec& spec) {
+std::vector<std::string> TextsOfTrials(const v1::ExperimentSpec& spec) {
   const auto trials = Expand(spec);
   if (!trials.ok()) return {std::string(trials.status().message())};
   std::vector<std::string> out;
@@ -24,13 +24,13 @@ std::vector<std::string> Texts(const v1::ExperimentSpec& spec) {
 }
 
 TEST(ExpandTest, WithoutParametersThereIsOneTrial) {
-  EXPECT_EQ(Texts(ExperimentBuilder().spec()), std::vector<std::string>{""});
+  EXPECT_EQ(TextsOfTrials(ExperimentBuilder().spec()), std::vector<std::string>{""});
 }
 
 TEST(ExpandTest, TheFirstParameterVariesSlowest) {
   ExperimentBuilder builder;
   builder.Sweep("train.batch_size", {"8", "16"}).Sweep("train.seq_len", {"64", "128", "256"});
-  EXPECT_EQ(Texts(builder.spec()),
+  EXPECT_EQ(TextsOfTrials(builder.spec()),
             (std::vector<std::string>{"8 64", "8 128", "8 256", "16 64", "16 128", "16 256"}));
 }
 
@@ -39,9 +39,9 @@ TEST(ExpandTest, ExclusionsMatchPartialCombinationsAndTrialsAreNumberedWithoutGa
   builder.Sweep("train.batch_size", {"8", "16"})
       .Sweep("train.seq_len", {"64", "128"})
       .Exclude({{"train.batch_size", "16"}, {"train.seq_len", "128"}});
-  EXPECT_EQ(Texts(builder.spec()), (std::vector<std::string>{"8 64", "8 128", "16 64"}));
+  EXPECT_EQ(TextsOfTrials(builder.spec()), (std::vector<std::string>{"8 64", "8 128", "16 64"}));
   builder.Exclude({{"train.seq_len", "64"}});
-  EXPECT_EQ(Texts(builder.spec()), std::vector<std::string>{"8 128"});
+  EXPECT_EQ(TextsOfTrials(builder.spec()), std::vector<std::string>{"8 128"});
   builder.Exclude({{"train.batch_size", "8"}});
   EXPECT_FALSE(Expand(builder.spec()).ok());
 }
@@ -49,11 +49,11 @@ TEST(ExpandTest, ExclusionsMatchPartialCombinationsAndTrialsAreNumberedWithoutGa
 TEST(ExpandTest, ValuesAreComparedByMeaningNotBySpelling) {
   ExperimentBuilder builder;
   builder.Sweep("optimizer.lr", {"1e-3", "1"}).Exclude({{"optimizer.lr", "0.001"}});
-  EXPECT_EQ(Texts(builder.spec()), std::vector<std::string>{"1"});
+  EXPECT_EQ(TextsOfTrials(builder.spec()), std::vector<std::string>{"1"});
   // Another client may write a whole number for a number.
   v1::ExperimentSpec spec = builder.spec();
   spec.mutable_exclude(0)->mutable_where(0)->mutable_value()->set_integer(1);
-  EXPECT_EQ(Texts(spec), std::vector<std::string>{"0.001"});
+  EXPECT_EQ(TextsOfTrials(spec), std::vector<std::string>{"0.001"});
 }
 
 TEST(ExpandTest, TenThousandTrialsAreTheMost) {

@@ -68,7 +68,7 @@ TEST(SubstitutedTest, RefusesWhatIsNoParameterWithTheFix) {
 }
 
 // --- Experiments ---
-v1::Value Text(const std::string& text) {
+v1::Value TextValue(const std::string& text) {
   v1::Value value;
   value.set_text(text);
   return value;
@@ -134,7 +134,7 @@ TEST(ProgramTest, ATrialHasItsValuesAndItsFinalWords) {
 
 TEST(ProgramTest, FieldsOfTheTableKeepTheirMeaningAndTrainersNamesAreFree) {
   v1::ExperimentSpec spec = Program({"./run", "{optimizer.lr}", "{resources.gpus}"});
-  Sweep(spec, "optimizer.lr", {Text("warm"), Text("cold")});
+  Sweep(spec, "optimizer.lr", {TextValue("warm"), TextValue("cold")});
   Sweep(spec, "resources.gpus", {IntegerValue(1), IntegerValue(2)});
   Sweep(spec, "seed", {IntegerValue(3)});
   ASSERT_EQ(Problems(spec), Strings());
@@ -165,7 +165,7 @@ TEST(ProgramTest, IntegersAmongNumbersAreNumbersAndOtherMixturesAreRefused) {
   Sweep(spec, "x", {IntegerValue(1), NumberValue(0.5)});
   EXPECT_EQ(ParameterFields(spec).Find("x")->type, FieldType::kNumber);
   EXPECT_EQ(Problems(spec), Strings());
-  Sweep(spec, "y", {IntegerValue(1), Text("auto")});
+  Sweep(spec, "y", {IntegerValue(1), TextValue("auto")});
   EXPECT_EQ(Problems(spec),
             Strings{"parameters.y mixes values of several types, such as texts and numbers; write "
                     "all of them in quotes, as texts"});
@@ -202,7 +202,7 @@ TEST(ProgramTest, RangesAreDrawnAsIntegersWhereTheyHaveWholeSteps) {
 TEST(ProgramTest, ExcludeAndIncludeKnowItsParameters) {
   v1::ExperimentSpec spec = Program({"./run", "{a}", "{b}"});
   Sweep(spec, "a", {IntegerValue(1), IntegerValue(2)});
-  Sweep(spec, "b", {Text("x"), Text("y")});
+  Sweep(spec, "b", {TextValue("x"), TextValue("y")});
   v1::Assignment& left_out = *spec.add_exclude()->add_where();
   left_out.set_path("a");
   *left_out.mutable_value() = IntegerValue(2);
@@ -210,7 +210,7 @@ TEST(ProgramTest, ExcludeAndIncludeKnowItsParameters) {
   *included.add_values() = left_out;
   v1::Assignment& word = *included.add_values();
   word.set_path("b");
-  *word.mutable_value() = Text("z");
+  *word.mutable_value() = TextValue("z");
   ASSERT_EQ(Problems(spec), Strings());
   const std::vector<v1::Spec> trials = Resolved(spec);
   ASSERT_EQ(trials.size(), 3);

@@ -11,7 +11,7 @@ namespace {
 
 using B = ExperimentBuilder;
 
-std::vector<std::string> Found(const B& builder) {
+std::vector<std::string> Warned(const B& builder) {
   EXPECT_TRUE(Validate(builder.spec()).empty());
   std::vector<std::string> paths;
   for (const Issue& issue : Warnings(builder.spec())) {
@@ -21,77 +21,79 @@ std::vector<std::string> Found(const B& builder) {
   return paths;
 }
 
-struct Case {
+struct Warns {
   const char* what;
   std::function<void(B&)> change;
   std::vector<std::string> found;
 };
 
-class WarningTest : public testing::TestWithParam<Case> {};
+class WarningTest : public testing::TestWithParam<Warns> {};
 
 TEST_P(WarningTest, IsGivenWhereAPersonWouldChangeIt) {
   B builder;
   GetParam().change(builder);
-  EXPECT_EQ(Found(builder), GetParam().found);
+  EXPECT_EQ(Warned(builder), GetParam().found);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, WarningTest,
     testing::Values(
-        Case{"nothing", [](B&) {}, {}},
-        Case{"highest_loss",
-             [](B& b) { b.spec().mutable_search()->set_goal("maximize"); },
-             {"search.goal"}},
-        Case{"rate", [](B& b) { b.Set("optimizer.lr", "1000"); }, {"optimizer.lr"}},
-        Case{"usual_rate", [](B& b) { b.Set("optimizer.lr", "0.01"); }, {}},
-        Case{"swept_rate",
-             [](B& b) {
-               b.Sweep("optimizer.lr", {"0.001", "10", "100"});
-             },
-             {"parameters.optimizer.lr[1]"}},
-        Case{"small_vocabulary",
-             [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "100"); },
-             {"model.vocab_size"}},
-        Case{"byte_vocabulary_of_gpt2",
-             [](B& b) { b.Set("data.tokenizer", "gpt2").Set("model.vocab_size", "257"); },
-             {"model.vocab_size"}},
-        Case{"large_vocabulary",
-             [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "50257"); },
-             {}},
-        Case{"validation_on_training_data",
-             [](B& b) { b.Set("data.val", "train_*.bin"); },
-             {"data.val"}},
-        Case{"decay_of_no_wsd",
-             [](B& b) { b.Set("schedule.decay_ratio", "0.5"); },
-             {"schedule.decay_ratio"}},
-        Case{"decay_of_some_wsd",
-             [](B& b) {
-               b.Set("schedule.decay_ratio", "0.5").Sweep("schedule.type", {"wsd", "cosine"});
-             },
-             {}},
-        Case{"swept_without_effect",
-             [](B& b) {
-               b.Sweep("eval.sample_top_k", {"10", "20"});
-             },
-             {"parameters.eval.sample_top_k"}},
-        Case{"pipeline_that_waits",
-             [](B& b) {
-               b.Set("parallel.pipeline", "2").Set("resources.gpus", "2").Set("model.n_layer", "4");
-             },
-             {"parallel.pipeline"}},
-        Case{"pipeline_that_is_full",
-             [](B& b) {
-               b.Set("parallel.pipeline", "2").Set("resources.gpus", "2").Set("model.n_layer", "4");
-               b.Set("parallel.microbatches", "8");
-             },
-             {}},
-        Case{"schedule_of_no_pipeline",
-             [](B& b) { b.Set("parallel.schedule", "gpipe"); },
-             {"parallel.schedule"}},
-        Case{"samples",
-             [](B& b) { b.Set("eval.sample_top_k", "10").Set("eval.samples", "1"); },
-             {}}),
-    [](const testing::TestParamInfo<Case>& test) { return std::string(test.param.what); });
+        Warns{"nothing", [](B&) {}, {}},
+        Warns{"highest_loss",
+              [](B& b) { b.spec().mutable_search()->set_goal("maximize"); },
+              {"search.goal"}},
+        Warns{"rate", [](B& b) { b.Set("optimizer.lr", "1000"); }, {"optimizer.lr"}},
+        Warns{"usual_rate", [](B& b) { b.Set("optimizer.lr", "0.01"); }, {}},
+        Warns{"swept_rate",
+              [](B& b) {
+                b.Sweep("optimizer.lr", {"0.001", "10", "100"});
+              },
+              {"parameters.optimizer.lr[1]"}},
+        Warns{"small_vocabulary",
+              [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "100"); },
+              {"model.vocab_size"}},
+        Warns{"byte_vocabulary_of_gpt2",
+              [](B& b) { b.Set("data.tokenizer", "gpt2").Set("model.vocab_size", "257"); },
+              {"model.vocab_size"}},
+        Warns{"large_vocabulary",
+              [](B& b) { b.Set("data.tokenizer", "byte").Set("model.vocab_size", "50257"); },
+              {}},
+        Warns{"validation_on_training_data",
+              [](B& b) { b.Set("data.val", "train_*.bin"); },
+              {"data.val"}},
+        Warns{"decay_of_no_wsd",
+              [](B& b) { b.Set("schedule.decay_ratio", "0.5"); },
+              {"schedule.decay_ratio"}},
+        Warns{"decay_of_some_wsd",
+              [](B& b) {
+                b.Set("schedule.decay_ratio", "0.5").Sweep("schedule.type", {"wsd", "cosine"});
+              },
+              {}},
+        Warns{"swept_without_effect",
+              [](B& b) {
+                b.Sweep("eval.sample_top_k", {"10", "20"});
+              },
+              {"parameters.eval.sample_top_k"}},
+        Warns{
+            "pipeline_that_waits",
+            [](B& b) {
+              b.Set("parallel.pipeline", "2").Set("resources.gpus", "2").Set("model.n_layer", "4");
+            },
+            {"parallel.pipeline"}},
+        Warns{
+            "pipeline_that_is_full",
+            [](B& b) {
+              b.Set("parallel.pipeline", "2").Set("resources.gpus", "2").Set("model.n_layer", "4");
+              b.Set("parallel.microbatches", "8");
+            },
+            {}},
+        Warns{"schedule_of_no_pipeline",
+              [](B& b) { b.Set("parallel.schedule", "gpipe"); },
+              {"parallel.schedule"}},
+        Warns{"samples",
+              [](B& b) { b.Set("eval.sample_top_k", "10").Set("eval.samples", "1"); },
+              {}}),
+    [](const testing::TestParamInfo<Warns>& test) { return std::string(test.param.what); });
 
 }  // namespace
 }  // namespace dt::spec

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "tests/cli/local/pause.h"
 #include "tests/testing/await.h"
 #include "tests/testing/temp_folder.h"
 
@@ -18,11 +19,6 @@ namespace dt::cli {
 namespace {
 
 using Workers = std::vector<std::string>;
-
-bool Pause(absl::Duration duration) {
-  testing::Await([] { return false; }, absl::ToChronoMilliseconds(duration));
-  return true;
-}
 
 constexpr char kFakeCoordinator[] =
     "#!/bin/sh\n"

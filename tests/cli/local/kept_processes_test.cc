@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "tests/cli/local/pause.h"
 #include "tests/testing/await.h"
 #include "tests/testing/child_process.h"
 #include "tests/testing/temp_folder.h"
@@ -17,11 +18,6 @@ namespace dt::cli {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
-
-bool Pause(absl::Duration duration) {
-  testing::Await([] { return false; }, absl::ToChronoMilliseconds(duration));
-  return true;
-}
 
 class KeptProcessesTest : public ::testing::Test {
  protected:

@@ -8,7 +8,7 @@
 namespace dt::cli {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
 v1::TrialSummary MakeTrial(uint32_t number, int64_t batch, int64_t seed, double value) {
   v1::TrialSummary trial;
@@ -60,7 +60,7 @@ TEST(ConfigurationsTest, AMeanIsOverTheTrialsThatFinished) {
   auto trials = Replicated();
   trials[1].set_state(v1::TRIAL_RUNNING);
   trials[2].set_state(v1::TRIAL_FAILED);
-  trials[2].set_metric_value(kNan);
+  trials[2].set_metric_value(kNotKnown);
   const Configuration one = ConfigurationsOf(trials)[0];
   EXPECT_EQ(one.metric.n, 1u);
   EXPECT_EQ(one.ended, 2u);
@@ -73,7 +73,7 @@ TEST(ConfigurationsTest, AMeanIsOverTheTrialsThatFinished) {
 TEST(ConfigurationsTest, TheBestHaveAllTheirSeedsAndTheBestMean) {
   auto trials = Replicated();
   trials.push_back(MakeTrial(7, 32, 1, 0.5));
-  trials.push_back(MakeTrial(8, 32, 2, kNan));  // lucky once, then it diverged
+  trials.push_back(MakeTrial(8, 32, 2, kNotKnown));  // lucky once, then it diverged
   trials.back().set_state(v1::TRIAL_FAILED);
   auto configurations = ConfigurationsOf(trials);
   BestFirst(configurations, Goal::kMinimize);

@@ -9,7 +9,7 @@
 namespace dt {
 namespace {
 
-constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr uint64_t kFreeGiB = uint64_t{1} << 30;
 
 class NetworkFiguresTest : public CoreTest {
  protected:
@@ -17,7 +17,7 @@ class NetworkFiguresTest : public CoreTest {
     for (const std::string& name : names) {
       TestWorker& worker = AddWorker(name, {.host = host});
       worker.hello.set_device_name("Cpu");
-      worker.hello.set_memory_bytes(64 * kGiB);
+      worker.hello.set_memory_bytes(64 * kFreeGiB);
       worker.hello.set_programs(false);
       Connect(name);
     }

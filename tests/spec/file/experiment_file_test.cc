@@ -14,7 +14,7 @@ namespace dt::spec {
 namespace {
 
 // A valid beginning of four lines; a case's own text starts at line 5.
-constexpr const char* kHead = "version: 1\nname: grid\ndata: {train: 'a*.bin', val: b.bin}\n\n";
+constexpr const char* kGridHead = "version: 1\nname: grid\ndata: {train: 'a*.bin', val: b.bin}\n\n";
 
 std::string Places(const std::vector<Diagnostic>& diagnostics) {
   std::string out;
@@ -25,27 +25,28 @@ std::string Places(const std::vector<Diagnostic>& diagnostics) {
   return out;
 }
 
-ExperimentFile Read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+ExperimentFile ReadGrid(const std::string& text, const std::vector<std::string>& overrides = {}) {
   return ReadExperimentFile(text, "grid.yaml", overrides);
 }
 
-ExperimentFile ReadValid(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  ExperimentFile file = Read(text, overrides);
+ExperimentFile ReadValidGrid(const std::string& text,
+                             const std::vector<std::string>& overrides = {}) {
+  ExperimentFile file = ReadGrid(text, overrides);
   EXPECT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
   return file;
 }
 
 // --- Files that are read ---
 TEST(ExperimentFileTest, TheSmallestFileHasVersionNameAndData) {
-  const ExperimentFile file = ReadValid(kHead);
+  const ExperimentFile file = ReadValidGrid(kGridHead);
   EXPECT_EQ(file.spec.name(), "grid");
   EXPECT_EQ(file.spec.base().data().train(), "a*.bin");
   EXPECT_EQ(file.spec.base().train().batch_size(), 8);
-  EXPECT_EQ(file.effective_text, kHead);
+  EXPECT_EQ(file.effective_text, kGridHead);
 }
 
 TEST(ExperimentFileTest, EverySectionIsRead) {
-  const ExperimentFile file = ReadValid(std::string(kHead) + R"(description: |
+  const ExperimentFile file = ReadValidGrid(std::string(kGridHead) + R"(description: |
   two
   lines
 labels: {team: nlp, priority: 3}
@@ -90,8 +91,8 @@ retries: {max: 2, backoff: 500ms}
 }
 
 TEST(ExperimentFileTest, RangesOfIntegersAreWholeAndLinearByDefault) {
-  const auto file =
-      ReadValid(std::string(kHead) + "parameters: {model.n_layer: {min: 2, max: 8, count: 4}}\n");
+  const auto file = ReadValidGrid(std::string(kGridHead) +
+                                  "parameters: {model.n_layer: {min: 2, max: 8, count: 4}}\n");
   std::string values;
   for (const auto& value : file.spec.parameters(0).values()) {
     values += spec::ValueText(value) + " ";
@@ -109,14 +110,14 @@ TEST(ExperimentFileTest, OrdinaryYamlIsAccepted) {
            "version: 1\nname: Köln\ndata: {train: a, val: b}\n",
            "version: 1\nname: 12\ndata: {train: a, val: yes}\n",
        }) {
-    ReadValid(text);
+    ReadValidGrid(text);
   }
 }
 
 // --- Files that are refused ---
 struct Wrong {
   const char* what;
-  std::string text;  // after kHead, unless it begins with '!': then the whole file
+  std::string text;  // after kGridHead, unless it begins with '!': then the whole file
   const char* found;
 };
 
@@ -271,7 +272,7 @@ class WrongFileTest : public testing::TestWithParam<Wrong> {};
 
 TEST_P(WrongFileTest, IsRefusedAtItsPlace) {
   const std::string& text = GetParam().text;
-  const ExperimentFile file = Read(text[0] == '!' ? text.substr(1) : kHead + text);
+  const ExperimentFile file = ReadGrid(text[0] == '!' ? text.substr(1) : kGridHead + text);
   EXPECT_EQ(Places(file.diagnostics), GetParam().found) << RenderDiagnostics(file.diagnostics);
   for (const Diagnostic& one : file.diagnostics) {
     EXPECT_EQ(one.file, "grid.yaml");
@@ -285,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(All, WrongFileTest, testing::ValuesIn(WrongFiles()),
                          });
 
 TEST(ExperimentFileTest, EveryErrorIsReportedAtOnceInTheOrderOfTheFile) {
-  const ExperimentFile file = Read(std::string(kHead) + R"(train:
+  const ExperimentFile file = ReadGrid(std::string(kGridHead) + R"(train:
   batchsize: 8
   seq_len: 4096
 optimizer: {lr: -1}
@@ -299,10 +300,10 @@ parameters:
 }
 
 TEST(ExperimentFileTest, ManyErrorsAreCutAfterAHundred) {
-  std::string text = kHead;
+  std::string text = kGridHead;
   text += "labels:\n";
   for (int i = 0; i < 500; ++i) text += "  k" + std::to_string(i) + ": []\n";
-  const ExperimentFile file = Read(text);
+  const ExperimentFile file = ReadGrid(text);
   ASSERT_EQ(file.diagnostics.size(), 101u);
   EXPECT_EQ(file.diagnostics.back().code, "too_many");
 }
@@ -313,19 +314,20 @@ TEST(ExperimentFileTest, HostileFilesAreRefusedInTimeAndWithoutRecursion) {
   for (int i = 1; i < 30; ++i) {
     absl::SubstituteAndAppend(&bomb, "a$0: &a$0 [*a$1, *a$1]\n", i, i - 1);
   }
-  EXPECT_FALSE(Read(bomb).diagnostics.empty());
+  EXPECT_FALSE(ReadGrid(bomb).diagnostics.empty());
   for (const char* piece :
        {"[",   "{",     "- ", "? ",   "a: ",  "{a: ", "[a, ", "!a ", "&a ", "\"", "|\n",
         "a\n", "- a\n", "[]", "%A\n", "--- ", "'",    ": ",   ", ",  "\n",  "#",  "*a "}) {
     std::string text;
     while (text.size() < 200000) text += piece;
-    EXPECT_FALSE(Read(text).diagnostics.empty()) << piece;
+    EXPECT_FALSE(ReadGrid(text).diagnostics.empty()) << piece;
   }
 }
 
 // --- How errors look ---
 TEST(RenderTest, ShowsThePlaceTheSourceTheCaretAndTheFix) {
-  const ExperimentFile file = Read(std::string(kHead) + "train:\n  seq_len: 64\n  batchsize: 8\n");
+  const ExperimentFile file =
+      ReadGrid(std::string(kGridHead) + "train:\n  seq_len: 64\n  batchsize: 8\n");
   EXPECT_EQ(RenderDiagnostics(file.diagnostics),
             "grid.yaml:7:3: error: unknown key 'train.batchsize'; did you mean "
             "'train.batch_size'?\n"
@@ -334,7 +336,7 @@ TEST(RenderTest, ShowsThePlaceTheSourceTheCaretAndTheFix) {
 }
 
 TEST(RenderTest, CountsCharactersNotBytesBeforeTheCaret) {
-  const ExperimentFile file = Read(std::string(kHead) + "labels: {Köln: [x]}\n");
+  const ExperimentFile file = ReadGrid(std::string(kGridHead) + "labels: {Köln: [x]}\n");
   EXPECT_EQ(RenderDiagnostics(file.diagnostics),
             "grid.yaml:5:17: error: 'labels.Köln' is a list; it must be text\n"
             "    5 | labels: {Köln: [x]}\n"
@@ -343,19 +345,19 @@ TEST(RenderTest, CountsCharactersNotBytesBeforeTheCaret) {
 
 TEST(ExperimentFileTest, ARangeOfWholeNumbersSaysOnceHowManyDiffer) {
   const ExperimentFile file =
-      Read(std::string(kHead) +
-           "parameters: {model.n_layer: {min: 1, max: 8, count: 20, scale: log}}\n");
+      ReadGrid(std::string(kGridHead) +
+               "parameters: {model.n_layer: {min: 1, max: 8, count: 20, scale: log}}\n");
   ASSERT_EQ(file.diagnostics.size(), 1u) << RenderDiagnostics(file.diagnostics);
   EXPECT_EQ(file.diagnostics[0].hint, "with a count of 5 all differ");
-  ReadValid(std::string(kHead) +
-            "parameters: {model.n_layer: {min: 1, max: 8, count: 5, scale: log}}\n");
+  ReadValidGrid(std::string(kGridHead) +
+                "parameters: {model.n_layer: {min: 1, max: 8, count: 5, scale: log}}\n");
 }
 
 TEST(ExperimentFileTest, WhatIsHardlyMeantIsAWarningAtItsPlace) {
-  const std::string text = std::string(kHead) +
+  const std::string text = std::string(kGridHead) +
                            "search: {goal: maximize}\n"
                            "optimizer: {lr: 1000}\n";
-  const ExperimentFile file = ReadValid(text, {"schedule.decay_ratio=0.5"});
+  const ExperimentFile file = ReadValidGrid(text, {"schedule.decay_ratio=0.5"});
   ASSERT_EQ(file.warnings.size(), 3u) << RenderDiagnostics(file.warnings);
   const std::string shown = RenderDiagnostics(file.warnings);
   EXPECT_NE(shown.find("grid.yaml:5:16: warning: search.goal maximize"), std::string::npos)
@@ -363,12 +365,12 @@ TEST(ExperimentFileTest, WhatIsHardlyMeantIsAWarningAtItsPlace) {
   EXPECT_NE(shown.find("grid.yaml:6:17: warning: optimizer.lr 1000 "), std::string::npos) << shown;
   EXPECT_NE(shown.find("--set schedule.decay_ratio=0.5: warning: "), std::string::npos) << shown;
   // A file with errors says these alone.
-  EXPECT_TRUE(Read(text + "train: {batch_size: 0}\n").warnings.empty());
+  EXPECT_TRUE(ReadGrid(text + "train: {batch_size: 0}\n").warnings.empty());
 }
 
 TEST(RenderTest, LongLinesAreCutAroundTheCaret) {
-  const ExperimentFile file =
-      Read(std::string(kHead) + "labels: {a: " + std::string(3000, 'x') + ", b: [], c: d}\n");
+  const ExperimentFile file = ReadGrid(
+      std::string(kGridHead) + "labels: {a: " + std::string(3000, 'x') + ", b: [], c: d}\n");
   const std::string text = RenderDiagnostics(file.diagnostics);
   EXPECT_LT(text.size(), 400u);
   EXPECT_NE(text.find("b: [], c: d}"), std::string::npos) << text;
@@ -382,30 +384,31 @@ TEST(RenderTest, LongLinesAreCutAroundTheCaret) {
 
 TEST(RenderTest, ALineThatIsCutBehindTheCaretSaysSo) {
   const ExperimentFile file =
-      Read(std::string(kHead) + "labels: {b: [], a: " + std::string(3000, 'x') + "}\n");
+      ReadGrid(std::string(kGridHead) + "labels: {b: [], a: " + std::string(3000, 'x') + "}\n");
   EXPECT_NE(RenderDiagnostics(file.diagnostics).find("xxx…\n"), std::string::npos);
 }
 
 TEST(RenderTest, ANumberAsLongAsAFileIsShortened) {
   const std::string nines(100000, '9');
-  const ExperimentFile file =
-      Read(absl::StrCat(kHead, "seed: 0", nines, "\ntrain: {batch_size: ", nines,
-                        "}\nretries: {backoff: ", nines, "}\ncheckpoint: {every: ", nines, "}\n"));
+  const ExperimentFile file = ReadGrid(
+      absl::StrCat(kGridHead, "seed: 0", nines, "\ntrain: {batch_size: ", nines,
+                   "}\nretries: {backoff: ", nines, "}\ncheckpoint: {every: ", nines, "}\n"));
   EXPECT_EQ(file.diagnostics.size(), 4u);
   EXPECT_LT(RenderDiagnostics(file.diagnostics).size(), 3000u);
 }
 
 TEST(RenderTest, AByteOrderMarkIsNamedAndShown) {
-  ReadValid("\xef\xbb\xbf" + std::string(kHead));  // where it may stand
-  EXPECT_EQ(RenderDiagnostics(Read(std::string(kHead) + "na\xef\xbb\xbfme: 大\n").diagnostics),
-            "grid.yaml:5:3: error: there is a byte order mark (U+FEFF) here, which editors do not "
-            "show; delete it; only the start of a file may have one\n"
-            "    5 | na\\ufeffme: 大\n"
-            "      |   ^\n");
+  ReadValidGrid("\xef\xbb\xbf" + std::string(kGridHead));  // where it may stand
+  EXPECT_EQ(
+      RenderDiagnostics(ReadGrid(std::string(kGridHead) + "na\xef\xbb\xbfme: 大\n").diagnostics),
+      "grid.yaml:5:3: error: there is a byte order mark (U+FEFF) here, which editors do not "
+      "show; delete it; only the start of a file may have one\n"
+      "    5 | na\\ufeffme: 大\n"
+      "      |   ^\n");
 }
 
 TEST(RenderTest, ControlCharactersDoNotReachTheTerminal) {
-  const ExperimentFile file = Read(std::string(kHead) + "model: {norm: \"\\e[2J\\x9b\"}\n");
+  const ExperimentFile file = ReadGrid(std::string(kGridHead) + "model: {norm: \"\\e[2J\\x9b\"}\n");
   const std::string text = RenderDiagnostics(file.diagnostics);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
@@ -413,13 +416,13 @@ TEST(RenderTest, ControlCharactersDoNotReachTheTerminal) {
 
 // --- --set ---
 TEST(OverrideTest, ReplacesAddsAndSweeps) {
-  const std::string text = std::string(kHead) +
+  const std::string text = std::string(kGridHead) +
                            "train: {batch_size: 4}  # per rank\n"
                            "model:\n"
                            "  n_layer: 2  # shallow\n"
                            "parameters:\n"
                            "  optimizer.lr: [1.0e-3, 1.0e-4]\n";
-  const ExperimentFile file = ReadValid(
+  const ExperimentFile file = ReadValidGrid(
       text, {"train.batch_size=16", "train.max_steps=5", "model.n_head=6", "eval.batches=2",
              "parameters.optimizer.lr=[1.0e-2]", "parameters.seed=[1, 2]", "labels.team=nlp",
              "data.train=*_train.bin", "description=what it is for"});
@@ -431,19 +434,19 @@ TEST(OverrideTest, ReplacesAddsAndSweeps) {
   EXPECT_EQ(file.spec.base().data().train(), "*_train.bin");
   EXPECT_EQ(file.spec.labels(0).value(), "nlp");
   EXPECT_EQ(spec::Expand(file.spec)->size(), 2u);
-  const ExperimentFile again = ReadValid(file.effective_text);
+  const ExperimentFile again = ReadValidGrid(file.effective_text);
   EXPECT_EQ(again.spec.SerializeAsString(), file.spec.SerializeAsString()) << file.effective_text;
 }
 
 TEST(OverrideTest, KeepsCommentsWhereTheLayoutIsPlain) {
-  const std::string text = std::string(kHead) +
+  const std::string text = std::string(kGridHead) +
                            "# how long\n"
                            "train:\n"
                            "  seq_len: 64  # short\n"
                            "eval: {every: 5}  # often\n";
   const ExperimentFile file =
-      ReadValid(text, {"train.seq_len=128", "train.max_steps=5", "eval.batches=2", "seed=7"});
-  EXPECT_EQ(file.effective_text, std::string(kHead) +
+      ReadValidGrid(text, {"train.seq_len=128", "train.max_steps=5", "eval.batches=2", "seed=7"});
+  EXPECT_EQ(file.effective_text, std::string(kGridHead) +
                                      "# how long\n"
                                      "train:\n"
                                      "  max_steps: 5\n"
@@ -453,15 +456,15 @@ TEST(OverrideTest, KeepsCommentsWhereTheLayoutIsPlain) {
 }
 
 TEST(OverrideTest, UnknownLayoutsArePrintedAnewAndMeanTheSame) {
-  const std::string text = std::string(kHead) +
+  const std::string text = std::string(kGridHead) +
                            "parameters:\n"
                            "  train.seq_len:\n"
                            "    - 64\n"
                            "    - 128\n"
                            "description: \"a \\\"quoted\\\" word\"\n";
   const ExperimentFile file =
-      ReadValid(text, {"parameters.train.seq_len=[32]", "description=plain: text, #1"});
-  const ExperimentFile again = ReadValid(file.effective_text);
+      ReadValidGrid(text, {"parameters.train.seq_len=[32]", "description=plain: text, #1"});
+  const ExperimentFile again = ReadValidGrid(file.effective_text);
   EXPECT_EQ(again.spec.SerializeAsString(), file.spec.SerializeAsString()) << file.effective_text;
   EXPECT_EQ(again.spec.description(), "plain: text, #1");
 }
@@ -481,13 +484,13 @@ TEST(OverrideTest, ErrorsNameTheArgument) {
            {"optimizer.type=sgd", "not_available"},
            {"model.n_embd=100", "conflict"},
        }) {
-    const ExperimentFile file = Read(kHead, {argument});
+    const ExperimentFile file = ReadGrid(kGridHead, {argument});
     ASSERT_EQ(file.diagnostics.size(), 1u) << argument << RenderDiagnostics(file.diagnostics);
     EXPECT_EQ(file.diagnostics[0].code, code) << argument;
     EXPECT_EQ(file.diagnostics[0].file, "--set " + argument);
     EXPECT_EQ(file.diagnostics[0].line, 0);
   }
-  EXPECT_EQ(RenderDiagnostics(Read(kHead, {"train.batch_size=0"}).diagnostics),
+  EXPECT_EQ(RenderDiagnostics(ReadGrid(kGridHead, {"train.batch_size=0"}).diagnostics),
             "--set train.batch_size=0: error: train.batch_size is 0; it must be from 1 to "
             "1048576\n");
 }

@@ -12,11 +12,11 @@
 namespace dt::spec {
 namespace {
 
-constexpr const char* kHead = "version: 1\nname: p\n";
+constexpr const char* kProgramHead = "version: 1\nname: p\n";
 constexpr const char* kCommand = "command: [python3, train.py, \"--lr={lr}\"]\n";
 
-ExperimentFile Read(const std::string& text, const std::vector<std::string>& set = {}) {
-  return ReadExperimentFile(absl::StrCat(kHead, text), "p.yaml", set);
+ExperimentFile ReadProgram(const std::string& text, const std::vector<std::string>& set = {}) {
+  return ReadExperimentFile(absl::StrCat(kProgramHead, text), "p.yaml", set);
 }
 
 // "line:column code: message; hint" of each.
@@ -74,7 +74,7 @@ checkpoint: {keep_latest: 2, keep_best: 1}
 )";
 
 TEST(ProgramFileTest, EveryWordOfAProgramIsRead) {
-  const ExperimentFile file = Read(kWhole);
+  const ExperimentFile file = ReadProgram(kWhole);
   ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
   const std::vector<spec::v1::Spec> trials = Trials(file);
   ASSERT_EQ(trials.size(), 20);
@@ -104,7 +104,7 @@ TEST(ProgramFileTest, PrintedAndReadAgainItHasTheSameTrials) {
         absl::StrCat(kCommand,
                      "parameters: {lr: {min: 0.0, max: 8.0}, n: {min: 1, max: 64, "
                      "scale: log}}\nsearch: {method: bayes, max_trials: 4}\n")}) {
-    ExperimentFile file = Read(text);
+    ExperimentFile file = ReadProgram(text);
     ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
     spec::Freeze(file.spec, "cpu", 9);
     for (const spec::v1::ExperimentSpec& one : {file.spec, spec::FilledIn(file.spec)}) {
@@ -123,20 +123,20 @@ TEST(ProgramFileTest, PrintedAndReadAgainItHasTheSameTrials) {
 }
 
 TEST(ProgramFileTest, AShellTextKeepsItsOwnVariables) {
-  const ExperimentFile file = Read(
+  const ExperimentFile file = ReadProgram(
       "run: |\n  for i in 1 2; do\n    ./go {name} ${HOME}\n  done\n"
       "parameters: {name: a b}\n");
   ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
   EXPECT_EQ(Trials(file).front().run(), "for i in 1 2; do\n  ./go 'a b' ${HOME}\ndone\n");
 }
 
-struct Refusal {
+struct ProgramRefusal {
   std::string text;
   std::string said;
 };
 
 TEST(ProgramFileTest, WhatIsWrongIsSaidWithItsPlace) {
-  for (const Refusal& refusal : std::vector<Refusal>{
+  for (const ProgramRefusal& refusal : std::vector<ProgramRefusal>{
            {absl::StrCat(kCommand, "parameters: {lrr: [1]}\n"),
             "3:30 unknown_parameter: command[2]: '{lr}' names no parameter; did you mean '{lrr}'?"},
            {"command: [./go]\ntrain: {max_steps: 5, seq_len: 8}\n",
@@ -167,14 +167,14 @@ TEST(ProgramFileTest, WhatIsWrongIsSaidWithItsPlace) {
             "hellaswag_acc, hellaswag_acc_norm"},
            {"data: {train: a.bin, val: b.bin}\nparameters: {lr: [1]}\n",
             "4:14 unknown_key: unknown field 'lr'; did you mean 'optimizer.lr'?"}}) {
-    EXPECT_EQ(Said(Read(refusal.text)), refusal.said) << refusal.text;
+    EXPECT_EQ(Said(ReadProgram(refusal.text)), refusal.said) << refusal.text;
   }
 }
 
 TEST(ProgramFileTest, WordsOfOthersAreSuggestedOurs) {
   const auto hint = [](const char* word) {
     const ExperimentFile file =
-        Read(absl::StrCat(kCommand, "parameters: {lr: [1]}\n", word, ": x\n"));
+        ReadProgram(absl::StrCat(kCommand, "parameters: {lr: [1]}\n", word, ": x\n"));
     return file.diagnostics.size() == 1 ? file.diagnostics[0].hint : Said(file);
   };
   EXPECT_EQ(hint("env"), "did you mean 'resources.env'?");
@@ -185,17 +185,19 @@ TEST(ProgramFileTest, WordsOfOthersAreSuggestedOurs) {
 }
 
 TEST(ProgramFileTest, SetReachesAParameterByItsOwnName) {
-  const ExperimentFile file = Read(absl::StrCat(kCommand, "parameters:\n  lr: [1, 2]  # rates\n"),
-                                   {"lr=0.5", "steps=7", "command=[./go, \"{lr}\"]"});
+  const ExperimentFile file =
+      ReadProgram(absl::StrCat(kCommand, "parameters:\n  lr: [1, 2]  # rates\n"),
+                  {"lr=0.5", "steps=7", "command=[./go, \"{lr}\"]"});
   ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
   ASSERT_EQ(Trials(file).size(), 1);
   EXPECT_EQ(spec::FieldText(Trials(file)[0], "command"), "[\"./go\", \"0.5\"]");
   EXPECT_NE(file.effective_text.find("lr: 0.5  # rates"), std::string::npos) << file.effective_text;
-  EXPECT_NE(Said(Read(kCommand, {"nothing=1"})).find("unknown key 'nothing'"), std::string::npos);
+  EXPECT_NE(Said(ReadProgram(kCommand, {"nothing=1"})).find("unknown key 'nothing'"),
+            std::string::npos);
 }
 
 TEST(ProgramFileTest, AFolderOfCodeMayHaveAWorkdirWithinIt) {
-  const ExperimentFile file = Read("command: [./go]\ncode: .\nworkdir: runs\n");
+  const ExperimentFile file = ReadProgram("command: [./go]\ncode: .\nworkdir: runs\n");
   ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
   EXPECT_TRUE(file.warnings.empty());
   EXPECT_EQ(file.spec.base().code(), ".");

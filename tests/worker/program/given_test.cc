@@ -27,7 +27,7 @@ frames::Start SecondOfTwoHosts() {
   return start;
 }
 
-ProgramSpec Read(const std::string& json) {
+ProgramSpec ReadGiven(const std::string& json) {
   const auto spec = SpecOf(nlohmann::json::parse(json));
   EXPECT_TRUE(spec.ok()) << spec.status();
   return spec.value_or(ProgramSpec{});
@@ -46,7 +46,7 @@ TEST(PermittedTest, SecretsOfTheWorkerStayWithIt) {
 }
 
 TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
-  const ProgramSpec spec = Read(R"({"command": ["python3", "a.py"], "run": "", "steps": "100",
+  const ProgramSpec spec = ReadGiven(R"({"command": ["python3", "a.py"], "run": "", "steps": "100",
       "seed": "9", "checkpoint": {"keep_latest": 2, "keep_best": 0},
       "values": [{"path": "lr", "value": {"number": 0.1}}, {"path": "n", "value": {"integer": "5"}},
                  {"path": "o.name", "value": {"text": "adam"}}, {"path": "f", "value": {"flag": true}},
@@ -57,14 +57,14 @@ TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
   EXPECT_EQ(spec.parameters,
             nlohmann::json::parse(
                 R"({"lr": 0.1, "n": 5, "o.name": "adam", "f": true, "b": [1, 2], "seed": 9})"));
-  EXPECT_EQ(WordsOf(Read(R"({"run": "a; b"})")),
+  EXPECT_EQ(WordsOf(ReadGiven(R"({"run": "a; b"})")),
             (std::vector<std::string>{"/bin/sh", "-c", "a; b"}));
   EXPECT_FALSE(SpecOf(nlohmann::json::parse("{}")).ok());
   EXPECT_FALSE(SpecOf(nlohmann::json::parse(R"({"command": 5})")).ok());
 }
 
 TEST(GivenTest, ARankHasTorchrunsVariables) {
-  const ProgramSpec spec = Read(R"({"command": ["a"], "steps": "10", "seed": "4"})");
+  const ProgramSpec spec = ReadGiven(R"({"command": ["a"], "steps": "10", "seed": "4"})");
   Place place;
   place.cuda = true;
   place.threads = 6;
@@ -109,7 +109,7 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
 }
 
 TEST(GivenTest, WhatIsThereGivesWayOnlyWhereTheTrialSaysSo) {
-  const ProgramSpec spec = Read(R"({"command": ["a"]})");
+  const ProgramSpec spec = ReadGiven(R"({"command": ["a"]})");
   const auto environment = EnvironmentOf(
       {}, spec, {}, {{"OMP_NUM_THREADS", "2"}, {"DTRAIN_RESUME", "/old"}, {"RANK", "9"}});
   ASSERT_TRUE(environment.ok());
@@ -120,7 +120,7 @@ TEST(GivenTest, WhatIsThereGivesWayOnlyWhereTheTrialSaysSo) {
 }
 
 TEST(GivenTest, AVariableThatTheSystemWouldRefuseIsNamed) {
-  ProgramSpec spec = Read(R"({"command": ["a"]})");
+  ProgramSpec spec = ReadGiven(R"({"command": ["a"]})");
   spec.parameters["big"] = std::string(200'000, 'x');
   const auto environment = EnvironmentOf({}, spec, {}, {});
   ASSERT_FALSE(environment.ok());
@@ -141,7 +141,7 @@ TEST(GivenTest, ARelativeFolderIsWithinTheCode) {
 TEST(GivenTest, TheLogBeginsWithWhatRunsAndWhoSubmittedIt) {
   frames::Start start;
   start.submitted_by = "ann";
-  EXPECT_EQ(Announcement(start, Read(R"({"command": ["a", "--b"]})"), "/w"),
+  EXPECT_EQ(Announcement(start, ReadGiven(R"({"command": ["a", "--b"]})"), "/w"),
             "runs a --b in /w, submitted by ann");
 }
 
@@ -170,7 +170,8 @@ TEST(GivenTest, AnExperimentMaySetNoneOfTheVariablesThatTheWorkerDecides) {
   place.cuda = true;
   place.store_address = "host:1";
   place.resume_folder = "/storage/7/3/a1/step-5";
-  const auto environment = EnvironmentOf(SecondOfTwoHosts(), Read(R"({"run": "true"})"), place, {});
+  const auto environment =
+      EnvironmentOf(SecondOfTwoHosts(), ReadGiven(R"({"run": "true"})"), place, {});
   ASSERT_TRUE(environment.ok()) << environment.status();
   for (const auto& [name, value] : *environment) {
     const bool the_persons = name == "OMP_NUM_THREADS" || name == "PYTHONPATH";

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kChunkRowsMin = 256;
 constexpr int64_t kChunkFloats = 4 << 20;
 // Rows of logits begin on a cache line, with room for a whole vector behind the last column.
-constexpr int64_t kRowMultiple = 64;
+constexpr int64_t kStrideMultiple = 64;
 
 class HeadPass {
  public:
@@ -32,7 +32,7 @@ class HeadPass {
         gradients_(gradients),
         spans_(spans) {
     TORCH_CHECK(targets_.numel() == hidden_.size(0), "one target a row");
-    const int64_t stride = (columns_ + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
+    const int64_t stride = (columns_ + kStrideMultiple - 1) / kStrideMultiple * kStrideMultiple;
     const int64_t rows = std::max(kChunkRowsMin, kChunkFloats / stride);
     buffer_ = at::empty({std::min(rows, hidden_.size(0)), stride}, hidden_.options());
     if (gradients_ == nullptr) return;

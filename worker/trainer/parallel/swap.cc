@@ -11,16 +11,13 @@
 #include <vector>
 
 #include "worker/trainer/parallel/arrival_thread.h"
+#include "worker/trainer/trial/seconds_between.h"
 
 namespace dt::trainer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
-
-double SecondsBetween(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
 
 // Messages with one peer come in the order in which they were sent.
 constexpr int kTag = 0;

@@ -6,15 +6,13 @@
 #include <utility>
 
 #include "worker/trainer/trial/flops.h"
+#include "worker/trainer/trial/seconds_between.h"
 
 namespace dt::trainer {
 namespace {
 
 using Clock = StepTeller::Clock;
 
-double SecondsBetween(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
 Clock::duration DurationOf(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }

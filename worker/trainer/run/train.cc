@@ -25,6 +25,7 @@
 #include "worker/trainer/run/training_state.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
+#include "worker/trainer/trial/seconds_between.h"
 #include "worker/trainer/trial/time_budget.h"
 
 namespace dt::trainer {
@@ -32,9 +33,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsBetween(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
 class Attempt {
  public:
   Attempt(const frames::Start& start, Device& device, Conversation& conversation,

@@ -99,7 +99,7 @@ Curve TrainByFormula(const ModelSpec& spec, int64_t steps) {
 // norms, which jump, as a share.
 enum class Of { kLosses, kNorms };
 template <size_t kSteps>
-void ExpectNear(Of what, const std::vector<double>& got, const double (&expected)[kSteps]) {
+void ExpectCurve(Of what, const std::vector<double>& got, const double (&expected)[kSteps]) {
   ASSERT_EQ(got.size(), kSteps);
   for (size_t i = 0; i < kSteps; ++i) {
     const double unit = what == Of::kNorms ? std::max(expected[i], 1.0) : 1.0;
@@ -109,14 +109,14 @@ void ExpectNear(Of what, const std::vector<double>& got, const double (&expected
 
 TEST(TransformerTest, PreNormTrainsToPyTorchsLossesForAHundredSteps) {
   const Curve curve = TrainByFormula(SmallGpt(), std::size(kGptLosses));
-  ExpectNear(Of::kLosses, curve.losses, kGptLosses);
-  ExpectNear(Of::kNorms, curve.norms, kGptNorms);
+  ExpectCurve(Of::kLosses, curve.losses, kGptLosses);
+  ExpectCurve(Of::kNorms, curve.norms, kGptNorms);
 }
 
 TEST(TransformerTest, PostNormTrainsToPyTorchsLossesForAHundredSteps) {
   const Curve curve = TrainByFormula(SmallTinyTransformer(), std::size(kTinyTransformerLosses));
-  ExpectNear(Of::kLosses, curve.losses, kTinyTransformerLosses);
-  ExpectNear(Of::kNorms, curve.norms, kTinyTransformerNorms);
+  ExpectCurve(Of::kLosses, curve.losses, kTinyTransformerLosses);
+  ExpectCurve(Of::kNorms, curve.norms, kTinyTransformerNorms);
 }
 
 // Keeps all parameters in one flat buffer; the optimizer sees them flat, each in two halves.

@@ -33,7 +33,7 @@ constexpr double kFloor = 1e-10;
 constexpr int kSequences = 2, kLayers = 2;
 constexpr double kBeta1 = 0.9;
 
-struct Case {
+struct Cell {
   std::string strategy;
   int ranks = 2;  // data ranks
   int micro_steps = 1;
@@ -50,12 +50,12 @@ struct Case {
                         sequence ? "" : "WithAllTokens",
                         pipeline == 1 ? "" : absl::StrCat("InStages", pipeline));
   }
-  friend void PrintTo(const Case& of, std::ostream* out) { *out << of.Name(); }
+  friend void PrintTo(const Cell& of, std::ostream* out) { *out << of.Name(); }
 };
 
-class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterface<Case> {
+class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterface<Cell> {
  protected:
-  static nlohmann::json Spec(const Case& of) {
+  static nlohmann::json Spec(const Cell& of) {
     nlohmann::json spec = SmallSpec();
     spec["train"]["max_steps"] = "1";
     spec["train"]["batch_size"] = kSequences;
@@ -66,7 +66,7 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
     spec["model"]["activation_checkpointing"] = of.keeps;
     return spec;
   }
-  static nlohmann::json Shared(const Case& of) {
+  static nlohmann::json Shared(const Cell& of) {
     nlohmann::json spec = Spec(of);
     spec["parallel"]["strategy"] = of.strategy;
     if (of.strategy == "hsdp") spec["parallel"]["shard"] = 2;
@@ -167,19 +167,19 @@ TEST_P(FirstGradientTest, IsThatOfOneRankTensorByTensor) {
 INSTANTIATE_TEST_SUITE_P(
     All, FirstGradientTest,
     ::testing::Values(
-        Case{"ddp", 2, 1}, Case{"ddp", 4, 3}, Case{"zero1", 2, 3}, Case{"zero1", 4, 1},
-        Case{"zero2", 2, 3}, Case{"zero2", 4, 1}, Case{"zero3", 2, 1}, Case{"zero3", 4, 3},
-        Case{"zero3", 2, 3, "fp32", "block"}, Case{"hsdp", 4, 1}, Case{"hsdp", 4, 3},
-        Case{"ddp", 2, 1, "bf16"}, Case{"ddp", 4, 3, "fp16"}, Case{"zero1", 4, 1, "bf16"},
-        Case{"zero2", 2, 3, "bf16"}, Case{"zero3", 2, 3, "fp16"}, Case{"hsdp", 4, 3, "bf16"},
-        Case{"ddp", 1, 3, "fp32", "none", 2}, Case{"ddp", 1, 1, "fp32", "block", 2, false},
-        Case{"ddp", 2, 1, "fp32", "none", 2}, Case{"zero1", 2, 3, "fp32", "none", 2},
-        Case{"zero3", 2, 1, "fp32", "block", 2}, Case{"zero2", 2, 3, "bf16", "none", 2, false},
-        Case{"ddp", 1, 3, "fp32", "none", 1, true, 2},
-        Case{"ddp", 2, 3, "bf16", "none", 1, true, 2},
-        Case{"zero1", 2, 3, "fp32", "block", 1, true, 2},
-        Case{"zero3", 2, 3, "fp32", "none", 1, true, 2},
-        Case{"ddp", 1, 3, "fp32", "none", 2, true, 2}),
+        Cell{"ddp", 2, 1}, Cell{"ddp", 4, 3}, Cell{"zero1", 2, 3}, Cell{"zero1", 4, 1},
+        Cell{"zero2", 2, 3}, Cell{"zero2", 4, 1}, Cell{"zero3", 2, 1}, Cell{"zero3", 4, 3},
+        Cell{"zero3", 2, 3, "fp32", "block"}, Cell{"hsdp", 4, 1}, Cell{"hsdp", 4, 3},
+        Cell{"ddp", 2, 1, "bf16"}, Cell{"ddp", 4, 3, "fp16"}, Cell{"zero1", 4, 1, "bf16"},
+        Cell{"zero2", 2, 3, "bf16"}, Cell{"zero3", 2, 3, "fp16"}, Cell{"hsdp", 4, 3, "bf16"},
+        Cell{"ddp", 1, 3, "fp32", "none", 2}, Cell{"ddp", 1, 1, "fp32", "block", 2, false},
+        Cell{"ddp", 2, 1, "fp32", "none", 2}, Cell{"zero1", 2, 3, "fp32", "none", 2},
+        Cell{"zero3", 2, 1, "fp32", "block", 2}, Cell{"zero2", 2, 3, "bf16", "none", 2, false},
+        Cell{"ddp", 1, 3, "fp32", "none", 1, true, 2},
+        Cell{"ddp", 2, 3, "bf16", "none", 1, true, 2},
+        Cell{"zero1", 2, 3, "fp32", "block", 1, true, 2},
+        Cell{"zero3", 2, 3, "fp32", "none", 1, true, 2},
+        Cell{"ddp", 1, 3, "fp32", "none", 2, true, 2}),
     [](const auto& info) { return info.param.Name(); });
 
 }  // namespace

@@ -17,11 +17,11 @@ constexpr double kLossesApart = 1e-5;
 constexpr double kNormsApart = 1e-5;
 
 // A strategy on so many ranks.
-using Case = std::tuple<std::string, int>;
+using Home = std::tuple<std::string, int>;
 
 enum class Saves { kNo, kYes };
 
-class StrategyTest : public AttemptTest, public ::testing::WithParamInterface<Case> {
+class StrategyTest : public AttemptTest, public ::testing::WithParamInterface<Home> {
  protected:
   static std::string strategy() { return std::get<0>(GetParam()); }
   static int ranks() { return std::get<1>(GetParam()); }
@@ -124,15 +124,15 @@ TEST_P(StrategyTest, RanksThatKeepTheParametersCompareThem) {
   ExpectFinished(TrainerGang(ranks()).Run(Start(spec)));
 }
 
-std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
+std::string NameOf(const ::testing::TestParamInfo<Home>& info) {
   return std::get<0>(info.param) + "On" + std::to_string(std::get<1>(info.param)) + "Ranks";
 }
 
 // zero2 is zero1 with sums after each micro-step, which zero3 makes too.
 INSTANTIATE_TEST_SUITE_P(Diagonal, StrategyTest,
-                         ::testing::Values(Case{"zero1", 2}, Case{"zero3", 3}, Case{"hsdp", 4}),
+                         ::testing::Values(Home{"zero1", 2}, Home{"zero3", 3}, Home{"hsdp", 4}),
                          NameOf);
-INSTANTIATE_TEST_SUITE_P(Rest, StrategyTest, ::testing::Values(Case{"zero2", 3}, Case{"zero3", 2}),
+INSTANTIATE_TEST_SUITE_P(Rest, StrategyTest, ::testing::Values(Home{"zero2", 3}, Home{"zero3", 2}),
                          NameOf);
 
 class SharingTest : public AttemptTest {
