@@ -249,12 +249,14 @@ class Bar {
     const signature = shown.map((one) => one.name).join();
     if (signature === this.signature) return;
     this.signature = signature;
+    const focused = this.element.contains(document.activeElement);
     replace(
       this.element,
       shown.map(
         (one) => el(
           "button", {type: "button", class: one.danger ? "danger" : null, on: {click: () => one.open(this.subject)}},
           one.name === "Resume" ? one.name : `${one.name}…`)));
+    if (focused) this.element.querySelector("button")?.focus();
   }
 }
 
