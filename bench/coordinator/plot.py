@@ -1,9 +1,9 @@
 """How long the page's charts take: usage: plot.py [FOLDER …]
 
-Draws 100 curves of 10,000 points with plot.js in a Chromium without a window, and prints milliseconds of script, medians
-of nine: the first time; the same again, as when the theme or the window changes; after one curve has got a point; with
-another smoothing; zoomed in; pointed at a curve. FOLDER is the page's, or that of another version to compare with;
-coordinator/http/page unless given. No coordinator is needed.
+Draws 100 curves of 10,000 points with plot.js in a Chromium without a window, and prints milliseconds of script,
+medians of nine: the first time; the same again, as when the theme or the window changes; after one curve has got a
+point; with another smoothing; zoomed in; pointed at a curve. FOLDER is the page's, or that of another version to
+compare with; coordinator/http/page unless given. No coordinator is needed.
 """
 
 import http.server

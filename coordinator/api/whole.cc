@@ -81,7 +81,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
     });
   }
 
-  // Of the trials from `first` on, so many at once.
+  // Asks of the trials from `first` on, so many at once.
   void AskAttempts(size_t first) {
     std::vector<Trial>& trials = whole_->trials;
     if (call_.method != ApiMethod::kReport || first >= trials.size()) return then_(whole_);

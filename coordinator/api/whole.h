@@ -1,6 +1,7 @@
 // whole.h: all of an experiment that its report, or the analysis of its parameters, is made of.
 //
-// Role:    asks the core for it in bounded pieces, and reads its rows; what they come to is cli/report's.
+// Role:    asks the core for it in bounded pieces, and reads its rows; what they come to is
+//          cli/report's.
 // Threads: `then` runs on whichever thread has the last answer, and only hands over. ReadWhole on a
 //          reader's.
 // Errors:  those of the core; InvalidArgument, naming the command of dtctl's, where it is too much

@@ -165,7 +165,10 @@ const OF_EXPERIMENT = [
   {
     name: "Unarchive",
     shown: (e) => e.archived,
-    open: (e) => change(e, "Archiving", [], () => ({archived: false}), {text: ["Lists have it again."], button: "Unarchive"})
+    open: (e) => {
+      const more = {text: ["Lists have it again."], button: "Unarchive"};
+      change(e, "Archiving", [], () => ({archived: false}), more);
+    }
   },
   {
     name: "Cancel",

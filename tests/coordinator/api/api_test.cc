@@ -162,15 +162,14 @@ class ApiTest : public ::testing::Test {
   ReaderThread work_{reader_};
   ReaderThread heavy_{reader_};
   HttpGate gate_{nullptr, {}};
-  Api api_{
-      [this](ClientCall call, const Continuation& then) { core_.Ask(std::move(call), then); },
-      work_,
-      heavy_,
-      clock_,
-      gate_,
-      ApiFacts{"127.0.0.1:7601", [] {
-                 return NoticeFacts{3, 120, 2, 0, {{"https://hooks.example", "it answers 500"}}};
-               }}};
+  NoticeFacts notices_{3, 120, 2, 0, {{"https://hooks.example", "it answers 500"}}};
+  ApiFacts facts_{"127.0.0.1:7601", [this] { return notices_; }};
+  Api api_{[this](ClientCall call, const Continuation& then) { core_.Ask(std::move(call), then); },
+           work_,
+           heavy_,
+           clock_,
+           gate_,
+           facts_};
 };
 
 TEST_F(ApiTest, AListHasTheWordsOfDtctlAndUnknownIsNull) {
