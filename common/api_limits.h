@@ -22,6 +22,18 @@ inline constexpr size_t kApiCalls = 64;
 inline constexpr size_t kApiAnswerBytes = 8 << 20;
 // Answers that are kept, all together; the oldest go.
 inline constexpr size_t kApiKeptBytes = 16 << 20;
+// A report over HTTP: what a person looks at, made within a few seconds of an exchange's ten. Its
+// curves take some 60 KiB a trial while it is made; a million rows are read in some two seconds.
+inline constexpr size_t kApiReportTrials = 500;
+inline constexpr size_t kApiReportRows = 1'000'000;
+// Trials that the core is asked to explain at once: other calls come between.
+inline constexpr size_t kApiReportAsks = 50;
+// Reports and analyses that are being made or wait; they have a thread of their own.
+inline constexpr size_t kApiWholes = 4;
+// Which parameters mattered changes with each trial that ends, and takes up to a second to find.
+inline constexpr absl::Duration kApiImportanceFresh = absl::Seconds(30);
+// The body of an act: a note, or all labels that an experiment may have at a usual length.
+inline constexpr size_t kHttpBodyBytes = 64 << 10;
 // Entries of one page: each has some 2 KiB.
 inline constexpr size_t kApiPageMax = 500;
 // Trials and metrics in one answer of curves, and points of one curve: as many as a person can tell

@@ -1,6 +1,7 @@
 // main.cc: dtcoord: reads flags, replays the journal, wires the parts and waits for a signal.
 #include <malloc.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -23,11 +24,13 @@
 #include "common/version.h"
 #include "coordinator/api/answers.h"
 #include "coordinator/api/api.h"
+#include "coordinator/api/gate.h"
 #include "coordinator/code/code_keeper.h"
 #include "coordinator/door/door.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
 #include "coordinator/http/pages.h"
+#include "coordinator/http_flags.h"
 #include "coordinator/loop/loop.h"
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/loop/restore.h"
@@ -46,6 +49,8 @@
 
 namespace dt {
 namespace {
+
+constexpr int kHeavyNice = 10;
 
 struct Flags {
   std::string listen = "127.0.0.1:7600";
@@ -76,8 +81,9 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--http", flags.http,
                  "Where the page, /api/v1, /metrics, /healthz and /readyz are: host:port")
       ->capture_default_str();
-  app.add_flag("--http-clear-text", flags.http_clear_text,
-               "Let --http be an address that other hosts reach: without TLS, and for everyone");
+  app.add_flag(
+      "--http-clear-text", flags.http_clear_text,
+      "Let --http be an address that other hosts reach: without TLS, and for everyone to read");
   app.add_option("--state-dir", flags.state_dir, "Where the journal is kept, on a local disk")
       ->capture_default_str();
   app.add_flag(
@@ -115,18 +121,6 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "      says whether the journal of a stopped coordinator, or a backup of one, is whole\n"
       "  dtcoord backup ~/.local/state/dtrain --output /backup/dtrain-2026-01-31\n"
       "      copies the journal while the coordinator goes on");
-}
-
-// HTTP here has no TLS and asks nobody who they are.
-absl::Status CheckHttp(const Flags& flags) {
-  DT_RETURN_IF_ERROR(CheckHostAndPort("--http", flags.http, PortZero::kAllowed));
-  if (flags.http_clear_text || IsLocalAddress(flags.http)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--http '", flags.http,
-                                                 "' is not on this host: whoever reaches it would "
-                                                 "read every experiment, its file, losses and "
-                                                 "logs, without TLS; give a loopback address, "
-                                                 "with Prometheus or a proxy beside it, or allow "
-                                                 "it with --http-clear-text"));
 }
 
 // A terminal gets a line that counts up while a long journal is read.
@@ -187,10 +181,7 @@ class Coordinator {
       DT_ASSIGN_OR_RETURN(door_, Door::Open(flags_.state_dir, clock_));
     }
     // Before the replay, which may take a while: /readyz says so meanwhile.
-    DT_ASSIGN_OR_RETURN(http_,
-                        HttpServer::Start(flags_.http, [this](const auto& request, auto reply) {
-                          AnswerHttp(request, reply);
-                        }));
+    DT_RETURN_IF_ERROR(StartHttp());
     DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_.notify));
     Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
@@ -202,10 +193,7 @@ class Coordinator {
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
     }
     DT_RETURN_IF_ERROR(OpenCode(state));
-    DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
-    reader_thread_ = std::make_unique<ReaderThread>(*reader_);
-    DT_ASSIGN_OR_RETURN(page_reader_, SqliteReader::Open(flags_.state_dir));
-    page_thread_ = std::make_unique<ReaderThread>(*page_reader_);
+    DT_RETURN_IF_ERROR(OpenReaders());
     snapshotter_ = std::make_unique<Snapshotter>(
         [this] { return SqliteJournal::Open(flags_.state_dir); },
         [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
@@ -223,7 +211,8 @@ class Coordinator {
         [this](ClientCall call, Continuation continuation) {
           server_->control().Ask(std::move(call), std::move(continuation));
         },
-        *page_thread_, clock_, http_->address());
+        *page_thread_, *heavy_thread_, clock_, *gate_,
+        ApiFacts{http_->address(), [this] { return Notices(); }});
     DT_RETURN_IF_ERROR(StartSender(std::move(notify), state.durable));
     loop_ = std::make_unique<CoreLoop>(
         std::move(state), LoopPorts{mailbox_, *store_, *server_, clock_, model_,
@@ -260,6 +249,7 @@ class Coordinator {
   void GiveUp() {
     if (reader_thread_ != nullptr) reader_thread_->Stop();
     if (page_thread_ != nullptr) page_thread_->Stop();
+    if (heavy_thread_ != nullptr) heavy_thread_->Stop();
     if (code_ != nullptr) code_->Stop();
     snapshotter_.reset();
     if (store_ == nullptr) return;
@@ -271,6 +261,7 @@ class Coordinator {
   absl::Status Stop() {
     reader_thread_->Stop();
     page_thread_->Stop();
+    heavy_thread_->Stop();
     code_->Stop();
     server_->Shutdown();
     snapshotter_.reset();
@@ -278,6 +269,29 @@ class Coordinator {
   }
 
  private:
+  absl::Status StartHttp() {
+    gate_ = std::make_unique<HttpGate>(
+        door_.get(), GateRules{!IsLocalAddress(flags_.http),
+                               WhyActsAreClosed(flags_.http, flags_.listen, flags_.tls)});
+    DT_ASSIGN_OR_RETURN(http_,
+                        HttpServer::Start(flags_.http, [this](const auto& request, auto reply) {
+                          AnswerHttp(request, reply);
+                        }));
+    return absl::OkStatus();
+  }
+  absl::Status OpenReaders() {
+    DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
+    reader_thread_ = std::make_unique<ReaderThread>(*reader_);
+    DT_ASSIGN_OR_RETURN(page_reader_, SqliteReader::Open(flags_.state_dir));
+    page_thread_ = std::make_unique<ReaderThread>(*page_reader_);
+    DT_ASSIGN_OR_RETURN(heavy_reader_, SqliteReader::Open(flags_.state_dir));
+    heavy_thread_ = std::make_unique<ReaderThread>(*heavy_reader_);
+    // Linux lowers this thread alone: whatever else there is to do goes before a report.
+    if (!heavy_thread_->Post([](Reader&) { setpriority(PRIO_PROCESS, 0, kHeavyNice); })) {
+      return absl::InternalError("the thread of reports takes no work");
+    }
+    return absl::OkStatus();
+  }
   absl::Status StartSender(SenderOptions options, const DurableState& durable) {
     options.journal = durable.journal_id;
     DT_ASSIGN_OR_RETURN(
@@ -332,27 +346,38 @@ class Coordinator {
     }
   }
 
-  // Off this host the page is for whom gRPC would let read, too. Health says nothing of anybody's
-  // work, and what asks for it has no secrets.
+  // Health says nothing of anybody's work, and what asks for it has no secrets.
   absl::Status AdmitHttp(const HttpRequest& request) const {
-    if (door_ == nullptr || IsLocalAddress(flags_.http)) return absl::OkStatus();
     if (request.path == "/healthz" || request.path == "/readyz") return absl::OkStatus();
-    return door_->Admit("GET", {request.authorization, {}, request.peer}).status();
+    return gate_->AdmitReader(request);
   }
 
   void AnswerHttp(const HttpRequest& request, const HttpReply& reply) {
-    if (const absl::Status status = AdmitHttp(request); !status.ok()) {
+    const bool api = request.path.rfind("/api/", 0) == 0;
+    if (request.method == HttpMethod::kPost && !api) {
+      return reply({405, "only GET and HEAD are answered here; acts are under /api/v1\n"});
+    }
+    // Who acts is asked by the API, and its own way.
+    const absl::Status status =
+        request.method == HttpMethod::kPost ? absl::OkStatus() : AdmitHttp(request);
+    if (!status.ok()) {
       return reply({absl::IsUnauthenticated(status) ? 401 : 403,
                     absl::StrCat(std::string(status.message()),
                                  "; over HTTP: 'Authorization: Bearer TOKEN', or in a browser any "
                                  "name with the token as the password\n")});
     }
-    if (request.path.rfind("/api/", 0) != 0) {
-      return reply(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); }));
-    }
+    if (!api) return reply(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); }));
     if (serving_.load()) return api_->Answer(request, reply);
     reply(ErrorAnswer(absl::UnavailableError(
         "the coordinator reads its journal; try again when /readyz says ok")));
+  }
+
+  NoticeFacts Notices() const {
+    const auto snapshot = metrics_.Snapshot();
+    NoticeFacts notices{snapshot->notices_waiting, snapshot->notices_delivered,
+                        snapshot->notices_failed, snapshot->notices_dropped};
+    for (auto& [receiver, why] : sender_->Failing()) notices.failing.emplace_back(receiver, why);
+    return notices;
   }
 
   absl::Status LoopHealth() const {
@@ -374,11 +399,14 @@ class Coordinator {
   MetricsModel model_;
   Metrics metrics_;
   std::unique_ptr<Door> door_;  // nullptr without --auth=tokens
+  std::unique_ptr<HttpGate> gate_;
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<SqliteReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
   std::unique_ptr<SqliteReader> page_reader_;  // beside the other, so that pages delay no call
   std::unique_ptr<ReaderThread> page_thread_;
+  std::unique_ptr<SqliteReader> heavy_reader_;  // of reports, which take seconds
+  std::unique_ptr<ReaderThread> heavy_thread_;
   std::unique_ptr<Api> api_;  // before server_, whose last answers it takes
   std::unique_ptr<CodeKeeper> code_;
   std::unique_ptr<Snapshotter> snapshotter_;
@@ -427,8 +455,8 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? Printed(0) : 2;
   }
   if (const auto code = offline.Run()) return *code;
-  for (const absl::Status& status :
-       {CheckAddress("--listen", flags.listen, PortZero::kAllowed), CheckHttp(flags)}) {
+  for (const absl::Status& status : {CheckAddress("--listen", flags.listen, PortZero::kAllowed),
+                                     CheckHttp(flags.http, flags.http_clear_text)}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "dtcoord: %s\n", std::string(status.message()).c_str());
     return 2;

@@ -80,4 +80,9 @@ absl::Status CheckMayCall(const Caller& caller, std::string_view method) {
                                  may.back(), " --name ", caller.name, "'")));
 }
 
+std::string OnlyOf(const Caller& caller, std::string_view method) {
+  const Right* right = FindRight(method);
+  return right != nullptr && ReachOf(*right, caller.role) == Reach::kOwn ? caller.name : "";
+}
+
 }  // namespace dt

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -36,5 +37,7 @@ Reach ReachOf(const Right& right, Role role);
 
 // Errors: PermissionDenied. OK may still mean kOwn.
 absl::Status CheckMayCall(const Caller& caller, std::string_view method);
+// Whose experiments alone a call of this method may change; "": anybody's.
+std::string OnlyOf(const Caller& caller, std::string_view method);
 
 }  // namespace dt

@@ -47,8 +47,15 @@ int HttpCode(absl::StatusCode code) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kOutOfRange:
       return 400;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
     case absl::StatusCode::kNotFound:
       return 404;
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kAlreadyExists:
+      return 409;
     case absl::StatusCode::kResourceExhausted:
       return 429;
     case absl::StatusCode::kUnavailable:
@@ -84,6 +91,19 @@ HttpAnswer ErrorAnswer(const absl::Status& status) {
 
 Json StatusJson(const v1::GetStatusResponse& status) {
   return api::Document("Status", api::ToJson(status));
+}
+
+Json NoticesJson(const NoticeFacts& notices) {
+  Json fields = Json::object();
+  fields["waiting"] = notices.waiting;
+  fields["delivered"] = notices.delivered;
+  fields["failed"] = notices.failed;
+  fields["dropped"] = notices.dropped;
+  fields["failing"] = Json::array();
+  for (const auto& [receiver, why] : notices.failing) {
+    fields["failing"].push_back({{"receiver", receiver}, {"why", why}});
+  }
+  return api::Document("Notices", fields);
 }
 
 Json ExperimentsJson(const v1::ListExperimentsResponse& page) {

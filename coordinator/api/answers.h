@@ -6,7 +6,9 @@
 // Tests: tests/coordinator/api/answers_test.cc
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,6 +38,15 @@ api::Json CurvesJson(ExperimentId experiment, const ApiCall& call,
                      const std::vector<TrialCurves>& curves);
 api::Json LogsJson(const LogLines& logs);
 api::Json EvaluationsJson(const std::vector<v1::EvaluationRow>& rows);
+// What came of notices since the start, and who does not take them now.
+struct NoticeFacts {
+  uint64_t waiting = 0;
+  uint64_t delivered = 0;
+  uint64_t failed = 0;
+  uint64_t dropped = 0;
+  std::vector<std::pair<std::string, std::string>> failing = {};  // receiver, why
+};
+api::Json NoticesJson(const NoticeFacts& notices);
 // Trials that wait; those of larger priority first.
 api::Json QueueJson(const std::vector<v1::ExperimentSummary>& experiments,
                     const std::vector<v1::TrialSummary>& waiting);

@@ -8,6 +8,7 @@
 #include "common/limits.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "coordinator/api/acts.h"
 #include "coordinator/api/answers.h"
 
 namespace dt {
@@ -79,8 +80,14 @@ struct Api::Task {
 };
 
 void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
-  absl::StatusOr<ApiCall> call = ReadApiCall(request.path, request.query);
+  absl::StatusOr<ApiCall> call = ReadApiCall(request.path, request.query, request.method);
   if (!call.ok()) return reply(ErrorAnswer(call.status()));
+  if (request.method == HttpMethod::kPost) return Do(request, *call, reply);
+  if (call->method == ApiMethod::kAccess) {  // differs by who asks
+    HttpAnswer answer = JsonAnswer(gate_.Access(request));
+    answer.etag = "";
+    return reply(std::move(answer));
+  }
   auto task = std::make_shared<Task>();
   task->key = absl::StrCat(request.path, "?", request.query);
   task->call = *std::move(call);
@@ -94,17 +101,33 @@ void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
   }
 }
 
+void Api::Do(const HttpRequest& request, const ApiCall& call, const HttpReply& reply) {
+  const std::string_view rpc = RpcOf(call.method);
+  const auto caller = gate_.AdmitActor(request, rpc);
+  if (!caller.ok()) return reply(ErrorAnswer(caller.status()));
+  absl::StatusOr<Act> act = ReadAct(call, request.body, *caller ? (*caller)->name : "");
+  if (!act.ok()) {
+    gate_.Record(*caller, rpc, "", act.status(), request.peer);
+    return reply(ErrorAnswer(act.status()));
+  }
+  ClientCall event;
+  event.request = std::move(act->request);
+  event.only_of = *caller ? OnlyOf(**caller, rpc) : "";
+  ask_(std::move(event), [this, caller = *caller, rpc, subject = act->subject, kind = act->kind,
+                          peer = request.peer, reply](const absl::Status& status, auto message) {
+    gate_.Record(caller, rpc, subject, status, peer);
+    if (!status.ok()) return reply(ErrorAnswer(status));
+    HttpAnswer answer = JsonAnswer(api::Document(kind, api::ToJson(*message)));
+    answer.etag = "";
+    reply(std::move(answer));
+  });
+}
+
 void Api::Start(const TaskPtr& task) {
   const ApiCall& call = task->call;
   switch (call.method) {
     case ApiMethod::kStatus:
-      return Ask<v1::GetStatusResponse>(task, v1::GetStatusRequest(), [this, task](auto said) {
-        Work(task, [this, said](Reader&) {
-          v1::GetStatusResponse status = *said;
-          status.set_http_address(http_address_);
-          return JsonAnswer(StatusJson(status));
-        });
-      });
+      return StartStatus(task);
     case ApiMethod::kExperiments: {
       auto request = ChoosePage(call, v1::ListExperimentsRequest());
       *request.mutable_labels() = {call.labels.begin(), call.labels.end()};
@@ -119,14 +142,8 @@ void Api::Start(const TaskPtr& task) {
       for (const v1::TrialState state : call.states) request.add_states(state);
       return AskFor<v1::ListTrialsResponse>(task, request, TrialsJson);
     }
-    case ApiMethod::kTrial: {
-      auto request = Choose<v1::ExplainTrialRequest>(call);
-      request.set_trial(call.trial);
-      return AskFor<v1::ExplainTrialResponse>(
-          task, request, [](const v1::ExplainTrialResponse& found) {
-            return api::Document("Trial", api::ExplanationFields(found));
-          });
-    }
+    case ApiMethod::kTrial:
+      return StartTrial(task);
     case ApiMethod::kTrialFile:
       return StartTrialFile(task);
     case ApiMethod::kCurves:
@@ -134,17 +151,54 @@ void Api::Start(const TaskPtr& task) {
     case ApiMethod::kEvaluations:
     case ApiMethod::kLogs:
       return StartReading(task);
-    case ApiMethod::kCheckpoints: {
-      auto request = ChoosePage(call, Choose<v1::ListCheckpointsRequest>(call));
-      if (!call.trials.empty()) request.set_trial(call.trials.front());
-      return AskFor<v1::ListCheckpointsResponse>(task, request, CheckpointsJson);
-    }
+    case ApiMethod::kCheckpoints:
+      return StartCheckpoints(task);
+    case ApiMethod::kImportance:
+    case ApiMethod::kReport:
+      return StartWhole(task);
     case ApiMethod::kWorkers:
       return AskFor<v1::ListWorkersResponse>(task, ChoosePage(call, v1::ListWorkersRequest()),
                                              WorkersJson);
     case ApiMethod::kQueue:
       return StartQueue(task);
+    case ApiMethod::kNotices:
+      return Finish(*task, JsonAnswer(NoticesJson(facts_.notices())));
+    case ApiMethod::kAccess:
+    case ApiMethod::kPause:
+    case ApiMethod::kResume:
+    case ApiMethod::kChange:
+    case ApiMethod::kCancel:
+    case ApiMethod::kCancelTrial:
+    case ApiMethod::kRetry:
+    case ApiMethod::kRetryTrial:
+    case ApiMethod::kMarkWorker:
+      return;  // answered in Answer
   }
+}
+
+void Api::StartStatus(const TaskPtr& task) {
+  Ask<v1::GetStatusResponse>(task, v1::GetStatusRequest(), [this, task](auto said) {
+    Work(task, [this, said](Reader&) {
+      v1::GetStatusResponse status = *said;
+      status.set_http_address(facts_.http_address);
+      return JsonAnswer(StatusJson(status));
+    });
+  });
+}
+
+void Api::StartTrial(const TaskPtr& task) {
+  auto request = Choose<v1::ExplainTrialRequest>(task->call);
+  request.set_trial(task->call.trial);
+  AskFor<v1::ExplainTrialResponse>(task, request, [](const v1::ExplainTrialResponse& found) {
+    return api::Document("Trial", api::ExplanationFields(found));
+  });
+}
+
+void Api::StartCheckpoints(const TaskPtr& task) {
+  const ApiCall& call = task->call;
+  auto request = ChoosePage(call, Choose<v1::ListCheckpointsRequest>(call));
+  if (!call.trials.empty()) request.set_trial(call.trials.front());
+  AskFor<v1::ListCheckpointsResponse>(task, request, CheckpointsJson);
 }
 
 void Api::StartReading(const TaskPtr& task) {
@@ -233,6 +287,24 @@ void Api::StartTrialFile(const TaskPtr& task) {
   });
 }
 
+void Api::StartWhole(const TaskPtr& task) {
+  if (wholes_.fetch_add(1) >= limits::kApiWholes) {
+    wholes_.fetch_sub(1);
+    return Finish(*task, ErrorAnswer(Busy(absl::StrCat(limits::kApiWholes, " reports are made"))));
+  }
+  GatherWhole(ask_, task->call, [this, task](absl::StatusOr<WholePtr> whole) {
+    const auto finish = [this, task](HttpAnswer answer) {
+      wholes_.fetch_sub(1);
+      Finish(*task, std::move(answer));
+    };
+    if (!whole.ok()) return finish(ErrorAnswer(whole.status()));
+    ReadWork make = [task, finish, whole = *std::move(whole)](Reader& reader) {
+      finish(AnswerOfWhole(reader, task->call, *whole));
+    };
+    if (!heavy_.Post(std::move(make))) finish(ErrorAnswer(Busy("too many reports wait")));
+  });
+}
+
 void Api::Resolve(const TaskPtr& task, std::function<void(ExperimentId)> then) {
   v1::ListTrialsRequest request = OneTrial(task->call.experiment, task->call.trial);
   request.set_last(task->call.last);
@@ -304,8 +376,10 @@ void Api::Finish(const Task& task, HttpAnswer answer) {
   // An error may be over at once, and more rows be read.
   absl::Duration fresh;
   if (!answer.etag.empty()) {
-    const bool curves = task.call.method == ApiMethod::kCurves;
-    fresh = curves ? limits::kApiCurvesFresh : limits::kApiFresh;
+    const ApiMethod method = task.call.method;
+    fresh = method == ApiMethod::kCurves       ? limits::kApiCurvesFresh
+            : method == ApiMethod::kImportance ? limits::kApiImportanceFresh
+                                               : limits::kApiFresh;
     fresh += limits::kApiFreshPerMib * (static_cast<double>(answer.body.size()) / (1 << 20));
   }
   cache_.Put(task.key, std::move(answer), clock_.Now().steady, fresh);

@@ -1,14 +1,17 @@
-// api.h: /api/v1: from a request over HTTP to its answer, without anyone waiting for it.
+// api.h: /api/v1: from a request over HTTP to its answer, without anyone waiting for it. Whoever
+// asks may read (gate.h); who may act is asked here.
 //
 // Role:      asks the core by the events that dtctl's calls are, and a reader for rows and lines;
 //            what they say becomes JSON on a thread of the page's own: neither the core nor the
 //            committer nor a scrape ever waits for a page.
-// Ownership: borrows the thread and the clock, which must outlive it; it outlives what it asked.
+// Ownership: borrows the threads, the clock and the gate, which must outlive it; it outlives what
+//            it asked.
 // Threads:   Answer on the HTTP server's; the rest on the committer's and on `work`.
 // Errors:    answered as JSON; 429 when limits::kApiCalls are being answered or a queue is full.
 // Tests:     tests/coordinator/api/api_test.cc
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,8 +21,11 @@
 #include "common/api_limits.h"
 #include "common/clock.h"
 #include "coordinator/api/answer_cache.h"
+#include "coordinator/api/answers.h"
 #include "coordinator/api/call.h"
 #include "coordinator/api/curve_keeper.h"
+#include "coordinator/api/gate.h"
+#include "coordinator/api/whole.h"
 #include "coordinator/core/event.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/loop/reader_thread.h"
@@ -27,16 +33,23 @@
 
 namespace dt {
 
+// What the process knows and the core does not.
+struct ApiFacts {
+  std::string http_address;
+  std::function<NoticeFacts()> notices;  // from any thread, without waiting
+};
+
 class Api {
  public:
-  // Posts a call to the core; the continuation runs exactly once, on any thread.
-  using AskCore = std::function<void(ClientCall, Continuation)>;
-
-  Api(AskCore ask, ReaderThread& work, const Clock& clock, std::string http_address)
+  // `work` makes most answers, `heavy` those that take longer.
+  Api(AskCore ask, ReaderThread& work, ReaderThread& heavy, const Clock& clock,
+      const HttpGate& gate, ApiFacts facts)
       : ask_(std::move(ask)),
         work_(work),
+        heavy_(heavy),
         clock_(clock),
-        http_address_(std::move(http_address)),
+        gate_(gate),
+        facts_(std::move(facts)),
         cache_(limits::kApiCalls, limits::kApiKeptBytes) {}
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
@@ -49,11 +62,16 @@ class Api {
   template <typename Response>
   using Then = std::function<void(std::shared_ptr<const Response>)>;
 
+  void Do(const HttpRequest& request, const ApiCall& call, const HttpReply& reply);
   void Start(const TaskPtr& task);
+  void StartStatus(const TaskPtr& task);
+  void StartTrial(const TaskPtr& task);
+  void StartCheckpoints(const TaskPtr& task);
   void StartReading(const TaskPtr& task);
   void StartCurves(const TaskPtr& task);
   void StartQueue(const TaskPtr& task);
   void StartTrialFile(const TaskPtr& task);
+  void StartWhole(const TaskPtr& task);
   // Asks the core. An error becomes the answer; else `then` runs on the thread that answers, and
   // only hands over.
   template <typename Response, typename Request>
@@ -74,10 +92,13 @@ class Api {
 
   const AskCore ask_;
   ReaderThread& work_;
+  ReaderThread& heavy_;
   const Clock& clock_;
-  const std::string http_address_;
+  const HttpGate& gate_;
+  const ApiFacts facts_;
   AnswerCache cache_;
-  CurveKeeper curves_;  // of the page's thread
+  std::atomic<size_t> wholes_{0};  // being gathered or made
+  CurveKeeper curves_;             // of the page's thread
 };
 
 }  // namespace dt

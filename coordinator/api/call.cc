@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -150,6 +151,12 @@ absl::Status ReadOption(const std::string& name, const std::string& value, ApiCa
   }
   if (name == "tail") return ReadNumber(name, value, 1, limits::kApiLogLinesMax, call.tail);
   if (name == "since") return ReadSince(value, call);
+  if (name == "format") {
+    call.format = value;
+    return value == "html" || value == "md" || value == "csv"
+               ? absl::OkStatus()
+               : Refused(name, value, "one of html, md, csv");
+  }
   if (value.size() > limits::kNameBytes) {
     return Refused(name, value, absl::StrCat("a text of at most ", limits::kNameBytes, " bytes"));
   }
@@ -170,11 +177,52 @@ bool Matches(const Pieces& pattern, const Pieces& sent) {
 
 Pieces PiecesOf(absl::string_view path) { return absl::StrSplit(path, '/', absl::SkipEmpty()); }
 
-const ApiRoute* FindRoute(const Pieces& sent) {
+const char* MethodWord(HttpMethod http) { return http == HttpMethod::kPost ? "POST" : "GET"; }
+
+absl::StatusOr<const ApiRoute*> FindRoute(const std::string& path, HttpMethod http) {
+  const Pieces sent = PiecesOf(path);
+  const ApiRoute* other = nullptr;
   for (const ApiRoute& route : ApiRoutes()) {
-    if (Matches(PiecesOf(route.path), sent)) return &route;
+    if (!Matches(PiecesOf(route.path), sent)) continue;
+    if (route.http == http) return &route;
+    other = &route;
   }
-  return nullptr;
+  if (other != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        other->path, " is asked with ", MethodWord(other->http), ", not with ", MethodWord(http)));
+  }
+  return absl::NotFoundError(
+      absl::StrCat("there is no ", Quoted(path), "; the calls are ",
+                   absl::StrJoin(ApiRoutes(), ", ", [](std::string* out, const ApiRoute& one) {
+                     absl::StrAppend(out, MethodWord(one.http), " ", one.path);
+                   })));
+}
+
+// Those that may be given several times; of others a reader would not know which one counts.
+bool MayRepeat(absl::string_view option) { return option == "label" || option == "state"; }
+
+absl::Status ReadOptions(const ApiRoute& route, absl::string_view query, ApiCall& call) {
+  const std::vector<const char*> takes =
+      route.http == HttpMethod::kGet ? route.options : std::vector<const char*>();
+  std::set<std::string> had;
+  for (absl::string_view pair : absl::StrSplit(query, '&', absl::SkipEmpty())) {
+    const size_t equals = std::min(pair.find('='), pair.size());
+    const std::string name = Decoded(pair.substr(0, equals));
+    if (std::find(takes.begin(), takes.end(), name) == takes.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no option ", Quoted(name), " of ", route.path,
+                       takes.empty() ? "; it takes none"
+                                     : absl::StrCat("; it takes ", absl::StrJoin(takes, ", "))));
+    }
+    if (!had.insert(name).second && !MayRepeat(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " is given twice; give it once",
+                       name == "trial" || name == "metric" ? ", its values with commas" : ""));
+    }
+    DT_RETURN_IF_ERROR(
+        ReadOption(name, Decoded(pair.substr(std::min(equals + 1, pair.size()))), call));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadPlaces(const ApiRoute& route, const Pieces& sent, ApiCall& call) {
@@ -229,40 +277,60 @@ const std::vector<ApiRoute>& ApiRoutes() {
       {ApiMethod::kCheckpoints,
        "/api/v1/experiments/{experiment}/checkpoints",
        {"trial", "page_size", "page_token"}},
+      {ApiMethod::kImportance, "/api/v1/experiments/{experiment}/importance", {}},
+      {ApiMethod::kReport, "/api/v1/experiments/{experiment}/report", {"format"}},
       {ApiMethod::kWorkers, "/api/v1/workers", {"page_size", "page_token"}},
       {ApiMethod::kQueue, "/api/v1/queue", {}},
+      {ApiMethod::kNotices, "/api/v1/notices", {}},
+      {ApiMethod::kAccess, "/api/v1/access", {}},
+      {ApiMethod::kPause,
+       "/api/v1/experiments/{experiment}/pause",
+       {"let_run", "who"},
+       HttpMethod::kPost},
+      {ApiMethod::kResume, "/api/v1/experiments/{experiment}/resume", {"who"}, HttpMethod::kPost},
+      {ApiMethod::kChange,
+       "/api/v1/experiments/{experiment}/change",
+       {"max_concurrent", "max_trials", "max_gpus_total", "priority", "max_steps", "name", "note",
+        "labels", "archived", "who"},
+       HttpMethod::kPost},
+      {ApiMethod::kCancel,
+       "/api/v1/experiments/{experiment}/cancel",
+       {"reason", "who"},
+       HttpMethod::kPost},
+      {ApiMethod::kCancelTrial,
+       "/api/v1/experiments/{experiment}/trials/{trial}/cancel",
+       {"reason", "who"},
+       HttpMethod::kPost},
+      {ApiMethod::kRetry,
+       "/api/v1/experiments/{experiment}/retry",
+       {"failed", "cancelled", "who"},
+       HttpMethod::kPost},
+      {ApiMethod::kRetryTrial,
+       "/api/v1/experiments/{experiment}/trials/{trial}/retry",
+       {"who"},
+       HttpMethod::kPost},
+      {ApiMethod::kMarkWorker,
+       "/api/v1/workers/mark",
+       {"worker", "drain", "reason", "who"},
+       HttpMethod::kPost},
   };
   return *routes;
 }
 
-absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query) {
-  const Pieces sent = PiecesOf({path.data(), path.size()});
-  const ApiRoute* route = FindRoute(sent);
-  if (route == nullptr) {
-    return absl::NotFoundError(absl::StrCat(
-        "there is no ", Quoted(std::string(path)), "; the calls are ",
-        absl::StrJoin(ApiRoutes(), ", ",
-                      [](std::string* out, const ApiRoute& one) { out->append(one.path); })));
-  }
+const ApiRoute& RouteOf(ApiMethod method) {
+  return *std::find_if(ApiRoutes().begin(), ApiRoutes().end(),
+                       [method](const ApiRoute& one) { return one.method == method; });
+}
+
+absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query,
+                                    HttpMethod http) {
+  DT_ASSIGN_OR_RETURN(const ApiRoute* route, FindRoute(std::string(path), http));
   ApiCall call;
   call.method = route->method;
   call.points = limits::kApiPointsDefault;
   call.tail = limits::kApiLogLinesDefault;
-  DT_RETURN_IF_ERROR(ReadPlaces(*route, sent, call));
-  for (absl::string_view pair :
-       absl::StrSplit(absl::string_view(query.data(), query.size()), '&', absl::SkipEmpty())) {
-    const size_t equals = std::min(pair.find('='), pair.size());
-    const std::string name = Decoded(pair.substr(0, equals));
-    const auto& takes = route->options;
-    if (std::find(takes.begin(), takes.end(), name) == takes.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is no option ", Quoted(name), " of ", route->path,
-                       takes.empty() ? "; it takes none"
-                                     : absl::StrCat("; it takes ", absl::StrJoin(takes, ", "))));
-    }
-    DT_RETURN_IF_ERROR(
-        ReadOption(name, Decoded(pair.substr(std::min(equals + 1, pair.size()))), call));
-  }
+  DT_RETURN_IF_ERROR(ReadPlaces(*route, PiecesOf({path.data(), path.size()}), call));
+  DT_RETURN_IF_ERROR(ReadOptions(*route, {query.data(), query.size()}, call));
   if (call.method == ApiMethod::kCurves) {
     if (call.trials.empty()) {
       return absl::InvalidArgumentError("curves need trials: name some, such as trial=1,2");

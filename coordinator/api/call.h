@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "coordinator/http/http_server.h"
 #include "dtrain/v1/control.pb.h"
 
 namespace dt {
@@ -30,8 +31,21 @@ enum class ApiMethod {
   kEvaluations,
   kLogs,
   kCheckpoints,
+  kImportance,
+  kReport,
   kWorkers,
   kQueue,
+  kNotices,
+  kAccess,
+  // Acts: POST, with a body of their own (acts.h).
+  kPause,
+  kResume,
+  kChange,
+  kCancel,
+  kCancelTrial,
+  kRetry,
+  kRetryTrial,
+  kMarkWorker,
 };
 
 struct ApiCall {
@@ -52,16 +66,20 @@ struct ApiCall {
   size_t tail = 0;
   int64_t since_wall_ms = 0;
   std::string grep;
+  std::string format = "html";  // of a report: html, md or csv
 };
 
 struct ApiRoute {
   ApiMethod method;
   const char* path;                  // "/api/v1/experiments/{experiment}"
-  std::vector<const char*> options;  // by name
+  std::vector<const char*> options;  // by name; of an act, the fields of its body
+  HttpMethod http = HttpMethod::kGet;
 };
 const std::vector<ApiRoute>& ApiRoutes();
+const ApiRoute& RouteOf(ApiMethod method);
 
 // `path` and `query` as they were sent.
-absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query);
+absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query,
+                                    HttpMethod http = HttpMethod::kGet);
 
 }  // namespace dt

@@ -17,8 +17,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/api_limits.h"
 #include "common/mutex.h"
 #include "common/net/credentials.h"
 #include "common/status.h"
@@ -45,6 +47,12 @@ const char* ReasonOf(int code) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 411:
+      return "Length Required";
+    case 413:
+      return "Content Too Large";
     case 421:
       return "Misdirected Request";
     case 431:
@@ -132,7 +140,9 @@ bool Holds(const std::string& if_none_match, const std::string& etag) {
   return !etag.empty() && absl::StrContains(if_none_match, etag);
 }
 
-std::string Write(const HttpAnswer& answer, bool head_only, const std::string& if_none_match) {
+enum class Kind { kWhole, kHeadAlone, kOfAct };
+
+std::string Write(const HttpAnswer& answer, Kind kind, const std::string& if_none_match) {
   const bool held = answer.code == 200 && Holds(if_none_match, answer.etag);
   const int code = held ? 304 : answer.code;
   std::string text = absl::StrCat("HTTP/1.1 ", code, " ", ReasonOf(code), "\r\n");
@@ -145,13 +155,20 @@ std::string Write(const HttpAnswer& answer, bool head_only, const std::string& i
   } else {
     absl::StrAppend(&text, "Cache-Control: no-cache\r\nETag: ", answer.etag, "\r\n");
   }
-  // A browser asks the person, who gives the token as the password.
-  if (code == 401)
-    text += "WWW-Authenticate: Basic realm=\"dtrain: the token is the password\"\r\n";
-  if (code == 405) text += "Allow: GET, HEAD\r\n";
+  if (!answer.file_name.empty()) {
+    absl::StrAppend(&text, "Content-Disposition: attachment; filename=\"", answer.file_name,
+                    "\"\r\n");
+  }
+  // A browser asks the person, who gives the token as the password; for an act the page does.
+  if (code == 401) {
+    text += kind == Kind::kOfAct
+                ? "WWW-Authenticate: Bearer realm=\"dtrain\"\r\n"
+                : "WWW-Authenticate: Basic realm=\"dtrain: the token is the password\"\r\n";
+  }
+  if (code == 405) text += "Allow: GET, HEAD, POST\r\n";
   if (code == 429 || code == 503) text += "Retry-After: 1\r\n";
   absl::StrAppend(&text, kGuards, "Connection: close\r\n\r\n");
-  if (!head_only && !held) text += answer.body;
+  if (kind != Kind::kHeadAlone && !held) text += answer.body;
   return text;
 }
 
@@ -306,18 +323,21 @@ HttpServer::Stays HttpServer::Read(Connection& connection) {
   if (got == 0) return Stays::kClosed;
   if (connection.phase == Phase::kDraining) return Stays::kOpen;
   connection.text.append(block, static_cast<size_t>(got));
-  const size_t head_bytes = HeadBytes(connection.text);
-  if (head_bytes == 0 && connection.text.size() <= limits::kHttpHeadBytes) return Stays::kOpen;
-  Ask(connection, head_bytes);
+  if (connection.head_bytes == 0) ReadHead(connection);
+  if (connection.phase == Phase::kReading && connection.head_bytes > 0 &&
+      connection.text.size() >= connection.head_bytes + connection.body_bytes) {
+    Ask(connection);
+  }
   return connection.phase == Phase::kWriting ? Write(connection) : Stays::kOpen;
 }
 
-// `head_bytes` is 0 where the head is too long.
-void HttpServer::Ask(Connection& connection, size_t head_bytes) {
+void HttpServer::ReadHead(Connection& connection) {
+  const size_t head_bytes = HeadBytes(connection.text);
+  if (head_bytes == 0 && connection.text.size() <= limits::kHttpHeadBytes) return;
   const std::string head = connection.text.substr(0, head_bytes);
   const RequestLine line = ParseRequestLine(head);
-  connection.text = std::string();
   connection.head_only = line.method == "HEAD";
+  connection.acts = line.method == "POST";
   if (head_bytes == 0) {
     return Answer(connection, {431, absl::StrCat("a request's head has at most ",
                                                  limits::kHttpHeadBytes, " bytes\n")});
@@ -325,8 +345,8 @@ void HttpServer::Ask(Connection& connection, size_t head_bytes) {
   if (!absl::StartsWith(std::string(line.version), "HTTP/1.") || line.path.empty()) {
     return Answer(connection, {400, "this is not an HTTP/1.1 request\n"});
   }
-  if (line.method != "GET" && line.method != "HEAD") {
-    return Answer(connection, {405, "only GET and HEAD are answered here\n"});
+  if (line.method != "GET" && !connection.head_only && !connection.acts) {
+    return Answer(connection, {405, "only GET, HEAD and POST are answered here\n"});
   }
   const std::string host = HeaderOf(head, "Host");
   if (IsLocalAddress(listening_.address) && !IsOfThisHost(host)) {
@@ -336,13 +356,53 @@ void HttpServer::Ask(Connection& connection, size_t head_bytes) {
                                      "': ask by its address or as localhost; have a proxy send "
                                      "the address that it connects to as Host\n")});
   }
-  connection.if_none_match = HeaderOf(head, "If-None-Match");
+  if (connection.acts && !TakesBody(connection, head)) return;
+  connection.head_bytes = head_bytes;
+}
+
+bool HttpServer::TakesBody(Connection& connection, const std::string& head) {
+  uint64_t bytes = 0;
+  if (!HeaderOf(head, "Transfer-Encoding").empty() ||
+      !absl::SimpleAtoi(HeaderOf(head, "Content-Length"), &bytes)) {
+    Answer(connection, {411, "a POST says how long it is, by Content-Length\n"});
+    return false;
+  }
+  if (bytes > limits::kHttpBodyBytes) {
+    Answer(connection, {413, absl::StrCat("the body has ", bytes, " bytes; it may have ",
+                                          limits::kHttpBodyBytes, "\n")});
+    return false;
+  }
+  connection.body_bytes = bytes;
+  // Such a client waits a moment for this word, and sends its body also where it is lost.
+  if (absl::EqualsIgnoreCase(HeaderOf(head, "Expect"), "100-continue")) {
+    static constexpr char kGoOn[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    send(connection.fd.get(), kGoOn, sizeof(kGoOn) - 1, MSG_NOSIGNAL);
+  }
+  return true;
+}
+
+// REQUIRES: the whole request is there.
+void HttpServer::Ask(Connection& connection) {
+  const std::string head = connection.text.substr(0, connection.head_bytes);
+  const RequestLine line = ParseRequestLine(head);
+  HttpRequest request{std::string(line.path), std::string(line.query),
+                      HeaderOf(head, "If-None-Match"), HeaderOf(head, "Authorization"),
+                      PeerOf(connection.fd.get())};
+  request.method = connection.acts ? HttpMethod::kPost : HttpMethod::kGet;
+  request.host = HeaderOf(head, "Host");
+  request.origin = HeaderOf(head, "Origin");
+  request.fetch_site = HeaderOf(head, "Sec-Fetch-Site");
+  request.content_type = HeaderOf(head, "Content-Type");
+  for (const char* name : {"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"}) {
+    if (request.forwarded.empty()) request.forwarded = HeaderOf(head, name);
+  }
+  request.body = connection.text.substr(connection.head_bytes, connection.body_bytes);
+  connection.text = std::string();
+  connection.if_none_match = request.if_none_match;
   connection.phase = Phase::kWaiting;
-  handler_({std::string(line.path), std::string(line.query), connection.if_none_match,
-            HeaderOf(head, "Authorization"), PeerOf(connection.fd.get())},
-           [outbox = outbox_, number = connection.number](HttpAnswer answer) {
-             outbox->Put(number, std::move(answer));
-           });
+  handler_(request, [outbox = outbox_, number = connection.number](HttpAnswer answer) {
+    outbox->Put(number, std::move(answer));
+  });
 }
 
 void HttpServer::Answer(Connection& connection, const HttpAnswer& answer) {
@@ -352,7 +412,10 @@ void HttpServer::Answer(Connection& connection, const HttpAnswer& answer) {
     oldest.phase = Phase::kDraining;
     oldest.end = Clock::time_point();  // erased by Run, which goes through the list now
   }
-  connection.text = dt::Write(answer, connection.head_only, connection.if_none_match);
+  const Kind kind = connection.head_only ? Kind::kHeadAlone
+                    : connection.acts    ? Kind::kOfAct
+                                         : Kind::kWhole;
+  connection.text = dt::Write(answer, kind, connection.if_none_match);
   connection.phase = Phase::kWriting;
 }
 

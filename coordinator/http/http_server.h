@@ -1,4 +1,4 @@
-// http_server.h: answers GET and HEAD, one request a connection.
+// http_server.h: answers GET, HEAD and POST, one request a connection.
 //
 // Role:      for scrapers, health checks, the page and scripts: nobody waits behind a client that
 //            does not finish its request or does not take its answer, nor behind one whose answer
@@ -28,12 +28,21 @@
 
 namespace dt {
 
+enum class HttpMethod { kGet, kPost };  // HEAD is GET whose answer has no body
+
 struct HttpRequest {
   std::string path;                // as it was sent, without the query
   std::string query;               // what is behind '?', as it was sent
   std::string if_none_match;       // the tag that the client holds; "": none
   std::string authorization = {};  // "Bearer TOKEN", "Basic …"; "": none
   std::string peer = {};           // who asks: an address
+  HttpMethod method = HttpMethod::kGet;
+  std::string host = {};        // as the client named this server
+  std::string origin = {};      // of the page that has a browser ask; "": none, or no browser
+  std::string fetch_site = {};  // what a browser says of that page: "same-origin", "cross-site", …
+  std::string content_type = {};  // of the body
+  std::string forwarded = {};     // what a proxy says of whom it asks for; "": none
+  std::string body = {};
 };
 
 struct HttpAnswer {
@@ -42,6 +51,7 @@ struct HttpAnswer {
   std::string type = "text/plain; charset=utf-8";
   std::string
       etag;  // quoted; a client that holds it gets 304 and no body. "": it is not to keep it
+  std::string file_name = {};  // a browser saves it as this, and shows nothing. "": it shows it
 };
 
 // Takes the one answer to a request, from any thread. One that comes too late is dropped.
@@ -70,7 +80,7 @@ class HttpServer {
  private:
   using Clock = std::chrono::steady_clock;
   class Outbox;
-  // A connection reads the request's head, waits for the answer, writes it, and drains what its
+  // A connection reads the request, waits for the answer, writes it, and drains what its
   // client still sends: closing with unread bytes would reset the connection, and the client could
   // lose the answer.
   enum class Phase { kReading, kWaiting, kWriting, kDraining };
@@ -79,9 +89,12 @@ class HttpServer {
     Clock::time_point end;  // it is closed then, wherever it is
     uint64_t number = 0;    // of this server's connections
     Phase phase = Phase::kReading;
-    std::string text;  // the head so far, then the answer
+    std::string text;       // the request so far, then the answer
+    size_t head_bytes = 0;  // of the request; 0: it has not all come
+    size_t body_bytes = 0;
     size_t sent = 0;
     bool head_only = false;     // asked with HEAD
+    bool acts = false;          // asked with POST
     std::string if_none_match;  // as the request has it
   };
   enum class Stays { kOpen, kClosed };
@@ -95,7 +108,11 @@ class HttpServer {
   Stays Serve(Connection& connection);
   Stays Read(Connection& connection);
   Stays Write(Connection& connection);
-  void Ask(Connection& connection, size_t head_bytes);
+  // Looks at the head once it is there; answers what cannot be asked.
+  void ReadHead(Connection& connection);
+  // Whether it says how many bytes follow, within the bound; answers where it does not.
+  bool TakesBody(Connection& connection, const std::string& head);
+  void Ask(Connection& connection);
   void Answer(Connection& connection, const HttpAnswer& answer);
   std::list<Connection>::iterator Oldest(Phase phase);
   size_t CountWriting() const;

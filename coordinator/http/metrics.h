@@ -40,10 +40,9 @@ class Metrics final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
   // Collect as the text that Prometheus reads.
   std::string Render() const;
-
- private:
   std::shared_ptr<const MetricsSnapshot> Snapshot() const;
 
+ private:
   const RpcStats& stats_;
   const std::function<ReportCounts()> reports_;
   std::atomic<Readiness> readiness_{Readiness::kNotReady};

@@ -2,7 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "common/url.h"
 #include "coordinator/core/notice_word.h"
 #include "nlohmann/json.hpp"
 
@@ -60,6 +62,17 @@ ordered_json TrialOf(const v1::Notice& notice) {
   return trial;
 }
 
+std::string LookOf(const v1::Notice& notice) {
+  return notice.event() == v1::Notice::FINISHED
+             ? absl::StrCat("dtctl describe ", notice.experiment())
+             : absl::StrCat("dtctl explain ", TrialName(notice));
+}
+
+// Names come from people: what is no UTF-8 is replaced.
+std::string Dump(const ordered_json& body) {
+  return body.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string NoticeId(JournalId journal, const v1::Notice& notice) {
@@ -83,10 +96,22 @@ std::string NoticeBody(JournalId journal, const v1::Notice& notice) {
   if (!notice.cause().empty()) body["cause"] = notice.cause();
   if (!notice.message().empty()) body["message"] = notice.message();
   if (notice.trial() > 0) body[ended ? "best" : "trial"] = TrialOf(notice);
-  body["look"] = ended ? absl::StrCat("dtctl describe ", notice.experiment())
-                       : absl::StrCat("dtctl explain ", TrialName(notice));
-  // Names come from people: what is no UTF-8 is replaced.
-  return body.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  body["look"] = LookOf(notice);
+  return Dump(body);
+}
+
+bool IsSlack(const std::string& url) {
+  const absl::StatusOr<Url> parsed = ParseUrl(url);
+  return parsed.ok() &&
+         (parsed->host == "hooks.slack.com" || parsed->host == "hooks.slack-gov.com");
+}
+
+// <!channel> and <http://a|b> mean something there; of what it does with fields that it does not
+// know its manual says nothing, so that there are none.
+std::string SlackBody(const v1::Notice& notice) {
+  const std::string text = absl::StrCat(Text(notice), "\n", LookOf(notice));
+  return Dump(
+      {{"text", absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}})}});
 }
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// body.h: a notice as the JSON that receivers get (docs/notify.md).
+// body.h: a notice as the JSON that receivers get (docs/notify.md), and as Slack takes it.
 //
 // Role:  pure. Fields are added, never changed; what must change raises `version`.
 // Tests: tests/coordinator/notify/body_test.cc
@@ -16,5 +16,10 @@ namespace v1 = ::dtrain::v1;
 // The same of every try: by it receivers know a repetition.
 std::string NoticeId(JournalId journal, const v1::Notice& notice);
 std::string NoticeBody(JournalId journal, const v1::Notice& notice);
+
+// Whether the receiver is one of Slack's incoming webhooks, which take a form of their own.
+bool IsSlack(const std::string& url);
+// That form: the line for people alone, in which nobody's name calls a channel or hides a link.
+std::string SlackBody(const v1::Notice& notice);
 
 }  // namespace dt

@@ -61,7 +61,8 @@ void Sender::Run() {
     }
     Take(std::move(told));
     for (Outbox::Post& post : outbox_.TakeDue(clock_.Now().steady)) {
-      std::string body = NoticeBody(options_.journal, post.notice);
+      std::string body =
+          IsSlack(post.url) ? SlackBody(post.notice) : NoticeBody(options_.journal, post.notice);
       const std::string signature = SignatureOf(options_.key, body);
       posts_->Begin(post.url, NoticeId(options_.journal, post.notice), signature, std::move(body));
     }
@@ -95,7 +96,15 @@ void Sender::SettleAll() {
   std::erase_if(settled_, [this](const Settled& settled) { return settle_(settled); });
 }
 
+std::vector<Sender::FailingReceiver> Sender::Failing() const {
+  std::vector<FailingReceiver> failing;
+  MutexLock lock(&mutex_);
+  for (const auto& [url, why] : bad_) failing.push_back({ShownUrl(url), why});
+  return failing;
+}
+
 void Sender::Note(const Posts::Ended& ended) {
+  MutexLock lock(&mutex_);
   if (ended.reception == Reception::kTaken) {
     if (bad_.erase(ended.url) > 0) spdlog::info("{} takes notices again", ShownUrl(ended.url));
     return;

@@ -3,7 +3,7 @@
 // Role:      the shell around Outbox: takes notices that are durable, posts them, and says what
 //            came of each. A notice that was told and not yet settled when the process ended is
 //            told again after the next start: receivers know it by its id.
-// Threads:   Tell from any, never blocks. All else is on one thread of its own.
+// Threads:   Tell and Failing from any, never block. All else is on one thread of its own.
 // Errors:    a receiver's are its own; the log has them when they begin and when they end.
 // Bounds:    of what waits, the core's.
 // Tests:     tests/coordinator/notify/sender_test.cc
@@ -48,6 +48,13 @@ class Sender {
 
   void Tell(const v1::Notice& notice);
 
+  // Receivers that do not take notices now, as they may be shown, and why.
+  struct FailingReceiver {
+    std::string receiver;
+    std::string why;
+  };
+  std::vector<FailingReceiver> Failing() const;
+
  private:
   Sender(SenderOptions options, const Clock& clock, Settle settle, std::unique_ptr<Posts> posts);
   void Run();
@@ -61,15 +68,15 @@ class Sender {
   const Settle settle_;
   std::unique_ptr<Posts> posts_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<v1::Notice> told_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::string> bad_ ABSL_GUARDED_BY(mutex_);  // receivers that fail, and why
 
   // The thread alone uses these.
   Outbox outbox_;
-  std::vector<Settled> settled_;            // and not yet taken
-  std::map<std::string, std::string> bad_;  // receivers that fail, and why
-  std::thread thread_;                      // last: it uses all of the above
+  std::vector<Settled> settled_;  // and not yet taken
+  std::thread thread_;            // last: it uses all of the above
 };
 
 }  // namespace dt

@@ -62,12 +62,8 @@ class UnaryCall {
     }
     reactor_->Finish(ToGrpcStatus(status));
   }
-  // Whose experiments alone this call may change; "": anybody's.
-  std::string OnlyOf() const {
-    if (!caller_) return "";
-    const Right* right = FindRight(name());
-    return right != nullptr && ReachOf(*right, caller_->role) == Reach::kOwn ? caller_->name : "";
-  }
+  // As OnlyOf in rights.h; anybody's where the door is open.
+  std::string OnlyOf() const { return caller_ ? dt::OnlyOf(*caller_, name()) : ""; }
   std::string caller_name() const { return caller_ ? caller_->name : ""; }
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 

@@ -30,7 +30,8 @@ def main():
             ("experiments/1/trials/1/logs?grep=line", "LogLineList", 3),
             ("experiments/1/curves?trial=1,2,3,4&metric=loss,val_loss", "CurveList", 4),
             ("experiments/1/checkpoints?trial=1", "CheckpointList", 3), ("workers", "WorkerList", 2),
-            ("queue", "Queue", 0)]:
+            ("queue", "Queue", 0), ("experiments/1/importance", "ImportanceList", 0), ("notices", "Notices", None),
+            ("access", "Access", None)]:
         code, answer = ask(path)
         assert code == 200 and answer["kind"] == kind, f"{path}: {code} {answer}"
         assert items is None or len(answer["items"]) == items, f"{path}: not {items} items: {answer}"
@@ -40,7 +41,9 @@ def main():
     for path, code, part in [("experiments/99", 404, "experiment 99 does not exist"), ("nothing", 404, "/api/v1/queue"),
                              ("experiments/1/trials/9", 404, "has 4 trials"),
                              ("experiments?page_size=0", 400, "1 to 500"),
-                             ("experiments/1/curves?trial=9", 404, "has 4 trials")]:
+                             ("experiments/1/curves?trial=9", 404, "has 4 trials"),
+                             ("experiments/1/curves?trial=1&trial=2", 400, "given twice"),
+                             ("experiments/1/report?format=pdf", 400, "html, md, csv")]:
         got, answer = ask(path)
         assert got == code and answer["kind"] == "Error" and part in answer["message"], f"{path}: {got} {answer}"
     return 0

@@ -192,8 +192,9 @@ class Browser:
 
     def key(self, name):
         for kind in ("keyDown", "keyUp"):
+            text = {"text": "\r"} if name == "Enter" and kind == "keyDown" else {}  # what has a form sent
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name,
-                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13}.get(name, 0))
+                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13}.get(name, 0), **text)
 
     def mouse(self, kind, x, y, button="none", clicks=0):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=clicks)

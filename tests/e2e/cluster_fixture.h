@@ -21,7 +21,9 @@ namespace v1 = ::dtrain::v1;
 
 class ClusterTest : public ::testing::Test {
  protected:
-  explicit ClusterTest(testing::Programs programs) : cluster_(std::move(programs)) {}
+  explicit ClusterTest(testing::Programs programs,
+                       testing::Transport transport = testing::Transport::kUnixSocket)
+      : cluster_(std::move(programs), transport) {}
   ~ClusterTest() override {
     if (!HasFailure()) return;
     for (const auto& entry : std::filesystem::directory_iterator(cluster_.folder().path())) {

@@ -12,7 +12,8 @@ inline testing::Programs FakePrograms() { return {DTCOORD, DTWORKER, FAKE_TRAINE
 
 class FleetTest : public ClusterTest {
  protected:
-  FleetTest() : ClusterTest(FakePrograms()) {}
+  explicit FleetTest(testing::Transport transport = testing::Transport::kUnixSocket)
+      : ClusterTest(FakePrograms(), transport) {}
 
   // An experiment of one trial; `script` is the fake trainer's.
   static spec::ExperimentBuilder Training(int steps, const std::string& script = "step_ms=1",

@@ -1,12 +1,14 @@
-"""The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER
+"""The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER [MORE]
 
 CASE is a function below; page_test.cc starts the coordinator, submits what the case looks at and says in what order.
 FOLDER is for screenshots, and for files by which the two tell each other where they are. Exit code 77: there is no
 Chromium here.
 """
 
+import http.server
 import pathlib
 import sys
+import threading
 import time
 
 from browser import PATIENCE_S, Browser, find_chromium
@@ -61,6 +63,22 @@ class Page(Browser):
         self.expect("new Set([...document.querySelectorAll('[id]')].map((one) => one.id)).size ==="
                     " document.querySelectorAll('[id]').length")
 
+    def expect_tree(self, landmarks=True):
+        """What a screen reader is told: landmarks, and a name for each thing that is used or is a picture."""
+        nodes = [one for one in self.call("Accessibility.getFullAXTree")["nodes"] if not one.get("ignored")]
+        told = [[str(one.get(key, {}).get("value", "")).strip() for key in ("role", "name")] for one in nodes]
+        roles = [role for role, _ in told]
+        for role in ("main", "navigation", "banner", "contentinfo") if landmarks else ("dialog",):
+            if roles.count(role) != 1:
+                raise AssertionError(f"{roles.count(role)} of {role}: {sorted(set(roles))}")
+        used = ("button", "link", "textbox", "searchbox", "combobox", "checkbox", "slider", "spinbutton", "image",
+                "img", "table", "region", "dialog", "progressbar", "log")
+        nameless = [role for role, name in told if role in used and not name]
+        if nameless:
+            raise AssertionError(f"without a name for a screen reader: {nameless}")
+        if "table" in roles and "columnheader" not in roles:
+            raise AssertionError("a table has no headers")
+
     def expect_no_sideways(self):
         self.expect("document.documentElement.scrollWidth <= innerWidth ? '' : [...document.querySelectorAll('main *')]"
                     ".filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest('.scroll, pre'))"
@@ -91,6 +109,7 @@ def views(page):
         page.show(address, ready)
         page.shot(name)
         page.expect_usable()
+        page.expect_tree()
         page.expect_no_errors()
     page.show(*VIEWS[0][1:])
     page.expect("document.querySelector('tbody').textContent.includes('finished')")
@@ -99,7 +118,17 @@ def views(page):
     page.until(f"{INKED % 0} > 3", "curves are drawn")
     page.expect("document.querySelector('figcaption').textContent.includes('4 curves')")
     page.expect("document.querySelector('main').textContent.includes('optimizer.lr')")
+    page.until("document.querySelector('[aria-label=\"What mattered\"]').textContent.includes('12')",
+               "why nothing is said of importance yet")
+    report = page.run("fetch(document.querySelector('a[download]').href).then(async (one) => "
+                      "[one.headers.get('Content-Disposition'), await one.text()])")
+    assert report[0] == 'attachment; filename="experiment-1.html"' and "optimizer.lr" in report[1], report
+    page.run("(() => { const box = [...document.querySelectorAll('select')].find((one) => one.labels[0].textContent"
+             ".startsWith('Up')); box.value = 'grad_norm'; box.dispatchEvent(new Event('change')); })()")
+    page.until("[...document.querySelectorAll('figcaption')].some((one) => one.textContent"
+               ".includes('grad_norm over optimizer.lr, 4 trials'))", "any metric against any parameter")
     page.show(*VIEWS[2][1:])
+    page.expect("document.querySelector('[aria-label=Checkpoints] tbody').rows.length > 0")
     page.until(f"{INKED % 0} > 3", "the loss is drawn")
     page.expect("document.querySelector('.story').textContent.includes('ended as finished')")
     page.run("document.querySelectorAll('details')[document.querySelectorAll('details').length - 1].open = true")
@@ -218,14 +247,179 @@ def restart(page):
     page.until("document.querySelectorAll('tbody tr').length === 3", "what was submitted meanwhile")
 
 
+def press(page, name):
+    """The button of this name, of the topmost dialog if there is one."""
+    page.until(f"[...(document.querySelector('dialog') ?? document).querySelectorAll('button')]"
+               f".some((one) => one.textContent === {name!r} && !one.closest('[hidden]'))", f"a button {name}")
+    page.run(f"[...(document.querySelector('dialog') ?? document).querySelectorAll('button')]"
+             f".find((one) => one.textContent === {name!r}).click()")
+
+
+def write(page, selector, text):
+    page.run(f"(() => {{ const box = document.querySelector('dialog {selector}'); box.focus(); box.select(); }})()")
+    page.call("Input.insertText", text=text)
+
+
+def done(page, part):
+    """The dialog is closed, and the page says what was done."""
+    page.until(f"!document.querySelector('dialog') && document.getElementById('said').textContent.includes({part!r})",
+               f"the page says {part}")
+
+
+def acts(page):
+    """Each act asks first, by how much it costs, and shows what came of it."""
+    shown = "document.querySelector('dl.facts').textContent.includes(%r)"
+    page.show("/experiments/1", "!document.querySelector('.acts').hidden")
+    page.expect("document.querySelector('#who').textContent", "")
+    page.expect_usable()
+    press(page, "Pause…")
+    page.until("document.querySelector('dialog').textContent.includes('save and stop')")
+    page.expect_tree(landmarks=False)
+    page.shot("pause")
+    press(page, "Leave it as it is")
+    page.until("!document.querySelector('dialog')")
+    press(page, "Pause…")
+    press(page, "Pause")
+    done(page, "experiment 1: done; 1 trial save and stop")
+    page.until(shown % "paused by", "it is paused")
+    press(page, "Resume")
+    press(page, "Resume")
+    page.until(f"!({shown % 'paused by'})", "it goes on")
+    press(page, "Priority…")
+    write(page, "input", "4000000000")
+    press(page, "Save")
+    page.until("document.querySelector('dialog .error').textContent.includes('2147483647')", "the coordinator's words")
+    page.shot("refused")
+    write(page, "input", "7")
+    press(page, "Save")
+    done(page, "experiment 1: done")
+    press(page, "Note…")
+    write(page, "textarea", "too <b>hot</b>")
+    press(page, "Save")
+    page.until(shown % "too <b>hot</b>", "the note")
+    press(page, "Labels…")
+    write(page, "textarea", "team=a\nold=x")
+    press(page, "Save")
+    page.until(shown % "old=x", "the labels")
+    press(page, "Labels…")
+    write(page, "textarea", "team=a")
+    press(page, "Save")
+    page.until(f"!({shown % 'old=x'})", "one label is gone")
+    page.shot("acts")
+    # What cannot be taken back wants the number typed; the keyboard alone does it.
+    press(page, "Cancel…")
+    page.expect("document.querySelector('dialog [type=submit]').disabled")
+    write(page, "[data-typed]", "2")
+    page.expect("document.querySelector('dialog [type=submit]').disabled")
+    write(page, "[data-typed]", "1")
+    page.expect("!document.querySelector('dialog [type=submit]').disabled")
+    page.shot("cancel")
+    page.key("Enter")
+    done(page, "cancelling 1 trial")
+    page.until(shown % "cancelled", "it is cancelled")
+    page.show("/experiments/1/trials/1", "document.querySelector('.acts')?.textContent.includes('Retry')")
+    page.show("/fleet", "[...document.querySelectorAll('.host button')].some((one) => one.textContent === 'Drain…')")
+    press(page, "Drain…")
+    write(page, "input", "new disk")
+    press(page, "Drain")
+    page.until("document.querySelector('.host').textContent.includes('new disk')", "it is drained")
+    page.shot("drained")
+    press(page, "Undrain")
+    press(page, "Take it back")
+    page.until("!document.querySelector('.host').textContent.includes('new disk')", "it is back")
+    page.errors = [one for one in page.errors if "400" not in one]  # of the refused priority
+    page.expect_no_errors()
+
+
+FOREIGN = """<!doctype html><title>elsewhere</title><script>
+const base = %r;
+async function attack() {
+  const tries = [];
+  for (const path of ["pause", "cancel", "change"]) {
+    const url = `${base}/api/v1/experiments/1/${path}`;
+    const body = path === "change" ? '{"note": "hacked"}' : "{}";
+    for (const type of ["text/plain", "application/json", "application/x-www-form-urlencoded"]) {
+      for (const mode of ["cors", "no-cors"]) {
+        tries.push(fetch(url, {method: "POST", mode, body, credentials: "include", headers: {"Content-Type": type}})
+          .then((response) => response.type, () => "refused"));
+      }
+      navigator.sendBeacon(url, new Blob([body], {type}));
+    }
+  }
+  return (await Promise.all(tries)).join();
+}
+</script>"""
+
+
+def foreign(page):
+    """Whatever a page from another port of this host sends, nothing comes of it."""
+    text = (FOREIGN % page.base).encode()
+
+    class Elsewhere(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page.go(f"http://127.0.0.1:{server.server_port}/")
+        page.until("document.title === 'elsewhere'")
+        answers = page.run("attack()").split(",")
+        assert set(answers) <= {"refused", "opaque"}, answers
+        server.shutdown()
+    # The same from the page itself is done, so that the refusals are of where they came from.
+    page.errors.clear()
+    page.show("/experiments/1", "!document.querySelector('.acts').hidden")
+    note = ("fetch('/api/v1/experiments/1/change', {method: 'POST', body: JSON.stringify({note: %r}),"
+            " headers: {'Content-Type': %r}}).then((response) => response.status)")
+    page.expect(note % ("x", "text/plain"), 400)
+    page.expect(note % ("", "application/json"), 200)
+
+
+def tokens(page):
+    """Without a token everything is seen and nothing can be done; with one its owner acts, in this tab alone."""
+    token = pathlib.Path(sys.argv[4]).read_text(encoding="ascii").strip()
+    page.show("/experiments/1", "document.getElementById('who').textContent === 'Sign in…'")
+    page.expect("document.querySelector('.acts').hidden")
+    press(page, "Sign in…")
+    write(page, "input", "dtr_wrong")
+    press(page, "Sign in")
+    page.until("document.querySelector('dialog .error').textContent.includes('64 hex digits')", "why it does not hold")
+    page.shot("sign-in")
+    write(page, "input", token)
+    press(page, "Sign in")
+    page.until("document.getElementById('who').textContent.startsWith('admin')", "who is signed in")
+    page.until("!document.querySelector('.acts').hidden")
+    page.expect("document.cookie", "")
+    press(page, "Note…")
+    write(page, "textarea", "by the admin")
+    press(page, "Save")
+    page.until("document.querySelector('main').textContent.includes('by the admin')")
+    page.run("location.reload()")
+    page.until("document.getElementById('who').textContent.startsWith('admin')", "a reload loses nothing")
+    page.until("document.querySelector('main ol')?.textContent.includes('admin')", "the history says who")
+    page.shot("signed-in")
+    press(page, "Sign out")
+    page.until("document.getElementById('who').textContent === 'Sign in…'")
+    page.until("document.querySelector('.acts').hidden")
+    page.expect("sessionStorage.length", 0)
+    page.expect_no_errors()
+
+
 def main():
-    case, base, folder = sys.argv[1:]
+    case, base, folder = sys.argv[1:4]
     if find_chromium() is None:
         print("there is no chromium here: ./dev setup installs it")
         return 77
     page = Page(base, folder)
     try:
-        {one.__name__: one for one in (views, live, hostile, sizes, settings, restart)}[case](page)
+        cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens)
+        {one.__name__: one for one in cases}[case](page)
     except Exception:
         page.shot(f"failed-{case}")
         raise

@@ -14,18 +14,20 @@ constexpr std::chrono::seconds kBrowserPatience{240};
 
 class PageTest : public FleetTest {
  protected:
-  // Screenshots are kept here for people to look at.
-  PageTest() {
+  // Screenshots are kept here for people to look at. gRPC is on loopback in the clear, as dtctl up
+  // has it, so that whoever is at the page may act.
+  PageTest() : FleetTest(testing::Transport::kClearTcp) {
     const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     shots_ = std::filesystem::path(PAGE_SHOTS) / test;
     std::filesystem::remove_all(shots_);
     std::filesystem::create_directories(shots_);
   }
 
-  testing::ChildProcess Look(const std::string& view) {
+  testing::ChildProcess Look(const std::string& view, const std::string& more = "") {
     const std::string script = std::string(DTRAIN_SOURCE_DIR) + "/tests/e2e/page_browser.py";
     return testing::ChildProcess(
-        {PYTHON, "-B", script, view, "http://" + cluster_.http_address(), shots_.string()}, Log());
+        {PYTHON, "-B", script, view, "http://" + cluster_.http_address(), shots_.string(), more},
+        Log());
   }
   // What the browser, or a script in its place, found, once it is done.
   void ExpectSeen(testing::ChildProcess& browser) {
@@ -36,8 +38,8 @@ class PageTest : public FleetTest {
     }
     EXPECT_EQ(*status, 0) << testing::Slurp(Log());
   }
-  void ExpectSeen(const std::string& view) {
-    testing::ChildProcess browser = Look(view);
+  void ExpectSeen(const std::string& view, const std::string& more = "") {
+    testing::ChildProcess browser = Look(view, more);
     ExpectSeen(browser);
   }
   bool AwaitFile(const std::string& name, testing::ChildProcess& browser) {
@@ -119,6 +121,52 @@ TEST_F(PageTest, ARestartOfTheCoordinatorLosesNothingThatIsShown) {
   cluster_.StartCoordinator(cluster_.http_address());
   cluster_.Submit(Training(20).spec());
   ExpectSeen(browser);
+}
+
+TEST_F(PageTest, WhatAPersonDoesAtThePageIsDoneOnceTheyHaveConfirmedIt) {
+  Start({"w0"});
+  const uint64_t experiment = cluster_.Submit(Training(100000, "step_ms=2").spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 30));
+  testing::ChildProcess browser = Look("acts");
+  ExpectSeen(browser);
+  if (IsSkipped()) return;
+  const v1::ExperimentSummary summary = cluster_.Experiment(experiment);
+  EXPECT_EQ(summary.state(), v1::EXPERIMENT_CANCELLED);
+  EXPECT_EQ(summary.priority(), 7);
+  EXPECT_EQ(summary.note(), "too <b>hot</b>");
+  ASSERT_EQ(summary.labels_size(), 1);
+  EXPECT_EQ(summary.labels(0).key(), "team");
+}
+
+TEST_F(PageTest, APageOfAnotherSiteThatTheBrowserHasOpenChangesNothing) {
+  Start({});
+  const uint64_t experiment = cluster_.Submit(Training(20).spec());
+  ExpectSeen("foreign");
+  if (IsSkipped()) return;
+  const v1::ExperimentSummary summary = cluster_.Experiment(experiment);
+  EXPECT_FALSE(summary.paused());
+  EXPECT_EQ(summary.note(), "");
+  EXPECT_EQ(summary.cancelled(), 0u);
+}
+
+TEST_F(PageTest, WithTokensOnlyWhoSignsInActsAndTheRecordSaysWhoDidIt) {
+  Start({});
+  cluster_.Submit(Training(20).spec());
+  cluster_.coordinator().Signal(SIGTERM);
+  ASSERT_TRUE(cluster_.coordinator().AwaitExit().has_value());
+  cluster_.SetCoordinatorFlags({"--auth=tokens"});
+  cluster_.StartCoordinator();
+  const std::string token = cluster_.folder() / "state/admin.token";
+  ExpectSeen("tokens", token);
+  if (IsSkipped()) return;
+  const std::string record = cluster_.folder() / "record";
+  testing::ChildProcess dtctl({"/bin/sh", "-c",
+                               std::string(DTCTL) + " --address " + cluster_.address() +
+                                   " --token-file " + token + " get audit -o csv > " + record},
+                              Log());
+  EXPECT_EQ(dtctl.AwaitExit(), 0);
+  const std::string text = testing::Slurp(record);
+  EXPECT_NE(text.find("admin,admin,Change,experiment 1,OK"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct Programs {
 enum class Transport {
   kUnixSocket,  // in the clear; the address outlives the coordinator
   kTls,         // TCP, port chosen by the system once, with certificates on both sides
+  kClearTcp,    // the same without certificates
 };
 
 class Cluster {

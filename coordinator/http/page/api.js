@@ -1,5 +1,6 @@
 // api.js: /api/v1 for the views. What has not changed since the last time is the same object, which a view need not
 // show again.
+import {authorization} from "./session.js";
 
 const ANSWERS_KEPT = 200;
 const PATIENCE_MS = 15000;
@@ -22,7 +23,7 @@ export async function get(path, signal) {
     const patience = AbortSignal.timeout(PATIENCE_MS);
     response = await fetch(`/api/v1/${path}`, {
       cache: "no-store",
-      headers: had ? {"If-None-Match": had.etag} : {},
+      headers: {...authorization(), ...(had ? {"If-None-Match": had.etag} : {})},
       signal: signal ? AbortSignal.any([signal, patience]) : patience,
     });
     if (response.status === 304 && had) return had.data;
@@ -38,6 +39,24 @@ export async function get(path, signal) {
     if (signal?.aborted) throw error;
     throw new ApiError(0, "the coordinator does not answer");
   }
+}
+
+// An act: a POST of these fields. Its error has the coordinator's own words.
+export async function act(path, fields) {
+  let response;
+  try {
+    response = await fetch(`/api/v1/${path}`, {
+      method: "POST",
+      cache: "no-store",
+      headers: {...authorization(), "Content-Type": "application/json"},
+      body: JSON.stringify(fields),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+  } catch { throw new ApiError(0, "the coordinator does not answer; whether it has done this is not known"); }
+  const said = await response.json().catch(() => ({}));
+  if (!response.ok) throw new ApiError(response.status, said.message ?? response.statusText);
+  window.dispatchEvent(new Event("acted"));
+  return said;
 }
 
 const lists = new Map();  // by path: {pages, items}

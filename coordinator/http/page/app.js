@@ -2,15 +2,19 @@
 // in it, so that a reload and a link show the same.
 import {ApiError} from "./api.js";
 import {showCompare} from "./compare.js";
+import {openDialog} from "./dialog.js";
 import {el, replace} from "./dom.js";
 import {showExperiment} from "./experiment.js";
 import {showExperiments} from "./experiments.js";
 import {showFleet} from "./fleet.js";
+import {onAccess, readAccess, signIn, signOut} from "./session.js";
 import {showTrial} from "./trial.js";
 
 const REFRESH_MS = 2000;
 const REFRESH_MOST_MS = 15000;  // while nobody answers
 const REFRESH_SHARE = 8;        // what takes long is asked for so much less often
+const ACTED_MS = 1100;          // until an answer of before an act is made anew
+const ACCESS_MS = 60000;        // what a person may do changes seldom
 
 const ROUTES = [
   [/^\/$/, "experiments", showExperiments],
@@ -122,11 +126,42 @@ function tellFailure(error) {
   live.textContent = "not live";
 }
 
+// Who is signed in, and the way in and out. Without tokens there is nothing to sign in with.
+function drawSignIn(access) {
+  const place = document.getElementById("who");
+  if (access.actions !== "token") return replace(place);
+  if (access.name) {
+    return replace(
+      place, el("span", {}, el("bdi", {}, access.name), `, ${access.role} `),
+      el("button", {type: "button", on: {click: signOut}}, "Sign out"));
+  }
+  const open = () => openDialog({
+    title: "Sign in to act",
+    text: [
+      "With a token of 'dtctl token create'. It is kept until this tab is closed, and sent to this coordinator alone."
+    ],
+    fields: [{name: "token", label: "Token", type: "password", value: "", required: true}],
+    button: "Sign in",
+    run: async ({token}) => {
+      const wrong = await signIn(token);
+      if (wrong) throw new Error(wrong);
+    }
+  });
+  replace(place, el("button", {type: "button", on: {click: open}}, "Sign in…"));
+}
+
+onAccess(drawSignIn);
+readAccess();
+setInterval(() => {
+  if (!document.hidden) readAccess();
+}, ACCESS_MS);
+
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
 document.addEventListener("visibilitychange", refresh);
 window.addEventListener("online", refresh);
+window.addEventListener("acted", () => setTimeout(refresh, ACTED_MS));
 window.addEventListener("hashchange", show);
 show();

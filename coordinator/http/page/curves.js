@@ -108,7 +108,9 @@ export class Curves {
     this.signature = signature;
     this.data = curves;
     if (same) return;
-    this.shown = wanted.map((one) => ({...one, ...seriesOf(curves.get(one.key)?.[metric])}));
+    const before = new Map(this.metricShown === metric ? this.shown.map((one) => [one.key, one]) : []);
+    this.metricShown = metric;
+    this.shown = wanted.map((one) => ({...one, ...seriesOf(curves.get(one.key)?.[metric], before.get(one.key))}));
     this.#draw();
   }
 

@@ -15,6 +15,7 @@ class Picture {
     this.canvas = el("canvas", {
       class: "over",
       role: "img",
+      "aria-label": label,
       tabindex: 0,
       on: {
         pointermove: (event) => this.#point(this.#at(event)),

@@ -1,13 +1,17 @@
 // experiment.js: one experiment: its curves, its trials, what its parameters did, and its file.
-import {get, getAll} from "./api.js";
+import {experimentBar} from "./actions.js";
+import {get, getAll, getCurves} from "./api.js";
 import {Curves} from "./curves.js";
 import {check, choice, el, facts, foreign, replace} from "./dom.js";
 import {Parallel, Scatter} from "./dots.js";
 import {labelsOf} from "./experiments.js";
 import {any, assignments, duration, number, progress, share, state, time} from "./format.js";
+import {Importance} from "./importance.js";
 import {Table} from "./table.js";
 
-const CURVES_SHOWN = 20;  // where nobody chose
+const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "a row a trial (CSV)"]];
+const CURVES_SHOWN = 20;   // where nobody chose
+const SCATTER_MOST = 500;  // trials whose newest values are read for a picture
 
 function trialLink(trial, text) {
   return el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, text ?? trial.id);
@@ -104,6 +108,16 @@ function trialColumns(experiment, paths) {
   return columns;
 }
 
+// What a trial has of its results without a look at its rows.
+function resultsOf(experiment) {
+  return {
+    [experiment.metric || "val_loss"]: (t) => t.metric_value,
+    loss: (t) => t.latest?.loss,
+    "tokens/s": (t) => t.tokens_per_second,
+    "best val_loss": (t) => t.best_val_loss
+  };
+}
+
 function matches(trial, words) {
   const text =
     `${trial.id} ${trial.state} ${trial.cause ?? ""} ${assignments(trial)} ${trial.message ?? ""}`.toLowerCase();
@@ -114,11 +128,13 @@ export function showExperiment({root, params, settings, keep, title}) {
   const number_ = params[0];
   const chosen = new Set((settings.trials ?? "").split(",").filter(Boolean).map(Number));
   const head = el("div");
+  const acts = experimentBar();
   const trialsTitle = el("h2", {}, "Trials");
   const compare = el("span", {});
   let experiment = null;
   let trials = [];
   let offered = false;
+  const newest = new Map();  // by metric: the newest values, by trial
   let table = null;
   let again = () => {};
 
@@ -131,10 +147,12 @@ export function showExperiment({root, params, settings, keep, title}) {
     location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
   });
   const scatterControls = el("div", {class: "controls"});
+  const importance = new Importance();
   const pictures = el(
     "div", {class: "columns"},
     el("section", {"aria-label": "Parallel coordinates"}, el("h3", {}, "Parameters and result"), parallel.element),
-    el("section", {"aria-label": "Scatter"}, el("h3", {}, "One against another"), scatterControls, scatter.element));
+    el("section", {"aria-label": "Scatter"}, el("h3", {}, "One against another"), scatterControls, scatter.element),
+    importance.element);
   const filter = el("input", {
     type: "search",
     value: settings.filter ?? "",
@@ -157,7 +175,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   const spec = el("pre", {class: "foreign"});
   const edits = el("div");
   replace(
-    root, head, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
+    root, head, acts.element, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
     el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox),
     el("section", {"aria-label": "Parameters"}, el("h2", {}, "Parameters"), pictures), edits,
     el("details", {}, el("summary", {}, "The file as it was submitted"), file),
@@ -167,6 +185,11 @@ export function showExperiment({root, params, settings, keep, title}) {
     Object.assign(settings, change);
     keep(change);
     draw();
+  }
+  // What may not have been read yet.
+  function seen(change) {
+    set(change);
+    again();
   }
   function choose(list) {
     chosen.clear();
@@ -241,6 +264,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   function drawHead() {
     const e = experiment;
     title(`${e.experiment} ${e.name.slice(0, 60)}`);
+    acts.set(e, e.submitted_by);
     replace(
       head, el("h1", {}, `${e.experiment} `, el("bdi", {}, e.name)), facts([
         [
@@ -276,6 +300,24 @@ export function showExperiment({root, params, settings, keep, title}) {
         ["note", e.note ? foreign(e.note) : null],
         ["description", e.spec?.description ? el("bdi", {class: "long"}, e.spec.description) : null],
         ["labels", Object.keys(e.labels).length ? labelsOf(e.labels) : null],
+        [
+          "tells",
+          e.spec?.notify?.url ?
+            el(
+              "span", {}, foreign(e.spec.notify.url),
+              ` of ${e.spec.notify.events?.length ? e.spec.notify.events.join(", ") : "finished, failed, stalled"}`) :
+            null
+        ],
+        [
+          "report",
+          el(
+            "span", {},
+            REPORTS.map(
+              ([format, words], i) =>
+                [i ? " · " : "download ",
+                 el(
+                   "a", {href: `/api/v1/experiments/${e.experiment}/report?format=${format}`, download: true}, words)]))
+        ],
       ]));
   }
 
@@ -284,13 +326,11 @@ export function showExperiment({root, params, settings, keep, title}) {
     pictures.parentElement.hidden = paths.length === 0;
     if (!paths.length) return;
     const result = experiment.metric || "val_loss";
-    const results = {
-      [result]: (t) => t.metric_value,
-      loss: (t) => t.latest?.loss,
-      "tokens/s": (t) => t.tokens_per_second,
-      "best val_loss": (t) => t.best_val_loss
-    };
-    const of = (t, name) => (results[name] ? results[name](t) : t.assignments[name]);
+    const results = resultsOf(experiment);
+    const of = (t, name) =>
+      (results[name]           ? results[name](t) :
+         name in t.assignments ? t.assignments[name] :
+                                 newest.get(name)?.get(t.trial));
     const shown = shownTrials();
     const logs = new Set((experiment.spec?.parameters ?? [])
                            .filter((p) => p.range?.scale === "log" || /(^|\.)lr$/.test(p.path))
@@ -300,14 +340,14 @@ export function showExperiment({root, params, settings, keep, title}) {
       shown.map(
         (t) => ({...item(t), values: Object.fromEntries([...paths.slice(0, 8), result].map((n) => [n, of(t, n)]))})),
       [...paths.slice(0, 8).map((name) => ({name, log: logs.has(name)})), {name: result, log: false}]);
-    const names = [...paths, ...Object.keys(results)];
+    const names = [...new Set([...paths, ...Object.keys(results), ...curves.metrics])];
     const x = names.includes(settings.x) ? settings.x : paths[0];
     const y = names.includes(settings.y) ? settings.y : result;
     const signature = `${names} ${x} ${y}`;
     if (scatterControls.dataset.of !== signature) {
       scatterControls.dataset.of = signature;
       replace(
-        scatterControls, choice("Across", names, x, (v) => set({x: v})), choice("Up", names, y, (v) => set({y: v})),
+        scatterControls, choice("Across", names, x, (v) => seen({x: v})), choice("Up", names, y, (v) => seen({y: v})),
         check(
           "log across", (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", (on) => set({logsx: on ? "1" : "0"})),
         check("log up", settings.logsy === "1", (on) => set({logsy: on ? "1" : null})));
@@ -315,6 +355,22 @@ export function showExperiment({root, params, settings, keep, title}) {
     scatter.set(
       shown.map((t) => ({...item(t), x: Number(of(t, x) ?? NaN), y: Number(of(t, y) ?? NaN)})),
       {x, y, logX: (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", logY: settings.logsy === "1"});
+  }
+
+  // Of metrics that trials do not have among their facts, the newest values, once somebody wants to see them.
+  async function readScatter(signal) {
+    const {x, y} = scatter.options ?? {};
+    const wanted = [x, y].filter((name) => name && !(name in resultsOf(experiment)) && curves.metrics.includes(name));
+    let fresh = false;
+    for (const name of wanted) {
+      const started = trials.filter((t) => t.attempts > 0).slice(0, SCATTER_MOST).map((t) => t.trial);
+      const read = await getCurves(experiment.experiment, started, [name], 2, signal);
+      const values =
+        new Map([...read].map(([trial, of]) => [trial, (of[name]?.values ?? []).findLast((v) => v !== null)]));
+      fresh ||= JSON.stringify([...values]) !== JSON.stringify([...(newest.get(name) ?? [])]);
+      newest.set(name, values);
+    }
+    if (fresh) drawPictures();
   }
 
   function wantedCurves() {
@@ -347,6 +403,8 @@ export function showExperiment({root, params, settings, keep, title}) {
     }
     await curves.refresh(wantedCurves(), signal);
     await offerOwn(signal);
+    await readScatter(signal);
+    if (!pictures.parentElement.hidden) await importance.refresh(experiment, signal);
   }
   // What the first trial that was evaluated measured, the others do as well.
   async function offerOwn(signal) {
@@ -376,11 +434,13 @@ export function showExperiment({root, params, settings, keep, title}) {
         null);
   }
   again = () => {
-    if (experiment) curves.refresh(wantedCurves()).catch(() => {});  // the next refresh tells what is wrong
+    if (!experiment) return;
+    curves.refresh(wantedCurves()).then(() => readScatter()).catch(() => {});  // the next refresh tells what is wrong
   };
   return {
     refresh,
     close() {
+      acts.close();
       curves.close();
       parallel.close();
       scatter.close();

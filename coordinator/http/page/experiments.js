@@ -82,6 +82,7 @@ const COLUMNS = [
     cell: (e) => (e.submitted_by ? foreign(e.submitted_by) : null),
     hidden: true
   },
+  {key: "note", title: "Note", value: (e) => e.note, cell: (e) => (e.note ? foreign(e.note) : null), hidden: true},
   {key: "labels", title: "Labels", value: (e) => Object.entries(e.labels).join(" "), cell: (e) => labelsOf(e.labels)},
 ];
 
@@ -99,14 +100,35 @@ export function showExperiments({root, settings, keep, title}) {
   title("Experiments");
   settings.sort ??= "-experiment";
   let all = [];
-  const table =
-    new Table({caption: "Experiments", columns: COLUMNS, key: (e) => String(e.experiment), settings, onSettings: keep});
+  const chosen = new Set((settings.chosen ?? "").split(",").filter(Boolean));
+  const table = new Table({
+    caption: "Experiments",
+    columns: COLUMNS,
+    key: (e) => String(e.experiment),
+    settings,
+    onSettings: keep,
+    choose: {
+      has: (key) => chosen.has(key),
+      toggle: (key, on) => {
+        if (on)
+          chosen.add(key);
+        else
+          chosen.delete(key);
+        set({chosen: [...chosen].join(",") || null});
+      }
+    }
+  });
+  const compare = el("span");
   const count = el("span", {class: "dim"});
   const draw = () => {
     const words = (settings.filter ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     const shown = all.filter((e) => (!settings.state || e.state === settings.state) && matches(e, words));
     count.textContent = shown.length === all.length ? `${all.length}` : `${shown.length} of ${all.length}`;
     table.update(shown);
+    replace(
+      compare,
+      chosen.size > 1 ? el("a", {href: `#/compare?of=${[...chosen].join(",")}`}, `Compare ${chosen.size} experiments`) :
+                        null);
   };
   const set = (change) => {
     Object.assign(settings, change);
@@ -132,7 +154,7 @@ export function showExperiments({root, settings, keep, title}) {
           set({archived: on ? "1" : null});
           refresh();
         }),
-      count),
+      count, compare),
     empty, table.element);
 
   async function refresh(signal) {

@@ -1,26 +1,49 @@
 // fleet.js: every slot by its host, what it does, and who waits for one.
+import {workerButton} from "./actions.js";
 import {get, getAll} from "./api.js";
 import {el, foreign, replace} from "./dom.js";
-import {duration, number, stateClass} from "./format.js";
+import {bytes, duration, number, percent, progress, stateClass} from "./format.js";
+import {onAccess} from "./session.js";
 import {Table} from "./table.js";
 
-// "12/3#2 rank 0" leads to its trial.
+const EXPERIMENTS_MOST = 8;  // whose trials are asked for what their slots are used for
+
+// The experiment and the trial of "12/3#2 rank 0".
+function trialOf(worker) { return /^(\d+)\/(\d+)#\d+/.exec(worker.doing ?? ""); }
+
+// How well the trial of a busy slot uses it, by its newest logged step.
+function use(trial) {
+  const row = trial?.latest;
+  if (!row) return null;
+  const seconds = row.seconds - row.eval_seconds - row.checkpoint_seconds;
+  const parts = [
+    row.peak_flops > 0 && seconds > 0 ? `${percent(row.flops / seconds / row.peak_flops)} of peak FLOP/s` : null,
+    row.memory_peak_bytes ? `${bytes(row.memory_peak_bytes)} at most` : null,
+    trial.world_size > 1 && trial.comm_exposed_ratio !== null ?
+      `${percent(trial.comm_exposed_ratio)} of a step waits for other ranks` :
+      null,
+    trial.tokens_per_second ? `${number(trial.tokens_per_second, 4)} tokens/s` : null,
+  ].filter(Boolean);
+  return parts.length ? [el("br"), el("span", {class: "dim"}, parts.join(" · "))] : null;
+}
+
 function doing(worker) {
-  const found = /^(\d+)\/(\d+)#\d+/.exec(worker.doing ?? "");
+  const found = trialOf(worker);
   if (!found) return worker.doing ? foreign(worker.doing) : null;
   return el("a", {href: `#/experiments/${found[1]}/trials/${found[2]}`}, worker.doing);
 }
 
-function slot(worker) {
+function slot(worker, trials) {
   const word = worker.state ?? "unknown";
   const kind = stateClass(word);
   return el(
-    "li", {class: kind === "good" ? "idle" : kind}, foreign(worker.worker), " ", el("span", {class: kind}, word), " ",
-    doing(worker), el("br"),
+    "li", {class: kind === "good" ? "idle" : kind}, workerButton(worker), foreign(worker.worker), " ",
+    el("span", {class: kind}, word), " ", doing(worker), el("br"),
     el(
       "span", {class: "dim"}, foreign([worker.device, worker.device_name].filter(Boolean).join(", ")),
       word === "lost" || worker.silence_seconds > 5 ? ` · silent for ${duration(worker.silence_seconds)}` : "",
       worker.program_version ? ` · ${worker.program_version}` : ""),
+    use(trials.get(trialOf(worker)?.slice(1, 3).join("/"))),
     worker.mark ? [el("br"), el("span", {class: "warn"}, foreign(worker.mark))] : null);
 }
 
@@ -42,18 +65,47 @@ const QUEUE = [
   },
 ];
 
+// What came of notices, where anybody is told of anything.
+function notices(of) {
+  if (of.waiting + of.delivered + of.failed + of.dropped === 0) return null;
+  return [
+    el("h2", {}, "Notices"),
+    el(
+      "p", {},
+      `${number(of.waiting)} waiting, ${number(of.delivered)} delivered since the start, ${
+        number(of.failed)} given up` +
+        (of.dropped ? `, ${number(of.dropped)} not raised because too many waited` : "")),
+    of.failing.length ?
+      el(
+        "ul", {},
+        of.failing.map(
+          (one) => el("li", {class: "bad"}, foreign(one.receiver), " does not take them: ", foreign(one.why)))) :
+      null
+  ];
+}
+
 export function showFleet({root, settings, keep, title}) {
   title("Fleet");
   const summary = el("p", {class: "dim"});
+  const usage = el("p");
   const hosts = el("div", {class: "hosts"});
+  const told = el("section", {"aria-label": "Notices"});
   const queueTitle = el("h2", {}, "Queue");
   const queue = new Table({caption: "Trials that wait", columns: QUEUE, key: (t) => t.id, settings, onSettings: keep});
   replace(
-    root, el("h1", {}, "Fleet"), summary, el("section", {"aria-label": "Slots by host"}, hosts),
-    el("section", {"aria-label": "Queue"}, queueTitle, queue.element));
+    root, el("h1", {}, "Fleet"), usage, summary, el("section", {"aria-label": "Slots by host"}, hosts),
+    el("section", {"aria-label": "Queue"}, queueTitle, queue.element), told);
   let shown = null;
+  let trials = new Map();
+  let asked = [];
+  let noticed = null;
 
   function draw(workers) {
+    const busy = workers.filter((worker) => worker.state === "busy").length;
+    const there = workers.filter((worker) => worker.state !== "lost").length;
+    replace(
+      usage,
+      there ? ["In use: ", progress(busy / there, "share of slots in use"), ` ${busy} of ${there} slots`] : null);
     const by = new Map();
     const counts = new Map();
     for (const worker of workers) {
@@ -66,26 +118,50 @@ export function showFleet({root, settings, keep, title}) {
       "No worker is connected: dtworker, or dtctl up, starts some." :
       `${number(workers.length)} slots on ${by.size} ${by.size === 1 ? "host" : "hosts"}: ` +
         [...counts].sort().map(([word, count]) => `${count} ${word}`).join(", ");
+    const focused = hosts.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     replace(hosts, [...by].sort(([a], [b]) => a.localeCompare(b, "en", {numeric: true})).map(([host, list]) => {
-      const busy = list.filter((worker) => worker.state === "busy").length;
+      const working = list.filter((worker) => worker.state === "busy").length;
       return el(
         "section", {class: "host"},
-        el("h3", {}, foreign(host), el("span", {class: "dim"}, ` ${busy} of ${list.length} busy`)),
-        el("ul", {}, list.map(slot)));
+        el("h3", {}, foreign(host), el("span", {class: "dim"}, ` ${working} of ${list.length} busy`)),
+        el("ul", {}, list.map((worker) => slot(worker, trials))));
     }));
+    if (focused) hosts.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }
+
+  // By "12/3", those that run on slots.
+  async function readTrials(workers, signal) {
+    const experiments = [...new Set(workers.map((worker) => trialOf(worker)?.[1]).filter(Boolean))];
+    const lists = [];
+    for (const experiment of experiments.slice(0, EXPERIMENTS_MOST))
+      lists.push(await getAll(`experiments/${experiment}/trials?state=running`, signal));
+    const same = lists.length === asked.length && lists.every((list, i) => list === asked[i]);
+    if (!same) trials = new Map(lists.flat().map((trial) => [trial.id, trial]));
+    asked = lists;
+    return !same;
+  }
+
+  let listed = [];
+  const close = onAccess(() => {
+    if (shown !== null) draw(listed);
+  });
 
   return {
     async refresh(signal) {
       const workers = await getAll("workers", signal);
       const waiting = await get("queue", signal);
       const signature = JSON.stringify(workers, (key, value) => (key === "silence_seconds" ? value > 5 : value));
-      if (signature !== shown) draw(workers);
+      const moved = await readTrials(workers, signal);
+      listed = workers;
+      if (signature !== shown || moved) draw(workers);
       shown = signature;
       queueTitle.textContent = `Queue (${number(waiting.pending)} waiting${
         waiting.items.length < waiting.pending ? `, the first ${waiting.items.length} shown` : ""})`;
       queue.update(waiting.items);
+      const sent = await get("notices", signal);
+      if (sent !== noticed) replace(told, notices(sent));
+      noticed = sent;
     },
-    close() {}
+    close,
   };
 }

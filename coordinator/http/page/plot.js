@@ -1,42 +1,35 @@
-// plot.js: curves on a canvas: a hundred with ten thousand points each stay smooth, since a curve costs a few strokes a
-// column of pixels, however many points fall into it. Hovering draws on a canvas of its own above.
+// plot.js: curves on a canvas: a hundred with ten thousand points each stay smooth, since a curve is drawn in as many
+// points as the chart is wide (levels.js), and its path is made anew only where it or the axes have changed. Hovering
+// draws on a canvas of its own above.
 import {el, redrawing, replace} from "./dom.js";
 import {number} from "./format.js";
+import {Levels, lowerBound} from "./levels.js";
 import {colourOf, colours, drawAxes, fit, makeScale, rangeOf} from "./scales.js";
 
 const LEFT = 62, RIGHT = 12, TOP = 20, BOTTOM = 34;
 const LEGEND_MOST = 12;  // curves
 const MANY = 30;         // curves are drawn thin, which costs less
 const NEAR = 40;         // pixels within which a curve is pointed at
+const DENSE = 2;         // points a pixel, more of which nobody sees
 
 // Exponential moving average, right from the first value on; a gap stays one.
 function smoothed(ys, share) {
   if (share <= 0) return ys;
   const out = new Float64Array(ys.length);
+  const fresh = 1 - share;
   let mean = 0;
   let weight = 0;
   for (let i = 0; i < ys.length; ++i) {
-    if (Number.isFinite(ys[i])) {
-      mean = mean * share + ys[i] * (1 - share);
-      weight = weight * share + (1 - share);
+    const v = ys[i];
+    if (v - v === 0) {  // finite
+      mean = mean * share + v * fresh;
+      weight = weight * share + fresh;
+      out[i] = mean / weight;
+    } else {
+      out[i] = NaN;
     }
-    out[i] = Number.isFinite(ys[i]) ? mean / weight : NaN;
   }
   return out;
-}
-
-// The first index whose x is not below `at`.
-function lowerBound(xs, at) {
-  let low = 0;
-  let high = xs.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (xs[middle] < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
 }
 
 export class Plot {
@@ -52,6 +45,7 @@ export class Plot {
       class: "over",
       tabindex: 0,
       role: "img",
+      "aria-label": label,
       on: {
         pointermove: (event) => this.#move(event),
         pointerleave: () => this.#point(null),
@@ -73,9 +67,23 @@ export class Plot {
     this.close = redrawing(this.box, () => this.draw());
   }
 
+  // Arrays that are the same as before are not looked at again.
   set(series, options) {
     Object.assign(this.options, options);
-    this.series = series.map((one) => ({...one, shown: smoothed(one.ys, this.options.smooth)}));
+    const {smooth, logY} = this.options;
+    const before = new Map(this.series.map((one) => [one.key, one]));
+    this.series = series.map((one) => {
+      const had = before.get(one.key);
+      const same = had && had.xs === one.xs && had.ys === one.ys && had.logY === logY;
+      if (same && had.smooth === smooth) {
+        const {shown, levels, raw, path, rawPath} = had;
+        return {...one, smooth, logY, shown, levels, raw, path, rawPath};
+      }
+      const raw = same ? had.raw : new Levels(one.xs, one.ys, logY);
+      const shown = smoothed(one.ys, smooth);
+      const levels = smooth > 0 ? new Levels(one.xs, shown, logY) : raw;
+      return {...one, smooth, logY, shown, levels, raw, rawPath: same ? had.rawPath : null};
+    });
     this.draw();
   }
 
@@ -95,13 +103,17 @@ export class Plot {
     for (const one of this.series) {
       context.lineWidth = one.strong ? 2 : this.series.length > MANY ? 1 : 1.3;
       context.strokeStyle = colourOf(one.colour, colour.light);
-      if (this.options.smooth > 0) {
+      context.setLineDash(one.dash ? [5, 4] : []);
+      if (one.raw !== one.levels) {
         context.globalAlpha = 0.22;
-        this.#stroke(context, one, one.ys);
+        one.rawPath = this.#path(one.raw, one.rawPath);
+        context.stroke(one.rawPath.path);
         context.globalAlpha = 1;
       }
-      this.#stroke(context, one, one.shown);
+      one.path = this.#path(one.levels, one.path);
+      context.stroke(one.path.path);
     }
+    context.setLineDash([]);
     context.restore();
     if (this.series.every((one) => one.xs.length === 0)) {
       context.fillStyle = colour.dim;
@@ -146,12 +158,10 @@ export class Plot {
     let low = Infinity;
     let high = -Infinity;
     for (const one of this.series) {
-      const from = lowerBound(one.xs, min);
-      for (let i = from; i < one.xs.length && one.xs[i] <= max; ++i) {
-        const v = one.shown[i];
-        if (!(v > -Infinity && v < Infinity) || (logY && v <= 0)) continue;
-        if (v < low) low = v;
-        if (v > high) high = v;
+      const {xs, ys} = one.levels.at(min, max, DENSE * this.area.width);
+      for (let i = lowerBound(xs, min); i < xs.length && xs[i] <= max; ++i) {
+        if (ys[i] < low) low = ys[i];
+        if (ys[i] > high) high = ys[i];
       }
     }
     const [bottom, top] = rangeOf(low <= high ? [low, high] : [], logY);
@@ -161,26 +171,28 @@ export class Plot {
   #px(v) { return this.area.left + this.x.to(v) * this.area.width; }
   #py(v) { return this.area.top + (1 - this.y.to(v)) * this.area.height; }
 
-  // Of the points of one column of pixels the first, the least, the largest and the last are drawn.
-  #stroke(context, one, ys) {
-    const {xs} = one;
-    context.setLineDash(one.dash ? [5, 4] : []);
-    context.beginPath();
-    const from = Math.max(0, lowerBound(xs, this.x.min) - 1);
+  // The curve as a path, or the one that was made of the same for the same axes. Of the points of one column of pixels
+  // the first, the least, the largest and the last are drawn.
+  #path(levels, had) {
+    const {x, y, area} = this;
+    const axes = [x.min, x.max, this.options.logX, y.min, y.max, this.options.logY, area.width, area.height].join();
+    if (had?.axes === axes && had.levels === levels) return had;
+    const {xs, ys} = levels.at(x.min, x.max, DENSE * area.width);
+    const path = new Path2D();
     let open = false;
     let column = NaN;
     let least = 0, largest = 0, last = 0, points = 0, lastX = 0;
     const flush = () => {
       if (points > 1) {
-        context.lineTo(lastX, least);
-        context.lineTo(lastX, largest);
-        context.lineTo(lastX, last);
+        path.lineTo(lastX, least);
+        path.lineTo(lastX, largest);
+        path.lineTo(lastX, last);
       }
       points = 0;
     };
-    for (let i = from; i < xs.length; ++i) {
+    for (let i = Math.max(0, lowerBound(xs, x.min) - 1); i < xs.length; ++i) {
       const v = ys[i];
-      if (!Number.isFinite(v) || !this.y.valid(v) || !this.x.valid(xs[i])) {
+      if (v !== v || !x.valid(xs[i])) {
         flush();
         open = false;
         column = NaN;
@@ -188,30 +200,30 @@ export class Plot {
       }
       const px = this.#px(xs[i]);
       const py = this.#py(v);
-      if (Math.round(px) === column) {
-        least = Math.min(least, py);
-        largest = Math.max(largest, py);
+      const at = Math.round(px);
+      if (at === column) {
+        if (py < least) least = py;
+        if (py > largest) largest = py;
         last = py;
         lastX = px;
         ++points;
       } else {
         flush();
         if (open)
-          context.lineTo(px, py);
+          path.lineTo(px, py);
         else
-          context.moveTo(px, py);
-        if (!open && i + 1 >= xs.length) context.lineTo(px + 0.5, py);
+          path.moveTo(px, py);
+        if (!open && i + 1 >= xs.length) path.lineTo(px + 0.5, py);
         open = true;
-        column = Math.round(px);
+        column = at;
         least = largest = last = py;
         lastX = px;
         points = 1;
       }
-      if (xs[i] > this.x.max) break;
+      if (xs[i] > x.max) break;
     }
     flush();
-    context.stroke();
-    context.setLineDash([]);
+    return {axes, levels, path};
   }
 
   // Which curve is nearest, and at which of its points.
@@ -273,15 +285,17 @@ export class Plot {
       return;
     }
     const found = this.pointed;
-    if (!found || !this.series.some((one) => one.key === found.one.key)) return;
-    const {one, i} = found;
+    const one = found && this.series.find((each) => each.key === found.one.key);
+    if (!one || !one.xs.length) return;
+    const i = Math.min(found.i, one.xs.length - 1);
     context.save();
     context.beginPath();
     context.rect(this.area.left, this.area.top, this.area.width, this.area.height);
     context.clip();
     context.lineWidth = 2.6;
     context.strokeStyle = colourOf(one.colour, colour.light);
-    this.#stroke(context, one, one.shown);
+    context.setLineDash(one.dash ? [5, 4] : []);
+    context.stroke(this.#path(one.levels, one.path).path);
     context.restore();
     const [px, py] = [this.#px(one.xs[i]), this.#py(one.shown[i])];
     if (!Number.isFinite(px + py) || px < this.area.left - 1) return;
@@ -364,9 +378,11 @@ export class Plot {
   }
 }
 
-// Arrays of a curve of the API as a series'.
-export function seriesOf(curve) {
+// Arrays of a curve of the API as a series'; those of before where they are the same.
+export function seriesOf(curve, before) {
   const xs = Float64Array.from(curve?.steps ?? []);
-  const ys = Float64Array.from(curve?.values ?? [], (v) => (v === null ? NaN : v));
-  return {xs, ys};
+  const ys = Float64Array.from(curve?.values ?? [], (v) => v ?? NaN);
+  const same = before && before.xs.length === xs.length && xs.every((x, i) => x === before.xs[i]) &&
+    ys.every((y, i) => Object.is(y, before.ys[i]));
+  return same ? {xs: before.xs, ys: before.ys} : {xs, ys};
 }

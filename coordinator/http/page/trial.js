@@ -1,6 +1,7 @@
 // trial.js: one trial: curves, where a step's time goes, what its ranks sent one another, its attempts as a story, its
 // log, its exact file and where it ran.
-import {get, getCurves} from "./api.js";
+import {trialBar} from "./actions.js";
+import {get, getAll, getCurves} from "./api.js";
 import {getEvaluations, looks, pointsFor} from "./curves.js";
 import {el, facts, foreign, replace} from "./dom.js";
 import {any, assignments, bytes, duration, number, percent, progress, share, state, time} from "./format.js";
@@ -75,6 +76,25 @@ function collectives(trial) {
           ].map((text, i) => el("td", {class: i > 1 ? "number" : null}, text === null ? "–" : String(text))))))));
 }
 
+function checkpoints(list) {
+  if (!list.length) return el("p", {class: "dim"}, "There is none.");
+  const cells = (one) =>
+    [number(one.step), one.attempt, bytes(one.bytes), one.best ? "best" : "", foreign(one.path),
+     foreign(one.seen_by.join(", ") || "no connected worker")];
+  const head = ["step", "attempt", "size", "", "path in its storage", "seen by"];
+  return el(
+    "div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "Checkpoints"},
+    el(
+      "table", {}, el("caption", {}, "Checkpoints"),
+      el(
+        "thead", {},
+        el("tr", {}, head.map((text, i) => el("th", {scope: "col", class: i < 3 ? "number" : null}, text)))),
+      el(
+        "tbody", {},
+        list.map(
+          (one) => el("tr", {}, cells(one).map((cell, i) => el("td", {class: i < 3 ? "number" : null}, cell)))))));
+}
+
 function evaluations(list) {
   const texts = list.filter((one) => one.samples.length);
   if (!texts.length) return null;
@@ -87,10 +107,12 @@ function evaluations(list) {
 export function showTrial({root, params, settings, keep, title}) {
   const base = `experiments/${params[0]}/trials/${params[1]}`;
   const head = el("div");
+  const acts = trialBar();
   const told = el("div");
   const ran = el("div");
   const sent = el("div");
   const samples = el("div");
+  const saved = el("div");
   const file = el("pre", {class: "foreign"});
   const loss = new Plot({label: "Loss"});
   const rate = new Plot({label: "Learning rate", low: true});
@@ -103,8 +125,9 @@ export function showTrial({root, params, settings, keep, title}) {
   const controls = el("div", {class: "controls"});
   const section = (name, ...children) => el("section", {"aria-label": name}, el("h2", {}, name), ...children);
   replace(
-    root, head, section("Curves", controls, loss.element, columns), samples, section("Collectives", sent),
-    section("What happened", told), section("Log", log.element), section("Where it ran", ran),
+    root, head, acts.element, section("Curves", controls, loss.element, columns), samples, section("Collectives", sent),
+    section("What happened", told), section("Log", log.element), section("Checkpoints", saved),
+    section("Where it ran", ran),
     el(
       "details", {on: {toggle: () => showFile()}},
       el("summary", {}, "Its exact file: this trial alone, every value resolved"), file));
@@ -118,6 +141,8 @@ export function showTrial({root, params, settings, keep, title}) {
   let curves = null;
   let evaluated = null;
   let fileShown = false;
+  let submittedBy = null;
+  let kept = null;
 
   async function showFile() {
     if (fileShown) return;
@@ -211,7 +236,7 @@ export function showTrial({root, params, settings, keep, title}) {
     const options = {logX: settings.logx === "1", smooth: Number(settings.smooth ?? 0), x: "step"};
     const one = (name, key, colour, extra = {}) => ({key, name, colour, ...seriesOf(curves[key]), ...extra});
     loss.set(
-      [one("loss", "loss", 0), one("val_loss", "val_loss", 3, {strong: true})],
+      [one("loss", "loss", 0), one("val_loss", "val_loss", 1, {strong: true})],
       {...options, logY: settings.logy === "1", y: "loss"});
     rate.set([one("learning rate", "learning_rate", 1)], {...options, smooth: 0, y: "learning rate"});
     norm.set([one("gradient norm", "grad_norm", 2)], {...options, y: "gradient norm"});
@@ -237,12 +262,26 @@ export function showTrial({root, params, settings, keep, title}) {
     });
   }
 
+  async function readCheckpoints(signal) {
+    const list = await getAll(`experiments/${trial.experiment}/checkpoints?trial=${trial.trial}`, signal);
+    if (list === kept) return;
+    kept = list;
+    replace(saved, checkpoints(list));
+  }
+
+  // Whose it is decides who may act, and that does not change.
+  async function offerActs(signal) {
+    submittedBy ??= (await get(`experiments/${trial.experiment}`, signal)).submitted_by ?? "";
+    acts.set(trial, submittedBy);
+  }
+
   return {
     async refresh(signal) {
       const found = await get(base, signal);
       if (found !== trial) {
         trial = found;
         drawFacts();
+        await offerActs(signal);
         log.setRanks(trial.world_size);
       }
       const metrics = ["loss", "val_loss", "learning_rate", "grad_norm", "tokens_per_second", ...PHASES];
@@ -253,6 +292,7 @@ export function showTrial({root, params, settings, keep, title}) {
         draw();
       }
       await log.refresh(signal);
+      await readCheckpoints(signal);
       const page = await getEvaluations(trial.experiment, trial.trial, signal);
       if (page === evaluated) return;
       evaluated = page;
@@ -265,6 +305,7 @@ export function showTrial({root, params, settings, keep, title}) {
       }
     },
     close() {
+      acts.close();
       for (const plot of [loss, rate, norm, speed, phases, ...own.values()]) plot.close();
     },
   };

@@ -64,12 +64,21 @@ class ScriptedCore {
     if (const auto* request = std::get_if<v1::ListTrialsRequest>(&call.request)) {
       return continuation(absl::OkStatus(), ListTrials(*request));
     }
+    if (const auto* request = std::get_if<v1::ChangeRequest>(&call.request)) {
+      changes.push_back(*request);
+      auto response = std::make_unique<v1::ChangeResponse>();
+      response->set_experiment(request->experiment());
+      response->set_changed(true);
+      response->set_stopping(2);
+      return continuation(absl::OkStatus(), std::move(response));
+    }
     continuation(absl::UnimplementedError("the test's core does not know this call"), nullptr);
   }
 
   absl::Status refusal;
   std::atomic<int> asked{0};
   int page_size = 0;
+  std::vector<v1::ChangeRequest> changes;
 
  private:
   static v1::ExperimentSummary Summary(uint64_t number) {
@@ -102,11 +111,25 @@ class ScriptedCore {
 
 class ApiTest : public ::testing::Test {
  protected:
-  ~ApiTest() override { work_.Stop(); }
+  ~ApiTest() override {
+    work_.Stop();
+    heavy_.Stop();
+  }
 
   HttpAnswer Get(const std::string& path, const std::string& query = "") {
+    return Ask({"/api/v1/" + path, query, ""});
+  }
+  HttpAnswer Post(const std::string& path, const std::string& body,
+                  const std::string& type = "application/json") {
+    HttpRequest request{"/api/v1/" + path, "", ""};
+    request.method = HttpMethod::kPost;
+    request.content_type = type;
+    request.body = body;
+    return Ask(request);
+  }
+  HttpAnswer Ask(const HttpRequest& request) {
     auto waiting = std::make_shared<Waiting>();
-    api_.Answer({"/api/v1/" + path, query, ""}, [waiting](HttpAnswer answer) {
+    api_.Answer(request, [waiting](HttpAnswer answer) {
       MutexLock lock(&waiting->mutex);
       waiting->answers.push_back(std::move(answer));
       waiting->changed.NotifyAll();
@@ -117,7 +140,7 @@ class ApiTest : public ::testing::Test {
       waiting->changed.WaitFor(&waiting->mutex, deadline - absl::Now());
     }
     if (waiting->answers.empty()) {
-      ADD_FAILURE() << path << " was not answered";
+      ADD_FAILURE() << request.path << " was not answered";
       return {};
     }
     return waiting->answers.front();
@@ -137,8 +160,16 @@ class ApiTest : public ::testing::Test {
   ScriptedReader reader_;
   SteppedClock clock_;
   ReaderThread work_{reader_};
+  ReaderThread heavy_{reader_};
+  HttpGate gate_{nullptr, {}};
+  NoticeFacts notices_{3, 120, 2, 0, {{"https://hooks.example", "it answers 500"}}};
+  ApiFacts facts_{"127.0.0.1:7601", [this] { return notices_; }};
   Api api_{[this](ClientCall call, const Continuation& then) { core_.Ask(std::move(call), then); },
-           work_, clock_, "127.0.0.1:7601"};
+           work_,
+           heavy_,
+           clock_,
+           gate_,
+           facts_};
 };
 
 TEST_F(ApiTest, AListHasTheWordsOfDtctlAndUnknownIsNull) {
@@ -190,6 +221,34 @@ TEST_F(ApiTest, AnErrorOfTheCoreIsJsonWithItsCodeAndNotKept) {
   EXPECT_EQ(Get("experiments", "page_size=-1").code, 400);
 }
 
+TEST_F(ApiTest, AnActIsDoneEachTimeAndAnsweredAsDtctlPrintsIt) {
+  for (int i = 0; i < 2; ++i) {
+    const HttpAnswer answer = Post("experiments/2/pause", R"({"let_run": true})");
+    EXPECT_EQ(answer.code, 200) << answer.body;
+    EXPECT_EQ(answer.etag, "");
+    const json said = json::parse(answer.body);
+    EXPECT_EQ(said["kind"], "Changed");
+    EXPECT_EQ(said["changed"], true);
+    EXPECT_EQ(said["stopping"], 2);
+  }
+  ASSERT_EQ(core_.changes.size(), 2u);
+  EXPECT_TRUE(core_.changes[0].pause().let_run());
+}
+
+TEST_F(ApiTest, AnActThatIsRefusedSaysWhyWithTheCodeOfItsKind) {
+  EXPECT_EQ(Post("experiments/2/pause", "{}", "text/plain").code, 400);
+  EXPECT_EQ(Post("experiments/2/pause", "[]").code, 400);
+  EXPECT_EQ(Post("experiments/2", "{}").code, 400);
+  EXPECT_EQ(Post("experiments/2/nothing", "{}").code, 404);
+  EXPECT_TRUE(core_.changes.empty());
+  core_.refusal = absl::FailedPreconditionError("experiment 2 has ended");
+  const HttpAnswer answer = Post("experiments/2/pause", "{}");
+  EXPECT_EQ(answer.code, 409);
+  EXPECT_EQ(json::parse(answer.body)["message"], "experiment 2 has ended");
+  core_.refusal = absl::PermissionDeniedError("it was submitted by ann");
+  EXPECT_EQ(Post("experiments/2/pause", "{}").code, 403);
+}
+
 TEST_F(ApiTest, CurvesOfSeveralTrialsComeInOneAnswer) {
   for (uint64_t step = 1; step <= 5; ++step) reader_.AddRow(step, 1.23456789012);
   const json list = GetJson("experiments/last/curves", "trial=1,3&metric=loss&points=100");
@@ -225,6 +284,15 @@ TEST_F(ApiTest, TheQueueHasWhoWaitsAndWhyThoseThatGoFirstFirst) {
   ASSERT_EQ(queue["items"].size(), 6u);
   EXPECT_EQ(queue["items"][0]["id"], "2/1");
   EXPECT_EQ(queue["items"][0]["waiting"], "no slot is free");
+}
+
+TEST_F(ApiTest, NoticesSayWhatWaitsAndWhoDoesNotTakeThem) {
+  const json notices = GetJson("notices");
+  EXPECT_EQ(notices["waiting"], 3);
+  EXPECT_EQ(notices["delivered"], 120);
+  EXPECT_EQ(notices["failed"], 2);
+  EXPECT_EQ(notices["failing"][0]["receiver"], "https://hooks.example");
+  EXPECT_EQ(notices["failing"][0]["why"], "it answers 500");
 }
 
 TEST_F(ApiTest, ATrialsFileIsOneThatCanBeSubmitted) {

@@ -79,6 +79,26 @@ TEST(ApiCallTest, WhatIsRefusedNamesTheThingTheValueAndWhatMayBe) {
   ExpectRefused("experiments", absl::StrCat("archived=%1b[31m", std::string(5000, 'x')), {"\\x1b"});
 }
 
+TEST(ApiCallTest, AnOptionThatIsGivenTwiceIsRefusedUnlessSeveralMayBeMeant) {
+  ExpectRefused("experiments", "page_size=1&page_size=2", {"page_size is given twice"});
+  ExpectRefused("experiments", "archived=true&archived=true", {"archived is given twice"});
+  ExpectRefused("experiments/1/curves", "trial=1&trial=2", {"trial is given twice", "commas"});
+  EXPECT_TRUE(Read("experiments", "label=a=1&label=b=2").ok());
+  EXPECT_TRUE(Read("experiments/1/trials", "state=failed&state=cancelled").ok());
+}
+
+TEST(ApiCallTest, AnActIsAskedWithPostAndReadingWithGet) {
+  const auto cancel = ReadApiCall("/api/v1/experiments/12/trials/3/cancel", "", HttpMethod::kPost);
+  ASSERT_TRUE(cancel.ok()) << cancel.status();
+  EXPECT_EQ(cancel->method, ApiMethod::kCancelTrial);
+  EXPECT_EQ(cancel->trial, 3u);
+  ExpectRefused("experiments/12/cancel", "", {"asked with POST, not with GET"});
+  const auto read = ReadApiCall("/api/v1/experiments/12", "", HttpMethod::kPost);
+  EXPECT_TRUE(absl::StrContains(read.status().message(), "asked with GET, not with POST"));
+  const auto option = ReadApiCall("/api/v1/experiments/12/cancel", "reason=x", HttpMethod::kPost);
+  EXPECT_TRUE(absl::StrContains(option.status().message(), "it takes none")) << option.status();
+}
+
 TEST(ApiCallTest, AnAnswerOfTooManyCurvesIsRefusedWithTheBoundBeforeItIsMade) {
   std::string trials = "trial=1";
   for (int i = 2; i <= 101; ++i) absl::StrAppend(&trials, ",", i);

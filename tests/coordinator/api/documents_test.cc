@@ -20,9 +20,13 @@ std::string Manual() {
   return text.str();
 }
 
+std::string HeadingOf(const ApiRoute& route) {
+  return absl::StrCat(route.http == HttpMethod::kPost ? "POST " : "GET ", route.path);
+}
+
 // The section of a call: from its heading to the next.
-std::string SectionOf(const std::string& manual, const std::string& path) {
-  const size_t begin = manual.find(absl::StrCat("## `GET ", path, "`\n"));
+std::string SectionOf(const std::string& manual, const ApiRoute& route) {
+  const size_t begin = manual.find(absl::StrCat("## `", HeadingOf(route), "`\n"));
   if (begin == std::string::npos) return "";
   return manual.substr(begin, manual.find("\n## ", begin) - begin);
 }
@@ -31,8 +35,8 @@ TEST(ApiDocumentsTest, EachCallHasASectionWithAnExampleAndItsOptions) {
   const std::string manual = Manual();
   ASSERT_FALSE(manual.empty());
   for (const ApiRoute& route : ApiRoutes()) {
-    const std::string section = SectionOf(manual, route.path);
-    ASSERT_FALSE(section.empty()) << "docs/api.md has no '## `GET " << route.path << "`'";
+    const std::string section = SectionOf(manual, route);
+    ASSERT_FALSE(section.empty()) << "docs/api.md has no '## `" << HeadingOf(route) << "`'";
     EXPECT_TRUE(absl::StrContains(section, "```json")) << route.path << " has no example";
     for (const char* option : route.options) {
       EXPECT_TRUE(absl::StrContains(section, absl::StrCat("`", option, "`")))
@@ -44,8 +48,8 @@ TEST(ApiDocumentsTest, EachCallHasASectionWithAnExampleAndItsOptions) {
 TEST(ApiDocumentsTest, EachDocumentedCallIsThere) {
   const std::string manual = Manual();
   std::set<std::string> paths;
-  for (const ApiRoute& route : ApiRoutes()) paths.insert(route.path);
-  const std::regex heading("## `GET ([^`]*)`");
+  for (const ApiRoute& route : ApiRoutes()) paths.insert(HeadingOf(route));
+  const std::regex heading("## `((GET|POST) [^`]*)`");
   for (std::sregex_iterator it(manual.begin(), manual.end(), heading), end; it != end; ++it) {
     EXPECT_EQ(paths.count((*it)[1].str()), 1u) << (*it)[1].str();
   }

@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/api_limits.h"
 #include "common/mutex.h"
 #include "gtest/gtest.h"
 #include "tests/testing/await.h"
@@ -84,6 +85,12 @@ class HttpServerTest : public ::testing::Test {
         "127.0.0.1:0",
         [this](const HttpRequest& request, HttpReply reply) {
           if (request.path == "/later") return KeepForLater(std::move(reply));
+          if (request.path == "/refused") return reply({401, "no\n"});
+          if (request.method == HttpMethod::kPost) {
+            return reply({200, absl::StrCat(request.content_type, " from ", request.origin, "|",
+                                            request.fetch_site, "|", request.forwarded, ": ",
+                                            request.body, "\n")});
+          }
           if (request.path == "/large") return reply({200, std::string(kLargeBytes, 'x')});
           const std::string etag = request.path == "/tagged" ? "\"1a\"" : "";
           reply({200, absl::StrCat("you asked for ", request.path, "\n"), "text/plain", etag});
@@ -192,9 +199,11 @@ TEST_F(HttpServerTest, WhatIsNoGetOfHttpIsRefusedWithItsReason) {
   EXPECT_TRUE(absl::StartsWith(Ask("hello\r\n\r\n"), "HTTP/1.1 400 "));
   EXPECT_TRUE(absl::StartsWith(Ask("GET / HTTP/2\r\n\r\n"), "HTTP/1.1 400 "));
   EXPECT_TRUE(absl::StartsWith(Ask("GET /\r\n\r\n"), "HTTP/1.1 400 "));
-  const std::string post = Ask("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello");
-  EXPECT_TRUE(absl::StartsWith(post, "HTTP/1.1 405 ")) << post;
-  EXPECT_TRUE(absl::StrContains(post, "\r\nAllow: GET, HEAD\r\n")) << post;
+  // As a browser asks before it lets a page from elsewhere send JSON.
+  const std::string options = Ask("OPTIONS / HTTP/1.1\r\nOrigin: http://elsewhere.example\r\n\r\n");
+  EXPECT_TRUE(absl::StartsWith(options, "HTTP/1.1 405 ")) << options;
+  EXPECT_TRUE(absl::StrContains(options, "\r\nAllow: GET, HEAD, POST\r\n")) << options;
+  EXPECT_FALSE(absl::StrContains(options, "Access-Control")) << options;
   // Twice the bound, so that much of it is still unread when the answer is written.
   Client::End end{};
   const std::string long_head =
@@ -215,6 +224,55 @@ TEST_F(HttpServerTest, ARequestMayComeInPieces) {
   Client client = Connect();
   for (const char c : Get("/pieces")) client.Send(std::string(1, c));
   EXPECT_TRUE(absl::EndsWith(client.Receive(), "you asked for /pieces\n"));
+}
+
+TEST_F(HttpServerTest, APostHasItsBodyAndSaysWhereItIsFrom) {
+  Start();
+  const std::string head =
+      "POST /act HTTP/1.1\r\nContent-Type: application/json\r\nOrigin: http://a\r\n"
+      "Sec-Fetch-Site: same-origin\r\nX-Forwarded-For: 10.0.0.7\r\nContent-Length: ";
+  const std::string wanted = "application/json from http://a|same-origin|10.0.0.7: ";
+  EXPECT_TRUE(absl::EndsWith(Ask(head + "7\r\n\r\n{\"a\":1}"), wanted + "{\"a\":1}\n"));
+  EXPECT_TRUE(absl::EndsWith(Ask(head + "0\r\n\r\n"), wanted + "\n"));
+  // What comes behind the body is not part of it.
+  EXPECT_TRUE(absl::EndsWith(Ask(head + "2\r\n\r\n{}GET / HTTP/1.1\r\n\r\n"), wanted + "{}\n"));
+  // In pieces, and as large as it may be.
+  Client client = Connect();
+  for (const char c : head + "3\r\n\r\n123") client.Send(std::string(1, c));
+  EXPECT_TRUE(absl::EndsWith(client.Receive(), wanted + "123\n"));
+  const std::string large(limits::kHttpBodyBytes, 'x');
+  const std::string answer = Ask(absl::StrCat(head, large.size(), "\r\n\r\n", large));
+  EXPECT_TRUE(absl::EndsWith(answer, wanted + large + "\n"));
+}
+
+TEST_F(HttpServerTest, APostThatDoesNotSayHowLongItIsOrIsTooLongIsRefused) {
+  Start();
+  for (const char* headers :
+       {"", "Content-Length: \r\n", "Content-Length: -1\r\n", "Transfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"}) {
+    const std::string answer = Ask(absl::StrCat("POST / HTTP/1.1\r\n", headers, "\r\n"));
+    EXPECT_TRUE(absl::StartsWith(answer, "HTTP/1.1 411 ")) << headers << answer;
+  }
+  const std::string long_one =
+      absl::StrCat("POST / HTTP/1.1\r\nContent-Length: ", limits::kHttpBodyBytes + 1, "\r\n\r\n",
+                   std::string(limits::kHttpBodyBytes, 'x'));
+  EXPECT_TRUE(absl::StartsWith(Ask(long_one), "HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, AClientThatWaitsForTheWordSendsItsBodyThen) {
+  Start();
+  Client client = Connect();
+  client.Send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  client.Send("{}");
+  EXPECT_TRUE(absl::StartsWith(client.Receive(), "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 "));
+}
+
+// A browser would ask the person for a password, over the page's own question.
+TEST_F(HttpServerTest, AnActThatIsRefusedHasNoBrowserAskForAPassword) {
+  Start();
+  EXPECT_TRUE(absl::StrContains(Ask(Get("/refused")), "\r\nWWW-Authenticate: Basic "));
+  const std::string act = Ask("POST /refused HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(absl::StrContains(act, "\r\nWWW-Authenticate: Bearer ")) << act;
 }
 
 TEST_F(HttpServerTest, AClientThatSendsSlowlyIsSentAwayAtItsTimeAndHoldsNobodyUp) {

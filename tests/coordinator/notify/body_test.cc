@@ -43,6 +43,25 @@ TEST(BodyTest, AFailedTrialHasItsNamesCauseAndTheCommandThatShowsIt) {
   EXPECT_EQ(body["look"], "dtctl explain 12/3");
 }
 
+TEST(BodyTest, SlackGetsTheLineForPeopleAloneAndNobodysNameCallsAChannel) {
+  for (const char* url :
+       {"https://hooks.slack.com/services/T0/B0/x", "https://HOOKS.slack.com:443/services/T0/B0/x",
+        "https://hooks.slack-gov.com/services/T0/B0/x"}) {
+    EXPECT_TRUE(IsSlack(url)) << url;
+  }
+  for (const char* url : {"https://hooks.slack.com.example/x", "https://hooks.example/slack.com",
+                          "https://slack.com/x", "nothing"}) {
+    EXPECT_FALSE(IsSlack(url)) << url;
+  }
+  v1::Notice notice = Failed();
+  notice.set_name("<!channel> & <https://elsewhere.example|grid>");
+  const auto body = nlohmann::json::parse(SlackBody(notice));
+  EXPECT_EQ(body.size(), 1u);
+  EXPECT_EQ(body["text"],
+            "trial 12/3 of '&lt;!channel&gt; &amp; &lt;https://elsewhere.example|grid&gt;' failed "
+            "(oom): rank 0 ran out of memory\ndtctl explain 12/3");
+}
+
 TEST(BodyTest, AnExperimentThatEndedHasItsBestTrial) {
   v1::Notice notice = Failed();
   notice.set_event(v1::Notice::FINISHED);

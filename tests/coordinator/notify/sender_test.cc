@@ -178,6 +178,20 @@ TEST_F(SenderTest, WithAKeyTheBodyIsSigned) {
   EXPECT_NE(requests[0].head.find(line), std::string::npos) << requests[0].head;
 }
 
+TEST_F(SenderTest, WhoDoesNotTakeNoticesIsNamedWithoutTheSecretAndNoLongerOnceTheyDo) {
+  FakeReceiver receiver(Mood::kFails);
+  Start({receiver.Origin()});
+  EXPECT_TRUE(sender_->Failing().empty());
+  Tell(1, receiver.Url());
+  ASSERT_TRUE(Await([&] { return !sender_->Failing().empty(); }));
+  const auto failing = sender_->Failing();
+  EXPECT_EQ(failing[0].receiver, receiver.Origin() + "/...");
+  EXPECT_NE(failing[0].why.find("500"), std::string::npos) << failing[0].why;
+  receiver.Become(Mood::kTakes);
+  ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
+  EXPECT_TRUE(sender_->Failing().empty());
+}
+
 TEST_F(SenderTest, OverTlsTheCertificateIsVerified) {
   TempFolder folder;
   const Certificates certificates(folder.path());

@@ -1,0 +1,127 @@
+#include "coordinator/api/gate.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status.h"
+#include "common/text.h"
+
+namespace dt {
+namespace {
+
+using api::Json;
+
+constexpr size_t kQuotedBytes = 64;  // of what was sent, in an error
+constexpr char kJson[] = "application/json";
+
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("'", Printable(CleanText(text, kQuotedBytes)), "'");
+}
+
+// A browser sends Basic by itself, to whichever page has it ask.
+Shown ShownByActor(const HttpRequest& request) {
+  const bool bearer = absl::StartsWithIgnoreCase(request.authorization, "bearer ");
+  return {bearer ? request.authorization : "", {}, request.peer};
+}
+
+bool IsJson(const std::string& content_type) {
+  const std::string type = content_type.substr(0, content_type.find(';'));
+  return absl::EqualsIgnoreCase(type, kJson);
+}
+
+const char* ReachWord(Reach reach) {
+  switch (reach) {
+    case Reach::kNone:
+      return "none";
+    case Reach::kOwn:
+      return "own";
+    case Reach::kAll:
+      return "all";
+  }
+  return "none";
+}
+
+// {"Cancel": "own", …} of what people do to experiments and workers.
+Json MayDo(const std::optional<Caller>& caller) {
+  Json may = Json::object();
+  for (const char* method : {"Cancel", "Retry", "Change", "MarkWorker"}) {
+    const Right* right = FindRight(method);
+    const Reach reach = caller ? ReachOf(*right, caller->role) : Reach::kAll;
+    may[method] = ReachWord(reach);
+  }
+  return may;
+}
+
+}  // namespace
+
+absl::Status HttpGate::AdmitReader(const HttpRequest& request) const {
+  if (door_ == nullptr || !rules_.readers_show_token) return absl::OkStatus();
+  return door_->Admit("GET", {request.authorization, {}, request.peer}).status();
+}
+
+// A page from elsewhere can have this host's browser send what it likes in its own name. It cannot
+// have it say JSON without asking first (which gets 405), and cannot keep it from saying where the
+// page is from.
+absl::Status HttpGate::CheckOrigin(const HttpRequest& request) const {
+  if (!request.forwarded.empty()) {
+    return absl::PermissionDeniedError(
+        "this came through a proxy, and who is behind it is not known: acting takes a token, with "
+        "dtcoord --auth=tokens, or dtctl on the coordinator's own host");
+  }
+  const bool same_site = request.fetch_site.empty() || request.fetch_site == "same-origin";
+  const bool same_origin =
+      request.origin.empty() ||
+      absl::EqualsIgnoreCase(request.origin, absl::StrCat("http://", request.host));
+  if (same_site && same_origin) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      "a page of ", Quoted(same_origin ? request.fetch_site : request.origin),
+      " asks for this, which is not http://", Printable(CleanText(request.host, kQuotedBytes)),
+      ": without dtcoord --auth=tokens the coordinator's own page alone may act"));
+}
+
+absl::StatusOr<std::optional<Caller>> HttpGate::AdmitActor(const HttpRequest& request,
+                                                           std::string_view method) const {
+  if (!IsJson(request.content_type)) {
+    return absl::InvalidArgumentError(absl::StrCat("the body is of type ",
+                                                   Quoted(request.content_type), "; send ", kJson,
+                                                   " as Content-Type"));
+  }
+  if (door_ != nullptr) {
+    DT_ASSIGN_OR_RETURN(Caller caller, door_->Admit(method, ShownByActor(request)));
+    return caller;
+  }
+  if (!rules_.acts_closed.empty()) return absl::PermissionDeniedError(rules_.acts_closed);
+  DT_RETURN_IF_ERROR(CheckOrigin(request));
+  return std::nullopt;
+}
+
+void HttpGate::Record(const std::optional<Caller>& caller, std::string_view method,
+                      std::string_view subject, const absl::Status& end,
+                      const std::string& peer) const {
+  if (caller) door_->Record(*caller, method, subject, end, peer);
+}
+
+api::Json HttpGate::Access(const HttpRequest& request) const {
+  Json fields = Json::object();
+  const bool open = door_ == nullptr && rules_.acts_closed.empty();
+  fields["actions"] = door_ != nullptr ? "token" : open ? "open" : "closed";
+  fields["reason"] = open ? Json(nullptr) : Json(rules_.acts_closed);
+  fields["name"] = nullptr;
+  fields["role"] = nullptr;
+  fields["may"] = Json::object();
+  if (open) fields["may"] = MayDo(std::nullopt);
+  if (door_ == nullptr) return api::Document("Access", fields);
+  fields["reason"] = "show a token: 'Authorization: Bearer TOKEN'";
+  if (request.authorization.empty()) return api::Document("Access", fields);
+  const absl::StatusOr<Caller> caller = door_->Admit("GET", ShownByActor(request));
+  if (!caller.ok()) {
+    fields["reason"] = std::string(caller.status().message());
+    return api::Document("Access", fields);
+  }
+  fields["reason"] = nullptr;
+  fields["name"] = caller->name;
+  fields["role"] = std::string(RoleWord(caller->role));
+  fields["may"] = MayDo(*caller);
+  return api::Document("Access", fields);
+}
+
+}  // namespace dt

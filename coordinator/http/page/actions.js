@@ -1,0 +1,290 @@
+// actions.js: what a person may do to an experiment, a trial or a worker: buttons, each of which asks first.
+import {act} from "./api.js";
+import {openDialog} from "./dialog.js";
+import {el, replace} from "./dom.js";
+import {mayChange, onAccess} from "./session.js";
+
+function plural(count, noun) { return `${count} ${noun}${count === 1 ? "" : "s"}`; }
+
+function changeText(of, said) {
+  const stopping = said.stopping ? `; ${plural(said.stopping, "trial")} save and stop` : "";
+  return `${of}: ${said.changed === false ? "it was so already" : "done"}${stopping}`;
+}
+
+// One change of an experiment by a dialog of one field or several.
+function change(experiment, title, fields, toBody, more = {}) {
+  const of = `experiment ${experiment.experiment}`;
+  openDialog({
+    title: `${title} of ${of}`,
+    fields,
+    button: "Save",
+    run: async (values) => changeText(of, await act(`experiments/${experiment.experiment}/change`, toBody(values))),
+    ...more
+  });
+}
+
+// "team=a" a line; what is gone of them is taken away.
+function labelsBody(before, text) {
+  const labels = Object.fromEntries(Object.keys(before).map((key) => [key, null]));
+  for (const line of text.split("\n").map((one) => one.trim()).filter(Boolean)) {
+    const equals = line.indexOf("=");
+    if (equals < 1) throw new Error(`'${line}' is not a label: write key=value, one a line`);
+    labels[line.slice(0, equals)] = line.slice(equals + 1);
+  }
+  for (const [key, value] of Object.entries(before))
+    if (labels[key] === value) delete labels[key];
+  if (!Object.keys(labels).length) throw new Error("nothing is changed");
+  return {labels};
+}
+
+const LIMITS = [
+  ["max_concurrent", "trials at once (0: any number)"],
+  ["max_gpus_total", "slots at once (0: any number)"],
+];
+const EXTENSIONS = [
+  ["max_steps", "steps of every trial"],
+  ["max_trials", "trials of the search"],
+];
+
+// Of an experiment: [{name, shown(e), open(e)}].
+const OF_EXPERIMENT = [
+  {
+    name: "Pause",
+    shown: (e) => !e.ended_at && !e.paused,
+    open: (e) => openDialog({
+      title: `Pause experiment ${e.experiment}?`,
+      text: [
+        `Nothing more of it starts until it is resumed.`,
+        e.running ? `${plural(e.running, "trial")} that run save and stop, and go on from there later.` : null
+      ].filter(Boolean),
+      fields: e.running ? [{name: "let_run", label: "let those that run go on to their end", type: "check"}] : [],
+      button: "Pause",
+      severity: e.running ? "stop" : "plain",
+      run: async (values) =>
+        changeText(`experiment ${e.experiment}`, await act(`experiments/${e.experiment}/pause`, values))
+    })
+  },
+  {
+    name: "Resume",
+    shown: (e) => e.paused,
+    open: (e) => openDialog({
+      title: `Resume experiment ${e.experiment}?`,
+      text: ["Its trials wait for slots again."],
+      button: "Resume",
+      run: async () => changeText(`experiment ${e.experiment}`, await act(`experiments/${e.experiment}/resume`, {}))
+    })
+  },
+  {
+    name: "Priority",
+    shown: (e) => !e.ended_at,
+    open: (e) => change(
+      e, "Priority", [{
+        name: "priority",
+        label: "A larger one goes first",
+        type: "number",
+        value: e.priority,
+        hint: "others may have to save and make room for it"
+      }],
+      ({priority}) => ({priority}))
+  },
+  {
+    name: "Limits",
+    shown: (e) => !e.ended_at,
+    open: (e) => change(
+      e, "Limits", [
+        {name: "which", label: "At most so many", type: "choice", options: LIMITS, value: "max_concurrent"},
+        {name: "value", label: "Number", type: "number", value: e.spec?.search?.max_concurrent ?? 0}
+      ],
+      ({which, value}) => ({[which]: value}))
+  },
+  {
+    name: "Extend",
+    shown: (e) => !e.ended_at,
+    open: (e) => change(
+      e, "Extension", [
+        {name: "which", label: "More", type: "choice", options: EXTENSIONS, value: "max_steps"}, {
+          name: "value",
+          label: "Up to, in all",
+          type: "number",
+          value: "",
+          required: true,
+          hint: "trials that run save, and go on with the new end"
+        }
+      ],
+      ({which, value}) => ({[which]: value}))
+  },
+  {
+    name: "Retry",
+    shown: (e) => e.failed + e.cancelled > 0,
+    open: (e) => openDialog({
+      title: `Run trials of experiment ${e.experiment} again?`,
+      text: ["Each goes on from its newest checkpoint."],
+      fields: [
+        {name: "failed", label: `those that failed (${e.failed})`, type: "check", value: e.failed > 0},
+        {name: "cancelled", label: `those that were cancelled (${e.cancelled})`, type: "check", value: e.failed === 0}
+      ],
+      button: "Retry",
+      run: async (values) => {
+        const said = await act(`experiments/${e.experiment}/retry`, values);
+        return `experiment ${e.experiment}: ${plural(said.trials, "trial")} waiting to run again`;
+      }
+    })
+  },
+  {
+    name: "Name",
+    shown: () => true,
+    open: (e) => change(e, "Name", [{name: "name", label: "Name", type: "text", value: e.name}], ({name}) => ({name}))
+  },
+  {
+    name: "Note",
+    shown: () => true,
+    open: (e) => change(
+      e, "Note", [{name: "note", label: "Note; empty takes it away", type: "area", value: e.note}],
+      ({note}) => ({note}))
+  },
+  {
+    name: "Labels",
+    shown: () => true,
+    open: (e) => change(
+      e, "Labels", [{
+        name: "labels",
+        label: "key=value, one a line",
+        type: "area",
+        value: Object.entries(e.labels).map(([key, value]) => `${key}=${value}`).join("\n")
+      }],
+      ({labels}) => labelsBody(e.labels, labels))
+  },
+  {
+    name: "Archive",
+    shown: (e) => e.ended_at && !e.archived,
+    open: (e) => change(e, "Archiving", [], () => ({archived: true}), {
+      text: ["Lists leave it out unless they are asked for archived ones as well. Nothing is deleted."],
+      button: "Archive"
+    })
+  },
+  {
+    name: "Unarchive",
+    shown: (e) => e.archived,
+    open: (e) => {
+      const more = {text: ["Lists have it again."], button: "Unarchive"};
+      change(e, "Archiving", [], () => ({archived: false}), more);
+    }
+  },
+  {
+    name: "Cancel",
+    danger: true,
+    shown: (e) => !e.ended_at,
+    open: (e) => openDialog({
+      title: `Cancel experiment ${e.experiment}?`,
+      text: [
+        `${plural(e.running, "trial")} that run and ${e.pending} that wait end now; what was recorded stays.`,
+        "What runs does not save first: a retry goes on from the checkpoint before."
+      ],
+      fields: [{name: "reason", label: "Why; kept with the trials", type: "text", value: ""}],
+      button: "Cancel it",
+      severity: "end",
+      typed: String(e.experiment),
+      run: async ({reason}) => {
+        const said = await act(`experiments/${e.experiment}/cancel`, reason ? {reason} : {});
+        return `experiment ${e.experiment}: cancelling ${plural(said.trials, "trial")}`;
+      }
+    })
+  },
+];
+
+const OF_TRIAL = [
+  {
+    name: "Retry",
+    shown: (t) => t.state === "failed" || t.state === "cancelled",
+    open: (t) => openDialog({
+      title: `Run trial ${t.id} again?`,
+      text: ["It goes on from its newest checkpoint."],
+      button: "Retry",
+      run: async () => {
+        const said = await act(`experiments/${t.experiment}/trials/${t.trial}/retry`, {});
+        return `trial ${t.id}: ${said.trials ? "waiting to run again" : "nothing to run again"}`;
+      }
+    })
+  },
+  {
+    name: "Cancel",
+    danger: true,
+    shown: (t) => !t.ended_at,
+    open: (t) => openDialog({
+      title: `Cancel trial ${t.id}?`,
+      text: ["It ends now, at step " + t.step + ", and does not save first; what was recorded stays."],
+      fields: [{name: "reason", label: "Why; kept with the trial", type: "text", value: ""}],
+      button: "Cancel it",
+      severity: "stop",
+      run: async ({reason}) => {
+        await act(`experiments/${t.experiment}/trials/${t.trial}/cancel`, reason ? {reason} : {});
+        return `trial ${t.id}: cancelling`;
+      }
+    })
+  },
+];
+
+const METHODS = {
+  Cancel: "Cancel",
+  Retry: "Retry"
+};
+
+// A bar of buttons that changes only where it has to, so that it keeps the focus. set(subject, submittedBy) tells it
+// of what it is.
+class Bar {
+  constructor(actions, label) {
+    this.actions = actions;
+    this.element = el("div", {class: "controls acts", role: "group", "aria-label": label, hidden: true});
+    this.close = onAccess(() => this.#draw());
+  }
+
+  set(subject, submittedBy) {
+    this.subject = subject;
+    this.submittedBy = submittedBy;
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.subject) return;
+    const shown = this.actions.filter(
+      (one) => one.shown(this.subject) && mayChange(METHODS[one.name] ?? "Change", this.submittedBy));
+    this.element.hidden = shown.length === 0;
+    const signature = shown.map((one) => one.name).join();
+    if (signature === this.signature) return;
+    this.signature = signature;
+    const focused = this.element.contains(document.activeElement);
+    replace(
+      this.element,
+      shown.map(
+        (one) => el(
+          "button", {type: "button", class: one.danger ? "danger" : null, on: {click: () => one.open(this.subject)}},
+          one.name === "Resume" ? one.name : `${one.name}…`)));
+    if (focused) this.element.querySelector("button")?.focus();
+  }
+}
+
+export function experimentBar() { return new Bar(OF_EXPERIMENT, "Change the experiment"); }
+export function trialBar() { return new Bar(OF_TRIAL, "Change the trial"); }
+
+// Takes a slot out of service, or back.
+export function workerButton(worker) {
+  if (!mayChange("MarkWorker", null)) return null;
+  const marked = Boolean(worker.mark);
+  const open = () => openDialog({
+    title: marked ? `Give ${worker.worker} trials again?` : `Drain ${worker.worker}?`,
+    text:
+      [marked ? `It is out: ${worker.mark}` :
+                "A trial that runs there saves and goes elsewhere; nothing new starts until it is taken back."],
+    fields: marked ? [] : [{name: "reason", label: "Why; shown to others", type: "text", value: ""}],
+    button: marked ? "Take it back" : "Drain",
+    severity: marked ? "plain" : "stop",
+    run: async ({reason}) => {
+      const said = await act("workers/mark", {worker: worker.worker, drain: !marked, reason: reason ?? ""});
+      return `${worker.worker}: ${marked ? "gets trials again" : "draining"}${
+        said.stopping ? `; ${plural(said.stopping, "trial")} save and leave` : ""}`;
+    }
+  });
+  return el(
+    "button", {type: "button", "aria-label": `${marked ? "undrain" : "drain"} ${worker.worker}`, on: {click: open}},
+    marked ? "Undrain" : "Drain…");
+}

@@ -1,0 +1,79 @@
+// dialog.js: asks before something is done. What stops work says what is lost; what ends it for good wants its number
+// typed. An error of the coordinator's is shown in its own words, and the dialog stays.
+import {el, replace} from "./dom.js";
+
+let last = 0;
+
+// A field is {name, label, type: "text" | "password" | "number" | "check" | "choice" | "area", value, options?, hint?}.
+// severity: "plain"; "stop"; or "end", where `typed` has to be written. run(values) returns what to say, or throws.
+export function openDialog({title, text = [], fields = [], button, severity = "plain", typed = "", run}) {
+  const id = `dialog-${++last}`;
+  const inputs = new Map();
+  const rows = fields.map((field) => {
+    const input = makeInput(field);
+    inputs.set(field.name, {field, input});
+    const label = field.type === "check" ? [input, field.label] : [field.label, input];
+    return el(
+      "p", {}, el("label", {class: field.type === "check" ? "line" : "block"}, label),
+      field.hint ? el("small", {class: "dim"}, field.hint) : null);
+  });
+  const confirmed = severity === "end" ? el("input", {type: "text", autocomplete: "off", "data-typed": true}) : null;
+  const error = el("p", {class: "error", role: "alert", hidden: true});
+  const go = el(
+    "button", {type: "submit", class: severity === "plain" ? "main" : "danger", disabled: severity === "end"}, button);
+  const form = el(
+    "form", {}, el("h2", {id}, title), text.map((line) => el("p", {}, line)), rows,
+    confirmed ? el("p", {}, el("label", {class: "block"}, `Type ${typed} to confirm`, confirmed)) : null, error,
+    el(
+      "div", {class: "controls end"},
+      el("button", {type: "button", on: {click: () => dialog.close()}}, "Leave it as it is"), go));
+  const dialog = el("dialog", {"aria-labelledby": id}, form);
+  confirmed?.addEventListener("input", () => {
+    go.disabled = confirmed.value.trim() !== typed;
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (go.disabled) return;
+    go.disabled = true;
+    error.hidden = true;
+    try {
+      const said = await run(valuesOf(inputs));
+      dialog.close();
+      if (said) say(said);
+    } catch (failed) {
+      error.textContent = failed.message;
+      error.hidden = false;
+      go.disabled = false;
+    }
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function makeInput(field) {
+  const {type, value} = field;
+  if (type === "check") return el("input", {type: "checkbox", checked: Boolean(value)});
+  if (type === "area") return el("textarea", {rows: 4, value: value ?? ""});
+  if (type === "choice") {
+    return el(
+      "select", {}, field.options.map(([key, words]) => el("option", {value: key, selected: key === value}, words)));
+  }
+  return el(
+    "input",
+    {type, value: value ?? "", autocomplete: "off", step: type === "number" ? 1 : null, required: field.required});
+}
+
+function valuesOf(inputs) {
+  const values = {};
+  for (const [name, {field, input}] of inputs) {
+    values[name] = field.type === "check" ? input.checked : field.type === "number" ? Number(input.value) : input.value;
+  }
+  return values;
+}
+
+// A word on what was done, for all to see and for screen readers to tell.
+export function say(text) {
+  const said = document.getElementById("said");
+  replace(said, text, " ", el("button", {type: "button", on: {click: () => replace(said)}}, "Close"));
+}

@@ -1,0 +1,115 @@
+// acts_test.cc: bodies of acts as the requests that dtctl sends, and what is said of others.
+#include "coordinator/api/acts.h"
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+
+namespace dt {
+namespace {
+
+absl::StatusOr<Act> Read(const std::string& path, const std::string& body,
+                         const std::string& who = "") {
+  const auto call = ReadApiCall("/api/v1/" + path, "", HttpMethod::kPost);
+  EXPECT_TRUE(call.ok()) << call.status();
+  return call.ok() ? ReadAct(*call, body, who) : call.status();
+}
+
+template <typename Request>
+Request Get(const std::string& path, const std::string& body, const std::string& who = "") {
+  const auto act = Read(path, body, who);
+  EXPECT_TRUE(act.ok()) << act.status();
+  if (!act.ok() || !std::holds_alternative<Request>(act->request)) {
+    ADD_FAILURE() << path << " is another request";
+    return {};
+  }
+  return std::get<Request>(act->request);
+}
+
+void ExpectRefused(const std::string& path, const std::string& body,
+                   const std::vector<std::string>& parts) {
+  const auto act = Read(path, body);
+  ASSERT_FALSE(act.ok()) << path << " " << body;
+  EXPECT_TRUE(absl::IsInvalidArgument(act.status())) << act.status();
+  for (const std::string& part : parts) {
+    EXPECT_TRUE(absl::StrContains(act.status().message(), part)) << part << " in: " << act.status();
+  }
+}
+
+TEST(ActsTest, EachIsTheRequestThatDtctlSends) {
+  const auto pause = Get<v1::ChangeRequest>("experiments/12/pause", R"({"let_run": true})");
+  EXPECT_EQ(pause.experiment(), 12u);
+  EXPECT_TRUE(pause.pause().let_run());
+  EXPECT_TRUE(Get<v1::ChangeRequest>("experiments/last/resume", "").has_resume());
+  EXPECT_TRUE(Get<v1::ChangeRequest>("experiments/last/resume", "{}").last());
+  const auto cancel =
+      Get<v1::CancelRequest>("experiments/12/trials/3/cancel", R"({"reason": "wrong data"})");
+  EXPECT_EQ(cancel.trial(), 3u);
+  EXPECT_EQ(cancel.reason(), "wrong data");
+  EXPECT_EQ(Get<v1::CancelRequest>("experiments/12/cancel", "{}").trial(), 0u);
+  const auto retry = Get<v1::RetryRequest>("experiments/12/retry", R"({"failed": true})");
+  EXPECT_TRUE(retry.failed());
+  EXPECT_FALSE(retry.cancelled());
+  const auto one = Get<v1::RetryRequest>("experiments/12/trials/3/retry", "{}");
+  EXPECT_TRUE(one.failed() && one.cancelled() && one.trial() == 3);
+  const auto mark = Get<v1::MarkWorkerRequest>(
+      "workers/mark", R"({"worker": "gpu07/cuda:0", "drain": false, "reason": "new disk"})");
+  EXPECT_EQ(mark.worker(), "gpu07/cuda:0");
+  EXPECT_FALSE(mark.drain());
+}
+
+TEST(ActsTest, AChangeIsOneFieldOfAnExperiment) {
+  const auto change = [](const std::string& body) {
+    return Get<v1::ChangeRequest>("experiments/1/change", body);
+  };
+  EXPECT_EQ(change(R"({"priority": -5})").priority(), -5);
+  EXPECT_EQ(change(R"({"max_concurrent": 0})").max_concurrent(), 0u);
+  EXPECT_EQ(change(R"({"max_concurrent": 0})").change_case(), v1::ChangeRequest::kMaxConcurrent);
+  EXPECT_EQ(change(R"({"max_trials": 40})").max_trials(), 40u);
+  EXPECT_EQ(change(R"({"max_gpus_total": 8})").max_gpus_total(), 8u);
+  EXPECT_EQ(change(R"({"max_steps": 5000000000})").max_steps(), 5000000000);
+  EXPECT_EQ(change(R"({"name": "b"})").name(), "b");
+  EXPECT_EQ(change(R"({"note": ""})").change_case(), v1::ChangeRequest::kNote);
+  EXPECT_TRUE(change(R"({"archived": true})").archived());
+  const auto labels = change(R"({"labels": {"team": "a", "old": null}})").labels();
+  ASSERT_EQ(labels.set_size(), 1);
+  EXPECT_EQ(labels.set(0).value(), "a");
+  EXPECT_EQ(labels.removed(0), "old");
+}
+
+TEST(ActsTest, WhoATokenSaysCountsBeforeWhoTheBodySays) {
+  const std::string body = R"({"who": "eve"})";
+  EXPECT_EQ(Get<v1::CancelRequest>("experiments/1/cancel", body, "ann").who(), "ann");
+  EXPECT_EQ(Get<v1::CancelRequest>("experiments/1/cancel", body).who(), "eve");
+  EXPECT_EQ(Get<v1::MarkWorkerRequest>("workers/mark", R"({"worker": "w"})", "ann").who(), "ann");
+}
+
+TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
+  for (const char* body : {"[]", "1", "{", "{\"a\":\xff}", "null"}) {
+    ExpectRefused("experiments/1/pause", body, {"not an object of JSON"});
+  }
+  ExpectRefused("experiments/1/pause", R"({"letrun": true})", {"'letrun'", "let_run"});
+  ExpectRefused("experiments/1/pause", R"({"let_run": 1})", {"let_run is 1", "true or false"});
+  ExpectRefused("experiments/1/change", "{}", {"change what?", "priority"});
+  ExpectRefused("experiments/1/change", R"({"note": "a", "name": "b"})", {"one change at a time"});
+  ExpectRefused("experiments/1/change", R"({"priority": 1.5})", {"priority is 1.5", "whole"});
+  ExpectRefused("experiments/1/change", R"({"priority": 4000000000})", {"2147483647"});
+  ExpectRefused("experiments/1/change", R"({"max_trials": -1})", {"max_trials is -1", "from 0"});
+  ExpectRefused("experiments/1/change", R"({"max_steps": 18446744073709551615})", {"max_steps"});
+  ExpectRefused("experiments/1/change", R"({"labels": {"a": 1}})", {"labels", "null"});
+  ExpectRefused("experiments/1/cancel", R"({"reason": ["x"]})", {"reason", "a text"});
+  // What was sent is shown cut.
+  const auto act =
+      Read("experiments/1/change", "{\"priority\": \"" + std::string(60'000, 'x') + "\"}");
+  EXPECT_LT(act.status().message().size(), 200u);
+}
+
+// However deep it is.
+TEST(ActsTest, ADeepBodyIsRefusedAsAnyOther) {
+  ExpectRefused("experiments/1/change",
+                "{\"note\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
+                {"note"});
+  ExpectRefused("experiments/1/change", std::string(60'000, '['), {"not an object"});
+}
+
+}  // namespace
+}  // namespace dt
