@@ -292,6 +292,7 @@ export function showExperiment({root, params, settings, keep, title}) {
             null
         ],
         ["search", e.spec ? `${e.spec.search?.method ?? ""}, ${e.goal} ${e.metric}` : null],
+        ["priority", e.priority ? number(e.priority) : null],
         ["rungs", e.rungs?.length ? `steps ${e.rungs.join(", ")}` : null],
         ["search ended", e.search_end ? foreign(e.search_end) : null],
         ["time left", e.ended_at ? null : duration(e.eta_seconds)],
