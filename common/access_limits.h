@@ -8,6 +8,10 @@ namespace dt::limits {
 
 // A person, a script or a host each; all are looked at when the coordinator starts.
 inline constexpr size_t kTokens = 10'000;
+// Long enough to start a worker by hand, and too short for what lies about in a chat.
+inline constexpr int64_t kJoinSeconds = 15 * 60;
+// A host that is installed over night.
+inline constexpr int64_t kJoinSecondsMax = 24 * 3600;
 // Some 3 MB on disk: months of people's acts. The oldest go.
 inline constexpr int64_t kAuditRows = 10'000;
 // One page of `dtctl get audit` fits a control message.

@@ -68,6 +68,7 @@ class UnaryCall {
     const Right* right = FindRight(name());
     return right != nullptr && ReachOf(*right, caller_->role) == Reach::kOwn ? caller_->name : "";
   }
+  const std::optional<Caller>& caller() const { return caller_; }
   std::string caller_name() const { return caller_ ? caller_->name : ""; }
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
