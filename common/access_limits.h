@@ -16,6 +16,8 @@ inline constexpr int64_t kJoinSecondsMax = 24 * 3600;
 inline constexpr int64_t kAuditRows = 10'000;
 // One page of `dtctl get audit` fits a control message.
 inline constexpr uint32_t kAuditPage = 1'000;
+// Bounds of slots: a user or a team each, all walked over where one is set.
+inline constexpr size_t kQuotas = 1'000;
 // Waiting to be written: a burst of acts while the disk is slow. More are counted, not kept.
 inline constexpr size_t kAuditWaiting = 1'000;
 // Whoever is refused over and over must not push what people did out of the record.

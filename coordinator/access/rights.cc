@@ -22,6 +22,8 @@ constexpr Right kRights[] = {
     {"Control", "Change", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
     {"Control", "Delete", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
     {"Control", "MarkWorker", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "SetQuota", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "ListQuotas", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
     {"Control", "ListExperiments", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
     {"Control", "GetExperiment", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
     {"Control", "ListTrials", kAll, kAll, kAll, kNone, kNone, Kept::kNo},

@@ -39,14 +39,17 @@ enum class Method {
   kRevokeToken,
   kListAudit,
   kJoin,
+  kSetQuota,
+  kListQuotas,
 };
-inline constexpr std::array<const char*, 24> kMethodNames = {
+inline constexpr std::array<const char*, 26> kMethodNames = {
     "Submit",      "ListExperiments", "GetExperiment", "ListTrials",
     "ListWorkers", "ListCheckpoints", "ExplainTrial",  "ReadMetrics",
     "ReadLogs",    "Cancel",          "Retry",         "Change",
     "Delete",      "MarkWorker",      "GetStatus",     "Plan",
     "Session",     "PutCode",         "GetCode",       "CreateToken",
-    "ListTokens",  "RevokeToken",     "ListAudit",     "Join"};
+    "ListTokens",  "RevokeToken",     "ListAudit",     "Join",
+    "SetQuota",    "ListQuotas"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",

@@ -83,6 +83,8 @@ class UnaryCall {
       return absl::StrCat("experiment ", request.experiment());
     } else if constexpr (requires { request.worker(); }) {
       return absl::StrCat("worker ", request.worker());
+    } else if constexpr (requires { request.user(); }) {
+      return absl::StrCat("quota of ", request.user().empty() ? request.label() : request.user());
     } else {
       return "";
     }
