@@ -37,7 +37,7 @@ class PemFiles {
   Pem Newest();
 
  private:
-  // Which file it is and when it was written: through links, so that a folder's link may be swapped.
+  // Which file it is, through links, so that a folder's may be swapped, and when it was written.
   struct Stamp {
     std::array<int64_t, 4> of{};
     bool operator==(const Stamp& other) const = default;

@@ -173,5 +173,18 @@ TEST_F(DtctlTest, UpIsAClusterOfTheRealProgramsAndDownLeavesNone) {
   EXPECT_NE(purged.output.find("Nothing of it is left"), std::string::npos) << purged.output;
 }
 
+TEST_F(DtctlTest, UpWithTokensLetsInItsOwnPersonAndWorkers) {
+  const Outcome up = DtctlAlone({"up", "--auth", "--slots", "1"});
+  EXPECT_EQ(up.status, 0) << up.output;
+  EXPECT_EQ(DtctlAlone({"get", "workers", "-o", "name"}).output, "local/cpu:0\n");
+  const Outcome tokens = DtctlAlone({"token", "list", "-o", "csv"});
+  EXPECT_NE(tokens.output.find("worker,*"), std::string::npos) << tokens.output;
+  EXPECT_EQ(DtctlAlone({"down"}).status, 0);
+  EXPECT_EQ(DtctlAlone({"up"}).status, 0) << "it stays so";
+  EXPECT_EQ(DtctlAlone({"token", "list"}).status, 0);
+  const Outcome purged = DtctlAlone({"down", "--purge", "--yes"});
+  EXPECT_NE(purged.output.find("Nothing of it is left"), std::string::npos) << purged.output;
+}
+
 }  // namespace
 }  // namespace dt

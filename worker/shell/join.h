@@ -4,8 +4,8 @@
 //            its hash for the joiner's token, which is used up by that. What is killed, or whose
 //            answer is lost, at any moment does the same again: the draft is there, and the
 //            coordinator answers the same hash as before.
-// Threads:   the main thread, before the shell starts. Workers that share one token file take turns,
-//            by a lock beside it; the first joins for all.
+// Threads:   the main thread, before the shell starts. Workers that share one token file wait for
+//            each other, by a lock beside it; the first joins for all.
 // Errors:    InvalidArgument naming the flag and the file; what the coordinator refuses, in its own
 //            words; Cancelled when told to stop.
 // Invariant: the token file is whole or not there, and its user alone may read it.
