@@ -63,6 +63,7 @@ enum class Mutant {
   kShareForgotten,       // who holds the fewest slots does not go first
   kTicketLast,           // who proposes its next trial goes after those whose trials wait
   kTotalUnbounded,       // an experiment holds more than its max_gpus_total
+  kQuotaForgotten,       // experiments hold more than their quota
   kAnyHost,              // a gang that wants one host is spread over several
   kConstraintForgotten,  // a worker without the label gets the trial
   kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
@@ -79,7 +80,7 @@ enum class Mutant {
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 57> kMutantNames = {
+inline constexpr std::array<std::string_view, 58> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -124,6 +125,7 @@ inline constexpr std::array<std::string_view, 57> kMutantNames = {
     "share-forgotten",
     "ticket-last",
     "total-unbounded",
+    "quota-forgotten",
     "any-host",
     "constraint-forgotten",
     "held-slots-given",

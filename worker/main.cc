@@ -28,6 +28,7 @@
 #include "common/text.h"
 #include "common/version.h"
 #include "worker/shell/device.h"
+#include "worker/shell/join.h"
 #include "worker/shell/run_folder.h"
 #include "worker/shell/shell.h"
 #include "worker/shell/storage.h"
@@ -59,6 +60,7 @@ struct Flags {
   std::vector<std::string> labels;
   TlsFiles tls;
   std::string token_file;
+  std::string join_token_file;
   pid_t exit_with_parent = 0;  // the supervisor that started this process
 };
 
@@ -124,6 +126,10 @@ void Declare(CLI::App& app, Flags& flags) {
       "--token-file", flags.token_file,
       "File that holds this worker's token, where dtcoord has --auth=tokens; read at each "
       "connection [$DTRAIN_TOKEN_FILE]");
+  app.add_option(
+      "--join-token-file", flags.join_token_file,
+      "File that holds a joiner's token: while there is no --token-file, it is exchanged, "
+      "once, for a lasting token, which goes there");
   app.add_option("--exit-with-parent", flags.exit_with_parent, "")->group("");
 }
 
@@ -331,12 +337,45 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
   return command;
 }
 
+// Signals are blocked: false once one of those that end a worker has come.
+bool PauseUnlessStopped(absl::Duration duration) {
+  sigset_t stops;
+  sigemptyset(&stops);
+  for (const int number : {SIGTERM, SIGINT}) sigaddset(&stops, number);
+  const timespec pause = absl::ToTimespec(duration);
+  return sigtimedwait(&stops, nullptr, &pause) < 0;
+}
+
+std::string TokenFileOf(const Flags& flags) {
+  return flags.token_file.empty() ? Variable("DTRAIN_TOKEN_FILE") : flags.token_file;
+}
+
+// Once for all workers of this process: they have names below its own, and one token file.
+absl::Status JoinIfAsked(const Flags& flags) {
+  if (flags.join_token_file.empty()) return absl::OkStatus();
+  JoinOptions options;
+  options.coordinator = flags.coordinator;
+  options.join_token_file = flags.join_token_file;
+  options.token_file = TokenFileOf(flags);
+  if (options.token_file.empty()) {
+    return absl::InvalidArgumentError(
+        "--join-token-file is given without --token-file, which names the file that the lasting "
+        "token goes into; give both");
+  }
+  DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
+  DT_ASSIGN_OR_RETURN(options.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
+  const std::string host = ReadHostFacts().host;
+  options.worker = !flags.name.empty() ? flags.name : flags.all ? host : host + "/" + flags.slot;
+  return JoinFleet(options, PauseUnlessStopped);
+}
+
 absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   WorkerConfig config;
   config.coordinator = flags.coordinator;
   DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
-  DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
-  config.token_file = flags.token_file.empty() ? Variable("DTRAIN_TOKEN_FILE") : flags.token_file;
+  DT_ASSIGN_OR_RETURN(config.credentials,
+                      ConnectionCredentials::Make(flags.tls, flags.coordinator));
+  config.token_file = TokenFileOf(flags);
   if (!config.token_file.empty()) {
     DT_RETURN_IF_ERROR(ReadTokenFile("--token-file", config.token_file).status());
   }
@@ -405,6 +444,11 @@ int Work(int argc, char** argv, const Flags& flags) {
   if (const absl::Status texts = CheckUtf8(flags); !texts.ok()) {
     spdlog::error("{}", std::string(texts.message()));
     return kUsageError;
+  }
+  if (const absl::Status joined = JoinIfAsked(flags); !joined.ok()) {
+    if (absl::IsCancelled(joined)) return 0;
+    spdlog::error("{}", std::string(joined.message()));
+    return absl::IsInvalidArgument(joined) ? kUsageError : 1;
   }
   if (flags.all) {
     const std::vector<AgentCommand> commands = CommandsForAll(argc, argv, flags);

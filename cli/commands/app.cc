@@ -341,6 +341,7 @@ std::unique_ptr<CommandTree> MakeCommandTree() {
   AddControlCommands(*tree);
   AddEditCommands(*tree);
   AddWorkerCommands(*tree);
+  AddQuotaCommands(*tree);
   AddTokenCommands(*tree);
   AddCaCommands(*tree);
   AddCodeCommand(*tree);

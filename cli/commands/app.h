@@ -78,6 +78,7 @@ void AddReportCommands(CommandTree& tree);
 void AddControlCommands(CommandTree& tree);
 void AddEditCommands(CommandTree& tree);
 void AddWorkerCommands(CommandTree& tree);
+void AddQuotaCommands(CommandTree& tree);
 void AddTokenCommands(CommandTree& tree);  // REQUIRES: AddGetCommands
 void AddCaCommands(CommandTree& tree);
 void AddCheckpointCommands(CommandTree& tree);

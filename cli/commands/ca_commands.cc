@@ -172,12 +172,12 @@ void AddCaCommands(CommandTree& tree) {
       ->required();
   tree.SetWords(app->add_option("--role", issue->role,
                                 "coordinator, or what its holder may do: admin, submitter, "
-                                "observer, worker")
+                                "observer, worker; guest: connect, and show a token")
                     ->option_text("ROLE")
                     ->required()
                     ->check(CLI::IsMember(std::vector<std::string>{
-                        kCoordinator, "admin", "submitter", "observer", "worker"})),
-                {kCoordinator, "admin", "submitter", "observer", "worker"});
+                        kCoordinator, "admin", "submitter", "observer", "worker", "guest"})),
+                {kCoordinator, "admin", "submitter", "observer", "worker", "guest"});
   app->add_option("--host", issue->subject.hosts,
                   "A host's name or IP address that others dial; may be given several times")
       ->option_text("HOST")

@@ -13,6 +13,7 @@
 #include "cli/view/format.h"
 #include "common/limits.h"
 #include "common/net/credentials.h"
+#include "common/net/token.h"
 #include "common/status.h"
 
 namespace dt::cli {
@@ -27,6 +28,20 @@ void Complete(Session& session, ClusterOptions& options) {
   options.programs = terminal.programs;
   options.has_gpus = HasGpus();
   options.cores = UsableCores();
+}
+
+// The name is any: the workers of this machine are the person's own.
+absl::StatusOr<std::string> MakeWorkerToken(Session& session, const std::string& address,
+                                            const std::string& admin_token_file) {
+  ClientOptions options{.address = address, .tls = {}};
+  DT_ASSIGN_OR_RETURN(options.token, ReadTokenFile("--auth", admin_token_file));
+  DT_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                      Client::Make(options, session.interrupt()));
+  v1::CreateTokenRequest request;
+  request.set_role("worker");
+  request.set_name("*");
+  DT_ASSIGN_OR_RETURN(v1::CreateTokenResponse made, client->CreateToken(request));
+  return std::move(*made.mutable_token());
 }
 
 // Until the coordinator knows every worker that was started.
@@ -54,15 +69,16 @@ absl::Status AwaitWorkers(Session& session, const LocalCluster& cluster) {
 
 // Remembers the address by name. Returns whether commands use it without being told.
 absl::StatusOr<bool> Remember(Session& session, const std::string& name,
-                              const ClusterAddresses& addresses) {
+                              const LocalCluster& cluster) {
   bool current = false;
-  DT_RETURN_IF_ERROR(ChangeContexts(ContextsPath(session.terminal().environment), session.Pause(),
-                                    [&](Contexts& contexts) -> absl::Status {
-                                      contexts.Put({name, addresses.grpc, {}});
-                                      if (contexts.current.empty()) contexts.current = name;
-                                      current = contexts.current == name;
-                                      return absl::OkStatus();
-                                    }));
+  DT_RETURN_IF_ERROR(
+      ChangeContexts(ContextsPath(session.terminal().environment), session.Pause(),
+                     [&](Contexts& contexts) -> absl::Status {
+                       contexts.Put({name, cluster.addresses().grpc, {}, cluster.token_file()});
+                       if (contexts.current.empty()) contexts.current = name;
+                       current = contexts.current == name;
+                       return absl::OkStatus();
+                     }));
   return current && session.terminal().environment("DTCTL_ADDRESS").empty() &&
          session.terminal().environment("DTCTL_CONTEXT").empty();
 }
@@ -87,12 +103,19 @@ absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
   Complete(session, options);
   DT_RETURN_IF_ERROR(CheckNameIsFree(session, options.name));
   const KeptProcesses::Pause pause = session.Pause();
+  options.worker_token = [&session](const std::string& address, const std::string& admin) {
+    return MakeWorkerToken(session, address, admin);
+  };
   DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(options, pause));
   DT_RETURN_IF_ERROR(cluster.Up(pause));
   const ClusterAddresses& addresses = cluster.addresses();
-  session.options().client = ClientOptions{addresses.grpc, {}, options.name};
+  ClientOptions reached{.address = addresses.grpc, .tls = {}, .context = options.name};
+  if (!cluster.token_file().empty()) {
+    DT_ASSIGN_OR_RETURN(reached.token, ReadTokenFile("--auth", cluster.token_file()));
+  }
+  session.options().client = std::move(reached);
   DT_RETURN_IF_ERROR(AwaitWorkers(session, cluster));
-  DT_ASSIGN_OR_RETURN(const bool current, Remember(session, options.name, addresses));
+  DT_ASSIGN_OR_RETURN(const bool current, Remember(session, options.name, cluster));
   const std::string& folder = cluster.folder();
   if (session.format() != Format::kTable) {
     PrintDocument(session, "LocalCluster",
@@ -102,6 +125,7 @@ absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
                    {"workers", cluster.workers()},
                    {"started", cluster.started()},
                    {"data", cluster.data()},
+                   {"token_file", cluster.token_file()},
                    {"folder", folder}});
     return ExitCode::kOk;
   }
@@ -114,6 +138,9 @@ absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
                 << "  data         " << Printable(cluster.data()) << "\n"
                 << "  checkpoints  " << Printable(folder) << "/storage\n"
                 << "  logs         " << Printable(folder) << "/logs\n";
+  if (!cluster.token_file().empty()) {
+    session.out() << "  token        " << Printable(cluster.token_file()) << "\n";
+  }
   const std::string with = current ? "" : absl::StrCat("--context ", options.name, " ");
   session.Note(absl::StrCat("Start an experiment with 'dtctl ", with,
                             "submit FILE --follow'; end all this with 'dtctl down",
@@ -189,6 +216,10 @@ void AddLocalCommands(CommandTree& tree) {
   app->add_option("--data-root", up->data_root,
                   "The folder that paths in experiment files are relative to; its own unless given")
       ->option_text("DIR");
+  app->add_flag(
+      "--auth", up->auth,
+      "Want tokens of everybody; those of its admin and workers are made in its folder, and "
+      "its context has the admin's. It stays so until 'dtctl down --purge'");
   add_name(app, up->name);
   tree.OnRun(app, {[up](Session& session) { return Up(session, *up); }, kDocumentFormats});
 

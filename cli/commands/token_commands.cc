@@ -43,10 +43,12 @@ Json ItemOf(const v1::TokenSummary& token) {
           {"name", token.name()},
           {"created_time", TimeJson(token.created_wall_ms())},
           {"expires_time", TimeJson(token.expires_wall_ms())},
-          {"created_by", token.created_by()}};
+          {"created_by", token.created_by()},
+          {"used_for", token.used_for()}};
 }
 
 std::string EndText(const v1::TokenSummary& token) {
+  if (!token.used_for().empty()) return absl::StrCat("used for ", token.used_for());
   return token.expires_wall_ms() == 0 ? "never" : FormatLocalTime(token.expires_wall_ms());
 }
 
@@ -62,10 +64,12 @@ absl::StatusOr<ExitCode> Create(Session& session, const CreateOptions& options) 
   fields["token"] = made.token();
   // The token alone on stdout, so that '> FILE' makes the file that --token-file names.
   PrintDocument(session, "Token", fields, absl::StrCat(made.token(), "\n"));
-  session.Note(absl::StrCat("Token ", made.summary().id(), " of ", made.summary().role(), " '",
-                            made.summary().name(), "' ends: ", EndText(made.summary()),
-                            ". It is shown this once; keep it in a file that nobody else may "
-                            "read, for --token-file."));
+  session.Note(absl::StrCat(
+      "Token ", made.summary().id(), " of ", made.summary().role(), " '", made.summary().name(),
+      "' ends: ", EndText(made.summary()),
+      ". It is shown this once; keep it in a file that nobody else may "
+      "read, for ",
+      made.summary().role() == "joiner" ? "dtworker --join-token-file." : "--token-file."));
   return ExitCode::kOk;
 }
 
@@ -74,7 +78,8 @@ Listing ListTokens(const google::protobuf::RepeatedPtrField<v1::TokenSummary>& t
   listing.kind = "TokenList";
   listing.empty = "No tokens.";
   listing.table.columns = {{"TOKEN"}, {"ROLE"}, {"NAME"}, {"ENDS"}, {"MADE"}, {"BY"}};
-  listing.columns = {"id", "role", "name", "created_time", "expires_time", "created_by"};
+  listing.columns = {"id",           "role",       "name",    "created_time",
+                     "expires_time", "created_by", "used_for"};
   for (const v1::TokenSummary& one : tokens) {
     listing.table.rows.push_back({{one.id()},
                                   {one.role()},
@@ -154,21 +159,25 @@ void AddTokenCommands(CommandTree& tree) {
                                   "dtctl token list\n"
                                   "dtctl token revoke ann");
   auto create = std::make_shared<CreateOptions>();
-  CLI::App* app =
-      tree.Add(group, "create", "Make a token; it is shown this once",
-               "dtctl token create --role submitter --name ann > ann.token\n"
-               "dtctl token create --role worker --name gpu07 --expires 90d > gpu07.token");
-  tree.SetWords(app->add_option("--role", create->role,
-                                "admin: everything; submitter: submits, and changes their own "
-                                "experiments; observer: reads; worker: a worker's own")
-                    ->option_text("ROLE")
-                    ->required(),
-                {"admin", "submitter", "observer", "worker"});
+  CLI::App* app = tree.Add(
+      group, "create", "Make a token; it is shown this once",
+      "dtctl token create --role submitter --name ann > ann.token\n"
+      "dtctl token create --role worker --name gpu07 --expires 90d > gpu07.token\n"
+      "dtctl token create --role joiner --name gpu07 > gpu07.join    # once, within 15 minutes");
+  tree.SetWords(
+      app->add_option("--role", create->role,
+                      "admin: everything; submitter: submits, and changes their own "
+                      "experiments; observer: reads; worker: a worker's own; joiner: becomes a "
+                      "worker, once")
+          ->option_text("ROLE")
+          ->required(),
+      {"admin", "submitter", "observer", "worker", "joiner"});
   app->add_option("--name", create->name,
                   "Whose it is; of a worker's: the worker, or its host, or * for any")
       ->option_text("NAME")
       ->required();
-  app->add_option("--expires", create->expires, "When it ends, from now: 30d, 12h [never]")
+  app->add_option("--expires", create->expires,
+                  "When it ends, from now: 30d, 12h [never; a joiner's: 15m]")
       ->option_text("TIME");
   tree.OnRun(app,
              {[create](Session& session) { return Create(session, *create); }, kDocumentFormats});

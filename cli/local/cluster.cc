@@ -15,6 +15,7 @@
 #include "cli/view/format.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/secret_file.h"
 #include "common/status.h"
 #include "nlohmann/json.hpp"
 
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr char kCoordinator[] = "dtcoord";
 constexpr char kAddressesName[] = "addresses.json";
+constexpr char kWorkerToken[] = "/worker.token";
 constexpr uint64_t kAddressesBytes = 4096;
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 // Enough for a gang; more would only share the cores.
@@ -164,6 +166,24 @@ absl::Status LocalCluster::PrepareFolders() const {
   return absl::InternalError(absl::StrCat("cannot link ", data(), ": ", code.message()));
 }
 
+// Asked for once, it stays so: what was behind tokens must not be open after a restart.
+bool LocalCluster::HasTokens() const {
+  std::error_code code;
+  return options_.auth || fs::exists(folder_ + "/coordinator/access.db", code);
+}
+
+std::string LocalCluster::token_file() const {
+  return HasTokens() ? folder_ + "/coordinator/admin.token" : "";
+}
+
+absl::Status LocalCluster::EnsureWorkerToken() const {
+  std::error_code code;
+  if (fs::exists(folder_ + kWorkerToken, code)) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(const std::string token,
+                      options_.worker_token(addresses_.grpc, token_file()));
+  return WriteSecret(folder_ + kWorkerToken, token + "\n");
+}
+
 absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
   // Workers that live on know no other address.
   std::string listen = "127.0.0.1:0";
@@ -173,11 +193,12 @@ absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
   }
   const std::string file = absl::StrCat(folder_, "/", kAddressesName);
   DT_RETURN_IF_ERROR(RemoveAll(file));
-  DT_RETURN_IF_ERROR(processes_.Start(
-      {kCoordinator,
-       {options_.programs + "/dtcoord", "--listen", listen, "--http", "127.0.0.1:0", "--state-dir",
-        folder_ + "/coordinator", "--addresses-file", file},
-       {}}));
+  DT_RETURN_IF_ERROR(
+      processes_.Start({kCoordinator,
+                        {options_.programs + "/dtcoord", "--listen", listen, "--http",
+                         "127.0.0.1:0", "--state-dir", folder_ + "/coordinator", "--auth",
+                         HasTokens() ? "tokens" : "none", "--addresses-file", file},
+                        {}}));
   started_.push_back(kCoordinator);
   const absl::Time deadline = absl::Now() + limits::kUpPatience;
   while (!ReadAddresses(folder_).has_value()) {
@@ -210,6 +231,7 @@ KeptCommand LocalCluster::WorkerCommand(const std::string& worker) const {
                  {"--slot", worker, "--slots", absl::StrCat(workers_.size()), "--name", name});
   }
   words.insert(words.end(), {"--data-root", data(), "--storage", folder_ + "/storage"});
+  if (HasTokens()) words.insert(words.end(), {"--token-file", folder_ + kWorkerToken});
   return command;
 }
 
@@ -220,11 +242,18 @@ absl::Status LocalCluster::Up(const KeptProcesses::Pause& pause) {
   DT_ASSIGN_OR_RETURN(workers_, WantedWorkers(options_, WorkersOf(names), running));
   if (!running) DT_RETURN_IF_ERROR(processes_.Forget());
   DT_RETURN_IF_ERROR(PrepareFolders());
+  std::error_code code;
+  if (running && options_.auth && !fs::exists(folder_ + "/coordinator/access.db", code)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", options_.name, "' is up without tokens; end it with 'dtctl down --name ",
+                     options_.name, "' first, then start it with --auth"));
+  }
   if (!processes_.IsAlive(kCoordinator) || !ReadAddresses(folder_).has_value()) {
     DT_RETURN_IF_ERROR(processes_.End({kCoordinator}, limits::kDownPatience, pause));
     DT_RETURN_IF_ERROR(StartCoordinator(pause));
   }
   addresses_ = *ReadAddresses(folder_);
+  if (HasTokens()) DT_RETURN_IF_ERROR(EnsureWorkerToken());
   for (const std::string& worker : workers_) {
     // One that looks for its coordinator elsewhere would never find this one. A list of version
     // 0.1.0 does not say where.
@@ -263,7 +292,7 @@ absl::StatusOr<size_t> LocalCluster::Down(const KeptProcesses::Pause& pause) {
 }
 
 absl::Status LocalCluster::Purge() {
-  for (const char* part : {"/coordinator", "/storage", "/logs", "/processes"}) {
+  for (const char* part : {"/coordinator", "/storage", "/logs", "/processes", kWorkerToken}) {
     DT_RETURN_IF_ERROR(RemoveAll(folder_ + part));
   }
   std::error_code code;

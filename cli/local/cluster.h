@@ -3,7 +3,8 @@
 //
 // Role:    what is to run, from what is asked and what runs already; and the files under
 //          $XDG_STATE_HOME/dtrain/NAME: coordinator/ (journal), storage/ (checkpoints), data/
-//          (where paths in experiment files begin), logs/, addresses.json, processes, lock.
+//          (where paths in experiment files begin), logs/, addresses.json, processes, lock; and
+//          with --auth worker.token, beside the admin's in coordinator/.
 // Threads: one thread.
 // Errors:  InvalidArgument, FailedPrecondition and Unavailable, naming the program with the end of
 //          its log, or the option and what runs now.
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +30,11 @@ struct ClusterOptions {
   std::string gpus;                  // --gpus: "all", "0,1"; "" when not given
   std::string data_root;             // "" when not given
   bool has_gpus = false;             // this machine shows some
+  bool auth = false;                 // --auth: it wants tokens; so it goes on to do
+  // Makes a token for workers with that of an admin, which is in the file. Asked for where `auth`.
+  std::function<absl::StatusOr<std::string>(const std::string& address,
+                                            const std::string& admin_token_file)>
+      worker_token = {};
   int cores = 1;
 };
 
@@ -70,10 +77,14 @@ class LocalCluster {
   const std::vector<std::string>& started() const { return started_; }
   const ClusterAddresses& addresses() const { return addresses_; }
   std::string data() const { return folder_ + "/data"; }
+  // An admin's; "": it asks for none.
+  std::string token_file() const;
 
  private:
   LocalCluster(ClusterOptions options, std::string folder, KeptProcesses processes);
   absl::Status PrepareFolders() const;
+  bool HasTokens() const;
+  absl::Status EnsureWorkerToken() const;
   absl::Status StartCoordinator(const KeptProcesses::Pause& pause);
   KeptCommand WorkerCommand(const std::string& worker) const;
 

@@ -213,6 +213,13 @@ absl::StatusOr<v1::DeleteResponse> Client::Delete(const v1::DeleteRequest& reque
 absl::StatusOr<v1::MarkWorkerResponse> Client::MarkWorker(const v1::MarkWorkerRequest& request) {
   return DT_CALL(MarkWorker, request);
 }
+absl::StatusOr<v1::SetQuotaResponse> Client::SetQuota(const v1::SetQuotaRequest& request) {
+  return DT_CALL(SetQuota, request);
+}
+absl::StatusOr<v1::ListQuotasResponse> Client::ListQuotas() {
+  const v1::ListQuotasRequest request;
+  return DT_CALL(ListQuotas, request);
+}
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus() {
   const v1::GetStatusRequest request;
   return DT_CALL(GetStatus, request);

@@ -54,6 +54,8 @@ class Client {
   absl::StatusOr<v1::ChangeResponse> Change(const v1::ChangeRequest& request);
   absl::StatusOr<v1::DeleteResponse> Delete(const v1::DeleteRequest& request);
   absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(const v1::MarkWorkerRequest& request);
+  absl::StatusOr<v1::SetQuotaResponse> SetQuota(const v1::SetQuotaRequest& request);
+  absl::StatusOr<v1::ListQuotasResponse> ListQuotas();
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   absl::StatusOr<v1::PutCodeResponse> PutCode(const v1::PutCodeRequest& request);
   absl::StatusOr<v1::GetCodeResponse> GetCode(const v1::GetCodeRequest& request);

@@ -31,8 +31,8 @@ struct CertificatePair {
 
 struct CertificateSubject {
   std::string name;  // letters, digits and . _ - @, at most 64
-  // "admin", "submitter", "observer", "worker": a client's certificate. "": a server's, for the
-  // coordinator.
+  // "admin", "submitter", "observer", "worker": a client's certificate; "guest": one of no role, which
+  // opens the connection on which a token is shown. "": a server's, for the coordinator.
   std::string role;
   std::vector<std::string> hosts;  // names and IP addresses under which a server is dialled
 };

@@ -1,71 +1,21 @@
 #include "common/net/credentials.h"
 
-#include <openssl/err.h>
+#include <utility>
 
-#include <fstream>
-#include <sstream>
-
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/net/libcrypto.h"
+#include "common/check.h"
+#include "common/mutex.h"
+#include "common/net/pem_files.h"
 #include "common/status.h"
+#include "grpc/grpc.h"
+#include "grpc/grpc_security.h"
 
 namespace dt {
 namespace {
-
-struct Pem {
-  std::string ca;
-  std::string cert;
-  std::string key;
-};
-
-absl::StatusOr<std::string> ReadPem(std::string_view flag, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.str().find("-----BEGIN ") == std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat(std::string(flag), " ", path,
-                                                   file ? ": not a PEM file" : ": cannot be read",
-                                                   "; give a PEM file that this user may read"));
-  }
-  return text.str();
-}
-
-// gRPC takes any two files, and then closes every connection without a word.
-absl::Status CheckPair(const TlsFiles& files, const Pem& pem) {
-  const internal::Cert cert = internal::ReadCert(pem.cert);
-  const internal::Key key = internal::ReadKey(pem.key);
-  ERR_clear_error();
-  if (cert == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--tls-cert ", files.cert, " holds no certificate that can be read"));
-  }
-  if (key == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--tls-key ", files.key, " holds no private key that can be read without a password"));
-  }
-  if (X509_check_private_key(cert.get(), key.get()) == 1) return absl::OkStatus();
-  ERR_clear_error();
-  return absl::InvalidArgumentError(absl::StrCat("--tls-key ", files.key,
-                                                 " is not the key of the certificate --tls-cert ",
-                                                 files.cert, "; give the two of one pair"));
-}
-
-absl::StatusOr<Pem> ReadFiles(const TlsFiles& files) {
-  if (files.ca.empty() || files.cert.empty() || files.key.empty()) {
-    return absl::InvalidArgumentError(
-        "mutual TLS needs all of --tls-ca, --tls-cert and --tls-key; give the missing ones or "
-        "none");
-  }
-  Pem pem;
-  DT_ASSIGN_OR_RETURN(pem.ca, ReadPem("--tls-ca", files.ca));
-  DT_ASSIGN_OR_RETURN(pem.cert, ReadPem("--tls-cert", files.cert));
-  DT_ASSIGN_OR_RETURN(pem.key, ReadPem("--tls-key", files.key));
-  DT_RETURN_IF_ERROR(CheckPair(files, pem));
-  return pem;
-}
 
 absl::Status ClearTextNeedsOneHost(std::string_view address) {
   if (IsLocalAddress(address)) return absl::OkStatus();
@@ -74,6 +24,48 @@ absl::Status ClearTextNeedsOneHost(std::string_view address) {
                    "' is not on this host, and without TLS only loopback and unix: addresses are "
                    "allowed; give --tls-ca, --tls-cert and --tls-key"));
 }
+
+// As grpc::SslServerCredentials, which knows one set of certificates for its life: gRPC's core asks
+// this one at each handshake.
+class ReloadingServerCredentials final : public grpc::ServerCredentials {
+ public:
+  explicit ReloadingServerCredentials(std::unique_ptr<internal::PemFiles> files)
+      : files_(std::move(files)) {
+    grpc_ssl_server_credentials_options* options =
+        grpc_ssl_server_credentials_create_options_using_config_fetcher(
+            GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY, Fetch, this);
+    credentials_ = grpc_ssl_server_credentials_create_with_options(options);
+  }
+  ~ReloadingServerCredentials() override { grpc_server_credentials_release(credentials_); }
+
+  void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {
+    DT_CHECK(false);  // tokens are looked at by coordinator/door/
+  }
+
+ private:
+  int AddPortToServer(const std::string& address, grpc_server* server) override {
+    return grpc_server_add_http2_port(server, address.c_str(), credentials_);
+  }
+  static grpc_ssl_certificate_config_reload_status Fetch(
+      void* self, grpc_ssl_server_certificate_config** config) {
+    return static_cast<ReloadingServerCredentials*>(self)->FetchNewest(config);
+  }
+  grpc_ssl_certificate_config_reload_status FetchNewest(
+      grpc_ssl_server_certificate_config** config) {
+    internal::Pem pem = files_->Newest();
+    MutexLock lock(&mutex_);
+    if (pem == given_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    const grpc_ssl_pem_key_cert_pair pair = {pem.key.c_str(), pem.cert.c_str()};
+    *config = grpc_ssl_server_certificate_config_create(pem.ca.c_str(), &pair, 1);
+    given_ = std::move(pem);
+    return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
+  }
+
+  const std::unique_ptr<internal::PemFiles> files_;
+  Mutex mutex_;
+  internal::Pem given_ ABSL_GUARDED_BY(mutex_);
+  grpc_server_credentials* credentials_ = nullptr;
+};
 
 }  // namespace
 
@@ -89,11 +81,25 @@ bool IsLocalAddress(std::string_view address) {
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const TlsFiles& files, std::string_view address) {
+  DT_ASSIGN_OR_RETURN(const ConnectionCredentials made,
+                      ConnectionCredentials::Make(files, address));
+  return made.Next();
+}
+
+absl::StatusOr<ConnectionCredentials> ConnectionCredentials::Make(const TlsFiles& files,
+                                                                  std::string_view address) {
+  ConnectionCredentials made;
   if (files.None()) {
     DT_RETURN_IF_ERROR(ClearTextNeedsOneHost(address));
-    return grpc::InsecureChannelCredentials();
+    return made;
   }
-  DT_ASSIGN_OR_RETURN(Pem pem, ReadFiles(files));
+  DT_ASSIGN_OR_RETURN(made.files_, internal::PemFiles::Open(files));
+  return made;
+}
+
+std::shared_ptr<grpc::ChannelCredentials> ConnectionCredentials::Next() const {
+  if (files_ == nullptr) return grpc::InsecureChannelCredentials();
+  internal::Pem pem = files_->Newest();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = std::move(pem.ca);
   options.pem_cert_chain = std::move(pem.cert);
@@ -107,12 +113,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     DT_RETURN_IF_ERROR(ClearTextNeedsOneHost(address));
     return grpc::InsecureServerCredentials();
   }
-  DT_ASSIGN_OR_RETURN(Pem pem, ReadFiles(files));
-  grpc::SslServerCredentialsOptions options(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = std::move(pem.ca);
-  options.pem_key_cert_pairs.push_back({std::move(pem.key), std::move(pem.cert)});
-  return grpc::SslServerCredentials(options);
+  DT_ASSIGN_OR_RETURN(auto pem_files, internal::PemFiles::Open(files));
+  return std::make_shared<ReloadingServerCredentials>(std::move(pem_files));
 }
 
 }  // namespace dt

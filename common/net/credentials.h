@@ -17,6 +17,10 @@
 
 namespace dt {
 
+namespace internal {
+class PemFiles;
+}
+
 // Paths of PEM files. All three set: mutual TLS. None: allowed on this host alone.
 struct TlsFiles {
   std::string ca;    // whom to trust
@@ -29,9 +33,26 @@ struct TlsFiles {
 // host.
 bool IsLocalAddress(std::string_view address);
 
+// For who connects once.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const TlsFiles& files, std::string_view address);
-// Clients without a certificate of the same authority are refused.
+
+// For who connects again and again: each connection shows what the files hold when it is made, or
+// held when they were last whole. Copies share the files; thread-safe.
+class ConnectionCredentials {
+ public:
+  // In the clear.
+  ConnectionCredentials() = default;
+  static absl::StatusOr<ConnectionCredentials> Make(const TlsFiles& files,
+                                                    std::string_view address);
+  std::shared_ptr<grpc::ChannelCredentials> Next() const;
+
+ private:
+  std::shared_ptr<internal::PemFiles> files_;  // nullptr: in the clear
+};
+
+// Clients without a certificate of the same authority are refused. Each connection is made with
+// what the files hold then, as above. Outlives the server that it is given to.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const TlsFiles& files, std::string_view address);
 

@@ -1,10 +1,16 @@
 #include "common/net/token.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/access_limits.h"
+#include "common/check.h"
 #include "common/files.h"
 #include "common/text.h"
 
@@ -15,6 +21,18 @@ constexpr std::string_view kPrefix = "dtr_";
 constexpr size_t kDigits = 64;
 
 }  // namespace
+
+std::string FreshToken() {
+  std::array<char, kDigits / 2> bits{};
+  size_t have = 0;
+  while (have < bits.size()) {
+    const ssize_t got = getrandom(bits.data() + have, bits.size() - have, 0);
+    DT_CHECK(got > 0 || errno == EINTR);
+    if (got > 0) have += static_cast<size_t>(got);
+  }
+  return absl::StrCat(std::string(kPrefix),
+                      absl::BytesToHexString(absl::string_view(bits.data(), bits.size())));
+}
 
 bool IsToken(std::string_view text) {
   return text.size() == kPrefix.size() + kDigits && text.starts_with(kPrefix) &&

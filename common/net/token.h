@@ -13,7 +13,8 @@
 
 namespace dt {
 
-// "dtr_" and 256 bits as hex digits.
+// "dtr_" and 256 random bits as hex digits.
+std::string FreshToken();
 bool IsToken(std::string_view text);
 // `flag` is what named the file: "--token-file".
 absl::StatusOr<std::string> ReadTokenFile(std::string_view flag, const std::string& path);

@@ -13,31 +13,34 @@ namespace {
 constexpr Reach kNone = Reach::kNone, kOwn = Reach::kOwn, kAll = Reach::kAll;
 
 constexpr Right kRights[] = {
-    // service, method, admin, submitter, observer, worker
-    {"Control", "Submit", kAll, kOwn, kNone, kNone, Kept::kInAudit},
-    {"Control", "PutCode", kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "Plan", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "Cancel", kAll, kOwn, kNone, kNone, Kept::kInAudit},
-    {"Control", "Retry", kAll, kOwn, kNone, kNone, Kept::kInAudit},
-    {"Control", "Change", kAll, kOwn, kNone, kNone, Kept::kInAudit},
-    {"Control", "Delete", kAll, kOwn, kNone, kNone, Kept::kInAudit},
-    {"Control", "MarkWorker", kAll, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "ListExperiments", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "GetExperiment", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "ListTrials", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "ListWorkers", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "ListCheckpoints", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "ExplainTrial", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "ReadMetrics", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "ReadLogs", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Control", "GetStatus", kAll, kAll, kAll, kNone, Kept::kNo},
-    {"Fleet", "Session", kNone, kNone, kNone, kOwn, Kept::kNo},
-    {"Fleet", "GetCode", kAll, kAll, kAll, kOwn, Kept::kNo},
-    {"Access", "CreateToken", kAll, kNone, kNone, kNone, Kept::kInAudit},
-    {"Access", "ListTokens", kAll, kNone, kNone, kNone, Kept::kNo},
-    {"Access", "RevokeToken", kAll, kNone, kNone, kNone, Kept::kInAudit},
-    {"Access", "ListAudit", kAll, kNone, kNone, kNone, Kept::kNo},
-    {"HTTP", "GET", kAll, kAll, kAll, kNone, Kept::kNo},
+    // service, method, admin, submitter, observer, worker, joiner
+    {"Control", "Submit", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "PutCode", kAll, kAll, kNone, kNone, kNone, Kept::kNo},
+    {"Control", "Plan", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "Cancel", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "Retry", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "Change", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "Delete", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "MarkWorker", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "SetQuota", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
+    {"Control", "ListQuotas", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "ListExperiments", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "GetExperiment", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "ListTrials", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "ListWorkers", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "ListCheckpoints", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "ExplainTrial", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "ReadMetrics", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "ReadLogs", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Control", "GetStatus", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
+    {"Fleet", "Session", kNone, kNone, kNone, kOwn, kNone, Kept::kNo},
+    {"Fleet", "GetCode", kAll, kAll, kAll, kOwn, kNone, Kept::kNo},
+    {"Access", "CreateToken", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
+    {"Access", "ListTokens", kAll, kNone, kNone, kNone, kNone, Kept::kNo},
+    {"Access", "RevokeToken", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
+    {"Access", "ListAudit", kAll, kNone, kNone, kNone, kNone, Kept::kNo},
+    {"Access", "Join", kNone, kNone, kNone, kNone, kOwn, Kept::kInAudit},
+    {"HTTP", "GET", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
 };
 
 }  // namespace
@@ -60,6 +63,8 @@ Reach ReachOf(const Right& right, Role role) {
       return right.observer;
     case Role::kWorker:
       return right.worker;
+    case Role::kJoiner:
+      return right.joiner;
   }
   return Reach::kNone;
 }

@@ -26,7 +26,7 @@ enum class Kept { kNo, kInAudit };  // whether a call that was let through is re
 struct Right {
   std::string_view service;  // "Control"; "HTTP" for the port of the page
   std::string_view method;   // unique over all services
-  Reach admin, submitter, observer, worker;
+  Reach admin, submitter, observer, worker, joiner;
   Kept kept;
 };
 

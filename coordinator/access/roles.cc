@@ -19,6 +19,8 @@ std::string_view RoleWord(Role role) {
       return "observer";
     case Role::kWorker:
       return "worker";
+    case Role::kJoiner:
+      return "joiner";
   }
   return "";
 }
@@ -32,6 +34,7 @@ std::optional<Role> FindRole(std::string_view word) {
 
 std::optional<Caller> CallerOfCertificate(const std::vector<std::string>& alternative_names) {
   for (const Role role : kRoles) {
+    if (role == Role::kJoiner) continue;
     const std::string scheme = absl::StrCat("dtrain://", std::string(RoleWord(role)), "/");
     for (const std::string& name : alternative_names) {
       if (!name.starts_with(scheme) || name.size() == scheme.size()) continue;

@@ -15,9 +15,10 @@
 
 namespace dt {
 
-enum class Role { kAdmin, kSubmitter, kObserver, kWorker };
-inline constexpr std::array<Role, 4> kRoles = {Role::kAdmin, Role::kSubmitter, Role::kObserver,
-                                               Role::kWorker};
+// A joiner may become a worker, once: its token is exchanged for a lasting one of the same name.
+enum class Role { kAdmin, kSubmitter, kObserver, kWorker, kJoiner };
+inline constexpr std::array<Role, 5> kRoles = {Role::kAdmin, Role::kSubmitter, Role::kObserver,
+                                               Role::kWorker, Role::kJoiner};
 
 std::string_view RoleWord(Role role);  // "admin"
 std::optional<Role> FindRole(std::string_view word);
@@ -30,7 +31,8 @@ struct Caller {
 };
 
 // The caller that a certificate with a URI dtrain://ROLE/NAME among its alternative names stands
-// for: the first of admin, submitter, observer, worker that it has. None without such a name.
+// for: the first of admin, submitter, observer, worker that it has. None without such a name, and
+// for a joiner: a certificate cannot be used up.
 std::optional<Caller> CallerOfCertificate(const std::vector<std::string>& alternative_names);
 
 // Letters, digits and . _ - @ : /, at most limits::kWhoBytes: what a list shows and a certificate

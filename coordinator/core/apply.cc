@@ -15,6 +15,7 @@
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/marks.h"
 #include "coordinator/core/notices.h"
+#include "coordinator/core/quotas.h"
 #include "spec/metric.h"
 
 namespace dt {
@@ -476,6 +477,8 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyStopRequested(state, record.stop_requested());
     case v1::Record::kExperimentChanged:
       return ApplyExperimentChanged(state, record.experiment_changed(), wall_ms);
+    case v1::Record::kQuotaSet:
+      return ApplyQuotaSet(state, record.quota_set(), wall_ms);
     case v1::Record::kWorkerMarked:
       return ApplyWorkerMarked(state, record.worker_marked(), wall_ms);
     case v1::Record::kTrialMutated:

@@ -15,6 +15,7 @@
 #include "coordinator/core/marking.h"
 #include "coordinator/core/planning.h"
 #include "coordinator/core/queries.h"
+#include "coordinator/core/quotas.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/submit.h"
 #include "coordinator/core/workers.h"
@@ -173,6 +174,10 @@ auto Answer(Turn& turn, v1::RetryRequest& request, bool) { return Retry(turn, re
 auto Answer(Turn& turn, v1::ChangeRequest& request, bool) { return Change(turn, request); }
 auto Answer(Turn& turn, v1::DeleteRequest& request, bool) { return Delete(turn, request); }
 auto Answer(Turn& turn, v1::MarkWorkerRequest& request, bool) { return MarkWorker(turn, request); }
+auto Answer(Turn& turn, v1::SetQuotaRequest& request, bool) { return SetQuota(turn, request); }
+absl::StatusOr<v1::ListQuotasResponse> Answer(Turn& turn, v1::ListQuotasRequest&, bool) {
+  return ListQuotas(turn.state);
+}
 template <typename Request>
 auto Answer(Turn& turn, Request& request, bool) {
   return Query(turn.state, request, turn.now.steady);

@@ -216,6 +216,19 @@ struct KnownFigure {
   int64_t wall_ms = 0;
 };
 
+// Whose experiments a quota counts: of one of the two.
+struct QuotaKey {
+  std::string user;   // who submitted them
+  std::string label;  // "team=vision"
+
+  auto operator<=>(const QuotaKey&) const = default;
+};
+struct Quota {
+  uint32_t slots = 0;  // that they may hold at once
+  std::string who;     // set it
+  int64_t since_wall_ms = 0;
+};
+
 struct DurableState {
   JournalId journal_id = 0;
   ExperimentId next_experiment = 1;
@@ -224,6 +237,7 @@ struct DurableState {
   std::map<std::string, CrashStreak> streaks;
   uint64_t progress = 0;  // ends of finished attempts, and checkpoints beyond where one resumed
   std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most: the oldest goes
+  std::map<QuotaKey, Quota> quotas;           // kQuotas at most
   uint64_t next_notice = 1;
   std::map<uint64_t, v1::Notice> notices;  // not settled, by number; kNoticesWaiting at most
 

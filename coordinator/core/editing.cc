@@ -11,6 +11,7 @@
 #include "coordinator/core/explain.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/queries.h"
+#include "coordinator/core/quotas.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/search_index.h"
@@ -164,6 +165,7 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
     Journal(turn, FactOf(experiment, request));
     if (request.has_max_trials()) AddTrials(turn, id, std::move(further));
     Rekey(turn.state, id);
+    if (request.has_labels()) FollowQuotas(turn.state);
     response.set_changed(true);
   }
   response.set_trials(experiment.planned);

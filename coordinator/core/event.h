@@ -31,7 +31,8 @@ struct ClientCall {
   std::variant<Submission, v1::ListExperimentsRequest, v1::GetExperimentRequest,
                v1::ListTrialsRequest, v1::ListWorkersRequest, v1::ListCheckpointsRequest,
                v1::ExplainTrialRequest, v1::CancelRequest, v1::RetryRequest, v1::ChangeRequest,
-               v1::DeleteRequest, v1::MarkWorkerRequest, v1::GetStatusRequest, PlanDraft>
+               v1::DeleteRequest, v1::MarkWorkerRequest, v1::SetQuotaRequest, v1::ListQuotasRequest,
+               v1::GetStatusRequest, PlanDraft>
       request;
   // Whose experiments alone it may change: of a caller that is no admin. "": anybody's.
   std::string only_of = {};

@@ -12,6 +12,7 @@
 #include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/pools.h"
+#include "coordinator/core/quotas.h"
 #include "coordinator/core/schedule.h"
 #include "spec/sizes.h"
 #include "spec/spec.h"
@@ -80,12 +81,13 @@ std::string DescribeRanks(const LiveState& live, const LiveAttempt& attempt) {
   return text;
 }
 
-std::string WhyClosed(const State& state, const Experiment& experiment) {
+std::string WhyClosed(const State& state, const Experiment& experiment, int32_t wanted) {
   const int32_t most = experiment.spec.search().max_concurrent();
   if (most > 0 && experiment.active >= static_cast<uint32_t>(most)) {
     return absl::StrCat("experiment runs ", experiment.active, " of at most ", most,
                         " trials at once (search.max_concurrent)");
   }
+  if (const std::string quota = QuotaText(state, experiment, wanted); !quota.empty()) return quota;
   const uint32_t held = SlotsHeld(state.live, experiment.id);
   return absl::StrCat("experiment holds ", held, " of at most ",
                       experiment.spec.base().resources().max_gpus_total(),
@@ -256,7 +258,9 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   if (decision.verdict == Verdict::kNeverFits) {
     return absl::StrCat(decision.reason, NobodyHas(state.live, shape.constraint));
   }
-  if (GateOf(state, experiment, shape) == Gate::kClosed) return WhyClosed(state, experiment);
+  if (GateOf(state, experiment, shape) == Gate::kClosed) {
+    return WhyClosed(state, experiment, shape.least());
+  }
   if (const Reservation* own = ReservationOf(state.live, id)) {
     return WhatIsReserved(state, *own, now);
   }

@@ -146,6 +146,14 @@ void AddFigures(Digest& digest, const DurableState& state) {
   }
 }
 
+void AddQuotas(Digest& digest, const DurableState& state) {
+  digest.Add(state.quotas.size());
+  for (const auto& [key, quota] : state.quotas) {
+    digest.Add(key.user).Add(key.label).Add(uint64_t{quota.slots}).Add(quota.who);
+    digest.Add(static_cast<uint64_t>(quota.since_wall_ms));
+  }
+}
+
 }  // namespace
 
 std::string HashOf(const DurableState& state) {
@@ -154,6 +162,7 @@ std::string HashOf(const DurableState& state) {
   for (const auto& [id, experiment] : state.experiments) AddExperiment(digest, experiment);
   AddMarks(digest, state);
   AddFigures(digest, state);
+  AddQuotas(digest, state);
   digest.Add(state.next_notice).Add(state.notices.size());
   for (const auto& [number, notice] : state.notices) digest.Add(notice.SerializeAsString());
   return digest.TakeHex();

@@ -88,6 +88,13 @@ void Lines::Place(const Precedence& precedence, const std::function<Gate(const S
   for (const Map::iterator line : of->second) line->second.Place(precedence, gate(line->first));
 }
 
+std::vector<ExperimentId> Lines::Experiments() const {
+  std::vector<ExperimentId> all;
+  for (const auto& [id, lines] : of_) all.push_back(id);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 bool Lines::Contains(TrialId trial) const {
   const auto of = of_.find(trial.experiment);
   if (of == of_.end()) return false;

@@ -113,6 +113,8 @@ class Lines {
   Map::const_iterator begin() const { return lines_.begin(); }
   Map::const_iterator end() const { return lines_.end(); }
   size_t size() const { return lines_.size(); }
+  // Those that have something in a line, by number.
+  std::vector<ExperimentId> Experiments() const;
 
  private:
   Map lines_;

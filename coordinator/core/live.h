@@ -268,6 +268,7 @@ struct LiveState {
   std::vector<AttemptToken> left;  // of those, the ones that nobody holds any more
   absl::btree_map<ExperimentId, LiveExperiment> experiments;  // that have active trials
   absl::btree_map<int32_t, uint32_t> running;                 // of those, by priority
+  std::map<QuotaKey, uint32_t> quota_held;                    // slots, of those that have a quota
   absl::btree_map<ExperimentId, Standing> standings;
   std::map<ExperimentId, SearchIndex> searches;  // of those that have one
   absl::btree_set<Timer> timers;

@@ -14,6 +14,7 @@
 #include "coordinator/core/holding.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/pools.h"
+#include "coordinator/core/quotas.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
@@ -293,8 +294,9 @@ Gate GateOf(const State& state, const Experiment& experiment, const Shape& shape
 
 int32_t SlotsLeft(const State& state, const Experiment& experiment) {
   const int32_t total = experiment.spec.base().resources().max_gpus_total();
-  if (total == 0 || Mutated(Mutant::kTotalUnbounded)) return limits::kWorldSizeMax;
-  return std::max(0, total - static_cast<int32_t>(SlotsHeld(state.live, experiment.id)));
+  const int32_t left = QuotaLeft(state, experiment);
+  if (total == 0 || Mutated(Mutant::kTotalUnbounded)) return left;
+  return std::clamp(total - static_cast<int32_t>(SlotsHeld(state.live, experiment.id)), 0, left);
 }
 
 void Enqueue(State& state, TrialId id) {
@@ -389,7 +391,9 @@ void NoteActive(State& state, TrialId id) {
   }
   const Trial& trial = GetTrial(state.durable, id);
   if (live->second.active.insert(id.trial).second) {
-    live->second.held += static_cast<uint32_t>(trial.attempts.back().members.size());
+    const auto slots = static_cast<int32_t>(trial.attempts.back().members.size());
+    live->second.held += static_cast<uint32_t>(slots);
+    NoteHeld(state, experiment, slots);
   }
   if (ShapeOf(experiment, trial).most() >
       static_cast<int32_t>(trial.attempts.back().members.size())) {
@@ -403,7 +407,9 @@ void NoteInactive(State& state, TrialId id) {
   const auto found = state.live.experiments.find(id.experiment);
   if (found != state.live.experiments.end() && found->second.active.erase(id.trial) > 0) {
     const Trial& trial = GetTrial(state.durable, id);
-    found->second.held -= static_cast<uint32_t>(trial.attempts.back().members.size());
+    const auto slots = static_cast<int32_t>(trial.attempts.back().members.size());
+    found->second.held -= static_cast<uint32_t>(slots);
+    NoteHeld(state, GetExperiment(state.durable, id.experiment), -slots);
     if (found->second.active.empty()) {
       CountRunning(state.live, found->second.priority, -1);
       state.live.experiments.erase(found);

@@ -32,7 +32,7 @@ void NoteActive(State& state, TrialId id);
 void NoteInactive(State& state, TrialId id);
 // Tries that many at most; what is left stays due, and a Tick goes on with it at once.
 void PlacePending(Turn& turn, int trials_max);
-// That the experiment may have beside those it holds (max_gpus_total).
+// That the experiment may have beside those it holds (max_gpus_total, quotas).
 int32_t SlotsLeft(const State& state, const Experiment& experiment);
 // Whether the experiment may start a trial of this shape now, if of the least size.
 Gate GateOf(const State& state, const Experiment& experiment, const Shape& shape);

@@ -175,8 +175,7 @@ void Reindex(State& state, const v1::Record& record) {
     return GetExperiment(state.durable, fact.experiment());
   };
   switch (record.fact_case()) {
-    // What it came to is taken back; thousands may be retried at once.
-    case v1::Record::kTrialRetried:
+    case v1::Record::kTrialRetried:  // what it came to is taken back, of thousands at once perhaps
       state.live.searches.erase(record.trial_retried().experiment());
       return;
     case v1::Record::kExperimentDeleted:
@@ -192,8 +191,8 @@ void Reindex(State& state, const v1::Record& record) {
       const v1::RungDecided& fact = record.rung_decided();
       SearchIndex* index = index_of(fact);
       if (index == nullptr) return;
-      const Trial& trial = experiment_of(fact).trials[fact.trial() - 1];
-      return IndexRung(experiment_of(fact), fact.trial(), trial.rungs.back(), *index);
+      const KnownRung& rung = experiment_of(fact).trials[fact.trial() - 1].rungs.back();
+      return IndexRung(experiment_of(fact), fact.trial(), rung, *index);
     }
     case v1::Record::kEvaluation: {
       const v1::EvaluationRecorded& fact = record.evaluation();
@@ -202,11 +201,11 @@ void Reindex(State& state, const v1::Record& record) {
       return IndexMeans(experiment_of(fact).trials[fact.trial() - 1], fact.trial(), *index);
     }
     case v1::Record::kTrialEnded: {
-      const v1::TrialEnded& fact = record.trial_ended();
-      SearchIndex* index = index_of(fact);
-      if (index == nullptr || !Proposes(experiment_of(fact))) return;
-      const Experiment& experiment = experiment_of(fact);
-      return IndexResult(experiment, ConfigurationOf(experiment, fact.trial()), *index);
+      const Experiment& experiment = experiment_of(record.trial_ended());
+      SearchIndex* index = index_of(record.trial_ended());
+      if (index == nullptr || !Proposes(experiment)) return;
+      const uint32_t trial = record.trial_ended().trial();
+      return IndexResult(experiment, ConfigurationOf(experiment, trial), *index);
     }
     case v1::Record::kJournalCreated:
     case v1::Record::kExperimentSubmitted:
@@ -224,6 +223,7 @@ void Reindex(State& state, const v1::Record& record) {
     case v1::Record::kNoticeRaised:
     case v1::Record::kNoticeSettled:
     case v1::Record::kWorkerMarked:
+    case v1::Record::kQuotaSet:
     case v1::Record::kTrialMutated:
     case v1::Record::FACT_NOT_SET:
       return;

@@ -319,6 +319,24 @@ void LoadFigures(const v1::SnapshotHead& head, DurableState& state) {
   }
 }
 
+void SaveQuotas(const DurableState& state, v1::SnapshotHead& out) {
+  for (const auto& [key, quota] : state.quotas) {
+    v1::SnapshotQuota& saved = *out.add_quotas();
+    saved.set_user(key.user);
+    saved.set_label(key.label);
+    saved.set_slots(quota.slots);
+    saved.set_who(quota.who);
+    saved.set_since_wall_ms(quota.since_wall_ms);
+  }
+}
+
+void LoadQuotas(const v1::SnapshotHead& head, DurableState& state) {
+  for (const v1::SnapshotQuota& saved : head.quotas()) {
+    state.quotas[{saved.user(), saved.label()}] = {saved.slots(), saved.who(),
+                                                   saved.since_wall_ms()};
+  }
+}
+
 void SaveNotices(const DurableState& state, v1::SnapshotHead& out) {
   out.set_next_notice(state.next_notice);
   for (const auto& [number, notice] : state.notices) *out.add_notices() = notice;
@@ -341,7 +359,7 @@ void Index(const Experiment& experiment, DurableState& state) {
 }
 
 // A field that a program does not know is dropped without a word: what it must know raises this.
-constexpr uint32_t kSnapshotVersion = 5;
+constexpr uint32_t kSnapshotVersion = 6;
 
 }  // namespace
 
@@ -354,6 +372,7 @@ std::vector<std::string> SaveSnapshot(const DurableState& state, const v1::Metri
   *head.mutable_metrics() = metrics;
   SaveMarks(state, head);
   SaveFigures(state, head);
+  SaveQuotas(state, head);
   SaveNotices(state, head);
   std::vector<std::string> parts;
   parts.push_back(head.SerializeAsString());
@@ -382,6 +401,7 @@ absl::StatusOr<LoadedSnapshot> LoadSnapshot(const std::vector<std::string>& part
   loaded.metrics = std::move(*head.mutable_metrics());
   LoadMarks(head, loaded.state);
   LoadFigures(head, loaded.state);
+  LoadQuotas(head, loaded.state);
   LoadNotices(head, loaded.state);
   for (size_t part = 1; part < parts.size(); ++part) {
     v1::SnapshotExperiment saved;

@@ -150,6 +150,7 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kNoticeRaised:
     case v1::Record::kNoticeSettled:
     case v1::Record::kWorkerMarked:
+    case v1::Record::kQuotaSet:
     case v1::Record::FACT_NOT_SET:
       return;
   }

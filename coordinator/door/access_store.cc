@@ -19,6 +19,8 @@ constexpr char kSchema[] =
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, role TEXT "
     "NOT NULL, name TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL, "
     "created_by TEXT NOT NULL);"
+    // Apart from the tokens, so that a version that knows no joiners refuses theirs and goes on.
+    "CREATE TABLE IF NOT EXISTS joins (joiner TEXT PRIMARY KEY, token TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS audit (number INTEGER PRIMARY KEY, wall_ms INTEGER NOT NULL, who "
     "TEXT NOT NULL, role TEXT NOT NULL, method TEXT NOT NULL, subject TEXT NOT NULL, outcome TEXT "
     "NOT NULL, message TEXT NOT NULL, peer TEXT NOT NULL);";
@@ -47,8 +49,9 @@ absl::StatusOr<std::vector<StoredToken>> AccessStore::Tokens() {
   DT_ASSIGN_OR_RETURN(
       Statement select,
       Statement::Prepare(database_,
-                         "SELECT id, hash, role, name, created_ms, expires_ms, created_by "
-                         "FROM tokens ORDER BY created_ms, id"));
+                         "SELECT id, hash, role, name, created_ms, expires_ms, created_by, "
+                         "IFNULL(joins.token, '') FROM tokens LEFT JOIN joins ON joiner = id "
+                         "ORDER BY created_ms, id"));
   std::vector<StoredToken> tokens;
   while (true) {
     DT_ASSIGN_OR_RETURN(const bool row, select.Step());
@@ -61,8 +64,18 @@ absl::StatusOr<std::vector<StoredToken>> AccessStore::Tokens() {
     token.summary.set_created_wall_ms(select.Integer(4));
     token.summary.set_expires_wall_ms(select.Integer(5));
     token.summary.set_created_by(select.Text(6));
+    token.summary.set_used_for(select.Text(7));
     tokens.push_back(std::move(token));
   }
+}
+
+template <typename Act>
+absl::Status AccessStore::InOneTransaction(Act act) {
+  DT_RETURN_IF_ERROR(database_.Execute("BEGIN"));
+  absl::Status status = act();
+  if (status.ok()) status = database_.Execute("COMMIT");
+  if (!status.ok()) database_.Execute("ROLLBACK").IgnoreError();
+  return status;
 }
 
 absl::Status AccessStore::Put(const StoredToken& token) {
@@ -75,34 +88,41 @@ absl::Status AccessStore::Put(const StoredToken& token) {
   return insert.Run();
 }
 
+absl::Status AccessStore::PutJoined(const StoredToken& token, const std::string& joiner) {
+  return InOneTransaction([&]() -> absl::Status {
+    DT_RETURN_IF_ERROR(Put(token));
+    DT_ASSIGN_OR_RETURN(Statement insert,
+                        Statement::Prepare(database_, "INSERT INTO joins VALUES (?, ?)"));
+    return insert.BindText(1, joiner).BindText(2, token.summary.id()).Run();
+  });
+}
+
 absl::Status AccessStore::Remove(const std::string& id) {
-  DT_ASSIGN_OR_RETURN(Statement remove,
-                      Statement::Prepare(database_, "DELETE FROM tokens WHERE id = ?"));
-  remove.BindText(1, id);
-  return remove.Run();
+  return InOneTransaction([&]() -> absl::Status {
+    for (const char* from :
+         {"DELETE FROM tokens WHERE id = ?", "DELETE FROM joins WHERE joiner = ?"}) {
+      DT_ASSIGN_OR_RETURN(Statement remove, Statement::Prepare(database_, from));
+      DT_RETURN_IF_ERROR(remove.BindText(1, id).Run());
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status AccessStore::Append(const std::vector<v1::AuditEntry>& entries) {
   DT_ASSIGN_OR_RETURN(
       Statement insert,
       Statement::Prepare(database_, "INSERT INTO audit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  DT_RETURN_IF_ERROR(database_.Execute("BEGIN"));
-  absl::Status status;
-  for (const v1::AuditEntry& one : entries) {
-    insert.Bind(1, one.wall_ms()).BindText(2, one.who()).BindText(3, one.role());
-    insert.BindText(4, one.method()).BindText(5, one.subject()).BindText(6, one.outcome());
-    insert.BindText(7, one.message()).BindText(8, one.peer());
-    status = insert.Run();
-    if (!status.ok()) break;
-  }
-  if (status.ok()) {
-    status = database_.Execute(
+  return InOneTransaction([&]() -> absl::Status {
+    for (const v1::AuditEntry& one : entries) {
+      insert.Bind(1, one.wall_ms()).BindText(2, one.who()).BindText(3, one.role());
+      insert.BindText(4, one.method()).BindText(5, one.subject()).BindText(6, one.outcome());
+      insert.BindText(7, one.message()).BindText(8, one.peer());
+      DT_RETURN_IF_ERROR(insert.Run());
+    }
+    return database_.Execute(
         absl::StrCat("DELETE FROM audit WHERE number <= (SELECT MAX(number) FROM audit) - ",
                      limits::kAuditRows));
-  }
-  if (status.ok()) status = database_.Execute("COMMIT");
-  if (!status.ok()) database_.Execute("ROLLBACK").IgnoreError();
-  return status;
+  });
 }
 
 absl::StatusOr<std::vector<v1::AuditEntry>> AccessStore::Audit(uint32_t newest) {

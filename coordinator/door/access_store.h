@@ -35,6 +35,8 @@ class AccessStore {
   absl::StatusOr<std::vector<StoredToken>> Tokens();
   // Durable once they return.
   absl::Status Put(const StoredToken& token);
+  // And that the joiner's token of this id was used for it: both or neither.
+  absl::Status PutJoined(const StoredToken& token, const std::string& joiner);
   absl::Status Remove(const std::string& id);
   // In one transaction; what is more than limits::kAuditRows goes, the oldest first.
   absl::Status Append(const std::vector<v1::AuditEntry>& entries);
@@ -43,6 +45,8 @@ class AccessStore {
 
  private:
   explicit AccessStore(Database database) : database_(std::move(database)) {}
+  template <typename Act>
+  absl::Status InOneTransaction(Act act);
 
   Database database_;
 };

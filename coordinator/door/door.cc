@@ -1,22 +1,14 @@
 #include "coordinator/door/door.h"
 
-#include <fcntl.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/check.h"
-#include "common/files.h"
 #include "common/limits.h"
 #include "common/net/token.h"
+#include "common/secret_file.h"
 #include "common/sha256.h"
 #include "common/status.h"
 #include "common/text.h"
@@ -29,17 +21,6 @@ constexpr size_t kIdDigits = 12;  // 48 bits of the hash: no two of ten thousand
 constexpr char kHowToGetOne[] =
     "; an admin makes one with 'dtctl token create', and --token-file, DTRAIN_TOKEN_FILE or a "
     "context's token_file names the file that holds it";
-
-std::string FreshToken() {
-  std::array<char, 32> bits{};
-  size_t have = 0;
-  while (have < bits.size()) {
-    const ssize_t got = getrandom(bits.data() + have, bits.size() - have, 0);
-    DT_CHECK(got > 0 || errno == EINTR);
-    if (got > 0) have += static_cast<size_t>(got);
-  }
-  return absl::StrCat("dtr_", absl::BytesToHexString(absl::string_view(bits.data(), bits.size())));
-}
 
 // The token of "Bearer TOKEN", or the password of "Basic base64(anybody:TOKEN)", which is what a
 // browser asks for; "" where it is neither.
@@ -54,19 +35,15 @@ std::string TokenOf(const std::string& authorization) {
   return colon == std::string::npos ? "" : pair.substr(colon + 1);
 }
 
-// For this user alone from its first byte on, and whole or not there.
-absl::Status WriteSecret(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".tmp";
-  unlink(draft.c_str());
-  {
-    const UniqueFd fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd.valid()) return SystemError("create", draft);
-    if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-        fsync(fd.get()) != 0) {
-      return SystemError("write", draft);
-    }
-  }
-  return Rename(draft, path);
+absl::Status GoneError(const Caller& joiner) {
+  return absl::UnauthenticatedError(absl::StrCat("the token ", joiner.token, " to join as '",
+                                                 joiner.name, "' has run out or was taken back",
+                                                 kHowToGetOne));
+}
+
+bool IsSha256Hex(const std::string& text) {
+  constexpr size_t kDigits = 64;
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 std::string CodeWord(const absl::Status& status) { return absl::StatusCodeToString(status.code()); }
@@ -113,8 +90,10 @@ absl::Status Door::LeaveAdminToken() {
   return absl::OkStatus();
 }
 
+// A joiner's that was used goes on to be known: Join says for what.
 bool Door::Holds(const StoredToken& token) const {
   const int64_t expires = token.summary.expires_wall_ms();
+  if (!token.summary.used_for().empty()) return true;
   return expires == 0 || clock_.Now().wall_ms < expires;
 }
 
@@ -233,23 +212,19 @@ absl::StatusOr<v1::CreateTokenResponse> Door::Create(const v1::CreateTokenReques
   if (!role.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", Printable(request.role()),
-                     "' is not a role; choose one of: admin, submitter, observer, worker"));
+                     "' is not a role; choose one of: admin, submitter, observer, worker, joiner"));
   }
+  const bool joiner = *role == Role::kJoiner;
   DT_RETURN_IF_ERROR(CheckTokenName(*role, request.name()));
   constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600;
-  if (request.expires_seconds() < 0 || request.expires_seconds() > kCentury) {
-    return absl::InvalidArgumentError(absl::StrCat("expires_seconds is ", request.expires_seconds(),
-                                                   "; it is 0, for never, or up to ", kCentury));
+  const int64_t longest = joiner ? limits::kJoinSecondsMax : kCentury;
+  if (request.expires_seconds() < 0 || request.expires_seconds() > longest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expires_seconds is ", request.expires_seconds(), "; it is 0, for ",
+                     joiner ? "15 minutes" : "never", ", or up to ", longest));
   }
-  {
-    MutexLock lock(&mutex_);
-    if (tokens_.size() >= limits::kTokens) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("there are ", tokens_.size(),
-                       " tokens, which is the limit; take some back "
-                       "with 'dtctl token revoke'"));
-    }
-  }
+  DT_RETURN_IF_ERROR(ForgetJoiners());
+  DT_RETURN_IF_ERROR(CheckOneMore());
   v1::CreateTokenResponse response;
   response.set_token(FreshToken());
   StoredToken token;
@@ -260,13 +235,85 @@ absl::StatusOr<v1::CreateTokenResponse> Door::Create(const v1::CreateTokenReques
   token.summary.set_created_by(by);
   const int64_t now = clock_.Now().wall_ms;
   token.summary.set_created_wall_ms(now);
-  if (request.expires_seconds() > 0) {
-    token.summary.set_expires_wall_ms(now + request.expires_seconds() * 1000);
-  }
+  const int64_t seconds =
+      joiner && request.expires_seconds() == 0 ? limits::kJoinSeconds : request.expires_seconds();
+  if (seconds > 0) token.summary.set_expires_wall_ms(now + seconds * 1000);
   DT_RETURN_IF_ERROR(store_.Put(token));
   *response.mutable_summary() = token.summary;
   MutexLock lock(&mutex_);
   hashes_[token.summary.id()] = token.hash;
+  tokens_[token.hash] = std::move(token);
+  return response;
+}
+
+absl::Status Door::CheckOneMore() const {
+  MutexLock lock(&mutex_);
+  if (tokens_.size() < limits::kTokens) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("there are ", tokens_.size(),
+                   " tokens, which is the limit; take some back with 'dtctl token revoke'"));
+}
+
+// Those that ran out unused, and those whose worker's token is gone: nobody comes back for them.
+absl::Status Door::ForgetJoiners() {
+  std::vector<std::string> ids;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [hash, token] : tokens_) {
+      const v1::TokenSummary& of = token.summary;
+      if (of.role() != RoleWord(Role::kJoiner)) continue;
+      if (clock_.Now().wall_ms >= of.expires_wall_ms() && !hashes_.contains(of.used_for())) {
+        ids.push_back(of.id());
+      }
+    }
+  }
+  for (const std::string& id : ids) DT_RETURN_IF_ERROR(Forget(id));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::JoinResponse> Door::Join(const v1::JoinRequest& request, const Caller& joiner) {
+  if (!IsSha256Hex(request.hash())) {
+    return absl::InvalidArgumentError(
+        "hash is not a SHA-256, which is 64 hex digits; dtworker --join-token-file makes it");
+  }
+  StoredToken token;
+  token.hash = request.hash();
+  v1::TokenSummary& made = token.summary;
+  made.set_id(token.hash.substr(0, kIdDigits));
+  v1::JoinResponse response;
+  {
+    MutexLock lock(&mutex_);
+    const auto found = hashes_.find(joiner.token);
+    if (found == hashes_.end()) return GoneError(joiner);
+    const StoredToken& by = tokens_.at(found->second);
+    const auto same = tokens_.find(token.hash);
+    if (!by.summary.used_for().empty()) {
+      // Its answer was lost, or its worker died before it knew.
+      if (same != tokens_.end() && same->second.summary.id() == by.summary.used_for()) {
+        *response.mutable_summary() = same->second.summary;
+        return response;
+      }
+      return absl::PermissionDeniedError(absl::StrCat(
+          "the token ", joiner.token, " to join as '", joiner.name,
+          "' was used already, and holds once; if that was not you, take back what it became, ",
+          by.summary.used_for(), ", with 'dtctl token revoke'; an admin makes another with 'dtctl ",
+          "token create --role joiner --name ", joiner.name, "'"));
+    }
+    if (!Holds(by)) return GoneError(joiner);
+    if (same != tokens_.end() || hashes_.contains(made.id())) {
+      return absl::AlreadyExistsError("a token with this hash is there; make another one");
+    }
+  }
+  DT_RETURN_IF_ERROR(CheckOneMore());
+  made.set_role(std::string(RoleWord(Role::kWorker)));
+  made.set_name(joiner.name);
+  made.set_created_by(absl::StrCat("token ", joiner.token));
+  made.set_created_wall_ms(clock_.Now().wall_ms);
+  DT_RETURN_IF_ERROR(store_.PutJoined(token, joiner.token));
+  *response.mutable_summary() = made;
+  MutexLock lock(&mutex_);
+  tokens_.at(hashes_.at(joiner.token)).summary.set_used_for(made.id());
+  hashes_[made.id()] = token.hash;
   tokens_[token.hash] = std::move(token);
   return response;
 }

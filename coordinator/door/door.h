@@ -61,6 +61,8 @@ class Door {
   // ---- within Post ----
   absl::StatusOr<v1::CreateTokenResponse> Create(const v1::CreateTokenRequest& request,
                                                  const std::string& by);
+  // For the holder of a joiner's token, once: the token that has this hash becomes a worker's.
+  absl::StatusOr<v1::JoinResponse> Join(const v1::JoinRequest& request, const Caller& joiner);
   v1::ListTokensResponse List() const;
   absl::StatusOr<v1::RevokeTokenResponse> Revoke(const v1::RevokeTokenRequest& request);
   absl::StatusOr<v1::ListAuditResponse> Audit(const v1::ListAuditRequest& request);
@@ -79,6 +81,8 @@ class Door {
   bool Holds(const StoredToken& token) const;
   bool AnAdminRemains(const std::vector<std::string>& without) const;
   absl::Status Forget(const std::string& id);
+  absl::Status ForgetJoiners();
+  absl::Status CheckOneMore() const;
   void RecordRefusal(v1::AuditEntry entry);
   void Keep(v1::AuditEntry entry);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "coordinator/core/marking.h"
+#include "coordinator/core/quotas.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/search_index.h"
@@ -159,6 +160,7 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kNoticeRaised:
     case v1::Record::kNoticeSettled:
     case v1::Record::kWorkerMarked:
+    case v1::Record::kQuotaSet:
     case v1::Record::kTrialMutated:
     case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
     case v1::Record::FACT_NOT_SET:
@@ -292,9 +294,9 @@ Parked CountParked(const State& state) {
 // All reasons, so that a series does not come and go.
 std::map<std::string, uint64_t> WaitingByReason(const State& state, const Experiment& experiment,
                                                 const Parked& parked) {
-  std::map<std::string, uint64_t> waiting = {{"backoff", 0},        {"max_concurrent", 0},
-                                             {"max_gpus_total", 0}, {"paused", 0},
-                                             {"slots", 0},          {"storage", 0}};
+  std::map<std::string, uint64_t> waiting = {
+      {"backoff", 0}, {"max_concurrent", 0}, {"max_gpus_total", 0}, {"paused", 0},
+      {"quota", 0},   {"slots", 0},          {"storage", 0}};
   if (experiment.paused) {
     waiting["paused"] = experiment.pending;
     return waiting;
@@ -306,10 +308,15 @@ std::map<std::string, uint64_t> WaitingByReason(const State& state, const Experi
       left -= waiting[reason];
     }
   }
-  const bool closed = GateOf(state, experiment, ShapeOf(experiment)) == Gate::kClosed;
+  const Shape shape = ShapeOf(experiment);
+  const bool closed = GateOf(state, experiment, shape) == Gate::kClosed;
   const auto at_once = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
   const bool crowded = at_once > 0 && experiment.active >= at_once;
-  waiting[!closed ? "slots" : crowded ? "max_concurrent" : "max_gpus_total"] = left;
+  const bool used_up = QuotaLeft(state, experiment) < shape.least();
+  waiting[!closed   ? "slots"
+          : crowded ? "max_concurrent"
+          : used_up ? "quota"
+                    : "max_gpus_total"] = left;
   return waiting;
 }
 

@@ -4,20 +4,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status.h"
+#include "coordinator/rpc/identity.h"
 #include "coordinator/rpc/unary_call.h"
 
 namespace dt {
 namespace {
 
-std::string SubjectOf(const v1::CreateTokenResponse& made) {
-  const v1::TokenSummary& token = made.summary();
+std::string SubjectOf(const v1::TokenSummary& token) {
   return absl::StrCat("token ", token.id(), ": ", token.role(), " '", token.name(), "'");
 }
+std::string SubjectOf(const v1::CreateTokenResponse& made) { return SubjectOf(made.summary()); }
+std::string SubjectOf(const v1::JoinResponse& made) { return SubjectOf(made.summary()); }
 std::string SubjectOf(const v1::RevokeTokenResponse& response) {
   std::string text;
   for (const v1::TokenSummary& token : response.revoked()) {
-    absl::StrAppend(&text, text.empty() ? "token " : ", ", token.id(), ": ", token.role(), " '",
-                    token.name(), "'");
+    absl::StrAppend(&text, text.empty() ? "" : ", ", SubjectOf(token));
   }
   return text;
 }
@@ -44,7 +46,7 @@ AccessService::Reactor* AccessService::Do(Method method, Context* context, const
     return call.reactor();
   }
   const bool taken = door_->Post([call, request = std::move(request), response, act] {
-    const auto answer = act(request, call.caller_name());
+    const auto answer = act(request, *call.caller());
     if (!answer.ok()) return call.Finish(answer.status());
     *response = WriteMessage(*answer);
     call.Finish(absl::OkStatus(), SubjectOf(*answer));
@@ -60,13 +62,13 @@ AccessService::Reactor* AccessService::CreateToken(Context* context, const Bytes
                                                    Bytes* response) {
   return Do<v1::CreateTokenRequest>(
       Method::kCreateToken, context, request, response,
-      [this](const auto& asked, const std::string& by) { return door_->Create(asked, by); });
+      [this](const auto& asked, const Caller& by) { return door_->Create(asked, by.name); });
 }
 AccessService::Reactor* AccessService::ListTokens(Context* context, const Bytes* request,
                                                   Bytes* response) {
   return Do<v1::ListTokensRequest>(
       Method::kListTokens, context, request, response,
-      [this](const auto&, const std::string&) -> absl::StatusOr<v1::ListTokensResponse> {
+      [this](const auto&, const Caller&) -> absl::StatusOr<v1::ListTokensResponse> {
         return door_->List();
       });
 }
@@ -74,13 +76,22 @@ AccessService::Reactor* AccessService::RevokeToken(Context* context, const Bytes
                                                    Bytes* response) {
   return Do<v1::RevokeTokenRequest>(
       Method::kRevokeToken, context, request, response,
-      [this](const auto& asked, const std::string&) { return door_->Revoke(asked); });
+      [this](const auto& asked, const Caller&) { return door_->Revoke(asked); });
 }
 AccessService::Reactor* AccessService::ListAudit(Context* context, const Bytes* request,
                                                  Bytes* response) {
   return Do<v1::ListAuditRequest>(
       Method::kListAudit, context, request, response,
-      [this](const auto& asked, const std::string&) { return door_->Audit(asked); });
+      [this](const auto& asked, const Caller&) { return door_->Audit(asked); });
+}
+AccessService::Reactor* AccessService::Join(Context* context, const Bytes* request,
+                                            Bytes* response) {
+  return Do<v1::JoinRequest>(
+      Method::kJoin, context, request, response,
+      [this](const auto& asked, const Caller& by) -> absl::StatusOr<v1::JoinResponse> {
+        DT_RETURN_IF_ERROR(CheckTokenIsFor(asked.worker(), by));
+        return door_->Join(asked, by);
+      });
 }
 
 }  // namespace dt

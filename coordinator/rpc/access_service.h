@@ -17,7 +17,8 @@ class AccessService final
     : public v1::Access::WithRawCallbackMethod_CreateToken<
           v1::Access::WithRawCallbackMethod_ListTokens<
               v1::Access::WithRawCallbackMethod_RevokeToken<
-                  v1::Access::WithRawCallbackMethod_ListAudit<v1::Access::Service>>>> {
+                  v1::Access::WithRawCallbackMethod_ListAudit<
+                      v1::Access::WithRawCallbackMethod_Join<v1::Access::Service>>>>> {
  public:
   AccessService(Door* door, RpcStats& stats) : door_(door), stats_(stats) {}
 
@@ -28,6 +29,7 @@ class AccessService final
   Reactor* ListTokens(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* RevokeToken(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* ListAudit(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Join(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
   // `act` runs on the door's thread.

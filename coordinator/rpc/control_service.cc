@@ -278,6 +278,8 @@ DT_FORWARD(Cancel)
 DT_FORWARD(Retry)
 DT_FORWARD(Change)
 DT_FORWARD(MarkWorker)
+DT_FORWARD(SetQuota)
+DT_FORWARD(ListQuotas)
 DT_FORWARD(GetStatus)
 #undef DT_FORWARD
 

@@ -40,18 +40,19 @@ template <typename Base>
 using RawReads = v1::Control::WithRawCallbackMethod_ReadMetrics<
     v1::Control::WithRawCallbackMethod_ReadLogs<Base>>;
 template <typename Base>
-using RawActs = v1::Control::WithRawCallbackMethod_Submit<
-    v1::Control::WithRawCallbackMethod_Cancel<v1::Control::WithRawCallbackMethod_Retry<
-        v1::Control::WithRawCallbackMethod_Change<v1::Control::WithRawCallbackMethod_MarkWorker<
-            v1::Control::WithRawCallbackMethod_Delete<v1::Control::WithRawCallbackMethod_Plan<
-                v1::Control::WithRawCallbackMethod_PutCode<Base>>>>>>>>;
+using RawActs = v1::Control::WithRawCallbackMethod_Submit<v1::Control::WithRawCallbackMethod_Cancel<
+    v1::Control::WithRawCallbackMethod_Retry<v1::Control::WithRawCallbackMethod_Change<
+        v1::Control::WithRawCallbackMethod_MarkWorker<v1::Control::WithRawCallbackMethod_Delete<
+            v1::Control::WithRawCallbackMethod_Plan<v1::Control::WithRawCallbackMethod_SetQuota<
+                v1::Control::WithRawCallbackMethod_PutCode<Base>>>>>>>>>;
 template <typename Base>
 using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
     v1::Control::WithRawCallbackMethod_GetExperiment<v1::Control::WithRawCallbackMethod_ListTrials<
         v1::Control::WithRawCallbackMethod_ListWorkers<
             v1::Control::WithRawCallbackMethod_ListCheckpoints<
                 v1::Control::WithRawCallbackMethod_ExplainTrial<
-                    v1::Control::WithRawCallbackMethod_GetStatus<Base>>>>>>>;
+                    v1::Control::WithRawCallbackMethod_ListQuotas<
+                        v1::Control::WithRawCallbackMethod_GetStatus<Base>>>>>>>>;
 }  // namespace internal
 
 class ControlService final
@@ -91,6 +92,8 @@ class ControlService final
   Reactor* Change(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Delete(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* MarkWorker(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* SetQuota(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListQuotas(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* Plan(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetStatus(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* PutCode(Context* context, const Bytes* request, Bytes* response) override;

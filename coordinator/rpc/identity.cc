@@ -32,12 +32,13 @@ absl::Status CheckMayBe(std::string_view worker,
 }
 
 absl::Status CheckTokenIsFor(std::string_view worker, const std::optional<Caller>& caller) {
-  if (!caller || caller->role != Role::kWorker || caller->token.empty()) return absl::OkStatus();
+  if (!caller || caller->token.empty()) return absl::OkStatus();
+  if (caller->role != Role::kWorker && caller->role != Role::kJoiner) return absl::OkStatus();
   if (caller->name == "*" || Covers(caller->name, worker)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("worker '", View(worker), "': the token ", caller->token, " is for '",
                    caller->name, "'; start it with that --name, or make another with 'dtctl token ",
-                   "create --role worker --name ", View(worker), "'"));
+                   "create --role ", View(RoleWord(caller->role)), " --name ", View(worker), "'"));
 }
 
 }  // namespace dt

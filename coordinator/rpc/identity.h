@@ -20,7 +20,7 @@ namespace dt {
 // `alternative_names`: of the peer's certificate; empty where it showed none.
 absl::Status CheckMayBe(std::string_view worker, const std::vector<std::string>& alternative_names);
 
-// A worker's token speaks for the workers NAME and NAME/…, and for any where its name is "*". Other
+// A worker's token, and one to become one, speaks for the workers NAME and NAME/…, and for any where its name is "*". Other
 // callers, and those without a token, are not bound by this. Errors: as above.
 absl::Status CheckTokenIsFor(std::string_view worker, const std::optional<Caller>& caller);
 

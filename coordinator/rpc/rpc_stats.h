@@ -38,14 +38,18 @@ enum class Method {
   kListTokens,
   kRevokeToken,
   kListAudit,
+  kJoin,
+  kSetQuota,
+  kListQuotas,
 };
-inline constexpr std::array<const char*, 23> kMethodNames = {
+inline constexpr std::array<const char*, 26> kMethodNames = {
     "Submit",      "ListExperiments", "GetExperiment", "ListTrials",
     "ListWorkers", "ListCheckpoints", "ExplainTrial",  "ReadMetrics",
     "ReadLogs",    "Cancel",          "Retry",         "Change",
     "Delete",      "MarkWorker",      "GetStatus",     "Plan",
     "Session",     "PutCode",         "GetCode",       "CreateToken",
-    "ListTokens",  "RevokeToken",     "ListAudit"};
+    "ListTokens",  "RevokeToken",     "ListAudit",     "Join",
+    "SetQuota",    "ListQuotas"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",

@@ -64,6 +64,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   DT_ASSIGN_OR_RETURN(auto credentials, MakeServerCredentials(options.tls, options.listen));
   DT_ASSIGN_OR_RETURN(auto acceptor, Acceptor::Listen(options.listen));
   auto server = std::unique_ptr<RpcServer>(new RpcServer(options, mailbox, reader, code, stats));
+  server->credentials_ = credentials;
   server->acceptor_ = std::move(acceptor);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

@@ -66,6 +66,7 @@ class RpcServer final : public Publisher {
   ControlService control_;
   FleetService fleet_;
   AccessService access_;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;  // before server_, whose handshakes ask it
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
 };

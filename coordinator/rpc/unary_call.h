@@ -64,6 +64,7 @@ class UnaryCall {
   }
   // As OnlyOf in rights.h; anybody's where the door is open.
   std::string OnlyOf() const { return caller_ ? dt::OnlyOf(*caller_, name()) : ""; }
+  const std::optional<Caller>& caller() const { return caller_; }
   std::string caller_name() const { return caller_ ? caller_->name : ""; }
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
@@ -78,6 +79,8 @@ class UnaryCall {
       return absl::StrCat("experiment ", request.experiment());
     } else if constexpr (requires { request.worker(); }) {
       return absl::StrCat("worker ", request.worker());
+    } else if constexpr (requires { request.user(); }) {
+      return absl::StrCat("quota of ", request.user().empty() ? request.label() : request.user());
     } else {
       return "";
     }

@@ -17,14 +17,14 @@ from ._version import __version__
 from .client import Client, SubmitWarning
 from .errors import (BusyError, ConflictError, Diagnostic, DtrainError, FileRefusedError, NotAllowedError,
                      NotFoundError, UnexpectedError, UnreachableError, UsageError, WaitTimeoutError)
-from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Plan, PlannedTrials, Status,
-                      Submission, Takeover, Trial, Value, Worker)
+from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Plan, PlannedTrials, Quota,
+                      Status, Submission, Takeover, Trial, Value, Worker)
 from .trial import checkpoint, parameters, progress, report, resume, resumed_step, rungs, should_stop
 
 __all__ = [
     "Attempt", "BusyError", "Checkpoint", "Client", "ConflictError", "Description", "Diagnostic", "DtrainError",
     "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Plan",
-    "PlannedTrials", "Selection", "Status", "Submission", "SubmitWarning", "Takeover", "TlsFiles", "Trial",
+    "PlannedTrials", "Quota", "Selection", "Status", "Submission", "SubmitWarning", "Takeover", "TlsFiles", "Trial",
     "UnexpectedError", "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__",
     "checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop",
 ]

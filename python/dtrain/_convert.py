@@ -179,6 +179,10 @@ def worker(message: control_pb2.WorkerSummary) -> results.Worker:
                           message.peer, labels(message.labels), message.mark)
 
 
+def quota(message: control_pb2.QuotaSummary) -> results.Quota:
+    return results.Quota(message.user, message.label, message.slots, message.held, message.set_by)
+
+
 def log_lines(message: control_pb2.LogLineChunk) -> list[results.LogLine]:
     log = message.log
     texts = log.text.split("\n")

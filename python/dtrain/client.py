@@ -13,8 +13,8 @@ from ._connection import Connection
 from ._selector import Selection, Selector
 from .errors import (BusyError, Diagnostic, FileRefusedError, NotFoundError, UnreachableError, UsageError,
                      WaitTimeoutError)
-from .results import (Checkpoint, Description, Experiment, Explanation, LogLine, Plan, Status, Submission, Trial,
-                      Value, Worker)
+from .results import (Checkpoint, Description, Experiment, Explanation, LogLine, Plan, Quota, Status, Submission,
+                      Trial, Value, Worker)
 from .v1 import control_pb2 as pb
 from .v1 import model_pb2
 
@@ -441,6 +441,19 @@ class Client:
     def undrain(self, worker: str | Worker) -> bool:
         """Lets a worker that was drained, or is in quarantine, take work again."""
         return self._mark(worker, False, "")
+
+    def set_quota(self, slots: int | None, *, user: str = "", label: str = "") -> bool:
+        """Bounds the slots that the experiments of a user, or those with a label (`"team=vision"`), hold together; None
+        takes the bound away. What runs is let run. Whether that changed anything."""
+        try:
+            request = pb.SetQuotaRequest(user=user, label=label, removed=slots is None, slots=slots or 0, who=_who())
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{slots!r} is no number of slots, or the name cannot be sent: {error}") from error
+        return bool(self._connection.call("SetQuota", request).changed)
+
+    def quotas(self) -> list[Quota]:
+        """Quotas, and how many slots of each are held now."""
+        return [_convert.quota(one) for one in self._connection.call("ListQuotas", pb.ListQuotasRequest()).quotas]
 
     def _mark(self, worker: str | Worker, drain: bool, reason: str) -> bool:
         name = worker.worker if isinstance(worker, Worker) else worker

@@ -275,6 +275,18 @@ class Worker:
 
 
 @dataclass(frozen=True)
+class Quota:
+    """How many slots the experiments of a user, or those with a label, may hold at once."""
+
+    user: str
+    label: str
+    """One of the two; such as "team=vision"."""
+    slots: int
+    held: int
+    set_by: str
+
+
+@dataclass(frozen=True)
 class LogLine:
     """A line that a trainer wrote. ``dropped_lines`` were left out behind it."""
 

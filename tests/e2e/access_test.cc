@@ -1,9 +1,14 @@
 // access_test.cc: dtcoord --auth=tokens, dtctl and dtworker as a person has them.
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "coordinator/access/rights.h"
+#include "coordinator/api/call.h"
 #include "tests/e2e/fleet_fixture.h"
 
 namespace dt {
@@ -42,8 +47,8 @@ class AccessTest : public ::testing::Test {
     ASSERT_EQ(made.code, 0) << made.err;
     std::ofstream(folder_ / file) << made.out;
   }
-  // The status line's code of a GET of the page's port.
-  std::string Get(const std::string& path, const std::string& header) {
+  // The status line's codes of a GET of each path on the page's port: "200 401 ".
+  std::string Get(const std::vector<std::string>& paths, const std::string& header) {
     const std::string text = testing::Slurp(folder_ / "addresses");
     const size_t colon = text.find("0.0.0.0:") + 8;
     const std::string port = text.substr(colon, text.find('"', colon) - colon);
@@ -51,11 +56,14 @@ class AccessTest : public ::testing::Test {
     ChildProcess child(
         {PYTHON, "-c",
          "import sys, http.client\n"
-         "c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=20)\n"
          "h = {'Authorization': sys.argv[3]} if sys.argv[3] else {}\n"
-         "c.request('GET', sys.argv[2], headers=h)\n"
-         "open(sys.argv[4], 'w').write(str(c.getresponse().status))",
-         port, path, header, n},
+         "codes = ''\n"
+         "for path in sys.argv[2].split():\n"
+         "    c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=20)\n"
+         "    c.request('GET', path, headers=h)\n"
+         "    codes += str(c.getresponse().status) + ' '\n"
+         "open(sys.argv[4], 'w').write(codes)",
+         port, absl::StrJoin(paths, " "), header, n},
         folder_ / "get.log");
     child.AwaitExit();
     return testing::Slurp(n);
@@ -124,17 +132,71 @@ TEST_F(AccessTest, EachRoleDoesWhatItMayAndTheRecordSaysWhoDidIt) {
   }
 }
 
-TEST_F(AccessTest, ThePageOffThisHostWantsATokenToo) {
-  MakeToken("observer", "eve", "eve.token");
-  MakeToken("worker", "host", "host.token");
-  const std::string eve = testing::Slurp(folder_ / "eve.token").substr(0, 68);
-  const std::string host = testing::Slurp(folder_ / "host.token").substr(0, 68);
-  for (const std::string path : {"/", "/metrics", "/api/v1/status"}) {
-    EXPECT_EQ(Get(path, ""), "401") << path;
-    EXPECT_EQ(Get(path, "Bearer " + eve), "200") << path;
-    EXPECT_EQ(Get(path, "Bearer " + host), "403") << path;
+TEST_F(AccessTest, AWorkerThatIsInvitedJoinsOnceAndAKillBeforeItsFileIsWrittenDoesNotStrandIt) {
+  MakeToken("joiner", "host", "host.join");
+  const auto worker = [&](const std::string& file) {
+    return ChildProcess(
+        {DTWORKER, "--coordinator", address_, "--slot", "cpu", "--name", "host", "--trainer",
+         FAKE_TRAINER, "--storage", folder_ / "storage", "--run-dir", folder_ / "run",
+         "--join-token-file", folder_ / "host.join", "--token-file", folder_ / file},
+        folder_ / (file + ".log"));
+  };
+  const auto connected = [&] {
+    return testing::Await([&] {
+      return Ctl("state/admin.token", {"get", "workers", "-o", "csv"}).out.find("host,idle") !=
+             std::string::npos;
+    });
+  };
+  ChildProcess first = worker("host.token");
+  ASSERT_TRUE(connected()) << testing::Slurp(folder_ / "host.token.log");
+  struct stat info {};
+  ASSERT_EQ(stat((folder_ / "host.token").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_NE(stat((folder_ / "host.token.joining").c_str(), &info), 0);
+  first.KillAndReap();
+  const std::string token = testing::Slurp(folder_ / "host.token");
+
+  // What a kill between the exchange and the file leaves on disk.
+  ASSERT_EQ(rename((folder_ / "host.token").c_str(), (folder_ / "host.token.joining").c_str()), 0);
+  ChildProcess second = worker("host.token");
+  ASSERT_TRUE(testing::Await([&] { return testing::Slurp(folder_ / "host.token") == token; }))
+      << testing::Slurp(folder_ / "host.token.log");
+
+  ChildProcess thief = worker("thief.token");
+  const auto status = thief.AwaitExit();
+  ASSERT_TRUE(status && WIFEXITED(*status));
+  EXPECT_EQ(WEXITSTATUS(*status), 1);
+  EXPECT_NE(testing::Slurp(folder_ / "thief.token.log").find("used already"), std::string::npos)
+      << testing::Slurp(folder_ / "thief.token.log");
+}
+
+TEST_F(AccessTest, ThePageOffThisHostWantsATokenTooEachPathForEachRoleOfTheTable) {
+  std::vector<std::string> paths = {"/", "/metrics", "/page/main.js", "/nothing"};
+  for (const ApiRoute& route : ApiRoutes()) {
+    paths.push_back(absl::StrReplaceAll(route.path, {{"{experiment}", "1"}, {"{trial}", "1"}}));
   }
-  EXPECT_EQ(Get("/healthz", ""), "200");
+  const auto all = [&paths](const std::string& code) {
+    std::string text;
+    for (size_t i = 0; i < paths.size(); ++i) text += code + " ";
+    return text;
+  };
+  EXPECT_EQ(Get(paths, ""), all("401"));
+  EXPECT_EQ(Get(paths, "Bearer dtr_" + std::string(64, '0')), all("401"));
+  const Right& right = *FindRight("GET");
+  for (const Role role : kRoles) {
+    const std::string word(RoleWord(role));
+    MakeToken(word, "of-" + word, word + ".token");
+    const std::string token = testing::Slurp(folder_ / (word + ".token")).substr(0, 68);
+    const std::string codes = Get(paths, "Bearer " + token);
+    if (ReachOf(right, role) == Reach::kNone) {
+      EXPECT_EQ(codes, all("403")) << word;
+    } else {
+      EXPECT_EQ(codes.find("401"), std::string::npos) << word << ": " << codes;
+      EXPECT_EQ(codes.find("403"), std::string::npos) << word << ": " << codes;
+      EXPECT_EQ(codes.substr(0, 8), "200 200 ") << word;
+    }
+  }
+  EXPECT_EQ(Get({"/healthz", "/readyz"}, ""), "200 200 ");
 }
 
 TEST_F(AccessTest, AnAdminWhoLostTheTokenMakesAnotherOnceTheCoordinatorIsStopped) {

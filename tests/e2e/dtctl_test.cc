@@ -134,6 +134,30 @@ TEST_F(DtctlTest, TheCodeThatRanIsDescribedAndUnpackedAgain) {
   EXPECT_EQ(Dtctl({"code", std::to_string(without), "-o", folder + "2"}).status, 4);
 }
 
+TEST_F(DtctlTest, ATrialThatWaitsForAQuotaSaysSoAndGoesOnceItIsTakenAway) {
+  Start({"w0"});
+  const std::string team = "team=vision";
+  const Outcome set = Dtctl({"quota", "set", "--label", team, "--slots", "0"});
+  EXPECT_NE(set.output.find("experiments with the label team=vision hold at most 0 slots at once"),
+            std::string::npos)
+      << set.output;
+  EXPECT_EQ(Dtctl({"quota", "set", "--slots", "1"}).status, 2);
+  const std::string file = cluster_.folder().Write(
+      "labelled.yaml",
+      "version: 1\nname: of-vision\nlabels: {team: vision}\nresources: {device: cpu}\n"
+      "data: {train: step_ms=1, val: none}\ntrain: {max_steps: 10}\n");
+  const Outcome submitted = Dtctl({"submit", file, "--id-only"});
+  ASSERT_EQ(submitted.status, 0) << submitted.output;
+  const std::string id = submitted.output.substr(0, submitted.output.find('\n'));
+  const Outcome explained = Dtctl({"explain", id + "/1"});
+  EXPECT_NE(explained.output.find("experiments with the label team=vision hold 0 of at most 0"),
+            std::string::npos)
+      << explained.output;
+  EXPECT_NE(Dtctl({"quota", "list"}).output.find("team=vision"), std::string::npos);
+  EXPECT_EQ(Dtctl({"quota", "remove", "--label", team}).status, 0);
+  EXPECT_EQ(Dtctl({"wait", id}).status, 0);
+}
+
 TEST_F(DtctlTest, UpIsAClusterOfTheRealProgramsAndDownLeavesNone) {
   const Outcome up = DtctlAlone({"up", "--slots", "2"});
   EXPECT_EQ(up.status, 0) << up.output;
@@ -145,6 +169,19 @@ TEST_F(DtctlTest, UpIsAClusterOfTheRealProgramsAndDownLeavesNone) {
   EXPECT_NE(down.output.find("3 programs ended"), std::string::npos) << down.output;
   const Outcome again = DtctlAlone({"up", "-o", "json"});
   EXPECT_NE(again.output.find("\"started\": ["), std::string::npos) << again.output;
+  const Outcome purged = DtctlAlone({"down", "--purge", "--yes"});
+  EXPECT_NE(purged.output.find("Nothing of it is left"), std::string::npos) << purged.output;
+}
+
+TEST_F(DtctlTest, UpWithTokensLetsInItsOwnPersonAndWorkers) {
+  const Outcome up = DtctlAlone({"up", "--auth", "--slots", "1"});
+  EXPECT_EQ(up.status, 0) << up.output;
+  EXPECT_EQ(DtctlAlone({"get", "workers", "-o", "name"}).output, "local/cpu:0\n");
+  const Outcome tokens = DtctlAlone({"token", "list", "-o", "csv"});
+  EXPECT_NE(tokens.output.find("worker,*"), std::string::npos) << tokens.output;
+  EXPECT_EQ(DtctlAlone({"down"}).status, 0);
+  EXPECT_EQ(DtctlAlone({"up"}).status, 0) << "it stays so";
+  EXPECT_EQ(DtctlAlone({"token", "list"}).status, 0);
   const Outcome purged = DtctlAlone({"down", "--purge", "--yes"});
   EXPECT_NE(purged.output.find("Nothing of it is left"), std::string::npos) << purged.output;
 }

@@ -1,6 +1,9 @@
 // tls_test.cc: certificates on both sides, and who is kept out.
 #include <sys/wait.h>
 
+#include <filesystem>
+
+#include "common/files.h"
 #include "common/net/credentials.h"
 #include "tests/e2e/fleet_fixture.h"
 
@@ -51,6 +54,38 @@ TEST_F(TlsTest, StrangersAreKeptOut) {
   ASSERT_EQ(cluster_.Workers().size(), 1u);
   EXPECT_EQ(cluster_.Workers()[0].worker(), "w0");
   EXPECT_TRUE(cluster_.worker("stranger").Running()) << "it goes on trying";
+}
+
+TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewOnes) {
+  cluster_.StartCoordinator();
+  cluster_.StartWorker("w0");
+  spec::ExperimentBuilder builder;
+  builder.Set("train.max_steps", "400")
+      .Set("data.train", "step_ms=5")
+      .Set("resources.device", "cpu");
+  const uint64_t experiment = cluster_.Submit(builder.spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 1));
+  const auto old = cluster_.ControlWith(cluster_.certificates().client());
+  ASSERT_EQ(StatusOf(*old), grpc::StatusCode::OK);
+
+  // Another authority's, in the same places: whoever connects from now on needs those.
+  const testing::TempFolder folder;
+  const testing::Certificates fresh(folder.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    const std::string text = testing::Slurp(entry.path());
+    ASSERT_TRUE(
+        WriteFileAtomically(cluster_.folder() / entry.path().filename().string(), text).ok());
+  }
+  EXPECT_EQ(StatusOf(*cluster_.ControlWith(fresh.client())), grpc::StatusCode::OK);
+  EXPECT_EQ(StatusOf(*old), grpc::StatusCode::OK) << "what is open goes on";
+  const uint64_t step = cluster_.Trial(experiment).step();
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, step + 20)) << "the worker's stream goes on";
+
+  cluster_.KillCoordinator();
+  cluster_.StartCoordinator();
+  ASSERT_TRUE(cluster_.AwaitWorkers(1)) << "with the new ones it comes back";
+  EXPECT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  EXPECT_EQ(cluster_.Trial(experiment).attempts(), 1u);
 }
 
 TEST_F(TlsTest, AKeyOfAnotherCertificateIsRefusedAtTheStart) {

@@ -282,6 +282,18 @@ class RefusalTest(unittest.TestCase):
         with self.refused(dtrain.UsageError, "1 to 256"):
             self.client.drain("")
 
+    def test_a_quota_is_set_listed_and_taken_away(self) -> None:
+        self.assertTrue(self.client.set_quota(8, user="nobody-in-particular"))
+        self.assertFalse(self.client.set_quota(8, user="nobody-in-particular"))
+        self.assertEqual([(one.user, one.slots, one.held) for one in self.client.quotas()],
+                         [("nobody-in-particular", 8, 0)])
+        self.assertTrue(self.client.set_quota(None, user="nobody-in-particular"))
+        self.assertEqual(self.client.quotas(), [])
+        with self.refused(dtrain.UsageError, "of a user or of a label"):
+            self.client.set_quota(8)
+        with self.refused(dtrain.UsageError, "no number of slots"):
+            self.client.set_quota(-1, user="nobody-in-particular")
+
     def test_a_closed_client_says_so(self) -> None:
         with self.cluster.client() as client:
             client.status()

@@ -49,13 +49,16 @@ FairnessChecker::Fleet FairnessChecker::Look(const State& state) {
     }
     fleet.held += held;
     const Shape shape = ShapeOf(experiment);
-    if (!WaitsForAnySlot(experiment, state.live) || !MayStart(experiment, shape.least())) continue;
+    if (!WaitsForAnySlot(experiment, state.live) ||
+        !MayStart(state.durable, experiment, shape.least()))
+      continue;
     fleet.comparable = fleet.comparable && shape == Shape{};
     fleet.wanting[id] = held;
     fleet.attempts.merge(attempts);
     priorities.insert(PriorityOf(experiment));
   }
-  fleet.comparable = fleet.comparable && priorities.size() == 1;
+  // Who waits for a quota does not want a slot, and then does again.
+  fleet.comparable = fleet.comparable && priorities.size() == 1 && state.durable.quotas.empty();
   return fleet;
 }
 

@@ -43,6 +43,7 @@ std::string Mismatch(const State& state, const Experiment& experiment,
   if (total > 0 && Held(experiment) > total) {
     return absl::StrCat("its experiment holds ", Held(experiment), " slots of at most ", total);
   }
+  if (!QuotasAllow(state.durable, experiment, 0)) return "its experiment is beyond a quota";
   const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
   if (most > 0 && experiment.active > most) return "its experiment runs more than max_concurrent";
   return "";
@@ -63,7 +64,7 @@ bool WouldFit(const State& state, const Experiment& experiment, const Trial& tri
   // An elastic one may wait a moment for slots of its last gang, or for all of its next size.
   if (!trial.attempts.empty() && sizes.size() > 1) return false;
   if (HeadIsResized(state, ShapeOf(experiment, trial))) return false;  // and who is behind it
-  if (!MayStart(experiment, least)) return false;
+  if (!MayStart(state.durable, experiment, least)) return false;
   if (wanted.single_node() && least > 1) return false;  // the slots may be on several
   return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
 }
@@ -75,7 +76,7 @@ bool TicketWouldFit(const State& state, const Experiment& experiment,
   if (HeadIsResized(state, ShapeOf(experiment))) return false;
   const int32_t least = ShapeOf(experiment).least();
   const v1::Resources& wanted = experiment.spec.base().resources();
-  if (least > fact.members_size() || !MayStart(experiment, least)) return false;
+  if (least > fact.members_size() || !MayStart(state.durable, experiment, least)) return false;
   if (wanted.single_node() && least > 1) return false;
   return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
 }
@@ -125,7 +126,7 @@ std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
 
 // Whether a trial or a ticket of it may start on one slot.
 bool MayStartOnOne(const State& state, const Experiment& experiment) {
-  if (!MayStart(experiment, 1)) return false;
+  if (!MayStart(state.durable, experiment, 1)) return false;
   if (experiment.MoreMayCome() && ShapeOf(experiment).least() == 1) return true;
   for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
     const Trial& trial = experiment.trials[i - 1];
@@ -150,7 +151,7 @@ bool MustHaveReserved(const State& state, TrialId holder) {
   if (state.live.parked.contains(holder)) return false;
   const Shape shape =
       ticket ? ShapeOf(*experiment) : ShapeOf(*experiment, GetTrial(state.durable, holder));
-  if (shape.least() <= 1 || !MayStart(*experiment, shape.least())) return false;
+  if (shape.least() <= 1 || !MayStart(state.durable, *experiment, shape.least())) return false;
   for (const auto& [number, other] : state.durable.experiments) {
     const bool before = PriorityOf(other) >= PriorityOf(*experiment);
     if (before && MayStartOnOne(state, other)) return false;
@@ -217,7 +218,7 @@ std::string ScheduleChecker::CheckGrowth(const State& state, const v1::StopReque
       const TrialId other{number, i};
       if (trial.state != v1::TRIAL_PENDING || state.live.parked.contains(other)) continue;
       const Shape shape = ShapeOf(experiment, trial);
-      if (!MayStart(experiment, shape.least())) continue;
+      if (!MayStart(state.durable, experiment, shape.least())) continue;
       const SlotPool& pool = state.live.pools.at(shape.constraint);
       const size_t there = shape.single_node ? pool.connected_on_largest_host() : pool.connected();
       if (static_cast<size_t>(shape.least()) > there) continue;

@@ -76,6 +76,7 @@ World::World(const Options& options)
       faults_(options.faults),
       scheduler_(options.wall_seed),
       dice_(options.seed),
+      quota_dice_(~options.seed),
       checker_(options.faults.lies > 0 ? Workers::kLie : Workers::kHonest),
       fleet_(scheduler_, dice_, options_, faults_, checker_),
       trainers_(
@@ -100,6 +101,7 @@ Outcome World::Run() {
     if (!options_.meddle) return;
     Meddle();
     if (dice_.Chance(0.2)) MarkOne();
+    if (options_.scheduling > 0 && quota_dice_.Chance(0.1)) SetQuota();
   });
   scheduler_.After(options_.safety, [this] { Heal(); });
   const absl::Duration limit = scheduler_.Now().steady + options_.safety + kPatience;
@@ -146,6 +148,7 @@ void World::MakeWishes() {
     Wish wish;
     *wish.request.mutable_spec() = std::move(spec);
     wish.request.set_request_id(absl::StrCat("wish-", i));
+    wish.request.set_who(i % 2 == 0 ? "ann" : "bob");
     wishes_.push_back(std::move(wish));
     const absl::Duration when = dice_.Between(absl::ZeroDuration(), options_.safety / 2);
     scheduler_.After(when, [this, i] { Submit(static_cast<size_t>(i)); });
@@ -309,6 +312,16 @@ void World::Mark(const std::string& worker, bool drain) {
   coordinator_.Call(request, [](const Reply&) {});
 }
 
+// An admin bounds what a person holds, or lets go of it.
+void World::SetQuota() {
+  if (!coordinator_.up() || coordinator_.lost()) return;
+  v1::SetQuotaRequest request;
+  request.set_user(quota_dice_.Chance(0.5) ? "ann" : "bob");
+  request.set_slots(static_cast<uint32_t>(quota_dice_.Between(1, 3)));
+  request.set_removed(quota_dice_.Chance(0.3));
+  coordinator_.Call(request, [](const Reply&) {});
+}
+
 // Refused, and without a trace, once it has ended.
 void World::ChangeOne(ExperimentId experiment) {
   v1::ChangeRequest request;
@@ -348,6 +361,12 @@ void World::OpenGates() {
   for (const auto& [worker, mark] : coordinator_.state().durable.marks) {
     // A quarantine is ended too: to wait for its rest would take most of the simulated time.
     if (mark.drained || options_.meddle) Mark(worker, false);
+  }
+  for (const auto& [key, quota] : coordinator_.state().durable.quotas) {
+    v1::SetQuotaRequest request;
+    request.set_user(key.user);
+    request.set_removed(true);
+    coordinator_.Call(request, [](const Reply&) {});
   }
   for (const Wish& wish : wishes_) {
     const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);

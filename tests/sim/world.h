@@ -48,6 +48,7 @@ class World {
   void ChangeOne(ExperimentId experiment);
   void OpenGates();
   void MarkOne();
+  void SetQuota();
   void Mark(const std::string& worker, bool drain);
   void DeleteWhenEnded(ExperimentId experiment);
   void Every(absl::Duration period, std::function<void()> what);
@@ -62,6 +63,7 @@ class World {
   Faults faults_;
   Scheduler scheduler_;
   Dice dice_;
+  Dice quota_dice_;  // apart, so that a run without quotas is what it was
   Checker checker_;
   Fleet fleet_;
   Trainers trainers_;

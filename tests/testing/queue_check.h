@@ -38,16 +38,42 @@ inline size_t PlacesOf(const LiveState& live, TrialId id) {
   return places;
 }
 
-// Whether the experiment may start one more trial of so many slots.
-inline bool MayStart(const Experiment& experiment, int32_t slots) {
-  const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
-  const int32_t total = experiment.spec.base().resources().max_gpus_total();
+inline int32_t HeldBy(const Experiment& experiment) {
   int32_t held = 0;
   for (const Trial& trial : experiment.trials) {
     if (IsActive(trial.state)) held += static_cast<int32_t>(trial.attempts.back().members.size());
   }
+  return held;
+}
+
+inline bool Covers(const QuotaKey& key, const Experiment& experiment) {
+  if (key.label.empty()) return experiment.submitted_by == key.user;
+  const auto& labels = experiment.spec.labels();
+  return std::any_of(labels.begin(), labels.end(), [&key](const v1::Label& label) {
+    return label.key() + "=" + label.value() == key.label;
+  });
+}
+
+// Whether each quota of the experiment has so many slots left.
+inline bool QuotasAllow(const DurableState& durable, const Experiment& experiment, int32_t slots) {
+  for (const auto& [key, quota] : durable.quotas) {
+    if (!Covers(key, experiment)) continue;
+    int32_t held = slots;
+    for (const auto& [id, other] : durable.experiments) {
+      if (Covers(key, other)) held += HeldBy(other);
+    }
+    if (held > static_cast<int32_t>(quota.slots)) return false;
+  }
+  return true;
+}
+
+// Whether the experiment may start one more trial of so many slots.
+inline bool MayStart(const DurableState& durable, const Experiment& experiment, int32_t slots) {
+  const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
+  const int32_t total = experiment.spec.base().resources().max_gpus_total();
   return !experiment.paused && (most == 0 || experiment.active < most) &&
-         (total == 0 || held + slots <= total);
+         (total == 0 || HeldBy(experiment) + slots <= total) &&
+         QuotasAllow(durable, experiment, slots);
 }
 
 // No slot that a reservation lacks is free to others, and none has more than it needs. "": it holds.
@@ -108,7 +134,8 @@ inline std::string MisplacedIn(const State& state) {
       if (const size_t places = PlacesOf(state.live, id); places != 1) {
         return absl::StrCat("2: pending trial ", ToString(id), " waits in ", places, " places");
       }
-      if (bound || state.live.parked.contains(id) || !MayStart(experiment, shape.least()))
+      if (bound || state.live.parked.contains(id) ||
+          !MayStart(state.durable, experiment, shape.least()))
         return "";
       if (HeadIsResized(state, shape)) return "";
       const SlotPool& pool = state.live.pools.find(shape.constraint)->second;

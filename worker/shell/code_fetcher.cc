@@ -40,8 +40,6 @@ bool MayHelpToTryAgain(const absl::Status& status) {
 
 CodeFetcher::CodeFetcher(CodeSource source)
     : source_(std::move(source)),
-      stub_(v1::Fleet::NewStub(grpc::CreateCustomChannel(source_.coordinator, source_.credentials,
-                                                         ClientChannelArguments()))),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       requests_(2 * kWaiting, kWaiting),
       found_(2 * kWaiting, 0),
@@ -164,9 +162,12 @@ absl::StatusOr<std::string> CodeFetcher::Download(const v1::Code& code) {
   const SystemClock clock;
   const absl::Duration until = clock.Now().steady + kPatience;
   absl::Duration pause = limits::kReconnectFirst;
+  // Anew for each: the certificate may be another one by now.
+  const auto stub = v1::Fleet::NewStub(grpc::CreateCustomChannel(
+      source_.coordinator, source_.credentials.Next(), ClientChannelArguments()));
   std::string packed;
   for (uint32_t part = 0, parts = 1; part < parts;) {
-    const auto got = GetPart(code.digest(), part);
+    const auto got = GetPart(*stub, code.digest(), part);
     if (got.ok()) {
       packed += got->data();
       parts = got->parts();
@@ -187,7 +188,8 @@ absl::StatusOr<std::string> CodeFetcher::Download(const v1::Code& code) {
                                           "; `dtcoord check` says whether its copy is damaged"));
 }
 
-absl::StatusOr<v1::GetCodeResponse> CodeFetcher::GetPart(const std::string& digest, uint32_t part) {
+absl::StatusOr<v1::GetCodeResponse> CodeFetcher::GetPart(v1::Fleet::Stub& stub,
+                                                         const std::string& digest, uint32_t part) {
   v1::GetCodeRequest request;
   request.set_digest(digest);
   request.set_part(part);
@@ -204,7 +206,7 @@ absl::StatusOr<v1::GetCodeResponse> CodeFetcher::GetPart(const std::string& dige
     if (stopping_ || unwanted_) return absl::CancelledError("its attempt is over");
     call_ = &context;
   }
-  const grpc::Status status = stub_->GetCode(&context, request, &response);
+  const grpc::Status status = stub.GetCode(&context, request, &response);
   {
     MutexLock lock(&mutex_);
     call_ = nullptr;

@@ -28,9 +28,9 @@
 #include "common/limits.h"
 #include "common/mailbox.h"
 #include "common/mutex.h"
+#include "common/net/credentials.h"
 #include "common/unique_fd.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
-#include "grpcpp/security/credentials.h"
 #include "worker/agent/agent.h"
 
 namespace dt {
@@ -39,7 +39,7 @@ struct CodeSource {
   std::string folder;  // <run folder>/code
   std::string slot;    // names this worker among those of the run folder
   std::string coordinator;
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  ConnectionCredentials credentials;
   std::string worker;  // who asks
   std::string token_file = {};
 };
@@ -76,7 +76,8 @@ class CodeFetcher {
   absl::StatusOr<std::string> FolderFor(const FetchCode& fetch);
   absl::StatusOr<std::string> PackedOf(const v1::Code& code);
   absl::StatusOr<std::string> Download(const v1::Code& code);
-  absl::StatusOr<v1::GetCodeResponse> GetPart(const std::string& digest, uint32_t part);
+  absl::StatusOr<v1::GetCodeResponse> GetPart(v1::Fleet::Stub& stub, const std::string& digest,
+                                              uint32_t part);
   void Keep(const std::string& digest, const std::string& packed);
   void RemoveOldest(const std::string& but);
   std::string FolderOf(const AttemptToken& token) const;
@@ -84,7 +85,6 @@ class CodeFetcher {
   bool GoesOnAfter(absl::Duration pause);
 
   const CodeSource source_;
-  const std::unique_ptr<v1::Fleet::Stub> stub_;
   UniqueFd wake_;
   UniqueFd lock_;  // the thread's: of this worker's folders
   Mailbox<Request> requests_;

@@ -82,7 +82,7 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
   v1::Orders orders_;
 };
 
-FleetStream::FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials,
+FleetStream::FleetStream(std::string address, ConnectionCredentials credentials,
                          std::string token_file)
     : address_(std::move(address)),
       credentials_(std::move(credentials)),
@@ -114,7 +114,7 @@ void FleetStream::Connect() {
   // Without a token that can be read the coordinator says what it wants, and this tries again.
   const std::string token =
       token_file_.empty() ? "" : ReadTokenFile("--token-file", token_file_).value_or("");
-  reactor_->Start(grpc::CreateCustomChannel(address_, credentials_, arguments), token);
+  reactor_->Start(grpc::CreateCustomChannel(address_, credentials_.Next(), arguments), token);
   writable_ = true;
 }
 

@@ -17,9 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/mailbox.h"
+#include "common/net/credentials.h"
 #include "common/unique_fd.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
-#include "grpcpp/security/credentials.h"
 
 namespace dt {
 
@@ -36,9 +36,9 @@ using StreamEvent = std::variant<StreamOrders, StreamWritten, StreamEnded>;
 
 class FleetStream {
  public:
-  // `token_file`, unless it is "", is read at each Connect: who changes it drops no stream.
-  FleetStream(std::string address, std::shared_ptr<grpc::ChannelCredentials> credentials,
-              std::string token_file = "");
+  // `token_file`, unless it is "", and the credentials' files are read at each Connect: who changes
+  // them drops no stream.
+  FleetStream(std::string address, ConnectionCredentials credentials, std::string token_file = "");
   // Cancels the stream and waits for gRPC to let go of it.
   ~FleetStream();
   FleetStream(const FleetStream&) = delete;
@@ -66,7 +66,7 @@ class FleetStream {
   void Handle(Posted&& posted, std::vector<StreamEvent>& events);
 
   const std::string address_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const ConnectionCredentials credentials_;
   const std::string token_file_;
   UniqueFd wake_;
   Mailbox<Posted> mailbox_;

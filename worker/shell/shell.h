@@ -15,6 +15,7 @@
 #include <string>
 
 #include "common/clock.h"
+#include "common/net/credentials.h"
 #include "common/unique_fd.h"
 #include "worker/agent/agent.h"
 #include "worker/shell/code_fetcher.h"
@@ -26,7 +27,7 @@ namespace dt {
 
 struct WorkerConfig {
   std::string coordinator;  // host:port or unix:/path
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  ConnectionCredentials credentials;
   std::string token_file = {};
   AgentOptions agent;
   // An attempt's own environment is added to them.

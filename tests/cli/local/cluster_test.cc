@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -94,6 +95,50 @@ TEST_F(ClusterTest, WhatDiedIsStartedAgainAtTheAddressThatWorkersKnow) {
   ASSERT_TRUE(cluster.Up(Pause).ok());
   EXPECT_EQ(cluster.started(), (Workers{"dtcoord", "cpu:1"}));
   EXPECT_NE(File("logs/dtcoord.log").find("--listen 127.0.0.1:17"), std::string::npos);
+}
+
+TEST_F(ClusterTest, WithTokensWorkersGetOneAndItStaysSoUntilItIsPurged) {
+  int made = 0;
+  options_.worker_token = [&made](const std::string& address, const std::string& admin) {
+    EXPECT_EQ(address, "127.0.0.1:17");
+    EXPECT_TRUE(absl::EndsWith(admin, "/coordinator/admin.token")) << admin;
+    ++made;
+    return absl::StrCat("dtr_", std::string(64, 'a'));
+  };
+  options_.auth = true;
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+    EXPECT_NE(cluster.token_file(), "");
+    EXPECT_TRUE(testing::Await([&] {
+      return File("logs/cpu:1.log")
+                 .find("--token-file " + (folder_ / "state/local/worker.token")) !=
+             std::string::npos;
+    })) << File("logs/cpu:1.log");
+    EXPECT_NE(File("logs/dtcoord.log").find("--auth tokens"), std::string::npos);
+    const auto mode = std::filesystem::status(folder_ / "state/local/worker.token").permissions();
+    EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    ASSERT_TRUE(cluster.Down(Pause).ok());
+  }
+  folder_.Write("state/local/coordinator/access.db", "");  // as the real one leaves it
+  options_.auth = false;
+  LocalCluster again = Open();
+  ASSERT_TRUE(again.Up(Pause).ok());
+  EXPECT_NE(again.token_file(), "") << "what was behind tokens is not open after a restart";
+  EXPECT_EQ(made, 1);
+  ASSERT_TRUE(again.Down(Pause).ok());
+  ASSERT_TRUE(again.Purge().ok());
+  EXPECT_EQ(again.token_file(), "");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "state/local/worker.token"));
+}
+
+TEST_F(ClusterTest, WhatRunsWithoutTokensIsNotTakenForOneWithThem) {
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+  }
+  options_.auth = true;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Open().Up(Pause)));
 }
 
 TEST_F(ClusterTest, WorkersAreFoundWhereTheListOfAddressesIsLost) {

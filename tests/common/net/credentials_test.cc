@@ -1,7 +1,11 @@
 // credentials_test.cc: who may talk without TLS.
 #include "common/net/credentials.h"
 
+#include "common/files.h"
+#include "common/net/authority.h"
+#include "common/net/pem_files.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_folder.h"
 
 namespace dt {
 namespace {
@@ -33,6 +37,34 @@ TEST(CredentialsTest, SomeOfTheThreeFilesAreNotEnough) {
   const TlsFiles two{.ca = "ca.pem", .cert = "me.pem", .key = ""};
   const auto got = MakeChannelCredentials(two, "127.0.0.1:7600");
   EXPECT_EQ(got.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(CredentialsTest, FilesThatDoNotBelongTogetherWhileTheyAreReplacedChangeNothing) {
+  const testing::TempFolder folder;
+  const auto put = [&folder](const std::string& name, const std::string& text) {
+    ASSERT_TRUE(WriteFileAtomically(folder / name, text).ok());
+  };
+  const CertificatePair authority = *MakeAuthority("lab", 2);
+  const auto issue = [&authority] {
+    return *IssueCertificate(authority, {.name = "ann", .role = "admin"}, 2);
+  };
+  const CertificatePair old = issue();
+  const CertificatePair fresh = issue();
+  put("ca.crt", authority.cert);
+  put("ann.crt", old.cert);
+  put("ann.key", old.key);
+  const auto files =
+      internal::PemFiles::Open({folder / "ca.crt", folder / "ann.crt", folder / "ann.key"});
+  ASSERT_TRUE(files.ok()) << files.status();
+  put("ann.key", fresh.key);
+  EXPECT_EQ((*files)->Newest(), (internal::Pem{authority.cert, old.cert, old.key}));
+  put("ca.crt", "-----BEGIN half");
+  put("ann.crt", fresh.cert);
+  EXPECT_EQ((*files)->Newest(), (internal::Pem{authority.cert, old.cert, old.key}));
+  put("ca.crt", authority.cert);
+  EXPECT_EQ((*files)->Newest(), (internal::Pem{authority.cert, fresh.cert, fresh.key}));
+  ASSERT_TRUE(RemoveAll(folder / "ann.crt").ok());
+  EXPECT_EQ((*files)->Newest(), (internal::Pem{authority.cert, fresh.cert, fresh.key}));
 }
 
 TEST(CredentialsTest, AFileThatCannotBeReadIsNamed) {

@@ -55,6 +55,8 @@ TEST(RightsTest, NobodyButAnAdminChangesWhatIsNotTheirs) {
       EXPECT_EQ(right.worker, Reach::kNone) << right.method;
     }
     EXPECT_NE(right.worker, Reach::kAll) << right.method;
+    EXPECT_EQ(right.joiner == Reach::kNone, right.method != "Join")
+        << right.method << ": who was invited may join, and nothing else";
   }
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/net/token.h"
+#include "common/sha256.h"
 #include "gtest/gtest.h"
 #include "tests/testing/temp_folder.h"
 
@@ -59,6 +60,14 @@ class DoorTest : public ::testing::Test {
     const auto made = Do([&] { return door_->Create(request, "admin"); });
     EXPECT_TRUE(made.ok()) << made.status();
     return made.value_or(v1::CreateTokenResponse());
+  }
+  // As a worker does that made `secret`.
+  absl::StatusOr<v1::JoinResponse> Join(const std::string& joiner, const std::string& secret) {
+    const auto caller = Admit("Join", joiner);
+    if (!caller.ok()) return caller.status();
+    v1::JoinRequest request;
+    request.set_hash(Sha256Hex(secret));
+    return Do([&] { return door_->Join(request, *caller); });
   }
   absl::StatusOr<v1::RevokeTokenResponse> Revoke(const std::string& which) {
     v1::RevokeTokenRequest request;
@@ -132,6 +141,76 @@ TEST_F(DoorTest, ABrowsersPasswordIsTheToken) {
   const std::string pair = absl::Base64Escape(absl::StrCat("anybody:", token));
   EXPECT_TRUE(door_->Admit("GET", {"Basic " + pair, {}, ""}).ok());
   EXPECT_FALSE(door_->Admit("GET", {"Basic ???", {}, ""}).ok());
+}
+
+TEST_F(DoorTest, AJoinersTokenBecomesOneWorkersTokenOfItsNameAndHoldsForNothingElse) {
+  const std::string joiner = Make("joiner", "gpu07").token();
+  EXPECT_TRUE(absl::IsPermissionDenied(Admit("Session", joiner).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(Admit("ListTrials", joiner).status()));
+  const std::string secret = FreshToken();
+  const auto joined = Join(joiner, secret);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->summary().expires_wall_ms(), 0);
+  const auto worker = Admit("Session", secret);
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  EXPECT_EQ(worker->role, Role::kWorker);
+  EXPECT_EQ(worker->name, "gpu07");
+}
+
+TEST_F(DoorTest, AJoinersTokenThatWasUsedIsRefusedToEverybodyElseAndAnsweredTheSameToItsWorker) {
+  const v1::CreateTokenResponse made = Make("joiner", "gpu07");
+  const std::string secret = FreshToken();
+  ASSERT_TRUE(Join(made.token(), secret).ok());
+  for (int start = 0; start < 2; ++start) {
+    const absl::Status again = Join(made.token(), FreshToken()).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(again)) << again;
+    EXPECT_NE(again.message().find("used already"), absl::string_view::npos);
+    // Its answer was lost, or it was killed before it wrote its file: also long after.
+    const auto same = Join(made.token(), secret);
+    ASSERT_TRUE(same.ok()) << same.status();
+    EXPECT_EQ(same->summary().id(), Sha256Hex(secret).substr(0, 12));
+    clock_.Advance(absl::Hours(24 * 30));
+    Open();
+  }
+  EXPECT_EQ(door_->List().tokens_size(), 3) << "the admin's, the joiner's, one worker's";
+  // Taken back, it does not come again.
+  ASSERT_TRUE(Revoke(Sha256Hex(secret).substr(0, 12)).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(made.token(), secret).status()));
+  Make("observer", "eve");
+  EXPECT_TRUE(absl::IsUnauthenticated(Join(made.token(), secret).status())) << "it is forgotten";
+}
+
+TEST_F(DoorTest, AJoinersTokenRunsOutAfterFifteenMinutesOfTheCoordinatorsClock) {
+  const v1::CreateTokenResponse made = Make("joiner", "gpu07");
+  EXPECT_EQ(made.summary().expires_wall_ms() - made.summary().created_wall_ms(), 15 * 60 * 1000);
+  const std::string other = Make("joiner", "gpu08", 24 * 3600).token();
+  clock_.Advance(absl::Minutes(15) - absl::Seconds(1));
+  EXPECT_TRUE(Admit("Join", made.token()).ok());
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(absl::IsUnauthenticated(Join(made.token(), FreshToken()).status()));
+  Open();
+  EXPECT_TRUE(absl::IsUnauthenticated(Join(made.token(), FreshToken()).status()));
+  EXPECT_TRUE(Join(other, FreshToken()).ok());
+  Make("observer", "eve");
+  EXPECT_EQ(door_->List().tokens_size(), 4) << "the one that ran out unused is forgotten";
+}
+
+TEST_F(DoorTest, WhoJoinsCannotTakeATokenThatIsThere) {
+  const std::string ann = Make("submitter", "ann").token();
+  EXPECT_TRUE(absl::IsAlreadyExists(Join(Make("joiner", "gpu07").token(), ann).status()));
+  v1::JoinRequest request;
+  for (const std::string& hash : {std::string(), std::string(64, 'G'), std::string(63, 'a')}) {
+    request.set_hash(hash);
+    const Caller joiner = *Admit("Join", Make("joiner", "gpu08").token());
+    EXPECT_TRUE(absl::IsInvalidArgument(Do([&] { return door_->Join(request, joiner); }).status()));
+  }
+  v1::CreateTokenRequest any;
+  any.set_role("joiner");
+  any.set_name("*");
+  EXPECT_FALSE(Do([&] { return door_->Create(any, "admin"); }).ok()) << "a joiner has a name";
+  any.set_name("gpu09");
+  any.set_expires_seconds(24 * 3600 + 1);
+  EXPECT_FALSE(Do([&] { return door_->Create(any, "admin"); }).ok());
 }
 
 TEST_F(DoorTest, ATokenRunsOutAtItsTimeAndOneThatIsTakenBackHoldsNoMore) {

@@ -1,11 +1,18 @@
 // door_test.cc: every method of every service, called over a real socket as every role.
+#include <atomic>
 #include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/net/token.h"
+#include "common/sha256.h"
+#include "coordinator/core/apply.h"
+#include "coordinator/core/recover.h"
+#include "coordinator/core/step.h"
 #include "grpcpp/generic/generic_stub.h"
+#include "tests/testing/experiments.h"
 #include "tests/testing/rpc_fixture.h"
 
 namespace dt {
@@ -22,6 +29,7 @@ class DoorRpcTest : public RpcTest {
     Script([this](Event& event, Publisher& publisher) {
       const auto* call = std::get_if<ClientCall>(&event.what);
       if (call == nullptr) return;
+      if (real_) return StepForReal(event, publisher);
       seen_.Add(call->only_of);
       publisher.Answer({call->reply, absl::NotFoundError("the core was asked"), nullptr});
     });
@@ -30,6 +38,12 @@ class DoorRpcTest : public RpcTest {
     RpcTest::TearDown();
     server_.reset();
     door_.reset();  // before the folder that it writes into
+  }
+  // The core itself, so that what it does with a caller's bounds is seen too.
+  void StepForReal(Event& event, Publisher& publisher) {
+    Effects effects = Step(state_, std::move(event), clock_.Now());
+    records_ += effects.records.size();
+    for (Reply& reply : effects.replies) publisher.Answer(std::move(reply));
   }
   std::string TokenOf(Role role, const std::string& name) {
     v1::CreateTokenRequest request;
@@ -57,6 +71,7 @@ class DoorRpcTest : public RpcTest {
   struct Named {
     std::string path;
     std::string method;
+    const google::protobuf::Descriptor* request;
   };
   static std::vector<Named> Methods() {
     std::vector<Named> methods;
@@ -68,7 +83,7 @@ class DoorRpcTest : public RpcTest {
           const auto& method = *file->service(i)->method(k);
           methods.push_back({absl::StrCat("/", std::string(file->service(i)->full_name()), "/",
                                           std::string(method.name())),
-                             std::string(method.name())});
+                             std::string(method.name()), method.input_type()});
         }
       }
     }
@@ -77,10 +92,13 @@ class DoorRpcTest : public RpcTest {
 
   testing::TempFolder folder_;
   SystemClock clock_;
+  std::atomic<bool> real_{false};
+  State state_;                     // of the core's thread, once that is real
+  std::atomic<size_t> records_{0};  // that it made
 };
 
 TEST_F(DoorRpcTest, EachMethodLetsInTheRolesOfTheTableAndNoOther) {
-  ASSERT_GE(Methods().size(), 23u);
+  ASSERT_GE(Methods().size(), 24u);
   for (const Role role : kRoles) {
     const std::string token = TokenOf(role, "ann");
     for (const Named& one : Methods()) {
@@ -94,8 +112,9 @@ TEST_F(DoorRpcTest, EachMethodLetsInTheRolesOfTheTableAndNoOther) {
       } else {
         EXPECT_NE(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << one.method;
         EXPECT_EQ(status.error_message().find("needs the role"), std::string::npos) << one.method;
-        // A worker's GetCode must say which worker asks; what is empty is none.
-        if (!(role == Role::kWorker && one.method == "GetCode")) {
+        // A worker's GetCode, and a joiner's Join, must say which worker asks.
+        if (ReachOf(*right, role) == Reach::kAll || one.method == "Session" ||
+            role == Role::kSubmitter) {
           EXPECT_NE(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << one.method;
         }
       }
@@ -113,6 +132,49 @@ TEST_F(DoorRpcTest, WithoutATokenOrWithAWrongOneEveryMethodIsClosed) {
     }
   }
   EXPECT_EQ(seen_.WaitFor(0).size(), 0u) << "something reached the core";
+}
+
+// Generated from the table: what a new method may do of others' experiments is tried as well.
+TEST_F(DoorRpcTest, WhatASubmitterMayDoToTheirOwnIsRefusedForOthersMethodByMethod) {
+  v1::Record created;
+  created.mutable_journal_created()->set_journal_id(7);
+  ASSERT_TRUE(Apply(state_.durable, created).ok());
+  Recover(state_, clock_.Now());
+  real_ = true;
+  const std::string ann = TokenOf(Role::kSubmitter, "ann");
+  const std::string bob = TokenOf(Role::kSubmitter, "bob");
+  const std::string root = TokenOf(Role::kAdmin, "root");
+  v1::SubmitRequest submit;
+  *submit.mutable_spec() = OneTrial();
+  submit.set_who("bob");  // what she says of herself counts for nothing
+  const auto about = [](const Named& method, uint64_t experiment) {
+    std::unique_ptr<google::protobuf::Message> request(
+        google::protobuf::MessageFactory::generated_factory()->GetPrototype(method.request)->New());
+    const auto* field = method.request->FindFieldByName("experiment");
+    EXPECT_NE(field, nullptr) << method.method << " names no experiment that may be somebody's";
+    if (field != nullptr) request->GetReflection()->SetUInt64(request.get(), field, experiment);
+    return request;
+  };
+  int tried = 0;
+  for (const Named& one : Methods()) {
+    const Right* right = FindRight(one.method);
+    ASSERT_NE(right, nullptr) << one.method;
+    if (right->submitter != Reach::kOwn || one.method == "Submit") continue;
+    ASSERT_TRUE(Call("/dtrain.v1.Control/Submit", ann, &submit).ok());
+    const uint64_t hers = static_cast<uint64_t>(++tried);
+    const size_t before = records_;
+    const grpc::Status others = Call(one.path, bob, about(one, hers).get());
+    EXPECT_EQ(others.error_code(), grpc::StatusCode::PERMISSION_DENIED) << one.method;
+    EXPECT_NE(others.error_message().find("was submitted by ann"), std::string::npos);
+    EXPECT_EQ(records_, before) << one.method << " was refused and left a record";
+    EXPECT_NE(Call(one.path, ann, about(one, hers).get()).error_code(),
+              grpc::StatusCode::PERMISSION_DENIED)
+        << one.method << " of her own";
+    EXPECT_NE(Call(one.path, root, about(one, hers).get()).error_code(),
+              grpc::StatusCode::PERMISSION_DENIED)
+        << one.method << " by an admin";
+  }
+  EXPECT_EQ(tried, 4);
 }
 
 TEST_F(DoorRpcTest, ASubmittersChangesReachTheCoreBoundToTheirNameAndAnAdminsUnbound) {
@@ -147,6 +209,27 @@ TEST_F(DoorRpcTest, AWorkersTokenSpeaksForItsNameAndItsSlotsAlone) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << name;
     EXPECT_NE(status.error_message().find("dtctl token create --role worker"), std::string::npos);
   }
+}
+
+TEST_F(DoorRpcTest, AJoinersTokenJoinsItsNameOrASlotBelowItAndTheRecordHasIt) {
+  v1::JoinRequest request;
+  request.set_worker("other");
+  request.set_hash(Sha256Hex("mine"));
+  const std::string token = TokenOf(Role::kJoiner, "host");
+  const grpc::Status other = Call("/dtrain.v1.Access/Join", token, &request);
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_NE(other.error_message().find("--role joiner --name other"), std::string::npos)
+      << other.error_message();
+  request.set_worker("host/cpu:0");
+  EXPECT_TRUE(Call("/dtrain.v1.Access/Join", token, &request).ok()) << "it was not used up";
+  std::promise<v1::ListAuditResponse> page;
+  ASSERT_TRUE(door_->Post([&] { page.set_value(*door_->Audit({})); }));
+  const v1::ListAuditResponse entries = page.get_future().get();
+  ASSERT_EQ(entries.entries_size(), 2) << entries.DebugString();
+  EXPECT_EQ(entries.entries(1).who(), "host");
+  EXPECT_EQ(entries.entries(1).role(), "joiner");
+  EXPECT_EQ(entries.entries(1).subject(),
+            absl::StrCat("token ", request.hash().substr(0, 12), ": worker 'host'"));
 }
 
 TEST_F(DoorRpcTest, AnOpenStreamEndsOnceItsTokenIsTakenBack) {
