@@ -35,6 +35,7 @@
 #include "coordinator/notify/sender.h"
 #include "coordinator/notify_flags.h"
 #include "coordinator/offline_commands.h"
+#include "coordinator/pace_flags.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
 #include "coordinator/store/directory_lock.h"
@@ -58,6 +59,7 @@ struct Flags {
   std::string auth = "none";
   TlsFiles tls;
   NotifyFlags notify;
+  PaceFlags pace;
 };
 
 std::string DefaultStateDir() {
@@ -101,6 +103,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
   app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
   DescribeNotify(app, flags.notify);
+  DescribePace(app, flags.pace);
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
   app.footer(
       "Examples:\n"
@@ -192,11 +195,8 @@ class Coordinator {
                           AnswerHttp(request, reply);
                         }));
     DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_.notify));
-    Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
-                        Restore(
-                            *store_, clock_, model_, [&progress] { progress.Count(); },
-                            notify.own_url.empty() ? Tells::kThoseNamed : Tells::kItsOwnToo));
+                        ReadState(notify.own_url.empty() ? Tells::kThoseNamed : Tells::kItsOwnToo));
     if (!store_->losses().empty()) {
       DT_RETURN_IF_ERROR(store_->DropRowsUnless(
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
@@ -278,6 +278,12 @@ class Coordinator {
   }
 
  private:
+  absl::StatusOr<State> ReadState(Tells tells) {
+    DT_ASSIGN_OR_RETURN(const Pace pace, PaceOf(flags_.pace));
+    Progress progress(store_->RecordCount());
+    return Restore(
+        *store_, clock_, model_, [&progress] { progress.Count(); }, tells, pace);
+  }
   absl::Status StartSender(SenderOptions options, const DurableState& durable) {
     options.journal = durable.journal_id;
     DT_ASSIGN_OR_RETURN(
