@@ -38,6 +38,7 @@
 #include "coordinator/notify/sender.h"
 #include "coordinator/notify_flags.h"
 #include "coordinator/offline_commands.h"
+#include "coordinator/pace_flags.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
 #include "coordinator/store/directory_lock.h"
@@ -63,6 +64,7 @@ struct Flags {
   std::string auth = "none";
   TlsFiles tls;
   NotifyFlags notify;
+  PaceFlags pace;
 };
 
 std::string DefaultStateDir() {
@@ -107,6 +109,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
   app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
   DescribeNotify(app, flags.notify);
+  DescribePace(app, flags.pace);
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
   app.footer(
       "Examples:\n"
@@ -183,11 +186,8 @@ class Coordinator {
     // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_RETURN_IF_ERROR(StartHttp());
     DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_.notify));
-    Progress progress(store_->RecordCount());
     DT_ASSIGN_OR_RETURN(State state,
-                        Restore(
-                            *store_, clock_, model_, [&progress] { progress.Count(); },
-                            notify.own_url.empty() ? Tells::kThoseNamed : Tells::kItsOwnToo));
+                        ReadState(notify.own_url.empty() ? Tells::kThoseNamed : Tells::kItsOwnToo));
     if (!store_->losses().empty()) {
       DT_RETURN_IF_ERROR(store_->DropRowsUnless(
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
@@ -291,6 +291,12 @@ class Coordinator {
       return absl::InternalError("the thread of reports takes no work");
     }
     return absl::OkStatus();
+  }
+  absl::StatusOr<State> ReadState(Tells tells) {
+    DT_ASSIGN_OR_RETURN(const Pace pace, PaceOf(flags_.pace));
+    Progress progress(store_->RecordCount());
+    return Restore(
+        *store_, clock_, model_, [&progress] { progress.Count(); }, tells, pace);
   }
   absl::Status StartSender(SenderOptions options, const DurableState& durable) {
     options.journal = durable.journal_id;

@@ -219,6 +219,9 @@ setup() {
   setup_libtorch "${wheels[@]}"
   if [ "$check" = yes ]; then setup_python_client || true; fi
   # What these import besides torch.
-  if [ "$programs" = yes ]; then setup_wheels wheels-programs.txt program-wheels; fi
+  if [ "$programs" = yes ]; then
+    setup_wheels wheels-programs.txt program-wheels
+    python3 -B "$root/bench/training/python_torch.py" "$libtorch_dir" "$cache_dir" || return
+  fi
   if [ "$kubernetes" = yes ]; then setup_wheels wheels-kubernetes.txt kubernetes-wheels; fi
 }

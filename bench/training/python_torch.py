@@ -3,6 +3,8 @@
 The LibTorch that the trainer links is the torch wheel's headers and libraries; the Python files of the same
 wheel, which ./dev setup keeps, are unpacked beside links to those, so the peer runs the very same kernels. What
 the package wants besides goes once into a virtual environment in the cache.
+
+usage: python_torch.py LIBTORCH CACHE, which makes them, for tests of programs that import torch
 """
 
 import os
@@ -116,3 +118,10 @@ def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool, dev
         raise Absent(f"the wheel's Python package does not start; remove {venv} to make it anew:\n"
                      f"{tried.stderr[-2000:]}")
     return python, variables
+
+
+if __name__ == "__main__":
+    try:
+        environment(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), same_mkl=False, device="cpu")
+    except Absent as absent:
+        sys.exit(str(absent))

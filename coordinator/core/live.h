@@ -23,6 +23,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "common/limits.h"
 #include "coordinator/core/durable.h"
 #include "coordinator/core/event.h"
 #include "coordinator/core/line.h"
@@ -230,7 +231,15 @@ struct Timer {
 // The pools that are always there: one a kind of device.
 std::map<Constraint, SlotPool> BasePools();
 
+// How long those who train are left in peace. An operator may say it.
+struct Pace {
+  absl::Duration protect = limits::kProtectFirst;  // and twice as long after each stop
+  absl::Duration grow_after = limits::kGrowAfter;
+  absl::Duration resize_every = limits::kResizeEvery;
+};
+
 struct LiveState {
+  Pace pace;
   int64_t started_wall_ms = 0;
   absl::Duration lease_floor;  // no lease runs out before this
 

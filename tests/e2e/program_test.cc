@@ -276,9 +276,8 @@ std::optional<Python> PythonWith(const std::string& module) {
   };
   const std::string cache = variable("XDG_CACHE_HOME").empty() ? variable("HOME") + "/.cache"
                                                                : variable("XDG_CACHE_HOME");
-  // The second is what ./dev bench makes of the torch wheel.
+  // The second is what ./dev setup --programs makes of the torch wheel and of what goes with it.
   const std::string bench = cache + "/dtrain/bench-python";
-  // And ./dev setup --programs what goes with it.
   const std::string wheels =
       cache + "/dtrain/bench-torch-2.11.0:" + cache + "/dtrain/program-wheels";
   for (Python python :
@@ -299,7 +298,7 @@ std::optional<Python> PythonWith(const std::string& module) {
   return std::nullopt;
 }
 
-constexpr char kMakesOne[] = "./dev bench training_bench and ./dev setup --programs make one";
+constexpr char kMakesOne[] = "./dev setup --programs makes one";
 
 TEST_F(ProgramTest, AnUnmodifiedDdpScriptTrainsOnTwoRanks) {
   const std::optional<Python> python = PythonWith("torch");

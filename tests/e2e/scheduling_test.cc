@@ -4,19 +4,21 @@
 namespace dt {
 namespace {
 
-using SchedulingTest = FleetTest;
+class SchedulingTest : public FleetTest {
+ protected:
+  SchedulingTest() { cluster_.SetCoordinatorFlags({"--protect", "1s"}); }
+};
 
-// An attempt is left in peace for limits::kProtectFirst, so this takes over a minute.
 TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
   Start({"w0", "w1"});
-  const uint64_t usual = cluster_.Submit(Training(8000, "step_ms=10 checkpoint_every=0", 2).spec());
+  const uint64_t usual = cluster_.Submit(Training(600, "step_ms=10 checkpoint_every=0", 2).spec());
   ASSERT_TRUE(cluster_.AwaitStep(usual, 1, 10));
   const uint64_t urgent =
       cluster_.Submit(Training(50, "step_ms=1", 2).Set("resources.priority", "10").spec());
   ASSERT_TRUE(cluster_.AwaitTrial(urgent, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
   EXPECT_EQ(cluster_.Experiment(urgent).priority(), 10);
   ASSERT_TRUE(cluster_.AwaitTrial(usual, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
-  ExpectEachStepOnce(usual, 8000);
+  ExpectEachStepOnce(usual, 600);
   const v1::ExplainTrialResponse told = cluster_.Explain(usual);
   ASSERT_EQ(told.attempts_size(), 2);
   EXPECT_TRUE(told.attempts(0).uncharged());
@@ -29,7 +31,7 @@ TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
 // It starts on the two slots that are there, of four; the urgent one needs one of them.
 TEST_F(SchedulingTest, AnElasticTrialStartsSmallerShrinksForAnotherAndHasEveryStepOnce) {
   Start({"w0", "w1"});
-  spec::ExperimentBuilder elastic = Training(8000, "step_ms=10 checkpoint_every=0", 4);
+  spec::ExperimentBuilder elastic = Training(600, "step_ms=10 checkpoint_every=0", 4);
   elastic.Set("resources.min_gpus", "1");
   const uint64_t usual = cluster_.Submit(elastic.spec());
   ASSERT_TRUE(cluster_.AwaitStep(usual, 1, 10));
@@ -37,7 +39,7 @@ TEST_F(SchedulingTest, AnElasticTrialStartsSmallerShrinksForAnotherAndHasEverySt
       cluster_.Submit(Training(50, "step_ms=1").Set("resources.priority", "10").spec());
   ASSERT_TRUE(cluster_.AwaitTrial(urgent, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
   ASSERT_TRUE(cluster_.AwaitTrial(usual, 1, v1::TRIAL_FINISHED, std::chrono::seconds(120)));
-  ExpectEachStepOnce(usual, 8000);
+  ExpectEachStepOnce(usual, 600);
   const v1::ExplainTrialResponse told = cluster_.Explain(usual);
   ASSERT_EQ(told.attempts_size(), 2);
   EXPECT_EQ(told.attempts(0).members_size(), 2);

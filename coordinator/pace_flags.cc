@@ -1,0 +1,45 @@
+#include "coordinator/pace_flags.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/limits.h"
+#include "common/status.h"
+
+namespace dt {
+namespace {
+
+// A second at least, or choosing who moves would be all that the core does.
+absl::StatusOr<absl::Duration> Read(const char* flag, const std::string& text) {
+  absl::Duration duration;
+  if (absl::ParseDuration(text, &duration) && duration >= absl::Seconds(1) &&
+      duration <= limits::kProtectMost) {
+    return duration;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " '", text, "' is no time from 1s to 1h; write it as 30s or 10m"));
+}
+
+}  // namespace
+
+void DescribePace(CLI::App& app, PaceFlags& flags) {
+  app.add_option("--protect", flags.protect,
+                 "How long a trial that has begun to train makes no room for a larger priority and "
+                 "does not grow; twice as long after each time it was stopped, an hour at most")
+      ->capture_default_str();
+  app.add_option("--grow-after", flags.grow_after,
+                 "How long slots are idle before an elastic trial grows over them")
+      ->capture_default_str();
+  app.add_option("--resize-every", flags.resize_every,
+                 "How long an elastic trial that changed its size does not grow again")
+      ->capture_default_str();
+}
+
+absl::StatusOr<Pace> PaceOf(const PaceFlags& flags) {
+  Pace pace;
+  DT_ASSIGN_OR_RETURN(pace.protect, Read("--protect", flags.protect));
+  DT_ASSIGN_OR_RETURN(pace.grow_after, Read("--grow-after", flags.grow_after));
+  DT_ASSIGN_OR_RETURN(pace.resize_every, Read("--resize-every", flags.resize_every));
+  return pace;
+}
+
+}  // namespace dt

@@ -1,0 +1,23 @@
+// pace_flags.h: dtcoord's flags on how long those who train are left in peace (docs/scheduling.md).
+//
+// Errors: InvalidArgument names the flag, its value, and what is right.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordinator/core/live.h"
+
+namespace dt {
+
+struct PaceFlags {
+  std::string protect = "1m";
+  std::string grow_after = "30s";
+  std::string resize_every = "10m";
+};
+
+void DescribePace(CLI::App& app, PaceFlags& flags);
+absl::StatusOr<Pace> PaceOf(const PaceFlags& flags);
+
+}  // namespace dt
