@@ -75,7 +75,10 @@ void Declare(CLI::App& app, Flags& flags) {
   // A unit's flags are followed by those of its environment file: the last word holds.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", absl::StrCat("dtworker ", kVersion, " (", kRevision, ")"));
-  app.add_option("--coordinator", flags.coordinator, "host:port or unix:/path of dtcoord")
+  app.add_option(
+         "--coordinator", flags.coordinator,
+         "host:port or unix:/path of dtcoord; several with commas between them, of which one "
+         "leads")
       ->capture_default_str();
   app.add_option("--name", flags.name, "This worker's name, one alive at a time [host/slot]");
   auto* slot = app.add_option("--slot", flags.slot, "cpu, cpu:K or cuda:N")->capture_default_str();
@@ -205,8 +208,13 @@ absl::Status CheckUtf8(const Flags& flags) {
   return absl::OkStatus();
 }
 
+bool AllLocal(const std::vector<std::string>& addresses) {
+  return std::all_of(addresses.begin(), addresses.end(),
+                     [](const auto& one) { return IsLocalAddress(one); });
+}
+
 absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFacts& facts,
-                       v1::Hello& hello) {
+                       const std::vector<std::string>& coordinators, v1::Hello& hello) {
   hello.set_host(facts.host);
   hello.set_worker(flags.name.empty() ? facts.host + "/" + slot.name : flags.name);
   if (hello.worker().size() > limits::kNameBytes) {
@@ -238,8 +246,7 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
                                                    limits::kNameBytes, " bytes: a host or an IP"));
   }
   hello.set_data_address(flags.data_address);
-  hello.set_programs(flags.programs.empty() ? IsLocalAddress(flags.coordinator)
-                                            : flags.programs == "allow");
+  hello.set_programs(flags.programs.empty() ? AllLocal(coordinators) : flags.programs == "allow");
   hello.set_program_version(kVersion);
   uint64_t instance = 0;
   if (getentropy(&instance, sizeof(instance)) != 0) {
@@ -333,9 +340,10 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
 
 absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   WorkerConfig config;
-  config.coordinator = flags.coordinator;
-  DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
-  DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
+  DT_ASSIGN_OR_RETURN(config.coordinators, SplitAddresses("--coordinator", flags.coordinator));
+  for (const std::string& address : config.coordinators) {
+    DT_ASSIGN_OR_RETURN(config.credentials, MakeChannelCredentials(flags.tls, address));
+  }
   config.token_file = flags.token_file.empty() ? Variable("DTRAIN_TOKEN_FILE") : flags.token_file;
   if (!config.token_file.empty()) {
     DT_RETURN_IF_ERROR(ReadTokenFile("--token-file", config.token_file).status());
@@ -343,7 +351,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   DT_ASSIGN_OR_RETURN(const LocalSlot slot, ParseSlot(flags.slot));
   AgentOptions& agent = config.agent;
   const HostFacts facts = ReadHostFacts();
-  DT_RETURN_IF_ERROR(FillHello(flags, slot, facts, agent.hello));
+  DT_RETURN_IF_ERROR(FillHello(flags, slot, facts, config.coordinators, agent.hello));
   DT_ASSIGN_OR_RETURN(const CpuShare share, FindShare(flags, slot, facts));
   agent.hello.set_threads(share.threads);
   agent.storage = flags.storage.empty() ? DefaultStorage() : flags.storage;
@@ -370,7 +378,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   config.slot = SlotName(slot, agent.hello);
   DT_ASSIGN_OR_RETURN(config.program, MakeProgramCommand(flags, slot, share, agent.hello));
   agent.program_path = config.program.path;
-  if (!IsLocalAddress(flags.coordinator) && IsLocalAddress(flags.data_address + ":1")) {
+  if (!AllLocal(config.coordinators) && IsLocalAddress(flags.data_address + ":1")) {
     spdlog::warn("--data-address {}: gangs over several hosts cannot reach this one",
                  flags.data_address);
   }

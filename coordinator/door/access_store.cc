@@ -10,6 +10,8 @@
 #include "common/access_limits.h"
 #include "common/files.h"
 #include "common/status.h"
+#include "coordinator/store/postgres.h"
+#include "coordinator/store/sqlite.h"
 
 namespace dt {
 namespace {
@@ -40,13 +42,19 @@ absl::StatusOr<AccessStore> AccessStore::Open(const std::string& state_dir) {
   DT_RETURN_IF_ERROR(database.Execute(kSchema));
   DT_RETURN_IF_ERROR(database.Execute(absl::StrCat("PRAGMA user_version = ", kVersion)));
   if (chmod(path.c_str(), 0600) != 0) return SystemError("restrict", path);
-  return AccessStore(std::move(database));
+  return AccessStore(std::make_unique<Database>(std::move(database)));
+}
+
+absl::StatusOr<AccessStore> AccessStore::OpenPostgres(const std::string& conninfo) {
+  DT_ASSIGN_OR_RETURN(auto connection, Postgres::Connect(conninfo, Postgres::IfLost::kReconnect));
+  DT_RETURN_IF_ERROR(connection->Execute(WithPostgresTypes(kSchema)));
+  return AccessStore(std::move(connection));
 }
 
 absl::StatusOr<std::vector<StoredToken>> AccessStore::Tokens() {
   DT_ASSIGN_OR_RETURN(
       Statement select,
-      Statement::Prepare(database_,
+      Statement::Prepare(*sql_,
                          "SELECT id, hash, role, name, created_ms, expires_ms, created_by "
                          "FROM tokens ORDER BY created_ms, id"));
   std::vector<StoredToken> tokens;
@@ -66,9 +74,8 @@ absl::StatusOr<std::vector<StoredToken>> AccessStore::Tokens() {
 }
 
 absl::Status AccessStore::Put(const StoredToken& token) {
-  DT_ASSIGN_OR_RETURN(
-      Statement insert,
-      Statement::Prepare(database_, "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  DT_ASSIGN_OR_RETURN(Statement insert,
+                      Statement::Prepare(*sql_, "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?)"));
   const v1::TokenSummary& of = token.summary;
   insert.BindText(1, of.id()).BindText(2, token.hash).BindText(3, of.role()).BindText(4, of.name());
   insert.Bind(5, of.created_wall_ms()).Bind(6, of.expires_wall_ms()).BindText(7, of.created_by());
@@ -77,7 +84,7 @@ absl::Status AccessStore::Put(const StoredToken& token) {
 
 absl::Status AccessStore::Remove(const std::string& id) {
   DT_ASSIGN_OR_RETURN(Statement remove,
-                      Statement::Prepare(database_, "DELETE FROM tokens WHERE id = ?"));
+                      Statement::Prepare(*sql_, "DELETE FROM tokens WHERE id = ?"));
   remove.BindText(1, id);
   return remove.Run();
 }
@@ -85,8 +92,10 @@ absl::Status AccessStore::Remove(const std::string& id) {
 absl::Status AccessStore::Append(const std::vector<v1::AuditEntry>& entries) {
   DT_ASSIGN_OR_RETURN(
       Statement insert,
-      Statement::Prepare(database_, "INSERT INTO audit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  DT_RETURN_IF_ERROR(database_.Execute("BEGIN"));
+      Statement::Prepare(*sql_,
+                         "INSERT INTO audit (wall_ms, who, role, method, subject, outcome, "
+                         "message, peer) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+  DT_RETURN_IF_ERROR(sql_->Execute("BEGIN"));
   absl::Status status;
   for (const v1::AuditEntry& one : entries) {
     insert.Bind(1, one.wall_ms()).BindText(2, one.who()).BindText(3, one.role());
@@ -96,19 +105,19 @@ absl::Status AccessStore::Append(const std::vector<v1::AuditEntry>& entries) {
     if (!status.ok()) break;
   }
   if (status.ok()) {
-    status = database_.Execute(
+    status = sql_->Execute(
         absl::StrCat("DELETE FROM audit WHERE number <= (SELECT MAX(number) FROM audit) - ",
                      limits::kAuditRows));
   }
-  if (status.ok()) status = database_.Execute("COMMIT");
-  if (!status.ok()) database_.Execute("ROLLBACK").IgnoreError();
+  if (status.ok()) status = sql_->Execute("COMMIT");
+  if (!status.ok()) sql_->Execute("ROLLBACK").IgnoreError();
   return status;
 }
 
 absl::StatusOr<std::vector<v1::AuditEntry>> AccessStore::Audit(uint32_t newest) {
   DT_ASSIGN_OR_RETURN(
       Statement select,
-      Statement::Prepare(database_,
+      Statement::Prepare(*sql_,
                          "SELECT wall_ms, who, role, method, subject, outcome, message, peer FROM "
                          "audit ORDER BY number DESC LIMIT ?"));
   select.Bind(1, static_cast<int64_t>(newest));

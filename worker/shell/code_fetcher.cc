@@ -36,12 +36,20 @@ bool MayHelpToTryAgain(const absl::Status& status) {
          absl::IsDeadlineExceeded(status);
 }
 
+std::vector<std::unique_ptr<v1::Fleet::Stub>> StubsOf(const CodeSource& source) {
+  std::vector<std::unique_ptr<v1::Fleet::Stub>> stubs;
+  for (const std::string& address : source.coordinators) {
+    stubs.push_back(v1::Fleet::NewStub(
+        grpc::CreateCustomChannel(address, source.credentials, ClientChannelArguments())));
+  }
+  return stubs;
+}
+
 }  // namespace
 
 CodeFetcher::CodeFetcher(CodeSource source)
     : source_(std::move(source)),
-      stub_(v1::Fleet::NewStub(grpc::CreateCustomChannel(source_.coordinator, source_.credentials,
-                                                         ClientChannelArguments()))),
+      stubs_(StubsOf(source_)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       requests_(2 * kWaiting, kWaiting),
       found_(2 * kWaiting, 0),
@@ -204,7 +212,9 @@ absl::StatusOr<v1::GetCodeResponse> CodeFetcher::GetPart(const std::string& dige
     if (stopping_ || unwanted_) return absl::CancelledError("its attempt is over");
     call_ = &context;
   }
-  const grpc::Status status = stub_->GetCode(&context, request, &response);
+  const grpc::Status status = stubs_[at_]->GetCode(&context, request, &response);
+  // Another may lead now; the next try asks that.
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) at_ = (at_ + 1) % stubs_.size();
   {
     MutexLock lock(&mutex_);
     call_ = nullptr;

@@ -36,9 +36,9 @@
 namespace dt {
 
 struct CodeSource {
-  std::string folder;  // <run folder>/code
-  std::string slot;    // names this worker among those of the run folder
-  std::string coordinator;
+  std::string folder;                     // <run folder>/code
+  std::string slot;                       // names this worker among those of the run folder
+  std::vector<std::string> coordinators;  // one of which leads
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::string worker;  // who asks
   std::string token_file = {};
@@ -84,7 +84,8 @@ class CodeFetcher {
   bool GoesOnAfter(absl::Duration pause);
 
   const CodeSource source_;
-  const std::unique_ptr<v1::Fleet::Stub> stub_;
+  const std::vector<std::unique_ptr<v1::Fleet::Stub>> stubs_;
+  size_t at_ = 0;  // the stub that was asked last, by the thread
   UniqueFd wake_;
   UniqueFd lock_;  // the thread's: of this worker's folders
   Mailbox<Request> requests_;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/unique_fd.h"
@@ -25,7 +26,7 @@
 namespace dt {
 
 struct WorkerConfig {
-  std::string coordinator;  // host:port or unix:/path
+  std::vector<std::string> coordinators;  // host:port or unix:/path, tried in turn
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::string token_file = {};
   AgentOptions agent;
