@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/lead_limits.h"
 
 namespace dt {
 namespace {
@@ -47,6 +49,22 @@ absl::Status CheckAddress(std::string_view flag, std::string_view address, PortZ
     return Refuse(flag, address, " names no socket: write unix:/path");
   }
   return Check(flag, address, zero, "host:port or unix:/path");
+}
+
+absl::StatusOr<std::vector<std::string>> SplitAddresses(std::string_view flag,
+                                                        std::string_view addresses) {
+  std::vector<std::string> several =
+      absl::StrSplit(absl::string_view(addresses.data(), addresses.size()), ',');
+  if (several.size() > limits::kCoordinatorAddresses) {
+    return Refuse(flag, addresses,
+                  absl::StrCat(" names ", several.size(), " addresses; at most ",
+                               limits::kCoordinatorAddresses, " may be given"));
+  }
+  for (const std::string& address : several) {
+    absl::Status status = CheckAddress(flag, address, PortZero::kRefused);
+    if (!status.ok()) return status;
+  }
+  return several;
 }
 
 absl::Status CheckHostAndPort(std::string_view flag, std::string_view address, PortZero zero) {

@@ -165,7 +165,8 @@ int BackupCommand(const std::string& state, const std::string& given) {
   std::error_code error;
   if (!fs::is_directory(state, error) || !fs::exists(JournalPathOf(state), error)) {
     return fail(2, absl::StrCat("there is no journal in ", state,
-                                "; name the --state-dir of a coordinator"));
+                                "; name the --state-dir of a coordinator. A journal in "
+                                "PostgreSQL is copied with pg_dump"));
   }
   if (fs::exists(fs::symlink_status(output, error))) {
     return fail(

@@ -10,14 +10,18 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "coordinator/code/code_store.h"
+#include "coordinator/database_flags.h"
 #include "coordinator/offline_journal.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/directory_lock.h"
+#include "coordinator/store/postgres.h"
 
 namespace dt {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kInUse[] = "its coordinator was running, or did not stop cleanly\n";
 
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "dtcoord check: %s\n", std::string(status.message()).c_str());
@@ -27,6 +31,10 @@ int Fail(const absl::Status& status) {
 }  // namespace
 
 int CheckCommand(const std::string& journal) {
+  if (journal.empty()) {
+    std::fprintf(stderr, "dtcoord check: name a state folder, a journal.db or --database-file\n");
+    return 2;
+  }
   std::error_code error;
   const std::string path = JournalPathOf(journal);
   if (!fs::exists(path, error) && !fs::exists(MarkPathOf(path), error)) {
@@ -42,7 +50,7 @@ int CheckCommand(const std::string& journal) {
   const auto report = CheckJournal(path, std::numeric_limits<uint64_t>::max());
   if (!report.ok()) return Fail(report.status());
   std::printf("%s: %s\n", path.c_str(), ContentsOf(*report).c_str());
-  if (report->in_use) std::printf("its coordinator was running, or did not stop cleanly\n");
+  if (report->in_use) std::printf("%s", kInUse);
   const bool backup = !report->marked && !lock->valid();
   if (backup)
     std::printf(
@@ -70,6 +78,34 @@ int CheckCommand(const std::string& journal) {
   std::printf(
       "restore the folder from a backup, or go on with what is whole: "
       "dtcoord --accept-loss\n");
+  return 1;
+}
+
+int CheckDatabaseCommand(const std::string& file) {
+  const auto conninfo = ReadConnectionFile(file);
+  if (!conninfo.ok()) {
+    Fail(conninfo.status());
+    return 2;
+  }
+  const auto checked = [&conninfo]() -> absl::StatusOr<JournalReport> {
+    DT_ASSIGN_OR_RETURN(const auto database, Postgres::Connect(*conninfo, Postgres::IfLost::kFail));
+    DT_RETURN_IF_ERROR(database->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"));
+    DT_ASSIGN_OR_RETURN(JournalReport report, CheckTables(*database, Thoroughness::kEverything));
+    std::printf("%s: %s\n", database->name().c_str(), ContentsOf(report).c_str());
+    return report;
+  };
+  const auto report = checked();
+  if (!report.ok()) return Fail(report.status());
+  if (report->in_use) std::printf("%s", kInUse);
+  std::vector<std::string> wrong = report->damage;
+  wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());
+  if (wrong.empty()) {
+    std::printf("whole\n");
+    return 0;
+  }
+  std::printf("damaged or incomplete:\n");
+  for (const std::string& line : wrong) std::printf("  %s\n", line.c_str());
+  std::printf("restore the database from a backup (pg_restore)\n");
   return 1;
 }
 

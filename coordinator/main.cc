@@ -11,21 +11,23 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/address.h"
-#include "common/files.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
 #include "common/status.h"
 #include "common/version.h"
+#include "coordinator/addresses.h"
 #include "coordinator/api/answers.h"
 #include "coordinator/api/api.h"
 #include "coordinator/api/gate.h"
 #include "coordinator/code/code_keeper.h"
+#include "coordinator/database_flags.h"
 #include "coordinator/door/door.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
@@ -38,14 +40,11 @@
 #include "coordinator/notify/sender.h"
 #include "coordinator/notify_flags.h"
 #include "coordinator/offline_commands.h"
+#include "coordinator/opened_journal.h"
 #include "coordinator/pace_flags.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
-#include "coordinator/store/directory_lock.h"
-#include "coordinator/store/sqlite_journal.h"
-#include "coordinator/store/sqlite_reader.h"
-#include "coordinator/store/sqlite_store.h"
-#include "nlohmann/json.hpp"
+#include "coordinator/standby.h"
 #include "spdlog/spdlog.h"
 
 namespace dt {
@@ -63,6 +62,7 @@ struct Flags {
   bool accept_loss = false;
   std::string auth = "none";
   TlsFiles tls;
+  DatabaseFlags database;
   NotifyFlags notify;
   PaceFlags pace;
 };
@@ -108,6 +108,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
                  "PEM file of the authority that signs clients' certificates");
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
   app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
+  DescribeDatabase(app, flags.database);
   DescribeNotify(app, flags.notify);
   DescribePace(app, flags.pace);
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
@@ -126,12 +127,21 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "      copies the journal while the coordinator goes on");
 }
 
+absl::Status CheckDatabase(const Flags& flags) {
+  if (flags.database.file.empty() || !flags.accept_loss) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--accept-loss mends a journal in a file, and with --database-file there is none; restore "
+      "the database from a backup");
+}
+
 // A terminal gets a line that counts up while a long journal is read.
 class Progress {
  public:
   explicit Progress(int64_t total) : total_(isatty(STDERR_FILENO) == 1 ? total : 0) {}
   void Count() {
-    if (total_ < kWorthShowing || ++done_ % kEvery != 0) return;
+    if (++done_ % kEvery != 0) return;
+    sd_notify(0, "WATCHDOG=1");  // which is on where a standby takes over
+    if (total_ < kWorthShowing) return;
     std::fprintf(stderr, "\rreading the journal: %lld of %lld records",
                  static_cast<long long>(done_), static_cast<long long>(total_));
     shown_ = true;
@@ -148,62 +158,50 @@ class Progress {
   bool shown_ = false;
 };
 
-absl::Status WriteAddresses(const std::string& path, const std::string& grpc,
-                            const std::string& http) {
-  const std::string text = nlohmann::json{{"grpc", grpc}, {"http", http}}.dump() + "\n";
-  absl::Status written = WriteFileAtomically(path, text);
-  if (written.ok()) return written;
-  return absl::FailedPreconditionError(
-      absl::StrCat("--addresses-file: ", std::string(written.message()),
-                   "; name a file in a folder that this user may write"));
-}
-
 // Every part of a running coordinator, in the order in which they start.
 class Coordinator {
  public:
-  explicit Coordinator(const Flags& flags)
+  // `journal`: one that is open already; else it is opened in the state folder.
+  Coordinator(const Flags& flags, OpenedJournal journal)
       : flags_(flags),
         mailbox_(limits::kMailboxEvents, limits::kMailboxReservedForControl),
         model_(flags.metrics_max_trials),
-        metrics_(stats_, [this] { return Reports(); }) {}
+        metrics_(stats_, [this] { return Reports(); }),
+        journal_(std::move(journal)) {}
 
   absl::Status Start() {
-    DT_ASSIGN_OR_RETURN(store_,
-                        SqliteStore::Open(flags_.state_dir, kVersion,
-                                          flags_.accept_loss ? OnLoss::kGoOn : OnLoss::kRefuse));
-    for (const std::string& loss : store_->losses()) {
-      spdlog::error("{}, loss accepted: {}", store_->path(), loss);
+    if (journal_.store == nullptr) {
+      DT_ASSIGN_OR_RETURN(journal_,
+                          OpenFileJournal(flags_.state_dir,
+                                          flags_.accept_loss ? AcceptLoss::kYes : AcceptLoss::kNo));
     }
-    if (store_->stopped_uncleanly() && store_->losses().empty()) {
-      spdlog::warn(
-          "the last stop was not clean; {} was checked: it is whole, and has all that was "
-          "acknowledged",
-          store_->path());
-    }
+    SqlStore& store = *journal_.store;
     if (flags_.auth == "tokens") {
-      DT_ASSIGN_OR_RETURN(door_, Door::Open(flags_.state_dir, clock_));
+      DT_ASSIGN_OR_RETURN(AccessStore access, journal_.open_access());
+      DT_ASSIGN_OR_RETURN(door_, Door::OpenWith(std::move(access), flags_.state_dir, clock_));
     }
     // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_RETURN_IF_ERROR(StartHttp());
     DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_.notify));
     DT_ASSIGN_OR_RETURN(State state,
                         ReadState(notify.own_url.empty() ? Tells::kThoseNamed : Tells::kItsOwnToo));
-    if (!store_->losses().empty()) {
-      DT_RETURN_IF_ERROR(store_->DropRowsUnless(
+    if (!journal_.losses.empty()) {
+      DT_RETURN_IF_ERROR(store.DropRowsUnless(
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
     }
     DT_RETURN_IF_ERROR(OpenCode(state));
     DT_RETURN_IF_ERROR(OpenReaders());
     snapshotter_ = std::make_unique<Snapshotter>(
-        [this] { return SqliteJournal::Open(flags_.state_dir); },
-        [this](StoredSnapshot snapshot) { store_->OfferSnapshot(std::move(snapshot)); });
-    store_->AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
+        journal_.open_journal,
+        [&store](StoredSnapshot snapshot) { store.OfferSnapshot(std::move(snapshot)); });
+    store.AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
     const ServerOptions options{
         flags_.listen,
         flags_.tls,
         {flags_.state_dir, http_->address(), clock_.Now().wall_ms, notify.receivers},
         limits::kStreams,
         door_.get()};
+    journal_.waiting.reset();
     DT_ASSIGN_OR_RETURN(auto server,
                         RpcServer::Start(options, mailbox_, *reader_thread_, *code_, stats_));
     server_ = std::move(server);
@@ -215,7 +213,7 @@ class Coordinator {
         ApiFacts{http_->address(), [this] { return Notices(); }});
     DT_RETURN_IF_ERROR(StartSender(std::move(notify), state.durable));
     loop_ = std::make_unique<CoreLoop>(
-        std::move(state), LoopPorts{mailbox_, *store_, *server_, clock_, model_,
+        std::move(state), LoopPorts{mailbox_, store, *server_, clock_, model_,
                                     [this](auto snapshot) { metrics_.SetSnapshot(snapshot); },
                                     [this](const auto& notice) { sender_->Tell(notice); }});
     serving_.store(true);
@@ -252,8 +250,8 @@ class Coordinator {
     if (heavy_thread_ != nullptr) heavy_thread_->Stop();
     if (code_ != nullptr) code_->Stop();
     snapshotter_.reset();
-    if (store_ == nullptr) return;
-    if (absl::Status status = store_->Close(); !status.ok()) {
+    if (journal_.store == nullptr) return;
+    if (absl::Status status = journal_.store->Close(); !status.ok()) {
       spdlog::error("closing the journal: {}", std::string(status.message()));
     }
   }
@@ -265,7 +263,7 @@ class Coordinator {
     code_->Stop();
     server_->Shutdown();
     snapshotter_.reset();
-    return store_->Close();
+    return journal_.store->Close();
   }
 
  private:
@@ -280,11 +278,11 @@ class Coordinator {
     return absl::OkStatus();
   }
   absl::Status OpenReaders() {
-    DT_ASSIGN_OR_RETURN(reader_, SqliteReader::Open(flags_.state_dir));
+    DT_ASSIGN_OR_RETURN(reader_, journal_.open_reader());
     reader_thread_ = std::make_unique<ReaderThread>(*reader_);
-    DT_ASSIGN_OR_RETURN(page_reader_, SqliteReader::Open(flags_.state_dir));
+    DT_ASSIGN_OR_RETURN(page_reader_, journal_.open_reader());
     page_thread_ = std::make_unique<ReaderThread>(*page_reader_);
-    DT_ASSIGN_OR_RETURN(heavy_reader_, SqliteReader::Open(flags_.state_dir));
+    DT_ASSIGN_OR_RETURN(heavy_reader_, journal_.open_reader());
     heavy_thread_ = std::make_unique<ReaderThread>(*heavy_reader_);
     // Linux lowers this thread alone: whatever else there is to do goes before a report.
     if (!heavy_thread_->Post([](Reader&) { setpriority(PRIO_PROCESS, 0, kHeavyNice); })) {
@@ -294,9 +292,9 @@ class Coordinator {
   }
   absl::StatusOr<State> ReadState(Tells tells) {
     DT_ASSIGN_OR_RETURN(const Pace pace, PaceOf(flags_.pace));
-    Progress progress(store_->RecordCount());
+    Progress progress(journal_.store->RecordCount());
     return Restore(
-        *store_, clock_, model_, [&progress] { progress.Count(); }, tells, pace);
+        *journal_.store, clock_, model_, [&progress] { progress.Count(); }, tells, pace);
   }
   absl::Status StartSender(SenderOptions options, const DurableState& durable) {
     options.journal = durable.journal_id;
@@ -311,7 +309,9 @@ class Coordinator {
   }
   // What experiments name stays. That some is gone costs their trials, not the start.
   absl::Status OpenCode(const State& state) {
-    DT_ASSIGN_OR_RETURN(code_, CodeKeeper::Start(CodeFolderOf(flags_.state_dir)));
+    const std::string folder = flags_.database.code_dir.empty() ? CodeFolderOf(flags_.state_dir)
+                                                                : flags_.database.code_dir;
+    DT_ASSIGN_OR_RETURN(code_, CodeKeeper::Start(folder));
     for (const auto& [id, experiment] : state.durable.experiments) {
       if (experiment.spec.has_code()) code_->Name(id, experiment.spec.code().digest());
     }
@@ -319,7 +319,7 @@ class Coordinator {
       spdlog::error(
           "the code of experiment {} is not in {}: its trials cannot start; restore that folder "
           "from a backup, or submit the experiment again",
-          id, CodeFolderOf(flags_.state_dir));
+          id, folder);
     }
     return absl::OkStatus();
   }
@@ -331,7 +331,7 @@ class Coordinator {
           WriteAddresses(flags_.addresses_file, server_->address(), http_->address()));
     }
     spdlog::info("dtcoord {} serves {} and http://{}/; journal {}", kVersion, server_->address(),
-                 http_->address(), store_->path());
+                 http_->address(), journal_.store->place());
     sd_notify(0, "READY=1");
     return absl::OkStatus();
   }
@@ -406,12 +406,12 @@ class Coordinator {
   Metrics metrics_;
   std::unique_ptr<Door> door_;  // nullptr without --auth=tokens
   std::unique_ptr<HttpGate> gate_;
-  std::unique_ptr<SqliteStore> store_;
-  std::unique_ptr<SqliteReader> reader_;
+  OpenedJournal journal_;
+  std::unique_ptr<Reader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
-  std::unique_ptr<SqliteReader> page_reader_;  // beside the other, so that pages delay no call
+  std::unique_ptr<Reader> page_reader_;  // beside the other, so that pages delay no call
   std::unique_ptr<ReaderThread> page_thread_;
-  std::unique_ptr<SqliteReader> heavy_reader_;  // of reports, which take seconds
+  std::unique_ptr<Reader> heavy_reader_;  // of reports, which take seconds
   std::unique_ptr<ReaderThread> heavy_thread_;
   std::unique_ptr<Api> api_;  // before server_, whose last answers it takes
   std::unique_ptr<CodeKeeper> code_;
@@ -425,13 +425,40 @@ class Coordinator {
   std::unique_ptr<HttpServer> http_;  // last: its threads look at the others
 };
 
+// Waits until this process leads the coordinators of its database; fills in the addresses that were
+// chosen meanwhile. Nothing after a signal.
+absl::StatusOr<std::optional<OpenedJournal>> AwaitLead(Flags& flags) {
+  DT_ASSIGN_OR_RETURN(const std::string conninfo, ReadConnectionFile(flags.database.file));
+  Standby standby(
+      {conninfo, flags.state_dir, flags.listen, flags.http, flags.tls, flags.addresses_file});
+  DT_ASSIGN_OR_RETURN(auto store, standby.AwaitLead());
+  if (store == nullptr) return std::optional<OpenedJournal>();
+  flags.listen = standby.options().listen;
+  flags.http = standby.options().http;
+  OpenedJournal opened = OfDatabase(std::move(store), conninfo);
+  opened.waiting = standby.TakeServer();
+  return std::optional<OpenedJournal>(std::move(opened));
+}
+
+int Failed(const absl::Status& status) {
+  spdlog::critical("{}", std::string(status.message()));
+  return absl::IsInvalidArgument(status) ? 2 : 1;
+}
+
 // Returns the exit code.
-int Coordinate(const Flags& flags) {
-  Coordinator coordinator(flags);
+int Coordinate(Flags flags) {
+  OpenedJournal journal;
+  if (!flags.database.file.empty()) {
+    auto led = AwaitLead(flags);
+    if (!led.ok()) return Failed(led.status());
+    if (!*led) return 0;
+    journal = *std::move(*led);
+  }
+  Coordinator coordinator(flags, std::move(journal));
   if (absl::Status status = coordinator.Start(); !status.ok()) {
-    spdlog::critical("{}", std::string(status.message()));
+    const int code = Failed(status);
     coordinator.GiveUp();
-    return absl::IsInvalidArgument(status) ? 2 : 1;
+    return code;
   }
   if (absl::Status served = coordinator.Serve(); !served.ok()) {
     // Whatever was not committed was not sent either; the next start goes on from the journal.
@@ -461,8 +488,9 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? Printed(0) : 2;
   }
   if (const auto code = offline.Run()) return *code;
-  for (const absl::Status& status : {CheckAddress("--listen", flags.listen, PortZero::kAllowed),
-                                     CheckHttp(flags.http, flags.http_clear_text)}) {
+  for (const absl::Status& status :
+       {CheckAddress("--listen", flags.listen, PortZero::kAllowed),
+        CheckHttp(flags.http, flags.http_clear_text), CheckDatabase(flags)}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "dtcoord: %s\n", std::string(status.message()).c_str());
     return 2;

@@ -2,23 +2,40 @@
 #include "coordinator/offline_commands.h"
 
 #include <cstdio>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/status.h"
 #include "coordinator/backup_command.h"
 #include "coordinator/check_command.h"
+#include "coordinator/database_flags.h"
 #include "coordinator/door/door.h"
+#include "coordinator/store/candidate.h"
 #include "coordinator/store/directory_lock.h"
 
 namespace dt {
 namespace {
 
-int AdminTokenCommand(const std::string& state_dir) {
-  const auto make = [&state_dir]() -> absl::Status {
+// Where one runs it has read its tokens already.
+absl::StatusOr<AccessStore> OpenAccess(const std::string& database_file,
+                                       const std::string& state_dir, const Clock& clock) {
+  if (database_file.empty()) return AccessStore::Open(state_dir);
+  DT_ASSIGN_OR_RETURN(const std::string conninfo, ReadConnectionFile(database_file));
+  Candidate candidate(conninfo, "dtcoord admin-token");
+  DT_ASSIGN_OR_RETURN(const bool free, candidate.Look(clock.Now().steady));
+  if (free) return AccessStore::OpenPostgres(conninfo);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "'", candidate.leader(), "' leads; stop the coordinators of this database first"));
+}
+
+int AdminTokenCommand(const std::string& database_file, const std::string& state_dir) {
+  const auto make = [&]() -> absl::Status {
     DT_ASSIGN_OR_RETURN(const UniqueFd lock, LockStateDirectory(state_dir));
     const SystemClock clock;
-    DT_ASSIGN_OR_RETURN(const auto door, Door::Open(state_dir, clock));
+    DT_ASSIGN_OR_RETURN(AccessStore access, OpenAccess(database_file, state_dir, clock));
+    DT_ASSIGN_OR_RETURN(const auto door, Door::OpenWith(std::move(access), state_dir, clock));
     return door->LeaveAdminToken();
   };
   const absl::Status made = make();
@@ -37,12 +54,16 @@ int Printed(int code) {
 }
 
 OfflineCommands::OfflineCommands(CLI::App& app) {
-  check_ =
-      app.add_subcommand("check",
-                         "Reads a whole journal that no coordinator has open, and says whether it "
-                         "is as it was written. "
-                         "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
-  check_->add_option("JOURNAL", journal_, "A state folder, or a journal.db")->required();
+  check_ = app.add_subcommand(
+      "check",
+      "Reads a whole journal, and says whether it is as it was written: one in a "
+      "state folder, that no coordinator has open, or one in PostgreSQL. "
+      "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
+  auto* const journal = check_->add_option("JOURNAL", journal_, "A state folder, or a journal.db");
+  check_
+      ->add_option("--database-file", database_file_,
+                   "Check the journal in PostgreSQL that the file of this flag leads to")
+      ->excludes(journal);
   backup_ = app.add_subcommand(
       "backup",
       "Copies the journal and packed code of a state folder, while its coordinator runs or not, "
@@ -56,12 +77,17 @@ OfflineCommands::OfflineCommands(CLI::App& app) {
       "Makes another token of an admin, where all were lost, for a coordinator that does not run; "
       "it is in STATE/admin.token then. Exit code 0: made; 1: not; 2: wrong usage.");
   admin_->add_option("STATE", state_, "A state folder")->required();
+  admin_->add_option("--database-file", database_file_,
+                     "Of coordinators that have their tokens in PostgreSQL");
 }
 
 std::optional<int> OfflineCommands::Run() const {
   if (backup_->parsed()) return Printed(BackupCommand(state_, output_));
-  if (admin_->parsed()) return Printed(AdminTokenCommand(state_));
-  if (check_->parsed()) return Printed(CheckCommand(journal_));
+  if (admin_->parsed()) return Printed(AdminTokenCommand(database_file_, state_));
+  if (check_->parsed()) {
+    return Printed(database_file_.empty() ? CheckCommand(journal_)
+                                          : CheckDatabaseCommand(database_file_));
+  }
   return std::nullopt;
 }
 

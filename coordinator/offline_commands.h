@@ -21,7 +21,7 @@ class OfflineCommands {
   CLI::App* check_;
   CLI::App* backup_;
   CLI::App* admin_;
-  std::string journal_, state_, output_;
+  std::string journal_, database_file_, state_, output_;
 };
 
 }  // namespace dt

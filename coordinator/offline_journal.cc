@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status.h"
 #include "coordinator/loop/restore.h"
-#include "coordinator/store/sqlite_journal.h"
+#include "coordinator/store/sql_journal.h"
 
 namespace dt {
 
@@ -31,7 +31,7 @@ std::string ContentsOf(const JournalReport& report) {
 
 absl::StatusOr<std::vector<std::string>> MissingCode(const std::string& path,
                                                      const std::string& folder) {
-  DT_ASSIGN_OR_RETURN(const auto journal, SqliteJournal::OpenOffline(path));
+  DT_ASSIGN_OR_RETURN(const auto journal, OpenSqliteJournalOffline(path));
   MetricsModel uncounted(1);
   DT_ASSIGN_OR_RETURN(const Folded folded, FoldJournal(*journal, uncounted, [] {}));
   std::vector<std::string> missing;

@@ -7,7 +7,7 @@ build_packages=(
   ca-certificates git g++ cmake ninja-build ccache pkg-config python3 python3-pip openssl
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libabsl-dev
   libsqlite3-dev prometheus-cpp-dev libcivetweb-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
-  libcurl4-openssl-dev libspdlog-dev libfmt-dev libsystemd-dev libssl-dev libgtest-dev
+  libpq-dev libcurl4-openssl-dev libspdlog-dev libfmt-dev libsystemd-dev libssl-dev libgtest-dev
   libgmock-dev googletest libgloo-dev
 )
 # What ./dev package needs besides, to know what packages depend on.
@@ -15,7 +15,7 @@ package_packages=(dpkg-dev file binutils)
 check_packages=(
   "${package_packages[@]}"
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev shellcheck prometheus systemd
-  sqlite3 python3-yaml python3-venv zsh fish chromium
+  postgresql sqlite3 python3-yaml python3-venv zsh fish chromium
 )
 
 # A Slurm of one machine, which slurm_test starts by hand; the packages' services are not wanted.
@@ -60,6 +60,11 @@ setup_packages() {
   # The tests start a Prometheus of their own; the package's service is not wanted on a developer's machine.
   if [[ " ${missing[*]} " == *" prometheus "* ]] && [ -d /run/systemd/system ]; then
     as_root systemctl disable --now prometheus.service >&2 || true
+  fi
+  # The tests start one of their own; the package makes a cluster and starts it, with and without systemd.
+  if [[ " ${missing[*]} " == *" postgresql "* ]]; then
+    as_root service postgresql stop >&2 || true
+    if [ -d /run/systemd/system ]; then as_root systemctl disable --now postgresql.service >&2 || true; fi
   fi
   if [[ " ${missing[*]} " == *" slurmctld "* ]] && [ -d /run/systemd/system ]; then
     as_root systemctl disable --now slurmctld.service slurmd.service munge.service >&2 || true

@@ -77,7 +77,10 @@ void Declare(CLI::App& app, Flags& flags) {
   // A unit's flags are followed by those of its environment file: the last word holds.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", absl::StrCat("dtworker ", kVersion, " (", kRevision, ")"));
-  app.add_option("--coordinator", flags.coordinator, "host:port or unix:/path of dtcoord")
+  app.add_option(
+         "--coordinator", flags.coordinator,
+         "host:port or unix:/path of dtcoord; several with commas between them, of which one "
+         "leads")
       ->capture_default_str();
   app.add_option("--name", flags.name, "This worker's name, one alive at a time [host/slot]");
   auto* slot = app.add_option("--slot", flags.slot, "cpu, cpu:K or cuda:N")->capture_default_str();
@@ -212,7 +215,7 @@ absl::Status CheckUtf8(const Flags& flags) {
 }
 
 absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFacts& facts,
-                       v1::Hello& hello) {
+                       const std::vector<std::string>& coordinators, v1::Hello& hello) {
   hello.set_host(facts.host);
   hello.set_worker(flags.name.empty() ? facts.host + "/" + slot.name : flags.name);
   if (hello.worker().size() > limits::kNameBytes) {
@@ -244,7 +247,7 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
                                                    limits::kNameBytes, " bytes: a host or an IP"));
   }
   hello.set_data_address(flags.data_address);
-  hello.set_programs(flags.programs.empty() ? IsLocalAddress(flags.coordinator)
+  hello.set_programs(flags.programs.empty() ? AreLocalAddresses(coordinators)
                                             : flags.programs == "allow");
   hello.set_program_version(kVersion);
   uint64_t instance = 0;
@@ -354,7 +357,6 @@ std::string TokenFileOf(const Flags& flags) {
 absl::Status JoinIfAsked(const Flags& flags) {
   if (flags.join_token_file.empty()) return absl::OkStatus();
   JoinOptions options;
-  options.coordinator = flags.coordinator;
   options.join_token_file = flags.join_token_file;
   options.token_file = TokenFileOf(flags);
   if (options.token_file.empty()) {
@@ -362,8 +364,10 @@ absl::Status JoinIfAsked(const Flags& flags) {
         "--join-token-file is given without --token-file, which names the file that the lasting "
         "token goes into; give both");
   }
-  DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
-  DT_ASSIGN_OR_RETURN(options.credentials, MakeChannelCredentials(flags.tls, flags.coordinator));
+  DT_ASSIGN_OR_RETURN(options.coordinators, SplitAddresses("--coordinator", flags.coordinator));
+  for (const std::string& address : options.coordinators) {
+    DT_ASSIGN_OR_RETURN(options.credentials, MakeChannelCredentials(flags.tls, address));
+  }
   const std::string host = ReadHostFacts().host;
   options.worker = !flags.name.empty() ? flags.name : flags.all ? host : host + "/" + flags.slot;
   return JoinFleet(options, PauseUnlessStopped);
@@ -371,10 +375,10 @@ absl::Status JoinIfAsked(const Flags& flags) {
 
 absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   WorkerConfig config;
-  config.coordinator = flags.coordinator;
-  DT_RETURN_IF_ERROR(CheckAddress("--coordinator", flags.coordinator, PortZero::kRefused));
-  DT_ASSIGN_OR_RETURN(config.credentials,
-                      ConnectionCredentials::Make(flags.tls, flags.coordinator));
+  DT_ASSIGN_OR_RETURN(config.coordinators, SplitAddresses("--coordinator", flags.coordinator));
+  for (const std::string& address : config.coordinators) {
+    DT_ASSIGN_OR_RETURN(config.credentials, ConnectionCredentials::Make(flags.tls, address));
+  }
   config.token_file = TokenFileOf(flags);
   if (!config.token_file.empty()) {
     DT_RETURN_IF_ERROR(ReadTokenFile("--token-file", config.token_file).status());
@@ -382,7 +386,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   DT_ASSIGN_OR_RETURN(const LocalSlot slot, ParseSlot(flags.slot));
   AgentOptions& agent = config.agent;
   const HostFacts facts = ReadHostFacts();
-  DT_RETURN_IF_ERROR(FillHello(flags, slot, facts, agent.hello));
+  DT_RETURN_IF_ERROR(FillHello(flags, slot, facts, config.coordinators, agent.hello));
   DT_ASSIGN_OR_RETURN(const CpuShare share, FindShare(flags, slot, facts));
   agent.hello.set_threads(share.threads);
   agent.storage = flags.storage.empty() ? DefaultStorage() : flags.storage;
@@ -409,7 +413,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   config.slot = SlotName(slot, agent.hello);
   DT_ASSIGN_OR_RETURN(config.program, MakeProgramCommand(flags, slot, share, agent.hello));
   agent.program_path = config.program.path;
-  if (!IsLocalAddress(flags.coordinator) && IsLocalAddress(flags.data_address + ":1")) {
+  if (!AreLocalAddresses(config.coordinators) && IsLocalAddress(flags.data_address + ":1")) {
     spdlog::warn("--data-address {}: gangs over several hosts cannot reach this one",
                  flags.data_address);
   }

@@ -19,7 +19,7 @@
 #include "bench/coordinator/child.h"
 #include "common/status.h"
 #include "coordinator/loop/restore.h"
-#include "coordinator/store/sqlite_journal.h"
+#include "coordinator/store/sql_journal.h"
 #include "coordinator/store/sqlite_store.h"
 #include "spec/spec.h"
 
@@ -187,7 +187,7 @@ absl::Status Fill(const Flags& flags, const std::string& state) {
 // As dtcoord makes it while it runs.
 absl::Status AddSnapshot(const std::string& state) {
   DT_ASSIGN_OR_RETURN(auto store, SqliteStore::Open(state, "bench"));
-  DT_ASSIGN_OR_RETURN(const auto journal, SqliteJournal::Open(state));
+  DT_ASSIGN_OR_RETURN(const auto journal, OpenSqliteJournal(state));
   const absl::Time start = absl::Now();
   DT_ASSIGN_OR_RETURN(StoredSnapshot snapshot, MakeSnapshot(*journal));
   std::printf("%-14s %8.2f s beside the core to make\n", "a snapshot",

@@ -1,5 +1,6 @@
 #include "common/net/credentials.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -77,6 +78,11 @@ bool IsLocalAddress(std::string_view address) {
   // Digits and dots alone: "127.0.0.1.example.org" is somebody else's name.
   return absl::StartsWith(host, "127.") &&
          host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+bool AreLocalAddresses(const std::vector<std::string>& addresses) {
+  return std::all_of(addresses.begin(), addresses.end(),
+                     [](const auto& one) { return IsLocalAddress(one); });
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "grpcpp/security/credentials.h"
@@ -32,6 +33,7 @@ struct TlsFiles {
 // True of "unix:/path", "localhost:7600", "127.0.0.1:7600", "[::1]:7600": no packet leaves the
 // host.
 bool IsLocalAddress(std::string_view address);
+bool AreLocalAddresses(const std::vector<std::string>& addresses);  // all of them
 
 // For who connects once.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(

@@ -7,7 +7,7 @@
 #include "common/api_limits.h"
 #include "common/limits.h"
 #include "common/status.h"
-#include "coordinator/store/sqlite_reader.h"
+#include "coordinator/store/sql_reader.h"
 #include "google/protobuf/descriptor.h"
 
 namespace dt {

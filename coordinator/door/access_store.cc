@@ -10,6 +10,8 @@
 #include "common/access_limits.h"
 #include "common/files.h"
 #include "common/status.h"
+#include "coordinator/store/postgres.h"
+#include "coordinator/store/sqlite.h"
 
 namespace dt {
 namespace {
@@ -42,15 +44,21 @@ absl::StatusOr<AccessStore> AccessStore::Open(const std::string& state_dir) {
   DT_RETURN_IF_ERROR(database.Execute(kSchema));
   DT_RETURN_IF_ERROR(database.Execute(absl::StrCat("PRAGMA user_version = ", kVersion)));
   if (chmod(path.c_str(), 0600) != 0) return SystemError("restrict", path);
-  return AccessStore(std::move(database));
+  return AccessStore(std::make_unique<Database>(std::move(database)));
+}
+
+absl::StatusOr<AccessStore> AccessStore::OpenPostgres(const std::string& conninfo) {
+  DT_ASSIGN_OR_RETURN(auto connection, Postgres::Connect(conninfo, Postgres::IfLost::kReconnect));
+  DT_RETURN_IF_ERROR(connection->Execute(WithPostgresTypes(kSchema)));
+  return AccessStore(std::move(connection));
 }
 
 absl::StatusOr<std::vector<StoredToken>> AccessStore::Tokens() {
   DT_ASSIGN_OR_RETURN(
       Statement select,
-      Statement::Prepare(database_,
+      Statement::Prepare(*sql_,
                          "SELECT id, hash, role, name, created_ms, expires_ms, created_by, "
-                         "IFNULL(joins.token, '') FROM tokens LEFT JOIN joins ON joiner = id "
+                         "COALESCE(joins.token, '') FROM tokens LEFT JOIN joins ON joiner = id "
                          "ORDER BY created_ms, id"));
   std::vector<StoredToken> tokens;
   while (true) {
@@ -71,17 +79,16 @@ absl::StatusOr<std::vector<StoredToken>> AccessStore::Tokens() {
 
 template <typename Act>
 absl::Status AccessStore::InOneTransaction(Act act) {
-  DT_RETURN_IF_ERROR(database_.Execute("BEGIN"));
+  DT_RETURN_IF_ERROR(sql_->Execute("BEGIN"));
   absl::Status status = act();
-  if (status.ok()) status = database_.Execute("COMMIT");
-  if (!status.ok()) database_.Execute("ROLLBACK").IgnoreError();
+  if (status.ok()) status = sql_->Execute("COMMIT");
+  if (!status.ok()) sql_->Execute("ROLLBACK").IgnoreError();
   return status;
 }
 
 absl::Status AccessStore::Put(const StoredToken& token) {
-  DT_ASSIGN_OR_RETURN(
-      Statement insert,
-      Statement::Prepare(database_, "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  DT_ASSIGN_OR_RETURN(Statement insert,
+                      Statement::Prepare(*sql_, "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?)"));
   const v1::TokenSummary& of = token.summary;
   insert.BindText(1, of.id()).BindText(2, token.hash).BindText(3, of.role()).BindText(4, of.name());
   insert.Bind(5, of.created_wall_ms()).Bind(6, of.expires_wall_ms()).BindText(7, of.created_by());
@@ -92,7 +99,7 @@ absl::Status AccessStore::PutJoined(const StoredToken& token, const std::string&
   return InOneTransaction([&]() -> absl::Status {
     DT_RETURN_IF_ERROR(Put(token));
     DT_ASSIGN_OR_RETURN(Statement insert,
-                        Statement::Prepare(database_, "INSERT INTO joins VALUES (?, ?)"));
+                        Statement::Prepare(*sql_, "INSERT INTO joins VALUES (?, ?)"));
     return insert.BindText(1, joiner).BindText(2, token.summary.id()).Run();
   });
 }
@@ -101,7 +108,7 @@ absl::Status AccessStore::Remove(const std::string& id) {
   return InOneTransaction([&]() -> absl::Status {
     for (const char* from :
          {"DELETE FROM tokens WHERE id = ?", "DELETE FROM joins WHERE joiner = ?"}) {
-      DT_ASSIGN_OR_RETURN(Statement remove, Statement::Prepare(database_, from));
+      DT_ASSIGN_OR_RETURN(Statement remove, Statement::Prepare(*sql_, from));
       DT_RETURN_IF_ERROR(remove.BindText(1, id).Run());
     }
     return absl::OkStatus();
@@ -111,7 +118,9 @@ absl::Status AccessStore::Remove(const std::string& id) {
 absl::Status AccessStore::Append(const std::vector<v1::AuditEntry>& entries) {
   DT_ASSIGN_OR_RETURN(
       Statement insert,
-      Statement::Prepare(database_, "INSERT INTO audit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"));
+      Statement::Prepare(*sql_,
+                         "INSERT INTO audit (wall_ms, who, role, method, subject, outcome, "
+                         "message, peer) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   return InOneTransaction([&]() -> absl::Status {
     for (const v1::AuditEntry& one : entries) {
       insert.Bind(1, one.wall_ms()).BindText(2, one.who()).BindText(3, one.role());
@@ -119,7 +128,7 @@ absl::Status AccessStore::Append(const std::vector<v1::AuditEntry>& entries) {
       insert.BindText(7, one.message()).BindText(8, one.peer());
       DT_RETURN_IF_ERROR(insert.Run());
     }
-    return database_.Execute(
+    return sql_->Execute(
         absl::StrCat("DELETE FROM audit WHERE number <= (SELECT MAX(number) FROM audit) - ",
                      limits::kAuditRows));
   });
@@ -128,7 +137,7 @@ absl::Status AccessStore::Append(const std::vector<v1::AuditEntry>& entries) {
 absl::StatusOr<std::vector<v1::AuditEntry>> AccessStore::Audit(uint32_t newest) {
   DT_ASSIGN_OR_RETURN(
       Statement select,
-      Statement::Prepare(database_,
+      Statement::Prepare(*sql_,
                          "SELECT wall_ms, who, role, method, subject, outcome, message, peer FROM "
                          "audit ORDER BY number DESC LIMIT ?"));
   select.Bind(1, static_cast<int64_t>(newest));

@@ -1,18 +1,21 @@
-// access_store.h: tokens, as hashes, and the audit record, in access.db beside the journal.
+// access_store.h: tokens, as hashes, and the audit record, in access.db beside the journal, or in
+// the journal's PostgreSQL, so that whoever leads knows them.
 //
-// Role:    a database of its own: neither is a fact that the core decides by, and the journal's
-//          commits need not wait for them.
+// Role:    a database or a connection of its own: neither is a fact that the core decides by, and
+//          the journal's commits need not wait for them.
 // Threads: thread-compatible.
-// Errors:  those of sqlite.h, which name the file.
+// Errors:  those of sql.h, which name the database.
 // Tests:   tests/coordinator/door/door_test.cc
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coordinator/store/sqlite.h"
+#include "coordinator/store/sql.h"
 #include "dtrain/v1/access.pb.h"
 
 namespace dt {
@@ -31,6 +34,8 @@ class AccessStore {
  public:
   // Makes the file, for this user alone.
   static absl::StatusOr<AccessStore> Open(const std::string& state_dir);
+  // Makes its tables beside the journal's. `conninfo` is libpq's.
+  static absl::StatusOr<AccessStore> OpenPostgres(const std::string& conninfo);
 
   absl::StatusOr<std::vector<StoredToken>> Tokens();
   // Durable once they return.
@@ -44,11 +49,11 @@ class AccessStore {
   absl::StatusOr<std::vector<v1::AuditEntry>> Audit(uint32_t newest);
 
  private:
-  explicit AccessStore(Database database) : database_(std::move(database)) {}
+  explicit AccessStore(std::unique_ptr<Connection> sql) : sql_(std::move(sql)) {}
   template <typename Act>
   absl::Status InOneTransaction(Act act);
 
-  Database database_;
+  std::unique_ptr<Connection> sql_;
 };
 
 }  // namespace dt

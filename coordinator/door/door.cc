@@ -52,6 +52,12 @@ std::string CodeWord(const absl::Status& status) { return absl::StatusCodeToStri
 
 absl::StatusOr<std::unique_ptr<Door>> Door::Open(const std::string& state_dir, const Clock& clock) {
   DT_ASSIGN_OR_RETURN(AccessStore store, AccessStore::Open(state_dir));
+  return OpenWith(std::move(store), state_dir, clock);
+}
+
+absl::StatusOr<std::unique_ptr<Door>> Door::OpenWith(AccessStore store,
+                                                     const std::string& state_dir,
+                                                     const Clock& clock) {
   std::unique_ptr<Door> door(new Door(state_dir, std::move(store), clock));
   DT_ASSIGN_OR_RETURN(std::vector<StoredToken> tokens, door->store_.Tokens());
   {

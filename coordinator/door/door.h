@@ -43,6 +43,10 @@ class Door {
   // <state_dir>/admin.token, which this user alone may read.
   static absl::StatusOr<std::unique_ptr<Door>> Open(const std::string& state_dir,
                                                     const Clock& clock);
+  // With tokens and record in this store.
+  static absl::StatusOr<std::unique_ptr<Door>> OpenWith(AccessStore store,
+                                                        const std::string& state_dir,
+                                                        const Clock& clock);
   // Does what was accepted and ends.
   ~Door();
   Door(const Door&) = delete;

@@ -30,7 +30,9 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
-void Configure(grpc::ServerBuilder& builder, const ServerOptions& options) {
+}  // namespace
+
+void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kControlMessageBytes));
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kControlMessageBytes));
   // A dead peer's socket is freed in eight seconds; leases, not this, decide about workers.
@@ -48,14 +50,19 @@ void Configure(grpc::ServerBuilder& builder, const ServerOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  if (!options.tls.None()) {
+  if (!tls.None()) {
     // Peers come back hourly, and so show their newest certificate; streams get ten seconds to end.
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 3600 * 1000);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 10 * 1000);
   }
+  if (reflection == Reflection::kOff) builder.SetOption(std::make_unique<WithoutReflection>());
 }
 
-}  // namespace
+absl::Status GrpcDidNotStart() {
+  return absl::FailedPreconditionError(
+      "gRPC did not start; its own message above says why (a TLS file that is not a certificate "
+      "or no key, most often)");
+}
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& options,
                                                             Mailbox<Event>& mailbox,
@@ -69,19 +76,15 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  Configure(builder, options);
-  if (!IsLocalAddress(options.listen)) builder.SetOption(std::make_unique<WithoutReflection>());
+  ConfigureServer(builder, options.tls,
+                  IsLocalAddress(options.listen) ? Reflection::kOn : Reflection::kOff);
   builder.RegisterService(&server->control_);
   builder.RegisterService(&server->fleet_);
   builder.RegisterService(&server->access_);
   auto sink = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr) {
-    return absl::FailedPreconditionError(
-        "gRPC did not start; its own message above says why (a TLS file that is not a certificate "
-        "or no key, most often)");
-  }
+  if (server->server_ == nullptr) return GrpcDidNotStart();
   server->SetHealth(Health::kNotServing);
   server->acceptor_->Start(std::move(sink));
   return server;

@@ -20,6 +20,7 @@
 #include "coordinator/rpc/control_service.h"
 #include "coordinator/rpc/fleet_service.h"
 #include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
 
 namespace dt {
 
@@ -30,6 +31,11 @@ struct ServerOptions {
   size_t streams_max = limits::kStreams;
   Door* door = nullptr;  // borrowed; nullptr: everyone may do everything
 };
+
+// Settings of every server of this program.
+enum class Reflection { kOn, kOff };
+void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection);
+absl::Status GrpcDidNotStart();
 
 class RpcServer final : public Publisher {
  public:

@@ -3,6 +3,8 @@
 #include <sys/random.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/check.h"
 #include "common/status.h"
 #include "coordinator/store/checksum.h"
@@ -27,7 +29,7 @@ Head NewHead() {
   return head;
 }
 
-absl::StatusOr<Head> ReadHead(Database& database) {
+absl::StatusOr<Head> ReadHead(Connection& database) {
   DT_ASSIGN_OR_RETURN(
       Statement query,
       Statement::Prepare(database,
@@ -44,12 +46,19 @@ absl::StatusOr<Head> ReadHead(Database& database) {
   return head;
 }
 
-absl::StatusOr<HeadWriter> HeadWriter::Prepare(const Database& database) {
+absl::StatusOr<HeadWriter> HeadWriter::Prepare(Connection& database) {
   HeadWriter writer;
   DT_ASSIGN_OR_RETURN(
       writer.write_,
-      Statement::Prepare(database, absl::StrCat("INSERT OR REPLACE INTO head (id, ", kColumns,
-                                                ", checksum) VALUES (1,?,?,?,?,?,?,?,?,?,?,?,?)")));
+      Statement::Prepare(
+          database,
+          absl::StrCat("INSERT INTO head (id, ", kColumns,
+                       ", checksum) VALUES (1,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE "
+                       "SET ",
+                       absl::StrJoin(absl::StrSplit(absl::StrCat(kColumns, ", checksum"), ", "),
+                                     ", ", [](std::string* text, absl::string_view column) {
+                                       absl::StrAppend(text, column, " = excluded.", column);
+                                     }))));
   return writer;
 }
 

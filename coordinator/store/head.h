@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/store/mark.h"
 #include "coordinator/store/schema.h"
-#include "coordinator/store/sqlite.h"
+#include "coordinator/store/sql.h"
 
 namespace dt {
 
@@ -27,11 +27,11 @@ struct Head {
 
 // The head of a database that has no row yet.
 Head NewHead();
-absl::StatusOr<Head> ReadHead(Database& database);
+absl::StatusOr<Head> ReadHead(Connection& database);
 
 class HeadWriter {
  public:
-  static absl::StatusOr<HeadWriter> Prepare(const Database& database);
+  static absl::StatusOr<HeadWriter> Prepare(Connection& database);
   // Part of the caller's transaction.
   absl::Status Write(const Head& head);
 

@@ -17,7 +17,7 @@ bool KnownKind(int64_t kind) {
   return field != nullptr && field->containing_oneof() != nullptr;
 }
 
-std::string WriterOf(Database& database, int64_t sequence) {
+std::string WriterOf(Connection& database, int64_t sequence) {
   const auto version = database.QueryText(
       absl::StrCat("SELECT version FROM writers WHERE first_sequence <= ", sequence,
                    " ORDER BY first_sequence DESC LIMIT 1"));
@@ -49,7 +49,7 @@ std::string HashAfter(std::string_view before, const JournalRow& row) {
   return hex;
 }
 
-absl::Status ReadRows(Database& database, JournalPlace& place,
+absl::Status ReadRows(Connection& database, JournalPlace& place,
                       const std::function<absl::Status(const JournalRow&)>& visit) {
   DT_ASSIGN_OR_RETURN(
       Statement query,
@@ -75,7 +75,7 @@ absl::Status ReadRows(Database& database, JournalPlace& place,
   }
 }
 
-absl::Status ReadRecords(Database& database, JournalPlace& place,
+absl::Status ReadRecords(Connection& database, JournalPlace& place,
                          const std::function<absl::Status(const v1::Record&)>& visit) {
   v1::Record record;
   return ReadRows(database, place, [&](const JournalRow& row) -> absl::Status {
@@ -93,7 +93,7 @@ absl::Status ReadRecords(Database& database, JournalPlace& place,
   });
 }
 
-absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Database& database, int64_t below) {
+absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Connection& database, int64_t below) {
   DT_ASSIGN_OR_RETURN(Statement heads,
                       Statement::Prepare(database,
                                          "SELECT sequence, hash, parts, checksum FROM snapshots "
@@ -128,13 +128,19 @@ absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Database& database, int64_t bel
   }
 }
 
-absl::Status WriteSnapshot(Database& database, const StoredSnapshot& snapshot) {
+absl::Status WriteSnapshot(Connection& database, const StoredSnapshot& snapshot) {
   DT_ASSIGN_OR_RETURN(
       Statement head,
-      Statement::Prepare(database, "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)"));
+      Statement::Prepare(database,
+                         "INSERT INTO snapshots VALUES (?, ?, ?, ?) ON CONFLICT (sequence) DO "
+                         "UPDATE SET hash = excluded.hash, parts = excluded.parts, checksum = "
+                         "excluded.checksum"));
   DT_ASSIGN_OR_RETURN(
       Statement part,
-      Statement::Prepare(database, "INSERT OR REPLACE INTO snapshot_parts VALUES (?, ?, ?, ?)"));
+      Statement::Prepare(database,
+                         "INSERT INTO snapshot_parts VALUES (?, ?, ?, ?) ON CONFLICT (sequence, "
+                         "part) DO UPDATE SET checksum = excluded.checksum, content = "
+                         "excluded.content"));
   for (size_t i = 0; i < snapshot.parts.size(); ++i) {
     part.Bind(1, snapshot.place.sequence).Bind(2, static_cast<int64_t>(i));
     part.Bind(3, PartChecksum(snapshot.place.sequence, i, snapshot.parts[i]));

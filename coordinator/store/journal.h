@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coordinator/store/sqlite.h"
+#include "coordinator/store/sql.h"
 #include "coordinator/store/store.h"
 #include "dtrain/v1/record.pb.h"
 
@@ -34,16 +34,16 @@ std::string HashAfter(std::string_view before, const JournalRow& row);
 
 // Visits the rows behind `place` that follow from it, in order, and moves `place` to the newest
 // that did. Stops at the first that does not follow, or at the first error of `visit`.
-absl::Status ReadRows(Database& database, JournalPlace& place,
+absl::Status ReadRows(Connection& database, JournalPlace& place,
                       const std::function<absl::Status(const JournalRow&)>& visit);
 
 // The same as records.
-absl::Status ReadRecords(Database& database, JournalPlace& place,
+absl::Status ReadRecords(Connection& database, JournalPlace& place,
                          const std::function<absl::Status(const v1::Record&)>& visit);
 
 // The newest whole snapshot before record `below`; sequence 0: there is none.
-absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Database& database, int64_t below);
+absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Connection& database, int64_t below);
 // One transaction of the caller's. REQUIRES: `snapshot.parts` is not empty.
-absl::Status WriteSnapshot(Database& database, const StoredSnapshot& snapshot);
+absl::Status WriteSnapshot(Connection& database, const StoredSnapshot& snapshot);
 
 }  // namespace dt

@@ -28,7 +28,7 @@ size_t SizeOf(size_t text) { return text + limits::kLogRowBytes; }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(const Database& database, Head& head) {
+absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(Connection& database, Head& head) {
   auto table = std::unique_ptr<LogTable>(new LogTable(database, head));
   const std::string columns = kSideTables[kLogs].columns;
   const std::pair<Statement*, std::string> statements[] = {
@@ -84,7 +84,7 @@ absl::Status LogTable::Append(const LogToStore& log) {
   const size_t bytes = SizeOf(log.text.size());
   if (kept->tail_bytes == 0 && kept->head_bytes + bytes <= limits::kLogFirstBytes) {
     kept->head_bytes += bytes;
-    kept->head_end = database_.LastRow();
+    DT_ASSIGN_OR_RETURN(kept->head_end, database_.LastRow());
     return absl::OkStatus();
   }
   kept->tail_bytes += bytes;

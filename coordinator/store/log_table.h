@@ -2,7 +2,7 @@
 //
 // Role:      writes log chunks inside the caller's transaction and removes what has to go from the
 //            middle; the lines removed are counted on the chunk after the gap.
-// Ownership: borrows the Database, and the Head whose sum it keeps.
+// Ownership: borrows the Connection, and the Head whose sum it keeps.
 // Threads:   that of the store.
 // Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
@@ -13,13 +13,13 @@
 #include "absl/status/statusor.h"
 #include "coordinator/core/effects.h"
 #include "coordinator/store/head.h"
-#include "coordinator/store/sqlite.h"
+#include "coordinator/store/sql.h"
 
 namespace dt {
 
 class LogTable {
  public:
-  static absl::StatusOr<std::unique_ptr<LogTable>> Open(const Database& database, Head& head);
+  static absl::StatusOr<std::unique_ptr<LogTable>> Open(Connection& database, Head& head);
 
   // REQUIRES: a transaction is open.
   absl::Status Append(const LogToStore& log);
@@ -35,12 +35,12 @@ class LogTable {
     int64_t head_end = 0;
   };
 
-  LogTable(const Database& database, Head& head) : database_(database), head_(head) {}
+  LogTable(Connection& database, Head& head) : database_(database), head_(head) {}
   absl::StatusOr<Kept*> Find(TrialId trial);
   absl::Status Trim(TrialId trial, Kept& kept);
   absl::Status CountGap(TrialId trial, int64_t head_end, int64_t lines);
 
-  const Database& database_;
+  Connection& database_;
   Head& head_;
   Statement insert_, sizes_, oldest_, remove_, update_;
   absl::flat_hash_map<TrialId, Kept> kept_;  // filled from the table as trials log

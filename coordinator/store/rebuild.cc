@@ -23,6 +23,7 @@
 #include "coordinator/store/journal.h"
 #include "coordinator/store/mark.h"
 #include "coordinator/store/schema.h"
+#include "coordinator/store/sqlite.h"
 
 namespace dt {
 namespace {

@@ -1,5 +1,6 @@
-// schema.h: the database's tables. user_version counts changes of shape; kinds of records are
-// counted by their own numbers in record.proto.
+// schema.h: the database's tables, as SQLite has them; WithPostgresTypes puts PostgreSQL's types
+// into them. user_version counts changes of shape; kinds of records are counted by their own
+// numbers in record.proto.
 #pragma once
 
 #include <array>

@@ -13,7 +13,6 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/status.h"
-#include "coordinator/store/checksum.h"
 
 namespace dt {
 namespace {
@@ -73,6 +72,54 @@ absl::Status Harden(Database& database) {
   return database.Execute("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;");
 }
 
+class SqlitePrepared final : public PreparedSql {
+ public:
+  explicit SqlitePrepared(sqlite3_stmt* statement) : statement_(statement) {}
+  ~SqlitePrepared() override { sqlite3_finalize(statement_); }
+  SqlitePrepared(const SqlitePrepared&) = delete;
+  SqlitePrepared& operator=(const SqlitePrepared&) = delete;
+
+  void Bind(int position, int64_t value) override {
+    DT_CHECK(sqlite3_bind_int64(statement_, position, value) == SQLITE_OK);
+  }
+  void BindText(int position, std::string_view value) override {
+    DT_CHECK(sqlite3_bind_text64(statement_, position, value.data(), value.size(), SQLITE_STATIC,
+                                 SQLITE_UTF8) == SQLITE_OK);
+  }
+  void BindBlob(int position, std::string_view value) override {
+    // A null pointer would be NULL; an empty blob is not.
+    const char* data = value.empty() ? "" : value.data();
+    DT_CHECK(sqlite3_bind_blob64(statement_, position, data, value.size(), SQLITE_STATIC) ==
+             SQLITE_OK);
+  }
+  absl::StatusOr<bool> Step() override {
+    const int code = sqlite3_step(statement_);
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    sqlite3* handle = sqlite3_db_handle(statement_);
+    const char* path = sqlite3_db_filename(handle, "main");
+    return MakeError(handle, path == nullptr ? "database" : path, sqlite3_sql(statement_));
+  }
+  void Reset() override {
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+  }
+  int64_t Integer(int column) const override { return sqlite3_column_int64(statement_, column); }
+  std::string_view Blob(int column) const override {
+    const void* data = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    return {static_cast<const char*>(data == nullptr ? "" : data), static_cast<size_t>(size)};
+  }
+  ColumnKind Kind(int column) const override {
+    const int type = sqlite3_column_type(statement_, column);
+    if (type == SQLITE_INTEGER) return ColumnKind::kInteger;
+    return type == SQLITE_TEXT ? ColumnKind::kText : ColumnKind::kBlob;
+  }
+
+ private:
+  sqlite3_stmt* const statement_;
+};
+
 }  // namespace
 
 bool HasLog(const std::string& path) {
@@ -125,89 +172,17 @@ absl::Status Database::LastError(std::string_view doing) const {
   return MakeError(handle_.get(), path_, doing);
 }
 
+absl::StatusOr<std::unique_ptr<PreparedSql>> Database::Prepare(const std::string& sql) {
+  sqlite3_stmt* prepared = nullptr;
+  if (sqlite3_prepare_v3(handle_.get(), sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &prepared,
+                         nullptr) != SQLITE_OK) {
+    return LastError(sql);
+  }
+  return std::make_unique<SqlitePrepared>(prepared);
+}
+
 int Database::ChangedRows() const { return sqlite3_changes(handle_.get()); }
 
-int64_t Database::LastRow() const { return sqlite3_last_insert_rowid(handle_.get()); }
-
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-
-absl::StatusOr<Statement> Statement::Prepare(const Database& database, const std::string& sql) {
-  sqlite3_stmt* prepared = nullptr;
-  if (sqlite3_prepare_v3(database.handle(), sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &prepared,
-                         nullptr) != SQLITE_OK) {
-    return database.LastError(sql);
-  }
-  Statement statement;
-  statement.statement_.reset(prepared);
-  return statement;
-}
-
-Statement& Statement::Bind(int position, int64_t value) {
-  DT_CHECK(sqlite3_bind_int64(statement_.get(), position, value) == SQLITE_OK);
-  return *this;
-}
-
-Statement& Statement::BindText(int position, std::string_view value) {
-  DT_CHECK(sqlite3_bind_text64(statement_.get(), position, value.data(), value.size(),
-                               SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK);
-  return *this;
-}
-
-Statement& Statement::BindBlob(int position, std::string_view value) {
-  // A null pointer would be NULL; an empty blob is not.
-  const char* data = value.empty() ? "" : value.data();
-  DT_CHECK(sqlite3_bind_blob64(statement_.get(), position, data, value.size(), SQLITE_STATIC) ==
-           SQLITE_OK);
-  return *this;
-}
-
-absl::StatusOr<bool> Statement::Step() {
-  const int code = sqlite3_step(statement_.get());
-  if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  sqlite3* handle = sqlite3_db_handle(statement_.get());
-  const char* path = sqlite3_db_filename(handle, "main");
-  return MakeError(handle, path == nullptr ? "database" : path, sqlite3_sql(statement_.get()));
-}
-
-absl::Status Statement::Run() {
-  auto row = Step();
-  Reset();
-  if (!row.ok()) return row.status();
-  return absl::OkStatus();
-}
-
-void Statement::Reset() {
-  sqlite3_reset(statement_.get());
-  sqlite3_clear_bindings(statement_.get());
-}
-
-int64_t Statement::Integer(int column) const {
-  return sqlite3_column_int64(statement_.get(), column);
-}
-
-std::string_view Statement::Blob(int column) const {
-  const void* data = sqlite3_column_blob(statement_.get(), column);
-  const int size = sqlite3_column_bytes(statement_.get(), column);
-  return {static_cast<const char*>(data == nullptr ? "" : data), static_cast<size_t>(size)};
-}
-
-int64_t Statement::ChecksumOf(int first, int count) const {
-  Checksum checksum;
-  for (int column = first; column < first + count; ++column) {
-    if (sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER) {
-      checksum.Add(Integer(column));
-    } else {
-      checksum.Add(Blob(column));
-    }
-  }
-  return checksum.Sum();
-}
-
-Statement& Statement::BindColumn(int position, const Statement& from, int column) {
-  const sqlite3_value* value = sqlite3_column_value(from.statement_.get(), column);
-  DT_CHECK(sqlite3_bind_value(statement_.get(), position, value) == SQLITE_OK);
-  return *this;
-}
+absl::StatusOr<int64_t> Database::LastRow() { return sqlite3_last_insert_rowid(handle_.get()); }
 
 }  // namespace dt

@@ -2,6 +2,7 @@
 #include "common/address.h"
 
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -41,6 +42,17 @@ TEST(AddressTest, PortsThatWouldWrapAreRefused) {
 TEST(AddressTest, HttpHasNoUnixSockets) {
   EXPECT_FALSE(CheckHostAndPort("--http", "unix:/run/x", PortZero::kAllowed).ok());
   EXPECT_TRUE(CheckHostAndPort("--http", "0.0.0.0:7601", PortZero::kAllowed).ok());
+}
+
+TEST(AddressTest, SeveralAddressesStandBetweenCommas) {
+  EXPECT_EQ(*SplitAddresses("--address", "a:1,[::1]:2,unix:/run/c"),
+            (std::vector<std::string>{"a:1", "[::1]:2", "unix:/run/c"}));
+  EXPECT_EQ(*SplitAddresses("--address", "a:1"), std::vector<std::string>{"a:1"});
+  for (const char* wrong : {"", ",", "a:1,", "a:1,,b:2", "a:1, b:2", "a:1,b"}) {
+    EXPECT_FALSE(SplitAddresses("--address", wrong).ok()) << wrong;
+  }
+  const auto many = SplitAddresses("--address", "a:1,a:2,a:3,a:4,a:5,a:6,a:7,a:8,a:9");
+  EXPECT_NE(many.status().message().find("at most 8"), absl::string_view::npos) << many.status();
 }
 
 }  // namespace

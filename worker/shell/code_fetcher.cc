@@ -162,11 +162,14 @@ absl::StatusOr<std::string> CodeFetcher::Download(const v1::Code& code) {
   const SystemClock clock;
   const absl::Duration until = clock.Now().steady + kPatience;
   absl::Duration pause = limits::kReconnectFirst;
-  // Anew for each: the certificate may be another one by now.
-  const auto stub = v1::Fleet::NewStub(grpc::CreateCustomChannel(
-      source_.coordinator, source_.credentials.Next(), ClientChannelArguments()));
+  std::unique_ptr<v1::Fleet::Stub> stub;
   std::string packed;
   for (uint32_t part = 0, parts = 1; part < parts;) {
+    // Anew for each download, and each address: the certificate may be another one by now.
+    if (stub == nullptr) {
+      stub = v1::Fleet::NewStub(grpc::CreateCustomChannel(
+          source_.coordinators[at_], source_.credentials.Next(), ClientChannelArguments()));
+    }
     const auto got = GetPart(*stub, code.digest(), part);
     if (got.ok()) {
       packed += got->data();
@@ -180,6 +183,11 @@ absl::StatusOr<std::string> CodeFetcher::Download(const v1::Code& code) {
     const bool late = clock.Now().steady + pause >= until;
     if (late || !MayHelpToTryAgain(got.status()) || !GoesOnAfter(pause)) return got.status();
     pause = std::min(2 * pause, limits::kReconnectMax);
+    // Another may lead now.
+    if (absl::IsUnavailable(got.status()) && source_.coordinators.size() > 1) {
+      at_ = (at_ + 1) % source_.coordinators.size();
+      stub.reset();
+    }
   }
   const std::string digest = Sha256Hex(packed);
   if (digest == code.digest()) return packed;

@@ -36,9 +36,9 @@
 namespace dt {
 
 struct CodeSource {
-  std::string folder;  // <run folder>/code
-  std::string slot;    // names this worker among those of the run folder
-  std::string coordinator;
+  std::string folder;                     // <run folder>/code
+  std::string slot;                       // names this worker among those of the run folder
+  std::vector<std::string> coordinators;  // one of which leads
   ConnectionCredentials credentials;
   std::string worker;  // who asks
   std::string token_file = {};
@@ -85,6 +85,7 @@ class CodeFetcher {
   bool GoesOnAfter(absl::Duration pause);
 
   const CodeSource source_;
+  size_t at_ = 0;  // the coordinator that was asked last, by the thread
   UniqueFd wake_;
   UniqueFd lock_;  // the thread's: of this worker's folders
   Mailbox<Request> requests_;

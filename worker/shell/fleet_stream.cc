@@ -82,11 +82,12 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
   v1::Orders orders_;
 };
 
-FleetStream::FleetStream(std::string address, ConnectionCredentials credentials,
+FleetStream::FleetStream(std::vector<std::string> addresses, ConnectionCredentials credentials,
                          std::string token_file)
-    : address_(std::move(address)),
+    : addresses_(std::move(addresses)),
       credentials_(std::move(credentials)),
       token_file_(std::move(token_file)),
+      at_(addresses_.size() - 1),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       mailbox_(kEvents, 0) {
   DT_CHECK(wake_.valid());
@@ -106,6 +107,7 @@ FleetStream::~FleetStream() {
 
 void FleetStream::Connect() {
   DT_CHECK(!Open());
+  at_ = (at_ + 1) % addresses_.size();
   // A channel of its own: a try to connect must not wait for the backoff of an earlier one; the
   // backoff between tries is ours.
   grpc::ChannelArguments arguments = ClientChannelArguments();
@@ -114,7 +116,7 @@ void FleetStream::Connect() {
   // Without a token that can be read the coordinator says what it wants, and this tries again.
   const std::string token =
       token_file_.empty() ? "" : ReadTokenFile("--token-file", token_file_).value_or("");
-  reactor_->Start(grpc::CreateCustomChannel(address_, credentials_.Next(), arguments), token);
+  reactor_->Start(grpc::CreateCustomChannel(address(), credentials_.Next(), arguments), token);
   writable_ = true;
 }
 

@@ -38,14 +38,20 @@ class FleetStream {
  public:
   // `token_file`, unless it is "", and the credentials' files are read at each Connect: who changes
   // them drops no stream.
-  FleetStream(std::string address, ConnectionCredentials credentials, std::string token_file = "");
+  // REQUIRES: `addresses` is not empty.
+  FleetStream(std::vector<std::string> addresses, ConnectionCredentials credentials,
+              std::string token_file = "");
   // Cancels the stream and waits for gRPC to let go of it.
   ~FleetStream();
   FleetStream(const FleetStream&) = delete;
   FleetStream& operator=(const FleetStream&) = delete;
 
-  // Opens a stream. REQUIRES: !Open().
+  // Opens a stream, to the address behind the one of the stream before. REQUIRES: !Open().
   void Connect();
+  // Where the newest stream goes.
+  const std::string& address() const { return addresses_[at_]; }
+  // Whether the newest stream was to the last of the addresses.
+  bool AtLastAddress() const { return at_ + 1 == addresses_.size(); }
   bool Open() const { return reactor_ != nullptr; }
   // REQUIRES: Open(), and the last report was answered by StreamWritten.
   void Write(v1::WorkerReport report);
@@ -65,9 +71,10 @@ class FleetStream {
   using Posted = std::variant<StreamOrders, StreamWritten, ReadsEnded, StreamEnded>;
   void Handle(Posted&& posted, std::vector<StreamEvent>& events);
 
-  const std::string address_;
+  const std::vector<std::string> addresses_;
   const ConnectionCredentials credentials_;
   const std::string token_file_;
+  size_t at_;
   UniqueFd wake_;
   Mailbox<Posted> mailbox_;
   bool writable_ = false;  // the stream has not begun to end

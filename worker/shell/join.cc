@@ -31,8 +31,8 @@ absl::StatusOr<std::string> Draft(const std::string& path) {
   return ReadTokenFile("--token-file", path);
 }
 
-absl::Status Call(const JoinOptions& options, const std::string& join_token,
-                  const std::string& token) {
+absl::Status Call(const JoinOptions& options, const std::string& address,
+                  const std::string& join_token, const std::string& token) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        absl::ToChronoSeconds(limits::kCallDeadline));
@@ -42,7 +42,7 @@ absl::Status Call(const JoinOptions& options, const std::string& join_token,
   request.set_hash(Sha256Hex(token));
   v1::JoinResponse response;
   const auto channel =
-      grpc::CreateCustomChannel(options.coordinator, options.credentials, ClientChannelArguments());
+      grpc::CreateCustomChannel(address, options.credentials, ClientChannelArguments());
   return FromGrpcStatus(v1::Access::NewStub(channel)->Join(&context, request, &response));
 }
 
@@ -68,15 +68,18 @@ absl::Status JoinFleet(const JoinOptions& options,
   const std::string draft = absl::StrCat(options.token_file, ".joining");
   DT_ASSIGN_OR_RETURN(const std::string token, Draft(draft));
   absl::Duration backoff = limits::kReconnectFirst;
-  absl::Status status = Call(options, join_token, token);
+  size_t at = 0;
+  absl::Status status = Call(options, options.coordinators[at], join_token, token);
   if (MayPass(status)) {
-    spdlog::warn("joining {}: {}; tried again until it answers", options.coordinator,
+    spdlog::warn("joining {}: {}; tried again until it answers", options.coordinators[at],
                  std::string(status.message()));
   }
   while (MayPass(status)) {
     if (!pause(backoff)) return absl::CancelledError("told to stop before this worker had joined");
     backoff = std::min(2 * backoff, limits::kReconnectMax);
-    status = Call(options, join_token, token);
+    // Another may lead now.
+    at = (at + 1) % options.coordinators.size();
+    status = Call(options, options.coordinators[at], join_token, token);
   }
   DT_RETURN_IF_ERROR(status);
   DT_RETURN_IF_ERROR(Rename(draft, options.token_file));

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -23,7 +24,7 @@
 namespace dt {
 
 struct JoinOptions {
-  std::string coordinator;
+  std::vector<std::string> coordinators;  // one of which leads; not empty
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::string join_token_file;
   std::string token_file;  // where the lasting one goes

@@ -14,6 +14,7 @@
 #include "common/check.h"
 #include "common/control_group.h"
 #include "common/descendants.h"
+#include "common/lead_limits.h"
 #include "common/limits.h"
 
 namespace dt {
@@ -37,9 +38,9 @@ void BlockWorkerSignals() {
 Shell::Shell(WorkerConfig config)
     : config_(std::move(config)),
       agent_(MakeAgent(config_.agent, clock_.Now())),
-      stream_(config_.coordinator, config_.credentials, config_.token_file),
+      stream_(config_.coordinators, config_.credentials, config_.token_file),
       looker_(StorageLooker::Start(config_.agent.storage, config_.agent.hello.storage_id())),
-      fetcher_({config_.code_folder, config_.slot, config_.coordinator, config_.credentials,
+      fetcher_({config_.code_folder, config_.slot, config_.coordinators, config_.credentials,
                 config_.agent.hello.worker(), config_.token_file}),
       connect_at_(Now().steady),
       backoff_(limits::kReconnectFirst),
@@ -199,7 +200,7 @@ void Shell::EndWhenIdle() {
 void Shell::TakeStreamEvents() {
   for (StreamEvent& event : stream_.Take()) {
     if (auto* orders = std::get_if<StreamOrders>(&event)) {
-      if (!agent_.contact) spdlog::info("connected to {}", config_.coordinator);
+      if (!agent_.contact) spdlog::info("connected to {}", stream_.address());
       told_.clear();
       unwelcome_ = false;
       backoff_ = limits::kReconnectFirst;
@@ -216,7 +217,7 @@ void Shell::TakeStreamEvents() {
 void Shell::TakeStreamEnd(const absl::Status& status) {
   const absl::Duration now = Now().steady;
   std::string complaint =
-      absl::StrCat("no stream to ", config_.coordinator, ": ",
+      absl::StrCat("no stream to ", stream_.address(), ": ",
                    status.ok() ? "closed by the coordinator" : status.message());
   // Who this worker is was refused: trying more often changes nothing. It does not exit either: its
   // trainer goes on meanwhile, and a service manager would start it again for the same answer.
@@ -243,8 +244,15 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
     refused_since_ = absl::InfiniteDuration();
   }
   std::uniform_real_distribution<double> jitter(0.5, 1.5);
-  connect_at_ = now + (unwelcome_ ? limits::kReconnectRefused : backoff_) * jitter(random_);
-  backoff_ = std::min(backoff_ * 2, limits::kReconnectMax);
+  const bool several = config_.coordinators.size() > 1;
+  // The rest comes behind a round of all addresses, of which one may lead.
+  const bool next_at_once = several && !stream_.AtLastAddress();
+  const absl::Duration rest = next_at_once ? limits::kReconnectFirst : backoff_;
+  connect_at_ = now + (unwelcome_ ? limits::kReconnectRefused : rest) * jitter(random_);
+  if (!next_at_once) {
+    backoff_ =
+        std::min(backoff_ * 2, several ? limits::kReconnectMaxOfSeveral : limits::kReconnectMax);
+  }
   Feed(StreamLost{});
 }
 

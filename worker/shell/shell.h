@@ -13,6 +13,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/net/credentials.h"
@@ -26,7 +27,7 @@
 namespace dt {
 
 struct WorkerConfig {
-  std::string coordinator;  // host:port or unix:/path
+  std::vector<std::string> coordinators;  // host:port or unix:/path, tried in turn
   ConnectionCredentials credentials;
   std::string token_file = {};
   AgentOptions agent;

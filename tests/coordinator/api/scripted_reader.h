@@ -8,7 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "coordinator/store/sqlite_reader.h"
+#include "coordinator/store/sql_reader.h"
 #include "coordinator/store/store.h"
 #include "gtest/gtest.h"
 

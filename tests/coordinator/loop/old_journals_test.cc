@@ -12,7 +12,7 @@
 #include "coordinator/core/snapshot.h"
 #include "coordinator/loop/restore.h"
 #include "coordinator/store/check.h"
-#include "coordinator/store/sqlite_journal.h"
+#include "coordinator/store/sql_journal.h"
 #include "coordinator/store/sqlite_store.h"
 #include "gtest/gtest.h"
 #include "spec/spec.h"
@@ -113,7 +113,7 @@ TEST(OldJournalsTest, TheJournalOfEveryReleaseOpensAndMeansWhatItMeant) {
     const auto report = CheckJournal(folder / "journal.db", std::numeric_limits<uint64_t>::max());
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_TRUE(WrongOf(*report).empty()) << WrongOf(*report).front();
-    const auto journal = SqliteJournal::Open(folder.path());
+    const auto journal = OpenSqliteJournal(folder.path());
     const auto snapshot = MakeSnapshot(**journal);
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
     EXPECT_EQ(Described(LoadSnapshot(snapshot->parts)->state), Described(state->durable));

@@ -12,7 +12,7 @@
 #include "coordinator/core/hash.h"
 #include "coordinator/loop/snapshotter.h"
 #include "coordinator/store/check.h"
-#include "coordinator/store/sqlite_journal.h"
+#include "coordinator/store/sql_journal.h"
 #include "coordinator/store/sqlite_store.h"
 #include "tests/testing/await.h"
 #include "tests/testing/full_disk.h"
@@ -142,7 +142,7 @@ class StoredSnapshotTest : public ::testing::Test {
   }
   // As the snapshotter does it, then kept with a commit of experiment `next`.
   void Snapshot(uint64_t next) {
-    auto journal = SqliteJournal::Open(folder_.path());
+    auto journal = OpenSqliteJournal(folder_.path());
     auto snapshot = MakeSnapshot(**journal);
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
     store_->OfferSnapshot(*std::move(snapshot));
@@ -284,7 +284,7 @@ TEST_F(StoredSnapshotTest, ADiskThatIsFullAtAnyWriteLosesNothingThatWasAcknowled
   EndAndDelete(1);
   int refused = 0;
   for (uint64_t next = 4, room = 0; next <= 7;) {
-    auto snapshot = MakeSnapshot(**SqliteJournal::Open(folder_.path()));
+    auto snapshot = MakeSnapshot(**OpenSqliteJournal(folder_.path()));
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
     store_->OfferSnapshot(*std::move(snapshot));
     v1::Record record;
@@ -351,7 +351,7 @@ TEST_F(StoredSnapshotTest, AWaitingTrialOfACancelledExperimentIsNotTrainedAfterA
 
 TEST_F(StoredSnapshotTest, AJournalOfASnapshotAloneOpensAgain) {
   for (uint64_t i = 1; i <= 3; ++i) Submit(i);
-  auto journal = SqliteJournal::Open(folder_.path());
+  auto journal = OpenSqliteJournal(folder_.path());
   store_->OfferSnapshot(*MakeSnapshot(**journal));
   ASSERT_TRUE(store_->Commit(Batch{}).ok());
   ASSERT_TRUE(store_->Close().ok());
@@ -364,7 +364,7 @@ TEST_F(StoredSnapshotTest, AJournalOfASnapshotAloneOpensAgain) {
 
 TEST_F(StoredSnapshotTest, TheSnapshotterMakesOneForEverySoManyRecords) {
   auto snapshotter = std::make_unique<Snapshotter>(
-      [this] { return SqliteJournal::Open(folder_.path()); },
+      [this] { return OpenSqliteJournal(folder_.path()); },
       [this](StoredSnapshot made) { store_->OfferSnapshot(std::move(made)); });
   store_->AskForSnapshots(4, [&] { snapshotter->Wake(); });
   uint64_t next = 0;

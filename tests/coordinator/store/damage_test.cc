@@ -17,7 +17,7 @@
 #include "coordinator/store/check.h"
 #include "coordinator/store/checksum.h"
 #include "coordinator/store/mark.h"
-#include "coordinator/store/sqlite_reader.h"
+#include "coordinator/store/sql_reader.h"
 #include "coordinator/store/sqlite_store.h"
 #include "gtest/gtest.h"
 #include "tests/testing/temp_folder.h"
@@ -95,7 +95,7 @@ absl::StatusOr<std::string> Contents(const std::string& folder) {
   for (const AckToStore& ack : *acks) {
     absl::StrAppend(&text, ack.worker, " ", ack.instance, " ", ack.sequence, "\n");
   }
-  auto reader = SqliteReader::Open(folder);
+  auto reader = OpenSqliteReader(folder);
   if (!reader.ok()) return reader.status();
   for (uint64_t experiment = 1; experiment <= kExperiments; ++experiment) {
     v1::ReadMetricsRequest metrics;

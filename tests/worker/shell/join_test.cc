@@ -69,8 +69,11 @@ class JoinTest : public ::testing::Test {
   std::string Token() const { return ReadTokenFile("t", folder_ / "token").value_or(""); }
 
   testing::TempFolder folder_;
-  JoinOptions options_{"unix:" + (folder_ / "socket"), grpc::InsecureChannelCredentials(),
-                       folder_ / "join", folder_ / "token", "host"};
+  JoinOptions options_{{"unix:" + (folder_ / "socket")},
+                       grpc::InsecureChannelCredentials(),
+                       folder_ / "join",
+                       folder_ / "token",
+                       "host"};
   FakeAccess access_{options_.coordinator};
   std::atomic<int> pauses_{0};
 };

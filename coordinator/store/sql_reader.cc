@@ -1,5 +1,5 @@
-// sqlite_reader.cc: pages of metric rows, evaluations and log chunks.
-#include "coordinator/store/sqlite_reader.h"
+// sql_reader.cc: pages of metric rows, evaluations and log chunks.
+#include "coordinator/store/sql_reader.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +15,7 @@
 #include "common/status.h"
 #include "coordinator/core/durable.h"
 #include "coordinator/store/schema.h"
+#include "coordinator/store/sqlite.h"
 
 namespace dt {
 namespace {
@@ -118,23 +119,27 @@ std::string TokenBehindRow(uint32_t trial, uint64_t step, uint32_t attempt) {
   return ToToken({Position::Part::kRows, 0, trial, step, attempt});
 }
 
-struct SqliteReader::Page {
+struct SqlReader::Page {
   Position from;
   size_t room = 0;
   v1::ReadMetricsResponse response;
   bool Full() const { return room == 0; }
 };
 
-absl::StatusOr<std::unique_ptr<SqliteReader>> SqliteReader::Open(const std::string& directory) {
+absl::StatusOr<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory) {
   DT_ASSIGN_OR_RETURN(Database database,
                       Database::Open(directory + "/journal.db", Access::kReadOnly));
   DT_RETURN_IF_ERROR(database.Execute("PRAGMA query_only = ON; PRAGMA cache_size = -4096;"));
-  auto reader = std::unique_ptr<SqliteReader>(new SqliteReader(std::move(database)));
-  DT_RETURN_IF_ERROR(reader->PrepareStatements());
-  return reader;
+  return SqlReader::Over(std::make_unique<Database>(std::move(database)));
 }
 
-absl::Status SqliteReader::PrepareStatements() {
+absl::StatusOr<std::unique_ptr<Reader>> SqlReader::Over(std::unique_ptr<Connection> connection) {
+  auto reader = std::unique_ptr<SqlReader>(new SqlReader(std::move(connection)));
+  DT_RETURN_IF_ERROR(reader->PrepareStatements());
+  return std::unique_ptr<Reader>(std::move(reader));
+}
+
+absl::Status SqlReader::PrepareStatements() {
   const std::pair<Statement*, std::string> statements[] = {
       {&runs_, Select(kRuns, "WHERE experiment = ? AND trial = ?")},
       {&next_trial_, "SELECT min(trial) FROM chunks WHERE experiment = ? AND trial >= ?"},
@@ -150,12 +155,12 @@ absl::Status SqliteReader::PrepareStatements() {
                       "ORDER BY id")},
   };
   for (const auto& [statement, sql] : statements) {
-    DT_ASSIGN_OR_RETURN(*statement, Statement::Prepare(database_, sql));
+    DT_ASSIGN_OR_RETURN(*statement, Statement::Prepare(*connection_, sql));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::ReadMetricsResponse> SqliteReader::ReadMetrics(
+absl::StatusOr<v1::ReadMetricsResponse> SqlReader::ReadMetrics(
     const v1::ReadMetricsRequest& request) {
   Page page;
   DT_ASSIGN_OR_RETURN(page.from, ParseToken(request.page_token()));
@@ -177,12 +182,12 @@ absl::StatusOr<v1::ReadMetricsResponse> SqliteReader::ReadMetrics(
   return std::move(page.response);
 }
 
-absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request, Page& page) {
-  std::map<uint32_t, Runs> runs;  // by trial
+absl::Status SqlReader::ReadEvaluations(const v1::ReadMetricsRequest& request, Page& page) {
   Using guard(evaluations_);
   evaluations_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, request.trial());
   evaluations_.Bind(3, page.from.evaluation).Bind(4, static_cast<int64_t>(page.room));
   int64_t last_id = page.from.evaluation;
+  std::vector<v1::EvaluationRow> rows;
   for (size_t bytes = 0; !page.Full();) {
     DT_ASSIGN_OR_RETURN(const bool found, evaluations_.Step());
     if (!found) break;
@@ -191,13 +196,25 @@ absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request
     --page.room;
     bytes += evaluations_.Blob(3).size();
     if (bytes > limits::kPageBytes) page.room = 0;  // generated texts are large
-    v1::EvaluationRow row;
+    v1::EvaluationRow& row = rows.emplace_back();
     row.set_trial(static_cast<uint32_t>(evaluations_.Integer(1)));
     row.set_attempt(static_cast<uint32_t>(evaluations_.Integer(2)));
     const std::string_view blob = evaluations_.Blob(3);
     if (!row.mutable_evaluation()->ParseFromArray(blob.data(), static_cast<int>(blob.size()))) {
       return absl::DataLossError(absl::StrCat("evaluation ", last_id, " cannot be read"));
     }
+  }
+  if (page.Full()) {
+    page.response.set_next_page_token(ToToken({Position::Part::kEvaluations, last_id, 0, 0, 0}));
+  }
+  evaluations_.Reset();
+  return AddEvaluations(request, std::move(rows), page);
+}
+
+absl::Status SqlReader::AddEvaluations(const v1::ReadMetricsRequest& request,
+                                       std::vector<v1::EvaluationRow> rows, Page& page) {
+  std::map<uint32_t, Runs> runs;  // by trial
+  for (v1::EvaluationRow& row : rows) {
     auto known = runs.find(row.trial());
     if (known == runs.end()) {
       DT_ASSIGN_OR_RETURN(Runs read, ReadRuns(runs_, request.experiment(), row.trial()));
@@ -207,15 +224,12 @@ absl::Status SqliteReader::ReadEvaluations(const v1::ReadMetricsRequest& request
     if (row.superseded() && !request.all_attempts()) continue;
     *page.response.add_evaluations() = std::move(row);
   }
-  if (page.Full()) {
-    page.response.set_next_page_token(ToToken({Position::Part::kEvaluations, last_id, 0, 0, 0}));
-  }
   return absl::OkStatus();
 }
 
 // The first trial from `at_least` on that has rows; 0: none.
-absl::StatusOr<uint32_t> SqliteReader::NextTrial(const v1::ReadMetricsRequest& request,
-                                                 uint32_t at_least) {
+absl::StatusOr<uint32_t> SqlReader::NextTrial(const v1::ReadMetricsRequest& request,
+                                              uint32_t at_least) {
   Using guard(next_trial_);
   next_trial_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, at_least);
   DT_RETURN_IF_ERROR(next_trial_.Step().status());
@@ -224,8 +238,8 @@ absl::StatusOr<uint32_t> SqliteReader::NextTrial(const v1::ReadMetricsRequest& r
 
 // Chunks come by first step; rows wait until no later chunk can hold an earlier one, which merges
 // the attempts of a trial in the memory of their overlap.
-absl::Status SqliteReader::ReadTrialRows(const v1::ReadMetricsRequest& request, uint32_t trial,
-                                         Page& page) {
+absl::Status SqlReader::ReadTrialRows(const v1::ReadMetricsRequest& request, uint32_t trial,
+                                      Page& page) {
   DT_ASSIGN_OR_RETURN(const Runs runs, ReadRuns(runs_, request.experiment(), trial));
   const bool goes_on = page.from.part == Position::Part::kRows && page.from.trial == trial;
   const std::pair<uint64_t, uint32_t> after =
@@ -272,7 +286,7 @@ absl::Status SqliteReader::ReadTrialRows(const v1::ReadMetricsRequest& request, 
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::ReadLogsResponse> SqliteReader::ReadLogs(const v1::ReadLogsRequest& request) {
+absl::StatusOr<v1::ReadLogsResponse> SqlReader::ReadLogs(const v1::ReadLogsRequest& request) {
   if (request.trial() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("logs are read trial by trial; name one, such "

@@ -1,0 +1,17 @@
+// addresses.h: the file that says where a coordinator is, which may be at ports of the system's
+// choice.
+//
+// Errors: FailedPrecondition names the flag and the file.
+// Tests:  tests/coordinator/dtcoord_test.cc
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace dt {
+
+absl::Status WriteAddresses(const std::string& path, const std::string& grpc,
+                            const std::string& http);
+
+}  // namespace dt

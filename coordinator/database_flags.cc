@@ -1,0 +1,44 @@
+#include "coordinator/database_flags.h"
+
+#include <sys/stat.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/lead_limits.h"
+
+namespace dt {
+
+void DescribeDatabase(CLI::App& app, DatabaseFlags& flags) {
+  app.add_option(
+      "--database-file", flags.file,
+      "Keep the journal in PostgreSQL rather than in --state-dir: a file with libpq's "
+      "connection string or URI, which others may not read. Of the coordinators with one "
+      "database one leads, and the others wait to take over");
+  app.add_option("--code-dir", flags.code_dir,
+                 "Where packed code is kept [STATE_DIR/code]; with --database-file a folder that "
+                 "the other coordinator has too");
+}
+
+absl::StatusOr<std::string> ReadConnectionFile(const std::string& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) == 0 && (found.st_mode & S_IROTH) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--database-file ", path,
+                     " may be read by everybody on this host, and it may hold a password; "
+                     "take that away: chmod o-r ",
+                     path));
+  }
+  const absl::StatusOr<std::string> text = ReadFile(path, limits::kConnectionFileBytes);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--database-file: ", text.status().message()));
+  }
+  std::string conninfo(absl::StripAsciiWhitespace(*text));
+  if (!conninfo.empty()) return conninfo;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--database-file ", path,
+                   " is empty; write a connection string into it, such as "
+                   "'host=db.example dbname=dtrain user=dtrain sslmode=verify-full'"));
+}
+
+}  // namespace dt

@@ -1,0 +1,24 @@
+// database_flags.h: dtcoord's flags on a journal in PostgreSQL (docs/two-coordinators.md).
+//
+// Errors: InvalidArgument names the flag, its value, and what is right.
+// Tests:  tests/coordinator/dtcoord_test.cc
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace dt {
+
+struct DatabaseFlags {
+  std::string file;
+  std::string code_dir;
+};
+
+void DescribeDatabase(CLI::App& app, DatabaseFlags& flags);
+// libpq's connection string, of the file that has it: it may hold a password, so it is on no
+// command line.
+absl::StatusOr<std::string> ReadConnectionFile(const std::string& path);
+
+}  // namespace dt

@@ -1,0 +1,43 @@
+// standby_server.h: what a coordinator answers while another one leads: nothing but that.
+//
+// Role:      each call, whatever its service, gets UNAVAILABLE with the reason, so that clients go
+//            on to the next address; health says NOT_SERVING.
+// Ownership: owns acceptor and gRPC's server, and gives up the address when it goes.
+// Threads:   gRPC's own; SetReason from any.
+// Errors:    as RpcServer's.
+// Tests:     tests/coordinator/rpc/standby_server_test.cc
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/net/credentials.h"
+#include "coordinator/rpc/acceptor.h"
+#include "grpcpp/server.h"
+
+namespace dt {
+
+class StandbyServer {
+ public:
+  static absl::StatusOr<std::unique_ptr<StandbyServer>> Start(const std::string& listen,
+                                                              const TlsFiles& tls,
+                                                              std::string reason);
+  ~StandbyServer();
+  StandbyServer(const StandbyServer&) = delete;
+  StandbyServer& operator=(const StandbyServer&) = delete;
+
+  // As clients may dial it.
+  const std::string& address() const { return acceptor_->address(); }
+  void SetReason(std::string reason);
+
+ private:
+  class Refusals;
+  StandbyServer(std::unique_ptr<Acceptor> acceptor, std::string reason);
+
+  std::unique_ptr<Refusals> refusals_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace dt

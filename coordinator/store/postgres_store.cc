@@ -1,0 +1,171 @@
+#include "coordinator/store/postgres_store.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/lead_limits.h"
+#include "common/status.h"
+#include "coordinator/store/check_tables.h"
+#include "coordinator/store/journal.h"
+#include "coordinator/store/schema.h"
+#include "coordinator/store/sql_journal.h"
+#include "coordinator/store/sql_reader.h"
+
+namespace dt {
+namespace {
+
+// One row: which term it is, and who leads in it.
+constexpr char kLeaderTable[] =
+    "CREATE TABLE leader (id BIGINT PRIMARY KEY, term BIGINT NOT NULL, holder BYTEA NOT NULL, "
+    "schema_version BIGINT NOT NULL);";
+
+constexpr char kReadTerm[] = "SELECT term FROM leader WHERE id = 1";
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PostgresStore>> PostgresStore::Lead(
+    UniqueFd lock, std::unique_ptr<Postgres> connection, LeadOptions options) {
+  const std::string name = connection->name();
+  auto store = std::unique_ptr<PostgresStore>(
+      new PostgresStore(std::move(lock), name, std::move(connection), std::move(options)));
+  DT_RETURN_IF_ERROR(store->MakeTables());
+  DT_RETURN_IF_ERROR(store->BeginTerm());
+  DT_RETURN_IF_ERROR(store->CheckSmallTables());
+  DT_RETURN_IF_ERROR(store->PrepareTables());
+  DT_RETURN_IF_ERROR(store->BeginWriting(store->options_.version));
+  PostgresStore& begun = *store;
+  begun.beat_ = std::thread([&begun] { begun.Beat(); });
+  return store;
+}
+
+absl::Status PostgresStore::MakeTables() {
+  DT_ASSIGN_OR_RETURN(const int64_t made,
+                      Sql().QueryInteger("SELECT to_regclass('dtrain.leader') IS NOT NULL"));
+  if (made != 0) {
+    DT_ASSIGN_OR_RETURN(const int64_t version,
+                        Sql().QueryInteger("SELECT schema_version FROM leader WHERE id = 1"));
+    if (version == kSchemaVersion) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(place(), " has schema version ", version, " and this dtcoord knows ",
+                     kSchemaVersion, "; run the version that wrote it, or a newer one"));
+  }
+  DT_RETURN_IF_ERROR(Sql().Execute(
+      absl::StrCat("BEGIN; CREATE SCHEMA IF NOT EXISTS dtrain;", WithPostgresTypes(kSchema),
+                   kLeaderTable, "INSERT INTO leader VALUES (1, 0, '', ", kSchemaVersion, ")")));
+  DT_ASSIGN_OR_RETURN(HeadWriter head, HeadWriter::Prepare(Sql()));
+  DT_RETURN_IF_ERROR(head.Write(NewHead()));
+  return Sql().Execute("COMMIT");
+}
+
+// Waits for a transaction of the leader before, which has the row; there is none any more once its
+// connection ended, and that gave this one the lock.
+absl::Status PostgresStore::BeginTerm() {
+  DT_ASSIGN_OR_RETURN(Statement raise,
+                      Statement::Prepare(Sql(),
+                                         "UPDATE leader SET term = term + 1, holder = ? WHERE id "
+                                         "= 1 RETURNING term"));
+  raise.BindText(1, options_.self);
+  DT_ASSIGN_OR_RETURN(const bool found, raise.Step());
+  if (!found) return absl::DataLossError(Refused("the row that has the term is missing"));
+  term_ = raise.Integer(0);
+  return absl::OkStatus();
+}
+
+absl::Status PostgresStore::CheckSmallTables() {
+  DT_ASSIGN_OR_RETURN(const JournalReport report, CheckTables(Sql(), Thoroughness::kSmallTables));
+  if (report.damage.empty()) return absl::OkStatus();
+  return absl::DataLossError(Refused(absl::StrJoin(report.damage, "; ")));
+}
+
+PostgresStore::~PostgresStore() { StopBeating(); }
+
+void PostgresStore::StopBeating() {
+  {
+    MutexLock lock(&stop_mutex_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
+  if (beat_.joinable()) beat_.join();
+}
+
+// Through a connection of its own: a long journal must not keep this one from saying that its
+// process lives.
+absl::Status PostgresStore::Replay(JournalPlace& place,
+                                   const std::function<absl::Status(const v1::Record&)>& visit) {
+  DT_ASSIGN_OR_RETURN(const auto journal, OpenPostgresJournal(options_.conninfo));
+  return Explained(journal->Replay(place, visit));
+}
+
+absl::StatusOr<StoredSnapshot> PostgresStore::ReadSnapshot(int64_t below) {
+  MutexLock lock(&busy_);
+  return SqlStore::ReadSnapshot(below);
+}
+
+absl::StatusOr<std::vector<AckToStore>> PostgresStore::ReadAcks() {
+  MutexLock lock(&busy_);
+  return SqlStore::ReadAcks();
+}
+
+absl::StatusOr<uint64_t> PostgresStore::ReadNewestStep(const AttemptId& attempt) {
+  MutexLock lock(&busy_);
+  return SqlStore::ReadNewestStep(attempt);
+}
+
+absl::Status PostgresStore::CommitOnce(const std::function<absl::Status()>& write) {
+  MutexLock lock(&busy_);
+  return SqlStore::CommitOnce(write);
+}
+
+absl::Status PostgresStore::BeginTransaction() {
+  absl::Status term = CheckTerm(absl::StrCat("BEGIN; ", kReadTerm, " FOR UPDATE"));
+  if (!term.ok()) RollBack();
+  return term;
+}
+
+absl::Status PostgresStore::CheckTerm(const std::string& query) {
+  DT_ASSIGN_OR_RETURN(const int64_t term, Sql().QueryInteger(query));
+  if (term == term_) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(place(), ": another coordinator leads in term ", term,
+                                         ", and this one's was ", term_));
+}
+
+std::string PostgresStore::Refused(const std::string& damage) const {
+  return absl::StrCat(place(), " is damaged or incomplete: ", damage,
+                      ". Restore it from a backup (pg_restore), or go on with another database");
+}
+
+void PostgresStore::Beat() {
+  absl::Status status;
+  while (status.ok()) {
+    {
+      MutexLock lock(&stop_mutex_);
+      if (!stopping_) changed_.WaitFor(&stop_mutex_, limits::kLeaderBeat);
+      if (stopping_) return;
+    }
+    MutexLock lock(&busy_);
+    status = CheckTerm(kReadTerm);
+  }
+  options_.lost(status);
+}
+
+absl::Status PostgresStore::Close() {
+  StopBeating();
+  DT_RETURN_IF_ERROR(BeginTransaction());
+  DT_RETURN_IF_ERROR(Sql().Execute("UPDATE in_use SET flag = 0"));
+  DT_RETURN_IF_ERROR(EndTransaction());
+  return Sql().Execute("SELECT pg_advisory_unlock_all()");
+}
+
+absl::StatusOr<std::unique_ptr<JournalReader>> OpenPostgresJournal(const std::string& conninfo) {
+  DT_ASSIGN_OR_RETURN(auto connection, Postgres::Connect(conninfo, Postgres::IfLost::kFail));
+  // A snapshot's row and its parts are of one moment, whatever the leader drops meanwhile.
+  DT_RETURN_IF_ERROR(connection->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"));
+  return std::unique_ptr<JournalReader>(std::make_unique<SqlJournal>(std::move(connection)));
+}
+
+absl::StatusOr<std::unique_ptr<Reader>> OpenPostgresReader(const std::string& conninfo) {
+  DT_ASSIGN_OR_RETURN(auto connection, Postgres::Connect(conninfo, Postgres::IfLost::kReconnect));
+  return SqlReader::Over(std::move(connection));
+}
+
+}  // namespace dt
