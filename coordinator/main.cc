@@ -42,6 +42,7 @@
 #include "coordinator/offline_commands.h"
 #include "coordinator/opened_journal.h"
 #include "coordinator/pace_flags.h"
+#include "coordinator/replay_progress.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
 #include "coordinator/standby.h"
@@ -133,30 +134,6 @@ absl::Status CheckDatabase(const Flags& flags) {
       "--accept-loss mends a journal in a file, and with --database-file there is none; restore "
       "the database from a backup");
 }
-
-// A terminal gets a line that counts up while a long journal is read.
-class Progress {
- public:
-  explicit Progress(int64_t total) : total_(isatty(STDERR_FILENO) == 1 ? total : 0) {}
-  void Count() {
-    if (++done_ % kEvery != 0) return;
-    sd_notify(0, "WATCHDOG=1");  // which is on where a standby takes over
-    if (total_ < kWorthShowing) return;
-    std::fprintf(stderr, "\rreading the journal: %lld of %lld records",
-                 static_cast<long long>(done_), static_cast<long long>(total_));
-    shown_ = true;
-  }
-  ~Progress() {
-    if (shown_) std::fprintf(stderr, "\r\033[K");
-  }
-
- private:
-  static constexpr int64_t kWorthShowing = 50000;
-  static constexpr int64_t kEvery = 10000;
-  int64_t total_;
-  int64_t done_ = 0;
-  bool shown_ = false;
-};
 
 // Every part of a running coordinator, in the order in which they start.
 class Coordinator {
@@ -292,7 +269,7 @@ class Coordinator {
   }
   absl::StatusOr<State> ReadState(Tells tells) {
     DT_ASSIGN_OR_RETURN(const Pace pace, PaceOf(flags_.pace));
-    Progress progress(journal_.store->RecordCount());
+    ReplayProgress progress(journal_.store->RecordCount());
     return Restore(
         *journal_.store, clock_, model_, [&progress] { progress.Count(); }, tells, pace);
   }

@@ -356,9 +356,7 @@ std::string TokenFileOf(const Flags& flags) {
 // Once for all workers of this process: they have names below its own, and one token file.
 absl::Status JoinIfAsked(const Flags& flags) {
   if (flags.join_token_file.empty()) return absl::OkStatus();
-  JoinOptions options;
-  options.join_token_file = flags.join_token_file;
-  options.token_file = TokenFileOf(flags);
+  JoinOptions options{.join_token_file = flags.join_token_file, .token_file = TokenFileOf(flags)};
   if (options.token_file.empty()) {
     return absl::InvalidArgumentError(
         "--join-token-file is given without --token-file, which names the file that the lasting "

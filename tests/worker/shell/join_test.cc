@@ -74,7 +74,7 @@ class JoinTest : public ::testing::Test {
                        folder_ / "join",
                        folder_ / "token",
                        "host"};
-  FakeAccess access_{options_.coordinator};
+  FakeAccess access_{options_.coordinators[0]};
   std::atomic<int> pauses_{0};
 };
 
