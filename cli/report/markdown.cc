@@ -16,7 +16,7 @@ void AppendRow(std::string& page, const std::vector<std::string>& cells) {
   page += "\n";
 }
 
-void Append(std::string& page, const TextTable& table) {
+void AppendMarkdown(std::string& page, const TextTable& table) {
   if (!table.caption.empty()) absl::StrAppend(&page, EscapeMarkdown(table.caption), "\n\n");
   AppendRow(page, table.header);
   page += "|";
@@ -28,7 +28,7 @@ void Append(std::string& page, const TextTable& table) {
   page += "\n";
 }
 
-void Append(std::string& page, const Facts& facts) {
+void AppendMarkdown(std::string& page, const Facts& facts) {
   for (const auto& [name, text] : facts.rows) {
     if (text.empty()) continue;
     absl::StrAppend(&page, "- ", EscapeMarkdown(name), ": ", EscapeMarkdown(text), "\n");
@@ -37,7 +37,7 @@ void Append(std::string& page, const Facts& facts) {
 }
 
 // The fence is longer than any run of backticks within.
-void Append(std::string& page, const Verbatim& block) {
+void AppendMarkdown(std::string& page, const Verbatim& block) {
   size_t longest = 0;
   size_t run = 0;
   for (const char c : block.text) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
@@ -81,11 +81,11 @@ std::string MarkdownPage(const Document& document) {
     if (const auto* paragraph = std::get_if<Paragraph>(&block)) {
       absl::StrAppend(&page, EscapeMarkdown(paragraph->text), "\n\n");
     } else if (const auto* facts = std::get_if<Facts>(&block)) {
-      Append(page, *facts);
+      AppendMarkdown(page, *facts);
     } else if (const auto* table = std::get_if<TextTable>(&block)) {
-      Append(page, *table);
+      AppendMarkdown(page, *table);
     } else {
-      Append(page, std::get<Verbatim>(block));
+      AppendMarkdown(page, std::get<Verbatim>(block));
     }
   }
   if (figures > 0) {

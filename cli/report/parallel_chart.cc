@@ -32,7 +32,7 @@ double XOf(const ParallelChart& chart, size_t column) {
 
 double YOf(double place) { return kAxesTop + (1 - place) * kAxesHeight; }
 
-std::string LookOf(Weight weight) {
+std::string StrokeOf(Weight weight) {
   switch (weight) {
     case Weight::kOther:
       return "class=\"c7 q\"";
@@ -62,7 +62,7 @@ std::string LineSvg(const ParallelChart& chart, const ParallelChart::Line& line)
     joined = true;
   }
   if (path.empty()) return "";
-  return absl::StrCat("<path ", LookOf(line.weight), " d=\"", path, "\"><title>",
+  return absl::StrCat("<path ", StrokeOf(line.weight), " d=\"", path, "\"><title>",
                       EscapeHtml(line.name), "</title></path>\n");
 }
 
@@ -112,7 +112,7 @@ std::string LegendSvg(const ParallelChart& chart) {
     const auto number = static_cast<size_t>(*weight);
     if (number >= chart.weight_names.size() || chart.weight_names[number].empty()) continue;
     const std::string& name = chart.weight_names[number];
-    absl::StrAppend(&svg, "<path ", LookOf(*weight), " d=\"M", Number(x), " ", Number(y),
+    absl::StrAppend(&svg, "<path ", StrokeOf(*weight), " d=\"M", Number(x), " ", Number(y),
                     "h28\"/>\n", Text(x + 34, y + 4, "", name));
     x += 60 + kDigitWidth * static_cast<double>(DisplayWidth(name));
   }
