@@ -56,9 +56,10 @@ uint64_t Parameters(const ModelSize& model) {
   const auto rows = static_cast<uint64_t>(model.rows);
   const auto linear = [&](uint64_t in, uint64_t out) { return in * out + (model.bias ? out : 0); };
   const uint64_t norm = model.bias ? 2 * width : width;
-  const uint64_t layer = 2 * norm + linear(width, 3 * width) + linear(width, width) +
-                         linear(width, ff) + linear(ff, width);
-  uint64_t count = rows * width + static_cast<uint64_t>(model.layers) * layer;
+  const uint64_t layer =
+      linear(width, 3 * width) + linear(width, width) + linear(width, ff) + linear(ff, width);
+  uint64_t count =
+      rows * width + static_cast<uint64_t>(model.layers) * layer + NormParameters(model);
   count += static_cast<uint64_t>(model.learned_positions) * width;
   if (model.final_norm) count += norm;
   if (!model.tied_head) count += rows * width;
@@ -70,6 +71,10 @@ uint64_t RootParameters(const ModelSize& model) {
   ModelSize outside = model;
   outside.layers = 0;
   return Parameters(outside);
+}
+
+uint64_t NormParameters(const ModelSize& model) {
+  return static_cast<uint64_t>(model.layers * model.width) * (model.bias ? 4 : 2);
 }
 
 uint64_t CutParameters(const ModelSize& model) {

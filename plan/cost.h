@@ -31,6 +31,8 @@ struct ModelSize {
 uint64_t Parameters(const ModelSize& model);
 // Those outside of its layers: embeddings, final norm, head.
 uint64_t RootParameters(const ModelSize& model);
+// Those of the norms within its layers.
+uint64_t NormParameters(const ModelSize& model);
 // Those that ranks which compute each layer together cut among themselves.
 uint64_t CutParameters(const ModelSize& model);
 // What one of so many such ranks computes with: its part of those, and all others.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "plan/strategies.h"
+
 namespace dt::plan {
 namespace {
 
@@ -31,29 +33,18 @@ class Said {
   std::vector<Message> messages_;
 };
 
-// What is gathered and summed as one: embeddings, norm and head together, and each block.
-struct Units {
-  double root = 0, block = 0, blocks = 0;
-};
-
-Units UnitsOf(const ModelSize& model, int64_t tensor) {
-  Units units;
-  units.root = kNumber * static_cast<double>(RootParameters(model));
-  units.blocks = static_cast<double>(model.layers);
-  const double all = kNumber * static_cast<double>(RankParameters(model, tensor));
-  if (model.layers > 0) units.block = (all - units.root) / units.blocks;
-  return units;
-}
-
 void SayShares(const ModelSize& model, const StepSize& step, Said& said) {
-  const Units units = UnitsOf(model, step.tensor);
+  const GatheredUnits units = GatheredUnitsOf(model, step);
   const auto micro_steps = static_cast<double>(step.micro_steps);
   const double narrow = step.narrow ? 0.5 : 1;
   const bool come_and_go = step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp;
   const double sums = step.sharing == Sharing::kZero1 ? 1 : micro_steps;
+  const double root = narrow * units.root;
+  const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
+  const double block = units.blocks == 0 ? 0 : (narrow * all - root) / units.blocks;
   using enum CollectiveOp;
-  said.Add({kReduceScatter, Axis::kShard, false, narrow * units.root, sums});
-  said.Add({kReduceScatter, Axis::kShard, false, narrow * units.block, sums * units.blocks});
+  said.Add({kReduceScatter, Axis::kShard, false, root, sums});
+  said.Add({kReduceScatter, Axis::kShard, false, block, sums * units.blocks});
   // Those that come and go are gathered for each pass; the root, and the last block, stay for the
   // backward pass.
   const double gathers = come_and_go ? micro_steps : 1;
@@ -62,8 +53,8 @@ void SayShares(const ModelSize& model, const StepSize& step, Said& said) {
   said.Add({kAllGather, Axis::kShard, false, units.block, gathers * of_blocks});
   if (step.sharing != Sharing::kHsdp) return;
   const double shard = static_cast<double>(std::max<int64_t>(1, step.shard));
-  said.Add({kAllReduce, Axis::kReplicate, false, narrow * units.root / shard, 1});
-  said.Add({kAllReduce, Axis::kReplicate, false, narrow * units.block / shard, units.blocks});
+  said.Add({kAllReduce, Axis::kReplicate, false, root / shard, 1});
+  said.Add({kAllReduce, Axis::kReplicate, false, block / shard, units.blocks});
 }
 
 void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bucket_bytes,

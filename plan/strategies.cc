@@ -11,11 +11,6 @@ namespace {
 // Beyond so many slots nobody is advised to go.
 constexpr int64_t kRanksMax = 1024;
 
-double OneBlock(const ModelSize& model, int64_t tensor) {
-  const auto blocks = static_cast<double>(RankParameters(model, tensor) - RootParameters(model));
-  return model.layers == 0 ? 0 : blocks / static_cast<double>(model.layers);
-}
-
 // Between the ranks that compute each layer together.
 double WireBytesWithinLayers(const ModelSize& model, const StepSize& step) {
   const auto tensor = static_cast<double>(step.tensor);
@@ -128,9 +123,9 @@ double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
   const auto gathered_and_summed = [&](double ring) {
     // Gathered forward and backward; embeddings and head stay for the backward pass, and so does
     // the last block.
-    const double stays =
-        kNumber * (static_cast<double>(RootParameters(model)) + OneBlock(model, step.tensor));
-    return micro_steps * ((2 + of_gradients) * pass_among(ring) - stays * (ring - 1) / ring);
+    const GatheredUnits units = GatheredUnitsOf(model, step);
+    const double gathered = units.root + (2 * units.blocks - 1) * units.block;
+    return micro_steps * (of_gradients * pass_among(ring) + gathered * (ring - 1) / ring);
   };
   switch (step.sharing) {
     case Sharing::kDdp:
@@ -170,9 +165,26 @@ double WireBytesBetweenStages(const ModelSize& model, const StepSize& step) {
   return static_cast<double>(messages * step.micro_steps) * message + ends;
 }
 
+GatheredUnits GatheredUnitsOf(const ModelSize& model, const StepSize& step) {
+  GatheredUnits units;
+  units.root = kNumber * static_cast<double>(RootParameters(model));
+  units.blocks = static_cast<double>(model.layers);
+  if (model.layers == 0) return units;
+  double of_blocks = kNumber * static_cast<double>(RankParameters(model, step.tensor)) - units.root;
+  if (step.half && (step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp)) {
+    const double norms = kNumber * static_cast<double>(NormParameters(model));
+    units.root += norms;
+    of_blocks = (of_blocks - norms) / 2;
+  }
+  units.block = of_blocks / units.blocks;
+  return units;
+}
+
 double WireBytes(const ModelSize& model, const StepSize& step) {
   const StageCosts stage = HeaviestStage(model, step);
-  return WireBytesOfSharing(stage.model, stage.step) +
+  StepSize of_stage = stage.step;
+  of_stage.half = stage.step.half && step.stages == 1;  // stages gather as parameters are
+  return WireBytesOfSharing(stage.model, of_stage) +
          (step.tensor == 1 ? 0 : WireBytesWithinLayers(stage.model, stage.step)) +
          (step.stages == 1 ? 0 : WireBytesBetweenStages(model, step));
 }

@@ -23,6 +23,14 @@ namespace dt::plan {
 // 0: not foreseen, of compressed gradients.
 double WireBytes(const ModelSize& model, const StepSize& step);
 
+// Bytes of what is gathered as one, embeddings, norms and head together and each block, as it
+// travels: under zero3 and hsdp blocks as products take them, and their norms with the root. Of one
+// stage.
+struct GatheredUnits {
+  double root = 0, block = 0, blocks = 0;
+};
+GatheredUnits GatheredUnitsOf(const ModelSize& model, const StepSize& step);
+
 struct StrategyCost {
   Sharing sharing = Sharing::kDdp;
   double state_bytes = 0;       // between steps

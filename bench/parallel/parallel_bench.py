@@ -1,11 +1,11 @@
 """Every strategy that dttrain has, beside PyTorch's own, on 2 and 4 CPU ranks: what each costs and gives.
 
-Catalogue, for each number of ranks: ddp in shared memory and over Gloo against DDP; precision.reduce bf16 and
-parallel.compression powersgd against DDP's hooks; zero1 against ZeroRedundancyOptimizer; zero2, zero3 and (on 4
-ranks) hsdp of 2 x 2 against FSDP2; a pipeline of as many stages as ranks against torch.distributed.pipelining, both
-1F1B with twice as many micro-batches; tensor, topk and local_sgd alone. Each contest has the same LibTorch, model,
-initial weights and tokens in fp32; its variants take turns, round by round, and every round trains the same steps from
-the initial weights.
+Catalogue, for each number of ranks: ddp against DDP; precision.reduce bf16 and parallel.compression powersgd against
+DDP's hooks; zero1 against ZeroRedundancyOptimizer; zero2, zero3 and (on 4 ranks) hsdp of 2 x 2 against FSDP2, these
+and ddp both in shared memory and over Gloo; a pipeline of as many stages as ranks against
+torch.distributed.pipelining, both 1F1B with twice as many micro-batches; tensor, topk and local_sgd alone. Each
+contest has the same LibTorch, model, initial weights and tokens in fp32; its variants take turns, round by round, and
+every round trains the same steps from the initial weights.
 
 tokens/s: of all ranks, the median over rounds of a round's mean; held, peak: bytes of tensors after a step and at
 most within one, process: the most memory that a process had (VmHWM), each of the rank with most, in MB; sent: MB
@@ -69,26 +69,32 @@ def _parallel(**fields) -> dict[str, dict]:
     return {"parallel": fields}
 
 
+def _either_way(name: str, fields: dict[str, dict] | None = None) -> list[Ours]:
+    """In memory that the ranks of a host share, and over Gloo, as on several hosts."""
+    return [Ours(name, fields or {}), Ours(f"{name} over Gloo", fields or {}, ("--all-reduce", "gloo"))]
+
+
 CONTESTS = [
     # 1e-5 and 2e-5 for hsdp: what a model trained by other sums may differ by; bf16: three times what was measured.
-    Contest("ddp", [Ours("ddp"), Ours("ddp over Gloo", flags=("--all-reduce", "gloo"))], "DDP", 1e-5,
-            note="dttrain's gradients lie in memory that the ranks of a host share, which is not among its tensors"),
+    Contest("ddp", _either_way("ddp"), "DDP", 1e-5,
+            note="dttrain's gradients lie in memory that the ranks of a host share; it is not among its tensors"),
     Contest("bf16", [Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", 3e-4,
             note="PyTorch's hook sums in bf16, dttrain rounds what travels and sums in fp32"),
     Contest("powersgd", [Ours("powersgd", _parallel(compression="powersgd"))], "DDP, PowerSGD hook",
             note="losses are not alike: PyTorch's begins with two whole steps and with another Q, and takes a bucket's "
                  "matrices together; dttrain sends its last step whole, for a checkpoint (not counted in sent)"),
     Contest("topk", [Ours("topk", _parallel(compression="topk"))], note="PyTorch has none to compare with"),
-    Contest("zero1", [Ours("zero1", _parallel(strategy="zero1"))], "ZeroRedundancyOptimizer", 1e-5,
+    Contest("zero1", _either_way("zero1", _parallel(strategy="zero1")), "ZeroRedundancyOptimizer", 1e-5,
             note="PyTorch's holds DDP's gradients as well, and sends updated parameters by broadcasts"),
-    Contest("zero2", [Ours("zero2", _parallel(strategy="zero2"))], "FSDP2, keeps in forward", 1e-5,
+    Contest("zero2", _either_way("zero2", _parallel(strategy="zero2")), "FSDP2, keeps in forward", 1e-5,
             note="PyTorch's gathers parameters in the forward pass and drops them after the backward pass, dttrain's "
                  "gathers them after the update"),
-    Contest("zero3", [Ours("zero3", _parallel(strategy="zero3"))], "FSDP2", 1e-5,
+    Contest("zero3", _either_way("zero3", _parallel(strategy="zero3")), "FSDP2", 1e-5,
             note="FSDP2 sends more on CPUs: Gloo's reduce-scatter is an all-reduce within, dttrain's is an all-to-all; "
                  "dttrain's peak is higher, since it gathers the next layer and sends the last one's gradients while "
                  "it computes"),
-    Contest("hsdp", [Ours("hsdp 2 x 2", _parallel(strategy="hsdp", shard=2))], "FSDP2, 2 x 2 mesh", 2e-5, ranks_min=4),
+    Contest("hsdp", _either_way("hsdp 2 x 2", _parallel(strategy="hsdp", shard=2)), "FSDP2, 2 x 2 mesh", 2e-5,
+            ranks_min=4),
     Contest("pipeline", [Ours("pipeline", _parallel(pipeline=RANKS, microbatches=MICRO_BATCHES)),
                          Ours("pipeline, interleaved", _parallel(pipeline=RANKS, microbatches=MICRO_BATCHES,
                                                                  schedule="interleaved"), layers_a_rank=2)],

@@ -45,6 +45,7 @@ TEST(NetworkTest, MessagesOfEveryStrategyAddUpToWhatItSends) {
         step.sync_every = 8;
         step.tensor = tensor;
         step.narrow = narrow && sharing != Sharing::kLocalSgd;
+        step.half = narrow;
         const double expected = WireBytes(kModel, step);
         EXPECT_NEAR(Sent(step), expected, 1e-6 * expected)
             << kSharingWords[static_cast<size_t>(sharing)] << ", tensor " << tensor;

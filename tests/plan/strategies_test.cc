@@ -113,6 +113,21 @@ TEST(StrategiesTest, RanksOfALayerHoldTheirPartsOfItAndSendActivations) {
   EXPECT_LT(kept, ActivationBytes(kMeasured, Step(Sharing::kDdp, 1, 3)));
 }
 
+TEST(StrategiesTest, WhereProductsAreIn16BitsZero3GathersBlocksSoAndTheirNormsWhole) {
+  StepSize step = Step(Sharing::kZero3, 2);
+  const double whole = WireBytes(kMeasured, step);
+  step.half = true;
+  const auto blocks =
+      static_cast<double>(Parameters(kMeasured) - RootParameters(kMeasured)) / kMeasured.layers;
+  const double norms = 4 * 512;
+  // The last block stays for its backward pass, the norms of all for the whole step.
+  const double passes = 2.0 * kMeasured.layers - 1;
+  const double saved = passes * (2 * (blocks - norms) + 4 * norms) - kMeasured.layers * 4 * norms;
+  EXPECT_NEAR(WireBytes(kMeasured, step), whole - saved / 2, 1);
+  step.sharing = Sharing::kZero1;
+  EXPECT_EQ(WireBytes(kMeasured, step), WireBytes(kMeasured, Step(Sharing::kZero1, 2)));
+}
+
 TEST(StrategiesTest, SixteenBitsHalveTheGradientsAndNotTheParameters) {
   const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
   for (const auto& [sharing, share] :

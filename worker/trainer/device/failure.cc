@@ -93,10 +93,11 @@ absl::Status ErrorOfException() {
   }
 }
 
-std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound) {
+std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound,
+                                const std::string& whose) {
   const std::string amount = AmountIn(raw);
   return "out of memory: " + (amount.empty() ? "it does" : amount + " more do") + " not fit into " +
-         bound +
+         bound + " on " + whose +
          "; lower train.batch_size or train.seq_len; train.global_batch_size keeps the batch of a "
          "step as it is (" +
          raw + ")";

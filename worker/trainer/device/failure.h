@@ -23,7 +23,9 @@ auto Guarded(Body&& body) -> decltype(body()) {
 }
 
 // What a person is told of an allocation that failed with the words `raw`: how much it was, what
-// there is, what to change. `bound` as in "the 700 MiB that --memory-limit allows".
-std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound);
+// there is, what to change. `bound` as in "the 700 MiB that --memory-limit allows"; `whose`: "rank 1
+// of 2", and more of it.
+std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound,
+                                const std::string& whose);
 
 }  // namespace dt::trainer

@@ -93,8 +93,9 @@ frames::End Measurement::Run() {
                             std::to_string(planned_) + " measurements");
   }
   if (!result.ok() && result.code() == kOutOfMemoryError) {
-    result = OutOfMemoryError(
-        DescribeOutOfMemory(std::string(result.message()), device_.Facts().memory_bound));
+    result = OutOfMemoryError(DescribeOutOfMemory(
+        std::string(result.message()), device_.Facts().memory_bound,
+        "rank " + std::to_string(start_.rank) + " of " + std::to_string(start_.world_size)));
   }
   frames::End end;
   end.token = start_.token;

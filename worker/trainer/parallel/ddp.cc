@@ -74,12 +74,13 @@ std::vector<at::Tensor> ValuesOf(const std::vector<Piece>& pieces) {
 
 ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, const StagePart& part,
                                  std::shared_ptr<Group> group, std::shared_ptr<Timeline> timeline,
+                                 std::shared_ptr<LocalGradient> local,
                                  const ReducerOptions& options)
     : pieces_(pieces),
       parameters_(ValuesOf(pieces)),
       group_(std::move(group)),
       times_(std::make_shared<CommTimes>(std::move(timeline))),
-      local_(std::make_shared<LocalGradient>(parameters_.at(0).device())),
+      local_(std::move(local)),
       compressor_(options.compressor) {
   c10d::verify_params_across_processes(group_->process_group(), parameters_, std::nullopt);
   std::vector<at::Tensor> detached;
@@ -182,8 +183,8 @@ void ReducerStrategy::BeforeBackward(const Action& pass) {
   if (pass.completes) chunks_.at(static_cast<size_t>(pass.chunk)).reducer->prepare_for_backward({});
 }
 
-at::Tensor ReducerStrategy::ShareSquaredNorm() const {
-  return measured_ ? local_->squared_norm() : at::Tensor();
+at::Tensor ReducerStrategy::ShareSquaredNorm() {
+  return measured_ ? local_->SquaredNorm() : at::Tensor();
 }
 
 // The Reducer itself waits for its buckets, all together at the end.

@@ -18,7 +18,7 @@
 #include "worker/trainer/parallel/comm_times.h"
 #include "worker/trainer/parallel/compressor.h"
 #include "worker/trainer/parallel/group.h"
-#include "worker/trainer/parallel/noise_scale.h"
+#include "worker/trainer/parallel/local_gradient.h"
 #include "worker/trainer/parallel/strategy.h"
 
 namespace c10d {
@@ -42,7 +42,7 @@ class ReducerStrategy final : public Strategy {
   // same order; its first rank's values win. `part`: of the ranks of a stage of a pipeline.
   ReducerStrategy(const std::vector<Piece>& pieces, const StagePart& part,
                   std::shared_ptr<Group> group, std::shared_ptr<Timeline> timeline,
-                  const ReducerOptions& options);
+                  std::shared_ptr<LocalGradient> local, const ReducerOptions& options);
   ~ReducerStrategy() override;
 
   const std::vector<Piece>& pieces() const override { return pieces_; }
@@ -54,7 +54,7 @@ class ReducerStrategy final : public Strategy {
   bool SavesAreNoted() const override { return compressor_ != nullptr; }
   bool MayNarrow() const override { return narrow_ != nullptr; }
   void Narrow() override { *narrow_ = true; }
-  at::Tensor ShareSquaredNorm() const override;
+  at::Tensor ShareSquaredNorm() override;
   CommTotals Totals() override;
   BucketLayout Layout() const override;
 
@@ -73,7 +73,7 @@ class ReducerStrategy final : public Strategy {
   std::vector<at::Tensor> parameters_;  // of this rank's stage
   std::shared_ptr<Group> group_;
   std::shared_ptr<CommTimes> times_;
-  std::shared_ptr<LocalGradient> local_;
+  const std::shared_ptr<LocalGradient> local_;
   const std::shared_ptr<Compressor> compressor_;  // null: gradients travel as they are
   bool measured_ = false;
   bool shares_memory_ = false;                 // where a host has several ranks

@@ -54,7 +54,7 @@ class GossipStrategy final : public Strategy {
   void AfterUpdate(int64_t step) override;
   bool RootHasAll() const override { return false; }
   bool StepsAlone() const override { return true; }
-  at::Tensor ShareSquaredNorm() const override { return {}; }
+  at::Tensor ShareSquaredNorm() override { return {}; }
   CommTotals Totals() override;
   BucketLayout Layout() const override { return {}; }
 

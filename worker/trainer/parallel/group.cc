@@ -354,10 +354,10 @@ bool Group::AllAre(const absl::Status& able) {
   return std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank[0] == 1; });
 }
 
-std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats) {
+std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats, Spans spans) {
   if (!device_.is_cpu()) return nullptr;
   const std::optional<Neighbours> neighbours = FindNeighbours();
-  if (!neighbours) return nullptr;
+  if (!neighbours || (spans == Spans::kOneHost && neighbours->hosts > 1)) return nullptr;
   const auto memory = MakeMemory(*neighbours, floats);
   HostReduce::Options options{
       neighbours->place, neighbours->processes, size_, {}, kCollectiveTimeout};

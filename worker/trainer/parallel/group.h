@@ -78,9 +78,11 @@ class Group {
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors) { Broadcast(tensors, 0); }
   // Memory for `floats` numbers of each rank, to sum them in without the backend; of ranks on
   // several hosts the first of each sums over hosts, in a group of their own. Null where no host
-  // has two of them, on GPUs, where ranks do not see each other's processes, or one's device does
-  // not share memory. Every rank calls it and gets the same answer.
-  std::shared_ptr<HostReduce> ShareMemory(size_t floats);
+  // has two of them, of kOneHost where there are several, on GPUs, where ranks do not see each
+  // other's processes, or one's device does not share memory. Every rank calls it and gets the same
+  // answer.
+  enum class Spans { kHosts, kOneHost };
+  std::shared_ptr<HostReduce> ShareMemory(size_t floats, Spans spans = Spans::kHosts);
   // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
   // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:
   // what it computed is good only when this passes after the device was synchronised. On a CPU the

@@ -42,7 +42,7 @@ class LocalSgdStrategy final : public Strategy {
   void AfterLoad() override;
   bool RootHasAll() const override { return false; }
   bool StepsAlone() const override { return true; }
-  at::Tensor ShareSquaredNorm() const override { return {}; }
+  at::Tensor ShareSquaredNorm() override { return {}; }
   CommTotals Totals() override;
   BucketLayout Layout() const override { return {}; }
 

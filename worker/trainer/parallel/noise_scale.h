@@ -1,46 +1,20 @@
 // noise_scale.h: the gradient noise scale (McCandlish et al., "An Empirical Model of Large-Batch
 // Training", 2018, appendix A.1): about the batch beyond which a larger one saves few steps.
 //
-// Role:    LocalGradient measures a rank's gradient before it is averaged; NoiseScale compares it
-//          with the average, which is the gradient of a larger batch.
-// Threads: LocalGradient is written where the backward pass runs, read between steps.
-// Errors:  LibTorch's exceptions pass through.
+// Role:    pure. Compares the gradient of a part of the batch (local_gradient.h) with the average,
+//          which is that of a larger batch.
 // Tests:   tests/worker/trainer/parallel/noise_scale_test.cc,
-//          tests/worker/trainer/run/attempt_test.cc
+//          tests/worker/trainer/run/noise_test.cc
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <optional>
-
-#include "worker/trainer/device/torch_prefix.h"
-
-namespace c10d {
-class CommHookInterface;
-}  // namespace c10d
 
 namespace dt::trainer {
 
 // One logged row in so many has a measure: it is one more pass over the gradient, and a noise
 // scale changes slowly.
 inline constexpr int64_t kNoiseScaleRows = 8;
-
-// The squared norm of this rank's gradient, in steps where it is wanted.
-class LocalGradient {
- public:
-  explicit LocalGradient(c10::Device device);
-  void Restart(bool wanted);
-  void Add(const at::Tensor& gradient);
-  // On the device, of no dimension.
-  const at::Tensor& squared_norm() const { return squared_norm_; }
-
- private:
-  bool wanted_ = false;
-  at::Tensor squared_norm_;
-};
-
-// `hook`, with every bucket measured before it.
-std::unique_ptr<c10d::CommHookInterface> MakeMeasured(std::unique_ptr<c10d::CommHookInterface> hook,
-                                                      std::shared_ptr<LocalGradient> local);
 
 // Smooths both parts of the estimate, each noisy and now and then negative, over about the last 20
 // measures; their quotient is the noise scale.

@@ -9,14 +9,14 @@
 namespace dt::trainer {
 
 PipelineStrategy::PipelineStrategy(std::unique_ptr<Strategy> inner, StageLink& link, Mesh& mesh,
-                                   std::shared_ptr<Timeline> timeline)
+                                   Route ends)
     : inner_(std::move(inner)),
       link_(link),
       mesh_(mesh),
       tensor_(mesh.group(Axis::kTensor)),
       shard_(AreSpread(pieces()) ? mesh.group(Axis::kShard) : nullptr),
       pipeline_(mesh.group(Axis::kPipeline)),
-      ends_{Axis::kEnds, mesh.group(Axis::kEnds), timeline, std::make_shared<CommTimes>(timeline)} {
+      ends_(std::move(ends)) {
   GatherLayout();
 }
 
@@ -59,9 +59,7 @@ const Piece* PipelineStrategy::Tied() const {
 void PipelineStrategy::BeginStep(const StepNotes& notes) {
   link_.BeginStep();
   ends_.times->Restart();
-  StepNotes unmeasured = notes;
-  unmeasured.measured = false;
-  inner_->BeginStep(unmeasured);
+  inner_->BeginStep(notes);
 }
 
 void PipelineStrategy::AfterBackward(const Action& pass) {

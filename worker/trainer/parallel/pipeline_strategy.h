@@ -22,9 +22,9 @@ namespace dt::trainer {
 
 class PipelineStrategy final : public Strategy {
  public:
-  // Every rank calls it.
-  PipelineStrategy(std::unique_ptr<Strategy> inner, StageLink& link, Mesh& mesh,
-                   std::shared_ptr<Timeline> timeline);
+  // Every rank calls it. `ends`: without a group where this stage is none of them, or they share
+  // nothing.
+  PipelineStrategy(std::unique_ptr<Strategy> inner, StageLink& link, Mesh& mesh, Route ends);
 
   const std::vector<Piece>& pieces() const override { return inner_->pieces(); }
   void BeginStep(const StepNotes& notes) override;
@@ -35,8 +35,8 @@ class PipelineStrategy final : public Strategy {
   void AfterLoad() override { inner_->AfterLoad(); }
   bool RootHasAll() const override { return false; }
   bool SavesAreNoted() const override { return inner_->SavesAreNoted(); }
-  // No rank has the norm of a share's gradient: it would take a sum of its own.
-  at::Tensor ShareSquaredNorm() const override { return {}; }
+  at::Tensor ShareSquaredNorm() override { return inner_->ShareSquaredNorm(); }
+  bool MeasuresMicroStep() const override { return inner_->MeasuresMicroStep(); }
   CommTotals Totals() override;
   // That of all stages.
   BucketLayout Layout() const override { return layout_; }
@@ -53,7 +53,7 @@ class PipelineStrategy final : public Strategy {
   const std::shared_ptr<Group> tensor_, shard_, pipeline_;
   BucketLayout layout_;
   bool first_step_ = true;
-  const Route ends_;  // without a group: this stage is none of them, or they share nothing
+  const Route ends_;
 };
 
 }  // namespace dt::trainer

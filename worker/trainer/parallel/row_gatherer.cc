@@ -36,8 +36,13 @@ struct BackIntoBlock : torch::autograd::Function<BackIntoBlock> {
 
 }  // namespace
 
-RowGatherer::RowGatherer(ShardedHome& home, Route shard)
-    : home_(home), shard_(std::move(shard)), units_(home.units().size()) {
+RowGatherer::RowGatherer(ShardedHome& home, Route shard, SharedRows* shared,
+                         at::ScalarType products)
+    : home_(home),
+      shard_(std::move(shard)),
+      shared_(shared),
+      of_blocks_(home.norms() == ShardedHome::Norms::kOutside ? products : at::kFloat),
+      units_(home.units().size()) {
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     const std::vector<ShardedHome::Member>& members = home_.units()[unit].members;
     if (members.empty()) continue;
@@ -51,26 +56,43 @@ RowGatherer::~RowGatherer() { home_.SetKeeper(nullptr); }
 
 void RowGatherer::Start(size_t unit) {
   State& state = units_.at(unit);
-  if (state.where != Where::kAway) return;
+  if (shared_ != nullptr || state.where != Where::kAway) return;
   at::NoGradGuard no_grad;
-  home_.TakeRow(unit);
-  state.gather = Transfers::AllGather(shard_, home_.units()[unit].row, home_.units()[unit].shard);
+  const ShardedHome::Unit& of = home_.units()[unit];
+  const bool is_block = std::binary_search(blocks_.begin(), blocks_.end(), unit);
   state.where = Where::kComing;
+  if (!is_block || of_blocks_ == at::kFloat) {
+    home_.TakeRow(unit);
+    state.gather = Transfers::AllGather(shard_, of.row, of.shard);
+    return;
+  }
+  state.narrow = at::empty({of.row.numel()}, of.row.options().dtype(of_blocks_));
+  state.gather = Transfers::AllGather(shard_, state.narrow, of.shard.to(of_blocks_));
 }
 
 void RowGatherer::Await(size_t unit, CommTimes::During during) {
   Start(unit);
-  State& state = units_[unit];
+  State& state = units_.at(unit);
+  if (shared_ != nullptr && state.where == Where::kAway) {
+    home_.TakeRow(unit);
+    shared_->Gather(unit, during);
+  }
   state.gather.Wait(during);
   state.where = Where::kHere;
+  if (!state.narrow.defined()) return;
+  at::NoGradGuard no_grad;
+  home_.TakeRow(unit);
+  home_.units()[unit].row.copy_(state.narrow);
+  state.narrow.reset();
 }
 
 void RowGatherer::Drop(size_t unit) {
   State& state = units_.at(unit);
   if (state.where == Where::kAway) return;
   state.gather.Wait(CommTimes::During::kForward);  // it writes into the row
+  const bool taken = !state.narrow.defined();
   state = {};
-  home_.DropRow(unit);
+  if (taken) home_.DropRow(unit);
 }
 
 void RowGatherer::BeginPass(bool leaves_blocks) {

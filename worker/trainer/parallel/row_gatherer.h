@@ -15,14 +15,17 @@
 #include <vector>
 
 #include "worker/trainer/parallel/sharded_home.h"
+#include "worker/trainer/parallel/shared_rows.h"
 #include "worker/trainer/parallel/transfer.h"
 
 namespace dt::trainer {
 
 class RowGatherer final : public RowKeeper {
  public:
-  // `shard`: of the ranks that share the rows.
-  RowGatherer(ShardedHome& home, Route shard);
+  // `shard`: of the ranks that share the rows. `shared`: where their shards lie in memory of all;
+  // null: nowhere. There nothing is gathered ahead: it would not be under way meanwhile.
+  // `products`: what products take; where norms lie outside, rows of blocks travel so.
+  RowGatherer(ShardedHome& home, Route shard, SharedRows* shared, at::ScalarType products);
   ~RowGatherer() override;
   RowGatherer(const RowGatherer&) = delete;
   RowGatherer& operator=(const RowGatherer&) = delete;
@@ -46,6 +49,7 @@ class RowGatherer final : public RowKeeper {
   struct State {
     Where where = Where::kAway;
     Transfer gather;
+    at::Tensor narrow;  // the row as it travels, where not as it is
   };
   // The blocks that this rank's stage has after and before one; 0: none.
   size_t After(size_t unit) const;
@@ -55,6 +59,8 @@ class RowGatherer final : public RowKeeper {
 
   ShardedHome& home_;
   const Route shard_;
+  SharedRows* const shared_;
+  const at::ScalarType of_blocks_;  // what their rows travel in
   std::vector<State> units_;
   std::vector<size_t> blocks_;   // units of this rank's stage, rising
   std::vector<size_t> outside_;  // its other ones

@@ -26,16 +26,17 @@ class ShardedStrategy::Hook final : public torch::autograd::PostAccumulateGradHo
   const size_t unit_;
 };
 
-ShardedStrategy::ShardedStrategy(ShardedHome& home, Sends sends, at::ScalarType wire,
-                                 const Mesh& mesh, std::shared_ptr<Timeline> timeline)
+ShardedStrategy::ShardedStrategy(ShardedHome& home, const Options& options, const Mesh& mesh,
+                                 std::shared_ptr<Timeline> timeline,
+                                 std::shared_ptr<LocalGradient> local)
     : home_(home),
-      sends_(sends),
-      wire_(wire),
+      sends_(options.sends),
+      wire_(options.wire),
       data_ranks_(mesh.size(Axis::kData)),
       times_(std::make_shared<CommTimes>(timeline)),
       shard_{Axis::kShard, mesh.group(Axis::kShard), timeline, times_},
       replicate_{Axis::kReplicate, mesh.group(Axis::kReplicate), timeline, times_},
-      local_(home.device()),
+      local_(std::move(local)),
       progress_(home.units().size()),
       alive_(std::make_shared<ShardedStrategy*>(this)) {
   for (size_t unit = 0; unit < home_.units().size(); ++unit) {
@@ -44,8 +45,9 @@ ShardedStrategy::ShardedStrategy(ShardedHome& home, Sends sends, at::ScalarType 
                                                      std::make_unique<Hook>(alive_, unit));
     }
   }
+  if (wire_ == at::kFloat) shared_ = SharedRows::Make(home_, shard_);
   if (home_.rows() == ShardedHome::Rows::kComeAndGo) {
-    rows_ = std::make_unique<RowGatherer>(home_, shard_);
+    rows_ = std::make_unique<RowGatherer>(home_, shard_, shared_.get(), options.products);
   }
   // Each rank's shards win, those of the first copy, so that all begin with the same bits.
   if (replicate_.group != nullptr) replicate_.group->BroadcastFromRoot(copies()[0].tensors);
@@ -56,14 +58,14 @@ ShardedStrategy::~ShardedStrategy() { *alive_ = nullptr; }
 
 void ShardedStrategy::BeginStep(const StepNotes& notes) {
   measured_ = notes.measured && data_ranks_ > 1;
-  local_.Restart(measured_);
+  local_->Restart(measured_);
   times_->Restart();
-  first_ = true;
   for (Progress& progress : progress_) progress.summed = false;
 }
 
 void ShardedStrategy::BeforeBackward(const Action& pass) {
   completes_ = pass.completes;
+  first_ = pass.micro_step == 0;
   if (rows_ != nullptr && home_.stage().LeavesBlocks(pass.chunk)) rows_->BeginBackward();
   for (Progress& progress : progress_) progress.arrived = 0;
 }
@@ -78,10 +80,13 @@ void ShardedStrategy::StartSum(size_t unit) {
   FinishSum();
   const ShardedHome::Unit& of = home_.units()[unit];
   const at::Tensor ranks = at::scalar_tensor(data_ranks_, at::kFloat);
-  UnderWay next{unit, completes_, RowLike(of.row), {}, {}};
+  UnderWay next;
+  next.unit = unit;
+  next.last = completes_;
+  next.sent = shared_ == nullptr ? RowLike(of.row) : shared_->Place(of.row.numel());
   for (const ShardedHome::Member& member : of.members) {
     at::Tensor& gradient = member.parameter.mutable_grad();
-    if (first_ || sends_ == Sends::kOnceAStep) local_.Add(gradient);
+    if (first_ || sends_ == Sends::kOnceAStep) local_->Add({{member.piece, gradient}});
     at::Tensor place = next.sent.narrow(0, member.in_row.from, member.in_row.count);
     if (DividesSum()) {
       place.copy_(gradient.reshape({-1}));
@@ -91,6 +96,11 @@ void ShardedStrategy::StartSum(size_t unit) {
     gradient.reset();
   }
   if (rows_ != nullptr) rows_->Drop(unit);
+  if (shared_ != nullptr) {
+    next.number = shared_->Post();
+    under_way_ = std::move(next);
+    return;
+  }
   next.received = Transfers::ReceivedBy(shard_, next.sent) == next.sent.numel()
                       ? RowLike(of.row)
                       : at::empty(of.shard.sizes(), of.shard.options().dtype(wire_));
@@ -114,17 +124,28 @@ void ShardedStrategy::FinishSum() {
   if (!under_way_.has_value()) return;
   at::NoGradGuard no_grad;
   UnderWay done = *std::exchange(under_way_, std::nullopt);
-  done.transfer.Wait(CommTimes::During::kBackward);
-  for (const at::Tensor& row : {done.sent, done.received}) spare_.push_back(row);
   const at::Tensor& gradient = home_.units()[done.unit].gradient;
-  at::Tensor sum = Transfers::Sum(shard_, done.received, gradient.numel());
-  if (DividesSum()) sum.div_(data_ranks_);
+  const at::Tensor sum = Summed(done);
   if (std::exchange(progress_[done.unit].summed, true)) {
     gradient.add_(sum);
   } else {
     gradient.copy_(sum);
   }
   if (done.last && replicate_.group != nullptr) StartBetweenCopies(gradient);
+}
+
+at::Tensor ShardedStrategy::Summed(UnderWay& done) {
+  const ShardedHome::Unit& unit = home_.units()[done.unit];
+  if (shared_ == nullptr) {
+    done.transfer.Wait(CommTimes::During::kBackward);
+    for (const at::Tensor& row : {done.sent, done.received}) spare_.push_back(row);
+    at::Tensor sum = Transfers::Sum(shard_, done.received, unit.gradient.numel());
+    if (DividesSum()) sum.div_(data_ranks_);
+    return sum;
+  }
+  at::Tensor sum = at::empty_like(unit.gradient);
+  shared_->Sum(done.number, done.sent, sum, CommTimes::During::kBackward);
+  return sum;
 }
 
 void ShardedStrategy::StartBetweenCopies(const at::Tensor& gradient) {
@@ -153,7 +174,6 @@ void ShardedStrategy::FinishBetweenCopies() {
 }
 
 void ShardedStrategy::AfterBackward(const Action& pass) {
-  first_ = false;
   if (!pass.last) return;
   FinishSum();
   FinishBetweenCopies();
@@ -177,8 +197,15 @@ at::Tensor ShardedStrategy::FinishGradients() {
 
 void ShardedStrategy::Gather() {
   DT_CHECK(rows_ == nullptr || rows_->AllAreAway());
+  if (shared_ != nullptr) shared_->Publish();
   if (rows_ != nullptr) return;
   at::NoGradGuard no_grad;
+  if (shared_ != nullptr) {
+    for (size_t unit = 0; unit < home_.units().size(); ++unit) {
+      if (!home_.units()[unit].members.empty()) shared_->Gather(unit, CommTimes::During::kUpdate);
+    }
+    return;
+  }
   std::vector<Transfer> gathers;
   for (const ShardedHome::Unit& unit : home_.units()) {
     if (unit.members.empty()) continue;  // another stage's
@@ -187,8 +214,8 @@ void ShardedStrategy::Gather() {
   for (Transfer& gather : gathers) gather.Wait(CommTimes::During::kUpdate);
 }
 
-at::Tensor ShardedStrategy::ShareSquaredNorm() const {
-  return measured_ ? local_.squared_norm() : at::Tensor();
+at::Tensor ShardedStrategy::ShareSquaredNorm() {
+  return measured_ ? local_->SquaredNorm() : at::Tensor();
 }
 
 }  // namespace dt::trainer

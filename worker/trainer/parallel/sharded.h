@@ -10,6 +10,8 @@
 // Threads:   the training thread; hooks run where the backward pass runs.
 // Errors:    those of Strategy.
 // Invariant: at most one sum is under way: else Gloo falls behind and buffers pile up.
+//            On CPUs of one host rows lie in memory that the ranks share (shared_rows.h), unless
+//            gradients are rounded on their way, which does not depend on where ranks lie.
 // Source:    Rajbhandari et al., 2020 (sharded_home.h).
 // Tests:     tests/worker/trainer/run/strategy_test.cc
 #pragma once
@@ -19,9 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "worker/trainer/parallel/local_gradient.h"
 #include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/parallel/narrow_sum.h"
-#include "worker/trainer/parallel/noise_scale.h"
 #include "worker/trainer/parallel/row_gatherer.h"
 #include "worker/trainer/parallel/sharded_home.h"
 #include "worker/trainer/parallel/strategy.h"
@@ -31,11 +33,15 @@ namespace dt::trainer {
 
 class ShardedStrategy final : public Strategy {
  public:
-  // Every rank calls this with homes of the same model. `sends`: when gradients go to their shards;
-  // `wire`: what they are rounded to on their way.
   enum class Sends { kOnceAStep, kEachMicroStep };
-  ShardedStrategy(ShardedHome& home, Sends sends, at::ScalarType wire, const Mesh& mesh,
-                  std::shared_ptr<Timeline> timeline);
+  struct Options {
+    Sends sends = Sends::kOnceAStep;       // when gradients go to their shards
+    at::ScalarType wire = at::kFloat;      // what they are rounded to on their way
+    at::ScalarType products = at::kFloat;  // what products take
+  };
+  // Every rank calls this with homes of the same model.
+  ShardedStrategy(ShardedHome& home, const Options& options, const Mesh& mesh,
+                  std::shared_ptr<Timeline> timeline, std::shared_ptr<LocalGradient> local);
   ~ShardedStrategy() override;
 
   const std::vector<Piece>& pieces() const override { return home_.pieces(); }
@@ -46,7 +52,7 @@ class ShardedStrategy final : public Strategy {
   void AfterUpdate(int64_t /*step*/) override { Gather(); }
   void AfterLoad() override { Gather(); }
   bool RootHasAll() const override { return false; }
-  at::Tensor ShareSquaredNorm() const override;
+  at::Tensor ShareSquaredNorm() override;
   bool MeasuresMicroStep() const override { return sends_ == Sends::kEachMicroStep; }
   CommTotals Totals() override { return times_->Totals(); }
   BucketLayout Layout() const override { return {}; }
@@ -62,12 +68,15 @@ class ShardedStrategy final : public Strategy {
     bool last = false;  // of the unit's sums in this step
     at::Tensor sent, received;
     Transfer transfer;
+    uint64_t number = 0;  // of the sum in shared memory
   };
   class Hook;
 
   void OnGradient(size_t unit);
   void StartSum(size_t unit);
   void FinishSum();
+  // Leaves the sum over ranks of what is under way, this rank's part of it.
+  at::Tensor Summed(UnderWay& done);
   void StartBetweenCopies(const at::Tensor& gradient);
   void FinishBetweenCopies();
   // Whether a sum of narrow numbers is divided once made, so that nothing small is lost. Else each
@@ -84,7 +93,7 @@ class ShardedStrategy final : public Strategy {
   const int data_ranks_;
   const std::shared_ptr<CommTimes> times_;
   const Route shard_, replicate_;  // `replicate_` without a group: there is one copy
-  LocalGradient local_;
+  const std::shared_ptr<LocalGradient> local_;
   std::vector<Progress> progress_;  // by unit
   std::optional<UnderWay> under_way_;
   struct BetweenCopies {
@@ -95,9 +104,10 @@ class ShardedStrategy final : public Strategy {
   std::vector<BetweenCopies> narrow_between_copies_;  // instead, where the wire is narrow
   std::vector<at::Tensor> spare_;  // rows that were sent or received, for the next unit's
   bool measured_ = false;
-  bool completes_ = false;             // the backward pass under way does
-  bool first_ = true;                  // of the step's backward passes
-  std::unique_ptr<RowGatherer> rows_;  // null: rows stay
+  bool completes_ = false;              // the backward pass under way does
+  bool first_ = true;                   // it is one of the step's first micro-step
+  std::unique_ptr<SharedRows> shared_;  // null: the backend sums and gathers
+  std::unique_ptr<RowGatherer> rows_;   // null: rows stay
   // Hooks outlive it with the parameters; they do nothing then.
   std::shared_ptr<ShardedStrategy*> alive_;
 };

@@ -27,6 +27,7 @@ at::DataPtr Empty(const at::Tensor& row) {
 }  // namespace
 
 size_t ShardedHome::UnitFor(const std::string& name) const {
+  if (norms_ == Norms::kOutside && name.find(".ln_") != std::string::npos) return 0;
   return part_.stage.IsTied(name) ? static_cast<size_t>(part_.stage.layers()) + 1 : UnitOf(name);
 }
 

@@ -36,6 +36,9 @@ class RowKeeper {
 class ShardedHome final : public ParameterHome {
  public:
   enum class Rows { kStay, kComeAndGo };
+  // Where the norms of blocks lie: kOutside leaves in a block's row what products take alone, which
+  // may then be gathered as products take it. REQUIRES of that: the rank has all layers.
+  enum class Norms { kInBlocks, kOutside };
   struct Member {
     at::Tensor parameter;  // what the model computes with: a view of the unit's row
     size_t piece = 0;      // place in pieces()
@@ -49,8 +52,14 @@ class ShardedHome final : public ParameterHome {
   };
 
   // REQUIRES: 0 <= rank < ranks. `part`: what of each parameter lies in the rows.
-  ShardedHome(c10::Device device, int rank, int ranks, Rows rows, ModelPart part = {})
-      : device_(device), rank_(rank), ranks_(ranks), rows_(rows), part_(std::move(part)) {}
+  ShardedHome(c10::Device device, int rank, int ranks, Rows rows, ModelPart part = {},
+              Norms norms = Norms::kInBlocks)
+      : device_(device),
+        rank_(rank),
+        ranks_(ranks),
+        rows_(rows),
+        norms_(norms),
+        part_(std::move(part)) {}
   c10::Device device() const override { return device_; }
   at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
   void Close() override;
@@ -60,6 +69,7 @@ class ShardedHome final : public ParameterHome {
   // alike. REQUIRES: closed.
   const std::vector<Unit>& units() const { return units_; }
   Rows rows() const { return rows_; }
+  Norms norms() const { return norms_; }
   const StagePart& stage() const { return part_.stage; }
 
   // Memory for the unit's row, of which nothing is known; and none, where it must not be used.
@@ -81,6 +91,7 @@ class ShardedHome final : public ParameterHome {
   const c10::Device device_;
   const int rank_, ranks_;
   const Rows rows_;
+  const Norms norms_;
   const ModelPart part_;
   RowKeeper* keeper_ = nullptr;
   std::multimap<size_t, at::DataPtr> spare_;  // by bytes

@@ -32,6 +32,14 @@ class SharedAverage final : public BucketReduction {
 
 }  // namespace
 
+void PlaceStorage(const at::Tensor& tensor, const std::shared_ptr<HostMemory>& memory,
+                  float* place) {
+  auto* const keeper = new std::shared_ptr<HostMemory>(memory);
+  tensor.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(at::DataPtr(
+      place, keeper, [](void* kept) { delete static_cast<std::shared_ptr<HostMemory>*>(kept); },
+      c10::Device(c10::kCPU)));
+}
+
 void PlaceBuckets(const c10d::Reducer& reducer, const std::shared_ptr<HostMemory>& memory,
                   int rank) {
   size_t at = 0;
@@ -40,12 +48,7 @@ void PlaceBuckets(const c10d::Reducer& reducer, const std::shared_ptr<HostMemory
     TORCH_CHECK(buffer.scalar_type() == at::kFloat && buffer.storage_offset() == 0);
     const size_t floats = SharedFloats(buffer.numel());
     TORCH_CHECK(at + floats <= memory->shape().floats, "buckets outgrow their memory");
-    float* const place = memory->Part(rank) + at;
-    // The views of the bucket share its storage, and move along.
-    auto* const keeper = new std::shared_ptr<HostMemory>(memory);
-    buffer.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(at::DataPtr(
-        place, keeper, [](void* kept) { delete static_cast<std::shared_ptr<HostMemory>*>(kept); },
-        c10::Device(c10::kCPU)));
+    PlaceStorage(buffer, memory, memory->Part(rank) + at);
     at += floats;
   }
 }

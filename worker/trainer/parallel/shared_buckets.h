@@ -23,6 +23,11 @@ namespace dt::trainer {
 // for two buckets at once.
 constexpr size_t SharedFloats(int64_t floats) { return (static_cast<size_t>(floats) + 15) & ~15u; }
 
+// Moves what a tensor lies in, contents left behind, to `place` in the memory. What is a view of it
+// goes along.
+void PlaceStorage(const at::Tensor& tensor, const std::shared_ptr<HostMemory>& memory,
+                  float* place);
+
 // Moves the buckets, contents left behind, into this rank's part, in order. Every rank has the same
 // layout. Nothing else may be in the part any more.
 void PlaceBuckets(const c10d::Reducer& reducer, const std::shared_ptr<HostMemory>& memory,

@@ -63,9 +63,10 @@ class Strategy {
   virtual bool MayNarrow() const { return false; }
   // It does, from the next step on. Every rank calls it after the same step. REQUIRES: MayNarrow.
   virtual void Narrow() {}
-  // On the device: the squared norm of this rank's share of the newest step's gradient, before it
-  // was averaged. Undefined where no rank has only a share, or none was wanted.
-  virtual at::Tensor ShareSquaredNorm() const = 0;
+  // On the device: the squared norm of this data rank's share of the newest step's gradient, before
+  // it was averaged, over the whole model. Undefined where no rank has only a share, or none was
+  // wanted. Once a step, on every rank.
+  virtual at::Tensor ShareSquaredNorm() = 0;
   // Whether that is of the step's first micro-step, divided by their number, rather than of all.
   virtual bool MeasuresMicroStep() const { return false; }
   // Totals of the newest step; where ranks step alone, one step's share of those since the last
@@ -88,24 +89,6 @@ class Strategy {
     }
     return {copies};
   }
-};
-
-// One rank has the whole batch.
-class AloneStrategy final : public Strategy {
- public:
-  explicit AloneStrategy(const std::vector<Piece>& pieces) : pieces_(pieces) {}
-
-  const std::vector<Piece>& pieces() const override { return pieces_; }
-  void BeginStep(const StepNotes& /*notes*/) override {}
-  void BeforeBackward(const Action& /*pass*/) override {}
-  at::Tensor FinishGradients() override { return GradientNorm(pieces_); }
-  void AfterUpdate(int64_t /*step*/) override {}
-  at::Tensor ShareSquaredNorm() const override { return {}; }
-  CommTotals Totals() override { return {}; }
-  BucketLayout Layout() const override { return {}; }
-
- private:
-  const std::vector<Piece>& pieces_;
 };
 
 }  // namespace dt::trainer

@@ -31,9 +31,7 @@ TensorStrategy::TensorStrategy(std::unique_ptr<Strategy> inner, TensorGroup& ten
 
 void TensorStrategy::BeginStep(const StepNotes& notes) {
   tensor_.BeginStep();
-  StepNotes unmeasured = notes;
-  unmeasured.measured = false;
-  inner_->BeginStep(unmeasured);
+  inner_->BeginStep(notes);
 }
 
 void TensorStrategy::BeforeBackward(const Action& pass) {

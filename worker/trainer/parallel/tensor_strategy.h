@@ -37,8 +37,8 @@ class TensorStrategy final : public Strategy {
   void AfterLoad() override { inner_->AfterLoad(); }
   bool RootHasAll() const override { return false; }
   bool SavesAreNoted() const override { return inner_->SavesAreNoted(); }
-  // No rank has the norm of a share's gradient: it would take a sum of its own.
-  at::Tensor ShareSquaredNorm() const override { return {}; }
+  at::Tensor ShareSquaredNorm() override { return inner_->ShareSquaredNorm(); }
+  bool MeasuresMicroStep() const override { return inner_->MeasuresMicroStep(); }
   CommTotals Totals() override;
   BucketLayout Layout() const override { return inner_->Layout(); }
   std::vector<Copies> copies() const override;

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "worker/trainer/parallel/alone_strategy.h"
 #include "worker/trainer/parallel/ddp.h"
 #include "worker/trainer/parallel/gossip.h"
 #include "worker/trainer/parallel/local_sgd.h"
 #include "worker/trainer/parallel/pipeline_strategy.h"
 #include "worker/trainer/parallel/sharded.h"
 #include "worker/trainer/parallel/tensor_strategy.h"
+#include "worker/trainer/precision/precision.h"
 #include "worker/trainer/trial/flops.h"
 
 namespace dt::trainer {
@@ -59,6 +61,10 @@ at::ScalarType TypeOf(Wire wire) {
       return at::kHalf;
   }
   return at::kFloat;
+}
+
+at::ScalarType ProductsOf(const TrialSpec& spec, c10::Device device) {
+  return AutocastType(ResolveCompute(spec.compute, device.type())).value_or(at::kFloat);
 }
 
 std::shared_ptr<Compressor> MakeCompressor(const TrialSpec& spec, int ranks) {
@@ -140,8 +146,12 @@ std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device devic
   }
   using Rows = ShardedHome::Rows;
   const bool stay = spec.sharing == Sharing::kZero1 || spec.sharing == Sharing::kZero2;
+  // Stages that have no embedding have nothing outside of their blocks.
+  const bool narrow = !stay && spec.pipeline == 1 && ProductsOf(spec, device) != at::kFloat;
+  using Norms = ShardedHome::Norms;
   return std::make_unique<ShardedHome>(device, mesh.rank(Axis::kShard), mesh.size(Axis::kShard),
-                                       stay ? Rows::kStay : Rows::kComeAndGo, part);
+                                       stay ? Rows::kStay : Rows::kComeAndGo, part,
+                                       narrow ? Norms::kOutside : Norms::kInBlocks);
 }
 
 SyncSteps SyncStepsOf(const TrialSpec& spec, const StepPlan& plan, std::vector<int64_t> compared) {
@@ -169,16 +179,20 @@ std::vector<at::Tensor> CountsOf(const TrainingState& state) {
 
 // The strategy of the ranks along the data axis.
 std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membership& members,
+                                           const std::shared_ptr<LocalGradient>& local,
                                            BucketLayout layout) {
   const TrialSpec& spec = state.spec;
   ParameterHome& home = *state.home;
   const std::shared_ptr<Group>& group = members.mesh->group(Axis::kData);
-  if (group == nullptr) return std::make_unique<AloneStrategy>(home.pieces());
+  const StagePart& part = state.model->part();
+  if (group == nullptr) return std::make_unique<AloneStrategy>(home.pieces(), part, local);
   if (auto* sharded = dynamic_cast<ShardedHome*>(&home)) {
     using Sends = ShardedStrategy::Sends;
     const Sends sends = spec.sharing == Sharing::kZero1 ? Sends::kOnceAStep : Sends::kEachMicroStep;
-    return std::make_unique<ShardedStrategy>(*sharded, sends, TypeOf(spec.wire), *members.mesh,
-                                             members.timeline);
+    return std::make_unique<ShardedStrategy>(
+        *sharded,
+        ShardedStrategy::Options{sends, TypeOf(spec.wire), ProductsOf(spec, home.device())},
+        *members.mesh, members.timeline, local);
   }
   if (plan::StepsAlone(spec.sharing) && group->size() > 1) {
     const StateMean::Options mean{spec.bucket_mb, CountsOf(state)};
@@ -193,7 +207,7 @@ std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membershi
   }
   const Wire wire = state.wire_choice.chosen().value_or(spec.wire);
   return std::make_unique<ReducerStrategy>(
-      home.pieces(), state.model->part(), group, members.timeline,
+      home.pieces(), part, group, members.timeline, local,
       ReducerOptions{spec.bucket_mb, std::move(layout), TypeOf(wire),
                      MakeCompressor(spec, group->size()), state.wire_choice.open()});
 }
@@ -203,14 +217,20 @@ std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membershi
 std::unique_ptr<Strategy> MakeStrategy(TrainingState& state, const Membership& members,
                                        BucketLayout layout) {
   if (members.tensor != nullptr) ShareWhole(state.home->pieces(), *members.tensor);
-  std::unique_ptr<Strategy> strategy = MakeDataStrategy(state, members, std::move(layout));
+  const std::shared_ptr<Timeline>& timeline = members.timeline;
+  const Route ends{Axis::kEnds, members.mesh->group(Axis::kEnds), timeline,
+                   std::make_shared<CommTimes>(timeline)};
+  const auto local = std::make_shared<LocalGradient>(
+      state.home->pieces(), ModelRanks{members.tensor.get(), members.mesh->group(Axis::kPipeline),
+                                       state.model->part(), ends});
+  std::unique_ptr<Strategy> strategy = MakeDataStrategy(state, members, local, std::move(layout));
   if (members.tensor != nullptr) {
     strategy =
         std::make_unique<TensorStrategy>(std::move(strategy), *members.tensor, *members.mesh);
   }
   if (members.stages != nullptr) {
     strategy = std::make_unique<PipelineStrategy>(std::move(strategy), *members.stages,
-                                                  *members.mesh, members.timeline);
+                                                  *members.mesh, ends);
   }
   return strategy;
 }

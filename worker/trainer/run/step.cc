@@ -139,13 +139,6 @@ void Stepper::Backward(const Action& action) {
   }
   if (flight.in.defined()) p_.stages->Send(StageLink::Way::kBack, flight.in.grad());
   p_.strategy.AfterBackward(action);
-  // A rank that has the whole batch takes the first micro-step as the smaller batch.
-  const int64_t micro_steps = p_.plan.batch.micro_steps();
-  if (p_.mesh.size(Axis::kWorld) == 1 && micro_steps > 1 && action.micro_step == 0 &&
-      MeasuresShare(step_)) {
-    const at::Tensor norm = GradientNorm(p_.strategy.pieces());
-    local_squared_ = (norm * static_cast<double>(micro_steps)).square();
-  }
   EndPhase(kBackward);
 }
 

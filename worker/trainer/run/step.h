@@ -39,9 +39,9 @@ struct StepMeasures {
   std::optional<double> loss;  // mean over this rank's share; none: another stage has it
   double grad_norm = 0;
   int64_t nonfinite_steps = 0;  // of all so far
-  // Squared norm of a gradient before averaging: of this rank's share, or, where a rank is alone or
-  // Strategy::MeasuresMicroStep, of its first micro-step. 0: there is nothing smaller than the
-  // whole batch.
+  // Squared norm of a gradient before averaging, over the whole model: of this data rank's share,
+  // or, under Strategy::MeasuresMicroStep, of its first micro-step. 0: there is nothing smaller
+  // than the whole batch.
   double local_squared = 0;
   PhaseTimes phases;
   CommTotals comm;

@@ -126,10 +126,8 @@ void StepTeller::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::js
   if (local_squared > 0) {
     const auto whole = static_cast<double>(p_.plan.tokens_per_step);
     const BatchPlan& batch = p_.plan.batch;
-    double shares = static_cast<double>(ranks.size());
-    if (ranks.size() == 1 || p_.strategy.MeasuresMicroStep()) {
-      shares *= static_cast<double>(batch.micro_steps());
-    }
+    double shares = batch.world_size;
+    if (p_.strategy.MeasuresMicroStep()) shares *= static_cast<double>(batch.micro_steps());
     // The mean square grows with the mean of 1 / share.
     if (!batch.shares.empty()) {
       shares = 0;

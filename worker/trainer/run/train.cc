@@ -20,6 +20,7 @@
 #include "worker/trainer/run/deal_micro_steps.h"
 #include "worker/trainer/run/membership.h"
 #include "worker/trainer/run/prepare.h"
+#include "worker/trainer/run/shortage.h"
 #include "worker/trainer/run/step.h"
 #include "worker/trainer/run/telling.h"
 #include "worker/trainer/run/training_state.h"
@@ -158,10 +159,7 @@ frames::End Attempt::Run() {
       if (!saved.ok()) result = std::move(saved);
     }
   }
-  if (!result.ok() && result.code() == kOutOfMemoryError) {
-    result = OutOfMemoryError(
-        DescribeOutOfMemory(std::string(result.message()), device_.Facts().memory_bound));
-  }
+  result = DescribeShortage(std::move(result), start_, state_.spec, members_.plan, device_);
   if (!result.ok() && state_.keeper != nullptr && wish != Wish::kStop) state_.keeper->SettleSoon();
   frames::End end;
   end.token = start_.token;

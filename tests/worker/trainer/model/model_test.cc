@@ -477,8 +477,8 @@ TEST(FailureTest, AThreadThatTheMemoryLimitHasNoRoomForIsOutOfMemory) {
 TEST(FailureTest, SaysHowMuchMemoryWasMissingAndWhatToChange) {
   const std::string bound = "the 700 MiB that --memory-limit allows";
   const auto starts_with = [&](const std::string& raw, const std::string& start) {
-    const std::string told = DescribeOutOfMemory(raw, bound);
-    EXPECT_EQ(told.rfind(start + " not fit into " + bound, 0), 0u) << told;
+    const std::string told = DescribeOutOfMemory(raw, bound, "rank 1 of 2");
+    EXPECT_EQ(told.rfind(start + " not fit into " + bound + " on rank 1 of 2", 0), 0u) << told;
     EXPECT_NE(told.find("train.batch_size"), std::string::npos);
     EXPECT_NE(told.find(raw), std::string::npos);
   };

@@ -4,6 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/trainer/parallel/local_gradient.h"
 
 namespace dt::trainer {
 namespace {
@@ -46,15 +51,17 @@ TEST(NoiseScaleTest, SaysNothingWhereNothingCanBeSaid) {
 }
 
 TEST(LocalGradientTest, SumsOverBucketsWhereItIsWanted) {
-  LocalGradient local(at::kCPU);
+  std::vector<Piece> pieces(2);
+  for (Piece& piece : pieces) piece.value = at::zeros({4});
+  LocalGradient local(pieces, {});
   const at::Tensor one = at::full({3}, 2.0), other = at::full({4}, 3.0);
   local.Restart(true);
-  local.Add(one);
-  local.Add(other);
-  EXPECT_FLOAT_EQ(local.squared_norm().item<float>(), 3 * 4 + 4 * 9);
+  local.Add({{0, one}});
+  local.AddBucket(other, {pieces[1].value}, {other});
+  EXPECT_FLOAT_EQ(local.SquaredNorm().item<float>(), 3 * 4 + 4 * 9);
   local.Restart(false);
-  local.Add(one);
-  EXPECT_EQ(local.squared_norm().item<float>(), 0);
+  local.Add({{0, one}});
+  EXPECT_EQ(local.SquaredNorm().item<float>(), 0);
 }
 
 }  // namespace

@@ -257,13 +257,34 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
   const Told first = gang.Run(Start(large));
   EXPECT_EQ(first.Cause(), "oom");
   const std::string told = first.Message();
-  EXPECT_NE(told.find("3.00 GiB more do not fit into the 1.00 GiB that --memory-limit allows"),
+  EXPECT_NE(told.find("3.00 GiB more do not fit into the 1.00 GiB that --memory-limit allows on "
+                      "rank 0 of 1, where `dtctl plan` estimates "),
             std::string::npos)
       << told;
   const Told second = gang.Run(Start(SmallSpec()));
   EXPECT_EQ(second.Cause(), "finished");
   EXPECT_EQ(gang.Run(Start(large)).Cause(), "oom");
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
+}
+
+TEST_F(AttemptTest, OutOfMemoryNamesTheStageAndThePartThatRanOut) {
+  nlohmann::json large = SmallSpec();
+  large["train"]["batch_size"] = 500;
+  large["model"]["n_ff"] = 50304;  // 1.6 GB of activations of each of two parts
+  large["parallel"]["pipeline"] = 2;
+  large["parallel"]["tensor"] = 2;
+  const Told told = TrainerGang(4, {"--threads", "1", "--memory-limit", "1G"}).Run(Start(large));
+  int ran_out = 0;
+  for (size_t rank = 0; rank < 4; ++rank) {
+    if (told.Cause(rank) != "oom") continue;
+    ++ran_out;
+    const std::string whose =
+        " on rank " + std::to_string(rank) + " of 4 (stage " + std::to_string(rank / 2) +
+        " of 2, with 1 micro-batch under way; part " + std::to_string(rank % 2) +
+        " of 2 of each layer), where `dtctl plan` estimates ";
+    EXPECT_NE(told.Message(rank).find(whose), std::string::npos) << told.Message(rank);
+  }
+  EXPECT_GE(ran_out, 1) << told.Message(0);
 }
 
 TEST_F(AttemptTest, TokensThatOutgrowTheLimitAreOutOfMemoryToo) {

@@ -194,19 +194,25 @@ TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
   EXPECT_EQ(LossAfter(told, 4), LossAfter(told, 1)) << "the moments begin anew as well";
 }
 
-// The poisoned sample is that of the second two.
+// The poisoned sample is that of the second data rank.
 TEST_F(NonFiniteTest, RanksThatHaveTheModelAmongThemGoBackTogether) {
   WritePoisoned({6});
-  for (const auto& [strategy, way] :
-       {std::pair("ddp", "tensor"), std::pair("zero1", "tensor"), std::pair("zero1", "pipeline")}) {
+  uint32_t trial = 3;
+  for (const auto& [strategy, way, ranks] :
+       {std::tuple("ddp", "tensor", 2 * kRanks), std::tuple("zero1", "tensor", 2 * kRanks),
+        std::tuple("zero1", "pipeline", 2 * kRanks), std::tuple("zero3", "shard", kRanks),
+        std::tuple("hsdp", "shard", kRanks)}) {
     nlohmann::json spec = Spec("rollback");
-    spec["parallel"] = {{"strategy", strategy}, {way, 2}};
+    spec["parallel"] = {{"strategy", strategy}};
+    if (strategy != std::string("zero3")) spec["parallel"][way] = 2;
+    TrainerGang gang(ranks);
+    ++trial;
     for (const bool saves : {false, true}) {
       spec["checkpoint"] = {{"every", {{"steps", saves ? 4 : 0}}}, {"keep_best", 0}};
       frames::Start start = saves ? StoredStart(spec) : Start(spec);
-      start.trial = strategy == std::string("ddp") ? 3 : way == std::string("tensor") ? 4 : 5;
-      const Told told = TrainerGang(2 * kRanks).Run(start);
-      for (size_t rank = 0; rank < 2 * kRanks; ++rank) {
+      start.trial = trial;
+      const Told told = gang.Run(start);
+      for (int rank = 0; rank < ranks; ++rank) {
         EXPECT_EQ(told.Cause(rank), "finished") << strategy << ": " << told.Message(rank);
       }
       ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps)) << "no step is made twice";

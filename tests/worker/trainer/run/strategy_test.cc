@@ -51,6 +51,17 @@ TEST_P(StrategyTest, GivesTheLossesOfDataParallelRanks) {
   EXPECT_NEAR(told.evals[0].loss, ddp.evals[0].loss, kLossesApart);
 }
 
+TEST_P(StrategyTest, Fp16AndItsLossScaleGiveNearlyTheLossesOfDataParallelRanks) {
+  nlohmann::json spec = Spec(20);
+  spec["precision"]["compute"] = "fp16";
+  spec["stop"]["nonfinite"] = "skip";
+  const Told ddp = TrainerGang(ranks()).Run(Start(spec));
+  const Told told = TrainerGang(ranks()).Run(Start(With(strategy(), spec)));
+  ExpectFinished(told);
+  EXPECT_LE(LargestDifference(ddp.Losses(), told.Losses()), 1e-3);
+  EXPECT_EQ(told.Column("nonfinite_steps"), ddp.Column("nonfinite_steps"));
+}
+
 TEST_P(StrategyTest, EqualsTheUninterruptedRunBitForBitAfterAResume) {
   nlohmann::json spec = With(strategy(), Spec(12));
   spec["model"]["dropout"] = 0.1;
@@ -191,6 +202,46 @@ TEST_F(SharingTest, SendsTheBytesThatTheFormulasSay) {
     }
     EXPECT_EQ(row.at("collectives").size(), ways) << row.at("collectives");
   }
+}
+
+// What Gloo sums and gathers is summed there in the same order.
+TEST_F(SharingTest, RanksOfOneHostSumAndGatherInMemoryThatTheyShareWithTheSameBits) {
+  nlohmann::json spec = StepsOfSequences(12, 16, 4);
+  const std::vector<std::string> over_gloo = {"--threads", "1", "--all-reduce", "gloo"};
+  TrainerGang shared(2), gloo(2, over_gloo);
+  for (const std::string strategy : {"zero1", "zero2", "zero3"}) {
+    SCOPED_TRACE(strategy);
+    spec["parallel"]["strategy"] = strategy;
+    const Told in_memory = shared.Run(Start(spec)), sent = gloo.Run(Start(spec));
+    ExpectFinished(in_memory);
+    ExpectFinished(sent);
+    EXPECT_EQ(in_memory.Losses(), sent.Losses());
+    EXPECT_EQ(in_memory.evals.at(0).loss, sent.evals.at(0).loss);
+    EXPECT_EQ(BytesOf(in_memory.rows.back()), BytesOf(sent.rows.back()));
+    // Shards, or rows, are no tensors of the rank's own then.
+    EXPECT_LT(in_memory.Column("tensor_held_bytes").back(),
+              sent.Column("tensor_held_bytes").back() - 1);
+  }
+}
+
+// Products round parameters anyway, so that nothing is lost on the way.
+TEST_F(SharingTest, WhereProductsAreIn16BitsBlocksTravelSoWithTheLossesOfWholeOnes) {
+  nlohmann::json spec = StepsOfSequences(8, 16, 4);
+  spec["precision"]["compute"] = "bf16";
+  spec["parallel"]["strategy"] = "zero3";
+  spec["model"]["n_layer"] = 4;
+  const Told whole = TrainerGang(2).Run(Start(spec));
+  const Told narrow = TrainerGang(2, {"--threads", "1", "--all-reduce", "gloo"}).Run(Start(spec));
+  ExpectFinished(narrow);
+  EXPECT_EQ(whole.Losses(), narrow.Losses());
+  EXPECT_EQ(whole.evals.at(0).loss, narrow.evals.at(0).loss);
+  const double norms = 4 * 32;
+  const auto block = static_cast<double>(ParametersOf(spec, 2) - ParametersOf(spec, 1)) - norms;
+  const auto root = static_cast<double>(ParametersOf(spec, 4)) - 4 * block;
+  const double micro_steps = 2, bytes = micro_steps * (4 * root + 7 * 2 * block);
+  const double sent = Sent(narrow.rows.back(), "all_gather", "shard", "bytes");
+  EXPECT_GE(sent, bytes);
+  EXPECT_LE(sent, bytes * 1.05);
 }
 
 // parallel.md §3, "Memory": Ψ parameters, S ranks that share them, blocks of U and a root of R.

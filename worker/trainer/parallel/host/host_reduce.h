@@ -47,7 +47,9 @@ class HostReduce {
   // Floats [first, first + count) of this rank's part are ready. Returns the number of the
   // reduction: every rank posts the same ranges in the same order.
   uint64_t Post();
-  // Waits for every rank's post of `number` and averages that range in all parts. In the order of
+  // Waits for every rank's post of `number`.
+  absl::Status AwaitPosts(uint64_t number) { return Await(&HostRankWords::posted, number); }
+  // Waits for that, and averages the range in all parts. In the order of
   // numbers.
   absl::Status Average(uint64_t number, size_t first, size_t count);
   // Ends every wait, here and on the peers, now and from now on.
