@@ -1,5 +1,5 @@
-// moved_test.cc: whatever is done to a trial that trains, by people and by the scheduler, its losses
-// are those of one that was left alone. With the real trainer.
+// moved_test.cc: whatever is done to a trial that trains, by people and by the scheduler, its
+// losses are those of one that was left alone. With the real trainer.
 #include <cmath>
 
 #include "tests/e2e/training_fixture.h"

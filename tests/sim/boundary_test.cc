@@ -1,5 +1,5 @@
-// boundary_test.cc: a search whose coordinator is killed once, at each of its commits in turn, decides
-// what the one that was left alone decided.
+// boundary_test.cc: a search whose coordinator is killed once, at each of its commits in turn,
+// decides what the one that was left alone decided.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -26,7 +26,8 @@ class Starts {
   // Borrows both.
   Starts(const State& state, const Effects& effects);
   // The one that should have gone before this start; "": nobody. `reserved`: it had a reservation
-  // when the Step began, and only a larger priority goes before that. REQUIRES: a start of the Step.
+  // when the Step began, and only a larger priority goes before that.
+  // REQUIRES: a start of the Step.
   std::string Overtaken(const v1::AttemptStarted& fact, bool reserved) const;
 
  private:
