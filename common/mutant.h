@@ -43,6 +43,8 @@ enum class Mutant {
   kCostFromLiveState,  // a rung compares the newest training loss
   kMaximizeForgotten,  // less is better, whatever the file says
   kProposesBlindly,    // a proposal does not know of those before it
+  kLiarLeftOut,        // a proposal does not take trials that run for bad ones
+  kProposedEarly,      // a trial is proposed before it has slots
   kOpenCounted,        // trials without a result count as ended
   kKeyWithoutRedraw,   // a draw that was turned down is drawn again
   kHistoryByArrival,   // a result counts as it arrives, though another attempt has followed
@@ -80,7 +82,7 @@ enum class Mutant {
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 58> kMutantNames = {
+inline constexpr std::array<std::string_view, 60> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -108,6 +110,8 @@ inline constexpr std::array<std::string_view, 58> kMutantNames = {
     "cost-from-live-state",
     "maximize-forgotten",
     "proposes-blindly",
+    "liar-left-out",
+    "proposed-early",
     "open-counted",
     "key-without-redraw",
     "history-by-arrival",

@@ -41,7 +41,7 @@
 #include "coordinator/notify_flags.h"
 #include "coordinator/offline_commands.h"
 #include "coordinator/opened_journal.h"
-#include "coordinator/pace_flags.h"
+#include "coordinator/patience_flags.h"
 #include "coordinator/replay_progress.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
@@ -65,7 +65,7 @@ struct Flags {
   TlsFiles tls;
   DatabaseFlags database;
   NotifyFlags notify;
-  PaceFlags pace;
+  PatienceFlags patience;
 };
 
 std::string DefaultStateDir() {
@@ -111,7 +111,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
   DescribeDatabase(app, flags.database);
   DescribeNotify(app, flags.notify);
-  DescribePace(app, flags.pace);
+  DescribePatience(app, flags.patience);
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
   app.footer(
       "Examples:\n"
@@ -268,10 +268,10 @@ class Coordinator {
     return absl::OkStatus();
   }
   absl::StatusOr<State> ReadState(Tells tells) {
-    DT_ASSIGN_OR_RETURN(const Pace pace, PaceOf(flags_.pace));
+    DT_ASSIGN_OR_RETURN(const Patience patience, PatienceOf(flags_.patience));
     ReplayProgress progress(journal_.store->RecordCount());
     return Restore(
-        *journal_.store, clock_, model_, [&progress] { progress.Count(); }, tells, pace);
+        *journal_.store, clock_, model_, [&progress] { progress.Count(); }, tells, patience);
   }
   absl::Status StartSender(SenderOptions options, const DurableState& durable) {
     options.journal = durable.journal_id;

@@ -183,6 +183,7 @@ struct MetricOptions {
   std::string selector;
   std::vector<std::string> metrics;
   bool all_attempts = false;
+  bool parameters = true;
 };
 
 // As in every JSON of ours: a time is ISO 8601, not a number.
@@ -200,10 +201,15 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   // "last" is settled once: pages must not change experiment on the way.
   v1::ReadMetricsRequest request = Select<v1::ReadMetricsRequest>(selector);
-  DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
+  DT_ASSIGN_OR_RETURN(auto paths, FetchParameters(*client, request));
   request.set_all_attempts(options.all_attempts);
-  DT_ASSIGN_OR_RETURN(const auto trials, client->ListTrials(Select<v1::ListTrialsRequest>(
-                                             {false, request.experiment(), request.trial()})));
+  std::vector<v1::TrialSummary> trials;
+  if (options.parameters) {
+    DT_ASSIGN_OR_RETURN(trials, client->ListTrials(Select<v1::ListTrialsRequest>(
+                                    {false, request.experiment(), request.trial()})));
+  } else {
+    paths.clear();
+  }
   MetricRows rows(request.experiment(), options.metrics,
                   options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, paths, trials);
   const bool csv = session.format() == Format::kCsv;
@@ -256,6 +262,8 @@ void AddStreamCommands(CommandTree& tree) {
                 MetricNames());
   app->add_flag("--all-attempts", metrics->all_attempts,
                 "Also rows that a later attempt repeated, marked superseded");
+  app->add_flag("--with-parameters,!--without-parameters", metrics->parameters,
+                "Each row has its trial's parameters, which is so unless --without-parameters");
   tree.OnRun(app, {[metrics](Session& session) { return Metrics(session, *metrics); },
                    {Format::kCsv, Format::kJsonl}});
 }

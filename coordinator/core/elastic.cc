@@ -61,7 +61,7 @@ int32_t Grown(const Shape& shape, int32_t size, size_t more) {
 
 bool MayGrow(const State& state, const LiveAttempt& attempt, absl::Duration now) {
   if (!attempt.Is<Training>() || attempt.saving) return false;
-  return ExpectedEnd(state, attempt, now) - now >= state.live.pace.resize_every;
+  return ExpectedEnd(state, attempt, now) - now >= state.live.patience.resize_every;
 }
 
 void Grow(Turn& turn, TrialId id) {
@@ -80,12 +80,12 @@ void Grow(Turn& turn, TrialId id) {
   if (SomebodyWants(live, shape.constraint) && !Mutated(Mutant::kGrowsPastWaiting)) return;
   const absl::Duration ripe = std::max(attempt.protected_until, attempt.may_grow_at);
   if (now < ripe) return ArmLook(live, ripe);
-  const auto young = std::upper_bound(since.begin(), since.end(), now - live.pace.grow_after);
+  const auto young = std::upper_bound(since.begin(), since.end(), now - live.patience.grow_after);
   const auto enough = static_cast<size_t>(young - since.begin());
   const int32_t slots = Grown(shape, size, std::min(left, enough));
   // Slots of one gang are freed one after the other: for those of a moment ago it waits once more.
-  const bool waits = slots == 0 || (slots < hoped && now - since[0] < 2 * live.pace.grow_after);
-  if (waits) return ArmLook(live, *young + live.pace.grow_after);
+  const bool waits = slots == 0 || (slots < hoped && now - since[0] < 2 * live.patience.grow_after);
+  if (waits) return ArmLook(live, *young + live.patience.grow_after);
   AskToResize(turn, attempt, slots, {},
               absl::StrCat("grows from ", size, " to ", slots, " slots, which nobody wants"));
 }
@@ -142,7 +142,7 @@ void NoteSize(State& state, LiveAttempt& attempt) {
   const bool changed = std::any_of(attempts.begin(), attempts.end(), [size](const Attempt& each) {
     return each.members.size() != size || each.stop_why == v1::StopRequested::RESIZED;
   });
-  if (changed) attempt.may_grow_at = state.live.event_at + state.live.pace.resize_every;
+  if (changed) attempt.may_grow_at = state.live.event_at + state.live.patience.resize_every;
 }
 
 }  // namespace dt

@@ -5,8 +5,8 @@
 //            size are held for the gang while it saves and leaves (holding.h). After a restart of
 //            the coordinator open requests hold slots again, and durations start anew.
 // Invariant: a gang has a size that its trial reaches (spec/sizes.h). It grows over slots alone
-//            that have been idle for Pace::grow_after and that nobody waits for, by a quarter at
-//            least, at most once in Pace::resize_every, and where it has as long to train.
+//            that have been idle for Patience::grow_after and that nobody waits for, by a quarter
+//            at least, at most once in Patience::resize_every, and where it has as long to train.
 // Source:    search.md 4.5
 // Tests:     tests/coordinator/core/elastic_test.cc, tests/sim
 #pragma once

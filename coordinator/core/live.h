@@ -232,14 +232,14 @@ struct Timer {
 std::map<Constraint, SlotPool> BasePools();
 
 // How long those who train are left in peace. An operator may say it.
-struct Pace {
+struct Patience {
   absl::Duration protect = limits::kProtectFirst;  // and twice as long after each stop
   absl::Duration grow_after = limits::kGrowAfter;
   absl::Duration resize_every = limits::kResizeEvery;
 };
 
 struct LiveState {
-  Pace pace;
+  Patience patience;
   int64_t started_wall_ms = 0;
   absl::Duration lease_floor;  // no lease runs out before this
 

@@ -188,6 +188,11 @@ void FreeForVictim(Turn& turn, TrialId id) {
 // Places the trial or ticket, parks it, or says that it holds its place.
 Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   if (Mutated(Mutant::kVictimTakesBack)) FreeForVictim(turn, id);
+  if (Mutated(Mutant::kProposedEarly) && IsTicket(id)) {
+    const std::optional<TrialId> early = ProposeTrial(turn, id.experiment);
+    if (!early.has_value()) return Outcome::kMoved;
+    id = *early;
+  }
   const SlotPool& pool = EnsurePool(turn.live(), shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
   // What it waits for is the least that will do.

@@ -194,7 +194,7 @@ void MakeRoom(Turn& turn, const Wish& wish) {
 }
 
 void Protect(State& state, LiveAttempt& attempt, absl::Duration now) {
-  absl::Duration peace = state.live.pace.protect;
+  absl::Duration peace = state.live.patience.protect;
   for (const Attempt& before : GetTrial(state.durable, attempt.id.trial).attempts) {
     // That it took over has cost it nothing.
     const bool disturbed = before.AskedToStop() && before.stop_why != v1::StopRequested::MUTATED;

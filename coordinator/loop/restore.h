@@ -33,7 +33,7 @@ enum class Tells { kThoseNamed, kItsOwnToo };
 // A State that is ready for its first Step; writes the journal's first record where there is none.
 absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& metrics,
                               const std::function<void()>& visited,
-                              Tells tells = Tells::kThoseNamed, const Pace& pace = {});
+                              Tells tells = Tells::kThoseNamed, const Patience& patience = {});
 
 // The state after the newest record, as the store keeps it. Errors: Internal when it would not come
 // back as it is, or is too large for a snapshot.

@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/mutant.h"
 
 namespace dt::search {
 namespace {
@@ -68,8 +69,10 @@ Evidence History::Split(const Ranking& ranking, size_t good) const {
   for (auto each = configurations_.rbegin();
        each != configurations_.rend() && evidence.bad.size() < limits::kTpeBadMost; ++each) {
     if (std::binary_search(best.begin(), best.end(), each->first)) continue;
+    const bool open = each->second.state == State::kOpen && each->second.rungs.empty();
+    if (open && Mutated(Mutant::kLiarLeftOut)) continue;
     evidence.bad.push_back(&each->second.at);
-    if (each->second.state == State::kOpen && each->second.rungs.empty()) ++evidence.open;
+    if (open) ++evidence.open;
   }
   std::reverse(evidence.bad.begin(), evidence.bad.end());
   return evidence;

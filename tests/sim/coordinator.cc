@@ -136,6 +136,8 @@ void Coordinator::Drain() {
     checker_.AfterStep(*state_, batch.back(), scheduler_.Now().steady);
   }
   const double kill = options_.faults.kills_at_commit;
+  const bool due = ++batches_ == options_.killed_at;
+  if (due && options_.boundary == Boundary::kBeforeCommit) return Kill();
   if (dice_.Chance(kill)) return Kill();  // the batch is lost
   if (options_.canary == Canary::kEarlyReply && dice_.Chance(0.5)) {
     Publish(batch);
@@ -147,6 +149,7 @@ void Coordinator::Drain() {
     return Kill();
   }
   Commit(batch);
+  if (due) return Kill();
   if (dice_.Chance(kill)) return Kill();  // durable, and nobody was told
   Publish(batch);
   if (!inbox_.empty() && !drain_due_) {

@@ -54,6 +54,8 @@ class Coordinator {
   void LoseJournal();
   // Hashes of what was committed, wall clock left out: two runs are the same if these are.
   const std::string& history() const { return history_; }
+  // How many batches of decisions there were.
+  uint64_t batches() const { return batches_; }
   // Compares memory with the journal as it is now.
   void CheckReplay();
   // All records that are durable.
@@ -79,6 +81,7 @@ class Coordinator {
   bool lost_ = false;  // store_ is the wrong one
   std::unique_ptr<State> state_;
   int life_ = 0;
+  uint64_t batches_ = 0;
   int commits_ = 0;
   int replays_ = 0;
   std::deque<Event> inbox_;

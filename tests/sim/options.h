@@ -37,6 +37,9 @@ enum class Canary {
   kEarlyOrders,   // orders do
 };
 
+// Where the one kill of a run comes: instead of a commit, or after it, when nobody was told yet.
+enum class Boundary { kBeforeCommit, kAfterCommit };
+
 struct Options {
   uint64_t seed = 0;
   uint64_t wall_seed = 0;
@@ -61,6 +64,8 @@ struct Options {
   // Messages arrive: of a gang that broke, nobody may work on for longer than this.
   absl::Duration torn_down_within = absl::InfiniteDuration();
   Canary canary = Canary::kNone;
+  uint64_t killed_at = 0;  // the how manieth batch; 0: none
+  Boundary boundary = Boundary::kAfterCommit;
 };
 
 inline Options Draw(uint64_t seed) {
@@ -113,6 +118,22 @@ inline void Crowd(Options& options) {
   options.search_trials_most = 25;
   options.scheduling = 0;
   options.elastic = 0;
+}
+
+// One search on one slot, so that results come in one order, whatever the coordinator missed.
+inline void Alone(Options& options) {
+  options.faults = Faults{};
+  options.hosts = 1;
+  options.slots_per_host = 1;
+  options.experiments = 1;
+  options.gang_most = 1;
+  options.searches = 1;
+  options.search_trials_most = 14;
+  options.scheduling = 0;
+  options.elastic = 0;
+  options.meddle = false;
+  options.disconnect_grace = absl::Seconds(60);
+  options.safety = absl::Seconds(10);
 }
 
 }  // namespace dt::sim

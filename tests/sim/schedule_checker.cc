@@ -3,24 +3,16 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "coordinator/core/resolved.h"
 #include "spec/sizes.h"
+#include "tests/sim/starts.h"
 #include "tests/testing/queue_check.h"
 
 namespace dt::sim {
 namespace {
-
-size_t Held(const Experiment& experiment) {
-  size_t slots = 0;
-  for (const Trial& trial : experiment.trials) {
-    if (IsActive(trial.state)) slots += trial.attempts.back().members.size();
-  }
-  return slots;
-}
 
 // Whether the gang's workers are what the experiment asks for. Trials of a run do not sweep that.
 std::string Mismatch(const State& state, const Experiment& experiment,
@@ -29,13 +21,8 @@ std::string Mismatch(const State& state, const Experiment& experiment,
   std::set<std::string> hosts;
   for (const v1::Member& member : fact.members()) {
     hosts.insert(member.host());
-    const Worker& worker = *FindWorker(state.live, member.worker());
-    for (const v1::Label& label : wanted.labels()) {
-      const auto& has = worker.hello.labels();
-      const bool met = std::any_of(has.begin(), has.end(), [&](const v1::Label& each) {
-        return each.key() == label.key() && each.value() == label.value();
-      });
-      if (!met) return absl::StrCat("worker ", worker.name, " lacks label ", label.key());
+    if (!HasLabels(state, member.worker(), wanted)) {
+      return absl::StrCat("worker ", member.worker(), " lacks a label");
     }
   }
   if (wanted.single_node() && hosts.size() > 1) return "it wants one host and has several";
@@ -46,81 +33,6 @@ std::string Mismatch(const State& state, const Experiment& experiment,
   if (!QuotasAllow(state.durable, experiment, 0)) return "its experiment is beyond a quota";
   const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
   if (most > 0 && experiment.active > most) return "its experiment runs more than max_concurrent";
-  return "";
-}
-
-// As the specification has them, rather than a line.
-std::vector<int32_t> SizesOf(const Experiment& experiment, const Trial& trial) {
-  return spec::ReachableSizes(ResolvedOf(experiment, trial).value_or(v1::Spec()));
-}
-
-// A waiting trial without a checkpoint to mind that the gang's slots would have done for.
-bool WouldFit(const State& state, const Experiment& experiment, const Trial& trial,
-              const v1::AttemptStarted& fact) {
-  const v1::Resources& wanted = experiment.spec.base().resources();
-  const std::vector<int32_t> sizes = SizesOf(experiment, trial);
-  const int32_t least = sizes.front();
-  if (least > fact.members_size() || !trial.checkpoints.empty()) return false;
-  // An elastic one may wait a moment for slots of its last gang, or for all of its next size.
-  if (!trial.attempts.empty() && sizes.size() > 1) return false;
-  if (HeadIsResized(state, ShapeOf(experiment, trial))) return false;  // and who is behind it
-  if (!MayStart(state.durable, experiment, least)) return false;
-  if (wanted.single_node() && least > 1) return false;  // the slots may be on several
-  return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
-}
-
-// The same of a ticket.
-bool TicketWouldFit(const State& state, const Experiment& experiment,
-                    const v1::AttemptStarted& fact) {
-  if (!experiment.MoreMayCome()) return false;
-  if (HeadIsResized(state, ShapeOf(experiment))) return false;
-  const int32_t least = ShapeOf(experiment).least();
-  const v1::Resources& wanted = experiment.spec.base().resources();
-  if (least > fact.members_size() || !MayStart(state.durable, experiment, least)) return false;
-  if (wanted.single_node() && least > 1) return false;
-  return wanted.labels().empty() || Mismatch(state, experiment, fact).empty();
-}
-
-// In one experiment those go first that have run before, then the smaller number; what is bound to
-// a checkpoint's storage or was resized may have to wait.
-std::string OvertakenSibling(const State& state, const v1::AttemptStarted& fact) {
-  const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
-  const auto mine = std::tuple(fact.attempt() == 1, fact.trial());
-  for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
-    const Trial& trial = experiment.trials[i - 1];
-    const TrialId id{experiment.id, i};
-    if (trial.state != v1::TRIAL_PENDING || state.live.parked.contains(id)) continue;
-    if (!trial.checkpoints.empty() || SizesOf(experiment, trial).size() > 1) continue;
-    if (std::tuple(trial.attempts.empty(), i) < mine) return ToString(id);
-  }
-  return "";
-}
-
-// Who should have gone first. One slot goes to the first by share; a larger gang may have reserved
-// its slots before somebody poorer came, and only priority counts.
-std::string Overtaken(const State& state, const v1::AttemptStarted& fact) {
-  const Experiment& started = GetExperiment(state.durable, fact.experiment());
-  const auto gang = static_cast<size_t>(fact.members_size());
-  const auto key = [gang](const Experiment& experiment, size_t held) {
-    return std::tuple(-experiment.spec.base().resources().priority(), gang == 1 ? held : 0,
-                      gang == 1 ? experiment.id : 0);
-  };
-  if (gang == 1) {
-    if (std::string sibling = OvertakenSibling(state, fact); !sibling.empty()) return sibling;
-  }
-  const auto mine = key(started, Held(started) - gang);
-  for (const auto& [id, experiment] : state.durable.experiments) {
-    if (id == started.id || !(key(experiment, Held(experiment)) < mine)) continue;
-    if (TicketWouldFit(state, experiment, fact)) {
-      return absl::StrCat("the next one of experiment ", id);
-    }
-    for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
-      const Trial& trial = experiment.trials[i - 1];
-      const bool waits =
-          trial.state == v1::TRIAL_PENDING && !state.live.parked.contains(TrialId{id, i});
-      if (waits && WouldFit(state, experiment, trial, fact)) return ToString(TrialId{id, i});
-    }
-  }
   return "";
 }
 
@@ -320,8 +232,7 @@ std::string ScheduleChecker::KeepBooks(const State& state, absl::Duration now) {
 
 std::string ScheduleChecker::AfterStep(const State& state, const Effects& effects,
                                        absl::Duration now) {
-  size_t starts = 0;
-  for (const v1::Record& record : effects.records) starts += record.has_attempt_started() ? 1 : 0;
+  const Starts starts(state, effects);
   for (const v1::Record& record : effects.records) {
     if (record.has_stop_requested()) {
       std::string wrong = CheckStop(state, record.stop_requested(), now);
@@ -338,12 +249,9 @@ std::string ScheduleChecker::AfterStep(const State& state, const Effects& effect
         return absl::StrCat("14: trial ", name, " starts, and ", wrong);
       }
       if (std::string wrong = CheckStart(state, fact, now); !wrong.empty()) return wrong;
-      // What was resized has its slots held for it.
-      const auto before = static_cast<size_t>(fact.attempt()) - 1;
-      const Trial& trial = GetTrial(state.durable, {fact.experiment(), fact.trial()});
-      if (before > 0 && trial.attempts[before - 1].stop_slots > 0) continue;
-      if (starts > 1 || fact.lent()) continue;  // what held between two starts is not seen
-      if (const std::string first = Overtaken(state, fact); !first.empty()) {
+      const bool reserved = kept_.contains({fact.experiment(), fact.trial()}) ||
+                            kept_.contains({fact.experiment(), kTicket});
+      if (const std::string first = starts.Overtaken(fact, reserved); !first.empty()) {
         return absl::StrCat("14: trial ", name, " starts before ", first);
       }
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -54,6 +55,7 @@ class Reader {
  public:
   std::string Take(const v1::Record& record) {
     std::string violation = population_.Take(state_.durable, record);
+    if (violation.empty()) violation = TakeAfterProposal(record);
     if (!violation.empty()) return violation;
     if (record.has_trials_added()) violation = TakeAdded(record.trials_added());
     if (record.has_search_ended()) violation = TakeSearchEnd(record.search_ended());
@@ -67,6 +69,20 @@ class Reader {
   }
 
  private:
+  // What is proposed has its slots: it starts at once, with all the evidence that there is.
+  std::string TakeAfterProposal(const v1::Record& record) {
+    const std::optional<TrialId> proposed = std::exchange(proposed_, std::nullopt);
+    if (record.has_trials_added() && record.trials_added().origin() != v1::TrialsAdded::EXTENDED) {
+      const v1::TrialsAdded& fact = record.trials_added();
+      proposed_ = TrialId{fact.experiment(), fact.trials(0).trial()};
+    }
+    if (!proposed.has_value()) return "";
+    const v1::AttemptStarted& fact = record.attempt_started();
+    const bool starts = TrialId{fact.experiment(), fact.trial()} == *proposed;
+    return starts ? ""
+                  : absl::StrCat("S2: trial ", ToString(*proposed), " is proposed without slots");
+  }
+
   using Entries = std::vector<std::pair<double, uint32_t>>;
   struct Key {
     ExperimentId experiment = 0;
@@ -214,6 +230,7 @@ class Reader {
   std::map<Key, Entries> rungs_;
   std::set<TrialId> behind_;
   std::map<ExperimentId, std::set<std::string>> tried_;
+  std::optional<TrialId> proposed_;  // by the record before
 };
 
 }  // namespace

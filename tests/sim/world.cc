@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "coordinator/core/step.h"
+#include "tests/sim/decisions.h"
 #include "tests/sim/search_checker.h"
 #include "tests/testing/experiments.h"
 
@@ -27,6 +28,17 @@ size_t ReturnsOf(const Experiment& experiment) {
     }
   }
   return returns;
+}
+
+void Count(const DurableState& durable, Outcome& outcome) {
+  for (const auto& [id, experiment] : durable.experiments) {
+    outcome.finished += experiment.finished;
+    outcome.ended_otherwise += experiment.failed + experiment.cancelled;
+    outcome.attempts += experiment.attempts;
+    for (const Trial& trial : experiment.trials) outcome.taken_over += trial.mutations.size();
+    outcome.returned += ReturnsOf(experiment);
+  }
+  outcome.marked = durable.marks.size();
 }
 
 // So few learning rates that a search comes to the end of them.
@@ -113,19 +125,15 @@ Outcome World::Run() {
   if (coordinator_.up() && checker_.violation().empty()) {
     coordinator_.CheckReplay();
     checker_.AtTheEnd(coordinator_.state(), trainers_);
-    checker_.Complain(SearchViolation(coordinator_.Journal()));
-    for (const auto& [id, experiment] : coordinator_.state().durable.experiments) {
-      outcome.finished += experiment.finished;
-      outcome.ended_otherwise += experiment.failed + experiment.cancelled;
-      outcome.attempts += experiment.attempts;
-      for (const Trial& trial : experiment.trials) outcome.taken_over += trial.mutations.size();
-      outcome.returned += ReturnsOf(experiment);
-    }
-    outcome.marked = coordinator_.state().durable.marks.size();
+    const std::vector<v1::Record> journal = coordinator_.Journal();
+    checker_.Complain(SearchViolation(journal));
+    outcome.decisions = DecisionsOf(journal);
+    Count(coordinator_.state().durable, outcome);
   }
   if (!AllEnded()) checker_.Complain("2: not everything has ended long after the last fault");
   outcome.violation = checker_.violation();
   outcome.history = coordinator_.history();
+  outcome.batches = coordinator_.batches();
   outcome.simulated = scheduler_.Now().steady - absl::Seconds(1000);
   outcome.rows = checker_.rows_stored();
   outcome.shares_compared = checker_.shares_compared();

@@ -24,6 +24,8 @@ struct Outcome {
   size_t marked = 0;           // workers that are drained or in quarantine at the end
   size_t shares_compared = 0;  // steps after which experiments had to hold as many each
   uint64_t rows = 0;
+  std::vector<std::string> decisions;  // of searches (decisions.h)
+  uint64_t batches = 0;                // that the coordinator decided
 };
 
 class World {

@@ -129,6 +129,13 @@ TEST_F(CommandTest, MetricsStreamsAllPagesWithEvaluationsAtTheirSteps) {
             "12,1,1,1,3.5,,8\n"
             "12,1,1,2,2.5,2.75,8\n"
             "12,1,1,3,1.5,,8\n");
+  EXPECT_EQ(Run({"metrics", "last", "--metric", "loss", "--with-parameters"}).out,
+            Run({"metrics", "last", "--metric", "loss"}).out);
+  EXPECT_EQ(Run({"metrics", "last", "--metric", "loss", "--without-parameters"}).out,
+            "experiment,trial,attempt,step,loss\n"
+            "12,1,1,1,3.5\n"
+            "12,1,1,2,2.5\n"
+            "12,1,1,3,1.5\n");
 }
 
 TEST_F(CommandTest, AnUnknownMetricIsRefusedWithTheNearest) {

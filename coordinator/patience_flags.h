@@ -1,4 +1,5 @@
-// pace_flags.h: dtcoord's flags on how long those who train are left in peace (docs/scheduling.md).
+// patience_flags.h: dtcoord's flags on how long those who train are left in peace
+// (docs/scheduling.md).
 //
 // Errors: InvalidArgument names the flag, its value, and what is right.
 #pragma once
@@ -11,13 +12,13 @@
 
 namespace dt {
 
-struct PaceFlags {
+struct PatienceFlags {
   std::string protect = "1m";
   std::string grow_after = "30s";
   std::string resize_every = "10m";
 };
 
-void DescribePace(CLI::App& app, PaceFlags& flags);
-absl::StatusOr<Pace> PaceOf(const PaceFlags& flags);
+void DescribePatience(CLI::App& app, PatienceFlags& flags);
+absl::StatusOr<Patience> PatienceOf(const PatienceFlags& flags);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-#include "coordinator/pace_flags.h"
+#include "coordinator/patience_flags.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -21,7 +21,7 @@ absl::StatusOr<absl::Duration> Read(const char* flag, const std::string& text) {
 
 }  // namespace
 
-void DescribePace(CLI::App& app, PaceFlags& flags) {
+void DescribePatience(CLI::App& app, PatienceFlags& flags) {
   app.add_option("--protect", flags.protect,
                  "How long a trial that has begun to train makes no room for a larger priority and "
                  "does not grow; twice as long after each time it was stopped, an hour at most")
@@ -34,12 +34,12 @@ void DescribePace(CLI::App& app, PaceFlags& flags) {
       ->capture_default_str();
 }
 
-absl::StatusOr<Pace> PaceOf(const PaceFlags& flags) {
-  Pace pace;
-  DT_ASSIGN_OR_RETURN(pace.protect, Read("--protect", flags.protect));
-  DT_ASSIGN_OR_RETURN(pace.grow_after, Read("--grow-after", flags.grow_after));
-  DT_ASSIGN_OR_RETURN(pace.resize_every, Read("--resize-every", flags.resize_every));
-  return pace;
+absl::StatusOr<Patience> PatienceOf(const PatienceFlags& flags) {
+  Patience patience;
+  DT_ASSIGN_OR_RETURN(patience.protect, Read("--protect", flags.protect));
+  DT_ASSIGN_OR_RETURN(patience.grow_after, Read("--grow-after", flags.grow_after));
+  DT_ASSIGN_OR_RETURN(patience.resize_every, Read("--resize-every", flags.resize_every));
+  return patience;
 }
 
 }  // namespace dt

@@ -1,0 +1,174 @@
+#include "tests/sim/starts.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/resolved.h"
+#include "spec/sizes.h"
+#include "tests/testing/queue_check.h"
+
+namespace dt::sim {
+
+size_t Held(const Experiment& experiment) {
+  size_t slots = 0;
+  for (const Trial& trial : experiment.trials) {
+    if (IsActive(trial.state)) slots += trial.attempts.back().members.size();
+  }
+  return slots;
+}
+
+std::vector<int32_t> SizesOf(const Experiment& experiment, const Trial& trial) {
+  return spec::ReachableSizes(ResolvedOf(experiment, trial).value_or(v1::Spec()));
+}
+
+bool HasLabels(const State& state, const std::string& worker, const v1::Resources& wanted) {
+  const auto& has = FindWorker(state.live, worker)->hello.labels();
+  return std::all_of(wanted.labels().begin(), wanted.labels().end(),
+                     [&has](const v1::Label& label) {
+                       return std::any_of(has.begin(), has.end(), [&label](const v1::Label& each) {
+                         return each.key() == label.key() && each.value() == label.value();
+                       });
+                     });
+}
+
+Starts::Starts(const State& state, const Effects& effects) : state_(state) {
+  for (const v1::Record& record : effects.records) {
+    if (!record.has_attempt_started()) continue;
+    const Fact& fact = record.attempt_started();
+    starts_.push_back(&fact);
+    const Trial& trial = GetTrial(state.durable, {fact.experiment(), fact.trial()});
+    const auto before = static_cast<size_t>(fact.attempt()) - 1;
+    resizes_ = resizes_ || !IsActive(trial.state) ||
+               (before > 0 && trial.attempts[before - 1].stop_slots > 0);
+  }
+}
+
+Starts::Moment Starts::MomentOf(const Fact& fact) const {
+  Moment moment;
+  const auto from = std::find(starts_.begin(), starts_.end(), &fact);
+  moment.later.assign(from, starts_.end());
+  bool alone = true;  // only such starts since then
+  for (const Fact* each : moment.later) {
+    const auto slots = static_cast<size_t>(each->members_size());
+    Before& before = moment.experiments[each->experiment()];
+    before.held += slots;
+    ++before.active;
+    // What a gang had reserved, or lent, was free to nobody else.
+    alone = alone && (each == &fact || (slots == 1 && !each->lent()));
+    if (!alone) continue;
+    for (const v1::Member& member : each->members()) moment.free.push_back(member.worker());
+  }
+  for (auto& [id, before] : moment.experiments) {
+    const Experiment& experiment = GetExperiment(state_.durable, id);
+    before = {Held(experiment) - before.held, experiment.active - before.active};
+  }
+  return moment;
+}
+
+Starts::Before Starts::BeforeOf(const Moment& moment, const Experiment& experiment) const {
+  const auto found = moment.experiments.find(experiment.id);
+  return found != moment.experiments.end() ? found->second
+                                           : Before{Held(experiment), experiment.active};
+}
+
+bool Starts::MightStart(const Moment& moment, const Experiment& experiment, int32_t slots) const {
+  const auto most = static_cast<size_t>(experiment.spec.search().max_concurrent());
+  const auto total = static_cast<size_t>(experiment.spec.base().resources().max_gpus_total());
+  const Before before = BeforeOf(moment, experiment);
+  return !experiment.paused && (most == 0 || before.active < most) &&
+         (total == 0 || before.held + static_cast<size_t>(slots) <= total);
+}
+
+bool Starts::WouldFit(const Moment& moment, const Experiment& experiment, int32_t slots) const {
+  const v1::Resources& wanted = experiment.spec.base().resources();
+  if (wanted.single_node() && slots > 1) return false;  // they may be on several hosts
+  const auto there =
+      std::count_if(moment.free.begin(), moment.free.end(),
+                    [&](const std::string& worker) { return HasLabels(state_, worker, wanted); });
+  return slots <= there && MightStart(moment, experiment, slots);
+}
+
+// A trial without a checkpoint to mind.
+bool Starts::TrialWouldFit(const Moment& moment, const Experiment& experiment,
+                           const Trial& trial) const {
+  if (!trial.checkpoints.empty()) return false;
+  const std::vector<int32_t> sizes = SizesOf(experiment, trial);
+  // An elastic one may wait a moment for slots of its last gang, or for all of its next size.
+  const size_t begun = IsActive(trial.state) ? 1 : 0;  // by a start of this Step
+  if (trial.attempts.size() > begun && sizes.size() > 1) return false;
+  if (HeadIsResized(state_, ShapeOf(experiment, trial))) return false;  // and who is behind it
+  return WouldFit(moment, experiment, sizes.front());
+}
+
+bool Starts::TicketWouldFit(const Moment& moment, const Experiment& experiment) const {
+  if (!experiment.MoreMayCome()) return false;
+  const Shape shape = ShapeOf(experiment);
+  return !HeadIsResized(state_, shape) && WouldFit(moment, experiment, shape.least());
+}
+
+// In one experiment those go first that have run before, then the smaller number; what is bound to
+// a checkpoint's storage or was resized may have to wait.
+std::string Starts::Sibling(const Moment& moment, const Fact& fact) const {
+  const Experiment& experiment = GetExperiment(state_.durable, fact.experiment());
+  const auto mine = std::tuple(fact.attempt() == 1, fact.trial());
+  for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+    const Trial& trial = experiment.trials[i - 1];
+    const TrialId id{experiment.id, i};
+    if (trial.state != v1::TRIAL_PENDING || state_.live.parked.contains(id)) continue;
+    if (!trial.checkpoints.empty() || SizesOf(experiment, trial).size() > 1) continue;
+    if (std::tuple(trial.attempts.empty(), i) < mine) return ToString(id);
+  }
+  for (const Fact* each : moment.later) {
+    if (each->experiment() != fact.experiment() || each->lent()) continue;
+    const Trial& trial = experiment.trials[each->trial() - 1];
+    if (!trial.checkpoints.empty() || SizesOf(experiment, trial).size() > 1) continue;
+    if (std::tuple(each->attempt() == 1, each->trial()) < mine) {
+      return absl::StrCat(ToString(TrialId{experiment.id, each->trial()}),
+                          ", which comes after it");
+    }
+  }
+  return "";
+}
+
+std::string Starts::OneOf(const Moment& moment, const Experiment& experiment) const {
+  if (TicketWouldFit(moment, experiment)) {
+    return absl::StrCat("the next one of experiment ", experiment.id);
+  }
+  for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
+    const Trial& trial = experiment.trials[i - 1];
+    const TrialId id{experiment.id, i};
+    if (trial.state != v1::TRIAL_PENDING || state_.live.parked.contains(id)) continue;
+    if (TrialWouldFit(moment, experiment, trial)) return ToString(id);
+  }
+  for (size_t i = 1; i < moment.later.size(); ++i) {
+    const Fact& later = *moment.later[i];
+    if (later.experiment() != experiment.id || later.lent()) continue;
+    if (TrialWouldFit(moment, experiment, experiment.trials[later.trial() - 1])) {
+      return absl::StrCat(ToString(TrialId{experiment.id, later.trial()}),
+                          ", which comes after it");
+    }
+  }
+  return "";
+}
+
+std::string Starts::Overtaken(const v1::AttemptStarted& fact, bool reserved) const {
+  if (resizes_ || fact.lent()) return "";
+  const Moment moment = MomentOf(fact);
+  if (!reserved) {
+    if (std::string sibling = Sibling(moment, fact); !sibling.empty()) return sibling;
+  }
+  const auto key = [&](const Experiment& experiment) {
+    const size_t held = BeforeOf(moment, experiment).held;
+    return std::tuple(-PriorityOf(experiment), reserved ? 0 : held, reserved ? 0 : experiment.id);
+  };
+  const auto mine = key(GetExperiment(state_.durable, fact.experiment()));
+  for (const auto& [id, experiment] : state_.durable.experiments) {
+    if (id == fact.experiment() || !(key(experiment) < mine)) continue;
+    if (std::string first = OneOf(moment, experiment); !first.empty()) return first;
+  }
+  return "";
+}
+
+}  // namespace dt::sim
