@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/json.h"
+#include "common/api_limits.h"
 #include "common/status.h"
 #include "common/text.h"
 
@@ -14,8 +15,6 @@ namespace dt {
 namespace {
 
 using api::Json;
-
-constexpr size_t kQuotedBytes = 64;  // of what was sent, in an error
 
 // The fields of a body; each is read once, as what it has to be.
 class Fields {
@@ -72,7 +71,7 @@ class Fields {
   absl::Status Refused(const char* name, const std::string& what) const {
     const std::string sent = json_[name].dump(-1, ' ', true);
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " is ", CleanText(sent, kQuotedBytes), "; it is ", what));
+        absl::StrCat(name, " is ", CleanText(sent, limits::kQuotedBytes), "; it is ", what));
   }
 
   const Json json_;
@@ -87,8 +86,8 @@ absl::StatusOr<Fields> ReadFields(const ApiRoute& route, const std::string& body
   for (const auto& [key, value] : json.items()) {
     if (std::find(route.options.begin(), route.options.end(), key) != route.options.end()) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no field '", Printable(CleanText(key, kQuotedBytes)), "' of ",
-                     route.path, "; it takes ", absl::StrJoin(route.options, ", ")));
+        absl::StrCat("there is no field '", Printable(CleanText(key, limits::kQuotedBytes)),
+                     "' of ", route.path, "; it takes ", absl::StrJoin(route.options, ", ")));
   }
   return Fields(std::move(json));
 }

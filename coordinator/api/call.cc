@@ -19,10 +19,8 @@
 namespace dt {
 namespace {
 
-constexpr size_t kQuotedBytes = 64;  // of what was sent, in an error
-
 std::string Quoted(const std::string& text) {
-  return absl::StrCat("'", Printable(CleanText(text, kQuotedBytes)), "'");
+  return absl::StrCat("'", Printable(CleanText(text, limits::kQuotedBytes)), "'");
 }
 
 absl::Status Refused(const std::string& option, const std::string& value, absl::string_view what) {

@@ -7,8 +7,8 @@
 namespace dt {
 namespace {
 
-absl::StatusOr<Act> Read(const std::string& path, const std::string& body,
-                         const std::string& who = "") {
+absl::StatusOr<Act> ReadPosted(const std::string& path, const std::string& body,
+                               const std::string& who = "") {
   const auto call = ReadApiCall("/api/v1/" + path, "", HttpMethod::kPost);
   EXPECT_TRUE(call.ok()) << call.status();
   return call.ok() ? ReadAct(*call, body, who) : call.status();
@@ -16,7 +16,7 @@ absl::StatusOr<Act> Read(const std::string& path, const std::string& body,
 
 template <typename Request>
 Request Get(const std::string& path, const std::string& body, const std::string& who = "") {
-  const auto act = Read(path, body, who);
+  const auto act = ReadPosted(path, body, who);
   EXPECT_TRUE(act.ok()) << act.status();
   if (!act.ok() || !std::holds_alternative<Request>(act->request)) {
     ADD_FAILURE() << path << " is another request";
@@ -25,9 +25,9 @@ Request Get(const std::string& path, const std::string& body, const std::string&
   return std::get<Request>(act->request);
 }
 
-void ExpectRefused(const std::string& path, const std::string& body,
-                   const std::vector<std::string>& parts) {
-  const auto act = Read(path, body);
+void ExpectActRefused(const std::string& path, const std::string& body,
+                      const std::vector<std::string>& parts) {
+  const auto act = ReadPosted(path, body);
   ASSERT_FALSE(act.ok()) << path << " " << body;
   EXPECT_TRUE(absl::IsInvalidArgument(act.status())) << act.status();
   for (const std::string& part : parts) {
@@ -85,30 +85,31 @@ TEST(ActsTest, WhoATokenSaysCountsBeforeWhoTheBodySays) {
 
 TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
   for (const char* body : {"[]", "1", "{", "{\"a\":\xff}", "null"}) {
-    ExpectRefused("experiments/1/pause", body, {"not an object of JSON"});
+    ExpectActRefused("experiments/1/pause", body, {"not an object of JSON"});
   }
-  ExpectRefused("experiments/1/pause", R"({"letrun": true})", {"'letrun'", "let_run"});
-  ExpectRefused("experiments/1/pause", R"({"let_run": 1})", {"let_run is 1", "true or false"});
-  ExpectRefused("experiments/1/change", "{}", {"change what?", "priority"});
-  ExpectRefused("experiments/1/change", R"({"note": "a", "name": "b"})", {"one change at a time"});
-  ExpectRefused("experiments/1/change", R"({"priority": 1.5})", {"priority is 1.5", "whole"});
-  ExpectRefused("experiments/1/change", R"({"priority": 4000000000})", {"2147483647"});
-  ExpectRefused("experiments/1/change", R"({"max_trials": -1})", {"max_trials is -1", "from 0"});
-  ExpectRefused("experiments/1/change", R"({"max_steps": 18446744073709551615})", {"max_steps"});
-  ExpectRefused("experiments/1/change", R"({"labels": {"a": 1}})", {"labels", "null"});
-  ExpectRefused("experiments/1/cancel", R"({"reason": ["x"]})", {"reason", "a text"});
+  ExpectActRefused("experiments/1/pause", R"({"letrun": true})", {"'letrun'", "let_run"});
+  ExpectActRefused("experiments/1/pause", R"({"let_run": 1})", {"let_run is 1", "true or false"});
+  ExpectActRefused("experiments/1/change", "{}", {"change what?", "priority"});
+  ExpectActRefused("experiments/1/change", R"({"note": "a", "name": "b"})",
+                   {"one change at a time"});
+  ExpectActRefused("experiments/1/change", R"({"priority": 1.5})", {"priority is 1.5", "whole"});
+  ExpectActRefused("experiments/1/change", R"({"priority": 4000000000})", {"2147483647"});
+  ExpectActRefused("experiments/1/change", R"({"max_trials": -1})", {"max_trials is -1", "from 0"});
+  ExpectActRefused("experiments/1/change", R"({"max_steps": 18446744073709551615})", {"max_steps"});
+  ExpectActRefused("experiments/1/change", R"({"labels": {"a": 1}})", {"labels", "null"});
+  ExpectActRefused("experiments/1/cancel", R"({"reason": ["x"]})", {"reason", "a text"});
   // What was sent is shown cut.
   const auto act =
-      Read("experiments/1/change", "{\"priority\": \"" + std::string(60'000, 'x') + "\"}");
+      ReadPosted("experiments/1/change", "{\"priority\": \"" + std::string(60'000, 'x') + "\"}");
   EXPECT_LT(act.status().message().size(), 200u);
 }
 
 // However deep it is.
 TEST(ActsTest, ADeepBodyIsRefusedAsAnyOther) {
-  ExpectRefused("experiments/1/change",
-                "{\"note\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
-                {"note"});
-  ExpectRefused("experiments/1/change", std::string(60'000, '['), {"not an object"});
+  ExpectActRefused("experiments/1/change",
+                   "{\"note\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
+                   {"note"});
+  ExpectActRefused("experiments/1/change", std::string(60'000, '['), {"not an object"});
 }
 
 }  // namespace

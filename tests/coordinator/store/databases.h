@@ -69,6 +69,14 @@ class PostgresTestDatabase final : public TestDatabase {
   }
 };
 
+// A record that tests write.
+inline v1::Record Cancel(const std::string& reason) {
+  v1::Record record;
+  record.mutable_cancel_requested()->set_experiment(7);
+  record.mutable_cancel_requested()->set_reason(reason);
+  return record;
+}
+
 inline std::unique_ptr<TestDatabase> MakeDatabase(Which which) {
   if (which == Which::kSqlite) return std::make_unique<SqliteTestDatabase>();
   return std::make_unique<PostgresTestDatabase>();

@@ -22,13 +22,6 @@ namespace {
 
 using testing::Await;
 
-v1::Record Cancel(const std::string& reason) {
-  v1::Record record;
-  record.mutable_cancel_requested()->set_experiment(7);
-  record.mutable_cancel_requested()->set_reason(reason);
-  return record;
-}
-
 class PostgresTest : public ::testing::Test {
  protected:
   void SetUp() override {

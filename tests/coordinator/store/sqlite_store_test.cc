@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/coordinator/store/databases.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt {
@@ -41,13 +42,6 @@ class SqliteStoreTest : public ::testing::Test {
   const std::string directory_ = folder_.path();
   std::unique_ptr<SqliteStore> store_;
 };
-
-v1::Record Cancel(const std::string& reason) {
-  v1::Record record;
-  record.mutable_cancel_requested()->set_experiment(7);
-  record.mutable_cancel_requested()->set_reason(reason);
-  return record;
-}
 
 TEST_F(SqliteStoreTest, ASecondCoordinatorOnTheSameDirectoryIsRefused) {
   auto second = SqliteStore::Open(directory_, "0.1.0");

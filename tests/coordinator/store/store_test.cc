@@ -130,13 +130,6 @@ class StoreTest : public ::testing::TestWithParam<Which> {
 INSTANTIATE_TEST_SUITE_P(Both, StoreTest, ::testing::Values(Which::kSqlite, Which::kPostgres),
                          [](const auto& info) { return NameOf(info.param); });
 
-v1::Record Cancel(const std::string& reason) {
-  v1::Record record;
-  record.mutable_cancel_requested()->set_experiment(kExperiment);
-  record.mutable_cancel_requested()->set_reason(reason);
-  return record;
-}
-
 std::vector<std::string> Reasons(Store& store) {
   std::vector<std::string> reasons;
   JournalPlace place;

@@ -1,0 +1,61 @@
+// http_fuzz.cc: any bytes as what a client sends to the page's port, over a socket: one answer that
+// is whole, or none, and in time.
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/unique_fd.h"
+#include "coordinator/api/call.h"
+#include "coordinator/http/http_server.h"
+
+namespace {
+
+constexpr int kPatienceMs = 5000;
+
+const std::string& Path() {
+  static const std::string path = "/tmp/dtrain-http-fuzz-" + std::to_string(getpid());
+  return path;
+}
+
+void Serve() {
+  static const auto server = dt::HttpServer::Start(
+      "unix:" + Path(), [](const dt::HttpRequest& request, const dt::HttpReply& reply) {
+        const auto call = dt::ReadApiCall(request.path, request.query);
+        reply({call.ok() ? 200 : 400, std::string(call.status().message())});
+      });
+  if (!server.ok()) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Serve();
+  const dt::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(Path().begin(), Path().end(), address.sun_path);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    std::abort();
+  }
+  send(fd.get(), data, std::min<size_t>(size, 64 << 10), MSG_NOSIGNAL);
+  shutdown(fd.get(), SHUT_WR);
+  std::string answer;
+  while (true) {
+    pollfd wait{fd.get(), POLLIN, 0};
+    if (poll(&wait, 1, kPatienceMs) <= 0) std::abort();
+    char buffer[4096];
+    const ssize_t got = recv(fd.get(), buffer, sizeof(buffer), 0);
+    if (got <= 0) break;
+    answer.append(buffer, static_cast<size_t>(got));
+  }
+  if (!answer.empty() && !answer.starts_with("HTTP/1.1 ")) std::abort();
+  return 0;
+}

@@ -1,0 +1,24 @@
+// program_line_fuzz.cc: any bytes as a line that a program prints: a reason, or what is in bounds.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <variant>
+
+#include "worker/program/report.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto read =
+      dt::program::ReadReport(std::string_view(reinterpret_cast<const char*>(data), size));
+  if (const auto* wrong = std::get_if<dt::program::WrongLine>(&read)) {
+    if (wrong->why.empty()) std::abort();
+    return 0;
+  }
+  const auto& report = std::get<dt::program::Report>(read);
+  if (report.progress && !(*report.progress >= 0 && *report.progress <= 1)) std::abort();
+  if (dt::program::IsRow(report)) {
+    for (const auto& [name, value] : report.numbers) {
+      if (!dt::program::IsRowColumn(name)) std::abort();
+    }
+  }
+  return 0;
+}
