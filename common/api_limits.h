@@ -59,7 +59,7 @@ inline constexpr size_t kApiLogBytes = 2 << 20;
 // Experiments whose waiting trials a call of the queue looks at, and trials of each.
 inline constexpr size_t kApiQueueExperiments = 50;
 inline constexpr size_t kApiQueueTrials = 100;
-// Of what was sent, in an error.
+// What was sent, as far as an error quotes it.
 inline constexpr size_t kQuotedBytes = 64;
 
 }  // namespace dt::limits

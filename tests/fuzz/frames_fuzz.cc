@@ -1,5 +1,5 @@
-// frames_fuzz.cc: any bytes as a frame between agent and trainer, in both directions: refused with a
-// reason, or written and read the same.
+// frames_fuzz.cc: any bytes as a frame between agent and trainer, in both directions: refused with
+// a reason, or written and read the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

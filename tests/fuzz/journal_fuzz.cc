@@ -1,5 +1,5 @@
-// journal_fuzz.cc: a journal some of whose bytes are others, or that is cut: refused, or a beginning
-// of what was written; and the same bytes as records that replay: refused, or applied.
+// journal_fuzz.cc: a journal some of whose bytes are others, or that is cut: refused, or a
+// beginning of what was written; and the same bytes as records that replay: refused, or applied.
 //
 // Four bytes are a change: where (three of them) and what. The first byte says whether it is cut.
 #include <algorithm>
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       !std::equal(read.begin(), read.end(), written.records.begin())) {
     std::abort();
   }
-  // Bytes that a hash vouches for are taken at their word: what they say must still be refused well.
+  // Bytes that a hash vouches for are believed: what they say must still be refused well.
   v1::Record record;
   if (!record.ParseFromArray(data, static_cast<int>(size))) return 0;
   dt::DurableState state;

@@ -1,5 +1,5 @@
-// step_fuzz.cc: any bytes as what clients, workers and time do to the core, one event after another;
-// what must hold of it in the simulator (tests/sim/checker.h) must hold here too.
+// step_fuzz.cc: any bytes as what clients, workers and time do to the core, one event after
+// another; what must hold of it in the simulator (tests/sim/checker.h) must hold here too.
 //
 // Workers say what they like: of attempts that they hold and of others, in any order. What the RPC
 // layer refuses does not reach the core. Now and then the core starts anew from its records.
@@ -198,7 +198,7 @@ class World {
         return Ask(std::move(request));
       }
       default: {
-        // Of any bytes, so that no field is left out.
+        // Any bytes may make one, so that no field is left out.
         v1::ChangeRequest request;
         if (!request.ParseFromString(bytes_.ConsumeRandomLengthString(40))) return;
         request.set_experiment(Pick(4));

@@ -1,5 +1,5 @@
-// token_fuzz.cc: any bytes as what a caller shows at the door, and as a request to join: nobody gets
-// in who has no token, a joiner joins once, and nothing shown is in a message.
+// token_fuzz.cc: any bytes as what a caller shows at the door, and as a request to join: nobody
+// gets in who has no token, a joiner joins once, and nothing shown is in a message.
 //
 // Bytes 0x01 and 0x02 stand for a token of an observer and for a joiner's, so that inputs may hold
 // one that is good.

@@ -24,7 +24,8 @@ Meshed MeshOf(const char* name, int ranks, nlohmann::json parallel) {
 
 class NoiseTest : public ModelParallelTest, public ::testing::WithParamInterface<Alike> {
  protected:
-  // What the second measure says. Weights stay, so that only the sums of the gradients differ.
+  // What the second measure says. Weights stay, so that nothing but the sums of the gradients
+  // differs.
   double NoiseScaleOf(const Meshed& mesh) {
     nlohmann::json spec = StepsOfSequences(16, 16, 2);
     spec["model"]["n_head"] = 4;
