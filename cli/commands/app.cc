@@ -253,8 +253,8 @@ CommandTree::CommandTree() : app_(kAbout, "dtctl") {
       ->option_text("FORMAT");
   app_.add_option(
           "--address", shared_.address,
-          "The coordinator: host:port or unix:/path; else that of the current context, else "
-          "127.0.0.1:7600 [DTCTL_ADDRESS]")
+          "The coordinator: host:port or unix:/path, or several with commas between them, of which "
+          "one leads; else that of the current context, else 127.0.0.1:7600 [DTCTL_ADDRESS]")
       ->option_text("ADDR");
   app_.add_option("--context", shared_.context,
                   "The coordinator, by a name of 'dtctl context list' [DTCTL_CONTEXT]")

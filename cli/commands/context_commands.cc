@@ -68,7 +68,7 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
     return absl::InvalidArgumentError(
         "--address is missing; add --address host:port, the coordinator that the name is for");
   }
-  DT_RETURN_IF_ERROR(CheckAddress("--address", shared.address, PortZero::kRefused));
+  DT_ASSIGN_OR_RETURN(const auto addresses, SplitAddresses("--address", shared.address));
   const Context context = {
       name,
       shared.address,
@@ -78,7 +78,9 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
     DT_RETURN_IF_ERROR(ReadTokenFile("--token-file", context.token_file).status());
   }
   // What the files hold is read now, while the person is there to mend it.
-  DT_RETURN_IF_ERROR(MakeChannelCredentials(context.tls, context.address).status());
+  for (const std::string& address : addresses) {
+    DT_RETURN_IF_ERROR(MakeChannelCredentials(context.tls, address).status());
+  }
   bool known = false;
   bool current = false;
   DT_RETURN_IF_ERROR(ChangeContexts(PathOf(session), session.Pause(), [&](Contexts& contexts) {

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -10,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/address.h"
 #include "common/check.h"
+#include "common/lead_limits.h"
 #include "common/limits.h"
 #include "common/net/grpc_settings.h"
+#include "common/net/standby.h"
 #include "common/net/token.h"
 #include "common/status.h"
 #include "grpcpp/create_channel.h"
@@ -80,40 +83,41 @@ absl::StatusOr<std::vector<Item>> AllPages(Request request, const Call& call, co
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Make(const ClientOptions& options,
                                                      const Interrupt& interrupt) {
-  DT_RETURN_IF_ERROR(CheckAddress("--address", options.address, PortZero::kRefused));
-  DT_ASSIGN_OR_RETURN(auto credentials, MakeChannelCredentials(options.tls, options.address));
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                      SplitAddresses("--address", options.address));
   grpc::ChannelArguments arguments = ClientChannelArguments();
   // A proxy for the web is not meant for a coordinator on this host or this cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  auto channel = grpc::CreateCustomChannel(options.address, credentials, arguments);
-  return std::unique_ptr<Client>(new Client(options, interrupt, std::move(channel)));
+  std::vector<Peer> peers;
+  for (const std::string& address : addresses) {
+    DT_ASSIGN_OR_RETURN(auto credentials, MakeChannelCredentials(options.tls, address));
+    auto channel = grpc::CreateCustomChannel(address, credentials, arguments);
+    peers.push_back({address, v1::Control::NewStub(channel), v1::Fleet::NewStub(channel),
+                     v1::Access::NewStub(channel)});
+  }
+  return std::unique_ptr<Client>(new Client(options, interrupt, std::move(peers)));
 }
 
-Client::Client(const ClientOptions& options, const Interrupt& interrupt,
-               std::shared_ptr<grpc::Channel> channel)
+Client::Client(const ClientOptions& options, const Interrupt& interrupt, std::vector<Peer> peers)
     : address_(options.address),
       context_(options.context),
       tls_(!options.tls.None()),
       token_(options.token),
       deadline_(options.deadline),
       interrupt_(interrupt),
-      stub_(v1::Control::NewStub(channel)),
-      fleet_(v1::Fleet::NewStub(channel)),
-      access_(v1::Access::NewStub(std::move(channel))) {}
+      peers_(std::move(peers)) {}
 
 template <typename Response>
-absl::StatusOr<Response> Client::Call(
-    const std::function<void(grpc::ClientContext*, Response*, std::function<void(grpc::Status)>)>&
-        start) {
+absl::StatusOr<grpc::Status> Client::CallOnce(const StartCall<Response>& start, const Peer& peer,
+                                              Response& response) {
   if (interrupt_.Triggered()) return absl::CancelledError("interrupted");
-  Response response;
   grpc::Status result;
   Done done;
   grpc::ClientContext context;
   const absl::Time deadline = absl::Now() + deadline_;
   context.set_deadline(absl::ToChronoTime(deadline));
   AddToken(token_, context);
-  start(&context, &response, [&](grpc::Status status) {
+  start(peer, &context, &response, [&](grpc::Status status) {
     result = std::move(status);
     done.Notify();
   });
@@ -122,8 +126,32 @@ absl::StatusOr<Response> Client::Call(
   if (woken != Interrupt::Woken::kByDescriptor) context.TryCancel();
   done.Take();
   if (woken == Interrupt::Woken::kByInterrupt) return absl::CancelledError("interrupted");
-  if (!result.ok()) return Explain(result);
-  return response;
+  return result;
+}
+
+template <typename Response>
+absl::StatusOr<Response> Client::Call(const StartCall<Response>& start) {
+  const absl::Time patience = absl::Now() + std::min(limits::kTakeoverPatience, deadline_);
+  bool standby = false;  // one of them waits or waited, so that one leads soon
+  while (true) {
+    absl::Status told;
+    for (size_t tried = 0; tried < peers_.size(); ++tried) {
+      const Peer& peer = peers_[at_];
+      Response response;
+      DT_ASSIGN_OR_RETURN(const grpc::Status result, CallOnce<Response>(start, peer, response));
+      if (result.ok()) return response;
+      const bool waits = absl::StartsWith(result.error_message(), kStandbySays);
+      // A standby knows more than an address where nobody answers.
+      if (told.ok() || waits) told = Explain(result, peer.address);
+      if (result.error_code() != grpc::StatusCode::UNAVAILABLE) return told;
+      standby = standby || waits;
+      at_ = (at_ + 1) % peers_.size();
+    }
+    if (peers_.size() == 1 || !standby || absl::Now() >= patience) return told;
+    if (interrupt_.Wait(limits::kTakeoverPoll) == Interrupt::Woken::kByInterrupt) {
+      return absl::CancelledError("interrupted");
+    }
+  }
 }
 
 std::string UnreachableHint(std::string_view message, Protection protection) {
@@ -152,7 +180,12 @@ std::string UnreachableHint(std::string_view message, Protection protection) {
   return "start one here with 'dtctl up', or name another with --address or --context";
 }
 
-absl::Status Client::Explain(const grpc::Status& status) const {
+absl::Status Client::Explain(const grpc::Status& status, const std::string& address) const {
+  if (absl::StartsWith(status.error_message(), kStandbySays)) {
+    return absl::UnavailableError(absl::StrCat("no coordinator of ", address_, " leads: at ",
+                                               address, ", ", status.error_message(),
+                                               "; name the leader's address with --address too"));
+  }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     const std::string cause = LastCause(status.error_message());
     const std::string hint =
@@ -164,21 +197,21 @@ absl::Status Client::Explain(const grpc::Status& status) const {
   }
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return absl::DeadlineExceededError(absl::StrCat(
-        "the coordinator at ", address_, " did not answer within ", absl::FormatDuration(deadline_),
+        "the coordinator at ", address, " did not answer within ", absl::FormatDuration(deadline_),
         "; it is overloaded or the network is: try again"));
   }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return absl::UnimplementedError(
-        absl::StrCat("the coordinator at ", address_,
+        absl::StrCat("the coordinator at ", address,
                      " does not know this call; compare the two versions with 'dtctl version'"));
   }
   return FromGrpcStatus(status);
 }
 
 // Each is one line: which method of the stub, with which request.
-#define DT_CALL(Method, request)                                               \
-  Call<v1::Method##Response>([&](auto* context, auto* response, auto on_end) { \
-    stub_->async()->Method(context, &(request), response, std::move(on_end));  \
+#define DT_CALL(Method, request)                                                                 \
+  Call<v1::Method##Response>([&](const Peer& peer, auto* context, auto* response, auto on_end) { \
+    peer.control->async()->Method(context, &(request), response, std::move(on_end));             \
   })
 
 absl::StatusOr<v1::SubmitResponse> Client::Submit(const v1::SubmitRequest& request) {
@@ -232,14 +265,15 @@ absl::StatusOr<v1::PutCodeResponse> Client::PutCode(const v1::PutCodeRequest& re
   return DT_CALL(PutCode, request);
 }
 absl::StatusOr<v1::GetCodeResponse> Client::GetCode(const v1::GetCodeRequest& request) {
-  return Call<v1::GetCodeResponse>([&](auto* context, auto* response, auto on_end) {
-    fleet_->async()->GetCode(context, &request, response, std::move(on_end));
-  });
+  return Call<v1::GetCodeResponse>(
+      [&](const Peer& peer, auto* context, auto* response, auto on_end) {
+        peer.fleet->async()->GetCode(context, &request, response, std::move(on_end));
+      });
 }
 
-#define DT_ACCESS_CALL(Method, request)                                         \
-  Call<v1::Method##Response>([&](auto* context, auto* response, auto on_end) {  \
-    access_->async()->Method(context, &(request), response, std::move(on_end)); \
+#define DT_ACCESS_CALL(Method, request)                                                          \
+  Call<v1::Method##Response>([&](const Peer& peer, auto* context, auto* response, auto on_end) { \
+    peer.access->async()->Method(context, &(request), response, std::move(on_end));              \
   })
 absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(const v1::CreateTokenRequest& request) {
   return DT_ACCESS_CALL(CreateToken, request);

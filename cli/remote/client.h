@@ -27,7 +27,7 @@ namespace dt::cli {
 namespace v1 = ::dtrain::v1;
 
 struct ClientOptions {
-  std::string address;
+  std::string address;  // or several with commas between them, of which one leads
   TlsFiles tls;
   std::string token = {};    // what is shown with each call; "": none
   std::string context = {};  // the context that named the address, or ""
@@ -83,15 +83,28 @@ class Client {
   const std::string& address() const { return address_; }
 
  private:
-  Client(const ClientOptions& options, const Interrupt& interrupt,
-         std::shared_ptr<grpc::Channel> channel);
+  // A coordinator at one of the addresses.
+  struct Peer {
+    std::string address;
+    std::unique_ptr<v1::Control::Stub> control;
+    std::unique_ptr<v1::Fleet::Stub> fleet;  // which gives out code
+    std::unique_ptr<v1::Access::Stub> access;
+  };
+  template <typename Response>
+  using StartCall = std::function<void(const Peer& peer, grpc::ClientContext*, Response*,
+                                       std::function<void(grpc::Status)>)>;
 
+  Client(const ClientOptions& options, const Interrupt& interrupt, std::vector<Peer> peers);
+
+  // Calls whoever answered last, and goes on to the next while nobody answers there or that one
+  // waits for its turn; round again while one of them says so.
+  template <typename Response>
+  absl::StatusOr<Response> Call(const StartCall<Response>& start);
   // Starts a call on the async stub and waits for it, for Ctrl-C, or for the deadline.
   template <typename Response>
-  absl::StatusOr<Response> Call(
-      const std::function<void(grpc::ClientContext*, Response*, std::function<void(grpc::Status)>)>&
-          start);
-  absl::Status Explain(const grpc::Status& status) const;
+  absl::StatusOr<grpc::Status> CallOnce(const StartCall<Response>& start, const Peer& peer,
+                                        Response& response);
+  absl::Status Explain(const grpc::Status& status, const std::string& address) const;
 
   const std::string address_;
   const std::string context_;
@@ -99,9 +112,8 @@ class Client {
   const std::string token_;
   const absl::Duration deadline_;
   const Interrupt& interrupt_;
-  std::unique_ptr<v1::Control::Stub> stub_;
-  std::unique_ptr<v1::Fleet::Stub> fleet_;  // which gives out code
-  std::unique_ptr<v1::Access::Stub> access_;
+  std::vector<Peer> peers_;
+  size_t at_ = 0;  // the peer that answered last
 };
 
 // Fills experiment, last and trial of a request that has them.

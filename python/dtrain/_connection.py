@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import ssl
+import time
 from typing import Any, Callable
 
 import grpc
@@ -28,6 +29,8 @@ _OPTIONS = [
     # A proxy for the web is not meant for a coordinator on this host or this cluster.
     ("grpc.enable_http_proxy", 0),
 ]
+# How the answer of a coordinator begins that waits for its turn (common/net/standby.h).
+_STANDBY_SAYS = "this coordinator is a standby: "
 _BY_CODE: dict[grpc.StatusCode, type[DtrainError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: UsageError,
     grpc.StatusCode.NOT_FOUND: NotFoundError,
@@ -83,6 +86,15 @@ def _unreachable_hint(text: str, tls: bool) -> str:
     return "start one on this machine with 'dtctl up', or give another address or context"
 
 
+def _dial(tls: TlsFiles, address: str) -> grpc.Channel:
+    if not re.fullmatch(r"unix(-abstract)?:.+|.*[^:]:[0-9]+|\[.*\]:[0-9]+", address):
+        raise UsageError(f"address '{address}' is not host:port, [v6]:port or unix:/path")
+    credentials = _credentials(tls, address)
+    if credentials is None:
+        return grpc.insecure_channel(address, _OPTIONS)
+    return grpc.secure_channel(address, credentials, _OPTIONS)
+
+
 class Connection:
     """Calls of the coordinator's Control service. Threads may share one."""
 
@@ -90,40 +102,67 @@ class Connection:
         if not 0 < timeout <= _limits.CALL_SECONDS_MAX:
             raise UsageError(f"timeout is {timeout}; it must be above 0 and at most "
                              f"{_limits.CALL_SECONDS_MAX:.0f} seconds")
-        address = coordinator.address
-        if not re.fullmatch(r"unix(-abstract)?:.+|.*[^:]:[0-9]+|\[.*\]:[0-9]+", address):
-            raise UsageError(f"address '{address}' is not host:port, [v6]:port or unix:/path")
+        self._addresses = coordinator.address.split(",")
+        if len(self._addresses) > _limits.COORDINATOR_ADDRESSES:
+            raise UsageError(f"address '{coordinator.address}' names {len(self._addresses)} addresses; at most "
+                             f"{_limits.COORDINATOR_ADDRESSES} may be given")
         self.coordinator = coordinator
         self._timeout = timeout
-        credentials = _credentials(coordinator.tls, address)
-        self._channel = (grpc.insecure_channel(address, _OPTIONS) if credentials is None else
-                         grpc.secure_channel(address, credentials, _OPTIONS))
+        self._channels = [_dial(coordinator.tls, address) for address in self._addresses]
         self._metadata = [("authorization", f"Bearer {coordinator.token}")] if coordinator.token else None
-        self._stub = control_pb2_grpc.ControlStub(self._channel)
+        self._stubs = [control_pb2_grpc.ControlStub(channel) for channel in self._channels]
+        self._at = 0  # who answered last
 
     def close(self) -> None:
-        self._channel.close()
+        for channel in self._channels:
+            channel.close()
 
     def call(self, method: str, request: Any) -> Any:
-        """The answer. Raises a DtrainError. Ctrl-C ends the call at once."""
-        start: Callable[..., Any] = getattr(self._stub, method).future
+        """The answer. Raises a DtrainError. Ctrl-C ends the call at once.
+
+        Whoever answered last is asked, then the next, while nobody answers or that one is a standby; and all of them
+        again while one said that it is a standby, so that one leads soon.
+        """
+        patience = time.monotonic() + min(_limits.TAKEOVER_SECONDS, self._timeout)
+        standby = False
+        while True:
+            told = None
+            for _ in self._stubs:
+                at = self._at
+                try:
+                    return self._call_once(self._stubs[at], method, request)
+                except grpc.RpcError as error:
+                    waits = (error.details() or "").startswith(_STANDBY_SAYS)
+                    if told is None or waits:
+                        told = self._in_words(error, self._addresses[at])
+                    if error.code() != grpc.StatusCode.UNAVAILABLE:
+                        raise told from None
+                    standby = standby or waits
+                    self._at = (at + 1) % len(self._stubs)
+            if len(self._stubs) == 1 or not standby or time.monotonic() >= patience:
+                assert told is not None
+                raise told
+            time.sleep(_limits.TAKEOVER_POLL_SECONDS)
+
+    def _call_once(self, stub: Any, method: str, request: Any) -> Any:
+        start: Callable[..., Any] = getattr(stub, method).future
         try:
             future = start(request, timeout=self._timeout, metadata=self._metadata)
         except ValueError as error:
             raise UsageError("this client was closed; make another") from error
         try:
             return future.result()
-        except grpc.RpcError as error:
-            raise self._in_words(error) from None
         except grpc.FutureCancelledError:
             raise UnreachableError("the call was cancelled: the client was closed meanwhile") from None
         except BaseException:
             future.cancel()
             raise
 
-    def _in_words(self, error: Any) -> DtrainError:
+    def _in_words(self, error: Any, where: str) -> DtrainError:
         code, text = error.code(), error.details() or ""
-        where = self.coordinator.address
+        if text.startswith(_STANDBY_SAYS):
+            return UnreachableError(f"no coordinator of {self.coordinator.address} leads: at {where}, {text}; give the "
+                                    "leader's address too")
         if code == grpc.StatusCode.UNAVAILABLE:
             context = f", context '{self.coordinator.context}'" if self.coordinator.context else ""
             cause = text.rpartition(": ")[2]

@@ -7,6 +7,10 @@ CALL_SECONDS_MAX = 60.0
 SUBMIT_PATIENCE_SECONDS = 10.0
 SUBMIT_RETRY_FIRST_SECONDS = 0.3
 SUBMIT_RETRY_MAX_SECONDS = 5.0
+# Addresses of coordinators that take turns, and how long they are asked in turn while one says that it is a standby.
+COORDINATOR_ADDRESSES = 8
+TAKEOVER_SECONDS = 15.0
+TAKEOVER_POLL_SECONDS = 0.25
 # Waiting outlives a restart of the coordinator and a reboot of its host.
 FOLLOW_PATIENCE_SECONDS = 300.0
 # How often waiting looks.

@@ -188,7 +188,7 @@ void StandbyTest::KillLeaders(int kills) {
 
 TEST_F(StandbyTest, AKilledLeaderLosesNothingThatWasAcknowledged) { KillLeaders(2); }
 
-// Runs as a test of its own, under the label `long`.
+// Under the label `long`, as the restart of the database is.
 TEST_F(StandbyTest, TwentyKilledLeadersLoseNothingThatWasAcknowledged) { KillLeaders(20); }
 
 TEST_F(StandbyTest, AStoppedLeaderIsReplacedAndWritesNothingWhenItGoesOn) {

@@ -55,6 +55,17 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual([one.path for one in found], ["train.batchsize", "train.seq_len", "seed"])
         self.assertEqual(len(self.client.experiments()), before)
 
+    def test_of_several_addresses_the_next_is_asked_where_nobody_answers(self) -> None:
+        with dtrain.Client(f"127.0.0.1:1,{self.cluster.address}") as client:
+            self.assertEqual(client.experiments(), self.client.experiments())
+        with dtrain.Client("127.0.0.1:1,127.0.0.1:2") as client:
+            with self.refused(dtrain.UnreachableError, "no coordinator answers at 127.0.0.1:1"):
+                client.experiments()
+        with self.refused(dtrain.UsageError, "'127.0.0.1' is not host:port"):
+            dtrain.Client(f"{self.cluster.address},127.0.0.1")
+        with self.refused(dtrain.UsageError, "at most 8"):
+            dtrain.Client(",".join([self.cluster.address] * 9))
+
     def test_code_that_travels_is_packed_to_the_bytes_that_dtctl_packs(self) -> None:
         folder = self.cluster.path / "code"
         (folder / "lib").mkdir(parents=True)

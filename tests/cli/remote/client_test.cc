@@ -1,7 +1,15 @@
 // client_test.cc: what a person is told to do where no coordinator answers.
 #include "cli/remote/client.h"
 
+#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/net/standby.h"
 
 namespace dt::cli {
 namespace {
@@ -31,6 +39,67 @@ TEST(ClientTest, AClosedConnectionHasToDoWithTls) {
 TEST(ClientTest, ANameThatTheCertificateLacksIsTheNameToChange) {
   ExpectHint("Peer name localhost is not in peer certificate", Protection::kTls,
              "dial a name or address that the coordinator's certificate has");
+}
+
+// Says that it is a standby, so often; then it leads.
+class FakeStandby final : public v1::Control::Service {
+ public:
+  explicit FakeStandby(int refusals) : refusals_(refusals) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    address_ = absl::StrCat("127.0.0.1:", port);
+  }
+  grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
+                         v1::GetStatusResponse*) override {
+    if (refusals_-- <= 0) return grpc::Status::OK;
+    return {grpc::StatusCode::UNAVAILABLE, absl::StrCat(kStandbySays, "'alpha' leads")};
+  }
+  const std::string& address() const { return address_; }
+
+ private:
+  std::atomic<int> refusals_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+class AddressesTest : public ::testing::Test {
+ protected:
+  absl::Status Ask(const std::string& addresses) {
+    auto client = Client::Make({addresses, {}}, interrupt_);
+    if (!client.ok()) return client.status();
+    return (*client)->GetStatus().status();
+  }
+  Interrupt interrupt_;
+  // Nobody listens there.
+  const std::string nobody_ = "127.0.0.1:1";
+};
+
+TEST_F(AddressesTest, TheNextIsAskedWhereNobodyAnswersOrAStandbyDoes) {
+  FakeStandby standby(1000), leader(0);
+  EXPECT_TRUE(Ask(nobody_ + "," + standby.address() + "," + leader.address()).ok());
+  EXPECT_TRUE(Ask(leader.address() + "," + nobody_).ok());
+}
+
+TEST_F(AddressesTest, WhileOneIsAStandbyAllAreAskedAgain) {
+  FakeStandby standby(2);
+  EXPECT_TRUE(Ask(standby.address() + "," + nobody_).ok());
+}
+
+TEST_F(AddressesTest, WhereNobodyAnswersOneRoundIsEnough) {
+  const absl::Status told = Ask(nobody_ + ",127.0.0.1:2");
+  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(told.message().find("start one here"), absl::string_view::npos) << told;
+}
+
+TEST_F(AddressesTest, AStandbyAloneIsNotWaitedFor) {
+  FakeStandby standby(1000);
+  const absl::Status told = Ask(standby.address());
+  EXPECT_NE(told.message().find("'alpha' leads; name the leader's address"),
+            absl::string_view::npos)
+      << told;
 }
 
 }  // namespace
