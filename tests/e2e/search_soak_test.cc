@@ -1,84 +1,59 @@
 // search_soak_test.cc: searches of every method while coordinator, workers and trainers are killed
-// at random. Whatever was killed, every trial becomes terminal, and what the coordinator counts is
-// what its journal says.
-//   e2e_search_soak_test --seconds 3600 --seed 7    longer, or with other kills
+// at random and people edit what runs. Whatever was killed and changed, every trial becomes
+// terminal, and what the coordinator counts is what its journal says.
+//   e2e_search_soak_test --seconds 3600 --seed 7    longer, or with other kills and edits
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "tests/e2e/fleet_fixture.h"
+#include "tests/e2e/soak_people.h"
+#include "tests/e2e/soak_specs.h"
 
 namespace dt {
 namespace {
 
-std::chrono::seconds soak_time{10};
+std::chrono::seconds soak_time{15};
 uint32_t soak_seed = 1;
 
 // After a worker was killed its attempts are lost once its lease is over, in 10 s.
 constexpr std::chrono::seconds kToTheEnd{180};
-constexpr int kWorkers = 3;
-constexpr size_t kSearchesAtOnce = 3;
+// So long what was edited stays as it is where nothing happens any more: all may be paused.
+constexpr std::chrono::seconds kEdited{1};
+constexpr size_t kWorkers = 3;
+constexpr size_t kSearchesAtOnce = 4;
+constexpr int kTrials = 8;
 
 class SearchSoakTest : public FleetTest {
  protected:
-  static std::string NameOf(size_t worker) { return "w" + std::to_string(worker); }
-
-  // The searches follow each other, so that every run of some length has each of them.
-  v1::ExperimentSpec SpecOf(size_t number) {
-    v1::ExperimentSpec spec =
-        Training(54, "step_ms=2 by_rate=1 eval_every=9 checkpoint_every=9 keep=2",
-                 number % 4 == 3 ? 2 : 1)
-            .spec();
-    spec.mutable_base()->set_seed(static_cast<int64_t>(number + 1));
-    v1::Parameter& rate = *spec.add_parameters();
-    rate.set_path("optimizer.lr");
-    rate.mutable_range()->set_min(1e-5);
-    rate.mutable_range()->set_max(1e-1);
-    rate.mutable_range()->set_scale("log");
-    spec.mutable_base()->mutable_schedule()->set_warmup_steps(0);
-    v1::Search& search = *spec.mutable_search();
-    search.set_max_trials(16);
-    switch (number % 5) {
-      case 0:
-        search.set_method("bayes");
-        break;
-      case 1:
-        search.set_method("asha");
-        search.set_sampler("bayes");
-        break;
-      case 2:
-        search.set_method("random");
-        spec.mutable_base()->mutable_stop()->mutable_median()->set_after(2);
-        break;
-      case 3:
-        search.set_method("asha");
-        break;
-      case 4:
-        search.set_method("bayes");
-        search.set_max_trials(12);
-        for (const int64_t seed : {1, 2}) spec.add_seeds(seed);
-        break;
-    }
-    return spec;
+  static std::vector<std::string> Workers() {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < kWorkers; ++i) names.push_back("w" + std::to_string(i));
+    return names;
+  }
+  void StartWorker(const std::string& name) {
+    cluster_.StartWorker(name, {"--program-runner", DTPROGRAM});
   }
 
   uint32_t Below(size_t bound) { return static_cast<uint32_t>(random_() % bound); }
 
   void KillOne() {
-    const std::string worker = NameOf(Below(kWorkers));
-    switch (Below(4)) {
+    const std::string worker = Workers()[Below(kWorkers)];
+    switch (Below(5)) {
       case 0:
         cluster_.worker(worker).KillAndReap();
-        cluster_.StartWorker(worker);
+        StartWorker(worker);
         return;
       case 1:
       case 2:
         if (const pid_t trainer = cluster_.TrainerOf(worker); trainer > 0) kill(trainer, SIGKILL);
         return;
       case 3:
+      case 4:
         cluster_.KillCoordinator();
         cluster_.StartCoordinator();
         return;
@@ -86,6 +61,13 @@ class SearchSoakTest : public FleetTest {
   }
   static bool Over(const v1::ExperimentSummary& summary) {
     return summary.pending() + summary.running() == 0 && summary.ended_wall_ms() > 0;
+  }
+  std::vector<uint64_t> Live() {
+    std::vector<uint64_t> live;
+    for (const uint64_t id : experiments_) {
+      if (!Over(cluster_.Experiment(id))) live.push_back(id);
+    }
+    return live;
   }
   // How much has happened, so that one kill waits for something behind the kill before.
   uint64_t Happened() {
@@ -96,12 +78,37 @@ class SearchSoakTest : public FleetTest {
     }
     return ended;
   }
+  // The kinds follow each other, so that every run has each of them.
   void KeepSearchesGoing() {
-    size_t live = 0;
-    for (const uint64_t id : experiments_) live += Over(cluster_.Experiment(id)) ? 0 : 1;
-    for (; live < kSearchesAtOnce; ++live) {
-      experiments_.push_back(cluster_.Submit(SpecOf(experiments_.size())));
+    for (size_t live = Live().size(); live < kSearchesAtOnce; ++live) {
+      const size_t number = experiments_.size();
+      const auto kind = static_cast<SoakKind>(number % kSoakKinds);
+      const v1::ExperimentSpec spec = SoakSpec(kind, static_cast<int64_t>(number + 1), kTrials);
+      experiments_.push_back(cluster_.Submit(spec));
+      people_.TakeSubmitted(experiments_.back(), kTrials, spec.base().train().max_steps());
+      if (kind == SoakKind::kProgram) programs_.insert(experiments_.back());
     }
+  }
+  // Something is killed or changed, and then trials go on.
+  void Turn() {
+    KeepSearchesGoing();
+    const uint64_t before = Happened();
+    const size_t enough = 1 + Below(4);
+    const auto more = [&] { return Happened() >= before + enough; };
+    if (Below(2) == 0) {
+      KillOne();
+      ++kills_;
+    } else {
+      const std::vector<uint64_t> live = Live();
+      people_.EditOne(live.empty() || Below(8) == 0 ? experiments_ : live);
+      if (Below(4) == 0) KillOne();  // before what was asked for has come about
+      if (!Await(more, kEdited)) people_.UndoAll();
+    }
+    // Whoever waits may wait for what was edited in a turn before.
+    if (Await(more, kEdited)) return;
+    people_.UndoAll();
+    ASSERT_TRUE(Await([&] { return more() || Live().empty(); }, kToTheEnd))
+        << "nothing happens after " << kills_ << " kills";
   }
 
   std::vector<v1::TrialSummary> TrialsOf(uint64_t experiment) {
@@ -112,6 +119,16 @@ class SearchSoakTest : public FleetTest {
     }
     return trials;
   }
+  // A trial that trained to its end has each step once, whatever was killed.
+  void ExpectItsRows(const v1::TrialSummary& trial) {
+    if (trial.state() != v1::TRIAL_FINISHED || trial.cause() == v1::CAUSE_STOPPED_EARLY ||
+        programs_.count(trial.experiment()) > 0) {
+      return;
+    }
+    SCOPED_TRACE(trial.ShortDebugString());
+    EXPECT_EQ(trial.step(), trial.target_steps());
+    ExpectEachStepOnce(trial.experiment(), trial.step(), trial.trial());
+  }
   // Its trials, all terminal and none twice, give the sums of its summary.
   void ExpectCountsOfItsTrials(uint64_t id) {
     const v1::ExperimentSummary summary = cluster_.Experiment(id);
@@ -120,6 +137,7 @@ class SearchSoakTest : public FleetTest {
     uint32_t cancelled = 0;
     uint32_t early = 0;
     for (const v1::TrialSummary& trial : TrialsOf(id)) {
+      ExpectItsRows(trial);
       finished += trial.state() == v1::TRIAL_FINISHED ? 1 : 0;
       failed += trial.state() == v1::TRIAL_FAILED ? 1 : 0;
       cancelled += trial.state() == v1::TRIAL_CANCELLED ? 1 : 0;
@@ -167,30 +185,30 @@ class SearchSoakTest : public FleetTest {
   }
 
   std::mt19937 random_{soak_seed};
+  SoakPeople people_{cluster_, random_, Workers()};
   std::vector<uint64_t> experiments_;
+  std::set<uint64_t> programs_;
+  int kills_ = 0;
 };
 
-TEST_F(SearchSoakTest, EveryTrialEndsAndEveryCountIsTheJournalsWhateverIsKilled) {
+TEST_F(SearchSoakTest, EveryTrialEndsAndEveryCountIsTheJournalsWhateverIsKilledAndEdited) {
   SCOPED_TRACE("again with --seed " + std::to_string(soak_seed));
-  std::vector<std::string> workers;
-  for (size_t i = 0; i < kWorkers; ++i) workers.push_back(NameOf(i));
-  Start(workers);
+  cluster_.StartCoordinator();
+  for (const std::string& worker : Workers()) StartWorker(worker);
+  ASSERT_TRUE(cluster_.AwaitWorkers(kWorkers));
   const auto until = std::chrono::steady_clock::now() + soak_time;
-  int kills = 0;
-  while (std::chrono::steady_clock::now() < until && !HasFailure()) {
-    KeepSearchesGoing();
-    const uint64_t before = Happened();
-    const size_t enough = 1 + Below(4);
-    ASSERT_TRUE(Await([&] { return Happened() >= before + enough; }, kToTheEnd))
-        << "nothing happens after " << kills << " kills";
-    KillOne();
-    ++kills;
+  while (!HasFailure() &&
+         (std::chrono::steady_clock::now() < until || experiments_.size() < kSoakKinds)) {
+    Turn();
   }
+  people_.UndoAll();
   for (const uint64_t id : experiments_) {
     ASSERT_TRUE(cluster_.AwaitEnd(id, kToTheEnd));
     ExpectCountsOfItsTrials(id);
   }
-  std::printf("%d kills in %zu searches\n", kills, experiments_.size());
+  std::printf("%d kills in %zu experiments; edits:", kills_, experiments_.size());
+  for (const auto& [what, times] : people_.taken()) std::printf(" %s %d", what.c_str(), times);
+  std::printf("\n");
   const std::vector<std::string> results = Results();
   ExpectAWholeJournal();
   cluster_.StartCoordinator();
