@@ -10,7 +10,7 @@ namespace dt::trainer {
 namespace {
 
 // ---- protobuf ----
-enum class Wire { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+enum class WireType { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 template <typename T>
 void AppendLittleEndian(std::string& out, T value) {
@@ -22,31 +22,31 @@ void AppendVarint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
 }
-void AppendKey(std::string& out, int field, Wire wire) {
+void AppendKey(std::string& out, int field, WireType wire) {
   AppendVarint(out, static_cast<uint64_t>(field) << 3 | static_cast<uint64_t>(wire));
 }
 std::string Integer(int field, int64_t value) {
   std::string out;
-  AppendKey(out, field, Wire::kVarint);
+  AppendKey(out, field, WireType::kVarint);
   AppendVarint(out, static_cast<uint64_t>(value));
   return out;
 }
 std::string Double(int field, double value) {
   std::string out;
-  AppendKey(out, field, Wire::kFixed64);
+  AppendKey(out, field, WireType::kFixed64);
   AppendLittleEndian(out, std::bit_cast<uint64_t>(value));
   return out;
 }
 std::string Float(int field, float value) {
   std::string out;
-  AppendKey(out, field, Wire::kFixed32);
+  AppendKey(out, field, WireType::kFixed32);
   AppendLittleEndian(out, std::bit_cast<uint32_t>(value));
   return out;
 }
 // Text, or a message within a message.
 std::string Bytes(int field, std::string_view value) {
   std::string out;
-  AppendKey(out, field, Wire::kBytes);
+  AppendKey(out, field, WireType::kBytes);
   AppendVarint(out, value.size());
   out += value;
   return out;
