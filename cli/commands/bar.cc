@@ -18,17 +18,17 @@ constexpr int kCells = 24;
 
 }  // namespace
 
-Bar::Bar(Session& session)
+ProgressBar::ProgressBar(Session& session)
     : terminal_(session.terminal()),
       shown_(terminal_.err_is_tty && terminal_.environment("TERM") != "dumb" &&
              !session.options().quiet),
       started_(absl::Now()) {}
 
-Bar::~Bar() {
+ProgressBar::~ProgressBar() {
   if (drawn_) *terminal_.err << "\r\x1b[K" << std::flush;
 }
 
-void Bar::Show(const std::function<std::string(double)>& text) {
+void ProgressBar::Show(const std::function<std::string(double)>& text) {
   const absl::Time now = absl::Now();
   if (!shown_ || now < next_) return;
   next_ = now + kRedraw;

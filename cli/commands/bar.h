@@ -9,12 +9,12 @@
 
 namespace dt::cli {
 
-class Bar {
+class ProgressBar {
  public:
-  explicit Bar(Session& session);
-  ~Bar();  // wipes it
-  Bar(const Bar&) = delete;
-  Bar& operator=(const Bar&) = delete;
+  explicit ProgressBar(Session& session);
+  ~ProgressBar();  // wipes it
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
 
   // `text` is asked for only when it is time to draw; it gets the seconds since the start.
   void Show(const std::function<std::string(double)>& text);

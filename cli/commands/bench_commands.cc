@@ -82,7 +82,7 @@ std::string ProgressText(const v1::TrialSummary& trial) {
 absl::StatusOr<std::optional<v1::TrialSummary>> Watch(Session& session, Client& client,
                                                       uint64_t experiment) {
   const auto request = Select<v1::ListTrialsRequest>({false, experiment, 1});
-  class Bar bar(session);  // summary.h has a function of this name
+  ProgressBar bar(session);
   Patience patience;
   std::string told;
   while (true) {

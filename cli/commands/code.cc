@@ -28,7 +28,7 @@ absl::StatusOr<bool> PutPart(Session& session, Client& client, const v1::PutCode
 absl::StatusOr<bool> PutParts(Session& session, Client& client, const pack::PackedFolder& packed) {
   const std::string& bytes = packed.bytes;
   const size_t parts = (bytes.size() + limits::kCodePartBytes - 1) / limits::kCodePartBytes;
-  Bar bar(session);
+  ProgressBar bar(session);
   bool complete = false;
   for (size_t part = 0; part < parts && !complete; ++part) {
     const size_t at = part * limits::kCodePartBytes;

@@ -17,7 +17,7 @@ namespace {
 
 absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOptions& options) {
   const absl::StatusOr<corpus::TokenizeSummary> summary = [&] {
-    Bar bar(session);
+    ProgressBar bar(session);
     return corpus::TokenizeFiles(options, [&](const corpus::TokenizeProgress& progress) {
       bar.Show([&](double seconds) { return TokenizeBar(progress, seconds); });
       return session.interrupt().Triggered() ? corpus::Go::kStop : corpus::Go::kOn;

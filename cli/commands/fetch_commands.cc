@@ -59,7 +59,7 @@ absl::StatusOr<ExitCode> Fetch(Session& session, const std::string& name,
     set = AtMirror(std::move(set), mirror);
   }
   const absl::StatusOr<std::vector<Fetched>> files = [&] {
-    std::optional<Bar> bar;
+    std::optional<ProgressBar> bar;
     std::string shown;  // the file that the bar is of
     uint64_t before = 0;
     return FetchDataSet(set, folder, [&](const PublicFile& file, uint64_t bytes) {
