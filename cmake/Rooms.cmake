@@ -26,7 +26,7 @@ set(unity_sources_max 6)
 
 # dt_units(RESULT TARGET SOURCES…): what TARGET is compiled from. Not CMake's own unity build, whose units name their
 # sources by absolute paths, so that another checkout would find none of them in ccache. A source with flags of its own,
-# which must have been set before, and one that was generated, stay units.
+# which must have been set before, one with DTRAIN_ALONE, and one that was generated, stay units.
 function(dt_units result target)
   set(units "")
   set(batch "")
@@ -34,7 +34,8 @@ function(dt_units result target)
     cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
     cmake_path(IS_PREFIX CMAKE_BINARY_DIR "${path}" generated)
     get_source_file_property(flags "${source}" COMPILE_OPTIONS)
-    if(NOT DTRAIN_UNITY OR generated OR flags OR NOT source MATCHES "^[^$].*\\.cc$")
+    get_source_file_property(alone "${source}" DTRAIN_ALONE)
+    if(NOT DTRAIN_UNITY OR generated OR flags OR alone OR NOT source MATCHES "^[^$].*\\.cc$")
       list(APPEND units "${source}")
     else()
       cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${CMAKE_SOURCE_DIR})

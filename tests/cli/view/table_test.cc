@@ -22,14 +22,14 @@ Table Fleet() {
   return table;
 }
 
-std::string Text(const std::vector<Line>& lines) {
+std::string TableText(const std::vector<Line>& lines) {
   std::string text = "\n";
   for (const Line& line : lines) absl::StrAppend(&text, RenderLine(line, Colour::kOff), "|\n");
   return text;
 }
 
 TEST(TableTest, ColumnsAlignAndTheLastHasNoTrailingSpace) {
-  EXPECT_EQ(Text(LayOut(Fleet(), {})), R"(
+  EXPECT_EQ(TableText(LayOut(Fleet(), {})), R"(
 WORKER            STEP  NOTE|
 gpu07.example/0      7  reads its shards|
 b                12000  |
@@ -37,7 +37,7 @@ b                12000  |
 }
 
 TEST(TableTest, WideShowsEveryColumn) {
-  EXPECT_EQ(Text(LayOut(Fleet(), {.width = 0, .detail = Shown::kWide})), R"(
+  EXPECT_EQ(TableText(LayOut(Fleet(), {.width = 0, .detail = Shown::kWide})), R"(
 WORKER            STEP  PEER      NOTE|
 gpu07.example/0      7  10.0.0.7  reads its shards|
 b                12000  10.0.0.8  |
@@ -46,7 +46,7 @@ b                12000  10.0.0.8  |
 
 TEST(TableTest, ANarrowTerminalShrinksTheWidestColumnsFirst) {
   const auto lines = LayOut(Fleet(), {.width = 27});
-  EXPECT_EQ(Text(lines), R"(
+  EXPECT_EQ(TableText(lines), R"(
 WORKER      STEP  NOTE|
 gpu07.ex…      7  reads it…|
 b          12000  |
@@ -59,15 +59,15 @@ TEST(TableTest, HeadersGiveWayBeforeColumnsAndValuesNever) {
                    {"BAR", Align::kLeft, Shown::kAlways, "", 0, 1},
                    {"TOKENS/S", Align::kRight, Shown::kAlways, "TOK/S"}};
   table.rows.push_back({{"0.0001"}, {"#########"}, {"12.3k"}});
-  EXPECT_EQ(Text(LayOut(table, {.width = 31})), R"(
+  EXPECT_EQ(TableText(LayOut(table, {.width = 31})), R"(
 batch_size  BAR        TOKENS/S|
     0.0001  #########     12.3k|
 )");
-  EXPECT_EQ(Text(LayOut(table, {.width = 26})), R"(
+  EXPECT_EQ(TableText(LayOut(table, {.width = 26})), R"(
 batch_s…  BAR        TOK/S|
   0.0001  #########  12.3k|
 )");
-  EXPECT_EQ(Text(LayOut(table, {.width = 20})), R"(
+  EXPECT_EQ(TableText(LayOut(table, {.width = 20})), R"(
 batch_size  TOK/S|
     0.0001  12.3k|
 )");
