@@ -43,8 +43,8 @@ bool WasMeasured(const Trial& trial, const v1::RungDecided& fact, bool maximizes
 uint64_t SeedOf(const Experiment& experiment) { return spec::SearchSeed(experiment.spec); }
 
 // What it is to have from now on.
-std::vector<v1::Assignment> ValuesOf(const Experiment& experiment, const v1::TrialMutated& fact,
-                                     int share) {
+std::vector<v1::Assignment> TakenValues(const Experiment& experiment, const v1::TrialMutated& fact,
+                                        int share) {
   const spec::Space space = *spec::SpaceOf(experiment.spec);
   const spec::Admits admits = spec::AdmissionTo(experiment.spec);
   const v1::ExpandedTrial donor =
@@ -145,7 +145,7 @@ std::string PopulationChecker::TakeMutation(const Experiment& experiment,
   if (saved == nullptr || saved->ref.path() != fact.checkpoint().path()) {
     return name + "what the other did not save there";
   }
-  const std::vector<v1::Assignment> values = ValuesOf(experiment, fact, due.share);
+  const std::vector<v1::Assignment> values = TakenValues(experiment, fact, due.share);
   const auto& taken = fact.expanded().assignments();
   const bool same = std::equal(values.begin(), values.end(), taken.begin(), taken.end(),
                                [](const v1::Assignment& a, const v1::Assignment& b) {
