@@ -11,7 +11,7 @@
 namespace dt::trainer {
 namespace {
 
-struct Chunked {
+struct Sizes {
   const char* name;
   int64_t rows, width, columns;
   int64_t behind;  // rows of the weights behind the columns
@@ -19,10 +19,10 @@ struct Chunked {
   at::ScalarType type;
 };
 
-class ChunkedHeadLossTest : public ::testing::TestWithParam<Chunked> {
+class ChunkedHeadLossTest : public ::testing::TestWithParam<Sizes> {
  protected:
   ChunkedHeadLossTest() {
-    const Chunked& c = GetParam();
+    const Sizes& c = GetParam();
     at::Generator generator = at::detail::createCPUGenerator(7);
     hidden_ = at::randn({c.rows, c.width}, generator).requires_grad_();
     const int64_t all = c.columns + c.behind;
@@ -131,18 +131,18 @@ TEST_P(ChunkedHeadLossTest, AutocastAroundItDecidesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, ChunkedHeadLossTest,
-    ::testing::Values(Chunked{"AsWideAsWanted", 200, 16, 128, 0, false, at::kFloat},
-                      Chunked{"ColumnsToFillUp", 200, 16, 131, 0, false, at::kFloat},
-                      Chunked{"FilledUpAlready", 200, 16, 131, 61, false, at::kFloat},
-                      Chunked{"FilledUpInPart", 200, 16, 131, 9, true, at::kFloat},
-                      Chunked{"FilledUpTooFar", 200, 16, 131, 200, false, at::kFloat},
-                      Chunked{"WidthToFillUp", 70, 13, 64, 0, false, at::kFloat},
-                      Chunked{"Bias", 200, 16, 128, 0, true, at::kFloat},
-                      Chunked{"OneRow", 1, 8, 11, 0, true, at::kFloat},
-                      Chunked{"Bf16", 300, 20, 1000, 24, true, at::kBFloat16},
-                      Chunked{"Bf16WithoutPadding", 300, 24, 1024, 0, false, at::kBFloat16},
-                      Chunked{"Fp16", 300, 20, 1000, 0, true, at::kHalf},
-                      Chunked{"GptVocabulary", 33, 24, 50257, 47, false, at::kBFloat16}),
+    ::testing::Values(Sizes{"AsWideAsWanted", 200, 16, 128, 0, false, at::kFloat},
+                      Sizes{"ColumnsToFillUp", 200, 16, 131, 0, false, at::kFloat},
+                      Sizes{"FilledUpAlready", 200, 16, 131, 61, false, at::kFloat},
+                      Sizes{"FilledUpInPart", 200, 16, 131, 9, true, at::kFloat},
+                      Sizes{"FilledUpTooFar", 200, 16, 131, 200, false, at::kFloat},
+                      Sizes{"WidthToFillUp", 70, 13, 64, 0, false, at::kFloat},
+                      Sizes{"Bias", 200, 16, 128, 0, true, at::kFloat},
+                      Sizes{"OneRow", 1, 8, 11, 0, true, at::kFloat},
+                      Sizes{"Bf16", 300, 20, 1000, 24, true, at::kBFloat16},
+                      Sizes{"Bf16WithoutPadding", 300, 24, 1024, 0, false, at::kBFloat16},
+                      Sizes{"Fp16", 300, 20, 1000, 0, true, at::kHalf},
+                      Sizes{"GptVocabulary", 33, 24, 50257, 47, false, at::kBFloat16}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {

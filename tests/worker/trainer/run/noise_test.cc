@@ -46,7 +46,7 @@ TEST_P(NoiseTest, IsTheSameHoweverTheModelIsCut) {
   }
 }
 
-std::string NameOf(const ::testing::TestParamInfo<Alike>& info) { return info.param.name; }
+std::string AlikeName(const ::testing::TestParamInfo<Alike>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(
     Diagonal, NoiseTest,
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
               MeshOf("ddp", 2, nlohmann::json::object()),
               {MeshOf("tensor", 4, {{"tensor", 2}}),
                MeshOf("stages that share", 4, {{"pipeline", 2}, {"strategy", "zero1"}})}}),
-    NameOf);
+    AlikeName);
 
 INSTANTIATE_TEST_SUITE_P(
     Rest, NoiseTest,
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                              MeshOf("stages", 4, {{"pipeline", 2}, {"schedule", "gpipe"}}),
                              MeshOf("both", 8,
                                     {{"pipeline", 2}, {"tensor", 2}, {"strategy", "zero1"}})}}),
-    NameOf);
+    AlikeName);
 
 }  // namespace
 }  // namespace dt::testing
