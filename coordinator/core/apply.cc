@@ -296,7 +296,10 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   const std::string& metric = subject.experiment.spec.search().metric();
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
                  spec::MetricIn(fact.evaluation(), metric)});
-  CountValidation(subject.experiment, all.back(), subject.trial);
+  // What its left weights still report says nothing of how it goes on.
+  if (!AwaitsMutation(subject.trial)) {
+    CountValidation(subject.experiment, all.back(), subject.trial);
+  }
   if (fact.evaluation().has_network()) {
     KeepFigure(state, result.attempt, {fact.experiment(), fact.trial()},
                fact.evaluation().network(), wall_ms);

@@ -1,5 +1,6 @@
 // sim_test.cc: many seeds, each a small world with faults of its own; every violation prints its
-// seed. `sim_test --seed N` runs that one again; `--seeds N` runs the first N.
+// seed. `sim_test --seed N` runs that one again; `--seeds N` runs the first N; `--every N` kills a
+// search at every Nth of its commits (boundary_test.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,9 @@
 #include "tests/sim/world.h"
 
 namespace dt::sim {
+
+extern uint64_t boundary_every;
+
 namespace {
 
 // Unoptimised and with sanitizers a run takes ten times as long: fewer of them then.
@@ -180,6 +184,9 @@ int main(int argc, char** argv) {
     }
     if (std::strcmp(argv[i], "--seeds") == 0) {
       dt::sim::seed_count = std::strtoull(argv[i + 1], nullptr, 10);
+    }
+    if (std::strcmp(argv[i], "--every") == 0) {
+      dt::sim::boundary_every = std::max<uint64_t>(std::strtoull(argv[i + 1], nullptr, 10), 1);
     }
   }
   return RUN_ALL_TESTS();

@@ -78,7 +78,10 @@ bool Starts::MightStart(const Moment& moment, const Experiment& experiment, int3
   const auto total = static_cast<size_t>(experiment.spec.base().resources().max_gpus_total());
   const Before before = BeforeOf(moment, experiment);
   return !experiment.paused && (most == 0 || before.active < most) &&
-         (total == 0 || before.held + static_cast<size_t>(slots) <= total);
+         (total == 0 || before.held + static_cast<size_t>(slots) <= total) &&
+         QuotasAllow(state_.durable, experiment, slots, [&](const Experiment& each) {
+           return static_cast<int32_t>(BeforeOf(moment, each).held);
+         });
 }
 
 bool Starts::WouldFit(const Moment& moment, const Experiment& experiment, int32_t slots) const {

@@ -54,17 +54,23 @@ inline bool Covers(const QuotaKey& key, const Experiment& experiment) {
   });
 }
 
-// Whether each quota of the experiment has so many slots left.
-inline bool QuotasAllow(const DurableState& durable, const Experiment& experiment, int32_t slots) {
+// Whether each quota of the experiment has so many slots left, where an experiment holds what
+// `held_by` says of it.
+template <typename HeldByFunction>
+bool QuotasAllow(const DurableState& durable, const Experiment& experiment, int32_t slots,
+                 const HeldByFunction& held_by) {
   for (const auto& [key, quota] : durable.quotas) {
     if (!Covers(key, experiment)) continue;
     int32_t held = slots;
     for (const auto& [id, other] : durable.experiments) {
-      if (Covers(key, other)) held += HeldBy(other);
+      if (Covers(key, other)) held += held_by(other);
     }
     if (held > static_cast<int32_t>(quota.slots)) return false;
   }
   return true;
+}
+inline bool QuotasAllow(const DurableState& durable, const Experiment& experiment, int32_t slots) {
+  return QuotasAllow(durable, experiment, slots, HeldBy);
 }
 
 // Whether the experiment may start one more trial of so many slots.

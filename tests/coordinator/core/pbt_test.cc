@@ -172,6 +172,26 @@ TEST_F(PbtTest, WhatTheLeftWeightsStillReportIsNotCompared) {
   EXPECT_EQ(RateOf({id, 2}), rate);
 }
 
+TEST_F(PbtTest, WhatTheLeftWeightsStillReportDoesNotTryThePatienceOfWhatGoesOn) {
+  v1::ExperimentSpec spec = Population(2);
+  spec.mutable_base()->mutable_stop()->set_patience(2);
+  spec.add_explicit_paths("stop.patience");
+  AddWorker("a");
+  AddWorker("b");
+  const ExperimentId id = Submit(spec);
+  Train({"a"});
+  Train({"b"});
+  Reach("a", 25, 3);
+  Reach("b", 25, 4);
+  SendItems("b", {Evaluation("b", 30, 1), Evaluation("b", 35, 9)});  // the stop is still on its way
+  Leave("b");
+  Train({"b"}, 25);
+  SendItems("b", {Evaluation("b", 40, 3.5)});
+  EXPECT_EQ(TrialOf({id, 2}).state, v1::TRIAL_RUNNING);
+  SendItems("b", {Evaluation("b", 42, 3.6), Evaluation("b", 44, 3.7)});
+  EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_STOPPED_EARLY) << "its own count";
+}
+
 TEST_F(PbtTest, AMemberThatComesLateTakesWhatTheOtherHadThenThoughThatOneHasTakenOverSince) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   v1::ExperimentSpec spec = Population(3);
