@@ -140,10 +140,12 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
   // These print nothing to stdout, or print as the others do once they have done what this
   // coordinator cannot stand in for.
   const std::set<std::string> elsewhere = {
-      "dtctl context add",   "dtctl context remove",    "dtctl context use", "dtctl wait",
-      "dtctl bench network", "dtctl checkpoint export", "dtctl code",        "dtctl data fetch",
-      "dtctl down",          "dtctl get audit",         "dtctl importance",  "dtctl token create",
-      "dtctl token list",    "dtctl token revoke",      "dtctl up"};
+      "dtctl context add",  "dtctl context remove", "dtctl context use",
+      "dtctl wait",         "dtctl bench network",  "dtctl checkpoint export",
+      "dtctl code",         "dtctl data fetch",     "dtctl down",
+      "dtctl get audit",    "dtctl importance",     "dtctl quota list",
+      "dtctl quota remove", "dtctl quota set",      "dtctl token create",
+      "dtctl token list",   "dtctl token revoke",   "dtctl up"};
   EXPECT_EQ(untried, elsewhere) << "a new command belongs among those that are tried";
 }
 

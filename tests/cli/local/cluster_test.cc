@@ -111,10 +111,10 @@ TEST_F(ClusterTest, WithTokensWorkersGetOneAndItStaysSoUntilItIsPurged) {
     ASSERT_TRUE(cluster.Up(Pause).ok());
     EXPECT_NE(cluster.token_file(), "");
     EXPECT_TRUE(testing::Await([&] {
-      return File("logs/cpu:1.log")
+      return File("logs/cpu-1.log")
                  .find("--token-file " + (folder_ / "state/local/worker.token")) !=
              std::string::npos;
-    })) << File("logs/cpu:1.log");
+    })) << File("logs/cpu-1.log");
     EXPECT_NE(File("logs/dtcoord.log").find("--auth tokens"), std::string::npos);
     const auto mode = std::filesystem::status(folder_ / "state/local/worker.token").permissions();
     EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
