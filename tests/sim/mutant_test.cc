@@ -36,6 +36,7 @@ Options Rough(uint64_t seed) {
     // In every eighth gangs that could grow train undisturbed, and larger ones wait.
     if (seed % 8 == 0) {
       options.elastic = 0.7;
+      options.quotas = 0;
       options.searches = 0;
       options.experiments = 4;
       options.hosts = 2;
@@ -57,6 +58,7 @@ Options Rough(uint64_t seed) {
     faults.coordinator_kills = 0.2;
     faults.stuck_in_collective = 0.5;
     options.scheduling = 1;
+    options.quotas = 0;
     options.elastic = 0.4;
     options.experiments = 4;
     options.hosts = 2;

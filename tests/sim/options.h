@@ -58,6 +58,7 @@ struct Options {
   int search_trials_most = 12;
   double scheduling =
       0;                // of experiments: one with a priority, a share or wishes about its workers
+  double quotas = 0.1;  // at each look, where there is scheduling: somebody sets one
   double elastic = 0;   // of experiments: one whose gangs shrink and grow
   bool meddle = true;   // people cancel and retry
   bool prompt = false;  // nothing fails: cancels must be carried out in two seconds

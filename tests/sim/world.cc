@@ -113,7 +113,7 @@ Outcome World::Run() {
     if (!options_.meddle) return;
     Meddle();
     if (dice_.Chance(0.2)) MarkOne();
-    if (options_.scheduling > 0 && quota_dice_.Chance(0.1)) SetQuota();
+    if (options_.scheduling > 0 && quota_dice_.Chance(options_.quotas)) SetQuota();
   });
   scheduler_.After(options_.safety, [this] { Heal(); });
   const absl::Duration limit = scheduler_.Now().steady + options_.safety + kPatience;
