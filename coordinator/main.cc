@@ -17,7 +17,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "common/address.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
 #include "common/status.h"
@@ -27,21 +26,18 @@
 #include "coordinator/api/api.h"
 #include "coordinator/api/gate.h"
 #include "coordinator/code/code_keeper.h"
-#include "coordinator/database_flags.h"
 #include "coordinator/door/door.h"
+#include "coordinator/flags.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
 #include "coordinator/http/pages.h"
-#include "coordinator/http_flags.h"
 #include "coordinator/loop/loop.h"
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/loop/restore.h"
 #include "coordinator/loop/snapshotter.h"
 #include "coordinator/notify/sender.h"
-#include "coordinator/notify_flags.h"
 #include "coordinator/offline_commands.h"
 #include "coordinator/opened_journal.h"
-#include "coordinator/patience_flags.h"
 #include "coordinator/replay_progress.h"
 #include "coordinator/rpc/server.h"
 #include "coordinator/rpc/wire.h"
@@ -52,88 +48,6 @@ namespace dt {
 namespace {
 
 constexpr int kHeavyNice = 10;
-
-struct Flags {
-  std::string listen = "127.0.0.1:7600";
-  std::string http = "127.0.0.1:7601";
-  bool http_clear_text = false;
-  std::string state_dir;
-  std::string addresses_file;
-  size_t metrics_max_trials = 500;
-  bool accept_loss = false;
-  std::string auth = "none";
-  TlsFiles tls;
-  DatabaseFlags database;
-  NotifyFlags notify;
-  PatienceFlags patience;
-};
-
-std::string DefaultStateDir() {
-  if (const char* directory = std::getenv("STATE_DIRECTORY")) return directory;
-  if (const char* state = std::getenv("XDG_STATE_HOME")) return absl::StrCat(state, "/dtrain");
-  const char* home = std::getenv("HOME");
-  return absl::StrCat(home == nullptr ? "." : home, "/.local/state/dtrain");
-}
-
-void DescribeFlags(CLI::App& app, Flags& flags) {
-  flags.state_dir = DefaultStateDir();
-  app.add_option("--listen", flags.listen,
-                 "Where workers and dtctl connect: host:port, [v6]:port or unix:/path; port 0 lets "
-                 "the system choose")
-      ->capture_default_str();
-  app.add_option("--http", flags.http,
-                 "Where the page, /api/v1, /metrics, /healthz and /readyz are: host:port")
-      ->capture_default_str();
-  app.add_flag(
-      "--http-clear-text", flags.http_clear_text,
-      "Let --http be an address that other hosts reach: without TLS, and for everyone to read");
-  app.add_option("--state-dir", flags.state_dir, "Where the journal is kept, on a local disk")
-      ->capture_default_str();
-  app.add_flag(
-      "--accept-loss", flags.accept_loss,
-      "Start although the journal is damaged or lacks what was acknowledged: go on with what "
-      "is whole, keep the damaged files aside and log what was dropped");
-  app.add_option("--addresses-file", flags.addresses_file,
-                 "Written once calls are answered: {\"grpc\": ADDRESS, \"http\": ADDRESS}");
-  app.add_option("--metrics-max-trials", flags.metrics_max_trials,
-                 "Trials with series of their own in /metrics")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--auth", flags.auth,
-                 "none: whoever reaches it may do everything; tokens: callers show a token or a "
-                 "certificate with a role. The first token, of an admin, is in "
-                 "STATE_DIR/admin.token")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"none", "tokens"}));
-  app.add_option("--tls-ca", flags.tls.ca,
-                 "PEM file of the authority that signs clients' certificates");
-  app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
-  app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
-  DescribeDatabase(app, flags.database);
-  DescribeNotify(app, flags.notify);
-  DescribePatience(app, flags.patience);
-  app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
-  app.footer(
-      "Examples:\n"
-      "  dtcoord\n"
-      "      serves this machine, with its journal under ~/.local/state/dtrain\n"
-      "  dtcoord --listen 0.0.0.0:7600 --tls-ca ca.pem --tls-cert coord.pem --tls-key coord.key\n"
-      "      serves other machines too, with certificates on both sides\n"
-      "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json\n"
-      "  dtcoord --auth=tokens\n"
-      "      wants a token of everybody; dtctl token create makes more\n"
-      "  dtcoord check ~/.local/state/dtrain\n"
-      "      says whether the journal of a stopped coordinator, or a backup of one, is whole\n"
-      "  dtcoord backup ~/.local/state/dtrain --output /backup/dtrain-2026-01-31\n"
-      "      copies the journal while the coordinator goes on");
-}
-
-absl::Status CheckDatabase(const Flags& flags) {
-  if (flags.database.file.empty() || !flags.accept_loss) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "--accept-loss mends a journal in a file, and with --database-file there is none; restore "
-      "the database from a backup");
-}
 
 // Every part of a running coordinator, in the order in which they start.
 class Coordinator {
@@ -156,6 +70,10 @@ class Coordinator {
     if (flags_.auth == "tokens") {
       DT_ASSIGN_OR_RETURN(AccessStore access, journal_.open_access());
       DT_ASSIGN_OR_RETURN(door_, Door::OpenWith(std::move(access), flags_.state_dir, clock_));
+    } else if (!flags_.tls.cert.empty()) {
+      spdlog::warn(
+          "--auth is none: whoever has a certificate of --tls-ca, a worker too, may do everything; "
+          "--auth=tokens gives each the rights of the certificate's role");
     }
     // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_RETURN_IF_ERROR(StartHttp());
@@ -465,10 +383,7 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? Printed(0) : 2;
   }
   if (const auto code = offline.Run()) return *code;
-  for (const absl::Status& status :
-       {CheckAddress("--listen", flags.listen, PortZero::kAllowed),
-        CheckHttp(flags.http, flags.http_clear_text), CheckDatabase(flags)}) {
-    if (status.ok()) continue;
+  if (absl::Status status = CheckFlags(flags); !status.ok()) {
     std::fprintf(stderr, "dtcoord: %s\n", std::string(status.message()).c_str());
     return 2;
   }

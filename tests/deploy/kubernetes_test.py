@@ -92,6 +92,17 @@ class Kubernetes(unittest.TestCase):
             mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
             self.assertEqual(mounted[claim["metadata"]["name"]], "/var/lib/dtrain")
 
+    def test_roles_count_and_one_certificate_is_for_all_workers(self):
+        for place in OVERLAYS:
+            for one in of_kind(rendered(place), "StatefulSet"):
+                (container,) = one["spec"]["template"]["spec"]["containers"]
+                if container["name"] == "coordinator":
+                    self.assertIn("--auth=tokens", container["args"])
+                    token = {each["name"]: each.get("value") for each in container["env"]}["DTRAIN_TOKEN_FILE"]
+                    self.assertIn(token, [f"{mount['mountPath']}/admin.token" for mount in container["volumeMounts"]])
+                else:
+                    self.assertIn("--name=fleet/$(POD_NAME)", container["args"])
+
     def test_a_worker_has_time_to_save_and_finds_its_coordinator(self):
         for place, count in zip(OVERLAYS, (1, 2)):
             documents = rendered(place)

@@ -1,0 +1,38 @@
+// flags.h: what dtcoord is told on its command line.
+//
+// Role: the flags that start a coordinator, their words for --help, and the rules between them; those
+//       of a part are beside it (database_flags.h, notify_flags.h, patience_flags.h).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/net/credentials.h"
+#include "coordinator/database_flags.h"
+#include "coordinator/notify_flags.h"
+#include "coordinator/patience_flags.h"
+
+namespace dt {
+
+struct Flags {
+  std::string listen = "127.0.0.1:7600";
+  std::string http = "127.0.0.1:7601";
+  bool http_clear_text = false;
+  std::string state_dir;
+  std::string addresses_file;
+  size_t metrics_max_trials = 500;
+  bool accept_loss = false;
+  std::string auth = "none";
+  TlsFiles tls;
+  DatabaseFlags database;
+  NotifyFlags notify;
+  PatienceFlags patience;
+};
+
+void DescribeFlags(CLI::App& app, Flags& flags);
+// InvalidArgument names the flag and what it may be.
+absl::Status CheckFlags(const Flags& flags);
+
+}  // namespace dt
