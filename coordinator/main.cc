@@ -31,6 +31,7 @@
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/metrics.h"
 #include "coordinator/http/pages.h"
+#include "coordinator/http_flags.h"
 #include "coordinator/loop/loop.h"
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/loop/restore.h"
