@@ -24,5 +24,11 @@ inline constexpr size_t kAuditWaiting = 1'000;
 inline constexpr int kRefusalsAMinute = 20;
 // A token has 68 bytes; the file that is named by mistake may be anything.
 inline constexpr uint64_t kTokenFileBytes = 4096;
+// What a connection may send without beginning a call, whose headers are of 8 KiB at most, and what
+// without completing a message, of 8 MiB at most, of a call that is open. Less in a second than
+// kQuietBytesReceived is pings and windows.
+inline constexpr uint64_t kHeaderBytesReceived = 256 << 10;
+inline constexpr uint64_t kCallBytesReceived = 16 << 20;
+inline constexpr uint64_t kQuietBytesReceived = 4 << 10;
 
 }  // namespace dt::limits

@@ -14,11 +14,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/status.h"
 #include "spdlog/spdlog.h"
 
 namespace dt {
 namespace {
+
+constexpr absl::Duration kSweepEvery = absl::Seconds(1);
 
 UniqueFd OpenReserve() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
@@ -41,8 +44,9 @@ Acceptor::~Acceptor() {
   if (!listening_.socket_path.empty()) unlink(listening_.socket_path.c_str());
 }
 
-void Acceptor::Start(std::unique_ptr<Sink> sink) {
+void Acceptor::Start(std::unique_ptr<Sink> sink, ConnectionWatch* watch) {
   sink_ = std::move(sink);
+  watch_ = watch;
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -54,6 +58,7 @@ void Acceptor::Stop() {
 
 void Acceptor::Run() {
   pollfd watched[] = {{listening_.fd.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  absl::Time sweep = absl::Now();
   while (true) {
     // The listener is level-triggered: what one round leaves, the next one finds.
     const int ready = poll(watched, 2, 1000);
@@ -63,6 +68,10 @@ void Acceptor::Run() {
     }
     if (watched[1].revents != 0) return;
     if (ready > 0 && watched[0].revents != 0) AcceptAll();
+    const absl::Time now = absl::Now();
+    if (watch_ == nullptr || now < sweep + kSweepEvery) continue;
+    sweep = now;
+    watch_->Sweep();
   }
 }
 
@@ -75,6 +84,7 @@ void Acceptor::AcceptAll() {
       Sink::NewConnectionParameters connection;
       connection.listener_fd = listening_.fd.get();
       connection.fd = fd;
+      if (watch_ != nullptr) watch_->Add(fd);
       sink_->HandleNewConnection(&connection);
       continue;
     }

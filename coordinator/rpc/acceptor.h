@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/net/listen.h"
+#include "coordinator/rpc/connection_watch.h"
 #include "grpcpp/server_builder.h"
 
 namespace dt {
@@ -31,8 +32,9 @@ class Acceptor {
   // As clients may dial it, with the port that was chosen.
   const std::string& address() const { return listening_.address; }
 
-  // Starts accepting. REQUIRES: the server of `sink` runs, and outlives Stop.
-  void Start(std::unique_ptr<Sink> sink);
+  // Starts accepting; `watch`, unless nullptr, is borrowed and swept.
+  // REQUIRES: the server of `sink` runs, and outlives Stop.
+  void Start(std::unique_ptr<Sink> sink, ConnectionWatch* watch);
   // Accepts no more. Idempotent.
   void Stop();
 
@@ -46,6 +48,7 @@ class Acceptor {
   const UniqueFd wake_;  // an eventfd: Stop was called
   UniqueFd reserve_;     // a descriptor given up to accept, and close, when none is left
   std::unique_ptr<Sink> sink_;
+  ConnectionWatch* watch_ = nullptr;
   std::thread thread_;
 };
 

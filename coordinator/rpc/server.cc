@@ -81,12 +81,15 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   builder.RegisterService(&server->control_);
   builder.RegisterService(&server->fleet_);
   builder.RegisterService(&server->access_);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(TellsOfCalls(server->watch_));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   auto sink = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) return GrpcDidNotStart();
   server->SetHealth(Health::kNotServing);
-  server->acceptor_->Start(std::move(sink));
+  server->acceptor_->Start(std::move(sink), &server->watch_);
   return server;
 }
 

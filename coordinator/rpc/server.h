@@ -17,6 +17,7 @@
 #include "coordinator/loop/publisher.h"
 #include "coordinator/rpc/acceptor.h"
 #include "coordinator/rpc/access_service.h"
+#include "coordinator/rpc/connection_watch.h"
 #include "coordinator/rpc/control_service.h"
 #include "coordinator/rpc/fleet_service.h"
 #include "grpcpp/server.h"
@@ -72,6 +73,7 @@ class RpcServer final : public Publisher {
   ControlService control_;
   FleetService fleet_;
   AccessService access_;
+  ConnectionWatch watch_;                                 // before server_, whose calls tell it
   std::shared_ptr<grpc::ServerCredentials> credentials_;  // before server_, whose handshakes ask it
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;

@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::s
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) return GrpcDidNotStart();
   server->server_->GetHealthCheckService()->SetServingStatus(false);
-  server->acceptor_->Start(std::move(sink));
+  server->acceptor_->Start(std::move(sink), nullptr);
   return server;
 }
 

@@ -1,0 +1,132 @@
+// connection_watch_test.cc: who floods the gRPC port with bytes that lead to nothing is cut off, and
+// nobody else.
+#include "coordinator/rpc/connection_watch.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "common/access_limits.h"
+#include "common/unique_fd.h"
+#include "tests/testing/await.h"
+#include "tests/testing/rpc_fixture.h"
+
+namespace dt {
+namespace {
+
+// A frame of HTTP/2 on stream 1.
+std::string Frame(char type, char flags, const std::string& payload) {
+  std::string frame;
+  frame.push_back(static_cast<char>(payload.size() >> 16));
+  frame.push_back(static_cast<char>(payload.size() >> 8));
+  frame.push_back(static_cast<char>(payload.size()));
+  frame += type;
+  frame += flags;
+  frame += std::string("\0\0\0\1", 4);
+  return frame + payload;
+}
+
+std::string Http2Opening() {
+  std::string settings = Frame(4, 0, "");
+  settings[8] = 0;  // of the connection
+  return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings;
+}
+
+class ConnectionWatchTest : public RpcTest {
+ protected:
+  UniqueFd Connect() {
+    int port = 0;
+    EXPECT_TRUE(
+        absl::SimpleAtoi(server_->address().substr(server_->address().rfind(':') + 1), &port));
+    UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(static_cast<uint16_t>(port));
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
+    const timeval patience{20, 0};
+    setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    return fd;
+  }
+  static bool Sends(const UniqueFd& fd, const std::string& bytes) {
+    for (size_t sent = 0; sent < bytes.size();) {
+      const ssize_t n = send(fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      sent += static_cast<size_t>(n);
+    }
+    return true;
+  }
+};
+
+TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
+  Serve();
+  AnswerStatus();
+  const UniqueFd flood = Connect();
+  ASSERT_TRUE(Sends(flood, Http2Opening()));
+  // A literal header whose value is longer than all that is sent.
+  ASSERT_TRUE(Sends(flood, Frame(1, 0, std::string("\0\1x\x7f\xff\xff\xff\x7f", 8))));
+  const std::string more = Frame(9, 0, std::string(16 << 10, 'a'));
+  const absl::Time deadline = absl::Now() + kPatience;
+  uint64_t sent = 0;
+  while (sent < (256u << 20) && absl::Now() < deadline && Sends(flood, more)) sent += more.size();
+  EXPECT_LT(sent, 256u << 20);
+  EXPECT_LT(absl::Now(), deadline) << sent << " bytes were taken";
+  v1::GetStatusResponse response;
+  const grpc::Status status = GetStatus(&response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST_F(ConnectionWatchTest, ManyCallsOfOneConnectionAreNoFlood) {
+  Serve();
+  AnswerStatus();
+  const std::string padding(6000, 'x');  // within what headers may be
+  v1::GetStatusResponse response;
+  for (size_t sent = 0; sent < 3 * limits::kHeaderBytesReceived; sent += padding.size()) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    context.AddMetadata("x-padding", absl::StrCat(sent, padding));
+    const grpc::Status status = control_->GetStatus(&context, {}, &response);
+    ASSERT_TRUE(status.ok()) << sent << ": " << status.error_message();
+  }
+  EXPECT_EQ(channel_->GetState(false), GRPC_CHANNEL_READY);
+}
+
+TEST(ConnectionWatchAloneTest, WhatIsClosedIsForgottenAndAUnixSocketIsNotWatched) {
+  ConnectionWatch watch;
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  const UniqueFd one(pair[0]);
+  const UniqueFd other(pair[1]);
+  watch.Add(one.get());
+  EXPECT_EQ(watch.size(), 0u);
+
+  const UniqueFd listening(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(name);
+  ASSERT_EQ(bind(listening.get(), reinterpret_cast<sockaddr*>(&name), size), 0);
+  ASSERT_EQ(listen(listening.get(), 1), 0);
+  ASSERT_EQ(getsockname(listening.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
+  UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&name), size), 0);
+  const UniqueFd accepted(accept(listening.get(), nullptr, nullptr));
+  watch.Add(accepted.get());
+  sockaddr_in mine{};
+  ASSERT_EQ(getsockname(client.get(), reinterpret_cast<sockaddr*>(&mine), &size), 0);
+  EXPECT_EQ(watch.Find(absl::StrCat("ipv4:127.0.0.1:", ntohs(mine.sin_port))).size(), 1u);
+  EXPECT_TRUE(watch.Find("ipv4:127.0.0.1:1").empty());
+  watch.Sweep();
+  EXPECT_EQ(watch.size(), 1u);
+  client = UniqueFd();
+  EXPECT_TRUE(testing::Await([&] {
+    watch.Sweep();
+    return watch.size() == 0;
+  }));
+}
+
+}  // namespace
+}  // namespace dt
