@@ -1,7 +1,7 @@
 // flags.h: what dtcoord is told on its command line.
 //
-// Role: the flags that start a coordinator, their words for --help, and the rules between them; those
-//       of a part are beside it (database_flags.h, notify_flags.h, patience_flags.h).
+// Role: the flags that start a coordinator, their words for --help, and the rules between them;
+//       those of a part are beside it (database_flags.h, notify_flags.h, patience_flags.h).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -33,8 +33,8 @@ class ConnectionWatch {
 
   // Watches the connection, whose descriptor stays the caller's.
   void Add(int fd);
-  // Of the connections from the port of `peer`, as gRPC writes it: "ipv4:192.0.2.1:40000". Two hosts
-  // may have the same; then each tells of both.
+  // The connections from the port of `peer`, as gRPC writes it: "ipv4:192.0.2.1:40000". Two hosts may
+  // have the same; then each tells of both.
   std::vector<std::shared_ptr<Progress>> Find(std::string_view peer);
   // Once a second: forgets what is closed, and cuts off who has sent too much.
   void Sweep();
