@@ -1,5 +1,5 @@
-// connection_watch_test.cc: who floods the gRPC port with bytes that lead to nothing is cut off, nobody
-// else.
+// connection_watch_test.cc: who floods the gRPC port with bytes that lead to nothing is cut off,
+// nobody else.
 #include "coordinator/rpc/connection_watch.h"
 
 #include <arpa/inet.h>
